@@ -3,10 +3,13 @@ import { MAX_COMPARED } from "../manifests/policies/selector-matches.ts";
 import { AUDIT_CHECKS } from "../shared/decisions/checks/audit-checks.ts";
 import { CATALOGUE } from "../shared/decisions/checks/catalogue.ts";
 import type { CheckEntry } from "../shared/decisions/checks/check.ts";
+import { POD_CHECKS } from "../shared/decisions/checks/pods/list.ts";
 
 const OTHER_OBJECTS = "needs other objects";
 const CARM = "it denies only with `--mode carm`, and a map can have 20,000 entries, which exceed the cost limit of CEL";
 const REJECTED = "not needed: the API server rejects the object itself";
+
+const INJECTION = "not needed: the `failurePolicy` of the webhooks for Pods is always Fail";
 
 /** The reasons why no policy covers a check that denies by default. */
 export const NOT_COVERED: Readonly<Record<string, string>> = {
@@ -22,6 +25,7 @@ export const NOT_COVERED: Readonly<Record<string, string>> = {
   "NS-01": OTHER_OBJECTS, "NS-03": OTHER_OBJECTS, "NS-04": OTHER_OBJECTS, "NS-05b": OTHER_OBJECTS,
   "CM-01": CARM, "CM-02": CARM, "CM-05": CARM, "CM-08": OTHER_OBJECTS, "CM-11": OTHER_OBJECTS,
   "CM-14": "too complex: CEL cannot count the values of an object",
+  ...Object.fromEntries(POD_CHECKS.map(({ id }) => [id, INJECTION])), "POD-10": INJECTION,
   "META-01": REJECTED,
 };
 

@@ -1,7 +1,7 @@
 // Renders the files of the Helm chart that contain the data of this program. The other files are written by hand.
 import {
   accessReviewsBinding, accessReviewsRole, mapsBinding, mapsRole, readerBinding, readerRole, resourcesBinding,
-  resourcesRole,
+  resourcesRole, sidecarsBinding,
 } from "./rbac.ts";
 import { selfSignedObjects } from "./certificates.ts";
 import { policiesTemplate } from "./chart-policies.ts";
@@ -39,13 +39,16 @@ function rbacTemplate(): string {
   const selfSigned = when('eq .Values.certificates.mode "self-signed"', renderYAML(selfSignedObjects(NAMESPACE)));
   const accessReviews = renderYAML([accessReviewsRole(), accessReviewsBinding(NAMESPACE)]);
   const reconciling = renderYAML(reconcilingObjects({ namespace: NAMESPACE, extraGroups: [EXTRA_GROUPS] }));
-  const optional = [when(".Values.reconciling", reconciling), selfSigned, when(".Values.accessReviews", accessReviews)];
+  const optional = [
+    when(".Values.reconciling", reconciling), selfSigned, when(".Values.accessReviews", accessReviews),
+    when(".Values.injection.enabled", renderYAML([sidecarsBinding(ACK_SYSTEM_NAMESPACE)])),
+  ];
   return withExtraGroups(`${NOTICE}${renderYAML(roles)}${optional.join("")}`);
 }
 
 const OPTIONS = {
   namespace: NAMESPACE, ackSystemNamespace: ACK_SYSTEM_NAMESPACE, extraGroups: [EXTRA_GROUPS],
-  url: null, caBundle: CA_BUNDLE, injectCA: true,
+  url: null, caBundle: CA_BUNDLE, injectCA: true, inject: true,
 };
 
 function policyTemplate(): string {
@@ -54,13 +57,21 @@ function policyTemplate(): string {
 
 function configurationsTemplate(): string {
   const text = renderYAML([mutatingWebhooks(OPTIONS), validatingWebhooks(OPTIONS)])
-    .replaceAll("failurePolicy: Fail\n", "failurePolicy: {{ $failurePolicy }}\n")
+    .replaceAll(FAIL, FAILURE_POLICY)
     .replaceAll(/^( +)annotations:\n.*\n/gm, (lines) => when('eq .Values.certificates.mode "cert-manager"', lines))
+    .replaceAll(POD_WEBHOOKS, (lines) => when(".Values.injection.enabled", lines.replaceAll(FAILURE_POLICY, FAIL)))
     .replaceAll(caBundleLine, when('eq .Values.certificates.mode "files"', CA_BUNDLE_LINE));
   const failurePolicy = '{{- $failurePolicy := include "ack-role-resolver.failurePolicy" . }}\n';
   return `${NOTICE}${failurePolicy}${withExtraGroups(text)}`;
 }
 
+const FAIL = "failurePolicy: Fail\n";
+const FAILURE_POLICY = "failurePolicy: {{ $failurePolicy }}\n";
+/**
+ * Matches the entries of the webhooks for Pods, whose failurePolicy is always Fail: otherwise, a controller could start
+ * without its sidecar. They are the last entries of each configuration.
+ */
+const POD_WEBHOOKS = /^ {2}- name: pods\.[^]*?(?=^---$|(?![^]))/gm;
 const caBundleLine = new RegExp(`^ +caBundle: ${Buffer.from(CA_BUNDLE).toString("base64")}\n`, "gm");
 const CA_BUNDLE_LINE = "      caBundle: {{ .Values.certificates.caBundle | b64enc }}\n";
 

@@ -3,6 +3,7 @@ import { ACCOUNT_MAP, RESOLUTION_KEYS, TEAM_MAP, WAIVER_ANNOTATION } from "../sh
 import { BOOKKEEPING } from "../shared/decisions/exemptions.ts";
 import { SELECTOR_GROUP } from "../shared/decisions/kubernetes/kinds.ts";
 import { LIMITS } from "../shared/decisions/limits.ts";
+import { MIRROR_ANNOTATION } from "../shared/decisions/pods/pod.ts";
 import { texts } from "./policies/cel.ts";
 
 // The conditions under which the API server calls a webhook or evaluates a policy. If a condition of a webhook with
@@ -124,4 +125,10 @@ export const IS_CARM_MAP: V1MatchCondition = {
   name: "is-carm-map",
   expression: "[object, oldObject].exists(one, one != null && has(one.metadata.name) && "
     + `one.metadata.name in ["${ACCOUNT_MAP}", "${TEAM_MAP}"])`,
+};
+
+/** Skips the mirror Pods of static Pods, which the kubelet runs without the API server. The expression cannot fail. */
+export const NOT_A_MIRROR_POD: V1MatchCondition = {
+  name: "not-a-mirror-pod",
+  expression: `!has(object.metadata.annotations) || !("${MIRROR_ANNOTATION}" in object.metadata.annotations)`,
 };

@@ -37,6 +37,8 @@ export const WEBHOOK = {
 export const READER_ROLE = `${PRODUCT}-reader`;
 /** The ClusterRole that grants read access to ACK resources. The role is bound to the webhook's service account. */
 export const RESOURCES_ROLE = `${PRODUCT}-resources`;
+/** The binding that lets the injected sidecars read the inventory. */
+export const SIDECARS_BINDING = `${PRODUCT}-sidecars`;
 export const MAPS_ROLE = `${PRODUCT}-carm-maps`;
 /**
  * The ClusterRole that allows creating SubjectAccessReviews. The role is bound to the webhook's service account if
@@ -131,6 +133,21 @@ export function accessReviewsBinding(namespace: string): V1ClusterRoleBinding {
 
 export function readerBinding(namespace: string): V1ClusterRoleBinding {
   return clusterBinding(WEBHOOK.serviceAccount, READER_ROLE, namespace);
+}
+
+/**
+ * Returns the binding of the reader role to the service accounts in the namespace of the controllers. A controller can
+ * read IAMRoleSelectors and Namespaces also without the binding: its chart grants this.
+ */
+export function sidecarsBinding(ackSystemNamespace: string): V1ClusterRoleBinding {
+  const group = `system:serviceaccounts:${ackSystemNamespace}`;
+  return {
+    apiVersion: RBAC_VERSION,
+    kind: "ClusterRoleBinding",
+    metadata: { name: SIDECARS_BINDING, labels: labelsOf("webhook") },
+    roleRef: { apiGroup: RBAC_GROUP, kind: "ClusterRole", name: READER_ROLE },
+    subjects: [{ apiGroup: RBAC_GROUP, kind: "Group", name: group }],
+  };
 }
 
 export function resourcesBinding(namespace: string): V1ClusterRoleBinding {

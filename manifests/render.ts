@@ -12,7 +12,7 @@ import type { PolicySettings } from "./policies/policy.ts";
 import { serviceAccountIdentityCRD } from "./identity-crd.ts";
 import {
   accessReviewsBinding, accessReviewsRole, installNamespace, mapsBinding, mapsRole, readerBinding, readerRole,
-  resourcesBinding, resourcesRole, serviceAccount,
+  resourcesBinding, resourcesRole, serviceAccount, sidecarsBinding,
 } from "./rbac.ts";
 import { reconcilingObjects } from "./reconciling.ts";
 import { disruptionBudget, networkPolicy, webhookService } from "./service.ts";
@@ -77,7 +77,7 @@ export function manifestObjects(part: ManifestPart, options: ManifestOptions): r
 }
 
 function rbacObjects(options: ManifestOptions): object[] {
-  const { namespace, ackSystemNamespace, accessReviews, extraGroups, certificates } = options;
+  const { namespace, ackSystemNamespace, accessReviews, extraGroups, certificates, inject = false } = options;
   return [
     installNamespace(namespace), serviceAccount(namespace),
     readerRole(), readerBinding(namespace), resourcesRole(extraGroups), resourcesBinding(namespace),
@@ -86,6 +86,7 @@ function rbacObjects(options: ManifestOptions): object[] {
     ...reconcilingObjects({ namespace, extraGroups }),
     ...(certificates === "self-signed" ? selfSignedObjects(namespace) : []),
     ...(accessReviews ? [accessReviewsRole(), accessReviewsBinding(namespace)] : []),
+    ...(inject ? [sidecarsBinding(ackSystemNamespace)] : []),
   ];
 }
 

@@ -1,4 +1,5 @@
 // The JSON Schema of the values of the Helm chart. Helm reports each invalid value with its path.
+import { SIDECAR_ARGUMENT } from "../shared/decisions/setting-patterns.ts";
 import { choicesOf, type Definition, DEFINITIONS, MAX_COUNT, type SettingName } from "../shared/decisions/settings.ts";
 import { patternOf } from "../shared/server/settings.ts";
 import { CERTIFICATE_MODES } from "./certificates.ts";
@@ -8,7 +9,7 @@ type Schema = Readonly<Record<string, unknown>>;
 /** Settings that the chart sets, and settings that do not apply in a cluster. */
 const NOT_IN_VALUES: ReadonlySet<SettingName> = new Set([
   "ackSystemNamespace", "runtime", "extraGroups", "tlsDir", "tlsSecret", "lease", "listen", "healthListen", "from",
-  "cluster", "kubeconfig", "context",
+  "cluster", "kubeconfig", "context", "sidecarImage", "sidecarArgs",
 ]);
 
 const TEXT = { type: "string" };
@@ -19,6 +20,7 @@ const TEXTS_BY_NAME = { type: "object", additionalProperties: TEXT };
 const KUBERNETES_OBJECT = { type: "object" };
 const KUBERNETES_LIST = { type: "array", items: KUBERNETES_OBJECT };
 const NAMESPACE = { type: "string", pattern: "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$" };
+const SIDECAR_ARGUMENT_SCHEMA = { type: "string", pattern: SIDECAR_ARGUMENT.regexp };
 const DURATION = { type: "string", pattern: "^[0-9]+(ms|s|m|h)$" };
 
 /** Returns the schema of values.yaml. */
@@ -34,6 +36,7 @@ export function valuesSchema(): Schema {
       extraGroups: { type: "array", items: { type: "string", pattern: "^[a-z0-9-]+\\.services\\.k8s\\.aws$" } },
       accessReviews: BOOLEAN,
       reconciling: BOOLEAN,
+      injection: record({ enabled: BOOLEAN, image: TEXT, args: { type: "array", items: SIDECAR_ARGUMENT_SCHEMA } }),
       settings: record(Object.fromEntries(settingSchemas())),
       certificates: CERTIFICATES,
       policies: record({ enabled: BOOLEAN }),

@@ -11,6 +11,7 @@ import {
   CHANGES_MORE_THAN_BOOKKEEPING, CHANGES_NAMESPACE, DELETES_OR_WAIVES, IS_CARM_MAP, IS_DEFINITION_OF_RESOURCES,
   IS_DEFINITION_OF_SELECTORS, MUTATES, NOT_BEING_DELETED, NOT_DELETED_AGAIN,
 } from "./conditions.ts";
+import { POD_RULES, podSelectors } from "./pod-selection.ts";
 import { labelsOf, WEBHOOK } from "./rbac.ts";
 
 /** Options that determine how the API server calls the webhook, and for which objects. */
@@ -33,6 +34,8 @@ export interface WebhookOptions {
   readonly injectCA: boolean;
   /** ACK groups that are unknown to this release but that the webhook also handles. */
   readonly extraGroups: readonly string[];
+  /** Whether the API server sends Pods that request a sidecar to the webhook. Default: false. */
+  readonly inject?: boolean;
 }
 
 const API_VERSION = "admissionregistration.k8s.io/v1";
@@ -108,7 +111,11 @@ export function mutatingWebhooks(options: WebhookOptions): V1MutatingWebhookConf
     reinvocationPolicy: "IfNeeded",
   };
   const metadata = configurationMetadata(options);
-  const webhooks = [ofSelectors, resources];
+  const pods = ofPods("/mutate/pods", options).map((one): V1MutatingWebhook => (
+    // The API server calls the webhook again if the identity webhook of EKS adds credentials later.
+    { ...one, reinvocationPolicy: "IfNeeded" }
+  ));
+  const webhooks = [ofSelectors, resources, ...pods];
   return { apiVersion: API_VERSION, kind: "MutatingWebhookConfiguration", metadata, webhooks };
 }
 
@@ -138,7 +145,10 @@ export function validatingWebhooks(options: WebhookOptions): V1ValidatingWebhook
     matchConditions: [NOT_DELETED_AGAIN, IS_DEFINITION_OF_RESOURCES, DELETES_OR_WAIVES],
   };
   const metadata = configurationMetadata(options);
-  const webhooks = [ofSelectors, definition, resources, definitions, ofNamespaces(options), ofCARMMaps(options)];
+  const webhooks = [
+    ofSelectors, definition, resources, definitions, ofNamespaces(options), ofCARMMaps(options),
+    ...ofPods("/validate/pods", options),
+  ];
   return { apiVersion: API_VERSION, kind: "ValidatingWebhookConfiguration", metadata, webhooks };
 }
 
@@ -172,6 +182,16 @@ function ofCARMMaps(options: WebhookOptions): V1ValidatingWebhook {
     matchConditions: [IS_CARM_MAP, CHANGES_MORE_THAN_BOOKKEEPING],
   };
 }
+
+/** Returns the webhooks for Pods that request a sidecar. */
+function ofPods(path: "/mutate/pods" | "/validate/pods", options: WebhookOptions): PodWebhook[] {
+  if (options.inject !== true) return [];
+  const base = { ...webhook(path, "Fail", options), ...POD_RULES };
+  const [ofPod, ofNamespace] = podSelectors(exceptNamespaces(["kube-system", options.namespace]));
+  return [{ ...base, ...ofPod }, { ...base, ...ofNamespace, name: `namespace.${base.name}` }];
+}
+
+type PodWebhook = Pick<V1ValidatingWebhook, keyof V1ValidatingWebhook>;
 
 /** Returns the selector of all namespaces except those with the given names. */
 export function exceptNamespaces(values: string[]): V1LabelSelector {

@@ -1,8 +1,9 @@
 import { decisionSettings } from "../shared/decisions/context.ts";
 import { ResolverError } from "../shared/decisions/errors.ts";
 import type { NamespaceQuery, RoleQuery } from "../shared/decisions/grants/grant.ts";
-import { ACK_GROUPS, type KindArgument, parseKindArgument } from "../shared/decisions/kubernetes/kinds.ts";
-import { closest } from "../shared/decisions/kubernetes/text.ts";
+import {
+  ACK_GROUPS, closestGroup, type KindArgument, parseKindArgument,
+} from "../shared/decisions/kubernetes/kinds.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
 import { isLoopbackHost, type ListenAddress, parseListenAddress } from "../shared/server/listen-address.ts";
 import { rejectOwnAddress } from "./base/provider.ts";
@@ -76,21 +77,9 @@ const KIND_FORMAT = "KIND, KIND.GROUP or KIND.VERSION.GROUP, such as Bucket.s3.s
 export function unknownGroups(
   groups: readonly string[],
 ): { readonly group: string; readonly suggestion: string | null }[] {
-  const byService = new Map(ACK_GROUPS.map((group) => [serviceOf(group), group]));
   return groups
     .filter((group) => !ACK_GROUPS.includes(group))
-    .map((group) => ({
-      group,
-      suggestion: byService.get(closest(serviceOf(group), byService.keys()) ?? "") ?? null,
-    }));
-}
-
-/**
- * Returns the first label of a group name. Only this label is compared, because the common suffix would make all group
- * names similar.
- */
-function serviceOf(group: string): string {
-  return group.split(".")[0] ?? group;
+    .map((group) => ({ group, suggestion: closestGroup(group, ACK_GROUPS) }));
 }
 
 /** Parses `listen`. Throws ERR_CONFIG_ADDRESS if `listen` is not a loopback address. */

@@ -16,6 +16,7 @@ import { mutateIAMRoleSelectors, type SelectorContext, validateIAMRoleSelectors 
 import type { WebhookMetrics } from "./metrics.ts";
 import { type NamespaceContext, validateNamespaces } from "./namespaces.ts";
 import { PendingWrites } from "./pending-writes.ts";
+import { mutatePods, validatePods } from "./pods.ts";
 import { mutateResources, type ResourceContext, validateResources } from "./resources.ts";
 import { acceptReviewBodies } from "./body/parse.ts";
 import { addReviewRoute, asResolverError, type OnInternalError, sendError } from "./route.ts";
@@ -112,6 +113,8 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
   "/validate/resources": validateResources,
   "/validate/namespaces": validateNamespaces,
   "/validate/configmaps": validateConfigMaps,
+  "/mutate/pods": mutatePods,
+  "/validate/pods": validatePods,
 };
 
 function addRoutes(app: WebhookApp, options: WebhookOptions, ports: WebhookPorts): void {

@@ -1,7 +1,7 @@
 import { IGNORED_NAMESPACES } from "../shared/decisions/carm/maps.ts";
 import type { CheckEntry } from "../shared/decisions/checks/check.ts";
 import { ACK_34, IRS_34 } from "../shared/decisions/checks/kind-deletion.ts";
-import { ACK_35, CM_14, NS_14 } from "../shared/decisions/checks/limits.ts";
+import { ACK_35, CM_14, NS_14, POD_10 } from "../shared/decisions/checks/limits.ts";
 import { IRS_48 } from "../shared/decisions/checks/selectors/limits.ts";
 import { WAIVER_01 } from "../shared/decisions/checks/waiver.ts";
 import { type ControllerSettings, isACKController, isCleanupController } from "../shared/decisions/exemptions.ts";
@@ -37,6 +37,8 @@ function limitCheckOf(request: AdmissionRequest): CheckEntry | null {
       return IRS_48;
     case "Namespace.":
       return NS_14;
+    case "Pod.":
+      return POD_10;
     case "ConfigMap.":
       return name === "" || isCARMMapName(name) ? CM_14 : null;
     case "CustomResourceDefinition.apiextensions.k8s.io":

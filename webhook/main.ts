@@ -23,6 +23,7 @@ import { createWebhookMetrics, type WebhookMetrics } from "./metrics.ts";
 import type { ObjectFetcher } from "./object-fetch.ts";
 import { REPLICA_IDENTITY } from "./replica-identity.ts";
 import { ServedCertificate } from "./certificates/served.ts";
+import { checkSidecarArgs } from "./sidecar-args.ts";
 
 /**
  * The maximum time for which the webhook accepts requests after a stop signal, in ms. While requests arrive, the nodes
@@ -76,6 +77,7 @@ type Closers = readonly (() => Promise<void>)[];
 export async function runWebhook(settings: WebhookSettings, runtime: WebhookRuntime): Promise<RunningWebhook> {
   const { source, log } = runtime;
   const address = parseListenAddress(settings.listen, "--listen");
+  checkSidecarArgs(settings.sidecarArgs);
   const origin = await openCertificate(settings, runtime);
   const client = await readAllowedClient(settings);
   const registry = createRegistry({ component: "webhook" });

@@ -175,6 +175,9 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
   accessReviews: help(
     "Installation", "allow the webhook to create SubjectAccessReviews; the checks ACK-09 and NS-02 need them",
   ),
+  inject: help("Installation", "inject sidecars into labeled Pods (see docs/injection.md)"),
+  sidecarImage: help("Webhook", "image of injected sidecars; without it, the webhook injects no sidecar"),
+  sidecarArgs: help("Webhook", "flag of injected sidecars, such as --base=identity-only"),
   extraGroups: help("Input", "ACK API group that this release does not know"),
 };
 

@@ -108,8 +108,8 @@ function randomText(bytes: number): string {
 
 function webhookSettings(settings: Settings, tlsDir: string): SettingsFor<"webhook"> {
   const { webhookListen: listen, webhookHealthListen: healthListen } = settings;
-  const ofServer = { ...ofFolder(tlsDir), listen, healthListen };
-  return { ...settings, ...NO_CLUSTER, ...NO_REFRESH, ...ANY_CLIENT, extraGroups: [], ...ofServer };
+  const ofServer = { ...ofFolder(tlsDir), listen, healthListen, extraGroups: [] };
+  return { ...settings, ...NO_CLUSTER, ...NO_REFRESH, ...ANY_CLIENT, ...NO_INJECTION, ...ofServer };
 }
 
 function ofFolder(tlsDir: string): Pick<SettingsFor<"webhook">, "tlsDir" | "tlsSecret" | "tlsHost"> {
@@ -117,6 +117,8 @@ function ofFolder(tlsDir: string): Pick<SettingsFor<"webhook">, "tlsDir" | "tlsS
 }
 
 const ANY_CLIENT = { clientCaFile: null, clientName: null };
+/** No API server calls the webhook, so it receives no Pods. */
+const NO_INJECTION = { sidecarImage: null, sidecarArgs: [] };
 const NO_CLUSTER = { cluster: false, stateDir: null, kubeconfig: null, context: null, maxStaleness: 60_000 };
 const NO_REFRESH = { lease: null, refreshQps: 1 };
 

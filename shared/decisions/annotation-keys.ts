@@ -53,6 +53,21 @@ export const REPLACES_ANNOTATION = `${RESOLVER_PREFIX}replaces`;
  */
 export const USE_SELECTOR_ANNOTATION = `${RESOLVER_PREFIX}use-selector`;
 
+/**
+ * The label that requests a sidecar: `true` on a Pod or its Namespace. `false` on a Pod overrides the label of the
+ * Namespace.
+ */
+export const INJECT_LABEL = `${RESOLVER_PREFIX}inject`;
+/** Names the container of the ACK controller in a Pod that has several containers. */
+export const INJECT_CONTAINER_ANNOTATION = `${RESOLVER_PREFIX}inject-container`;
+/** Names the API group of the ACK controller in a Pod. */
+export const INJECT_GROUP_ANNOTATION = `${RESOLVER_PREFIX}inject-group`;
+/**
+ * Names the containers to which the identity webhook of EKS adds no credentials. Source:
+ * aws/amazon-eks-pod-identity-webhook 3bf80a3, pkg/handler/handler.go, getContainersToSkip.
+ */
+export const SKIP_CONTAINERS_ANNOTATION = "eks.amazonaws.com/skip-containers";
+
 // These annotations of a selector configure the sessions of its role.
 export const EXTERNAL_ID_ANNOTATION = `${RESOLVER_PREFIX}external-id`;
 export const SESSION_NAME_ANNOTATION = `${RESOLVER_PREFIX}session-name`;

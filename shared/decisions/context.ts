@@ -1,4 +1,5 @@
 import { type LabelSelector, parseLabelSelector } from "./kubernetes/label-selector.ts";
+import { injectionSettings, type InjectionSettings } from "./pods/settings.ts";
 import type { SettingsFor } from "./settings.ts";
 
 /** `ack` is the behavior of the shipped controllers. `extended` is the behavior with all documented features. */
@@ -59,6 +60,7 @@ export interface DecisionSettings {
   readonly isWebhookInstalled: boolean;
   /** Whether the manifests contain every Namespace and every CustomResourceDefinition of the cluster. */
   readonly isInputComplete: boolean;
+  readonly injection: InjectionSettings;
 }
 
 type DecisionInput = Omit<
@@ -66,7 +68,9 @@ type DecisionInput = Omit<
   | "from" | "ignore" | "skipUnreadable" | "allowEmpty" | "verbose" | "cluster" | "kubeconfig" | "context"
   | "extraGroups" | "output" | "failOn" | "noWebhook" | "complete"
 > &
-  Partial<Pick<SettingsFor<"webhook">, "waiverUsers" | "waiverGroups">> &
+  Partial<Pick<
+    SettingsFor<"webhook">, "waiverUsers" | "waiverGroups" | "sidecarImage" | "sidecarArgs" | "extraGroups"
+  >> &
   Partial<Pick<SettingsFor<"lint">, "noWebhook" | "complete">>;
 
 /** Returns the severity of each check that `--check` lists. */
@@ -103,5 +107,6 @@ export function decisionSettings(settings: DecisionInput): DecisionSettings {
     serviceLevelCARM: settings.serviceLevelCarm,
     isWebhookInstalled: settings.noWebhook !== true,
     isInputComplete: settings.complete === true,
+    injection: injectionSettings(settings),
   };
 }

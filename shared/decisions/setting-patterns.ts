@@ -63,3 +63,6 @@ export const IMAGE: Pattern = {
     + "(@sha256:[0-9a-f]{64})?$",
   meaning: "an image, such as registry.example/ack-role-resolver:1.0.0",
 };
+export const SIDECAR_ARGUMENT: Pattern = {
+  regexp: "^--[a-z]+(-[a-z]+)*(=[!-~]{1,1024})?$", meaning: "a flag of the sidecar, such as --base=identity-only",
+};

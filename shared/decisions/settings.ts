@@ -1,6 +1,6 @@
 import {
   ACCOUNT, ADDRESS, GROUP, HOST, HTTPS_URL, IMAGE, LABEL_SELECTOR, LEASE, LOOPBACK_URL, NAMESPACE, OBJECT_NAME,
-  type Pattern, REGION, ROLE, SECRET, SERVICE_ACCOUNT, SESSION_NAME, USER_PATTERN,
+  type Pattern, REGION, ROLE, SECRET, SERVICE_ACCOUNT, SESSION_NAME, SIDECAR_ARGUMENT, USER_PATTERN,
 } from "./setting-patterns.ts";
 
 export const COMMANDS = [
@@ -159,9 +159,7 @@ export const SETTINGS = {
     flag: "--tls-secret", type: "string", value: "NS/NAME", pattern: SECRET, default: null, commands: ["webhook"],
   },
   tlsHost: { flag: "--tls-host", type: "strings", value: "NAME", pattern: HOST, default: [], commands: ["webhook"] },
-  clientCaFile: {
-    flag: "--client-ca-file", type: "string", value: "FILE", default: null, commands: ["webhook"],
-  },
+  clientCaFile: { flag: "--client-ca-file", type: "string", value: "FILE", default: null, commands: ["webhook"] },
   clientName: { flag: "--client-name", type: "string", value: "NAME", default: null, commands: ["webhook"] },
   lease: { flag: "--lease", type: "string", value: "NS/NAME", pattern: LEASE, default: null, commands: ["webhook"] },
   refreshQps: { flag: "--refresh-qps", type: "count", value: "N", default: 5, commands: ["webhook"] },
@@ -241,6 +239,14 @@ export const SETTINGS = {
   certificates: {
     flag: "--certificates", type: "string", choices: ["self-signed", "cert-manager", "files"], default: null,
     commands: ["manifests"],
+  },
+  inject: { flag: "--inject", type: "boolean", default: false, commands: ["manifests"] },
+  sidecarImage: {
+    flag: "--sidecar-image", type: "string", value: "IMAGE", pattern: IMAGE, default: null, commands: ["webhook"],
+  },
+  sidecarArgs: {
+    flag: "--sidecar-args", type: "strings", allowsComma: true, value: "FLAG", pattern: SIDECAR_ARGUMENT, default: [],
+    commands: ["webhook"],
   },
   accessReviews: { flag: "--access-reviews", type: "boolean", default: false, commands: ["manifests"] },
   extraGroups: {

@@ -17,7 +17,11 @@ test("the templates contain expressions for the values of a release, and no plac
   t.match(RBAC, 'namespace: "{{ .Release.Namespace }}"');
   t.match(RBAC, '  name: ack-role-resolver-carm-maps\n  namespace: "{{ .Values.ackSystemNamespace }}"');
   t.match(RBAC, "{{- if .Values.accessReviews }}\n---\n");
-  t.notMatch(CONFIGURATIONS, "failurePolicy: Fail");
+  const pods = CONFIGURATIONS.split("{{- if .Values.injection.enabled }}\n  - name: pods.").slice(1);
+  t.equal(pods.length, 2);
+  t.equal(CONFIGURATIONS.split("failurePolicy: Fail\n").length - 1, 4, "the failurePolicy of Pods is always Fail");
+  for (const text of pods) t.equal(text.split("{{- end }}\n---\n")[0]?.split("failurePolicy: Fail\n").length, 3);
+  t.match(RBAC, '{{- if .Values.injection.enabled }}\n---\n');
   for (const line of ["failurePolicy: Ignore", "failurePolicy: {{ $failurePolicy }}"]) t.match(CONFIGURATIONS, line);
   t.end();
 });
@@ -77,6 +81,8 @@ test("the schema contains each flag of the webhook that a cluster needs", (t) =>
   const settings = field(field(values, "settings"), "properties");
   t.same(own.filter((name) => (field(settings, name) ?? field(values, name)) === undefined), [
     "from", "cluster", "kubeconfig", "context", "tlsDir", "tlsSecret", "lease", "listen", "healthListen",
+    // The chart sets these flags from the values of `injection`.
+    "sidecarImage", "sidecarArgs",
   ]);
   t.end();
 });

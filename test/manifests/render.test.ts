@@ -106,6 +106,15 @@ test("renders the access reviews role only if accessReviews is set", (t) => {
   t.end();
 });
 
+test("renders the rights of injected sidecars and the webhooks for Pods only if inject is set", (t) => {
+  const injecting = renderManifests("all", { ...OPTIONS, inject: true });
+  t.match(injecting, `--sidecar-image=${OPTIONS.image}`);
+  t.match(injecting, "system:serviceaccounts:ack-system");
+  t.match(injecting, "/mutate/pods");
+  t.notMatch(renderManifests("all", OPTIONS), /sidecar|\/pods|system:serviceaccounts:/);
+  t.end();
+});
+
 test("adds the same labels to every object", (t) => {
   for (const object of manifestObjects("all", OPTIONS)) {
     const labels = field(field(object, "metadata"), "labels");

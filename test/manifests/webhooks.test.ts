@@ -7,7 +7,7 @@ import { webhookUnderTest } from "../webhook/webhook-under-test.ts";
 
 const OPTIONS: WebhookOptions = {
   namespace: "ack-role-resolver", ackSystemNamespace: "ack-system", url: null, caBundle: null, injectCA: false,
-  extraGroups: [],
+  extraGroups: [], inject: true,
 };
 
 type Configured = V1MutatingWebhook | V1ValidatingWebhook;
@@ -46,7 +46,7 @@ const IS_CARM_MAP = {
 };
 
 test("each webhook has a short timeout and no side effects", (t) => {
-  t.equal(configured().length, 8);
+  t.equal(configured().length, 12);
   for (const webhook of configured()) {
     t.match(webhook, { sideEffects: "None", matchPolicy: "Equivalent" }, webhook.name);
     t.same(webhook.admissionReviewVersions, ["v1"]);
@@ -66,12 +66,16 @@ test("each webhook skips the requests that it would admit without a check", (t) 
   t.same(conditions, [
     ["iamroleselectors.mutate", "not-being-deleted"],
     ["resources.mutate", "mutates"],
+    ["pods.mutate", "not-a-mirror-pod"],
+    ["namespace.pods.mutate", "not-a-mirror-pod"],
     ["iamroleselectors.validate", "not-being-deleted", "changes-more-than-bookkeeping"],
     ["definition.iamroleselectors.validate", "not-being-deleted", "is-definition-of-selectors", "deletes-or-waives"],
     ["resources.validate", "not-deleted-again", "changes-more-than-bookkeeping"],
     ["definition.resources.validate", "not-deleted-again", "is-definition-of-resources", "deletes-or-waives"],
     ["namespaces.validate", "not-deleted-again", "changes-namespace"],
     ["configmaps.validate", "is-carm-map", "changes-more-than-bookkeeping"],
+    ["pods.validate", "not-a-mirror-pod"],
+    ["namespace.pods.validate", "not-a-mirror-pod"],
   ]);
   t.end();
 });
@@ -94,34 +98,42 @@ test("matches only the subresources of Namespace that store labels", (t) => {
   t.end();
 });
 
-test("while the webhook is down, the API server rejects selectors and CARM maps but admits resources", (t) => {
+test("while the webhook is down, the API server rejects selectors, CARM maps and Pods, but admits resources", (t) => {
   const policies = configured().map(({ name, failurePolicy }) => [name, failurePolicy]);
   t.same(policies, [
     ["iamroleselectors.mutate.ack-role-resolver.io", "Fail"],
     ["resources.mutate.ack-role-resolver.io", "Ignore"],
+    ["pods.mutate.ack-role-resolver.io", "Fail"],
+    ["namespace.pods.mutate.ack-role-resolver.io", "Fail"],
     ["iamroleselectors.validate.ack-role-resolver.io", "Fail"],
     ["definition.iamroleselectors.validate.ack-role-resolver.io", "Fail"],
     ["resources.validate.ack-role-resolver.io", "Ignore"],
     ["definition.resources.validate.ack-role-resolver.io", "Ignore"],
     ["namespaces.validate.ack-role-resolver.io", "Ignore"],
     ["configmaps.validate.ack-role-resolver.io", "Fail"],
+    ["pods.validate.ack-role-resolver.io", "Fail"],
+    ["namespace.pods.validate.ack-role-resolver.io", "Fail"],
   ]);
   t.end();
 });
 
-test("mutating webhooks match creates and updates, and validating webhooks also match deletes", (t) => {
+test("mutating webhooks match creates and updates, and validating webhooks also match deletes, except of Pods", (t) => {
   const operations = configured().map(({ name, rules }) => (
     [name.replace(/\.ack-role-resolver\.io$/, ""), rules?.map((rule) => rule.operations?.join())]
   ));
   t.same(operations, [
     ["iamroleselectors.mutate", ["CREATE,UPDATE"]],
     ["resources.mutate", ["CREATE,UPDATE"]],
+    ["pods.mutate", ["CREATE"]],
+    ["namespace.pods.mutate", ["CREATE"]],
     ["iamroleselectors.validate", ["CREATE,UPDATE,DELETE"]],
     ["definition.iamroleselectors.validate", ["CREATE,UPDATE,DELETE"]],
     ["resources.validate", ["CREATE,UPDATE,DELETE"]],
     ["definition.resources.validate", ["CREATE,UPDATE,DELETE"]],
     ["namespaces.validate", ["CREATE,UPDATE,DELETE"]],
     ["configmaps.validate", ["CREATE,UPDATE,DELETE"]],
+    ["pods.validate", ["CREATE"]],
+    ["namespace.pods.validate", ["CREATE"]],
   ]);
   t.end();
 });
@@ -188,7 +200,29 @@ test("matches the deletion and the waivers of the IAMRoleSelector CustomResource
 
 test("calls the mutating webhooks again if another webhook changes the object", (t) => {
   const policies = (mutatingWebhooks(OPTIONS).webhooks ?? []).map(({ reinvocationPolicy }) => reinvocationPolicy);
-  t.same(policies, ["IfNeeded", "IfNeeded"]);
+  t.same(policies, ["IfNeeded", "IfNeeded", "IfNeeded", "IfNeeded"]);
+  t.end();
+});
+
+test("calls the webhooks for Pods only with --inject, and only for labeled Pods outside of its own namespace", (t) => {
+  t.equal(configured({ inject: false }).length, 8);
+  const key = "ack-role-resolver.io/inject";
+  const outside = [
+    { key: "kubernetes.io/metadata.name", operator: "NotIn", values: ["kube-system", "ack-role-resolver"] },
+  ];
+  for (const path of ["mutate", "validate"]) {
+    const [byPod, byNamespace] = [named(t, `pods.${path}`), named(t, `namespace.pods.${path}`)];
+    t.same(byPod.namespaceSelector, { matchExpressions: outside });
+    t.same(byPod.objectSelector, {
+      matchExpressions: [{ key, operator: "Exists" }, { key, operator: "NotIn", values: ["false"] }],
+    });
+    t.same(byNamespace.namespaceSelector, { matchLabels: { [key]: "true" }, matchExpressions: outside });
+    t.same(byNamespace.objectSelector, { matchExpressions: [{ key, operator: "DoesNotExist" }] });
+    for (const { rules, clientConfig } of [byPod, byNamespace]) {
+      t.match(rules, [{ apiGroups: [""], resources: ["pods"], scope: "Namespaced" }]);
+      t.equal(clientConfig.service?.path, `/${path}/pods`);
+    }
+  }
   t.end();
 });
 

@@ -3,16 +3,19 @@ import { Inventory } from "../inventory/inventory.ts";
 import type { JsonObject } from "../kubernetes/json.ts";
 import { definedKind, isACKGroup, isCARMMap, isKindDefinition, isNamespace, isSelector } from "../kubernetes/kinds.ts";
 import { objectReference } from "../kubernetes/object-meta.ts";
+import { isPod } from "../pods/pod.ts";
 import { type DecodedSelector, decodeSelector } from "../selectors/decode.ts";
 import { type CheckContext, type CheckInput, contextOf, hasOldObject, operationOf } from "./change.ts";
 import { bindChecks, type BoundCheck, type Check, type QuickCheck } from "./check.ts";
 import { configMapChange } from "./configmaps/change.ts";
 import { CONFIG_MAP_CHECKS } from "./configmaps/list.ts";
 import { KIND_DELETION_CHECKS } from "./kind-deletion.ts";
-import { ACK_35, CM_14, NS_14 } from "./limits.ts";
+import { ACK_35, CM_14, NS_14, POD_10 } from "./limits.ts";
 import { META_01 } from "./metadata.ts";
 import { namespaceChange } from "./namespaces/change.ts";
 import { NAMESPACE_CHECKS } from "./namespaces/list.ts";
+import { podCreation } from "./pods/change.ts";
+import { POD_CHECKS } from "./pods/list.ts";
 import { resourceChange } from "./resources/change.ts";
 import { RESOURCE_CHECKS } from "./resources/list.ts";
 import { SELECTOR_CHANGE_CHECKS } from "./selectors/change-checks.ts";
@@ -22,7 +25,10 @@ import { IRS_51, isSelectorLike } from "./near-miss.ts";
 import { SELECTOR_SELF_CHECKS } from "./selectors/self-checks.ts";
 import { WAIVER_01 } from "./waiver.ts";
 
-/** Returns whether any check applies to objects of this kind. */
+/**
+ * Returns whether any check of manifests applies to objects of this kind. The checks of Pods apply only in a cluster,
+ * because the webhook adds the sidecar when the Pod is created.
+ */
 export function isChecked(object: JsonObject): boolean {
   return isSelectorLike(object) || isResource(object) || isNamespace(object) || isCARMMap(object);
 }
@@ -56,6 +62,9 @@ function checksOf(input: CheckInput, settings: DecisionSettings): BoundCheck[] {
     return withinLimits(CM_14, input, settings, () => (
       changeChecks(CONFIG_MAP_CHECKS, configMapChange, input, settings)
     ));
+  }
+  if (isPod(object)) {
+    return withinLimits(POD_10, input, settings, () => bindChecks(POD_CHECKS, podCreation(object, settings), null));
   }
   return isResource(object) ? withinLimits(ACK_35, input, settings, () => resourceChecks(input, settings)) : [];
 }

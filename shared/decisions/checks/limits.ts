@@ -35,6 +35,13 @@ export const CM_14: QuickCheck<JsonObject> = {
   example: "the ConfigMap ack-role-account-map with more than 20,000 entries",
 };
 
+export const POD_10: QuickCheck<JsonObject> = {
+  ...ACK_35,
+  id: "POD-10",
+  fix: "remove containers, variables or volumes from the Pod",
+  example: "a Pod that requests a sidecar and has more than 20,000 values",
+};
+
 function* excessFaults(object: JsonObject): Iterable<Fault> {
   const excess = objectExcess(object);
   if (excess !== null) yield { ...excess };

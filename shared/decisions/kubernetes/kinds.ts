@@ -1,6 +1,7 @@
 import { ACCOUNT_MAP, TEAM_MAP } from "../annotation-keys.ts";
 import { field, type JsonObject, stringAt } from "./json.ts";
 import { objectReference } from "./object-meta.ts";
+import { closest } from "./text.ts";
 
 export const SELECTOR_GROUP = "services.k8s.aws";
 export const SELECTOR_KIND = "IAMRoleSelector";
@@ -174,6 +175,19 @@ export const ACK_GROUPS: readonly string[] = [
  */
 export function knownGroups(extraGroups: readonly string[]): string[] {
   return [...new Set([...ACK_GROUPS, ...extraGroups])].toSorted();
+}
+
+/**
+ * Returns the group whose service has the most similar name, or null. Compares only the first label of a group, because
+ * the common suffix would make all names similar.
+ */
+export function closestGroup(group: string, groups: readonly string[]): string | null {
+  const service = closest(firstLabel(group), groups.map(firstLabel));
+  return groups.find((one) => firstLabel(one) === service) ?? null;
+}
+
+function firstLabel(group: string): string {
+  return group.replace(/\..*$/s, "");
 }
 
 /** Returns the ACK groups among `groups` that no webhook rule and no RBAC rule covers, sorted. */

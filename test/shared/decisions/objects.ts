@@ -26,6 +26,7 @@ export const SETTINGS_BY_DEFAULT: DecisionSettings = {
   waiverGroups: ["system:masters"],
   isWebhookInstalled: true,
   isInputComplete: false,
+  injection: { image: null, args: [], extraGroups: [] },
 };
 
 export function selectorObject(name: string, spec: unknown, metadata: JsonObject = {}): JsonObject {

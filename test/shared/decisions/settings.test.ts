@@ -40,26 +40,27 @@ test("each setting lists only existing commands, and each default value is valid
   t.end();
 });
 
+const INPUT = {
+  mode: "selectors",
+  runtime: "extended",
+  region: "eu-west-1",
+  controllerAccount: null,
+  controllerRole: null,
+  teamLevelCarm: true,
+  serviceLevelCarm: false,
+  ackSystemNamespace: "ack",
+  allowedAccounts: [],
+  controllerServiceAccounts: [],
+  controllerUsers: [],
+  tenantLabels: [],
+  allowedEndpointHosts: [],
+  watchNamespace: [],
+  watchSelectors: "a",
+  check: ["IRS-03=warn", "IRS-15=off", "IRS-15b=deny", "IRS-03=deny"],
+} as const;
+
 test("decisionSettings returns the last severity that is set for each check, and no waiver users offline", (t) => {
-  const input = {
-    mode: "selectors",
-    runtime: "extended",
-    region: "eu-west-1",
-    controllerAccount: null,
-    controllerRole: null,
-    teamLevelCarm: true,
-    serviceLevelCarm: false,
-    ackSystemNamespace: "ack",
-    allowedAccounts: [],
-    controllerServiceAccounts: [],
-    controllerUsers: [],
-    tenantLabels: [],
-    allowedEndpointHosts: [],
-    watchNamespace: [],
-    watchSelectors: "a",
-    check: ["IRS-03=warn", "IRS-15=off", "IRS-15b=deny", "IRS-03=deny"],
-  } as const;
-  t.same(decisionSettings(input), {
+  t.same(decisionSettings(INPUT), {
     mode: "selectors",
     runtime: "extended",
     region: "eu-west-1",
@@ -84,8 +85,11 @@ test("decisionSettings returns the last severity that is set for each check, and
     waiverGroups: [],
     isWebhookInstalled: true,
     isInputComplete: false,
+    injection: {
+      image: null, args: ["--team-level-carm", "--ack-system-namespace=ack", "--runtime=extended"], extraGroups: [],
+    },
   });
   const waivers = { waiverUsers: ["u"], waiverGroups: ["g"] };
-  t.match(decisionSettings({ ...input, ...waivers }), waivers);
+  t.match(decisionSettings({ ...INPUT, ...waivers }), waivers);
   t.end();
 });

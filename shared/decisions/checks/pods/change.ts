@@ -1,0 +1,23 @@
+import { type Container, decodePod, type Pod } from "../../pods/pod.ts";
+import { type Controllers, controllersOf, isRequested } from "../../pods/request.ts";
+import type { InjectionSettings } from "../../pods/settings.ts";
+import { sidecarOf } from "../../pods/sidecar.ts";
+import type { DecisionSettings } from "../../context.ts";
+import type { JsonObject } from "../../kubernetes/json.ts";
+
+/** The creation of a Pod that requests a sidecar. */
+export interface PodCreation {
+  readonly pod: Pod;
+  readonly choice: Controllers;
+  /** The containers of the controller; [] if they are unknown, or if the Pod requests no sidecar. */
+  readonly controllers: readonly Container[];
+  readonly sidecar: Container | null;
+  readonly injection: InjectionSettings;
+}
+
+export function podCreation(object: JsonObject, { injection }: DecisionSettings): PodCreation {
+  const pod = decodePod(object);
+  const choice = controllersOf(pod);
+  const controllers = choice.found && isRequested(pod) ? choice.containers : [];
+  return { pod, choice, controllers, sidecar: sidecarOf(pod), injection };
+}

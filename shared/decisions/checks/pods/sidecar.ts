@@ -1,0 +1,113 @@
+import { stringAt } from "../../kubernetes/json.ts";
+import { quote } from "../../kubernetes/text.ts";
+import { type Container, containerPath, valueOf, variablePath } from "../../pods/pod.ts";
+import { groupOf } from "../../pods/request.ts";
+import {
+  FULL_URI, isLoopbackURL, REGION, REGION_REFERENCE, SIDECAR_NAME, STS_ENDPOINT, TOKEN_FILE,
+} from "../../pods/sidecar.ts";
+import type { Fault, QuickCheck } from "../check.ts";
+import type { PodCreation } from "./change.ts";
+
+const NO_IMAGE = {
+  message: "the Pod has no sidecar, and the webhook injects none because --sidecar-image is not set",
+  fix: "set --sidecar-image of the webhook, or add the sidecar to the Pod as docs/sidecar.md describes",
+};
+const REMOVED = {
+  message: "the Pod has no sidecar: the mutating webhook was not called, or another webhook removed the container",
+  fix: "check that the MutatingWebhookConfiguration ack-role-resolver has the webhooks for Pods, and that no other "
+    + `webhook removes the init container ${SIDECAR_NAME}`,
+};
+
+export const POD_04: QuickCheck<PodCreation> = {
+  id: "POD-04",
+  severity: "deny",
+  waivable: false,
+  reason: "Without a running sidecar, the controller would use the identity of its service account or node for all "
+    + "resources.",
+  fix: NO_IMAGE.fix,
+  example: "spec: {containers: [{name: controller, image: s3-controller}]} # after another webhook removed the sidecar",
+  *find({ pod, controllers: [controller], sidecar, injection }): Iterable<Fault> {
+    if (controller === undefined) return;
+    if (sidecar === null) {
+      const fault = injection.image === null ? NO_IMAGE : REMOVED;
+      // Without a group, POD-03 states why the webhook injects no sidecar.
+      if (injection.image === null || groupOf(pod, controller, injection.extraGroups).group !== null) {
+        yield { path: ["spec", "initContainers"], ...fault };
+      }
+    } else if (sidecar.list === "initContainers" && stringAt(sidecar.object, "restartPolicy") !== "Always") {
+      const message = `the init container ${quote(sidecar.name)} never completes, so the controller never starts`;
+      yield { path: containerPath(sidecar), message, fix: "set restartPolicy of the init container to Always" };
+    }
+  },
+};
+
+export const POD_05: QuickCheck<PodCreation> = {
+  id: "POD-05",
+  severity: "deny",
+  waivable: false,
+  reason: "The controller uses the sidecar only if its variables name the endpoints and the token file of the sidecar.",
+  fix: "remove the variable from the container; the webhook sets it",
+  example: "spec: {containers: [{env: [{name: AWS_ENDPOINT_URL_STS, value: https://sts.example.com}]}]}",
+  *find({ controllers, sidecar }): Iterable<Fault> {
+    if (sidecar === null) return;
+    for (const controller of controllers) {
+      yield* endpointFaults(controller, FULL_URI);
+      yield* tokenFaults(controller, sidecar);
+      if ((valueOf(controller, STS_ENDPOINT) ?? undefined) !== undefined) {
+        yield* endpointFaults(controller, STS_ENDPOINT);
+      } else {
+        const message = `${STS_ENDPOINT} is not set, so the controller assumes roles at AWS and not at the sidecar`;
+        const fix = `set ${STS_ENDPOINT} to http://127.0.0.1:9780/sts`;
+        yield { path: variablePath(controller, STS_ENDPOINT), message, fix, severity: "warn" };
+      }
+    }
+  },
+};
+
+function* endpointFaults(controller: Container, name: string): Iterable<Fault> {
+  const value = valueOf(controller, name);
+  if (value === undefined) {
+    const fix = `set ${name} to http://127.0.0.1:9780/v1/credentials`;
+    yield { path: variablePath(controller, name), message: `${name} is not set, so SDKs do not use the sidecar`, fix };
+  } else if (value === null) {
+    const message = `the value of ${name} comes from another object, so it is unknown whether it names the sidecar`;
+    yield { path: variablePath(controller, name), message };
+  } else if (!isLoopbackURL(value)) {
+    const message = `the value ${quote(value)} of ${name} is not an http URL on loopback, such as those of the sidecar`;
+    yield { path: variablePath(controller, name), message };
+  }
+}
+
+const TOKEN_FLAG = "--token=";
+
+/** The token file must be in a volume that the controller and the sidecar mount. */
+function* tokenFaults(controller: Container, sidecar: Container): Iterable<Fault> {
+  if (sidecar.words.some((word) => word.startsWith(TOKEN_FLAG))) return;
+  const file = valueOf(controller, TOKEN_FILE) ?? "";
+  const shared = new Set(sidecar.mounts.map(({ volume }) => volume));
+  const isShared = controller.mounts.some(({ volume, mountPath }) => (
+    shared.has(volume) && file.startsWith(`${mountPath.replace(/\/$/, "")}/`)
+  ));
+  if (isShared) return;
+  const message = `the file ${quote(file)} of ${TOKEN_FILE} is not in a volume that the sidecar mounts`;
+  const fix = `remove ${TOKEN_FILE} and the mount of the token volume from the container; the webhook sets both`;
+  yield { path: variablePath(controller, TOKEN_FILE), message, fix };
+}
+
+export const POD_09: QuickCheck<PodCreation> = {
+  id: "POD-09",
+  severity: "deny",
+  waivable: false,
+  reason: "The sidecar calls STS in the region of the controller. Without a region, the sidecar does not start.",
+  fix: `set the variable ${REGION} of the controller's container, or add --region=REGION to --sidecar-args of the `
+    + "webhook",
+  example: "spec: {containers: [{name: controller, image: s3-controller, env: []}]}",
+  *find({ controllers: [controller], sidecar }): Iterable<Fault> {
+    if (controller === undefined || sidecar === null) return;
+    if (!sidecar.words.some((word) => word.includes(REGION_REFERENCE))) return;
+    const region = valueOf(sidecar, REGION);
+    if (region !== undefined && region !== "") return;
+    const message = `the region of the sidecar is unknown: the container has no value of ${REGION} that can be copied`;
+    yield { path: variablePath(controller, REGION), message };
+  },
+};

@@ -1,0 +1,46 @@
+import { defaultOf, SETTINGS, type SettingsFor } from "../settings.ts";
+
+/** The settings of the injection of sidecars. */
+export interface InjectionSettings {
+  /** The image of the sidecar. If null, the webhook injects no sidecar. */
+  readonly image: string | null;
+  /** The flags of each injected sidecar, in addition to those that depend on the Pod. */
+  readonly args: readonly string[];
+  /** ACK groups that this release does not know. */
+  readonly extraGroups: readonly string[];
+}
+
+/** The settings of the webhook that decide which roles a sidecar grants. */
+const SHARED = [
+  "mode", "teamLevelCarm", "serviceLevelCarm", "ackSystemNamespace", "runtime", "controllerAccount", "controllerRole",
+  "allowedAccounts",
+] as const;
+
+type Input =
+  & Pick<SettingsFor<"webhook">, (typeof SHARED)[number]>
+  & Partial<Pick<SettingsFor<"webhook">, "sidecarImage" | "sidecarArgs" | "extraGroups">>;
+
+/**
+ * Returns the settings of the injection. The injected sidecars decide with the settings of the webhook, unless
+ * `--sidecar-args` sets the same flag.
+ */
+export function injectionSettings(settings: Input): InjectionSettings {
+  const { sidecarImage: image = null, sidecarArgs: args = [], extraGroups = [] } = settings;
+  const own = new Set(args.map(flagOf));
+  const shared = SHARED.flatMap((name) => argumentsOf(name, settings)).filter((one) => !own.has(flagOf(one)));
+  return { image, args: [...shared, ...args], extraGroups };
+}
+
+/** Returns the arguments that set a setting to its value; none if the value is the default of the sidecar. */
+function argumentsOf(name: (typeof SHARED)[number], settings: Input): string[] {
+  const { flag } = SETTINGS[name];
+  const value = settings[name];
+  if (typeof value === "boolean") return value ? [flag] : [];
+  if (value === null || value === defaultOf(SETTINGS[name], "sidecar")) return [];
+  return [value].flat().map((one) => `${flag}=${one}`);
+}
+
+/** Returns the flag of an argument such as `--mode=carm`. */
+export function flagOf(argument: string): string {
+  return argument.replace(/=.*$/s, "");
+}

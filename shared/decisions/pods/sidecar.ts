@@ -1,0 +1,103 @@
+import type { JsonObject } from "../kubernetes/json.ts";
+import { defaultOf, SETTINGS } from "../settings.ts";
+import type { Container, Pod } from "./pod.ts";
+
+/** The name of the sidecar's container, in docs/sidecar.md too. */
+export const SIDECAR_NAME = "ack-role-resolver";
+
+const LISTEN = String(defaultOf(SETTINGS.listen, "sidecar"));
+const HEALTH_PORT = Number(String(defaultOf(SETTINGS.healthListen, "sidecar")).split(":").at(-1));
+const TOKEN_DIR = "/run/ack-role-resolver";
+const STATE_DIR = "/run/ack-role-resolver-state";
+const TOKEN_VOLUME = "ack-role-resolver-token";
+const STATE_VOLUME = "ack-role-resolver-state";
+/** A user ID without a user: no image and no node assigns it. */
+const USER_ID = 65_532;
+
+export const FULL_URI = "AWS_CONTAINER_CREDENTIALS_FULL_URI";
+export const TOKEN_FILE = "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE";
+export const STS_ENDPOINT = "AWS_ENDPOINT_URL_STS";
+export const REGION = "AWS_REGION";
+
+/** The variables with which the SDK of the controller uses the sidecar. */
+export const CONTROLLER_VARIABLES: readonly JsonObject[] = [
+  { name: FULL_URI, value: `http://${LISTEN}/v1/credentials` },
+  { name: TOKEN_FILE, value: `${TOKEN_DIR}/token` },
+  { name: STS_ENDPOINT, value: `http://${LISTEN}/sts` },
+  { name: "AWS_EC2_METADATA_DISABLED", value: "true" },
+];
+
+export const CONTROLLER_MOUNT: JsonObject = { name: TOKEN_VOLUME, mountPath: TOKEN_DIR, readOnly: true };
+
+/** The volumes of the token and of the issued credentials. They are in memory, so that no credential is on a disk. */
+export const SIDECAR_VOLUMES: readonly JsonObject[] = [
+  { name: TOKEN_VOLUME, emptyDir: { medium: "Memory", sizeLimit: "1Mi" } },
+  { name: STATE_VOLUME, emptyDir: { medium: "Memory", sizeLimit: "16Mi" } },
+];
+
+const REGION_FLAG = "--region=";
+/** Kubernetes replaces the reference by the variable of the sidecar. */
+export const REGION_REFERENCE = `$(${REGION})`;
+
+interface SidecarOptions {
+  readonly image: string;
+  /** Flags of the sidecar, in addition to those that the injection sets. */
+  readonly args: readonly string[];
+  /** The API group of the controller. */
+  readonly group: string;
+  readonly env: readonly JsonObject[];
+  readonly mounts: readonly JsonObject[];
+}
+
+/** The flags that the injection sets. */
+export const INJECTED_FLAGS = {
+  cluster: SETTINGS.cluster.flag, group: SETTINGS.group.flag, tokenFile: SETTINGS.tokenFile.flag,
+  stateDir: SETTINGS.stateDir.flag,
+} as const;
+
+/** Returns the container of the sidecar. */
+export function sidecarContainer({ image, args, group, env, mounts }: SidecarOptions): JsonObject {
+  const hasRegion = args.some((one) => one.startsWith(REGION_FLAG));
+  const { cluster, group: groupFlag, tokenFile, stateDir } = INJECTED_FLAGS;
+  return {
+    name: SIDECAR_NAME,
+    image,
+    // A native sidecar: Kubernetes starts the controller after the startup probe succeeds.
+    restartPolicy: "Always",
+    args: [
+      "sidecar", cluster, `${groupFlag}=${group}`, ...(hasRegion ? [] : [`${REGION_FLAG}${REGION_REFERENCE}`]),
+      `${tokenFile}=${TOKEN_DIR}/token`, `${stateDir}=${STATE_DIR}`, ...args,
+    ],
+    ...(env.length > 0 && { env }),
+    ports: [{ name: "health", containerPort: HEALTH_PORT }],
+    startupProbe: { httpGet: { path: "/startupz", port: "health" }, periodSeconds: 1, failureThreshold: 60 },
+    readinessProbe: { httpGet: { path: "/readyz", port: "health" } },
+    livenessProbe: { httpGet: { path: "/healthz", port: "health" } },
+    resources: { requests: { cpu: "50m", memory: "128Mi" }, limits: { memory: "192Mi" } },
+    securityContext: {
+      runAsNonRoot: true, runAsUser: USER_ID, allowPrivilegeEscalation: false, readOnlyRootFilesystem: true,
+      capabilities: { drop: ["ALL"] }, seccompProfile: { type: "RuntimeDefault" },
+    },
+    volumeMounts: [
+      { name: TOKEN_VOLUME, mountPath: TOKEN_DIR }, { name: STATE_VOLUME, mountPath: STATE_DIR }, ...mounts,
+    ],
+  };
+}
+
+/** Returns the container of the sidecar: the container that the webhook injected, or that a user wrote. */
+export function sidecarOf({ initContainers, containers }: Pod): Container | null {
+  return [...initContainers, ...containers].find(isSidecar) ?? null;
+}
+
+/** Whether the container runs the sidecar. A sidecar that a user wrote can have any name. */
+export function isSidecar({ name, words }: Container): boolean {
+  return name === SIDECAR_NAME
+    || words.includes("sidecar") && words.some((word) => word.split("=")[0] === INJECTED_FLAGS.group);
+}
+
+const LOOPBACK = /^http:\/\/(127(\.[0-9]{1,3}){3}|localhost|\[::1\])(:[0-9]{1,5})?(\/|$)/i;
+
+/** Whether a URL is on loopback, like the endpoints of the sidecar. */
+export function isLoopbackURL(url: string): boolean {
+  return LOOPBACK.test(url);
+}

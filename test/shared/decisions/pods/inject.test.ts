@@ -1,0 +1,173 @@
+import { type Test, test } from "tap";
+import { field, type JsonObject, stringAt } from "../../../../shared/decisions/kubernetes/json.ts";
+import { injectionPatch } from "../../../../shared/decisions/pods/inject.ts";
+import { decodePod } from "../../../../shared/decisions/pods/pod.ts";
+import { type Identity, POD_IDENTITY, WEB_IDENTITY, withEKSIdentity } from "../../../fixtures/eks-identity.ts";
+import { CONTROLLER, controllerPod } from "../../../fixtures/pods.ts";
+import { containerOf, injected, INJECTION, mountsOf, sorted, variablesOf } from "./injected.ts";
+
+const SIDECAR = "ack-role-resolver";
+const CLIENT = {
+  AWS_CONTAINER_CREDENTIALS_FULL_URI: "http://127.0.0.1:9780/v1/credentials",
+  AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: "/run/ack-role-resolver/token",
+  AWS_ENDPOINT_URL_STS: "http://127.0.0.1:9780/sts",
+  AWS_EC2_METADATA_DISABLED: "true",
+};
+
+const LABEL = "ack-role-resolver.io/inject";
+const CONTAINER = "ack-role-resolver.io/inject-container";
+
+test("adds a native sidecar, its volumes and the variables of the controller", async (t) => {
+  const pod = injected(controllerPod());
+  t.match(containerOf(pod, SIDECAR), {
+    image: INJECTION.image,
+    restartPolicy: "Always",
+    args: [
+      "sidecar", "--cluster", "--group=s3.services.k8s.aws", "--region=$(AWS_REGION)",
+      "--token-file=/run/ack-role-resolver/token", "--state-dir=/run/ack-role-resolver-state",
+    ],
+    env: [{ name: "AWS_REGION", value: "eu-west-1" }],
+    startupProbe: { httpGet: { path: "/startupz", port: "health" } },
+    readinessProbe: { httpGet: { path: "/readyz" } },
+    livenessProbe: { httpGet: { path: "/healthz" } },
+    securityContext: { runAsNonRoot: true, readOnlyRootFilesystem: true, seccompProfile: { type: "RuntimeDefault" } },
+  });
+  t.match(variablesOf(pod, "controller"), { ...CLIENT, AWS_REGION: "eu-west-1", ACK_LOG_LEVEL: "info" });
+  t.same(field(containerOf(pod, "controller"), "volumeMounts"), [
+    { name: "ack-role-resolver-token", mountPath: "/run/ack-role-resolver", readOnly: true },
+  ]);
+  t.same(field(field(pod, "spec"), "volumes"), [
+    { name: "ack-role-resolver-token", emptyDir: { medium: "Memory", sizeLimit: "1Mi" } },
+    { name: "ack-role-resolver-state", emptyDir: { medium: "Memory", sizeLimit: "16Mi" } },
+  ]);
+  t.equal(skipped(pod), "controller");
+  t.same(field(field(pod, "metadata"), "labels"), { [LABEL]: "true" });
+});
+
+function skipped(pod: JsonObject): string | null {
+  return stringAt(pod, "metadata", "annotations", "eks.amazonaws.com/skip-containers");
+}
+
+const REGIONS = [
+  ["in the controller", [{ name: "AWS_REGION", value: "us-east-2" }]],
+  ["only of the identity webhook", []],
+] as const;
+const REST = { spec: { volumes: [{ name: "data", emptyDir: {} }] } };
+
+for (const [kind, identity] of [["a web identity", WEB_IDENTITY], ["EKS Pod Identity", POD_IDENTITY]] as const) {
+  for (const [where, env] of REGIONS) {
+    test(`gives ${kind} only to the sidecar, in both orders of the webhooks, with a region ${where}`, async (t) => {
+      const pod = controllerPod({ controller: { env }, ...REST });
+      const before = injected(withEKSIdentity(pod, identity));
+      // The API server calls the sidecar webhook again, because the identity webhook changed the Pod.
+      const after = injected(withEKSIdentity(injected(pod), identity));
+      t.same(sorted(before), sorted(after));
+      for (const one of [before, after]) {
+        t.same(injectionPatch(decodePod(one), INJECTION), [], "the webhook has nothing more to change");
+        t.same(sorted(withEKSIdentity(one, identity)), sorted(one), "the identity webhook has nothing more to change");
+        hasIdentityOnlyInSidecar(t, one, identity);
+      }
+    });
+  }
+}
+
+function hasIdentityOnlyInSidecar(t: Test, pod: JsonObject, identity: Identity): void {
+  const own = Object.fromEntries(identity.variables.map(({ name, value }) => [name, value]));
+  t.match(variablesOf(pod, SIDECAR), own);
+  t.ok(mountsOf(pod, SIDECAR).includes(identity.volume));
+  t.match(variablesOf(pod, "controller"), CLIENT);
+  t.notOk("AWS_ROLE_ARN" in variablesOf(pod, "controller"));
+  t.notOk(mountsOf(pod, "controller").includes(identity.volume));
+  t.ok("AWS_REGION" in variablesOf(pod, "controller") && "AWS_REGION" in variablesOf(pod, SIDECAR));
+}
+
+test("leaves the identity of other containers", async (t) => {
+  const other = { name: "metrics", image: "metrics:1" };
+  const metadata = { labels: { [LABEL]: "true" }, annotations: { [CONTAINER]: "controller" } };
+  const pod = withEKSIdentity(controllerPod({ metadata, spec: { containers: [CONTROLLER, other] } }), WEB_IDENTITY);
+  t.same(containerOf(injected(pod), "metrics"), containerOf(pod, "metrics"));
+  t.notOk("AWS_ROLE_ARN" in variablesOf(injected(pod), "controller"));
+});
+
+test("never replaces a variable, a volume or a mount of the user", async (t) => {
+  const own = { name: "AWS_ENDPOINT_URL_STS", value: "https://sts.example.com" };
+  const mount = { name: "other", mountPath: "/run/ack-role-resolver" };
+  const volume = { name: "ack-role-resolver-token", emptyDir: {} };
+  const pod = injected(controllerPod({
+    controller: { env: [own], volumeMounts: [mount] }, spec: { volumes: [volume], initContainers: [{ name: "init" }] },
+  }));
+  t.equal(variablesOf(pod, "controller")["AWS_ENDPOINT_URL_STS"], own.value);
+  t.same(mountsOf(pod, "controller"), ["other"]);
+  t.same([field(field(pod, "spec"), "volumes")].flat().map((one) => field(one, "name")), [
+    "ack-role-resolver-token", "ack-role-resolver-state",
+  ]);
+  t.same([field(field(pod, "spec"), "initContainers")].flat().map((one) => field(one, "name")), ["init", SIDECAR]);
+});
+
+test("keeps the containers that the identity webhook skips, and names the controller once", async (t) => {
+  const of = (value: string): string | null => (
+    skipped(injected(controllerPod({
+      metadata: { labels: { [LABEL]: "true" }, annotations: { "eks.amazonaws.com/skip-containers": value } },
+    })))
+  );
+  t.equal(of("proxy,controller"), "proxy,controller");
+  t.equal(of("proxy"), "controller,proxy");
+  t.equal(of(""), "controller");
+  t.equal(of("proxy\ncontroller"), "controller,proxy\ncontroller", "EKS reads only the first line");
+  t.equal(of("proxy, controller"), "controller,proxy, controller", "EKS does not trim names");
+});
+
+test("moves the identity to a sidecar that a user wrote, and changes nothing else of it", async (t) => {
+  const sidecar = {
+    name: "resolver", image: "resolver:1", restartPolicy: "Always", args: ["sidecar", "--group=s3.services.k8s.aws"],
+    env: [{ name: "AWS_ROLE_ARN", value: "arn:aws:iam::111122223333:role/own" }],
+    volumeMounts: [{ name: "token", mountPath: "/token" }],
+  };
+  const env = [{ name: "AWS_CONTAINER_CREDENTIALS_FULL_URI", value: "http://localhost:9999/v1/credentials" }];
+  const pod = controllerPod({ controller: { env }, spec: { initContainers: [sidecar] } });
+  const annotated = injected(pod);
+  t.same(annotated["spec"], pod["spec"]);
+  t.equal(skipped(annotated), "controller");
+  const moved = injected(withEKSIdentity(pod, WEB_IDENTITY));
+  t.same(field(containerOf(moved, "controller"), "volumeMounts"), []);
+  const { AWS_ROLE_ARN: role, AWS_WEB_IDENTITY_TOKEN_FILE: file } = variablesOf(moved, "resolver");
+  t.same([role, file], ["arn:aws:iam::111122223333:role/own", undefined], "two identities are not mixed");
+});
+
+test("shares only a region that has the same value in the other container", async (t) => {
+  const region = (entry: object): unknown => {
+    const pod = injected(controllerPod({ controller: { env: [{ name: "AWS_REGION", ...entry }] } }));
+    return variablesOf(pod, SIDECAR)["AWS_REGION"];
+  };
+  const valueFrom = { configMapKeyRef: { name: "settings", key: "region" } };
+  t.same(region({ valueFrom }), valueFrom);
+  t.equal(region({ value: "$(OTHER)" }), undefined);
+  t.equal(region({ value: "" }), undefined);
+});
+
+test("passes the flags of the webhook, and omits a region that a flag sets", async (t) => {
+  const settings = { ...INJECTION, args: ["--base=identity-only", "--region=eu-central-1"] };
+  t.same(field(containerOf(injected(controllerPod(), settings), SIDECAR), "args"), [
+    "sidecar", "--cluster", "--group=s3.services.k8s.aws", "--token-file=/run/ack-role-resolver/token",
+    "--state-dir=/run/ack-role-resolver-state", "--base=identity-only", "--region=eu-central-1",
+  ]);
+});
+
+test("does not change a Pod that the checks deny, or that requests no sidecar", async (t) => {
+  const cases: readonly JsonObject[] = [
+    controllerPod({ metadata: { labels: { [LABEL]: "false" } } }),
+    controllerPod({ metadata: { labels: { [LABEL]: "yes" } } }),
+    controllerPod({ metadata: { annotations: { [CONTAINER]: "missing" } } }),
+    controllerPod({ spec: { containers: [CONTROLLER, { name: "other" }] } }),
+    controllerPod({ controller: { image: "registry.example.com/backup-controller:1" } }),
+    controllerPod({ metadata: { annotations: { "ack-role-resolver.io/inject-group": "s4.services.k8s.aws" } } }),
+    controllerPod({ spec: { containers: "none" } }),
+    { apiVersion: "v1", kind: "Pod" },
+  ];
+  for (const pod of cases) t.same(injectionPatch(decodePod(pod), INJECTION), []);
+  t.same(injectionPatch(decodePod(controllerPod()), { ...INJECTION, image: null }), []);
+});
+
+test("changes a Pod without the label, which the API server sends because of its namespace", async (t) => {
+  t.not(injectionPatch(decodePod(controllerPod({ metadata: { labels: {} } })), INJECTION).length, 0);
+});
