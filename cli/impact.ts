@@ -18,7 +18,8 @@ import { readInput } from "./input/input.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
 import { findingLines, locate, type LocatedFinding } from "./output/located-finding.ts";
 import { mapWithProgress, runWithProgress } from "./output/progress.ts";
-import { resourceName, roleOrReason, type TableFormat, tableFormat } from "./resolve.ts";
+import { causeText, roleOrReason, type TableFormat, tableFormat } from "./output/resolution-table.ts";
+import { resourceName } from "./resolve.ts";
 import { inventoryOf, isUnreadable, readState, type State } from "./input/state.ts";
 import { formatTable, type Paint, painter } from "./output/terminal.ts";
 
@@ -148,12 +149,12 @@ function comparisonLines({ impacts, resources }: ImpactComparison, format: Table
 /** Returns the value that the change affects: the account, the role, the region or the selector. */
 function changedValue(resolution: Resolution | null, change: Change): string {
   if (resolution === null) return "-";
-  const { outcome, accountID, roleARN, region, selectors } = resolution;
+  const { outcome, accountID, roleARN, region } = resolution;
   if (change === "region") return region?.value ?? "no region";
   if (outcome !== "selected") return roleOrReason(resolution);
   if (change === "account") return accountID ?? "unknown account";
   if (change === "role") return roleResource(roleARN);
-  return change === "selector" ? selectors.map(({ name }) => name).join(", ") : roleOrReason(resolution);
+  return change === "selector" ? causeText(resolution) : roleOrReason(resolution);
 }
 
 /** Returns the text of a cell in the wide table. The region is shown only if the region changes. */
@@ -166,10 +167,12 @@ function wideCell(resolution: Resolution | null, change: Change): string {
   return change === "region" ? `${role} in ${region?.value ?? "no region"}` : role;
 }
 
-function roleText({ outcome, accountID, roleARN, selectors }: Resolution): string {
+function roleText(resolution: Resolution): string {
+  const { outcome, accountID, roleARN, selectors, chain } = resolution;
   const account = accountID ?? "unknown account";
   if (outcome === "default") return `${account}, the controller's own`;
-  return [account, roleResource(roleARN), ...selectors.map(({ name }) => `by ${name}`)].join(" ");
+  const causes = chain === undefined ? selectors.map(({ name }) => name) : [causeText(resolution)];
+  return [account, roleResource(roleARN), ...causes.map((cause) => `by ${cause}`)].join(" ");
 }
 
 /** Returns the last part of an ARN, such as role/ack/team-a. */

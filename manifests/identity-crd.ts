@@ -1,5 +1,5 @@
 import {
-  CAPA_VERSIONS, identityPlural, INFRASTRUCTURE_GROUP, SERVICE_ACCOUNT_IDENTITY,
+  CAPA_VERSION, identityPlural, INFRASTRUCTURE_GROUP, SERVICE_ACCOUNT_IDENTITY,
 } from "../shared/decisions/identities/kinds.ts";
 import { ARN_LENGTH } from "../shared/decisions/kubernetes/arn.ts";
 import { DURATION_LIMITS } from "../shared/decisions/selectors/session.ts";
@@ -52,7 +52,7 @@ export function serviceAccountIdentityCRD(): object {
       names: { kind, listKind: `${kind}List`, plural, singular: kind.toLowerCase(), categories: ["cluster-api"] },
       scope: "Namespaced",
       versions: [{
-        name: CAPA_VERSIONS.at(-1),
+        name: CAPA_VERSION,
         served: true,
         storage: true,
         schema: { openAPIV3Schema: objectSchema() },

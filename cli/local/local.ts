@@ -15,7 +15,7 @@ import { Drain } from "../../shared/server/stopping.ts";
 import { runSidecar } from "../../sidecar/main.ts";
 import { runWebhook } from "../../webhook/main.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "../io.ts";
-import { tableFormat } from "../resolve.ts";
+import { tableFormat } from "../output/resolution-table.ts";
 import { writeRuntimeNotice } from "../output/runtime-notice.ts";
 import { serveUntilStopped, startSource } from "../serve.ts";
 import { startSTSEmulator } from "./sts-emulator/emulator.ts";

@@ -8,7 +8,8 @@ import type { ManifestSource } from "../../shared/inventory/manifests/source.ts"
 import type { RunningSidecar } from "../../sidecar/main.ts";
 import type { RunningWebhook } from "../../webhook/main.ts";
 import { faultySelectorLines, faultySelectors } from "../input/faulty-selectors.ts";
-import { resolutionTable, resolveAll, type TableFormat } from "../resolve.ts";
+import { resolutionTable, type TableFormat } from "../output/resolution-table.ts";
+import { resolveAll } from "../resolve.ts";
 import type { STSEmulator } from "./sts-emulator/emulator.ts";
 
 type Input = Pick<ManifestSource, "manifests" | "inventory">;

@@ -35,6 +35,14 @@ export function kindDenial(reference: IdentityReference, isSource: boolean): Cha
   return { code: "ERR_IDENTITY_KIND", reason, message };
 }
 
+/** Denies a reference to the proposed kind AWSServiceAccountIdentity with `--runtime ack`. */
+export function unsupportedDenial(reference: IdentityReference): ChainDenial {
+  const reason = "shipped CAPA does not have this kind";
+  const message = `${describeIdentity(reference)} cannot be used, because ${reason}. Use another kind of identity, or `
+    + "--runtime extended if your controller supports the kind.";
+  return { code: "ERR_IDENTITY_KIND", reason, message };
+}
+
 /** Denies an AWSClusterControllerIdentity that has another name than `default`. */
 export function singletonDenial(reference: IdentityReference): ChainDenial {
   const reason = `CAPA uses only the ${CONTROLLER_IDENTITY} named ${quote(CONTROLLER_IDENTITY_NAME)}`;

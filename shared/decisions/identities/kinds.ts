@@ -4,8 +4,8 @@
 export const INFRASTRUCTURE_GROUP = "infrastructure.cluster.x-k8s.io";
 export const CONTROL_PLANE_GROUP = "controlplane.cluster.x-k8s.io";
 
-/** The versions of the CAPA kinds that this project reads. The fields of an identity are the same in both versions. */
-export const CAPA_VERSIONS: readonly string[] = ["v1beta1", "v1beta2"];
+/** The version of the CAPA kinds that CAPA serves and stores. The fields of an identity are the same in v1beta1. */
+export const CAPA_VERSION = "v1beta2";
 
 export const CONTROLLER_IDENTITY = "AWSClusterControllerIdentity";
 export const STATIC_IDENTITY = "AWSClusterStaticIdentity";

@@ -6,13 +6,16 @@ import { CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, type ReferrerKind, refer
 
 /** An object that refers to an identity, such as an AWSCluster. */
 export interface Referrer {
-  readonly kind: ReferrerKind;
+  readonly group: string;
   readonly version: string;
+  readonly kind: string;
   readonly namespace: string;
   /** Null for an object that does not exist yet. */
   readonly name: string | null;
   /** The reference in the object; null if the object contains no reference. */
   readonly written: IdentityReference | null;
+  /** See `ReferrerKind`. */
+  readonly isDefaulted: boolean;
   /** The region in the object; null if it is missing. */
   readonly region: string | null;
   /** The name of the Cluster that the object belongs to; null if the label is missing. */
@@ -32,16 +35,18 @@ const DEFAULT_REFERENCE: IdentityReference = { kind: CONTROLLER_IDENTITY, name: 
  * is in `defaultNamespace`.
  */
 export function readReferrer(object: JsonObject, defaultNamespace = "default"): Referrer | null {
-  const { group, version, kind: kindName, namespace, name, labels, annotations } = objectMeta(object);
-  const kind = referrerKindOf({ group, kind: kindName });
-  if (kind === null) return null;
-  const spec = specOf(object, kind);
+  const { group, version, kind, namespace, name, labels, annotations } = objectMeta(object);
+  const known = referrerKindOf({ group, kind });
+  if (known === null) return null;
+  const spec = specOf(object, known);
   return {
-    kind,
+    group,
     version,
+    kind,
     namespace: namespace === "" ? defaultNamespace : namespace,
     name: name === "" ? null : name,
     written: readReference(field(spec, "identityRef")),
+    isDefaulted: known.isDefaulted,
     region: stringAt(spec, "region"),
     clusterName: labels.get(CLUSTER_LABEL) ?? null,
     annotations,
@@ -60,7 +65,7 @@ function specOf(object: JsonObject, { isTemplate }: ReferrerKind): unknown {
  * null if shipped CAPA uses its own credentials without an identity.
  */
 export function referenceOf(
-  { kind, written }: Pick<Referrer, "kind" | "written">, runtime: Runtime,
+  { isDefaulted, written }: Pick<Referrer, "isDefaulted" | "written">, runtime: Runtime,
 ): IdentityReference | null {
-  return written ?? (kind.isDefaulted || runtime === "extended" ? DEFAULT_REFERENCE : null);
+  return written ?? (isDefaulted || runtime === "extended" ? DEFAULT_REFERENCE : null);
 }

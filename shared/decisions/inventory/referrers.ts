@@ -22,7 +22,7 @@ export class ReferrerStore {
   put(object: JsonObject): void {
     const referrer = readReferrer(object);
     if (referrer === null || referrer.name === null) return;
-    const { kind: { group, kind }, namespace, name } = referrer;
+    const { group, kind, namespace, name } = referrer;
     this.remove(group, kind, namespace, name);
     this.#byKey.set(keyOf(group, kind, namespace, name), referrer);
     this.#byNamespace.add(namespace, referrer);
@@ -38,6 +38,11 @@ export class ReferrerStore {
     this.#byNamespace.delete(namespace, referrer);
     const reference = referenceOf(referrer, this.#runtime);
     if (reference !== null) this.#byIdentity.delete(identityKey(reference, namespace), referrer);
+  }
+
+  /** Returns the object that has the given group, kind, namespace and name, or null if it does not exist. */
+  get({ group, kind, namespace, name }: Pick<Referrer, "group" | "kind" | "namespace" | "name">): Referrer | null {
+    return this.#byKey.get(keyOf(group, kind, namespace, name ?? "")) ?? null;
   }
 
   inNamespace(namespace: string): ReadonlySet<Referrer> {

@@ -1,4 +1,8 @@
 import { ResolverError } from "../errors.ts";
+import {
+  CAPA_VERSION, CONTROL_PLANE_GROUP, INFRASTRUCTURE_GROUP, REFERRER_KINDS, referrerKindOf,
+} from "../identities/kinds.ts";
+import { readReferrer, type Referrer } from "../identities/referrer.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import type { ResourceQuery } from "../kubernetes/ack-resource.ts";
 import { isACKGroup, type KindArgument, parseKindArgument } from "../kubernetes/kinds.ts";
@@ -22,14 +26,15 @@ export interface HypotheticalResource {
 const DEFAULT_VERSION = "v1alpha1";
 
 /**
- * Returns a query for each kind. If a flag names no version, uses the storage version of the kind. Throws
- * ERR_CONFIG_INVALID if a flag is invalid. The error message has one line for each fault.
+ * Returns a query for each kind. An object that can refer to a CAPA identity has no `identityRef`. If a flag names no
+ * version, uses the storage version of the kind. Throws ERR_CONFIG_INVALID if a flag is invalid. The error message has
+ * one line for each fault.
  */
 export function hypotheticalResources(
   { kinds, namespace, labels: labelTexts }: HypotheticalResource, inventory: Inventory,
-): ResourceQuery[] {
+): (ResourceQuery | Referrer)[] {
   const faults = namespaceNameFaults(namespace).map((fault) => `--namespace ${quote(namespace)}: ${fault}`);
-  const parsed = kinds.map((text) => parseACKKind(text, faults));
+  const parsed = kinds.map((text) => parseResolvableKind(text, faults));
   const labels = parseLabelFlags(labelTexts, faults);
   if (faults.length > 0) throw new ResolverError("ERR_CONFIG_INVALID", faults.join("\n"));
   return parsed.filter((kind) => kind !== null).map((kind) => queryFor(kind, { inventory, namespace, labels }));
@@ -37,11 +42,15 @@ export function hypotheticalResources(
 
 type GroupedKind = KindArgument & { readonly group: string };
 
-function parseACKKind(text: string, faults: string[]): GroupedKind | null {
+function parseResolvableKind(text: string, faults: string[]): GroupedKind | null {
   const kind = parseKindFlag(text, faults);
-  if (kind === null || isACKGroup(kind.group)) return kind;
+  if (kind === null || isACKGroup(kind.group) || referrerKindOf(kind) !== null) return kind;
   const expected = "expected a group that ends in .services.k8s.aws, as in Bucket.s3.services.k8s.aws";
-  faults.push(`--kind ${quote(text)}: ${kind.group} is not a group of ACK resources; ${expected}`);
+  const isCAPA = kind.group === INFRASTRUCTURE_GROUP || kind.group === CONTROL_PLANE_GROUP;
+  const kinds = REFERRER_KINDS.map((one) => `${one.kind}.${one.group}`).join(", ");
+  faults.push(isCAPA
+    ? `--kind ${quote(text)}: the kind has no identityRef; expected one of ${kinds}`
+    : `--kind ${quote(text)}: ${kind.group} is not a group of ACK resources; ${expected}`);
   return null;
 }
 
@@ -69,8 +78,11 @@ interface QueryContext {
 
 function queryFor(
   { group, kind, version: requested }: GroupedKind, { inventory, namespace, labels }: QueryContext,
-): ResourceQuery {
-  const version = requested ?? inventory.kinds.versions(group, kind)?.storage ?? DEFAULT_VERSION;
+): ResourceQuery | Referrer {
+  const defaultVersion = referrerKindOf({ group, kind }) === null ? DEFAULT_VERSION : CAPA_VERSION;
+  const version = requested ?? inventory.kinds.versions(group, kind)?.storage ?? defaultVersion;
+  const referrer = readReferrer({ apiVersion: `${group}/${version}`, kind, metadata: { namespace } });
+  if (referrer !== null) return referrer;
   const status = { ownerAccountID: null, region: null };
   return { group, version, kind, namespace, name: null, labels, annotations: new Map(), status };
 }

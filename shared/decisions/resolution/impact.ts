@@ -1,23 +1,27 @@
 import type { DecisionSettings } from "../context.ts";
+import { resolveReferrer } from "../identities/resolve.ts";
 import type { Inventory } from "../inventory/inventory.ts";
-import type { ACKResource } from "../kubernetes/ack-resource.ts";
+import type { ResourceQuery } from "../kubernetes/ack-resource.ts";
 import { compareText } from "../kubernetes/text.ts";
 import { type Paced, paced } from "../paced.ts";
 import { type Resolution, resolve } from "./resolve.ts";
 
 /**
  * The ways in which a resource can change, most disruptive first: new conflict, new fault in the CARM maps, fallback to
- * the controller's own role, other account, other role, other region, newly selected, other selector with the same
- * role, resource added, resource removed.
+ * the controller's own role, other account, other role, other region, newly selected, other selector or identities with
+ * the same role, resource added, resource removed.
  */
 export const CHANGES = [
   "conflict", "refused", "default", "account", "role", "region", "selected", "selector", "added", "removed",
 ] as const;
 export type Change = (typeof CHANGES)[number];
 
+/** The resource or the object with an identityRef that is compared. */
+export type ComparedObject = Pick<ResourceQuery, "group" | "version" | "kind" | "namespace" | "name">;
+
 /** A resource whose resolution differs between two inventories, or that exists in only one inventory. */
 export interface Impact {
-  readonly resource: ACKResource;
+  readonly resource: ComparedObject;
   readonly change: Change;
   /** The resolution in the first inventory; null if the first inventory does not contain the resource. */
   readonly before: Resolution | null;
@@ -34,7 +38,10 @@ export interface ImpactComparison {
 
 const RESOURCES_BETWEEN_PAUSES = 200;
 
-/** Compares the resolution of each resource in two inventories. The time is proportional to the number of resources. */
+/**
+ * Compares the resolution of each resource, and of each object that has an identityRef, in two inventories. The time is
+ * proportional to their number.
+ */
 export function* compareInventories(
   before: Inventory, after: Inventory, settings: DecisionSettings,
 ): Paced<ImpactComparison> {
@@ -47,25 +54,44 @@ export function* compareInventories(
   yield* paced(before.resources.all(), RESOURCES_BETWEEN_PAUSES, (resource) => {
     const later = after.resources.get(resource);
     const resolution = later === null ? null : resolve(after, later, settings);
-    add(impactOn(later ?? resource, resolve(before, resource, settings), resolution));
+    const account = (later ?? resource).status.ownerAccountID;
+    add(impactOn(later ?? resource, { before: resolve(before, resource, settings), after: resolution, account }));
+    return true;
+  });
+  yield* paced(before.referrers.all(), RESOURCES_BETWEEN_PAUSES, (referrer) => {
+    const later = after.referrers.get(referrer);
+    const resolution = later === null ? null : resolveReferrer(after, later, settings);
+    const earlier = resolveReferrer(before, referrer, settings);
+    add(impactOn(later ?? referrer, { before: earlier, after: resolution, account: null }));
     return true;
   });
   for (const resource of after.resources.all()) {
     if (before.resources.get(resource) !== null) continue;
     add({ resource, change: "added", before: null, after: resolve(after, resource, settings) });
   }
+  for (const referrer of after.referrers.all()) {
+    if (before.referrers.get(referrer) !== null) continue;
+    add({ resource: referrer, change: "added", before: null, after: resolveReferrer(after, referrer, settings) });
+  }
   return { impacts: impacts.toSorted(compareImpacts), resources };
 }
 
-function impactOn(resource: ACKResource, before: Resolution, after: Resolution | null): Impact | null {
-  const change = after === null ? "removed" : changeOf(resource, before, after);
+interface ComparedResolutions {
+  readonly before: Resolution;
+  readonly after: Resolution | null;
+  /** The account in which the resource exists; null if it is unknown. */
+  readonly account: string | null;
+}
+
+function impactOn(resource: ComparedObject, { before, after, account }: ComparedResolutions): Impact | null {
+  const change = after === null ? "removed" : changeOf(account, before, after);
   return change === null ? null : { resource, change, before, after };
 }
 
-function changeOf({ status }: ACKResource, before: Resolution, after: Resolution): Change | null {
+function changeOf(recorded: string | null, before: Resolution, after: Resolution): Change | null {
   if (after.outcome !== before.outcome && after.outcome !== "selected") return after.outcome;
   // A resource that exists in AWS stays in the account that ACK recorded, even if its role is in another account.
-  const account = status.ownerAccountID ?? before.accountID;
+  const account = recorded ?? before.accountID;
   const hasMoved = before.accountID !== after.accountID && account !== null;
   if (hasMoved && after.accountID !== null && account !== after.accountID) return "account";
   if (after.outcome !== before.outcome) return "selected";
@@ -78,8 +104,8 @@ function changeWithinOutcome(before: Resolution, after: Resolution): Change | nu
   return causeOf(before) === causeOf(after) ? null : "selector";
 }
 
-function causeOf({ selectors, via, code }: Resolution): string {
-  return JSON.stringify([selectors.map(({ name }) => name), via, code]);
+function causeOf({ selectors, via, code, chain = [] }: Resolution): string {
+  return JSON.stringify([selectors.map(({ name }) => name), via, code, chain.map(({ kind, name }) => [kind, name])]);
 }
 
 /** The changes after which controllers no longer reconcile a resource, or reconcile it in another account. */

@@ -15,7 +15,7 @@ export interface Region {
  * region.
  */
 export function regionOf(inventory: Inventory, query: ResourceQuery, settings: DecisionSettings): Region | null {
-  return region(query.status.region, "status") ?? desiredRegion(inventory, query, settings);
+  return regionFrom(query.status.region, "status") ?? desiredRegion(inventory, query, settings);
 }
 
 /**
@@ -23,9 +23,10 @@ export function regionOf(inventory: Inventory, query: ResourceQuery, settings: D
  * controller flag.
  */
 export function desiredRegion(inventory: Inventory, query: ResourceQuery, settings: DecisionSettings): Region | null {
-  return region(query.annotations.get(REGION_ANNOTATION), "resource")
-    ?? region(namespaceAnnotations(inventory, query.namespace, settings).get(DEFAULT_REGION_ANNOTATION), "namespace")
-    ?? region(settings.region, "controller");
+  const ofNamespace = namespaceAnnotations(inventory, query.namespace, settings);
+  return regionFrom(query.annotations.get(REGION_ANNOTATION), "resource")
+    ?? regionFrom(ofNamespace.get(DEFAULT_REGION_ANNOTATION), "namespace")
+    ?? regionFrom(settings.region, "controller");
 }
 
 /**
@@ -39,6 +40,7 @@ function namespaceAnnotations(
   return mode === "carm" ? carmAnnotations(namespace, annotations) : annotations;
 }
 
-function region(value: string | null | undefined, from: Region["from"]): Region | null {
+/** Returns null if the value is missing or empty. */
+export function regionFrom(value: string | null | undefined, from: Region["from"]): Region | null {
   return value === undefined || value === null || value === "" ? null : { value, from };
 }

@@ -2,6 +2,7 @@ import { USE_SELECTOR_ANNOTATION } from "../annotation-keys.ts";
 import { lookUpMaps } from "../carm/maps.ts";
 import type { DecisionSettings } from "../context.ts";
 import type { ErrorCode } from "../errors.ts";
+import type { ChainLink } from "../identities/chain.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import type { ResourceQuery, ResourceStatus } from "../kubernetes/ack-resource.ts";
 import { accountOfARN } from "../kubernetes/arn.ts";
@@ -33,6 +34,11 @@ export interface Resolution {
   readonly region: Region | null;
   readonly code: ErrorCode | null;
   readonly message: string;
+  /**
+   * For an object that refers to a CAPA identity: the identities from the referenced identity to the source of the
+   * credentials. Absent for an ACK resource.
+   */
+  readonly chain?: readonly ChainLink[];
 }
 
 /** Resolves the role of a resource as the controllers do in the configured mode. */

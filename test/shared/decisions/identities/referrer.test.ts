@@ -26,7 +26,7 @@ for (const [group, kind] of KINDS) {
     };
     const referrer = read(group, kind, { identityRef: REF, region: "eu-west-1" }, metadata);
     t.match(referrer, {
-      kind: { group, kind }, version: "v1beta2", namespace: "ns1", name: "a", written: REF, region: "eu-west-1",
+      group, kind, version: "v1beta2", namespace: "ns1", name: "a", written: REF, region: "eu-west-1",
       clusterName: "c1", deleting: true, annotations: new Map([["x", "1"]]),
     });
     t.end();

@@ -78,6 +78,10 @@ test("finds referrers by namespace and identity, and updates the indexes", (t) =
   t.same(using("account/sa", "ns2"), ["c4"]);
   t.same(using("account/sa", "ns1"), []);
   t.same(Array.from(referrers.inNamespace("ns1"), ({ name }) => name), ["c1", "c2"]);
+  const type = { group: INFRASTRUCTURE, kind: "AWSCluster", namespace: "ns1" };
+  t.equal(referrers.get({ ...type, name: "c1" })?.name, "c1");
+  t.equal(referrers.get({ ...type, name: "c3" }), null);
+  t.equal(referrers.get({ ...type, name: null }), null);
   inventory.apply([{ type: "put", object: clusterObject("c1", null) }]);
   t.same(using("role/a"), ["c3"]);
   t.same(using("controller"), ["c2", "c1"]);

@@ -73,3 +73,16 @@ test("accepts a label prefix, an empty label value and a version", (t) => {
   );
   t.end();
 });
+
+test("accepts kinds that refer to CAPA identities, and no other kind of CAPA", (t) => {
+  const capa = "infrastructure.cluster.x-k8s.io";
+  const described = { kinds: [`AWSCluster.${capa}`], namespace: "team-a", labels: [] };
+  t.match(hypotheticalResources(described, inventory), [{
+    group: capa, version: "v1beta2", kind: "AWSCluster", namespace: "team-a", name: null, written: null,
+  }]);
+  t.match(faults({ kinds: [`AWSMachine.${capa}`] }), [
+    /^--kind "AWSMachine\.[a-z.0-9-]+": the kind has no identityRef; expected one of AWSCluster\./,
+  ]);
+  t.match(faults({ kinds: ["AWSCluster.controlplane.cluster.x-k8s.io"] }), [/the kind has no identityRef/]);
+  t.end();
+});

@@ -1,0 +1,130 @@
+import { USE_SELECTOR_ANNOTATION } from "../../shared/decisions/annotation-keys.ts";
+import type { ChainLink } from "../../shared/decisions/identities/chain.ts";
+import { parseRoleARN } from "../../shared/decisions/kubernetes/arn.ts";
+import { printable } from "../../shared/decisions/kubernetes/text.ts";
+import { partText, type SelectorExplanation } from "../../shared/decisions/resolution/explain.ts";
+import type { Resolution } from "../../shared/decisions/resolution/resolve.ts";
+import type { IO } from "../io.ts";
+import { formatTable, type Paint, widthOf } from "./terminal.ts";
+
+/** The fields that identify a resource in JSON output. */
+// A type and not an interface, so that the value is also a JsonObject.
+export type ResourceName = {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly namespace: string;
+  /** The name of the resource; null for the hypothetical resource that --kind describes. */
+  readonly name: string | null;
+};
+
+/** A resource and its resolution, in the format of `resolve -o json`. */
+export interface ResolvedResource extends Resolution {
+  readonly resource: ResourceName;
+  /** The explanation of every selector, sorted by name. The field is present only for ACK resources with --explain. */
+  readonly explanation?: readonly SelectorExplanation[];
+}
+
+const TABLE_HEADER = ["NAMESPACE", "RESOURCE", "OUTCOME", "ROLE OR REASON"];
+const WIDE_TABLE_HEADER = ["NAMESPACE", "RESOURCE", "OUTCOME", "SELECTORS", "ROLE", "REGION"];
+
+/** The format of a table: `-o wide` has more columns and no maximum width. */
+export interface TableFormat {
+  readonly isWide: boolean;
+  readonly width: number;
+  readonly firstDetail: number;
+}
+
+/** Returns the table format for `-o text` or `-o wide`. */
+export function tableFormat(output: "text" | "wide", { stdout, environment }: IO): TableFormat {
+  const isWide = output === "wide";
+  return { isWide, width: isWide ? Infinity : widthOf(stdout, environment), firstDetail: 3 };
+}
+
+const OUTCOME_STYLE = { selected: "green", default: "yellow", conflict: "red", refused: "red" } as const;
+
+/** Returns the lines of a table that has a row for each resource. A hypothetical resource has no name. */
+export function resolutionTable(resolved: readonly ResolvedResource[], format: TableFormat, paint: Paint): string[] {
+  const rows = resolved.map((one) => [
+    one.resource.namespace,
+    one.resource.name === null ? one.resource.kind : `${one.resource.kind}/${one.resource.name}`,
+    one.outcome,
+    ...(format.isWide ? wideCells(one) : [roleOrReason(one)]),
+  ]);
+  const [headerLine = "", ...lines] = formatTable([format.isWide ? WIDE_TABLE_HEADER : TABLE_HEADER, ...rows], format);
+  const colored = lines.map((line, i) => {
+    const outcome = resolved[i]?.outcome ?? "refused";
+    return line.replace(`  ${outcome}`, `  ${paint(OUTCOME_STYLE[outcome], outcome)}`);
+  });
+  return [paint("bold", headerLine), ...colored];
+}
+
+function wideCells(resolution: Resolution): string[] {
+  const { outcome, roleARN, region } = resolution;
+  const role = roleARN ?? (outcome === "default" ? OWN_ROLE : "-");
+  return [causeText(resolution) || "-", role, region?.value ?? "-"];
+}
+
+/** Returns the selectors, or the identities from the referenced identity to the source of the credentials. */
+export function causeText({ selectors, chain }: Pick<Resolution, "selectors" | "chain">): string {
+  return chain === undefined ? selectors.map(({ name }) => name).join(", ") : printable(chain.map(linkName).join(", "));
+}
+
+function linkName({ kind, name }: ChainLink): string {
+  return `${kind}/${name}`;
+}
+
+const OWN_ROLE = "the controller's own";
+
+/**
+ * Returns the short name of the role. Without a role, returns the selectors in conflict, the error code, or the
+ * identity that has no role.
+ */
+export function roleOrReason({ outcome, selectors, roleARN, code, chain = [] }: Resolution): string {
+  if (outcome === "default") return OWN_ROLE;
+  if (outcome === "conflict") return selectors.map(({ name }) => name).join(", ");
+  return roleARN === null ? (code ?? printable(chain.slice(0, 1).map(linkName).join(""))) : shortRole(roleARN);
+}
+
+/**
+ * Returns ACCOUNT/NAME for the ARN of a role, and any other text unchanged. Omits the path of the role, because the
+ * name of a role is unique in its account (https://docs.aws.amazon.com/IAM/latest/APIReference/API_CreateRole.html).
+ */
+function shortRole(roleARN: string): string {
+  const arn = parseRoleARN(roleARN);
+  return arn === null ? roleARN : `${arn.accountID}/${arn.resource.split("/").at(-1) ?? ""}`;
+}
+
+/**
+ * Returns the resolution of each resource and its selectors, or the identities of its chain. Selectors that select the
+ * resource come first.
+ */
+export function explanationLines(resolved: readonly ResolvedResource[], paint: Paint): string[] {
+  return resolved.flatMap(({ resource, outcome, message, explanation = [], chain }, i) => {
+    const name = `${resource.kind} ${resource.namespace}${resource.name === null ? "" : `/${resource.name}`}`;
+    const sorted = explanation.toSorted((a, b) => Number(b.selects) - Number(a.selects));
+    return [
+      ...(i === 0 ? [] : [""]),
+      `${paint("bold", printable(name))}: ${paint(OUTCOME_STYLE[outcome], outcome)}`,
+      `  ${printable(message)}`,
+      ...(explanation.length === 0 && chain === undefined ? ["  No IAMRoleSelector exists."] : []),
+      ...(chain ?? []).map((link) => linkLine(link, paint)),
+      ...sorted.flatMap((one) => selectorLines(one, paint)),
+    ];
+  });
+}
+
+function linkLine(link: ChainLink, paint: Paint): string {
+  const verdict = link.allowed ? paint("green", "allowed") : paint("yellow", "not allowed");
+  return `  ${printable(linkName(link))}: ${verdict}: ${link.reason}`;
+}
+
+const NOT_CHOSEN = `, but ${USE_SELECTOR_ANNOTATION} does not name it`;
+
+function selectorLines(explanation: SelectorExplanation, paint: Paint): string[] {
+  const { selector, selects, chosen, malformed, parts, message } = explanation;
+  const verdict = selects ? paint("green", "selects the resource") : "does not select the resource";
+  const head = `  ${printable(selector)}: ${verdict}${selects && chosen === false ? NOT_CHOSEN : ""}`;
+  if (malformed || parts.length === 0) return [head, `    ${printable(message)}`];
+  const verdictOf = (holds: boolean): string => (holds ? paint("green", "yes") : paint("yellow", "no "));
+  return [head, ...parts.map((part) => `    ${verdictOf(part.holds)} ${partText(part)}`)];
+}

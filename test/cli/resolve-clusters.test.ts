@@ -1,0 +1,132 @@
+import { test } from "tap";
+import { runCommand } from "./run-command.ts";
+
+const API = "infrastructure.cluster.x-k8s.io/v1beta2";
+const STATE = `apiVersion: v1
+kind: Namespace
+metadata: {name: team-a, labels: {tier: gold}}
+---
+apiVersion: ${API}
+kind: AWSClusterControllerIdentity
+metadata: {name: default}
+spec: {allowedNamespaces: {list: [team-a]}}
+---
+apiVersion: ${API}
+kind: AWSClusterRoleIdentity
+metadata: {name: workload}
+spec:
+  roleARN: arn:aws:iam::111122223333:role/workload
+  allowedNamespaces: {selector: {matchLabels: {tier: gold}}}
+  sourceIdentityRef: {kind: AWSClusterControllerIdentity, name: default}
+---
+apiVersion: ${API}
+kind: AWSClusterStaticIdentity
+metadata: {name: keys}
+spec: {secretRef: keys, allowedNamespaces: {}}
+---
+apiVersion: ${API}
+kind: AWSCluster
+metadata: {name: c1, namespace: team-a}
+spec: {identityRef: {kind: AWSClusterRoleIdentity, name: workload}}
+---
+apiVersion: controlplane.cluster.x-k8s.io/v1beta2
+kind: AWSManagedControlPlane
+metadata: {name: c2, namespace: team-a}
+spec: {identityRef: {kind: AWSClusterStaticIdentity, name: keys}}
+---
+apiVersion: ${API}
+kind: AWSCluster
+metadata: {name: c3}
+---
+`;
+const REASONS = {
+  selector: "allowedNamespaces.selector selects the namespace",
+  list: "allowedNamespaces.list contains the namespace",
+};
+
+test("JSON output contains clusters with their chain, in input order", async (t) => {
+  const { status, stdout, stderr } = await runCommand(["resolve", "--from", "-", "-o", "json"], { stdin: STATE });
+  t.equal(status, 1, "the cluster c3 is refused");
+  t.equal(stderr, "");
+  t.match(JSON.parse(stdout), [
+    {
+      resource: { apiVersion: API, kind: "AWSCluster", namespace: "team-a", name: "c1" },
+      outcome: "selected", via: "identity", selectors: [], roleARN: "arn:aws:iam::111122223333:role/workload",
+      accountID: "111122223333", region: null, code: null,
+      chain: [
+        {
+          kind: "AWSClusterRoleIdentity", name: "workload", roleARN: "arn:aws:iam::111122223333:role/workload",
+          allowed: true, reason: REASONS.selector,
+        },
+        { kind: "AWSClusterControllerIdentity", name: "default", roleARN: null, allowed: true, reason: REASONS.list },
+      ],
+    },
+    { resource: { kind: "AWSManagedControlPlane" }, outcome: "selected", roleARN: null, accountID: null },
+    { resource: { namespace: "default", name: "c3" }, outcome: "refused", code: "ERR_IDENTITY_NAMESPACE" },
+  ]);
+});
+
+test("the tables show the role, the identity without a role, or the error code", async (t) => {
+  const text = await runCommand(["resolve", "--from", "-"], { stdin: STATE, environment: { COLUMNS: "120" } });
+  t.same(text.stdout.split("\n").map((line) => line.trimEnd()), [
+    "NAMESPACE  RESOURCE                   OUTCOME   ROLE OR REASON",
+    "team-a     AWSCluster/c1              selected  111122223333/workload",
+    "team-a     AWSManagedControlPlane/c2  selected  AWSClusterStaticIdentity/keys",
+    "default    AWSCluster/c3              refused   ERR_IDENTITY_NAMESPACE",
+    "",
+  ]);
+  const wide = await runCommand(["resolve", "--from", "-", "-o", "wide"], { stdin: STATE });
+  t.match(wide.stdout, "AWSClusterRoleIdentity/workload, AWSClusterControllerIdentity/default");
+});
+
+test("--explain prints each identity of the chain, and why it allows the namespace", async (t) => {
+  const { stdout } = await runCommand(["resolve", "--from", "-", "--explain"], { stdin: STATE });
+  t.match(stdout, [
+    "AWSCluster team-a/c1: selected",
+    '  AWSClusterRoleIdentity "workload" provides the credentials, with the credentials of '
+      + 'AWSClusterControllerIdentity "default".',
+    `  AWSClusterRoleIdentity/workload: allowed: ${REASONS.selector}`,
+    `  AWSClusterControllerIdentity/default: allowed: ${REASONS.list}`,
+    "",
+  ].join("\n"));
+  t.match(stdout, "  AWSClusterControllerIdentity/default: not allowed: allowedNamespaces.list does not contain");
+  t.notMatch(stdout, "No IAMRoleSelector exists");
+});
+
+test("--kind resolves a cluster that does not exist yet, with the controller identity", async (t) => {
+  const kind = ["--kind", "AWSCluster.infrastructure.cluster.x-k8s.io", "-o", "json"];
+  const resolved = async (namespace: string): Promise<unknown> => (
+    JSON.parse((await runCommand(["resolve", "--from", "-", "-n", namespace, ...kind], { stdin: STATE })).stdout)
+  );
+  t.match(await resolved("team-a"), [{ resource: { apiVersion: API, name: null }, outcome: "default" }]);
+  t.match(await resolved("team-b"), [{ outcome: "refused", code: "ERR_IDENTITY_NAMESPACE" }]);
+  const argv = ["resolve", "--from", "-", "--kind", "AWSMachine.infrastructure.cluster.x-k8s.io"];
+  const machine = await runCommand(argv, { stdin: STATE });
+  t.equal(machine.status, 2);
+  t.match(machine.stderr, "the kind has no identityRef; expected one of AWSCluster.infrastructure.cluster.x-k8s.io,");
+});
+
+test("impact reports clusters whose identities change", async (t) => {
+  const change = `apiVersion: ${API}
+kind: AWSCluster
+metadata: {name: c1, namespace: team-a}
+spec: {identityRef: {kind: AWSClusterStaticIdentity, name: keys}}
+---
+apiVersion: ${API}
+kind: AWSClusterControllerIdentity
+metadata: {name: default}
+spec: {allowedNamespaces: {}}
+`;
+  const folder = t.testdir({ "state.yaml": STATE, "change.yaml": change });
+  const impact = ["impact", `${folder}/change.yaml`, "--from", `${folder}/state.yaml`, "-o"];
+  const { stdout } = await runCommand([...impact, "json"]);
+  t.match(JSON.parse(stdout), {
+    summary: { resources: 3, unchanged: 1, default: 1, role: 1 },
+    changes: [
+      { resource: { name: "c3" }, change: "default", before: { code: "ERR_IDENTITY_NAMESPACE" } },
+      { resource: { name: "c1" }, change: "role", after: { chain: [{ name: "keys" }] } },
+    ],
+  });
+  const wide = await runCommand([...impact, "wide"]);
+  t.match(wide.stdout, "111122223333 role/workload by AWSClusterRoleIdentity/workload, AWSClusterControllerIdentity/");
+});
