@@ -9,11 +9,14 @@ import { buildImage, type ImageSource } from "./node/images.ts";
 import type { RunningNode } from "./node/node.ts";
 
 const POD_LIMIT_MS = 90_000;
+const EXEC_LIMIT_MS = 10 * 60_000;
+const APISERVER_LIMIT_MS = 10_000;
 
 /** An event of the API server's audit log. */
 export interface AuditEvent {
   readonly verb: string;
   readonly user: { readonly username: string };
+  readonly impersonatedUser?: { readonly username: string };
   readonly objectRef?: {
     readonly apiGroup?: string;
     readonly resource?: string;
@@ -70,7 +73,24 @@ export class PodCluster {
 
   /** Runs a program in a container. Resolves when the program exits with any exit code. */
   async exec(namespace: string, pod: string, container: string, command: readonly string[]): Promise<ProgramResult> {
-    return this.api.kubectl(["exec", "-n", namespace, pod, "-c", container, "--", ...command]);
+    return this.api.kubectl(["exec", "-n", namespace, pod, "-c", container, "--", ...command], {
+      limitMs: EXEC_LIMIT_MS,
+    });
+  }
+
+  /** Kills kube-apiserver and starts it again. Resolves when the new kube-apiserver is ready. */
+  async restartApiserver(): Promise<void> {
+    // A signal to the process of `api` would reach only nsenter, which does not forward it to the namespaces.
+    const [pid = ""] = (await this.runOnNode("pidof", ["kube-apiserver"])).trim().split(" ");
+    await this.runOnNode("kill", ["-KILL", pid]);
+    const hasEnded = async (): Promise<boolean> => this.runOnNode("kill", ["-0", pid]).then(() => false, () => true);
+    if (!(await until(hasEnded, APISERVER_LIMIT_MS))) throw new Error("kube-apiserver does not stop");
+    await this.api.startApiserver();
+  }
+
+  /** Runs a program on the node, outside of Pods. Rejects unless the program exits with status 0. */
+  async runOnNode(program: string, args: readonly string[]): Promise<string> {
+    return this.#node.run(program, args);
   }
 
   /** Returns all events of the audit log so far, oldest first. */
@@ -101,6 +121,11 @@ export class PodCluster {
   /** Returns the memory of one container of a Pod. */
   async containerMemory({ containers }: Pod, container: string): Promise<PodMemory> {
     return this.#node.cgroup.memory(containers[container] ?? "");
+  }
+
+  /** Limits the memory of one container of a Pod until the container restarts. */
+  async limitMemory({ containers }: Pod, container: string, bytes: number): Promise<void> {
+    await this.#node.cgroup.limitMemory(containers[container] ?? "", bytes);
   }
 
   /** Waits until all replicas of a Deployment have the current version. Otherwise rejects with a report of its Pods. */
@@ -134,6 +159,8 @@ export function formatMemory({ workingSet, anonymous, resident }: PodMemory): st
 export interface Pod {
   readonly name: string;
   readonly uid: string;
+  /** The IP address; empty until the Pod has one. */
+  readonly address: string;
   readonly isReady: boolean;
   /** Whether the Pod is being deleted. Its containers can still be running. */
   readonly isTerminating: boolean;
@@ -149,6 +176,7 @@ function podOf(pod: JsonObject): Pod {
   const containers = [...list(field(status, "initContainerStatuses")), ...list(field(status, "containerStatuses"))];
   return {
     name: stringAt(pod, "metadata", "name") ?? "", uid: stringAt(pod, "metadata", "uid") ?? "",
+    address: stringAt(status, "podIP") ?? "",
     isReady: conditions.some((one) => one["type"] === "Ready" && one["status"] === "True"),
     isTerminating: stringAt(pod, "metadata", "deletionTimestamp") !== null,
     restarts: containers.reduce((sum, one) => sum + Number(one["restartCount"]), 0),

@@ -18,6 +18,8 @@ export interface NodeCgroup {
   readonly componentsFile: string;
   /** Returns the memory of a cgroup of the Pods: `podUID`, or the ID of a container. */
   memory(name: string): Promise<PodMemory>;
+  /** Limits the memory of a cgroup of the Pods to a number of bytes. */
+  limitMemory(name: string, bytes: number): Promise<void>;
   remove(): Promise<void>;
 }
 
@@ -48,9 +50,14 @@ export async function createCgroup(name: string): Promise<NodeCgroup> {
     await remove();
     throw error;
   }
+  const folderOf = async (child: string): Promise<string> => findFolder(path.join(memory.folder, name), child);
   return {
     pods: `/${name}/pods`, componentsFile: path.join(cpu.folder, name, "components/cgroup.procs"), remove,
-    memory: async (child) => memoryOf(await findFolder(path.join(memory.folder, name), child), memory.version),
+    memory: async (child) => memoryOf(await folderOf(child), memory.version),
+    limitMemory: async (child, bytes) => {
+      const limit = memory.version === 1 ? "memory.limit_in_bytes" : "memory.max";
+      await writeFile(path.join(await folderOf(child), limit), String(bytes));
+    },
   };
 }
 

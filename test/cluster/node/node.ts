@@ -36,6 +36,8 @@ export interface RunningNode {
   readonly link: Link;
   /** The folder of all files of the node. */
   readonly folder: string;
+  /** Runs a program in the namespaces of the node, outside of Pods. Rejects unless it exits with status 0. */
+  run(program: string, args: readonly string[]): Promise<string>;
   /** Ends all processes of the node, and removes its mounts, namespaces, interfaces, cgroups and files. */
   stop(): Promise<void>;
 }
@@ -83,7 +85,7 @@ async function startParts(
     cgroupRoot: cgroup.pods,
   });
   await untilReady(cluster, processes);
-  return { cluster, containerd, cgroup, link, folder };
+  return { cluster, containerd, cgroup, link, folder, run: (program, args) => sandbox.run(program, args) };
 }
 
 /** If one start fails, waits for the other start, so that the other part can be stopped. */

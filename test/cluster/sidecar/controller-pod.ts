@@ -66,6 +66,8 @@ function useTestEndpoints(sidecar: Container, controller: Container, { url }: AW
   sidecar.args?.push(`--sts-endpoint=${url}`);
   sidecar.env = [{ name: "NODE_EXTRA_CA_CERTS", value: `${CA_DIR}/ca.crt` }];
   sidecar.volumeMounts.push(mount);
+  // A rejected controller retries at its next reconciliation. In the tests, the SDK retries instead of the controller.
+  controller.env?.push({ name: "AWS_MAX_ATTEMPTS", value: "10" });
   // ACK controllers exit with AWS_CA_BUNDLE, because they replace the HTTP client of the SDK.
   const variables = { AWS_ENDPOINT_URL_S3: url, SSL_CERT_FILE: `${CA_DIR}/ca.crt` };
   controller.env?.push(...Object.entries(variables).map(([name, value]) => ({ name, value })));

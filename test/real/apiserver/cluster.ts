@@ -31,6 +31,8 @@ export interface KubectlOptions {
   readonly input?: string;
   /** Default: admin. */
   readonly user?: Identity;
+  /** Default: 20 s. */
+  readonly limitMs?: number;
 }
 
 export interface RequestOptions {
@@ -144,15 +146,17 @@ export class Cluster {
     await rm(this.#folder, { recursive: true, force: true });
   }
 
-  /** Runs kubectl. Resolves when kubectl exits with any exit code. Rejects after 20 s. */
-  async kubectl(args: readonly string[], { input = "", user = "admin" }: KubectlOptions = {}): Promise<ProgramResult> {
+  /** Runs kubectl. Resolves when kubectl exits with any exit code. Rejects after the time limit. */
+  async kubectl(
+    args: readonly string[], { input = "", user = "admin", limitMs = KUBECTL_LIMIT_MS }: KubectlOptions = {},
+  ): Promise<ProgramResult> {
     const cacheDir = path.join(this.#folder, "kubectl-cache");
     const context = [`--kubeconfig=${this.kubeconfig}`, `--context=${user}`, `--cache-dir=${cacheDir}`];
     return runProgram(this.#assets.kubectl, [...context, ...args], {
       cwd: this.#folder,
       env: { HOME: this.#folder },
       input,
-      signal: AbortSignal.timeout(KUBECTL_LIMIT_MS),
+      signal: AbortSignal.timeout(limitMs),
     });
   }
 

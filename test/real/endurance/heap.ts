@@ -40,9 +40,14 @@ export class ProcessHeap {
     const id = ++this.#lastID;
     this.#socket.send(JSON.stringify({ id, method }));
     for (;;) {
-      const [event]: unknown[] = await once(this.#socket, "message");
-      const message: unknown = JSON.parse(event instanceof MessageEvent ? String(event.data) : "null");
+      const message: unknown = JSON.parse(await this.#nextMessage());
       if (field(message, "id") === id) return field(message, "result");
     }
+  }
+
+  async #nextMessage(): Promise<string> {
+    const { promise, resolve } = Promise.withResolvers<string>();
+    this.#socket.addEventListener("message", ({ data }) => resolve(String(data)), { once: true });
+    return promise;
   }
 }
