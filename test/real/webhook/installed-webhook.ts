@@ -32,6 +32,7 @@ export async function installWebhook(
     namespace: "ack-role-resolver", runtime: "ack", ackSystemNamespace: "ack-system", url: null,
     caBundle: certificates.ca, accessReviews: flags.includes("ACK-09=deny"), extraGroups: [],
     ownCRD: crd === "own", certificates: "files", image: "ack-role-resolver:1.2.3",
+    inject: flags.includes("--sidecar-image"),
   } as const;
   await cluster.request("POST", "/api/v1/namespaces", { metadata: { name: options.ackSystemNamespace } });
   if (crd === "ACK") await cluster.installCRDs([ACK_SELECTOR_CRD]);

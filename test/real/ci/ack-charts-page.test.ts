@@ -1,0 +1,63 @@
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import { test } from "tap";
+import { parse } from "yaml";
+import { runChecks } from "../../../shared/decisions/checks/run.ts";
+import { field, isJsonObject, type JsonObject } from "../../../shared/decisions/kubernetes/json.ts";
+import { codeBlocks } from "../../documented-commands.ts";
+import { controllerPod } from "../../fixtures/pods.ts";
+import { SETTINGS_BY_DEFAULT } from "../../shared/decisions/objects.ts";
+import { injected, sorted } from "../../shared/decisions/pods/injected.ts";
+import { objectAt } from "../../webhook/reviews.ts";
+import { runProgram } from "../apiserver/run-program.ts";
+import { readEnvironment } from "../environment.ts";
+import { setTimeLimit } from "../time-limit.ts";
+import { findRenderers } from "./tools.ts";
+
+const PAGE = path.join(import.meta.dirname, "../../../docs/ack-charts.md");
+const IMAGE = "registry.example.com/ack-role-resolver:0.1.0";
+const LABEL = { "ack-role-resolver.io/inject": "true" };
+const TIME_LIMIT_MS = 30 * 60_000;
+
+/** The Deployment that a chart of ACK renders. */
+function deployment({ spec }: JsonObject): object {
+  const metadata = { name: "ack-s3-controller-s3-chart" };
+  const template = { metadata: { labels: { "k8s-app": "s3-chart" } }, spec };
+  return { apiVersion: "apps/v1", kind: "Deployment", metadata, spec: { template } };
+}
+
+test("the Kustomize patch for ACK's charts yields the same Pod as the injection", async (t) => {
+  setTimeLimit(t, TIME_LIMIT_MS);
+  const found = await findRenderers(readEnvironment());
+  if (!found.found) {
+    t.plan(0, found.reason);
+    return;
+  }
+  const [, kustomization = "", patch = ""] = codeBlocks(await readFile(PAGE, "utf8"), "yaml").map(([, block]) => block);
+  const pod = controllerPod();
+  const cwd = t.testdir({
+    "kustomization.yaml": kustomization, "sidecar.yaml": patch, "controller.yaml": JSON.stringify(deployment(pod)),
+  });
+  const [folder = ""] = found.folders;
+  const { code, stdout, stderr } = await runProgram(path.join(folder, "kustomize"), ["build", "."], { cwd });
+  t.same([code, stderr], [0, ""]);
+  const built: unknown = parse(stdout);
+  const template = objectAt(built, "spec", "template");
+  t.same(objectAt(template, "metadata")["labels"], { "k8s-app": "s3-chart" }, "the labels of the chart remain");
+
+  const expected = injected(pod, { image: IMAGE, args: [], extraGroups: [] });
+  const patched = { ...pod, metadata: { annotations: objectAt(template, "metadata", "annotations") } };
+  t.same(sorted({ ...patched, spec: template["spec"] })["spec"], sorted(expected)["spec"]);
+  t.same(patched.metadata.annotations, objectAt(expected, "metadata", "annotations"));
+
+  const object = { ...patched, metadata: { ...patched.metadata, labels: LABEL }, spec: template["spec"] };
+  const input = { object, old: null, requester: null, origin: "cluster" } as const;
+  t.same(runChecks(input, SETTINGS_BY_DEFAULT).findings, [], "the webhook accepts the Pod with the label");
+});
+
+test("the values for ACK's charts contain the label of the injection", async (t) => {
+  const [[, block] = ["", ""]] = codeBlocks(await readFile(PAGE, "utf8"), "yaml");
+  const values: unknown = parse(block);
+  t.match(values, { deployment: { labels: LABEL }, enableCARM: false, featureGates: { IAMRoleSelector: true } });
+  t.ok(isJsonObject(field(values, "serviceAccount")));
+});

@@ -1,0 +1,167 @@
+import type { Test } from "tap";
+import { field, isJsonObject, type JsonObject, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
+import { type Identity, POD_IDENTITY, WEB_IDENTITY, withEKSIdentity } from "../../fixtures/eks-identity.ts";
+import { CONTROLLER, controllerPod } from "../../fixtures/pods.ts";
+import { mountsOf, sorted, variablesOf } from "../../shared/decisions/pods/injected.ts";
+import { objectAt } from "../../webhook/reviews.ts";
+import type { ApiResponse } from "../apiserver/api-request.ts";
+import type { Cluster } from "../apiserver/cluster.ts";
+import { onCluster } from "../apiserver/on-cluster.ts";
+import { until } from "../apiserver/until.ts";
+import type { ServerProcess } from "../server-process.ts";
+import { apply, installWebhook } from "./installed-webhook.ts";
+import { type PodChanger, servePodChangers } from "./pod-changer.ts";
+
+/** Both namespaces require the restricted Pod security standard, which the sidecar must meet. */
+const RESTRICTED = { "pod-security.kubernetes.io/enforce": "restricted" };
+const EFFECT_LIMIT_MS = 10_000;
+const SIDECAR = "ack-role-resolver";
+const INJECT = "ack-role-resolver.io/inject";
+const KEY = "example.com/webhook";
+const IDENTITIES = { web: WEB_IDENTITY, pod: POD_IDENTITY } as const;
+
+/** The configuration `ack-role-resolver` sorts between these names. */
+const PLACES = { first: "aaa", last: "zzz" } as const;
+const POLICIES = ["Never", "IfNeeded"] as const;
+
+/** Stand-ins for the identity webhook of EKS, each for Pods with one label. */
+const IDENTITY_WEBHOOKS = Object.entries(IDENTITIES).flatMap(([kind, identity]) => (
+  Object.entries(PLACES).flatMap(([place, prefix]) => POLICIES.map((reinvocationPolicy): PodChanger => ({
+    name: `${prefix}-${kind}-${reinvocationPolicy.toLowerCase()}`, reinvocationPolicy,
+    labels: { [KEY]: `${kind}-${place}-${reinvocationPolicy}` }, change: (pod) => withEKSIdentity(pod, identity),
+  })))
+));
+
+/** Removes the sidecar, also after the webhook has added it again. */
+const ADVERSARY: PodChanger = {
+  name: "zzz-adversary", reinvocationPolicy: "IfNeeded", labels: { [KEY]: "adversary" },
+  change: (pod) => ({ ...pod, spec: { ...objectAt(pod, "spec"), initContainers: [] } }),
+};
+
+const NAMESPACES = [["labeled", { [INJECT]: "true", ...RESTRICTED }], ["other", RESTRICTED]] as const;
+
+onCluster("the injection of sidecars on a real API server", async (t, cluster) => {
+  const webhook = await installWebhook(t, cluster, ["--sidecar-image", "registry.example.com/resolver:1"]);
+  for (const [name, labels] of NAMESPACES) {
+    await cluster.request("POST", "/api/v1/namespaces", { metadata: { name, labels } });
+  }
+  await apply(cluster, await servePodChangers(t, "127.0.0.1", [...IDENTITY_WEBHOOKS, ADVERSARY]));
+  await untilApplied(t, cluster);
+  for (const [kind, identity] of Object.entries(IDENTITIES)) {
+    await t.test(`gives the ${kind} identity only to the sidecar, before and after the webhook of EKS`, async (tt) => (
+      isIndependentOfOrder(tt, cluster, kind, identity)
+    ));
+  }
+  await t.test("injects the sidecar by the label of the Pod or of its namespace", async (tt) => byLabel(tt, cluster));
+  await t.test("denies faulty Pods with the reason and the fix", async (tt) => deniesFaults(tt, cluster));
+  await t.test("while it is stopped, the API server rejects only labeled Pods", async (tt) => (
+    failsWhileStopped(tt, cluster, webhook)
+  ));
+});
+
+/** The API server applies new webhook configurations a moment after it stores them. */
+async function untilApplied(t: Test, cluster: Cluster): Promise<void> {
+  const isApplied = async ({ labels }: PodChanger): Promise<boolean> => {
+    const { status, body } = await create(cluster, "other", controllerPod({ metadata: { name: "probe", labels } }));
+    return status === 201 && (labels[KEY] === "adversary" || JSON.stringify(body).includes("eks.amazonaws.com"));
+  };
+  for (const changer of IDENTITY_WEBHOOKS) {
+    t.ok(await until(async () => isApplied(changer), EFFECT_LIMIT_MS), changer.name);
+  }
+}
+
+/** Creates a Pod as a dry run. The answer contains the Pod with all changes. */
+async function create(cluster: Cluster, namespace: string, pod: JsonObject): Promise<ApiResponse> {
+  const metadata = { ...objectAt(pod, "metadata"), namespace };
+  return cluster.request("POST", `/api/v1/namespaces/${namespace}/pods?dryRun=All`, { ...pod, metadata });
+}
+
+async function created(cluster: Cluster, namespace: string, pod: JsonObject): Promise<JsonObject> {
+  const { status, body } = await create(cluster, namespace, pod);
+  if (status === 201 && isJsonObject(body)) return body;
+  throw new Error(`status ${status}: ${stringAt(body, "message")}`);
+}
+
+const REGIONS = { "a region of its own": CONTROLLER["env"], "no region": [] } as const;
+
+async function isIndependentOfOrder(t: Test, cluster: Cluster, kind: string, identity: Identity): Promise<void> {
+  for (const [title, env] of Object.entries(REGIONS)) {
+    const pods: JsonObject[] = [];
+    for (const place of Object.keys(PLACES)) {
+      for (const policy of POLICIES) {
+        const labels = { [INJECT]: "true", [KEY]: `${kind}-${place}-${policy}` };
+        const pod = await created(cluster, "other", controllerPod({ metadata: { labels }, controller: { env } }));
+        const name = `${place}, ${policy}, ${title}`;
+        t.notOk(mountsOf(pod, "controller").includes(identity.volume), name);
+        t.ok(mountsOf(pod, SIDECAR).includes(identity.volume), name);
+        const ofIdentity = Object.fromEntries(identity.variables.map((one) => [one.name, one.value]));
+        t.match(variablesOf(pod, SIDECAR), { ...ofIdentity, AWS_REGION: "eu-west-1" }, name);
+        t.match(variablesOf(pod, "controller"), { AWS_REGION: "eu-west-1", ...CLIENT }, name);
+        t.notOk("AWS_ROLE_ARN" in variablesOf(pod, "controller"), name);
+        pods.push(sorted({ ...pod, metadata: { annotations: objectAt(pod, "metadata", "annotations") } }));
+      }
+    }
+    for (const pod of pods) t.same(pod, pods[0], title);
+  }
+}
+
+const CLIENT = {
+  AWS_CONTAINER_CREDENTIALS_FULL_URI: "http://127.0.0.1:9780/v1/credentials",
+  AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: "/run/ack-role-resolver/token",
+  AWS_ENDPOINT_URL_STS: "http://127.0.0.1:9780/sts",
+};
+
+async function byLabel(t: Test, cluster: Cluster): Promise<void> {
+  const hasSidecar = async (namespace: string, labels: object): Promise<boolean> => {
+    const pod = await created(cluster, namespace, controllerPod({ metadata: { labels } }));
+    return field(field(pod, "spec"), "initContainers") !== undefined;
+  };
+  t.equal(await hasSidecar("other", { [INJECT]: "true" }), true);
+  t.equal(await hasSidecar("other", {}), false);
+  t.equal(await hasSidecar("labeled", {}), true);
+  t.equal(await hasSidecar("labeled", { [INJECT]: "true" }), true);
+  t.equal(await hasSidecar("labeled", { [INJECT]: "false" }), false);
+  t.equal(await hasSidecar("kube-system", { [INJECT]: "true" }), false);
+  t.equal(await hasSidecar("ack-role-resolver", { [INJECT]: "true" }), false);
+  const pod = await created(cluster, "other", controllerPod());
+  const again = await created(cluster, "other", { ...pod, metadata: controllerPod()["metadata"] });
+  t.same(field(again, "spec"), field(pod, "spec"), "an injected Pod is accepted, and is not injected again");
+}
+
+async function deniesFaults(t: Test, cluster: Cluster): Promise<void> {
+  const denied = async (pod: JsonObject, namespace = "other"): Promise<unknown> => {
+    const { status, body } = await create(cluster, namespace, pod);
+    t.equal(status, 422);
+    return stringAt(body, "message");
+  };
+  const labels = { [INJECT]: "true" };
+  const annotated = (name: string, value: string): JsonObject => (
+    controllerPod({ metadata: { labels, annotations: { [`ack-role-resolver.io/${name}`]: value } } })
+  );
+  t.match(
+    await denied(annotated("inject-container", "manager")),
+    /POD-02 .*: the Pod has no container "manager"; its containers are "controller"\. Set the annotation/,
+  );
+  t.match(
+    await denied(annotated("inject-group", "s4.services.k8s.aws")),
+    /POD-03 .*: "s4\.services\.k8s\.aws" is not the API group of a known ACK controller\. Use s3\.services\.k8s/,
+  );
+  const removed = controllerPod({ metadata: { labels: { ...labels, [KEY]: "adversary" } } });
+  t.match(await denied(removed), /POD-04 .* another webhook removed/);
+  t.match(await denied(controllerPod({ metadata: { labels: { [INJECT]: "yes" } } })), /POD-01 /);
+  const env = [{ name: "AWS_REGION", value: "eu-west-1" }, { name: "AWS_PROFILE", value: "default" }];
+  const onHost = controllerPod({ controller: { env }, spec: { hostNetwork: true } });
+  t.match(await denied(onHost, "default"), /POD-06 .*\n.*POD-08 /);
+}
+
+async function failsWhileStopped(t: Test, cluster: Cluster, webhook: ServerProcess): Promise<void> {
+  await webhook.stop();
+  const unlabeled = controllerPod({ metadata: { labels: {} } });
+  const rejected = { status: 500, body: { message: /failed calling webhook/ } };
+  t.match(await create(cluster, "other", controllerPod()), rejected);
+  t.match(await create(cluster, "labeled", unlabeled), rejected);
+  t.match(await create(cluster, "other", unlabeled), { status: 201 });
+  const rejecting = controllerPod({ metadata: { labels: { [INJECT]: "false" } } });
+  t.match(await create(cluster, "labeled", rejecting), { status: 201 });
+  t.match(await create(cluster, "kube-system", controllerPod()), { status: 201 });
+}
