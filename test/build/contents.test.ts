@@ -8,6 +8,7 @@ import lock from "../../package-lock.json" with { type: "json" };
 import manifest from "../../package.json" with { type: "json" };
 import { field, stringAt } from "../../shared/decisions/kubernetes/json.ts";
 import { copyOfCheckout, ROOT } from "../real/ci/packed.ts";
+import { schemaValidator } from "./sbom-schema.ts";
 
 test("two builds have the same bytes, also in another folder", async (t) => {
   const folder = t.testdir({});
@@ -15,8 +16,25 @@ test("two builds have the same bytes, also in another folder", async (t) => {
   const second = await build(t, await copyOfCheckout(folder), path.join(folder, "second"));
   t.same(Object.keys(first), Object.keys(second));
   t.same(Object.keys(first).filter((name) => first[name]?.equals(second[name] ?? Buffer.alloc(0)) !== true), []);
-  isBillOfMaterials(t, JSON.parse(String(first["sbom.cdx.json"])), String(first["THIRD-PARTY-LICENSES.txt"]));
+  const sbom: unknown = JSON.parse(String(first["sbom.cdx.json"]));
+  isBillOfMaterials(t, sbom, String(first["THIRD-PARTY-LICENSES.txt"]));
+  await t.test("the SBOM meets the JSON schema of CycloneDX 1.6", async (tt) => meetsSchema(tt, sbom));
 });
+
+async function meetsSchema(t: Test, sbom: unknown): Promise<void> {
+  const faultsOf = await schemaValidator();
+  t.same(faultsOf(sbom), []);
+  const [first, ...others] = list(field(sbom, "components"));
+  for (const [wrong, instancePath] of [
+    [{ "type": "libary" }, "/components/0/type"],
+    [{ hashes: [{ alg: "SHA-512", content: "0" }] }, "/components/0/hashes/0/content"],
+    [{ licenses: [{ license: { id: "Apache-3.0" } }] }, "/components/0/licenses/0/license/id"],
+    [{ versions: "1" }, "/components/0"],
+  ] as const) {
+    const faults = faultsOf({ ...Object(sbom), components: [{ ...Object(first), ...wrong }, ...others] });
+    t.ok(faults.some((fault) => fault.instancePath === instancePath), `the schema restricts ${instancePath}`);
+  }
+}
 
 /** Builds the checkout in `cwd` into `outdir`. Returns the contents of the files by name, sorted. */
 async function build(t: Test, cwd: string, outdir: string): Promise<Readonly<Record<string, Buffer>>> {
@@ -27,7 +45,7 @@ async function build(t: Test, cwd: string, outdir: string): Promise<Readonly<Rec
   return Object.fromEntries(await Promise.all(contents));
 }
 
-/** Checks the shape that the schema of CycloneDX 1.6 requires, and the licenses of all packages in the SBOM. */
+/** Checks the content of the SBOM, and that it is reproducible. */
 function isBillOfMaterials(t: Test, sbom: unknown, licenses: string): void {
   const root = `pkg:npm/ack-role-resolver@${manifest.version}`;
   t.match(sbom, {
