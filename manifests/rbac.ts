@@ -63,14 +63,18 @@ export function labelsOf(component: "crds" | "webhook"): Record<string, string> 
 const RBAC_GROUP = "rbac.authorization.k8s.io";
 export const RBAC_VERSION = `${RBAC_GROUP}/v1`;
 
-/** The read-only verbs. Only CERTIFICATES_ROLE grants access to a Secret. */
-export const READ = ["get", "list", "watch"];
+/** The verbs of an inventory, which never reads one object. Only CERTIFICATES_ROLE grants access to a Secret. */
+const LIST = ["list", "watch"];
+export const READ = ["get", ...LIST];
 
-/** The kinds that every inventory contains, including the inventory of a sidecar. */
+/**
+ * The kinds that every inventory contains, including the inventory of a sidecar. The webhook also fetches selectors and
+ * namespaces that its watches have not delivered yet.
+ */
 const INVENTORY: readonly V1PolicyRule[] = [
   { apiGroups: [SELECTOR_GROUP], resources: ["iamroleselectors"], verbs: READ },
   { apiGroups: [""], resources: ["namespaces"], verbs: READ },
-  { apiGroups: ["apiextensions.k8s.io"], resources: ["customresourcedefinitions"], verbs: READ },
+  { apiGroups: ["apiextensions.k8s.io"], resources: ["customresourcedefinitions"], verbs: LIST },
 ];
 
 /** Returns the namespace of the webhook. Its Pods must meet the restricted Pod security standard. */
@@ -95,7 +99,7 @@ export function readerRole(): V1ClusterRole {
  * (docs/decisions/0007-rights-to-read-resources.md).
  */
 export function resourcesRole(extraGroups: readonly string[]): V1ClusterRole {
-  const ofACK = { apiGroups: knownGroups(extraGroups), resources: ["*"], verbs: READ };
+  const ofACK = { apiGroups: knownGroups(extraGroups), resources: ["*"], verbs: LIST };
   return clusterRole(RESOURCES_ROLE, [ofACK, ...capaRules()]);
 }
 
@@ -104,7 +108,7 @@ function capaRules(): V1PolicyRule[] {
   const identities = IDENTITY_KINDS.map((kind) => ({ group: INFRASTRUCTURE_GROUP, plural: identityPlural(kind) }));
   const byGroup = Map.groupBy([...identities, ...REFERRER_KINDS], ({ group }) => group);
   return Array.from(byGroup, ([group, kinds]) => (
-    { apiGroups: [group], resources: kinds.map(({ plural }) => plural).toSorted(), verbs: READ }
+    { apiGroups: [group], resources: kinds.map(({ plural }) => plural).toSorted(), verbs: LIST }
   ));
 }
 
@@ -117,7 +121,7 @@ export function mapsRole(ackSystemNamespace: string): V1Role {
     apiVersion: RBAC_VERSION,
     kind: "Role",
     metadata: { name: MAPS_ROLE, namespace: ackSystemNamespace, labels: labelsOf("webhook") },
-    rules: [{ apiGroups: [""], resources: ["configmaps"], resourceNames: [ACCOUNT_MAP, TEAM_MAP], verbs: READ }],
+    rules: [{ apiGroups: [""], resources: ["configmaps"], resourceNames: [ACCOUNT_MAP, TEAM_MAP], verbs: LIST }],
   };
 }
 

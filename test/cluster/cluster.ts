@@ -128,6 +128,11 @@ export class PodCluster {
     await this.#node.cgroup.limitMemory(containers[container] ?? "", bytes);
   }
 
+  /** Returns the CPU time of a Pod, or of one of its containers, since its start, in ms. */
+  async processorMs({ uid, containers }: Pod, container?: string): Promise<number> {
+    return this.#node.cgroup.processorMs(container === undefined ? `pod${uid}` : containers[container] ?? "");
+  }
+
   /** Waits until all replicas of a Deployment have the current version. Otherwise rejects with a report of its Pods. */
   async untilRolledOut(namespace: string, deployment: string, limitMs = POD_LIMIT_MS): Promise<void> {
     const status = ["rollout", "status", `deployment/${deployment}`, "-n", namespace, "--watch=false"];

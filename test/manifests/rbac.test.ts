@@ -9,12 +9,13 @@ import { stringAt } from "../../shared/decisions/kubernetes/json.ts";
 import { selectorOwnerRole, tenantRole } from "../../manifests/user-roles.ts";
 import { ACK_GROUPS } from "../../shared/decisions/kubernetes/kinds.ts";
 
-const verbs = ["get", "list", "watch"];
+const verbs = ["list", "watch"];
+const read = ["get", ...verbs];
 
 test("the reader role only allows reading selectors, namespaces and CustomResourceDefinitions", (t) => {
   t.same(readerRole().rules, [
-    { apiGroups: ["services.k8s.aws"], resources: ["iamroleselectors"], verbs },
-    { apiGroups: [""], resources: ["namespaces"], verbs },
+    { apiGroups: ["services.k8s.aws"], resources: ["iamroleselectors"], verbs: read },
+    { apiGroups: [""], resources: ["namespaces"], verbs: read },
     { apiGroups: ["apiextensions.k8s.io"], resources: ["customresourcedefinitions"], verbs },
   ]);
   t.notMatch(JSON.stringify([readerRole(), mapsRole("ack-system")]), /\*/, "the role has no wildcard");
@@ -72,9 +73,9 @@ test("the access reviews role only allows creating SubjectAccessReviews", (t) =>
 
 test("the roles of users allow reading selectors, and only the role of owners allows writing them one by one", (t) => {
   const [apiGroups, resources] = [["services.k8s.aws"], ["iamroleselectors"]];
-  const all = [...verbs, "create", "update", "patch", "delete"];
+  const all = [...read, "create", "update", "patch", "delete"];
   t.same(selectorOwnerRole().rules, [{ apiGroups, resources, verbs: all }]);
-  t.same(tenantRole().rules, [{ apiGroups, resources, verbs }]);
+  t.same(tenantRole().rules, [{ apiGroups, resources, verbs: read }]);
   t.end();
 });
 

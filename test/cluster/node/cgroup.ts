@@ -20,6 +20,8 @@ export interface NodeCgroup {
   memory(name: string): Promise<PodMemory>;
   /** Limits the memory of a cgroup of the Pods to a number of bytes. */
   limitMemory(name: string, bytes: number): Promise<void>;
+  /** Returns the CPU time of a cgroup of the Pods since its start, in ms. */
+  processorMs(name: string): Promise<number>;
   remove(): Promise<void>;
 }
 
@@ -37,6 +39,7 @@ export interface PodMemory {
 export async function createCgroup(name: string): Promise<NodeCgroup> {
   const mounts = await cgroupMounts();
   const [memory, cpu] = [hierarchyOf(mounts, "memory"), hierarchyOf(mounts, "cpu")];
+  const time = hierarchyOf(mounts, "cpuacct");
   const remove = async (): Promise<void> => {
     for (const folder of await cgroupFolders(name)) await removeTree(folder);
   };
@@ -58,6 +61,7 @@ export async function createCgroup(name: string): Promise<NodeCgroup> {
       const limit = memory.version === 1 ? "memory.limit_in_bytes" : "memory.max";
       await writeFile(path.join(await folderOf(child), limit), String(bytes));
     },
+    processorMs: async (child) => timeOf(await findFolder(path.join(time.folder, name), child), time.version),
   };
 }
 
@@ -117,6 +121,12 @@ async function findFolder(root: string, name: string): Promise<string> {
   const found = folders.find((folder) => path.basename(folder) === name);
   if (found === undefined) throw new Error(`cgroup ${root} has no child ${name}`);
   return path.join(root, found);
+}
+
+async function timeOf(folder: string, version: 1 | 2): Promise<number> {
+  if (version === 1) return Number(await readFile(path.join(folder, "cpuacct.usage"), "utf8")) / 1e6;
+  const stat = await readFile(path.join(folder, "cpu.stat"), "utf8");
+  return Number(/^usage_usec (\d+)$/mu.exec(stat)?.[1] ?? Number.NaN) / 1000;
 }
 
 async function memoryOf(folder: string, version: 1 | 2): Promise<PodMemory> {

@@ -1,0 +1,116 @@
+import type { Test } from "tap";
+import { field, stringAt, stringMap } from "../../../shared/decisions/kubernetes/json.ts";
+import { findHelm } from "../../real/chart/helm.ts";
+import { setTimeLimit } from "../../real/time-limit.ts";
+import { SELECTORS, untilCalled } from "../../real/webhook/installed-webhook.ts";
+import type { Pod, PodCluster } from "../cluster.ts";
+import { startCluster, withNode } from "../on-node.ts";
+import { projectArchive } from "../project-image.ts";
+import { NAMESPACE, POD_LABELS, REPLICAS } from "../webhook/installed.ts";
+import { selector } from "../webhook/load.ts";
+import { limitsTraffic } from "./network-policy.ts";
+import { failurePolicies, hasCertificates, prepareCluster, Release } from "./release.ts";
+import { startTraffic, type Tally, type Traffic, TRAFFIC_NAMESPACE } from "./traffic.ts";
+import { usesEveryRight } from "./use-rights.ts";
+
+const TEST_LIMIT_MS = 8 * 60_000;
+const ROLE = "arn:aws:iam::111122223333:role/a";
+/** No policy contains the check IRS-16, so only the webhook denies this selector. */
+const MALFORMED = {
+  ...selector("malformed", ROLE),
+  metadata: {
+    name: "malformed",
+    annotations: { "kubectl.kubernetes.io/last-applied-configuration": '{"spec":{"unknownField":true}}' },
+  },
+};
+const BUCKETS = `/apis/s3.services.k8s.aws/v1alpha1/namespaces/${TRAFFIC_NAMESPACE}/buckets`;
+
+withNode("a release of the chart, while a client changes objects", async (t, found) => {
+  const helm = await findHelm(t);
+  if (helm === null) return;
+  setTimeLimit(t, TEST_LIMIT_MS);
+  const archive = projectArchive(t, found.programs);
+  const cluster = await startCluster(t, found);
+  await cluster.loadArchive(await archive);
+  await prepareCluster(cluster, TRAFFIC_NAMESPACE);
+  await cluster.apply([selector(TRAFFIC_NAMESPACE, ROLE)]);
+  const release = new Release(cluster, helm);
+  const traffic = startTraffic(cluster);
+  t.teardown(() => traffic.stop());
+  const step = async (name: string, body: (t: Test, release: Release) => Promise<void>): Promise<void> => {
+    await t.test(name, async (tt) => {
+      await body(tt, release);
+      losesNothing(tt, traffic);
+    });
+  };
+  await step("helm install starts all Pods, whose certificate the API server trusts", installs);
+  await step("helm upgrade replaces all Pods, and changes the failurePolicy to Fail", upgrades);
+  await step("the NetworkPolicy allows the Pods of the webhook only the traffic that they need", limitsTraffic);
+  await step("each right in the roles of the release is used, and no request of the webhook is denied", usesEveryRight);
+  await step("helm rollback restores the failurePolicy of each revision", rollsBack);
+  await step("helm uninstall deletes every object of the release", uninstalls);
+  await traffic.stop();
+});
+
+/** Tests that the API server has accepted every change so far, and that each kind of change continues. */
+function losesNothing(t: Test, { unrelated, reviewed }: Traffic): void {
+  for (const [kind, tally] of [["unrelated", unrelated], ["reviewed", reviewed]] as const) {
+    t.same(tally.failures, [], `no change of ${kind} objects failed`);
+    t.ok(tally.sent > 0);
+    t.comment(`${kind}: ${describe(tally)}`);
+  }
+}
+
+function describe({ sent, failures, slowest: { request, durationMs } }: Tally): string {
+  return `${sent} requests, ${failures.length} failed, slowest ${durationMs} ms (${request})`;
+}
+
+async function installs(t: Test, release: Release): Promise<void> {
+  t.match(await release.install(["accessReviews=true"]), "are admitted without checks (failurePolicy: Ignore)");
+  t.same(await failurePolicies(release.cluster), ["Ignore"]);
+  await hasCertificates(t, release.cluster);
+  await reviews(t, release.cluster);
+}
+
+/** Tests that all Pods are ready and that the API server calls them. */
+async function reviews(t: Test, cluster: PodCluster): Promise<void> {
+  const areReady = (pods: readonly Pod[]): boolean => pods.length === REPLICAS && pods.every((pod) => pod.isReady);
+  await cluster.untilPods(NAMESPACE, POD_LABELS, areReady);
+  await untilCalled(cluster.api);
+  const denied = await cluster.api.request("POST", SELECTORS, MALFORMED);
+  t.equal(denied.status, 422);
+  t.match(stringAt(denied.body, "message"), /^admission webhook .* IRS-16 spec\.unknownField: /);
+  const bucket = { apiVersion: "s3.services.k8s.aws/v1alpha1", kind: "Bucket", metadata: { name: "b1" }, spec: {} };
+  const created = await cluster.api.request("POST", `${BUCKETS}?dryRun=All`, bucket);
+  t.equal(created.status, 201);
+  const annotations = stringMap(field(field(created.body, "metadata"), "annotations"));
+  t.equal(annotations.get("ack-role-resolver.io/role-arn"), ROLE);
+}
+
+async function upgrades(t: Test, release: Release): Promise<void> {
+  const uids = async (): Promise<string[]> => (await release.cluster.pods(NAMESPACE, POD_LABELS)).map(({ uid }) => uid);
+  const before = await uids();
+  t.match(await release.upgrade(["settings.check={ACK-09=deny}"]), "are denied (failurePolicy: Fail)");
+  t.same(await failurePolicies(release.cluster), ["Fail", "Ignore"]);
+  await reviews(t, release.cluster);
+  t.notOk((await uids()).some((uid) => before.includes(uid)), "all Pods are new");
+  t.match(await release.test(), /Phase: +Succeeded/);
+}
+
+async function rollsBack(t: Test, release: Release): Promise<void> {
+  for (const [revision, policies] of [[1, ["Ignore"]], [2, ["Fail", "Ignore"]]] as const) {
+    await release.rollback(revision);
+    t.same(await failurePolicies(release.cluster), policies, `revision ${revision}`);
+    await reviews(t, release.cluster);
+  }
+}
+
+async function uninstalls(t: Test, release: Release): Promise<void> {
+  await release.uninstall();
+  t.same(await failurePolicies(release.cluster), []);
+  await release.cluster.untilPods(NAMESPACE, POD_LABELS, (pods) => pods.length === 0);
+  const kinds = "deployment,service,secret,lease,serviceaccount,pdb,networkpolicy,clusterrole,clusterrolebinding,role,"
+    + "rolebinding,validatingadmissionpolicy,validatingadmissionpolicybinding";
+  const labels = ["--all-namespaces", "-l", "app.kubernetes.io/name=ack-role-resolver", "-o", "name"];
+  t.equal(await release.cluster.kubectl(["get", kinds, ...labels]), "");
+}

@@ -1,0 +1,124 @@
+import type { Test } from "tap";
+import { field, isJsonObject, type JsonObject, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
+import {
+  CAPA_VERSION, IDENTITY_KINDS, identityPlural, INFRASTRUCTURE_GROUP, REFERRER_KINDS, SERVICE_ACCOUNT_IDENTITY,
+} from "../../../shared/decisions/identities/kinds.ts";
+import { knownGroups } from "../../../shared/decisions/kubernetes/kinds.ts";
+import { ACK_CRDS, ackCRD } from "../../fixtures/ack-crds.ts";
+import { ACK_SELECTOR_CRD } from "../../fixtures/ack-selector-crd.ts";
+import type { InstalledCRD } from "../../real/apiserver/cluster.ts";
+import { until } from "../../real/apiserver/until.ts";
+import { CHART, type Helm, objectsIn, RELEASE } from "../../real/chart/helm.ts";
+import type { PodCluster } from "../cluster.ts";
+import { PROJECT_IMAGE } from "../project-image.ts";
+import { NAMESPACE } from "../webhook/installed.ts";
+
+const EFFECT_LIMIT_MS = 30_000;
+/** The time limit of the Pods of a release. */
+const WAIT = ["--wait", "--timeout", "50s"];
+const [REPOSITORY = "", TAG = ""] = PROJECT_IMAGE.split(/:(?=[^:]*$)/u);
+const IMAGE_VALUES = [`image.repository=${REPOSITORY}`, `image.tag=${TAG}`, "image.pullPolicy=Never"];
+
+/** A release of the chart on a cluster with Pods. Each method rejects with the output of helm if helm fails. */
+export class Release {
+  readonly cluster: PodCluster;
+  readonly #helm: Helm;
+
+  constructor(cluster: PodCluster, helm: Helm) {
+    this.cluster = cluster;
+    this.#helm = helm;
+  }
+
+  /** Installs the release as the README of the chart describes. Resolves to the notes when all Pods are ready. */
+  async install(values: readonly string[]): Promise<string> {
+    const flags = setFlags([...IMAGE_VALUES, ...values]);
+    return await this.#run("install", RELEASE, CHART, "--create-namespace", ...WAIT, ...flags);
+  }
+
+  /** Upgrades the release with more values. Resolves to the notes when all Pods are ready. */
+  async upgrade(values: readonly string[]): Promise<string> {
+    return await this.#run("upgrade", RELEASE, CHART, "--reset-then-reuse-values", ...WAIT, ...setFlags(values));
+  }
+
+  async rollback(revision: number): Promise<void> {
+    await this.#run("rollback", RELEASE, String(revision), ...WAIT);
+  }
+
+  async uninstall(): Promise<void> {
+    await this.#run("uninstall", RELEASE, ...WAIT);
+  }
+
+  /** Runs `helm test`. */
+  async test(): Promise<string> {
+    return await this.#run("test", RELEASE, "--timeout", "50s");
+  }
+
+  /** Returns the objects of the release, and the objects that only `helm test` creates. */
+  async objects(): Promise<readonly JsonObject[]> {
+    const [manifest, hooks] = [await this.#run("get", "manifest", RELEASE), await this.#run("get", "hooks", RELEASE)];
+    return [...objectsIn(manifest), ...objectsIn(hooks)];
+  }
+
+  async #run(...args: readonly string[]): Promise<string> {
+    const all = [...args, "--namespace", NAMESPACE];
+    const { code, stdout, stderr } = await this.#helm(all, this.cluster.api.kubeconfig);
+    if (code !== 0) throw new Error(`helm ${all.join(" ")} exited with ${code}: ${stdout}${stderr}`);
+    return stdout;
+  }
+}
+
+function setFlags(values: readonly string[]): readonly string[] {
+  return values.flatMap((value) => ["--set", value]);
+}
+
+/**
+ * Creates what a cluster with CAPA and all ACK controllers contains: a kind in each API group, with an object that has
+ * no annotations of the webhook, and the namespace of the controllers.
+ */
+export async function prepareCluster(cluster: PodCluster, namespace: string): Promise<void> {
+  const ofGroups = knownGroups([]).map((group) => ackCRD(group, "Example", "examples"));
+  await cluster.api.installCRDs([ACK_SELECTOR_CRD, ...ACK_CRDS, ...ofGroups, ...CAPA_CRDS]);
+  await cluster.kubectl(["create", "namespace", "ack-system"]);
+  await cluster.kubectl(["create", "namespace", namespace]);
+  await cluster.apply(ofGroups.map(({ spec: { group } }) => (
+    { apiVersion: `${group}/v1alpha1`, kind: "Example", metadata: { name: "stale", namespace }, spec: {} }
+  )));
+}
+
+const CAPA_CRDS: readonly InstalledCRD[] = [
+  ...IDENTITY_KINDS.map((kind) => {
+    const { spec, ...crd } = ackCRD(INFRASTRUCTURE_GROUP, kind, identityPlural(kind), [CAPA_VERSION]);
+    return { ...crd, spec: { ...spec, scope: kind === SERVICE_ACCOUNT_IDENTITY ? "Namespaced" : "Cluster" } };
+  }),
+  ...REFERRER_KINDS.map(({ group, kind, plural }) => ackCRD(group, kind, plural, [CAPA_VERSION])),
+];
+
+/** Tests that the webhook has created its certificate, and that both webhook configurations trust it. */
+export async function hasCertificates(t: Test, { api }: PodCluster): Promise<void> {
+  const secret = await api.request("GET", `/api/v1/namespaces/${NAMESPACE}/secrets/ack-role-resolver-webhook-tls`);
+  const data = field(secret.body, "data");
+  t.match(data, { "tls.crt": /./, "tls.key": /./, "ca.crt": /./, "ca.key": /./ });
+  const bundles = async (): Promise<string[]> => (
+    (await webhooks(api)).map((one) => stringAt(field(one, "clientConfig"), "caBundle") ?? "")
+  );
+  const trusted = stringAt(data, "ca.crt");
+  const isWritten = async (): Promise<boolean> => (await bundles()).every((bundle) => bundle === trusted);
+  t.ok(await until(isWritten, EFFECT_LIMIT_MS), "each caBundle is the CA in the Secret");
+  t.ok((await bundles()).length > 0);
+}
+
+/** Returns the different failure policies in both webhook configurations, sorted. */
+export async function failurePolicies({ api }: PodCluster): Promise<string[]> {
+  return [...new Set((await webhooks(api)).map((one) => stringAt(one, "failurePolicy") ?? ""))].toSorted();
+}
+
+async function webhooks(api: PodCluster["api"]): Promise<readonly JsonObject[]> {
+  const paths = ["mutating", "validating"].map((kind) => (
+    `/apis/admissionregistration.k8s.io/v1/${kind}webhookconfigurations/ack-role-resolver`
+  ));
+  const bodies = await Promise.all(paths.map(async (path) => (await api.request("GET", path)).body));
+  return bodies.flatMap((body) => {
+    const all = field(body, "webhooks");
+    return Array.isArray(all) ? all.filter(isJsonObject) : [];
+  });
+}
