@@ -2,12 +2,12 @@ import type { Test } from "tap";
 import { field, stringAt, stringMap } from "../../../shared/decisions/kubernetes/json.ts";
 import { findHelm } from "../../real/chart/helm.ts";
 import { setTimeLimit } from "../../real/time-limit.ts";
-import { SELECTORS, untilCalled } from "../../real/webhook/installed-webhook.ts";
+import { misappliedSelector, SELECTORS, untilCalled } from "../../real/webhook/installed-webhook.ts";
 import type { Pod, PodCluster } from "../cluster.ts";
 import { startCluster, withNode } from "../on-node.ts";
 import { projectArchive } from "../project-image.ts";
 import { NAMESPACE, POD_LABELS, REPLICAS } from "../webhook/installed.ts";
-import { selector } from "../webhook/load.ts";
+import { selector } from "../webhook/selector.ts";
 import { limitsTraffic } from "./network-policy.ts";
 import { failurePolicies, hasCertificates, prepareCluster, Release } from "./release.ts";
 import { startTraffic, type Tally, type Traffic, TRAFFIC_NAMESPACE } from "./traffic.ts";
@@ -15,14 +15,6 @@ import { usesEveryRight } from "./use-rights.ts";
 
 const TEST_LIMIT_MS = 8 * 60_000;
 const ROLE = "arn:aws:iam::111122223333:role/a";
-/** No policy contains the check IRS-16, so only the webhook denies this selector. */
-const MALFORMED = {
-  ...selector("malformed", ROLE),
-  metadata: {
-    name: "malformed",
-    annotations: { "kubectl.kubernetes.io/last-applied-configuration": '{"spec":{"unknownField":true}}' },
-  },
-};
 const BUCKETS = `/apis/s3.services.k8s.aws/v1alpha1/namespaces/${TRAFFIC_NAMESPACE}/buckets`;
 
 withNode("a release of the chart, while a client changes objects", async (t, found) => {
@@ -77,7 +69,7 @@ async function reviews(t: Test, cluster: PodCluster): Promise<void> {
   const areReady = (pods: readonly Pod[]): boolean => pods.length === REPLICAS && pods.every((pod) => pod.isReady);
   await cluster.untilPods(NAMESPACE, POD_LABELS, areReady);
   await untilCalled(cluster.api);
-  const denied = await cluster.api.request("POST", SELECTORS, MALFORMED);
+  const denied = await cluster.api.request("POST", SELECTORS, misappliedSelector("malformed"));
   t.equal(denied.status, 422);
   t.match(stringAt(denied.body, "message"), /^admission webhook .* IRS-16 spec\.unknownField: /);
   const bucket = { apiVersion: "s3.services.k8s.aws/v1alpha1", kind: "Bucket", metadata: { name: "b1" }, spec: {} };

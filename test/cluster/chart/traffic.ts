@@ -3,7 +3,7 @@ import { setInterval as ticks } from "node:timers/promises";
 import { stringAt } from "../../../shared/decisions/kubernetes/json.ts";
 import { SELECTORS } from "../../real/webhook/installed-webhook.ts";
 import type { PodCluster } from "../cluster.ts";
-import { selector } from "../webhook/load.ts";
+import { selector } from "../webhook/selector.ts";
 
 /** The pause between two requests of a loop, in ms. */
 const PAUSE_MS = 50;

@@ -5,7 +5,7 @@ import { until } from "../../real/apiserver/until.ts";
 import { SELECTORS } from "../../real/webhook/installed-webhook.ts";
 import type { PodCluster } from "../cluster.ts";
 import { NAMESPACE, POD_LABELS } from "../webhook/installed.ts";
-import { selector } from "../webhook/load.ts";
+import { selector } from "../webhook/selector.ts";
 import type { Release } from "./release.ts";
 import { deniedRequests, rightsIn, unusedRights } from "./rights.ts";
 

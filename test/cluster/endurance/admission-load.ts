@@ -4,6 +4,7 @@ import { stringAt } from "../../../shared/decisions/kubernetes/json.ts";
 import type { ApiResponse } from "../../real/apiserver/api-request.ts";
 import { SELECTORS } from "../../real/webhook/installed-webhook.ts";
 import type { PodCluster } from "../cluster.ts";
+import { selector } from "../webhook/selector.ts";
 
 const AT_ONCE = 4;
 /** The objects that each worker changes in turn. */
@@ -11,6 +12,7 @@ const OBJECTS = 10;
 const RETRY_MS = 200;
 /** 403: the API server has not read its RBAC rules yet. 503: it has not registered its paths yet. */
 const NOT_READY: ReadonlySet<number> = new Set([403, 429, 503]);
+export const LOAD_ROLE = "arn:aws:iam::111122223333:role/load";
 const BUCKETS = "/apis/s3.services.k8s.aws/v1alpha1/namespaces/load/buckets";
 const MERGE = { "content-type": "application/merge-patch+json" };
 
@@ -40,7 +42,7 @@ export class AdmissionLoad {
   static async start(cluster: PodCluster): Promise<AdmissionLoad> {
     await cluster.kubectl(["create", "namespace", "load"]);
     const names = Array.from({ length: AT_ONCE * OBJECTS }, (_, i) => `load-${i}`);
-    await cluster.apply(names.flatMap((name) => [selectorOf(name), bucket(name)]));
+    await cluster.apply(names.flatMap((name) => [selector(name, LOAD_ROLE), bucket(name)]));
     const load = new AdmissionLoad(cluster, names.flatMap((name) => [`${SELECTORS}/${name}`, `${BUCKETS}/${name}`]));
     load.#workers = Promise.all(Array.from({ length: AT_ONCE }, async (_, worker) => load.#work(worker)));
     return load;
@@ -80,14 +82,6 @@ export class AdmissionLoad {
       return null;
     }
   }
-}
-
-/** Returns a valid selector that overlaps with no other selector. */
-export function selectorOf(name: string): object {
-  return {
-    apiVersion: "services.k8s.aws/v1alpha1", kind: "IAMRoleSelector", metadata: { name },
-    spec: { arn: "arn:aws:iam::111122223333:role/load", namespaceSelector: { names: [name] } },
-  };
 }
 
 function bucket(name: string): object {

@@ -8,7 +8,8 @@ import { NODE } from "../node/components.ts";
 import { startCluster, withNode } from "../on-node.ts";
 import { projectArchive } from "../project-image.ts";
 import { DEPLOYMENT, installWebhook, NAMESPACE, POD_LABELS } from "../webhook/installed.ts";
-import { AdmissionLoad, selectorOf } from "./admission-load.ts";
+import { selector } from "../webhook/selector.ts";
+import { AdmissionLoad, LOAD_ROLE } from "./admission-load.ts";
 
 /** The numbers of `npm run endurance` and of CI. */
 const LONG = { restarts: 20, partitionMs: 5 * 60_000, admissions: 80_000 } as const;
@@ -86,7 +87,7 @@ async function partitions(t: Test, cluster: PodCluster, { size }: Context): Prom
   if (pod === undefined) throw new Error("no replica is running");
   const rule = ["INPUT", "-s", pod.address, "-p", "tcp", "--dport", API_PORT, "-j", "DROP"];
   await cluster.runOnNode("iptables", ["-I", ...rule]);
-  await cluster.apply([selectorOf("during-partition")]);
+  await cluster.apply([selector("during-partition", LOAD_ROLE)]);
   await pause(size.partitionMs);
   t.not(await countSelectors(cluster, pod), await countStored(cluster), "the replica does not read the new selector");
   await cluster.runOnNode("iptables", ["-D", ...rule]);
@@ -97,7 +98,7 @@ async function restartsApiserver(t: Test, cluster: PodCluster, { counts }: Conte
   await counts.read();
   await cluster.restartApiserver();
   counts.reset();
-  await cluster.apply([selectorOf("after-crash")]);
+  await cluster.apply([selector("after-crash", LOAD_ROLE)]);
   await untilCurrent(t, cluster, await runningPods(cluster));
 }
 

@@ -4,7 +4,7 @@ import { SELECTORS } from "../../real/webhook/installed-webhook.ts";
 import type { Pod, PodCluster } from "../cluster.ts";
 import { NODE } from "../node/components.ts";
 import { DEPLOYMENT, NAMESPACE, POD_LABELS } from "./installed.ts";
-import { selector } from "./load.ts";
+import { selector } from "./selector.ts";
 
 const MERGE = { headers: { "content-type": "application/merge-patch+json" } };
 
