@@ -1,5 +1,8 @@
 import * as fc from "fast-check";
 import { field, type JsonObject } from "../../shared/decisions/kubernetes/json.ts";
+import { WEB_IDENTITY, withEKSIdentity } from "../fixtures/eks-identity.ts";
+import { controllerPod } from "../fixtures/pods.ts";
+import { INJECTION } from "../shared/decisions/pods/injected.ts";
 import { reviewOf } from "../webhook/reviews.ts";
 import { type WebhookUnderTest, webhookUnderTest } from "../webhook/webhook-under-test.ts";
 import { type Hostile, hostile, toJSON } from "./hostile.ts";
@@ -22,10 +25,11 @@ const OBJECTS: Readonly<Record<string, JsonObject>> = {
     apiVersion: "v1", kind: "ConfigMap", metadata: { name: "ack-role-account-map", namespace: "ack-system" },
     data: { 111122223333: "arn:aws:iam::111122223333:role/team-a" },
   },
+  pods: withEKSIdentity(controllerPod(), WEB_IDENTITY),
 };
 const ANNOTATIONS = [
   "allow", "replaces", "external-id", "session-name", "source-identity", "session-tags", "duration-seconds", "outcome",
-  "selector", "conflicting-selectors", "use-selector",
+  "selector", "conflicting-selectors", "use-selector", "inject-container", "inject-group",
 ].map((name) => ANNOTATION + name);
 const ACK_ANNOTATIONS = [
   "ignore-field-drift", "adoption-policy", "adoption-fields", "deletion-policy", "region", "owner-account-id",
@@ -33,6 +37,7 @@ const ACK_ANNOTATIONS = [
 ].map((name) => `services.k8s.aws/${name}`);
 const FIELDS: readonly (readonly string[])[] = [
   ...[...ANNOTATIONS, ...ACK_ANNOTATIONS].map((key) => ["metadata", "annotations", key]),
+  ["metadata", "annotations", "eks.amazonaws.com/skip-containers"], ["metadata", "labels", `${ANNOTATION}inject`],
   ["metadata", "annotations"], ["metadata", "labels"], ["metadata", "labels", "env"], ["metadata", "name"],
   ["metadata", "namespace"], ["metadata", "finalizers"], ["metadata", "ownerReferences"], ["metadata"],
   ["metadata", "deletionTimestamp"], ["metadata", "managedFields"], ["metadata", "generateName"],
@@ -41,6 +46,9 @@ const FIELDS: readonly (readonly string[])[] = [
   ["spec", "namespaceSelector", "labelSelector", "matchExpressions"], ["spec", "resourceTypeSelector"],
   ["spec", "resourceLabelSelector"], ["spec", "resourceLabelSelector", "matchLabels"], ["spec", "unknown"],
   ["spec", "policy"], ["spec", "nameRef"], ["spec", "nameRef", "from", "name"], ["spec", "tags"],
+  ["spec", "containers"], ["spec", "initContainers"], ["spec", "volumes"], ["spec", "hostNetwork"],
+  ...["name", "image", "env", "envFrom", "volumeMounts"].map((name) => ["spec", "containers", "0", name]),
+  ...["name", "value", "valueFrom"].map((name) => ["spec", "containers", "0", "env", "1", name]),
   ["status"], ["status", "ackResourceMetadata"], ["status", "ackResourceMetadata", "arn"], ["status", "conditions"],
   ["status", "ackResourceMetadata", "region"], ["data"], ["data", "team-a"], ["apiVersion"], ["kind"],
 ];
@@ -69,7 +77,7 @@ interface Review {
 
 const review: fc.Arbitrary<Review> = fc.record({
   path: fc.constantFrom(
-    ...["iamroleselectors", "resources"].flatMap((name) => [`/mutate/${name}`, `/validate/${name}`]),
+    ...["iamroleselectors", "resources", "pods"].flatMap((name) => [`/mutate/${name}`, `/validate/${name}`]),
     "/validate/namespaces", "/validate/configmaps",
   ),
   operation: fc.constantFrom("CREATE", "UPDATE", "DELETE"),
@@ -82,7 +90,7 @@ const review: fc.Arbitrary<Review> = fc.record({
 /** Sends reviews of hostile objects. Every response must be a verdict, or have the HTTP status 400, 413 or 415. */
 export const WEBHOOK: Target = target("webhook", {
   input: review,
-  expand: (input) => ({ path: input.path, body: bodyOf(input), webhook: webhookUnderTest() }),
+  expand: (input) => ({ path: input.path, body: bodyOf(input), webhook: webhookUnderTest(undefined, { injection: INJECTION }) }),
   async run({ path, body, webhook }) {
     const { status, json, text } = await firingTimers(webhook, webhook.post(path, body));
     if ([400, 413, 415].includes(status)) return;

@@ -1,4 +1,4 @@
-import { field, stringAt } from "../kubernetes/json.ts";
+import { field, type JsonObject, stringAt } from "../kubernetes/json.ts";
 import { type Container, type Mount, objectsAt, type Pod, valueOf, type Variable, type Volume } from "./pod.ts";
 import { FULL_URI, TOKEN_FILE } from "./sidecar.ts";
 
@@ -27,12 +27,12 @@ export interface EKSIdentity {
 
 /** Returns the variables and mounts that the identity webhook of EKS added to a container. */
 export function eksIdentityOf(container: Container): EKSIdentity {
-  const mounts = container.mounts.filter(({ volume }) => EKS_VOLUMES.has(volume));
+  const mounts = container.mounts.filter(({ volume, entry }) => EKS_VOLUMES.has(volume) && isSmall(entry));
   const names = new Set([
     ...(isTokenOf(container, WEB_IDENTITY_VOLUME, WEB_IDENTITY_TOKEN_FILE) ? [ROLE_ARN, WEB_IDENTITY_TOKEN_FILE] : []),
     ...(POD_IDENTITY_URI.test(valueOf(container, FULL_URI) ?? "") ? [FULL_URI, TOKEN_FILE] : []),
   ]);
-  return { env: container.env.filter(({ name }) => names.has(name)), mounts };
+  return { env: container.env.filter(({ name, entry }) => names.has(name) && isSmall(entry)), mounts };
 }
 
 /** Whether the variable names a file in the volume. */
@@ -59,15 +59,22 @@ export function identityVolumes({ volumes }: Pod): ReadonlySet<string> {
  */
 export function missingRegion(
   from: readonly Variable[], to: readonly Variable[],
-): readonly Variable[] {
+): readonly JsonObject[] {
   const names = new Set(to.map(({ name }) => name));
   const hasRegion = [...REGION_VARIABLES].some((name) => names.has(name));
   return from.filter((variable) => isPortable(variable) && (
     REGION_VARIABLES.has(variable.name) ? !hasRegion : variable.name === STS_VARIABLE && !names.has(STS_VARIABLE)
-  ));
+  )).map(({ entry }) => entry);
 }
 
 /** Whether a variable has the same value in another container: the value refers to no other variable. */
-function isPortable({ value }: Variable): boolean {
-  return value === null || (value !== "" && !value.includes("$("));
+function isPortable({ value, entry }: Variable): boolean {
+  return isSmall(entry) && (value === null || (value !== "" && !value.includes("$(")));
+}
+
+/** The maximum length of a copied variable or mount as JSON, because the patch contains the copy. */
+const MAX_COPIED_LENGTH = 4_096;
+
+function isSmall(entry: JsonObject): boolean {
+  return JSON.stringify(entry).length <= MAX_COPIED_LENGTH;
 }

@@ -4,7 +4,7 @@ import {
 } from "../kubernetes/json.ts";
 import { annotationAt } from "../kubernetes/object-meta.ts";
 import { eksIdentityOf, missingRegion } from "./identity.ts";
-import { type Container, type Pod, textAt, type Variable } from "./pod.ts";
+import { type Container, type Pod, textAt } from "./pod.ts";
 import { controllersOf, groupOf, isRequested } from "./request.ts";
 import type { InjectionSettings } from "./settings.ts";
 import {
@@ -22,74 +22,73 @@ export function injectionPatch(pod: Pod, settings: InjectionSettings): readonly 
   const controllers = controllersOf(pod);
   if (!isRequested(pod) || !controllers.found) return [];
   const { containers } = controllers;
+  const [controller] = containers;
   const existing = sidecarOf(pod);
   if (existing !== null) {
-    const changed = containers.map((one) => withoutIdentity(one, existing.env));
-    const own = withIdentity(existing, containers[0]);
-    return [...skipOperations(pod, containers), ...changed.flatMap(fieldOperations), ...fieldOperations(own)];
+    return [
+      ...skipOperations(pod, containers),
+      ...containers.flatMap((one) => changeOperations(one, { env: missingRegion(existing.env, one.env), mounts: [] })),
+      ...addOperations(existing, additionsTo(existing, controller)),
+    ];
   }
-  const [controller] = containers;
   const { group } = groupOf(pod, controller, settings.extraGroups);
   const { image, args } = settings;
   if (image === null || group === null) return [];
-  const { env, mounts } = withIdentity(NO_CONTAINER, controller);
+  const { env, mounts } = additionsTo({ env: [], mounts: [] }, controller);
+  const spec = field(pod.object, "spec");
   return [
     ...skipOperations(pod, containers),
-    ...fieldOperations(asClient(withoutIdentity(controller, []))),
-    ...appendOperations(pod.object, "initContainers", [sidecarContainer({ image, args, group, env, mounts })]),
-    ...appendOperations(pod.object, "volumes", missingVolumes(pod)),
+    ...changeOperations(controller, clientOf(controller)),
+    ...listOperations(spec, "/spec", "initContainers", [sidecarContainer({ image, args, group, env, mounts })]),
+    ...listOperations(spec, "/spec", "volumes", missingVolumes(pod)),
   ];
 }
 
-/** The lists of a container after the injection, next to the container before it. */
-interface ChangedContainer {
-  readonly container: Pick<Container, "env" | "mounts" | "list" | "index">;
+type Lists = Pick<Container, "env" | "mounts">;
+
+/** The maximum length of the annotation, because the patch contains the annotation. */
+const MAX_SKIPPED_LENGTH = 10_000;
+/** The API server rejects a Pod with a longer name of a container. */
+const MAX_NAME_LENGTH = 63;
+
+function isContainerName(name: string): boolean {
+  return name.length <= MAX_NAME_LENGTH;
+}
+
+/** The variables and mounts that the injection adds to a container. */
+interface Additions {
   readonly env: readonly JsonObject[];
   readonly mounts: readonly JsonObject[];
 }
 
-const NO_CONTAINER: ChangedContainer["container"] = { env: [], mounts: [], list: "initContainers", index: 0 };
-
-/**
- * Returns the controller without the credentials of EKS. Adds the region that the identity webhook of EKS added to the
- * sidecar.
- */
-function withoutIdentity(container: Container, ofSidecar: readonly Variable[]): ChangedContainer {
-  const identity = eksIdentityOf(container);
-  const region = missingRegion(ofSidecar, container.env);
-  const env = [...container.env.filter((one) => !identity.env.includes(one)), ...region];
-  const mounts = container.mounts.filter((one) => !identity.mounts.includes(one));
-  return { container, env: entriesOf(env), mounts: entriesOf(mounts) };
-}
-
-/** Returns the sidecar with the region and the EKS credentials of the controller, unless it has its own. */
-function withIdentity(container: ChangedContainer["container"], controller: Container): ChangedContainer {
+/** Returns the region and the EKS credentials of the controller that the sidecar lacks. Never mixes two identities. */
+function additionsTo(sidecar: Lists, controller: Container): Additions {
   const identity = eksIdentityOf(controller);
-  const region = missingRegion(controller.env, container.env);
-  const names = new Set(container.env.map(({ name }) => name));
-  const paths = new Set(container.mounts.map(({ mountPath }) => mountPath));
-  // Never mixes two identities.
+  const names = new Set(sidecar.env.map(({ name }) => name));
+  const paths = new Set(sidecar.mounts.map(({ mountPath }) => mountPath));
   const hasOwn = identity.env.some(({ name }) => names.has(name));
-  const env = [...container.env, ...region, ...(hasOwn ? [] : identity.env)];
-  const mounts = [...container.mounts, ...identity.mounts.filter(({ mountPath }) => !paths.has(mountPath))];
-  return { container, env: entriesOf(env), mounts: entriesOf(mounts) };
+  const ofIdentity = hasOwn ? [] : identity.env.map(({ entry }) => entry);
+  const mounts = identity.mounts.filter(({ mountPath }) => !paths.has(mountPath)).map(({ entry }) => entry);
+  return { env: [...missingRegion(controller.env, sidecar.env), ...ofIdentity], mounts };
 }
 
-/** Adds the variables and the mount with which the controller uses the sidecar. Never replaces a variable. */
-function asClient({ container, env, mounts }: ChangedContainer): ChangedContainer {
-  const names = new Set(env.map((one) => field(one, "name")));
-  const paths = new Set(mounts.map((one) => field(one, "mountPath")));
+/** Returns the variables and the mount with which the controller uses the sidecar. Never replaces a variable. */
+function clientOf(controller: Container): Additions {
+  const { env, mounts } = withoutIdentity(controller);
+  const names = new Set(env.map(({ name }) => name));
+  const paths = new Set(mounts.map(({ mountPath }) => mountPath));
   return {
-    container,
-    env: [...env, ...CONTROLLER_VARIABLES.filter((one) => !names.has(field(one, "name")))],
-    mounts: [...mounts, ...[CONTROLLER_MOUNT].filter((one) => !paths.has(field(one, "mountPath")))],
+    env: CONTROLLER_VARIABLES.filter((one) => !names.has(textAt(one, "name"))),
+    mounts: [CONTROLLER_MOUNT].filter((one) => !paths.has(textAt(one, "mountPath"))),
   };
 }
 
-type Entries = readonly { readonly entry: JsonObject }[];
-
-function entriesOf(list: Entries): readonly JsonObject[] {
-  return list.map(({ entry }) => entry);
+function withoutIdentity(container: Container): Lists {
+  const identity = eksIdentityOf(container);
+  return {
+    env: container.env.filter((one) => !identity.env.includes(one)),
+    mounts: container.mounts.filter((one) => !identity.mounts.includes(one)),
+  };
 }
 
 function missingVolumes({ volumes }: Pod): readonly JsonObject[] {
@@ -97,26 +96,33 @@ function missingVolumes({ volumes }: Pod): readonly JsonObject[] {
   return SIDECAR_VOLUMES.filter((volume) => !names.has(textAt(volume, "name")));
 }
 
-/** Returns the operations that set the lists that differ. */
-function fieldOperations({ container, env, mounts }: ChangedContainer): PatchOperation[] {
-  const pathOf = (name: string): string => jsonPointer("spec", container.list, container.index, name);
+/** Returns the operations that remove the EKS credentials from a controller, and then add variables and mounts. */
+function changeOperations(controller: Container, added: Additions): PatchOperation[] {
+  const { env, mounts } = eksIdentityOf(controller);
+  const remove = (name: string, list: Lists["env" | "mounts"], removed: readonly object[]): PatchOperation[] => (
+    // Removes the last entry first, because a removal shifts the entries after it.
+    [...list.entries()].filter(([, one]) => removed.includes(one)).toReversed()
+      .map(([index]) => ({ op: "remove", path: jsonPointer("spec", controller.list, controller.index, name, index) }))
+  );
   return [
-    ...setOperations(pathOf("env"), env, container.env),
-    ...setOperations(pathOf("volumeMounts"), mounts, container.mounts),
+    ...remove("env", controller.env, env), ...remove("volumeMounts", controller.mounts, mounts),
+    ...addOperations(controller, added),
   ];
 }
 
-function setOperations(path: string, value: readonly JsonObject[], old: Entries): PatchOperation[] {
-  const isSame = value.length === old.length && value.every((one, i) => one === old[i]?.entry);
-  // `add` replaces an existing list.
-  return isSame ? [] : [{ op: "add", path, value }];
+function addOperations({ object, list, index }: Container, { env, mounts }: Additions): PatchOperation[] {
+  const path = jsonPointer("spec", list, index);
+  return [...listOperations(object, path, "env", env), ...listOperations(object, path, "volumeMounts", mounts)];
 }
 
-/** Returns the operations that append values to a list of the Pod spec. */
-function appendOperations(object: JsonObject, list: string, values: readonly JsonObject[]): PatchOperation[] {
-  const exists = Array.isArray(field(field(object, "spec"), list));
-  if (!exists) return [{ op: "add", path: jsonPointer("spec", list), value: values }];
-  return values.map((value) => ({ op: "add", path: jsonPointer("spec", list, "-"), value }));
+/** Returns the operations that append values to a list in an object at `path`. */
+function listOperations(
+  object: unknown, path: string, name: string, values: readonly JsonObject[],
+): PatchOperation[] {
+  if (values.length === 0) return [];
+  const target = `${path}${jsonPointer(name)}`;
+  if (!Array.isArray(field(object, name))) return [{ op: "add", path: target, value: values }];
+  return values.map((value) => ({ op: "add", path: `${target}/-`, value }));
 }
 
 /**
@@ -125,8 +131,10 @@ function appendOperations(object: JsonObject, list: string, values: readonly Jso
  */
 function skipOperations({ object }: Pod, containers: readonly Container[]): PatchOperation[] {
   const stored = annotationAt(object, SKIP_CONTAINERS_ANNOTATION) ?? "";
+  // Without the annotation, the webhook of EKS adds credentials to the controller, and the checks deny the Pod.
+  if (stored.length > MAX_SKIPPED_LENGTH) return [];
   const skipped = new Set(stored.replace(/\n.*$/s, "").split(","));
-  const missing = containers.filter(({ name }) => !skipped.has(name)).map(({ name }) => name);
+  const missing = containers.filter(({ name }) => !skipped.has(name) && isContainerName(name)).map(({ name }) => name);
   if (missing.length === 0) return [];
   const value = [...missing, ...(stored === "" ? [] : [stored])].join(",");
   if (!isJsonObject(field(field(object, "metadata"), "annotations"))) {

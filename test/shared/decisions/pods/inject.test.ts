@@ -145,6 +145,35 @@ test("shares only a region that has the same value in the other container", asyn
   t.equal(region({ value: "" }), undefined);
 });
 
+test("the patch contains only additions, and removals of the identity of EKS", async (t) => {
+  const paths = (pod: JsonObject): readonly string[] => (
+    injectionPatch(decodePod(pod), INJECTION).map(({ op, path }) => `${op} ${path}`)
+  );
+  const env = ["add /spec/containers/0/env/-", "add /spec/containers/0/env/-", "add /spec/containers/0/env/-"];
+  t.same(paths(controllerPod()), [
+    "add /metadata/annotations", ...env, "add /spec/containers/0/env/-", "add /spec/containers/0/volumeMounts",
+    "add /spec/initContainers", "add /spec/volumes",
+  ]);
+  t.same(paths(withEKSIdentity(injected(controllerPod()), WEB_IDENTITY)), ["add /spec/containers/0/env/-"]);
+  t.same(paths(withEKSIdentity(controllerPod(), WEB_IDENTITY)).filter((path) => path.startsWith("remove")), [
+    "remove /spec/containers/0/env/7", "remove /spec/containers/0/env/6", "remove /spec/containers/0/volumeMounts/0",
+  ]);
+});
+
+test("does not copy large texts, so that the patch stays small", async (t) => {
+  const long = "x".repeat(20_000);
+  const size = (pod: JsonObject): number => JSON.stringify(injectionPatch(decodePod(pod), INJECTION)).length;
+  const annotations = { "eks.amazonaws.com/skip-containers": long };
+  t.ok(size(controllerPod({ metadata: { labels: { [LABEL]: "true" }, annotations } })) < 5_000);
+  t.ok(size(controllerPod({ controller: { name: long } })) < 5_000);
+  t.ok(size(controllerPod({ controller: { env: [{ name: "AWS_REGION", value: long }] } })) < 5_000);
+  const identity = { ...WEB_IDENTITY, variables: WEB_IDENTITY.variables.map((one) => ({ ...one, name: one.name })) };
+  const [role, file] = identity.variables;
+  const huge = { ...identity, variables: [{ name: role?.name ?? "", value: long }, ...(file ? [file] : [])] };
+  const pod = injected(withEKSIdentity(controllerPod(), huge));
+  t.equal(variablesOf(pod, "controller")["AWS_ROLE_ARN"], long, "the checks deny the Pod");
+});
+
 test("passes the flags of the webhook, and omits a region that a flag sets", async (t) => {
   const settings = { ...INJECTION, args: ["--base=identity-only", "--region=eu-central-1"] };
   t.same(field(containerOf(injected(controllerPod(), settings), SIDECAR), "args"), [
