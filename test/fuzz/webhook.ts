@@ -90,7 +90,9 @@ const review: fc.Arbitrary<Review> = fc.record({
 /** Sends reviews of hostile objects. Every response must be a verdict, or have the HTTP status 400, 413 or 415. */
 export const WEBHOOK: Target = target("webhook", {
   input: review,
-  expand: (input) => ({ path: input.path, body: bodyOf(input), webhook: webhookUnderTest(undefined, { injection: INJECTION }) }),
+  expand: (input) => (
+    { path: input.path, body: bodyOf(input), webhook: webhookUnderTest(undefined, { injection: INJECTION }) }
+  ),
   async run({ path, body, webhook }) {
     const { status, json, text } = await firingTimers(webhook, webhook.post(path, body));
     if ([400, 413, 415].includes(status)) return;
