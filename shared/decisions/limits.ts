@@ -8,8 +8,9 @@ export interface Limit {
   readonly beyond: string;
 }
 
-const REVIEW_BEYOND = "the webhook denies the object without parsing it (checks ACK-35, CM-14, IRS-48 and NS-14)";
-const DENIED = "the webhook denies the object (checks ACK-35, CM-14, IRS-48 and NS-14)";
+const REVIEW_BEYOND = "the webhook denies the object without parsing it (checks ACK-35, CM-14, IRS-48, NS-14 and "
+  + "POD-10)";
+const DENIED = "the webhook denies the object (checks ACK-35, CM-14, IRS-48, NS-14 and POD-10)";
 const SELECTOR_DENIED = "the webhook denies the selector (IRS-48), and sidecars do not grant its role";
 const SERVED_BEYOND = "the server closes the connection that has been idle longest; if no connection is idle, it "
   + "returns HTTP 503";

@@ -64,5 +64,5 @@ export const IMAGE: Pattern = {
   meaning: "an image, such as registry.example/ack-role-resolver:1.0.0",
 };
 export const SIDECAR_ARGUMENT: Pattern = {
-  regexp: "^--[a-z]+(-[a-z]+)*(=[!-~]{1,1024})?$", meaning: "a flag of the sidecar, such as --base=identity-only",
+  regexp: "^--[a-z]+(-[a-z]+)*(=[!-~]+)?$", meaning: "a flag of the sidecar, such as --base=identity-only",
 };
