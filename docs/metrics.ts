@@ -42,7 +42,9 @@ const LABELS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
       + "caBundle; `any`: not known",
     outcome: "`ok`, `conflict` (retried), `fault`",
   },
-  webhook_events_total: { outcome: "`ok`, `limited` (not sent: at most one per reason and hour), `failed`" },
+  webhook_events_total: {
+    outcome: "`ok`, `limited` (not written: the [series](events.md) was written recently), `failed` (retried)",
+  },
   webhook_refreshes_total: {
     outcome: "`ok`, `conflict` (retried), `gone`: deleted meanwhile, `outage`: API server unavailable (retried), "
       + "`fault`: rejected (retried)",

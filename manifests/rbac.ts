@@ -67,6 +67,11 @@ export const RBAC_VERSION = `${RBAC_GROUP}/v1`;
 const LIST = ["list", "watch"];
 export const READ = ["get", ...LIST];
 
+/** The rights to create Events, and to update their series. */
+export const WRITE_EVENTS: V1PolicyRule = {
+  apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create", "patch"],
+};
+
 /**
  * The kinds that every inventory contains, including the inventory of a sidecar. The webhook also fetches selectors and
  * namespaces that its watches have not delivered yet.
@@ -203,7 +208,7 @@ export function certificatesRole(namespace: string): V1Role {
     rules: [
       { apiGroups: [""], resources: ["secrets"], resourceNames, verbs: ["list", "watch", "update"] },
       { apiGroups: ["coordination.k8s.io"], resources: ["leases"], resourceNames, verbs: ["get", "update"] },
-      { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create"] },
+      WRITE_EVENTS,
     ],
   };
 }

@@ -1,11 +1,13 @@
 import type { V1ClusterRole, V1Role } from "@kubernetes/client-node";
 import { knownGroups } from "../shared/decisions/kubernetes/kinds.ts";
-import { clusterBinding, clusterRole, labelsOf, lease, RBAC_VERSION, roleBinding, WEBHOOK } from "./rbac.ts";
+import {
+  clusterBinding, clusterRole, labelsOf, lease, RBAC_VERSION, roleBinding, WEBHOOK, WRITE_EVENTS,
+} from "./rbac.ts";
 import type { WebhookOptions } from "./webhooks.ts";
 
 /**
- * The ClusterRole that allows the webhook to patch ACK resources, and the Role that allows it to renew the Lease of
- * `--lease`.
+ * The ClusterRole that allows the webhook to patch ACK resources and to write Events, and the Role that allows it to
+ * renew the Lease of `--lease`.
  */
 export const RECONCILER_ROLE = "ack-role-resolver-reconciler";
 
@@ -22,9 +24,15 @@ export function reconcilingObjects({ namespace, extraGroups }: ReconcilingOption
   ];
 }
 
-/** Returns the role that allows patching the resources of every ACK group, as `resourcesRole` allows reading them. */
+/**
+ * Returns the role that allows patching the resources of every ACK group, as `resourcesRole` allows reading them. The
+ * role also allows writing Events in all namespaces, because an Event is in the namespace of its resource.
+ */
 export function reconcilerRole(extraGroups: readonly string[]): V1ClusterRole {
-  return clusterRole(RECONCILER_ROLE, [{ apiGroups: knownGroups(extraGroups), resources: ["*"], verbs: ["patch"] }]);
+  return clusterRole(RECONCILER_ROLE, [
+    { apiGroups: knownGroups(extraGroups), resources: ["*"], verbs: ["patch"] },
+    WRITE_EVENTS,
+  ]);
 }
 
 /** Returns the role that allows reading and renewing the Lease. */

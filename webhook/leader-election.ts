@@ -1,7 +1,8 @@
 import { field, type JsonObject, stringAt } from "../shared/decisions/kubernetes/json.ts";
 import { sleep, type SteadyClock } from "../shared/inventory/clock.ts";
 import type { KubernetesAPI, KubernetesRequest } from "../shared/inventory/cluster/api.ts";
-import { rejectionText, sendRequest } from "./send-request.ts";
+import { microTime } from "../shared/inventory/cluster/micro-time.ts";
+import { rejectionText, sendRequest } from "../shared/inventory/cluster/send-request.ts";
 
 /** The durations of client-go's leader election, as kube-controller-manager uses them. */
 const LEASE_SECONDS = 15;
@@ -161,9 +162,4 @@ function releasedLease(lease: JsonObject, nowMs: number): JsonObject {
   const [renewTime, acquireTime] = [microTime(nowMs), microTime(nowMs)];
   const spec = { holderIdentity: "", leaseDurationSeconds: 1, leaseTransitions: transitions, renewTime, acquireTime };
   return { ...lease, spec };
-}
-
-/** Returns the time in the format of Kubernetes' MicroTime. */
-function microTime(ms: number): string {
-  return new Date(ms).toISOString().replace("Z", "000Z");
 }

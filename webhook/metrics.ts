@@ -1,6 +1,9 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import { LATENCY_BUCKETS_SECONDS, METRIC_PREFIX } from "../shared/server/metrics.ts";
 
+/** The name of the webhook in Events. */
+export const EVENT_CONTROLLER = "ack-role-resolver.io/webhook";
+
 const PREFIX = `${METRIC_PREFIX}webhook_`;
 
 /** The metrics of the webhook. The number of label values is limited: no label is a name, namespace, user or ARN. */
@@ -74,7 +77,7 @@ export function createWebhookMetrics(registry: Registry): WebhookMetrics {
     certificateLeader: gauge(
       "certificate_leader", "1 if this replica renews the certificates of --tls-secret, else 0.",
     ),
-    events: counter("events", "Kubernetes Events about certificates, by outcome.", ["outcome"]),
+    events: counter("events", "Kubernetes Events, by outcome.", ["outcome"]),
     refreshes: counter("refreshes", "Updates of stale annotations of ACK resources, by outcome.", ["outcome"]),
     ...reconcilingGauges(gauge),
   };

@@ -4,7 +4,7 @@ import type { Clock } from "../shared/inventory/clock.ts";
 import type { KubernetesAPI } from "../shared/inventory/cluster/api.ts";
 import { Semaphore } from "../shared/inventory/cluster/semaphore.ts";
 import type { Logger } from "../shared/server/logger.ts";
-import { sendRequest } from "./send-request.ts";
+import { sendRequest } from "../shared/inventory/cluster/send-request.ts";
 
 /** The timeout of one request, in ms. */
 const CALL_MS = 500;

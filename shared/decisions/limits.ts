@@ -150,6 +150,10 @@ export const LIMITS = {
     "time until the watch delivers an admitted change of an IAMRoleSelector",
     "the change is no longer compared with later requests",
   ),
+  eventSeries: limit(
+    5_000, "entries", "objects and reasons for which a server writes Events",
+    "the server writes no Event for other objects and reasons, until it has reported none of these for 2 h",
+  ),
   queuedRefreshes: limit(
     100_000, "entries", "resources that wait for an update of their annotations",
     "the webhook finds the other resources again when the first ones are updated",

@@ -84,7 +84,7 @@ test("the certificates role allows only maintaining one Secret and one Lease, an
   t.same(certificatesRole("platform").rules, [
     { apiGroups: [""], resources: ["secrets"], resourceNames, verbs: ["list", "watch", "update"] },
     { apiGroups: ["coordination.k8s.io"], resources: ["leases"], resourceNames, verbs: ["get", "update"] },
-    { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create"] },
+    { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create", "patch"] },
   ]);
   const secret = { type: "Opaque", metadata: { namespace: "platform", name: resourceNames[0] } };
   t.match(certificatesSecret("platform"), secret);
@@ -108,8 +108,11 @@ test("the CA bundle role allows only changing the webhook configurations of this
   t.end();
 });
 
-test("the reconciler role allows patching the kinds of the ACK groups, and renewing one Lease", (t) => {
-  t.same(reconcilerRole([]).rules, [{ apiGroups: ACK_GROUPS, resources: ["*"], verbs: ["patch"] }]);
+test("the reconciler role allows patching the kinds of the ACK groups, writing Events, and renewing one Lease", (t) => {
+  t.same(reconcilerRole([]).rules, [
+    { apiGroups: ACK_GROUPS, resources: ["*"], verbs: ["patch"] },
+    { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create", "patch"] },
+  ]);
   t.same(reconcilerRole(["zzz.services.k8s.aws"]).rules?.[0]?.apiGroups, [...ACK_GROUPS, "zzz.services.k8s.aws"]);
   t.same(leaseRole("platform").rules, [{
     apiGroups: ["coordination.k8s.io"], resources: ["leases"], resourceNames: ["ack-role-resolver-webhook"],

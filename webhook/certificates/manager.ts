@@ -1,14 +1,15 @@
 import type { ServingPair } from "../../certs/read.ts";
-import { field } from "../../shared/decisions/kubernetes/json.ts";
+import { field, stringAt } from "../../shared/decisions/kubernetes/json.ts";
+import type { EventSubject } from "../../shared/decisions/problems/problem.ts";
 import { sleep, type SteadyClock } from "../../shared/inventory/clock.ts";
 import type { KubernetesAPI } from "../../shared/inventory/cluster/api.ts";
 import type { ObjectName } from "../../shared/inventory/cluster/watched-kind.ts";
+import { EventRecorder } from "../../shared/server/events.ts";
 import type { Logger } from "../../shared/server/logger.ts";
-import type { WebhookMetrics } from "../metrics.ts";
+import { EVENT_CONTROLLER, type WebhookMetrics } from "../metrics.ts";
 import { applyStep } from "./apply-step.ts";
 import { BundlePublisher } from "./bundle-publisher.ts";
 import { caBundle, trustedCAs } from "./ca-bundle.ts";
-import { EventRecorder } from "./events.ts";
 import { LeaderElection } from "../leader-election.ts";
 import { nextStep, type Step, type Timing } from "./plan.ts";
 import { CertificateReports } from "./reports.ts";
@@ -61,20 +62,26 @@ export class CertificateManager {
   readonly #state: SecretState;
   readonly #reports: CertificateReports;
   readonly #publisher: BundlePublisher;
+  readonly #events: EventRecorder;
   readonly #stopping = new AbortController();
   #wake = new AbortController();
   /** Since when (steady time) the data of the Secret has been `text`. */
   #content = { text: "", sinceMs: 0 };
   /** The certificates of the last step, for a retry if the API server rejects the write: keys need CPU time. */
   #prepared: Prepared | null = null;
-  #running: Promise<void> = Promise.resolve();
+  #running: Promise<unknown> = Promise.resolve();
 
   constructor(options: CertificateManagerOptions) {
     const { clock, metrics, secret, hosts, serve } = options;
     this.#options = options;
-    const reports = new CertificateReports(options, new EventRecorder({
-      ...options, onOutcome: (outcome, fault) => reports.eventSent(outcome, fault),
-    }));
+    const events = new EventRecorder({
+      ...options, controller: EVENT_CONTROLLER, mayWrite: () => true,
+      onOutcome: (outcome, fault) => reports.eventSent(outcome, fault),
+    });
+    this.#events = events;
+    const reports = new CertificateReports(options, (event) => (
+      events.record(this.#secretSubject(), { ...event, action: "Rotate" })
+    ));
     this.#reports = reports;
     const state = new SecretState({
       hosts, nowMs: () => clock.now(), serve, onFault: (fault) => reports.secretFault(fault, state.served !== null),
@@ -100,7 +107,12 @@ export class CertificateManager {
   start(): void {
     this.#watched.start();
     this.#election.start();
-    this.#running = this.#run();
+    this.#running = Promise.all([this.#run(), this.#events.run(this.#stopping.signal)]);
+  }
+
+  #secretSubject(): EventSubject {
+    const uid = stringAt(this.#watched.secret, "metadata", "uid");
+    return { apiVersion: "v1", kind: "Secret", ...this.#options.secret, uid };
   }
 
   /** Ends all requests and releases the Lease. The served certificate stays in use. */

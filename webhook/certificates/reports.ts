@@ -1,8 +1,8 @@
 import type { Logger } from "../../shared/server/logger.ts";
+import type { EventOutcome, EventText } from "../../shared/server/events.ts";
 import type { Clock } from "../../shared/inventory/clock.ts";
 import type { ObjectName } from "../../shared/inventory/cluster/watched-kind.ts";
 import type { WebhookMetrics } from "../metrics.ts";
-import type { EventRecorder, EventText } from "./events.ts";
 import type { Step } from "./plan.ts";
 import type { StoredAuthority, StoredLeaf } from "./secret.ts";
 
@@ -13,7 +13,10 @@ interface ReportOptions {
   readonly secret: ObjectName;
 }
 
-const EVENTS: Readonly<Record<Step["type"], Omit<EventText, "note">>> = {
+/** An Event about the Secret. */
+export type CertificateEvent = Omit<EventText, "action">;
+
+const EVENTS: Readonly<Record<Step["type"], Pick<EventText, "type" | "reason">>> = {
   restore: { type: "Warning", reason: "CertificatesRestored" },
   create: { type: "Normal", reason: "CertificatesCreated" },
   issue: { type: "Normal", reason: "CertificateIssued" },
@@ -29,14 +32,14 @@ const MS_PER_SECOND = 1000;
 /** Reports what happens to the certificates: in the log, as metrics and as Events. No report contains a key. */
 export class CertificateReports {
   readonly #options: ReportOptions;
-  readonly #events: EventRecorder;
+  readonly #record: (event: CertificateEvent) => void;
   readonly #name: string;
   /** The last reported fault of each activity. */
   readonly #faults = new Map<string, string>();
 
-  constructor(options: ReportOptions, events: EventRecorder) {
+  constructor(options: ReportOptions, record: (event: CertificateEvent) => void) {
     this.#options = options;
-    this.#events = events;
+    this.#record = record;
     this.#name = `${options.secret.namespace}/${options.secret.name}`;
   }
 
@@ -109,12 +112,8 @@ export class CertificateReports {
     this.#record({ type: "Warning", reason: "CertificateExpiring", note });
   }
 
-  eventSent(outcome: "ok" | "limited" | "failed", fault: string | null): void {
+  eventSent(outcome: EventOutcome, fault: string | null): void {
     this.#options.metrics.events.inc({ outcome });
     if (fault !== null) this.#options.log.warn({ secret: this.#name, fault }, "Event could not be written");
-  }
-
-  #record(event: EventText): void {
-    void this.#events.record(event);
   }
 }

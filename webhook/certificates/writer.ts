@@ -2,7 +2,7 @@ import { type JsonObject, stringAt } from "../../shared/decisions/kubernetes/jso
 import type { KubernetesRequest } from "../../shared/inventory/cluster/api.ts";
 import type { ObjectName } from "../../shared/inventory/cluster/watched-kind.ts";
 import { bundlePatch } from "./ca-bundle.ts";
-import { rejectionText, sendRequest, type SendPorts } from "../send-request.ts";
+import { rejectionText, sendRequest, type SendPorts } from "../../shared/inventory/cluster/send-request.ts";
 
 /** The result of a write: the stored object, or null if another client changed the object at the same time. */
 type Written = JsonObject | null;

@@ -1,7 +1,9 @@
 import type { Inventory } from "../../shared/decisions/inventory/inventory.ts";
 import type { ACKResource } from "../../shared/decisions/kubernetes/ack-resource.ts";
 import { stringAt } from "../../shared/decisions/kubernetes/json.ts";
-import { type ObjectResponse, rejectionText, sendRequest, type SendPorts } from "../send-request.ts";
+import {
+  type ObjectResponse, rejectionText, sendRequest, type SendPorts,
+} from "../../shared/inventory/cluster/send-request.ts";
 
 /**
  * The result of a write:

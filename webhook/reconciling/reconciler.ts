@@ -1,16 +1,19 @@
 import { resourceKey } from "../../shared/decisions/inventory/resources.ts";
 import type { DecisionSettings } from "../../shared/decisions/context.ts";
-import type { ResourceState } from "../../shared/decisions/resolution/stale-resources.ts";
+import { LIMITS } from "../../shared/decisions/limits.ts";
+import { resourceProblems, staleProblem } from "../../shared/decisions/problems/resource-problems.ts";
+import type { ResourceScope, ResourceState } from "../../shared/decisions/resolution/stale-resources.ts";
 import { sleep, type SteadyClock } from "../../shared/inventory/clock.ts";
 import type { KubernetesAPI } from "../../shared/inventory/cluster/api.ts";
 import type { ObjectName } from "../../shared/inventory/cluster/watched-kind.ts";
 import type { InventorySource } from "../../shared/inventory/source.ts";
 import type { Logger } from "../../shared/server/logger.ts";
+import { RetryQueue } from "../../shared/server/retry-queue.ts";
 import type { TurnQueue } from "../../shared/server/turn-queue.ts";
 import { LeaderElection } from "../leader-election.ts";
 import type { WebhookMetrics } from "../metrics.ts";
+import { ProblemReporter } from "./problem-reporter.ts";
 import { Refresher } from "./refresher.ts";
-import { RefreshQueue } from "./refresh-queue.ts";
 import { Scanner } from "./scanner.ts";
 
 export interface ReconcilerOptions {
@@ -24,6 +27,8 @@ export interface ReconcilerOptions {
   readonly settings: DecisionSettings;
   /** The value of --max-staleness, in ms. With an older inventory, no annotation is written. */
   readonly maxStalenessMs: number;
+  /** The groups of --extra-groups. */
+  readonly extraGroups: readonly string[];
   /** The Lease of --lease. The webhook does not annotate the resources in its namespace. */
   readonly lease: ObjectName;
   /** The unique name of this replica. */
@@ -40,14 +45,16 @@ const SYSTEM_NAMESPACE = "kube-system";
 
 /**
  * Updates the annotations of resources whose resolution has changed since their admission, or that were admitted while
- * no webhook was available. Only the replica that holds the Lease writes.
+ * no webhook was available. Also writes Events about problems. Only the replica that holds the Lease writes.
  */
 export class Reconciler {
   readonly #options: ReconcilerOptions;
   readonly #election: LeaderElection;
-  readonly #queue = new RefreshQueue();
+  readonly #queue = new RetryQueue(LIMITS.queuedRefreshes.value);
   readonly #scanner: Scanner;
   readonly #refresher: Refresher;
+  readonly #reporter: ProblemReporter;
+  readonly #scope: ResourceScope;
   readonly #stopping = new AbortController();
   #running: Promise<unknown> = Promise.resolve();
   #removeListener = (): void => undefined;
@@ -59,19 +66,25 @@ export class Reconciler {
     const { source, settings, lease, log, turns, clock } = options;
     this.#options = options;
     const exemptNamespaces = new Set([SYSTEM_NAMESPACE, lease.namespace]);
+    this.#reporter = new ProblemReporter({ ...options, mayWrite: () => this.#mayWrite() });
     const scope = { inventory: source.inventory, settings, exemptNamespaces };
     this.#election = new LeaderElection({
       ...options, ...lease, onFault: (fault) => this.#reportLease(fault),
       onLeading: () => log.info({ lease: `${lease.namespace}/${lease.name}` }, "this replica updates annotations"),
     });
     this.#scanner = new Scanner({ clock, scope, turns });
-    this.#refresher = new Refresher({ ...options, scope, queue: this.#queue, mayWrite: () => this.#mayWrite() });
+    this.#scope = scope;
+    this.#refresher = new Refresher({
+      ...options, scope, queue: this.#queue, mayWrite: () => this.#mayWrite(),
+      onFault: (resource, fault) => this.#reporter.report(staleProblem(resource, fault)),
+    });
   }
 
   start(): void {
     this.#removeListener = this.#options.source.onChange(() => this.#scanner.changed());
     this.#election.start();
-    this.#running = Promise.all([this.#run(), this.#refresher.run(this.#stopping.signal)]);
+    const { signal } = this.#stopping;
+    this.#running = Promise.all([this.#run(), this.#refresher.run(signal), this.#reporter.run(signal)]);
   }
 
   /** Completes the write in flight, and then releases the Lease. */
@@ -95,6 +108,8 @@ export class Reconciler {
       this.#observeLeadership();
       // Scans are sequential.
       // oxlint-disable-next-line no-await-in-loop
+      if (this.#mayWrite() && this.#reporter.isDue) await this.#reporter.scan();
+      // oxlint-disable-next-line no-await-in-loop
       if (this.#mayWrite() && this.#scanner.isDue) await this.#scan();
       // oxlint-disable-next-line no-await-in-loop
       await sleep(this.#options.clock, TICK_MS, signal);
@@ -111,6 +126,7 @@ export class Reconciler {
     this.#wasLeader = isLeader;
     this.#scanner.reset();
     this.#queue.clear();
+    this.#reporter.reset();
     if (isLeader) return;
     for (const gauge of [metrics.staleResources, metrics.failingRefreshes, metrics.lastScan]) gauge.remove();
   }
@@ -120,6 +136,7 @@ export class Reconciler {
     let stale = 0;
     const isComplete = await this.#scanner.scan((state) => {
       if (this.#enqueue(state)) stale += 1;
+      for (const problem of resourceProblems(state, this.#scope)) this.#reporter.report(problem);
       return this.#mayWrite();
     });
     if (!isComplete) return;

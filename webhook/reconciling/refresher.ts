@@ -8,9 +8,9 @@ import { sleep, type SteadyClock } from "../../shared/inventory/clock.ts";
 import type { KubernetesAPI } from "../../shared/inventory/cluster/api.ts";
 import { Backoff } from "../../shared/inventory/cluster/backoff.ts";
 import type { Logger } from "../../shared/server/logger.ts";
+import type { RetryQueue } from "../../shared/server/retry-queue.ts";
 import type { WebhookMetrics } from "../metrics.ts";
 import { writeAnnotations, type WriteResult } from "./annotation-writer.ts";
-import type { RefreshQueue } from "./refresh-queue.ts";
 
 export interface RefresherOptions {
   readonly api: KubernetesAPI;
@@ -20,9 +20,11 @@ export interface RefresherOptions {
   readonly log: Logger;
   readonly metrics: Pick<WebhookMetrics, "refreshes">;
   readonly scope: ResourceScope;
-  readonly queue: RefreshQueue;
+  readonly queue: RetryQueue;
   /** The maximum number of writes per second. */
   readonly qps: number;
+  /** Called if the API server rejected the write of a resource. */
+  readonly onFault: (resource: ACKResource, fault: string) => void;
   /** Whether this replica is the leader and its inventory is current. */
   readonly mayWrite: () => boolean;
 }
@@ -107,10 +109,12 @@ export class Refresher {
   }
 
   /** Logs a fault when it differs from the last fault, because thousands of writes can have the same fault. */
-  #report({ kind, namespace, name }: ACKResource, { outcome, fault }: WriteResult): void {
-    const { log, metrics } = this.#options;
-    metrics.refreshes.inc({ outcome });
+  #report(target: ACKResource, { outcome, fault }: WriteResult): void {
+    const { log, metrics, onFault } = this.#options;
+    const { kind, namespace, name } = target;
     const resource = { kind, namespace, name };
+    metrics.refreshes.inc({ outcome });
+    if (outcome === "fault" && fault !== null) onFault(target, fault);
     if (fault === null) {
       if (outcome === "ok") log.debug(resource, "annotations updated");
       return;

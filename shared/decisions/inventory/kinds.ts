@@ -8,6 +8,8 @@ import type { TypeEntry } from "../selectors/type-entry.ts";
 interface KindVersions {
   /** The name of the kind in URLs. */
   readonly plural: string;
+  /** The UID of the CustomResourceDefinition; null if it is in a manifest. */
+  readonly uid: string | null;
   readonly storage: string;
   readonly served: readonly string[];
 }
@@ -41,7 +43,8 @@ export class KindStore {
     const served = versions.filter((version) => field(version, "served") === true);
     const names = served.map((version) => stringAt(version, "name"));
     const plural = stringAt(definition, "spec", "names", "plural") ?? "";
-    this.#kinds.set(key, { plural, storage, served: names.filter((version) => version !== null) });
+    const uid = stringAt(definition, "metadata", "uid");
+    this.#kinds.set(key, { plural, uid, storage, served: names.filter((version) => version !== null) });
     if (key === SELECTORS) this.#selectorFields = fieldsOf(stored);
   }
 
@@ -68,6 +71,16 @@ export class KindStore {
     for (const [key, { storage }] of this.#kinds) {
       const [group = "", kind = ""] = key.split("/");
       if (isACKGroup(group)) yield { group, version: storage, kind };
+    }
+  }
+
+  /** Yields the group and the kind of each CustomResourceDefinition, also of IAMRoleSelector, and its UID and name. */
+  *definitions(): Iterable<{
+    readonly group: string; readonly kind: string; readonly name: string; readonly uid: string | null;
+  }> {
+    for (const [name, key] of this.#keys) {
+      const [group = "", kind = ""] = key.split("/");
+      yield { group, kind, name, uid: this.#kinds.get(key)?.uid ?? null };
     }
   }
 

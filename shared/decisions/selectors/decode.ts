@@ -42,11 +42,13 @@ export function decodeSelector(
   return { object, spec, effective: { ...compiled, ...annotated }, name, roleARN: arn, faults };
 }
 
-/** Returns the selector with only its name, its resource version and its ARN. */
+/** Returns the selector with only its name, its UID, its resource version and its ARN. */
 function withoutLists(object: JsonObject): JsonObject {
   const [metadata, spec] = [field(object, "metadata"), field(object, "spec")];
   return {
-    metadata: { name: field(metadata, "name"), resourceVersion: field(metadata, "resourceVersion") },
+    metadata: {
+      name: field(metadata, "name"), uid: field(metadata, "uid"), resourceVersion: field(metadata, "resourceVersion"),
+    },
     spec: { arn: field(spec, "arn") },
   };
 }

@@ -12,6 +12,8 @@ import { TypeSet } from "./type-set.ts";
 export interface EffectiveSelector {
   readonly name: string;
   readonly resourceVersion: string | null;
+  /** Null for a selector in a manifest. */
+  readonly uid: string | null;
   readonly roleARN: string;
   readonly namespaces: ReadonlySet<string> | null;
   readonly namespaceLabels: LabelSelector | null;
@@ -42,6 +44,7 @@ export function compileSpec(spec: SelectorSpec & { readonly arn: string }, conte
   return {
     name: spec.name,
     resourceVersion: spec.resourceVersion,
+    uid: spec.uid,
     roleARN: spec.arn,
     namespaces: names.length === 0 ? null : new Set(names),
     namespaceLabels: compileLabels(spec.namespaceSelector?.labelSelector ?? null, context.runtime),

@@ -22,6 +22,7 @@ export interface TypeEntrySpec {
 export interface SelectorSpec {
   readonly name: string;
   readonly resourceVersion: string | null;
+  readonly uid: string | null;
   readonly arn: string | null;
   readonly namespaceSelector: NamespaceSelectorSpec | null;
   readonly resourceTypeSelector: readonly TypeEntrySpec[] | null;
@@ -35,6 +36,7 @@ export function readSelectorSpec(object: JsonObject): SelectorSpec {
   return {
     name: stringAt(object, "metadata", "name") ?? "",
     resourceVersion: stringAt(object, "metadata", "resourceVersion"),
+    uid: stringAt(object, "metadata", "uid"),
     arn: stringAt(spec, "arn"),
     namespaceSelector: readNamespaceSelector(spec),
     resourceTypeSelector: Array.isArray(types) ? types.map(readTypeEntry) : null,

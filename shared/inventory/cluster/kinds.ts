@@ -78,7 +78,7 @@ function transformDefinition(object: JsonObject): JsonObject | null {
   const listed = field(spec, "versions");
   const versions = Array.isArray(listed) ? listed.map((version) => transformVersion(version, isOfSelectors)) : [];
   return {
-    metadata: pickFields(field(object, "metadata"), ["name", "resourceVersion"]),
+    metadata: pickFields(field(object, "metadata"), ["name", "uid", "resourceVersion"]),
     spec: { ...pickFields(spec, ["group", "names", "scope"]), versions },
     status: { conditions: conditionsOfType(object, "Established") },
   };

@@ -131,7 +131,7 @@ export class FakeKubernetes implements KubernetesAPI {
     return respond(200, this.object(path));
   }
 
-  /** Merges annotations. A resource version in the patch is a precondition. */
+  /** Merges annotations, and replaces other fields. A resource version in the patch is a precondition. */
   #merge(path: string, patch: JsonObject): KubernetesResponse {
     const stored = this.objects.get(path);
     if (stored === undefined) return respond(404, { reason: "NotFound" });
@@ -140,7 +140,8 @@ export class FakeKubernetes implements KubernetesAPI {
     const metadata = asObject(stored["metadata"]);
     const merged = { ...asObject(metadata["annotations"]), ...asObject(field(patch["metadata"], "annotations")) };
     const annotations = Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== null));
-    this.put(path, { ...stored, metadata: { ...metadata, annotations } });
+    const changed = patch["metadata"] === undefined ? metadata : { ...metadata, annotations };
+    this.put(path, { ...stored, ...patch, metadata: changed });
     return respond(200, this.object(path));
   }
 

@@ -94,6 +94,7 @@ export function startReplica(
   };
   const reconciler = new Reconciler({
     api: recording, source, qps, identity, random: () => 0, settings: SETTINGS_BY_DEFAULT, maxStalenessMs: 300_000,
+    extraGroups: [],
     clock: { now: () => clock.now(), steady: () => clock.now(), schedule: (ms, run) => clock.schedule(ms, run) },
     log: createLogger({ name: "webhook", destination: { write: (line) => void lines.push(line) } }),
     metrics: createWebhookMetrics(registry), lease: { namespace: "ack-role-resolver", name: "webhook" },

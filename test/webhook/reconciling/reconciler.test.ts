@@ -3,10 +3,19 @@ import { ROLE } from "../../shared/decisions/objects.ts";
 import { FakeClock } from "../../shared/inventory/fake-clock.ts";
 import { FakeKubernetes } from "../certificates/fake-kubernetes.ts";
 import {
-  annotationOf, BUCKETS, createBuckets, LEASE, OTHER_ROLE, pass, selectorTo, settle, startReplica,
+  annotationOf, BUCKETS, createBuckets, LEASE, OTHER_ROLE, pass, type Replica, selectorTo, settle, startReplica,
 } from "./reconciler-fixture.ts";
 
 const PATCH = `PATCH ${BUCKETS}`;
+
+/** Advances the clock until the replica has sent its first write. The watch delivers no change meanwhile. */
+async function untilFirstWrite(clock: FakeClock, replica: Replica): Promise<void> {
+  while (replica.patches.length === 0) {
+    await settle();
+    clock.advance(500);
+    await settle();
+  }
+}
 
 test("annotates resources that were admitted without the webhook, and follows a changed selector", async (t) => {
   const [api, clock] = [new FakeKubernetes(), new FakeClock()];
@@ -65,9 +74,7 @@ test("does not write a resource that is deleted, or whose annotations are correc
   const [api, clock] = [new FakeKubernetes(), new FakeClock()];
   createBuckets(api, Array.from({ length: 30 }, (_, i) => `b${i}`));
   const replica = startReplica(t, api, clock, { qps: 1 });
-  await settle();
-  clock.advance(500);
-  await settle();
+  await untilFirstWrite(clock, replica);
   t.equal(replica.patches.length, 1);
   for (let i = 1; i < 30; i += 1) {
     api.remove(`${BUCKETS}/b${i}`);
@@ -84,9 +91,7 @@ test("reads the resource again after a conflict, and writes other resources mean
   createBuckets(api, ["a", "b"]);
   const replica = startReplica(t, api, clock);
   api.change(`${BUCKETS}/a`, (bucket) => ({ ...bucket, spec: { name: "changed" } }));
-  await settle();
-  clock.advance(500);
-  await settle();
+  await untilFirstWrite(clock, replica);
   t.equal(await replica.metric("refreshes_total", { outcome: "conflict" }), 1);
   t.equal(annotationOf(api, "a", "role-arn"), null);
   await pass(clock, 3_000, api, [replica]);
@@ -204,7 +209,7 @@ test("a write that a paused replica had already sent does not overwrite the writ
   const delayed = Promise.withResolvers<void>();
   api.held.set(PATCH, delayed.promise);
   const paused = startReplica(t, api, clock);
-  await pass(clock, 600, api, [paused]);
+  await untilFirstWrite(clock, paused);
   t.equal(paused.patches.length, 1);
   api.held.clear();
   const other = startReplica(t, api, otherClock, { identity: "other" });

@@ -178,7 +178,7 @@ function noConflictClause({ runtime }: Inventory, origin: Origin): string {
 /**
  * Returns the sorted names of at most `SCAN_LIMIT` selectors that can select the same resources as the given selector.
  */
-function* overlappingSelectors(
+export function* overlappingSelectors(
   inventory: Inventory, selector: EffectiveSelector, excluded: ReadonlySet<string>,
 ): Paced<string[]> {
   const names: string[] = [];

@@ -131,7 +131,7 @@ test("returns the versions of a kind from the last state of its CustomResourceDe
     ]),
   );
   t.same(inventory.kinds.versions(group, "Bucket"), {
-    plural: "buckets", storage: "v2", served: ["v1", "v2"],
+    plural: "buckets", uid: null, storage: "v2", served: ["v1", "v2"],
   });
   t.equal(inventory.kinds.versions(group, "Object"), null);
   inventory.apply([put(kindObject("Bucket", group, [{ name: "v1", served: true, storage: false }]))]);

@@ -1,45 +1,49 @@
-import { LIMITS } from "../../shared/decisions/limits.ts";
-
-/** The delay after the first, second, ... failed write of a resource, in ms. The last delay repeats. */
+/** The delay after the first, second, ... failed write, in ms. The last delay repeats. */
 export const RETRY_MS: readonly number[] = [1_000, 30_000, 60_000, 120_000, 240_000, 480_000, 900_000];
 
-/** A resource to refresh. The key is the result of `resourceKey`. */
-export interface QueuedRefresh {
+/** An object to write. */
+export interface QueuedWrite {
   readonly key: string;
   /** The number of failed writes. */
   readonly failures: number;
 }
 
 /**
- * The resources whose annotations are stale, in the order in which they were found. A resource is in the queue at most
- * once. A resource whose write failed waits, and does not delay the other resources. All methods take constant time.
+ * The keys of objects to write, in the order in which they were added. A key is in the queue at most once. A key whose
+ * write failed waits, and does not delay the other keys. All methods take constant time, apart from the keys whose
+ * delay has ended.
  */
-export class RefreshQueue {
-  /** The number of failed writes of each resource that can be refreshed now. */
+export class RetryQueue {
+  readonly #limit: number;
+  /** The number of failed writes of each key that can be written now. */
   readonly #ready = new Map<string, number>();
-  /** For each delay of RETRY_MS, the waiting resources and the end of their delay. The first one ends first. */
+  /** For each delay of RETRY_MS, the waiting keys and the end of their delay. The first one ends first. */
   readonly #waiting: readonly Map<string, { readonly failures: number; readonly endMs: number }>[] = (
     RETRY_MS.map(() => new Map())
   );
 
-  /** The number of resources in the queue. */
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  /** The number of keys in the queue. */
   get size(): number {
     return this.#ready.size + this.failing;
   }
 
-  /** The number of resources whose last write failed, and that wait for a retry. */
+  /** The number of keys whose last write failed, and that wait for a retry. */
   get failing(): number {
     return this.#waiting.reduce((sum, { size }) => sum + size, 0);
   }
 
-  /** Adds a resource, unless the queue already contains it. A full queue ignores it, and the next scan finds it. */
+  /** Adds a key, unless the queue already contains it. A full queue ignores the key. */
   add(key: string): void {
-    if (this.size >= LIMITS.queuedRefreshes.value || this.#waiting.some((delayed) => delayed.has(key))) return;
+    if (this.size >= this.#limit || this.#waiting.some((delayed) => delayed.has(key))) return;
     if (!this.#ready.has(key)) this.#ready.set(key, 0);
   }
 
-  /** Removes and returns the next resource; null if no resource can be refreshed at `nowMs`. */
-  take(nowMs: number): QueuedRefresh | null {
+  /** Removes and returns the next key; null if no key can be written at `nowMs`. */
+  take(nowMs: number): QueuedWrite | null {
     this.#endDelays(nowMs);
     const [next] = this.#ready;
     if (next === undefined) return null;
@@ -48,8 +52,8 @@ export class RefreshQueue {
     return { key, failures };
   }
 
-  /** Adds a resource again whose write failed. */
-  retry({ key, failures }: QueuedRefresh, nowMs: number): void {
+  /** Adds a key again whose write failed. */
+  retry({ key, failures }: QueuedWrite, nowMs: number): void {
     const level = Math.min(failures, RETRY_MS.length - 1);
     const endMs = nowMs + (RETRY_MS[level] ?? 0);
     this.#waiting[level]?.set(key, { failures: failures + 1, endMs });

@@ -1,6 +1,6 @@
-import { isJsonObject, type JsonObject, parseJSON, stringAt } from "../shared/decisions/kubernetes/json.ts";
-import type { Clock } from "../shared/inventory/clock.ts";
-import { bodyText, type KubernetesAPI, type KubernetesRequest } from "../shared/inventory/cluster/api.ts";
+import { isJsonObject, type JsonObject, parseJSON, stringAt } from "../../decisions/kubernetes/json.ts";
+import type { Clock } from "../clock.ts";
+import { bodyText, type KubernetesAPI, type KubernetesRequest } from "./api.ts";
 
 /** The default timeout of one request, in ms. Three requests in sequence must fit in the time limit of a stop, 10 s. */
 const CALL_MS = 3_000;

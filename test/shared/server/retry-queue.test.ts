@@ -1,9 +1,10 @@
 import { test } from "tap";
-import { LIMITS } from "../../../shared/decisions/limits.ts";
-import { RefreshQueue, RETRY_MS } from "../../../webhook/reconciling/refresh-queue.ts";
+import { RETRY_MS, RetryQueue } from "../../../shared/server/retry-queue.ts";
 
-test("contains each resource once, in the order in which it was found", (t) => {
-  const queue = new RefreshQueue();
+const LIMIT = 1_000;
+
+test("contains each key once, in the order in which it was added", (t) => {
+  const queue = new RetryQueue(LIMIT);
   for (const key of ["b", "a", "b"]) queue.add(key);
   t.equal(queue.size, 2);
   t.same(queue.take(0), { key: "b", failures: 0 });
@@ -12,8 +13,8 @@ test("contains each resource once, in the order in which it was found", (t) => {
   t.end();
 });
 
-test("a resource whose write failed waits longer after each failure, and delays no other resource", (t) => {
-  const queue = new RefreshQueue();
+test("a key whose write failed waits longer after each failure, and delays no other key", (t) => {
+  const queue = new RetryQueue(LIMIT);
   queue.add("bad");
   let nowMs = 0;
   for (const [failures, delayMs] of [...RETRY_MS, RETRY_MS.at(-1) ?? 0].entries()) {
@@ -22,7 +23,7 @@ test("a resource whose write failed waits longer after each failure, and delays 
     if (taken !== null) queue.retry(taken, nowMs);
     queue.add("bad");
     queue.add("good");
-    t.same([queue.size, queue.failing], [2, 1], "a scan does not add the waiting resource again");
+    t.same([queue.size, queue.failing], [2, 1], "the waiting key is not added again");
     t.equal(queue.take(nowMs)?.key, "good");
     t.equal(queue.take(nowMs + delayMs - 1), null);
     nowMs += delayMs;
@@ -31,13 +32,12 @@ test("a resource whose write failed waits longer after each failure, and delays 
   t.end();
 });
 
-test("a full queue ignores resources, and an empty queue accepts them again", (t) => {
-  const queue = new RefreshQueue();
-  const limit = LIMITS.queuedRefreshes.value;
-  for (let i = 0; i <= limit; i++) queue.add(`r${i}`);
-  t.equal(queue.size, limit);
+test("a full queue ignores keys, and an empty queue accepts them again", (t) => {
+  const queue = new RetryQueue(LIMIT);
+  for (let i = 0; i <= LIMIT; i++) queue.add(`r${i}`);
+  t.equal(queue.size, LIMIT);
   for (let taken = queue.take(0); taken !== null; taken = queue.take(0)) queue.retry(taken, 0);
-  t.same([queue.size, queue.failing], [limit, limit]);
+  t.same([queue.size, queue.failing], [LIMIT, LIMIT]);
   queue.clear();
   queue.add("next");
   t.same(queue.take(0), { key: "next", failures: 0 });

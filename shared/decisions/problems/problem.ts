@@ -1,0 +1,19 @@
+/** The object that an Event is about. */
+export interface EventSubject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  /** "" for a cluster-scoped object. */
+  readonly namespace: string;
+  readonly name: string;
+  /** `kubectl describe` shows only Events that contain the UID of the object. */
+  readonly uid: string | null;
+}
+
+/** A problem of an object, for an Event. */
+export interface Problem {
+  readonly subject: EventSubject;
+  /** A short CamelCase reason. The number of reasons is small, because each object and reason has one Event series. */
+  readonly reason: string;
+  /** What is wrong, and how to fix it. */
+  readonly note: string;
+}

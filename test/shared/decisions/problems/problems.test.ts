@@ -1,0 +1,123 @@
+import { test } from "tap";
+import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
+import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
+import { drain } from "../../../../shared/decisions/paced.ts";
+import { clusterProblems } from "../../../../shared/decisions/problems/cluster-problems.ts";
+import type { Problem } from "../../../../shared/decisions/problems/problem.ts";
+import { resourceProblems, staleProblem } from "../../../../shared/decisions/problems/resource-problems.ts";
+import { type ResourceScope, scanResources } from "../../../../shared/decisions/resolution/stale-resources.ts";
+import {
+  bucketObject, kindObject, namespaceObject, put, ROLE, selectorObject, SETTINGS_BY_DEFAULT,
+} from "../objects.ts";
+
+const S3 = "s3.services.k8s.aws";
+const VERSIONS = [{ name: "v1alpha1", served: true, storage: true }];
+
+function inventoryOf(objects: readonly JsonObject[], runtime: "ack" | "extended" = "ack"): Inventory {
+  const inventory = new Inventory({ runtime, origin: "cluster" });
+  inventory.apply([namespaceObject("team-a"), kindObject("Bucket", S3, VERSIONS), ...objects].map(put));
+  return inventory;
+}
+
+function selector(name: string, changes: JsonObject = {}, metadata: JsonObject = {}): JsonObject {
+  const spec = { arn: ROLE, namespaceSelector: { names: ["team-a"] }, ...changes };
+  return selectorObject(name, spec, { uid: `uid-${name}`, ...metadata });
+}
+
+function ofResources(objects: readonly JsonObject[], settings: Partial<ResourceScope["settings"]> = {}): Problem[] {
+  const scope = {
+    inventory: inventoryOf(objects), settings: { ...SETTINGS_BY_DEFAULT, ...settings },
+    exemptNamespaces: new Set<string>(),
+  };
+  const problems: Problem[] = [];
+  drain(scanResources(scope, (state) => problems.push(...resourceProblems(state, scope)) >= 0));
+  return problems;
+}
+
+function ofCluster(inventory: Inventory, extraGroups: readonly string[] = []): Problem[] {
+  const problems: Problem[] = [];
+  drain(clusterProblems(inventory, extraGroups, (problem) => problems.push(problem)));
+  return problems;
+}
+
+const BUCKET = bucketObject({ name: "b1", uid: "uid-b1" });
+
+test("reports a conflict of a resource with the selectors and the fix", (t) => {
+  const [problem, ...others] = ofResources([BUCKET, selector("gold"), selector("silver")]);
+  t.same(others, []);
+  t.same(problem, {
+    subject: { apiVersion: `${S3}/v1alpha1`, kind: "Bucket", namespace: "team-a", name: "b1", uid: "uid-b1" },
+    reason: "SelectorConflict",
+    note: "2 IAMRoleSelectors select the resource: gold, silver. Restrict or delete selectors until only one selects "
+      + "the resource; `resolve --explain` shows why each selector selects the resource.",
+  });
+  t.end();
+});
+
+test("reports the default role and a drift, unless the check is off", (t) => {
+  const reasons = (problems: readonly Problem[]): string[] => problems.map(({ reason }) => reason);
+  t.same(reasons(ofResources([BUCKET])), ["DefaultRole"]);
+  t.same(ofResources([BUCKET], { checkSeverities: new Map([["AUD-05", "off"]]) }), []);
+  t.same(ofResources([BUCKET, selector("gold")]), []);
+  const moved = { ...BUCKET, status: { ackResourceMetadata: { ownerAccountID: "444455556666" } } };
+  t.same(reasons(ofResources([moved, selector("gold")])), ["RoleDrift"]);
+  const refused = [BUCKET, namespaceObject("team-a", {}, { "services.k8s.aws/owner-account-id": "111122223333" })];
+  t.same(reasons(ofResources(refused, { mode: "carm" })), ["RoleUnresolved"]);
+  t.end();
+});
+
+test("reports annotations that cannot be updated, with the reason", (t) => {
+  const [resource] = inventoryOf([BUCKET]).resources.all();
+  if (resource !== undefined) {
+    t.match(staleProblem(resource, "403"), { reason: "StaleAnnotations", note: /could not be updated: 403$/ });
+  }
+  t.end();
+});
+
+test("reports malformed and faulty selectors with the first faults and their fixes", (t) => {
+  const problems = ofCluster(inventoryOf([selector("typo", { arn: "not-an-arn" })]));
+  const subject = { kind: "IAMRoleSelector", name: "typo", uid: "uid-typo" };
+  t.match(problems, [{ reason: "MalformedSelector", subject }]);
+  t.match(problems[0]?.note, /^Controllers ignore this selector\. IRS-\d+ spec\.arn: .*"not-an-arn".*\. [A-Z].*\.$/);
+  const user = ofCluster(inventoryOf([selector("user", { arn: "arn:aws:iam::111122223333:user/a" })]));
+  t.match(user, [{ reason: "FaultySelector", note: /^Sidecars grant no role of this selector\. IRS-\d+ spec\.arn: / }]);
+  const names = ["A", "B", "C", "D", "E"];
+  const many = ofCluster(inventoryOf([selector("many", { namespaceSelector: { names } })]));
+  t.match(many[0]?.note, / 2 more: run `ack-role-resolver audit --cluster`\.$/);
+  t.end();
+});
+
+test("an Event about an invalid external ID does not contain the ID", (t) => {
+  const annotations = { "ack-role-resolver.io/external-id": "my secret id" };
+  const [problem] = ofCluster(inventoryOf([selector("secret", {}, { annotations })]));
+  t.match(problem?.note, /external-id\]: the value is not valid\. /);
+  t.notMatch(problem?.note, "secret id");
+  t.end();
+});
+
+test("reports both selectors of an overlap, also without resources, unless one replaces the other", (t) => {
+  const overlap = ofCluster(inventoryOf([selector("gold"), selector("silver")]));
+  t.match(overlap, [
+    { reason: "SelectorsOverlap", subject: { name: "gold" }, note: /^The selector can select .* as silver, and / },
+    { reason: "SelectorsOverlap", subject: { name: "silver" }, note: /^The selector can select .* as gold, and / },
+  ]);
+  const annotations = { "ack-role-resolver.io/replaces": "gold" };
+  const replaced = ofCluster(inventoryOf([selector("gold"), selector("silver", {}, { annotations })]));
+  t.same(replaced.map(({ subject }) => subject.name), []);
+  t.same(ofCluster(inventoryOf([selector("gold"), selector("silver")], "extended")), []);
+  t.end();
+});
+
+test("reports the CRDs of unknown ACK groups, and a CRD of IAMRoleSelector that lacks fields", (t) => {
+  const unknown = kindObject("Thing", "new.services.k8s.aws", VERSIONS);
+  t.match(ofCluster(inventoryOf([unknown])), [{
+    reason: "UnknownACKGroup", subject: { kind: "CustomResourceDefinition", name: "things.new.services.k8s.aws" },
+    note: /^This release does not know the ACK group of the kind\. Render the manifests .*--extra-groups/,
+  }]);
+  t.same(ofCluster(inventoryOf([unknown]), ["new.services.k8s.aws"]), []);
+  const schema = { openAPIV3Schema: { type: "object", properties: { spec: { type: "object", properties: {} } } } };
+  const narrow = kindObject("IAMRoleSelector", "services.k8s.aws", VERSIONS.map((version) => ({ ...version, schema })));
+  const [problem] = ofCluster(inventoryOf([narrow]));
+  t.match(problem, { reason: "SelectorFieldsPruned", note: /^The CRD does not define spec\.arn, which/ });
+  t.end();
+});

@@ -1,0 +1,94 @@
+import { clusterProblems } from "../../shared/decisions/problems/cluster-problems.ts";
+import type { Problem } from "../../shared/decisions/problems/problem.ts";
+import type { SteadyClock } from "../../shared/inventory/clock.ts";
+import type { KubernetesAPI } from "../../shared/inventory/cluster/api.ts";
+import type { InventorySource } from "../../shared/inventory/source.ts";
+import { type EventOutcome, EventRecorder } from "../../shared/server/events.ts";
+import type { Logger } from "../../shared/server/logger.ts";
+import { runInSlices } from "../../shared/server/slices.ts";
+import type { TurnQueue } from "../../shared/server/turn-queue.ts";
+import { EVENT_CONTROLLER, type WebhookMetrics } from "../metrics.ts";
+
+export interface ProblemReporterOptions {
+  readonly api: KubernetesAPI;
+  readonly clock: SteadyClock;
+  /** Returns a number from 0 (inclusive) to 1 (exclusive). */
+  readonly random: () => number;
+  readonly log: Logger;
+  readonly metrics: Pick<WebhookMetrics, "events">;
+  readonly source: InventorySource;
+  readonly extraGroups: readonly string[];
+  readonly identity: string;
+  readonly turns: TurnQueue;
+  /** Whether this replica is the leader. */
+  readonly mayWrite: () => boolean;
+}
+
+/** The maximum time for which a scan blocks the event loop, in ms. */
+const SLICE_MS = 10;
+/** The time between two scans without a change of a selector, in ms. */
+const INTERVAL_MS = 60_000;
+/** The minimum time between two scans as a multiple of the duration of a scan. */
+const PAUSE = 4;
+const UNLIMITED = (): number => Infinity;
+
+/** Writes Events about problems of ACK resources, IAMRoleSelectors and CustomResourceDefinitions. */
+export class ProblemReporter {
+  readonly #options: ProblemReporterOptions;
+  readonly #events: EventRecorder;
+  #last: { readonly revision: number; readonly endMs: number; readonly durationMs: number } | null = null;
+  #fault: string | null = null;
+
+  constructor(options: ProblemReporterOptions) {
+    this.#options = options;
+    this.#events = new EventRecorder({
+      ...options, controller: EVENT_CONTROLLER, onOutcome: (outcome, fault) => this.#count(outcome, fault),
+    });
+  }
+
+  async run(stopping: AbortSignal): Promise<void> {
+    await this.#events.run(stopping);
+  }
+
+  report({ subject, reason, note }: Problem): void {
+    this.#events.record(subject, { type: "Warning", reason, action: "Resolve", note });
+  }
+
+  /** Forgets all Events when another replica may lead. */
+  reset(): void {
+    this.#last = null;
+    this.#events.clear();
+  }
+
+  /** Whether a selector has changed, or the last scan was long ago. */
+  get isDue(): boolean {
+    const { clock, source: { inventory } } = this.#options;
+    if (this.#last === null) return true;
+    const { revision, endMs, durationMs } = this.#last;
+    const isChanged = revision !== inventory.selectors.revision;
+    return clock.steady() - endMs >= (isChanged ? durationMs * PAUSE : INTERVAL_MS);
+  }
+
+  /** Reports the problems of all selectors and CustomResourceDefinitions. Resources are reported by their scan. */
+  async scan(): Promise<void> {
+    const { clock, turns, source: { inventory }, extraGroups } = this.#options;
+    const startMs = clock.steady();
+    const { revision } = inventory.selectors;
+    await runInSlices(clusterProblems(inventory, extraGroups, (problem) => this.report(problem)), {
+      sliceMs: SLICE_MS, now: () => clock.steady(), remainingMs: UNLIMITED,
+      pause: (pauses) => turns.pause(pauses, UNLIMITED),
+    });
+    const endMs = clock.steady();
+    this.#last = { revision, endMs, durationMs: endMs - startMs };
+  }
+
+  /** Counts the Event. Logs a fault once, until an Event is written again. */
+  #count(outcome: EventOutcome, fault: string | null): void {
+    const { metrics, log } = this.#options;
+    metrics.events.inc({ outcome });
+    if (outcome === "ok") this.#fault = null;
+    if (fault === null || this.#fault !== null) return;
+    this.#fault = fault;
+    log.warn({ fault }, "Event could not be written; retrying");
+  }
+}
