@@ -24,24 +24,30 @@ export interface AWS {
  */
 export async function startAWS(t: Test, wheels: InstalledWheels, hostAddress: string): Promise<AWS> {
   const moto = await startMoto(t, wheels);
-  const { ca, cert, key } = await makeCertificates({ hosts: [hostAddress], now: new Date() });
+  return { ...(await startTLS(t, moto, hostAddress)), buckets: async (account) => bucketsOf(moto, account) };
+}
+
+/** Starts an HTTPS server on an address that forwards all requests to the URL of an HTTP server. */
+export async function startTLS(
+  t: Pick<Test, "teardown">, target: string, address: string,
+): Promise<Pick<AWS, "url" | "ca">> {
+  const { ca, cert, key } = await makeCertificates({ hosts: [address], now: new Date() });
   const server = createServer({ cert, key }, (request, response) => {
     const { method, headers } = request;
-    const forwarded = httpRequest(new URL(request.url ?? "/", moto), { method, headers }, (answer) => {
+    const forwarded = httpRequest(new URL(request.url ?? "/", target), { method, headers }, (answer) => {
       response.writeHead(answer.statusCode ?? 502, answer.headers);
       answer.pipe(response);
     });
     forwarded.once("error", () => response.destroy());
     request.pipe(forwarded);
   });
-  server.listen(0, hostAddress);
+  server.listen(0, address);
   await once(server, "listening");
   t.teardown(() => {
     server.closeAllConnections();
     server.close();
   });
-  const { port } = boundAddress(server);
-  return { url: `https://${hostAddress}:${port}`, ca, buckets: async (account) => bucketsOf(moto, account) };
+  return { url: `https://${address}:${boundAddress(server).port}`, ca };
 }
 
 async function bucketsOf(moto: string, account: string): Promise<readonly string[]> {

@@ -1,4 +1,5 @@
 import type { Test } from "tap";
+import { READER_ROLE } from "../../../manifests/rbac.ts";
 import { isJsonObject, type JsonObject, field, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
 import { runCommand } from "../../cli/run-command.ts";
 import { ACK_CRDS } from "../../fixtures/ack-crds.ts";
@@ -6,6 +7,7 @@ import { ACK_SELECTOR_CRD } from "../../fixtures/ack-selector-crd.ts";
 import { until } from "../../real/apiserver/until.ts";
 import { enduranceMinutes, readEnvironment } from "../../real/environment.ts";
 import { sharedLibraries } from "../image/buildah.ts";
+import { objectsIn } from "../../real/chart/helm.ts";
 import { readReport, totals } from "../../real/sdks/controller-report.ts";
 import { MOTO } from "../../real/sdks/moto.ts";
 import { findGo } from "../../real/sdks/toolchains/go.ts";
@@ -13,6 +15,7 @@ import { findWheels, type InstalledWheels } from "../../real/sdks/toolchains/whe
 import { formatMemory, type PodCluster } from "../cluster.ts";
 import { startCluster, withNode } from "../on-node.ts";
 import { projectArchive } from "../project-image.ts";
+import { deniedRequests, rightsIn, unusedRights } from "../chart/rights.ts";
 import { type AWS, startAWS } from "./aws.ts";
 import { CONTROLLER, CONTROLLER_IMAGE, controllerObjects, NAMESPACE, POD_LABELS } from "./controller-pod.ts";
 
@@ -48,6 +51,9 @@ withNode("the Pod of docs/sidecar.md with a controller", async (t, found) => {
     survivesOOM(tt, cluster)
   ));
   await t.test("uses less memory than its limit under load", async (tt) => isLoaded(tt, cluster));
+  await t.test("lists and watches each kind of the reader role, and is denied nothing", async (tt) => (
+    usesRights(tt, cluster)
+  ));
 });
 
 async function install(t: Test, cluster: PodCluster, wheels: InstalledWheels): Promise<AWS> {
@@ -130,6 +136,17 @@ async function isLoaded(t: Test, cluster: PodCluster): Promise<void> {
   const durationMs = Math.round(performance.now() - startMs);
   t.same(totals(report), { served: Number(LOAD[0]), errors: {} });
   t.comment(`after ${LOAD[0]} AssumeRole calls in ${durationMs} ms: ${await memory()}`);
+}
+
+/** Only the webhook uses the verb `get` of the reader role. */
+async function usesRights(t: Test, cluster: PodCluster): Promise<void> {
+  const user = `system:serviceaccount:${NAMESPACE}:${CONTROLLER}`;
+  const roles = objectsIn((await runCommand(["manifests", "rbac"])).stdout);
+  const rights = rightsIn(roles).filter(({ role, verb }) => role === READER_ROLE && verb !== "get");
+  const events = await cluster.auditEvents();
+  t.equal(rights.length, 6);
+  t.same(unusedRights(rights.map((right) => ({ ...right, users: [user] })), events), []);
+  t.same(deniedRequests(user, events), []);
 }
 
 /** Waits until a bucket has a condition with status True. Returns its status. */
