@@ -9,7 +9,7 @@ import { projectArchive } from "../project-image.ts";
 import { NAMESPACE, POD_LABELS, REPLICAS } from "../webhook/installed.ts";
 import { selector } from "../webhook/selector.ts";
 import { limitsTraffic } from "./network-policy.ts";
-import { failurePolicies, hasCertificates, prepareCluster, Release } from "./release.ts";
+import { failurePolicies, hasCertificates, prepareCluster, Release, reportsProblem, rotatesLeaf } from "./release.ts";
 import { startTraffic, type Tally, type Traffic, TRAFFIC_NAMESPACE } from "./traffic.ts";
 import { usesEveryRight } from "./use-rights.ts";
 
@@ -35,7 +35,7 @@ withNode("a release of the chart, while a client changes objects", async (t, fou
       losesNothing(tt, traffic);
     });
   };
-  await step("helm install starts all Pods, whose certificate the API server trusts", installs);
+  await step("helm install starts all Pods, whose certificates the API server trusts", installs);
   await step("helm upgrade replaces all Pods, and changes the failurePolicy to Fail", upgrades);
   await step("the NetworkPolicy allows the Pods of the webhook only the traffic that they need", limitsTraffic);
   await step("each right in the roles of the release is used, and no request of the webhook is denied", usesEveryRight);
@@ -62,6 +62,8 @@ async function installs(t: Test, release: Release): Promise<void> {
   t.same(await failurePolicies(release.cluster), ["Ignore"]);
   await hasCertificates(t, release.cluster);
   await reviews(t, release.cluster);
+  await reportsProblem(t, release.cluster);
+  await rotatesLeaf(t, release.cluster);
 }
 
 /** Tests that all Pods are ready and that the API server calls them. */
@@ -87,6 +89,8 @@ async function upgrades(t: Test, release: Release): Promise<void> {
   await reviews(t, release.cluster);
   t.notOk((await uids()).some((uid) => before.includes(uid)), "all Pods are new");
   t.match(await release.test(), /Phase: +Succeeded/);
+  // The new leader continues the Events of the old leader.
+  await rotatesLeaf(t, release.cluster);
 }
 
 async function rollsBack(t: Test, release: Release): Promise<void> {

@@ -15,7 +15,8 @@ import { NAMESPACE } from "../webhook/installed.ts";
 
 const EFFECT_LIMIT_MS = 30_000;
 /** The time limit of the Pods of a release. */
-const WAIT = ["--wait", "--timeout", "50s"];
+const TIMEOUT = ["--timeout", "110s"];
+const WAIT = ["--wait", ...TIMEOUT];
 const [REPOSITORY = "", TAG = ""] = PROJECT_IMAGE.split(/:(?=[^:]*$)/u);
 const IMAGE_VALUES = [`image.repository=${REPOSITORY}`, `image.tag=${TAG}`, "image.pullPolicy=Never"];
 
@@ -50,7 +51,7 @@ export class Release {
 
   /** Runs `helm test`. */
   async test(): Promise<string> {
-    return await this.#run("test", RELEASE, "--timeout", "50s");
+    return await this.#run("test", RELEASE, ...TIMEOUT);
   }
 
   /** Returns the objects of the release, and the objects that only `helm test` creates. */
@@ -80,11 +81,13 @@ export async function prepareCluster(cluster: PodCluster, namespace: string): Pr
   await cluster.api.installCRDs([ACK_SELECTOR_CRD, ...ACK_CRDS, ...ofGroups, ...CAPA_CRDS]);
   await cluster.kubectl(["create", "namespace", "ack-system"]);
   await cluster.kubectl(["create", "namespace", namespace]);
-  await cluster.apply(ofGroups.map(({ spec: { group } }) => (
+  const unselected = { ...BUCKET, metadata: { name: "unselected", namespace: "default" } };
+  await cluster.apply([unselected, ...ofGroups.map(({ spec: { group } }) => (
     { apiVersion: `${group}/v1alpha1`, kind: "Example", metadata: { name: "stale", namespace }, spec: {} }
-  )));
+  ))]);
 }
 
+const BUCKET = { apiVersion: "s3.services.k8s.aws/v1alpha1", kind: "Bucket", spec: {} };
 const CAPA_CRDS: readonly InstalledCRD[] = [
   ...IDENTITY_KINDS.map((kind) => {
     const { spec, ...crd } = ackCRD(INFRASTRUCTURE_GROUP, kind, identityPlural(kind), [CAPA_VERSION]);
@@ -95,16 +98,39 @@ const CAPA_CRDS: readonly InstalledCRD[] = [
 
 /** Tests that the webhook has created its certificate, and that both webhook configurations trust it. */
 export async function hasCertificates(t: Test, { api }: PodCluster): Promise<void> {
-  const secret = await api.request("GET", `/api/v1/namespaces/${NAMESPACE}/secrets/ack-role-resolver-webhook-tls`);
-  const data = field(secret.body, "data");
-  t.match(data, { "tls.crt": /./, "tls.key": /./, "ca.crt": /./, "ca.key": /./ });
+  const certificates = await secretData(api);
+  t.match(certificates, { "tls.crt": /./, "tls.key": /./, "ca.crt": /./, "ca.key": /./ });
   const bundles = async (): Promise<string[]> => (
     (await webhooks(api)).map((one) => stringAt(field(one, "clientConfig"), "caBundle") ?? "")
   );
-  const trusted = stringAt(data, "ca.crt");
+  const trusted = stringAt(certificates, "ca.crt");
   const isWritten = async (): Promise<boolean> => (await bundles()).every((bundle) => bundle === trusted);
   t.ok(await until(isWritten, EFFECT_LIMIT_MS), "each caBundle is the CA in the Secret");
   t.ok((await bundles()).length > 0);
+}
+
+/** Tests that the webhook replaces its certificate after a request. */
+export async function rotatesLeaf(t: Test, cluster: PodCluster): Promise<void> {
+  const before = stringAt(await secretData(cluster.api), "tls.crt");
+  const annotate = ["annotate", "secret", SECRET, "-n", NAMESPACE, "ack-role-resolver.io/rotate=leaf"];
+  await cluster.kubectl(annotate);
+  const isReplaced = async (): Promise<boolean> => stringAt(await secretData(cluster.api), "tls.crt") !== before;
+  t.ok(await until(isReplaced, EFFECT_LIMIT_MS), "the webhook replaces its certificate");
+}
+
+const SECRET = "ack-role-resolver-webhook-tls";
+
+async function secretData(api: PodCluster["api"]): Promise<unknown> {
+  return field((await api.request("GET", `/api/v1/namespaces/${NAMESPACE}/secrets/${SECRET}`)).body, "data");
+}
+
+/** Waits until the webhook has written an Event about the resource that no selector selects. */
+export async function reportsProblem(t: Test, cluster: PodCluster): Promise<void> {
+  const filter = ["-n", "default", "--field-selector", "reason=DefaultRole", "-o", "name"];
+  const isReported = async (): Promise<boolean> => (
+    (await cluster.kubectl(["get", "events.events.k8s.io", ...filter])) !== ""
+  );
+  t.ok(await until(isReported, EFFECT_LIMIT_MS), "the webhook writes an Event about a resource without a selector");
 }
 
 /** Returns the different failure policies in both webhook configurations, sorted. */

@@ -13,7 +13,7 @@ export const NAMESPACE = "ack-role-resolver";
 
 const BUILD_LIMIT_MS = 30 * 60_000;
 const TEST_LIMIT_MS = 2 * 60_000;
-const HELM_LIMIT_MS = 60_000;
+const HELM_LIMIT_MS = 2 * 60_000;
 
 /** Runs helm with arguments. Resolves when helm exits with any exit code. */
 export type Helm = (args: readonly string[], kubeconfig?: string) => Promise<ProgramResult>;
