@@ -43,8 +43,8 @@ const USER_ID = 65_532;
 const HEAP_MIB = 192;
 
 /**
- * Measured with `npm run bench:pods`: 95 MiB and 15m CPU idle, and 118 MiB and 220m CPU at 50 reviews/s per replica. The
- * rest of the memory is for large inventories and bodies. The CPU has no limit, because a limit delays reviews.
+ * Measured with `npm run bench:pods`: 95 MiB and 15m CPU idle, and 123 MiB and 220m CPU at 50 reviews/s per replica.
+ * The rest of the memory is for large inventories and bodies. The CPU has no limit, because a limit delays reviews.
  */
 const RESOURCES = { requests: { cpu: "100m", memory: "192Mi" }, limits: { memory: "384Mi" } };
 
