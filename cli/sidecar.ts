@@ -1,7 +1,7 @@
 import type { SettingsFor } from "../shared/decisions/settings.ts";
 import { createLogger, logInventory, logRuntime } from "../shared/server/logger.ts";
 import { Drain } from "../shared/server/stopping.ts";
-import { runSidecar } from "../sidecar/main.ts";
+import { runSidecar, type SidecarRuntime } from "../sidecar/main.ts";
 import { checkSidecarSettings } from "../sidecar/options.ts";
 import { EXIT, type ExitStatus, type IO } from "./io.ts";
 import { openSource, serveUntilStopped, startSource } from "./serve.ts";
@@ -19,11 +19,19 @@ export async function runSidecarCommand(settings: SettingsFor<"sidecar">, io: IO
   if (!(await startSource(source, io))) return EXIT.usage;
   logInventory(source, log);
   try {
-    const sidecar = await runSidecar(settings, { source, environment: io.environment, log });
+    const api = await openAPI(settings);
+    const sidecar = await runSidecar(settings, { source, environment: io.environment, log, ...api });
     const close = async (): Promise<void> => void (await Promise.all([sidecar.close(), source.stop()]));
     return await serveUntilStopped({ log, drain: new Drain(), drainMs: 0, closeMs: CLOSE_MS, close });
   } catch (error) {
     await source.stop();
     throw error;
   }
+}
+
+/** Returns the client with which the sidecar writes Events. The Kubernetes client is loaded only with --cluster. */
+async function openAPI(settings: SettingsFor<"sidecar">): Promise<Pick<SidecarRuntime, "api">> {
+  if (!settings.cluster) return {};
+  const { connectKubernetes } = await import("../shared/inventory/cluster/kubeconfig.ts");
+  return { api: await connectKubernetes(settings) };
 }

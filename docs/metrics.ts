@@ -64,6 +64,9 @@ const LABELS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   sidecar_role_checks_total: {
     result: "`ok`, `refused`, `skipped` (no call: STS is unavailable, or the role is not allowed)",
   },
+  sidecar_events_total: {
+    outcome: "`ok`, `limited` (not written: the [series](events.md) was written recently), `failed` (retried)",
+  },
   sidecar_credentials_expiry_seconds: { role: "the ARN of the role; at most 1,000 cached roles" },
   sidecar_circuit_state: { state: "`closed`, `open`, `half-open`" },
 };

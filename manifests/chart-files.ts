@@ -1,7 +1,7 @@
 // Renders the files of the Helm chart that contain the data of this program. The other files are written by hand.
 import {
-  accessReviewsBinding, accessReviewsRole, mapsBinding, mapsRole, readerBinding, readerRole, resourcesBinding,
-  resourcesRole, sidecarsBinding,
+  accessReviewsBinding, accessReviewsRole, eventsRole, mapsBinding, mapsRole, readerBinding, readerRole,
+  resourcesBinding, resourcesRole, sidecarEventsBinding, sidecarsBinding,
 } from "./rbac.ts";
 import { selfSignedObjects } from "./certificates.ts";
 import { policiesTemplate } from "./chart-policies.ts";
@@ -34,14 +34,16 @@ export function chartFiles(): Readonly<Record<string, string>> {
 function rbacTemplate(): string {
   const roles = [
     readerRole(), readerBinding(NAMESPACE), resourcesRole([EXTRA_GROUPS]), resourcesBinding(NAMESPACE),
-    mapsRole(ACK_SYSTEM_NAMESPACE), mapsBinding(NAMESPACE, ACK_SYSTEM_NAMESPACE), selectorOwnerRole(), tenantRole(),
+    mapsRole(ACK_SYSTEM_NAMESPACE), mapsBinding(NAMESPACE, ACK_SYSTEM_NAMESPACE), eventsRole(), selectorOwnerRole(),
+    tenantRole(),
   ];
   const selfSigned = when('eq .Values.certificates.mode "self-signed"', renderYAML(selfSignedObjects(NAMESPACE)));
+  const ofSidecars = renderYAML([sidecarsBinding(ACK_SYSTEM_NAMESPACE), sidecarEventsBinding(ACK_SYSTEM_NAMESPACE)]);
   const accessReviews = renderYAML([accessReviewsRole(), accessReviewsBinding(NAMESPACE)]);
   const reconciling = renderYAML(reconcilingObjects({ namespace: NAMESPACE, extraGroups: [EXTRA_GROUPS] }));
   const optional = [
     when(".Values.reconciling", reconciling), selfSigned, when(".Values.accessReviews", accessReviews),
-    when(".Values.injection.enabled", renderYAML([sidecarsBinding(ACK_SYSTEM_NAMESPACE)])),
+    when(".Values.injection.enabled", ofSidecars),
   ];
   return withExtraGroups(`${NOTICE}${renderYAML(roles)}${optional.join("")}`);
 }

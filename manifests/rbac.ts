@@ -37,6 +37,11 @@ export const WEBHOOK = {
 export const READER_ROLE = `${PRODUCT}-reader`;
 /** The ClusterRole that grants read access to ACK resources. The role is bound to the webhook's service account. */
 export const RESOURCES_ROLE = `${PRODUCT}-resources`;
+/**
+ * The ClusterRole that allows a sidecar to write Events, and its binding for the injected sidecars. Users also bind it
+ * to service accounts of controllers that have a sidecar.
+ */
+export const EVENTS_ROLE = `${PRODUCT}-events`;
 /** The binding that lets the injected sidecars read the inventory. */
 export const SIDECARS_BINDING = `${PRODUCT}-sidecars`;
 export const MAPS_ROLE = `${PRODUCT}-carm-maps`;
@@ -97,6 +102,11 @@ export function readerRole(): V1ClusterRole {
   return clusterRole(READER_ROLE, INVENTORY);
 }
 
+/** Returns the role that allows writing Events in all namespaces: an Event is in the namespace of its object. */
+export function eventsRole(): V1ClusterRole {
+  return clusterRole(EVENTS_ROLE, [WRITE_EVENTS]);
+}
+
 /**
  * Returns the role that grants read access to the resources of every ACK group, to the identities of CAPA, and to the
  * kinds that refer to identities. The role lists each ACK group, because RBAC has no wildcard for part of a group name.
@@ -149,12 +159,21 @@ export function readerBinding(namespace: string): V1ClusterRoleBinding {
  * read IAMRoleSelectors and Namespaces also without the binding: its chart grants this.
  */
 export function sidecarsBinding(ackSystemNamespace: string): V1ClusterRoleBinding {
+  return controllersBinding(SIDECARS_BINDING, READER_ROLE, ackSystemNamespace);
+}
+
+/** Returns the binding of the events role to the service accounts in the namespace of the controllers. */
+export function sidecarEventsBinding(ackSystemNamespace: string): V1ClusterRoleBinding {
+  return controllersBinding(EVENTS_ROLE, EVENTS_ROLE, ackSystemNamespace);
+}
+
+function controllersBinding(name: string, role: string, ackSystemNamespace: string): V1ClusterRoleBinding {
   const group = `system:serviceaccounts:${ackSystemNamespace}`;
   return {
     apiVersion: RBAC_VERSION,
     kind: "ClusterRoleBinding",
-    metadata: { name: SIDECARS_BINDING, labels: labelsOf("webhook") },
-    roleRef: { apiGroup: RBAC_GROUP, kind: "ClusterRole", name: READER_ROLE },
+    metadata: { name, labels: labelsOf("webhook") },
+    roleRef: { apiGroup: RBAC_GROUP, kind: "ClusterRole", name: role },
     subjects: [{ apiGroup: RBAC_GROUP, kind: "Group", name: group }],
   };
 }

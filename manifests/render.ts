@@ -11,8 +11,8 @@ import { admissionPolicies, DEFAULT_POLICY_SETTINGS } from "./policies.ts";
 import type { PolicySettings } from "./policies/policy.ts";
 import { serviceAccountIdentityCRD } from "./identity-crd.ts";
 import {
-  accessReviewsBinding, accessReviewsRole, installNamespace, mapsBinding, mapsRole, readerBinding, readerRole,
-  resourcesBinding, resourcesRole, serviceAccount, sidecarsBinding,
+  accessReviewsBinding, accessReviewsRole, eventsRole, installNamespace, mapsBinding, mapsRole, readerBinding,
+  readerRole, resourcesBinding, resourcesRole, serviceAccount, sidecarEventsBinding, sidecarsBinding,
 } from "./rbac.ts";
 import { reconcilingObjects } from "./reconciling.ts";
 import { disruptionBudget, networkPolicy, webhookService } from "./service.ts";
@@ -82,11 +82,11 @@ function rbacObjects(options: ManifestOptions): object[] {
     installNamespace(namespace), serviceAccount(namespace),
     readerRole(), readerBinding(namespace), resourcesRole(extraGroups), resourcesBinding(namespace),
     mapsRole(ackSystemNamespace), mapsBinding(namespace, ackSystemNamespace),
-    selectorOwnerRole(), tenantRole(),
+    eventsRole(), selectorOwnerRole(), tenantRole(),
     ...reconcilingObjects({ namespace, extraGroups }),
     ...(certificates === "self-signed" ? selfSignedObjects(namespace) : []),
     ...(accessReviews ? [accessReviewsRole(), accessReviewsBinding(namespace)] : []),
-    ...(inject ? [sidecarsBinding(ackSystemNamespace)] : []),
+    ...(inject ? [sidecarsBinding(ackSystemNamespace), sidecarEventsBinding(ackSystemNamespace)] : []),
   ];
 }
 

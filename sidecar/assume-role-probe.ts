@@ -7,6 +7,7 @@ import type { InventorySource } from "../shared/inventory/source.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import type { SidecarMetrics } from "./metrics.ts";
 import { UpstreamSTSError } from "./sts-upstream/errors.ts";
+import { trustPolicyFix } from "./trust-policy-fix.ts";
 
 interface AssumeRoleProbePorts {
   readonly source: Pick<InventorySource, "status" | "onChange"> & {
@@ -185,7 +186,7 @@ export class AssumeRoleProbe {
     const fields = { check: "IRS-27", selector: name, role_arn: grant.roleARN };
     if (error === null) return log.info(fields, "IRS-27: the sidecar can assume the selector's role again");
     log.warn(
-      { ...fields, sts_code: error.stsCode, reason: error.message, fix: fixOf(grant, identity()) },
+      { ...fields, sts_code: error.stsCode, reason: error.message, fix: trustPolicyFix(grant, identity()) },
       "IRS-27: the sidecar cannot assume the selector's role",
     );
   }
@@ -199,18 +200,4 @@ interface Outcome {
   readonly name: string;
   readonly grant: RoleGrant;
   readonly error: UpstreamSTSError | null;
-}
-
-/** Returns a fix that describes the required trust policy. The fix omits the external ID, which is a secret. */
-function fixOf({ roleARN, extras }: RoleGrant, identity: string | null): string {
-  const { externalID, sourceIdentity, tags } = extras;
-  const actions = ["sts:AssumeRole"];
-  if (tags.length > 0) actions.push("sts:TagSession");
-  if (sourceIdentity !== null) actions.push("sts:SetSourceIdentity");
-  const principal = identity ?? "the base identity of the sidecar";
-  const condition = externalID === null ? "" : ", on condition that sts:ExternalId is the external ID of the selector";
-  return (
-    `in the trust policy of ${roleARN}, allow ${actions.join(", ")} to ${principal}${condition}; ` +
-    "or correct spec.arn of the selector"
-  );
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { FastifyInstance } from "fastify";
 import { type Clock, type SteadyClock, systemClock } from "../shared/inventory/clock.ts";
+import type { KubernetesAPI } from "../shared/inventory/cluster/api.ts";
 import type { InventorySource } from "../shared/inventory/source.ts";
 import { type Readiness, startHealthServer } from "../shared/server/health.ts";
 import {
@@ -30,6 +31,8 @@ export interface SidecarRuntime {
   /** The provider of the base credentials. Default: the default provider chain of the AWS SDK. */
   readonly baseProvider?: BaseProvider;
   readonly clock?: SteadyClock;
+  /** The client of the API server, for Events; undefined if the inventory consists of manifests. */
+  readonly api?: KubernetesAPI;
 }
 
 export interface RunningSidecar {
@@ -54,7 +57,7 @@ export async function runSidecar(settings: SidecarSettings, runtime: SidecarRunt
   const provider = runtime.baseProvider ?? defaultProviderChain({ region, endpoint });
   const registry = createRegistry({ component: "sidecar" });
   const issued = await IssuedCredentials.open(settings.stateDir, { log, clock });
-  const ports = { options, source, log, provider, registry, clock, issued, random: Math.random };
+  const ports = { options, source, log, provider, registry, clock, issued, random: Math.random, api: runtime.api };
   const services = createServices(settings, ports);
   const token = await openToken(settings, { log, clock, metrics: services.metrics });
   const app = buildSidecar(options, {

@@ -29,6 +29,7 @@ export interface SidecarMetrics {
    * sidecar denied the role.
    */
   readonly roleProbes: Counter<"result">;
+  readonly events: Counter<"outcome">;
 }
 
 /** The buckets end at 1 s, because a response takes at most 850 ms. */
@@ -69,6 +70,7 @@ export function createSidecarMetrics(registry: Registry): SidecarMetrics {
     tokenReloads: counter("token_reloads", "Reloads of a changed --token-file by result.", ["result"]),
     accountRejections: counter("account_refusals", "Denied requests for a role that is not in the pinned account.", []),
     roleProbes: counter("role_checks", "AssumeRole probes of --check IRS-27=warn by result.", ["result"]),
+    events: counter("events", "Kubernetes Events about roles that STS rejects, by outcome.", ["outcome"]),
   };
   initializeAlertedSeries(metrics);
   return metrics;

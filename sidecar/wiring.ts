@@ -4,9 +4,11 @@ import { grantRole, grantSelector } from "../shared/decisions/grants/decide.ts";
 import type { RoleQuery } from "../shared/decisions/grants/grant.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
 import type { SteadyClock } from "../shared/inventory/clock.ts";
+import type { KubernetesAPI } from "../shared/inventory/cluster/api.ts";
 import type { InventorySource } from "../shared/inventory/source.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import { registerInventoryMetrics } from "../shared/server/metrics.ts";
+import { REPLICA_IDENTITY } from "../shared/server/replica-identity.ts";
 import { AssumeRoleProbe } from "./assume-role-probe.ts";
 import { BaseIdentity, type BaseProvider } from "./base/identity.ts";
 import { CredentialCache } from "./credentials/cache.ts";
@@ -16,6 +18,7 @@ import { Issuer } from "./credentials/issuer.ts";
 import { roleOfSession } from "./credentials/session-key.ts";
 import { EventLog } from "./event-log.ts";
 import { createSidecarMetrics, registerSidecarState, type SidecarMetrics, type SidecarState } from "./metrics.ts";
+import { RoleEvents } from "./role-events.ts";
 import { createSTS } from "./sts-upstream/client.ts";
 import { STSCallGuard } from "./sts-upstream/rate-limiter.ts";
 
@@ -38,6 +41,8 @@ interface ServicePorts {
   readonly clock: SteadyClock;
   readonly random: () => number;
   readonly issued: IssuedCredentials;
+  /** The client of the API server; undefined if the inventory consists of manifests. */
+  readonly api?: KubernetesAPI | undefined;
 }
 
 type ServiceSettings = Pick<
@@ -71,11 +76,13 @@ export function createServices(settings: ServiceSettings, ports: ServicePorts): 
     },
   });
   const base = new BaseIdentity({ provider, sts, clock, random, onAttempt: (state) => events.logBase(state) });
-  const issuer = createIssuer(settings, ports, { base, sts, sessions, metrics, events });
+  const roleEvents = startRoleEvents(ports, { base, metrics });
+  const issuer = createIssuer(settings, ports, { base, sts, sessions, metrics, events, roleEvents });
   const probe = startProbe(ports, { issuer, base, metrics });
   registerInventoryMetrics(registry, source, () => clock.now());
   registerSidecarState(registry, stateOf({ sessions, guard, base, probe }), () => clock.now());
   const close = (): void => {
+    void roleEvents?.close();
     probe?.close();
     base.close();
     sessions.close();
@@ -86,12 +93,13 @@ export function createServices(settings: ServiceSettings, ports: ServicePorts): 
 interface IssuerParts extends Pick<Services, "base" | "sessions" | "metrics"> {
   readonly sts: ReturnType<typeof createSTS>;
   readonly events: EventLog;
+  readonly roleEvents: RoleEvents | null;
 }
 
 function createIssuer(
   { sessionName, region, base: mode, scopeNamespace, allowedAccounts }: ServiceSettings,
   { clock, issued, source, options: query }: ServicePorts,
-  { base, sts, sessions, metrics, events }: IssuerParts,
+  { base, sts, sessions, metrics, events, roleEvents }: IssuerParts,
 ): Issuer {
   const options = {
     sessionName,
@@ -107,9 +115,24 @@ function createIssuer(
     issued,
     identityOnly: mode === "identity-only" ? new IdentityOnlyKeys({ base, clock, randomBytes }) : null,
     isGranted: (roleARN) => grantRole(source.inventory, roleARN, query).verdict === "role",
+    onRefused: (grant, error) => roleEvents?.refused(grant, error),
     onAccountRejected: () => metrics.accountRejections.inc(),
     onDurationCapped: (roleARN, requestedSeconds) => events.logCappedDuration(roleARN, requestedSeconds),
   });
+}
+
+/** Starts the writer of Events and returns it; returns null if the inventory consists of manifests. */
+function startRoleEvents(
+  { api, options: { groups }, source, clock, random, log }: ServicePorts,
+  { base, metrics }: Pick<Services, "base" | "metrics">,
+): RoleEvents | null {
+  if (api === undefined) return null;
+  const roleEvents = new RoleEvents({
+    api, clock, random, log, metrics, source, groups, baseARN: () => base.verified?.arn ?? null,
+    identity: REPLICA_IDENTITY,
+  });
+  roleEvents.start();
+  return roleEvents;
 }
 
 /** Starts the probe and returns it if `--check IRS-27=...` enables the probe; otherwise returns null. */

@@ -21,7 +21,7 @@ import type { Timing } from "./certificates/plan.ts";
 import { TURNS } from "./handler.ts";
 import { createWebhookMetrics, type WebhookMetrics } from "./metrics.ts";
 import type { ObjectFetcher } from "./object-fetch.ts";
-import { REPLICA_IDENTITY } from "./replica-identity.ts";
+import { REPLICA_IDENTITY } from "../shared/server/replica-identity.ts";
 import { ServedCertificate } from "./certificates/served.ts";
 import { checkSidecarArgs } from "./sidecar-args.ts";
 

@@ -4,6 +4,7 @@ import { accountOfARN } from "../../shared/decisions/kubernetes/arn.ts";
 import { MAX_CHAINED_SECONDS, type SessionRequest } from "../../shared/decisions/selectors/session.ts";
 import type { BaseIdentity } from "../base/identity.ts";
 import type { STS } from "../sts-upstream/client.ts";
+import { UpstreamSTSError } from "../sts-upstream/errors.ts";
 import type { CredentialCache } from "./cache.ts";
 import type { IdentityOnlyKeys } from "./identity-only.ts";
 import type { IssuedKind } from "./issued-journal.ts";
@@ -39,6 +40,8 @@ interface IssuerPorts {
    */
   readonly isGranted?: (roleARN: string) => boolean;
   readonly onAccountRejected: () => void;
+  /** Called when STS rejects a granted role, also for each request that receives a cached rejection. */
+  readonly onRefused?: (grant: RoleGrant, error: UpstreamSTSError) => void;
   /** Called when the sidecar shortens a session to one hour because of role chaining. */
   readonly onDurationCapped?: (roleARN: string, requestedSeconds: number) => void;
 }
@@ -156,7 +159,12 @@ export class Issuer {
     const key = this.#keys.keyOf(grant.grantedBy, request, { identity: arn, region: this.#options.region });
     const load = (signal: AbortSignal): Promise<Credentials> => this.#assume(request, signal);
     const isGranted = (): boolean => this.#ports.isGranted?.(grant.roleARN) ?? true;
-    return sessions.get({ key, grantedBy: grant.grantedBy, isAwaited, load, isGranted });
+    try {
+      return await sessions.get({ key, grantedBy: grant.grantedBy, isAwaited, load, isGranted });
+    } catch (error) {
+      if (error instanceof UpstreamSTSError) this.#ports.onRefused?.(grant, error);
+      throw error;
+    }
   }
 
   #requestFor({ roleARN, extras }: RoleGrant, requested: RequestedSession, isChained: boolean): SessionRequest {

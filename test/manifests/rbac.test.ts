@@ -1,8 +1,8 @@
 import { test } from "tap";
 import {
   accessReviewsBinding, accessReviewsRole, caBundleBinding, caBundleRole, certificatesBinding, certificatesLease,
-  certificatesRole, certificatesSecret, installNamespace, mapsBinding, mapsRole, readerBinding, readerRole,
-  resourcesBinding, resourcesRole, serviceAccount,
+  certificatesRole, certificatesSecret, eventsRole, installNamespace, mapsBinding, mapsRole, readerBinding, readerRole,
+  resourcesBinding, resourcesRole, serviceAccount, sidecarEventsBinding,
 } from "../../manifests/rbac.ts";
 import { leaseRole, reconcilerRole, reconcilingObjects } from "../../manifests/reconciling.ts";
 import { stringAt } from "../../shared/decisions/kubernetes/json.ts";
@@ -124,6 +124,16 @@ test("the reconciler role allows patching the kinds of the ACK groups, writing E
     "Lease ack-role-resolver-webhook", "Role ack-role-resolver-reconciler", "RoleBinding ack-role-resolver-reconciler",
     "ClusterRole ack-role-resolver-reconciler", "ClusterRoleBinding ack-role-resolver-reconciler",
   ]);
+  t.end();
+});
+
+test("the events role allows only writing Events, to the service accounts of the controllers", (t) => {
+  t.same(eventsRole().rules, [
+    { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create", "patch"] },
+  ]);
+  const { roleRef, subjects } = sidecarEventsBinding("ack");
+  t.equal(roleRef.name, eventsRole().metadata?.name);
+  t.match(subjects, [{ kind: "Group", name: "system:serviceaccounts:ack" }]);
   t.end();
 });
 

@@ -6,7 +6,7 @@ import { systemClock } from "../../shared/inventory/clock.ts";
 import type { KubernetesAPI } from "../../shared/inventory/cluster/api.ts";
 import { nameOf, type ObjectName } from "../../shared/inventory/cluster/watched-kind.ts";
 import type { AllowedClient } from "../callers.ts";
-import { REPLICA_IDENTITY } from "../replica-identity.ts";
+import { REPLICA_IDENTITY } from "../../shared/server/replica-identity.ts";
 import { type ReloadPorts, watchClientCA, watchServingFiles } from "./reload.ts";
 import type { Timing } from "./plan.ts";
 import { serviceHosts, verifiedHosts } from "./hosts.ts";

@@ -4,11 +4,10 @@ import { AUD_08, AUD_09 } from "../checks/definition-checks.ts";
 import { overlappingSelectors } from "../checks/selectors/conflicts.ts";
 import { formatFieldPath } from "../kubernetes/field-path.ts";
 import type { Inventory } from "../inventory/inventory.ts";
-import { SELECTOR_GROUP, SELECTOR_KIND } from "../kubernetes/kinds.ts";
 import { listOf } from "../kubernetes/text.ts";
 import { type Paced, paced } from "../paced.ts";
 import type { DecodedSelector } from "../selectors/decode.ts";
-import type { EventSubject, Problem } from "./problem.ts";
+import { type Problem, selectorSubject } from "./problem.ts";
 
 /** A note has room for a few faults. `audit` lists all faults. */
 const MAX_FAULTS = 3;
@@ -79,10 +78,4 @@ function* definitionProblems(inventory: Inventory, extraGroups: readonly string[
 
 function sentences(message: string, fix: string): string {
   return findingSentences({ message: `${message.charAt(0).toUpperCase()}${message.slice(1)}`, fix });
-}
-
-export function selectorSubject(
-  { name, uid }: { readonly name: string; readonly uid: string | null },
-): EventSubject {
-  return { apiVersion: `${SELECTOR_GROUP}/v1alpha1`, kind: SELECTOR_KIND, namespace: "", name, uid };
 }

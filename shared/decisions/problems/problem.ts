@@ -1,3 +1,7 @@
+import type { ACKResource } from "../kubernetes/ack-resource.ts";
+import { SELECTOR_GROUP, SELECTOR_KIND } from "../kubernetes/kinds.ts";
+import { apiVersionOf } from "../kubernetes/object-meta.ts";
+
 /** The object that an Event is about. */
 export interface EventSubject {
   readonly apiVersion: string;
@@ -16,4 +20,15 @@ export interface Problem {
   readonly reason: string;
   /** What is wrong, and how to fix it. */
   readonly note: string;
+}
+
+export function resourceSubject(resource: ACKResource): EventSubject {
+  const { kind, namespace, name, uid } = resource;
+  return { apiVersion: apiVersionOf(resource), kind, namespace, name: name ?? "", uid };
+}
+
+export function selectorSubject(
+  { name, uid }: { readonly name: string; readonly uid: string | null },
+): EventSubject {
+  return { apiVersion: `${SELECTOR_GROUP}/v1alpha1`, kind: SELECTOR_KIND, namespace: "", name, uid };
 }

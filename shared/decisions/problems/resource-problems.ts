@@ -1,10 +1,9 @@
 import { AUD_01, AUD_02, AUD_03, AUD_05, type AuditCheck } from "../checks/audit-checks.ts";
 import { findingSentences } from "../checks/check.ts";
 import type { ACKResource } from "../kubernetes/ack-resource.ts";
-import { apiVersionOf } from "../kubernetes/object-meta.ts";
 import { desiredRegion } from "../resolution/region.ts";
 import type { ResourceScope, ResourceState } from "../resolution/stale-resources.ts";
-import type { EventSubject, Problem } from "./problem.ts";
+import { type Problem, resourceSubject } from "./problem.ts";
 
 /** The audit checks of a resource that are reported as Events, and the reasons of the Events. */
 const CHECKS: readonly (readonly [check: AuditCheck, reason: string])[] = [
@@ -29,9 +28,4 @@ export function staleProblem(resource: ACKResource, fault: string): Problem {
   const note = "The annotations are stale: they do not match the role that resolves for the resource, and could not be "
     + `updated: ${fault}`;
   return { subject: resourceSubject(resource), reason: "StaleAnnotations", note };
-}
-
-export function resourceSubject(resource: ACKResource): EventSubject {
-  const { kind, namespace, name, uid } = resource;
-  return { apiVersion: apiVersionOf(resource), kind, namespace, name: name ?? "", uid };
 }

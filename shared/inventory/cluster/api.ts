@@ -19,6 +19,8 @@ export interface KubernetesRequest {
   /** The request body as JSON text. The default of `contentType` is application/json. */
   readonly body?: string;
   readonly contentType?: string;
+  /** Default: application/json. */
+  readonly accept?: string;
   /** When this signal aborts, the request and the response body are canceled. */
   readonly signal: AbortSignal;
 }
@@ -68,13 +70,13 @@ export function httpKubernetesAPI(connect: Connect, connectMs = CONNECT_MS): Kub
 function send(
   { server, options }: KubernetesConnection, request: KubernetesRequest, connectMs: number,
 ): Promise<http.IncomingMessage> {
-  const { path, method = "GET", body, contentType = "application/json", signal } = request;
+  const { path, method = "GET", body, contentType = "application/json", accept = "application/json", signal } = request;
   // The server URL can have a path, for example if the server is a multi-cluster proxy.
   const url = new URL(server.replace(/\/+$/, "") + path);
   const content = body === undefined
     ? {}
     : { "content-type": contentType, "content-length": Buffer.byteLength(body) };
-  const headers = { ...options.headers, accept: "application/json", ...content };
+  const headers = { ...options.headers, accept, ...content };
   return new Promise((resolve, reject) => {
     const { request: open } = url.protocol === "http:" ? http : https;
     const sent = open(url, { ...options, method, headers, signal }, resolve);
