@@ -3,6 +3,10 @@ import { MAX_COMPARED } from "../manifests/policies/selector-matches.ts";
 import { AUDIT_CHECKS } from "../shared/decisions/checks/audit-checks.ts";
 import { CATALOGUE } from "../shared/decisions/checks/catalogue.ts";
 import type { CheckEntry } from "../shared/decisions/checks/check.ts";
+import { CLUSTER_CHECKS } from "../shared/decisions/checks/clusters/list.ts";
+import { IDENTITY_CHECKS } from "../shared/decisions/checks/identities/list.ts";
+import { CI_33 } from "../shared/decisions/checks/identities/shape.ts";
+import { AC_08, CI_34 } from "../shared/decisions/checks/limits.ts";
 import { POD_CHECKS } from "../shared/decisions/checks/pods/list.ts";
 
 const OTHER_OBJECTS = "needs other objects";
@@ -10,6 +14,9 @@ const CARM = "it denies only with `--mode carm`, and a map can have 20,000 entri
 const REJECTED = "not needed: the API server rejects the object itself";
 
 const INJECTION = "not needed: the `failurePolicy` of the webhooks for Pods is always Fail";
+
+const CAPA_CHECKS: readonly CheckEntry[] = [...IDENTITY_CHECKS, CI_33, CI_34, ...CLUSTER_CHECKS, AC_08];
+const CAPA = "not available: the policies cover no kinds of Cluster API Provider AWS";
 
 /** The reasons why no policy covers a check that denies by default. */
 export const NOT_COVERED: Readonly<Record<string, string>> = {
@@ -26,6 +33,7 @@ export const NOT_COVERED: Readonly<Record<string, string>> = {
   "CM-01": CARM, "CM-02": CARM, "CM-05": CARM, "CM-08": OTHER_OBJECTS, "CM-11": OTHER_OBJECTS,
   "CM-14": "too complex: CEL cannot count the values of an object",
   ...Object.fromEntries(POD_CHECKS.map(({ id }) => [id, INJECTION])), "POD-10": INJECTION,
+  ...Object.fromEntries(CAPA_CHECKS.filter(({ severity }) => severity === "deny").map(({ id }) => [id, CAPA])),
   "META-01": REJECTED,
 };
 

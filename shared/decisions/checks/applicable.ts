@@ -7,10 +7,16 @@ import { isPod } from "../pods/pod.ts";
 import { type DecodedSelector, decodeSelector } from "../selectors/decode.ts";
 import { type CheckContext, type CheckInput, contextOf, hasOldObject, operationOf } from "./change.ts";
 import { bindChecks, type BoundCheck, type Check, type QuickCheck } from "./check.ts";
+import { clusterChange } from "./clusters/change.ts";
+import { CLUSTER_CHECKS } from "./clusters/list.ts";
 import { configMapChange } from "./configmaps/change.ts";
 import { CONFIG_MAP_CHECKS } from "./configmaps/list.ts";
+import { isIdentity, isReferrer } from "../identities/kinds.ts";
+import { identityChange } from "./identities/change.ts";
+import { IDENTITY_CHECKS } from "./identities/list.ts";
+import { CI_33, isUnknownIdentity } from "./identities/shape.ts";
 import { KIND_DELETION_CHECKS } from "./kind-deletion.ts";
-import { ACK_35, CM_14, NS_14, POD_10 } from "./limits.ts";
+import { AC_08, ACK_35, CI_34, CM_14, NS_14, POD_10 } from "./limits.ts";
 import { META_01 } from "./metadata.ts";
 import { namespaceChange } from "./namespaces/change.ts";
 import { NAMESPACE_CHECKS } from "./namespaces/list.ts";
@@ -30,7 +36,8 @@ import { WAIVER_01 } from "./waiver.ts";
  * because the webhook adds the sidecar when the Pod is created.
  */
 export function isChecked(object: JsonObject): boolean {
-  return isSelectorLike(object) || isResource(object) || isNamespace(object) || isCARMMap(object);
+  return isSelectorLike(object) || isResource(object) || isNamespace(object) || isCARMMap(object)
+    || isIdentity(object) || isUnknownIdentity(object) || isReferrer(object);
 }
 
 function isResource(object: JsonObject): boolean {
@@ -66,7 +73,23 @@ function checksOf(input: CheckInput, settings: DecisionSettings): BoundCheck[] {
   if (isPod(object)) {
     return withinLimits(POD_10, input, settings, () => bindChecks(POD_CHECKS, podCreation(object, settings), null));
   }
-  return isResource(object) ? withinLimits(ACK_35, input, settings, () => resourceChecks(input, settings)) : [];
+  if (isResource(object)) return withinLimits(ACK_35, input, settings, () => resourceChecks(input, settings));
+  return capaChecks(input, settings);
+}
+
+/** Returns the checks of CAPA identities, and of objects that refer to identities. */
+function capaChecks(input: CheckInput, settings: DecisionSettings): BoundCheck[] {
+  const { object, inventory = null } = input;
+  const isLike = isUnknownIdentity(object);
+  const spelling = isLike || isIdentity(object) ? bindChecks([CI_33], { object, inventory }, null) : [];
+  if (isLike) return spelling;
+  if (isIdentity(object)) {
+    return [...spelling, ...withinLimits(CI_34, input, settings, () => (
+      changeChecks(IDENTITY_CHECKS, identityChange, input, settings)
+    ))];
+  }
+  if (!isReferrer(object)) return [];
+  return withinLimits(AC_08, input, settings, () => changeChecks(CLUSTER_CHECKS, clusterChange, input, settings));
 }
 
 /** Returns the checks of an object, or only the limit check if the object exceeds a limit. */
@@ -123,10 +146,13 @@ function resourceChecks(input: CheckInput, settings: DecisionSettings): BoundChe
   return bindChecks(RESOURCE_CHECKS, change, before);
 }
 
-/** Binds the checks to the change that they examine. Without an inventory, the checks run on an empty inventory. */
+/**
+ * Binds the checks to the change that they examine. Without an inventory, the checks run on an empty inventory. Binds
+ * no check if `subjectOf` returns null.
+ */
 function changeChecks<Subject>(
   checks: readonly Check<Subject>[],
-  subjectOf: (input: CheckInput, context: CheckContext) => Subject,
+  subjectOf: (input: CheckInput, context: CheckContext) => Subject | null,
   input: CheckInput,
   settings: DecisionSettings,
 ): BoundCheck[] {
@@ -134,7 +160,8 @@ function changeChecks<Subject>(
   const context = contextOf(input, settings, inventory);
   // The checks also examine the old object, to find the faults that it already has.
   const before = hasOldObject(input) ? subjectOf({ ...input, object: input.old }, context) : null;
-  return bindChecks(checks, subjectOf(input, context), before);
+  const subjects = [subjectOf(input, context)].filter((subject) => subject !== null);
+  return subjects.flatMap((subject) => bindChecks(checks, subject, before));
 }
 
 function kindDefinitionChecks(input: CheckInput, settings: DecisionSettings): BoundCheck[] {

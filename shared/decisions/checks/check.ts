@@ -13,6 +13,8 @@ export type Requirement =
   | "kinds"
   | "resources"
   | "config maps"
+  | "identities"
+  | "clusters"
   | "the requester"
   | "the stored object"
   | "selectors and namespaces"

@@ -42,6 +42,20 @@ export const POD_10: QuickCheck<JsonObject> = {
   example: "a Pod that requests a sidecar and has more than 20,000 values",
 };
 
+export const CI_34: QuickCheck<JsonObject> = {
+  ...ACK_35,
+  id: "CI-34",
+  fix: "remove values from the identity, and select namespaces by label instead of a long list",
+  example: "an AWSClusterRoleIdentity that lists 20,000 namespaces",
+};
+
+export const AC_08: QuickCheck<JsonObject> = {
+  ...ACK_35,
+  id: "AC-08",
+  fix: "split the object, or remove values from it",
+  example: "an AWSCluster whose spec is nested deeper than 100 levels",
+};
+
 function* excessFaults(object: JsonObject): Iterable<Fault> {
   const excess = objectExcess(object);
   if (excess !== null) yield { ...excess };

@@ -20,6 +20,8 @@ const IS_MET: Readonly<Record<Requirement, (input: CheckInput, settings: Decisio
   "kinds": ({ inventory }) => inventory?.includes("kinds") === true,
   "resources": ({ inventory }) => inventory?.includes("resources") === true,
   "config maps": ({ inventory }) => inventory?.includes("config maps") === true,
+  "identities": ({ inventory }) => inventory?.includes("identities") === true,
+  "clusters": ({ inventory }) => inventory?.includes("referrers") === true,
   "the requester": ({ requester }) => requester !== null,
   "the stored object": ({ old }) => old !== null,
   "selectors and namespaces": canResolve,

@@ -53,7 +53,7 @@ export type NamespaceVerdict =
 
 /** The fields of `allowedNamespaces`. The API server prunes all other fields. */
 export const ALLOWED_NAMESPACES_FIELDS: readonly string[] = ["list", "selector"];
-const SELECTOR_FIELDS: readonly string[] = ["matchLabels", "matchExpressions"];
+export const SELECTOR_FIELDS: readonly string[] = ["matchLabels", "matchExpressions"];
 
 /**
  * Reads `spec.allowedNamespaces`. With `--runtime ack`, the result is that of shipped CAPA, after the API server has

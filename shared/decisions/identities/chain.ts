@@ -5,7 +5,7 @@ import {
   type ChainDenial, cycleDenial, depthDenial, kindDenial, namespaceDenial, secretDenial, singletonDenial,
   unknownDenial,
 } from "./denials.ts";
-import type { Identity, IdentityReference } from "./identity.ts";
+import { type Identity, identityKey, type IdentityReference } from "./identity.ts";
 import {
   CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, identityKindOf, ROLE_IDENTITY, SERVICE_ACCOUNT_IDENTITY,
   STATIC_IDENTITY,
@@ -30,6 +30,8 @@ export interface IdentityChain {
   readonly identities: readonly Identity[];
   /** The denial of the first link that is not allowed; null if every identity of the chain may be used. */
   readonly denial: ChainDenial | null;
+  /** The denial of the last link if its reference cannot be followed, for example because of a cycle; else null. */
+  readonly broken: ChainDenial | null;
 }
 
 const MAX_ROLES = LIMITS.identityRoles.value;
@@ -37,16 +39,21 @@ const MAX_ROLES = LIMITS.identityRoles.value;
 /**
  * Returns the chain of the identity to which an object in the namespace refers. Follows `sourceIdentityRef` until the
  * source of the credentials, or until a reference that cannot be followed, at most 9 links. Reads no Secret.
+ * `changed` replaces the identity that has the same kind and name.
  */
-export function identityChain(inventory: Inventory, reference: IdentityReference, namespace: string): IdentityChain {
+export function identityChain(
+  inventory: Inventory, reference: IdentityReference, namespace: string, changed: Identity | null = null,
+): IdentityChain {
   const referring = referringNamespace(inventory, namespace);
   const links: ChainLink[] = [];
   const identities: Identity[] = [];
   let denial: ChainDenial | null = null;
+  let broken: ChainDenial | null = null;
   let next: IdentityReference | null = reference;
   while (next !== null) {
-    const identity = inventory.identities.get(next, namespace);
-    const broken = brokenReference(next, identity, identities);
+    const isChanged = changed !== null && identityKey(changed, changed.namespace) === identityKey(next, namespace);
+    const identity = isChanged ? changed : inventory.identities.get(next, namespace);
+    broken = brokenReference(next, identity, identities);
     const usage = broken === null && identity !== null ? usageOf(identity, referring) : { denial: broken, reason: "" };
     links.push(linkOf(next, identity, usage));
     denial ??= usage.denial;
@@ -54,7 +61,7 @@ export function identityChain(inventory: Inventory, reference: IdentityReference
     identities.push(identity);
     next = sourceOf(identity, inventory);
   }
-  return { links, identities, denial };
+  return { links, identities, denial, broken };
 }
 
 /** Returns the namespace for decisions on identities. */

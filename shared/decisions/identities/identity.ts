@@ -1,5 +1,6 @@
 import { objectExcess } from "../checks/limits.ts";
 import type { Runtime } from "../context.ts";
+import { accountOfARN } from "../kubernetes/arn.ts";
 import { field, isJsonObject, type JsonObject, stringAt, stringMap } from "../kubernetes/json.ts";
 import { stringList } from "../kubernetes/label-selector-spec.ts";
 import { objectReference } from "../kubernetes/object-meta.ts";
@@ -77,10 +78,10 @@ export type Identity = ControllerIdentity | StaticIdentity | RoleIdentity | Serv
 const DEFAULT_AUDIENCES: readonly string[] = ["sts.amazonaws.com"];
 const DEFAULT_EXPIRATION_SECONDS = 86_400;
 
-/** Reads an identity. Returns null if the object is not an identity or has no name. Accepts any JSON object. */
+/** Reads an identity. Returns null if the object is not an identity. Accepts any JSON object. */
 export function readIdentity(object: JsonObject, runtime: Runtime): Identity | null {
   const { group, kind: kindName, name, namespace } = objectReference(object);
-  const kind = group === INFRASTRUCTURE_GROUP && name !== "" ? identityKindOf(kindName) : null;
+  const kind = group === INFRASTRUCTURE_GROUP ? identityKindOf(kindName) : null;
   if (kind === null) return null;
   const spec = field(object, "spec");
   const meta = { name, namespace: "", resourceVersion: stringAt(object, "metadata", "resourceVersion") };
@@ -92,6 +93,11 @@ export function readIdentity(object: JsonObject, runtime: Runtime): Identity | n
   if (kind === STATIC_IDENTITY) return { ...common, kind, secretName: stringAt(spec, "secretRef") };
   const source = readReference(field(spec, "sourceIdentityRef"));
   return { ...common, kind, ...readRole(spec), externalID: textAt(spec, "externalID"), source };
+}
+
+/** Returns the account of the role of the identity; null if the identity has no role, or if its role is not an ARN. */
+export function accountOfIdentity(identity: Identity): string | null {
+  return "roleARN" in identity && identity.roleARN !== null ? accountOfARN(identity.roleARN) : null;
 }
 
 /** Returns the reference, or null if it is missing. A reference that is not an object has an empty kind and name. */

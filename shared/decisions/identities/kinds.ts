@@ -1,3 +1,6 @@
+import type { JsonObject } from "../kubernetes/json.ts";
+import { objectReference } from "../kubernetes/object-meta.ts";
+
 // The kinds of Cluster API Provider AWS (CAPA). Source: kubernetes-sigs/cluster-api-provider-aws v2.10, api/, exp/api/
 // and controlplane/.
 
@@ -29,6 +32,10 @@ export function identityKindOf(kind: string): IdentityKind | null {
 /** Returns the resource name of the kind, in RBAC rules and webhook rules. */
 export function identityPlural(kind: IdentityKind): string {
   return `${kind.toLowerCase().replace(/y$/, "ie")}s`;
+}
+
+export function isIdentity(object: JsonObject): boolean {
+  return isIdentityKind(objectReference(object));
 }
 
 export function isIdentityKind({ group, kind }: KindName): boolean {
@@ -71,6 +78,10 @@ function referrer(group: string, kind: string, isDefaulted = true): ReferrerKind
 /** Returns the kind, or null if objects of the kind do not refer to an identity. */
 export function referrerKindOf({ group, kind }: KindName): ReferrerKind | null {
   return REFERRER_KINDS.find((known) => known.group === group && known.kind === kind) ?? null;
+}
+
+export function isReferrer(object: JsonObject): boolean {
+  return referrerKindOf(objectReference(object)) !== null;
 }
 
 /** Returns whether decisions read the objects of a CAPA kind: identities, and objects that refer to identities. */

@@ -1,4 +1,5 @@
 import type { Runtime } from "../context.ts";
+import type { FieldPath } from "../kubernetes/field-path.ts";
 import { field, type JsonObject, stringAt } from "../kubernetes/json.ts";
 import { objectMeta } from "../kubernetes/object-meta.ts";
 import { type IdentityReference, readReference } from "./identity.ts";
@@ -58,6 +59,12 @@ export function readReferrer(object: JsonObject, defaultNamespace = "default"): 
 function specOf(object: JsonObject, { isTemplate }: ReferrerKind): unknown {
   const spec = field(object, "spec");
   return isTemplate ? field(field(spec, "template"), "spec") : spec;
+}
+
+/** Returns the path of the reference in an object of the kind. */
+export function referrerPath(kind: Pick<Referrer, "group" | "kind">): FieldPath {
+  const isTemplate = referrerKindOf(kind)?.isTemplate === true;
+  return isTemplate ? ["spec", "template", "spec", "identityRef"] : ["spec", "identityRef"];
 }
 
 /**

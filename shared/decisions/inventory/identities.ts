@@ -21,7 +21,7 @@ export class IdentityStore {
 
   put(object: JsonObject): void {
     const identity = readIdentity(object, this.#runtime);
-    if (identity === null) return;
+    if (identity === null || identity.name === "") return;
     this.remove(identity.kind, identity.name, identity.namespace);
     this.#byKey.set(identityKey(identity, identity.namespace), identity);
     if (identity.kind === ROLE_IDENTITY && identity.source !== null) {

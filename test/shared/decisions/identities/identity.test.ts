@@ -1,5 +1,7 @@
 import { test } from "tap";
-import { type Identity, identityKey, readIdentity } from "../../../../shared/decisions/identities/identity.ts";
+import {
+  accountOfIdentity, type Identity, identityKey, readIdentity,
+} from "../../../../shared/decisions/identities/identity.ts";
 import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
 import {
   controllerIdentity, identityObject, INFRASTRUCTURE, roleARN, roleIdentity, staticIdentity,
@@ -69,12 +71,24 @@ test("an identity that exceeds a limit allows no namespace", (t) => {
   t.end();
 });
 
-test("returns null for an object that is not an identity or has no name", (t) => {
+test("returns null for an object that is not an identity", (t) => {
   const role = roleIdentity("r");
   t.equal(read({ ...role, apiVersion: "example.com/v1beta2" }), null);
   t.equal(read({ ...role, kind: "AWSClusterIdentityIdentity" }), null);
-  t.equal(read({ ...role, metadata: {} }), null);
+  t.match(read({ ...role, metadata: {} }), { name: "", roleARN: roleARN("r") });
   t.equal(read({}), null);
+  t.end();
+});
+
+test("returns the account of a role, and null for an identity without a role or with another text", (t) => {
+  const accountOf = (object: JsonObject): string | null => {
+    const identity = read(object);
+    return identity === null ? null : accountOfIdentity(identity);
+  };
+  t.equal(accountOf(roleIdentity("r")), "111122223333");
+  t.equal(accountOf(roleIdentity("r", null, {}, { roleARN: null })), null);
+  t.equal(accountOf(roleIdentity("r", null, {}, { roleARN: "x" })), null);
+  t.equal(accountOf(staticIdentity("s")), null);
   t.end();
 });
 

@@ -1,0 +1,130 @@
+import { describeIdentity } from "../../identities/denials.ts";
+import { accountOfIdentity, type IdentityReference } from "../../identities/identity.ts";
+import { CONTROLLER_IDENTITY, identityKindOf, STATIC_IDENTITY } from "../../identities/kinds.ts";
+import { referenceOf, type Referrer, referrerPath } from "../../identities/referrer.ts";
+import type { Inventory } from "../../inventory/inventory.ts";
+import { printable, quote } from "../../kubernetes/text.ts";
+import { controllerAccountOf } from "../../resolution/resolve.ts";
+import type { Fault, QuickCheck } from "../check.ts";
+import type { ClusterChange } from "./change.ts";
+
+function isSameReference(a: IdentityReference | null, b: IdentityReference | null): boolean {
+  return a?.kind === b?.kind && a?.name === b?.name;
+}
+
+export const AC_00: QuickCheck<ClusterChange> = {
+  id: "AC-00",
+  severity: "deny",
+  waivable: false,
+  reason: "The API server of CAPA rejects a reference whose kind is not an identity, or that has no name.",
+  fix: "set identityRef to {kind, name} of an identity",
+  example: "kind: AWSCluster\nspec: {identityRef: {kind: AWSClusterIdentityIdentity, name: a}}",
+  *find({ referrer: { kind, group, written } }): Iterable<Fault> {
+    if (written === null) return;
+    const path = referrerPath({ kind, group });
+    if (identityKindOf(written.kind) === null) {
+      yield { path: [...path, "kind"], message: `${quote(written.kind)} is not the kind of an identity` };
+    }
+    if (written.name === "") yield { path: [...path, "name"], message: "the name of the identity is missing" };
+  },
+};
+
+export const AC_01: QuickCheck<ClusterChange> = {
+  id: "AC-01",
+  severity: "deny",
+  waivable: true,
+  reason: "CAPA can neither reconcile nor delete a cluster whose identity, or a source of it, does not exist. The "
+    + "check only warns about a new cluster, because users create clusters and identities in any order.",
+  fix: "create the identity, or change identityRef",
+  example: "spec: {identityRef: {kind: AWSClusterRoleIdentity, name: no-such-identity}}",
+  requires: ["identities"],
+  *find({ referrer, resolution, stored }): Iterable<Fault> {
+    const { code, chain = [] } = resolution;
+    const missing = chain.find(({ allowed }) => !allowed);
+    if (code !== "ERR_IDENTITY_UNKNOWN" || missing === undefined) return;
+    const isChanged = stored !== null && !isSameReference(stored.written, referrer.written);
+    const severity = isChanged ? {} : { severity: "warn" as const };
+    yield { path: referrerPath(referrer), message: `${describeIdentity(missing)} does not exist`, ...severity };
+  },
+};
+
+const REFUSALS: ReadonlySet<unknown> = new Set([
+  "ERR_IDENTITY_NAMESPACE", "ERR_IDENTITY_SELECTOR", "ERR_IDENTITY_CYCLE", "ERR_IDENTITY_DEPTH", "ERR_IDENTITY_SECRET",
+]);
+
+export const AC_02: QuickCheck<ClusterChange> = {
+  id: "AC-02",
+  severity: "deny",
+  waivable: false,
+  reason: "CAPA refuses the identity only when it reconciles the cluster, and reports this only in a condition.",
+  fix: "use an identity that allows the namespace, or ask the owner of the identity to allow it",
+  example: "metadata: {namespace: team-b}\n"
+    + "spec: {identityRef: {kind: AWSClusterRoleIdentity, name: team-a}} # allowedNamespaces: {list: [team-a]}",
+  requires: ["identities"],
+  *find({ referrer, resolution, inventory }): Iterable<Fault> {
+    const { code, chain = [] } = resolution;
+    const link = chain.find(({ allowed }) => !allowed);
+    if (!REFUSALS.has(code) || link === undefined) return;
+    const where = `cannot be used in namespace ${referrer.namespace}`;
+    const message = printable(`${describeIdentity(link)} ${where}: ${link.reason}`);
+    const isWarning = isUndecided(link, referrer.namespace, inventory);
+    yield { path: referrerPath(referrer), message, ...(isWarning && { severity: "warn" as const }) };
+  },
+};
+
+/**
+ * Whether the selector of the identity could not be evaluated, because the inventory does not contain the Namespace:
+ * manifests often lack it, and a watch reports a new Namespace with a delay.
+ */
+function isUndecided(link: IdentityReference, namespace: string, { identities, namespaces }: Inventory): boolean {
+  const identity = namespaces.has(namespace) ? null : identities.get(link, namespace);
+  const allowed = identity !== null && "allowedNamespaces" in identity ? identity.allowedNamespaces : null;
+  return allowed?.type === "some" && allowed.selector !== null;
+}
+
+export const AC_03: QuickCheck<ClusterChange> = {
+  id: "AC-03",
+  severity: "warn",
+  waivable: false,
+  reason: "A cluster without identityRef uses the credentials of CAPA, which often have more rights than it needs.",
+  fix: "set identityRef",
+  example: "kind: AWSCluster\nspec: {region: eu-west-1}",
+  *find({ referrer }): Iterable<Fault> {
+    if (referrer.written !== null) return;
+    yield { path: referrerPath(referrer), message: "identityRef is missing: CAPA uses its own credentials" };
+  },
+};
+
+export const AC_04: QuickCheck<ClusterChange> = {
+  id: "AC-04",
+  severity: "deny",
+  waivable: true,
+  reason: "CAPA allows a change of identityRef, also its removal, which means the account of CAPA. CAPA then creates "
+    + "the cluster again in the other account, and no longer finds the resources in the old account.",
+  fix: "keep identityRef. To move the cluster, delete it and create it again",
+  example: "# an update from\nspec: {identityRef: {kind: AWSClusterRoleIdentity, name: team-a}}\n# to\nspec: {}",
+  requires: ["the stored object", "identities"],
+  ofChange: true,
+  *find(change): Iterable<Fault> {
+    const { referrer, stored } = change;
+    if (stored === null || isSameReference(stored.written, referrer.written)) return;
+    const [from, to] = [accountOf(stored, change), accountOf(referrer, change)];
+    if (from === null || to === null || from === to) return;
+    const what = referrer.written === null ? "identityRef is removed" : "identityRef changes";
+    yield { path: referrerPath(referrer), message: printable(`${what}: the cluster moves from ${from} to ${to}`) };
+  },
+};
+
+/** Returns a text that names the account of an object, or null if its identity does not exist. */
+function accountOf(referrer: Referrer, { inventory, settings }: ClusterChange): string | null {
+  const reference = referenceOf(referrer, inventory.runtime);
+  if (reference === null || reference.kind === CONTROLLER_IDENTITY) {
+    const account = controllerAccountOf(settings);
+    return account === null ? "the account of CAPA" : `account ${account}`;
+  }
+  const identity = inventory.identities.get(reference, referrer.namespace);
+  if (identity === null) return null;
+  if (identity.kind === STATIC_IDENTITY) return `the account of Secret ${identity.secretName ?? ""}`;
+  const account = accountOfIdentity(identity);
+  return account === null ? null : `account ${account}`;
+}

@@ -1,0 +1,6 @@
+import type { QuickCheck } from "../check.ts";
+import type { ClusterChange } from "./change.ts";
+import { AC_00, AC_01, AC_02, AC_03, AC_04 } from "./identity.ts";
+
+/** The checks that run when an object that refers to a CAPA identity changes. */
+export const CLUSTER_CHECKS: readonly QuickCheck<ClusterChange>[] = [AC_00, AC_01, AC_02, AC_03, AC_04];

@@ -1,0 +1,134 @@
+import { readAllowedNamespaces } from "../../identities/allowed-namespaces.ts";
+import { SERVICE_ACCOUNT_IDENTITY } from "../../identities/kinds.ts";
+import { field, isJsonObject } from "../../kubernetes/json.ts";
+import { expressionFaults, matchLabelFaults, readLabelSelector } from "../../kubernetes/label-selector-spec.ts";
+import { namespaceNameFaults } from "../../kubernetes/names.ts";
+import { quote } from "../../kubernetes/text.ts";
+import type { Fault, QuickCheck } from "../check.ts";
+import type { IdentityChange } from "./change.ts";
+
+const ALLOWED = ["spec", "allowedNamespaces"] as const;
+
+/** Whether the value allows every namespace in shipped CAPA and in CAPA's documentation. */
+function allowsAllEverywhere(allowed: unknown): boolean {
+  return (["ack", "extended"] as const).every((runtime) => readAllowedNamespaces(allowed, runtime).type === "all");
+}
+
+export const CI_02: QuickCheck<IdentityChange> = {
+  id: "CI-02",
+  severity: "warn",
+  waivable: false,
+  reason: "CAPA documents that an empty selector allows no namespace. Shipped CAPA allows every namespace if the list "
+    + "is missing or null too. CAPA itself writes this form for {}.",
+  fix: "write list: [] to allow no namespace, or allowedNamespaces: {} to allow every namespace",
+  example: "spec: {allowedNamespaces: {selector: {}}}",
+  *find({ allowed, identity }): Iterable<Fault> {
+    if (identity.kind === SERVICE_ACCOUNT_IDENTITY) return;
+    const selector = field(allowed, "selector");
+    const isUnclear = readAllowedNamespaces(allowed, "ack").type === "all" && !allowsAllEverywhere(allowed)
+      && isJsonObject(selector) && Object.keys(selector).length === 0;
+    if (!isUnclear) return;
+    yield { path: [...ALLOWED, "selector"], message: "the selector is empty: shipped CAPA allows every namespace" };
+  },
+};
+
+export const CI_03: QuickCheck<IdentityChange> = {
+  id: "CI-03",
+  severity: "warn",
+  waivable: false,
+  reason: "No namespace may use an identity without allowedNamespaces.",
+  fix: "list the namespaces that may use the identity: allowedNamespaces: {list: [NAMESPACE]}",
+  example: "kind: AWSClusterStaticIdentity\nspec: {secretRef: creds}",
+  *find({ allowed, identity }): Iterable<Fault> {
+    if (identity.kind === SERVICE_ACCOUNT_IDENTITY || (allowed ?? null) !== null) return;
+    yield { path: ALLOWED, message: `allowedNamespaces is ${allowed === null ? "null" : "missing"}` };
+  },
+};
+
+export const CI_04: QuickCheck<IdentityChange> = {
+  id: "CI-04",
+  severity: "warn",
+  waivable: false,
+  reason: "Every user who may create a cluster in any namespace may use the account of the identity.",
+  fix: "list the namespaces that may use the identity: allowedNamespaces: {list: [NAMESPACE]}",
+  example: "spec: {allowedNamespaces: {}}",
+  *find({ allowed }): Iterable<Fault> {
+    if (allowsAllEverywhere(allowed)) yield { path: ALLOWED, message: "allowedNamespaces allows every namespace" };
+  },
+};
+
+function listOf(allowed: unknown): readonly unknown[] {
+  const list = field(allowed, "list");
+  return Array.isArray(list) ? list : [];
+}
+
+export const CI_05: QuickCheck<IdentityChange> = {
+  id: "CI-05",
+  severity: "deny",
+  waivable: false,
+  reason: "Names in the list are literal, and * is not a wildcard. No namespace can have such a name.",
+  fix: "use the exact name of a namespace, or select namespaces by label with selector",
+  example: "spec: {allowedNamespaces: {list: ['team-*']}}",
+  *find({ allowed }): Iterable<Fault> {
+    for (const [i, name] of listOf(allowed).entries()) {
+      const faults = typeof name === "string" ? namespaceNameFaults(name) : [];
+      if (faults.length === 0) continue;
+      const message = `${quote(String(name))} is not a valid namespace name: ${faults.join("; ")}`;
+      yield { path: [...ALLOWED, "list", i], message };
+    }
+  },
+};
+
+export const CI_05B: QuickCheck<IdentityChange> = {
+  id: "CI-05b",
+  severity: "warn",
+  waivable: false,
+  reason: "A listed namespace does not exist, which is often a typo. A user who may create the namespace may then use "
+    + "the identity.",
+  fix: "correct the name, or create the namespace",
+  example: "spec: {allowedNamespaces: {list: [no-such-namespace]}}",
+  requires: ["namespaces", "--complete or --cluster"],
+  *find({ allowed, inventory }): Iterable<Fault> {
+    for (const [i, name] of listOf(allowed).entries()) {
+      const isValid = typeof name === "string" && namespaceNameFaults(name).length === 0;
+      if (!isValid || inventory.namespaces.has(name)) continue;
+      yield { path: [...ALLOWED, "list", i], message: `namespace ${name} does not exist` };
+    }
+  },
+};
+
+export const CI_06: QuickCheck<IdentityChange> = {
+  id: "CI-06",
+  severity: "deny",
+  waivable: false,
+  reason: "CAPA rejects each later change of an identity whose selector is not valid, also the removal of a finalizer. "
+    + "Only the namespaces in the list may use the identity.",
+  fix: "use the Kubernetes syntax of label selectors",
+  example: "spec: {allowedNamespaces: {selector: {matchExpressions: [{key: team, operator: Is, values: [a]}]}}}",
+  *find({ allowed }): Iterable<Fault> {
+    const selector = field(allowed, "selector");
+    if (!isJsonObject(selector)) return;
+    const spec = readLabelSelector(selector);
+    for (const faults of [matchLabelFaults(spec), expressionFaults(spec)]) {
+      for (const { path, message } of faults) yield { path: [...ALLOWED, "selector", ...path], message };
+    }
+  },
+};
+
+export const CI_08: QuickCheck<IdentityChange> = {
+  id: "CI-08",
+  severity: "warn",
+  waivable: false,
+  reason: "DoesNotExist and NotIn also select every namespace that does not have the label, also new namespaces.",
+  fix: "select the namespaces by a label that only an administrator sets",
+  example: "spec: {allowedNamespaces: {selector: {matchExpressions: [{key: team, operator: DoesNotExist}]}}}",
+  *find({ allowed }): Iterable<Fault> {
+    const selector = field(allowed, "selector");
+    if (!isJsonObject(selector)) return;
+    for (const [i, { key, operator }] of readLabelSelector(selector).matchExpressions.entries()) {
+      if (operator !== "DoesNotExist" && operator !== "NotIn") continue;
+      const message = `operator ${operator} selects every namespace without the label ${quote(key)}`;
+      yield { path: [...ALLOWED, "selector", "matchExpressions", i], message };
+    }
+  },
+};

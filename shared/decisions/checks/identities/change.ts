@@ -1,0 +1,26 @@
+import { type Identity, readIdentity } from "../../identities/identity.ts";
+import { field, type JsonObject } from "../../kubernetes/json.ts";
+import type { CheckContext, CheckInput } from "../change.ts";
+
+/** A change of a CAPA identity, which the identity checks examine. */
+export interface IdentityChange extends CheckContext {
+  /** The object after the change; at DELETE the deleted object. */
+  readonly object: JsonObject;
+  readonly identity: Identity;
+  /** The value of `spec.allowedNamespaces`; undefined if it is missing. */
+  readonly allowed: unknown;
+  /** The stored object and its identity at UPDATE; otherwise null. */
+  readonly stored: { readonly object: JsonObject; readonly identity: Identity } | null;
+}
+
+/** Returns the change, or null if the object is not an identity. */
+export function identityChange(
+  { object, old }: Pick<CheckInput, "object" | "old">, context: CheckContext,
+): IdentityChange | null {
+  const { runtime } = context.settings;
+  const identity = readIdentity(object, runtime);
+  if (identity === null) return null;
+  const before = old === null ? null : readIdentity(old, runtime);
+  const stored = old === null || before === null ? null : { object: old, identity: before };
+  return { ...context, object, identity, allowed: field(field(object, "spec"), "allowedNamespaces"), stored };
+}

@@ -1,0 +1,49 @@
+import type { AllowedNamespaces } from "../../identities/allowed-namespaces.ts";
+import { CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, STATIC_IDENTITY } from "../../identities/kinds.ts";
+import { subdomainFaults } from "../../kubernetes/names.ts";
+import { quote } from "../../kubernetes/text.ts";
+import type { Fault, QuickCheck } from "../check.ts";
+import type { IdentityChange } from "./change.ts";
+
+export const CI_01: QuickCheck<IdentityChange> = {
+  id: "CI-01",
+  severity: "deny",
+  waivable: false,
+  reason: "CAPA uses only the AWSClusterControllerIdentity named default, and rejects a change of its spec.",
+  fix: "name the identity default. To change its spec, delete the identity and create it again with an explicit "
+    + "allowedNamespaces",
+  example: "kind: AWSClusterControllerIdentity\nmetadata: {name: other}",
+  ofChange: true,
+  *find({ identity, stored }): Iterable<Fault> {
+    if (identity.kind !== CONTROLLER_IDENTITY) return;
+    if (identity.name !== CONTROLLER_IDENTITY_NAME) {
+      yield { path: ["metadata", "name"], message: `${quote(identity.name)} is not ${CONTROLLER_IDENTITY_NAME}` };
+    }
+    if (stored?.identity.kind !== CONTROLLER_IDENTITY) return;
+    if (keyOf(identity.allowedNamespaces) === keyOf(stored.identity.allowedNamespaces)) return;
+    yield { path: ["spec", "allowedNamespaces"], message: "the allowed namespaces change, and the spec is immutable" };
+  },
+};
+
+/** Returns a text that is equal for equal rules. CAPA rewrites the rule in another spelling, such as {} with nulls. */
+function keyOf(allowed: AllowedNamespaces): string {
+  return JSON.stringify(allowed.type === "some" ? { ...allowed, names: [...allowed.names] } : allowed);
+}
+
+export const CI_11: QuickCheck<IdentityChange> = {
+  id: "CI-11",
+  severity: "deny",
+  waivable: false,
+  reason: "CAPA rejects a change of secretRef, also of an empty one. A name that is not valid never names a Secret.",
+  fix: "set secretRef to the name of a Secret in the namespace of CAPA. To use another Secret, create another identity",
+  example: "kind: AWSClusterStaticIdentity\nspec: {allowedNamespaces: {list: [team-a]}} # secretRef is missing",
+  *find({ identity, stored }): Iterable<Fault> {
+    if (identity.kind !== STATIC_IDENTITY) return;
+    const name = identity.secretName ?? "";
+    const path = ["spec", "secretRef"];
+    if (name === "") yield { path, message: "secretRef is missing" };
+    else if (subdomainFaults(name).length > 0) yield { path, message: `${quote(name)} is not the name of a Secret` };
+    const before = stored?.identity.kind === STATIC_IDENTITY ? (stored.identity.secretName ?? "") : name;
+    if (before !== name) yield { path, message: `secretRef changes from ${quote(before)} to ${quote(name)}` };
+  },
+};

@@ -1,0 +1,145 @@
+import { LAST_APPLIED } from "../../annotation-keys.ts";
+import { ALLOWED_NAMESPACES_FIELDS, SELECTOR_FIELDS } from "../../identities/allowed-namespaces.ts";
+import {
+  CAPA_VERSION, identityKindOf, IDENTITY_KINDS, INFRASTRUCTURE_GROUP, ROLE_IDENTITY, SERVICE_ACCOUNT_IDENTITY,
+  STATIC_IDENTITY,
+} from "../../identities/kinds.ts";
+import type { Inventory } from "../../inventory/inventory.ts";
+import { type FieldPath, plainKeys } from "../../kubernetes/field-path.ts";
+import { field, isJsonObject, type JsonObject, parseJSON } from "../../kubernetes/json.ts";
+import { annotationAt, objectReference } from "../../kubernetes/object-meta.ts";
+import { closest, quote } from "../../kubernetes/text.ts";
+import type { Fault, QuickCheck } from "../check.ts";
+import type { IdentityChange } from "./change.ts";
+
+const ALLOWED = ["spec", "allowedNamespaces"] as const;
+
+type Type = "string" | "number" | "list of strings" | "object";
+
+const ROLE_TYPES: Readonly<Record<string, Type>> = {
+  roleARN: "string", sessionName: "string", inlinePolicy: "string", durationSeconds: "number",
+  policyARNs: "list of strings",
+};
+
+/** The types of the fields of `spec`, by kind. */
+const TYPES: Readonly<Record<string, Readonly<Record<string, Type>>>> = {
+  [STATIC_IDENTITY]: { secretRef: "string" },
+  [ROLE_IDENTITY]: { ...ROLE_TYPES, externalID: "string", sourceIdentityRef: "object" },
+  [SERVICE_ACCOUNT_IDENTITY]: { ...ROLE_TYPES, audiences: "list of strings", expirationSeconds: "number" },
+};
+
+function hasType(value: unknown, type: Type): boolean {
+  if (type === "object") return isJsonObject(value);
+  if (type === "list of strings") return Array.isArray(value) && value.every((item) => typeof item === "string");
+  return typeof value === type;
+}
+
+export const CI_00: QuickCheck<IdentityChange> = {
+  id: "CI-00",
+  severity: "deny",
+  waivable: false,
+  reason: "The API server rejects an identity that does not match the schema of CAPA.",
+  fix: "write the field as the schema of CAPA defines it (kubectl explain awsclusterroleidentity.spec)",
+  example: "kind: AWSClusterRoleIdentity\nspec: {allowedNamespaces: {list: test}} # a list is required: [test]",
+  *find({ object, identity: { kind }, allowed }): Iterable<Fault> {
+    const spec = field(object, "spec") ?? {};
+    if (!isJsonObject(spec)) yield { path: ["spec"], message: "expected an object" };
+    yield* typeFaults(spec, TYPES[kind] ?? {}, ["spec"]);
+    yield* typeFaults(spec, { allowedNamespaces: "object" }, ["spec"]);
+    yield* typeFaults(allowed, { list: "list of strings", selector: "object" }, ALLOWED);
+    const selector = field(allowed, "selector");
+    yield* typeFaults(selector, { matchLabels: "object" }, [...ALLOWED, "selector"]);
+    const labels = field(selector, "matchLabels");
+    for (const [key, value] of isJsonObject(labels) ? Object.entries(labels) : []) {
+      if (typeof value === "string") continue;
+      yield { path: [...ALLOWED, "selector", "matchLabels", { key }], message: "expected a string" };
+    }
+  },
+};
+
+/** Yields the fields of a wrong type. Null is permitted, because the API server drops it. */
+function* typeFaults(object: unknown, types: Readonly<Record<string, Type>>, path: FieldPath): Iterable<Fault> {
+  for (const [name, type] of Object.entries(types)) {
+    const value = field(object, name) ?? null;
+    if (value === null || hasType(value, type)) continue;
+    yield { path: [...path, name], message: `expected ${type === "object" ? "an" : "a"} ${type}` };
+  }
+}
+
+export const CI_09: QuickCheck<IdentityChange> = {
+  id: "CI-09",
+  severity: "deny",
+  waivable: false,
+  reason: "The API server prunes a field that the schema does not define. An allowedNamespaces without fields allows "
+    + "every namespace, and so does a selector without fields.",
+  fix: "use only the fields list and selector in allowedNamespaces, and only matchLabels and matchExpressions in the "
+    + "selector",
+  example: "spec: {allowedNamespaces: {namespaces: [team-a]}} # write list: [team-a]",
+  *find({ object, allowed }): Iterable<Fault> {
+    yield* unknownFields(allowed, "is not a field of allowedNamespaces, so the API server prunes it");
+    // kubectl stores the applied manifest, which still contains the pruned fields.
+    const applied = field(field(parseJSON(annotationAt(object, LAST_APPLIED) ?? ""), "spec"), "allowedNamespaces");
+    const pruned = [...unknownFields(applied, "was pruned by the API server from the applied manifest")];
+    yield* pruned.filter(({ path }) => !isPresent(object, path));
+  },
+};
+
+function isPresent(object: JsonObject, path: FieldPath): boolean {
+  return plainKeys(path).reduce<unknown>((at, key) => field(at, String(key)), object) !== undefined;
+}
+
+function* unknownFields(allowed: unknown, effect: string): Iterable<Fault> {
+  yield* unknownIn(allowed, { known: ALLOWED_NAMESPACES_FIELDS, path: ALLOWED, effect });
+  yield* unknownIn(field(allowed, "selector"), { known: SELECTOR_FIELDS, path: [...ALLOWED, "selector"], effect });
+}
+
+interface KnownFields {
+  readonly known: readonly string[];
+  readonly path: FieldPath;
+  readonly effect: string;
+}
+
+function* unknownIn(value: unknown, { known, path, effect }: KnownFields): Iterable<Fault> {
+  if (!isJsonObject(value)) return;
+  for (const name of Object.keys(value)) {
+    if (known.includes(name)) continue;
+    const meant = closest(name.slice(0, 100), known);
+    const hint = meant === null ? "" : `; perhaps ${meant} was meant`;
+    yield { path: [...path, name], message: `${quote(name)} ${effect}${hint}` };
+  }
+}
+
+/** An object whose group is that of the identities, and whose kind is an identity or similar to one. */
+interface IdentityLike {
+  readonly object: JsonObject;
+  readonly inventory: Inventory | null;
+}
+
+const VERSIONS: readonly string[] = ["v1beta1", CAPA_VERSION];
+
+export const CI_33: QuickCheck<IdentityLike> = {
+  id: "CI-33",
+  severity: "deny",
+  waivable: true,
+  reason: "The API server serves the identities of CAPA only under their exact kind and version.",
+  fix: `write apiVersion: ${INFRASTRUCTURE_GROUP}/${CAPA_VERSION}, and a kind that CAPA defines`,
+  example: "apiVersion: infrastructure.cluster.x-k8s.io/v1alpha3\nkind: AWSClusterIdentityIdentity",
+  ofChange: true,
+  *find({ object, inventory }): Iterable<Fault> {
+    const { group, version, kind } = objectReference(object);
+    if (isUnknownIdentity(object)) {
+      const message = `${quote(kind)} is not the kind of an identity; expected one of ${IDENTITY_KINDS.join(", ")}`;
+      yield { path: ["kind"], message };
+    }
+    const served = inventory?.kinds.versions(group, kind)?.served ?? VERSIONS;
+    if (served.includes(version)) return;
+    const message = `version ${quote(version)} of ${group} is not served; expected ${served.join(" or ")}`;
+    yield { path: ["apiVersion"], message };
+  },
+};
+
+/** Whether the kind is in the group of the identities and ends in Identity, but no identity has this kind. */
+export function isUnknownIdentity(object: JsonObject): boolean {
+  const { group, kind } = objectReference(object);
+  return group === INFRASTRUCTURE_GROUP && /^AWS\w*Identity$/i.test(kind) && identityKindOf(kind) === null;
+}

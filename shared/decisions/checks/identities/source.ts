@@ -1,0 +1,77 @@
+import { identityChain } from "../../identities/chain.ts";
+import { describeIdentity } from "../../identities/denials.ts";
+import type { IdentityReference, RoleIdentity } from "../../identities/identity.ts";
+import {
+  CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, identityKindOf, ROLE_IDENTITY, SERVICE_ACCOUNT_IDENTITY,
+} from "../../identities/kinds.ts";
+import { quote } from "../../kubernetes/text.ts";
+import type { Fault, QuickCheck } from "../check.ts";
+import type { IdentityChange } from "./change.ts";
+
+const PATH = ["spec", "sourceIdentityRef"] as const;
+
+function sourceOf({ identity }: IdentityChange): IdentityReference | null {
+  return identity.kind === ROLE_IDENTITY ? identity.source : null;
+}
+
+export const CI_25: QuickCheck<IdentityChange> = {
+  id: "CI-25",
+  severity: "deny",
+  waivable: false,
+  reason: "A cycle of sources stops the process of shipped CAPA. CAPA rejects a role identity without a source.",
+  fix: "set sourceIdentityRef to an AWSClusterControllerIdentity, an AWSClusterStaticIdentity or another "
+    + "AWSClusterRoleIdentity, so that at most 8 roles form a chain",
+  example: "kind: AWSClusterRoleIdentity\nmetadata: {name: a}\n"
+    + "spec: {sourceIdentityRef: {kind: AWSClusterRoleIdentity, name: a}}",
+  *find(change): Iterable<Fault> {
+    const { identity, inventory } = change;
+    if (identity.kind !== ROLE_IDENTITY) return;
+    const kind = identity.source === null ? null : identityKindOf(identity.source.kind);
+    if (identity.source === null) yield { path: PATH, message: "the source is missing" };
+    else if (kind === null || kind === SERVICE_ACCOUNT_IDENTITY) {
+      yield { path: [...PATH, "kind"], message: `${quote(identity.source.kind)} is not a kind of source` };
+    } else if (kind === CONTROLLER_IDENTITY && identity.source.name !== CONTROLLER_IDENTITY_NAME) {
+      const message = `CAPA uses only the ${CONTROLLER_IDENTITY} named ${CONTROLLER_IDENTITY_NAME}`;
+      yield { path: [...PATH, "name"], message };
+    } else yield* chainFaults(identity, inventory);
+  },
+};
+
+/** Yields a fault if the chain of the identity has a cycle or too many roles. */
+function* chainFaults(identity: RoleIdentity, inventory: IdentityChange["inventory"]): Iterable<Fault> {
+  const { links, broken } = identityChain(inventory, identity, "", identity);
+  if (broken?.code === "ERR_IDENTITY_DEPTH") yield { path: PATH, message: broken.reason };
+  if (broken?.code !== "ERR_IDENTITY_CYCLE") return;
+  yield { path: PATH, message: `the sources form a cycle: ${links.map(({ name }) => quote(name)).join(" -> ")}` };
+}
+
+export const CI_26: QuickCheck<IdentityChange> = {
+  id: "CI-26",
+  severity: "warn",
+  waivable: false,
+  reason: "CAPA cannot assume a role whose source does not exist.",
+  fix: "create the source, or correct the reference",
+  example: "spec: {sourceIdentityRef: {kind: AWSClusterStaticIdentity, name: no-such-identity}}",
+  requires: ["identities", "--complete or --cluster"],
+  *find(change): Iterable<Fault> {
+    const source = sourceOf(change);
+    if (source === null || identityKindOf(source.kind) === null || source.kind === SERVICE_ACCOUNT_IDENTITY) return;
+    const isItself = source.kind === change.identity.kind && source.name === change.identity.name;
+    if (isItself || change.inventory.identities.get(source, "") !== null) return;
+    yield { path: PATH, message: `${describeIdentity(source)} does not exist` };
+  },
+};
+
+export const CI_28: QuickCheck<IdentityChange> = {
+  id: "CI-28",
+  severity: "warn",
+  waivable: false,
+  reason: "Shipped CAPA reads the credentials of a source once. When the session of the source expires, CAPA can no "
+    + "longer renew the session of the role, and reports no error.",
+  fix: "set durationSeconds: 3600 on the source, and use few clusters for each chain, or restart CAPA when calls fail",
+  example: "spec: {sourceIdentityRef: {kind: AWSClusterRoleIdentity, name: base}}",
+  *find(change): Iterable<Fault> {
+    if (sourceOf(change)?.kind !== ROLE_IDENTITY || change.settings.runtime === "extended") return;
+    yield { path: PATH, message: "the source is a role, whose session shipped CAPA does not renew" };
+  },
+};

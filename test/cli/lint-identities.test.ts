@@ -1,0 +1,38 @@
+import path from "node:path";
+import { test } from "tap";
+import { runCommand } from "./run-command.ts";
+
+const EXAMPLES = path.resolve(import.meta.dirname, "../fixtures/capa/documented-examples.yaml");
+
+interface Found {
+  readonly name: string;
+  readonly code: string;
+  readonly severity: string;
+  readonly path: string;
+}
+
+test("reports the mistakes in the examples of CAPA's documentation", async (t) => {
+  const { status, stdout } = await runCommand(["lint", EXAMPLES, "-o", "json"]);
+  t.equal(status, 1);
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the JSON of lint
+  const { findings } = JSON.parse(stdout) as { readonly findings: readonly Found[] };
+  t.same(findings.map(({ name, code, severity, path: field }) => `${name} ${severity} ${code} ${field}`), [
+    "default deny CI-00 spec",
+    "default warn CI-03 spec.allowedNamespaces",
+    "default deny CI-33 apiVersion",
+    "texts deny CI-00 spec.allowedNamespaces.list",
+    "texts deny CI-00 spec.allowedNamespaces.selector",
+    "texts deny CI-00 spec.secretRef",
+    "texts deny CI-11 spec.secretRef",
+    "empty-selector warn CI-02 spec.allowedNamespaces.selector",
+    "test-account-role deny CI-00 spec.allowedNamespaces.list",
+    "test-account-role deny CI-00 spec.policyARNs",
+    "test-account-role deny CI-20 spec.roleARN",
+    "test-account-role deny CI-25 spec.sourceIdentityRef.kind",
+    "multi-tenancy-role deny CI-20 spec.roleARN",
+    "multi-tenancy-role deny CI-25 spec.sourceIdentityRef",
+    "test-account deny CI-33 kind",
+    "by-label deny AC-02 spec.identityRef",
+    "by-kind deny AC-00 spec.identityRef.kind",
+  ]);
+});

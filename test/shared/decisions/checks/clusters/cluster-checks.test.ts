@@ -1,0 +1,97 @@
+import { test } from "tap";
+import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
+import {
+  clusterObject, controllerIdentity, identityObject, roleIdentity, staticIdentity,
+} from "../../identities/objects.ts";
+import { namespaceObject } from "../../objects.ts";
+import { type CapaCase, capaLines } from "../capa-lines.ts";
+
+const NS1 = namespaceObject("ns1", { team: "a" });
+const IDENTITIES = [
+  NS1, controllerIdentity(), staticIdentity("s"), staticIdentity("t"), roleIdentity("r"), roleIdentity("same"),
+  roleIdentity("foreign", "controller", {}, { roleARN: "arn:aws:iam::444455556666:role/x" }),
+  roleIdentity("bad", "controller", {}, { roleARN: "bad" }),
+];
+const bySelector = staticIdentity("sel", { selector: { matchLabels: { team: "b" } } });
+
+let DEEP: JsonObject = {};
+for (let depth = 0; depth < 101; depth++) DEEP = { a: DEEP };
+
+type Case = readonly [id: string, when: string, object: JsonObject, expected: readonly RegExp[], options?: CapaCase];
+const from = (reference: string | null): CapaCase => ({ old: clusterObject("c", reference), objects: IDENTITIES });
+
+const CASES: readonly Case[] = [
+  ["AC-00", "the kind is not an identity", clusterObject("c", "AWSClusterIdentityIdentity/a"),
+    [/^deny AC-00 spec\.identityRef\.kind: "AWSClusterIdentityIdentity" is not the kind of an identity\./]],
+  ["AC-00", "the reference is a text", { ...clusterObject("c", null), spec: { identityRef: "r" } },
+    [/identityRef\.kind: "" is not/, /identityRef\.name: the name of the identity is missing/]],
+  ["AC-00", "no reference", clusterObject("c", null), []],
+  ["AC-01", "a new cluster before its identity", clusterObject("c", "role/none"),
+    [/^warn AC-01 spec\.identityRef: AWSClusterRoleIdentity "none" does not exist\. Create/], { objects: IDENTITIES }],
+  ["AC-01", "a change to an identity that does not exist", clusterObject("c", "role/none"), [/^deny AC-01 /],
+    from("role/r")],
+  ["AC-01", "another change of a cluster without its identity", clusterObject("c", "role/none"), [/^warn AC-01 /],
+    from("role/none")],
+  ["AC-01", "an identity that exists", clusterObject("c", "role/r"), [], { objects: IDENTITIES }],
+  ["AC-02", "the chain does not allow the namespace", clusterObject("c", "role/x"),
+    [/^deny AC-02 spec\.identityRef: .* "y" cannot be used in namespace ns1: allowedNamespaces\.list does not contain/],
+    { objects: [NS1, roleIdentity("x", "static/y"), staticIdentity("y", { list: ["b"] })] }],
+  ["AC-02", "a stored cluster that could not use its identity", clusterObject("c", "static/sel"), [/^warn AC-02 /],
+    { objects: [NS1, bySelector], old: clusterObject("c", "static/sel") }],
+  ["AC-02", "a selector and no Namespace in the input", clusterObject("c", "static/sel"),
+    [/^warn AC-02 .*because its labels are unknown/], { objects: [bySelector], origin: "file" }],
+  ["AC-02", "a list and no Namespace in the input", clusterObject("c", "static/y"), [/^deny AC-02 /],
+    { objects: [staticIdentity("y", { list: ["b"] })], origin: "file" }],
+  ["AC-02", "a cycle", clusterObject("c", "role/x"), [/^deny AC-02 .*the chain already contains this identity/],
+    { objects: [NS1, roleIdentity("x", "role/x")] }],
+  ["AC-02", "allowed", clusterObject("c", "role/r"), [], { objects: IDENTITIES }],
+  ["AC-03", "no reference", clusterObject("c", null),
+    [/^warn AC-03 spec\.identityRef: identityRef is missing: CAPA uses its own credentials\. Set identityRef/]],
+  ["AC-03", "a reference", clusterObject("c", "role/r"), []],
+  ["AC-04", "the reference is removed", clusterObject("c", null),
+    [/^deny AC-04 spec\.identityRef: .* removed: .* from account 111122223333 to the account of CAPA\. Keep/],
+    from("role/r")],
+  ["AC-04", "the reference is replaced by that of the controller", clusterObject("c", "controller"),
+    [/identityRef changes: .* to the account of CAPA/], from("role/r")],
+  ["AC-04", "the controller is in the same account", clusterObject("c", null), [], { ...from("role/r"),
+    settings: { controllerAccount: "111122223333" } }],
+  ["AC-04", "a role in another account", clusterObject("c", "role/foreign"),
+    [/from account 111122223333 to account 444455556666/], from("role/r")],
+  ["AC-04", "a role in the same account", clusterObject("c", "role/same"), [], from("role/r")],
+  ["AC-04", "another Secret", clusterObject("c", "static/t"),
+    [/from the account of Secret s-creds to the account of Secret t-creds/], from("static/s")],
+  ["AC-04", "another kind of the same controller", clusterObject("c", "controller"), [], from(null)],
+  ["AC-04", "an identity without an account", clusterObject("c", "role/r"), [], from("role/bad")],
+  ["AC-04", "the repair of a cluster whose identity is missing", clusterObject("c", "role/r"), [], from("role/none")],
+  ["AC-04", "a waiver", { ...clusterObject("c", null), metadata: { name: "c", namespace: "ns1",
+    annotations: { "ack-role-resolver.io/allow": "AC-04" } } }, [/^warn AC-04/], from("role/r")],
+  ["AC-08", "too deep", { ...clusterObject("c", null),
+    spec: DEEP },
+    [/^deny AC-08 .*nested deeper than 100 levels/]],
+];
+
+for (const [id, when, object, expected, options] of CASES) {
+  test(`${id}: ${when}`, (t) => {
+    const lines = capaLines(id, object, options);
+    t.equal(lines.length, expected.length, lines.join("\n"));
+    for (const [i, pattern] of expected.entries()) t.match(lines[i], pattern);
+    t.end();
+  });
+}
+
+test("AC-04 of a static identity without a Secret name, and of a service account identity", (t) => {
+  const options = {
+    old: clusterObject("c", "static/s"), settings: { runtime: "extended" as const },
+    objects: [NS1, staticIdentity("s", {}, null), identityObject("AWSServiceAccountIdentity", "sa",
+      { roleARN: "arn:aws:iam::444455556666:role/x" }, { namespace: "ns1" })],
+  };
+  t.match(capaLines("AC-04", clusterObject("c", "account/sa"), options),
+    [/from the account of Secret {2}to account 444455556666/]);
+  t.end();
+});
+
+test("the path of the reference in a template", (t) => {
+  const template = { ...clusterObject("c", null), kind: "AWSClusterTemplate", spec: {} };
+  t.match(capaLines("AC-03", template), [/^warn AC-03 spec\.template\.spec\.identityRef: /]);
+  t.end();
+});
