@@ -23,6 +23,11 @@ export function findRenderers(environment: RealEnvironment): Promise<FoundTools>
   return findAll(environment, [RENDERERS]);
 }
 
+/** Adds helm and kustomize to the cache if they are missing. Returns the folder that contains both programs. */
+export function setUpRenderers(environment: RealEnvironment): Promise<string> {
+  return setUpClient(environment, RENDERERS);
+}
+
 /** Adds all missing programs to the cache. Returns the folders that contain the programs. */
 export async function setUpCI(environment: RealEnvironment): Promise<readonly string[]> {
   const folders: string[] = [];
