@@ -1,0 +1,80 @@
+import type { Test } from "tap";
+import { startSTSEmulator } from "../../../../cli/local/sts-emulator/emulator.ts";
+import { manifestObjects } from "../../../../manifests/render.ts";
+import { stringAt } from "../../../../shared/decisions/kubernetes/json.ts";
+import { get } from "../../../loopback-request.ts";
+import type { Cluster } from "../../apiserver/cluster.ts";
+import { onCluster } from "../../apiserver/on-cluster.ts";
+import { until } from "../../apiserver/until.ts";
+import { BASE, ENVIRONMENT } from "../../planted-sidecar.ts";
+import { startServer } from "../../server-process.ts";
+import { setTimeLimit } from "../../time-limit.ts";
+import { bucket, buckets } from "../buckets.ts";
+import { apply, SELECTORS } from "../installed-webhook.ts";
+import { installRights, OPTIONS } from "./replicas.ts";
+
+const EVENT_LIMIT_MS = 20_000;
+const TOKEN = "a-token-of-a-controller";
+const ROLE = "arn:aws:iam::111122223333:role/team-a";
+const RBAC = "/apis/rbac.authorization.k8s.io/v1";
+
+onCluster("kubectl describe of a resource shows why STS rejects its role", async (t, cluster) => {
+  setTimeLimit(t, 2 * 60_000);
+  await installRights(cluster);
+  await createObjects(cluster);
+  const address = await startSidecar(t, cluster);
+  const { status } = await get(`http://${address}/v1/credentials/selectors/team-a`, { authorization: TOKEN });
+  t.equal(status, 503);
+  for (const object of [["iamroleselector", "team-a"], ["bucket", "b1", "--namespace", "team-a"]]) {
+    let text = "";
+    const isShown = async (): Promise<boolean> => {
+      text = (await cluster.kubectl(["describe", ...object])).stdout;
+      return text.includes("RoleRefused");
+    };
+    await until(isShown, EVENT_LIMIT_MS);
+    t.match(text, /RoleRefused .*STS returned AccessDenied .*not authorized.* In the trust policy of .*role\/team-a, allow/);
+  }
+  const other = await cluster.kubectl(["describe", "bucket", "other", "--namespace", "team-b"]);
+  t.notMatch(other.stdout, "RoleRefused", "the role of the other resource is not affected");
+});
+
+/** The sidecar has the rights that `manifests rbac --inject` grants, and the rights of the controller on its kind. */
+async function createObjects(cluster: Cluster): Promise<void> {
+  await apply(cluster, manifestObjects("rbac", { ...OPTIONS, inject: true }));
+  const spec = { arn: ROLE, namespaceSelector: { names: ["team-a"] } };
+  const name = "bucket-controller";
+  const objects: readonly (readonly [path: string, object: object])[] = [
+    ...["team-a", "team-b"].map((namespace) => ["/api/v1/namespaces", { metadata: { name: namespace } }] as const),
+    [SELECTORS, { apiVersion: "services.k8s.aws/v1alpha1", kind: "IAMRoleSelector", metadata: { name: "team-a" }, spec }],
+    [buckets("team-a"), bucket("b1")],
+    [buckets("team-b"), bucket("other", {}, "team-b")],
+    [`${RBAC}/clusterroles`, {
+      metadata: { name }, rules: [{ apiGroups: ["s3.services.k8s.aws"], resources: ["buckets"], verbs: ["list"] }],
+    }],
+    [`${RBAC}/clusterrolebindings`, {
+      metadata: { name }, roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name },
+      subjects: [{ kind: "ServiceAccount", namespace: "ack-system", name: "ack-s3-controller" }],
+    }],
+  ];
+  for (const [path, object] of objects) {
+    const { status, body } = await cluster.request("POST", path, object);
+    if (status !== 201) throw new Error(`${path}: ${stringAt(body, "message")}`);
+  }
+}
+
+/** Starts a sidecar as the service account of the controller. STS rejects each role. Returns the address. */
+async function startSidecar(t: Test, cluster: Cluster): Promise<string> {
+  const sts = await startSTSEmulator({
+    baseCredentials: [BASE],
+    faults: ({ action }) => (
+      action === "AssumeRole" ? { do: "reject", code: "AccessDenied", status: 403, message: "not authorized" } : null
+    ),
+  });
+  t.teardown(() => sts.close());
+  const sidecar = await startServer("sidecar", [
+    "--cluster", "--kubeconfig", cluster.kubeconfig, "--context", "controller", "--group", "s3.services.k8s.aws",
+    "--token", TOKEN, "--sts-endpoint", sts.url,
+  ], ENVIRONMENT);
+  t.teardown(() => sidecar.stop("SIGKILL"));
+  return sidecar.address;
+}
