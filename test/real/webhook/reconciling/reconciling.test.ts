@@ -16,6 +16,8 @@ import {
 /** The number of resources for which the API server calls no webhook. */
 const RESOURCES = 150;
 const QPS = 20;
+/** In any second, one more write can start, and the time until the API server receives a write varies. */
+const MAX_PER_SECOND = QPS + 2;
 const PREFIX = "ack-role-resolver.io/";
 /** After a change, a scan starts within 12 s. All resources are then written with the limited rate. */
 const REFRESH_LIMIT_MS = 20_000 + (RESOURCES / QPS) * 2_000;
@@ -114,7 +116,7 @@ async function followsSelector(t: Test, cluster: Cluster): Promise<void> {
   t.same(patches.filter(({ status }) => status !== 200), [], "no write failed");
   t.equal(patches.length, RESOURCES, "each resource was written once");
   const perSecond = maximumPerSecond(patches);
-  t.ok(perSecond <= QPS + 1, `at most ${perSecond} writes in one second`);
+  t.ok(perSecond <= MAX_PER_SECOND, `at most ${perSecond} writes in one second`);
 }
 
 async function writesNothing(t: Test, cluster: Cluster, replicas: readonly ServerProcess[]): Promise<void> {
@@ -148,7 +150,7 @@ async function writesAlone(t: Test, cluster: Cluster, replicas: readonly ServerP
   const written = patches.filter(({ status }) => status === 200).map(({ name }) => name);
   t.equal(new Set(written).size, written.length, "no resource was written twice");
   const perSecond = maximumPerSecond(patches.filter(({ atMs }) => atMs >= resumedMs - 1_000));
-  t.ok(perSecond <= QPS + 1, `at most ${perSecond} writes in one second after the replica resumed`);
+  t.ok(perSecond <= MAX_PER_SECOND, `at most ${perSecond} writes in one second after the replica resumed`);
   const takenMs = patches.find(({ atMs }) => atMs > pausedMs + 1_000)?.atMs ?? 0;
   t.ok(takenMs - pausedMs > 5_000, `the next write started ${takenMs - pausedMs} ms after the pause`);
 }

@@ -3,6 +3,7 @@ import { startSTSEmulator } from "../../../../cli/local/sts-emulator/emulator.ts
 import { manifestObjects } from "../../../../manifests/render.ts";
 import { stringAt } from "../../../../shared/decisions/kubernetes/json.ts";
 import { get } from "../../../loopback-request.ts";
+import { selectorObject } from "../../../shared/decisions/objects.ts";
 import type { Cluster } from "../../apiserver/cluster.ts";
 import { onCluster } from "../../apiserver/on-cluster.ts";
 import { until } from "../../apiserver/until.ts";
@@ -32,7 +33,8 @@ onCluster("kubectl describe of a resource shows why STS rejects its role", async
       return text.includes("RoleRefused");
     };
     await until(isShown, EVENT_LIMIT_MS);
-    t.match(text, /RoleRefused .*STS returned AccessDenied .*not authorized.* In the trust policy of .*role\/team-a, allow/);
+    t.match(text, /RoleRefused .*STS returned AccessDenied .*not authorized/);
+    t.match(text, /In the trust policy of .*role\/team-a, allow sts:AssumeRole to /);
   }
   const other = await cluster.kubectl(["describe", "bucket", "other", "--namespace", "team-b"]);
   t.notMatch(other.stdout, "RoleRefused", "the role of the other resource is not affected");
@@ -45,7 +47,7 @@ async function createObjects(cluster: Cluster): Promise<void> {
   const name = "bucket-controller";
   const objects: readonly (readonly [path: string, object: object])[] = [
     ...["team-a", "team-b"].map((namespace) => ["/api/v1/namespaces", { metadata: { name: namespace } }] as const),
-    [SELECTORS, { apiVersion: "services.k8s.aws/v1alpha1", kind: "IAMRoleSelector", metadata: { name: "team-a" }, spec }],
+    [SELECTORS, selectorObject("team-a", spec)],
     [buckets("team-a"), bucket("b1")],
     [buckets("team-b"), bucket("other", {}, "team-b")],
     [`${RBAC}/clusterroles`, {
