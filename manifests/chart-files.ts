@@ -5,7 +5,7 @@ import {
 } from "./rbac.ts";
 import { selfSignedObjects } from "./certificates.ts";
 import { policiesTemplate } from "./chart-policies.ts";
-import { reconcilingObjects } from "./reconciling.ts";
+import { reconcilingObjects, reportObjects } from "./reconciling.ts";
 import { renderYAML } from "./render.ts";
 import { selectorOwnerRole, tenantRole } from "./user-roles.ts";
 import { valuesSchema } from "./values-schema.ts";
@@ -41,9 +41,10 @@ function rbacTemplate(): string {
   const ofSidecars = renderYAML([sidecarsBinding(ACK_SYSTEM_NAMESPACE), sidecarEventsBinding(ACK_SYSTEM_NAMESPACE)]);
   const accessReviews = renderYAML([accessReviewsRole(), accessReviewsBinding(NAMESPACE)]);
   const reconciling = renderYAML(reconcilingObjects({ namespace: NAMESPACE, extraGroups: [EXTRA_GROUPS] }));
+  const reports = renderYAML(reportObjects({ namespace: NAMESPACE }));
   const optional = [
-    when(".Values.reconciling", reconciling), selfSigned, when(".Values.accessReviews", accessReviews),
-    when(".Values.injection.enabled", ofSidecars),
+    when(".Values.reconciling", reconciling), when("and .Values.reconciling .Values.policyReports", reports), selfSigned,
+    when(".Values.accessReviews", accessReviews), when(".Values.injection.enabled", ofSidecars),
   ];
   return withExtraGroups(`${NOTICE}${renderYAML(roles)}${optional.join("")}`);
 }

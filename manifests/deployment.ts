@@ -26,6 +26,8 @@ export interface DeploymentOptions {
   readonly extraGroups: readonly string[];
   readonly certificates: CertificateMode;
   readonly image: string;
+  /** Whether the webhook writes reports of OpenReports. Default: false. */
+  readonly policyReports?: boolean;
   /** Whether the webhook injects sidecars. They have the image of the webhook. Default: false. */
   readonly inject?: boolean;
 }
@@ -111,11 +113,12 @@ function webhookContainer(options: DeploymentOptions): V1Container {
 }
 
 function webhookArguments(options: DeploymentOptions): string[] {
-  const { namespace, ackSystemNamespace, runtime, extraGroups, certificates, inject = false, image } = options;
+  const { namespace, ackSystemNamespace, runtime, extraGroups, certificates, image } = options;
+  const { inject = false, policyReports = false } = options;
   return [
     "webhook", "--cluster", certificateFlag(certificates, namespace),
     `--ack-system-namespace=${ackSystemNamespace}`, `--runtime=${runtime}`,
-    `--lease=${namespace}/${WEBHOOK.lease}`,
+    `--lease=${namespace}/${WEBHOOK.lease}`, ...(policyReports ? ["--policy-reports"] : []),
     ...extraGroups.map((group) => `--extra-groups=${group}`),
     ...(inject ? [`--sidecar-image=${image}`] : []),
   ];

@@ -11,6 +11,9 @@ import type { WebhookOptions } from "./webhooks.ts";
  */
 export const RECONCILER_ROLE = "ack-role-resolver-reconciler";
 
+/** The ClusterRole that allows the webhook to write the reports of `--policy-reports`. */
+const REPORTS_ROLE = "ack-role-resolver-reports";
+
 type ReconcilingOptions = Pick<WebhookOptions, "namespace" | "extraGroups">;
 
 /**
@@ -33,6 +36,18 @@ export function reconcilerRole(extraGroups: readonly string[]): V1ClusterRole {
     { apiGroups: knownGroups(extraGroups), resources: ["*"], verbs: ["patch"] },
     WRITE_EVENTS,
   ]);
+}
+
+/** Returns the role that a webhook with `--policy-reports` needs, and its binding. */
+export function reportObjects({ namespace }: Pick<WebhookOptions, "namespace">): readonly object[] {
+  return [
+    clusterRole(REPORTS_ROLE, [{
+      apiGroups: ["openreports.io"], resources: ["reports", "clusterreports"],
+      // Server-side apply requires `create` for a new report.
+      verbs: ["list", "create", "patch", "delete"],
+    }]),
+    clusterBinding(REPORTS_ROLE, REPORTS_ROLE, namespace),
+  ];
 }
 
 /** Returns the role that allows reading and renewing the Lease. */

@@ -14,7 +14,7 @@ import {
   accessReviewsBinding, accessReviewsRole, eventsRole, installNamespace, mapsBinding, mapsRole, readerBinding,
   readerRole, resourcesBinding, resourcesRole, serviceAccount, sidecarEventsBinding, sidecarsBinding,
 } from "./rbac.ts";
-import { reconcilingObjects } from "./reconciling.ts";
+import { reconcilingObjects, reportObjects } from "./reconciling.ts";
 import { disruptionBudget, networkPolicy, webhookService } from "./service.ts";
 import { selectorOwnerRole, tenantRole } from "./user-roles.ts";
 import { mutatingWebhooks, validatingWebhooks, type WebhookOptions } from "./webhooks.ts";
@@ -30,6 +30,8 @@ export interface ManifestOptions extends Omit<WebhookOptions, "injectCA"> {
   readonly runtime: Runtime;
   /** Whether the manifests allow the webhook to create SubjectAccessReviews, which `--check ACK-09=deny` requires. */
   readonly accessReviews: boolean;
+  /** Whether the webhook writes reports of OpenReports. */
+  readonly policyReports?: boolean;
   /** Whether the manifests contain this project's CRD, which replaces the CRD of ACK's charts. */
   readonly ownCRD: boolean;
   /** Where the certificate of a webhook in the cluster comes from. */
@@ -77,7 +79,8 @@ export function manifestObjects(part: ManifestPart, options: ManifestOptions): r
 }
 
 function rbacObjects(options: ManifestOptions): object[] {
-  const { namespace, ackSystemNamespace, accessReviews, extraGroups, certificates, inject = false } = options;
+  const { namespace, ackSystemNamespace, extraGroups, certificates } = options;
+  const { accessReviews, policyReports = false, inject = false } = options;
   return [
     installNamespace(namespace), serviceAccount(namespace),
     readerRole(), readerBinding(namespace), resourcesRole(extraGroups), resourcesBinding(namespace),
@@ -85,6 +88,7 @@ function rbacObjects(options: ManifestOptions): object[] {
     eventsRole(), selectorOwnerRole(), tenantRole(),
     ...reconcilingObjects({ namespace, extraGroups }),
     ...(certificates === "self-signed" ? selfSignedObjects(namespace) : []),
+    ...(policyReports ? reportObjects({ namespace }) : []),
     ...(accessReviews ? [accessReviewsRole(), accessReviewsBinding(namespace)] : []),
     ...(inject ? [sidecarsBinding(ackSystemNamespace), sidecarEventsBinding(ackSystemNamespace)] : []),
   ];

@@ -8,7 +8,7 @@ type Schema = Readonly<Record<string, unknown>>;
 
 /** Settings that the chart sets, and settings that do not apply in a cluster. */
 const NOT_IN_VALUES: ReadonlySet<SettingName> = new Set([
-  "ackSystemNamespace", "runtime", "extraGroups", "tlsDir", "tlsSecret", "lease", "listen", "healthListen", "from",
+  "ackSystemNamespace", "runtime", "extraGroups", "tlsDir", "tlsSecret", "lease", "policyReports", "listen", "healthListen", "from",
   "cluster", "kubeconfig", "context", "sidecarImage", "sidecarArgs",
 ]);
 
@@ -36,6 +36,7 @@ export function valuesSchema(): Schema {
       extraGroups: { type: "array", items: { type: "string", pattern: "^[a-z0-9-]+\\.services\\.k8s\\.aws$" } },
       accessReviews: BOOLEAN,
       reconciling: BOOLEAN,
+      policyReports: BOOLEAN,
       injection: record({ enabled: BOOLEAN, image: TEXT, args: { type: "array", items: SIDECAR_ARGUMENT_SCHEMA } }),
       settings: record(Object.fromEntries(settingSchemas())),
       certificates: CERTIFICATES,

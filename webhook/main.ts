@@ -123,14 +123,14 @@ type ReconcilingRuntime = Pick<WebhookRuntime, "source" | "log" | "api"> & { rea
 async function startReconciling(
   settings: WebhookSettings, { api, ...runtime }: ReconcilingRuntime,
 ): Promise<() => Promise<void>> {
-  const { lease, refreshQps: qps, maxStaleness: maxStalenessMs, extraGroups } = settings;
+  const { lease, refreshQps: qps, maxStaleness: maxStalenessMs, extraGroups, policyReports } = settings;
   if (lease === null) return async () => undefined;
   if (api === undefined) throw new ResolverError("ERR_CONFIG_INVALID", "--lease: requires --cluster");
   // Loaded on demand, because `local` and webhooks without --lease do not need it.
   const { Reconciler } = await import("./reconciling/reconciler.ts");
   const reconciler = new Reconciler({
     ...runtime, api, clock: systemClock, random: Math.random, settings: decisionSettings(settings), qps,
-    maxStalenessMs, extraGroups, lease: nameOf(lease), identity: REPLICA_IDENTITY, turns: TURNS,
+    maxStalenessMs, extraGroups, policyReports, lease: nameOf(lease), identity: REPLICA_IDENTITY, turns: TURNS,
   });
   reconciler.start();
   return () => reconciler.close();

@@ -24,6 +24,8 @@ export interface WebhookMetrics {
   readonly certificateWrites: Counter<"step" | "outcome">;
   readonly certificateLeader: Gauge;
   readonly events: Counter<"outcome">;
+  /** `outcome` is `ok` or `failed`. */
+  readonly reports: Counter<"outcome">;
   readonly refreshes: Counter<"outcome">;
   /** Absent without --lease. */
   readonly reconcilingLeader: Gauge;
@@ -78,6 +80,7 @@ export function createWebhookMetrics(registry: Registry): WebhookMetrics {
       "certificate_leader", "1 if this replica renews the certificates of --tls-secret, else 0.",
     ),
     events: counter("events", "Kubernetes Events, by outcome.", ["outcome"]),
+    reports: counter("reports", "Writes and lists of the reports of --policy-reports, by outcome.", ["outcome"]),
     refreshes: counter("refreshes", "Updates of stale annotations of ACK resources, by outcome.", ["outcome"]),
     ...reconcilingGauges(gauge),
   };

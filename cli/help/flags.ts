@@ -120,6 +120,9 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
     "Webhook", "Lease that elects the replica that updates stale annotations and writes Events; requires --cluster "
       + "(default: no replica does)",
   ),
+  policyReports: help(
+    "Webhook", "write the problems of each namespace as Report of OpenReports; requires --lease",
+  ),
   refreshQps: help("Webhook", "maximum number of resources per second whose stale annotations the webhook updates"),
   listen: help("Server", "address to listen on", { sidecar: "loopback address to listen on" }),
   healthListen: help("Server", "address of /healthz, /readyz, /startupz and /metrics"),

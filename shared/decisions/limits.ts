@@ -154,6 +154,10 @@ export const LIMITS = {
     5_000, "entries", "objects and reasons for which a server writes Events",
     "the server writes no Event for other objects and reasons, until it has reported none of these for 2 h",
   ),
+  reportResults: limit(
+    500, "entries", "results of a report of `--policy-reports`",
+    "the report contains the first results of the scan; its summary counts all problems",
+  ),
   queuedRefreshes: limit(
     100_000, "entries", "resources that wait for an update of their annotations",
     "the webhook finds the other resources again when the first ones are updated",

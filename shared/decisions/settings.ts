@@ -162,6 +162,7 @@ export const SETTINGS = {
   clientCaFile: { flag: "--client-ca-file", type: "string", value: "FILE", default: null, commands: ["webhook"] },
   clientName: { flag: "--client-name", type: "string", value: "NAME", default: null, commands: ["webhook"] },
   lease: { flag: "--lease", type: "string", value: "NS/NAME", pattern: LEASE, default: null, commands: ["webhook"] },
+  policyReports: { flag: "--policy-reports", type: "boolean", default: false, commands: ["webhook", "manifests"] },
   refreshQps: { flag: "--refresh-qps", type: "count", value: "N", default: 5, commands: ["webhook"] },
   listen: {
     flag: "--listen", type: "string", value: "HOST:PORT", pattern: ADDRESS, default: null,

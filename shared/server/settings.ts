@@ -192,6 +192,7 @@ function crossFieldFaults(command: Command, values: Readonly<Record<string, unkn
     ],
     ["webhook", set("tlsSecret") && !set("cluster"), "--tls-secret: requires --cluster"],
     ["webhook", set("lease") && !set("cluster"), "--lease: requires --cluster"],
+    ["webhook", values["policyReports"] === true && !set("lease"), "--policy-reports: requires --lease"],
     ["webhook", set("clientCaFile") !== set("clientName"), "--client-ca-file, --client-name: set both or neither"],
     ["sidecar", !set("group"), "--group: required; the API group of the controller, such as s3.services.k8s.aws"],
     ["certs make", !set("dir"), "--dir: required; the folder to write the certificates to"],

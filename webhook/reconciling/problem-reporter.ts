@@ -1,5 +1,6 @@
 import { clusterProblems } from "../../shared/decisions/problems/cluster-problems.ts";
 import type { Problem } from "../../shared/decisions/problems/problem.ts";
+import { ProblemCollector } from "../../shared/decisions/problems/report.ts";
 import type { SteadyClock } from "../../shared/inventory/clock.ts";
 import type { KubernetesAPI } from "../../shared/inventory/cluster/api.ts";
 import type { InventorySource } from "../../shared/inventory/source.ts";
@@ -69,17 +70,26 @@ export class ProblemReporter {
     return clock.steady() - endMs >= (isChanged ? durationMs * PAUSE : INTERVAL_MS);
   }
 
-  /** Reports the problems of all selectors and CustomResourceDefinitions. Resources are reported by their scan. */
-  async scan(): Promise<void> {
+  /**
+   * Reports the problems of all selectors and CustomResourceDefinitions, and returns them. Resources are reported by
+   * their scan.
+   */
+  async scan(): Promise<ProblemCollector> {
     const { clock, turns, source: { inventory }, extraGroups } = this.#options;
     const startMs = clock.steady();
     const { revision } = inventory.selectors;
-    await runInSlices(clusterProblems(inventory, extraGroups, (problem) => this.report(problem)), {
+    const problems = new ProblemCollector();
+    const report = (problem: Problem): void => {
+      problems.add(problem);
+      this.report(problem);
+    };
+    await runInSlices(clusterProblems(inventory, extraGroups, report), {
       sliceMs: SLICE_MS, now: () => clock.steady(), remainingMs: UNLIMITED,
       pause: (pauses) => turns.pause(pauses, UNLIMITED),
     });
     const endMs = clock.steady();
     this.#last = { revision, endMs, durationMs: endMs - startMs };
+    return problems;
   }
 
   /** Counts the Event. Logs a fault once, until an Event is written again. */

@@ -12,7 +12,9 @@ import { RetryQueue } from "../../shared/server/retry-queue.ts";
 import type { TurnQueue } from "../../shared/server/turn-queue.ts";
 import { LeaderElection } from "../leader-election.ts";
 import type { WebhookMetrics } from "../metrics.ts";
+import { ProblemCollector } from "../../shared/decisions/problems/report.ts";
 import { ProblemReporter } from "./problem-reporter.ts";
+import { ReportWriter } from "./report-writer.ts";
 import { Refresher } from "./refresher.ts";
 import { Scanner } from "./scanner.ts";
 
@@ -33,6 +35,8 @@ export interface ReconcilerOptions {
   readonly lease: ObjectName;
   /** The unique name of this replica. */
   readonly identity: string;
+  /** The value of --policy-reports. */
+  readonly policyReports: boolean;
   /** The value of --refresh-qps. */
   readonly qps: number;
   readonly turns: TurnQueue;
@@ -54,6 +58,8 @@ export class Reconciler {
   readonly #scanner: Scanner;
   readonly #refresher: Refresher;
   readonly #reporter: ProblemReporter;
+  /** Null without --policy-reports. */
+  readonly #reports: ReportWriter | null;
   readonly #scope: ResourceScope;
   readonly #stopping = new AbortController();
   #running: Promise<unknown> = Promise.resolve();
@@ -67,6 +73,7 @@ export class Reconciler {
     this.#options = options;
     const exemptNamespaces = new Set([SYSTEM_NAMESPACE, lease.namespace]);
     this.#reporter = new ProblemReporter({ ...options, mayWrite: () => this.#mayWrite() });
+    this.#reports = options.policyReports ? new ReportWriter({ ...options, mayWrite: () => this.#mayWrite() }) : null;
     const scope = { inventory: source.inventory, settings, exemptNamespaces };
     this.#election = new LeaderElection({
       ...options, ...lease, onFault: (fault) => this.#reportLease(fault),
@@ -84,7 +91,9 @@ export class Reconciler {
     this.#removeListener = this.#options.source.onChange(() => this.#scanner.changed());
     this.#election.start();
     const { signal } = this.#stopping;
-    this.#running = Promise.all([this.#run(), this.#refresher.run(signal), this.#reporter.run(signal)]);
+    this.#running = Promise.all([
+      this.#run(), this.#refresher.run(signal), this.#reporter.run(signal), this.#reports?.run(signal),
+    ]);
   }
 
   /** Completes the write in flight, and then releases the Lease. */
@@ -108,7 +117,7 @@ export class Reconciler {
       this.#observeLeadership();
       // Scans are sequential.
       // oxlint-disable-next-line no-await-in-loop
-      if (this.#mayWrite() && this.#reporter.isDue) await this.#reporter.scan();
+      if (this.#mayWrite() && this.#reporter.isDue) await this.#scanCluster();
       // oxlint-disable-next-line no-await-in-loop
       if (this.#mayWrite() && this.#scanner.isDue) await this.#scan();
       // oxlint-disable-next-line no-await-in-loop
@@ -127,22 +136,33 @@ export class Reconciler {
     this.#scanner.reset();
     this.#queue.clear();
     this.#reporter.reset();
+    this.#reports?.reset();
     if (isLeader) return;
     for (const gauge of [metrics.staleResources, metrics.failingRefreshes, metrics.lastScan]) gauge.remove();
   }
 
+  async #scanCluster(): Promise<void> {
+    const problems = await this.#reporter.scan();
+    if (this.#mayWrite()) this.#reports?.publish(problems.reports(), { isCluster: true });
+  }
+
   async #scan(): Promise<void> {
     const { metrics, clock } = this.#options;
+    const problems = new ProblemCollector();
     let stale = 0;
     const isComplete = await this.#scanner.scan((state) => {
       if (this.#enqueue(state)) stale += 1;
-      for (const problem of resourceProblems(state, this.#scope)) this.#reporter.report(problem);
+      for (const problem of resourceProblems(state, this.#scope)) {
+        problems.add(problem);
+        this.#reporter.report(problem);
+      }
       return this.#mayWrite();
     });
     if (!isComplete) return;
     metrics.staleResources.set(stale);
     metrics.lastScan.set(clock.now() / 1_000);
     this.#reportStale(stale);
+    this.#reports?.publish(problems.reports(), { isCluster: false });
   }
 
   /** Queues the resource if its annotations are stale. Returns whether they are. */

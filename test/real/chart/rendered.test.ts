@@ -20,6 +20,7 @@ const SAME: readonly (readonly [values: readonly string[], flags: readonly strin
       "--access-reviews",
     ],
   ],
+  [["policyReports=true"], ["--policy-reports"]],
   [
     ["image.repository=registry.example/team/resolver", "image.tag=1.2.3"],
     ["--image", "registry.example/team/resolver:1.2.3"],
