@@ -43,8 +43,8 @@ function rbacTemplate(): string {
   const reconciling = renderYAML(reconcilingObjects({ namespace: NAMESPACE, extraGroups: [EXTRA_GROUPS] }));
   const reports = renderYAML(reportObjects({ namespace: NAMESPACE }));
   const optional = [
-    when(".Values.reconciling", reconciling), when("and .Values.reconciling .Values.policyReports", reports), selfSigned,
-    when(".Values.accessReviews", accessReviews), when(".Values.injection.enabled", ofSidecars),
+    when(".Values.reconciling", reconciling), when("and .Values.reconciling .Values.policyReports", reports),
+    selfSigned, when(".Values.accessReviews", accessReviews), when(".Values.injection.enabled", ofSidecars),
   ];
   return withExtraGroups(`${NOTICE}${renderYAML(roles)}${optional.join("")}`);
 }

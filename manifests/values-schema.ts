@@ -8,8 +8,8 @@ type Schema = Readonly<Record<string, unknown>>;
 
 /** Settings that the chart sets, and settings that do not apply in a cluster. */
 const NOT_IN_VALUES: ReadonlySet<SettingName> = new Set([
-  "ackSystemNamespace", "runtime", "extraGroups", "tlsDir", "tlsSecret", "lease", "policyReports", "listen", "healthListen", "from",
-  "cluster", "kubeconfig", "context", "sidecarImage", "sidecarArgs",
+  "ackSystemNamespace", "runtime", "extraGroups", "tlsDir", "tlsSecret", "lease", "policyReports", "listen",
+  "healthListen", "from", "cluster", "kubeconfig", "context", "sidecarImage", "sidecarArgs",
 ]);
 
 const TEXT = { type: "string" };
