@@ -1,23 +1,25 @@
-import { AUD_01, AUD_02, AUD_03, AUD_05, type AuditCheck } from "../checks/audit-checks.ts";
+import { AUD_01, AUD_02, AUD_03, AUD_05, AUDIT_CHECKS } from "../checks/audit-checks.ts";
 import { findingSentences } from "../checks/check.ts";
 import type { ACKResource } from "../kubernetes/ack-resource.ts";
 import { desiredRegion } from "../resolution/region.ts";
 import type { ResourceScope, ResourceState } from "../resolution/stale-resources.ts";
 import { type Problem, resourceSubject } from "./problem.ts";
 
-/** The audit checks of a resource that are reported as Events, and the reasons of the Events. */
-const CHECKS: readonly (readonly [check: AuditCheck, reason: string])[] = [
-  [AUD_01, "SelectorConflict"], [AUD_02, "RoleUnresolved"], [AUD_03, "RoleDrift"], [AUD_05, "DefaultRole"],
-];
+/** The reasons of the Events about the audit checks of a resource. Other checks are not reported as Events. */
+const REASONS: ReadonlyMap<string, string> = new Map([
+  [AUD_01.id, "SelectorConflict"], [AUD_02.id, "RoleUnresolved"], [AUD_03.id, "RoleDrift"], [AUD_05.id, "DefaultRole"],
+]);
 
 /** Yields the problems of a resource that `audit` reports. Omits checks that `--check ID=off` disables. */
 export function* resourceProblems(
   { resource, resolution }: ResourceState, { inventory, settings }: ResourceScope,
 ): Iterable<Problem> {
   const region = desiredRegion(inventory, resource, settings);
-  for (const [check, reason] of CHECKS) {
-    if (settings.checkSeverities.get(check.id) === "off") continue;
-    for (const { message } of check.findInResource?.({ resource, resolution, region, settings }) ?? []) {
+  for (const check of AUDIT_CHECKS) {
+    const faults = check.findInResource?.({ resource, resolution, region, settings }) ?? [];
+    const reason = REASONS.get(check.id);
+    if (reason === undefined || settings.checkSeverities.get(check.id) === "off") continue;
+    for (const { message } of faults) {
       yield { subject: resourceSubject(resource), reason, note: findingSentences({ message, fix: check.fix }) };
     }
   }

@@ -25,6 +25,8 @@ class FakeSource implements InventorySource {
   readonly inventory = new Inventory({ runtime: "ack", origin: "cluster" });
   readonly #listeners = new Listeners();
   readonly #clock: FakeClock;
+  /** The number of changes of the API server that the watch has delivered. */
+  delivered = 0;
   /** The time of the last sync; null for the current time. */
   lastSyncMs: number | null = null;
 
@@ -124,9 +126,11 @@ export function createBuckets(api: FakeKubernetes, names: readonly string[], met
   for (const name of names) api.put(`${BUCKETS}/${name}`, bucketObject({ name, ...metadata }));
 }
 
-/** Applies the current buckets of the API server to the inventory, as the watch does. */
+/** Applies the changes of the buckets since the last call to the inventory, as the watch does. */
 export function watch(api: FakeKubernetes, source: FakeSource): void {
-  source.put(...[...api.objects].filter(([path]) => path.startsWith(`/apis/${GROUP}`)).map(([, object]) => object));
+  const changes = api.history.slice(source.delivered).filter(({ kind }) => kind === "Bucket");
+  source.delivered = api.history.length;
+  if (changes.length > 0) source.put(...changes);
 }
 
 /** Returns the annotation of a bucket; null if the bucket does not have it. */
@@ -135,7 +139,7 @@ export function annotationOf(api: FakeKubernetes, name: string, key: string): st
 }
 
 /** The number of turns of the event loop in which a request and its consequences finish. */
-const TURNS = 30;
+const TURNS = 20;
 
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < TURNS; turn += 1) await new Promise((done) => setImmediate(done));

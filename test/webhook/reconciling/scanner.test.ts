@@ -40,12 +40,12 @@ function scannerOf(stepMs: number): {
   return { scanner, inventory, turns, advance: (ms) => void (nowMs += ms) };
 }
 
-test("a scan of 50,000 resources lets the event loop continue at least every 10 ms", async (t) => {
-  const { scanner, inventory, turns } = scannerOf(0.05);
-  inventory.apply(Array.from({ length: 50_000 }, (_, i) => put(bucketObject({ name: `b${i}` }))));
+test("a scan of 10,000 resources lets the event loop continue at least every 10 ms", async (t) => {
+  const { scanner, inventory, turns } = scannerOf(0.25);
+  inventory.apply(Array.from({ length: 10_000 }, (_, i) => put(bucketObject({ name: `b${i}` }))));
   let visited = 0;
   t.equal(await scanner.scan(() => ++visited > 0), true);
-  t.equal(visited, 50_000);
+  t.equal(visited, 10_000);
   t.ok(turns.pausedMs.length >= 50, `${turns.pausedMs.length} pauses`);
   const slices = turns.pausedMs.map((pausedMs, i) => pausedMs - (turns.pausedMs[i - 1] ?? 0));
   t.same(slices.filter((ms) => ms > 10), []);

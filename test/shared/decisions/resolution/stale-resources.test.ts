@@ -52,13 +52,13 @@ test("skips resources that are deleted, exempt, in a terminating namespace, or i
   t.end();
 });
 
-test("pauses regularly, visits each of 50,000 resources once, and stops when the visitor returns false", (t) => {
-  const resources = Array.from({ length: 50_000 }, (_, i) => bucketObject({ name: `b${i}` }));
+test("pauses regularly, visits each of 5,000 resources once, and stops when the visitor returns false", (t) => {
+  const resources = Array.from({ length: 5_000 }, (_, i) => bucketObject({ name: `b${i}` }));
   const scope = scopeOf([namespaceObject("team-a"), SELECTOR, ...resources]);
   const keys = new Set<string>();
   let pauses = 0;
   for (const _ of scanResources(scope, ({ resource }) => keys.add(resourceKey(resource)).size > 0)) pauses += 1;
-  t.same([keys.size, pauses], [50_000, 10_000]);
+  t.same([keys.size, pauses], [5_000, 1_000]);
   let visited = 0;
   t.equal(drain(scanResources(scope, () => ++visited < 7)), false);
   t.equal(visited, 7);
