@@ -24,6 +24,8 @@ export interface ClusterOptions {
   readonly apiserverFlags?: readonly string[];
   /** Default: this machine, with free loopback ports. */
   readonly host?: ControlPlaneHost;
+  /** Whether the plugin ServiceAccount is on. A test then creates the ServiceAccounts of its Pods. Default: false. */
+  readonly serviceAccounts?: boolean;
 }
 
 export interface KubectlOptions {
@@ -60,7 +62,10 @@ export interface InstalledCRD {
 export async function startCluster(assets: Assets, options: ClusterOptions = {}): Promise<Cluster> {
   const host = options.host ?? (await loopbackHost());
   const files = controlPlaneFiles(await mkdtemp(path.join(host.folder, "ack-role-resolver-cluster-")));
-  const apiserver = options.host === undefined ? apiserverArguments(host.ports) : hostedApiserverArguments(host);
+  const { serviceAccounts = false } = options;
+  const apiserver = options.host === undefined
+    ? apiserverArguments(host.ports, serviceAccounts)
+    : hostedApiserverArguments(host);
   const cluster = new Cluster(assets, files, host, [...apiserver, ...(options.apiserverFlags ?? [])]);
   try {
     await cluster.start();

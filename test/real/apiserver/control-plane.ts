@@ -84,17 +84,19 @@ export function etcdArguments(ports: Ports): readonly string[] {
   ];
 }
 
-/** Returns the arguments of an API server on loopback. The API server has no controllers and no nodes. */
-export function apiserverArguments(ports: Ports): readonly string[] {
+/**
+ * Returns the arguments of an API server on loopback. The API server has no controllers and no nodes. Without
+ * `serviceAccounts`, the plugin ServiceAccount is off: it would reject every Pod whose ServiceAccount does not exist,
+ * and no controller manager creates the ServiceAccount `default`.
+ */
+export function apiserverArguments(ports: Ports, serviceAccounts: boolean): readonly string[] {
   return [
     ...commonArguments(ports),
     "--bind-address=127.0.0.1",
     "--advertise-address=127.0.0.1",
     "--authorization-mode=RBAC",
     "--service-cluster-ip-range=10.0.0.0/24",
-    // Turns off the plugin ServiceAccount, which would reject every Pod, because no controller manager creates the
-    // `default` ServiceAccount.
-    "--disable-admission-plugins=ServiceAccount",
+    ...(serviceAccounts ? [] : ["--disable-admission-plugins=ServiceAccount"]),
     // Turns off the reconciler of the Endpoints of `kubernetes`, because these Endpoints must not contain a loopback
     // address.
     "--endpoint-reconciler-type=none",

@@ -45,6 +45,10 @@ onCluster("the injection of sidecars on a real API server", async (t, cluster) =
   for (const [name, labels] of NAMESPACES) {
     await cluster.request("POST", "/api/v1/namespaces", { metadata: { name, labels } });
   }
+  for (const namespace of ["labeled", "other", "default", "kube-system", "ack-role-resolver"]) {
+    const account = { metadata: { name: "ack-s3-controller" } };
+    await cluster.request("POST", `/api/v1/namespaces/${namespace}/serviceaccounts`, account);
+  }
   await apply(cluster, await servePodChangers(t, "127.0.0.1", [...IDENTITY_WEBHOOKS, ADVERSARY]));
   await untilApplied(t, cluster);
   for (const [kind, identity] of Object.entries(IDENTITIES)) {
@@ -57,7 +61,7 @@ onCluster("the injection of sidecars on a real API server", async (t, cluster) =
   await t.test("while it is stopped, the API server rejects only labeled Pods", async (tt) => (
     failsWhileStopped(tt, cluster, webhook)
   ));
-});
+}, { serviceAccounts: true });
 
 /** The API server applies new webhook configurations a moment after it stores them. */
 async function untilApplied(t: Test, cluster: Cluster): Promise<void> {
@@ -98,11 +102,19 @@ async function isIndependentOfOrder(t: Test, cluster: Cluster, kind: string, ide
         t.match(variablesOf(pod, SIDECAR), { ...ofIdentity, AWS_REGION: "eu-west-1" }, name);
         t.match(variablesOf(pod, "controller"), { AWS_REGION: "eu-west-1", ...CLIENT }, name);
         t.notOk("AWS_ROLE_ARN" in variablesOf(pod, "controller"), name);
-        pods.push(sorted({ ...pod, metadata: { annotations: objectAt(pod, "metadata", "annotations") } }));
+        t.ok(mountsOf(pod, SIDECAR).some((volume) => volume.startsWith(API_ACCESS)), "the token for the API server");
+        pods.push(withStableNames(sorted({ ...pod, metadata: { annotations: objectAt(pod, "metadata", "annotations") } })));
       }
     }
     for (const pod of pods) t.same(pod, pods[0], title);
   }
+}
+
+const API_ACCESS = "kube-api-access-";
+
+/** Replaces the random name of the volume that the API server adds to each Pod. */
+function withStableNames(pod: JsonObject): JsonObject {
+  return JSON.parse(JSON.stringify(pod).replaceAll(/(?<="kube-api-access-)[a-z0-9]+/g, "x"));
 }
 
 const CLIENT = {
