@@ -103,7 +103,8 @@ async function isIndependentOfOrder(t: Test, cluster: Cluster, kind: string, ide
         t.match(variablesOf(pod, "controller"), { AWS_REGION: "eu-west-1", ...CLIENT }, name);
         t.notOk("AWS_ROLE_ARN" in variablesOf(pod, "controller"), name);
         t.ok(mountsOf(pod, SIDECAR).some((volume) => volume.startsWith(API_ACCESS)), "the token for the API server");
-        pods.push(withStableNames(sorted({ ...pod, metadata: { annotations: objectAt(pod, "metadata", "annotations") } })));
+        const metadata = { annotations: objectAt(pod, "metadata", "annotations") };
+        pods.push(withStableNames(sorted({ ...pod, metadata })));
       }
     }
     for (const pod of pods) t.same(pod, pods[0], title);
