@@ -152,6 +152,18 @@ test("returns the versions of a kind from the last state of its CustomResourceDe
   t.end();
 });
 
+test("returns each CustomResourceDefinition with its name and UID, also without a storage version", (t) => {
+  const group = "s3.services.k8s.aws";
+  const stored = kindObject("Bucket", group, [{ name: "v1", served: true, storage: true }]);
+  const metadata = { name: "buckets.s3.services.k8s.aws", uid: "u1" };
+  const inventory = inventoryOf({ ...stored, metadata }, kindObject("Object", group, []));
+  t.same([...inventory.kinds.definitions()], [
+    { group, kind: "Bucket", name: "buckets.s3.services.k8s.aws", uid: "u1" },
+    { group, kind: "Object", name: "objects.s3.services.k8s.aws", uid: null },
+  ]);
+  t.end();
+});
+
 test("finds the current effective selectors for a role", (t) => {
   const other = `${ROLE}-2`;
   const inventory = inventoryOf(
