@@ -1,6 +1,7 @@
 import { once } from "node:events";
-import { request as httpRequest } from "node:http";
+import { type IncomingMessage, request as httpRequest, type ServerResponse } from "node:http";
 import { createServer } from "node:https";
+import { buffer } from "node:stream/consumers";
 import type { Test } from "tap";
 import { makeCertificates } from "../../../certs/make.ts";
 import { boundAddress } from "../../../shared/server/listen-address.ts";
@@ -27,19 +28,21 @@ export async function startAWS(t: Test, wheels: InstalledWheels, hostAddress: st
   return { ...(await startTLS(t, moto, hostAddress)), buckets: async (account) => bucketsOf(moto, account) };
 }
 
-/** Starts an HTTPS server on an address that forwards all requests to the URL of an HTTP server. */
+/** The STS of `startTLS` rejects roles with this name. */
+export const REJECTED_ROLE = "rejected";
+const REJECTION = `<ErrorResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><Error><Type>Sender</Type>`
+  + "<Code>AccessDenied</Code><Message>not authorized to perform: sts:AssumeRole</Message></Error></ErrorResponse>";
+
+/**
+ * Starts an HTTPS server on an address that forwards all requests to the URL of an HTTP server, except AssumeRole of
+ * REJECTED_ROLE.
+ */
 export async function startTLS(
   t: Pick<Test, "teardown">, target: string, address: string,
 ): Promise<Pick<AWS, "url" | "ca">> {
   const { ca, cert, key } = await makeCertificates({ hosts: [address], now: new Date() });
   const server = createServer({ cert, key }, (request, response) => {
-    const { method, headers } = request;
-    const forwarded = httpRequest(new URL(request.url ?? "/", target), { method, headers }, (answer) => {
-      response.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(response);
-    });
-    forwarded.once("error", () => response.destroy());
-    request.pipe(forwarded);
+    forward(request, response, target).catch(() => response.destroy());
   });
   server.listen(0, address);
   await once(server, "listening");
@@ -48,6 +51,20 @@ export async function startTLS(
     server.close();
   });
   return { url: `https://${address}:${boundAddress(server).port}`, ca };
+}
+
+async function forward(request: IncomingMessage, response: ServerResponse, target: string): Promise<void> {
+  const { method, headers } = request;
+  const body = await buffer(request);
+  if (body.includes(`%3Arole%2F${REJECTED_ROLE}`)) {
+    response.writeHead(403, { "content-type": "text/xml" }).end(REJECTION);
+    return;
+  }
+  const forwarded = httpRequest(new URL(request.url ?? "/", target), { method, headers }, (answer) => {
+    response.writeHead(answer.statusCode ?? 502, answer.headers);
+    answer.pipe(response);
+  });
+  forwarded.once("error", () => response.destroy()).end(body);
 }
 
 async function bucketsOf(moto: string, account: string): Promise<readonly string[]> {

@@ -1,5 +1,5 @@
 import type { Test } from "tap";
-import { READER_ROLE } from "../../../manifests/rbac.ts";
+import { EVENTS_ROLE, READER_ROLE } from "../../../manifests/rbac.ts";
 import { isJsonObject, type JsonObject, field, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
 import { runCommand } from "../../cli/run-command.ts";
 import { ACK_CRDS } from "../../fixtures/ack-crds.ts";
@@ -16,7 +16,7 @@ import { formatMemory, type PodCluster } from "../cluster.ts";
 import { startCluster, withNode } from "../on-node.ts";
 import { projectArchive } from "../project-image.ts";
 import { deniedRequests, rightsIn, unusedRights } from "../chart/rights.ts";
-import { type AWS, startAWS } from "./aws.ts";
+import { type AWS, REJECTED_ROLE, startAWS } from "./aws.ts";
 import { CONTROLLER, CONTROLLER_IMAGE, controllerObjects, NAMESPACE, POD_LABELS } from "./controller-pod.ts";
 
 const EFFECT_LIMIT_MS = 30_000;
@@ -51,7 +51,8 @@ withNode("the Pod of docs/sidecar.md with a controller", async (t, found) => {
     survivesOOM(tt, cluster)
   ));
   await t.test("uses less memory than its limit under load", async (tt) => isLoaded(tt, cluster));
-  await t.test("lists and watches each kind of the reader role, and is denied nothing", async (tt) => (
+  await t.test("writes an Event about a role that STS rejects", async (tt) => reportsRole(tt, cluster));
+  await t.test("uses each right of the roles for sidecars, and is denied nothing", async (tt) => (
     usesRights(tt, cluster)
   ));
 });
@@ -62,10 +63,17 @@ async function install(t: Test, cluster: PodCluster, wheels: InstalledWheels): P
   for (const name of [NAMESPACE, "team-a", "team-b"]) await cluster.kubectl(["create", "namespace", name]);
   await cluster.kubectl(["apply", "-f", "-"], (await runCommand(["manifests", "rbac"])).stdout);
   await cluster.apply([selector("team-a", TEAM_A.role)]);
-  await cluster.apply(await controllerObjects(aws));
+  await cluster.apply([...(await controllerObjects(aws)), EVENTS_BINDING]);
   await cluster.untilRolledOut(NAMESPACE, CONTROLLER);
   return aws;
 }
+
+/** docs/sidecar.md describes this binding. */
+const EVENTS_BINDING = {
+  apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRoleBinding", metadata: { name: `${CONTROLLER}-events` },
+  roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: EVENTS_ROLE },
+  subjects: [{ kind: "ServiceAccount", name: CONTROLLER, namespace: NAMESPACE }],
+};
 
 function selector(namespace: string, arn: string): object {
   return {
@@ -138,15 +146,27 @@ async function isLoaded(t: Test, cluster: PodCluster): Promise<void> {
   t.comment(`after ${LOAD[0]} AssumeRole calls in ${durationMs} ms: ${await memory()}`);
 }
 
-/** Only the webhook uses the verb `get` of the reader role. */
+async function reportsRole(t: Test, cluster: PodCluster): Promise<void> {
+  await cluster.kubectl(["create", "namespace", "team-c"]);
+  await cluster.apply([selector("team-c", `arn:aws:iam::111111111111:role/${REJECTED_ROLE}`)]);
+  await cluster.apply([bucket("team-c", "bucket-c")]);
+  await untilCondition(cluster, "team-c", "bucket-c", "ACK.Recoverable");
+  const list = ["get", "events.events.k8s.io", "-A", "--field-selector", "reason=RoleRefused", "-o", "name"];
+  const isReported = async (): Promise<boolean> => (await cluster.kubectl(list)) !== "";
+  t.ok(await until(isReported, EFFECT_LIMIT_MS), "the Event exists");
+}
+
+const USER = `system:serviceaccount:${NAMESPACE}:${CONTROLLER}`;
+
+/** Only the webhook uses the verb `get`. A sidecar patches an Event 30 minutes after its creation. */
 async function usesRights(t: Test, cluster: PodCluster): Promise<void> {
-  const user = `system:serviceaccount:${NAMESPACE}:${CONTROLLER}`;
-  const roles = objectsIn((await runCommand(["manifests", "rbac"])).stdout);
-  const rights = rightsIn(roles).filter(({ role, verb }) => role === READER_ROLE && verb !== "get");
+  const ofSidecars = rightsIn(objectsIn((await runCommand(["manifests", "rbac"])).stdout))
+    .filter(({ role, verb }) => [READER_ROLE, EVENTS_ROLE].includes(role) && !["get", "patch"].includes(verb));
+  const rights = ofSidecars.map((right) => ({ ...right, users: [USER] }));
   const events = await cluster.auditEvents();
-  t.equal(rights.length, 6);
-  t.same(unusedRights(rights.map((right) => ({ ...right, users: [user] })), events), []);
-  t.same(deniedRequests(user, events), []);
+  t.equal(rights.length, 7);
+  t.same(unusedRights(rights, events), []);
+  t.same(deniedRequests(USER, events), []);
 }
 
 /** Waits until a bucket has a condition with status True. Returns its status. */
