@@ -1,4 +1,5 @@
 import { ResolverError } from "../shared/decisions/errors.ts";
+import { servesIdentities } from "../shared/decisions/grants/by-identity.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
 import { ManifestSource } from "../shared/inventory/manifests/source.ts";
 import type { InventorySource } from "../shared/inventory/source.ts";
@@ -11,16 +12,18 @@ type SourceSettings =
   & Pick<
     WebhookSettings, "from" | "cluster" | "kubeconfig" | "context" | "runtime" | "mode" | "ackSystemNamespace"
   >
-  & Partial<Pick<WebhookSettings, "extraGroups">>;
+  & Partial<Pick<WebhookSettings, "extraGroups">>
+  & Partial<Pick<SettingsFor<"sidecar">, "group">>;
 
 /**
  * Returns the inventory source of a server. The Kubernetes client is loaded only with --cluster. The source of the
  * webhook lists every kind that the checks need. The source of the sidecar does not read ACK resources, because the
- * ClusterRole of the sidecar does not allow this. With --mode carm, a server is ready only after the CARM ConfigMaps
- * are loaded.
+ * ClusterRole of the sidecar does not allow this. It reads CAPA identities only if the sidecar serves them. With --mode
+ * carm, a server is ready only after the CARM ConfigMaps are loaded.
  */
 export async function openSource(command: "webhook" | "sidecar", settings: SourceSettings): Promise<InventorySource> {
-  const { from, cluster, kubeconfig, context, runtime, mode, ackSystemNamespace, extraGroups = [] } = settings;
+  const { from, cluster, kubeconfig, context, runtime, mode, ackSystemNamespace } = settings;
+  const { extraGroups = [], group: groups = [] } = settings;
   if (!cluster) return new ManifestSource(from, { runtime });
   const [{ ClusterSource }, { connectKubernetes }] = await Promise.all([
     import("../shared/inventory/cluster/source.ts"), import("../shared/inventory/cluster/kubeconfig.ts"),
@@ -30,6 +33,7 @@ export async function openSource(command: "webhook" | "sidecar", settings: Sourc
     runtime,
     api: await connectKubernetes({ kubeconfig, context }),
     resources: command === "webhook" ? { extraGroups } : undefined,
+    identities: servesIdentities({ groups }),
     carmMaps: command === "webhook" || isRequired ? { namespace: ackSystemNamespace, isRequired } : undefined,
   });
 }

@@ -1,6 +1,6 @@
 // Renders the files of the Helm chart that contain the data of this program. The other files are written by hand.
 import {
-  accessReviewsBinding, accessReviewsRole, eventsRole, mapsBinding, mapsRole, readerBinding, readerRole,
+  accessReviewsBinding, accessReviewsRole, eventsRole, identitiesRole, mapsBinding, mapsRole, readerBinding, readerRole,
   resourcesBinding, resourcesRole, sidecarEventsBinding, sidecarsBinding,
 } from "./rbac.ts";
 import { selfSignedObjects } from "./certificates.ts";
@@ -34,8 +34,8 @@ export function chartFiles(): Readonly<Record<string, string>> {
 function rbacTemplate(): string {
   const roles = [
     readerRole(), readerBinding(NAMESPACE), resourcesRole([EXTRA_GROUPS]), resourcesBinding(NAMESPACE),
-    mapsRole(ACK_SYSTEM_NAMESPACE), mapsBinding(NAMESPACE, ACK_SYSTEM_NAMESPACE), eventsRole(), selectorOwnerRole(),
-    tenantRole(),
+    identitiesRole(), mapsRole(ACK_SYSTEM_NAMESPACE), mapsBinding(NAMESPACE, ACK_SYSTEM_NAMESPACE), eventsRole(),
+    selectorOwnerRole(), tenantRole(),
   ];
   const selfSigned = when('eq .Values.certificates.mode "self-signed"', renderYAML(selfSignedObjects(NAMESPACE)));
   const ofSidecars = renderYAML([sidecarsBinding(ACK_SYSTEM_NAMESPACE), sidecarEventsBinding(ACK_SYSTEM_NAMESPACE)]);

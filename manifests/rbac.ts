@@ -44,6 +44,11 @@ export const RESOURCES_ROLE = `${PRODUCT}-resources`;
 export const EVENTS_ROLE = `${PRODUCT}-events`;
 /** The binding that lets the injected sidecars read the inventory. */
 export const SIDECARS_BINDING = `${PRODUCT}-sidecars`;
+/**
+ * The ClusterRole that grants read access to CAPA identities. Users bind this role to the service account of a sidecar
+ * that serves identities.
+ */
+export const IDENTITIES_ROLE = `${PRODUCT}-identities`;
 export const MAPS_ROLE = `${PRODUCT}-carm-maps`;
 /**
  * The ClusterRole that allows creating SubjectAccessReviews. The role is bound to the webhook's service account if
@@ -116,6 +121,11 @@ export function eventsRole(): V1ClusterRole {
 export function resourcesRole(extraGroups: readonly string[]): V1ClusterRole {
   const ofACK = { apiGroups: knownGroups(extraGroups), resources: ["*"], verbs: LIST };
   return clusterRole(RESOURCES_ROLE, [ofACK, ...capaRules()]);
+}
+
+export function identitiesRole(): V1ClusterRole {
+  const resources = IDENTITY_KINDS.map(identityPlural).toSorted();
+  return clusterRole(IDENTITIES_ROLE, [{ apiGroups: [INFRASTRUCTURE_GROUP], resources, verbs: LIST }]);
 }
 
 /** Returns one rule for each API group of CAPA. */

@@ -11,8 +11,8 @@ import { admissionPolicies, DEFAULT_POLICY_SETTINGS } from "./policies.ts";
 import type { PolicySettings } from "./policies/policy.ts";
 import { serviceAccountIdentityCRD } from "./identity-crd.ts";
 import {
-  accessReviewsBinding, accessReviewsRole, eventsRole, installNamespace, mapsBinding, mapsRole, readerBinding,
-  readerRole, resourcesBinding, resourcesRole, serviceAccount, sidecarEventsBinding, sidecarsBinding,
+  accessReviewsBinding, accessReviewsRole, eventsRole, identitiesRole, installNamespace, mapsBinding, mapsRole,
+  readerBinding, readerRole, resourcesBinding, resourcesRole, serviceAccount, sidecarEventsBinding, sidecarsBinding,
 } from "./rbac.ts";
 import { reconcilingObjects, reportObjects } from "./reconciling.ts";
 import { disruptionBudget, networkPolicy, webhookService } from "./service.ts";
@@ -83,7 +83,7 @@ function rbacObjects(options: ManifestOptions): object[] {
   const { accessReviews, policyReports = false, inject = false } = options;
   return [
     installNamespace(namespace), serviceAccount(namespace),
-    readerRole(), readerBinding(namespace), resourcesRole(extraGroups), resourcesBinding(namespace),
+    readerRole(), readerBinding(namespace), resourcesRole(extraGroups), resourcesBinding(namespace), identitiesRole(),
     mapsRole(ackSystemNamespace), mapsBinding(namespace, ackSystemNamespace),
     eventsRole(), selectorOwnerRole(), tenantRole(),
     ...reconcilingObjects({ namespace, extraGroups }),

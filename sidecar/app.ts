@@ -93,8 +93,8 @@ export function buildSidecar(options: SidecarOptions, ports: SidecarPorts): Fast
   return app;
 }
 
-const PATHS =
-  "Use /v1/credentials, /v1/credentials/namespaces/NS, /v1/credentials/selectors/NAME, or POST /sts.";
+const PATHS = "Use /v1/credentials, /v1/credentials/namespaces/NS, /v1/credentials/selectors/NAME, POST /sts, or (with "
+  + "--group infrastructure.cluster.x-k8s.io) /v1/credentials/identities/KIND/NAME?namespace=NS.";
 
 function thrownBy(check: () => void): unknown {
   try {

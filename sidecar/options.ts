@@ -1,6 +1,7 @@
 import { decisionSettings } from "../shared/decisions/context.ts";
 import { ResolverError } from "../shared/decisions/errors.ts";
 import type { NamespaceQuery, RoleQuery } from "../shared/decisions/grants/grant.ts";
+import { INFRASTRUCTURE_GROUP } from "../shared/decisions/identities/kinds.ts";
 import {
   ACK_GROUPS, closestGroup, type KindArgument, parseKindArgument,
 } from "../shared/decisions/kubernetes/kinds.ts";
@@ -73,12 +74,12 @@ export function sidecarOptions(settings: SidecarSettings): SidecarOptions {
 
 const KIND_FORMAT = "KIND, KIND.GROUP or KIND.VERSION.GROUP, such as Bucket.s3.services.k8s.aws";
 
-/** Returns each group that no known ACK controller serves, and the known group whose name is most similar. */
+/** Returns each group that no known controller serves, and the ACK group whose name is most similar. */
 export function unknownGroups(
   groups: readonly string[],
 ): { readonly group: string; readonly suggestion: string | null }[] {
   return groups
-    .filter((group) => !ACK_GROUPS.includes(group))
+    .filter((group) => !ACK_GROUPS.includes(group) && group !== INFRASTRUCTURE_GROUP)
     .map((group) => ({ group, suggestion: closestGroup(group, ACK_GROUPS) }));
 }
 

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Registry } from "prom-client";
 import { grantRole, grantSelector } from "../shared/decisions/grants/decide.ts";
 import type { RoleQuery } from "../shared/decisions/grants/grant.ts";
+import type { Identity } from "../shared/decisions/identities/identity.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
 import type { SteadyClock } from "../shared/inventory/clock.ts";
 import type { KubernetesAPI } from "../shared/inventory/cluster/api.ts";
@@ -13,6 +14,7 @@ import { AssumeRoleProbe } from "./assume-role-probe.ts";
 import { BaseIdentity, type BaseProvider } from "./base/identity.ts";
 import { CredentialCache } from "./credentials/cache.ts";
 import { IdentityOnlyKeys } from "./credentials/identity-only.ts";
+import { IdentitySessions } from "./credentials/identity-sessions.ts";
 import type { IssuedCredentials } from "./credentials/issued.ts";
 import { Issuer } from "./credentials/issuer.ts";
 import { roleOfSession } from "./credentials/session-key.ts";
@@ -108,10 +110,13 @@ function createIssuer(
     pinsAccount: scopeNamespace !== null,
     allowedAccounts,
   };
+  const isCurrent = (identity: Identity): boolean =>
+    source.inventory.identities.get(identity, identity.namespace) === identity;
   return new Issuer(options, {
     base,
     sts,
     sessions,
+    identities: new IdentitySessions({ sessionName, region }, { base, sts, sessions, isCurrent }),
     issued,
     identityOnly: mode === "identity-only" ? new IdentityOnlyKeys({ base, clock, randomBytes }) : null,
     isGranted: (roleARN) => grantRole(source.inventory, roleARN, query).verdict === "role",

@@ -86,6 +86,14 @@ export const ERRORS = {
   ERR_IDENTITY_CYCLE: entry(409, false, "An identity is its own source, directly or through other identities."),
   ERR_IDENTITY_DEPTH: entry(409, false, "The chain of identities has more than 8 roles."),
   ERR_IDENTITY_SECRET: entry(409, false, "The static identity does not name a Secret that contains an access key."),
+  ERR_IDENTITY_SESSION: entry(
+    409, false,
+    "An AWSClusterRoleIdentity of the chain does not have valid parameters for AssumeRole, such as a session of more "
+      + "than 3600 seconds in a chain.",
+  ),
+  ERR_IDENTITY_ACCOUNT: entry(
+    403, false, "The account of an identity of the chain is not in --allowed-accounts.",
+  ),
   ERR_NAMESPACE_UNKNOWN: entry(
     404, false, "The inventory has no Namespace with this name, or the Namespace exceeds a limit.",
   ),

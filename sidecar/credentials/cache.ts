@@ -5,7 +5,7 @@ import { type CallGuard, NO_GUARD } from "../sts-upstream/rate-limiter.ts";
 import { backoffFor } from "./backoff.ts";
 import {
   type CachedSession, type Credentials, credentialsAt, type Entry, type Failure, type Load, type Lookup, newEntry,
-  readClocks, remainingMs, toCachedSession,
+  readClocks, remainingMs, type SignedLoad, toCachedSession,
 } from "./session.ts";
 
 export interface CredentialCacheOptions {
@@ -125,12 +125,13 @@ export class CredentialCache {
   }
 
   #touch(lookup: Lookup): Entry {
-    const { key, grantedBy, load } = lookup;
+    const { key, grantedBy, load, isGranted = () => true } = lookup;
     const entry = this.#entries.get(key) ?? newEntry(lookup);
     this.#entries.delete(key);
     this.#entries.set(key, entry);
     entry.grantedBy = grantedBy;
     entry.load = load;
+    entry.isGranted = isGranted;
     entry.lastUsedMs = this.#options.clock.steady();
     const [oldest] = this.#entries.values();
     if (this.#entries.size > this.#options.limit && oldest !== undefined) this.#evict(oldest);
@@ -163,8 +164,8 @@ export class CredentialCache {
   #load(entry: Entry, demand: { isAwaited: boolean }): Promise<Credentials> {
     const cancel = new AbortController();
     const options = { isAwaited: () => demand.isAwaited, signal: cancel.signal };
-    const call = this.#options.guard.run(() => this.#call(entry.load), options);
-    const credentials = this.#settle(entry, call);
+    const run = (load: Load): Promise<CachedSession> => this.#options.guard.run(() => this.#call(load), options);
+    const credentials = this.#settle(entry, startLoad(entry.load, run));
     entry.pending = { credentials, demand, cancel };
     // Prevents an unhandled rejection if no client waits. Waiting clients handle the rejection themselves.
     credentials.catch(() => {});
@@ -264,6 +265,12 @@ export class CredentialCache {
     if (isUnused || !entry.isGranted()) this.#evict(entry);
     else if (entry.pending === null) void this.#load(entry, { isAwaited: false });
   }
+}
+
+/** Passes the call to `run` as soon as its source is available. */
+function startLoad<T>(load: Load | SignedLoad, run: (load: Load) => Promise<T>): Promise<T> {
+  if (typeof load === "function") return run(load);
+  return load.source().then((source) => run((signal) => load.call(source, signal)));
 }
 
 function timeoutError(): Error {

@@ -1,5 +1,6 @@
 import { ResolverError } from "../../shared/decisions/errors.ts";
-import type { Grant, RoleGrant } from "../../shared/decisions/grants/grant.ts";
+import type { IdentityGrant } from "../../shared/decisions/grants/by-identity.ts";
+import type { Denial, Grant, RoleGrant } from "../../shared/decisions/grants/grant.ts";
 import { accountOfARN } from "../../shared/decisions/kubernetes/arn.ts";
 import { MAX_CHAINED_SECONDS, type SessionRequest } from "../../shared/decisions/selectors/session.ts";
 import type { BaseIdentity } from "../base/identity.ts";
@@ -7,6 +8,7 @@ import type { STS } from "../sts-upstream/client.ts";
 import { UpstreamSTSError } from "../sts-upstream/errors.ts";
 import type { CredentialCache } from "./cache.ts";
 import type { IdentityOnlyKeys } from "./identity-only.ts";
+import type { IdentitySessions } from "./identity-sessions.ts";
 import type { IssuedKind } from "./issued-journal.ts";
 import type { IssuedCredentials } from "./issued.ts";
 import { SessionKeyCache } from "./session-key.ts";
@@ -28,6 +30,8 @@ interface IssuerPorts {
   readonly base: BaseIdentity;
   readonly sts: Pick<STS, "assumeRole">;
   readonly sessions: CredentialCache;
+  /** The sessions of CAPA identities. */
+  readonly identities: Pick<IdentitySessions, "get">;
   readonly issued: Pick<IssuedCredentials, "record" | "accountID">;
   /**
    * The keys that the sidecar issues in place of the base credentials; null if it issues the base credentials
@@ -90,20 +94,25 @@ export class Issuer {
    * Returns the granted credentials and records them for `/sts`. Rejects with the reason of a denied grant, or with an
    * STS error.
    */
-  async credentialsFor(grant: Grant, issue: IssueOptions): Promise<Credentials> {
+  async credentialsFor(grant: Grant | IdentityGrant, issue: IssueOptions): Promise<Credentials> {
     const { kind, requested = DEFAULT_SESSION, isLate = () => false } = issue;
     if (grant.verdict === "denied") throw new ResolverError(grant.code, grant.message);
     if (grant.verdict === "role") {
       this.#checkAllowed(grant);
       this.#checkAccount(accountOfARN(grant.roleARN));
     }
-    const credentials = await (grant.verdict === "role" ? this.#roleSession(grant, requested) : this.#baseSession());
+    const credentials = await this.#session(grant, requested);
     // A client whose request timed out does not receive the credentials, so the credentials must not pin the account.
     if (isLate()) return credentials;
     this.#checkAccount(credentials.accountID);
     if (this.#options.pinsAccount) this.#account = credentials.accountID;
     await this.#ports.issued.record(credentials, grant.verdict === "base" ? "base" : kind);
     return credentials;
+  }
+
+  #session(grant: Exclude<Grant, Denial> | IdentityGrant, requested: RequestedSession): Promise<Credentials> {
+    if (grant.verdict === "role") return this.#roleSession(grant, requested);
+    return grant.verdict === "identity" ? this.#ports.identities.get(grant) : this.#baseSession();
   }
 
   /**
@@ -175,7 +184,7 @@ export class Issuer {
     return {
       ...extras, roleARN, sessionName: extras.sessionName ?? this.#options.sessionName,
       durationSeconds: isCapped ? MAX_CHAINED_SECONDS : requestedSeconds,
-      policy: requested.policy, policyARNs: requested.policyARNs,
+      transitiveTagKeys: [], policy: requested.policy, policyARNs: requested.policyARNs,
     };
   }
 

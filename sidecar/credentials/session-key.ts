@@ -5,8 +5,8 @@ import type { SessionRequest } from "../../shared/decisions/selectors/session.ts
 /** The caller of STS: its identity, and the Region of the STS endpoint. */
 export interface Caller {
   /**
-   * The ARN of the base identity. The session key ignores the session name in this ARN, because the session name
-   * changes at each renewal.
+   * The ARN of the base identity, or the key of the session that signs the call, which is a JSON array. The session key
+   * ignores the session name in an ARN, because the session name changes at each renewal.
    */
   readonly identity: string;
   /** The Region of the STS endpoint; null for a custom endpoint. */
@@ -19,11 +19,11 @@ export interface Caller {
  * metrics, and a digest of the other parts, which can be confidential.
  */
 export function sessionKey(request: SessionRequest, { identity, region }: Caller): string {
-  const { roleARN, sessionName, durationSeconds, externalID, sourceIdentity, tags, policy, policyARNs } = request;
+  const { roleARN, sessionName, durationSeconds, externalID, sourceIdentity, tags, policy } = request;
   const sortedTags = tags.map(({ key, value }) => JSON.stringify([key, value])).toSorted(compareText);
   const distinct = [
     withoutSessionName(identity), region, sessionName, durationSeconds, externalID, sourceIdentity, sortedTags, policy,
-    policyARNs.toSorted(compareText),
+    request.policyARNs.toSorted(compareText), request.transitiveTagKeys.toSorted(compareText),
   ];
   return JSON.stringify([roleARN, hash("sha256", JSON.stringify(distinct), "base64url")]);
 }

@@ -87,6 +87,16 @@ export function credentialsAt(session: CachedSession, reading: ClockReading): Cr
 /** Requests new credentials from STS. `signal` aborts when the call times out or the cache closes. */
 export type Load = (signal: AbortSignal) => Promise<Credentials>;
 
+/** Requests new credentials with a call that another session signs. */
+export interface SignedLoad {
+  /**
+   * Returns the session that signs the call. The cache calls `source` before the call waits for the rate limiter: the
+   * source can need a call too, and calls that wait for each other could occupy all slots of the rate limiter.
+   */
+  readonly source: () => Promise<SigningCredentials>;
+  readonly call: (source: SigningCredentials, signal: AbortSignal) => Promise<Credentials>;
+}
+
 export interface Lookup {
   /** The cache key of the session, as `sessionKey` returns it. The key contains no secret. */
   readonly key: string;
@@ -95,7 +105,7 @@ export interface Lookup {
    * request after the change.
    */
   readonly grantedBy: object;
-  readonly load: Load;
+  readonly load: Load | SignedLoad;
   /**
    * Whether the role of the session is still granted. If the role is no longer granted, the cache evicts the session
    * and does not refresh it.
@@ -128,7 +138,7 @@ export interface Failure {
 export interface Entry {
   readonly key: string;
   grantedBy: object;
-  load: Load;
+  load: Load | SignedLoad;
   isGranted: () => boolean;
   session: CachedSession | null;
   /**

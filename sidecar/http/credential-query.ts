@@ -37,10 +37,26 @@ export function rejectQuery(path: string): void {
   rejectIfAny(unknownParameters(searchOf(path), []));
 }
 
+/** Parses the query `namespace=NS` of a path. Throws ERR_REQUEST_MALFORMED, which lists every fault. */
+export function readNamespaceParameter(path: string): string {
+  const search = searchOf(path);
+  const faults = unknownParameters(search, ["namespace"]);
+  const [namespace = "", ...others] = search.getAll("namespace");
+  if (others.length > 0) faults.push("namespace is repeated");
+  if (!search.has("namespace")) faults.push("namespace is missing (add namespace=NS, the namespace of the cluster)");
+  else faults.push(...namespaceFaults(namespace));
+  rejectIfAny(faults);
+  return namespace;
+}
+
 /** Returns `name`. Throws ERR_REQUEST_MALFORMED if `name` is not a valid namespace name. */
 export function checkNamespaceName(name: string): string {
-  rejectIfAny(namespaceNameFaults(name).map((fault) => `namespace ${quote(name)}: ${fault}`));
+  rejectIfAny(namespaceFaults(name));
   return name;
+}
+
+function namespaceFaults(name: string): string[] {
+  return namespaceNameFaults(name).map((fault) => `namespace ${quote(name)}: ${fault}`);
 }
 
 function searchOf(path: string): URLSearchParams {

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { grantIdentity, type IdentityGrant, servesIdentities } from "../../shared/decisions/grants/by-identity.ts";
 import { grantInNamespace, grantSelector } from "../../shared/decisions/grants/decide.ts";
 import { deny, describeKinds, type Grant } from "../../shared/decisions/grants/grant.ts";
 import { isJsonObject } from "../../shared/decisions/kubernetes/json.ts";
@@ -11,7 +12,7 @@ import type { Issuer } from "../credentials/issuer.ts";
 import type { SidecarOptions } from "../options.ts";
 import { withAnswerLimit } from "./answer-limit.ts";
 import {
-  checkNamespaceName, readResourceDescription, rejectQuery, type ResourceDescription,
+  checkNamespaceName, readNamespaceParameter, readResourceDescription, rejectQuery, type ResourceDescription,
 } from "./credential-query.ts";
 import { sendCredentials } from "./respond.ts";
 
@@ -39,6 +40,18 @@ export function addCredentialRoutes(app: FastifyInstance, options: SidecarOption
   app.get<{ Params: { name: string } }>("/v1/credentials/selectors/:name", (request, reply) => {
     rejectQuery(request.url);
     const decide = (): Grant => grantSelector(ports.source.inventory, request.params.name, options);
+    return issueCredentials(ports, reply, { kind: "role", decide });
+  });
+  if (servesIdentities(options)) addIdentityRoute(app, options, ports);
+}
+
+function addIdentityRoute(app: FastifyInstance, options: SidecarOptions, ports: CredentialRoutePorts): void {
+  const path = "/v1/credentials/identities/:kind/:name";
+  app.get<{ Params: { kind: string; name: string } }>(path, (request, reply) => {
+    const { kind, name } = request.params;
+    const namespace = readNamespaceParameter(request.url);
+    request.requested = { kind, name, namespace };
+    const decide = (): Decision => grantIdentity(ports.source.inventory, { kind, name, namespace }, options);
     return issueCredentials(ports, reply, { kind: "role", decide });
   });
 }
@@ -92,9 +105,11 @@ function servedKinds(requested: KindArgument, served: readonly KindArgument[]): 
   return matching.map(({ version }) => ({ ...requested, version: requested.version ?? version }));
 }
 
+type Decision = Grant | IdentityGrant;
+
 interface CredentialRequest {
   readonly kind: IssuedKind;
-  readonly decide: () => Grant;
+  readonly decide: () => Decision;
 }
 
 /**
@@ -108,7 +123,7 @@ async function issueCredentials(
 ): Promise<FastifyReply> {
   requireLoaded(source.status);
   const grant = decide();
-  reply.request.grant = grant;
+  if (grant.verdict !== "identity") reply.request.grant = grant;
   const issue = (isLate: () => boolean): ReturnType<Issuer["credentialsFor"]> =>
     issuer.credentialsFor(grant, { kind, isLate });
   const credentials = await withAnswerLimit(clock, issue);

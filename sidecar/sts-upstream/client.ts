@@ -95,6 +95,7 @@ type Send<T> = (client: STSClient, options: { readonly abortSignal: AbortSignal 
 
 function assumeRoleInput(request: SessionRequest): AssumeRoleCommandInput {
   const { roleARN, sessionName, durationSeconds, externalID, sourceIdentity, tags, policy, policyARNs } = request;
+  const { transitiveTagKeys } = request;
   return {
     RoleArn: roleARN,
     RoleSessionName: sessionName,
@@ -102,6 +103,7 @@ function assumeRoleInput(request: SessionRequest): AssumeRoleCommandInput {
     ...(externalID === null ? {} : { ExternalId: externalID }),
     ...(sourceIdentity === null ? {} : { SourceIdentity: sourceIdentity }),
     ...(tags.length === 0 ? {} : { Tags: tags.map(({ key, value }: SessionTag) => ({ Key: key, Value: value })) }),
+    ...(transitiveTagKeys.length === 0 ? {} : { TransitiveTagKeys: [...transitiveTagKeys] }),
     ...(policy === null ? {} : { Policy: policy }),
     ...(policyARNs.length === 0 ? {} : { PolicyArns: policyARNs.map((arn) => ({ arn })) }),
   };

@@ -1,8 +1,8 @@
 import { parseRoleARN } from "../../shared/decisions/kubernetes/arn.ts";
 import { parseJSON } from "../../shared/decisions/kubernetes/json.ts";
 import {
-  DURATION_LIMITS, EXTERNAL_ID_LIMITS, MAX_TAGS, SESSION_NAME_LIMITS, type SessionTag, TAG_KEY_LIMITS,
-  TAG_VALUE_LIMITS, type TextLimits,
+  DURATION_LIMITS, EXTERNAL_ID_LIMITS, MAX_POLICY_ARNS, MAX_POLICY_LENGTH, MAX_TAGS, SESSION_NAME_LIMITS,
+  type SessionTag, TAG_KEY_LIMITS, TAG_VALUE_LIMITS, type TextLimits,
 } from "../../shared/decisions/selectors/session.ts";
 import { joinFaults, sanitize, STSErrorResponse, validationError } from "./query-protocol.ts";
 
@@ -32,7 +32,7 @@ const TEXT_LIMITS: Readonly<Record<string, TextLimit>> = {
   RoleSessionName: SESSION_NAME_LIMITS,
   ExternalId: EXTERNAL_ID_LIMITS,
   SourceIdentity: { ...SESSION_NAME_LIMITS, pattern: /^(?!aws:)[\w+=,.@-]*$/ },
-  Policy: { min: 1, max: 2048 },
+  Policy: { min: 1, max: MAX_POLICY_LENGTH },
   SerialNumber: { min: 9, max: 256, pattern: /^[\w+=/:,.@-]*$/ },
   TokenCode: { min: 6, max: 6, pattern: /^\d*$/ },
 };
@@ -47,15 +47,13 @@ const NUMBER_LIMITS: Readonly<Record<string, { readonly min: number; readonly ma
   // token, which all clients of the session share.
   MinimumSessionTokenSize: { min: 0, max: 4096 },
 };
-/** The maximum total length of the inline session policy and the managed policy ARNs. */
-const POLICY_CHARACTERS = 2048;
 
 /**
  * The list parameters, and the limits of each field of their members. The field name "" means that each member is a
  * string.
  */
 const LISTS = {
-  PolicyArns: { max: 10, parts: { arn: { min: 20, max: 2048 } } },
+  PolicyArns: { max: MAX_POLICY_ARNS, parts: { arn: { min: 20, max: 2048 } } },
   Tags: { max: MAX_TAGS, parts: { Key: TAG_KEY_LIMITS, Value: TAG_VALUE_LIMITS } },
   TransitiveTagKeys: { max: MAX_TAGS, parts: { "": TAG_KEY_LIMITS } },
   ProvidedContexts: {
@@ -218,8 +216,8 @@ function memberFaults(
 function policyFaults(form: URLSearchParams, { PolicyArns: members }: Lists): string[] {
   const inline = (form.get("Policy") ?? "").length;
   const managed = members.reduce((sum, member) => sum + (member.get("arn") ?? "").length, 0);
-  if (inline > POLICY_CHARACTERS || inline + managed <= POLICY_CHARACTERS) return [];
-  return [`Policy and PolicyArns have ${inline + managed} characters in total (limit: ${POLICY_CHARACTERS})`];
+  if (inline > MAX_POLICY_LENGTH || inline + managed <= MAX_POLICY_LENGTH) return [];
+  return [`Policy and PolicyArns have ${inline + managed} characters in total (limit: ${MAX_POLICY_LENGTH})`];
 }
 
 function fault(name: string, value: string | null, constraint: string): string {

@@ -1,8 +1,8 @@
 import { test } from "tap";
 import {
   accessReviewsBinding, accessReviewsRole, caBundleBinding, caBundleRole, certificatesBinding, certificatesLease,
-  certificatesRole, certificatesSecret, eventsRole, installNamespace, mapsBinding, mapsRole, readerBinding, readerRole,
-  resourcesBinding, resourcesRole, serviceAccount, sidecarEventsBinding,
+  certificatesRole, certificatesSecret, eventsRole, identitiesRole, installNamespace, mapsBinding, mapsRole,
+  readerBinding, readerRole, resourcesBinding, resourcesRole, serviceAccount, sidecarEventsBinding,
 } from "../../manifests/rbac.ts";
 import { leaseRole, reconcilerRole, reconcilingObjects } from "../../manifests/reconciling.ts";
 import { stringAt } from "../../shared/decisions/kubernetes/json.ts";
@@ -48,6 +48,18 @@ test("the resources role only allows reading the ACK groups and the CAPA kinds t
       "the role has no wildcard, and excludes the group of the selectors",
     );
   }
+  t.end();
+});
+
+test("the identities role only allows reading the identities of CAPA", (t) => {
+  t.same(identitiesRole().rules, [{
+    apiGroups: ["infrastructure.cluster.x-k8s.io"],
+    resources: [
+      "awsclustercontrolleridentities", "awsclusterroleidentities", "awsclusterstaticidentities",
+      "awsserviceaccountidentities",
+    ],
+    verbs: ["list", "watch"],
+  }]);
   t.end();
 });
 

@@ -45,7 +45,7 @@ const POLICIES = ["iamroleselectors", "controllers", "resources", "namespaces", 
 test("renders all parts in the order in which they must be applied, with the webhooks last", (t) => {
   t.same(manifestObjects("all", OPTIONS).map((object) => stringAt(object, "kind")), [
     "Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "ClusterRole", "ClusterRoleBinding",
-    "Role", "RoleBinding", "ClusterRole", "ClusterRole", "ClusterRole",
+    "ClusterRole", "Role", "RoleBinding", "ClusterRole", "ClusterRole", "ClusterRole",
     "Lease", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding",
     "Secret", "Lease", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding",
     "CustomResourceDefinition",

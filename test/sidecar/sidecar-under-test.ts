@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { FastifyInstance, LightMyRequestResponse } from "fastify";
 import { grantRole } from "../../shared/decisions/grants/decide.ts";
+import type { Identity } from "../../shared/decisions/identities/identity.ts";
 import { Inventory } from "../../shared/decisions/inventory/inventory.ts";
 import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
 import type { SessionRequest } from "../../shared/decisions/selectors/session.ts";
@@ -11,6 +12,7 @@ import { buildSidecar } from "../../sidecar/app.ts";
 import { BaseIdentity } from "../../sidecar/base/identity.ts";
 import { CredentialCache } from "../../sidecar/credentials/cache.ts";
 import { IdentityOnlyKeys } from "../../sidecar/credentials/identity-only.ts";
+import { IdentitySessions } from "../../sidecar/credentials/identity-sessions.ts";
 import { IssuedCredentials } from "../../sidecar/credentials/issued.ts";
 import { Issuer, type IssuerOptions } from "../../sidecar/credentials/issuer.ts";
 import { roleOfSession } from "../../sidecar/credentials/session-key.ts";
@@ -50,6 +52,8 @@ export class SidecarUnderTest {
   readonly inventory = new Inventory({ runtime: "ack", origin: "file" });
   status: SourceStatus = { loaded: true, lastSyncMs: 0, fault: null };
   readonly stsCalls: SessionRequest[] = [];
+  /** The access key IDs that signed the STS calls. */
+  readonly signers: string[] = [];
   readonly logLines: string[] = [];
   readonly registry = createRegistry({ component: "sidecar" });
   readonly token = new TokenCheck(TOKEN, this.clock);
@@ -79,8 +83,11 @@ export class SidecarUnderTest {
       () => this.clock.now(),
     );
     const base = this.#baseIdentity(setup);
+    const sts = {
+      assumeRole: (signer: SigningCredentials, request: SessionRequest) => this.#assumeRole(setup, request, signer),
+    };
     const issuer = new Issuer(options, {
-      base, sessions, sts: { assumeRole: (_, request) => this.#assumeRole(setup, request) },
+      base, sessions, sts, identities: this.#identitySessions(options, { base, sts, sessions }),
       isGranted: (roleARN) => grantRole(this.inventory, roleARN, options).verdict === "role",
       issued: this.issued, onAccountRejected: () => metrics.accountRejections.inc(),
       identityOnly: setup.identityOnly === true ? new IdentityOnlyKeys({ base, clock: this.clock, randomBytes }) : null,
@@ -121,6 +128,14 @@ export class SidecarUnderTest {
     };
   }
 
+  #identitySessions(
+    options: IssuerOptions, ports: Omit<ConstructorParameters<typeof IdentitySessions>[1], "isCurrent">,
+  ): IdentitySessions {
+    const isCurrent = (identity: Identity): boolean =>
+      this.inventory.identities.get(identity, identity.namespace) === identity;
+    return new IdentitySessions(options, { ...ports, isCurrent });
+  }
+
   #baseIdentity({ base }: Setup): BaseIdentity {
     const session = async (): Promise<SigningCredentials> => ({
       accessKeyID: "ASIABASE",
@@ -136,8 +151,11 @@ export class SidecarUnderTest {
     });
   }
 
-  #assumeRole({ assumeRole }: Setup, request: SessionRequest): Promise<Credentials> {
+  #assumeRole(
+    { assumeRole }: Setup, request: SessionRequest, { accessKeyID }: SigningCredentials,
+  ): Promise<Credentials> {
     this.stsCalls.push(request);
+    this.signers.push(accessKeyID);
     return assumeRole === undefined ? Promise.resolve(this.session(request)) : assumeRole(request);
   }
 }

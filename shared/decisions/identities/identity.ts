@@ -57,6 +57,8 @@ export interface RoleFields {
   /** Sorted by key. */
   readonly tags: readonly SessionTag[];
   readonly transitiveTags: readonly string[];
+  /** The names of the fields whose value has a wrong type. Such a value is treated as missing. */
+  readonly mistyped: readonly string[];
 }
 
 export interface RoleIdentity extends ClusterScopedFields, RoleFields {
@@ -122,7 +124,23 @@ function readRole(spec: unknown): RoleFields {
     policyARNs: stringList(spec, "policyARNs"),
     tags: readTags(field(spec, "tags")),
     transitiveTags: stringList(spec, "transitiveTags"),
+    mistyped: mistypedFields(spec),
   };
+}
+
+const isText = (value: unknown): boolean => typeof value === "string";
+const isTextList = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
+const ROLE_FIELD_TYPES: Readonly<Record<string, (value: unknown) => boolean>> = {
+  roleARN: isText, sessionName: isText, externalID: isText, inlinePolicy: isText,
+  durationSeconds: Number.isSafeInteger, policyARNs: isTextList, transitiveTags: isTextList,
+  tags: (value) => isJsonObject(value) && Object.values(value).every(isText),
+};
+
+function mistypedFields(spec: unknown): string[] {
+  return Object.entries(ROLE_FIELD_TYPES).flatMap(([name, hasType]) => {
+    const value = field(spec, name) ?? null;
+    return value === null || hasType(value) ? [] : [name];
+  });
 }
 
 function readServiceAccount(spec: unknown): Omit<ServiceAccountIdentity, keyof CommonFields | "kind"> {

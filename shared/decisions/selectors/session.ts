@@ -29,7 +29,9 @@ export interface SessionRequest {
   readonly externalID: string | null;
   readonly sourceIdentity: string | null;
   readonly tags: readonly SessionTag[];
-  /** The session policies of a client request. Session policies can only reduce permissions. */
+  /** The keys of the tags that also apply to sessions that are created from this session. */
+  readonly transitiveTagKeys: readonly string[];
+  /** The session policies of a client request or an identity. Session policies can only reduce permissions. */
   readonly policy: string | null;
   readonly policyARNs: readonly string[];
 }
@@ -62,6 +64,9 @@ const TAG_CHARACTERS = "letters, digits, spaces and _.:/=+-@";
 export const TAG_KEY_LIMITS: TextLimits = { min: 1, max: 128, pattern: TAG_PATTERN, characters: TAG_CHARACTERS };
 export const TAG_VALUE_LIMITS: TextLimits = { min: 0, max: 256, pattern: TAG_PATTERN, characters: TAG_CHARACTERS };
 export const MAX_TAGS = 50;
+/** The maximum total length of the session policy and the ARNs of managed session policies. */
+export const MAX_POLICY_LENGTH = 2048;
+export const MAX_POLICY_ARNS = 10;
 
 /** In seconds. */
 export const DURATION_LIMITS = { min: 900, max: 43_200 } as const;

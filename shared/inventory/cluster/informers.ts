@@ -107,6 +107,8 @@ interface ResourceInformersOptions extends InformerDefaults {
    * The ACK groups of --extra-groups. This release does not know these groups, but the user has granted rights to them.
    */
   readonly extraGroups: readonly string[];
+  /** Whether the source loads the objects of an installed kind. */
+  readonly isWatched: (kind: WatchedKind) => boolean;
   /** Returns a kind whose transform also passes each object to the caller. */
   readonly observe: (kind: WatchedKind) => WatchedKind;
 }
@@ -148,7 +150,8 @@ export class ResourceInformers {
 
   #put(definition: JsonObject): void {
     const { name } = objectReference(definition);
-    const kind = resourceKind(definition);
+    const installed = resourceKind(definition);
+    const kind = installed !== null && this.#options.isWatched(installed) ? installed : null;
     const path = kind === null ? "" : collectionPath(kind);
     if (this.#informers.get(name)?.path === path) return;
     this.#remove(name);

@@ -1,4 +1,5 @@
 import { ResolverError } from "../../decisions/errors.ts";
+import { isIdentityKind } from "../../decisions/identities/kinds.ts";
 import { type Collection, Inventory } from "../../decisions/inventory/inventory.ts";
 import type { JsonObject } from "../../decisions/kubernetes/json.ts";
 import { apiVersionOf } from "../../decisions/kubernetes/object-meta.ts";
@@ -12,8 +13,8 @@ import { Outage } from "./outage.ts";
 import type { WatchedKind } from "./watched-kind.ts";
 
 /**
- * Every cluster source loads selectors, namespaces and CustomResourceDefinitions. With the options `resources` and
- * `carmMaps`, the source loads more kinds and needs more rights.
+ * Every cluster source loads selectors, namespaces and CustomResourceDefinitions. With the options `resources`,
+ * `identities` and `carmMaps`, the source loads more kinds and needs more rights.
  */
 export interface ClusterSourceOptions {
   readonly runtime: "ack" | "extended";
@@ -24,6 +25,8 @@ export interface ClusterSourceOptions {
    * decisions on grants.
    */
   readonly resources?: { readonly extraGroups: readonly string[] } | undefined;
+  /** Whether the source loads the installed identity kinds of CAPA if `resources` is not set. Default: false. */
+  readonly identities?: boolean | undefined;
   /**
    * If set, loads the CARM maps in `namespace`. If `isRequired`, the source is not loaded until the CARM maps are
    * listed. If `inAllNamespaces`, the source also loads the CARM maps in other namespaces, although controllers ignore
@@ -70,17 +73,21 @@ export class ClusterSource implements InventorySource {
   #loaded = false;
 
   constructor(options: ClusterSourceOptions) {
-    const { runtime, api, clock = systemClock, random = Math.random, resources, onObject } = options;
+    const { runtime, api, clock = systemClock, random = Math.random, resources, identities, onObject } = options;
     const isForGrants = resources === undefined;
     this.inventory = new Inventory({ runtime, origin: "cluster", excluded: excludedCollections(options), isForGrants });
     const observe = (kind: WatchedKind): WatchedKind => (onObject === undefined ? kind : withObserver(kind, onObject));
     this.#outage = new Outage({ api, clock, random });
     const { inventory } = this;
     const common = { api, clock, random, inventory, outage: this.#outage, onChange: () => this.#onChange() };
-    this.#resources = new ResourceInformers({ ...common, observe, extraGroups: resources?.extraGroups ?? [] });
+    const isWatched = (kind: WatchedKind): boolean => resources !== undefined || isIdentityKind(kind);
+    this.#resources = new ResourceInformers({
+      ...common, observe, isWatched, extraGroups: resources?.extraGroups ?? [],
+    });
     const updateResources: InformerOptions["onObjects"] = (put, removed) => this.#resources.update(put, removed);
     this.#informers = watchedKinds(options).map((watched) => {
-      const onObjects = watched.kind === DEFINITIONS && resources !== undefined ? updateResources : undefined;
+      const isDynamic = watched.kind === DEFINITIONS && (resources !== undefined || identities === true);
+      const onObjects = isDynamic ? updateResources : undefined;
       return new Informer({ ...common, ...watched, kind: observe(watched.kind), onObjects });
     });
     // Prevents an unhandled rejection: `stop` rejects the promise even if `start` was not called.
@@ -140,9 +147,10 @@ export class ClusterSource implements InventorySource {
   }
 }
 
-function excludedCollections({ resources, carmMaps }: ClusterSourceOptions): Collection[] {
+function excludedCollections({ resources, identities = false, carmMaps }: ClusterSourceOptions): Collection[] {
   return [
-    ...(resources === undefined ? ["resources" as const, "identities" as const, "referrers" as const] : []),
+    ...(resources === undefined ? ["resources" as const, "referrers" as const] : []),
+    ...(resources === undefined && !identities ? ["identities" as const] : []),
     ...(carmMaps === undefined ? ["config maps" as const] : []),
     ...(carmMaps?.inAllNamespaces === true ? [] : ["config maps of other namespaces" as const]),
   ];

@@ -49,7 +49,8 @@ function sidecar(): Sidecar {
       allowedAccounts: [],
     },
     {
-      base, sessions, issued: new IssuedCredentials(clock), identityOnly: null, onAccountRejected: () => {},
+      base, sessions, identities: { get: () => base.get() }, issued: new IssuedCredentials(clock), identityOnly: null,
+      onAccountRejected: () => {},
       sts: { assumeRole: (_, { roleARN }, signal) => sts.load(roleARN)(signal) },
     },
   );

@@ -23,6 +23,7 @@ const request = fc.record<SessionRequest>({
   ),
   sessionName: text, durationSeconds: fc.constantFrom(900, 3600), externalID: nullable, sourceIdentity: nullable,
   tags, policy: nullable, policyARNs: fc.uniqueArray(text, { maxLength: 3 }),
+  transitiveTagKeys: fc.uniqueArray(text, { maxLength: 2 }),
 });
 const caller = fc.record<Caller>({
   identity: fc.constantFrom(
@@ -41,9 +42,10 @@ function keyOf({ request: one, caller: by }: Session): string {
  * Returns the same text for two requests exactly if the requests may share a session. The order of tags and policies
  * has no effect.
  */
-function distinct({ request: { tags: all, policyARNs, ...rest }, caller: by }: Session): string {
+function distinct({ request: { tags: all, policyARNs, transitiveTagKeys, ...rest }, caller: by }: Session): string {
   const others = Object.entries(rest).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  const sorted = [all.map(({ key, value }) => `${key} ${value}`).toSorted(), policyARNs.toSorted()];
+  const sortedTags = all.map(({ key, value }) => `${key} ${value}`).toSorted();
+  const sorted = [sortedTags, policyARNs.toSorted(), transitiveTagKeys.toSorted()];
   return JSON.stringify([by.identity, by.region, others, sorted]);
 }
 
@@ -51,7 +53,7 @@ test("two requests whose parameters differ have different keys", (t) => {
   // The second session of a pair is a copy of the first session, except for one field.
   const fields = [
     "roleARN", "sessionName", "durationSeconds", "externalID", "sourceIdentity", "tags", "policy", "policyARNs",
-    "identity", "region",
+    "transitiveTagKeys", "identity", "region",
   ] as const;
   const pair = fc.tuple(session, session, fc.constantFrom(...fields)).map(([one, other, field]): [Session, Session] => {
     if (field === "identity" || field === "region") {
@@ -82,6 +84,7 @@ const REQUEST: SessionRequest = {
   roleARN: "arn:aws:iam::111111111111:role/a", sessionName: "planted-session", durationSeconds: 3600,
   externalID: "planted-external-id", sourceIdentity: "planted-source",
   tags: [{ key: "planted-key", value: "planted-value" }], policy: '{"planted":"policy"}', policyARNs: ["arn:planted"],
+  transitiveTagKeys: ["planted-key"],
 };
 
 test("the session key depends on the role of the base identity, but not on its session name", (t) => {

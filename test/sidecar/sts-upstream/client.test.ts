@@ -21,7 +21,7 @@ const BASE: SigningCredentials = {
 };
 const REQUEST: SessionRequest = {
   ...NO_EXTRAS, roleARN: "arn:aws:iam::111111111111:role/a", sessionName: "ack-role-resolver", durationSeconds: 3600,
-  policy: null, policyARNs: [],
+  policy: null, policyARNs: [], transitiveTagKeys: [],
 };
 const MINUTE = 60_000;
 
@@ -76,6 +76,7 @@ test("sends every parameter of a session request to STS", async (t) => {
   const fullRequest: SessionRequest = {
     ...REQUEST, externalID: "planted-external-id", sourceIdentity: "ack", tags: [{ key: "team", value: "a b" }],
     policy: '{"Version":"2012-10-17"}', policyARNs: ["arn:aws:iam::aws:policy/ReadOnlyAccess"], durationSeconds: 900,
+    transitiveTagKeys: ["team"],
   };
   const rejects = (change: Partial<SessionRequest>, message: RegExp): Promise<unknown> =>
     t.rejects(sts.assumeRole(BASE, { ...fullRequest, ...change }, never()), { message });
@@ -87,6 +88,7 @@ test("sends every parameter of a session request to STS", async (t) => {
   await rejects({ sourceIdentity: "?!" }, /'sourceIdentity'/);
   await rejects({ policy: "no JSON" }, /^STS returned MalformedPolicyDocument for AssumeRole: /);
   await rejects({ tags: [{ key: "a", value: "b" }, { key: "A", value: "b" }] }, /Duplicate tag keys/);
+  await rejects({ transitiveTagKeys: [""] }, /'transitiveTagKeys\.member\.1'/);
   const policyARNs = Array.from({ length: 11 }, (_, i) => `arn:aws:iam::aws:policy/p${i}`);
   await rejects({ policyARNs }, /^STS returned ValidationError for AssumeRole: /);
 });

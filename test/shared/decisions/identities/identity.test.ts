@@ -20,7 +20,7 @@ test("reads the fields of each kind of identity, in both versions", (t) => {
     t.same(read(inVersion(roleIdentity("r", "static/s"))), {
       kind: "AWSClusterRoleIdentity", name: "r", ...meta, roleARN: roleARN("r"), sessionName: null, externalID: null,
       durationSeconds: null, inlinePolicy: null, policyARNs: [], tags: [], transitiveTags: [],
-      source: { kind: "AWSClusterStaticIdentity", name: "s" },
+      mistyped: [], source: { kind: "AWSClusterStaticIdentity", name: "s" },
     });
   }
   t.end();
@@ -52,7 +52,7 @@ test("reads empty, zero and wrong values as missing", (t) => {
   };
   t.match(read(roleIdentity("r", null, {}, wrong)), {
     roleARN: null, sessionName: null, externalID: null, durationSeconds: null, inlinePolicy: null, policyARNs: [],
-    tags: [], source: null,
+    tags: [], source: null, mistyped: ["roleARN", "inlinePolicy", "policyARNs", "tags"],
   });
   t.match(read(roleIdentity("r", null, {}, { durationSeconds: 1.5, sourceIdentityRef: "s" })), {
     durationSeconds: null, source: { kind: "", name: "" },

@@ -54,3 +54,13 @@ test("a cluster without CAPA has no identities, and a source without resources d
   t.equal(ofGrants.inventory.includes("referrers"), false);
   t.notMatch(cluster.lists.join(" "), CAPA);
 });
+
+test("a source for a sidecar loads the identities, but not the objects that refer to them", async (t) => {
+  const { cluster, source } = await fakeCluster(t, DEFINITIONS, { resources: undefined, identities: true });
+  cluster.objects.set(ROLES, [role]);
+  await source.start();
+  t.match(source.inventory.identities.get(REFERENCE, "ns1"), { name: "r", resourceVersion: "5" });
+  t.equal(source.inventory.includes("identities"), true);
+  t.equal(source.inventory.includes("referrers"), false);
+  t.notMatch(cluster.lists.join(" "), CLUSTERS);
+});

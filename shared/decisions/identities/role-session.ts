@@ -1,0 +1,96 @@
+import { parseRoleARN } from "../kubernetes/arn.ts";
+import { isJsonObject, parseJSON } from "../kubernetes/json.ts";
+import { countOf, quote } from "../kubernetes/text.ts";
+import {
+  DURATION_LIMITS, EXTERNAL_ID_LIMITS, MAX_CHAINED_SECONDS, MAX_POLICY_ARNS, MAX_POLICY_LENGTH, MAX_TAGS,
+  SESSION_NAME_LIMITS, TAG_KEY_LIMITS, TAG_VALUE_LIMITS,
+} from "../selectors/session.ts";
+import { textFaults } from "../selectors/session-annotations.ts";
+import { describeIdentity } from "./denials.ts";
+import type { RoleIdentity } from "./identity.ts";
+
+/** Denies a role identity for which STS would reject AssumeRole, or whose restrictions would be lost. */
+export interface RoleSessionDenial {
+  readonly code: "ERR_IDENTITY_SESSION";
+  readonly message: string;
+}
+
+/**
+ * Returns the denial of the first role identity whose fields are not valid parameters of AssumeRole, or null. The
+ * message omits the external ID, the tags and the policy, because they can be confidential.
+ */
+export function roleSessionDenial(role: RoleIdentity): RoleSessionDenial | null {
+  const faults = [
+    ...role.mistyped.map((name) => `${name} has a wrong type`),
+    ...arnFaults(role), ...nameFaults(role), ...durationFaults(role), ...policyFaults(role), ...tagFaults(role),
+  ];
+  if (faults.length === 0) return null;
+  const message = `${describeIdentity(role)} does not have valid parameters for AssumeRole: ${faults.join("; ")}. `
+    + "Correct the fields of the identity.";
+  return { code: "ERR_IDENTITY_SESSION", message };
+}
+
+/** Denies a chained session that is longer than one hour. Returns null for a shorter session. */
+export function chainedDurationDenial(role: RoleIdentity): RoleSessionDenial | null {
+  const { durationSeconds } = role;
+  if (durationSeconds === null || durationSeconds <= MAX_CHAINED_SECONDS) return null;
+  const message = `durationSeconds of ${describeIdentity(role)} is ${durationSeconds}, but its role is assumed with `
+    + `the credentials of a session, for which STS allows at most ${MAX_CHAINED_SECONDS} seconds (role chaining). Set `
+    + `durationSeconds to at most ${MAX_CHAINED_SECONDS}, or remove it.`;
+  return { code: "ERR_IDENTITY_SESSION", message };
+}
+
+function arnFaults({ roleARN, mistyped }: RoleIdentity): string[] {
+  if (roleARN === null) return mistyped.includes("roleARN") ? [] : ["roleARN is missing"];
+  return parseRoleARN(roleARN) === null ? [`roleARN ${quote(roleARN)} is not the ARN of an IAM role`] : [];
+}
+
+function nameFaults({ sessionName, externalID }: RoleIdentity): string[] {
+  const ofName = sessionName === null ? [] : textFaults(sessionName, SESSION_NAME_LIMITS);
+  const ofExternalID = externalID === null ? [] : textFaults(externalID, EXTERNAL_ID_LIMITS);
+  return [
+    ...ofName.map((fault) => `sessionName ${quote(sessionName ?? "")} ${fault}`),
+    ...ofExternalID.map((fault) => `externalID ${fault}`),
+  ];
+}
+
+function durationFaults({ durationSeconds }: RoleIdentity): string[] {
+  const { min, max } = DURATION_LIMITS;
+  if (durationSeconds === null || (durationSeconds >= min && durationSeconds <= max)) return [];
+  return [`durationSeconds ${durationSeconds} is not ${min} to ${max}`];
+}
+
+function policyFaults({ inlinePolicy, policyARNs }: RoleIdentity): string[] {
+  const faults: string[] = [];
+  const length = [inlinePolicy ?? "", ...policyARNs].reduce((sum, text) => sum + text.length, 0);
+  if (length > MAX_POLICY_LENGTH) {
+    const which = policyARNs.length === 0 ? "inlinePolicy has" : "inlinePolicy and policyARNs have";
+    faults.push(`${which} ${countOf(length, "character")}, more than ${MAX_POLICY_LENGTH}`);
+  } else if (inlinePolicy !== null && !isJsonObject(parseJSON(inlinePolicy))) {
+    faults.push("inlinePolicy is not a JSON object");
+  }
+  if (policyARNs.length > MAX_POLICY_ARNS) {
+    faults.push(`policyARNs has ${policyARNs.length} ARNs, more than ${MAX_POLICY_ARNS}`);
+  }
+  const invalid = policyARNs.find((arn) => !POLICY_ARN.test(arn));
+  if (invalid === undefined) return faults;
+  faults.push(`policyARNs contains ${quote(invalid)}, which is not the ARN of an IAM policy`);
+  return faults;
+}
+
+/** Matches the ARN of a managed policy. The account is empty or `aws` in the ARN of a policy that AWS manages. */
+const POLICY_ARN = /^arn:aws(?:-[a-z0-9]+)*:iam::(?:[0-9]{12}|aws)?:policy\/[!-~]{1,1024}$/;
+
+function tagFaults({ tags, transitiveTags }: RoleIdentity): string[] {
+  if (tags.length > MAX_TAGS) return [`tags has ${tags.length} tags, more than ${MAX_TAGS}`];
+  const faults = tags.flatMap(({ key, value }) => [
+    ...textFaults(key, TAG_KEY_LIMITS).map((fault) => `a key in tags ${fault}`),
+    ...textFaults(value, TAG_VALUE_LIMITS).map((fault) => `a value in tags ${fault}`),
+  ]);
+  const keys = new Set(tags.map(({ key }) => key.toLowerCase()));
+  if (keys.size < tags.length) faults.push("two keys in tags differ only in case");
+  if (!transitiveTags.every((key) => keys.has(key.toLowerCase()))) {
+    faults.push("transitiveTags contains a key that tags does not contain");
+  }
+  return [...new Set(faults)];
+}
