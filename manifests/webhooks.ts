@@ -4,6 +4,9 @@ import type {
   V1ValidatingWebhookConfiguration,
 } from "@kubernetes/client-node";
 import { IGNORED_NAMESPACES } from "../shared/decisions/carm/maps.ts";
+import {
+  IDENTITY_KINDS, identityPlural, INFRASTRUCTURE_GROUP, REFERRER_KINDS,
+} from "../shared/decisions/identities/kinds.ts";
 import { knownGroups, SELECTOR_GROUP } from "../shared/decisions/kubernetes/kinds.ts";
 import { NAME_LABEL } from "../shared/decisions/kubernetes/names.ts";
 import { caInjection } from "./certificates.ts";
@@ -147,6 +150,7 @@ export function validatingWebhooks(options: WebhookOptions): V1ValidatingWebhook
   const metadata = configurationMetadata(options);
   const webhooks = [
     ofSelectors, definition, resources, definitions, ofNamespaces(options), ofCARMMaps(options),
+    ofIdentities(options), ofClusters(options),
     ...ofPods("/validate/pods", options),
   ];
   return { apiVersion: API_VERSION, kind: "ValidatingWebhookConfiguration", metadata, webhooks };
@@ -180,6 +184,36 @@ function ofCARMMaps(options: WebhookOptions): V1ValidatingWebhook {
       matchExpressions: [{ key: NAME_LABEL, operator: "In", values: [options.ackSystemNamespace] }],
     },
     matchConditions: [IS_CARM_MAP, CHANGES_MORE_THAN_BOOKKEEPING],
+  };
+}
+
+/** Returns the webhook for CAPA identities. */
+function ofIdentities(options: WebhookOptions): V1ValidatingWebhook {
+  const resources = IDENTITY_KINDS.map(identityPlural).toSorted();
+  return {
+    ...webhook("/validate/identities", "Fail", options),
+    rules: [
+      { apiGroups: [INFRASTRUCTURE_GROUP], apiVersions: ["*"], resources, operations: EVERY_WRITE, scope: "*" },
+    ],
+    matchConditions: [NOT_BEING_DELETED, CHANGES_MORE_THAN_BOOKKEEPING],
+  };
+}
+
+/** Returns the webhook for the objects that refer to CAPA identities. No check applies to their deletion. */
+function ofClusters(options: WebhookOptions): V1ValidatingWebhook {
+  const byGroup = Map.groupBy(REFERRER_KINDS, ({ group }) => group);
+  const rules = Array.from(byGroup, ([group, kinds]): V1RuleWithOperations => ({
+    apiGroups: [group],
+    apiVersions: ["*"],
+    resources: kinds.map(({ plural }) => plural).toSorted(),
+    operations: CREATE_AND_UPDATE,
+    scope: "Namespaced",
+  }));
+  return {
+    ...webhook("/validate/clusters", "Ignore", options),
+    rules,
+    matchConditions: [CHANGES_MORE_THAN_BOOKKEEPING],
+    namespaceSelector: exceptNamespaces(["kube-system", options.namespace]),
   };
 }
 

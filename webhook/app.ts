@@ -8,7 +8,9 @@ import type { Logger } from "../shared/server/logger.ts";
 import type { Drain } from "../shared/server/stopping.ts";
 import type { AccessReviewer } from "./access-review.ts";
 import { type AllowedClient, clientOptions, limitCallers } from "./callers.ts";
+import { validateClusters } from "./clusters.ts";
 import { validateConfigMaps } from "./configmaps.ts";
+import { validateIdentities } from "./identities.ts";
 import type { AdmissionRequest } from "./decode.ts";
 import { reviewExcess } from "./excess.ts";
 import { skipped, type Verdict } from "./handler.ts";
@@ -113,6 +115,8 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
   "/validate/resources": validateResources,
   "/validate/namespaces": validateNamespaces,
   "/validate/configmaps": validateConfigMaps,
+  "/validate/identities": validateIdentities,
+  "/validate/clusters": validateClusters,
   "/mutate/pods": mutatePods,
   "/validate/pods": validatePods,
 };

@@ -1,13 +1,19 @@
 import { IGNORED_NAMESPACES } from "../shared/decisions/carm/maps.ts";
 import type { CheckEntry } from "../shared/decisions/checks/check.ts";
 import { ACK_34, IRS_34 } from "../shared/decisions/checks/kind-deletion.ts";
-import { ACK_35, CM_14, NS_14, POD_10 } from "../shared/decisions/checks/limits.ts";
+import { AC_08, ACK_35, CI_34, CM_14, NS_14, POD_10 } from "../shared/decisions/checks/limits.ts";
 import { IRS_48 } from "../shared/decisions/checks/selectors/limits.ts";
 import { WAIVER_01 } from "../shared/decisions/checks/waiver.ts";
-import { type ControllerSettings, isACKController, isCleanupController } from "../shared/decisions/exemptions.ts";
+import type { DecisionSettings } from "../shared/decisions/context.ts";
+import {
+  type ControllerSettings, isACKController, isCAPAController, isCleanupController,
+} from "../shared/decisions/exemptions.ts";
+import { isIdentityKind, referrerKindOf } from "../shared/decisions/identities/kinds.ts";
 import { isACKGroup, isCARMMapName, SELECTOR_GROUP, SELECTOR_KIND } from "../shared/decisions/kubernetes/kinds.ts";
 import type { AdmissionRequest } from "./decode.ts";
 import { skipped, type Verdict } from "./handler.ts";
+
+type RequesterSettings = ControllerSettings & Pick<DecisionSettings, "capaServiceAccounts">;
 
 /**
  * Reviews a request whose objects are unknown, because the request exceeds a limit. Denies the request if the webhook
@@ -15,7 +21,7 @@ import { skipped, type Verdict } from "./handler.ts";
  * is an ACK controller.
  */
 export function reviewExcess(
-  request: AdmissionRequest, excess: string, settings: ControllerSettings,
+  request: AdmissionRequest, excess: string, settings: RequesterSettings,
 ): Verdict {
   const check = limitCheckOf(request);
   if (check === null) return skipped("not managed");
@@ -31,7 +37,7 @@ export function reviewExcess(
  * objects. The name is "" if a client deletes a collection.
  */
 function limitCheckOf(request: AdmissionRequest): CheckEntry | null {
-  const { kind: { group, kind }, name, namespace } = request;
+  const { kind: { group, kind }, name } = request;
   switch (`${kind}.${group}`) {
     case `${SELECTOR_KIND}.${SELECTOR_GROUP}`:
       return IRS_48;
@@ -44,8 +50,15 @@ function limitCheckOf(request: AdmissionRequest): CheckEntry | null {
     case "CustomResourceDefinition.apiextensions.k8s.io":
       return definitionCheckOf(request);
     default:
-      return isACKGroup(group) && namespace !== "" ? ACK_35 : null;
+      return resourceCheckOf(request);
   }
+}
+
+/** Returns the check of a CAPA identity, of an object that refers to an identity, or of an ACK resource; else null. */
+function resourceCheckOf({ kind, namespace }: AdmissionRequest): CheckEntry | null {
+  if (isIdentityKind(kind)) return CI_34;
+  if (referrerKindOf(kind) !== null) return AC_08;
+  return isACKGroup(kind.group) && namespace !== "" ? ACK_35 : null;
 }
 
 /**
@@ -61,9 +74,10 @@ function definitionCheckOf({ name, operation }: AdmissionRequest): CheckEntry | 
 }
 
 function isWarnOnly(
-  check: CheckEntry, { requester, name }: AdmissionRequest, settings: ControllerSettings,
+  check: CheckEntry, { requester, name }: AdmissionRequest, settings: RequesterSettings,
 ): boolean {
   if (check === ACK_35 && isACKController(requester, settings)) return true;
+  if (check === CI_34 || check === AC_08) return isCAPAController(requester, settings);
   if (check === NS_14 && IGNORED_NAMESPACES.has(name)) return true;
   const isNamespaced = check === ACK_35 || check === CM_14 || check === NS_14;
   return isNamespaced && isCleanupController(requester, "namespace-controller");

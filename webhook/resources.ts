@@ -125,7 +125,7 @@ function removeAnnotations(object: JsonObject, namespace: string): Verdict {
  * Overwrites the namespace of the object with the namespace of the request, because RBAC authorized the request for
  * this namespace.
  */
-function inNamespace(object: JsonObject, namespace: string): JsonObject {
+export function inNamespace(object: JsonObject, namespace: string): JsonObject {
   const metadata = field(object, "metadata");
   return { ...object, metadata: { ...(isJsonObject(metadata) && metadata), namespace } };
 }

@@ -53,6 +53,10 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
   controllerRole: help("Decisions", "ARN of the controllers' own role"),
   allowedAccounts: help("Checks", "AWS account that roles may belong to (default: any account)"),
   controllerServiceAccounts: help("Checks", "service account of an ACK controller"),
+  capaServiceAccounts: help(
+    "Checks", "service account of Cluster API Provider AWS, whose changes of identities and clusters only cause "
+      + "warnings",
+  ),
   controllerUsers: help(
     "Checks", "user name of an ACK controller that is not a service account, such as the EKS Capability for ACK; "
       + "* stands for any characters",

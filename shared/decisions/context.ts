@@ -43,6 +43,8 @@ export interface DecisionSettings {
   readonly allowedAccounts: readonly string[];
   /** The service account of each ACK controller, as `NAMESPACE/NAME`. */
   readonly controllerServiceAccounts: readonly string[];
+  /** The service accounts of CAPA, as `NAMESPACE/NAME`. Empty offline, where no request has a requester. */
+  readonly capaServiceAccounts: readonly string[];
   /** The user names of ACK controllers. `*` stands for any characters. */
   readonly controllerUsers: readonly string[];
   readonly tenantLabels: readonly string[];
@@ -69,7 +71,8 @@ type DecisionInput = Omit<
   | "extraGroups" | "output" | "failOn" | "noWebhook" | "complete"
 > &
   Partial<Pick<
-    SettingsFor<"webhook">, "waiverUsers" | "waiverGroups" | "sidecarImage" | "sidecarArgs" | "extraGroups"
+    SettingsFor<"webhook">,
+    | "waiverUsers" | "waiverGroups" | "capaServiceAccounts" | "sidecarImage" | "sidecarArgs" | "extraGroups"
   >> &
   Partial<Pick<SettingsFor<"lint">, "noWebhook" | "complete">>;
 
@@ -99,6 +102,7 @@ export function decisionSettings(settings: DecisionInput): DecisionSettings {
     allowedAccounts: settings.allowedAccounts,
     controllerServiceAccounts: settings.controllerServiceAccounts,
     controllerUsers: settings.controllerUsers,
+    capaServiceAccounts: settings.capaServiceAccounts ?? [],
     tenantLabels: settings.tenantLabels,
     allowedEndpointHosts: settings.allowedEndpointHosts,
     watchNamespaces: settings.watchNamespace,

@@ -71,11 +71,23 @@ export type ControllerSettings = Pick<DecisionSettings, "controllerServiceAccoun
 export function isACKController(
   requester: Requester, { controllerServiceAccounts, controllerUsers }: ControllerSettings,
 ): boolean {
-  const hasAccount = controllerServiceAccounts.some((account) => {
+  return hasAccountOf(requester, controllerServiceAccounts)
+    || controllerUsers.some((pattern) => matchesPattern(pattern, requester.username));
+}
+
+/** Returns whether the requester is a service account of CAPA, which writes identities and clusters. */
+export function isCAPAController(
+  requester: Requester, { capaServiceAccounts }: Pick<DecisionSettings, "capaServiceAccounts">,
+): boolean {
+  return hasAccountOf(requester, capaServiceAccounts);
+}
+
+/** Returns whether the requester is one of the service accounts, each as `NAMESPACE/NAME`. */
+function hasAccountOf(requester: Requester, accounts: readonly string[]): boolean {
+  return accounts.some((account) => {
     const [namespace = "", name = ""] = account.split("/");
     return isServiceAccount(requester, namespace, name);
   });
-  return hasAccount || controllerUsers.some((pattern) => matchesPattern(pattern, requester.username));
 }
 
 interface RequestOrigin {

@@ -82,8 +82,7 @@ export const SETTINGS = {
     commands: DECIDERS,
   },
   controllerAccount: {
-    flag: "--controller-account", type: "string", value: "ID", pattern: ACCOUNT, default: null,
-    commands: DECIDERS,
+    flag: "--controller-account", type: "string", value: "ID", pattern: ACCOUNT, default: null, commands: DECIDERS,
   },
   controllerRole: {
     flag: "--controller-role", type: "string", value: "ARN", pattern: ROLE, default: null,
@@ -101,14 +100,16 @@ export const SETTINGS = {
     flag: "--controller-users", type: "strings", allowsComma: true, value: "USER", pattern: USER_PATTERN, default: [],
     commands: [...DECIDERS, "manifests"],
   },
+  capaServiceAccounts: {
+    flag: "--capa-service-accounts", type: "strings", value: "NS/NAME", pattern: SERVICE_ACCOUNT,
+    default: ["capa-system/capa-controller-manager"], commands: ["webhook", "local"],
+  },
   tenantLabels: { flag: "--tenant-labels", type: "strings", value: "KEY", default: [], commands: DECIDERS },
   allowedEndpointHosts: {
-    flag: "--allowed-endpoint-hosts", type: "strings", value: "HOST", default: [],
-    commands: [...DECIDERS, "manifests"],
+    flag: "--allowed-endpoint-hosts", type: "strings", value: "HOST", default: [], commands: [...DECIDERS, "manifests"],
   },
   watchNamespace: {
-    flag: "--watch-namespace", type: "strings", value: "NS", pattern: NAMESPACE, default: [],
-    commands: DECIDERS,
+    flag: "--watch-namespace", type: "strings", value: "NS", pattern: NAMESPACE, default: [], commands: DECIDERS,
   },
   watchSelectors: {
     flag: "--watch-selectors", type: "string", value: "SELECTOR", pattern: LABEL_SELECTOR, default: null,
@@ -138,8 +139,7 @@ export const SETTINGS = {
     commands: OFFLINE,
   },
   failOn: {
-    flag: "--fail-on", type: "string", choices: ["deny", "warn"], default: "deny",
-    commands: ["lint", "audit"],
+    flag: "--fail-on", type: "string", choices: ["deny", "warn"], default: "deny", commands: ["lint", "audit"],
   },
   complete: { flag: "--complete", type: "boolean", default: false, commands: ["lint", "audit", "impact"] },
   noWebhook: { flag: "--no-webhook", type: "boolean", default: false, commands: ["lint"] },

@@ -46,7 +46,7 @@ const IS_CARM_MAP = {
 };
 
 test("each webhook has a short timeout and no side effects", (t) => {
-  t.equal(configured().length, 12);
+  t.equal(configured().length, 14);
   for (const webhook of configured()) {
     t.match(webhook, { sideEffects: "None", matchPolicy: "Equivalent" }, webhook.name);
     t.same(webhook.admissionReviewVersions, ["v1"]);
@@ -74,6 +74,8 @@ test("each webhook skips the requests that it would admit without a check", (t) 
     ["definition.resources.validate", "not-deleted-again", "is-definition-of-resources", "deletes-or-waives"],
     ["namespaces.validate", "not-deleted-again", "changes-namespace"],
     ["configmaps.validate", "is-carm-map", "changes-more-than-bookkeeping"],
+    ["identities.validate", "not-being-deleted", "changes-more-than-bookkeeping"],
+    ["clusters.validate", "changes-more-than-bookkeeping"],
     ["pods.validate", "not-a-mirror-pod"],
     ["namespace.pods.validate", "not-a-mirror-pod"],
   ]);
@@ -111,6 +113,8 @@ test("while the webhook is down, the API server rejects selectors, CARM maps and
     ["definition.resources.validate.ack-role-resolver.io", "Ignore"],
     ["namespaces.validate.ack-role-resolver.io", "Ignore"],
     ["configmaps.validate.ack-role-resolver.io", "Fail"],
+    ["identities.validate.ack-role-resolver.io", "Fail"],
+    ["clusters.validate.ack-role-resolver.io", "Ignore"],
     ["pods.validate.ack-role-resolver.io", "Fail"],
     ["namespace.pods.validate.ack-role-resolver.io", "Fail"],
   ]);
@@ -132,6 +136,8 @@ test("mutating webhooks match creates and updates, and validating webhooks also 
     ["definition.resources.validate", ["CREATE,UPDATE,DELETE"]],
     ["namespaces.validate", ["CREATE,UPDATE,DELETE"]],
     ["configmaps.validate", ["CREATE,UPDATE,DELETE"]],
+    ["identities.validate", ["CREATE,UPDATE,DELETE"]],
+    ["clusters.validate", ["CREATE,UPDATE", "CREATE,UPDATE"]],
     ["pods.validate", ["CREATE"]],
     ["namespace.pods.validate", ["CREATE"]],
   ]);
@@ -205,7 +211,7 @@ test("calls the mutating webhooks again if another webhook changes the object", 
 });
 
 test("calls the webhooks for Pods only with --inject, and only for labeled Pods outside of its own namespace", (t) => {
-  t.equal(configured({ inject: false }).length, 8);
+  t.equal(configured({ inject: false }).length, 10);
   const key = "ack-role-resolver.io/inject";
   const outside = [
     { key: "kubernetes.io/metadata.name", operator: "NotIn", values: ["kube-system", "ack-role-resolver"] },
@@ -262,5 +268,23 @@ test("calls the webhooks through the Service, or at the URL with its CA bundle",
       url: `https://127.0.0.1:9443${path}`, caBundle: "UEVNCg==",
     });
   }
+  t.end();
+});
+
+test("matches the identities of CAPA, and the kinds that refer to identities", (t) => {
+  t.same(named(t, "identities.validate", {}).rules, [{
+    apiGroups: ["infrastructure.cluster.x-k8s.io"], apiVersions: ["*"], operations: EVERY_WRITE, scope: "*",
+    resources: [
+      "awsclustercontrolleridentities", "awsclusterroleidentities", "awsclusterstaticidentities",
+      "awsserviceaccountidentities",
+    ],
+  }]);
+  t.same(named(t, "clusters.validate", {}).rules?.map(({ apiGroups, resources }) => [apiGroups, resources]), [
+    [["infrastructure.cluster.x-k8s.io"], ["awsclusters", "awsclustertemplates", "rosanetworks", "rosaroleconfigs"]],
+    [
+      ["controlplane.cluster.x-k8s.io"],
+      ["awsmanagedcontrolplanes", "awsmanagedcontrolplanetemplates", "rosacontrolplanes"],
+    ],
+  ]);
   t.end();
 });

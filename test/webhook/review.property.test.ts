@@ -52,9 +52,18 @@ const carmMap = record({
   }),
   data: oneof(dictionary(string(), mapValue), jsonValue()), binaryData: jsonValue(),
 });
+const identity = record({
+  apiVersion: constant("infrastructure.cluster.x-k8s.io/v1beta2"),
+  kind: constantFrom(
+    "AWSClusterRoleIdentity", "AWSClusterStaticIdentity", "AWSClusterControllerIdentity", "AWSServiceAccountIdentity",
+    "AWSCluster", "AWSClusterTemplate",
+  ),
+  metadata: record({ name: string(), labels, annotations: labels }),
+  spec: oneof(jsonValue(), record({ allowedNamespaces: jsonValue(), sourceIdentityRef: jsonValue() })),
+});
 const path = constantFrom(
   "/mutate/iamroleselectors", "/validate/iamroleselectors", "/mutate/resources", "/validate/namespaces",
-  "/validate/configmaps",
+  "/validate/configmaps", "/validate/identities", "/validate/clusters",
 );
 const request = record({ uid: uuid(), operation: constantFrom("CREATE", "UPDATE", "DELETE"), withObject: boolean() });
 
@@ -66,7 +75,7 @@ function clone(object: unknown): JsonObject {
 }
 
 test("returns the version, kind and uid of any review, and returns no patch for a deletion", async (t) => {
-  const objects = oneof(bucket, selector, namespace, carmMap);
+  const objects = oneof(bucket, selector, namespace, carmMap, identity);
   await assert(asyncProperty(path, objects, request, async (to, object, { uid, operation, withObject }) => {
     const oldObject = operation === "CREATE" ? null : object;
     const review = reviewOf(object, { uid, operation, oldObject, object: withObject ? object : null });

@@ -1,7 +1,7 @@
 import { test } from "tap";
 import type { Requester } from "../../../shared/decisions/context.ts";
 import {
-  exemptionOf, isACKController, isClusterCleanup, isNamespaceCleanup, mutationExemptionOf,
+  exemptionOf, isACKController, isCAPAController, isClusterCleanup, isNamespaceCleanup, mutationExemptionOf,
 } from "../../../shared/decisions/exemptions.ts";
 import { Inventory } from "../../../shared/decisions/inventory/inventory.ts";
 import type { JsonObject } from "../../../shared/decisions/kubernetes/json.ts";
@@ -213,5 +213,14 @@ test("treats deletions in a terminating namespace or by a cleanup controller as 
     const byNamesake = { ...deletion, requester: requester(`system:serviceaccount:team-a:${name}`) };
     t.notOk(isClusterCleanup(byNamesake, inventory), "a service account of another namespace");
   }
+  t.end();
+});
+
+test("only the configured service accounts are CAPA", (t) => {
+  const settings = { capaServiceAccounts: ["capa-system/capa-controller-manager"] };
+  const isCAPA = (username: string): boolean => isCAPAController({ username, groups: [] }, settings);
+  t.equal(isCAPA("system:serviceaccount:capa-system:capa-controller-manager"), true);
+  t.equal(isCAPA("system:serviceaccount:capa-system:default"), false);
+  t.equal(isCAPA("capa-controller-manager"), false);
   t.end();
 });

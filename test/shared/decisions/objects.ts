@@ -12,6 +12,7 @@ export const SETTINGS_BY_DEFAULT: DecisionSettings = {
   ackSystemNamespace: "ack-system",
   allowedAccounts: [],
   controllerServiceAccounts: [],
+  capaServiceAccounts: [],
   controllerUsers: [],
   tenantLabels: [],
   allowedEndpointHosts: [],

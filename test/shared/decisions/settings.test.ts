@@ -71,6 +71,7 @@ test("decisionSettings returns the last severity that is set for each check, and
     ackSystemNamespace: "ack",
     allowedAccounts: [],
     controllerServiceAccounts: [],
+    capaServiceAccounts: [],
     controllerUsers: [],
     tenantLabels: [],
     allowedEndpointHosts: [],

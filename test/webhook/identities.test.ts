@@ -1,0 +1,106 @@
+import { test } from "tap";
+import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
+import {
+  clusterObject, controllerIdentity, identityObject, roleIdentity, staticIdentity,
+} from "../shared/decisions/identities/objects.ts";
+import { namespaceObject } from "../shared/decisions/objects.ts";
+import { objectAt, reviewOf } from "./reviews.ts";
+import { FakeSource, untilWaiting, webhookUnderTest } from "./webhook-under-test.ts";
+
+const LIST = { list: ["ns1"] };
+const STORED = [
+  namespaceObject("ns1", { team: "a" }), controllerIdentity(), roleIdentity("r", "controller", LIST),
+  staticIdentity("other", { list: ["ns2"] }), clusterObject("c", "role/r"),
+];
+const CAPA = "system:serviceaccount:capa-system:capa-controller-manager";
+
+const webhook = webhookUnderTest(new FakeSource(STORED));
+
+/** Returns the response of the webhook. The request creates the object unless `fields` state another operation. */
+async function review(object: JsonObject, fields: JsonObject = {}): Promise<JsonObject> {
+  const path = String(object["kind"]).endsWith("Identity") ? "/validate/identities" : "/validate/clusters";
+  const { status, json } = await webhook.post(path, reviewOf(object, fields));
+  return status === 200 ? objectAt(json, "response") : { status };
+}
+
+const by = (username: string): JsonObject => ({ userInfo: { username, groups: [] } });
+
+test("denies a malformed identity, with the fix in the message", async (t) => {
+  const response = await review(roleIdentity("x", "controller", { namespaces: ["ns1"] }));
+  t.match(response, { allowed: false, status: { code: 422,
+    message: /^CI-09 spec\.allowedNamespaces\.namespaces: .*Use only/ } });
+});
+
+test("only warns CAPA about the same identity", async (t) => {
+  const response = await review(roleIdentity("x", "controller", { namespaces: ["ns1"] }), by(CAPA));
+  t.match(response, { allowed: true, warnings: [/^CI-09 /] });
+});
+
+test("denies the deletion of an identity in use, unless the waiver of a waiver user allows it", async (t) => {
+  const deletion = (identity: JsonObject, username: string): JsonObject => (
+    { operation: "DELETE", object: null, oldObject: identity, userInfo: { username,
+      groups: username === "admin" ? ["system:masters"] : [] } }
+  );
+  const used = roleIdentity("r", "controller", LIST);
+  const waived = { ...used, metadata: { name: "r", annotations: { "ack-role-resolver.io/allow": "CI-31" } } };
+  t.match(await review(used, deletion(used, "jane")), { allowed: false,
+    status: { message: /^CI-31 .*AWSCluster ns1\/c/ } });
+  t.match(await review(waived, deletion(waived, "jane")), { allowed: false });
+  t.match(await review(waived, deletion(waived, "admin")), { allowed: true, warnings: [/^CI-31 /] });
+});
+
+test("allows every write of CAPA's own objects by any user", async (t) => {
+  const defaulted = identityObject(
+    "AWSClusterControllerIdentity", "default", { allowedNamespaces: { list: null, selector: {} } },
+    { labels: { "clusterctl.cluster.x-k8s.io/move-hierarchy": "" } },
+  );
+  t.match(await review(defaulted), { allowed: true });
+  t.match(await review(defaulted, { operation: "UPDATE", oldObject: controllerIdentity() }), { allowed: true });
+});
+
+test("a stored identity whose selector is not valid can lose its finalizers", async (t) => {
+  const broken = staticIdentity("s", { selector: { matchLabels: { "-a": "b" } } });
+  const stored = { ...broken, metadata: { name: "s", finalizers: ["x"] } };
+  t.match(await review(broken, { operation: "UPDATE", oldObject: stored }), { allowed: true });
+  t.match(await review(broken), { allowed: false, status: { message: /^CI-06 / } });
+});
+
+test("denies a cluster whose namespace the identity does not allow, and a move to another account", async (t) => {
+  t.match(await review(clusterObject("n", "static/other")), { allowed: false, status: { message: /^AC-02 / } });
+  t.match(await review(clusterObject("n", "role/r")), { allowed: true });
+  const removal = { operation: "UPDATE", oldObject: clusterObject("c", "role/r") };
+  t.match(await review(clusterObject("c", "controller"), removal), { allowed: false,
+    status: { message: /^AC-04 .*Keep identityRef/ } });
+  t.match(await review(clusterObject("c", "controller"), { ...removal, ...by(CAPA) }), { allowed: true,
+    warnings: [/^AC-04 /] });
+});
+
+test("only warns about a selector if the namespace is unknown", async (t) => {
+  const unknown = webhookUnderTest(new FakeSource([staticIdentity("s", { selector: { matchLabels: { team: "a" } } })]));
+  const response = unknown.post("/validate/clusters", reviewOf(clusterObject("n", "static/s")));
+  await untilWaiting(unknown.source);
+  unknown.clock.fireAll();
+  const { json } = await response;
+  t.match(objectAt(json, "response"), { allowed: true, warnings: [/^AC-02 /] });
+});
+
+test("returns an HTTP error until the inventory is loaded, and skips other kinds", async (t) => {
+  const source = new FakeSource(STORED);
+  source.unload();
+  const unloaded = webhookUnderTest(source);
+  t.equal((await unloaded.post("/validate/identities", reviewOf(roleIdentity("x")))).status, 500);
+  t.equal((await unloaded.post("/validate/clusters", reviewOf(clusterObject("x", null)))).status, 500);
+  const machine = { ...clusterObject("m", null), kind: "AWSMachine" };
+  t.match(await review(machine), { allowed: true });
+});
+
+test("denies an identity or a cluster that exceeds a limit of reviews, and only warns CAPA", async (t) => {
+  const values = Array.from({ length: 50_001 }, () => "a");
+  for (const [object, code] of [
+    [roleIdentity("x", "controller", { list: values }), "CI-34"],
+    [{ ...clusterObject("x", null), spec: { values } }, "AC-08"],
+  ] as const) {
+    t.match(await review(object), { allowed: false, status: { message: new RegExp(`^${code} `) } });
+    t.match(await review(object, by(CAPA)), { allowed: true, warnings: [new RegExp(`^${code} `)] });
+  }
+});
