@@ -68,7 +68,7 @@ function denyRoles(roles: readonly RoleIdentity[], query: Pick<RoleQuery, "setti
 function accountDenial(
   role: RoleIdentity, { settings: { allowedAccounts } }: Pick<RoleQuery, "settings">,
 ): Pick<Denial, "code" | "message"> | null {
-  const accountID = accountOfARN(role.roleARN ?? "") ?? "";
+  const accountID = String(accountOfARN(String(role.roleARN)));
   if (allowedAccounts.length === 0 || allowedAccounts.includes(accountID)) return null;
   const message = `The role of ${describeIdentity(role)} is in account ${accountID}, which is not in `
     + "--allowed-accounts. Use a role of an allowed account, or add the account.";

@@ -46,12 +46,15 @@ function arnFaults({ roleARN, mistyped }: RoleIdentity): string[] {
 }
 
 function nameFaults({ sessionName, externalID }: RoleIdentity): string[] {
-  const ofName = sessionName === null ? [] : textFaults(sessionName, SESSION_NAME_LIMITS);
-  const ofExternalID = externalID === null ? [] : textFaults(externalID, EXTERNAL_ID_LIMITS);
-  return [
-    ...ofName.map((fault) => `sessionName ${quote(sessionName ?? "")} ${fault}`),
-    ...ofExternalID.map((fault) => `externalID ${fault}`),
-  ];
+  const faults: string[] = [];
+  if (sessionName !== null) {
+    const found = textFaults(sessionName, SESSION_NAME_LIMITS);
+    faults.push(...found.map((fault) => `sessionName ${quote(sessionName)} ${fault}`));
+  }
+  if (externalID !== null) {
+    faults.push(...textFaults(externalID, EXTERNAL_ID_LIMITS).map((fault) => `externalID ${fault}`));
+  }
+  return faults;
 }
 
 function durationFaults({ durationSeconds }: RoleIdentity): string[] {
