@@ -17,10 +17,11 @@ export const OPTIONS = {
 const MANAGER = "ack-role-resolver-reconciler";
 
 /** Applies the CRDs and the printed roles, but no webhook configurations: the API server does not call the webhook. */
-export async function installRights(cluster: Cluster): Promise<void> {
+export async function installRights(cluster: Cluster, { policies = true } = {}): Promise<void> {
   await cluster.request("POST", "/api/v1/namespaces", { metadata: { name: OPTIONS.ackSystemNamespace } });
   await cluster.installCRDs([ACK_SELECTOR_CRD, ...ACK_CRDS]);
-  await apply(cluster, [...manifestObjects("rbac", OPTIONS), ...manifestObjects("policies", OPTIONS)]);
+  await apply(cluster, manifestObjects("rbac", OPTIONS));
+  if (policies) await apply(cluster, manifestObjects("policies", OPTIONS));
 }
 
 /** Starts a replica as the service account of the manifests, with the flags of the printed Deployment. */
