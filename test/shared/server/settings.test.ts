@@ -1,19 +1,9 @@
 import { test } from "tap";
-import type { Command } from "../../../shared/decisions/settings.ts";
-import { type Environment, environmentName, type Flags, readSettings } from "../../../shared/server/settings.ts";
+import { environmentName, type Flags, readSettings } from "../../../shared/server/settings.ts";
+import { faultsOf } from "./settings-faults.ts";
 
 const TOKEN = "0123456789abcdef";
 const SIDECAR: Flags = { from: ["m"], group: ["s3.services.k8s.aws"], token: TOKEN };
-
-function faultsOf(command: Command, flags: Flags, environment: Environment = {}): readonly string[] {
-  try {
-    readSettings(command, flags, environment);
-    return [];
-  } catch (error) {
-    if (!(error instanceof Error) || !("code" in error) || error.code !== "ERR_CONFIG_INVALID") throw error;
-    return error.message.split("\n");
-  }
-}
 
 test("flags override environment variables, and environment variables override defaults", (t) => {
   const environment = { ACK_ROLE_RESOLVER_REGION: "eu-west-1", ACK_ROLE_RESOLVER_MAX_STALENESS: "30s", UNRELATED: "x" };

@@ -1,0 +1,13 @@
+import type { Command } from "../../../shared/decisions/settings.ts";
+import { type Environment, type Flags, readSettings } from "../../../shared/server/settings.ts";
+
+/** Returns each fault of the settings of a command; [] if they are valid. */
+export function faultsOf(command: Command, flags: Flags, environment: Environment = {}): readonly string[] {
+  try {
+    readSettings(command, flags, environment);
+    return [];
+  } catch (error) {
+    if (!(error instanceof Error) || !("code" in error) || error.code !== "ERR_CONFIG_INVALID") throw error;
+    return error.message.split("\n");
+  }
+}
