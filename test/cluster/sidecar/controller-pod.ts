@@ -89,7 +89,7 @@ const CA_MAP = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: CA_CONFI
 const RBAC = "rbac.authorization.k8s.io";
 
 /** What the chart of a controller contains: its service account and its rights. */
-const PREREQUISITES: readonly object[] = [
+export const PREREQUISITES: readonly object[] = [
   { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: CONTROLLER, namespace: NAMESPACE } },
   {
     apiVersion: `${RBAC}/v1`, kind: "ClusterRole", metadata: { name: CONTROLLER },

@@ -1,6 +1,6 @@
 import type { Test } from "tap";
 import { EVENTS_ROLE, READER_ROLE } from "../../../manifests/rbac.ts";
-import { isJsonObject, type JsonObject, field, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
+import { stringAt } from "../../../shared/decisions/kubernetes/json.ts";
 import { runCommand } from "../../cli/run-command.ts";
 import { ACK_CRDS } from "../../fixtures/ack-crds.ts";
 import { ACK_SELECTOR_CRD } from "../../fixtures/ack-selector-crd.ts";
@@ -16,7 +16,9 @@ import { formatMemory, type PodCluster } from "../cluster.ts";
 import { startCluster, withNode } from "../on-node.ts";
 import { projectArchive } from "../project-image.ts";
 import { deniedRequests, rightsIn, unusedRights } from "../chart/rights.ts";
+import { selector } from "../webhook/selector.ts";
 import { type AWS, REJECTED_ROLE, startAWS } from "./aws.ts";
+import { bucket, untilCondition } from "./buckets.ts";
 import { CONTROLLER, CONTROLLER_IMAGE, controllerObjects, NAMESPACE, POD_LABELS } from "./controller-pod.ts";
 
 const EFFECT_LIMIT_MS = 30_000;
@@ -74,20 +76,6 @@ const EVENTS_BINDING = {
   roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: EVENTS_ROLE },
   subjects: [{ kind: "ServiceAccount", name: CONTROLLER, namespace: NAMESPACE }],
 };
-
-function selector(namespace: string, arn: string): object {
-  return {
-    apiVersion: "services.k8s.aws/v1alpha1", kind: "IAMRoleSelector", metadata: { name: namespace },
-    spec: { arn, namespaceSelector: { names: [namespace] } },
-  };
-}
-
-function bucket(namespace: string, name: string, annotations: Readonly<Record<string, string>> = {}): object {
-  return {
-    apiVersion: "s3.services.k8s.aws/v1alpha1", kind: "Bucket", metadata: { name, namespace, annotations },
-    spec: { name },
-  };
-}
 
 async function isManaged(t: Test, cluster: PodCluster, aws: AWS): Promise<void> {
   await cluster.apply([bucket("team-a", "bucket-a")]);
@@ -167,21 +155,4 @@ async function usesRights(t: Test, cluster: PodCluster): Promise<void> {
   t.equal(rights.length, 7);
   t.same(unusedRights(rights, events), []);
   t.same(deniedRequests(USER, events), []);
-}
-
-/** Waits until a bucket has a condition with status True. Returns its status. */
-async function untilCondition(
-  cluster: PodCluster, namespace: string, name: string, type: string,
-): Promise<JsonObject> {
-  const path = `/apis/s3.services.k8s.aws/v1alpha1/namespaces/${namespace}/buckets/${name}`;
-  let status: unknown;
-  const isMet = async (): Promise<boolean> => {
-    status = field((await cluster.api.request("GET", path)).body, "status");
-    const conditions = field(status, "conditions");
-    return Array.isArray(conditions) && conditions.some((one) => field(one, "type") === type);
-  };
-  if ((await until(isMet, EFFECT_LIMIT_MS)) && isJsonObject(status)) return status;
-  const [pod] = await cluster.pods(NAMESPACE, POD_LABELS);
-  const log = await cluster.logs(NAMESPACE, pod?.name ?? "", "controller");
-  throw new Error(`${namespace}/${name} has no condition ${type}: ${JSON.stringify(status)}\n${log}`);
 }

@@ -17,10 +17,12 @@ export const REPLICAS = 2;
 export const POD_LABELS = Object.entries(POD_SELECTOR).map(([key, value]) => `${key}=${value}`).join(",");
 
 /**
- * Installs the webhook with the commands that users run: `certs make`, a Secret, and `manifests all`. Resolves when all
- * replicas are ready and the API server calls them.
+ * Installs the webhook with the commands that users run: `certs make`, a Secret, and `manifests all` with `flags`.
+ * Resolves when all replicas are ready and the API server calls them.
  */
-export async function installWebhook(t: Test, cluster: PodCluster): Promise<void> {
+export async function installWebhook(
+  t: Test, cluster: PodCluster, flags: readonly string[] = [], image: string = PROJECT_IMAGE,
+): Promise<void> {
   const folder = t.testdir();
   const service = `${WEBHOOK.service.name}.${NAMESPACE}.svc`;
   await command(["certs", "make", "--dir", folder, "--host", service]);
@@ -29,7 +31,7 @@ export async function installWebhook(t: Test, cluster: PodCluster): Promise<void
   await cluster.kubectl(["create", "namespace", NAMESPACE]);
   await cluster.apply([await tlsSecret(folder)]);
   const files = ["--certificates", "files", "--ca-file", path.join(folder, "ca.crt")];
-  const manifests = await command(["manifests", "all", "--image", PROJECT_IMAGE, ...files]);
+  const manifests = await command(["manifests", "all", "--image", image, ...files, ...flags]);
   await cluster.kubectl(["apply", "--server-side", "-f", "-"], manifests);
   await cluster.untilRolledOut(NAMESPACE, DEPLOYMENT);
   await untilCalled(cluster.api);

@@ -1,0 +1,139 @@
+import path from "node:path";
+import type { Test } from "tap";
+import { stringAt } from "../../../shared/decisions/kubernetes/json.ts";
+import { WEB_IDENTITY, withEKSIdentity } from "../../fixtures/eks-identity.ts";
+import { until } from "../../real/apiserver/until.ts";
+import { readEnvironment } from "../../real/environment.ts";
+import { MOTO } from "../../real/sdks/moto.ts";
+import { findWheels } from "../../real/sdks/toolchains/wheels.ts";
+import { servePodChangers } from "../../real/webhook/pod-changer.ts";
+import type { PodCluster } from "../cluster.ts";
+import { buildArchive } from "../node/images.ts";
+import { startCluster, withNode } from "../on-node.ts";
+import { projectArchive } from "../project-image.ts";
+import { type AWS, startAWS } from "../sidecar/aws.ts";
+import { bucket, untilCondition } from "../sidecar/buckets.ts";
+import { CONTROLLER, NAMESPACE, POD_LABELS, PREREQUISITES } from "../sidecar/controller-pod.ts";
+import { DEPLOYMENT, installWebhook, NAMESPACE as WEBHOOK_NAMESPACE } from "../webhook/installed.ts";
+import { selector } from "../webhook/selector.ts";
+
+const EFFECT_LIMIT_MS = 30_000;
+const CA_FILE = "/etc/aws-ca.crt";
+/** The image of this checkout, which trusts the CA of the test. */
+const SIDECAR_IMAGE = "localhost/ack-role-resolver-with-ca:test";
+/** The webhook derives the API group from this name. */
+const CONTROLLER_IMAGE = "localhost/aws-controllers-k8s/s3-controller:test";
+const INJECT = "ack-role-resolver.io/inject";
+const TEAM_A = { account: "111111111111", role: "arn:aws:iam::111111111111:role/team-a" } as const;
+const TEAM_B = { account: "222222222222", role: "arn:aws:iam::222222222222:role/team-b" } as const;
+/** The account of the role in WEB_IDENTITY. */
+const OWN_ACCOUNT = "999999999999";
+
+withNode("a controller that is only labeled", async (t, found) => {
+  const wheels = await findWheels(readEnvironment(), MOTO);
+  if (!wheels.found) {
+    t.plan(0, wheels.reason);
+    return;
+  }
+  const archive = projectArchive(t, found.programs);
+  const cluster = await startCluster(t, found);
+  const aws = await startAWS(t, wheels.wheels, cluster.hostAddress);
+  await loadImages(t, cluster, { ca: aws.ca, archive: await archive, controller: found.programs.controller });
+  await install(t, cluster, aws);
+  await t.test("manages buckets in the accounts of their selectors", async (tt) => isManaged(tt, cluster, aws));
+  await t.test("uses the web identity of its service account only in the sidecar", async (tt) => (
+    hasNoIdentity(tt, cluster)
+  ));
+  await t.test("shows the reason of a denial in the Events of the ReplicaSet", async (tt) => isDenied(tt, cluster));
+});
+
+interface Sources {
+  /** The PEM certificate of the CA of STS and S3. */
+  readonly ca: string;
+  /** The OCI archive of this checkout. */
+  readonly archive: string;
+  /** The path of the controller program. */
+  readonly controller: string;
+}
+
+async function loadImages(t: Test, cluster: PodCluster, { ca, archive, controller }: Sources): Promise<void> {
+  const context = t.testdir({
+    "ca.crt": ca,
+    Containerfile: `ARG BASE\nFROM \${BASE}\nCOPY ca.crt ${CA_FILE}\nENV NODE_EXTRA_CA_CERTS=${CA_FILE}\n`,
+  });
+  const target = path.join(path.dirname(archive), "with-ca.tar");
+  const containerfile = path.join(context, "Containerfile");
+  const build = { BASE: `oci-archive:${archive}` };
+  await buildArchive({ name: SIDECAR_IMAGE, context, containerfile, build }, target);
+  await cluster.loadArchive(target);
+  const files = { "/controller": controller, [CA_FILE]: path.join(context, "ca.crt") };
+  await cluster.loadImage({ name: CONTROLLER_IMAGE, files, entrypoint: ["/controller"] });
+}
+
+async function install(t: Test, cluster: PodCluster, { url }: AWS): Promise<void> {
+  await installWebhook(t, cluster, ["--inject"], SIDECAR_IMAGE);
+  const variable = `ACK_ROLE_RESOLVER_SIDECAR_ARGS=--sts-endpoint=${url}`;
+  await cluster.kubectl(["set", "env", `deployment/${DEPLOYMENT}`, "-n", WEBHOOK_NAMESPACE, variable]);
+  await cluster.untilRolledOut(WEBHOOK_NAMESPACE, DEPLOYMENT);
+  // On EKS, the identity webhook runs after this webhook, because the API server sorts the configurations by name.
+  const labels = { app: CONTROLLER };
+  const ofEKS = {
+    name: "pod-identity-webhook", labels, reinvocationPolicy: "IfNeeded",
+    change: (pod: Parameters<typeof withEKSIdentity>[0]) => withEKSIdentity(pod, WEB_IDENTITY),
+  } as const;
+  await cluster.apply(await servePodChangers(t, cluster.hostAddress, [ofEKS]));
+  for (const name of ["team-a", "team-b"]) await cluster.kubectl(["create", "namespace", name]);
+  await cluster.apply([selector("team-a", TEAM_A.role), selector("team-b", TEAM_B.role)]);
+  await cluster.apply([...PREREQUISITES, deployment(CONTROLLER, url)]);
+  await cluster.untilRolledOut(NAMESPACE, CONTROLLER);
+}
+
+/** Returns the Deployment of a controller without a sidecar. Its Pods have the label of the injection. */
+function deployment(name: string, url: string, more: readonly object[] = []): object {
+  const variables = { AWS_REGION: "eu-west-1", AWS_ENDPOINT_URL_S3: url, SSL_CERT_FILE: CA_FILE };
+  const controller = {
+    name: "controller", image: CONTROLLER_IMAGE, imagePullPolicy: "Never",
+    env: Object.entries(variables).map(([key, value]) => ({ name: key, value })),
+  };
+  return {
+    apiVersion: "apps/v1", kind: "Deployment", metadata: { name, namespace: NAMESPACE },
+    spec: {
+      replicas: 1,
+      selector: { matchLabels: { app: name } },
+      template: {
+        metadata: { labels: { app: name, [INJECT]: "true" } },
+        spec: { serviceAccountName: CONTROLLER, containers: [controller, ...more] },
+      },
+    },
+  };
+}
+
+async function isManaged(t: Test, cluster: PodCluster, aws: AWS): Promise<void> {
+  for (const [team, { account }] of [["team-a", TEAM_A], ["team-b", TEAM_B]] as const) {
+    await cluster.apply([bucket(team, `bucket-of-${team}`)]);
+    const status = await untilCondition(cluster, team, `bucket-of-${team}`, "ACK.ResourceSynced");
+    t.equal(stringAt(status, "ackResourceMetadata", "ownerAccountID"), account);
+    t.same(await aws.buckets(account), [`bucket-of-${team}`]);
+  }
+  t.same(await aws.buckets(OWN_ACCOUNT), []);
+}
+
+async function hasNoIdentity(t: Test, cluster: PodCluster): Promise<void> {
+  const [pod] = await cluster.pods(NAMESPACE, POD_LABELS);
+  const log = await cluster.logs(NAMESPACE, pod?.name ?? "", "controller");
+  t.match(log, `"account":"${OWN_ACCOUNT}"`, "the identity of the controller is the web identity of the sidecar");
+  const names = async (container: string): Promise<string> => {
+    const list = `{.spec['containers','initContainers'][?(@.name=="${container}")].env[*].name}`;
+    return cluster.kubectl(["get", "pod", pod?.name ?? "", "-n", NAMESPACE, "-o", `jsonpath=${list}`]);
+  };
+  t.notMatch(await names("controller"), /AWS_ROLE_ARN|WEB_IDENTITY/);
+  t.match(await names("ack-role-resolver"), /AWS_ROLE_ARN.*AWS_WEB_IDENTITY_TOKEN_FILE/);
+}
+
+async function isDenied(t: Test, cluster: PodCluster): Promise<void> {
+  await cluster.apply([deployment("two-containers", "https://localhost", [{ name: "proxy", image: "proxy:1" }])]);
+  const events = ["get", "events", "-n", NAMESPACE, "--field-selector", "reason=FailedCreate", "-o", "json"];
+  const isShown = async (): Promise<boolean> => (await cluster.kubectl(events)).includes("POD-02");
+  t.ok(await until(isShown, EFFECT_LIMIT_MS));
+  t.match(await cluster.kubectl(events), "Set the annotation ack-role-resolver.io/inject-container");
+}
