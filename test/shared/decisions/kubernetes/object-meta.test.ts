@@ -81,6 +81,7 @@ test("recognizes an IAMRoleSelector by its kind and group, in any version", (t) 
 test("reads fields of the wrong type as empty, and preserves list positions", (t) => {
   t.same(readSelectorSpec({ spec: 5 }), {
     name: "",
+    uid: null,
     resourceVersion: null,
     arn: null,
     namespaceSelector: null,
