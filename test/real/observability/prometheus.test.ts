@@ -26,6 +26,8 @@ const BUCKET = JSON.stringify(reviewOf({
 }));
 /** The legends whose graphs are empty if no request fails. */
 const EMPTY_WITHOUT_FAULTS: ReadonlySet<string> = new Set(["{{code}}", "rejected: {{reason}}"]);
+/** The graphs of metrics that only a webhook with --lease has. The webhook of this test reads manifests. */
+const NEED_LEASE: ReadonlySet<string> = new Set(["Stale annotations", "Updates of stale annotations"]);
 
 interface Servers {
   readonly webhook: ServerProcess;
@@ -79,7 +81,7 @@ test("every graph has data, no alert is pending, and a fault of the installation
     rules: path.join(MANIFESTS, "observability/rules.yaml"),
     targets: { webhook: webhook.healthAddress, sidecar: sidecar.healthAddress },
   });
-  for (const { title, series } of Object.values(GRAPHS).flat()) {
+  for (const { title, series } of Object.values(GRAPHS).flat().filter((graph) => !NEED_LEASE.has(graph.title))) {
     for (const [legend, expression] of Object.entries(series)) {
       const hasData = async (): Promise<boolean> => {
         await use();
