@@ -1,8 +1,11 @@
 import type { Test } from "tap";
-import { EVENTS_ROLE } from "../../../manifests/rbac.ts";
+import { startSTSEmulator } from "../../../cli/local/sts-emulator/emulator.ts";
+import { EVENTS_ROLE, IDENTITIES_ROLE, READER_ROLE } from "../../../manifests/rbac.ts";
 import { isJsonObject, type JsonObject } from "../../../shared/decisions/kubernetes/json.ts";
 import { IDENTITIES } from "../../real/apiserver/identities.ts";
 import { until } from "../../real/apiserver/until.ts";
+import { BASE, ENVIRONMENT } from "../../real/planted-sidecar.ts";
+import { startServer } from "../../real/server-process.ts";
 import { SELECTORS } from "../../real/webhook/installed-webhook.ts";
 import type { PodCluster } from "../cluster.ts";
 import { NAMESPACE, POD_LABELS } from "../webhook/installed.ts";
@@ -23,11 +26,15 @@ const TENANT = "tenant";
  */
 export async function usesEveryRight(t: Test, release: Release): Promise<void> {
   const { cluster } = release;
-  const bindings = [binding("ack-role-resolver-selector-owner", OWNER), binding("ack-role-resolver-tenant", TENANT)];
+  const bindings = [
+    binding("ack-role-resolver-selector-owner", OWNER), binding("ack-role-resolver-tenant", TENANT),
+    ...[READER_ROLE, IDENTITIES_ROLE].map((role) => binding(role, IDENTITIES.controller.username)),
+  ];
   await cluster.apply(bindings);
   await useRareRights(cluster);
   await ownsSelectors(t, cluster);
   await readsSelectors(t, cluster);
+  await readIdentities(t, cluster);
   const all = rightsIn([...await release.objects(), ...bindings]);
   const rights = all.filter(({ role, users }) => role !== EVENTS_ROLE || users.length > 0);
   t.ok(rights.length > 0);
@@ -40,45 +47,73 @@ export async function usesEveryRight(t: Test, release: Release): Promise<void> {
 function binding(role: string, user: string): JsonObject {
   const group = "rbac.authorization.k8s.io";
   return {
-    apiVersion: `${group}/v1`, kind: "ClusterRoleBinding", metadata: { name: `${user}-of-test` },
+    apiVersion: `${group}/v1`, kind: "ClusterRoleBinding", metadata: { name: `${role}-of-test` },
     roleRef: { apiGroup: group, kind: "ClusterRole", name: role },
     subjects: [{ apiGroup: group, kind: "User", name: user }],
   };
 }
 
-/** Makes the webhook review the access to a selector, and fetch a namespace. */
+/**
+ * Makes the webhook review the access to a selector, and fetch a namespace and a selector. It fetches a namespace if
+ * the watch of namespaces is more than 100 ms late, and a selector if it admitted an overlapping selector that the
+ * watch has not delivered yet.
+ */
 async function useRareRights(cluster: PodCluster): Promise<void> {
   await cluster.kubectl(["create", "namespace", "reviewed"]);
   await cluster.apply([selector("reviewed", ROLE)]);
   const metadata = { name: "a", namespace: "reviewed" };
   await cluster.apply([{ apiVersion: "s3.services.k8s.aws/v1alpha1", kind: "Bucket", metadata, spec: {} }]);
-  const [pod] = await cluster.pods(NAMESPACE, POD_LABELS);
-  await sendReview(cluster, pod?.name ?? "");
+  await sendReview(cluster, BUCKETS, { metadata: { name: "a", namespace: "late" }, spec: {} });
+  const spec = { arn: ROLE, namespaceSelector: { names: ["pending"] } };
+  for (const name of ["pending", "overlapping"]) {
+    await sendReview(cluster, REVIEWED_SELECTORS, { metadata: { name }, spec });
+  }
 }
 
+/** The kind of the objects in a review, and the path of the webhook. */
+interface ReviewedKind {
+  readonly group: string;
+  readonly kind: string;
+  readonly plural: string;
+  readonly path: string;
+}
+
+const BUCKETS: ReviewedKind = {
+  group: "s3.services.k8s.aws", kind: "Bucket", plural: "buckets", path: "/validate/resources",
+};
+const REVIEWED_SELECTORS: ReviewedKind = {
+  group: "services.k8s.aws", kind: "IAMRoleSelector", plural: "iamroleselectors", path: "/validate/iamroleselectors",
+};
+
 /**
- * Sends a review of a resource in a namespace that the webhook does not know. The API server sends such a review only
- * if the watch of namespaces is more than 100 ms late.
+ * Sends a review of the creation of an object to a replica, from the Pod of the replica. Rejects if the replica does
+ * not respond.
  */
-async function sendReview(cluster: PodCluster, pod: string): Promise<void> {
-  const kind = { group: "s3.services.k8s.aws", version: "v1alpha1", kind: "Bucket" };
-  const resource = { group: kind.group, version: kind.version, resource: "buckets" };
-  const object = {
-    apiVersion: `${kind.group}/${kind.version}`, kind: kind.kind, metadata: { name: "a", namespace: "late" }, spec: {},
-  };
+async function sendReview(
+  cluster: PodCluster, { group, kind, plural, path }: ReviewedKind, { metadata, spec }: ReviewedObject,
+): Promise<void> {
+  const version = "v1alpha1";
   const review = {
     apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview",
     request: {
-      uid: "1", kind, resource, name: "a", namespace: "late", operation: "CREATE", userInfo: { username: "jane" },
-      object, oldObject: null, dryRun: true,
+      uid: "1", kind: { group, version, kind }, resource: { group, version, resource: plural }, operation: "CREATE",
+      ...metadata, userInfo: { username: "jane" }, oldObject: null, dryRun: false,
+      object: { apiVersion: `${group}/${version}`, kind, metadata, spec },
     },
   };
   const script = `const options = { method: "POST", rejectUnauthorized: false };
-    const url = "https://127.0.0.1:9443/validate/resources?timeout=3s";
+    const url = "https://127.0.0.1:9443${path}?timeout=3s";
     require("node:https").request(url, { ...options, headers: { "content-type": "application/json" } },
       (response) => response.pipe(process.stdout)).end(${JSON.stringify(JSON.stringify(review))});`;
-  const { code, stdout, stderr } = await cluster.exec(NAMESPACE, pod, "webhook", ["/usr/local/bin/node", "-e", script]);
+  const [pod] = await cluster.pods(NAMESPACE, POD_LABELS);
+  const command = ["/usr/local/bin/node", "-e", script];
+  const { code, stdout, stderr } = await cluster.exec(NAMESPACE, pod?.name ?? "", "webhook", command);
   if (code !== 0 || !stdout.includes('"response"')) throw new Error(`no response to the review: ${stdout}${stderr}`);
+}
+
+interface ReviewedObject {
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+  readonly spec: object;
 }
 
 /** Returns a function that sends a request as a user. */
@@ -109,6 +144,18 @@ async function readsSelectors(t: Test, cluster: PodCluster): Promise<void> {
   t.equal((await request("GET", `${SELECTORS}/reviewed`)).status, 200);
   t.equal((await request("POST", SELECTORS, selector("tenant", ROLE))).status, 403);
   await watchSelectors(cluster, TENANT);
+}
+
+/** Starts a sidecar for Cluster API as the service account of a controller. Resolves when it has read its inventory. */
+async function readIdentities(t: Test, { api }: PodCluster): Promise<void> {
+  const sts = await startSTSEmulator({ baseCredentials: [BASE] });
+  t.teardown(() => sts.close());
+  const sidecar = await startServer("sidecar", [
+    "--cluster", "--kubeconfig", api.kubeconfig, "--context", "controller", "--sts-endpoint", sts.url,
+    "--group", "infrastructure.cluster.x-k8s.io", "--token-file", `${t.testdir({})}/token`,
+  ], ENVIRONMENT);
+  // The sidecar watches each kind after it has read the inventory.
+  t.teardown(() => sidecar.stop());
 }
 
 /** Lists and watches the selectors as a user. The watch ends with the time limit of kubectl. */
