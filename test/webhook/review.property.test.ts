@@ -58,7 +58,8 @@ const identity = record({
     "AWSClusterRoleIdentity", "AWSClusterStaticIdentity", "AWSClusterControllerIdentity", "AWSServiceAccountIdentity",
     "AWSCluster", "AWSClusterTemplate",
   ),
-  metadata: record({ name: string(), labels, annotations: labels }),
+  // A review in an unknown namespace would wait for the namespace.
+  metadata: record({ name: string(), namespace: constantFrom("team-a", "sandbox"), labels, annotations: labels }),
   spec: oneof(jsonValue(), record({ allowedNamespaces: jsonValue(), sourceIdentityRef: jsonValue() })),
 });
 const path = constantFrom(
