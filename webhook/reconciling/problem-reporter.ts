@@ -1,14 +1,13 @@
 import { clusterProblems } from "../../shared/decisions/problems/cluster-problems.ts";
 import type { Problem } from "../../shared/decisions/problems/problem.ts";
-import { ProblemCollector } from "../../shared/decisions/problems/report.ts";
 import type { SteadyClock } from "../../shared/inventory/clock.ts";
 import type { KubernetesAPI } from "../../shared/inventory/cluster/api.ts";
 import type { InventorySource } from "../../shared/inventory/source.ts";
 import { type EventOutcome, EventRecorder } from "../../shared/server/events.ts";
 import type { Logger } from "../../shared/server/logger.ts";
-import { runInSlices } from "../../shared/server/slices.ts";
 import type { TurnQueue } from "../../shared/server/turn-queue.ts";
 import { EVENT_CONTROLLER, type WebhookMetrics } from "../metrics.ts";
+import { runInBackground } from "./background.ts";
 
 export interface ProblemReporterOptions {
   readonly api: KubernetesAPI;
@@ -25,13 +24,10 @@ export interface ProblemReporterOptions {
   readonly mayWrite: () => boolean;
 }
 
-/** The maximum time for which a scan blocks the event loop, in ms. */
-const SLICE_MS = 10;
 /** The time between two scans without a change of a selector, in ms. */
 const INTERVAL_MS = 60_000;
 /** The minimum time between two scans as a multiple of the duration of a scan. */
 const PAUSE = 4;
-const UNLIMITED = (): number => Infinity;
 
 /** Writes Events about problems of ACK resources, IAMRoleSelectors and CustomResourceDefinitions. */
 export class ProblemReporter {
@@ -71,25 +67,20 @@ export class ProblemReporter {
   }
 
   /**
-   * Reports the problems of all selectors and CustomResourceDefinitions, and returns them. Resources are reported by
-   * their scan.
+   * Reports the problems of all selectors and CustomResourceDefinitions, and passes each one to `onProblem`. Resources
+   * are reported by their scan.
    */
-  async scan(): Promise<ProblemCollector> {
+  async scan(onProblem: (problem: Problem) => void): Promise<void> {
     const { clock, turns, source: { inventory }, extraGroups } = this.#options;
     const startMs = clock.steady();
     const { revision } = inventory.selectors;
-    const problems = new ProblemCollector();
     const report = (problem: Problem): void => {
-      problems.add(problem);
+      onProblem(problem);
       this.report(problem);
     };
-    await runInSlices(clusterProblems(inventory, extraGroups, report), {
-      sliceMs: SLICE_MS, now: () => clock.steady(), remainingMs: UNLIMITED,
-      pause: (pauses) => turns.pause(pauses, UNLIMITED),
-    });
+    await runInBackground(clusterProblems(inventory, extraGroups, report), { clock, turns });
     const endMs = clock.steady();
     this.#last = { revision, endMs, durationMs: endMs - startMs };
-    return problems;
   }
 
   /** Counts the Event. Logs a fault once, until an Event is written again. */

@@ -141,19 +141,25 @@ export class Reconciler {
     for (const gauge of [metrics.staleResources, metrics.failingRefreshes, metrics.lastScan]) gauge.remove();
   }
 
+  /** Returns a collector for the reports; null without --policy-reports. */
+  #collector(): ProblemCollector | null {
+    return this.#reports === null ? null : new ProblemCollector();
+  }
+
   async #scanCluster(): Promise<void> {
-    const problems = await this.#reporter.scan();
-    if (this.#mayWrite()) this.#reports?.publish(problems.reports(), { isCluster: true });
+    const problems = this.#collector();
+    await this.#reporter.scan((problem) => problems?.add(problem));
+    if (this.#mayWrite() && problems !== null) this.#reports?.publish(problems.reports(), { isCluster: true });
   }
 
   async #scan(): Promise<void> {
     const { metrics, clock } = this.#options;
-    const problems = new ProblemCollector();
+    const problems = this.#collector();
     let stale = 0;
     const isComplete = await this.#scanner.scan((state) => {
       if (this.#enqueue(state)) stale += 1;
       for (const problem of resourceProblems(state, this.#scope)) {
-        problems.add(problem);
+        problems?.add(problem);
         this.#reporter.report(problem);
       }
       return this.#mayWrite();
@@ -162,7 +168,7 @@ export class Reconciler {
     metrics.staleResources.set(stale);
     metrics.lastScan.set(clock.now() / 1_000);
     this.#reportStale(stale);
-    this.#reports?.publish(problems.reports(), { isCluster: false });
+    if (problems !== null) this.#reports?.publish(problems.reports(), { isCluster: false });
   }
 
   /** Queues the resource if its annotations are stale. Returns whether they are. */

@@ -1,19 +1,12 @@
 import {
   type ResourceScope, type ResourceState, scanResources,
 } from "../../shared/decisions/resolution/stale-resources.ts";
-import type { SteadyClock } from "../../shared/inventory/clock.ts";
-import { runInSlices } from "../../shared/server/slices.ts";
-import type { TurnQueue } from "../../shared/server/turn-queue.ts";
+import { type BackgroundPorts, runInBackground } from "./background.ts";
 
-export interface ScannerOptions {
-  readonly clock: SteadyClock;
+export interface ScannerOptions extends BackgroundPorts {
   readonly scope: ResourceScope;
-  /** The paused reviews. A scan pauses between them. */
-  readonly turns: TurnQueue;
 }
 
-/** The maximum time for which a scan blocks the event loop, in ms. */
-const SLICE_MS = 10;
 /** The time between two scans without a change, in ms. */
 const INTERVAL_MS = 60_000;
 /** The minimum time between two scans after a change of a selector, and after another change, in ms. */
@@ -22,7 +15,6 @@ const AFTER_CHANGE_MS = 10_000;
 /** The minimum time between two scans as a multiple of the duration of a scan, so that scans use little CPU time. */
 const SELECTOR_PAUSE = 4;
 const CHANGE_PAUSE = 20;
-const UNLIMITED = (): number => Infinity;
 
 /** Compares the annotations of all resources with their resolution, after changes and at least once a minute. */
 export class Scanner {
@@ -65,10 +57,7 @@ export class Scanner {
     const startMs = clock.steady();
     this.#isChanged = false;
     this.#revision = scope.inventory.selectors.revision;
-    const isComplete = await runInSlices(scanResources(scope, visit), {
-      sliceMs: SLICE_MS, now: () => clock.steady(), remainingMs: UNLIMITED,
-      pause: (pauses) => turns.pause(pauses, UNLIMITED),
-    });
+    const isComplete = await runInBackground(scanResources(scope, visit), { clock, turns });
     const endMs = clock.steady();
     this.#last = { endMs, durationMs: endMs - startMs };
     return isComplete;
