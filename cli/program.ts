@@ -1,8 +1,7 @@
 import { Argument, Command as Commander, CommanderError, Option } from "commander";
 import { ResolverError } from "../shared/decisions/errors.ts";
-import {
-  choicesOf, type Command, defaultOf, type Definition, DEFINITIONS, type SettingName, type SettingsFor,
-} from "../shared/decisions/settings.ts";
+import type { Command, Definition } from "../shared/decisions/setting-definition.ts";
+import { choicesOf, defaultOf, DEFINITIONS, type SettingName, type SettingsFor } from "../shared/decisions/settings.ts";
 import { type Flags, readSettings } from "../shared/server/settings.ts";
 import { VERSION } from "../shared/server/version.ts";
 import { flagGroup, flagHelp } from "./help/flags.ts";

@@ -62,6 +62,9 @@ const LABELS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   sidecar_auth_failures_total: { kind: "`token`, `signature`, `host`" },
   sidecar_token_reloads_total: { result: "`ok`, `failed`" },
+  sidecar_identity_secret_reads_total: {
+    result: "`ok`, `invalid` (the Secret contains no valid access key) or `failed` (the API server did not return it)",
+  },
   sidecar_role_checks_total: {
     result: "`ok`, `refused`, `skipped` (no call: STS is unavailable, or the role is not allowed)",
   },

@@ -49,6 +49,8 @@ export const SIDECARS_BINDING = `${PRODUCT}-sidecars`;
  * that serves identities.
  */
 export const IDENTITIES_ROLE = `${PRODUCT}-identities`;
+/** The Role that allows a sidecar to read the Secrets in the namespace of `--identity-secret-namespace`. */
+export const IDENTITY_SECRETS_ROLE = `${PRODUCT}-identity-secrets`;
 export const MAPS_ROLE = `${PRODUCT}-carm-maps`;
 /**
  * The ClusterRole that allows creating SubjectAccessReviews. The role is bound to the webhook's service account if
@@ -126,6 +128,16 @@ export function resourcesRole(extraGroups: readonly string[]): V1ClusterRole {
 export function identitiesRole(): V1ClusterRole {
   const resources = IDENTITY_KINDS.map(identityPlural).toSorted();
   return clusterRole(IDENTITIES_ROLE, [{ apiGroups: [INFRASTRUCTURE_GROUP], resources, verbs: LIST }]);
+}
+
+/** Returns the Role that allows a sidecar to read the Secrets of static identities. Users bind this Role. */
+export function identitySecretsRole(namespace: string): V1Role {
+  return {
+    apiVersion: RBAC_VERSION,
+    kind: "Role",
+    metadata: { name: IDENTITY_SECRETS_ROLE, namespace, labels: labelsOf("webhook") },
+    rules: [{ apiGroups: [""], resources: ["secrets"], verbs: READ }],
+  };
 }
 
 /** Returns one rule for each API group of CAPA. */

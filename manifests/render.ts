@@ -11,8 +11,9 @@ import { admissionPolicies, DEFAULT_POLICY_SETTINGS } from "./policies.ts";
 import type { PolicySettings } from "./policies/policy.ts";
 import { serviceAccountIdentityCRD } from "./identity-crd.ts";
 import {
-  accessReviewsBinding, accessReviewsRole, eventsRole, identitiesRole, installNamespace, mapsBinding, mapsRole,
-  readerBinding, readerRole, resourcesBinding, resourcesRole, serviceAccount, sidecarEventsBinding, sidecarsBinding,
+  accessReviewsBinding, accessReviewsRole, eventsRole, identitiesRole, identitySecretsRole, installNamespace,
+  mapsBinding, mapsRole, readerBinding, readerRole, resourcesBinding, resourcesRole, serviceAccount,
+  sidecarEventsBinding, sidecarsBinding,
 } from "./rbac.ts";
 import { reconcilingObjects, reportObjects } from "./reconciling.ts";
 import { disruptionBudget, networkPolicy, webhookService } from "./service.ts";
@@ -40,6 +41,8 @@ export interface ManifestOptions extends Omit<WebhookOptions, "injectCA"> {
   readonly image: string;
   /** The settings that the policies share with the webhook. Default: the defaults of the flags. */
   readonly policies?: PolicySettings;
+  /** The namespace of the Secrets of static identities; null if no sidecar reads Secrets. Default: null. */
+  readonly identitySecretNamespace?: string | null;
 }
 
 export function isManifestPart(text: string): text is ManifestPart {
@@ -81,11 +84,13 @@ export function manifestObjects(part: ManifestPart, options: ManifestOptions): r
 function rbacObjects(options: ManifestOptions): object[] {
   const { namespace, ackSystemNamespace, extraGroups, certificates } = options;
   const { accessReviews, policyReports = false, inject = false } = options;
+  const { identitySecretNamespace: ofSecrets = null } = options;
   return [
     installNamespace(namespace), serviceAccount(namespace),
     readerRole(), readerBinding(namespace), resourcesRole(extraGroups), resourcesBinding(namespace), identitiesRole(),
     mapsRole(ackSystemNamespace), mapsBinding(namespace, ackSystemNamespace),
     eventsRole(), selectorOwnerRole(), tenantRole(),
+    ...(ofSecrets === null ? [] : [identitySecretsRole(ofSecrets)]),
     ...reconcilingObjects({ namespace, extraGroups }),
     ...(certificates === "self-signed" ? selfSignedObjects(namespace) : []),
     ...(policyReports ? reportObjects({ namespace }) : []),

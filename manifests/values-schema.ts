@@ -1,6 +1,7 @@
 // The JSON Schema of the values of the Helm chart. Helm reports each invalid value with its path.
 import { SIDECAR_ARGUMENT } from "../shared/decisions/setting-patterns.ts";
-import { choicesOf, type Definition, DEFINITIONS, MAX_COUNT, type SettingName } from "../shared/decisions/settings.ts";
+import { type Definition, MAX_COUNT } from "../shared/decisions/setting-definition.ts";
+import { choicesOf, DEFINITIONS, type SettingName } from "../shared/decisions/settings.ts";
 import { patternOf } from "../shared/server/settings.ts";
 import { CERTIFICATE_MODES } from "./certificates.ts";
 

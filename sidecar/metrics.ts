@@ -29,6 +29,8 @@ export interface SidecarMetrics {
    * sidecar denied the role.
    */
   readonly roleProbes: Counter<"result">;
+  /** `result` is `ok`, `invalid` or `failed`. `invalid`: the Secret contains no valid access key. */
+  readonly secretReads: Counter<"result">;
   readonly events: Counter<"outcome">;
 }
 
@@ -69,6 +71,7 @@ export function createSidecarMetrics(registry: Registry): SidecarMetrics {
     authFailures: counter("auth_failures", "Requests with an invalid token, signature or Host header.", ["kind"]),
     tokenReloads: counter("token_reloads", "Reloads of a changed --token-file by result.", ["result"]),
     accountRejections: counter("account_refusals", "Denied requests for a role that is not in the pinned account.", []),
+    secretReads: counter("identity_secret_reads", "Reads of Secrets of static identities by result.", ["result"]),
     roleProbes: counter("role_checks", "AssumeRole probes of --check IRS-27=warn by result.", ["result"]),
     events: counter("events", "Kubernetes Events about roles that STS rejects, by outcome.", ["outcome"]),
   };

@@ -14,7 +14,7 @@ import { readSTSEndpoint } from "./sts-upstream/connection.ts";
 export type SidecarSettings = Pick<
   SettingsFor<"sidecar">,
   | "group" | "kind" | "scopeNamespace" | "unmatched" | "base" | "sessionName" | "stsEndpoint"
-  | "listen" | "healthListen" | "token" | "tokenFile" | "stateDir" | "maxStaleness"
+  | "identitySecretNamespace" | "listen" | "healthListen" | "token" | "tokenFile" | "stateDir" | "maxStaleness"
 > & Parameters<typeof decisionSettings>[0];
 
 /**

@@ -21,6 +21,7 @@ import { roleOfSession } from "./credentials/session-key.ts";
 import { EventLog } from "./event-log.ts";
 import { createSidecarMetrics, registerSidecarState, type SidecarMetrics, type SidecarState } from "./metrics.ts";
 import { RoleEvents } from "./role-events.ts";
+import { IdentitySecrets } from "./identity-secrets.ts";
 import { createSTS } from "./sts-upstream/client.ts";
 import { STSCallGuard } from "./sts-upstream/rate-limiter.ts";
 
@@ -30,6 +31,8 @@ interface Services {
   readonly base: BaseIdentity;
   readonly sessions: CredentialCache;
   readonly issuer: Issuer;
+  /** Null if the sidecar does not read Secrets. */
+  readonly secrets: IdentitySecrets | null;
   close(): void;
 }
 
@@ -50,6 +53,7 @@ interface ServicePorts {
 type ServiceSettings = Pick<
   SettingsFor<"sidecar">,
   "stsEndpoint" | "region" | "sessionName" | "base" | "scopeNamespace" | "allowedAccounts"
+  | "identitySecretNamespace"
 >;
 
 /**
@@ -79,29 +83,32 @@ export function createServices(settings: ServiceSettings, ports: ServicePorts): 
   });
   const base = new BaseIdentity({ provider, sts, clock, random, onAttempt: (state) => events.logBase(state) });
   const roleEvents = startRoleEvents(ports, { base, metrics });
-  const issuer = createIssuer(settings, ports, { base, sts, sessions, metrics, events, roleEvents });
+  const secrets = startSecrets(settings, ports, metrics);
+  const issuer = createIssuer(settings, ports, { base, sts, sessions, metrics, events, roleEvents, secrets });
   const probe = startProbe(ports, { issuer, base, metrics });
   registerInventoryMetrics(registry, source, () => clock.now());
   registerSidecarState(registry, stateOf({ sessions, guard, base, probe }), () => clock.now());
   const close = (): void => {
+    void secrets?.stop();
     void roleEvents?.close();
     probe?.close();
     base.close();
     sessions.close();
   };
-  return { metrics, base, sessions, issuer, close };
+  return { metrics, base, sessions, issuer, secrets, close };
 }
 
 interface IssuerParts extends Pick<Services, "base" | "sessions" | "metrics"> {
   readonly sts: ReturnType<typeof createSTS>;
   readonly events: EventLog;
   readonly roleEvents: RoleEvents | null;
+  readonly secrets: IdentitySecrets | null;
 }
 
 function createIssuer(
   { sessionName, region, base: mode, scopeNamespace, allowedAccounts }: ServiceSettings,
   { clock, issued, source, options: query }: ServicePorts,
-  { base, sts, sessions, metrics, events, roleEvents }: IssuerParts,
+  { base, sts, sessions, metrics, events, roleEvents, secrets }: IssuerParts,
 ): Issuer {
   const options = {
     sessionName,
@@ -116,7 +123,7 @@ function createIssuer(
     base,
     sts,
     sessions,
-    identities: new IdentitySessions({ sessionName, region }, { base, sts, sessions, isCurrent }),
+    identities: new IdentitySessions({ sessionName, region }, { base, sts, sessions, isCurrent, secrets }),
     issued,
     identityOnly: mode === "identity-only" ? new IdentityOnlyKeys({ base, clock, randomBytes }) : null,
     isGranted: (roleARN) => grantRole(source.inventory, roleARN, query).verdict === "role",
@@ -124,6 +131,19 @@ function createIssuer(
     onAccountRejected: () => metrics.accountRejections.inc(),
     onDurationCapped: (roleARN, requestedSeconds) => events.logCappedDuration(roleARN, requestedSeconds),
   });
+}
+
+/** Starts the watch of the Secrets of static identities; returns null if the sidecar does not read Secrets. */
+function startSecrets(
+  { identitySecretNamespace: namespace }: ServiceSettings, { api, clock, random }: ServicePorts,
+  { secretReads }: SidecarMetrics,
+): IdentitySecrets | null {
+  if (api === undefined || namespace === null) return null;
+  const secrets = new IdentitySecrets({
+    api, clock, random, namespace, onRead: (result) => secretReads.inc({ result }),
+  });
+  secrets.start();
+  return secrets;
 }
 
 /** Starts the writer of Events and returns it; returns null if the inventory consists of manifests. */

@@ -12,7 +12,8 @@ import tap, { test } from "tap";
 import { startSTSEmulator } from "../cli/local/sts-emulator/emulator.ts";
 import manifest from "../package.json" with { type: "json" };
 import { stringAt } from "../shared/decisions/kubernetes/json.ts";
-import { type Command, COMMANDS, DEFINITIONS } from "../shared/decisions/settings.ts";
+import { type Command, COMMANDS } from "../shared/decisions/setting-definition.ts";
+import { DEFINITIONS } from "../shared/decisions/settings.ts";
 import { runCommand } from "./cli/run-command.ts";
 import { get } from "./loopback-request.ts";
 

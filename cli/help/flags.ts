@@ -1,4 +1,5 @@
-import type { Command, SettingName } from "../../shared/decisions/settings.ts";
+import type { Command } from "../../shared/decisions/setting-definition.ts";
+import type { SettingName } from "../../shared/decisions/settings.ts";
 
 /** A heading in the help, under which flags are listed. */
 export type FlagGroup =
@@ -136,6 +137,7 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
     { sidecar: "kind that the controller manages, such as Bucket.s3.services.k8s.aws (default: all kinds)" },
     { sidecar: "Grants" },
   ),
+  identitySecretNamespace: help("Grants", "namespace of the Secrets of AWSClusterStaticIdentities"),
   scopeNamespace: help("Grants", "grant only roles that resources in this namespace resolve to"),
   token: help("Credentials", "token that clients must send (for local use only)"),
   tokenFile: help(

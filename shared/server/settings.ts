@@ -3,10 +3,8 @@ import { ResolverError } from "../decisions/errors.ts";
 import { compileSchema, type NamedSchema } from "../decisions/kubernetes/json-schema.ts";
 import { closest, quote } from "../decisions/kubernetes/text.ts";
 import type { Pattern } from "../decisions/setting-patterns.ts";
-import {
-  choicesOf, type Command, defaultOf, type Definition, DEFINITIONS, MAX_COUNT, type SettingName,
-  type SettingsFor,
-} from "../decisions/settings.ts";
+import { type Command, type Definition, MAX_COUNT } from "../decisions/setting-definition.ts";
+import { choicesOf, defaultOf, DEFINITIONS, type SettingName, type SettingsFor } from "../decisions/settings.ts";
 import { CHECK_SEVERITY, checkFault } from "./check-flag.ts";
 
 /**
@@ -195,6 +193,10 @@ function crossFieldFaults(command: Command, values: Readonly<Record<string, unkn
     ["webhook", values["policyReports"] === true && !set("lease"), "--policy-reports: requires --lease"],
     ["webhook", set("clientCaFile") !== set("clientName"), "--client-ca-file, --client-name: set both or neither"],
     ["sidecar", !set("group"), "--group: required; the API group of the controller, such as s3.services.k8s.aws"],
+    [
+      "sidecar", set("identitySecretNamespace") && !set("cluster"),
+      "--identity-secret-namespace: requires --cluster, because manifests contain no Secrets",
+    ],
     ["certs make", !set("dir"), "--dir: required; the folder to write the certificates to"],
     [
       "certs make", !set("host"),

@@ -5,15 +5,18 @@ import type { Identity, RoleIdentity, StaticIdentity } from "../../shared/decisi
 import { chainedDurationDenial } from "../../shared/decisions/identities/role-session.ts";
 import { MAX_CHAINED_SECONDS, type SessionRequest } from "../../shared/decisions/selectors/session.ts";
 import type { BaseIdentity } from "../base/identity.ts";
+import type { IdentitySecrets, StaticKey } from "../identity-secrets.ts";
 import type { STS } from "../sts-upstream/client.ts";
 import { UpstreamSTSError } from "../sts-upstream/errors.ts";
 import type { CredentialCache } from "./cache.ts";
 import { SessionKeyCache } from "./session-key.ts";
-import type { Credentials, SigningCredentials } from "./session.ts";
+import type { CallerIdentity, Credentials, SigningCredentials } from "./session.ts";
 
 interface IdentitySessionsPorts {
   readonly base: Pick<BaseIdentity, "get" | "whenVerified" | "invalidate">;
-  readonly sts: Pick<STS, "assumeRole">;
+  readonly sts: Pick<STS, "assumeRole" | "callerIdentity">;
+  /** The access keys of static identities; null if the sidecar does not read Secrets. */
+  readonly secrets: Pick<IdentitySecrets, "get" | "isCurrent"> | null;
   readonly sessions: Pick<CredentialCache, "get" | "evict">;
   /** Whether the inventory contains exactly this identity. A changed identity is a different object. */
   readonly isCurrent: (identity: Identity) => boolean;
@@ -47,6 +50,8 @@ export class IdentitySessions {
   readonly #options: IdentitySessionsOptions;
   readonly #ports: IdentitySessionsPorts;
   readonly #keys = new SessionKeyCache();
+  /** The identity of each access key, which never changes. */
+  readonly #callers = new WeakMap<StaticKey, CallerIdentity>();
 
   constructor(options: IdentitySessionsOptions, ports: IdentitySessionsPorts) {
     this.#options = options;
@@ -55,10 +60,9 @@ export class IdentitySessions {
 
   /** Returns the credentials of the granted identity. Rejects with ERR_IDENTITY_* or with an STS error. */
   async get({ source, roles }: IdentityGrant): Promise<Credentials> {
-    if (source !== null) throw noSecrets(source);
-    const first = await this.#baseSigner();
+    const first = source === null ? await this.#baseSigner() : await this.#staticSigner(source);
     const [role, ...others] = roles;
-    if (role === undefined) return this.#ports.base.get();
+    if (role === undefined) return source === null ? this.#ports.base.get() : this.#staticSession(source);
     const denial = first.isSession ? chainedDurationDenial(role) : null;
     if (denial !== null) throw new ResolverError(denial.code, denial.message);
     const initial = this.#roleSigner(first, role);
@@ -75,6 +79,44 @@ export class IdentitySessions {
         return error;
       },
     };
+  }
+
+  async #staticSigner(identity: StaticIdentity): Promise<Signer> {
+    const { secrets } = this.#ports;
+    const key = await this.#staticKey(identity);
+    const credentials = signingCredentials(key);
+    return {
+      key: staticSessionKey(key), isSession: key.sessionToken !== null, credentials: async () => credentials,
+      isCurrent: () => secrets?.isCurrent(identity, key) ?? false,
+      onRejected: (error) => rejectedKey(identity, error),
+    };
+  }
+
+  #staticKey(identity: StaticIdentity): Promise<StaticKey> {
+    const { secrets } = this.#ports;
+    return secrets === null ? Promise.reject(noSecrets(identity)) : secrets.get(identity);
+  }
+
+  /** Returns the access key of the identity, with the account of the access key, which STS returns. */
+  async #staticSession(identity: StaticIdentity): Promise<Credentials> {
+    const { sessions, sts, isCurrent, secrets } = this.#ports;
+    const key = await this.#staticKey(identity);
+    const credentials = signingCredentials(key);
+    return sessions.get({
+      key: staticSessionKey(key),
+      grantedBy: identity,
+      isGranted: () => isCurrent(identity) && secrets?.isCurrent(identity, key) === true,
+      load: async (signal) => {
+        try {
+          this.#callers.set(key, this.#callers.get(key) ?? await sts.callerIdentity(credentials, signal));
+        } catch (error) {
+          const isRejected = error instanceof ResolverError && SIGNER_FAULTS.has(error.code);
+          throw isRejected ? rejectedKey(identity, error) : error;
+        }
+        const caller = this.#callers.get(key);
+        return { ...credentials, accountID: "", arn: "", userID: "", ...caller };
+      },
+    });
   }
 
   /** Returns the session of the role, which `signer` assumes. */
@@ -129,6 +171,25 @@ export class IdentitySessions {
 
 function noSecrets(identity: StaticIdentity): ResolverError {
   const message = `${describeIdentity(identity)} cannot be used: the sidecar does not read Secrets. `
-    + "Use an AWSClusterControllerIdentity as the source.";
+    + "Set --identity-secret-namespace to the namespace of CAPA.";
   return new ResolverError("ERR_IDENTITY_SECRET", message);
+}
+
+/** The errors that show that STS rejects the access key itself. */
+const SIGNER_FAULTS: ReadonlySet<string> = new Set(["ERR_BASE_UNAVAILABLE", "ERR_STS_REFUSED"]);
+
+/** Omits the message of STS, which describes the base identity. */
+function rejectedKey(identity: StaticIdentity, cause: ResolverError): ResolverError {
+  const message = `STS rejected the access key in the Secret of ${describeIdentity(identity)}. `
+    + "Write a valid access key to the Secret.";
+  return new ResolverError("ERR_IDENTITY_SECRET", message, { cause });
+}
+
+function signingCredentials({ accessKeyID, secretAccessKey, sessionToken }: StaticKey): SigningCredentials {
+  return { accessKeyID, secretAccessKey, sessionToken, expirationMs: null };
+}
+
+/** Returns a key whose first part, the role ARN, is empty. */
+function staticSessionKey({ digest }: StaticKey): string {
+  return JSON.stringify(["", digest]);
 }

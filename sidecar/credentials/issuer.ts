@@ -102,12 +102,22 @@ export class Issuer {
       this.#checkAccount(accountOfARN(grant.roleARN));
     }
     const credentials = await this.#session(grant, requested);
+    if (grant.verdict === "identity") this.#checkIdentityAccount(credentials.accountID);
     // A client whose request timed out does not receive the credentials, so the credentials must not pin the account.
     if (isLate()) return credentials;
     this.#checkAccount(credentials.accountID);
     if (this.#options.pinsAccount) this.#account = credentials.accountID;
     await this.#ports.issued.record(credentials, grant.verdict === "base" ? "base" : kind);
     return credentials;
+  }
+
+  /** Throws if the account of a static identity is not allowed. The account is known only after STS has returned it. */
+  #checkIdentityAccount(accountID: string): void {
+    const { allowedAccounts } = this.#options;
+    if (allowedAccounts.length === 0 || allowedAccounts.includes(accountID)) return;
+    const message = `The identity is in account ${accountID}, which is not in --allowed-accounts. `
+      + "Use an identity of an allowed account, or add the account.";
+    throw new ResolverError("ERR_IDENTITY_ACCOUNT", message);
   }
 
   #session(grant: Exclude<Grant, Denial> | IdentityGrant, requested: RequestedSession): Promise<Credentials> {

@@ -1,6 +1,7 @@
 import { test } from "tap";
 import { combinedHelp, flagHelp } from "../../cli/help/flags.ts";
-import { COMMANDS, DEFINITIONS } from "../../shared/decisions/settings.ts";
+import { COMMANDS } from "../../shared/decisions/setting-definition.ts";
+import { DEFINITIONS } from "../../shared/decisions/settings.ts";
 import { runCommand } from "./run-command.ts";
 
 test("--help exits 0 and lists every command on standard output", async (t) => {

@@ -1,8 +1,8 @@
 import { test } from "tap";
 import {
   accessReviewsBinding, accessReviewsRole, caBundleBinding, caBundleRole, certificatesBinding, certificatesLease,
-  certificatesRole, certificatesSecret, eventsRole, identitiesRole, installNamespace, mapsBinding, mapsRole,
-  readerBinding, readerRole, resourcesBinding, resourcesRole, serviceAccount, sidecarEventsBinding,
+  certificatesRole, certificatesSecret, eventsRole, identitiesRole, identitySecretsRole, installNamespace, mapsBinding,
+  mapsRole, readerBinding, readerRole, resourcesBinding, resourcesRole, serviceAccount, sidecarEventsBinding,
 } from "../../manifests/rbac.ts";
 import { leaseRole, reconcilerRole, reconcilingObjects } from "../../manifests/reconciling.ts";
 import { stringAt } from "../../shared/decisions/kubernetes/json.ts";
@@ -60,6 +60,15 @@ test("the identities role only allows reading the identities of CAPA", (t) => {
     ],
     verbs: ["list", "watch"],
   }]);
+  t.end();
+});
+
+test("the identity secrets role only allows reading Secrets in one namespace", (t) => {
+  t.match(identitySecretsRole("capa-system"), {
+    kind: "Role", metadata: { namespace: "capa-system" },
+    rules: [{ apiGroups: [""], resources: ["secrets"], verbs: ["get", "list", "watch"] }],
+  });
+  t.equal(identitySecretsRole("capa-system").rules?.length, 1);
   t.end();
 });
 

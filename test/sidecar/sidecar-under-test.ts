@@ -83,9 +83,7 @@ export class SidecarUnderTest {
       () => this.clock.now(),
     );
     const base = this.#baseIdentity(setup);
-    const sts = {
-      assumeRole: (signer: SigningCredentials, request: SessionRequest) => this.#assumeRole(setup, request, signer),
-    };
+    const sts = this.#sts(setup);
     const issuer = new Issuer(options, {
       base, sessions, sts, identities: this.#identitySessions(options, { base, sts, sessions }),
       isGranted: (roleARN) => grantRole(this.inventory, roleARN, options).verdict === "role",
@@ -128,12 +126,19 @@ export class SidecarUnderTest {
     };
   }
 
+  #sts(setup: Setup): ConstructorParameters<typeof IdentitySessions>[1]["sts"] {
+    return {
+      assumeRole: (signer, request) => this.#assumeRole(setup, request, signer),
+      callerIdentity: async () => BASE_IDENTITY,
+    };
+  }
+
   #identitySessions(
-    options: IssuerOptions, ports: Omit<ConstructorParameters<typeof IdentitySessions>[1], "isCurrent">,
+    options: IssuerOptions, ports: Omit<ConstructorParameters<typeof IdentitySessions>[1], "isCurrent" | "secrets">,
   ): IdentitySessions {
     const isCurrent = (identity: Identity): boolean =>
       this.inventory.identities.get(identity, identity.namespace) === identity;
-    return new IdentitySessions(options, { ...ports, isCurrent });
+    return new IdentitySessions(options, { ...ports, isCurrent, secrets: null });
   }
 
   #baseIdentity({ base }: Setup): BaseIdentity {

@@ -5,6 +5,7 @@ interface TimedRequest {
   readonly api: KubernetesAPI;
   readonly clock: Clock;
   readonly path: string;
+  readonly accept?: string | undefined;
   /** Aborts the request. */
   readonly signal: AbortSignal;
   /** The maximum time to connect and to receive the response headers, in ms. */
@@ -31,7 +32,9 @@ export async function requestWithTimeout<T>(
 ): Promise<T> {
   const timer = new RequestTimer(request);
   try {
-    const response = await request.api.request({ path: request.path, signal: timer.signal });
+    const response = await request.api.request({
+      path: request.path, signal: timer.signal, ...(request.accept !== undefined && { accept: request.accept }),
+    });
     timer.restartIdle();
     return await use({ ...response, body: timer.watch(response.body) });
   } catch (error) {

@@ -87,6 +87,11 @@ export async function watchKind(
   }
 }
 
+const METADATA_TYPES = {
+  list: "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
+  watch: "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
+} as const;
+
 interface ListWatchRequest {
   readonly verb: "list" | "watch";
   readonly path: string;
@@ -100,7 +105,8 @@ interface ListWatchRequest {
 async function send<T>(
   { api, clock, kind }: ListWatchOptions, request: ListWatchRequest, use: (response: KubernetesResponse) => Promise<T>,
 ): Promise<T> {
-  return await requestWithTimeout({ api, clock, ...request }, async (response) => {
+  const accept = kind.metadataOnly === true ? METADATA_TYPES[request.verb] : undefined;
+  return await requestWithTimeout({ api, clock, accept, ...request }, async (response) => {
     const { status, headers } = response;
     if (status === 200) return await use(response);
     if (status === 410) throw new ResourceExpired();

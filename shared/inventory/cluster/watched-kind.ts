@@ -12,6 +12,10 @@ export interface WatchedKind {
    * name in all namespaces. Then an administrator can grant rights to this name only, with RBAC's resourceNames.
    */
   readonly object?: ObjectName;
+  /** If set, the reflector watches only the objects in this namespace. */
+  readonly namespace?: string;
+  /** Whether the reflector requests only the metadata of the objects. */
+  readonly metadataOnly?: boolean;
   /** The number of objects in one page of a list. The page size is smaller for kinds that have large objects. */
   readonly pageSize: number;
   /**
@@ -44,11 +48,12 @@ export function nameOf(key: string): ObjectName {
 }
 
 /**
- * Returns the URL path of the kind's collection. If `object` has a namespace, the path is limited to the namespace.
+ * Returns the URL path of the kind's collection. If `object` or the kind has a namespace, the path is limited to the
+ * namespace.
  */
-export function collectionPath({ group, version, plural, object }: WatchedKind): string {
+export function collectionPath({ group, version, plural, object, namespace: ofKind = "" }: WatchedKind): string {
   const base = group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
-  const { namespace = "" } = object ?? {};
+  const { namespace = ofKind } = object ?? {};
   return namespace === "" ? `${base}/${plural}` : `${base}/namespaces/${namespace}/${plural}`;
 }
 
@@ -66,7 +71,8 @@ export function resourceName({ group, plural }: WatchedKind): string {
 }
 
 /** Returns the scope of the watch for messages: `in the whole cluster`, or the name and namespace of the object. */
-export function scopeOf({ object }: WatchedKind): string {
+export function scopeOf({ object, namespace }: WatchedKind): string {
+  if (namespace !== undefined) return `in the namespace ${namespace}`;
   if (object === undefined) return "in the whole cluster";
   return `named ${object.name} in ${object.namespace === "" ? "all namespaces" : `the namespace ${object.namespace}`}`;
 }

@@ -1,7 +1,8 @@
 import { Ajv } from "ajv";
 import { test } from "tap";
 import { decisionSettings } from "../../../shared/decisions/context.ts";
-import { COMMANDS, defaultOf, DEFINITIONS, MAX_COUNT, SETTINGS } from "../../../shared/decisions/settings.ts";
+import { COMMANDS, MAX_COUNT } from "../../../shared/decisions/setting-definition.ts";
+import { defaultOf, DEFINITIONS, SETTINGS } from "../../../shared/decisions/settings.ts";
 
 test("the flags, short flags and names of settings are unique", (t) => {
   const flags = DEFINITIONS.map(([, { flag }]) => flag);

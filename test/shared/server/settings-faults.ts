@@ -1,4 +1,4 @@
-import type { Command } from "../../../shared/decisions/settings.ts";
+import type { Command } from "../../../shared/decisions/setting-definition.ts";
 import { type Environment, type Flags, readSettings } from "../../../shared/server/settings.ts";
 
 /** Returns each fault of the settings of a command; [] if they are valid. */

@@ -1,13 +1,14 @@
 import * as fc from "fast-check";
 import { test } from "tap";
 import type { IdentityGrant } from "../../../shared/decisions/grants/by-identity.ts";
-import type { Identity, RoleIdentity } from "../../../shared/decisions/identities/identity.ts";
+import type { Identity, RoleIdentity, StaticIdentity } from "../../../shared/decisions/identities/identity.ts";
 import type { SessionRequest } from "../../../shared/decisions/selectors/session.ts";
 import { CredentialCache } from "../../../sidecar/credentials/cache.ts";
 import { IdentitySessions } from "../../../sidecar/credentials/identity-sessions.ts";
 import { roleOfSession } from "../../../sidecar/credentials/session-key.ts";
 import type { Credentials, SigningCredentials } from "../../../sidecar/credentials/session.ts";
 import { STSCallGuard } from "../../../sidecar/sts-upstream/rate-limiter.ts";
+import type { StaticKey } from "../../../sidecar/identity-secrets.ts";
 import { parameters } from "../../shared/decisions/property.ts";
 import { FakeClock } from "../fake-clock.ts";
 import { HOUR, MINUTE, SECOND } from "../fake-sts.ts";
@@ -28,11 +29,22 @@ interface Call {
   readonly atMs: number;
 }
 
+function staticKey(name: string): StaticKey {
+  return { accessKeyID: `AKIA${name}`, secretAccessKey: "planted", sessionToken: null, digest: `digest-${name}` };
+}
+
+const STATIC: StaticIdentity = {
+  kind: "AWSClusterStaticIdentity", name: "s", namespace: "", resourceVersion: "1",
+  allowedNamespaces: { type: "all" }, secretName: "creds",
+};
+
 /** An STS whose keys expire after one hour, with 100 ms of latency. Every role is part of the inventory. */
 class Setup {
   readonly clock = new FakeClock();
   readonly calls: Call[] = [];
   readonly removed = new Set<Identity>();
+  /** The access key in the Secret of each static identity. */
+  key = staticKey("1");
   readonly cache = new CredentialCache({
     clock: this.clock, random: () => 0.5, guard: new STSCallGuard({ clock: this.clock }),
   });
@@ -42,14 +54,28 @@ class Setup {
       whenVerified: async () => ({ arn: "arn:aws:sts::999999999999:assumed-role/capa/pod", isSession: true }),
       invalidate: () => {},
     },
-    sts: { assumeRole: (signer, request) => this.#assume(signer, request) },
+    sts: {
+      assumeRole: (signer, request) => this.#assume(signer, request),
+      callerIdentity: async ({ accessKeyID }) => {
+        this.calls.push({ signer: accessKeyID, role: "GetCallerIdentity", atMs: this.clock.steady() });
+        return { accountID: "444455556666", arn: "arn:aws:iam::444455556666:user/capa", userID: "AIDA" };
+      },
+    },
+    secrets: {
+      get: async () => this.key,
+      isCurrent: (_, { digest }) => digest === this.key.digest,
+    },
     sessions: this.cache,
     isCurrent: (identity) => !this.removed.has(identity),
   });
 
   /** Requests the session, and lets the fake time pass until the response. */
   async get(...roles: readonly RoleIdentity[]): Promise<Credentials> {
-    const result = this.sessions.get({ verdict: "identity", source: null, roles });
+    return this.getFrom(null, ...roles);
+  }
+
+  async getFrom(source: StaticIdentity | null, ...roles: readonly RoleIdentity[]): Promise<Credentials> {
+    const result = this.sessions.get({ verdict: "identity", source, roles });
     await this.clock.advance(SECOND);
     return await result;
   }
@@ -58,7 +84,7 @@ class Setup {
     const role = roleARN.slice(roleARN.lastIndexOf("/") + 1);
     this.calls.push({ signer: signer.accessKeyID, role, atMs: this.clock.steady() });
     await new Promise<void>((resolve) => this.clock.schedule(100, resolve));
-    const isExpired = (signer.expirationMs ?? 0) <= this.clock.now();
+    const isExpired = (signer.expirationMs ?? Infinity) <= this.clock.now();
     if (isExpired) throw new Error(`the session ${signer.accessKeyID} has expired`);
     return this.#credentials(`${role}#${this.calls.length}`, HOUR);
   }
@@ -145,7 +171,8 @@ async function keyOf(roles: readonly RoleIdentity[]): Promise<string> {
   const arn = "arn:aws:iam::999999999999:user/capa";
   const sessions = new IdentitySessions(OPTIONS, {
     base: { get: fail, whenVerified: async () => ({ arn, isSession: false }), invalidate: () => {} },
-    sts: { assumeRole: fail },
+    sts: { assumeRole: fail, callerIdentity: fail },
+    secrets: null,
     sessions: {
       get({ key }) {
         resolve(key);
@@ -194,4 +221,43 @@ test("a session key contains the ARN of its role, but no other parameter", async
   const key = await keyOf([roleOf("planted-source"), roleOf("a", planted)]);
   t.notMatch(key, "planted");
   t.equal(roleOfSession(key), "arn:aws:iam::111122223333:role/a");
+});
+
+test("returns the access key of a static identity with its account, and calls STS once for each key", async (t) => {
+  const setup = new Setup();
+  t.match(await setup.getFrom(STATIC), { accessKeyID: "AKIA1", expirationMs: null, accountID: "444455556666" });
+  for (let minutes = 0; minutes < 60; minutes += 5) {
+    await setup.getFrom(STATIC);
+    await setup.clock.advance(5 * MINUTE);
+  }
+  t.equal(setup.calls.length, 1);
+  setup.key = staticKey("2");
+  t.match(await setup.getFrom(STATIC), { accessKeyID: "AKIA2" });
+  t.equal(setup.calls.length, 2);
+});
+
+test("a changed Secret replaces all sessions of its chain, and no other session", async (t) => {
+  const setup = new Setup();
+  const roles = [roleOf("source"), roleOf("role")];
+  await setup.get(roleOf("other"));
+  await setup.getFrom(STATIC, ...roles);
+  t.same(setup.calls.map(({ signer }) => signer), ["base", "AKIA1", "source#2"]);
+  setup.key = staticKey("2");
+  await setup.get(roleOf("other"));
+  await setup.getFrom(STATIC, ...roles);
+  t.same(setup.calls.slice(3).map(({ signer }) => signer), ["AKIA2", "source#4"]);
+  await setup.clock.advance(40 * MINUTE);
+  t.notOk(setup.calls.slice(3).some(({ signer }) => signer === "AKIA1"), "no session of the old key is refreshed");
+});
+
+test("allows a long session that an access key assumes, and no key contains a secret", async (t) => {
+  const setup = new Setup();
+  const roles = [roleOf("a", { durationSeconds: 7200 })];
+  await setup.getFrom(STATIC, ...roles);
+  const keys = [...setup.cache.expirations()].map(({ key }) => key);
+  t.equal(keys.length, 1);
+  t.notMatch(keys.join(""), /planted|AKIA/);
+  setup.key = { ...staticKey("3"), sessionToken: "planted-token" };
+  const long = setup.sessions.get({ verdict: "identity", source: STATIC, roles });
+  await t.rejects(long, { code: "ERR_IDENTITY_SESSION" });
 });

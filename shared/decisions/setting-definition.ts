@@ -1,0 +1,37 @@
+import type { Pattern } from "./setting-patterns.ts";
+
+export const COMMANDS = [
+  "local", "webhook", "sidecar", "lint", "resolve", "audit", "impact", "migrate carm", "credential-process",
+  "certs make", "manifests",
+] as const;
+export type Command = (typeof COMMANDS)[number];
+
+export type Default = string | boolean | number | null | readonly string[];
+
+/** A row of the settings table. */
+export interface Definition {
+  readonly flag: `--${string}`;
+  /** The one-letter form of the flag. */
+  readonly short?: `-${string}`;
+  /**
+   * The type of the value. A flag of type `strings` is repeatable, and each value is a comma-separated list. A
+   * `duration` such as 5m, 30s or 500ms is converted to milliseconds. A `count` is an integer from 1 to 100.
+   */
+  readonly type: "string" | "boolean" | "duration" | "count" | "strings";
+  /** Whether a value can contain a comma. If so, the value of the flag is not split at commas. */
+  readonly allowsComma?: true;
+  /** The placeholder for the value in the help. */
+  readonly value?: string;
+  readonly choices?: readonly string[];
+  /** For some commands, the choices that replace `choices`. */
+  readonly choicesFor?: Partial<Readonly<Record<Command, readonly string[]>>>;
+  /** The pattern that every value must match, and a description of the pattern for error messages. */
+  readonly pattern?: Pattern;
+  readonly default: Default;
+  /** For some commands, the default that replaces `default`. */
+  readonly defaults?: Partial<Readonly<Record<Command, Default>>>;
+  readonly commands: readonly Command[];
+}
+
+/** The maximum value of a setting of type `count`. */
+export const MAX_COUNT = 100;

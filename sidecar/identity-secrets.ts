@@ -1,0 +1,175 @@
+import { createHmac, randomBytes } from "node:crypto";
+import { ResolverError } from "../shared/decisions/errors.ts";
+import { describeIdentity } from "../shared/decisions/identities/denials.ts";
+import type { StaticIdentity } from "../shared/decisions/identities/identity.ts";
+import { type AccessKey, readAccessKey } from "../shared/decisions/identities/secret-keys.ts";
+import { stringAt } from "../shared/decisions/kubernetes/json.ts";
+import type { Clock } from "../shared/inventory/clock.ts";
+import type { KubernetesAPI } from "../shared/inventory/cluster/api.ts";
+import { Outage } from "../shared/inventory/cluster/outage.ts";
+import { Reflector, type ReflectorHandler } from "../shared/inventory/cluster/reflector.ts";
+import { sendRequest } from "../shared/inventory/cluster/send-request.ts";
+import type { ObjectName, StoredObject, WatchedKind } from "../shared/inventory/cluster/watched-kind.ts";
+
+/** The access key of a static identity. */
+export interface StaticKey extends AccessKey {
+  /** A keyed digest of the access key. Without the key of the digest, which is random, it reveals nothing. */
+  readonly digest: string;
+}
+
+interface IdentitySecretsOptions {
+  readonly api: KubernetesAPI;
+  readonly clock: Clock;
+  readonly random: () => number;
+  /** --identity-secret-namespace. */
+  readonly namespace: string;
+  /** Called after each read of a Secret. */
+  readonly onRead: (result: "ok" | "invalid" | "failed") => void;
+}
+
+/** A Secret that was read. `key` is null if its content is not valid. */
+interface ReadSecret {
+  readonly resourceVersion: string;
+  readonly key: StaticKey | null;
+  readonly fault: string;
+}
+
+/** The time limit of one read, in ms. A response of the sidecar takes at most 850 ms. */
+const READ_MS = 800;
+
+/**
+ * Provides the access keys in the Secrets of one namespace. Watches only the metadata of the Secrets, and reads the
+ * content of a Secret when an identity needs it. Reads the Secret again if its metadata has changed.
+ */
+export class IdentitySecrets implements ReflectorHandler {
+  readonly #options: IdentitySecretsOptions;
+  readonly #reflector: Reflector;
+  readonly #outage: Outage;
+  readonly #digestKey = randomBytes(32);
+  /** Maps the name of each Secret to its resource version. Null until the Secrets are listed. */
+  #versions: Map<string, string> | null = null;
+  readonly #read = new Map<string, ReadSecret>();
+  readonly #reading = new Map<string, Promise<ReadSecret>>();
+  #fault: string | null = null;
+
+  constructor(options: IdentitySecretsOptions) {
+    this.#options = options;
+    this.#outage = new Outage(options);
+    const kind = kindIn(options.namespace);
+    this.#reflector = new Reflector({ ...options, kind, handler: this, outage: this.#outage });
+  }
+
+  start(): void {
+    this.#reflector.start();
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([this.#reflector.stop(), this.#outage.stop()]);
+    this.#read.clear();
+  }
+
+  /** The reason why the Secrets are not listed or not current; null if they are current. */
+  get fault(): string | null {
+    return this.#versions === null ? this.#fault ?? "the Secrets are not listed yet" : this.#fault;
+  }
+
+  onObjects(put: readonly StoredObject[], removed: readonly ObjectName[]): void {
+    this.#versions ??= new Map();
+    for (const { name, resourceVersion } of put) this.#versions.set(name, resourceVersion);
+    for (const { name } of removed) {
+      this.#versions.delete(name);
+      this.#read.delete(name);
+    }
+  }
+
+  onSync(): void {}
+
+  onFault(fault: string | null): void {
+    this.#fault = fault;
+  }
+
+  /** Returns the current access key of the identity. Rejects with ERR_IDENTITY_SECRET, or if no key is available. */
+  async get(identity: StaticIdentity): Promise<StaticKey> {
+    const name = identity.secretName ?? "";
+    const version = this.#versionOf(name, identity);
+    const known = this.#read.get(name);
+    const { key, fault } = known?.resourceVersion === version ? known : await this.#load(name, identity);
+    if (key !== null) return key;
+    throw this.#invalid(identity, fault);
+  }
+
+  /** Whether the access key is the last known access key of the identity. */
+  isCurrent(identity: StaticIdentity, { digest }: StaticKey): boolean {
+    const name = identity.secretName ?? "";
+    const known = this.#read.get(name);
+    return known?.key?.digest === digest && this.#versions?.get(name) === known.resourceVersion;
+  }
+
+  #versionOf(name: string, identity: StaticIdentity): string {
+    const { namespace } = this.#options;
+    if (this.#versions === null) {
+      const message = `The Secrets in the namespace ${namespace} are not listed yet: ${this.fault ?? ""}.`;
+      throw new ResolverError("ERR_NOT_READY", `${message} Retry in a moment.`);
+    }
+    const version = this.#versions.get(name);
+    if (version === undefined) throw this.#invalid(identity, "the Secret does not exist");
+    return version;
+  }
+
+  /** Reads the Secret. All concurrent requests for a Secret share one read. */
+  #load(name: string, identity: StaticIdentity): Promise<ReadSecret> {
+    const running = this.#reading.get(name);
+    if (running !== undefined) return running;
+    const reading = this.#readSecret(name, identity).finally(() => this.#reading.delete(name));
+    this.#reading.set(name, reading);
+    return reading;
+  }
+
+  async #readSecret(name: string, identity: StaticIdentity): Promise<ReadSecret> {
+    const { namespace, onRead } = this.#options;
+    const path = `/api/v1/namespaces/${namespace}/secrets/${name}`;
+    const { status, object } = await this.#request(path, name);
+    if (status === 404) throw this.#invalid(identity, "the Secret does not exist");
+    const resourceVersion = stringAt(object, "metadata", "resourceVersion");
+    if (status !== 200 || object === null || resourceVersion === null) throw this.#unreadable(name, `status ${status}`);
+    const { key, fault } = readAccessKey(object);
+    onRead(key === null ? "invalid" : "ok");
+    const read = { resourceVersion, key: key === null ? null : this.#withDigest(key), fault: fault ?? "" };
+    if (this.#versions?.has(name) === true) this.#read.set(name, read);
+    return read;
+  }
+
+  async #request(path: string, name: string): ReturnType<typeof sendRequest> {
+    try {
+      return await sendRequest(this.#options, { path }, READ_MS);
+    } catch {
+      throw this.#unreadable(name, "no response");
+    }
+  }
+
+  #withDigest(key: AccessKey): StaticKey {
+    const text = JSON.stringify([key.accessKeyID, key.secretAccessKey, key.sessionToken]);
+    return { ...key, digest: createHmac("sha256", this.#digestKey).update(text).digest("base64url") };
+  }
+
+  #invalid(identity: StaticIdentity, fault: string): ResolverError {
+    const secret = `${this.#options.namespace}/${identity.secretName ?? ""}`;
+    const message = `${describeIdentity(identity)} has no access key in the Secret ${secret}: ${fault}. `
+      + "Write the keys AccessKeyID and SecretAccessKey (and SessionToken for a session) to the Secret.";
+    return new ResolverError("ERR_IDENTITY_SECRET", message);
+  }
+
+  #unreadable(name: string, reason: string): ResolverError {
+    this.#options.onRead("failed");
+    const message = `The Secret ${this.#options.namespace}/${name} could not be read (${reason}). Retry the request.`;
+    return new ResolverError("ERR_CLUSTER_UNREADABLE", message);
+  }
+}
+
+function kindIn(namespace: string): WatchedKind {
+  return {
+    group: "", version: "v1", kind: "Secret", plural: "secrets", namespace, metadataOnly: true, pageSize: 500,
+    // The values of Secrets are never stored, even if the API server ignores the request for metadata only.
+    transform: () => ({}),
+  };
+}
