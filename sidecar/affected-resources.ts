@@ -4,6 +4,7 @@ import { apiVersionOf } from "../shared/decisions/kubernetes/object-meta.ts";
 import { selectionFor } from "../shared/decisions/resolution/selection.ts";
 import type { TypeEntry } from "../shared/decisions/selectors/type-entry.ts";
 import type { Inventory } from "../shared/decisions/inventory/inventory.ts";
+import { type Page, readPages } from "../shared/inventory/cluster/pages.ts";
 import { sendRequest, type SendPorts } from "../shared/inventory/cluster/send-request.ts";
 
 /** The maximum number of affected resources that are returned. */
@@ -42,27 +43,23 @@ export async function* affectedResources(selector: string, ports: AffectedResour
 async function* resourcesOf(type: TypeEntry, ports: AffectedResourcePorts): AsyncIterable<ACKResource> {
   const plural = ports.inventory.kinds.versions(type.group, type.kind)?.plural ?? "";
   const path = `/apis/${type.group}/${type.version}/${plural}?limit=${PAGE_SIZE}`;
-  let continuation = "";
-  for (let page = 0; page < MAX_PAGES; page += 1) {
-    // Each page contains the token of the next page.
-    // oxlint-disable-next-line no-await-in-loop
-    const list = await listPage(`${path}${continuation}`, ports);
-    const items = field(list, "items");
-    for (const item of Array.isArray(items) ? items : []) {
+  let pages = 0;
+  for await (const { items } of readPages((query) => readPage(`${path}${query}`, ports))) {
+    for (const item of items) {
       if (isJsonObject(item)) yield resourceOf({ ...item, apiVersion: apiVersionOf(type), kind: type.kind });
     }
-    const token = stringAt(list, "metadata", "continue") ?? "";
-    if (token === "") return;
-    continuation = `&continue=${encodeURIComponent(token)}`;
+    if (++pages === MAX_PAGES) return;
   }
 }
 
-/** Returns one page of a list; null if it cannot be read. */
-async function listPage(path: string, ports: SendPorts): Promise<unknown> {
+/** Returns one page of a list; an empty last page if it cannot be read. */
+async function readPage(path: string, ports: SendPorts): Promise<Page & { readonly items: readonly unknown[] }> {
   try {
     const { status, object } = await sendRequest(ports, { path, accept: METADATA_ONLY }, TIMEOUT_MS);
-    return status === 200 ? object : null;
+    const items = field(object, "items");
+    if (status !== 200 || !Array.isArray(items)) return { items: [], continuation: "" };
+    return { items, continuation: stringAt(object, "metadata", "continue") ?? "" };
   } catch {
-    return null;
+    return { items: [], continuation: "" };
   }
 }

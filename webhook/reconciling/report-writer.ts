@@ -3,6 +3,7 @@ import { LIMITS } from "../../shared/decisions/limits.ts";
 import { REPORT_NAME } from "../../shared/decisions/problems/report.ts";
 import { sleep, type SteadyClock } from "../../shared/inventory/clock.ts";
 import type { KubernetesAPI } from "../../shared/inventory/cluster/api.ts";
+import { type Page, readPages } from "../../shared/inventory/cluster/pages.ts";
 import { rejectionText, sendRequest } from "../../shared/inventory/cluster/send-request.ts";
 import type { Logger } from "../../shared/server/logger.ts";
 import { RetryQueue } from "../../shared/server/retry-queue.ts";
@@ -140,34 +141,33 @@ export class ReportWriter {
   async #list(): Promise<Map<string, string> | null> {
     const stored = new Map<string, string>();
     for (const kind of ["reports", "clusterreports"]) {
-      let continuation: string | null = "";
-      while (continuation !== null) {
-        const query: string = `${MANAGED}&limit=${PAGE_SIZE}&continue=${encodeURIComponent(continuation)}`;
-        // Each page contains the token of the next page.
-        // oxlint-disable-next-line no-await-in-loop
-        const page = await this.#page(`${GROUP_PATH}/${kind}?${query}`);
-        if (page === null) return null;
+      const path = `${GROUP_PATH}/${kind}?${MANAGED}&limit=${PAGE_SIZE}`;
+      // The lists are read in sequence.
+      // oxlint-disable-next-line no-await-in-loop
+      for await (const page of readPages((query) => this.#page(`${path}${query}`))) {
+        if (page.namespaces === null) return null;
         for (const namespace of page.namespaces) stored.set(namespace, "");
-        continuation = page.continuation === "" ? null : page.continuation;
       }
     }
     return stored;
   }
 
-  async #page(path: string): Promise<{ readonly namespaces: readonly string[]; readonly continuation: string } | null> {
+  /** Returns the namespaces of the reports of a page; null if the page cannot be read. */
+  async #page(path: string): Promise<Page & { readonly namespaces: readonly string[] | null }> {
+    const unreadable = { namespaces: null, continuation: "" };
     try {
       const response = await sendRequest(this.#options, { path });
       const items = field(response.object, "items");
       if (response.status !== 200 || !Array.isArray(items)) {
         this.#report(rejectionText({ path }, response));
-        return null;
+        return unreadable;
       }
       const named = items.filter(isJsonObject).filter((item) => stringAt(item, "metadata", "name") === REPORT_NAME);
       const namespaces = named.map((item) => stringAt(item, "metadata", "namespace") ?? "");
       return { namespaces, continuation: stringAt(response.object, "metadata", "continue") ?? "" };
     } catch (error) {
       this.#report(error instanceof Error ? error.message : String(error));
-      return null;
+      return unreadable;
     }
   }
 

@@ -1,5 +1,6 @@
 import { field, parseJSON, stringAt } from "../../decisions/kubernetes/json.ts";
 import { ListWatchError } from "./errors.ts";
+import { type Page, readPages } from "./pages.ts";
 import { resourceName, type StoredObject, toStoredObject, type WatchedKind } from "./watched-kind.ts";
 
 /** The maximum length of a watch event, in bytes: over ten times etcd's default limit of 1.5 MiB for an object. */
@@ -43,11 +44,10 @@ export class LineSplitter {
   }
 }
 
-/** One page of a list. `continuation` is the token of the next page, or "" on the last page. */
-export interface ListPage {
+/** One page of a list of objects. */
+export interface ListPage extends Page {
   readonly objects: readonly StoredObject[];
   readonly resourceVersion: string;
-  readonly continuation: string;
 }
 
 /**
@@ -65,14 +65,12 @@ type WatchEvent =
  */
 export async function listAll(read: (query: string) => Promise<ListPage>): Promise<Omit<ListPage, "continuation">> {
   const objects: StoredObject[] = [];
-  let page = await read("");
-  for (;;) {
+  let resourceVersion = "";
+  for await (const page of readPages(read)) {
     for (const object of page.objects) objects.push(object);
-    if (page.continuation === "") return { objects, resourceVersion: page.resourceVersion };
-    // Pages are read in sequence: each page contains the token of the next page.
-    // oxlint-disable-next-line no-await-in-loop
-    page = await read(`&continue=${encodeURIComponent(page.continuation)}`);
+    ({ resourceVersion } = page);
   }
+  return { objects, resourceVersion };
 }
 
 /** Parses one page of a list. Throws a ListWatchError if `text` is not a list. */
