@@ -8,7 +8,7 @@ import {
 import type { SettingsFor } from "../shared/decisions/settings.ts";
 import { isLoopbackHost, type ListenAddress, parseListenAddress } from "../shared/server/listen-address.ts";
 import { rejectOwnAddress } from "./base/provider.ts";
-import { readSTSEndpoint } from "./sts-upstream/connection.ts";
+import { readSTSEndpoint } from "./sts-upstream/endpoint.ts";
 
 /** The settings of the sidecar, except the settings of the inventory source, which the caller creates. */
 export type SidecarSettings = Pick<

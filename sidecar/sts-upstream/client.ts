@@ -6,7 +6,8 @@ import { ResolverError } from "../../shared/decisions/errors.ts";
 import { accountOfARN } from "../../shared/decisions/kubernetes/arn.ts";
 import type { SessionRequest, SessionTag } from "../../shared/decisions/selectors/session.ts";
 import type { CallerIdentity, Credentials, SigningCredentials } from "../credentials/session.ts";
-import { readSTSEndpoint, STSConnection } from "./connection.ts";
+import { STSConnection } from "./connection.ts";
+import { readSTSEndpoint } from "./endpoint.ts";
 import { metricCode, toResolverError } from "./errors.ts";
 
 /**

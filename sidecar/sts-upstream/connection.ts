@@ -1,45 +1,7 @@
 import { IncomingMessage } from "node:http";
 import { pipeline, Transform } from "node:stream";
-import { STSClient, STSServiceException } from "@aws-sdk/client-sts";
-import { ResolverError } from "../../shared/decisions/errors.ts";
-import { isLoopbackHost } from "../../shared/server/listen-address.ts";
+import { STSClient, type STSClientConfig, STSServiceException } from "@aws-sdk/client-sts";
 import type { SigningCredentials } from "../credentials/session.ts";
-
-interface EndpointSettings {
-  /** --sts-endpoint. */
-  readonly endpoint: string | null;
-  readonly region: string | null;
-}
-
-/**
- * Returns the URL of --sts-endpoint, or null for the regional endpoint. Throws ERR_CONFIG_INVALID if --sts-endpoint and
- * --region are both missing.
- */
-export function readSTSEndpoint({ endpoint, region }: EndpointSettings): URL | null {
-  if (endpoint !== null) return parseSTSEndpoint(endpoint);
-  if (region !== null) return null;
-  const message = "--region is required for the regional STS endpoint. Set --region or --sts-endpoint.";
-  throw new ResolverError("ERR_CONFIG_INVALID", message);
-}
-
-/**
- * Parses the URL. Throws ERR_CONFIG_INVALID unless the scheme of the URL is https, or http for a loopback address. The
- * URL must have no user, password, query or fragment.
- */
-export function parseSTSEndpoint(text: string): URL {
-  const url = URL.parse(text);
-  if (url !== null && isSafeEndpoint(url)) return url;
-  // The error message omits the URL, because the URL can contain a password.
-  throw new ResolverError(
-    "ERR_CONFIG_INVALID",
-    "--sts-endpoint must be an https URL, or http to a loopback address, without user, password, query or fragment.",
-  );
-}
-
-function isSafeEndpoint({ protocol, hostname, username, password, search, hash }: URL): boolean {
-  if (`${username}${password}${search}${hash}` !== "") return false;
-  return protocol === "https:" || (protocol === "http:" && isLoopbackHost(hostname.replace(/^\[|\]$/g, "")));
-}
 
 /**
  * The timeouts in ms. The timeouts do not exceed the limit of a whole call, so that no socket stays open after the
@@ -59,60 +21,112 @@ interface STSAddress {
 }
 
 /**
- * Reuses one client until the base credentials change, because creating a client takes milliseconds. The base
- * credentials change about twice an hour.
+ * The maximum number of clients. A client takes milliseconds to create, and a chain of identities signs its calls with
+ * several credentials in turn.
+ */
+const MAX_CLIENTS = 16;
+
+interface SignedClient {
+  /** Null for a client whose calls are not signed. */
+  readonly signer: SigningCredentials | null;
+  readonly client: STSClient;
+}
+
+/**
+ * Provides the clients of STS, one for each of the credentials that recently signed a call. All clients share one pool
+ * of sockets and one measured clock offset.
  */
 export class STSConnection {
   readonly #address: STSAddress;
-  #last: { readonly base: SigningCredentials; readonly client: STSClient } | null = null;
+  /** The clients by access key ID, least recently used first. */
+  readonly #clients = new Map<string, SignedClient>();
+  /** The request handler of the first client, which contains the pool of sockets. */
+  #handler: STSClient["config"]["requestHandler"] | null = null;
+  /** How far the clock of STS is ahead of the local clock, in ms. */
+  #clockOffsetMs = 0;
 
   constructor(address: STSAddress) {
     this.#address = address;
   }
 
   /**
-   * Calls `send` with a client for `base`. STS rejects a signature if the local clock is more than 15 minutes off.
-   * After such a rejection, calls `send` again, because the SDK has read the time of STS from the response and now
-   * signs with this time.
+   * Calls `send` with a client that signs with `signer`; null for a call that is not signed. STS rejects a signature if
+   * the local clock is more than 15 minutes off. After such a rejection, calls `send` again, because the SDK has read
+   * the time of STS from the response and now signs with this time.
    */
-  async send<T>(base: SigningCredentials, send: (client: STSClient) => Promise<T>): Promise<T> {
-    const client = this.#clientFor(base);
+  async send<T>(signer: SigningCredentials | null, send: (client: STSClient) => Promise<T>): Promise<T> {
+    const client = this.#clientFor(signer);
+    const signedWithMs = this.#clockOffsetMs;
     try {
       return await send(client);
     } catch (error) {
-      if (!isClockSkewError(error)) throw error;
+      const isCorrected = Math.abs(this.#clockOffsetMs - signedWithMs) >= MIN_CORRECTION_MS;
+      if (!isCorrected || !isClockSkewError(error)) throw error;
       return send(client);
     }
   }
 
-  /** How far the local clock is behind the clock of STS, in ms, according to the last STS response; 0 if unknown. */
+  /** How far the local clock is behind the clock of STS, in ms, according to the last signed call; 0 if unknown. */
   get clockLagMs(): number {
-    return Math.max(0, this.#last?.client.config.systemClockOffset ?? 0);
+    return Math.max(0, this.#clockOffsetMs);
   }
 
-  #clientFor(base: SigningCredentials): STSClient {
-    const last = this.#last;
-    const isSame = last?.base.accessKeyID === base.accessKeyID && last.base.sessionToken === base.sessionToken;
-    if (last !== null && isSame) return last.client;
-    const { accessKeyID, secretAccessKey, sessionToken } = base;
+  #clientFor(signer: SigningCredentials | null): STSClient {
+    const key = signer?.accessKeyID ?? "";
+    const known = this.#clients.get(key);
+    const client = known !== undefined && isSameSigner(known.signer, signer) ? known.client : this.#newClient(signer);
+    this.#clients.delete(key);
+    this.#clients.set(key, { signer, client });
+    // An evicted client is not destroyed, because this would destroy the pool of sockets.
+    for (const oldest of this.#clients.keys()) {
+      if (this.#clients.size <= MAX_CLIENTS) break;
+      this.#clients.delete(oldest);
+    }
+    return client;
+  }
+
+  #newClient(signer: SigningCredentials | null): STSClient {
     const { endpoint, region } = this.#address;
     const client = new STSClient({
       region,
-      credentials: { accessKeyId: accessKeyID, secretAccessKey, ...(sessionToken === null ? {} : { sessionToken }) },
+      credentials: signer === null ? noCredentials : credentialsOf(signer),
       ...(endpoint === null ? {} : { endpoint }),
       ignoreConfiguredEndpointUrls: true,
       useFipsEndpoint: false,
       useDualstackEndpoint: false,
       useGlobalEndpoint: false,
       maxAttempts: 1,
-      // The new client continues with the clock offset that the last client measured from STS responses.
-      systemClockOffset: last?.client.config.systemClockOffset ?? 0,
-      requestHandler: TIMEOUTS,
+      requestHandler: this.#handler ?? TIMEOUTS,
+    });
+    this.#handler ??= client.config.requestHandler;
+    // The SDK reads this property before it signs a call, and sets it to the offset that it measured.
+    Object.defineProperty(client.config, "systemClockOffset", {
+      get: () => this.#clockOffsetMs,
+      set: (offsetMs: number) => {
+        this.#clockOffsetMs = offsetMs;
+      },
     });
     limitResponses(client);
-    this.#last = { base, client };
     return client;
   }
+}
+
+/** Compares the secrets too: a corrected access key can have the same ID. */
+function isSameSigner(a: SigningCredentials | null, b: SigningCredentials | null): boolean {
+  if (a === null || b === null) return a === b;
+  return a.accessKeyID === b.accessKeyID && a.secretAccessKey === b.secretAccessKey
+    && a.sessionToken === b.sessionToken;
+}
+
+function credentialsOf(
+  { accessKeyID, secretAccessKey, sessionToken }: SigningCredentials,
+): NonNullable<STSClientConfig["credentials"]> {
+  return { accessKeyId: accessKeyID, secretAccessKey, ...(sessionToken === null ? {} : { sessionToken }) };
+}
+
+/** Prevents that the SDK looks for credentials of the process. The SDK needs none for a call that is not signed. */
+function noCredentials(): Promise<never> {
+  return Promise.reject(new TypeError("A call without a signer must not be signed."));
 }
 
 /**
@@ -148,9 +162,9 @@ function byteLimit(): Transform {
 }
 
 const CLOCK_SKEW_ERRORS: ReadonlySet<string> = new Set(["SignatureDoesNotMatch", "RequestExpired"]);
+/** The SDK corrects the clock offset if it is wrong by at least 4 minutes. */
+const MIN_CORRECTION_MS = 240_000;
 
 function isClockSkewError(error: unknown): boolean {
-  if (!(error instanceof STSServiceException) || !CLOCK_SKEW_ERRORS.has(error.name)) return false;
-  // After the SDK has corrected its clock, it sets this property, which the type of `$metadata` does not declare.
-  return "clockSkewCorrected" in error.$metadata;
+  return error instanceof STSServiceException && CLOCK_SKEW_ERRORS.has(error.name);
 }
