@@ -38,6 +38,7 @@ export function valuesSchema(): Schema {
       accessReviews: BOOLEAN,
       reconciling: BOOLEAN,
       policyReports: BOOLEAN,
+      identitySecretNamespace: { type: "string", pattern: `^$|${NAMESPACE.pattern}` },
       injection: record({ enabled: BOOLEAN, image: TEXT, args: { type: "array", items: SIDECAR_ARGUMENT_SCHEMA } }),
       settings: record(Object.fromEntries(settingSchemas())),
       certificates: CERTIFICATES,

@@ -2,16 +2,21 @@ import { ResolverError } from "../shared/decisions/errors.ts";
 import { MAX_CHAINED_SECONDS } from "../shared/decisions/selectors/session.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import type { BaseState } from "./base/identity.ts";
+import type { SourceStatus } from "../shared/inventory/source.ts";
 import { CircuitOpenError, type CircuitState } from "./sts-upstream/circuit-breaker.ts";
 
 /** The maximum number of stored session keys, which is the size of the session cache. */
 const LIMIT = 1_000;
 
-/** Logs one line for each state change of the STS circuit, of the base identity, and of the refresh of a session. */
+/**
+ * Logs one line for each state change of the STS circuit, of the base identity, of the watch of Secrets, and of the
+ * refresh of a session.
+ */
 export class EventLog {
   readonly #log: Pick<Logger, "info" | "warn">;
   #isCircuitOpen = false;
   #base: string | null = null;
+  #areSecretsCurrent = true;
   #hasLoggedShortSession = false;
   #hasLoggedCappedDuration = false;
   /** The keys of the sessions whose last refresh failed. */
@@ -45,6 +50,18 @@ export class EventLog {
       ? "base identity refresh failed; the current credentials are used until they expire"
       : "base identity is unavailable; the sidecar cannot request new sessions";
     this.#log.warn({ base_arn: arn, reason: fault }, message);
+  }
+
+  /** Logs when the watch of --identity-secret-namespace fails, and when it works again. */
+  logSecrets({ loaded, fault }: SourceStatus): void {
+    if (this.#areSecretsCurrent === (fault === null)) return;
+    this.#areSecretsCurrent = fault === null;
+    if (fault === null) {
+      this.#log.info("list of Secrets is current again");
+    } else {
+      const stale = "list of Secrets is stale; the last list is in use";
+      this.#log.warn({ fault }, loaded ? stale : "list of Secrets is not loaded yet");
+    }
   }
 
   /**

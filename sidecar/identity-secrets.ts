@@ -8,8 +8,9 @@ import type { Clock } from "../shared/inventory/clock.ts";
 import type { KubernetesAPI } from "../shared/inventory/cluster/api.ts";
 import { Outage } from "../shared/inventory/cluster/outage.ts";
 import { Reflector, type ReflectorHandler } from "../shared/inventory/cluster/reflector.ts";
-import { sendRequest } from "../shared/inventory/cluster/send-request.ts";
+import { rejectionText, sendRequest } from "../shared/inventory/cluster/send-request.ts";
 import type { ObjectName, StoredObject, WatchedKind } from "../shared/inventory/cluster/watched-kind.ts";
+import type { SourceStatus } from "../shared/inventory/source.ts";
 
 /** The access key of a static identity. */
 export interface StaticKey extends AccessKey {
@@ -25,6 +26,8 @@ interface IdentitySecretsOptions {
   readonly namespace: string;
   /** Called after each read of a Secret. */
   readonly onRead: (result: "ok" | "invalid" | "failed") => void;
+  /** Called after each change of the status. */
+  readonly onStatus: (status: SourceStatus) => void;
 }
 
 /** A Secret that was read. `key` is null if its content is not valid. */
@@ -34,12 +37,13 @@ interface ReadSecret {
   readonly fault: string;
 }
 
+const MISSING = "the Secret does not exist";
 /** The time limit of one read, in ms. A response of the sidecar takes at most 850 ms. */
 const READ_MS = 800;
 
 /**
  * Provides the access keys in the Secrets of one namespace. Watches only the metadata of the Secrets, and reads the
- * content of a Secret when an identity needs it. Reads the Secret again if its metadata has changed.
+ * content of a Secret when an identity needs it. Reads a Secret that was read again as soon as it changes.
  */
 export class IdentitySecrets implements ReflectorHandler {
   readonly #options: IdentitySecretsOptions;
@@ -49,8 +53,9 @@ export class IdentitySecrets implements ReflectorHandler {
   /** Maps the name of each Secret to its resource version. Null until the Secrets are listed. */
   #versions: Map<string, string> | null = null;
   readonly #read = new Map<string, ReadSecret>();
-  readonly #reading = new Map<string, Promise<ReadSecret>>();
+  readonly #reading = new Map<string, Promise<ReadSecret | null>>();
   #fault: string | null = null;
+  #lastSyncMs: number | null = null;
 
   constructor(options: IdentitySecretsOptions) {
     this.#options = options;
@@ -68,24 +73,34 @@ export class IdentitySecrets implements ReflectorHandler {
     this.#read.clear();
   }
 
-  /** The reason why the Secrets are not listed or not current; null if they are current. */
-  get fault(): string | null {
-    return this.#versions === null ? this.#fault ?? "the Secrets are not listed yet" : this.#fault;
+  /**
+   * The status of the list of Secrets. A stale list is still used, as a stale inventory is. A list that is not loaded
+   * is never treated as empty.
+   */
+  get status(): SourceStatus {
+    return { loaded: this.#versions !== null, lastSyncMs: this.#lastSyncMs, fault: this.#fault };
   }
 
   onObjects(put: readonly StoredObject[], removed: readonly ObjectName[]): void {
     this.#versions ??= new Map();
-    for (const { name, resourceVersion } of put) this.#versions.set(name, resourceVersion);
+    for (const { name, resourceVersion } of put) {
+      this.#versions.set(name, resourceVersion);
+      const known = this.#read.get(name);
+      if (known !== undefined && known.resourceVersion !== resourceVersion) void this.#readChanged(name);
+    }
     for (const { name } of removed) {
       this.#versions.delete(name);
       this.#read.delete(name);
     }
   }
 
-  onSync(): void {}
+  onSync(): void {
+    this.#lastSyncMs = this.#options.clock.now();
+  }
 
   onFault(fault: string | null): void {
     this.#fault = fault;
+    this.#options.onStatus(this.status);
   }
 
   /** Returns the current access key of the identity. Rejects with ERR_IDENTITY_SECRET, or if no key is available. */
@@ -93,12 +108,13 @@ export class IdentitySecrets implements ReflectorHandler {
     const name = identity.secretName ?? "";
     const version = this.#versionOf(name, identity);
     const known = this.#read.get(name);
-    const { key, fault } = known?.resourceVersion === version ? known : await this.#load(name, identity);
-    if (key !== null) return key;
-    throw this.#invalid(identity, fault);
+    const read = known?.resourceVersion === version ? known : await this.#load(name);
+    if (read === null) throw this.#invalid(identity, MISSING);
+    if (read.key !== null) return read.key;
+    throw this.#invalid(identity, read.fault);
   }
 
-  /** Whether the access key is the last known access key of the identity. */
+  /** Whether the access key is the current access key of the identity. */
   isCurrent(identity: StaticIdentity, { digest }: StaticKey): boolean {
     const name = identity.secretName ?? "";
     const known = this.#read.get(name);
@@ -108,48 +124,68 @@ export class IdentitySecrets implements ReflectorHandler {
   #versionOf(name: string, identity: StaticIdentity): string {
     const { namespace } = this.#options;
     if (this.#versions === null) {
-      const message = `The Secrets in the namespace ${namespace} are not listed yet: ${this.fault ?? ""}.`;
-      throw new ResolverError("ERR_NOT_READY", `${message} Retry in a moment.`);
+      const cause = this.#fault === null ? "" : `: ${this.#fault}`;
+      const message = `The Secrets in the namespace ${namespace} are not listed yet${cause}. Retry in a moment.`;
+      throw new ResolverError("ERR_NOT_READY", message);
     }
     const version = this.#versions.get(name);
-    if (version === undefined) throw this.#invalid(identity, "the Secret does not exist");
+    if (version === undefined) throw this.#invalid(identity, MISSING);
     return version;
   }
 
-  /** Reads the Secret. All concurrent requests for a Secret share one read. */
-  #load(name: string, identity: StaticIdentity): Promise<ReadSecret> {
+  /**
+   * Reads a changed Secret in the background, so that `isCurrent` knows the new access key. A read that is in flight
+   * can return the old content.
+   */
+  async #readChanged(name: string): Promise<void> {
+    try {
+      await this.#reading.get(name);
+      await this.#load(name);
+    } catch {
+      // The next request reads the Secret again, and reports the error.
+    }
+  }
+
+  /** Reads the Secret; returns null if it does not exist. All concurrent requests for a Secret share one read. */
+  #load(name: string): Promise<ReadSecret | null> {
     const running = this.#reading.get(name);
     if (running !== undefined) return running;
-    const reading = this.#readSecret(name, identity).finally(() => this.#reading.delete(name));
+    const reading = this.#readSecret(name).finally(() => this.#reading.delete(name));
     this.#reading.set(name, reading);
     return reading;
   }
 
-  async #readSecret(name: string, identity: StaticIdentity): Promise<ReadSecret> {
+  async #readSecret(name: string): Promise<ReadSecret | null> {
     const { namespace, onRead } = this.#options;
-    const path = `/api/v1/namespaces/${namespace}/secrets/${name}`;
-    const { status, object } = await this.#request(path, name);
-    if (status === 404) throw this.#invalid(identity, "the Secret does not exist");
+    const request = { path: `/api/v1/namespaces/${namespace}/secrets/${name}` };
+    const response = await this.#request(request, name);
+    const { status, object } = response;
+    if (status === 404) return null;
     const resourceVersion = stringAt(object, "metadata", "resourceVersion");
-    if (status !== 200 || object === null || resourceVersion === null) throw this.#unreadable(name, `status ${status}`);
+    if (status !== 200 || object === null || resourceVersion === null) {
+      throw this.#unreadable(name, rejectionText(request, response));
+    }
     const { key, fault } = readAccessKey(object);
     onRead(key === null ? "invalid" : "ok");
-    const read = { resourceVersion, key: key === null ? null : this.#withDigest(key), fault: fault ?? "" };
+    const read = { resourceVersion, key: key === null ? null : this.#keyOf(name, key), fault: fault ?? "" };
     if (this.#versions?.has(name) === true) this.#read.set(name, read);
     return read;
   }
 
-  async #request(path: string, name: string): ReturnType<typeof sendRequest> {
+  async #request(request: { readonly path: string }, name: string): ReturnType<typeof sendRequest> {
     try {
-      return await sendRequest(this.#options, { path }, READ_MS);
+      return await sendRequest(this.#options, request, READ_MS);
     } catch {
-      throw this.#unreadable(name, "no response");
+      throw this.#unreadable(name, `the API server did not respond within ${READ_MS} ms`);
     }
   }
 
-  #withDigest(key: AccessKey): StaticKey {
+  /** Adds the digest of the access key. Returns the known key of the Secret if the content has not changed. */
+  #keyOf(name: string, key: AccessKey): StaticKey {
     const text = JSON.stringify([key.accessKeyID, key.secretAccessKey, key.sessionToken]);
-    return { ...key, digest: createHmac("sha256", this.#digestKey).update(text).digest("base64url") };
+    const digest = createHmac("sha256", this.#digestKey).update(text).digest("base64url");
+    const known = this.#read.get(name)?.key;
+    return known?.digest === digest ? known : { ...key, digest };
   }
 
   #invalid(identity: StaticIdentity, fault: string): ResolverError {
@@ -161,7 +197,7 @@ export class IdentitySecrets implements ReflectorHandler {
 
   #unreadable(name: string, reason: string): ResolverError {
     this.#options.onRead("failed");
-    const message = `The Secret ${this.#options.namespace}/${name} could not be read (${reason}). Retry the request.`;
+    const message = `The Secret ${this.#options.namespace}/${name} could not be read: ${reason}. Retry the request.`;
     return new ResolverError("ERR_CLUSTER_UNREADABLE", message);
   }
 }

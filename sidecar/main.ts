@@ -59,7 +59,10 @@ export async function runSidecar(settings: SidecarSettings, runtime: SidecarRunt
   const issued = await IssuedCredentials.open(settings.stateDir, { log, clock });
   const ports = { options, source, log, provider, registry, clock, issued, random: Math.random, api: runtime.api };
   const services = createServices(settings, ports);
-  const token = await openToken(settings, { log, clock, metrics: services.metrics });
+  const token = await openToken(settings, { log, clock, metrics: services.metrics }).catch((error: unknown) => {
+    services.close();
+    throw error;
+  });
   const app = buildSidecar(options, {
     source, log, token: token.check, clock, issued, listen: () => bound, ...services,
   });
@@ -69,8 +72,9 @@ export async function runSidecar(settings: SidecarSettings, runtime: SidecarRunt
     bound = await listenAt(app, bound);
     const ready = (): Readiness => sidecarReadiness({
       inventory: source.status, maxStalenessMs: settings.maxStaleness, base: services.base, nowMs: clock.now(),
+      secrets: services.secrets?.status ?? null,
     });
-    const started = (): boolean => source.status.loaded;
+    const started = (): boolean => source.status.loaded && services.secrets?.status.loaded !== false;
     const health = await startHealthServer({ listen: settings.healthListen, registry, ready, started, clock });
     closers.push(() => health.close());
     // Requests the base identity now, so that the first client does not wait for the verification.

@@ -83,7 +83,7 @@ export function createServices(settings: ServiceSettings, ports: ServicePorts): 
   });
   const base = new BaseIdentity({ provider, sts, clock, random, onAttempt: (state) => events.logBase(state) });
   const roleEvents = startRoleEvents(ports, { base, metrics });
-  const secrets = startSecrets(settings, ports, metrics);
+  const secrets = startSecrets(settings, ports, { metrics, events });
   const issuer = createIssuer(settings, ports, { base, sts, sessions, metrics, events, roleEvents, secrets });
   const probe = startProbe(ports, { issuer, base, metrics });
   registerInventoryMetrics(registry, source, () => clock.now());
@@ -117,13 +117,12 @@ function createIssuer(
     pinsAccount: scopeNamespace !== null,
     allowedAccounts,
   };
-  const isCurrent = (identity: Identity): boolean =>
-    source.inventory.identities.get(identity, identity.namespace) === identity;
+  const find = (identity: Identity): Identity | null => source.inventory.identities.get(identity, identity.namespace);
   return new Issuer(options, {
     base,
     sts,
     sessions,
-    identities: new IdentitySessions({ sessionName, region }, { base, sts, sessions, isCurrent, secrets }),
+    identities: new IdentitySessions({ sessionName, region }, { base, sts, sessions, find, secrets }),
     issued,
     identityOnly: mode === "identity-only" ? new IdentityOnlyKeys({ base, clock, randomBytes }) : null,
     isGranted: (roleARN) => grantRole(source.inventory, roleARN, query).verdict === "role",
@@ -136,11 +135,13 @@ function createIssuer(
 /** Starts the watch of the Secrets of static identities; returns null if the sidecar does not read Secrets. */
 function startSecrets(
   { identitySecretNamespace: namespace }: ServiceSettings, { api, clock, random }: ServicePorts,
-  { secretReads }: SidecarMetrics,
+  { metrics, events }: Pick<IssuerParts, "metrics" | "events">,
 ): IdentitySecrets | null {
   if (api === undefined || namespace === null) return null;
   const secrets = new IdentitySecrets({
-    api, clock, random, namespace, onRead: (result) => secretReads.inc({ result }),
+    api, clock, random, namespace,
+    onRead: (result) => metrics.secretReads.inc({ result }),
+    onStatus: (status) => events.logSecrets(status),
   });
   secrets.start();
   return secrets;

@@ -21,6 +21,8 @@ export interface WebhookReadinessInput extends InventoryReadinessInput {
 export interface SidecarReadinessInput extends InventoryReadinessInput {
   /** The state of the sidecar's base identity. */
   readonly base: { readonly usable: boolean; readonly fault: string | null };
+  /** The state of the watch of --identity-secret-namespace; null if the sidecar does not read Secrets. */
+  readonly secrets: SourceStatus | null;
 }
 
 const MS_PER_SECOND = 1000;
@@ -49,34 +51,44 @@ export function webhookReadiness(input: WebhookReadinessInput): Readiness {
 }
 
 /**
- * Returns ready if the inventory is loaded and not older than `--max-staleness`, and the base identity is usable. The
- * sidecar remains ready during an STS outage, because it still serves cached sessions, which a restart would lose. With
- * an inventory that is older than `--max-staleness`, the sidecar still issues credentials, but it is unready so that
- * operators notice the fault.
+ * Returns ready if the inventory and the list of Secrets are loaded and not older than `--max-staleness`, and the base
+ * identity is usable. The sidecar remains ready during an STS outage, because it still serves cached sessions, which a
+ * restart would lose. With an inventory that is older than `--max-staleness`, the sidecar still issues credentials, but
+ * it is unready so that operators notice the fault.
  */
 export function sidecarReadiness(input: SidecarReadinessInput): Readiness {
+  const { base, secrets } = input;
   const reasons = inventoryReasons(input);
-  if (!input.base.usable) reasons.push(input.base.fault ?? "STS has not verified the base identity yet");
-  return toReadiness(reasons, input);
+  if (!base.usable) reasons.push(base.fault ?? "STS has not verified the base identity yet");
+  if (secrets === null) return toReadiness(reasons, input);
+  const ofSecrets = { ...input, inventory: secrets };
+  reasons.push(...inventoryReasons(ofSecrets, SECRETS));
+  const { ready, warnings } = toReadiness(reasons, input);
+  return { ready, reasons, warnings: [...warnings, ...staleWarnings(ofSecrets, SECRETS)] };
 }
 
-function inventoryReasons({ inventory, maxStalenessMs, nowMs }: InventoryReadinessInput): string[] {
+const INVENTORY = "the inventory";
+const SECRETS = "the list of Secrets";
+
+function inventoryReasons(
+  { inventory, maxStalenessMs, nowMs }: InventoryReadinessInput, subject: string = INVENTORY,
+): string[] {
   const { loaded, lastSyncMs } = inventory;
-  if (!loaded || lastSyncMs === null) return [`the inventory is not loaded yet${causeOf(inventory)}`];
+  if (!loaded || lastSyncMs === null) return [`${subject} is not loaded yet${causeOf(inventory)}`];
   const ageMs = nowMs - lastSyncMs;
   if (ageMs <= maxStalenessMs) return [];
   const limit = `--max-staleness is ${maxStalenessMs / MS_PER_SECOND} s`;
-  return [`the inventory is ${toSeconds(ageMs)} s old (${limit})${causeOf(inventory)}`];
+  return [`${subject} is ${toSeconds(ageMs)} s old (${limit})${causeOf(inventory)}`];
 }
 
 /**
  * Returns a warning if the inventory is stale. A stale inventory makes the server unready only when the age of the
  * inventory exceeds `--max-staleness`.
  */
-function staleWarnings({ inventory, nowMs }: InventoryReadinessInput): string[] {
+function staleWarnings({ inventory, nowMs }: InventoryReadinessInput, subject: string = INVENTORY): string[] {
   const { lastSyncMs, fault } = inventory;
   if (fault === null || lastSyncMs === null) return [];
-  return [`the inventory is stale, and was last current ${toSeconds(nowMs - lastSyncMs)} s ago${causeOf(inventory)}`];
+  return [`${subject} is stale, and was last current ${toSeconds(nowMs - lastSyncMs)} s ago${causeOf(inventory)}`];
 }
 
 /** Returns the fault as one line. A fault can have several lines, which are joined with semicolons. */

@@ -1,5 +1,6 @@
 import type { ErrorObject } from "ajv";
 import { ResolverError } from "../decisions/errors.ts";
+import { INFRASTRUCTURE_GROUP } from "../decisions/identities/kinds.ts";
 import { compileSchema, type NamedSchema } from "../decisions/kubernetes/json-schema.ts";
 import { closest, quote } from "../decisions/kubernetes/text.ts";
 import type { Pattern } from "../decisions/setting-patterns.ts";
@@ -193,10 +194,7 @@ function crossFieldFaults(command: Command, values: Readonly<Record<string, unkn
     ["webhook", values["policyReports"] === true && !set("lease"), "--policy-reports: requires --lease"],
     ["webhook", set("clientCaFile") !== set("clientName"), "--client-ca-file, --client-name: set both or neither"],
     ["sidecar", !set("group"), "--group: required; the API group of the controller, such as s3.services.k8s.aws"],
-    [
-      "sidecar", set("identitySecretNamespace") && !set("cluster"),
-      "--identity-secret-namespace: requires --cluster, because manifests contain no Secrets",
-    ],
+    ...identityRules(values, set),
     ["certs make", !set("dir"), "--dir: required; the folder to write the certificates to"],
     [
       "certs make", !set("host"),
@@ -208,9 +206,25 @@ function crossFieldFaults(command: Command, values: Readonly<Record<string, unkn
   return rules.flatMap(([of, violated, message]) => (of === command && violated ? [message] : []));
 }
 
-type Rules = readonly (readonly ["credential-process", violated: boolean, message: string])[];
+type Rules<C extends Command> = readonly (readonly [C, violated: boolean, message: string])[];
+type IsSet = (name: SettingName) => boolean;
 
-function credentialProcessRules(values: Readonly<Record<string, unknown>>, set: (name: SettingName) => boolean): Rules {
+function identityRules({ group }: Readonly<Record<string, unknown>>, set: IsSet): Rules<"sidecar"> {
+  if (!set("identitySecretNamespace")) return [];
+  const servesIdentities = Array.isArray(group) && group.includes(INFRASTRUCTURE_GROUP);
+  const flag = "--identity-secret-namespace";
+  return [
+    ["sidecar", !set("cluster"), `${flag}: requires --cluster, because manifests contain no Secrets`],
+    [
+      "sidecar", !servesIdentities,
+      `${flag}: requires --group ${INFRASTRUCTURE_GROUP}, the API group of the identities`,
+    ],
+  ];
+}
+
+function credentialProcessRules(
+  values: Readonly<Record<string, unknown>>, set: IsSet,
+): Rules<"credential-process"> {
   const { kind } = values;
   const oneKind = Array.isArray(kind) && kind.length === 1;
   const command = "credential-process";

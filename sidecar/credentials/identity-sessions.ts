@@ -1,13 +1,16 @@
+import { isDeepStrictEqual } from "node:util";
 import { ResolverError } from "../../shared/decisions/errors.ts";
 import type { IdentityGrant } from "../../shared/decisions/grants/by-identity.ts";
 import { describeIdentity } from "../../shared/decisions/identities/denials.ts";
-import type { Identity, RoleIdentity, StaticIdentity } from "../../shared/decisions/identities/identity.ts";
+import {
+  type Identity, identityKey, type RoleIdentity, type StaticIdentity,
+} from "../../shared/decisions/identities/identity.ts";
 import { chainedDurationDenial } from "../../shared/decisions/identities/role-session.ts";
 import { MAX_CHAINED_SECONDS, type SessionRequest } from "../../shared/decisions/selectors/session.ts";
 import type { BaseIdentity } from "../base/identity.ts";
 import type { IdentitySecrets, StaticKey } from "../identity-secrets.ts";
 import type { STS } from "../sts-upstream/client.ts";
-import { UpstreamSTSError } from "../sts-upstream/errors.ts";
+import { RejectedSignerError, UnknownSTSError, UpstreamSTSError } from "../sts-upstream/errors.ts";
 import type { CredentialCache } from "./cache.ts";
 import { SessionKeyCache } from "./session-key.ts";
 import type { CallerIdentity, Credentials, SigningCredentials } from "./session.ts";
@@ -18,8 +21,8 @@ interface IdentitySessionsPorts {
   /** The access keys of static identities; null if the sidecar does not read Secrets. */
   readonly secrets: Pick<IdentitySecrets, "get" | "isCurrent"> | null;
   readonly sessions: Pick<CredentialCache, "get" | "evict">;
-  /** Whether the inventory contains exactly this identity. A changed identity is a different object. */
-  readonly isCurrent: (identity: Identity) => boolean;
+  /** Returns the identity of the inventory that has the same kind, namespace and name. */
+  readonly find: (identity: Identity) => Identity | null;
 }
 
 interface IdentitySessionsOptions {
@@ -38,7 +41,7 @@ interface Signer<T extends SigningCredentials = SigningCredentials> {
   /** Whether the identities and the Secret that provide the credentials are unchanged. */
   readonly isCurrent: () => boolean;
   /** Evicts credentials that STS rejected. Returns the error for the client. */
-  readonly onRejected: (error: ResolverError, rejected: SigningCredentials) => ResolverError;
+  readonly onRejected: (error: RejectedSignerError, rejected: SigningCredentials) => ResolverError;
 }
 
 /**
@@ -82,12 +85,11 @@ export class IdentitySessions {
   }
 
   async #staticSigner(identity: StaticIdentity): Promise<Signer> {
-    const { secrets } = this.#ports;
     const key = await this.#staticKey(identity);
     const credentials = signingCredentials(key);
     return {
-      key: staticSessionKey(key), isSession: key.sessionToken !== null, credentials: async () => credentials,
-      isCurrent: () => secrets?.isCurrent(identity, key) ?? false,
+      key: staticSessionKey(identity, key), isSession: key.sessionToken !== null, credentials: async () => credentials,
+      isCurrent: () => this.#isCurrentKey(identity, key),
       onRejected: (error) => rejectedKey(identity, error),
     };
   }
@@ -97,20 +99,31 @@ export class IdentitySessions {
     return secrets === null ? Promise.reject(noSecrets(identity)) : secrets.get(identity);
   }
 
+  /** Whether neither the identity nor the content of its Secret has changed. */
+  #isCurrentKey(identity: StaticIdentity, key: StaticKey): boolean {
+    return this.#isCurrent(identity) && this.#ports.secrets?.isCurrent(identity, key) === true;
+  }
+
+  /** Whether the identity is unchanged in the inventory, except for its metadata. */
+  #isCurrent(identity: Identity): boolean {
+    const current = this.#ports.find(identity);
+    return isDeepStrictEqual({ ...current, resourceVersion: null }, { ...identity, resourceVersion: null });
+  }
+
   /** Returns the access key of the identity, with the account of the access key, which STS returns. */
   async #staticSession(identity: StaticIdentity): Promise<Credentials> {
-    const { sessions, sts, isCurrent, secrets } = this.#ports;
+    const { sessions, sts } = this.#ports;
     const key = await this.#staticKey(identity);
     const credentials = signingCredentials(key);
     return sessions.get({
-      key: staticSessionKey(key),
+      key: staticSessionKey(identity, key),
       grantedBy: identity,
-      isGranted: () => isCurrent(identity) && secrets?.isCurrent(identity, key) === true,
+      isGranted: () => this.#isCurrentKey(identity, key),
       load: async (signal) => {
         try {
           this.#callers.set(key, this.#callers.get(key) ?? await sts.callerIdentity(credentials, signal));
         } catch (error) {
-          const isRejected = error instanceof ResolverError && SIGNER_FAULTS.has(error.code);
+          const isRejected = error instanceof RejectedSignerError || error instanceof UpstreamSTSError;
           throw isRejected ? rejectedKey(identity, error) : error;
         }
         const caller = this.#callers.get(key);
@@ -121,20 +134,25 @@ export class IdentitySessions {
 
   /** Returns the session of the role, which `signer` assumes. */
   #roleSigner(signer: Signer, role: RoleIdentity): Signer<Credentials> {
-    const { sessions, isCurrent } = this.#ports;
+    const { sessions } = this.#ports;
     const request = this.#requestFor(role);
-    const key = this.#keys.keyOf(role, request, { identity: signer.key, region: this.#options.region });
-    const isGranted = (): boolean => isCurrent(role) && signer.isCurrent();
+    // Identities never share a session, so that a change of one identity affects no session of another.
+    const caller = {
+      identity: signer.key, region: this.#options.region, owner: identityKey(role, role.namespace),
+    };
+    const key = this.#keys.keyOf(role, request, caller);
+    const isGranted = (): boolean => this.#isCurrent(role) && signer.isCurrent();
     const call = (source: SigningCredentials, signal: AbortSignal): Promise<Credentials> =>
       this.#assume({ role, request, signer }, source, signal);
     const load = { source: signer.credentials, call };
     return {
       key, isSession: true, isCurrent: isGranted,
       credentials: () => sessions.get({ key, grantedBy: role, load, isGranted }),
-      onRejected({ message }) {
+      onRejected({ response }) {
         sessions.evict(key);
         const text = `STS rejected the session of ${describeIdentity(role)}, which is the source of the role.`;
-        return new ResolverError("ERR_STS_UNAVAILABLE", `${text} ${message} Retry the request.`);
+        // STS responded, so this error must not open the circuit.
+        return new UnknownSTSError(`${text} ${response} Retry the request.`);
       },
     };
   }
@@ -163,8 +181,7 @@ export class IdentitySessions {
       if (error instanceof UpstreamSTSError) {
         throw new UpstreamSTSError(`${describeIdentity(role)} cannot be assumed: ${error.message}`, error);
       }
-      const isRejected = error instanceof ResolverError && error.code === "ERR_BASE_UNAVAILABLE";
-      throw isRejected ? signer.onRejected(error, source) : error;
+      throw error instanceof RejectedSignerError ? signer.onRejected(error, source) : error;
     }
   }
 }
@@ -174,9 +191,6 @@ function noSecrets(identity: StaticIdentity): ResolverError {
     + "Set --identity-secret-namespace to the namespace of CAPA.";
   return new ResolverError("ERR_IDENTITY_SECRET", message);
 }
-
-/** The errors that show that STS rejects the access key itself. */
-const SIGNER_FAULTS: ReadonlySet<string> = new Set(["ERR_BASE_UNAVAILABLE", "ERR_STS_REFUSED"]);
 
 /** Omits the message of STS, which describes the base identity. */
 function rejectedKey(identity: StaticIdentity, cause: ResolverError): ResolverError {
@@ -190,6 +204,6 @@ function signingCredentials({ accessKeyID, secretAccessKey, sessionToken }: Stat
 }
 
 /** Returns a key whose first part, the role ARN, is empty. */
-function staticSessionKey({ digest }: StaticKey): string {
-  return JSON.stringify(["", digest]);
+function staticSessionKey(identity: StaticIdentity, { digest }: StaticKey): string {
+  return JSON.stringify(["", identityKey(identity, identity.namespace), digest]);
 }

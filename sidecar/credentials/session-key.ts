@@ -11,6 +11,8 @@ export interface Caller {
   readonly identity: string;
   /** The Region of the STS endpoint; null for a custom endpoint. */
   readonly region: string | null;
+  /** The CAPA identity to which the session belongs; absent for a role that selectors or CARM maps grant. */
+  readonly owner?: string;
 }
 
 /**
@@ -18,12 +20,12 @@ export interface Caller {
  * same. The order of tags and policy ARNs does not affect the key. The key contains the role ARN in plain text, for
  * metrics, and a digest of the other parts, which can be confidential.
  */
-export function sessionKey(request: SessionRequest, { identity, region }: Caller): string {
+export function sessionKey(request: SessionRequest, { identity, region, owner }: Caller): string {
   const { roleARN, sessionName, durationSeconds, externalID, sourceIdentity, tags, policy } = request;
   const sortedTags = tags.map(({ key, value }) => JSON.stringify([key, value])).toSorted(compareText);
   const distinct = [
     withoutSessionName(identity), region, sessionName, durationSeconds, externalID, sourceIdentity, sortedTags, policy,
-    request.policyARNs.toSorted(compareText), request.transitiveTagKeys.toSorted(compareText),
+    request.policyARNs.toSorted(compareText), request.transitiveTagKeys.toSorted(compareText), owner ?? null,
   ];
   return JSON.stringify([roleARN, hash("sha256", JSON.stringify(distinct), "base64url")]);
 }

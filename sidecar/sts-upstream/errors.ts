@@ -26,6 +26,16 @@ export class UnknownSTSError extends ResolverError {
   }
 }
 
+/** The error ERR_BASE_UNAVAILABLE of a call whose credentials STS rejected. */
+export class RejectedSignerError extends ResolverError {
+  /** The response of STS, without the statement whose credentials STS rejected. */
+  readonly response: string;
+  constructor(response: string) {
+    super("ERR_BASE_UNAVAILABLE", `STS rejected the sidecar's base identity. ${response}`);
+    this.response = response;
+  }
+}
+
 /** The codes of errors about the role or the request. Such an error persists until the role or the request changes. */
 const REQUEST_ERRORS: ReadonlySet<string> = new Set([
   "AccessDenied", "AccessDeniedException", "ValidationError", "MalformedPolicyDocument", "PackedPolicyTooLarge",
@@ -61,9 +71,7 @@ export function toResolverError(action: string, error: unknown, secrets: readonl
   const code = codeOf(error);
   const text = redact(secrets, `STS returned ${code} for ${action}: ${error.message}`);
   const message = printable(text.slice(0, MAX_MESSAGE_LENGTH));
-  if (SIGNER_ERRORS.has(code)) {
-    return new ResolverError("ERR_BASE_UNAVAILABLE", `STS rejected the sidecar's base identity. ${message}`);
-  }
+  if (SIGNER_ERRORS.has(code)) return new RejectedSignerError(message);
   if (REQUEST_ERRORS.has(code)) {
     return new UpstreamSTSError(message, { stsCode: code, stsStatus: error.$metadata.httpStatusCode ?? 0 });
   }

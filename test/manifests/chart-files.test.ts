@@ -22,6 +22,7 @@ test("the templates contain expressions for the values of a release, and no plac
   t.equal(CONFIGURATIONS.split("failurePolicy: Fail\n").length - 1, 4, "the failurePolicy of Pods is always Fail");
   for (const text of pods) t.equal(text.split("{{- end }}\n---\n")[0]?.split("failurePolicy: Fail\n").length, 3);
   t.match(RBAC, '{{- if .Values.injection.enabled }}\n---\n');
+  t.match(RBAC, /\{\{- if \.Values\.identitySecretNamespace \}\}\n---\n[^]*namespace: "\{\{ \.Values\.identitySecretN/);
   for (const line of ["failurePolicy: Ignore", "failurePolicy: {{ $failurePolicy }}"]) t.match(CONFIGURATIONS, line);
   t.end();
 });

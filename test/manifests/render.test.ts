@@ -106,6 +106,18 @@ test("renders the access reviews role only if accessReviews is set", (t) => {
   t.end();
 });
 
+test("renders the role for the Secrets of static identities only if their namespace is set", (t) => {
+  const secretRoles = (identitySecretNamespace: string | null): readonly object[] => (
+    manifestObjects("rbac", { ...OPTIONS, certificates: "files", identitySecretNamespace })
+      .filter((object) => JSON.stringify(object).includes('"secrets"'))
+  );
+  t.match(secretRoles("capa-system"), [{
+    kind: "Role", metadata: { name: "ack-role-resolver-identity-secrets", namespace: "capa-system" },
+  }]);
+  t.same([secretRoles("capa-system").length, secretRoles(null).length], [1, 0]);
+  t.end();
+});
+
 test("renders the rights of injected sidecars and the webhooks for Pods only if inject is set", (t) => {
   const injecting = renderManifests("all", { ...OPTIONS, inject: true });
   t.match(injecting, `--sidecar-image=${OPTIONS.image}`);

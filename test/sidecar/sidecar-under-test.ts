@@ -17,11 +17,13 @@ import { IssuedCredentials } from "../../sidecar/credentials/issued.ts";
 import { Issuer, type IssuerOptions } from "../../sidecar/credentials/issuer.ts";
 import { roleOfSession } from "../../sidecar/credentials/session-key.ts";
 import type { Credentials, SigningCredentials } from "../../sidecar/credentials/session.ts";
-import { createSidecarMetrics, registerSidecarState } from "../../sidecar/metrics.ts";
+import { createSidecarMetrics, registerSidecarState, type SidecarMetrics } from "../../sidecar/metrics.ts";
+import { IdentitySecrets } from "../../sidecar/identity-secrets.ts";
 import type { SidecarOptions } from "../../sidecar/options.ts";
 import { TokenCheck } from "../../sidecar/token.ts";
 import { namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "../shared/decisions/objects.ts";
 import { FakeClock } from "./fake-clock.ts";
+import { SECRET_NAMESPACE, type SecretData, SecretServer } from "./secret-server.ts";
 
 export const TOKEN = "planted-token-0123456789abcdef";
 export const HEADERS = { host: "127.0.0.1:9780", authorization: TOKEN };
@@ -40,6 +42,10 @@ export interface Setup extends Partial<SidecarOptions>, Partial<IssuerOptions> {
   /** The store of the issued credentials. By default, each sidecar has its own store in memory. */
   readonly issued?: IssuedCredentials;
   readonly base?: () => Promise<SigningCredentials>;
+  /** The Secrets of static identities. By default, the sidecar reads no Secrets. */
+  readonly secrets?: Readonly<Record<string, SecretData>>;
+  /** Throws if STS rejects the access key of a static identity. */
+  readonly callerIdentity?: (signer: SigningCredentials) => void;
   readonly assumeRole?: (request: SessionRequest) => Promise<Credentials>;
 }
 
@@ -58,12 +64,17 @@ export class SidecarUnderTest {
   readonly registry = createRegistry({ component: "sidecar" });
   readonly token = new TokenCheck(TOKEN, this.clock);
   readonly issued: IssuedCredentials;
+  /** The access key IDs that signed GetCallerIdentity for a static identity. */
+  readonly identified: string[] = [];
+  readonly secretServer: SecretServer;
+  readonly secrets: IdentitySecrets | null;
   readonly app: FastifyInstance;
 
   constructor(setup: Setup = {}) {
     const options = { ...DEFAULTS, ...setup };
     this.issued = setup.issued ?? new IssuedCredentials(this.clock);
     this.inventory.apply(options.objects.map(put));
+    const metrics = createSidecarMetrics(this.registry);
     const log = createLogger({
       name: "sidecar",
       level: "trace",
@@ -76,12 +87,13 @@ export class SidecarUnderTest {
     });
     const expirations = (): { role: string; expirationMs: number | null }[] =>
       [...sessions.expirations()].map(({ key, expirationMs }) => ({ role: roleOfSession(key), expirationMs }));
-    const metrics = createSidecarMetrics(this.registry);
     registerSidecarState(
       this.registry,
       { expirations, refreshLagMs: 0, circuit: "closed", inFlight: 0, waiting: 0, base: null, failingRoles: 0 },
       () => this.clock.now(),
     );
+    this.secretServer = new SecretServer(this.clock, setup.secrets);
+    this.secrets = setup.secrets === undefined ? null : this.#watchSecrets(metrics);
     const base = this.#baseIdentity(setup);
     const sts = this.#sts(setup);
     const issuer = new Issuer(options, {
@@ -129,16 +141,28 @@ export class SidecarUnderTest {
   #sts(setup: Setup): ConstructorParameters<typeof IdentitySessions>[1]["sts"] {
     return {
       assumeRole: (signer, request) => this.#assumeRole(setup, request, signer),
-      callerIdentity: async () => BASE_IDENTITY,
+      callerIdentity: async (signer) => {
+        this.identified.push(signer.accessKeyID);
+        setup.callerIdentity?.(signer);
+        return { accountID: "444455556666", arn: "arn:aws:iam::444455556666:user/capa", userID: "AIDACAPA" };
+      },
     };
   }
 
+  #watchSecrets({ secretReads }: SidecarMetrics): IdentitySecrets {
+    const secrets = new IdentitySecrets({
+      api: this.secretServer.api, clock: this.clock, random: () => 0, namespace: SECRET_NAMESPACE,
+      onRead: (result) => secretReads.inc({ result }), onStatus: () => {},
+    });
+    secrets.start();
+    return secrets;
+  }
+
   #identitySessions(
-    options: IssuerOptions, ports: Omit<ConstructorParameters<typeof IdentitySessions>[1], "isCurrent" | "secrets">,
+    options: IssuerOptions, ports: Omit<ConstructorParameters<typeof IdentitySessions>[1], "find" | "secrets">,
   ): IdentitySessions {
-    const isCurrent = (identity: Identity): boolean =>
-      this.inventory.identities.get(identity, identity.namespace) === identity;
-    return new IdentitySessions(options, { ...ports, isCurrent, secrets: null });
+    const find = (identity: Identity): Identity | null => this.inventory.identities.get(identity, identity.namespace);
+    return new IdentitySessions(options, { ...ports, find, secrets: this.secrets });
   }
 
   #baseIdentity({ base }: Setup): BaseIdentity {

@@ -76,8 +76,12 @@ function reason(kind: WatchedKind, verb: string, status: number): string {
   return `the API server returned ${status} on ${verb} ${resource}`;
 }
 
-/** Returns the flag of `manifests rbac` that grants rights for a group that is unknown to this release, else "". */
-function rbacFlag({ group }: WatchedKind): string {
+/**
+ * Returns the flag of `manifests rbac` that grants rights for the Secrets of a namespace, or for a group that is
+ * unknown to this release, else "".
+ */
+function rbacFlag({ group, kind, namespace }: WatchedKind): string {
+  if (kind === "Secret" && namespace !== undefined) return ` --identity-secret-namespace ${namespace}`;
   return isACKGroup(group) && !ACK_GROUPS.includes(group) ? ` --extra-groups ${group}` : "";
 }
 

@@ -26,6 +26,7 @@ const SAME: readonly (readonly [values: readonly string[], flags: readonly strin
     ["image.repository=registry.example/team/resolver", "image.tag=1.2.3"],
     ["--image", "registry.example/team/resolver:1.2.3"],
   ],
+  [["identitySecretNamespace=capa-system"], ["--identity-secret-namespace", "capa-system"]],
   [["injection.enabled=true", "ackSystemNamespace=ack"], ["--inject", "--ack-system-namespace", "ack"]],
 ];
 
@@ -100,6 +101,7 @@ withHelm("rejects invalid values with their paths", async (t, helm) => {
     ["settings.check={IRS-99=off}", "at '/settings/check/0': 'IRS-99=off' does not match pattern '^("],
     ["extraGroups={example.com}", "at '/extraGroups/0': 'example.com' does not match pattern"],
     ["injection.args={base}", "at '/injection/args/0': 'base' does not match pattern"],
+    ["identitySecretNamespace=Capa", "at '/identitySecretNamespace': 'Capa' does not match pattern"],
     ["image.digest=sha256:1", "at '/image/digest': 'sha256:1' does not match pattern"],
   ] as const) {
     const { code, stderr } = await template(helm, [value]);

@@ -9,7 +9,7 @@ const INVENTORY = {
 const WEBHOOK: WebhookReadinessInput = {
   ...INVENTORY, draining: false, certificateNotAfter: new Date(1_000_000), missingHosts: [],
 };
-const SIDECAR: SidecarReadinessInput = { ...INVENTORY, base: { usable: true, fault: null } };
+const SIDECAR: SidecarReadinessInput = { ...INVENTORY, base: { usable: true, fault: null }, secrets: null };
 const UNLOADED = { loaded: false, lastSyncMs: null, fault: "a.yaml:1: bad\nb.yaml:2: bad" };
 
 test("throws ERR_NOT_READY while the inventory is unloaded", (t) => {
@@ -86,6 +86,25 @@ test("the sidecar lists each reason why it is unready on a separate line", (t) =
   ]);
   t.same(sidecarReadiness({ ...SIDECAR, base: { usable: false, fault: null } }).reasons, [
     "STS has not verified the base identity yet",
+  ]);
+  t.end();
+});
+
+test("the sidecar treats the list of Secrets like the inventory", (t) => {
+  const fault = "not allowed to list secrets";
+  const loaded = { loaded: true, lastSyncMs: 0, fault };
+  t.same(sidecarReadiness({ ...SIDECAR, secrets: { loaded: false, lastSyncMs: null, fault } }), {
+    ready: false, reasons: [`the list of Secrets is not loaded yet: ${fault}`], warnings: [],
+  });
+  t.same(sidecarReadiness({ ...SIDECAR, secrets: { ...loaded, fault: null } }), {
+    ready: true, reasons: [], warnings: [],
+  });
+  t.same(sidecarReadiness({ ...SIDECAR, secrets: loaded }), {
+    ready: true, reasons: [], warnings: [`the list of Secrets is stale, and was last current 300 s ago: ${fault}`],
+  });
+  const current = { loaded: true, lastSyncMs: 300_001, fault: null };
+  t.same(sidecarReadiness({ ...SIDECAR, inventory: current, secrets: loaded, nowMs: 300_001 }).reasons, [
+    `the list of Secrets is 301 s old (--max-staleness is 300 s): ${fault}`,
   ]);
   t.end();
 });

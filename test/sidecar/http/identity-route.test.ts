@@ -1,6 +1,5 @@
 import { test } from "tap";
-import { ResolverError } from "../../../shared/decisions/errors.ts";
-import { UpstreamSTSError } from "../../../sidecar/sts-upstream/errors.ts";
+import { RejectedSignerError, UpstreamSTSError } from "../../../sidecar/sts-upstream/errors.ts";
 import {
   controllerIdentity, INFRASTRUCTURE, roleARN, roleIdentity, staticIdentity,
 } from "../../shared/decisions/identities/objects.ts";
@@ -163,7 +162,7 @@ test("replaces the session of a source that STS rejects", async (t) => {
   const sidecar = sidecarOf({
     assumeRole: async (request) => {
       if (request.roleARN === roleARN("b") && rejections-- > 0) {
-        throw new ResolverError("ERR_BASE_UNAVAILABLE", "STS returned ExpiredToken for AssumeRole.");
+        throw new RejectedSignerError("STS returned ExpiredToken for AssumeRole.");
       }
       return sidecar.session(request);
     },
