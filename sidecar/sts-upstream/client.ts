@@ -127,11 +127,13 @@ function readSession(session: STSSession | undefined, latestMs: number): Signing
 }
 
 /**
- * Returns the secrets of the request and of the credentials that sign it. These secrets are removed from error
- * messages, because STS can quote them.
+ * Returns the secrets of the request and of the credentials that sign it, and the access key ID, which can come from a
+ * Secret. They are removed from error messages, because STS can quote them.
  */
-function secretsOf({ secretAccessKey, sessionToken }: SigningCredentials, request: SessionRequest | null): string[] {
+function secretsOf(
+  { accessKeyID, secretAccessKey, sessionToken }: SigningCredentials, request: SessionRequest | null,
+): string[] {
   const { externalID = null, policy = null, tags = [] } = request ?? {};
-  const values = [secretAccessKey, sessionToken, externalID, policy, ...tags.map(({ value }) => value)];
+  const values = [accessKeyID, secretAccessKey, sessionToken, externalID, policy, ...tags.map(({ value }) => value)];
   return values.filter((text) => text !== null).filter((text) => text !== "");
 }

@@ -1,5 +1,6 @@
 import type { Test } from "tap";
 import { startSTSEmulator, type STSEmulator, type STSEmulatorOptions } from "../../cli/local/sts-emulator/emulator.ts";
+import type { BaseCredentials } from "../../cli/local/sts-emulator/principals.ts";
 import { Inventory } from "../../shared/decisions/inventory/inventory.ts";
 import type { InventorySource, SourceStatus } from "../../shared/inventory/source.ts";
 import { createLogger } from "../../shared/server/logger.ts";
@@ -40,18 +41,19 @@ export const SETTINGS: SidecarSettings = {
 export type Faults = NonNullable<STSEmulatorOptions["faults"]>;
 
 /**
- * Starts a sidecar with an STS emulator that accepts its base identity. The sidecar and the emulator stop when the test
- * ends.
+ * Starts a sidecar with an STS emulator that accepts its base identity and the access keys `keys`. The sidecar and the
+ * emulator stop when the test ends.
  */
 export async function start(
   t: Test,
   settings: Partial<SidecarSettings> = {},
   runtime: Partial<SidecarRuntime> = {},
-  faults: Faults = () => null,
+  faults: Faults | { readonly faults: Faults; readonly keys: readonly BaseCredentials[] } = () => null,
 ): Promise<Running> {
+  const { keys, ...ports } = "keys" in faults ? faults : { faults, keys: [] };
   const sts = await startSTSEmulator({
-    faults,
-    baseCredentials: [{ ...BASE, arn: "arn:aws:sts::999999999999:assumed-role/ack/pod" }],
+    ...ports,
+    baseCredentials: [{ ...BASE, arn: "arn:aws:sts::999999999999:assumed-role/ack/pod" }, ...keys],
   });
   t.teardown(() => sts.close());
   const source = loadedSource();

@@ -67,6 +67,7 @@ export class SidecarUnderTest {
   /** The access key IDs that signed GetCallerIdentity for a static identity. */
   readonly identified: string[] = [];
   readonly secretServer: SecretServer;
+  /** Null without Secrets. The test starts the watch. */
   readonly secrets: IdentitySecrets | null;
   readonly app: FastifyInstance;
 
@@ -93,7 +94,7 @@ export class SidecarUnderTest {
       () => this.clock.now(),
     );
     this.secretServer = new SecretServer(this.clock, setup.secrets);
-    this.secrets = setup.secrets === undefined ? null : this.#watchSecrets(metrics);
+    this.secrets = setup.secrets === undefined ? null : this.#identitySecrets(metrics);
     const base = this.#baseIdentity(setup);
     const sts = this.#sts(setup);
     const issuer = new Issuer(options, {
@@ -149,13 +150,11 @@ export class SidecarUnderTest {
     };
   }
 
-  #watchSecrets({ secretReads }: SidecarMetrics): IdentitySecrets {
-    const secrets = new IdentitySecrets({
+  #identitySecrets({ secretReads }: SidecarMetrics): IdentitySecrets {
+    return new IdentitySecrets({
       api: this.secretServer.api, clock: this.clock, random: () => 0, namespace: SECRET_NAMESPACE,
       onRead: (result) => secretReads.inc({ result }), onStatus: () => {},
     });
-    secrets.start();
-    return secrets;
   }
 
   #identitySessions(

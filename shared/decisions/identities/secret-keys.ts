@@ -15,10 +15,12 @@ export type AccessKeyResult =
   | { readonly key: null; readonly fault: string };
 
 // The keys that CAPA reads: kubernetes-sigs/cluster-api-provider-aws v2.10, pkg/cloud/identity/identity.go.
-const REQUIRED = ["AccessKeyID", "SecretAccessKey"] as const;
+const ID = "AccessKeyID";
+const REQUIRED = [ID, "SecretAccessKey"] as const;
 const TOKEN = "SessionToken";
 /** A session token has at most 4 KiB: https://docs.aws.amazon.com/STS/latest/APIReference/API_Credentials.html */
 const MAX_LENGTH = 4_096;
+const MAX_BASE64_LENGTH = Math.ceil(MAX_LENGTH / 3) * 4;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 /** An HTTP header can contain each valid value. */
 const VALUE = /^[!-~]+$/;
@@ -42,9 +44,18 @@ function keyFault(data: unknown, name: string): string | null {
     const present = stringAt(data, name) !== null;
     return present ? `its key ${name} is empty` : `its key ${name} is missing${similarKey(data, name)}`;
   }
-  const value = BASE64.test(text) && text.length <= 2 * MAX_LENGTH ? Buffer.from(text, "base64").toString() : "";
-  if (value.length <= MAX_LENGTH && VALUE.test(value)) return null;
-  return `the value of its key ${name} is not printable ASCII without spaces and newlines`;
+  if (text.length > MAX_BASE64_LENGTH) return `the value of its key ${name} has more than ${MAX_LENGTH} bytes`;
+  const value = BASE64.test(text) ? Buffer.from(text, "base64").toString() : "";
+  if (!VALUE.test(value)) return `the value of its key ${name} is not printable ASCII without spaces and newlines`;
+  return name === ID && looksSecret(value) ? `the value of its key ${ID} looks like a secret access key` : null;
+}
+
+/**
+ * Whether the text has the form of a secret access key. The access key ID is sent to STS in plain text, so a secret
+ * access key in its place would be revealed. The ID of an access key has only uppercase letters and digits.
+ */
+function looksSecret(text: string): boolean {
+  return /^[A-Za-z0-9/+]{40}$/.test(text) && /[a-z/+]/.test(text);
 }
 
 /** Returns the key that differs from `name` only in its case, as text for a message. */

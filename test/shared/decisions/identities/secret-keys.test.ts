@@ -26,9 +26,22 @@ test("states each fault of a Secret without its values", (t) => {
       + "is empty",
   );
   t.equal(fault({ AccessKeyID: ID, SecretAccessKey: 5 }), "its key SecretAccessKey is missing");
-  const long = [base64("p".repeat(5000)), "A".repeat(9_000)];
-  for (const value of ["not base64!", base64("planted\n"), base64("planted key"), ...long]) {
+  for (const value of ["not base64!", base64("planted\n"), base64("planted key")]) {
     t.equal(fault({ AccessKeyID: ID, SecretAccessKey: value }), `the value of its key SecretAccessKey ${invalid}`);
   }
+  const keys = { AccessKeyID: ID, SecretAccessKey: SECRET };
+  t.equal(fault({ ...keys, SessionToken: base64("p".repeat(4_096)) }), "");
+  for (const value of [base64("p".repeat(4_099)), "A".repeat(9_000), "!".repeat(1_400_000)]) {
+    t.equal(fault({ ...keys, SessionToken: value }), "the value of its key SessionToken has more than 4096 bytes");
+  }
+  t.end();
+});
+
+test("rejects a secret access key in the place of an access key ID, which STS would receive in plain text", (t) => {
+  const fault = (id: string): string => (
+    readAccessKey({ data: { AccessKeyID: base64(id), SecretAccessKey: SECRET } }).fault ?? ""
+  );
+  t.equal(fault(`planted/${"x".repeat(32)}`), "the value of its key AccessKeyID looks like a secret access key");
+  for (const id of ["AKIAIOSFODNN7EXAMPLE", "A".repeat(40), "testing", "x".repeat(41)]) t.equal(fault(id), "");
   t.end();
 });
