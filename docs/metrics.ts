@@ -66,7 +66,8 @@ const LABELS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     result: "`ok`, `invalid` (the Secret contains no valid access key) or `failed` (the API server did not return it)",
   },
   sidecar_role_checks_total: {
-    result: "`ok`, `refused`, `skipped` (no call: STS is unavailable, or the role is not allowed)",
+    result: "`ok`, `refused`, `skipped` (no call: STS is unavailable, the role is not allowed, or STS rejects the role "
+      + "of its source)",
   },
   sidecar_events_total: {
     outcome: "`ok`, `limited` (not written: the [series](events.md) was written recently), `failed` (retried)",
@@ -118,7 +119,8 @@ function sidecarRegistry(): Registry {
   registerInventoryMetrics(registry, NO_INVENTORY, () => 0);
   createSidecarMetrics(registry);
   const idle = {
-    expirations: () => [], refreshLagMs: 0, circuit: "closed", inFlight: 0, waiting: 0, base: null, failingRoles: 0,
+    expirations: () => [], refreshLagMs: 0, circuit: "closed", inFlight: 0, waiting: 0, base: null,
+    failingRoles: 0, refusedIdentities: 0,
   } as const;
   registerSidecarState(registry, idle, () => 0);
   return registry;

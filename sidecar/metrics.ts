@@ -72,7 +72,7 @@ export function createSidecarMetrics(registry: Registry): SidecarMetrics {
     tokenReloads: counter("token_reloads", "Reloads of a changed --token-file by result.", ["result"]),
     accountRejections: counter("account_refusals", "Denied requests for a role that is not in the pinned account.", []),
     secretReads: counter("identity_secret_reads", "Reads of Secrets of static identities by result.", ["result"]),
-    roleProbes: counter("role_checks", "AssumeRole probes of --check IRS-27=warn by result.", ["result"]),
+    roleProbes: counter("role_checks", "AssumeRole probes of --check IRS-27 and CI-35 by result.", ["result"]),
     events: counter("events", "Kubernetes Events about roles that STS rejects, by outcome.", ["outcome"]),
   };
   initializeAlertedSeries(metrics);
@@ -104,6 +104,8 @@ export interface SidecarState {
   readonly base: { readonly ageMs: number; readonly expirationMs: number | null } | null;
   /** The number of selectors whose role STS rejected in the last IRS-27 probe. */
   readonly failingRoles: number;
+  /** The number of identities whose role STS rejected in the last call, at most one hour ago. */
+  readonly refusedIdentities: number;
 }
 
 const CIRCUIT_STATES: readonly CircuitState[] = ["closed", "open", "half-open"];
@@ -149,6 +151,10 @@ export function registerSidecarState(registry: Registry, state: SidecarState, no
   );
   gauge("failing_roles", "Selectors whose role STS rejected in the last probe (--check IRS-27=warn).", () =>
     state.failingRoles,
+  );
+  gauge(
+    "refused_identities", "CAPA identities whose role STS rejected in the last call, at most one hour ago.",
+    () => state.refusedIdentities,
   );
 }
 

@@ -1,14 +1,19 @@
 import type { RoleGrant } from "../shared/decisions/grants/grant.ts";
-import { type EventSubject, resourceSubject, selectorSubject } from "../shared/decisions/problems/problem.ts";
+import { describeIdentity } from "../shared/decisions/identities/denials.ts";
+import {
+  type EventSubject, identitySubject, resourceSubject, selectorSubject,
+} from "../shared/decisions/problems/problem.ts";
 import type { SteadyClock } from "../shared/inventory/clock.ts";
 import type { KubernetesAPI } from "../shared/inventory/cluster/api.ts";
 import type { InventorySource } from "../shared/inventory/source.ts";
 import { type EventOutcome, EventRecorder } from "../shared/server/events.ts";
 import type { Logger } from "../shared/server/logger.ts";
+import { affectedClusters } from "./affected-clusters.ts";
 import { affectedResources } from "./affected-resources.ts";
+import type { RefusedRole } from "./credentials/refused-role.ts";
 import type { SidecarMetrics } from "./metrics.ts";
 import type { UpstreamSTSError } from "./sts-upstream/errors.ts";
-import { trustPolicyFix } from "./trust-policy-fix.ts";
+import { identityTrustPolicyFix, trustPolicyFix } from "./trust-policy-fix.ts";
 
 export interface RoleEventPorts {
   readonly api: KubernetesAPI;
@@ -26,20 +31,20 @@ export interface RoleEventPorts {
   readonly identity: string;
 }
 
-/** The minimum time between two searches for the resources of one selector, in ms. */
+/** The minimum time between two searches for the objects that use the role of one selector or identity, in ms. */
 const SEARCH_MS = 30 * 60_000;
-/** The maximum number of selectors whose search time is stored. */
-const MAX_SELECTORS = 1_000;
+/** The maximum number of selectors and identities whose search time is stored. */
+const MAX_SEARCHES = 1_000;
 
 /**
- * Writes Events about roles that STS rejects: on the IAMRoleSelector, and on resources that it selects. So a user of a
- * resource sees why its controller gets no credentials.
+ * Writes Events about roles that STS rejects: on the IAMRoleSelector or the identity, and on objects that use the role.
+ * So a user of a resource or cluster sees why its controller gets no credentials.
  */
 export class RoleEvents {
   readonly #ports: RoleEventPorts;
   readonly #events: EventRecorder;
   readonly #stopping = new AbortController();
-  /** The steady time of the last search of each selector. */
+  /** The steady time of the last search of each selector and identity. */
   readonly #searchedMs = new Map<string, number>();
   #running: Promise<void> = Promise.resolve();
   /** The searches, one after the other. */
@@ -65,38 +70,56 @@ export class RoleEvents {
 
   /** Reports that STS rejected the role of the grant. Never waits and never throws. */
   refused(grant: RoleGrant, error: UpstreamSTSError): void {
-    const { source: { inventory }, baseARN, clock } = this.#ports;
+    const { source: { inventory }, baseARN } = this.#ports;
     for (const name of grant.selectors) {
       const selector = inventory.selectors.get(name);
       if (selector === undefined) continue;
+      const object = `IAMRoleSelector ${name}`;
       const fix = trustPolicyFix(grant, baseARN());
-      const note = `The role ${grant.roleARN} of IAMRoleSelector ${name} cannot be assumed: ${sentence(error.message)} `
-        + `${fix.charAt(0).toUpperCase()}${fix.slice(1)}.`;
-      this.#record(selectorSubject(selector), note);
-      if (clock.steady() - (this.#searchedMs.get(name) ?? -Infinity) < SEARCH_MS) continue;
-      this.#remember(name);
-      this.#searching = this.#searching.then(() => this.#recordResources(name, note)).catch((err: unknown) => (
-        this.#ports.log.warn({ err, selector: name }, "resources of a rejected role cannot be searched")
-      ));
+      const note = noteOf({ roleARN: grant.roleARN, object, error, fix });
+      this.#report({ subject: selectorSubject(selector), note, users: () => this.#resourcesOf(name) });
     }
   }
 
-  async #recordResources(selector: string, note: string): Promise<void> {
-    if (this.#stopping.signal.aborted) return;
+  /** Reports that STS rejected the role of the identity. Never rejects. */
+  async identityRefused({ identity, caller }: RefusedRole, error: UpstreamSTSError): Promise<void> {
+    const arn = await caller().catch(() => null);
+    const { source: { inventory } } = this.#ports;
+    const fix = identityTrustPolicyFix(identity, arn);
+    const note = noteOf({ roleARN: identity.roleARN ?? "", object: describeIdentity(identity), error, fix });
+    const users = (): AsyncIterable<EventSubject> => affectedClusters(identity, { ...this.#ports, inventory });
+    this.#report({ subject: identitySubject(identity, inventory), note, users });
+  }
+
+  async *#resourcesOf(selector: string): AsyncIterable<EventSubject> {
     const { source: { inventory }, ...ports } = this.#ports;
-    for await (const resource of affectedResources(selector, { ...ports, inventory })) {
-      this.#record(resourceSubject(resource), note);
-    }
+    for await (const resource of affectedResources(selector, { ...ports, inventory })) yield resourceSubject(resource);
+  }
+
+  #report({ subject, note, users }: Refusal): void {
+    this.#record(subject, note);
+    const key = JSON.stringify([subject.kind, subject.namespace, subject.name]);
+    if (this.#ports.clock.steady() - (this.#searchedMs.get(key) ?? -Infinity) < SEARCH_MS) return;
+    this.#remember(key);
+    const { kind, name } = subject;
+    this.#searching = this.#searching.then(() => this.#recordUsers(users, note)).catch((err: unknown) => (
+      this.#ports.log.warn({ err, kind, name }, "users of a rejected role cannot be searched")
+    ));
+  }
+
+  async #recordUsers(users: Refusal["users"], note: string): Promise<void> {
+    if (this.#stopping.signal.aborted) return;
+    for await (const user of users()) this.#record(user, note);
   }
 
   #record(subject: EventSubject, note: string): void {
     this.#events.record(subject, { type: "Warning", reason: "RoleRefused", action: "AssumeRole", note });
   }
 
-  #remember(selector: string): void {
+  #remember(key: string): void {
     const [oldest] = this.#searchedMs.keys();
-    if (this.#searchedMs.size >= MAX_SELECTORS && oldest !== undefined) this.#searchedMs.delete(oldest);
-    this.#searchedMs.set(selector, this.#ports.clock.steady());
+    if (this.#searchedMs.size >= MAX_SEARCHES && oldest !== undefined) this.#searchedMs.delete(oldest);
+    this.#searchedMs.set(key, this.#ports.clock.steady());
   }
 
   /** Counts the Event. Logs a fault once, until an Event is written again. */
@@ -108,6 +131,26 @@ export class RoleEvents {
     this.#fault = fault;
     log.warn({ fault }, "Event could not be written; retrying");
   }
+}
+
+interface Refusal {
+  readonly subject: EventSubject;
+  readonly note: string;
+  /** Returns the objects that use the role. */
+  readonly users: () => AsyncIterable<EventSubject>;
+}
+
+interface NoteParts {
+  readonly roleARN: string;
+  /** The selector or identity that contains the role. */
+  readonly object: string;
+  readonly error: UpstreamSTSError;
+  readonly fix: string;
+}
+
+function noteOf({ roleARN, object, error, fix }: NoteParts): string {
+  return `The role ${roleARN} of ${object} cannot be assumed: ${sentence(error.message)} `
+    + `${fix.charAt(0).toUpperCase()}${fix.slice(1)}.`;
 }
 
 function sentence(message: string): string {

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Registry } from "prom-client";
-import { grantRole, grantSelector } from "../shared/decisions/grants/decide.ts";
+import { grantRole } from "../shared/decisions/grants/decide.ts";
 import type { RoleQuery } from "../shared/decisions/grants/grant.ts";
 import type { Identity } from "../shared/decisions/identities/identity.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
@@ -10,7 +10,7 @@ import type { InventorySource } from "../shared/inventory/source.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import { registerInventoryMetrics } from "../shared/server/metrics.ts";
 import { REPLICA_IDENTITY } from "../shared/server/replica-identity.ts";
-import { AssumeRoleProbe } from "./assume-role-probe.ts";
+import type { AssumeRoleProbe } from "./assume-role-probe.ts";
 import { BaseIdentity, type BaseProvider } from "./base/identity.ts";
 import { CredentialCache } from "./credentials/cache.ts";
 import { IdentityOnlyKeys } from "./credentials/identity-only.ts";
@@ -20,8 +20,10 @@ import { Issuer } from "./credentials/issuer.ts";
 import { roleOfSession } from "./credentials/session-key.ts";
 import { EventLog } from "./event-log.ts";
 import { createSidecarMetrics, registerSidecarState, type SidecarMetrics, type SidecarState } from "./metrics.ts";
+import { RefusedIdentities } from "./refused-identities.ts";
 import { RoleEvents } from "./role-events.ts";
 import { IdentitySecrets } from "./identity-secrets.ts";
+import { startProbe } from "./start-probe.ts";
 import { createSTS } from "./sts-upstream/client.ts";
 import { STSCallGuard } from "./sts-upstream/rate-limiter.ts";
 
@@ -61,7 +63,7 @@ type ServiceSettings = Pick<
  * endpoint is invalid.
  */
 export function createServices(settings: ServiceSettings, ports: ServicePorts): Services {
-  const { source, log, provider, registry, clock, random } = ports;
+  const { options, source, log, provider, registry, clock, random } = ports;
   const metrics = createSidecarMetrics(registry);
   const events = new EventLog(log);
   const guard = new STSCallGuard({ clock, onCircuit: (state, reason) => events.logCircuit(state, reason) });
@@ -84,10 +86,13 @@ export function createServices(settings: ServiceSettings, ports: ServicePorts): 
   const base = new BaseIdentity({ provider, sts, clock, random, onAttempt: (state) => events.logBase(state) });
   const roleEvents = startRoleEvents(ports, { base, metrics });
   const secrets = startSecrets(settings, ports, { metrics, events });
-  const issuer = createIssuer(settings, ports, { base, sts, sessions, metrics, events, roleEvents, secrets });
-  const probe = startProbe(ports, { issuer, base, metrics });
+  const refused = new RefusedIdentities({ clock, find: (identity) => find(source, identity) });
+  const parts = { base, sts, sessions, metrics, events, roleEvents, secrets, refused };
+  const identities = createIdentitySessions(settings, ports, parts);
+  const issuer = createIssuer(settings, ports, { ...parts, identities });
+  const probe = startProbe(options, ports, { issuer, base, metrics, identities, refused });
   registerInventoryMetrics(registry, source, () => clock.now());
-  registerSidecarState(registry, stateOf({ sessions, guard, base, probe }), () => clock.now());
+  registerSidecarState(registry, stateOf({ sessions, guard, base, probe, refused }), () => clock.now());
   const close = (): void => {
     void secrets?.stop();
     void roleEvents?.close();
@@ -103,12 +108,34 @@ interface IssuerParts extends Pick<Services, "base" | "sessions" | "metrics"> {
   readonly events: EventLog;
   readonly roleEvents: RoleEvents | null;
   readonly secrets: IdentitySecrets | null;
+  readonly refused: RefusedIdentities;
+}
+
+function find({ inventory }: InventorySource, identity: Identity): Identity | null {
+  return inventory.identities.get(identity, identity.namespace);
+}
+
+function createIdentitySessions(
+  { sessionName, region }: ServiceSettings, { source }: ServicePorts,
+  { base, sts, sessions, secrets, roleEvents, refused }: IssuerParts,
+): IdentitySessions {
+  return new IdentitySessions({ sessionName, region }, {
+    base, sts, sessions, secrets,
+    find: (identity) => find(source, identity),
+    onAssumed: (identity) => refused.remove(identity),
+    onRefused(role, error) {
+      refused.add(role.identity);
+      void roleEvents?.identityRefused(role, error);
+    },
+  });
 }
 
 function createIssuer(
   { sessionName, region, base: mode, scopeNamespace, allowedAccounts }: ServiceSettings,
   { clock, issued, source, options: query }: ServicePorts,
-  { base, sts, sessions, metrics, events, roleEvents, secrets }: IssuerParts,
+  { base, sts, sessions, metrics, events, roleEvents, identities }: IssuerParts & {
+    readonly identities: IdentitySessions;
+  },
 ): Issuer {
   const options = {
     sessionName,
@@ -117,12 +144,11 @@ function createIssuer(
     pinsAccount: scopeNamespace !== null,
     allowedAccounts,
   };
-  const find = (identity: Identity): Identity | null => source.inventory.identities.get(identity, identity.namespace);
   return new Issuer(options, {
     base,
     sts,
     sessions,
-    identities: new IdentitySessions({ sessionName, region }, { base, sts, sessions, find, secrets }),
+    identities,
     issued,
     identityOnly: mode === "identity-only" ? new IdentityOnlyKeys({ base, clock, randomBytes }) : null,
     isGranted: (roleARN) => grantRole(source.inventory, roleARN, query).verdict === "role",
@@ -161,34 +187,15 @@ function startRoleEvents(
   return roleEvents;
 }
 
-/** Starts the probe and returns it if `--check IRS-27=...` enables the probe; otherwise returns null. */
-function startProbe(
-  { options, source, clock, random, log }: ServicePorts,
-  { issuer, base, metrics }: Pick<Services, "issuer" | "base" | "metrics">,
-): AssumeRoleProbe | null {
-  if ((options.settings.checkSeverities.get("IRS-27") ?? "off") === "off") return null;
-  const probe = new AssumeRoleProbe({
-    source,
-    grantOf: (name) => grantSelector(source.inventory, name, options),
-    assume: (grant) => issuer.probe(grant),
-    identity: () => base.verified?.arn ?? null,
-    clock,
-    random,
-    log,
-    metrics,
-  });
-  probe.start();
-  return probe;
-}
-
 interface StateParts {
   readonly sessions: CredentialCache;
   readonly guard: STSCallGuard;
   readonly base: BaseIdentity;
   readonly probe: AssumeRoleProbe | null;
+  readonly refused: RefusedIdentities;
 }
 
-function stateOf({ sessions, guard, base, probe }: StateParts): SidecarState {
+function stateOf({ sessions, guard, base, probe, refused }: StateParts): SidecarState {
   return {
     get refreshLagMs() { return sessions.refreshLagMs; },
     get circuit() { return guard.circuit; },
@@ -196,6 +203,7 @@ function stateOf({ sessions, guard, base, probe }: StateParts): SidecarState {
     get waiting() { return guard.waiting; },
     get base() { return base.lastVerification; },
     get failingRoles() { return probe?.failing ?? 0; },
+    get refusedIdentities() { return refused.size; },
     *expirations() {
       for (const { key, expirationMs } of sessions.expirations()) yield { role: roleOfSession(key), expirationMs };
     },

@@ -78,8 +78,8 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
   check: help(
     "Checks", "set the severity of a check",
     {
-      sidecar: "with IRS-27=warn, the sidecar test-assumes each granted role and logs a warning if STS rejects "
-        + "the call; other checks do not affect the sidecar",
+      sidecar: "with IRS-27=warn or CI-35=warn, the sidecar test-assumes each granted role of selectors or identities, "
+        + "and logs a warning if STS rejects the call; other checks do not affect the sidecar",
     },
   ),
   waiverUsers: help("Checks", "user who may waive checks with an annotation"),

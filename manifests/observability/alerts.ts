@@ -164,6 +164,11 @@ export const ALERTS: Readonly<Record<"inventory" | "webhook" | "sidecar", readon
       summary: "Granted roles that STS rejects: {{ $value }}.",
     },
     {
+      name: "IdentitiesRefused", severity: "warning", for: "15m",
+      expression: `${METRIC_PREFIX}sidecar_refused_identities > 0`,
+      summary: "Cluster API identities whose role STS rejects: {{ $value }}.",
+    },
+    {
       name: "BaseIdentityUnverified", severity: "critical", for: "5m",
       // absent() would not fire if another sidecar exposes the metric.
       expression: `${METRIC_PREFIX}build_info{component="sidecar"} unless on (job, instance) `

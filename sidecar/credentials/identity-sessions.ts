@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import { ResolverError } from "../../shared/decisions/errors.ts";
 import type { IdentityGrant } from "../../shared/decisions/grants/by-identity.ts";
 import { describeIdentity } from "../../shared/decisions/identities/denials.ts";
@@ -12,6 +11,8 @@ import type { IdentitySecrets, StaticKey } from "../identity-secrets.ts";
 import type { STS } from "../sts-upstream/client.ts";
 import { RejectedSignerError, UnknownSTSError, UpstreamSTSError } from "../sts-upstream/errors.ts";
 import type { CredentialCache } from "./cache.ts";
+import { type RefusedRole, RefusedRoleError } from "./refused-role.ts";
+import { isSameIdentity } from "./same-identity.ts";
 import { SessionKeyCache } from "./session-key.ts";
 import type { CallerIdentity, Credentials, SigningCredentials } from "./session.ts";
 
@@ -23,6 +24,10 @@ interface IdentitySessionsPorts {
   readonly sessions: Pick<CredentialCache, "get" | "evict">;
   /** Returns the identity of the inventory that has the same kind, namespace and name. */
   readonly find: (identity: Identity) => Identity | null;
+  /** Called after each call for which STS rejected the role. */
+  readonly onRefused?: (refused: RefusedRole, error: UpstreamSTSError) => void;
+  /** Called after each call that returned a session of the role. */
+  readonly onAssumed?: (identity: RoleIdentity) => void;
 }
 
 interface IdentitySessionsOptions {
@@ -37,6 +42,8 @@ interface Signer<T extends SigningCredentials = SigningCredentials> {
   /** Identifies the credentials in a session key. Contains no secret. */
   readonly key: string;
   readonly isSession: boolean;
+  /** Returns the ARN that a trust policy names; null if it is unknown. */
+  readonly caller: () => Promise<string | null>;
   readonly credentials: () => Promise<T>;
   /** Whether the identities and the Secret that provide the credentials are unchanged. */
   readonly isCurrent: () => boolean;
@@ -61,22 +68,25 @@ export class IdentitySessions {
     this.#ports = ports;
   }
 
-  /** Returns the credentials of the granted identity. Rejects with ERR_IDENTITY_* or with an STS error. */
-  async get({ source, roles }: IdentityGrant): Promise<Credentials> {
+  /**
+   * Returns the credentials of the granted identity. Rejects with ERR_IDENTITY_* or with an STS error. The rate limiter
+   * prefers calls for which a client waits (`isAwaited`).
+   */
+  async get({ source, roles }: IdentityGrant, { isAwaited } = { isAwaited: true }): Promise<Credentials> {
     const first = source === null ? await this.#baseSigner() : await this.#staticSigner(source);
     const [role, ...others] = roles;
     if (role === undefined) return source === null ? this.#ports.base.get() : this.#staticSession(source);
     const denial = first.isSession ? chainedDurationDenial(role) : null;
     if (denial !== null) throw new ResolverError(denial.code, denial.message);
-    const initial = this.#roleSigner(first, role);
-    return others.reduce((signer, next) => this.#roleSigner(signer, next), initial).credentials();
+    const initial = this.#roleSigner(first, role, isAwaited);
+    return others.reduce((signer, next) => this.#roleSigner(signer, next, isAwaited), initial).credentials();
   }
 
   async #baseSigner(): Promise<Signer> {
     const { base } = this.#ports;
     const { arn, isSession } = await base.whenVerified();
     return {
-      key: arn, isSession, credentials: () => base.get(), isCurrent: () => true,
+      key: arn, isSession, caller: async () => arn, credentials: () => base.get(), isCurrent: () => true,
       onRejected(error, rejected) {
         base.invalidate(rejected);
         return error;
@@ -89,6 +99,7 @@ export class IdentitySessions {
     const credentials = signingCredentials(key);
     return {
       key: staticSessionKey(identity, key), isSession: key.sessionToken !== null, credentials: async () => credentials,
+      caller: async () => (await this.#staticSession(identity)).arn,
       isCurrent: () => this.#isCurrentKey(identity, key),
       onRejected: (error) => rejectedKey(identity, error),
     };
@@ -106,8 +117,7 @@ export class IdentitySessions {
 
   /** Whether the identity is unchanged in the inventory, except for its metadata. */
   #isCurrent(identity: Identity): boolean {
-    const current = this.#ports.find(identity);
-    return isDeepStrictEqual({ ...current, resourceVersion: null }, { ...identity, resourceVersion: null });
+    return isSameIdentity(this.#ports.find(identity), identity);
   }
 
   /** Returns the access key of the identity, with the account of the access key, which STS returns. */
@@ -133,7 +143,7 @@ export class IdentitySessions {
   }
 
   /** Returns the session of the role, which `signer` assumes. */
-  #roleSigner(signer: Signer, role: RoleIdentity): Signer<Credentials> {
+  #roleSigner(signer: Signer, role: RoleIdentity, isAwaited: boolean): Signer<Credentials> {
     const { sessions } = this.#ports;
     const request = this.#requestFor(role);
     // Identities never share a session, so that a change of one identity affects no session of another.
@@ -146,8 +156,8 @@ export class IdentitySessions {
       this.#assume({ role, request, signer }, source, signal);
     const load = { source: signer.credentials, call };
     return {
-      key, isSession: true, isCurrent: isGranted,
-      credentials: () => sessions.get({ key, grantedBy: role, load, isGranted }),
+      key, isSession: true, isCurrent: isGranted, caller: async () => role.roleARN,
+      credentials: () => sessions.get({ key, grantedBy: role, load, isGranted, isAwaited }),
       onRejected({ response }) {
         sessions.evict(key);
         const text = `STS rejected the session of ${describeIdentity(role)}, which is the source of the role.`;
@@ -175,11 +185,15 @@ export class IdentitySessions {
     { role, request, signer }: { role: RoleIdentity; request: SessionRequest; signer: Signer },
     source: SigningCredentials, signal: AbortSignal,
   ): Promise<Credentials> {
+    const { sts, onRefused, onAssumed } = this.#ports;
     try {
-      return await this.#ports.sts.assumeRole(source, request, signal);
+      const credentials = await sts.assumeRole(source, request, signal);
+      onAssumed?.(role);
+      return credentials;
     } catch (error) {
       if (error instanceof UpstreamSTSError) {
-        throw new UpstreamSTSError(`${describeIdentity(role)} cannot be assumed: ${error.message}`, error);
+        onRefused?.({ identity: role, caller: signer.caller }, error);
+        throw new RefusedRoleError(role, error);
       }
       throw error instanceof RejectedSignerError ? signer.onRejected(error, source) : error;
     }

@@ -8,6 +8,7 @@ import { NO_EXTRAS } from "../../shared/decisions/selectors/session.ts";
 import { createLogger } from "../../shared/server/logger.ts";
 import { AssumeRoleProbe } from "../../sidecar/assume-role-probe.ts";
 import { createSidecarMetrics } from "../../sidecar/metrics.ts";
+import { probedSelectors } from "../../sidecar/probed-roles.ts";
 import { UpstreamSTSError } from "../../sidecar/sts-upstream/errors.ts";
 import { put, removal, selectorObject } from "../shared/decisions/objects.ts";
 import { FakeClock } from "./fake-clock.ts";
@@ -51,13 +52,16 @@ class Subject {
       return () => void (this.#onChange = () => {});
     };
     this.probe = new AssumeRoleProbe({
-      source: { inventory: this.inventory, status: { loaded: true, lastSyncMs: 0, fault: null }, onChange },
+      source: { status: { loaded: true, lastSyncMs: 0, fault: null }, onChange },
       clock: this.clock,
       random: () => 0.5,
       log,
-      grantOf: (name) => this.#grantOf(name),
-      assume: (grant) => this.#assume(grant),
-      identity: () => "arn:aws:iam::999999999999:role/ack",
+      probed: [probedSelectors({
+        selectors: () => this.inventory.selectors.values(),
+        grantOf: (name) => this.#grantOf(name),
+        assume: (grant) => this.#assume(grant),
+        baseARN: () => "arn:aws:iam::999999999999:role/ack",
+      })],
       metrics: createSidecarMetrics(this.registry),
     });
   }

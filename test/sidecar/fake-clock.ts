@@ -67,3 +67,18 @@ export class FakeClock implements SteadyClock {
     return next;
   }
 }
+
+/**
+ * Advances the clock until `holds` returns true. The STS emulator responds over real sockets, so the function waits for
+ * a real response after each step.
+ */
+export async function moveUntil(
+  holds: () => Promise<boolean>,
+  { clock, stepMs, steps }: { clock: FakeClock; stepMs: number; steps: number },
+): Promise<boolean> {
+  for (let i = 0; i < steps; i++) {
+    if (await holds()) return true;
+    await clock.advance(stepMs);
+  }
+  return false;
+}

@@ -6,7 +6,7 @@ import { FakeClock } from "./fake-clock.ts";
 import { SECRET_NAMESPACE, type SecretData, secretData, SecretServer } from "./secret-server.ts";
 
 const IDENTITY: StaticIdentity = {
-  kind: "AWSClusterStaticIdentity", name: "s", namespace: "", resourceVersion: "1",
+  kind: "AWSClusterStaticIdentity", name: "s", namespace: "", uid: null, resourceVersion: "1",
   allowedNamespaces: { type: "all" }, secretName: "creds",
 };
 

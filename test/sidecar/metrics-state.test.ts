@@ -11,6 +11,7 @@ const QUIET: SidecarState = {
   waiting: 0,
   base: null,
   failingRoles: 0,
+  refusedIdentities: 0,
 };
 
 async function metricsOf(state: Partial<SidecarState>): Promise<string> {
@@ -35,6 +36,7 @@ test("reports zero for each count and no base identity if the sidecar is idle", 
       "sts_calls_in_flight 0",
       "sts_calls_waiting 0",
       "failing_roles 0",
+      "refused_identities 0",
     ].join("\n"),
   );
 });
@@ -49,6 +51,7 @@ test("reports every state, and the earliest expiration of the sessions of a role
     waiting: 3,
     base: { ageMs: 2500, expirationMs: NOW_MS + 4_000 },
     failingRoles: 4,
+    refusedIdentities: 5,
   });
   t.equal(
     text,
@@ -63,6 +66,7 @@ test("reports every state, and the earliest expiration of the sessions of a role
       "base_identity_age_seconds 2.5",
       "base_identity_expiry_seconds 4",
       "failing_roles 4",
+      "refused_identities 5",
     ].join("\n"),
   );
   t.notMatch(

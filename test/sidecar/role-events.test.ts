@@ -1,48 +1,17 @@
-import { Readable } from "node:stream";
 import { test } from "tap";
-import { field, isJsonObject, type JsonObject, parseJSON, stringAt } from "../../shared/decisions/kubernetes/json.ts";
-import type {
-  KubernetesAPI, KubernetesRequest, KubernetesResponse,
-} from "../../shared/inventory/cluster/api.ts";
+import { field, type JsonObject, stringAt } from "../../shared/decisions/kubernetes/json.ts";
 import { bucketObject, kindObject, put } from "../shared/decisions/objects.ts";
+import { EventServer, settle } from "./event-server.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { type Faults, get, start } from "./running-sidecar.ts";
 
 const S3 = "s3.services.k8s.aws";
+const BUCKETS = `/apis/${S3}/v1alpha1/buckets`;
 const PATH = "/v1/credentials/selectors/team-a";
 const SECRET = "planted-external-id";
 const DENY: Faults = ({ action }) => (
   action === "AssumeRole" ? { do: "reject", code: "AccessDenied", status: 403, message: "not authorized" } : null
 );
-
-/** An API server with buckets, which stores the Events that it receives. */
-class EventServer implements KubernetesAPI {
-  readonly events: JsonObject[] = [];
-  readonly requests: KubernetesRequest[] = [];
-  /** The pages of the list of buckets; null if the list is not allowed. */
-  pages: readonly (readonly JsonObject[])[] | null = [[]];
-  eventStatus = 201;
-
-  async request(request: KubernetesRequest): Promise<KubernetesResponse> {
-    this.requests.push(request);
-    if (request.method !== "POST") return this.#list(request);
-    const event = parseJSON(request.body ?? "");
-    if (isJsonObject(event) && this.eventStatus === 201) this.events.push(event);
-    return respond(this.eventStatus, {});
-  }
-
-  #list({ path }: KubernetesRequest): KubernetesResponse {
-    if (this.pages === null) return respond(403, { reason: "Forbidden" });
-    const page = Number(new URL(path, "http://localhost").searchParams.get("continue") ?? 0);
-    const isLast = page + 1 >= this.pages.length;
-    const items = this.pages[page]?.map(({ metadata }) => ({ metadata }));
-    return respond(200, { metadata: { continue: isLast ? "" : String(page + 1) }, items });
-  }
-}
-
-function respond(status: number, body: object): KubernetesResponse {
-  return { status, headers: {}, body: Readable.from([Buffer.from(JSON.stringify(body))]) };
-}
 
 function buckets(count: number, prefix: string, namespace = "team-a"): JsonObject[] {
   return Array.from({ length: count }, (_, i) => (
@@ -50,15 +19,11 @@ function buckets(count: number, prefix: string, namespace = "team-a"): JsonObjec
   ));
 }
 
-async function settle(clock: FakeClock, seconds: number): Promise<void> {
-  for (let second = 0; second < seconds; second += 1) await clock.advance(1_000);
-}
-
 const KIND = kindObject("Bucket", S3, [{ name: "v1alpha1", served: true, storage: true }]);
 
 test("reports a role that STS rejects on the selector and on the resources that it selects", async (t) => {
   const [clock, api] = [new FakeClock(Date.now()), new EventServer()];
-  api.pages = [[...buckets(1, "a"), ...buckets(1, "other", "team-b")], buckets(1, "b")];
+  api.pages[BUCKETS] = [[...buckets(1, "a"), ...buckets(1, "other", "team-b")], buckets(1, "b")];
   const { sidecar, source } = await start(t, {}, { clock, api }, DENY);
   source.inventory.apply([put(KIND)]);
   t.equal((await get(sidecar.address, PATH)).status, 503);
@@ -84,7 +49,7 @@ test("reports a role that STS rejects on the selector and on the resources that 
 
 test("reports at most 20 resources, and only the selector if resources cannot be listed", async (t) => {
   const [clock, api] = [new FakeClock(Date.now()), new EventServer()];
-  api.pages = [buckets(30, "b")];
+  api.pages[BUCKETS] = [buckets(30, "b")];
   const { sidecar, source } = await start(t, {}, { clock, api }, DENY);
   source.inventory.apply([put(KIND)]);
   await get(sidecar.address, PATH);
@@ -92,7 +57,7 @@ test("reports at most 20 resources, and only the selector if resources cannot be
   t.equal(api.events.length, 21);
 
   const [otherClock, other] = [new FakeClock(Date.now()), new EventServer()];
-  other.pages = null;
+  other.pages[BUCKETS] = null;
   const second = await start(t, {}, { clock: otherClock, api: other }, DENY);
   second.source.inventory.apply([put(KIND)]);
   await get(second.sidecar.address, PATH);

@@ -49,6 +49,10 @@ export interface Setup extends Partial<SidecarOptions>, Partial<IssuerOptions> {
   readonly assumeRole?: (request: SessionRequest) => Promise<Credentials>;
 }
 
+const IDLE = {
+  refreshLagMs: 0, circuit: "closed", inFlight: 0, waiting: 0, base: null, failingRoles: 0, refusedIdentities: 0,
+} as const;
+
 /**
  * A sidecar that listens on no socket. The sidecar consists of the real modules and a fake clock. The test provides the
  * STS and the base identity.
@@ -90,7 +94,7 @@ export class SidecarUnderTest {
       [...sessions.expirations()].map(({ key, expirationMs }) => ({ role: roleOfSession(key), expirationMs }));
     registerSidecarState(
       this.registry,
-      { expirations, refreshLagMs: 0, circuit: "closed", inFlight: 0, waiting: 0, base: null, failingRoles: 0 },
+      { ...IDLE, expirations },
       () => this.clock.now(),
     );
     this.secretServer = new SecretServer(this.clock, setup.secrets);

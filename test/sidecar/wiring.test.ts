@@ -1,26 +1,11 @@
 import { test } from "tap";
 import { ResolverError } from "../../shared/decisions/errors.ts";
 import type { SigningCredentials } from "../../sidecar/credentials/session.ts";
-import { FakeClock } from "./fake-clock.ts";
+import { FakeClock, moveUntil } from "./fake-clock.ts";
 import { BASE, get, start } from "./running-sidecar.ts";
 
 const MINUTE = 60_000;
 const PATH = "/v1/credentials/selectors/team-a";
-
-/**
- * Advances the clock until `holds` returns true. The STS emulator responds over real sockets, so the function waits for
- * a real response after each step.
- */
-async function moveUntil(
-  holds: () => Promise<boolean>,
-  { clock, stepMs, steps }: { clock: FakeClock; stepMs: number; steps: number },
-): Promise<boolean> {
-  for (let i = 0; i < steps; i++) {
-    if (await holds()) return true;
-    await clock.advance(stepMs);
-  }
-  return false;
-}
 
 test("in a 30 min STS outage, is ready and returns cached roles; afterward, refreshes within 45 s", async (t) => {
   const clock = new FakeClock(Date.now());

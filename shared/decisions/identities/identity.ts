@@ -29,6 +29,8 @@ interface CommonFields {
   readonly name: string;
   /** The namespace of an AWSServiceAccountIdentity. "" for the other kinds, which are cluster-scoped. */
   readonly namespace: string;
+  /** Null for an identity in a manifest. */
+  readonly uid: string | null;
   readonly resourceVersion: string | null;
 }
 
@@ -86,7 +88,9 @@ export function readIdentity(object: JsonObject, runtime: Runtime): Identity | n
   const kind = group === INFRASTRUCTURE_GROUP ? identityKindOf(kindName) : null;
   if (kind === null) return null;
   const spec = field(object, "spec");
-  const meta = { name, namespace: "", resourceVersion: stringAt(object, "metadata", "resourceVersion") };
+  const metadata = field(object, "metadata");
+  const [uid, resourceVersion] = [stringAt(metadata, "uid"), stringAt(metadata, "resourceVersion")];
+  const meta = { name, namespace: "", uid, resourceVersion };
   if (kind === SERVICE_ACCOUNT_IDENTITY) {
     return { ...meta, kind, namespace: namespace === "" ? "default" : namespace, ...readServiceAccount(spec) };
   }

@@ -1,3 +1,7 @@
+import type { Identity } from "../identities/identity.ts";
+import { CAPA_VERSION, INFRASTRUCTURE_GROUP } from "../identities/kinds.ts";
+import type { Referrer } from "../identities/referrer.ts";
+import type { Inventory } from "../inventory/inventory.ts";
 import type { ACKResource } from "../kubernetes/ack-resource.ts";
 import { SELECTOR_GROUP, SELECTOR_KIND } from "../kubernetes/kinds.ts";
 import { apiVersionOf } from "../kubernetes/object-meta.ts";
@@ -31,4 +35,18 @@ export function selectorSubject(
   { name, uid }: { readonly name: string; readonly uid: string | null },
 ): EventSubject {
   return { apiVersion: `${SELECTOR_GROUP}/v1alpha1`, kind: SELECTOR_KIND, namespace: "", name, uid };
+}
+
+/** Returns the subject in the storage version of the kind. */
+export function identitySubject(
+  { kind, namespace, name, uid }: Pick<Identity, "kind" | "namespace" | "name" | "uid">,
+  { kinds }: Pick<Inventory, "kinds">,
+): EventSubject {
+  const type = kinds.typeOf({ group: INFRASTRUCTURE_GROUP, version: CAPA_VERSION, kind });
+  return { apiVersion: apiVersionOf(type), kind, namespace, name, uid };
+}
+
+export function referrerSubject(referrer: Referrer, uid: string | null): EventSubject {
+  const { kind, namespace, name } = referrer;
+  return { apiVersion: apiVersionOf(referrer), kind, namespace, name: name ?? "", uid };
 }

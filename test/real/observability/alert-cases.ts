@@ -135,6 +135,9 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     "sidecar_refresh_lag_seconds", {}, "600x20", "A session refresh in a:9444 is 10m 0s late.",
   ),
   RolesFailProbe: one("sidecar_failing_roles", {}, "1x20", "Granted roles that STS rejects: 1."),
+  IdentitiesRefused: one(
+    "sidecar_refused_identities", {}, "1x20", "Cluster API identities whose role STS rejects: 1.",
+  ),
   BaseIdentityUnverified: one(
     "build_info", { component: "sidecar", job: "j" }, "1x20",
     "STS has not verified the identity of a:9444, so the sidecar is not ready.",
@@ -175,6 +178,7 @@ export const HEALTHY: Readonly<Record<string, string>> = Object.fromEntries([
   one("sidecar_credentials_expiry_seconds", { role: "arn:aws:iam::111122223333:role/a" }, "1800x20", ""),
   one("sidecar_refresh_lag_seconds", {}, "0x20", ""),
   one("sidecar_failing_roles", {}, "0x20", ""),
+  one("sidecar_refused_identities", {}, "0x20", ""),
   one("sidecar_base_identity_age_seconds", { job: "s" }, "60x20", ""),
   one("sidecar_account_refusals_total", {}, "0x20", ""),
 ].flatMap(({ series }) => Object.entries(series)));

@@ -12,8 +12,9 @@ export const OPTIONS = { sessionName: "ack-role-resolver", region: "eu-west-1" }
 
 export function roleOf(name: string, rest: Partial<RoleIdentity> = {}): RoleIdentity {
   return {
-    kind: "AWSClusterRoleIdentity", name, namespace: "", resourceVersion: "1", allowedNamespaces: { type: "all" },
-    roleARN: `arn:aws:iam::111122223333:role/${name}`, sessionName: null, durationSeconds: null, inlinePolicy: null,
+    kind: "AWSClusterRoleIdentity", name, namespace: "", uid: null, resourceVersion: "1",
+    allowedNamespaces: { type: "all" }, roleARN: `arn:aws:iam::111122223333:role/${name}`, sessionName: null,
+    durationSeconds: null, inlinePolicy: null,
     policyARNs: [], tags: [], transitiveTags: [], mistyped: [], externalID: null, source: null, ...rest,
   };
 }
@@ -29,7 +30,7 @@ export function staticKey(name: string): StaticKey {
 }
 
 export const STATIC: StaticIdentity = {
-  kind: "AWSClusterStaticIdentity", name: "s", namespace: "", resourceVersion: "1",
+  kind: "AWSClusterStaticIdentity", name: "s", namespace: "", uid: null, resourceVersion: "1",
   allowedNamespaces: { type: "all" }, secretName: "creds",
 };
 

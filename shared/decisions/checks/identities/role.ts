@@ -134,3 +134,19 @@ export const CI_29: QuickCheck<IdentityChange> = {
     yield { path: ["spec", "externalID"], message };
   },
 };
+
+/** The sidecar runs this check (sidecar/assume-role-probe.ts), so that no admission review waits for AWS. */
+export const CI_35 = {
+  id: "CI-35",
+  severity: "off",
+  waivable: false,
+  reason: "Only STS knows whether a role can be assumed. If this check is on, the sidecar test-assumes the role of "
+    + "each AWSClusterRoleIdentity that a namespace may use, before a cluster needs it. It reports failures in its "
+    + "log, in metrics and in Events. This check never denies a request.",
+  fix: "allow sts:AssumeRole for the source of the identity in the role's trust policy, "
+    + "with the external ID and the tags of the identity",
+  example: "# with --check CI-35=warn, and a role whose trust policy does not name the source of the identity\n"
+    + "spec: {roleARN: 'arn:aws:iam::111122223333:role/not-assumable'}",
+  requires: ["STS"],
+  find: () => [],
+} satisfies QuickCheck<IdentityChange>;

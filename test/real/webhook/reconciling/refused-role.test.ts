@@ -1,5 +1,3 @@
-import type { Test } from "tap";
-import { startSTSEmulator } from "../../../../cli/local/sts-emulator/emulator.ts";
 import { manifestObjects } from "../../../../manifests/render.ts";
 import { stringAt } from "../../../../shared/decisions/kubernetes/json.ts";
 import { get } from "../../../loopback-request.ts";
@@ -7,15 +5,13 @@ import { selectorObject } from "../../../shared/decisions/objects.ts";
 import type { Cluster } from "../../apiserver/cluster.ts";
 import { onCluster } from "../../apiserver/on-cluster.ts";
 import { until } from "../../apiserver/until.ts";
-import { BASE, ENVIRONMENT } from "../../planted-sidecar.ts";
-import { startServer } from "../../server-process.ts";
 import { setTimeLimit } from "../../time-limit.ts";
 import { bucket, buckets } from "../buckets.ts";
 import { apply, SELECTORS } from "../installed-webhook.ts";
+import { startRefusedSidecar, TOKEN } from "./refused-sidecar.ts";
 import { installRights, OPTIONS } from "./replicas.ts";
 
 const EVENT_LIMIT_MS = 20_000;
-const TOKEN = "a-token-of-a-controller";
 const ROLE = "arn:aws:iam::111122223333:role/team-a";
 const RBAC = "/apis/rbac.authorization.k8s.io/v1";
 
@@ -23,7 +19,7 @@ onCluster("kubectl describe of a resource shows why STS rejects its role", async
   setTimeLimit(t, 2 * 60_000);
   await installRights(cluster);
   await createObjects(cluster);
-  const address = await startSidecar(t, cluster);
+  const address = await startRefusedSidecar(t, cluster, ["--group", "s3.services.k8s.aws"]);
   const { status } = await get(`http://${address}/v1/credentials/selectors/team-a`, { authorization: TOKEN });
   t.equal(status, 503);
   for (const object of [["iamroleselector", "team-a"], ["bucket", "b1", "--namespace", "team-a"]]) {
@@ -62,21 +58,4 @@ async function createObjects(cluster: Cluster): Promise<void> {
     const { status, body } = await cluster.request("POST", path, object);
     if (status !== 201) throw new Error(`${path}: ${stringAt(body, "message")}`);
   }
-}
-
-/** Starts a sidecar as the service account of the controller. STS rejects each role. Returns the address. */
-async function startSidecar(t: Test, cluster: Cluster): Promise<string> {
-  const sts = await startSTSEmulator({
-    baseCredentials: [BASE],
-    faults: ({ action }) => (
-      action === "AssumeRole" ? { do: "reject", code: "AccessDenied", status: 403, message: "not authorized" } : null
-    ),
-  });
-  t.teardown(() => sts.close());
-  const sidecar = await startServer("sidecar", [
-    "--cluster", "--kubeconfig", cluster.kubeconfig, "--context", "controller", "--group", "s3.services.k8s.aws",
-    "--token", TOKEN, "--sts-endpoint", sts.url,
-  ], ENVIRONMENT);
-  t.teardown(() => sidecar.stop("SIGKILL"));
-  return sidecar.address;
 }

@@ -12,7 +12,7 @@ const read = (object: JsonObject): Identity | null => readIdentity(object, "ack"
 test("reads the fields of each kind of identity, in both versions", (t) => {
   for (const version of ["v1beta1", "v1beta2"]) {
     const inVersion = (object: JsonObject): JsonObject => ({ ...object, apiVersion: `${INFRASTRUCTURE}/${version}` });
-    const meta = { namespace: "", resourceVersion: null, allowedNamespaces: { type: "all" } };
+    const meta = { namespace: "", uid: null, resourceVersion: null, allowedNamespaces: { type: "all" } };
     t.same(read(inVersion(controllerIdentity())), { kind: "AWSClusterControllerIdentity", name: "default", ...meta });
     t.same(read(inVersion(staticIdentity("s"))), {
       kind: "AWSClusterStaticIdentity", name: "s", ...meta, secretName: "s-creds",

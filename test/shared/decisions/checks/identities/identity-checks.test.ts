@@ -5,6 +5,7 @@ import {
 } from "../../identities/objects.ts";
 import { clusterChange } from "../../../../../shared/decisions/checks/clusters/change.ts";
 import { identityChange } from "../../../../../shared/decisions/checks/identities/change.ts";
+import { CI_35 } from "../../../../../shared/decisions/checks/identities/role.ts";
 import { kindObject, namespaceObject, SETTINGS_BY_DEFAULT } from "../../objects.ts";
 import { type CapaCase, capaLines, denials } from "../capa-lines.ts";
 
@@ -268,5 +269,12 @@ test("a stored identity whose selector is not valid can be repaired and deleted"
   t.same(denials({ ...broken }, { old: broken }), []);
   t.same(denials(staticIdentity("s", LIST), { old: broken, objects: [broken] }), []);
   t.same(denials(broken, { operation: "DELETE", objects: [broken] }), []);
+  t.end();
+});
+
+test("CI-35: is off by default, denies no identity and requires STS, which only the sidecar calls", (t) => {
+  t.match(CI_35, { severity: "off", waivable: false, requires: ["STS"] });
+  t.same(CI_35.find(), []);
+  t.same(capaLines("CI-35", role(), { objects: [controllerIdentity()] }), []);
   t.end();
 });
