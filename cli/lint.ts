@@ -47,7 +47,7 @@ export async function runLint(settings: SettingsFor<"lint">, io: IO): Promise<Ex
 function lint(state: State, settings: SettingsFor<"lint">, io: IO): LintResult {
   const { objects, inventory, origin, faults, skippedFiles } = state;
   const decisions = decisionSettings(settings);
-  const checked = objects.filter(({ object }) => isChecked(object)).toSorted(byFile);
+  const checked = objects.filter(({ object }) => isChecked(object, inventory)).toSorted(byFile);
   const results = mapWithProgress(checked, io, "objects checked", (found) => {
     const input = { object: found.object, old: null, requester: null, origin, inventory };
     return { found, ...runChecks(input, decisions) };

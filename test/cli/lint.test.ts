@@ -155,6 +155,28 @@ test("text output shows the place, severity, path, message and fix of a finding"
   ].join("\n"));
 });
 
+test("finds the fault of a Deployment in a Namespace that requests sidecars, at its line", async (t) => {
+  const stdin = `apiVersion: v1
+kind: Namespace
+metadata: {name: ack-system, labels: {ack-role-resolver.io/inject: "true"}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: ack-s3-controller, namespace: ack-system}
+spec:
+  template:
+    spec:
+      hostNetwork: true
+      containers:
+      - {name: controller, image: public.ecr.aws/aws-controllers-k8s/s3-controller:1.10.0}
+`;
+  const { status, stdout } = await runCommand(["lint", "-"], { stdin });
+  t.equal(status, 1);
+  t.match(stdout, /^-:11: deny POD-08 Deployment ack-system\/ack-s3-controller spec\.template\.spec\.hostNetwork$/m);
+  t.match(stdout, /^2 checked, 1 denied, 0 warned$/m);
+  t.match(await runCommand(["lint", "-"], { stdin: stdin.replace('"true"', '"false"') }), { status: 0 });
+});
+
 test("applies a waiver and lists the waived finding", async (t) => {
   const stdin = EVERYTHING.replace(
     "  name: everything",

@@ -4,6 +4,7 @@ import type { JsonObject } from "../kubernetes/json.ts";
 import { definedKind, isACKGroup, isCARMMap, isKindDefinition, isNamespace, isSelector } from "../kubernetes/kinds.ts";
 import { objectReference } from "../kubernetes/object-meta.ts";
 import { isPod } from "../pods/pod.ts";
+import { type PodTemplate, podTemplateOf, requestsSidecar } from "../pods/template.ts";
 import { type DecodedSelector, decodeSelector } from "../selectors/decode.ts";
 import { type CheckContext, type CheckInput, contextOf, hasOldObject, operationOf } from "./change.ts";
 import { bindChecks, type BoundCheck, type Check, type QuickCheck } from "./check.ts";
@@ -22,6 +23,7 @@ import { namespaceChange } from "./namespaces/change.ts";
 import { NAMESPACE_CHECKS } from "./namespaces/list.ts";
 import { podCreation } from "./pods/change.ts";
 import { POD_CHECKS } from "./pods/list.ts";
+import { templateChecks } from "./pods/template.ts";
 import { resourceChange } from "./resources/change.ts";
 import { RESOURCE_CHECKS } from "./resources/list.ts";
 import { SELECTOR_CHANGE_CHECKS } from "./selectors/change-checks.ts";
@@ -32,12 +34,21 @@ import { SELECTOR_SELF_CHECKS } from "./selectors/self-checks.ts";
 import { WAIVER_01 } from "./waiver.ts";
 
 /**
- * Returns whether any check of manifests applies to objects of this kind. The checks of Pods apply only in a cluster,
- * because the webhook adds the sidecar when the Pod is created.
+ * Returns whether any check of manifests applies to an object. Of the Pods and the workloads that create Pods, only
+ * those that request a sidecar are checked.
  */
-export function isChecked(object: JsonObject): boolean {
+export function isChecked(object: JsonObject, { namespaces }: Pick<Inventory, "namespaces">): boolean {
   return isSelectorLike(object) || isResource(object) || isNamespace(object) || isCARMMap(object)
-    || isIdentity(object) || isUnknownIdentity(object) || isReferrer(object);
+    || isIdentity(object) || isUnknownIdentity(object) || isReferrer(object)
+    || reviewedTemplate(object, namespaces) !== null;
+}
+
+/** Returns the Pod that a manifest creates if it requests a sidecar, else null. */
+function reviewedTemplate(object: JsonObject, namespaces: Inventory["namespaces"]): PodTemplate | null {
+  const template = podTemplateOf(object);
+  const { namespace } = objectReference(object);
+  const labels = namespaces.labelsOf(namespace === "" ? "default" : namespace);
+  return template !== null && requestsSidecar(template, labels) ? template : null;
 }
 
 function isResource(object: JsonObject): boolean {
@@ -70,11 +81,18 @@ function checksOf(input: CheckInput, settings: DecisionSettings): BoundCheck[] {
       changeChecks(CONFIG_MAP_CHECKS, configMapChange, input, settings)
     ));
   }
-  if (isPod(object)) {
-    return withinLimits(POD_10, input, settings, () => bindChecks(POD_CHECKS, podCreation(object, settings), null));
+  if (podTemplateOf(object) !== null) {
+    return withinLimits(POD_10, input, settings, () => podChecks(input, settings));
   }
   if (isResource(object)) return withinLimits(ACK_35, input, settings, () => resourceChecks(input, settings));
   return capaChecks(input, settings);
+}
+
+/** Returns the checks of a Pod after its admission, or of the Pod that a manifest creates. */
+function podChecks({ object, origin, inventory = null }: CheckInput, settings: DecisionSettings): BoundCheck[] {
+  if (origin === "cluster" && isPod(object)) return bindChecks(POD_CHECKS, podCreation(object, settings), null);
+  const template = inventory === null ? null : reviewedTemplate(object, inventory.namespaces);
+  return template === null ? [] : templateChecks(template, settings);
 }
 
 /** Returns the checks of CAPA identities, and of objects that refer to identities. */

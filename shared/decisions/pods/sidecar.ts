@@ -9,6 +9,8 @@ const LISTEN = String(defaultOf(SETTINGS.listen, "sidecar"));
 const HEALTH_PORT = Number(String(defaultOf(SETTINGS.healthListen, "sidecar")).split(":").at(-1));
 const TOKEN_DIR = "/run/ack-role-resolver";
 const STATE_DIR = "/run/ack-role-resolver-state";
+/** The token file that the controller reads. */
+export const CONTROLLER_TOKEN_FILE = `${TOKEN_DIR}/token`;
 const TOKEN_VOLUME = "ack-role-resolver-token";
 const STATE_VOLUME = "ack-role-resolver-state";
 /** A user ID without a user: no image and no node assigns it. */
@@ -22,7 +24,7 @@ export const REGION = "AWS_REGION";
 /** The variables with which the SDK of the controller uses the sidecar. */
 export const CONTROLLER_VARIABLES: readonly JsonObject[] = [
   { name: FULL_URI, value: `http://${LISTEN}/v1/credentials` },
-  { name: TOKEN_FILE, value: `${TOKEN_DIR}/token` },
+  { name: TOKEN_FILE, value: CONTROLLER_TOKEN_FILE },
   { name: STS_ENDPOINT, value: `http://${LISTEN}/sts` },
   { name: "AWS_EC2_METADATA_DISABLED", value: "true" },
 ];
@@ -66,7 +68,7 @@ export function sidecarContainer({ image, args, group, env, mounts }: SidecarOpt
     restartPolicy: "Always",
     args: [
       "sidecar", cluster, `${groupFlag}=${group}`, ...(hasRegion ? [] : [`${REGION_FLAG}${REGION_REFERENCE}`]),
-      `${tokenFile}=${TOKEN_DIR}/token`, `${stateDir}=${STATE_DIR}`, ...args,
+      `${tokenFile}=${CONTROLLER_TOKEN_FILE}`, `${stateDir}=${STATE_DIR}`, ...args,
     ],
     ...(env.length > 0 && { env }),
     ports: [{ name: "health", containerPort: HEALTH_PORT }],

@@ -3,7 +3,7 @@ import { quote } from "../../kubernetes/text.ts";
 import { type Container, containerPath, valueOf, variablePath } from "../../pods/pod.ts";
 import { groupOf } from "../../pods/request.ts";
 import {
-  FULL_URI, isLoopbackURL, REGION, REGION_REFERENCE, SIDECAR_NAME, STS_ENDPOINT, TOKEN_FILE,
+  CONTROLLER_TOKEN_FILE, FULL_URI, isLoopbackURL, REGION, REGION_REFERENCE, SIDECAR_NAME, STS_ENDPOINT, TOKEN_FILE,
 } from "../../pods/sidecar.ts";
 import type { Fault, QuickCheck } from "../check.ts";
 import type { PodCreation } from "./change.ts";
@@ -49,8 +49,11 @@ export const POD_05: QuickCheck<PodCreation> = {
   fix: "remove the variable from the container; the webhook sets it",
   example: "spec: {containers: [{env: [{name: AWS_ENDPOINT_URL_STS, value: https://sts.example.com}]}]}",
   *find({ controllers, sidecar }): Iterable<Fault> {
-    if (sidecar === null) return;
     for (const controller of controllers) {
+      if (sidecar === null) {
+        yield* presetFaults(controller);
+        continue;
+      }
       yield* endpointFaults(controller, FULL_URI);
       yield* tokenFaults(controller, sidecar);
       if ((valueOf(controller, STS_ENDPOINT) ?? undefined) !== undefined) {
@@ -63,6 +66,17 @@ export const POD_05: QuickCheck<PodCreation> = {
     }
   },
 };
+
+/** Yields the variables of a Pod without a sidecar that the injection would not replace. */
+function* presetFaults(controller: Container): Iterable<Fault> {
+  for (const name of [FULL_URI, STS_ENDPOINT]) {
+    if (valueOf(controller, name) !== undefined) yield* endpointFaults(controller, name);
+  }
+  const file = valueOf(controller, TOKEN_FILE);
+  if (file === undefined || file === CONTROLLER_TOKEN_FILE) return;
+  const message = `${TOKEN_FILE} does not name the token file of the sidecar, ${CONTROLLER_TOKEN_FILE}`;
+  yield { path: variablePath(controller, TOKEN_FILE), message };
+}
 
 function* endpointFaults(controller: Container, name: string): Iterable<Fault> {
   const value = valueOf(controller, name);

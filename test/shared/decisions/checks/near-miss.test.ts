@@ -1,10 +1,12 @@
 import { test } from "tap";
 import { isChecked } from "../../../../shared/decisions/checks/applicable.ts";
 import { findingLine } from "../../../../shared/decisions/checks/check.ts";
+import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
 import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
 import { kindObject, ROLE } from "../objects.ts";
 import { findingsOf } from "./selector-changes.ts";
 
+const EMPTY = new Inventory({ runtime: "ack", origin: "file" });
 const FIX = "Write apiVersion: services.k8s.aws/v1alpha1 and kind: IAMRoleSelector.";
 
 function like(apiVersion: string, kind: string): JsonObject {
@@ -17,7 +19,7 @@ function lines(object: JsonObject, known: readonly JsonObject[] = []): string[] 
 
 test("IRS-51: denies other spellings of the kind, another group, and a version that is not served", (t) => {
   for (const kind of ["IamRoleSelector", "iamroleselector", "IAMRoleSelectors", "IAM-Role-Selector"]) {
-    t.ok(isChecked(like("services.k8s.aws/v1alpha1", kind)));
+    t.ok(isChecked(like("services.k8s.aws/v1alpha1", kind), EMPTY));
     const expected = [`IRS-51 kind: "${kind}" is not the kind IAMRoleSelector. ${FIX}`];
     t.same(lines(like("services.k8s.aws/v1alpha1", kind)), expected);
   }
@@ -42,7 +44,7 @@ test("IRS-51: accepts IAMRoleSelector in every version that the CRD of the input
 test("IRS-51: does not report other kinds", (t) => {
   for (const kind of ["IAMRole", "RoleSelector", "IAMRoleSelectorPolicy", ""]) {
     t.same(lines(like("example.com/v1", kind)), []);
-    t.notOk(isChecked(like("example.com/v1", kind)), kind);
+    t.notOk(isChecked(like("example.com/v1", kind), EMPTY), kind);
   }
   t.end();
 });

@@ -7,6 +7,7 @@ import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
 import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
 import { put, ROLE, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 
+const EMPTY = new Inventory({ runtime: "ack", origin: "file" });
 const ADMIN: Requester = { username: "root", groups: ["system:masters", "system:authenticated"] };
 const JANE: Requester = { username: "jane", groups: ["system:authenticated"] };
 const WAIVED = { annotations: { "ack-role-resolver.io/allow": "IRS-99, IRS-15" } };
@@ -32,10 +33,10 @@ const everything = (metadata: JsonObject = {}): JsonObject => selectorObject("te
 test("returns no findings for an object whose kind has no checks", (t) => {
   const otherGroup = { ...everything(), apiVersion: "services.k8s.aws.example.com/v1", kind: "RoleSelector" };
   for (const object of [otherGroup, { ...everything(), kind: "FieldExport" }, {}]) {
-    t.equal(isChecked(object), false);
+    t.equal(isChecked(object, EMPTY), false);
     t.same(checkSelector(object), { findings: [], denied: false, skipped: [] });
   }
-  t.equal(isChecked(everything()), true);
+  t.equal(isChecked(everything(), EMPTY), true);
   t.end();
 });
 

@@ -1,0 +1,29 @@
+import type { DecisionSettings } from "../../context.ts";
+import type { PodTemplate } from "../../pods/template.ts";
+import { bindChecks, type BoundCheck, type QuickCheck } from "../check.ts";
+import { podCreation, type PodCreation } from "./change.ts";
+import { POD_06, POD_07, POD_08 } from "./credentials.ts";
+import { POD_01, POD_02, POD_03 } from "./request.ts";
+import { POD_04, POD_05 } from "./sidecar.ts";
+
+/**
+ * The checks of a Pod before the webhook injects the sidecar. POD-09 is not part of them, because the identity webhook
+ * of EKS can add the region.
+ */
+const CHECKS: readonly QuickCheck<PodCreation>[] = [POD_01, POD_02, POD_03, POD_05, POD_06, POD_07, POD_08];
+
+/** Returns the checks of the Pod that a manifest creates. Their faults have paths in the manifest. */
+export function templateChecks({ pod, path }: PodTemplate, settings: DecisionSettings): BoundCheck[] {
+  const creation = podCreation(pod, settings);
+  const checks = creation.sidecar === null ? CHECKS : [...CHECKS, POD_04];
+  return bindChecks(checks.map((check) => within(check, path)), creation, null);
+}
+
+function within(check: QuickCheck<PodCreation>, path: PodTemplate["path"]): QuickCheck<PodCreation> {
+  return {
+    ...check,
+    *find(creation) {
+      for (const fault of check.find(creation)) yield { ...fault, path: [...path, ...fault.path] };
+    },
+  };
+}
