@@ -39,7 +39,7 @@ async function openAPI(
 ): Promise<Pick<WebhookRuntime, "api" | "reviewAccess" | "fetchSelector" | "fetchNamespace">> {
   const isReviewed = needsAccessReviews(decisionSettings(settings));
   if (isReviewed && !settings.cluster) {
-    throw new ResolverError("ERR_CONFIG_INVALID", "--check: ACK-09 and NS-02 require --cluster");
+    throw new ResolverError("ERR_CONFIG_INVALID", "--check: ACK-09, NS-02 and AC-05 require --cluster");
   }
   if (!settings.cluster) return {};
   const { connectKubernetes } = await import("../shared/inventory/cluster/kubeconfig.ts");

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Access, AccessBySelector, Requester } from "../shared/decisions/context.ts";
+import type { Access, AccessByName, Requester } from "../shared/decisions/context.ts";
 import { field, stringAt } from "../shared/decisions/kubernetes/json.ts";
 import { SELECTOR_GROUP } from "../shared/decisions/kubernetes/kinds.ts";
 import { LIMITS } from "../shared/decisions/limits.ts";
@@ -24,18 +24,21 @@ const LIFETIME_MS = 10_000;
 /** The maximum number of cached results, which take a few MB. */
 const MAX_ENTRIES = 10_000;
 
-/** The right to `use` a selector. A RoleBinding in the namespace or a ClusterRoleBinding can grant this right. */
-export interface SelectorUse {
-  readonly selector: string;
-  /** The namespace of the resources that use the selector. */
+/** The right to `use` an object. A RoleBinding in the namespace or a ClusterRoleBinding can grant this right. */
+export interface ObjectUse {
+  readonly group: string;
+  /** The plural of the kind of the object. */
+  readonly resource: string;
+  readonly name: string;
+  /** The namespace of the objects that use the object. */
   readonly namespace: string;
 }
 
 /**
- * Returns whether the requester may `use` the IAMRoleSelector in the namespace. Never rejects: resolves to "unknown" if
- * the review fails. The checks treat "unknown" as a denial.
+ * Returns whether the requester may `use` the object in the namespace. Never rejects: resolves to "unknown" if the
+ * review fails. The checks treat "unknown" as a denial.
  */
-export type AccessReviewer = (requester: Requester, use: SelectorUse) => Promise<Access>;
+export type AccessReviewer = (requester: Requester, use: ObjectUse) => Promise<Access>;
 
 export interface AccessReviewPorts {
   readonly api: KubernetesAPI;
@@ -49,8 +52,8 @@ interface CachedReview {
 }
 
 /**
- * Returns a reviewer that sends SubjectAccessReviews. The reviewer caches each result for 10 s by user, groups,
- * selector and namespace.
+ * Returns a reviewer that sends SubjectAccessReviews. The reviewer caches each result for 10 s by user, groups, object
+ * and namespace.
  */
 export function cachedAccessReviewer(ports: AccessReviewPorts): AccessReviewer {
   const { clock } = ports;
@@ -79,19 +82,22 @@ export async function reviewAll(
   reviewAccess: AccessReviewer,
   requester: Requester,
   { selectors, namespace }: { readonly selectors: readonly string[]; readonly namespace: string },
-): Promise<AccessBySelector> {
-  const reviews = selectors.slice(0, LIMITS.accessReviews.value).map(async (selector) => (
-    [selector, await reviewAccess(requester, { selector, namespace })] as const
+): Promise<AccessByName> {
+  const reviews = selectors.slice(0, LIMITS.accessReviews.value).map(async (name) => (
+    [name, await reviewAccess(requester, { ...SELECTORS, name, namespace })] as const
   ));
   return new Map(await Promise.all(reviews));
 }
+
+const SELECTORS = { group: SELECTOR_GROUP, resource: "iamroleselectors" } as const;
 
 /**
  * The cache key includes the groups, because an impersonated request can have fewer groups than the user. The cache key
  * is a hash, because a client can send long group names.
  */
-function cacheKey({ username, groups }: Requester, { selector, namespace }: SelectorUse): string {
-  return createHash("sha256").update(JSON.stringify([username, groups, selector, namespace])).digest("base64");
+function cacheKey({ username, groups }: Requester, { group, resource, name, namespace }: ObjectUse): string {
+  const parts = [username, groups, group, resource, name, namespace];
+  return createHash("sha256").update(JSON.stringify(parts)).digest("base64");
 }
 
 /** Evicts the cached result if the review failed, so that the next request sends a new review. */
@@ -127,28 +133,27 @@ async function withinTimeout(
 async function sendReview(
   { api, log }: AccessReviewPorts,
   { username, groups }: Requester,
-  { selector, namespace }: SelectorUse,
+  use: ObjectUse,
   signal: AbortSignal,
 ): Promise<Access> {
-  const resourceAttributes = {
-    // IAMRoleSelectors are cluster-scoped, but with a namespace in the review, a RoleBinding in this namespace can
-    // grant the verb.
-    namespace, group: SELECTOR_GROUP, resource: "iamroleselectors", name: selector, verb: "use",
-  };
+  // IAMRoleSelectors and most identities are cluster-scoped, but with a namespace in the review, a RoleBinding in this
+  // namespace can grant the verb.
+  const resourceAttributes = { ...use, verb: "use" };
   const body = JSON.stringify({
     apiVersion: "authorization.k8s.io/v1",
     kind: "SubjectAccessReview",
     spec: { user: username, groups, resourceAttributes },
   });
+  const logged = { resource: use.resource, name: use.name, user: username };
   try {
     const response = await api.request({ method: "POST", path: PATH, body, signal });
     const review: unknown = JSON.parse(await bodyText(response));
     const allowed = field(field(review, "status"), "allowed");
     if (typeof allowed === "boolean") return allowed ? "allowed" : "denied";
     const fault = stringAt(review, "message");
-    log.warn({ selector, user: username, status: response.status, fault }, "access review failed");
+    log.warn({ ...logged, status: response.status, fault }, "access review failed");
   } catch (err) {
-    log.warn({ selector, user: username, err }, "access review failed");
+    log.warn({ ...logged, err }, "access review failed");
   }
   return "unknown";
 }

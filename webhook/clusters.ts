@@ -1,18 +1,26 @@
+import { identityToReview, isCheckEnabled } from "../shared/decisions/checks/access.ts";
+import { AC_05 } from "../shared/decisions/checks/clusters/use.ts";
+import type { AccessByName } from "../shared/decisions/context.ts";
 import { isCAPAController, isClusterCleanup } from "../shared/decisions/exemptions.ts";
 import { isReferrer } from "../shared/decisions/identities/kinds.ts";
+import type { JsonObject } from "../shared/decisions/kubernetes/json.ts";
 import { requireLoaded } from "../shared/server/readiness.ts";
+import type { AccessReviewer } from "./access-review.ts";
 import type { AdmissionRequest } from "./decode.ts";
 import { checkInputOf, type ReviewTime, runChecksInSlices, unlessExempt, type Verdict, verdictOf } from "./handler.ts";
 import { type NamespaceWaitContext, waitUntilKnown } from "./namespace-wait.ts";
 import { inNamespace } from "./resources.ts";
 
+export interface ClusterContext extends NamespaceWaitContext, ReviewTime {
+  /** Sends access reviews. If null, access reviews are disabled, and check AC-05 treats all access as unknown. */
+  readonly reviewAccess: AccessReviewer | null;
+}
+
 /**
  * Validates a create or update request for an object that refers to a CAPA identity. Only warns CAPA itself. Rejects
  * with ERR_NOT_READY if the inventory is not loaded yet.
  */
-export async function validateClusters(
-  request: AdmissionRequest, context: NamespaceWaitContext & ReviewTime,
-): Promise<Verdict> {
+export async function validateClusters(request: AdmissionRequest, context: ClusterContext): Promise<Verdict> {
   return unlessExempt(request, isReferrer, async (submitted) => {
     const { settings, source: { inventory, status } } = context;
     requireLoaded(status);
@@ -20,7 +28,23 @@ export async function validateClusters(
     // The selectors of identities read the labels of the namespace.
     await waitUntilKnown(namespace, () => inventory.namespaces.has(namespace), context);
     const warnOnly = isCAPAController(request.requester, settings) || isClusterCleanup(request, inventory);
-    const input = { ...checkInputOf(request, inNamespace(submitted, namespace), inventory), warnOnly };
+    const access = warnOnly ? null : await accessToIdentity(submitted, request, context);
+    const input = { ...checkInputOf(request, inNamespace(submitted, namespace), inventory), access, warnOnly };
     return verdictOf(await runChecksInSlices(input, settings, context));
   });
+}
+
+/**
+ * Returns the requester's access to the identity that the object uses only after the change. Sends at most one access
+ * review. Returns null if AC-05 does not run.
+ */
+async function accessToIdentity(
+  object: JsonObject,
+  { namespace, oldObject, operation, requester }: AdmissionRequest,
+  { reviewAccess, settings }: ClusterContext,
+): Promise<AccessByName | null> {
+  if (!isCheckEnabled(AC_05, settings)) return null;
+  const identity = identityToReview(object, operation === "UPDATE" ? oldObject : null);
+  if (identity === null || reviewAccess === null) return new Map();
+  return new Map([[identity.name, await reviewAccess(requester, { ...identity, namespace })]]);
 }

@@ -1,7 +1,7 @@
 import { IGNORED_NAMESPACES } from "../shared/decisions/carm/maps.ts";
 import { isCheckEnabled, newSelectorsToReview } from "../shared/decisions/checks/access.ts";
 import { NS_02 } from "../shared/decisions/checks/namespaces/labels.ts";
-import type { AccessBySelector } from "../shared/decisions/context.ts";
+import type { AccessByName } from "../shared/decisions/context.ts";
 import type { JsonObject } from "../shared/decisions/kubernetes/json.ts";
 import { isNamespace } from "../shared/decisions/kubernetes/kinds.ts";
 import { objectReference } from "../shared/decisions/kubernetes/object-meta.ts";
@@ -41,7 +41,7 @@ async function accessToGained(
   namespace: JsonObject,
   { oldObject, operation, requester }: AdmissionRequest,
   { reviewAccess, settings, source }: NamespaceContext,
-): Promise<AccessBySelector | null> {
+): Promise<AccessByName | null> {
   if (!isCheckEnabled(NS_02, settings) || operation === "DELETE") return null;
   if (reviewAccess === null) return new Map();
   const selectors = newSelectorsToReview(namespace, oldObject, source.inventory, settings);

@@ -2,7 +2,7 @@ import { RESOLUTION_KEYS } from "../shared/decisions/annotation-keys.ts";
 import { isCheckEnabled, selectorsToReview } from "../shared/decisions/checks/access.ts";
 import { runChecks } from "../shared/decisions/checks/run.ts";
 import { ACK_09 } from "../shared/decisions/checks/resources/selection.ts";
-import type { AccessBySelector } from "../shared/decisions/context.ts";
+import type { AccessByName } from "../shared/decisions/context.ts";
 import { isACKController, isClusterCleanup, mutationExemptionOf } from "../shared/decisions/exemptions.ts";
 import { queryOf, type ResourceQuery } from "../shared/decisions/kubernetes/ack-resource.ts";
 import {
@@ -139,7 +139,7 @@ async function accessToSelectors(
   object: JsonObject,
   request: AdmissionRequest,
   { source: { inventory }, settings, reviewAccess }: ResourceContext,
-): Promise<AccessBySelector | null> {
+): Promise<AccessByName | null> {
   const { requester, namespace, operation, oldObject } = request;
   const isExempt = isACKController(requester, settings) || isClusterCleanup(request, inventory);
   if (!isCheckEnabled(ACK_09, settings) || isExempt) return null;

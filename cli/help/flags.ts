@@ -182,7 +182,7 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
       + "self-signed)",
   ),
   accessReviews: help(
-    "Installation", "allow the webhook to create SubjectAccessReviews; the checks ACK-09 and NS-02 need them",
+    "Installation", "allow the webhook to create SubjectAccessReviews; the checks ACK-09, NS-02 and AC-05 need them",
   ),
   inject: help("Installation", "inject sidecars into labeled Pods (see docs/injection.md)"),
   sidecarImage: help("Webhook", "image of injected sidecars; without it, the webhook injects no sidecar"),

@@ -13,11 +13,11 @@ export interface Requester {
   readonly groups: readonly string[];
 }
 
-/** The result of a SubjectAccessReview for the verb `use` on an IAMRoleSelector; `unknown` if the review failed. */
+/** The result of a SubjectAccessReview for the verb `use` on a selector or identity; `unknown` if the review failed. */
 export type Access = "allowed" | "denied" | "unknown";
 
-/** Whether the requester may use each selector, by selector name. */
-export type AccessBySelector = ReadonlyMap<string, Access>;
+/** Whether the requester may use each selector, or the identity of a cluster, by the name of the object. */
+export type AccessByName = ReadonlyMap<string, Access>;
 
 export type Severity = "deny" | "warn";
 

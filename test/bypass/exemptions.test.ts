@@ -104,7 +104,7 @@ test("denies the garbage collector's deletion of a CustomResourceDefinition that
 const DENY_ACK_09 = { checkSeverities: new Map([["ACK-09", "deny"] as const]) };
 
 test("with ACK-09=deny, denies each write of a resource by a requester who may not use its selector", async (t) => {
-  const server = webhook(DENY_ACK_09, async (_requester, { selector: name }) => name === "high" ? "allowed" : "denied");
+  const server = webhook(DENY_ACK_09, async (_requester, { name }) => name === "high" ? "allowed" : "denied");
   const policy = { ...bucket("low"), spec: { name: "b", policy: "public" } };
   const attempts = {
     create: reviewOf(bucket("low")),

@@ -134,7 +134,7 @@ test("denies a change of a namespace annotation that moves resources, also throu
 test("with access reviews, denies an annotation that names a selector which the requester may not use", async (t) => {
   const severities = new Map([["ACK-09", "deny"], ["NS-02", "deny"]] as const);
   const asked: string[] = [];
-  const reviewAccess: AccessReviewer = async (_, { selector: name }) => {
+  const reviewAccess: AccessReviewer = async (_, { name }) => {
     asked.push(name);
     return name === "low" ? "allowed" : "denied";
   };

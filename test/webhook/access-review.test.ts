@@ -4,13 +4,13 @@ import type { Requester } from "../../shared/decisions/context.ts";
 import { stringAt } from "../../shared/decisions/kubernetes/json.ts";
 import type { KubernetesAPI, KubernetesRequest } from "../../shared/inventory/cluster/api.ts";
 import { createLogger } from "../../shared/server/logger.ts";
-import { type AccessReviewer, cachedAccessReviewer, reviewAll, type SelectorUse } from "../../webhook/access-review.ts";
+import { type AccessReviewer, cachedAccessReviewer, reviewAll, type ObjectUse } from "../../webhook/access-review.ts";
 import { FakeClock } from "../shared/inventory/fake-clock.ts";
 
 const JANE: Requester = { username: "jane", groups: ["developers"] };
 
-function use(selector: string, namespace = "apps"): SelectorUse {
-  return { selector, namespace };
+function use(name: string, namespace = "apps"): ObjectUse {
+  return { group: "services.k8s.aws", resource: "iamroleselectors", name, namespace };
 }
 
 interface UnderTest {
@@ -65,7 +65,7 @@ test("sends a SubjectAccessReview for the verb use on the selector in the namesp
   t.equal(await underTest(respondAllowed(false)).reviewAccess(JANE, use("team-a")), "denied");
 });
 
-test("caches the result of an access review for 10 s per user, groups, selector and namespace", async (t) => {
+test("caches the result of an access review for 10 s per user, groups, object and namespace", async (t) => {
   const { reviewAccess, calls, clock } = underTest(respondAllowed(true));
   await Promise.all([reviewAccess(JANE, use("team-a")), reviewAccess(JANE, use("team-a"))]);
   await reviewAccess({ username: "jane", groups: ["developers"] }, use("team-a"));
@@ -74,13 +74,15 @@ test("caches the result of an access review for 10 s per user, groups, selector 
   await reviewAccess({ ...JANE, groups: [] }, use("team-a"));
   await reviewAccess({ ...JANE, username: "joe" }, use("team-a"));
   await reviewAccess(JANE, use("team-a", "other"));
-  t.equal(calls.length, 5);
+  await reviewAccess(JANE, { ...use("team-a"), resource: "awsclusterroleidentities" });
+  await reviewAccess(JANE, { ...use("team-a"), group: "infrastructure.cluster.x-k8s.io" });
+  t.equal(calls.length, 7);
   clock.advance(9_999);
   await reviewAccess(JANE, use("team-a"));
-  t.equal(calls.length, 5);
+  t.equal(calls.length, 7);
   clock.advance(1);
   await reviewAccess(JANE, use("team-a"));
-  t.equal(calls.length, 6);
+  t.equal(calls.length, 8);
 });
 
 test("logs a failed access review, returns unknown and does not cache the result", async (t) => {
@@ -96,7 +98,8 @@ test("logs a failed access review, returns unknown and does not cache the result
     const results = await Promise.all([reviewAccess(JANE, use("team-a")), reviewAccess(JANE, use("team-a"))]);
     t.same(results, ["unknown", "unknown"], name);
     t.equal(calls.length, 1, "the two requests wait for one call");
-    t.match(log, [{ level: "warn", msg: "access review failed", selector: "team-a", user: "jane" }]);
+    const object = { resource: "iamroleselectors", name: "team-a" };
+    t.match(log, [{ level: "warn", msg: "access review failed", ...object, user: "jane" }]);
     await reviewAccess(JANE, use("team-a"));
     t.equal(calls.length, 2);
     t.same(clock.delays, []);

@@ -1,7 +1,8 @@
 import { test } from "tap";
+import type { Access } from "../../shared/decisions/context.ts";
 import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
 import {
-  clusterObject, controllerIdentity, identityObject, roleIdentity, staticIdentity,
+  clusterObject, controllerIdentity, identityObject, roleIdentity, staticIdentity, withFields,
 } from "../shared/decisions/identities/objects.ts";
 import { namespaceObject } from "../shared/decisions/objects.ts";
 import { objectAt, reviewOf } from "./reviews.ts";
@@ -103,4 +104,59 @@ test("denies an identity or a cluster that exceeds a limit of reviews, and only 
     t.match(await review(object), { allowed: false, status: { message: new RegExp(`^${code} `) } });
     t.match(await review(object, by(CAPA)), { allowed: true, warnings: [new RegExp(`^${code} `)] });
   }
+});
+
+/** Returns a webhook with AC-05 on. Each access review adds an entry to `reviews` and returns `access`. */
+function reviewing(access: Access, reviews: unknown[] = []): typeof review {
+  const settings = { checkSeverities: new Map([["AC-05", "deny"] as const]), capaServiceAccounts: CAPA_ACCOUNTS };
+  const server = webhookUnderTest(new FakeSource(STORED), settings, async ({ username }, use) => {
+    reviews.push([username, use]);
+    return access;
+  });
+  return async (object, fields) => {
+    const { json } = await server.post("/validate/clusters", reviewOf(object, { ...by("jane"), ...fields }));
+    return objectAt(json, "response");
+  };
+}
+
+const CAPA_ACCOUNTS = ["capa-system/capa-controller-manager"];
+const USE_R = { group: "infrastructure.cluster.x-k8s.io", resource: "awsclusterroleidentities", name: "r",
+  namespace: "ns1" };
+
+test("with AC-05 on, denies a requester whose access to the identity is denied or unknown", async (t) => {
+  const reviews: unknown[] = [];
+  t.match(await reviewing("denied", reviews)(clusterObject("n", "role/r")), { allowed: false, status: { message:
+    'AC-05 spec.identityRef: the requester may not use AWSClusterRoleIdentity "r". Create a Role in namespace ns1 with '
+    + "the rule apiGroups: [infrastructure.cluster.x-k8s.io], resources: [awsclusterroleidentities], resourceNames: "
+    + "[r], verbs: [use], and a RoleBinding in that namespace that grants it to the requester." } });
+  t.same(reviews, [["jane", USE_R]], "one access review");
+  t.match(await reviewing("unknown")(clusterObject("n", "role/r")), { allowed: false, status: { message:
+    'AC-05 spec.identityRef: the webhook could not verify that the requester may use AWSClusterRoleIdentity "r". '
+    + "Retry in a moment; the webhook log shows why the access review failed." } });
+  t.match(await reviewing("allowed")(clusterObject("n", "role/r")), { allowed: true });
+  const waived = { ...clusterObject("n", "role/r"), metadata: { name: "n", namespace: "ns1",
+    annotations: { "ack-role-resolver.io/allow": "AC-05" } } };
+  const admin = { userInfo: { username: "admin", groups: ["system:masters"] } };
+  t.match(await reviewing("denied")(waived, admin), { allowed: false, status: { message: /^AC-05 / } }, "no waiver");
+});
+
+test("with AC-05 on, reviews no access for CAPA and for updates that do not change the identity", async (t) => {
+  const reviews: unknown[] = [];
+  const send = reviewing("denied", reviews);
+  const stored = clusterObject("c", "role/r");
+  const edited = withFields(stored, "spec", { region: "us-east-1" });
+  t.match(await send(edited, { operation: "UPDATE", oldObject: stored }), { allowed: true });
+  t.match(await send(clusterObject("n", "role/r"), by(CAPA)), { allowed: true });
+  t.match(await send(clusterObject("n", "Other/r")), { allowed: false, status: { message: /^AC-00 / } });
+  t.same(reviews, []);
+  t.match(await send(clusterObject("c", null), { operation: "UPDATE", oldObject: stored }), { allowed: false,
+    status: { message: /AC-05 .*may not use AWSClusterControllerIdentity "default"/ } });
+  t.same(reviews, [["jane", { ...USE_R, resource: "awsclustercontrolleridentities", name: "default" }]]);
+});
+
+test("with AC-05 on and no connection to the API server, denies the use of an identity", async (t) => {
+  const offline = webhookUnderTest(new FakeSource(STORED), { checkSeverities: new Map([["AC-05", "deny"]]) });
+  const { json } = await offline.post("/validate/clusters", reviewOf(clusterObject("n", "role/r")));
+  t.match(objectAt(json, "response"), { allowed: false, status: { message: /^AC-05 .*could not verify/ } });
+  t.match(await review(clusterObject("n", "role/r")), { allowed: true }, "AC-05 is off by default");
 });

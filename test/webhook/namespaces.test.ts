@@ -89,7 +89,7 @@ test("with NS-02 on, denies a requester whose access to a selector is denied or 
   t.match(objectAt(unknown, "status"), {
     message: /^NS-02 metadata\.labels: the webhook could not verify that the requester may use IAMRoleSelector shared/,
   });
-  const aliceMayUseShared: AccessReviewer = async ({ username }, { selector, namespace }) => (
+  const aliceMayUseShared: AccessReviewer = async ({ username }, { name: selector, namespace }) => (
     username === "alice@example.com" && selector === "shared" && namespace === "payments" ? "allowed" : "denied"
   );
   const reviewing = webhookUnderTest(payments(), on, aliceMayUseShared);

@@ -173,8 +173,8 @@ test("if the namespace stays unknown, runs the checks that do not require the na
 
 /** Returns a webhook with ACK-09 on, whose access reviews all return `access`. */
 function reviewing(access: Access, reviews: unknown[] = []): WebhookUnderTest {
-  return webhookUnderTest(new FakeSource(COMPANY), DENY_ACK_09, async ({ username }, { selector, namespace }) => {
-    reviews.push([username, selector, namespace]);
+  return webhookUnderTest(new FakeSource(COMPANY), DENY_ACK_09, async ({ username }, { name, namespace }) => {
+    reviews.push([username, name, namespace]);
     return access;
   });
 }

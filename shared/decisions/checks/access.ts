@@ -1,11 +1,14 @@
 import type { DecisionSettings } from "../context.ts";
 import type { Inventory } from "../inventory/inventory.ts";
+import { identityKindOf, identityPlural, INFRASTRUCTURE_GROUP } from "../identities/kinds.ts";
+import { readReferrer } from "../identities/referrer.ts";
 import { queryOf } from "../kubernetes/ack-resource.ts";
 import type { JsonObject } from "../kubernetes/json.ts";
 import { isACKGroup } from "../kubernetes/kinds.ts";
 import { objectReference } from "../kubernetes/object-meta.ts";
 import { usedSelectors } from "../resolution/selection.ts";
 import type { CheckEntry } from "./check.ts";
+import { AC_05, usedIdentity } from "./clusters/use.ts";
 import { stateOf } from "./namespaces/change.ts";
 import { gainedSelectors, NS_02 } from "./namespaces/labels.ts";
 import { ACK_09 } from "./resources/selection.ts";
@@ -14,7 +17,7 @@ import { ACK_09 } from "./resources/selection.ts";
  * The checks that need access reviews. These checks are off by default, because each access review is a request to the
  * API server.
  */
-const ACCESS_CHECKS: readonly CheckEntry[] = [ACK_09, NS_02];
+const ACCESS_CHECKS: readonly CheckEntry[] = [ACK_09, NS_02, AC_05];
 
 /** Returns whether any check that needs access reviews is enabled. */
 export function needsAccessReviews(settings: Pick<DecisionSettings, "checkSeverities">): boolean {
@@ -48,4 +51,21 @@ export function newSelectorsToReview(
   const stored = old === null ? null : stateOf(old);
   const change = { inventory, name: objectReference(object).name, state: stateOf(object), stored };
   return [...gainedSelectors(change).keys()];
+}
+
+/** An identity whose use requires an access review. */
+interface ReviewedIdentity {
+  readonly group: string;
+  /** The plural of the kind of the identity. */
+  readonly resource: string;
+  readonly name: string;
+}
+
+/** Returns the identity that the object uses only after the change, or null. */
+export function identityToReview(object: JsonObject, old: JsonObject | null): ReviewedIdentity | null {
+  const referrer = readReferrer(object);
+  const reference = referrer === null ? null : usedIdentity(referrer, old === null ? null : readReferrer(old));
+  const kind = reference === null ? null : identityKindOf(reference.kind);
+  if (reference === null || kind === null) return null;
+  return { group: INFRASTRUCTURE_GROUP, resource: identityPlural(kind), name: reference.name };
 }

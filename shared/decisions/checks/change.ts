@@ -1,4 +1,4 @@
-import type { AccessBySelector, DecisionSettings, Operation, Origin, Requester } from "../context.ts";
+import type { AccessByName, DecisionSettings, Operation, Origin, Requester } from "../context.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import type { JsonObject } from "../kubernetes/json.ts";
 import type { PendingChanges } from "../resolution/change-set.ts";
@@ -16,8 +16,8 @@ export interface CheckInput {
   readonly origin: Origin;
   /** The current state of the cluster. If null, only the checks that need no other object report faults. */
   readonly inventory?: Inventory | null;
-  /** Whether the requester may `use` each selector. The value is null if no access reviews were made. */
-  readonly access?: AccessBySelector | null;
+  /** Whether the requester may `use` each selector or identity. Null if no access reviews were made. */
+  readonly access?: AccessByName | null;
   /** Admitted changes of other selectors that the inventory does not contain yet. Default: no changes. */
   readonly pending?: PendingChanges;
   /**

@@ -159,8 +159,13 @@ function no(reason: string): NamespaceVerdict {
 
 function selects(selector: LabelSelector, { labels, isPartial }: ReferringNamespace): boolean {
   if (labels === null || !satisfies(labels, selector)) return false;
+  return !isPartial || readsOnlyNames(selector);
+}
+
+/** Whether the selector reads no label except the name of the namespace, which every namespace has. */
+export function readsOnlyNames(selector: LabelSelector): boolean {
   const keys = [...selector.matchLabels.map(([key]) => key), ...selector.matchExpressions.map(({ key }) => key)];
-  return !isPartial || keys.every((key) => key === NAME_LABEL);
+  return keys.every((key) => key === NAME_LABEL);
 }
 
 function refusal(hasNames: boolean, hasSelector: boolean, { labels, isPartial }: ReferringNamespace): string {

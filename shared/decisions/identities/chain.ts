@@ -1,4 +1,5 @@
 import type { Inventory } from "../inventory/inventory.ts";
+import type { Labels } from "../kubernetes/label-selector.ts";
 import { LIMITS } from "../limits.ts";
 import { allowsNamespace, type ReferringNamespace } from "./allowed-namespaces.ts";
 import {
@@ -36,23 +37,30 @@ export interface IdentityChain {
 
 const MAX_ROLES = LIMITS.identityRoles.value;
 
+/** Changes that the inventory does not contain. */
+export interface ChainChanges {
+  /** Replaces the identity that has the same kind and name. */
+  readonly changed?: Identity | undefined;
+  /** Replaces the labels of the namespace. */
+  readonly labels?: Labels;
+}
+
 /**
  * Returns the chain of the identity to which an object in the namespace refers. Follows `sourceIdentityRef` until the
  * source of the credentials, or until a reference that cannot be followed, at most 9 links. Reads no Secret.
- * `changed` replaces the identity that has the same kind and name.
  */
 export function identityChain(
-  inventory: Inventory, reference: IdentityReference, namespace: string, changed: Identity | null = null,
+  inventory: Inventory, reference: IdentityReference, namespace: string, { changed, labels }: ChainChanges = {},
 ): IdentityChain {
-  const referring = referringNamespace(inventory, namespace);
+  const referring = referringNamespace(inventory, namespace, labels);
   const links: ChainLink[] = [];
   const identities: Identity[] = [];
   let denial: ChainDenial | null = null;
   let broken: ChainDenial | null = null;
   let next: IdentityReference | null = reference;
   while (next !== null) {
-    const isChanged = changed !== null && identityKey(changed, changed.namespace) === identityKey(next, namespace);
-    const identity = isChanged ? changed : inventory.identities.get(next, namespace);
+    const replaces = changed !== undefined && identityKey(changed, changed.namespace) === identityKey(next, namespace);
+    const identity = replaces ? changed : inventory.identities.get(next, namespace);
     broken = brokenReference(next, identity, identities);
     const usage = broken === null && identity !== null ? usageOf(identity, referring) : { denial: broken, reason: "" };
     links.push(linkOf(next, identity, usage));
@@ -64,8 +72,11 @@ export function identityChain(
   return { links, identities, denial, broken };
 }
 
-/** Returns the namespace for decisions on identities. */
-export function referringNamespace({ namespaces, origin }: Inventory, name: string): ReferringNamespace {
+/** Returns the namespace for decisions on identities. `changed` replaces the labels of the namespace. */
+export function referringNamespace(
+  { namespaces, origin }: Inventory, name: string, changed?: Labels,
+): ReferringNamespace {
+  if (changed !== undefined) return { name, labels: changed, isPartial: false };
   const exists = namespaces.has(name);
   const labels = exists || origin === "file" ? namespaces.labelsOf(name) : null;
   return { name, labels, isPartial: !exists };

@@ -1,7 +1,7 @@
 import type { Runtime } from "../context.ts";
 import type { FieldPath } from "../kubernetes/field-path.ts";
 import { field, type JsonObject, stringAt } from "../kubernetes/json.ts";
-import { objectMeta } from "../kubernetes/object-meta.ts";
+import { objectMeta, splitAPIVersion } from "../kubernetes/object-meta.ts";
 import { type IdentityReference, readReference } from "./identity.ts";
 import { CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, type ReferrerKind, referrerKindOf } from "./kinds.ts";
 
@@ -19,7 +19,7 @@ export interface Referrer {
   readonly isDefaulted: boolean;
   /** The region in the object; null if it is missing. */
   readonly region: string | null;
-  /** The name of the Cluster that the object belongs to; null if the label is missing. */
+  /** The name of the Cluster that the object belongs to; null if the owner and the label are missing. */
   readonly clusterName: string | null;
   readonly annotations: ReadonlyMap<string, string>;
   /** Whether the object has a deletion timestamp. */
@@ -28,6 +28,7 @@ export interface Referrer {
 
 /** The label in which Cluster API records the name of the Cluster that an object belongs to. */
 const CLUSTER_LABEL = "cluster.x-k8s.io/cluster-name";
+const CLUSTER_GROUP = "cluster.x-k8s.io";
 
 const DEFAULT_REFERENCE: IdentityReference = { kind: CONTROLLER_IDENTITY, name: CONTROLLER_IDENTITY_NAME };
 
@@ -40,6 +41,7 @@ export function readReferrer(object: JsonObject, defaultNamespace = "default"): 
   const known = referrerKindOf({ group, kind });
   if (known === null) return null;
   const spec = specOf(object, known);
+  const clusterLabel = labels.get(CLUSTER_LABEL) ?? "";
   return {
     group,
     version,
@@ -49,11 +51,47 @@ export function readReferrer(object: JsonObject, defaultNamespace = "default"): 
     written: readReference(field(spec, "identityRef")),
     isDefaulted: known.isDefaulted,
     region: stringAt(spec, "region"),
-    clusterName: labels.get(CLUSTER_LABEL) ?? null,
+    clusterName: clusterOwner(object)?.name ?? (clusterLabel === "" ? null : clusterLabel),
     annotations,
     deleting: (stringAt(object, "metadata", "deletionTimestamp") ?? "") !== "",
   };
 }
+
+/** An owner reference that names a Cluster of Cluster API. */
+// A type and not an interface, so that the value is also a JsonObject.
+export type ClusterOwner = { readonly apiVersion: string; readonly kind: "Cluster"; readonly name: string };
+
+/** Returns the first owner reference of the object that names a Cluster, or null. */
+export function clusterOwner(object: JsonObject): ClusterOwner | null {
+  const owners = field(field(object, "metadata"), "ownerReferences");
+  for (const owner of Array.isArray(owners) ? owners : []) {
+    const [apiVersion, name] = [stringAt(owner, "apiVersion") ?? "", stringAt(owner, "name") ?? ""];
+    const isCluster = stringAt(owner, "kind") === "Cluster" && splitAPIVersion(apiVersion).group === CLUSTER_GROUP;
+    if (isCluster && name !== "") return { apiVersion, kind: "Cluster", name };
+  }
+  return null;
+}
+
+/** Whether the object is a template, from which Cluster API creates objects. CAPA creates nothing for a template. */
+export function isOfTemplate(referrer: Pick<Referrer, "group" | "kind">): boolean {
+  return referrerKindOf(referrer)?.isTemplate === true;
+}
+
+/** Returns the name of the Cluster that the object is a part of, or null. A template is not a part of a Cluster. */
+export function clusterOf(referrer: Pick<Referrer, "group" | "kind" | "clusterName">): string | null {
+  return isOfTemplate(referrer) ? null : referrer.clusterName;
+}
+
+/**
+ * Returns the name of the Cluster in the tags with which CAPA finds the AWS resources of the object: the name of its
+ * Cluster, or its own name until it has an owner. Returns null for a kind whose resources have no such tags. Source:
+ * kubernetes-sigs/cluster-api-provider-aws, pkg/cloud/scope, `Name` of ClusterScope and ManagedControlPlaneScope.
+ */
+export function taggedClusterName({ kind, name, clusterName }: Referrer): string | null {
+  return TAGGED_KINDS.has(kind) ? (clusterName ?? name) : null;
+}
+
+const TAGGED_KINDS: ReadonlySet<string> = new Set(["AWSCluster", "AWSManagedControlPlane"]);
 
 /** Returns the spec that contains the reference. */
 function specOf(object: JsonObject, { isTemplate }: ReferrerKind): unknown {
@@ -63,8 +101,7 @@ function specOf(object: JsonObject, { isTemplate }: ReferrerKind): unknown {
 
 /** Returns the path of the reference in an object of the kind. */
 export function referrerPath(kind: Pick<Referrer, "group" | "kind">): FieldPath {
-  const isTemplate = referrerKindOf(kind)?.isTemplate === true;
-  return isTemplate ? ["spec", "template", "spec", "identityRef"] : ["spec", "identityRef"];
+  return isOfTemplate(kind) ? ["spec", "template", "spec", "identityRef"] : ["spec", "identityRef"];
 }
 
 /**
@@ -75,4 +112,9 @@ export function referenceOf(
   { isDefaulted, written }: Pick<Referrer, "isDefaulted" | "written">, runtime: Runtime,
 ): IdentityReference | null {
   return written ?? (isDefaulted || runtime === "extended" ? DEFAULT_REFERENCE : null);
+}
+
+/** Returns the identity whose credentials the object uses. CAPA's own credentials belong to the controller identity. */
+export function credentialsOf({ written }: Pick<Referrer, "written">): IdentityReference {
+  return written ?? DEFAULT_REFERENCE;
 }

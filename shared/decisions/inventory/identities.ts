@@ -19,25 +19,29 @@ export class IdentityStore {
     return this.#byKey.size;
   }
 
-  put(object: JsonObject): void {
+  /** Stores the identity and returns it. Returns null if the object has no name. */
+  put(object: JsonObject): Identity | null {
     const identity = readIdentity(object, this.#runtime);
-    if (identity === null || identity.name === "") return;
+    if (identity === null || identity.name === "") return null;
     this.remove(identity.kind, identity.name, identity.namespace);
     this.#byKey.set(identityKey(identity, identity.namespace), identity);
     if (identity.kind === ROLE_IDENTITY && identity.source !== null) {
       this.#bySource.add(identityKey(identity.source, ""), identity);
     }
     if (identity.kind === STATIC_IDENTITY) this.#bySecret.add(identity.secretName ?? "", identity);
+    return identity;
   }
 
-  remove(kind: string, name: string, namespace: string): void {
+  /** Removes the identity and returns it. Returns null if it does not exist. */
+  remove(kind: string, name: string, namespace: string): Identity | null {
     const identity = this.get({ kind, name }, namespace);
-    if (identity === null) return;
+    if (identity === null) return null;
     this.#byKey.delete(identityKey(identity, identity.namespace));
     if (identity.kind === ROLE_IDENTITY && identity.source !== null) {
       this.#bySource.delete(identityKey(identity.source, ""), identity);
     }
     if (identity.kind === STATIC_IDENTITY) this.#bySecret.delete(identity.secretName ?? "", identity);
+    return identity;
   }
 
   /**

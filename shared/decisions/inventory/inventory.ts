@@ -1,5 +1,6 @@
 import { ACCOUNT_MAP, TEAM_MAP } from "../annotation-keys.ts";
 import type { Origin, Runtime } from "../context.ts";
+import type { Identity } from "../identities/identity.ts";
 import { isIdentityKind, referrerKindOf } from "../identities/kinds.ts";
 import { field, type JsonObject, stringMap } from "../kubernetes/json.ts";
 import { isSelector, SELECTOR_GROUP, SELECTOR_KIND } from "../kubernetes/kinds.ts";
@@ -61,7 +62,7 @@ export class Inventory {
   readonly kinds: Omit<KindStore, Writes>;
   readonly resources: Omit<ResourceStore, Writes>;
   readonly identities: Omit<IdentityStore, Writes>;
-  readonly referrers: Omit<ReferrerStore, Writes>;
+  readonly referrers: Omit<ReferrerStore, Writes | "updateAccounts">;
   readonly #context: InventoryContext;
   readonly #namespaces: NamespaceStore;
   readonly #selectors: SelectorStore;
@@ -82,7 +83,7 @@ export class Inventory {
     this.kinds = this.#kinds;
     this.resources = this.#resources;
     this.#identities = new IdentityStore(context);
-    this.#referrers = new ReferrerStore(context);
+    this.#referrers = new ReferrerStore(context, this.#identities);
     this.identities = this.#identities;
     this.referrers = this.#referrers;
   }
@@ -170,7 +171,7 @@ export class Inventory {
         return this.#kinds.put(object);
       default:
         if (isSelector(object)) this.#selectors.put(object, name);
-        else if (isIdentityKind({ group, kind })) this.#identities.put(object);
+        else if (isIdentityKind({ group, kind })) this.#updateAccounts(this.#identities.put(object));
         else if (referrerKindOf({ group, kind }) !== null) this.#referrers.put(object);
         else this.#resources.put(object);
     }
@@ -188,10 +189,14 @@ export class Inventory {
       case `${SELECTOR_KIND}.${SELECTOR_GROUP}`:
         return this.#selectors.remove(name);
       default:
-        if (isIdentityKind({ group, kind })) this.#identities.remove(kind, name, namespace);
+        if (isIdentityKind({ group, kind })) this.#updateAccounts(this.#identities.remove(kind, name, namespace));
         else if (referrerKindOf({ group, kind }) !== null) this.#referrers.remove(group, kind, namespace, name);
         else this.#resources.remove(group, kind, namespace, name);
     }
+  }
+
+  #updateAccounts(identity: Identity | null): void {
+    if (identity !== null) this.#referrers.updateAccounts(identity);
   }
 }
 

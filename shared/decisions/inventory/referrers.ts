@@ -1,18 +1,31 @@
 import type { Runtime } from "../context.ts";
-import { identityKey, type IdentityReference } from "../identities/identity.ts";
-import { readReferrer, type Referrer, referenceOf } from "../identities/referrer.ts";
+import { accountText } from "../identities/account.ts";
+import { type Identity, identityKey, type IdentityReference } from "../identities/identity.ts";
+import {
+  clusterOf, credentialsOf, readReferrer, type Referrer, referenceOf, taggedClusterName,
+} from "../identities/referrer.ts";
 import type { JsonObject } from "../kubernetes/json.ts";
+import { GroupIndex } from "./group-index.ts";
+import type { IdentityStore } from "./identities.ts";
 import { SetIndex } from "./set-index.ts";
 
-/** The objects of an inventory that refer to CAPA identities, indexed by namespace, identity and Cluster. */
+/** The objects of an inventory that refer to CAPA identities, indexed by namespace, identity, Cluster and account. */
 export class ReferrerStore {
   readonly #runtime: Runtime;
+  readonly #identities: Pick<IdentityStore, "get">;
   readonly #byKey = new Map<string, Referrer>();
+  /** The `accountText` of the identity of each referrer; null if it is unknown. */
+  readonly #accounts = new Map<Referrer, string | null>();
   readonly #byNamespace = new SetIndex<Referrer>();
   readonly #byIdentity = new SetIndex<Referrer>();
+  /** By namespace and name of the Cluster. The parts of a group are identities. */
+  readonly #byCluster = new GroupIndex<Referrer>();
+  /** By name of the Cluster and account. The parts of a group are namespaces. */
+  readonly #byTag = new GroupIndex<Referrer>();
 
-  constructor({ runtime }: { readonly runtime: Runtime }) {
+  constructor({ runtime }: { readonly runtime: Runtime }, identities: Pick<IdentityStore, "get">) {
     this.#runtime = runtime;
+    this.#identities = identities;
   }
 
   get size(): number {
@@ -28,6 +41,9 @@ export class ReferrerStore {
     this.#byNamespace.add(namespace, referrer);
     const reference = referenceOf(referrer, this.#runtime);
     if (reference !== null) this.#byIdentity.add(identityKey(reference, namespace), referrer);
+    const cluster = clusterOf(referrer);
+    if (cluster !== null) this.#byCluster.add(keyOf(namespace, cluster), credentialsKey(referrer), referrer);
+    this.#setAccount(referrer, this.#accountOf(referrer));
   }
 
   remove(group: string, kind: string, namespace: string, name: string): void {
@@ -38,6 +54,20 @@ export class ReferrerStore {
     this.#byNamespace.delete(namespace, referrer);
     const reference = referenceOf(referrer, this.#runtime);
     if (reference !== null) this.#byIdentity.delete(identityKey(reference, namespace), referrer);
+    const cluster = clusterOf(referrer);
+    if (cluster !== null) this.#byCluster.delete(keyOf(namespace, cluster), credentialsKey(referrer), referrer);
+    this.#setAccount(referrer, null);
+    this.#accounts.delete(referrer);
+  }
+
+  /** Updates the index by account after a change of an identity, in time proportional to the users of the identity. */
+  updateAccounts(identity: Identity): void {
+    for (const referrer of this.ofIdentity(identity, identity.namespace)) {
+      const account = this.#accountOf(referrer);
+      // Every user of the identity has the same account.
+      if (account === this.#accounts.get(referrer)) return;
+      this.#setAccount(referrer, account);
+    }
   }
 
   /** Returns the object that has the given group, kind, namespace and name, or null if it does not exist. */
@@ -57,12 +87,40 @@ export class ReferrerStore {
     return this.#byIdentity.get(identityKey(reference, namespace));
   }
 
+  /** Returns the objects of a Cluster, by the identity whose credentials they use. Omits templates. */
+  ofCluster(namespace: string, clusterName: string): Iterable<ReadonlySet<Referrer>> {
+    return this.#byCluster.get(keyOf(namespace, clusterName)).values();
+  }
+
+  /** Returns the namespaces that contain a Cluster of this name in the account. `account` is an `accountText`. */
+  namespacesOfCluster(clusterName: string, account: string): Iterable<string> {
+    return this.#byTag.get(keyOf(clusterName, account)).keys();
+  }
+
   all(): Iterable<Referrer> {
     return this.#byKey.values();
   }
+
+  #accountOf(referrer: Referrer): string | null {
+    const reference = referenceOf(referrer, this.#runtime);
+    return accountText(reference, reference === null ? null : this.#identities.get(reference, referrer.namespace));
+  }
+
+  #setAccount(referrer: Referrer, account: string | null): void {
+    const before = this.#accounts.get(referrer);
+    this.#accounts.set(referrer, account);
+    const name = taggedClusterName(referrer);
+    if (name === null) return;
+    if (typeof before === "string") this.#byTag.delete(keyOf(name, before), referrer.namespace, referrer);
+    if (account !== null) this.#byTag.add(keyOf(name, account), referrer.namespace, referrer);
+  }
+}
+
+function credentialsKey(referrer: Referrer): string {
+  return identityKey(credentialsOf(referrer), referrer.namespace);
 }
 
 /** Encodes the parts as JSON, because the names in a manifest can contain any character. */
-function keyOf(...parts: readonly [group: string, kind: string, namespace: string, name: string]): string {
+function keyOf(...parts: readonly string[]): string {
   return JSON.stringify(parts);
 }

@@ -1,5 +1,6 @@
 import { ACCOUNT_MAP, TEAM_MAP } from "../../decisions/annotation-keys.ts";
 import { isCAPAKind, isIdentityKind, SERVICE_ACCOUNT_IDENTITY } from "../../decisions/identities/kinds.ts";
+import { clusterOwner } from "../../decisions/identities/referrer.ts";
 import { field, isJsonObject, type JsonObject, stringAt } from "../../decisions/kubernetes/json.ts";
 import { definedKind, isACKGroup, SELECTOR_GROUP, SELECTOR_KIND } from "../../decisions/kubernetes/kinds.ts";
 import type { WatchedKind } from "./watched-kind.ts";
@@ -155,12 +156,13 @@ function transformIdentity(object: JsonObject): JsonObject {
   return { metadata: resourceMetadata(object), spec: field(object, "spec") ?? {} };
 }
 
-/** Returns only the reference and the region of the spec, and the reference of a template. */
+/** Returns only the reference and the region of the spec or of a template, and the owner of kind Cluster. */
 function transformReferrer(object: JsonObject): JsonObject {
   const spec = field(object, "spec");
   const template = field(field(spec, "template"), "spec");
+  const owner = clusterOwner(object);
   return {
-    metadata: resourceMetadata(object),
+    metadata: { ...resourceMetadata(object), ...(owner !== null && { ownerReferences: [owner] }) },
     spec: {
       ...pickFields(spec, REFERRER_FIELDS),
       ...(isJsonObject(template) && { template: { spec: pickFields(template, REFERRER_FIELDS) } }),

@@ -1,3 +1,4 @@
+import type { AccessByName } from "../../context.ts";
 import { readReferrer, type Referrer } from "../../identities/referrer.ts";
 import { resolveReferrer } from "../../identities/resolve.ts";
 import type { Resolution } from "../../resolution/resolve.ts";
@@ -10,14 +11,16 @@ export interface ClusterChange extends CheckContext {
   readonly resolution: Resolution;
   /** The stored object at UPDATE; otherwise null. */
   readonly stored: Referrer | null;
+  /** Whether the requester may use the identity; null if no access review was made. */
+  readonly access: AccessByName | null;
 }
 
 /** Returns the change, or null if objects of this kind do not refer to an identity. */
 export function clusterChange(
-  { object, old }: Pick<CheckInput, "object" | "old">, context: CheckContext,
+  { access = null, object, old }: Pick<CheckInput, "access" | "object" | "old">, context: CheckContext,
 ): ClusterChange | null {
   const referrer = readReferrer(object);
   if (referrer === null) return null;
   const resolution = resolveReferrer(context.inventory, referrer, context.settings);
-  return { ...context, referrer, resolution, stored: old === null ? null : readReferrer(old) };
+  return { ...context, access, referrer, resolution, stored: old === null ? null : readReferrer(old) };
 }

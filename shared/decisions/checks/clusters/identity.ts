@@ -1,6 +1,7 @@
+import { accountText } from "../../identities/account.ts";
 import { describeIdentity } from "../../identities/denials.ts";
-import { accountOfIdentity, type IdentityReference } from "../../identities/identity.ts";
-import { CONTROLLER_IDENTITY, identityKindOf, STATIC_IDENTITY } from "../../identities/kinds.ts";
+import type { IdentityReference } from "../../identities/identity.ts";
+import { identityKindOf } from "../../identities/kinds.ts";
 import { referenceOf, type Referrer, referrerPath } from "../../identities/referrer.ts";
 import type { Inventory } from "../../inventory/inventory.ts";
 import { printable, quote } from "../../kubernetes/text.ts";
@@ -116,15 +117,8 @@ export const AC_04: QuickCheck<ClusterChange> = {
 };
 
 /** Returns a text that names the account of an object, or null if its identity does not exist. */
-function accountOf(referrer: Referrer, { inventory, settings }: ClusterChange): string | null {
+export function accountOf(referrer: Referrer, { inventory, settings }: ClusterChange): string | null {
   const reference = referenceOf(referrer, inventory.runtime);
-  if (reference === null || reference.kind === CONTROLLER_IDENTITY) {
-    const account = controllerAccountOf(settings);
-    return account === null ? "the account of CAPA" : `account ${account}`;
-  }
-  const identity = inventory.identities.get(reference, referrer.namespace);
-  if (identity === null) return null;
-  if (identity.kind === STATIC_IDENTITY) return `the account of Secret ${identity.secretName ?? ""}`;
-  const account = accountOfIdentity(identity);
-  return account === null ? null : `account ${account}`;
+  const identity = reference === null ? null : inventory.identities.get(reference, referrer.namespace);
+  return accountText(reference, identity, controllerAccountOf(settings));
 }

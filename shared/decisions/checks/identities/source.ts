@@ -1,11 +1,14 @@
 import { identityChain } from "../../identities/chain.ts";
 import { describeIdentity } from "../../identities/denials.ts";
 import type { IdentityReference, RoleIdentity } from "../../identities/identity.ts";
+import { narrowerSource } from "../../identities/narrower-source.ts";
 import {
   CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, identityKindOf, ROLE_IDENTITY, SERVICE_ACCOUNT_IDENTITY,
 } from "../../identities/kinds.ts";
-import { quote } from "../../kubernetes/text.ts";
-import type { Fault, QuickCheck } from "../check.ts";
+import { compareText, countOf, listOf, printable, quote } from "../../kubernetes/text.ts";
+import type { Paced } from "../../paced.ts";
+import type { Fault, QuickCheck, ScanningCheck } from "../check.ts";
+import { SCAN_LIMIT } from "../message-lists.ts";
 import type { IdentityChange } from "./change.ts";
 
 const PATH = ["spec", "sourceIdentityRef"] as const;
@@ -39,7 +42,7 @@ export const CI_25: QuickCheck<IdentityChange> = {
 
 /** Yields a fault if the chain of the identity has a cycle or too many roles. */
 function* chainFaults(identity: RoleIdentity, inventory: IdentityChange["inventory"]): Iterable<Fault> {
-  const { links, broken } = identityChain(inventory, identity, "", identity);
+  const { links, broken } = identityChain(inventory, identity, "", { changed: identity });
   if (broken?.code === "ERR_IDENTITY_DEPTH") yield { path: PATH, message: broken.reason };
   if (broken?.code !== "ERR_IDENTITY_CYCLE") return;
   yield { path: PATH, message: `the sources form a cycle: ${links.map(({ name }) => quote(name)).join(" -> ")}` };
@@ -59,6 +62,38 @@ export const CI_26: QuickCheck<IdentityChange> = {
     const isItself = source.kind === change.identity.kind && source.name === change.identity.name;
     if (isItself || change.inventory.identities.get(source, "") !== null) return;
     yield { path: PATH, message: `${describeIdentity(source)} does not exist` };
+  },
+};
+
+export const CI_27: ScanningCheck<IdentityChange> = {
+  id: "CI-27",
+  severity: "deny",
+  waivable: false,
+  reason: "CAPA assumes a role only for a namespace that each identity of the chain allows. The check only warns if "
+    + "the source allows some of the namespaces, or may allow a namespace whose labels are unknown.",
+  fix: "allow the same namespaces in the source",
+  example: "spec: {allowedNamespaces: {list: [team-a]}, sourceIdentityRef: {kind: AWSClusterStaticIdentity, name: s}}\n"
+    + "# the source s has allowedNamespaces: {list: [team-b]}",
+  requires: ["identities"],
+  *scan(change): Paced<readonly Fault[]> {
+    const { identity, inventory } = change;
+    const reference = sourceOf(change);
+    const source = reference === null ? null : inventory.identities.get(reference, "");
+    if (source === null || !("allowedNamespaces" in source) || !("allowedNamespaces" in identity)) return [];
+    const isItself = source.kind === identity.kind && source.name === identity.name;
+    const [own, other] = [identity.allowedNamespaces, source.allowedNamespaces];
+    const { namespaces, isDisjoint } = yield* narrowerSource(inventory, own, isItself ? own : other, SCAN_LIMIT);
+    const path = ["spec", "allowedNamespaces"];
+    if (isDisjoint) {
+      const message = `no namespace may use the identity: its source ${describeIdentity(source)} allows none of the `
+        + "namespaces that the identity allows";
+      return [{ path, message }];
+    }
+    if (namespaces.length === 0) return [];
+    const list = listOf(namespaces.toSorted(compareText), namespaces.length, SCAN_LIMIT);
+    const count = countOf(namespaces.length, "namespace", SCAN_LIMIT);
+    const message = printable(`the source ${describeIdentity(source)} does not allow ${count}: ${list}`);
+    return [{ path, message, severity: "warn" }];
   },
 };
 

@@ -23,7 +23,7 @@ function usersText(names: readonly string[], verb: string): string {
 /** Whether the object may use its identity if `changed` replaces the identity of the same kind and name. */
 function isAllowed(user: Referrer, inventory: Inventory, changed: Identity | undefined): boolean {
   const reference = referenceOf(user, inventory.runtime);
-  return reference !== null && identityChain(inventory, reference, user.namespace, changed).denial === null;
+  return reference !== null && identityChain(inventory, reference, user.namespace, { changed }).denial === null;
 }
 
 /** Returns the names of the objects that lose the permission to use their identity by the change. */

@@ -1,4 +1,4 @@
-import type { AccessBySelector } from "../../context.ts";
+import type { AccessByName } from "../../context.ts";
 import type { JsonObject } from "../../kubernetes/json.ts";
 import type { Labels } from "../../kubernetes/label-selector.ts";
 import { NAME_LABEL } from "../../kubernetes/names.ts";
@@ -18,7 +18,7 @@ export interface NamespaceChange extends CheckContext {
   readonly state: NamespaceState;
   /** The namespace before the change; null at CREATE. */
   readonly stored: NamespaceState | null;
-  readonly access: AccessBySelector | null;
+  readonly access: AccessByName | null;
 }
 
 /** Returns the change that the namespace checks examine. */

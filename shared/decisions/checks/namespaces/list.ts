@@ -4,6 +4,7 @@ import type { NamespaceChange } from "./change.ts";
 import { NS_15, NS_16 } from "./choice.ts";
 import { NS_09, NS_09B, NS_10, NS_13 } from "./deletion.ts";
 import { NS_08, NS_08B } from "./endpoint.ts";
+import { NS_12, NS_13B } from "./identities.ts";
 import { NS_01, NS_02 } from "./labels.ts";
 import { NS_04 } from "./owner.ts";
 import { NS_07, NS_07B } from "./region.ts";
@@ -11,5 +12,5 @@ import { NS_07, NS_07B } from "./region.ts";
 /** The checks that run when a Namespace changes. */
 export const NAMESPACE_CHECKS: readonly Check<NamespaceChange>[] = [
   NS_01, NS_02, NS_03, NS_03B, NS_04, NS_05, NS_05B, NS_06, NS_07, NS_07B, NS_08, NS_08B, NS_09, NS_09B, NS_10, NS_11,
-  NS_13, NS_15, NS_16,
+  NS_12, NS_13, NS_13B, NS_15, NS_16,
 ];

@@ -1,5 +1,5 @@
 import { USE_SELECTOR_ANNOTATION } from "../../annotation-keys.ts";
-import type { AccessBySelector } from "../../context.ts";
+import type { AccessByName } from "../../context.ts";
 import { type ACKResource, resourceOf } from "../../kubernetes/ack-resource.ts";
 import { field, type JsonObject } from "../../kubernetes/json.ts";
 import { type Resolution, resolve } from "../../resolution/resolve.ts";
@@ -18,7 +18,7 @@ export interface ResolvedResource {
 export interface ResourceChange extends CheckContext, ResolvedResource {
   /** The resource before the change; null at CREATE and DELETE. */
   readonly stored: ResolvedResource | null;
-  readonly access: AccessBySelector | null;
+  readonly access: AccessByName | null;
 }
 
 /** The requirements of a check that needs the role of the resource. */

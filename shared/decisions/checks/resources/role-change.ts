@@ -1,4 +1,4 @@
-import type { AccessBySelector } from "../../context.ts";
+import type { AccessByName } from "../../context.ts";
 import { isPinned } from "../../kubernetes/ack-resource.ts";
 import { listOf, quote } from "../../kubernetes/text.ts";
 import type { Resolution } from "../../resolution/resolve.ts";
@@ -34,7 +34,7 @@ export const ACK_06: QuickCheck<ResourceChange> = {
 };
 
 /** Whether the requester may use the selector that the resource would use. */
-function isAllowed({ outcome, selectors: [selector] }: Resolution, access: AccessBySelector | null): boolean {
+function isAllowed({ outcome, selectors: [selector] }: Resolution, access: AccessByName | null): boolean {
   return outcome === "selected" && selector !== undefined && access?.get(selector.name) === "allowed";
 }
 

@@ -1,19 +1,22 @@
 import { test } from "tap";
 import {
-  needsAccessReviews, newSelectorsToReview, selectorsToReview,
+  identityToReview, needsAccessReviews, newSelectorsToReview, selectorsToReview,
 } from "../../../../shared/decisions/checks/access.ts";
 import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
+import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
+import { clusterObject, refTo } from "../identities/objects.ts";
 import { bucketObject, namespaceObject, put, ROLE, selectorObject } from "../objects.ts";
 import { CLUSTER_OBJECTS, tiered } from "./resource-lines.ts";
 
 const SELECTORS = { mode: "selectors" } as const;
 const CARM = { mode: "carm" } as const;
 
-test("requires access reviews if ACK-09 or NS-02 is enabled", (t) => {
+test("requires access reviews if ACK-09, NS-02 or AC-05 is enabled", (t) => {
   t.notOk(needsAccessReviews({ checkSeverities: new Map() }), "off by default");
   t.notOk(needsAccessReviews({ checkSeverities: new Map([["ACK-06", "deny"], ["ACK-09", "off"]]) }));
   t.ok(needsAccessReviews({ checkSeverities: new Map([["ACK-09", "deny"]]) }));
   t.ok(needsAccessReviews({ checkSeverities: new Map([["NS-02", "warn"]]) }));
+  t.ok(needsAccessReviews({ checkSeverities: new Map([["AC-05", "deny"]]) }));
   t.end();
 });
 
@@ -39,5 +42,35 @@ test("reviews access to each selector that selects a namespace only because of i
   t.same(newSelectorsToReview(blue, blue, inventory, SELECTORS), []);
   t.same(newSelectorsToReview(blue, null, inventory, SELECTORS), ["blue"], "a new namespace");
   t.same(newSelectorsToReview(blue, null, inventory, CARM), [], "in mode carm selectors set no role");
+  t.end();
+});
+
+test("reviews access to the identity of a new cluster, and to an identity that a changed reference names", (t) => {
+  const role = { group: "infrastructure.cluster.x-k8s.io", resource: "awsclusterroleidentities", name: "a" };
+  const controller = { ...role, resource: "awsclustercontrolleridentities", name: "default" };
+  const cluster = (reference: string | null): JsonObject => clusterObject("c", reference);
+  t.same(identityToReview(cluster("role/a"), null), role);
+  t.same(identityToReview(cluster("static/a"), null), { ...role, resource: "awsclusterstaticidentities" });
+  t.same(identityToReview(cluster("account/a"), null), { ...role, resource: "awsserviceaccountidentities" });
+  t.same(identityToReview(cluster(null), null), controller, "a missing reference");
+  t.same(identityToReview({ ...cluster(null), kind: "ROSANetwork" }, null), controller, "the credentials of CAPA");
+  const template = { ...cluster(null), kind: "AWSClusterTemplate" };
+  const spec = { template: { spec: { identityRef: refTo("role/a") } } };
+  t.same(identityToReview({ ...template, spec }, template), role, "a template");
+  t.same(identityToReview(cluster("role/a"), cluster("role/b")), role);
+  t.same(identityToReview(cluster("role/a"), cluster("static/a")), role, "only the kind changes");
+  t.same(identityToReview(cluster(null), cluster("role/a")), controller, "a removed reference");
+  t.end();
+});
+
+test("reviews no access if the identity does not change, or if no identity can have the kind or the name", (t) => {
+  const cluster = (reference: string | null): JsonObject => clusterObject("c", reference);
+  t.equal(identityToReview(cluster("role/a"), cluster("role/a")), null);
+  t.equal(identityToReview(cluster("controller"), cluster(null)), null);
+  for (const reference of ["Other/a", "role/", "role/A", "role/a.", `role/${"a".repeat(300)}`, "__proto__/a"]) {
+    t.equal(identityToReview(cluster(reference), null), null, reference);
+  }
+  t.equal(identityToReview({ ...cluster("role/a"), kind: "AWSMachine" }, null), null);
+  t.equal(identityToReview(cluster("role/a"), { ...cluster("role/a"), kind: "AWSMachine" })?.name, "a");
   t.end();
 });

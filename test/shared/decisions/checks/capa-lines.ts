@@ -6,7 +6,7 @@ import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts
 import { identityInventory } from "../identities/objects.ts";
 import { SETTINGS_BY_DEFAULT } from "../objects.ts";
 
-export interface CapaCase extends Partial<Pick<CheckInput, "old" | "operation" | "requester" | "warnOnly">> {
+export interface CapaCase extends Partial<Pick<CheckInput, "access" | "old" | "operation" | "requester" | "warnOnly">> {
   readonly objects?: readonly JsonObject[];
   readonly settings?: Partial<DecisionSettings>;
   readonly origin?: "file" | "cluster";

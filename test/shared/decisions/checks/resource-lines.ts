@@ -1,7 +1,7 @@
 import { findingLine } from "../../../../shared/decisions/checks/check.ts";
 import { type CheckResult, runChecks } from "../../../../shared/decisions/checks/run.ts";
 import type {
-  AccessBySelector, DecisionSettings, Operation, Origin, Requester,
+  AccessByName, DecisionSettings, Operation, Origin, Requester,
 } from "../../../../shared/decisions/context.ts";
 import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
 import { isJsonObject, type JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
@@ -60,7 +60,7 @@ export interface Circumstances {
   readonly operation?: Operation;
   readonly requester?: Requester | null;
   readonly settings?: Partial<DecisionSettings>;
-  readonly access?: AccessBySelector;
+  readonly access?: AccessByName;
   readonly origin?: Origin;
   readonly warnOnly?: boolean;
   readonly known?: readonly JsonObject[];

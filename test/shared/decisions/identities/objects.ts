@@ -1,5 +1,5 @@
 import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
-import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
+import { isJsonObject, type JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
 
 export const INFRASTRUCTURE = "infrastructure.cluster.x-k8s.io";
 export const CONTROL_PLANE = "controlplane.cluster.x-k8s.io";
@@ -58,6 +58,22 @@ export function clusterObject(name: string, reference: string | null, namespace 
     metadata: { name, namespace },
     spec: { region: "eu-west-1", ...(reference !== null && { identityRef: refTo(reference) }) },
   };
+}
+
+/** Returns the object with an owner reference to the Cluster. */
+export function ownedBy(cluster: string, object: JsonObject): JsonObject {
+  const ownerReferences = [
+    { apiVersion: "v1", kind: "Cluster", name: "other-group" },
+    { apiVersion: "cluster.x-k8s.io/v1beta1", kind: "ClusterClass", name: "other-kind" },
+    { apiVersion: "cluster.x-k8s.io/v1beta1", kind: "Cluster", name: cluster, uid: "u" },
+  ];
+  return withFields(object, "metadata", { ownerReferences });
+}
+
+/** Returns the object with the fields in its metadata or its spec. */
+export function withFields(object: JsonObject, part: "metadata" | "spec", fields: JsonObject): JsonObject {
+  const before = object[part];
+  return { ...object, [part]: { ...(isJsonObject(before) && before), ...fields } };
 }
 
 interface InventoryOptions {

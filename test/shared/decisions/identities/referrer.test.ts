@@ -44,6 +44,21 @@ for (const [group, kind] of KINDS) {
   });
 }
 
+test("reads the name of the Cluster from the first owner of this kind, else from the label", (t) => {
+  const labels = { "cluster.x-k8s.io/cluster-name": "label" };
+  const owner = { apiVersion: "cluster.x-k8s.io/v1beta1", kind: "Cluster", name: "owner" };
+  const of = (ownerReferences: unknown, more: object = { labels }): unknown => (
+    read(INFRASTRUCTURE, "AWSCluster", {}, { name: "a", ownerReferences, ...more })?.clusterName
+  );
+  t.equal(of([{ ...owner, apiVersion: "v1" }, { ...owner, kind: "Machine" }, owner, { ...owner, name: "b" }]), "owner");
+  for (const owners of [undefined, null, "x", [], [null], ["x"], [{}], [{ ...owner, name: "" }], { 0: owner }]) {
+    t.equal(of(owners), "label");
+  }
+  t.equal(of([], { labels: { "cluster.x-k8s.io/cluster-name": "" } }), null);
+  t.equal(of([{ ...owner, apiVersion: "cluster.x-k8s.io" }], {}), null, "an apiVersion without a version is not valid");
+  t.end();
+});
+
 test("reads a reference of a wrong type as an empty reference, not as a missing reference", (t) => {
   for (const identityRef of ["r", [], 5, {}, { kind: 1, name: null }]) {
     t.match(read(INFRASTRUCTURE, "AWSCluster", { identityRef }), { written: { kind: "", name: "" } });

@@ -236,6 +236,7 @@ function storedOf(kind: string, object: object, scope = "Namespaced"): JsonObjec
 
 test("stores the spec of an identity, and only the reference and the region of an object that refers to one", (t) => {
   const labels = { "cluster.x-k8s.io/cluster-name": "c" };
+  const owner = { apiVersion: "cluster.x-k8s.io/v1beta1", kind: "Cluster", name: "c" };
   const complete = { ...metadata, labels, ownerReferences: [{}] };
   const kept = { name: "a", uid: "u", resourceVersion: "7", labels, annotations: {} };
   const role = { roleARN: "arn", allowedNamespaces: { list: null, selector: {} } };
@@ -248,6 +249,8 @@ test("stores the spec of an identity, and only the reference and the region of a
   t.same(storedOf("AWSCluster", { metadata: complete, spec: { ...reference, network: {} }, status: { ready: true } }), {
     apiVersion, kind: "AWSCluster", metadata: kept, spec: reference,
   });
+  const owned = { ...complete, ownerReferences: [{ kind: "Other" }, { ...owner, uid: "u", controller: true }] };
+  t.match(storedOf("AWSCluster", { metadata: owned }), { metadata: { ...kept, ownerReferences: [owner] } });
   const template = { spec: { ...reference, s3Bucket: {} } };
   t.same(storedOf("AWSClusterTemplate", { metadata: complete, spec: { template } }), {
     apiVersion, kind: "AWSClusterTemplate", metadata: kept, spec: { template: { spec: reference } },

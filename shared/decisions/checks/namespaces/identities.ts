@@ -1,0 +1,77 @@
+import { type ChainLink, identityChain } from "../../identities/chain.ts";
+import { describeIdentity } from "../../identities/denials.ts";
+import { isOfTemplate, referenceOf, type Referrer } from "../../identities/referrer.ts";
+import { referrerName } from "../../identities/users.ts";
+import type { Inventory } from "../../inventory/inventory.ts";
+import type { Labels } from "../../kubernetes/label-selector.ts";
+import { compareText, countOf, listOf, printable, sortedListOf } from "../../kubernetes/text.ts";
+import { type Paced, paced } from "../../paced.ts";
+import type { Fault, QuickCheck, ScanningCheck } from "../check.ts";
+import { SCAN_LIMIT } from "../message-lists.ts";
+import { isSameLabels } from "../role-cause.ts";
+import type { NamespaceChange } from "./change.ts";
+
+const OBJECTS_BETWEEN_PAUSES = 200;
+
+export const NS_12: ScanningCheck<NamespaceChange> = {
+  id: "NS-12",
+  severity: "deny",
+  waivable: true,
+  reason: "The selector of an identity reads the labels of the namespace. CAPA neither reconciles nor deletes a "
+    + "cluster whose namespace an identity of its chain does not allow.",
+  fix: "keep the labels that the identities select, or first add the namespace to allowedNamespaces.list of the "
+    + "identities",
+  example: "metadata: {labels: {team: b}} # was team: a, which the identity of a cluster in the namespace selects",
+  requires: ["identities", "clusters"],
+  on: ["UPDATE"],
+  ofChange: true,
+  *scan({ inventory, name, stored, state }): Paced<readonly Fault[]> {
+    if (stored === null || isSameLabels(stored.labels, state.labels)) return [];
+    const losing: string[] = [];
+    // Copies the objects, because the inventory may change during a pause.
+    yield* paced([...inventory.referrers.inNamespace(name)], OBJECTS_BETWEEN_PAUSES, (user) => {
+      const link = lostLink(inventory, user, { before: stored.labels, after: state.labels });
+      if (link !== undefined) losing.push(`${referrerName(user)} (${describeIdentity(link)})`);
+      return losing.length < SCAN_LIMIT;
+    });
+    if (losing.length === 0) return [];
+    const list = listOf(losing.toSorted(compareText), losing.length, SCAN_LIMIT);
+    const count = countOf(losing.length, "object", SCAN_LIMIT);
+    const message = printable(`with the new labels, an identity no longer allows the namespace for ${count}: ${list}`);
+    return [{ path: ["metadata", "labels"], message }];
+  },
+};
+
+interface LabelChange {
+  readonly before: Labels;
+  readonly after: Labels;
+}
+
+/** Returns the identity that allows the namespace of the object only before the change, or undefined. */
+function lostLink(inventory: Inventory, user: Referrer, { before, after }: LabelChange): ChainLink | undefined {
+  const reference = referenceOf(user, inventory.runtime);
+  if (reference === null) return undefined;
+  const chain = identityChain(inventory, reference, user.namespace, { labels: after });
+  if (identityChain(inventory, reference, user.namespace, { labels: before }).denial !== null) return undefined;
+  return chain.links.find(({ allowed }) => !allowed);
+}
+
+export const NS_13B: QuickCheck<NamespaceChange> = {
+  id: "NS-13b",
+  severity: "warn",
+  waivable: false,
+  reason: "When a namespace is deleted, CAPA deletes the clusters in it, and their AWS resources. Until then, CAPA "
+    + "needs the namespace's labels and the identities of the clusters.",
+  fix: "do not change the namespace's labels or the identities until the namespace is deleted",
+  example: "kubectl delete namespace team-a # while it contains an AWSCluster",
+  requires: ["clusters"],
+  on: ["DELETE"],
+  *find({ inventory, name }): Iterable<Fault> {
+    const objects = [...inventory.referrers.inNamespace(name)].filter((one) => !isOfTemplate(one));
+    if (objects.length === 0) return;
+    const list = sortedListOf(objects.map(referrerName));
+    const count = countOf(objects.length, "object");
+    const message = printable(`the deletion of the namespace also deletes ${count} of Cluster API: ${list}`);
+    yield { path: ["metadata", "name"], message };
+  },
+};

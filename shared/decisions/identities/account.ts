@@ -1,0 +1,23 @@
+import { accountOfIdentity, type Identity, type IdentityReference } from "./identity.ts";
+import { CONTROLLER_IDENTITY, STATIC_IDENTITY } from "./kinds.ts";
+
+/** The text for the unknown account of CAPA. */
+export const ACCOUNT_OF_CAPA = "the account of CAPA";
+
+/**
+ * Returns a text that names the account of an object that uses the identity, such as `account 111122223333` or `the
+ * account of Secret creds`. Two objects are in the same account if their texts are equal. Returns null if the account
+ * is unknown. `reference` is null if CAPA uses its own credentials without an identity. `identity` is null if it does
+ * not exist.
+ */
+export function accountText(
+  reference: IdentityReference | null, identity: Identity | null, controllerAccount: string | null = null,
+): string | null {
+  if (reference === null || reference.kind === CONTROLLER_IDENTITY) {
+    return controllerAccount === null ? ACCOUNT_OF_CAPA : `account ${controllerAccount}`;
+  }
+  if (identity === null) return null;
+  if (identity.kind === STATIC_IDENTITY) return `the account of Secret ${identity.secretName ?? ""}`;
+  const account = accountOfIdentity(identity);
+  return account === null ? null : `account ${account}`;
+}
