@@ -46,15 +46,16 @@ export const IRS_30: ScanningCheck<SelectorChange> = {
     const unlisted = unlistedKinds(inventory, before);
     if (unlisted.length === 0) return [];
     const kinds = listOf(unlisted);
-    const message = `objects of ${kinds} could not be listed, so the selector may select some of them`;
+    const message = `the objects of ${kinds} are not listed, so the selector may select some of them`;
     return [{ path: PATH, message, fix: LIST_FIX }];
   },
 };
 
-const LIST_FIX = "grant the webhook permission to list these objects (manifests rbac --extra-groups GROUP), "
-  + "or verify that the selector selects none of these objects and waive this check";
+const LIST_FIX = "if the kind was just installed, retry in a few seconds; otherwise grant the webhook permission to list "
+  + "these objects (manifests rbac --extra-groups GROUP), or verify that the selector selects none of these objects and "
+  + "waive this check";
 
-/** Returns the kinds that the selector could select but whose objects could not be listed, sorted. */
+/** Returns the kinds that the selector could select but whose objects are not listed, sorted. */
 function unlistedKinds(inventory: Inventory, selector: EffectiveSelector | null): string[] {
   if (selector === null) return [];
   const couldSelect = (kind: string): boolean => (

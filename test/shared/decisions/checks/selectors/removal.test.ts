@@ -69,8 +69,8 @@ test("IRS-30: denies the deletion if the replacement selects only some of the re
   t.end();
 });
 
-test("IRS-30: denies the deletion if the resources of a selected kind could not be listed", (t) => {
-  const message = "objects of Bucket.s3.services.k8s.aws and Queue.sqs.services.k8s.aws could not be listed, "
+test("IRS-30: denies the deletion if the resources of a selected kind are not listed", (t) => {
+  const message = "the objects of Bucket.s3.services.k8s.aws and Queue.sqs.services.k8s.aws are not listed, "
     + "so the selector may select some of them";
   t.match(withUnlisted(TEAM_A), [{ code: "IRS-30", severity: "deny", waivable: true, message }]);
   const ofGroup = (group: string): JsonObject =>
@@ -82,7 +82,7 @@ test("IRS-30: denies the deletion if the resources of a selected kind could not 
   t.match(withUnlisted(ofGroup("s3.services.k8s.aws")), [
     {
       severity: "deny",
-      message: "objects of Bucket.s3.services.k8s.aws could not be listed, "
+      message: "the objects of Bucket.s3.services.k8s.aws are not listed, "
         + "so the selector may select some of them",
     },
   ]);
