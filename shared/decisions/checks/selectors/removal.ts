@@ -51,9 +51,9 @@ export const IRS_30: ScanningCheck<SelectorChange> = {
   },
 };
 
-const LIST_FIX = "if the kind was just installed, retry in a few seconds; otherwise grant the webhook permission to list "
-  + "these objects (manifests rbac --extra-groups GROUP), or verify that the selector selects none of these objects and "
-  + "waive this check";
+const LIST_FIX = "if the kind was just installed, retry in a few seconds; otherwise grant the webhook permission to "
+  + "list these objects (manifests rbac --extra-groups GROUP), or verify that the selector selects none of these "
+  + "objects and waive this check";
 
 /** Returns the kinds that the selector could select but whose objects are not listed, sorted. */
 function unlistedKinds(inventory: Inventory, selector: EffectiveSelector | null): string[] {
