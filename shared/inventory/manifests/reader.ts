@@ -4,6 +4,7 @@ import { field, isJsonObject, type JsonObject } from "../../decisions/kubernetes
 import { printable } from "../../decisions/kubernetes/text.ts";
 import { LIMITS } from "../../decisions/limits.ts";
 import { asObject, isRead, listItems, resemblesACKObject } from "./object-shape.ts";
+import { mayContainSecret, removeSecretValues, withoutQuotedText } from "./secret-values.ts";
 import type { NotManifest } from "./skip.ts";
 import { withoutActions } from "./templates.ts";
 import { LimitExceeded, yamlDocuments } from "./yaml/documents.ts";
@@ -46,7 +47,7 @@ export interface ParsedManifests extends ManifestResult {
 
 /**
  * Parses the Kubernetes objects in a YAML or JSON text. Supports multiple documents and `List` kinds. Parses scalars
- * like kubectl.
+ * like kubectl. The result contains no value of a Secret.
  */
 export function readManifests(text: string, file: string): ParsedManifests {
   const manifests = manifestsFromEvents(text, file);
@@ -63,6 +64,7 @@ function manifestsFromEvents(text: string, file: string): Manifest[] | null {
     const result = asObject(value);
     if ("fault" in result || listItems(result.object) !== null) return null;
     const { object } = result;
+    removeSecretValues(object);
     manifests.push({ object, file, document: index + 1, lineOf: (path) => lines.lineOf(object, path, line) });
   }
   return manifests.length === 0 ? null : manifests;
@@ -110,6 +112,8 @@ class TextReader {
   readonly #lines = new LineCounter();
   readonly #positions: Positions = new WeakMap();
   readonly #aliases = new AliasBudget();
+  /** Whether the text may contain a Secret, whose values no fault may quote. */
+  #hasSecret = false;
 
   constructor(file: string) {
     this.#file = file;
@@ -128,10 +132,12 @@ class TextReader {
 
   read(text: string): void {
     let number = 0;
+    this.#hasSecret = mayContainSecret(text);
     for (const document of yamlDocuments(text, this.#lines)) this.#document(document, ++number);
   }
 
-  fault(offset: number, message: string, unread = false): void {
+  fault(offset: number, quoting: string, unread = false): void {
+    const message = this.#hasSecret ? withoutQuotedText(quoting) : quoting;
     if (this.#faults.length >= LIMITS.faultsPerFile.value) this.#moreFaults += 1;
     else this.#faults.push({ file: this.#file, line: this.#line(offset), message, ...(unread && { unread }) });
   }
@@ -203,6 +209,7 @@ class TextReader {
   }
 
   #manifest(object: JsonObject, { document, offset }: Place): Manifest {
+    removeSecretValues(object);
     return { object, file: this.#file, document, lineOf: (path) => this.#line(this.#offsetOf(object, path, offset)) };
   }
 

@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { Inventory, type InventoryContext } from "../../decisions/inventory/inventory.ts";
 import type { Paced } from "../../decisions/paced.ts";
@@ -179,7 +180,7 @@ function inSlices<Result>(steps: Paced<Result>): Promise<Result> {
 
 /** Parses only changed texts, because parsing ten thousand objects takes over 2 s. Standard input is read only once. */
 class CachedInput implements ManifestParser {
-  #results = new Map<string, { readonly text: string; readonly result: ParsedManifests }>();
+  #results = new Map<string, { readonly digest: string; readonly result: ParsedManifests }>();
   #stdin: Promise<string> | null = null;
   #parser: ThreadParser | null = null;
 
@@ -197,8 +198,10 @@ class CachedInput implements ManifestParser {
 
   readonly read = async (text: string, file: string): Promise<ParsedManifests> => {
     const last = this.#results.get(file);
-    const result = last?.text === text ? last.result : await this.#parse(text, file);
-    this.#results.set(file, { text, result });
+    // The text is not stored, because it can contain a Secret.
+    const digest = hash("sha256", text);
+    const result = last?.digest === digest ? last.result : await this.#parse(text, file);
+    this.#results.set(file, { digest, result });
     return result;
   };
 

@@ -3,6 +3,7 @@ import {
   type ScalarEvent, type SequenceEvent, YAMLException,
 } from "js-yaml";
 import { LIMITS } from "../../../decisions/limits.ts";
+import { mayContainSecret } from "../secret-values.ts";
 import { LineList, MAX_LINE } from "./line-list.ts";
 import { StringPool } from "./string-pool.ts";
 import { plainScalar } from "./scalars.ts";
@@ -50,6 +51,7 @@ export function documentsFromEvents(text: string): readonly EventDocument[] | nu
 /** Builds values from the events of a text. */
 class EventReader {
   readonly #text: string;
+  readonly #strings: StringPool;
   readonly #events: readonly Event[];
   #next = 0;
   /** The lines of the document that is being read. */
@@ -62,6 +64,8 @@ class EventReader {
 
   constructor(text: string, events: readonly Event[]) {
     this.#text = text;
+    // The pool of all files must not contain the values of a Secret.
+    this.#strings = mayContainSecret(text) ? new StringPool() : STRINGS;
     this.#events = events;
     this.#lineEnd = endOfLine(text, 0);
   }
@@ -142,7 +146,7 @@ class EventReader {
   #scalar(event: ScalarEvent): string | number | boolean | null {
     if (event.tagStart !== -1 || event.anchorStart !== -1) throw OTHER_SYNTAX;
     if (event.chomping === CHOMPING_MODE.KEEP) throw OTHER_SYNTAX;
-    const text = STRINGS.get(getScalarValue(this.#text, event));
+    const text = this.#strings.get(getScalarValue(this.#text, event));
     if (event.style !== SCALAR_STYLE.PLAIN) return text;
     const scalar = plainScalar(text);
     const value = typeof scalar === "bigint" ? Number(scalar) : scalar;
