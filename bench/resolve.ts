@@ -14,7 +14,8 @@ const GROUPS = ["s3.services.k8s.aws", "sqs.services.k8s.aws", "sns.services.k8s
 const KINDS = ["Bucket", "Queue", "Topic", "Instance"];
 const SETTINGS: DecisionSettings = {
   mode: "selectors", teamLevelCARM: false, serviceLevelCARM: false, ackSystemNamespace: "ack-system",
-  allowedAccounts: [], controllerServiceAccounts: [], capaServiceAccounts: [], controllerUsers: [], tenantLabels: [],
+  allowedAccounts: [], controllerServiceAccounts: [], capaServiceAccounts: [], identitySecretNamespace: null,
+  controllerUsers: [], tenantLabels: [],
   allowedEndpointHosts: [], watchNamespaces: [],
   watchSelector: null, runtime: "ack", region: "eu-west-1", controllerAccount: "111122223333", controllerRole: null,
   checkSeverities: new Map(), waiverUsers: [], waiverGroups: [],

@@ -12,7 +12,7 @@ type SourceSettings =
   & Pick<
     WebhookSettings, "from" | "cluster" | "kubeconfig" | "context" | "runtime" | "mode" | "ackSystemNamespace"
   >
-  & Partial<Pick<WebhookSettings, "extraGroups">>
+  & Partial<Pick<WebhookSettings, "extraGroups" | "identitySecretNamespace">>
   & Partial<Pick<SettingsFor<"sidecar">, "group">>;
 
 /**
@@ -23,7 +23,7 @@ type SourceSettings =
  */
 export async function openSource(command: "webhook" | "sidecar", settings: SourceSettings): Promise<InventorySource> {
   const { from, cluster, kubeconfig, context, runtime, mode, ackSystemNamespace } = settings;
-  const { extraGroups = [], group: groups = [] } = settings;
+  const { extraGroups = [], group: groups = [], identitySecretNamespace = null } = settings;
   if (!cluster) return new ManifestSource(from, { runtime });
   const [{ ClusterSource }, { connectKubernetes }] = await Promise.all([
     import("../shared/inventory/cluster/source.ts"), import("../shared/inventory/cluster/kubeconfig.ts"),
@@ -34,6 +34,8 @@ export async function openSource(command: "webhook" | "sidecar", settings: Sourc
     api: await connectKubernetes({ kubeconfig, context }),
     resources: command === "webhook" ? { extraGroups } : undefined,
     identities: servesIdentities({ groups }),
+    // The sidecar watches the Secrets itself, because it also reads their values (sidecar/identity-secrets.ts).
+    identitySecretNamespace: command === "webhook" ? identitySecretNamespace : null,
     carmMaps: command === "webhook" || isRequired ? { namespace: ackSystemNamespace, isRequired } : undefined,
   });
 }

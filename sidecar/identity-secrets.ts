@@ -6,6 +6,7 @@ import { type AccessKey, readAccessKey } from "../shared/decisions/identities/se
 import { stringAt } from "../shared/decisions/kubernetes/json.ts";
 import type { Clock } from "../shared/inventory/clock.ts";
 import type { KubernetesAPI } from "../shared/inventory/cluster/api.ts";
+import { secretKind } from "../shared/inventory/cluster/kinds.ts";
 import { Outage } from "../shared/inventory/cluster/outage.ts";
 import { Reflector, type ReflectorHandler } from "../shared/inventory/cluster/reflector.ts";
 import { rejectionText, sendRequest } from "../shared/inventory/cluster/send-request.ts";
@@ -202,10 +203,7 @@ export class IdentitySecrets implements ReflectorHandler {
   }
 }
 
+/** The values of Secrets are never stored, even if the API server ignores the request for metadata only. */
 function kindIn(namespace: string): WatchedKind {
-  return {
-    group: "", version: "v1", kind: "Secret", plural: "secrets", namespace, metadataOnly: true, pageSize: 500,
-    // The values of Secrets are never stored, even if the API server ignores the request for metadata only.
-    transform: () => ({}),
-  };
+  return { ...secretKind(namespace), transform: () => ({}) };
 }

@@ -137,7 +137,7 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
     { sidecar: "kind that the controller manages, such as Bucket.s3.services.k8s.aws (default: all kinds)" },
     { sidecar: "Grants" },
   ),
-  identitySecretNamespace: help("Grants", "namespace of the Secrets of AWSClusterStaticIdentities"),
+  identitySecretNamespace: help("Grants", "namespace of the Secrets of AWSClusterStaticIdentities (checked by CI-10)"),
   scopeNamespace: help("Grants", "grant only roles that resources in this namespace resolve to"),
   token: help("Credentials", "token that clients must send (for local use only)"),
   tokenFile: help(

@@ -31,7 +31,7 @@ export interface State {
 type StateSettings = InputSettings & Pick<
   SettingsFor<"audit">,
   "from" | "cluster" | "kubeconfig" | "context" | "runtime" | "mode" | "ackSystemNamespace" | "extraGroups"
->;
+> & Partial<Pick<SettingsFor<"audit">, "identitySecretNamespace">>;
 
 /** Returns the skipped checks, sorted by code. */
 export function byCode(skipped: readonly SkippedCheck[]): SkippedCheck[] {
@@ -72,7 +72,7 @@ async function readManifestState(settings: StateSettings, io: IO, { stdinCommand
 async function readCluster(
   settings: StateSettings, io: IO, { inAllNamespaces = false }: ReadOptions,
 ): Promise<State> {
-  const { kubeconfig, context, runtime, mode, ackSystemNamespace, extraGroups } = settings;
+  const { kubeconfig, context, runtime, mode, ackSystemNamespace, extraGroups, identitySecretNamespace } = settings;
   const [{ loadCluster }, { connectKubernetes }] = await Promise.all([
     import("../../shared/inventory/cluster/load.ts"), import("../../shared/inventory/cluster/kubeconfig.ts"),
   ]);
@@ -80,13 +80,15 @@ async function readCluster(
   try {
     const { inventory, objects } = await loadCluster({
       runtime, api: await connectKubernetes({ kubeconfig, context }), resources: { extraGroups },
+      identitySecretNamespace,
       carmMaps: { namespace: ackSystemNamespace, isRequired: mode === "carm", inAllNamespaces },
       collect: withoutManagedFields,
       onProgress: ({ kinds, listed, objects: seen }) =>
         progress.update(`reading the cluster: ${listed} of ${countOf(kinds, "kind")}, ${countOf(seen, "object")}`),
     });
     progress.clear();
-    const unlisted = (["resources", "identities", "referrers"] as const).flatMap((one) => [...inventory.unlisted(one)]);
+    const collections = ["resources", "identities", "referrers", "secrets"] as const;
+    const unlisted = collections.flatMap((one) => [...inventory.unlisted(one)]);
     writeLines(io.stderr, unlisted.map((kind) => `warning: cannot list ${kind}; the result omits its objects`));
     // Kinds are listed concurrently, in an order that varies. The objects are sorted, so that the output is the same in
     // each run.

@@ -108,7 +108,7 @@ function randomText(bytes: number): string {
 
 function webhookSettings(settings: Settings, tlsDir: string): SettingsFor<"webhook"> {
   const { webhookListen: listen, webhookHealthListen: healthListen } = settings;
-  const ofServer = { ...ofFolder(tlsDir), listen, healthListen, extraGroups: [] };
+  const ofServer = { ...ofFolder(tlsDir), listen, healthListen, extraGroups: [], identitySecretNamespace: null };
   return { ...settings, ...NO_CLUSTER, ...NO_REFRESH, ...ANY_CLIENT, ...NO_INJECTION, ...ofServer };
 }
 

@@ -6,6 +6,8 @@ import { unmetRequirements } from "./checks/requirements.ts";
 import { warnOfQuotedPlaceholder } from "./checks/unrendered.ts";
 import { runChecks, type SkippedCheck } from "./checks/run.ts";
 import type { DecisionSettings, Origin } from "./context.ts";
+import { readIdentity } from "./identities/identity.ts";
+import { isIdentity } from "./identities/kinds.ts";
 import type { Inventory } from "./inventory/inventory.ts";
 import { type ACKResource, resourceOf } from "./kubernetes/ack-resource.ts";
 import type { JsonObject } from "./kubernetes/json.ts";
@@ -48,6 +50,8 @@ export interface AuditInput {
   readonly objects: readonly JsonObject[];
   readonly inventory: Inventory;
   readonly origin: Origin;
+  /** The time of the audit, in ms. */
+  readonly nowMs: number;
   /** The groups of `--extra-groups`. Default: none. */
   readonly extraGroups?: readonly string[];
 }
@@ -94,12 +98,13 @@ class Auditor {
     });
   }
 
-  /** Runs the admission checks on the object, and also the audit checks if the object is a resource. */
+  /** Runs the admission checks on the object, and the audit checks of its kind. */
   audit(object: JsonObject, index: number): void {
     this.#runChecks(object, index);
     const { group, name } = objectReference(object);
     if (isKindDefinition(object)) this.#auditDefinition(object, index);
     else if (isSelector(object)) this.#selectors.push({ name, index });
+    else if (isIdentity(object)) this.#auditIdentity(object, index);
     else if (isACKGroup(group) && name !== "") this.#auditResource(resourceOf(object), index);
   }
 
@@ -154,6 +159,14 @@ class Auditor {
     const { objects, inventory, extraGroups = [] } = this.#input;
     const subject = { ...definedKind(definition), objects, inventory, extraGroups };
     for (const check of this.#enabled) this.#report(check, index, check.findInDefinition?.(subject));
+  }
+
+  #auditIdentity(object: JsonObject, index: number): void {
+    const { inventory, nowMs } = this.#input;
+    const identity = readIdentity(object, inventory.runtime);
+    if (identity === null) return;
+    const subject = { identity, inventory, settings: this.#settings, nowMs };
+    for (const check of this.#enabled) this.#report(check, index, check.findInIdentity?.(subject));
   }
 
   #auditSelector(name: string, index: number): void {

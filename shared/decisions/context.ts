@@ -45,6 +45,8 @@ export interface DecisionSettings {
   readonly controllerServiceAccounts: readonly string[];
   /** The service accounts of CAPA, as `NAMESPACE/NAME`. Empty offline, where no request has a requester. */
   readonly capaServiceAccounts: readonly string[];
+  /** The namespace of the Secrets of static identities; null if no check reads Secrets. */
+  readonly identitySecretNamespace: string | null;
   /** The user names of ACK controllers. `*` stands for any characters. */
   readonly controllerUsers: readonly string[];
   readonly tenantLabels: readonly string[];
@@ -68,11 +70,12 @@ export interface DecisionSettings {
 type DecisionInput = Omit<
   SettingsFor<"lint">,
   | "from" | "ignore" | "skipUnreadable" | "allowEmpty" | "verbose" | "cluster" | "kubeconfig" | "context"
-  | "extraGroups" | "output" | "failOn" | "noWebhook" | "complete"
+  | "extraGroups" | "output" | "failOn" | "noWebhook" | "complete" | "identitySecretNamespace"
 > &
   Partial<Pick<
     SettingsFor<"webhook">,
-    | "waiverUsers" | "waiverGroups" | "capaServiceAccounts" | "sidecarImage" | "sidecarArgs" | "extraGroups"
+    | "waiverUsers" | "waiverGroups" | "capaServiceAccounts" | "identitySecretNamespace" | "sidecarImage"
+    | "sidecarArgs" | "extraGroups"
   >> &
   Partial<Pick<SettingsFor<"lint">, "noWebhook" | "complete">>;
 
@@ -103,6 +106,7 @@ export function decisionSettings(settings: DecisionInput): DecisionSettings {
     controllerServiceAccounts: settings.controllerServiceAccounts,
     controllerUsers: settings.controllerUsers,
     capaServiceAccounts: settings.capaServiceAccounts ?? [],
+    identitySecretNamespace: settings.identitySecretNamespace ?? null,
     tenantLabels: settings.tenantLabels,
     allowedEndpointHosts: settings.allowedEndpointHosts,
     watchNamespaces: settings.watchNamespace,

@@ -150,7 +150,7 @@ export const SETTINGS = {
   },
   identitySecretNamespace: {
     flag: "--identity-secret-namespace", type: "string", value: "NS", pattern: NAMESPACE, default: null,
-    commands: ["sidecar", "manifests"],
+    commands: ["lint", "audit", "impact", "webhook", "sidecar", "manifests"],
   },
   token: { flag: "--token", type: "string", value: "TOKEN", pattern: TOKEN, default: null, commands: ["sidecar"] },
   tokenFile: {

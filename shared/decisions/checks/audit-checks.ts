@@ -7,6 +7,7 @@ import { staleAnnotations } from "../resolution/annotations.ts";
 import type { Region } from "../resolution/region.ts";
 import { driftsOf, type Resolution } from "../resolution/resolve.ts";
 import type { EffectiveSelector } from "../selectors/effective.ts";
+import { AUD_11, type AuditedIdentity } from "./access-key-age.ts";
 import type { CheckEntry, Fault } from "./check.ts";
 import { AUD_08, AUD_09, AUD_10, type AuditedDefinition } from "./definition-checks.ts";
 import { resolutionClause } from "./resources/change.ts";
@@ -42,6 +43,7 @@ export interface AuditCheck extends CheckEntry {
   readonly findInResource?: (subject: AuditedResource) => Iterable<Fault>;
   readonly findInSelector?: (subject: AuditedSelector) => Iterable<Fault>;
   readonly findInDefinition?: (subject: AuditedDefinition) => Iterable<Fault>;
+  readonly findInIdentity?: (subject: AuditedIdentity) => Iterable<Fault>;
 }
 
 const NAME = ["metadata", "name"] as const;
@@ -194,5 +196,5 @@ function valueText(value: string | null | undefined): string {
 }
 
 export const AUDIT_CHECKS: readonly AuditCheck[] = [
-  AUD_01, AUD_02, AUD_03, AUD_04, AUD_05, AUD_06, AUD_07, AUD_08, AUD_09, AUD_10,
+  AUD_01, AUD_02, AUD_03, AUD_04, AUD_05, AUD_06, AUD_07, AUD_08, AUD_09, AUD_10, AUD_11,
 ];

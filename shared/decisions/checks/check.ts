@@ -15,6 +15,8 @@ export type Requirement =
   | "config maps"
   | "identities"
   | "clusters"
+  | "secrets"
+  | "--identity-secret-namespace"
   | "the requester"
   | "the stored object"
   | "selectors and namespaces"

@@ -22,6 +22,8 @@ const IS_MET: Readonly<Record<Requirement, (input: CheckInput, settings: Decisio
   "config maps": ({ inventory }) => inventory?.includes("config maps") === true,
   "identities": ({ inventory }) => inventory?.includes("identities") === true,
   "clusters": ({ inventory }) => inventory?.includes("referrers") === true,
+  "secrets": hasSecrets,
+  "--identity-secret-namespace": (_, { identitySecretNamespace }) => identitySecretNamespace !== null,
   "the requester": ({ requester }) => requester !== null,
   "the stored object": ({ old }) => old !== null,
   "selectors and namespaces": canResolve,
@@ -46,6 +48,12 @@ const IS_MET: Readonly<Record<Requirement, (input: CheckInput, settings: Decisio
  */
 function isComplete({ origin }: CheckInput, { isInputComplete }: DecisionSettings): boolean {
   return origin === "cluster" || isInputComplete;
+}
+
+/** Whether the input contains the Secrets of static identities. Manifests usually contain no Secrets. */
+function hasSecrets({ inventory = null }: CheckInput, { identitySecretNamespace }: DecisionSettings): boolean {
+  if (inventory?.includes("secrets") !== true) return false;
+  return inventory.origin === "cluster" || inventory.secrets.hasNamespace(identitySecretNamespace ?? "");
 }
 
 /**

@@ -16,8 +16,8 @@ export type AccessKeyResult =
 
 // The keys that CAPA reads: kubernetes-sigs/cluster-api-provider-aws v2.10, pkg/cloud/identity/identity.go.
 const ID = "AccessKeyID";
-const REQUIRED = [ID, "SecretAccessKey"] as const;
-const TOKEN = "SessionToken";
+export const REQUIRED_KEYS = [ID, "SecretAccessKey"] as const;
+export const TOKEN_KEY = "SessionToken";
 /** A session token has at most 4 KiB: https://docs.aws.amazon.com/STS/latest/APIReference/API_Credentials.html */
 const MAX_LENGTH = 4_096;
 const MAX_BASE64_LENGTH = Math.ceil(MAX_LENGTH / 3) * 4;
@@ -28,9 +28,9 @@ const VALUE = /^[!-~]+$/;
 /** Reads the access key in a Secret. The names of the keys are case-sensitive, as in shipped CAPA. */
 export function readAccessKey(secret: JsonObject): AccessKeyResult {
   const data = field(secret, "data");
-  const faults = [...REQUIRED, TOKEN].flatMap((name) => keyFault(data, name) ?? []);
+  const faults = [...REQUIRED_KEYS, TOKEN_KEY].flatMap((name) => keyFault(data, name) ?? []);
   if (faults.length > 0) return { key: null, fault: faults.join("; ") };
-  const [accessKeyID = "", secretAccessKey = "", sessionToken = null] = [...REQUIRED, TOKEN].map((name) => {
+  const [accessKeyID = "", secretAccessKey = "", sessionToken = null] = [...REQUIRED_KEYS, TOKEN_KEY].map((name) => {
     const text = stringAt(data, name);
     return text === null || text === "" ? undefined : Buffer.from(text, "base64").toString();
   });
@@ -40,9 +40,9 @@ export function readAccessKey(secret: JsonObject): AccessKeyResult {
 function keyFault(data: unknown, name: string): string | null {
   const text = stringAt(data, name) ?? "";
   if (text === "") {
-    if (name === TOKEN) return null;
+    if (name === TOKEN_KEY) return null;
     const present = stringAt(data, name) !== null;
-    return present ? `its key ${name} is empty` : `its key ${name} is missing${similarKey(data, name)}`;
+    return present ? `its key ${name} is empty` : `its key ${name} is missing${similarText(data, name)}`;
   }
   if (text.length > MAX_BASE64_LENGTH) return `the value of its key ${name} has more than ${MAX_LENGTH} bytes`;
   const value = BASE64.test(text) ? Buffer.from(text, "base64").toString() : "";
@@ -59,8 +59,13 @@ function looksSecret(text: string): boolean {
 }
 
 /** Returns the key that differs from `name` only in its case, as text for a message. */
-function similarKey(data: unknown, name: string): string {
-  const keys = typeof data === "object" && data !== null ? Object.keys(data) : [];
-  const similar = keys.find((key) => key !== name && key.toLowerCase() === name.toLowerCase());
-  return similar === undefined ? "" : ` (it has ${quote(similar)}, but the names are case-sensitive)`;
+function similarText(data: unknown, name: string): string {
+  const similar = similarKey(typeof data === "object" && data !== null ? Object.keys(data) : [], name);
+  return similar === null ? "" : ` (it has ${quote(similar)}, but the names are case-sensitive)`;
+}
+
+/** Returns the first key that differs from `name` only in its case, or null. */
+export function similarKey(keys: Iterable<string>, name: string): string | null {
+  for (const key of keys) if (key !== name && key.toLowerCase() === name.toLowerCase()) return key;
+  return null;
 }

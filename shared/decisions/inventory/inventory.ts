@@ -10,6 +10,7 @@ import { KindStore } from "./kinds.ts";
 import { NamespaceStore } from "./namespaces.ts";
 import { ReferrerStore } from "./referrers.ts";
 import { ResourceStore } from "./resources.ts";
+import { SecretStore } from "./secrets.ts";
 import { SelectorStore } from "./selectors.ts";
 import { ReversibleMap, SetIndex } from "./set-index.ts";
 
@@ -30,7 +31,8 @@ export type InventoryChange =
 
 /**
  * The collections that an inventory may omit. Every inventory includes the selectors. `config maps` are the CARM maps
- * in the namespace of the controllers. `referrers` are the objects that refer to CAPA identities.
+ * in the namespace of the controllers. `referrers` are the objects that refer to CAPA identities. `secrets` are the
+ * Secrets in the namespace of `--identity-secret-namespace`, without their values.
  */
 export type Collection =
   | "namespaces"
@@ -39,7 +41,8 @@ export type Collection =
   | "config maps"
   | "config maps of other namespaces"
   | "identities"
-  | "referrers";
+  | "referrers"
+  | "secrets";
 
 export interface InventoryContext {
   readonly runtime: Runtime;
@@ -63,6 +66,7 @@ export class Inventory {
   readonly resources: Omit<ResourceStore, Writes>;
   readonly identities: Omit<IdentityStore, Writes>;
   readonly referrers: Omit<ReferrerStore, Writes | "updateAccounts">;
+  readonly secrets: Omit<SecretStore, Writes>;
   readonly #context: InventoryContext;
   readonly #namespaces: NamespaceStore;
   readonly #selectors: SelectorStore;
@@ -70,6 +74,7 @@ export class Inventory {
   readonly #resources = new ResourceStore();
   readonly #identities: IdentityStore;
   readonly #referrers: ReferrerStore;
+  readonly #secrets = new SecretStore();
   /** By `NAMESPACE/NAME`. */
   readonly #configMaps = new Map<string, ReversibleMap>();
   readonly #unlisted = new SetIndex<string>();
@@ -86,6 +91,7 @@ export class Inventory {
     this.#referrers = new ReferrerStore(context, this.#identities);
     this.identities = this.#identities;
     this.referrers = this.#referrers;
+    this.secrets = this.#secrets;
   }
 
   /** Whether the objects come from manifests or from a cluster. */
@@ -100,7 +106,7 @@ export class Inventory {
 
   /**
    * Applies changes of selectors, Namespaces, CustomResourceDefinitions, CARM ConfigMaps, ACK resources, CAPA
-   * identities and objects that refer to identities. Ignores changes of other objects.
+   * identities, objects that refer to identities, and Secrets. Ignores changes of other objects.
    */
   apply(changes: readonly InventoryChange[]): void {
     for (const change of changes) {
@@ -145,6 +151,7 @@ export class Inventory {
       "config maps of other namespaces": this.#configMaps,
       identities: this.#identities,
       referrers: this.#referrers,
+      secrets: this.#secrets,
     };
     return stores[collection].size > 0;
   }
@@ -167,6 +174,9 @@ export class Inventory {
           this.#configMaps.set(`${namespace}/${name}`, new ReversibleMap(stringMap(field(object, "data"))));
         }
         return;
+      case "Secret.":
+        // In a manifest, a missing namespace usually stands for `default`.
+        return this.#secrets.put(object, namespace === "" ? "default" : namespace, name);
       case KIND_DEFINITION:
         return this.#kinds.put(object);
       default:
@@ -184,6 +194,8 @@ export class Inventory {
         return this.#selectors.evictNamespace(name);
       case "ConfigMap.":
         return void this.#configMaps.delete(`${namespace}/${name}`);
+      case "Secret.":
+        return this.#secrets.remove(namespace, name);
       case KIND_DEFINITION:
         return this.#kinds.remove(name);
       case `${SELECTOR_KIND}.${SELECTOR_GROUP}`:

@@ -88,8 +88,9 @@ export class Informer implements ReflectorHandler {
   }
 
   #record(type: "listed" | "unlisted"): void {
-    const { kind: { group, kind, object }, inventory, collection } = this.#options;
-    const item = object === undefined ? `${kind}.${group}` : `${object.namespace}/${object.name}`;
+    const { kind: { group, kind, object, namespace }, inventory, collection } = this.#options;
+    const ofKind = namespace === undefined ? `${kind}.${group}` : `${kind}s in the namespace ${namespace}`;
+    const item = object === undefined ? ofKind : `${object.namespace}/${object.name}`;
     if (collection !== null) inventory.apply([{ type, collection, item }]);
   }
 }

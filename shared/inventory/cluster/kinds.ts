@@ -65,6 +65,19 @@ export function carmMapKinds(namespace: string): readonly WatchedKind[] {
 }
 
 /**
+ * Returns the kind of the Secrets in a namespace. The API server sends only their metadata. The annotations are
+ * dropped, because the last-applied annotation of `kubectl apply` contains the values of the Secret.
+ */
+export function secretKind(namespace: string): WatchedKind {
+  return {
+    group: "", version: "v1", kind: "Secret", plural: "secrets", namespace, metadataOnly: true, pageSize: PAGE_SIZE,
+    transform: (object) => ({ metadata: pickFields(field(object, "metadata"), SECRET_METADATA) }),
+  };
+}
+
+const SECRET_METADATA = ["name", "namespace", "creationTimestamp", "managedFields"];
+
+/**
  * Returns the names, versions and status of a definition of an ACK kind or a CAPA kind. Returns null for any other
  * definition. Drops
  * the schemas, because they are the largest part of a definition. Does not drop the schema of the stored version of

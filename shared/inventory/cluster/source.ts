@@ -8,7 +8,7 @@ import { type InventorySource, Listeners, type SourceStatus } from "../source.ts
 import type { KubernetesAPI } from "./api.ts";
 import { Informer, type InformerOptions, ResourceInformers } from "./informers.ts";
 import { joinFaults } from "./join-faults.ts";
-import { carmMapKinds, CLUSTER_KINDS, DEFINITIONS } from "./kinds.ts";
+import { carmMapKinds, CLUSTER_KINDS, DEFINITIONS, secretKind } from "./kinds.ts";
 import { Outage } from "./outage.ts";
 import type { WatchedKind } from "./watched-kind.ts";
 
@@ -33,6 +33,8 @@ export interface ClusterSourceOptions {
    * these maps.
    */
   readonly carmMaps?: CARMMapsOptions | undefined;
+  /** If set, loads the metadata of the Secrets in this namespace, but never their values. */
+  readonly identitySecretNamespace?: string | null | undefined;
   /**
    * Receives each listed or changed object with all its fields. If a list is repeated, `onObject` receives its objects
    * again.
@@ -76,7 +78,10 @@ export class ClusterSource implements InventorySource {
     const { runtime, api, clock = systemClock, random = Math.random, resources, identities, onObject } = options;
     const isForGrants = resources === undefined;
     this.inventory = new Inventory({ runtime, origin: "cluster", excluded: excludedCollections(options), isForGrants });
-    const observe = (kind: WatchedKind): WatchedKind => (onObject === undefined ? kind : withObserver(kind, onObject));
+    // No observer receives Secrets, because the annotations of their metadata can contain values.
+    const observe = (kind: WatchedKind): WatchedKind => (
+      onObject === undefined || kind.kind === "Secret" ? kind : withObserver(kind, onObject)
+    );
     this.#outage = new Outage({ api, clock, random });
     const { inventory } = this;
     const common = { api, clock, random, inventory, outage: this.#outage, onChange: () => this.#onChange() };
@@ -147,10 +152,12 @@ export class ClusterSource implements InventorySource {
   }
 }
 
-function excludedCollections({ resources, identities = false, carmMaps }: ClusterSourceOptions): Collection[] {
+function excludedCollections(options: ClusterSourceOptions): Collection[] {
+  const { resources, identities = false, carmMaps, identitySecretNamespace = null } = options;
   return [
     ...(resources === undefined ? ["resources" as const, "referrers" as const] : []),
     ...(resources === undefined && !identities ? ["identities" as const] : []),
+    ...(identitySecretNamespace === null ? ["secrets" as const] : []),
     ...(carmMaps === undefined ? ["config maps" as const] : []),
     ...(carmMaps?.inAllNamespaces === true ? [] : ["config maps of other namespaces" as const]),
   ];
@@ -158,8 +165,11 @@ function excludedCollections({ resources, identities = false, carmMaps }: Cluste
 
 type Watched = Pick<InformerOptions, "kind" | "collection" | "isRequired">;
 
-function watchedKinds({ carmMaps }: ClusterSourceOptions): Watched[] {
+function watchedKinds({ carmMaps, identitySecretNamespace = null }: ClusterSourceOptions): Watched[] {
   const kinds: Watched[] = CLUSTER_KINDS.map((kind) => ({ kind, collection: null, isRequired: true }));
+  // Not required: a missing right must not prevent the checks of all other objects.
+  const ofSecrets = { collection: "secrets", isRequired: false } as const;
+  if (identitySecretNamespace !== null) kinds.push({ kind: secretKind(identitySecretNamespace), ...ofSecrets });
   if (carmMaps === undefined) return kinds;
   const { namespace, isRequired, inAllNamespaces = false } = carmMaps;
   const others = { collection: "config maps of other namespaces", isRequired: false } as const;

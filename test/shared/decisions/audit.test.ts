@@ -7,12 +7,14 @@ import type { JsonObject } from "../../../shared/decisions/kubernetes/json.ts";
 import { drain } from "../../../shared/decisions/paced.ts";
 import { bucketObject, namespaceObject, put, ROLE, selectorObject, SETTINGS_BY_DEFAULT } from "./objects.ts";
 
+const NOW_MS = Date.parse("2026-06-01T00:00:00Z");
 const OTHER = "arn:aws:iam::444455556666:role/other";
 
 function audit(objects: readonly JsonObject[], settings: Partial<DecisionSettings> = {}): Audit {
   const inventory = new Inventory({ runtime: settings.runtime ?? "ack", origin: "file" });
   inventory.apply(objects.map(put));
-  return drain(auditObjects({ objects, inventory, origin: "file" }, { ...SETTINGS_BY_DEFAULT, ...settings }));
+  const input = { objects, inventory, origin: "file", nowMs: NOW_MS } as const;
+  return drain(auditObjects(input, { ...SETTINGS_BY_DEFAULT, ...settings }));
 }
 
 /** Returns the findings of the audit checks: `SECTION INDEX SEVERITY CODE MESSAGE`. */
@@ -208,6 +210,6 @@ test("finds every overlap if the input has more than 2,000 selectors", (t) => {
 test("yields the number of audited objects after every 200 objects", (t) => {
   const objects = Array.from({ length: 401 }, (_, i) => bucketObject({ name: `b${i}` }));
   const inventory = new Inventory({ runtime: "ack", origin: "file" });
-  t.same([...auditObjects({ objects, inventory, origin: "file" }, SETTINGS_BY_DEFAULT)], [200, 400]);
+  t.same([...auditObjects({ objects, inventory, origin: "file", nowMs: NOW_MS }, SETTINGS_BY_DEFAULT)], [200, 400]);
   t.end();
 });

@@ -13,6 +13,7 @@ export const SETTINGS_BY_DEFAULT: DecisionSettings = {
   allowedAccounts: [],
   controllerServiceAccounts: [],
   capaServiceAccounts: [],
+  identitySecretNamespace: null,
   controllerUsers: [],
   tenantLabels: [],
   allowedEndpointHosts: [],

@@ -73,6 +73,7 @@ test("decisionSettings returns the last severity that is set for each check, and
     allowedAccounts: [],
     controllerServiceAccounts: [],
     capaServiceAccounts: [],
+    identitySecretNamespace: null,
     controllerUsers: [],
     tenantLabels: [],
     allowedEndpointHosts: [],

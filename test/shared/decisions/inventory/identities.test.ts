@@ -8,7 +8,8 @@ import {
 const ACCOUNT = "AWSServiceAccountIdentity";
 
 const remove = (inventory: Inventory, kind: string, name: string, namespace = ""): void => {
-  inventory.apply([{ type: "remove", group: INFRASTRUCTURE, kind, namespace, name }]);
+  const group = kind === "Secret" ? "" : INFRASTRUCTURE;
+  inventory.apply([{ type: "remove", group, kind, namespace, name }]);
 };
 
 test("finds identities by reference, source and Secret", (t) => {
@@ -119,5 +120,24 @@ test("an inventory of manifests includes identities and referrers if it contains
   t.notOk(ofFiles().includes("identities") || ofFiles().includes("referrers"));
   t.equal(ofFiles(roleIdentity("a")).includes("identities"), true);
   t.equal(ofFiles(clusterObject("c", null)).includes("referrers"), true);
+  t.end();
+});
+
+test("stores the metadata of Secrets by namespace and name", (t) => {
+  const secret = (name: string, namespace?: string): JsonObject => (
+    { apiVersion: "v1", kind: "Secret", metadata: { name, namespace }, data: { AccessKeyID: "x" } }
+  );
+  const inventory = identityInventory([secret("a", "capa-system"), secret("b")], { origin: "file" });
+  const { secrets } = inventory;
+  t.equal(inventory.includes("secrets"), true);
+  t.equal(secrets.get("capa-system", "a")?.keys?.[0]?.state, "present");
+  t.equal(secrets.get("capa-system", "b"), null);
+  t.not(secrets.get("default", "b"), null);
+  remove(inventory, "Secret", "a", "capa-system");
+  remove(inventory, "Secret", "a", "nowhere");
+  t.equal(secrets.get("capa-system", "a"), null);
+  t.equal(secrets.hasNamespace("capa-system"), false);
+  t.equal(secrets.hasNamespace("default"), true);
+  t.equal(identityInventory([], { origin: "file" }).includes("secrets"), false);
   t.end();
 });

@@ -1,0 +1,90 @@
+import { STATIC_IDENTITY } from "../../identities/kinds.ts";
+import { TOKEN_KEY } from "../../identities/secret-keys.ts";
+import type { SecretKey, SecretMetadata } from "../../identities/secret-metadata.ts";
+import { subdomainFaults } from "../../kubernetes/names.ts";
+import { quote } from "../../kubernetes/text.ts";
+import type { Fault, QuickCheck } from "../check.ts";
+import type { IdentityChange } from "./change.ts";
+
+const PATH = ["spec", "secretRef"] as const;
+
+/** The Secret to which a static identity refers. `metadata` is null if the Secret does not exist. */
+interface ReferredSecret {
+  readonly fullName: string;
+  readonly metadata: SecretMetadata | null;
+}
+
+/** Returns the Secret of a static identity. Returns null for other identities, and for a name that CI-11 rejects. */
+export function secretOf(
+  { identity, inventory, settings }: Pick<IdentityChange, "identity" | "inventory" | "settings">,
+): ReferredSecret | null {
+  const { identitySecretNamespace: namespace } = settings;
+  const name = identity.kind === STATIC_IDENTITY ? (identity.secretName ?? "") : "";
+  if (namespace === null || name === "" || subdomainFaults(name).length > 0) return null;
+  return { fullName: `${namespace}/${name}`, metadata: inventory.secrets.get(namespace, name) };
+}
+
+function* keyFaults(fullName: string, { name, state, similar }: SecretKey): Iterable<Fault> {
+  if (similar !== null) {
+    const message = `the Secret ${fullName} has the key ${quote(similar)}, not ${name}: the names are case-sensitive`;
+    yield { path: PATH, message };
+  } else if (name !== TOKEN_KEY && (state === "missing" || state === "empty")) {
+    const message = `the Secret ${fullName} has ${state === "empty" ? "an empty key" : "no key"} ${name}`;
+    yield { path: PATH, message, severity: "warn" };
+  }
+}
+
+export const CI_10: QuickCheck<IdentityChange> = {
+  id: "CI-10",
+  severity: "deny",
+  waivable: true,
+  reason: "CAPA reads a missing key of the Secret as empty, so that each call to AWS fails. A key in the wrong case is "
+    + "missing. The check only warns about a missing or empty key, because users write identities and Secrets in any "
+    + "order. It never reads a value.",
+  fix: "write the keys AccessKeyID and SecretAccessKey, and for a session SessionToken, to the Secret",
+  example: "# The Secret creds has the keys accessKeyID and secretAccessKey.\nspec: {secretRef: creds}",
+  requires: ["--identity-secret-namespace", "secrets"],
+  *find(change): Iterable<Fault> {
+    const secret = secretOf(change);
+    if (secret === null) return;
+    for (const key of secret.metadata?.keys ?? []) yield* keyFaults(secret.fullName, key);
+  },
+};
+
+export const CI_10B: QuickCheck<IdentityChange> = {
+  id: "CI-10b",
+  severity: "warn",
+  waivable: false,
+  reason: "CAPA cannot use a static identity whose Secret does not exist in its namespace. CAPA rejects a change of "
+    + "secretRef.",
+  fix: "create the Secret in the namespace of CAPA, with the keys AccessKeyID and SecretAccessKey. To use a Secret of "
+    + "another name, create another identity",
+  example: "spec: {secretRef: no-such-secret}",
+  requires: ["--identity-secret-namespace", "secrets", "--complete or --cluster"],
+  *find(change): Iterable<Fault> {
+    const secret = secretOf(change);
+    if (secret?.metadata === null) yield { path: PATH, message: `the Secret ${secret.fullName} does not exist` };
+  },
+};
+
+export const CI_12: QuickCheck<IdentityChange> = {
+  id: "CI-12",
+  severity: "warn",
+  waivable: false,
+  reason: "An access key without a session token is valid until somebody deletes it. Everyone who has read the Secret "
+    + "can use it.",
+  fix: "use an AWSClusterRoleIdentity, or rotate the access key often and limit who may read the Secret",
+  example: "# The Secret creds has the keys AccessKeyID and SecretAccessKey, and no SessionToken.\n"
+    + "spec: {secretRef: creds}",
+  requires: ["--identity-secret-namespace", "secrets"],
+  *find(change): Iterable<Fault> {
+    const secret = secretOf(change);
+    const keys = secret?.metadata?.keys ?? null;
+    if (secret === null || keys === null) return;
+    const isLongLived = keys.every(({ name, state, similar }) => (
+      name === TOKEN_KEY ? similar === null && (state === "missing" || state === "empty") : state === "present"
+    ));
+    if (!isLongLived) return;
+    yield { path: PATH, message: `the Secret ${secret.fullName} has no ${TOKEN_KEY}: the access key never expires` };
+  },
+};
