@@ -1,10 +1,11 @@
 // Renders the files of the Helm chart that contain the data of this program. The other files are written by hand.
 import {
-  accessReviewsBinding, accessReviewsRole, eventsRole, identitiesRole, identitySecretsRole, mapsBinding, mapsRole,
-  readerBinding, readerRole, resourcesBinding, resourcesRole, sidecarEventsBinding, sidecarsBinding,
+  accessReviewsBinding, accessReviewsRole, eventsRole, identitiesRole, mapsBinding, mapsRole, readerBinding, readerRole,
+  resourcesBinding, resourcesRole, sidecarEventsBinding, sidecarsBinding,
 } from "./rbac.ts";
 import { selfSignedObjects } from "./certificates.ts";
 import { policiesTemplate } from "./chart-policies.ts";
+import { identitySecretObjects } from "./identity-secrets.ts";
 import { reconcilingObjects, reportObjects } from "./reconciling.ts";
 import { renderYAML } from "./render.ts";
 import { selectorOwnerRole, tenantRole } from "./user-roles.ts";
@@ -43,7 +44,8 @@ function rbacTemplate(): string {
   const accessReviews = renderYAML([accessReviewsRole(), accessReviewsBinding(NAMESPACE)]);
   const reconciling = renderYAML(reconcilingObjects({ namespace: NAMESPACE, extraGroups: [EXTRA_GROUPS] }));
   const reports = renderYAML(reportObjects({ namespace: NAMESPACE }));
-  const secrets = renderYAML([identitySecretsRole(IDENTITY_SECRET_NAMESPACE)]);
+  const ofIdentities = { namespace: NAMESPACE, secretNamespace: IDENTITY_SECRET_NAMESPACE };
+  const secrets = renderYAML(identitySecretObjects(ofIdentities));
   const optional = [
     when(".Values.reconciling", reconciling), when("and .Values.reconciling .Values.policyReports", reports),
     selfSigned, when(".Values.accessReviews", accessReviews), when(".Values.injection.enabled", ofSidecars),

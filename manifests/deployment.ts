@@ -28,6 +28,8 @@ export interface DeploymentOptions {
   readonly image: string;
   /** Whether the webhook writes reports of OpenReports. Default: false. */
   readonly policyReports?: boolean;
+  /** The namespace of the Secrets of static identities; null if nothing reads these Secrets. Default: null. */
+  readonly identitySecretNamespace?: string | null;
   /** Whether the webhook injects sidecars. They have the image of the webhook. Default: false. */
   readonly inject?: boolean;
 }
@@ -114,11 +116,12 @@ function webhookContainer(options: DeploymentOptions): V1Container {
 
 function webhookArguments(options: DeploymentOptions): string[] {
   const { namespace, ackSystemNamespace, runtime, extraGroups, certificates, image } = options;
-  const { inject = false, policyReports = false } = options;
+  const { inject = false, policyReports = false, identitySecretNamespace = null } = options;
   return [
     "webhook", "--cluster", certificateFlag(certificates, namespace),
     `--ack-system-namespace=${ackSystemNamespace}`, `--runtime=${runtime}`,
     `--lease=${namespace}/${WEBHOOK.lease}`, ...(policyReports ? ["--policy-reports"] : []),
+    ...(identitySecretNamespace === null ? [] : [`--identity-secret-namespace=${identitySecretNamespace}`]),
     ...extraGroups.map((group) => `--extra-groups=${group}`),
     ...(inject ? [`--sidecar-image=${image}`] : []),
   ];

@@ -75,8 +75,8 @@ export function labelsOf(component: "crds" | "webhook"): Record<string, string> 
 const RBAC_GROUP = "rbac.authorization.k8s.io";
 export const RBAC_VERSION = `${RBAC_GROUP}/v1`;
 
-/** The verbs of an inventory, which never reads one object. Only CERTIFICATES_ROLE grants access to a Secret. */
-const LIST = ["list", "watch"];
+/** The verbs of an inventory, which never reads one object. */
+export const LIST = ["list", "watch"];
 export const READ = ["get", ...LIST];
 
 /** The rights to create Events, and to update their series. */

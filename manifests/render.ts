@@ -6,13 +6,14 @@ import { namespaceNameFaults } from "../shared/decisions/kubernetes/names.ts";
 import { quote } from "../shared/decisions/kubernetes/text.ts";
 import { type CertificateMode, certManagerObjects, selfSignedObjects } from "./certificates.ts";
 import { iamRoleSelectorCRD } from "./crds.ts";
-import { webhookDeployment } from "./deployment.ts";
+import { type DeploymentOptions, webhookDeployment } from "./deployment.ts";
 import { admissionPolicies, DEFAULT_POLICY_SETTINGS } from "./policies.ts";
 import type { PolicySettings } from "./policies/policy.ts";
 import { serviceAccountIdentityCRD } from "./identity-crd.ts";
+import { identitySecretObjects } from "./identity-secrets.ts";
 import {
-  accessReviewsBinding, accessReviewsRole, eventsRole, identitiesRole, identitySecretsRole, installNamespace,
-  mapsBinding, mapsRole, readerBinding, readerRole, resourcesBinding, resourcesRole, serviceAccount,
+  accessReviewsBinding, accessReviewsRole, eventsRole, identitiesRole, installNamespace, mapsBinding,
+  mapsRole, readerBinding, readerRole, resourcesBinding, resourcesRole, serviceAccount,
   sidecarEventsBinding, sidecarsBinding,
 } from "./rbac.ts";
 import { reconcilingObjects, reportObjects } from "./reconciling.ts";
@@ -23,7 +24,8 @@ import { mutatingWebhooks, validatingWebhooks, type WebhookOptions } from "./web
 export const MANIFEST_PARTS = ["crds", "identity-crd", "rbac", "policies", "deployment", "webhooks", "all"] as const;
 type ManifestPart = (typeof MANIFEST_PARTS)[number];
 
-export interface ManifestOptions extends Omit<WebhookOptions, "injectCA"> {
+export interface ManifestOptions
+  extends Omit<WebhookOptions, "injectCA">, Pick<DeploymentOptions, "identitySecretNamespace"> {
   /**
    * The runtime of the selectors. For `ack`, the CRD accepts only selectors that shipped controllers support. For
    * `extended`, the CRD accepts every documented selector.
@@ -41,8 +43,6 @@ export interface ManifestOptions extends Omit<WebhookOptions, "injectCA"> {
   readonly image: string;
   /** The settings that the policies share with the webhook. Default: the defaults of the flags. */
   readonly policies?: PolicySettings;
-  /** The namespace of the Secrets of static identities; null if no sidecar reads Secrets. Default: null. */
-  readonly identitySecretNamespace?: string | null;
 }
 
 export function isManifestPart(text: string): text is ManifestPart {
@@ -90,7 +90,7 @@ function rbacObjects(options: ManifestOptions): object[] {
     readerRole(), readerBinding(namespace), resourcesRole(extraGroups), resourcesBinding(namespace), identitiesRole(),
     mapsRole(ackSystemNamespace), mapsBinding(namespace, ackSystemNamespace),
     eventsRole(), selectorOwnerRole(), tenantRole(),
-    ...(ofSecrets === null ? [] : [identitySecretsRole(ofSecrets)]),
+    ...(ofSecrets === null ? [] : identitySecretObjects({ namespace, secretNamespace: ofSecrets })),
     ...reconcilingObjects({ namespace, extraGroups }),
     ...(certificates === "self-signed" ? selfSignedObjects(namespace) : []),
     ...(policyReports ? reportObjects({ namespace }) : []),

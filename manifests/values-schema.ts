@@ -11,6 +11,7 @@ type Schema = Readonly<Record<string, unknown>>;
 const NOT_IN_VALUES: ReadonlySet<SettingName> = new Set([
   "ackSystemNamespace", "runtime", "extraGroups", "tlsDir", "tlsSecret", "lease", "policyReports", "listen",
   "healthListen", "from", "cluster", "kubeconfig", "context", "sidecarImage", "sidecarArgs",
+  "identitySecretNamespace",
 ]);
 
 const TEXT = { type: "string" };

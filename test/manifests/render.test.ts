@@ -111,10 +111,16 @@ test("renders the role for the Secrets of static identities only if their namesp
     manifestObjects("rbac", { ...OPTIONS, certificates: "files", identitySecretNamespace })
       .filter((object) => JSON.stringify(object).includes('"secrets"'))
   );
-  t.match(secretRoles("capa-system"), [{
-    kind: "Role", metadata: { name: "ack-role-resolver-identity-secrets", namespace: "capa-system" },
-  }]);
-  t.same([secretRoles("capa-system").length, secretRoles(null).length], [1, 0]);
+  t.match(secretRoles("capa-system"), [
+    { kind: "Role", metadata: { name: "ack-role-resolver-identity-secrets", namespace: "capa-system" } },
+    {
+      kind: "Role", metadata: { name: "ack-role-resolver-webhook-identity-secrets", namespace: "capa-system" },
+      rules: [{ apiGroups: [""], resources: ["secrets"], verbs: ["list", "watch"] }],
+    },
+  ]);
+  t.same([secretRoles("capa-system").length, secretRoles(null).length], [2, 0]);
+  t.match(renderManifests("all", { ...OPTIONS, identitySecretNamespace: "capa-system" }),
+    "--identity-secret-namespace=capa-system");
   t.end();
 });
 

@@ -1,0 +1,26 @@
+import type { V1Role } from "@kubernetes/client-node";
+import { identitySecretsRole, LIST, RBAC_VERSION, labelsOf, roleBinding, WEBHOOK } from "./rbac.ts";
+
+/** The Role that allows the webhook to list the Secrets in the namespace of `--identity-secret-namespace`. */
+export const WEBHOOK_SECRETS_ROLE = `${WEBHOOK.serviceAccount}-identity-secrets`;
+
+/**
+ * Returns the objects that allow sidecars to read the Secrets of static identities, and the webhook to check their
+ * metadata. Users bind the Role of the sidecars.
+ */
+export function identitySecretObjects(
+  { namespace, secretNamespace }: { readonly namespace: string; readonly secretNamespace: string },
+): object[] {
+  const webhookBinding = roleBinding(WEBHOOK_SECRETS_ROLE, secretNamespace, namespace);
+  return [identitySecretsRole(secretNamespace), webhookSecretsRole(secretNamespace), webhookBinding];
+}
+
+/** The webhook requests only metadata, but RBAC cannot limit the right to list Secrets to their metadata. */
+export function webhookSecretsRole(namespace: string): V1Role {
+  return {
+    apiVersion: RBAC_VERSION,
+    kind: "Role",
+    metadata: { name: WEBHOOK_SECRETS_ROLE, namespace, labels: labelsOf("webhook") },
+    rules: [{ apiGroups: [""], resources: ["secrets"], verbs: LIST }],
+  };
+}
