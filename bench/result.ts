@@ -5,7 +5,7 @@
 export interface Result {
   readonly name: string;
   readonly value: number;
-  readonly unit: "us" | "ms" | "x" | "MB" | "/s" | "requests";
+  readonly unit: "us" | "ms" | "x" | "MB" | "/s" | "/h" | "requests";
   /** The target of the value; null if no target exists. */
   readonly target: number | null;
   /**

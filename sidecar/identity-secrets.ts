@@ -4,12 +4,14 @@ import { describeIdentity } from "../shared/decisions/identities/denials.ts";
 import type { StaticIdentity } from "../shared/decisions/identities/identity.ts";
 import { type AccessKey, readAccessKey } from "../shared/decisions/identities/secret-keys.ts";
 import { stringAt } from "../shared/decisions/kubernetes/json.ts";
+import { LIMITS } from "../shared/decisions/limits.ts";
 import type { Clock } from "../shared/inventory/clock.ts";
 import type { KubernetesAPI } from "../shared/inventory/cluster/api.ts";
 import { secretKind } from "../shared/inventory/cluster/kinds.ts";
+import { BodyTooLarge, limitedAPI } from "../shared/inventory/cluster/limited-api.ts";
 import { Outage } from "../shared/inventory/cluster/outage.ts";
 import { Reflector, type ReflectorHandler } from "../shared/inventory/cluster/reflector.ts";
-import { rejectionText, sendRequest } from "../shared/inventory/cluster/send-request.ts";
+import { type ObjectResponse, rejectionText, sendRequest } from "../shared/inventory/cluster/send-request.ts";
 import type { ObjectName, StoredObject, WatchedKind } from "../shared/inventory/cluster/watched-kind.ts";
 import type { SourceStatus } from "../shared/inventory/source.ts";
 
@@ -38,6 +40,8 @@ interface ReadSecret {
   readonly fault: string;
 }
 
+const MAX_BYTES = LIMITS.identitySecretBytes.value;
+const TOO_LARGE = `the Secret has more than ${MAX_BYTES} bytes`;
 const MISSING = "the Secret does not exist";
 /** The time limit of one read, in ms. A response of the sidecar takes at most 850 ms. */
 const READ_MS = 800;
@@ -157,9 +161,11 @@ export class IdentitySecrets implements ReflectorHandler {
   }
 
   async #readSecret(name: string): Promise<ReadSecret | null> {
-    const { namespace, onRead } = this.#options;
+    const { namespace } = this.#options;
     const request = { path: `/api/v1/namespaces/${namespace}/secrets/${name}` };
+    const version = this.#versions?.get(name) ?? "";
     const response = await this.#request(request, name);
+    if (response === null) return this.#store(name, { resourceVersion: version, key: null, fault: TOO_LARGE });
     const { status, object } = response;
     if (status === 404) return null;
     const resourceVersion = stringAt(object, "metadata", "resourceVersion");
@@ -167,16 +173,23 @@ export class IdentitySecrets implements ReflectorHandler {
       throw this.#unreadable(name, rejectionText(request, response));
     }
     const { key, fault } = readAccessKey(object);
-    onRead(key === null ? "invalid" : "ok");
-    const read = { resourceVersion, key: key === null ? null : this.#keyOf(name, key), fault: fault ?? "" };
+    const known = { resourceVersion, fault: fault ?? "" };
+    return this.#store(name, { ...known, key: key === null ? null : this.#keyOf(name, key) });
+  }
+
+  #store(name: string, read: ReadSecret): ReadSecret {
+    this.#options.onRead(read.key === null ? "invalid" : "ok");
     if (this.#versions?.has(name) === true) this.#read.set(name, read);
     return read;
   }
 
-  async #request(request: { readonly path: string }, name: string): ReturnType<typeof sendRequest> {
+  /** Returns the response of the API server; null if the Secret is too large. */
+  async #request(request: { readonly path: string }, name: string): Promise<ObjectResponse | null> {
+    const { api, clock } = this.#options;
     try {
-      return await sendRequest(this.#options, request, READ_MS);
-    } catch {
+      return await sendRequest({ api: limitedAPI(api, MAX_BYTES), clock }, request, READ_MS);
+    } catch (error) {
+      if (error instanceof BodyTooLarge) return null;
       throw this.#unreadable(name, `the API server did not respond within ${READ_MS} ms`);
     }
   }

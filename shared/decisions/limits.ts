@@ -127,6 +127,10 @@ export const LIMITS = {
   webhookAccepted: limit(1_024, "connections", "connections that the webhook accepts", ACCEPTED_BEYOND),
   webhookResponse: limit(40_000, "ms", "response time of a review, including the transfer of its body and of the "
     + "response", LATE),
+  identitySecretBytes: limit(
+    256 * 1024, "bytes", "Secret of an AWSClusterStaticIdentity",
+    "the sidecar does not parse the Secret, and denies the identity: ERR_IDENTITY_SECRET",
+  ),
   sidecarConnections: limit(256, "connections", "connections that the sidecar serves", SERVED_BEYOND),
   sidecarAccepted: limit(1_024, "connections", "connections that the sidecar accepts", ACCEPTED_BEYOND),
   sidecarResponse: limit(10_000, "ms", "response time of a request, including the transfer of its body and of the "

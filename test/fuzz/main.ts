@@ -1,12 +1,15 @@
 // Random tests with hostile inputs, for a limited time: node test/fuzz/main.ts [--seconds N] [--seed N] [--target NAME]
 import process from "node:process";
 import { parseArgs } from "node:util";
+import { IDENTITIES } from "./identities.ts";
 import { FILES, MANIFESTS, TEXTS } from "./manifests.ts";
 import { FORMS, QUERIES, SELECTORS, SIGNATURES } from "./sidecar.ts";
 import type { Target } from "./target.ts";
 import { WEBHOOK } from "./webhook.ts";
 
-const TARGETS: readonly Target[] = [WEBHOOK, MANIFESTS, FILES, TEXTS, FORMS, SIGNATURES, QUERIES, SELECTORS];
+const TARGETS: readonly Target[] = [
+  WEBHOOK, MANIFESTS, FILES, TEXTS, FORMS, SIGNATURES, QUERIES, SELECTORS, IDENTITIES,
+];
 /**
  * The target of the webhook runs this many times as long as each other target, because the webhook has the most inputs.
  */

@@ -49,7 +49,8 @@ interface Response {
   readonly body: string;
 }
 
-function check({ status, body }: Response, { logLines } = sidecar): void {
+/** Throws if the response has an unexpected status, or is too large. */
+export function check({ status, body }: Response, { logLines } = sidecar): void {
   const start = body.slice(0, 500);
   if (!STATUSES.has(status)) throw new Error(`HTTP ${status}: ${start} ${logLines.at(-1) ?? ""}`);
   if (body.length > MAX_RESPONSE) throw new Error(`the response has ${body.length} characters: ${start}`);
@@ -167,6 +168,6 @@ export const SELECTORS: Target = target("selectors", {
   },
 });
 
-function parsed(fields: readonly (readonly [string, Hostile])[]): Record<string, unknown> {
+export function parsed(fields: readonly (readonly [string, Hostile])[]): Record<string, unknown> {
   return Object.fromEntries(fields.map(([name, value]): [string, unknown] => [name, JSON.parse(toJSON(value))]));
 }

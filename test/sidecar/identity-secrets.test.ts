@@ -111,6 +111,19 @@ test("rejects a missing, deleted or invalid Secret without its values", async (t
   t.same(results, ["invalid"]);
 });
 
+test("reads a Secret that is too large once, and does not parse it", async (t) => {
+  const { server, secrets, results } = await Setup.start(t);
+  await server.change("creds", { ...dataOf("AKIA1"), other: "x".repeat(300_000) });
+  for (let i = 0; i < 2; i++) {
+    await t.rejects(secrets.get(IDENTITY), {
+      code: "ERR_IDENTITY_SECRET", message: /capa-system\/creds: the Secret has more than 262144 bytes\. /,
+    });
+  }
+  t.same(results, ["invalid"]);
+  await server.change("creds", { ...dataOf("AKIA1"), other: "x".repeat(200_000) });
+  t.match(await secrets.get(IDENTITY), { accessKeyID: "AKIA1" });
+});
+
 test("rejects with a temporary error before the list, and if the API server returns an error", async (t) => {
   const unstarted = new Setup();
   t.same(unstarted.secrets.status, { loaded: false, lastSyncMs: null, fault: null });

@@ -23,6 +23,8 @@ export class SecretServer {
   readonly requests: KubernetesRequest[] = [];
   /** The status of each response. */
   status = 200;
+  /** If set, the body of each response to a read of a Secret. */
+  content: string | null = null;
   /** If set, responses to a read of a Secret wait for it. */
   delay: Promise<unknown> = Promise.resolve();
   readonly api: KubernetesAPI = { request: (request) => this.#answer(request) };
@@ -74,6 +76,7 @@ export class SecretServer {
     }
     const secret = this.#secrets.get(path.slice(COLLECTION.length + 1));
     await Promise.race([this.delay, aborted(request.signal)]);
+    if (this.content !== null) return { status, headers: {}, body: oneChunk(this.content) };
     return secret === undefined ? response(404, {}) : response(status, { ...metadataOf(secret), data: secret.data });
   }
 

@@ -41,13 +41,14 @@ export const STATIC: StaticIdentity = {
 export class IdentitySetup {
   readonly clock = new FakeClock();
   readonly calls: Call[] = [];
+  random: () => number = () => 0.5;
   readonly removed = new Set<Identity>();
   /** The new version of each changed identity. */
   readonly changed = new Map<Identity, Identity>();
   /** The access key in the Secret of each static identity. */
   key = staticKey("1");
   readonly cache = new CredentialCache({
-    clock: this.clock, random: () => 0.5, guard: new STSCallGuard({ clock: this.clock }),
+    clock: this.clock, random: () => this.random(), guard: new STSCallGuard({ clock: this.clock }),
   });
   readonly sessions = new IdentitySessions(OPTIONS, {
     base: {
