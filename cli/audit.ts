@@ -19,6 +19,7 @@ interface ReportedFinding extends LocatedFinding {
 
 interface Report {
   readonly summary: Audit["summary"];
+  readonly usage: Audit["usage"];
   readonly findings: readonly ReportedFinding[];
   readonly skippedFiles: State["skippedFiles"];
 }
@@ -29,7 +30,7 @@ export async function runAudit(settings: SettingsFor<"audit">, io: IO): Promise<
   if (isUnreadable(state.faults, io)) return EXIT.usage;
   const audit = auditWithProgress(state, settings, io);
   const findings = audit.findings.map((finding) => reportedFinding(finding, state));
-  const report = { summary: audit.summary, findings, skippedFiles: state.skippedFiles };
+  const report = { summary: audit.summary, usage: audit.usage, findings, skippedFiles: state.skippedFiles };
   const skipped = byCode([...audit.skipped, ...unreadMaps(state, decisionSettings(settings))]);
   if (settings.output === "json") printJSON(report, skipped, io);
   else printText(report, skipped, io);
@@ -50,8 +51,13 @@ function reportedFinding(finding: AuditFinding, { objects }: State): ReportedFin
   return { section: finding.section, ...locate(finding, found) };
 }
 
-function printJSON({ summary, findings, skippedFiles }: Report, notApplied: Audit["skipped"], io: IO): void {
-  const json = { summary: { ...summary, ...countBySeverity(findings) }, findings, notApplied, skippedFiles };
+function printJSON({ summary, usage, findings, skippedFiles }: Report, notApplied: Audit["skipped"], io: IO): void {
+  const { byIdentity, byAccount, omittedIdentities, omittedAccounts } = usage;
+  const json = {
+    summary: { ...summary, ...countBySeverity(findings) },
+    clusterUsage: { byIdentity, byAccount, omittedIdentities, omittedAccounts },
+    findings, notApplied, skippedFiles,
+  };
   io.stdout.write(`${JSON.stringify(json, null, 2)}\n`);
 }
 
@@ -77,12 +83,15 @@ const TITLES: Readonly<Record<Section, readonly [one: string, many: string]>> = 
   onDefault: ["resource that uses the controller's own role", "resources that use the controller's own role"],
   selectingNothing: ["selector that selects no resource", "selectors that select no resource"],
   staleAnnotations: ["resource with stale annotations", "resources with stale annotations"],
+  unusableIdentities: ["identity that no namespace may use", "identities that no namespace may use"],
+  openIdentities: ["identity that every namespace may use", "identities that every namespace may use"],
+  missingSources: ["identity whose source does not exist", "identities whose source does not exist"],
   checks: ["object with other findings", "objects with other findings"],
 };
 
 /** Returns the lines of the counts, followed by each section that has findings. */
-function reportLines({ summary, findings }: Report, paint: Paint): string[] {
-  const { objects, selectors, resources, unannotated } = summary;
+function reportLines({ summary, usage, findings }: Report, paint: Paint): string[] {
+  const { objects, selectors, resources, unannotated, identities, clusters } = summary;
   const total = `${countOf(objects, "object")}: ${countOf(selectors, "selector")}, ${countOf(resources, "resource")}`;
   const sections = SECTIONS.flatMap((section) => {
     const own = findings.filter((finding) => finding.section === section);
@@ -90,7 +99,35 @@ function reportLines({ summary, findings }: Report, paint: Paint): string[] {
     const title = capitalized(TITLES[section][1]);
     return ["", paint("bold", title), ...own.flatMap((finding) => findingLines(finding, paint))];
   });
-  return [`${total} (${unannotated} without resolution annotations)`, ...countLines(summary, paint), ...sections];
+  const ofCAPA = identities + clusters === 0
+    ? "" : `, ${countOf(identities, "identity").replace(/identitys$/, "identities")}, ${countOf(clusters, "cluster")}`;
+  return [
+    `${total} (${unannotated} without resolution annotations)${ofCAPA}`,
+    ...countLines(summary, paint), ...usageLines(usage, paint), ...sections,
+  ];
+}
+
+/** The number of identities and of accounts that the text report lists. */
+const MAX_USAGE_LINES = 20;
+
+/** Returns the number of clusters for each identity and for each account. Lists those with the most clusters. */
+function usageLines(usage: Audit["usage"], paint: Paint): string[] {
+  const { byIdentity, byAccount, omittedIdentities, omittedAccounts } = usage;
+  const identities = byIdentity.map(({ kind, namespace, name, clusters }) => [
+    String(clusters), [kind, namespace, name].filter((part) => part !== null).join("/"),
+  ]);
+  const accounts = byAccount.map(({ account, clusters }) => [String(clusters), account]);
+  return [
+    ...usageTable("Clusters by identity", identities, omittedIdentities, paint),
+    ...usageTable("Clusters by account", accounts, omittedAccounts, paint),
+  ];
+}
+
+function usageTable(title: string, rows: readonly string[][], omitted: number, paint: Paint): string[] {
+  if (rows.length === 0) return [];
+  const more = omitted + Math.max(0, rows.length - MAX_USAGE_LINES);
+  const lines = formatTable(rows.slice(0, MAX_USAGE_LINES), { alignment: ["right"] });
+  return ["", paint("bold", title), ...lines, ...(more > 0 ? [`and ${more} more`] : [])];
 }
 
 /**

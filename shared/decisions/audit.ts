@@ -1,3 +1,4 @@
+import { type AuditSummary, summaryOf } from "./audit-summary.ts";
 import {
   AUDIT_CHECKS, type AuditCheck, hasResolutionAnnotations, type Section, SECTIONS,
 } from "./checks/audit-checks.ts";
@@ -8,6 +9,7 @@ import { runChecks, type SkippedCheck } from "./checks/run.ts";
 import type { DecisionSettings, Origin } from "./context.ts";
 import { readIdentity } from "./identities/identity.ts";
 import { isIdentity } from "./identities/kinds.ts";
+import { type ClusterUsage, clusterUsage } from "./identities/usage.ts";
 import type { Inventory } from "./inventory/inventory.ts";
 import { type ACKResource, resourceOf } from "./kubernetes/ack-resource.ts";
 import type { JsonObject } from "./kubernetes/json.ts";
@@ -25,22 +27,11 @@ export interface AuditFinding extends Finding {
   readonly index: number;
 }
 
-/** The numbers of all objects, of selectors, of resources, and of the objects that have findings in each section. */
-export interface AuditSummary extends Readonly<Record<Section, number>> {
-  readonly objects: number;
-  readonly selectors: number;
-  readonly resources: number;
-  /**
-   * The number of resources without resolution annotations. If the webhook has never run in the cluster, the number
-   * includes every resource.
-   */
-  readonly unannotated: number;
-}
-
 export interface Audit {
   /** The findings, sorted by section, then by the index of the object. */
   readonly findings: readonly AuditFinding[];
   readonly summary: AuditSummary;
+  readonly usage: ClusterUsage;
   /** Sorted by code. */
   readonly skipped: readonly SkippedCheck[];
 }
@@ -65,7 +56,7 @@ export function* auditObjects(input: AuditInput, settings: DecisionSettings): Pa
     auditor.audit(object, index);
     return true;
   });
-  return auditor.finish();
+  return auditor.finish(yield* clusterUsage(input.inventory, settings));
 }
 
 class Auditor {
@@ -85,6 +76,7 @@ class Auditor {
   readonly #selecting = new Set<string>();
   #resources = 0;
   #unannotated = 0;
+  #identities = 0;
 
   constructor(input: AuditInput, settings: DecisionSettings) {
     const { inventory, origin } = input;
@@ -109,7 +101,7 @@ class Auditor {
   }
 
   /** Audits the selectors and returns the result. The caller must audit all objects first. */
-  finish(): Audit {
+  finish(usage: ClusterUsage): Audit {
     for (const { name, index } of this.#selectors) this.#auditSelector(name, index);
     const kept = this.#findings.filter(({ code, index }) => !this.#superseded.has(`${code} ${index}`));
     const findings = [...kept, ...this.#auditFindings].toSorted(
@@ -117,7 +109,11 @@ class Auditor {
     );
     const skipped = Array.from(this.#skipped, ([code, needs]) => ({ code, needs }));
     skipped.sort((a, b) => compareText(a.code, b.code));
-    return { findings, summary: this.#summary(findings), skipped };
+    const summary = summaryOf({
+      objects: this.#input.objects.length, selectors: this.#selectors.length, resources: this.#resources,
+      unannotated: this.#unannotated, identities: this.#identities, clusters: usage.clusters,
+    }, findings);
+    return { findings, summary, usage, skipped };
   }
 
   /** Runs the admission checks as for an update that does not change the object. */
@@ -165,6 +161,7 @@ class Auditor {
     const { inventory, nowMs } = this.#input;
     const identity = readIdentity(object, inventory.runtime);
     if (identity === null) return;
+    this.#identities++;
     const subject = { identity, inventory, settings: this.#settings, nowMs };
     for (const check of this.#enabled) this.#report(check, index, check.findInIdentity?.(subject));
   }
@@ -189,18 +186,5 @@ class Auditor {
 
   #severityOf(check: AuditCheck): AuditCheck["severity"] {
     return this.#settings.checkSeverities.get(check.id) ?? check.severity;
-  }
-
-  #summary(findings: readonly AuditFinding[]): AuditSummary {
-    const count = (section: Section): number => (
-      new Set(findings.filter((finding) => finding.section === section).map(({ index }) => index)).size
-    );
-    return {
-      objects: this.#input.objects.length, selectors: this.#selectors.length, resources: this.#resources,
-      unannotated: this.#unannotated, malformed: count("malformed"), faulty: count("faulty"),
-      conflicts: count("conflicts"), refused: count("refused"), drift: count("drift"),
-      unexpectedAccounts: count("unexpectedAccounts"), onDefault: count("onDefault"),
-      selectingNothing: count("selectingNothing"), staleAnnotations: count("staleAnnotations"), checks: count("checks"),
-    };
   }
 }

@@ -34,6 +34,9 @@ const REPORT = `8 objects: 3 selectors, 3 resources (2 without resolution annota
 1  resource that uses the controller's own role
 0  selectors that select no resource
 1  resource with stale annotations
+0  identities that no namespace may use
+0  identities that every namespace may use
+0  identities whose source does not exist
 0  objects with other findings
 
 Malformed selectors (not effective)
@@ -74,7 +77,9 @@ test("JSON output contains the counts and the findings; each finding has a secti
   t.equal(status, 1);
   t.equal(stderr, "");
   const { summary, findings, notApplied, ...rest } = parsed(stdout);
-  t.strictSame(rest, { skippedFiles: {} });
+  t.strictSame(rest, {
+    skippedFiles: {}, clusterUsage: { byIdentity: [], byAccount: [], omittedIdentities: 0, omittedAccounts: 0 },
+  });
   t.strictSame(summary, {
     objects: 8,
     selectors: 3,
@@ -89,6 +94,11 @@ test("JSON output contains the counts and the findings; each finding has a secti
     onDefault: 1,
     selectingNothing: 0,
     staleAnnotations: 1,
+    identities: 0,
+    clusters: 0,
+    unusableIdentities: 0,
+    openIdentities: 0,
+    missingSources: 0,
     checks: 0,
     denied: 2,
     warned: 2,
@@ -116,7 +126,7 @@ test("JSON output contains the counts and the findings; each finding has a secti
 test("exits 0 if no finding exists, or if every finding is a warning and --fail-on warn is not set", async (t) => {
   const { status, stdout } = await runCommand(["audit", "-"], { stdin: GOOD });
   t.equal(status, 0);
-  t.match(stdout, /^2 objects: 1 selector, 1 resource .*\n(?:0 .*\n){10}$/);
+  t.match(stdout, /^2 objects: 1 selector, 1 resource .*\n(?:0 .*\n){13}$/);
   const unselected = GOOD.replace("[default]", "[other]");
   t.equal((await runCommand(["audit", "-"], { stdin: unselected })).status, 0);
   t.equal((await runCommand(["audit", "-", "--fail-on", "warn"], { stdin: unselected })).status, 1);
@@ -147,4 +157,64 @@ test("exits 2 and prints only the errors if a manifest cannot be read", async (t
   t.equal(status, 2);
   t.equal(stdout, "");
   t.match(stderr, /^[^\n]*b\.json:1: [^\n]*\n$/);
+});
+
+const CAPA = "apiVersion: infrastructure.cluster.x-k8s.io/v1beta2";
+const CLUSTERS = `${CAPA}
+kind: AWSClusterStaticIdentity
+metadata: {name: all}
+spec: {secretRef: creds, allowedNamespaces: {}}
+---
+${CAPA}
+kind: AWSCluster
+metadata: {name: a, namespace: ns1}
+spec: {identityRef: {kind: AWSClusterStaticIdentity, name: all}}
+---
+${CAPA}
+kind: AWSCluster
+metadata: {name: b, namespace: ns1}
+spec: {identityRef: {kind: AWSClusterStaticIdentity, name: all}}
+---
+${CAPA}
+kind: AWSServiceAccountIdentity
+metadata: {name: sa, namespace: ns1}
+spec: {roleARN: "arn:aws:iam::111122223333:role/a"}
+---
+${CAPA}
+kind: AWSCluster
+metadata: {name: c, namespace: ns1}
+spec: {identityRef: {kind: AWSServiceAccountIdentity, name: sa}}
+`;
+
+test("text output shows the number of clusters for each identity and each account", async (t) => {
+  const { stdout } = await runCommand(["audit", "-", "--runtime", "extended"], { stdin: CLUSTERS });
+  const [first = "", ...lines] = stdout.split("\n");
+  t.equal(first,
+    "5 objects: 0 selectors, 0 resources (0 without resolution annotations), 2 identities, 3 clusters");
+  t.ok(lines.includes("1  identity that every namespace may use"));
+  t.match(stdout, `
+Clusters by identity
+2  AWSClusterStaticIdentity/all
+1  AWSServiceAccountIdentity/ns1/sa
+
+Clusters by account
+2  the account of Secret creds
+1  account 111122223333
+
+Identities that every namespace may use
+-:4: warn AUD-13 AWSClusterStaticIdentity all spec.allowedNamespaces
+`);
+});
+
+test("text output lists 20 identities and accounts, and counts the others", async (t) => {
+  const cluster = (i: number): string => `---
+${CAPA}
+kind: AWSCluster
+metadata: {name: "c${i}", namespace: ns1}
+spec: {identityRef: {kind: AWSClusterStaticIdentity, name: "s${i}"}}
+`;
+  const stdin = Array.from({ length: 121 }, (_, i) => cluster(i)).join("");
+  const { stdout } = await runCommand(["audit", "-"], { stdin });
+  t.match(stdout, "AWSClusterStaticIdentity/s115\nand 101 more\n\nClusters by account\n121  an unknown account\n");
+  t.match(stdout, ", 0 identities, 121 clusters\n");
 });

@@ -10,12 +10,13 @@ import type { EffectiveSelector } from "../selectors/effective.ts";
 import { AUD_11, type AuditedIdentity } from "./access-key-age.ts";
 import type { CheckEntry, Fault } from "./check.ts";
 import { AUD_08, AUD_09, AUD_10, type AuditedDefinition } from "./definition-checks.ts";
+import { AUD_12, AUD_13, AUD_14 } from "./identity-audit-checks.ts";
 import { resolutionClause } from "./resources/change.ts";
 
 /** The sections of the `audit` report, in the order of the report. In the JSON output, each section is a key. */
 export const SECTIONS = [
   "malformed", "faulty", "conflicts", "refused", "drift", "unexpectedAccounts", "onDefault", "selectingNothing",
-  "staleAnnotations", "checks",
+  "staleAnnotations", "unusableIdentities", "openIdentities", "missingSources", "checks",
 ] as const;
 export type Section = (typeof SECTIONS)[number];
 
@@ -196,5 +197,5 @@ function valueText(value: string | null | undefined): string {
 }
 
 export const AUDIT_CHECKS: readonly AuditCheck[] = [
-  AUD_01, AUD_02, AUD_03, AUD_04, AUD_05, AUD_06, AUD_07, AUD_08, AUD_09, AUD_10, AUD_11,
+  AUD_01, AUD_02, AUD_03, AUD_04, AUD_05, AUD_06, AUD_07, AUD_08, AUD_09, AUD_10, AUD_11, AUD_12, AUD_13, AUD_14,
 ];

@@ -149,6 +149,18 @@ export function allowsNamespace(allowed: AllowedNamespaces, namespace: Referring
   return no(refusal(allowed.names.size > 0, allowed.selector !== null, namespace));
 }
 
+/** Returns a text that is equal for equal rules. CAPA rewrites the rule in another spelling, such as {} with nulls. */
+export function allowedKey(allowed: AllowedNamespaces): string {
+  return JSON.stringify(allowed.type === "some" ? { ...allowed, names: [...allowed.names] } : allowed);
+}
+
+/** Returns a clause that states why no namespace may use an identity with these `allowedNamespaces`, or null. */
+export function unusableReason(allowed: AllowedNamespaces): string | null {
+  if (allowed.type === "none") return allowed.reason;
+  if (allowed.type === "all" || allowed.names.size > 0 || allowed.selector !== null) return null;
+  return allowed.selectorFault ?? "allowedNamespaces contains no namespace: its list and its selector are empty";
+}
+
 function yes(reason: string): NamespaceVerdict {
   return { allowed: true, code: null, reason };
 }

@@ -1,10 +1,11 @@
 import { identityChain } from "../../identities/chain.ts";
 import { describeIdentity } from "../../identities/denials.ts";
-import type { IdentityReference, RoleIdentity } from "../../identities/identity.ts";
+import type { Identity, IdentityReference, RoleIdentity } from "../../identities/identity.ts";
 import { narrowerSource } from "../../identities/narrower-source.ts";
 import {
   CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, identityKindOf, ROLE_IDENTITY, SERVICE_ACCOUNT_IDENTITY,
 } from "../../identities/kinds.ts";
+import type { Inventory } from "../../inventory/inventory.ts";
 import { compareText, countOf, listOf, printable, quote } from "../../kubernetes/text.ts";
 import type { Paced } from "../../paced.ts";
 import type { Fault, QuickCheck, ScanningCheck } from "../check.ts";
@@ -56,14 +57,19 @@ export const CI_26: QuickCheck<IdentityChange> = {
   fix: "create the source, or correct the reference",
   example: "spec: {sourceIdentityRef: {kind: AWSClusterStaticIdentity, name: no-such-identity}}",
   requires: ["identities", "--complete or --cluster"],
-  *find(change): Iterable<Fault> {
-    const source = sourceOf(change);
-    if (source === null || identityKindOf(source.kind) === null || source.kind === SERVICE_ACCOUNT_IDENTITY) return;
-    const isItself = source.kind === change.identity.kind && source.name === change.identity.name;
-    if (isItself || change.inventory.identities.get(source, "") !== null) return;
-    yield { path: PATH, message: `${describeIdentity(source)} does not exist` };
+  *find({ identity, inventory }): Iterable<Fault> {
+    const source = missingSource(identity, inventory);
+    if (source !== null) yield { path: PATH, message: `${describeIdentity(source)} does not exist` };
   },
 };
+
+/** Returns the source of the identity if it does not exist, or null. CI-25 reports a source of a wrong kind. */
+export function missingSource(identity: Identity, { identities }: Inventory): IdentityReference | null {
+  const source = identity.kind === ROLE_IDENTITY ? identity.source : null;
+  if (source === null || identityKindOf(source.kind) === null || source.kind === SERVICE_ACCOUNT_IDENTITY) return null;
+  const isItself = source.kind === identity.kind && source.name === identity.name;
+  return isItself || identities.get(source, "") !== null ? null : source;
+}
 
 export const CI_27: ScanningCheck<IdentityChange> = {
   id: "CI-27",

@@ -1,7 +1,8 @@
+import { allowedKey } from "../../identities/allowed-namespaces.ts";
 import { identityChain } from "../../identities/chain.ts";
 import { describeIdentity } from "../../identities/denials.ts";
 import { accountOfIdentity, type Identity } from "../../identities/identity.ts";
-import { CONTROLLER_IDENTITY, ROLE_IDENTITY } from "../../identities/kinds.ts";
+import { CONTROLLER_IDENTITY, ROLE_IDENTITY, STATIC_IDENTITY } from "../../identities/kinds.ts";
 import { referenceOf, type Referrer } from "../../identities/referrer.ts";
 import { referrerName, visitUsers } from "../../identities/users.ts";
 import type { Inventory } from "../../inventory/inventory.ts";
@@ -21,16 +22,29 @@ function usersText(names: readonly string[], verb: string): string {
 }
 
 /** Whether the object may use its identity if `changed` replaces the identity of the same kind and name. */
-function isAllowed(user: Referrer, inventory: Inventory, changed: Identity | undefined): boolean {
+function isAllowed(user: Referrer, inventory: Inventory, changed: Identity): boolean {
   const reference = referenceOf(user, inventory.runtime);
   return reference !== null && identityChain(inventory, reference, user.namespace, { changed }).denial === null;
+}
+
+/** Whether both identities allow the same namespaces and have the same source and Secret. */
+function isSameUse(a: Identity, b: Identity): boolean {
+  return useKey(a) === useKey(b);
+}
+
+function useKey(identity: Identity): string {
+  const allowed = "allowedNamespaces" in identity ? allowedKey(identity.allowedNamespaces) : "";
+  const source = identity.kind === ROLE_IDENTITY ? identity.source : null;
+  const secret = identity.kind === STATIC_IDENTITY ? identity.secretName : null;
+  return JSON.stringify([identity.kind, allowed, source, secret]);
 }
 
 /** Returns the names of the objects that lose the permission to use their identity by the change. */
 function* losingUsers({ identity, inventory, stored }: IdentityChange): Paced<string[]> {
   const names: string[] = [];
+  if (stored === null || isSameUse(stored.identity, identity)) return names;
   yield* visitUsers(inventory, identity, (user) => {
-    if (isAllowed(user, inventory, stored?.identity) && !isAllowed(user, inventory, identity)) {
+    if (isAllowed(user, inventory, stored.identity) && !isAllowed(user, inventory, identity)) {
       names.push(referrerName(user));
     }
     return names.length < MAX_USERS;
