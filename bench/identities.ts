@@ -54,7 +54,8 @@ export async function simulateClusters(intervalMs: number): Promise<Load> {
 
 async function request({ sessions }: IdentitySetup, name: string): Promise<void> {
   const reference = { kind: ROLE_IDENTITY, name, namespace: "team-a" };
-  const grant = grantIdentity(INVENTORY, reference, { scope: null, settings: SETTINGS_BY_DEFAULT });
+  const query = { scope: null, settings: SETTINGS_BY_DEFAULT, allowedAudiences: [] };
+  const grant = grantIdentity(INVENTORY, reference, query);
   if (grant.verdict !== "identity") throw new Error(`the identity ${name} is not granted`);
   await sessions.get(grant);
 }

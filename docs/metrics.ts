@@ -11,7 +11,7 @@ const ERROR_CODE = "an [error code](errors.md)";
 const ADMISSION_PATH = "the admission path, such as `/validate/iamroleselectors`";
 const SIDECAR_PATH = "a route, such as `/v1/credentials/selectors/:name` or `/sts`; `unknown` for any other path";
 const UNPARSED_PATH = "`unparsed` for a request that is not HTTP, or that exceeds the size or time limit";
-const STS_ACTION = "`AssumeRole`, `GetCallerIdentity`";
+const STS_ACTION = "`AssumeRole`, `AssumeRoleWithWebIdentity`, `GetCallerIdentity`";
 
 const STS_CODES = [
   "AccessDenied", "ExpiredToken", "IncompleteSignature", "InvalidAction", "InvalidClientTokenId",
@@ -62,6 +62,10 @@ const LABELS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   sidecar_auth_failures_total: { kind: "`token`, `signature`, `host`" },
   sidecar_token_reloads_total: { result: "`ok`, `failed`" },
+  sidecar_identity_token_requests_total: {
+    result: "`ok`, `rejected` (the ServiceAccount or the Role is missing, or a field is invalid) or `failed` (a retry "
+      + "may help)",
+  },
   sidecar_identity_secret_reads_total: {
     result: "`ok`, `invalid` (the Secret contains no valid access key) or `failed` (the API server did not return it)",
   },

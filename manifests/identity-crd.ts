@@ -1,12 +1,10 @@
 import {
-  CAPA_VERSION, identityPlural, INFRASTRUCTURE_GROUP, SERVICE_ACCOUNT_IDENTITY,
+  CAPA_VERSION, identityPlural, INFRASTRUCTURE_GROUP, SERVICE_ACCOUNT_IDENTITY, STS_AUDIENCE,
 } from "../shared/decisions/identities/kinds.ts";
+import { EXPIRATION_LIMITS, MAX_AUDIENCES } from "../shared/decisions/identities/service-account.ts";
 import { ARN_LENGTH } from "../shared/decisions/kubernetes/arn.ts";
 import { DURATION_LIMITS } from "../shared/decisions/selectors/session.ts";
 import { labelsOf } from "./rbac.ts";
-
-/** Kubernetes accepts a TokenRequest of at least 10 minutes: k8s.io/kubernetes pkg/apis/authentication/validation. */
-const MIN_EXPIRATION_SECONDS = 600;
 
 /** The schema of the field `spec`. The fields are those of CAPA's proposal "Single Controller Multitenancy". */
 const SPEC = {
@@ -29,11 +27,11 @@ const SPEC = {
       type: "array", maxItems: 10, items: { type: "string" }, description: "The ARNs of managed session policies.",
     },
     audiences: {
-      type: "array", minItems: 1, maxItems: 10, items: { type: "string", minLength: 1 }, default: ["sts.amazonaws.com"],
-      description: "The audiences of the token.",
+      type: "array", minItems: 1, maxItems: MAX_AUDIENCES, items: { type: "string", minLength: 1 },
+      default: [STS_AUDIENCE], description: "The audiences of the token.",
     },
     expirationSeconds: {
-      type: "integer", format: "int64", minimum: MIN_EXPIRATION_SECONDS, default: 86_400,
+      type: "integer", format: "int64", minimum: EXPIRATION_LIMITS.min, default: 86_400,
       description: "The lifetime of the token.",
     },
   },

@@ -31,6 +31,8 @@ export interface SidecarMetrics {
   readonly roleProbes: Counter<"result">;
   /** `result` is `ok`, `invalid` or `failed`. `invalid`: the Secret contains no valid access key. */
   readonly secretReads: Counter<"result">;
+  /** `result` is `ok`, `rejected` or `failed`. `rejected`: the ServiceAccount or the Role is missing. */
+  readonly tokenRequests: Counter<"result">;
   readonly events: Counter<"outcome">;
 }
 
@@ -72,6 +74,7 @@ export function createSidecarMetrics(registry: Registry): SidecarMetrics {
     tokenReloads: counter("token_reloads", "Reloads of a changed --token-file by result.", ["result"]),
     accountRejections: counter("account_refusals", "Denied requests for a role that is not in the pinned account.", []),
     secretReads: counter("identity_secret_reads", "Reads of Secrets of static identities by result.", ["result"]),
+    tokenRequests: counter("identity_token_requests", "Requests for tokens of ServiceAccounts by result.", ["result"]),
     roleProbes: counter("role_checks", "AssumeRole probes of --check IRS-27 and CI-35 by result.", ["result"]),
     events: counter("events", "Kubernetes Events about roles that STS rejects, by outcome.", ["outcome"]),
   };

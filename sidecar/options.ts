@@ -1,5 +1,6 @@
 import { decisionSettings } from "../shared/decisions/context.ts";
 import { ResolverError } from "../shared/decisions/errors.ts";
+import type { IdentityQuery } from "../shared/decisions/grants/by-identity.ts";
 import type { NamespaceQuery, RoleQuery } from "../shared/decisions/grants/grant.ts";
 import { INFRASTRUCTURE_GROUP } from "../shared/decisions/identities/kinds.ts";
 import {
@@ -14,13 +15,14 @@ import { readSTSEndpoint } from "./sts-upstream/endpoint.ts";
 export type SidecarSettings = Pick<
   SettingsFor<"sidecar">,
   | "group" | "kind" | "scopeNamespace" | "unmatched" | "base" | "sessionName" | "stsEndpoint"
-  | "identitySecretNamespace" | "listen" | "healthListen" | "token" | "tokenFile" | "stateDir" | "maxStaleness"
+  | "identitySecretNamespace" | "allowedAudiences" | "listen" | "healthListen" | "token" | "tokenFile" | "stateDir"
+  | "maxStaleness"
 > & Parameters<typeof decisionSettings>[0];
 
 /**
  * The options of grant decisions that are equal for all requests, such as the API groups and kinds of the controller.
  */
-export type SidecarOptions = RoleQuery & Pick<NamespaceQuery, "unmatched">;
+export type SidecarOptions = RoleQuery & IdentityQuery & Pick<NamespaceQuery, "unmatched">;
 
 /**
  * Checks all settings before the sidecar opens files or listens on a port. If one setting is invalid, throws its
@@ -57,7 +59,7 @@ function faultOf(check: () => unknown): ResolverError[] {
  * Throws ERR_CONFIG_INVALID if a --kind is malformed or its group is not a --group. The error lists every such --kind.
  */
 export function sidecarOptions(settings: SidecarSettings): SidecarOptions {
-  const { group, kind, scopeNamespace: scope } = settings;
+  const { group, kind, scopeNamespace: scope, allowedAudiences } = settings;
   const faults: string[] = [];
   const kinds = kind.flatMap((text): KindArgument[] => {
     const parsed = parseKindArgument(text);
@@ -69,7 +71,7 @@ export function sidecarOptions(settings: SidecarSettings): SidecarOptions {
   });
   if (faults.length > 0) throw new ResolverError("ERR_CONFIG_INVALID", faults.join("\n"));
   const unmatched = settings.unmatched ?? (scope === null ? "base" : "deny");
-  return { groups: group, kinds, scope, settings: decisionSettings(settings), unmatched };
+  return { groups: group, kinds, scope, settings: decisionSettings(settings), unmatched, allowedAudiences };
 }
 
 const KIND_FORMAT = "KIND, KIND.GROUP or KIND.VERSION.GROUP, such as Bucket.s3.services.k8s.aws";

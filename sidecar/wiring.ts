@@ -18,11 +18,13 @@ import { IdentitySessions } from "./credentials/identity-sessions.ts";
 import type { IssuedCredentials } from "./credentials/issued.ts";
 import { Issuer } from "./credentials/issuer.ts";
 import { roleOfSession } from "./credentials/session-key.ts";
+import { WebIdentitySessions } from "./credentials/web-identity-sessions.ts";
 import { EventLog } from "./event-log.ts";
 import { createSidecarMetrics, registerSidecarState, type SidecarMetrics, type SidecarState } from "./metrics.ts";
 import { RefusedIdentities } from "./refused-identities.ts";
 import { RoleEvents } from "./role-events.ts";
 import { IdentitySecrets } from "./identity-secrets.ts";
+import { ServiceAccountTokens } from "./service-account-tokens.ts";
 import { startProbe } from "./start-probe.ts";
 import { createSTS } from "./sts-upstream/client.ts";
 import { STSCallGuard } from "./sts-upstream/rate-limiter.ts";
@@ -116,12 +118,15 @@ function find({ inventory }: InventorySource, identity: Identity): Identity | nu
 }
 
 function createIdentitySessions(
-  { sessionName, region }: ServiceSettings, { source }: ServicePorts,
-  { base, sts, sessions, secrets, roleEvents, refused }: IssuerParts,
+  settings: ServiceSettings, { source, api, clock }: ServicePorts,
+  { base, sts, sessions, secrets, roleEvents, refused, metrics }: IssuerParts,
 ): IdentitySessions {
-  return new IdentitySessions({ sessionName, region }, {
-    base, sts, sessions, secrets,
-    find: (identity) => find(source, identity),
+  const findCurrent = (identity: Identity): Identity | null => find(source, identity);
+  const onRequest = (result: string): void => metrics.tokenRequests.inc({ result });
+  const tokens = api === undefined ? null : new ServiceAccountTokens({ api, clock, onRequest });
+  const webIdentities = new WebIdentitySessions(settings, { sts, tokens, sessions, find: findCurrent });
+  return new IdentitySessions(settings, {
+    base, sts, sessions, secrets, webIdentities, find: findCurrent,
     onAssumed: (identity) => refused.remove(identity),
     onRefused(role, error) {
       refused.add(role.identity);

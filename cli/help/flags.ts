@@ -138,6 +138,7 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
     { sidecar: "Grants" },
   ),
   identitySecretNamespace: help("Grants", "namespace of the Secrets of AWSClusterStaticIdentities (checked by CI-10)"),
+  allowedAudiences: help("Grants", "audience of the tokens that AWSServiceAccountIdentities may request"),
   scopeNamespace: help("Grants", "grant only roles that resources in this namespace resolve to"),
   token: help("Credentials", "token that clients must send (for local use only)"),
   tokenFile: help(

@@ -129,7 +129,8 @@ function sidecarSettings(
   const { sidecarListen: listen, sidecarHealthListen: healthListen } = settings;
   return {
     ...settings, ...NO_CLUSTER, listen, healthListen, stsEndpoint, tokenFile, token: null, group: [...group], kind: [],
-    scopeNamespace: null, identitySecretNamespace: null, unmatched: null, base: null, sessionName: "ack-role-resolver",
+    scopeNamespace: null, identitySecretNamespace: null, allowedAudiences: [], unmatched: null, base: null,
+    sessionName: "ack-role-resolver",
   };
 }
 

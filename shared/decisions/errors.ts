@@ -88,11 +88,19 @@ export const ERRORS = {
   ERR_IDENTITY_SECRET: entry(409, false, "The static identity does not name a Secret that contains an access key."),
   ERR_IDENTITY_SESSION: entry(
     409, false,
-    "An AWSClusterRoleIdentity of the chain does not have valid parameters for AssumeRole, such as a session of more "
-      + "than 3600 seconds in a chain.",
+    "An identity of the chain does not have valid parameters for its STS call, such as a session of more than 3600 "
+      + "seconds in a chain.",
   ),
   ERR_IDENTITY_ACCOUNT: entry(
     403, false, "The account of an identity of the chain is not in --allowed-accounts.",
+  ),
+  ERR_IDENTITY_AUDIENCE: entry(
+    403, false, "An audience of the AWSServiceAccountIdentity is not in --allowed-audiences.",
+  ),
+  ERR_IDENTITY_TOKEN: entry(
+    409, false,
+    "The sidecar cannot request a token of the ServiceAccount of the AWSServiceAccountIdentity: the ServiceAccount or "
+      + "a Role is missing, or the sidecar has no API server.",
   ),
   ERR_NAMESPACE_UNKNOWN: entry(
     404, false, "The inventory has no Namespace with this name, or the Namespace exceeds a limit.",

@@ -56,6 +56,9 @@ export const LABEL_SELECTOR: Pattern = {
 export const SESSION_NAME: Pattern = {
   regexp: "^[A-Za-z0-9_+=,.@-]{2,64}$", meaning: "2 to 64 letters, digits or _+=,.@-",
 };
+export const AUDIENCE: Pattern = {
+  regexp: "^[!-~]{1,256}$", meaning: "1 to 256 characters of printable ASCII without spaces, such as sts.amazonaws.com",
+};
 export const HTTPS_URL: Pattern = { regexp: "^https://[^/?#@\\s]+/?$", meaning: "https://HOST:PORT" };
 /** Source: github.com/distribution/reference, regexp.go. */
 export const IMAGE: Pattern = {

@@ -1,7 +1,8 @@
 import type { Command, Default, Definition } from "./setting-definition.ts";
+import { STS_AUDIENCE } from "./identities/kinds.ts";
 import {
-  ACCOUNT, ADDRESS, GROUP, HOST, HTTPS_URL, IMAGE, LABEL_SELECTOR, LEASE, LOOPBACK_URL, NAMESPACE, OBJECT_NAME,
-  REGION, ROLE, SECRET, SERVICE_ACCOUNT, SESSION_NAME, SIDECAR_ARGUMENT, USER_PATTERN,
+  ACCOUNT, ADDRESS, AUDIENCE, GROUP, HOST, HTTPS_URL, IMAGE, LABEL_SELECTOR, LEASE, LOOPBACK_URL, NAMESPACE,
+  OBJECT_NAME, REGION, ROLE, SECRET, SERVICE_ACCOUNT, SESSION_NAME, SIDECAR_ARGUMENT, USER_PATTERN,
 } from "./setting-patterns.ts";
 
 const OFFLINE = ["lint", "resolve", "audit", "impact", "migrate carm"] as const;
@@ -151,6 +152,10 @@ export const SETTINGS = {
   identitySecretNamespace: {
     flag: "--identity-secret-namespace", type: "string", value: "NS", pattern: NAMESPACE, default: null,
     commands: ["lint", "audit", "impact", "webhook", "sidecar", "manifests"],
+  },
+  allowedAudiences: {
+    flag: "--allowed-audiences", type: "strings", value: "AUDIENCE", pattern: AUDIENCE, default: [STS_AUDIENCE],
+    commands: ["sidecar"],
   },
   token: { flag: "--token", type: "string", value: "TOKEN", pattern: TOKEN, default: null, commands: ["sidecar"] },
   tokenFile: {

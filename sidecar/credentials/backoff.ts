@@ -12,8 +12,8 @@ export interface Backoff {
    */
   readonly isCounted: boolean;
   /**
-   * Whether STS denied the role. After such a denial, the cached session must not be used again. Any other error
-   * concerns only the request, for example its duration.
+   * Whether STS, or the provider of the token, denied the role. After such a denial, the cached session must not be
+   * used again. Any other error concerns only the request, for example its duration.
    */
   readonly evictsSession: boolean;
   /**
@@ -29,10 +29,12 @@ export interface Backoff {
  * changes.
  */
 const REJECTION_DELAYS_MS: Readonly<Record<string, number>> = {
-  AccessDenied: 60_000, AccessDeniedException: 60_000, RegionDisabledException: 60_000,
+  AccessDenied: 60_000, AccessDeniedException: 60_000, IDPRejectedClaim: 60_000, RegionDisabledException: 60_000,
+  // The retry uses a new token, as AWS documents. A missing OIDC provider can be created within seconds.
+  InvalidIdentityToken: 10_000,
   ValidationError: 300_000, MalformedPolicyDocument: 300_000, PackedPolicyTooLarge: 300_000,
 };
-const DENIALS: ReadonlySet<string> = new Set(["AccessDenied", "AccessDeniedException"]);
+const DENIALS: ReadonlySet<string> = new Set(["AccessDenied", "AccessDeniedException", "IDPRejectedClaim"]);
 /** The delay after any other failure is random, between 0 and a limit that doubles with each failure in a row. */
 const BACKOFF = { firstMs: 200, maxMs: 30_000 } as const;
 

@@ -4,23 +4,27 @@ import { describeIdentity } from "../../shared/decisions/identities/denials.ts";
 import {
   type Identity, identityKey, type RoleIdentity, type StaticIdentity,
 } from "../../shared/decisions/identities/identity.ts";
+import { SERVICE_ACCOUNT_IDENTITY } from "../../shared/decisions/identities/kinds.ts";
 import { chainedDurationDenial } from "../../shared/decisions/identities/role-session.ts";
 import { MAX_CHAINED_SECONDS, type SessionRequest } from "../../shared/decisions/selectors/session.ts";
 import type { BaseIdentity } from "../base/identity.ts";
 import type { IdentitySecrets, StaticKey } from "../identity-secrets.ts";
 import type { STS } from "../sts-upstream/client.ts";
-import { RejectedSignerError, UnknownSTSError, UpstreamSTSError } from "../sts-upstream/errors.ts";
+import { RejectedSignerError, RetryableSTSError, UpstreamSTSError } from "../sts-upstream/errors.ts";
 import type { CredentialCache } from "./cache.ts";
 import { type RefusedRole, RefusedRoleError } from "./refused-role.ts";
 import { isSameIdentity } from "./same-identity.ts";
 import { SessionKeyCache } from "./session-key.ts";
 import type { CallerIdentity, Credentials, SigningCredentials } from "./session.ts";
+import type { WebIdentitySessions } from "./web-identity-sessions.ts";
 
 interface IdentitySessionsPorts {
   readonly base: Pick<BaseIdentity, "get" | "whenVerified" | "invalidate">;
   readonly sts: Pick<STS, "assumeRole" | "callerIdentity">;
   /** The access keys of static identities; null if the sidecar does not read Secrets. */
   readonly secrets: Pick<IdentitySecrets, "get" | "isCurrent"> | null;
+  /** The sessions of service account identities. */
+  readonly webIdentities: Pick<WebIdentitySessions, "get">;
   readonly sessions: Pick<CredentialCache, "get" | "evict">;
   /** Returns the identity of the inventory that has the same kind, namespace and name. */
   readonly find: (identity: Identity) => Identity | null;
@@ -73,6 +77,7 @@ export class IdentitySessions {
    * prefers calls for which a client waits (`isAwaited`).
    */
   async get({ source, roles }: IdentityGrant, { isAwaited } = { isAwaited: true }): Promise<Credentials> {
+    if (source?.kind === SERVICE_ACCOUNT_IDENTITY) return this.#ports.webIdentities.get(source, isAwaited);
     const first = source === null ? await this.#baseSigner() : await this.#staticSigner(source);
     const [role, ...others] = roles;
     if (role === undefined) return source === null ? this.#ports.base.get() : this.#staticSession(source);
@@ -162,7 +167,7 @@ export class IdentitySessions {
         sessions.evict(key);
         const text = `STS rejected the session of ${describeIdentity(role)}, which is the source of the role.`;
         // STS responded, so this error must not open the circuit.
-        return new UnknownSTSError(`${text} ${response} Retry the request.`);
+        return new RetryableSTSError(`${text} ${response} Retry the request.`);
       },
     };
   }

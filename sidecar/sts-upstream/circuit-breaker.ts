@@ -1,6 +1,6 @@
 import { ResolverError } from "../../shared/decisions/errors.ts";
 import type { SteadyClock } from "../../shared/inventory/clock.ts";
-import { UnknownSTSError } from "./errors.ts";
+import { RetryableSTSError } from "./errors.ts";
 
 /** `closed`: all calls run. `open`: no call runs. `half-open`: one call runs, to test whether STS has recovered. */
 export type CircuitState = "closed" | "open" | "half-open";
@@ -118,6 +118,6 @@ type FailureClass = { readonly sts: "up" | "unknown" } | { readonly sts: "down";
 /** Returns `up` or `down` if the failure shows that STS is available or unavailable; otherwise `unknown`. */
 function classifyFailure(error: unknown): FailureClass {
   if (!(error instanceof ResolverError) || error instanceof STSNotCalledError) return { sts: "unknown" };
-  if (error.code === "ERR_STS_REFUSED" || error instanceof UnknownSTSError) return { sts: "up" };
+  if (error.code === "ERR_STS_REFUSED" || error instanceof RetryableSTSError) return { sts: "up" };
   return error.code === "ERR_STS_UNAVAILABLE" ? { sts: "down", reason: error.message } : { sts: "unknown" };
 }

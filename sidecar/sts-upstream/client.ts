@@ -1,6 +1,6 @@
 import {
-  AssumeRoleCommand, type AssumeRoleCommandInput, GetCallerIdentityCommand, type STSClient,
-  type Credentials as STSSession,
+  AssumeRoleCommand, type AssumeRoleCommandInput, AssumeRoleWithWebIdentityCommand, type AssumedRoleUser,
+  GetCallerIdentityCommand, type STSClient, type Credentials as STSSession,
 } from "@aws-sdk/client-sts";
 import { ResolverError } from "../../shared/decisions/errors.ts";
 import { accountOfARN } from "../../shared/decisions/kubernetes/arn.ts";
@@ -8,7 +8,7 @@ import type { SessionRequest, SessionTag } from "../../shared/decisions/selector
 import type { CallerIdentity, Credentials, SigningCredentials } from "../credentials/session.ts";
 import { STSConnection } from "./connection.ts";
 import { readSTSEndpoint } from "./endpoint.ts";
-import { metricCode, toResolverError } from "./errors.ts";
+import { metricCode, toResolverError, WEB_IDENTITY_ACTION } from "./errors.ts";
 
 /**
  * The STS actions that the sidecar uses. The methods reject with ERR_STS_REFUSED, ERR_STS_UNAVAILABLE or
@@ -16,9 +16,14 @@ import { metricCode, toResolverError } from "./errors.ts";
  */
 export interface STS {
   assumeRole(base: SigningCredentials, request: SessionRequest, signal: AbortSignal): Promise<Credentials>;
+  /**
+   * Assumes the role with a token of an OIDC provider. The call is not signed. Of the parameters of the request, STS
+   * accepts only the session name, the duration and the policies.
+   */
+  assumeRoleWithWebIdentity(token: string, request: SessionRequest, signal: AbortSignal): Promise<Credentials>;
   callerIdentity(base: SigningCredentials, signal: AbortSignal): Promise<CallerIdentity>;
   /**
-   * How far the local clock is behind the clock of STS, in ms, according to the last STS response. The value is 0 if
+   * How far the local clock is behind the clock of STS, in ms, according to the last signed call. The value is 0 if
    * the local clock is not behind.
    */
   readonly clockLagMs: number;
@@ -50,35 +55,41 @@ export function createSTS(options: STSOptions): STS {
   const { endpoint, region, onCall = () => {}, now = Date.now, limitMs = CALL_LIMIT_MS } = options;
   const url = readSTSEndpoint({ endpoint, region })?.href ?? null;
   const connection = new STSConnection({ endpoint: url, region: region ?? DEFAULT_REGION });
-  const call = async <T>({ action, base, request, signal }: Call, send: Send<T>): Promise<T> => {
+  const call = async <T>({ action, signer, secrets, signal }: Call, send: Send<T>): Promise<T> => {
     const startedMs = performance.now();
     const report = (code: string): void => onCall(action, code, (performance.now() - startedMs) / 1000);
     const abortSignal = AbortSignal.any([signal, AbortSignal.timeout(limitMs)]);
     try {
-      const result = await connection.send(base, (client) => send(client, { abortSignal }));
+      const result = await connection.send(signer, (client) => send(client, { abortSignal }));
       report("ok");
       return result;
     } catch (error) {
       report(metricCode(error));
-      throw toResolverError(action, error, secretsOf(base, request));
+      throw toResolverError(action, error, secrets.filter((text) => text !== null).filter((text) => text !== ""));
     }
   };
   return {
     get clockLagMs() {
       return connection.clockLagMs;
     },
-    assumeRole: (base, request, signal) =>
-      call({ action: "AssumeRole", base, request, signal }, async (client, abort) => {
+    assumeRole: (base, request, signal) => {
+      const secrets = [...secretsOf(base), ...secretsIn(request)];
+      return call({ action: "AssumeRole", signer: base, secrets, signal }, async (client, abort) => {
         const latestMs = now() + request.durationSeconds * 1000;
-        const output = await client.send(new AssumeRoleCommand(assumeRoleInput(request)), abort);
-        const { Credentials: session, AssumedRoleUser: user, PackedPolicySize: packedPolicySize } = output;
-        const accountID = accountOfARN(request.roleARN) ?? "";
-        const identity = { accountID, arn: user?.Arn ?? "", userID: user?.AssumedRoleId ?? "" };
-        const size = packedPolicySize === undefined ? {} : { packedPolicySize };
-        return { ...readSession(session, latestMs), ...identity, ...size };
-      }),
+        const command = new AssumeRoleCommand(assumeRoleInput(request));
+        return readSession(request, await client.send(command, abort), latestMs);
+      });
+    },
+    assumeRoleWithWebIdentity: (token, request, signal) => {
+      const secrets = [...secretsOfToken(token), ...secretsIn(request)];
+      return call({ action: WEB_IDENTITY_ACTION, signer: null, secrets, signal }, async (client, abort) => {
+        const latestMs = now() + request.durationSeconds * 1000;
+        const command = new AssumeRoleWithWebIdentityCommand({ ...commonInput(request), WebIdentityToken: token });
+        return readSession(request, await client.send(command, abort), latestMs);
+      });
+    },
     callerIdentity: (base, signal) =>
-      call({ action: "GetCallerIdentity", base, request: null, signal }, async (client, abort) => {
+      call({ action: "GetCallerIdentity", signer: base, secrets: secretsOf(base), signal }, async (client, abort) => {
         const { Account = "", Arn = "", UserId = "" } = await client.send(new GetCallerIdentityCommand({}), abort);
         return { accountID: Account, arn: Arn, userID: UserId };
       }),
@@ -87,53 +98,81 @@ export function createSTS(options: STSOptions): STS {
 
 interface Call {
   readonly action: string;
-  readonly base: SigningCredentials;
-  readonly request: SessionRequest | null;
+  /** Null for a call that is not signed. */
+  readonly signer: SigningCredentials | null;
+  /** The secrets of the call. They are removed from error messages, because STS can quote them. */
+  readonly secrets: readonly (string | null)[];
   readonly signal: AbortSignal;
 }
 
 type Send<T> = (client: STSClient, options: { readonly abortSignal: AbortSignal }) => Promise<T>;
 
-function assumeRoleInput(request: SessionRequest): AssumeRoleCommandInput {
-  const { roleARN, sessionName, durationSeconds, externalID, sourceIdentity, tags, policy, policyARNs } = request;
-  const { transitiveTagKeys } = request;
+/** Returns the parameters that all actions have that assume a role. */
+function commonInput(
+  { roleARN, sessionName, durationSeconds, policy, policyARNs }: SessionRequest,
+): Pick<AssumeRoleCommandInput, "RoleArn" | "RoleSessionName" | "DurationSeconds" | "Policy" | "PolicyArns"> {
   return {
     RoleArn: roleARN,
     RoleSessionName: sessionName,
     DurationSeconds: durationSeconds,
-    ...(externalID === null ? {} : { ExternalId: externalID }),
-    ...(sourceIdentity === null ? {} : { SourceIdentity: sourceIdentity }),
-    ...(tags.length === 0 ? {} : { Tags: tags.map(({ key, value }: SessionTag) => ({ Key: key, Value: value })) }),
-    ...(transitiveTagKeys.length === 0 ? {} : { TransitiveTagKeys: [...transitiveTagKeys] }),
     ...(policy === null ? {} : { Policy: policy }),
     ...(policyARNs.length === 0 ? {} : { PolicyArns: policyARNs.map((arn) => ({ arn })) }),
   };
 }
 
+function assumeRoleInput(request: SessionRequest): AssumeRoleCommandInput {
+  const { externalID, sourceIdentity, tags, transitiveTagKeys } = request;
+  return {
+    ...commonInput(request),
+    ...(externalID === null ? {} : { ExternalId: externalID }),
+    ...(sourceIdentity === null ? {} : { SourceIdentity: sourceIdentity }),
+    ...(tags.length === 0 ? {} : { Tags: tags.map(({ key, value }: SessionTag) => ({ Key: key, Value: value })) }),
+    ...(transitiveTagKeys.length === 0 ? {} : { TransitiveTagKeys: [...transitiveTagKeys] }),
+  };
+}
+
+/** The response of an action that assumes a role. */
+interface SessionOutput {
+  readonly Credentials?: STSSession | undefined;
+  readonly AssumedRoleUser?: AssumedRoleUser | undefined;
+  readonly PackedPolicySize?: number | undefined;
+}
+
+/** Returns the session in the response. Throws if a field of the credentials is missing. */
+function readSession(
+  { roleARN }: SessionRequest, { Credentials: session, AssumedRoleUser: user, PackedPolicySize: size }: SessionOutput,
+  latestMs: number,
+): Credentials {
+  const identity = { accountID: accountOfARN(roleARN) ?? "", arn: user?.Arn ?? "", userID: user?.AssumedRoleId ?? "" };
+  return { ...readKeys(session, latestMs), ...identity, ...(size === undefined ? {} : { packedPolicySize: size }) };
+}
+
 /**
- * Returns the credentials of an AssumeRole response. Throws if a field is missing. STS sets the expiration by its own
- * clock. If the local clock is behind, this expiration is too late on the local clock, so the returned expiration is
- * never after `latestMs`. If the local clock is ahead, the expiration is too early, which is safe.
+ * Returns the credentials of a session. STS sets the expiration by its own clock. If the local clock is behind, this
+ * expiration is too late on the local clock, so the returned expiration is never after `latestMs`. If the local clock
+ * is ahead, the expiration is too early, which is safe.
  */
-function readSession(session: STSSession | undefined, latestMs: number): SigningCredentials {
+function readKeys(session: STSSession | undefined, latestMs: number): SigningCredentials {
   const { AccessKeyId = "", SecretAccessKey = "", SessionToken = "", Expiration } = session ?? {};
   const endsMs = Expiration?.getTime() ?? Number.NaN;
   if ([AccessKeyId, SecretAccessKey, SessionToken].includes("") || Number.isNaN(endsMs)) {
-    const message = "STS returned incomplete credentials for AssumeRole. Retry the request.";
-    throw new ResolverError("ERR_STS_UNAVAILABLE", message);
+    throw new ResolverError("ERR_STS_UNAVAILABLE", "STS returned incomplete credentials. Retry the request.");
   }
   const expirationMs = Math.min(endsMs, latestMs);
   return { accessKeyID: AccessKeyId, secretAccessKey: SecretAccessKey, sessionToken: SessionToken, expirationMs };
 }
 
-/**
- * Returns the secrets of the request and of the credentials that sign it, and the access key ID, which can come from a
- * Secret. They are removed from error messages, because STS can quote them.
- */
-function secretsOf(
-  { accessKeyID, secretAccessKey, sessionToken }: SigningCredentials, request: SessionRequest | null,
-): string[] {
-  const { externalID = null, policy = null, tags = [] } = request ?? {};
-  const values = [accessKeyID, secretAccessKey, sessionToken, externalID, policy, ...tags.map(({ value }) => value)];
-  return values.filter((text) => text !== null).filter((text) => text !== "");
+/** Includes the access key ID, which can come from a Secret. */
+function secretsOf({ accessKeyID, secretAccessKey, sessionToken }: SigningCredentials): readonly (string | null)[] {
+  return [accessKeyID, secretAccessKey, sessionToken];
+}
+
+function secretsIn({ externalID, policy, tags }: SessionRequest): readonly (string | null)[] {
+  return [externalID, policy, ...tags.map(({ value }) => value)];
+}
+
+/** A message can quote the token without its signature, or only a part of it. */
+function secretsOfToken(token: string): readonly string[] {
+  const [header = "", payload = "", signature = ""] = token.split(".");
+  return [token, `${header}.${payload}`, payload, signature];
 }

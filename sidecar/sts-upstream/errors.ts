@@ -17,12 +17,15 @@ export class UpstreamSTSError extends ResolverError {
 }
 
 /**
- * The error ERR_STS_UNAVAILABLE for a response of STS that has an unknown error code. Such a response shows that STS is
- * available.
+ * The error ERR_STS_UNAVAILABLE for an error of STS that concerns one request, and that a retry may avoid: the error is
+ * unknown, or the provider of a web identity token is unavailable. The response shows that STS is available.
  */
-export class UnknownSTSError extends ResolverError {
-  constructor(message: string) {
+export class RetryableSTSError extends ResolverError {
+  /** The error code of STS, such as IDPCommunicationError; "" if it is unknown. */
+  readonly stsCode: string;
+  constructor(message: string, stsCode = "") {
     super("ERR_STS_UNAVAILABLE", message);
+    this.stsCode = stsCode;
   }
 }
 
@@ -36,12 +39,15 @@ export class RejectedSignerError extends ResolverError {
   }
 }
 
+/** The only action whose calls are not signed. */
+export const WEB_IDENTITY_ACTION = "AssumeRoleWithWebIdentity";
+
 /** The codes of errors about the role or the request. Such an error persists until the role or the request changes. */
 const REQUEST_ERRORS: ReadonlySet<string> = new Set([
   "AccessDenied", "AccessDeniedException", "ValidationError", "MalformedPolicyDocument", "PackedPolicyTooLarge",
-  "RegionDisabledException",
+  "RegionDisabledException", "InvalidIdentityToken", "IDPRejectedClaim",
 ]);
-/** The codes of errors about the credentials that signed the call. */
+/** The codes of errors about the credentials that signed the call, or about the token of a call that is not signed. */
 const SIGNER_ERRORS: ReadonlySet<string> = new Set([
   "ExpiredToken", "ExpiredTokenException", "InvalidClientTokenId", "SignatureDoesNotMatch", "IncompleteSignature",
   "MissingAuthenticationToken", "RequestExpired",
@@ -52,13 +58,16 @@ const SIGNER_ERRORS: ReadonlySet<string> = new Set([
  */
 const MAX_MESSAGE_LENGTH = 1_000;
 const SHORT_SECRET_LENGTH = 4;
-const AVAILABILITY_ERRORS: ReadonlySet<string> = new Set([
-  "Throttling", "ThrottlingException", "ServiceUnavailable", "InternalFailure",
+/** The codes of other errors that STS documents. */
+const OTHER_ERRORS: ReadonlySet<string> = new Set([
+  "Throttling", "ThrottlingException", "ServiceUnavailable", "InternalFailure", "IDPCommunicationError",
 ]);
 
 /**
  * Converts the error of an STS call to ERR_STS_REFUSED, ERR_STS_UNAVAILABLE or ERR_BASE_UNAVAILABLE. STS messages can
- * quote values of the request, so the `secrets` are removed from the message.
+ * quote values of the request, so the `secrets` are removed from the message. An expired web identity token is
+ * ERR_STS_UNAVAILABLE, because AWS documents to retry with a new token:
+ * https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRoleWithWebIdentity.html
  */
 export function toResolverError(action: string, error: unknown, secrets: readonly string[]): ResolverError {
   if (error instanceof ResolverError) return error;
@@ -71,11 +80,12 @@ export function toResolverError(action: string, error: unknown, secrets: readonl
   const code = codeOf(error);
   const text = redact(secrets, `STS returned ${code} for ${action}: ${error.message}`);
   const message = printable(text.slice(0, MAX_MESSAGE_LENGTH));
-  if (SIGNER_ERRORS.has(code)) return new RejectedSignerError(message);
+  if (SIGNER_ERRORS.has(code) && action !== WEB_IDENTITY_ACTION) return new RejectedSignerError(message);
   if (REQUEST_ERRORS.has(code)) {
     return new UpstreamSTSError(message, { stsCode: code, stsStatus: error.$metadata.httpStatusCode ?? 0 });
   }
-  return isUnavailable(error, code) ? new ResolverError("ERR_STS_UNAVAILABLE", message) : new UnknownSTSError(message);
+  if (isUnavailable(error, code)) return new ResolverError("ERR_STS_UNAVAILABLE", message);
+  return new RetryableSTSError(message, code);
 }
 
 /** Matches a system error code of Node.js, such as ECONNREFUSED or CERT_HAS_EXPIRED. */
@@ -107,7 +117,7 @@ export function metricCode(error: unknown): string {
   if (error instanceof ResolverError) return "other";
   if (!(error instanceof STSServiceException) || !isErrorResponse(error)) return "unreachable";
   const code = codeOf(error);
-  return [REQUEST_ERRORS, SIGNER_ERRORS, AVAILABILITY_ERRORS].some((codes) => codes.has(code)) ? code : "other";
+  return [REQUEST_ERRORS, SIGNER_ERRORS, OTHER_ERRORS].some((codes) => codes.has(code)) ? code : "other";
 }
 
 /**

@@ -5,6 +5,7 @@ import type { Identity } from "../../shared/decisions/identities/identity.ts";
 import { Inventory } from "../../shared/decisions/inventory/inventory.ts";
 import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
 import type { SessionRequest } from "../../shared/decisions/selectors/session.ts";
+import type { KubernetesAPI } from "../../shared/inventory/cluster/api.ts";
 import type { SourceStatus } from "../../shared/inventory/source.ts";
 import { createLogger } from "../../shared/server/logger.ts";
 import { createRegistry } from "../../shared/server/metrics.ts";
@@ -16,10 +17,12 @@ import { IdentitySessions } from "../../sidecar/credentials/identity-sessions.ts
 import { IssuedCredentials } from "../../sidecar/credentials/issued.ts";
 import { Issuer, type IssuerOptions } from "../../sidecar/credentials/issuer.ts";
 import { roleOfSession } from "../../sidecar/credentials/session-key.ts";
+import { WebIdentitySessions } from "../../sidecar/credentials/web-identity-sessions.ts";
 import type { Credentials, SigningCredentials } from "../../sidecar/credentials/session.ts";
 import { createSidecarMetrics, registerSidecarState, type SidecarMetrics } from "../../sidecar/metrics.ts";
 import { IdentitySecrets } from "../../sidecar/identity-secrets.ts";
 import type { SidecarOptions } from "../../sidecar/options.ts";
+import { ServiceAccountTokens } from "../../sidecar/service-account-tokens.ts";
 import { TokenCheck } from "../../sidecar/token.ts";
 import { namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "../shared/decisions/objects.ts";
 import { FakeClock } from "./fake-clock.ts";
@@ -47,6 +50,8 @@ export interface Setup extends Partial<SidecarOptions>, Partial<IssuerOptions> {
   /** Throws if STS rejects the access key of a static identity. */
   readonly callerIdentity?: (signer: SigningCredentials) => void;
   readonly assumeRole?: (request: SessionRequest) => Promise<Credentials>;
+  /** The API server that issues tokens of ServiceAccounts. By default, the sidecar has no API server. */
+  readonly api?: KubernetesAPI;
 }
 
 const IDLE = {
@@ -64,6 +69,10 @@ export class SidecarUnderTest {
   readonly stsCalls: SessionRequest[] = [];
   /** The access key IDs that signed the STS calls. */
   readonly signers: string[] = [];
+  /** The web identity tokens of the STS calls that are not signed. */
+  readonly tokens: string[] = [];
+  /** The results of the requests for tokens. */
+  readonly tokenResults: string[] = [];
   readonly logLines: string[] = [];
   readonly registry = createRegistry({ component: "sidecar" });
   readonly token = new TokenCheck(TOKEN, this.clock);
@@ -102,7 +111,7 @@ export class SidecarUnderTest {
     const base = this.#baseIdentity(setup);
     const sts = this.#sts(setup);
     const issuer = new Issuer(options, {
-      base, sessions, sts, identities: this.#identitySessions(options, { base, sts, sessions }),
+      base, sessions, sts, identities: this.#identitySessions(options, { base, sts, sessions }, sessions),
       isGranted: (roleARN) => grantRole(this.inventory, roleARN, options).verdict === "role",
       issued: this.issued, onAccountRejected: () => metrics.accountRejections.inc(),
       identityOnly: setup.identityOnly === true ? new IdentityOnlyKeys({ base, clock: this.clock, randomBytes }) : null,
@@ -162,10 +171,25 @@ export class SidecarUnderTest {
   }
 
   #identitySessions(
-    options: IssuerOptions, ports: Omit<ConstructorParameters<typeof IdentitySessions>[1], "find" | "secrets">,
+    options: IssuerOptions & Setup,
+    ports: Omit<ConstructorParameters<typeof IdentitySessions>[1], "find" | "secrets" | "webIdentities">,
+    sessions: CredentialCache,
   ): IdentitySessions {
     const find = (identity: Identity): Identity | null => this.inventory.identities.get(identity, identity.namespace);
-    return new IdentitySessions(options, { ...ports, find, secrets: this.secrets });
+    const { api } = options;
+    const tokens = api === undefined
+      ? null
+      : new ServiceAccountTokens({
+        api, clock: this.clock, onRequest: (result) => void this.tokenResults.push(result),
+      });
+    const sts = {
+      assumeRoleWithWebIdentity: (token: string, request: SessionRequest): Promise<Credentials> => {
+        this.tokens.push(token);
+        return this.#assumeRole(options, request, null);
+      },
+    };
+    const webIdentities = new WebIdentitySessions(options, { sts, tokens, sessions, find });
+    return new IdentitySessions(options, { ...ports, find, secrets: this.secrets, webIdentities });
   }
 
   #baseIdentity({ base }: Setup): BaseIdentity {
@@ -184,10 +208,10 @@ export class SidecarUnderTest {
   }
 
   #assumeRole(
-    { assumeRole }: Setup, request: SessionRequest, { accessKeyID }: SigningCredentials,
+    { assumeRole }: Setup, request: SessionRequest, signer: SigningCredentials | null,
   ): Promise<Credentials> {
     this.stsCalls.push(request);
-    this.signers.push(accessKeyID);
+    if (signer !== null) this.signers.push(signer.accessKeyID);
     return assumeRole === undefined ? Promise.resolve(this.session(request)) : assumeRole(request);
   }
 }
@@ -207,6 +231,7 @@ const DEFAULTS = {
   allowsLongLivedBase: false,
   pinsAccount: false,
   allowedAccounts: [],
+  allowedAudiences: ["sts.amazonaws.com"],
 } as const;
 /** The options of a sidecar with --scope-namespace team-a. */
 export const SCOPED = { scope: "team-a", unmatched: "deny", pinsAccount: true } as const;

@@ -30,7 +30,8 @@ export function grantToAnyNamespace(
   const namespaces = query.scope === null ? inventory.namespaces.names : [query.scope];
   for (const namespace of namespaces) {
     if (!allowsAll(chain, inventory, namespace)) continue;
-    const grant = grantIdentity(inventory, { kind, name, namespace }, query);
+    // No chain of a role identity contains a token, so no audience is needed.
+    const grant = grantIdentity(inventory, { kind, name, namespace }, { ...query, allowedAudiences: [] });
     return grant.verdict === "identity" ? grant : null;
   }
   return null;

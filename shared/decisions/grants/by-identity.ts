@@ -1,8 +1,11 @@
 import { identityChain } from "../identities/chain.ts";
 import { describeIdentity } from "../identities/denials.ts";
-import type { IdentityReference, RoleIdentity, StaticIdentity } from "../identities/identity.ts";
+import type {
+  Identity, IdentityReference, RoleIdentity, ServiceAccountIdentity, StaticIdentity,
+} from "../identities/identity.ts";
 import { INFRASTRUCTURE_GROUP, ROLE_IDENTITY, SERVICE_ACCOUNT_IDENTITY, STATIC_IDENTITY } from "../identities/kinds.ts";
 import { chainedDurationDenial, roleSessionDenial } from "../identities/role-session.ts";
+import { serviceAccountDenial } from "../identities/service-account.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import { accountOfARN } from "../kubernetes/arn.ts";
 import { deny, type Denial, type RoleQuery, unknownNamespace } from "./grant.ts";
@@ -15,10 +18,19 @@ export interface IdentityRequest extends IdentityReference {
 /** The credentials of an identity other than the controller identity. */
 export interface IdentityGrant {
   readonly verdict: "identity";
-  /** The identity that contains the keys that assume the first role; null for the base identity. */
-  readonly source: StaticIdentity | null;
+  /**
+   * The identity that contains the keys that assume the first role; null for the base identity. A service account
+   * identity is not the source of any role.
+   */
+  readonly source: StaticIdentity | ServiceAccountIdentity | null;
   /** The roles in the order in which they are assumed. [] if the credentials are those of `source`. */
   readonly roles: readonly RoleIdentity[];
+}
+
+/** The settings of decisions on identities. */
+export interface IdentityQuery extends Pick<RoleQuery, "scope" | "settings"> {
+  /** The audiences for which the sidecar may request tokens of ServiceAccounts. */
+  readonly allowedAudiences: readonly string[];
 }
 
 /** Whether the sidecar issues credentials of CAPA identities. */
@@ -28,10 +40,11 @@ export function servesIdentities({ groups }: Pick<RoleQuery, "groups">): boolean
 
 /**
  * Grants the credentials of an identity if every identity of its chain allows the namespace and has valid parameters.
- * The controller identity grants the base identity.
+ * The controller identity grants the base identity. A service account identity is granted with each runtime, because
+ * the client of the sidecar is not shipped CAPA, which does not have this kind.
  */
 export function grantIdentity(
-  inventory: Inventory, { namespace, ...reference }: IdentityRequest, query: Pick<RoleQuery, "scope" | "settings">,
+  inventory: Inventory, { namespace, ...reference }: IdentityRequest, query: IdentityQuery,
 ): IdentityGrant | { readonly verdict: "base" } | Denial {
   if (query.scope !== null && namespace !== query.scope) {
     const message = `This sidecar serves only namespace ${query.scope} (--scope-namespace), not ${namespace}.`;
@@ -39,23 +52,29 @@ export function grantIdentity(
   }
   const unknown = unknownNamespace(inventory, namespace);
   if (unknown !== null) return unknown;
-  if (reference.kind === SERVICE_ACCOUNT_IDENTITY) return denyServiceAccount(reference);
   const { identities, denial } = identityChain(inventory, reference, namespace);
-  if (denial !== null) return deny(denial.code, denial.message);
+  return denial === null ? grantChain(identities, query) : deny(denial.code, denial.message);
+}
+
+/** Grants an allowed chain. `identities` starts with the requested identity. */
+function grantChain(identities: readonly Identity[], query: IdentityQuery): ReturnType<typeof grantIdentity> {
+  const [requested] = identities;
+  if (requested?.kind === SERVICE_ACCOUNT_IDENTITY) {
+    return denyAccount(requested, query) ?? { verdict: "identity", source: requested, roles: [] };
+  }
   const roles = identities.filter((identity) => identity.kind === ROLE_IDENTITY).toReversed();
   const source = identities.find((identity) => identity.kind === STATIC_IDENTITY) ?? null;
   if (roles.length === 0 && source === null) return { verdict: "base" };
   return denyRoles(roles, query) ?? { verdict: "identity", source, roles };
 }
 
-function denyServiceAccount(reference: IdentityReference): Denial {
-  const message = `${describeIdentity(reference)} cannot be used: the sidecar does not issue credentials of this `
-    + "kind. Use another kind of identity.";
-  return deny("ERR_IDENTITY_KIND", message);
+function denyAccount(account: ServiceAccountIdentity, query: IdentityQuery): Denial | null {
+  const found = serviceAccountDenial(account, query.allowedAudiences) ?? accountDenial(account, query);
+  return found === null ? null : deny(found.code, found.message);
 }
 
 /** Returns the denial of the first role that cannot be assumed, or null. `roles` are in the order of their calls. */
-function denyRoles(roles: readonly RoleIdentity[], query: Pick<RoleQuery, "settings">): Denial | null {
+function denyRoles(roles: readonly RoleIdentity[], query: IdentityQuery): Denial | null {
   for (const [i, role] of roles.entries()) {
     const isChained = i > 0;
     const found = roleSessionDenial(role) ?? accountDenial(role, query)
@@ -66,7 +85,7 @@ function denyRoles(roles: readonly RoleIdentity[], query: Pick<RoleQuery, "setti
 }
 
 function accountDenial(
-  role: RoleIdentity, { settings: { allowedAccounts } }: Pick<RoleQuery, "settings">,
+  role: RoleIdentity | ServiceAccountIdentity, { settings: { allowedAccounts } }: IdentityQuery,
 ): Pick<Denial, "code" | "message"> | null {
   const accountID = String(accountOfARN(String(role.roleARN)));
   if (allowedAccounts.length === 0 || allowedAccounts.includes(accountID)) return null;

@@ -55,7 +55,9 @@ export function singletonDenial(reference: IdentityReference): ChainDenial {
 export function unknownDenial(reference: IdentityReference, referrer: Identity | null): ChainDenial {
   const reason = "the identity does not exist";
   const source = referrer === null ? "" : ` ${describeIdentity(referrer)} names it as its source.`;
-  const fix = "Create the identity, or change the reference.";
+  const fix = reference.kind === SERVICE_ACCOUNT_IDENTITY
+    ? "Create the identity in the namespace of the object that uses it, or change the reference."
+    : "Create the identity, or change the reference.";
   const message = `${describeIdentity(reference)} does not exist.${source} ${fix}`;
   return { code: "ERR_IDENTITY_UNKNOWN", reason, message };
 }

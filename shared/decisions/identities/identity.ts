@@ -9,6 +9,7 @@ import type { SessionTag } from "../selectors/session.ts";
 import { type AllowedNamespaces, readAllowedNamespaces } from "./allowed-namespaces.ts";
 import {
   CONTROLLER_IDENTITY, identityKindOf, INFRASTRUCTURE_GROUP, ROLE_IDENTITY, SERVICE_ACCOUNT_IDENTITY, STATIC_IDENTITY,
+  STS_AUDIENCE,
 } from "./kinds.ts";
 
 /** A reference to an identity, not validated. A part that is missing or not a string is "". */
@@ -73,13 +74,14 @@ export interface RoleIdentity extends ClusterScopedFields, RoleFields {
 /** An identity that only objects of its own namespace can use. */
 export interface ServiceAccountIdentity extends CommonFields, RoleFields {
   readonly kind: typeof SERVICE_ACCOUNT_IDENTITY;
+  /** The audiences of the token. */
   readonly audiences: readonly string[];
+  /** The requested lifetime of the token. */
   readonly expirationSeconds: number;
 }
 
 export type Identity = ControllerIdentity | StaticIdentity | RoleIdentity | ServiceAccountIdentity;
 
-const DEFAULT_AUDIENCES: readonly string[] = ["sts.amazonaws.com"];
 const DEFAULT_EXPIRATION_SECONDS = 86_400;
 
 /** Reads an identity. Returns null if the object is not an identity. Accepts any JSON object. */
@@ -128,30 +130,33 @@ function readRole(spec: unknown): RoleFields {
     policyARNs: stringList(spec, "policyARNs"),
     tags: readTags(field(spec, "tags")),
     transitiveTags: stringList(spec, "transitiveTags"),
-    mistyped: mistypedFields(spec),
+    mistyped: mistypedFields(spec, ROLE_FIELD_TYPES),
   };
 }
 
 const isText = (value: unknown): boolean => typeof value === "string";
 const isTextList = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
-const ROLE_FIELD_TYPES: Readonly<Record<string, (value: unknown) => boolean>> = {
+type FieldTypes = Readonly<Record<string, (value: unknown) => boolean>>;
+const ROLE_FIELD_TYPES: FieldTypes = {
   roleARN: isText, sessionName: isText, externalID: isText, inlinePolicy: isText,
   durationSeconds: Number.isSafeInteger, policyARNs: isTextList, transitiveTags: isTextList,
   tags: (value) => isJsonObject(value) && Object.values(value).every(isText),
 };
+const TOKEN_FIELD_TYPES: FieldTypes = { audiences: isTextList, expirationSeconds: Number.isSafeInteger };
 
-function mistypedFields(spec: unknown): string[] {
-  return Object.entries(ROLE_FIELD_TYPES).flatMap(([name, hasType]) => {
+function mistypedFields(spec: unknown, types: FieldTypes): string[] {
+  return Object.entries(types).flatMap(([name, hasType]) => {
     const value = field(spec, name) ?? null;
     return value === null || hasType(value) ? [] : [name];
   });
 }
 
 function readServiceAccount(spec: unknown): Omit<ServiceAccountIdentity, keyof CommonFields | "kind"> {
-  const audiences = stringList(spec, "audiences");
+  const [role, audiences] = [readRole(spec), stringList(spec, "audiences")];
   return {
-    ...readRole(spec),
-    audiences: audiences.length === 0 ? DEFAULT_AUDIENCES : audiences,
+    ...role,
+    mistyped: [...role.mistyped, ...mistypedFields(spec, TOKEN_FIELD_TYPES)],
+    audiences: audiences.length === 0 ? [STS_AUDIENCE] : audiences,
     expirationSeconds: integerAt(spec, "expirationSeconds") ?? DEFAULT_EXPIRATION_SECONDS,
   };
 }

@@ -16,6 +16,9 @@ export const ROLE_IDENTITY = "AWSClusterRoleIdentity";
 /** The kind is proposed for CAPA. Shipped CAPA does not have this kind. */
 export const SERVICE_ACCOUNT_IDENTITY = "AWSServiceAccountIdentity";
 
+/** The default audience of the tokens for STS. */
+export const STS_AUDIENCE = "sts.amazonaws.com";
+
 /** The name of the only AWSClusterControllerIdentity that CAPA uses. */
 export const CONTROLLER_IDENTITY_NAME = "default";
 

@@ -7,27 +7,35 @@ import {
 } from "../selectors/session.ts";
 import { textFaults } from "../selectors/session-annotations.ts";
 import { describeIdentity } from "./denials.ts";
-import type { RoleIdentity } from "./identity.ts";
+import type { RoleFields, RoleIdentity } from "./identity.ts";
 
-/** Denies a role identity for which STS would reject AssumeRole, or whose restrictions would be lost. */
+/** Denies an identity for which STS would reject AssumeRole, or whose restrictions would be lost. */
 export interface RoleSessionDenial {
   readonly code: "ERR_IDENTITY_SESSION";
   readonly message: string;
 }
 
 /**
- * Returns the denial of the first role identity whose fields are not valid parameters of AssumeRole, or null. The
+ * Returns the denial of a role identity whose fields are not valid parameters of AssumeRole, or null. The
  * message omits the external ID, the tags and the policy, because they can be confidential.
  */
 export function roleSessionDenial(role: RoleIdentity): RoleSessionDenial | null {
-  const faults = [
-    ...role.mistyped.map((name) => `${name} has a wrong type`),
-    ...arnFaults(role), ...nameFaults(role), ...durationFaults(role), ...policyFaults(role), ...tagFaults(role),
-  ];
+  const faults = sessionFaults(role);
   if (faults.length === 0) return null;
   const message = `${describeIdentity(role)} does not have valid parameters for AssumeRole: ${faults.join("; ")}. `
     + "Correct the fields of the identity.";
   return { code: "ERR_IDENTITY_SESSION", message };
+}
+
+type SessionFields = RoleFields & Partial<Pick<RoleIdentity, "externalID">>;
+
+/** Returns the faults for which STS would reject a session, as clauses without confidential values. */
+export function sessionFaults(fields: SessionFields): string[] {
+  return [
+    ...fields.mistyped.map((name) => `${name} has a wrong type`),
+    ...arnFaults(fields), ...nameFaults(fields), ...durationFaults(fields), ...policyFaults(fields),
+    ...tagFaults(fields),
+  ];
 }
 
 /** Denies a chained session that is longer than one hour. Returns null for a shorter session. */
@@ -40,12 +48,12 @@ export function chainedDurationDenial(role: RoleIdentity): RoleSessionDenial | n
   return { code: "ERR_IDENTITY_SESSION", message };
 }
 
-function arnFaults({ roleARN, mistyped }: RoleIdentity): string[] {
+function arnFaults({ roleARN, mistyped }: RoleFields): string[] {
   if (roleARN === null) return mistyped.includes("roleARN") ? [] : ["roleARN is missing"];
   return parseRoleARN(roleARN) === null ? [`roleARN ${quote(roleARN)} is not the ARN of an IAM role`] : [];
 }
 
-function nameFaults({ sessionName, externalID }: RoleIdentity): string[] {
+function nameFaults({ sessionName, externalID = null }: SessionFields): string[] {
   const faults: string[] = [];
   if (sessionName !== null) {
     const found = textFaults(sessionName, SESSION_NAME_LIMITS);
@@ -57,13 +65,13 @@ function nameFaults({ sessionName, externalID }: RoleIdentity): string[] {
   return faults;
 }
 
-function durationFaults({ durationSeconds }: RoleIdentity): string[] {
+function durationFaults({ durationSeconds }: RoleFields): string[] {
   const { min, max } = DURATION_LIMITS;
   if (durationSeconds === null || (durationSeconds >= min && durationSeconds <= max)) return [];
   return [`durationSeconds ${durationSeconds} is not ${min} to ${max}`];
 }
 
-function policyFaults({ inlinePolicy, policyARNs }: RoleIdentity): string[] {
+function policyFaults({ inlinePolicy, policyARNs }: RoleFields): string[] {
   const faults: string[] = [];
   const length = [inlinePolicy ?? "", ...policyARNs].reduce((sum, text) => sum + text.length, 0);
   if (length > MAX_POLICY_LENGTH) {
@@ -84,7 +92,7 @@ function policyFaults({ inlinePolicy, policyARNs }: RoleIdentity): string[] {
 /** Matches the ARN of a managed policy. The account is empty or `aws` in the ARN of a policy that AWS manages. */
 const POLICY_ARN = /^arn:aws(?:-[a-z0-9]+)*:iam::(?:[0-9]{12}|aws)?:policy\/[!-~]{1,1024}$/;
 
-function tagFaults({ tags, transitiveTags }: RoleIdentity): string[] {
+function tagFaults({ tags, transitiveTags }: RoleFields): string[] {
   if (tags.length > MAX_TAGS) return [`tags has ${tags.length} tags, more than ${MAX_TAGS}`];
   const faults = tags.flatMap(({ key, value }) => [
     ...textFaults(key, TAG_KEY_LIMITS).map((fault) => `a key in tags ${fault}`),

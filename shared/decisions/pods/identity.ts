@@ -1,3 +1,4 @@
+import { STS_AUDIENCE } from "../identities/kinds.ts";
 import { field, type JsonObject, stringAt } from "../kubernetes/json.ts";
 import { type Container, type Mount, objectsAt, type Pod, valueOf, type Variable, type Volume } from "./pod.ts";
 import { FULL_URI, TOKEN_FILE } from "./sidecar.ts";
@@ -14,7 +15,7 @@ const POD_IDENTITY_VOLUME = "eks-pod-identity-token";
 const EKS_VOLUMES: ReadonlySet<string> = new Set([WEB_IDENTITY_VOLUME, POD_IDENTITY_VOLUME]);
 /** The addresses of the agent of EKS Pod Identity. */
 const POD_IDENTITY_URI = /^http:\/\/(169\.254\.170\.23|\[fd00:ec2::23\])\/v1\/credentials$/;
-const AWS_AUDIENCES: ReadonlySet<string | null> = new Set(["sts.amazonaws.com", "pods.eks.amazonaws.com"]);
+const AWS_AUDIENCES: ReadonlySet<string | null> = new Set([STS_AUDIENCE, "pods.eks.amazonaws.com"]);
 /** The variables that the identity webhook of EKS adds together with an identity. */
 const REGION_VARIABLES: ReadonlySet<string> = new Set(["AWS_REGION", "AWS_DEFAULT_REGION"]);
 const STS_VARIABLE = "AWS_STS_REGIONAL_ENDPOINTS";

@@ -36,13 +36,20 @@ export async function sendRequest(
   }
 }
 
+/** Returns what is wrong with a request that the API server rejected, and how to add rights that are missing. */
+export function rejectionText(request: RequestName, response: ObjectResponse): string {
+  const { status } = response;
+  const fix = status === 403 || status === 404 ? "; apply the objects of `ack-role-resolver manifests rbac`" : "";
+  return `${responseText(request, response)}${fix}`;
+}
+
+type RequestName = Pick<KubernetesRequest, "method" | "path">;
+
 /**
- * Returns what is wrong with a request that the API server rejected. Contains the reason of the Status object, but not
+ * Returns the status with which the API server rejected a request. Contains the reason of the Status object, but not
  * its message, which can quote the request.
  */
-export function rejectionText(request: Omit<KubernetesRequest, "signal">, { status, object }: ObjectResponse): string {
-  const { method = "GET", path } = request;
+export function responseText({ method = "GET", path }: RequestName, { status, object }: ObjectResponse): string {
   const reason = stringAt(object, "reason") ?? "no reason";
-  const fix = status === 403 || status === 404 ? "; apply the objects of `ack-role-resolver manifests rbac`" : "";
-  return `${method} ${path.split("?", 1)[0] ?? ""}: the API server returned ${status} (${reason})${fix}`;
+  return `${method} ${path.split("?", 1)[0] ?? ""}: the API server returned ${status} (${reason})`;
 }

@@ -52,6 +52,7 @@ async function keyOf({ roles, source, key: secret, base, region }: Requested): P
       },
       evict: () => {},
     },
+    webIdentities: { get: fail },
     find: (identity) => identity,
   });
   const grant: IdentityGrant = { verdict: "identity", source, roles };

@@ -68,6 +68,7 @@ export class IdentitySetup {
       isCurrent: (_, { digest }) => digest === this.key.digest,
     },
     sessions: this.cache,
+    webIdentities: { get: () => Promise.reject(new Error("not called")) },
     find: (identity) => (this.removed.has(identity) ? null : this.changed.get(identity) ?? identity),
   });
 

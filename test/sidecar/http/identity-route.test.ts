@@ -76,7 +76,7 @@ test("rejects each invalid request with a specific status and code, and without 
     [pathOf("lost"), 404, "ERR_IDENTITY_UNKNOWN"],
     [pathOf("other", "AWSClusterControllerIdentity"), 404, "ERR_IDENTITY_UNKNOWN"],
     [pathOf("a", "Bucket"), 404, "ERR_IDENTITY_KIND"],
-    [pathOf("a", "AWSServiceAccountIdentity"), 404, "ERR_IDENTITY_KIND"],
+    [pathOf("a", "AWSServiceAccountIdentity"), 404, "ERR_IDENTITY_UNKNOWN"],
     [pathOf("other"), 403, "ERR_IDENTITY_NAMESPACE"],
     [pathOf("over-other"), 403, "ERR_IDENTITY_NAMESPACE"],
     [pathOf("text"), 403, "ERR_IDENTITY_NAMESPACE"],

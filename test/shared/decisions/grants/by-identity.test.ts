@@ -2,14 +2,15 @@ import { test } from "tap";
 import { grantIdentity, servesIdentities } from "../../../../shared/decisions/grants/by-identity.ts";
 import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
 import {
-  controllerIdentity, identityInventory, identityObject, refTo, roleIdentity, staticIdentity,
+  controllerIdentity, identityInventory, identityObject, refTo, roleARN, roleIdentity,
+  staticIdentity,
 } from "../identities/objects.ts";
 import { namespaceObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 
 type Query = Parameters<typeof grantIdentity>[2];
 type Decision = ReturnType<typeof grantIdentity>;
 
-const QUERY: Query = { scope: null, settings: SETTINGS_BY_DEFAULT };
+const QUERY: Query = { scope: null, settings: SETTINGS_BY_DEFAULT, allowedAudiences: ["sts.amazonaws.com"] };
 const NS1 = namespaceObject("ns1", { team: "a" });
 
 function grant(
@@ -64,13 +65,40 @@ test("denies an identity that the namespace may not use, with the code of the ch
   t.end();
 });
 
-test("denies a service account identity, whose credentials the sidecar does not issue", (t) => {
-  const account = identityObject("AWSServiceAccountIdentity", "sa", {}, { namespace: "ns1" });
-  t.equal(
-    summary(grant("account/sa", [account])),
-    'ERR_IDENTITY_KIND: AWSServiceAccountIdentity "sa" cannot be used: the sidecar does not issue credentials of this '
-      + "kind. Use another kind of identity.",
-  );
+function account(spec: JsonObject = {}, namespace = "ns1"): JsonObject {
+  return identityObject("AWSServiceAccountIdentity", "sa", { roleARN: roleARN("sa"), ...spec }, { namespace });
+}
+
+test("grants a service account identity in its own namespace only, with each runtime", (t) => {
+  for (const runtime of ["ack", "extended"] as const) {
+    const inventory = identityInventory([NS1, namespaceObject("ns2"), account()], { runtime });
+    const decide = (namespace: string): Decision =>
+      grantIdentity(inventory, { ...refTo("account/sa"), namespace }, QUERY);
+    const granted = decide("ns1");
+    t.equal(summary(granted), "sa", runtime);
+    t.match(granted, { verdict: "identity", source: { kind: "AWSServiceAccountIdentity", namespace: "ns1" } });
+    t.equal(
+      summary(decide("ns2")),
+      'ERR_IDENTITY_UNKNOWN: AWSServiceAccountIdentity "sa" does not exist. Create the identity in the namespace of '
+        + "the object that uses it, or change the reference.",
+      runtime,
+    );
+  }
+  const source = summary(grant("role/a", [account(), roleIdentity("a", "account/sa")]));
+  t.match(source, /^ERR_IDENTITY_KIND: AWSServiceAccountIdentity "sa" is a sourceIdentityRef/);
+  t.end();
+});
+
+test("denies a service account identity whose audience or account is not allowed, or whose fields are invalid", (t) => {
+  const decide = (spec: JsonObject, query: Partial<Query> = {}): string =>
+    summary(grant("account/sa", [account(spec)], query));
+  const foreign = { audiences: ["sts.amazonaws.com", "https://kubernetes.default.svc"] };
+  t.match(decide(foreign), /^ERR_IDENTITY_AUDIENCE: The audience "https:\/\/kubernetes\.default\.svc" of AWSServ/);
+  t.match(decide({}, { allowedAudiences: [] }), /^ERR_IDENTITY_AUDIENCE: The audience "sts\.amazonaws\.com" of/);
+  t.equal(decide(foreign, { allowedAudiences: foreign.audiences }), "sa");
+  t.match(decide({ inlinePolicy: "{" }), /^ERR_IDENTITY_SESSION: AWSServiceAccountIdentity "sa" does not have valid/);
+  const settings = { ...SETTINGS_BY_DEFAULT, allowedAccounts: ["999999999999"] };
+  t.match(decide({}, { settings }), /^ERR_IDENTITY_ACCOUNT: The role of AWSServiceAccountIdentity "sa" is in acc/);
   t.end();
 });
 
