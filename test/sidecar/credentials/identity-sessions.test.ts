@@ -1,4 +1,5 @@
 import { test } from "tap";
+import { RejectedSignerError } from "../../../sidecar/sts-upstream/errors.ts";
 import { IdentitySetup, roleOf, STATIC, staticKey } from "./identity-setup.ts";
 import { HOUR, MINUTE, SECOND } from "../fake-sts.ts";
 
@@ -109,4 +110,27 @@ test("allows a long session that an access key assumes, and no key contains a se
   setup.key = { ...staticKey("3"), sessionToken: "planted-token" };
   const long = setup.sessions.get({ verdict: "identity", source: STATIC, roles });
   await t.rejects(long, { code: "ERR_IDENTITY_SESSION" });
+});
+
+test("the circuit stays closed if STS rejects an access key or the session of a source", async (t) => {
+  const setup = new IdentitySetup();
+  setup.onCall = ({ signer, role }) => {
+    if (signer === "AKIA1" || role.startsWith("end")) throw new RejectedSignerError("STS returned ExpiredToken");
+  };
+  const numbers = Array.from({ length: 6 }, (_, i) => i);
+  const rejected = (code: string, source: typeof STATIC | null, ...names: readonly string[]): Promise<unknown> => {
+    const roles = names.map((name) => roleOf(name));
+    return t.rejects(setup.sessions.get({ verdict: "identity", source, roles }), { code });
+  };
+  const all = [
+    rejected("ERR_IDENTITY_SECRET", STATIC),
+    ...numbers.map((i) => rejected("ERR_IDENTITY_SECRET", STATIC, `over-static-${i}`)),
+    ...numbers.map((i) => rejected("ERR_STS_UNAVAILABLE", null, "source", `end-${i}`)),
+  ];
+  await setup.clock.advance(MINUTE);
+  await Promise.all(all);
+  t.equal(setup.calls.filter(({ role }) => role.startsWith("end-")).length, 6);
+  t.equal(setup.calls.filter(({ signer }) => signer === "AKIA1").length, 7);
+  t.equal(setup.guard.circuit, "closed");
+  t.match(await setup.get(roleOf("other")), { accountID: "111122223333" });
 });

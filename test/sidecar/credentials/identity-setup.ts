@@ -47,9 +47,10 @@ export class IdentitySetup {
   readonly changed = new Map<Identity, Identity>();
   /** The access key in the Secret of each static identity. */
   key = staticKey("1");
-  readonly cache = new CredentialCache({
-    clock: this.clock, random: () => this.random(), guard: new STSCallGuard({ clock: this.clock }),
-  });
+  /** Throws if STS rejects a call. */
+  onCall: (call: Call) => void = () => {};
+  readonly guard = new STSCallGuard({ clock: this.clock });
+  readonly cache = new CredentialCache({ clock: this.clock, random: () => this.random(), guard: this.guard });
   readonly sessions = new IdentitySessions(OPTIONS, {
     base: {
       get: async () => this.#credentials("base", 12 * HOUR),
@@ -59,7 +60,7 @@ export class IdentitySetup {
     sts: {
       assumeRole: (signer, request) => this.#assume(signer, request),
       callerIdentity: async ({ accessKeyID }) => {
-        this.calls.push({ signer: accessKeyID, role: "GetCallerIdentity", atMs: this.clock.steady() });
+        this.#record(accessKeyID, "GetCallerIdentity");
         return { accountID: "444455556666", arn: "arn:aws:iam::444455556666:user/capa", userID: "AIDA" };
       },
     },
@@ -85,11 +86,17 @@ export class IdentitySetup {
 
   async #assume(signer: SigningCredentials, { roleARN }: SessionRequest): Promise<Credentials> {
     const role = roleARN.slice(roleARN.lastIndexOf("/") + 1);
-    this.calls.push({ signer: signer.accessKeyID, role, atMs: this.clock.steady() });
+    this.#record(signer.accessKeyID, role);
     await new Promise<void>((resolve) => this.clock.schedule(100, resolve));
     const isExpired = (signer.expirationMs ?? Infinity) <= this.clock.now();
     if (isExpired) throw new Error(`the session ${signer.accessKeyID} has expired`);
     return this.#credentials(`${role}#${this.calls.length}`, HOUR);
+  }
+
+  #record(signer: string, role: string): void {
+    const call = { signer, role, atMs: this.clock.steady() };
+    this.calls.push(call);
+    this.onCall(call);
   }
 
   #credentials(accessKeyID: string, lifeMs: number): Credentials {
