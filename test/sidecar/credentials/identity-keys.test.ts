@@ -1,11 +1,14 @@
 import * as fc from "fast-check";
 import { test } from "tap";
 import type { IdentityGrant } from "../../../shared/decisions/grants/by-identity.ts";
-import type { RoleIdentity, StaticIdentity } from "../../../shared/decisions/identities/identity.ts";
+import type { Identity, RoleIdentity, StaticIdentity } from "../../../shared/decisions/identities/identity.ts";
+import type { CredentialCache } from "../../../sidecar/credentials/cache.ts";
 import { IdentitySessions } from "../../../sidecar/credentials/identity-sessions.ts";
 import { roleOfSession } from "../../../sidecar/credentials/session-key.ts";
 import type { StaticKey } from "../../../sidecar/identity-secrets.ts";
+import { WebIdentitySessions } from "../../../sidecar/credentials/web-identity-sessions.ts";
 import { parameters } from "../../shared/decisions/property.ts";
+import { accountIdentity } from "../account-identity.ts";
 import { OPTIONS, roleOf, STATIC, staticKey } from "./identity-setup.ts";
 
 /** Texts that are equal when their parts are joined with a separator. */
@@ -21,7 +24,7 @@ const roleList = fc.array(role, { maxLength: 3 });
 /** A request for an identity. `key` is the access key in the Secret of `source`. */
 interface Requested {
   readonly roles: readonly RoleIdentity[];
-  readonly source: StaticIdentity | null;
+  readonly source: IdentityGrant["source"];
   readonly key: StaticKey;
   readonly base: string;
   readonly region: string | null;
@@ -41,19 +44,24 @@ function requestOf(roles: readonly RoleIdentity[]): Requested {
 
 async function keyOf({ roles, source, key: secret, base, region }: Requested): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
+  const cache: Pick<CredentialCache, "get" | "evict"> = {
+    get({ key }) {
+      resolve(key);
+      return fail();
+    },
+    evict: () => {},
+  };
+  const find = (identity: Identity): Identity => identity;
+  const webIdentities = new WebIdentitySessions({ ...OPTIONS, region }, {
+    sts: { assumeRoleWithWebIdentity: fail }, tokens: { request: fail }, sessions: cache, find,
+  });
   const sessions = new IdentitySessions({ ...OPTIONS, region }, {
     base: { get: fail, whenVerified: async () => ({ arn: base, isSession: false }), invalidate: () => {} },
     sts: { assumeRole: fail, callerIdentity: fail },
     secrets: { get: async () => secret, isCurrent: () => true },
-    sessions: {
-      get({ key }) {
-        resolve(key);
-        return fail();
-      },
-      evict: () => {},
-    },
-    webIdentities: { get: fail },
-    find: (identity) => identity,
+    sessions: cache,
+    webIdentities,
+    find,
   });
   const grant: IdentityGrant = { verdict: "identity", source, roles };
   await sessions.get(grant).catch(() => {});
@@ -103,6 +111,23 @@ test("two requests share a session key only if their chains have the same identi
     if (areEqual) shared += 1;
   }), parameters(t, 5_000));
   t.ok(shared > 100, `${shared} pairs share a key`);
+});
+
+test("a service account identity shares no session with another identity or namespace", async (t) => {
+  const roleFields = { roleARN: "arn:aws:iam::111122223333:role/a", sessionName: "s" };
+  await fc.assert(fc.asyncProperty(text, text, text, async (name, namespace, other) => {
+    const ofAccount = (rest: Parameters<typeof accountIdentity>[0]): Requested => (
+      { ...requestOf([]), source: accountIdentity({ ...roleFields, name, namespace, ...rest }) }
+    );
+    const requests = [
+      ofAccount({}), requestOf([roleOf(name, roleFields)]), { ...requestOf([]), source: { ...STATIC, name } },
+      ...(other === namespace ? [] : [ofAccount({ namespace: other })]),
+      ...(other === name ? [] : [ofAccount({ name: other })]),
+    ];
+    const keys = await Promise.all(requests.map(keyOf));
+    if (new Set(keys).size < keys.length) throw new Error(`equal keys: ${keys.join(" ")}`);
+  }), parameters(t, 1_000));
+  t.pass();
 });
 
 test("a session key contains the ARN of its role, but no other parameter", async (t) => {
