@@ -7,7 +7,7 @@ import { HOUR, SECOND } from "./fake-sts.ts";
 
 const SETTINGS = { group: [INFRASTRUCTURE], identitySecretNamespace: SECRET_NAMESPACE, maxStaleness: 300 * SECOND };
 
-test("/startupz and /readyz return 503 until the Secrets are listed, and /readyz while their list is too old", async (t) => {
+test("/readyz returns 503 until the Secrets are listed, and while their list is too old", async (t) => {
   const clock = new FakeClock(Date.now());
   const server = new SecretServer(clock, { creds: secretData({ AccessKeyID: "AKIA1", SecretAccessKey: "secret" }) });
   server.status = 403;
@@ -30,7 +30,7 @@ test("/startupz and /readyz return 503 until the Secrets are listed, and /readyz
   t.same([await page("/startupz"), await page("/readyz")], ["200 ok", "200 ok"]);
   server.status = 500;
   await clock.advance(200 * SECOND);
-  t.match(await page("/readyz"), /^200 ok\nthe list of Secrets is stale, and was last current \d+ s ago: the API server /);
+  t.match(await page("/readyz"), /^200 ok\nthe list of Secrets is stale, and was last current \d+ s ago: the API /);
   await clock.advance(200 * SECOND);
   t.match(await page("/readyz"), /^503 the list of Secrets is \d+ s old \(--max-staleness is 300 s\): the API server /);
   server.status = 200;
