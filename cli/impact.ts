@@ -7,7 +7,6 @@ import { countOf } from "../shared/decisions/kubernetes/text.ts";
 import {
   type Change, CHANGES, compareInventories, countsOf, DISRUPTIVE, type ImpactComparison, isDisruptive,
 } from "../shared/decisions/resolution/impact.ts";
-import type { Resolution } from "../shared/decisions/resolution/resolve.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
 import { STDIN } from "../shared/inventory/manifests/listing.ts";
 import { identityKey, identityOf } from "../shared/inventory/manifests/identity.ts";
@@ -16,9 +15,10 @@ import type { Manifest } from "../shared/inventory/manifests/reader.ts";
 import { sumOfCounts } from "../shared/inventory/manifests/skip.ts";
 import { readInput } from "./input/input.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
+import { changedValue, wideCell } from "./output/impact-cells.ts";
 import { findingLines, locate, type LocatedFinding } from "./output/located-finding.ts";
 import { mapWithProgress, runWithProgress } from "./output/progress.ts";
-import { causeText, roleOrReason, type TableFormat, tableFormat } from "./output/resolution-table.ts";
+import { type TableFormat, tableFormat } from "./output/resolution-table.ts";
 import { resourceName } from "./resolve.ts";
 import { inventoryOf, isUnreadable, readState, type State } from "./input/state.ts";
 import { formatTable, type Paint, painter } from "./output/terminal.ts";
@@ -104,17 +104,15 @@ function absentWarning(object: JsonObject): string {
 function comparisonJSON({ impacts, resources }: ImpactComparison): object {
   return {
     summary: { resources, unchanged: resources - impacts.length, ...countsOf(impacts) },
-    changes: impacts.map(({ resource, change, before, after }) => ({
-      resource: resourceName(resource), change, before, after,
-    })),
+    changes: impacts.map(({ resource, ...impact }) => ({ resource: resourceName(resource), ...impact })),
   };
 }
 
 /** The text of each type of change, for the summary and the table cells. */
 const CHANGE_TEXT: Readonly<Record<Change, string>> = {
   conflict: "now in conflict", refused: "now refused", default: "now default", account: "other account",
-  role: "other role", region: "other region", selected: "now selected", selector: "other selector",
-  added: "added", removed: "removed",
+  role: "other role", region: "other region", selected: "now selected", identity: "other identity",
+  source: "other source", secret: "other Secret", selector: "other selector", added: "added", removed: "removed",
 };
 
 /** Returns the lines of the findings of severity deny. */
@@ -132,9 +130,9 @@ function comparisonLines({ impacts, resources }: ImpactComparison, format: Table
   const summary = `${countOf(resources, "resource")}: ${[...texts, unchanged].join(", ")}`;
   if (impacts.length === 0) return [summary];
   const cell = format.isWide ? wideCell : changedValue;
-  const rows = impacts.map(({ resource, change, before, after }) => [
-    resource.namespace, `${resource.kind}/${resource.name ?? ""}`, CHANGE_TEXT[change],
-    cell(before, change), cell(after, change),
+  const rows = impacts.map((impact) => [
+    impact.resource.namespace, `${impact.resource.kind}/${impact.resource.name ?? ""}`, CHANGE_TEXT[impact.change],
+    cell(impact, "before"), cell(impact, "after"),
   ]);
   const header = ["NAMESPACE", "RESOURCE", "CHANGE", "BEFORE", "AFTER"];
   const [headerLine = "", ...lines] = formatTable([header, ...rows], format);
@@ -144,38 +142,4 @@ function comparisonLines({ impacts, resources }: ImpactComparison, format: Table
     return line.replace(`  ${text}`, `  ${paint(DISRUPTIVE.has(change) ? "red" : "yellow", text)}`);
   });
   return [summary, "", paint("bold", headerLine), ...colored];
-}
-
-/** Returns the value that the change affects: the account, the role, the region or the selector. */
-function changedValue(resolution: Resolution | null, change: Change): string {
-  if (resolution === null) return "-";
-  const { outcome, accountID, roleARN, region } = resolution;
-  if (change === "region") return region?.value ?? "no region";
-  if (outcome !== "selected") return roleOrReason(resolution);
-  if (change === "account") return accountID ?? "unknown account";
-  if (change === "role") return roleResource(roleARN);
-  return change === "selector" ? causeText(resolution) : roleOrReason(resolution);
-}
-
-/** Returns the text of a cell in the wide table. The region is shown only if the region changes. */
-function wideCell(resolution: Resolution | null, change: Change): string {
-  if (resolution === null) return "-";
-  const { outcome, code, selectors, region } = resolution;
-  if (outcome === "conflict") return `conflict of ${selectors.map(({ name }) => name).join(", ")}`;
-  if (outcome === "refused") return `refused: ${code ?? ""}`;
-  const role = roleText(resolution);
-  return change === "region" ? `${role} in ${region?.value ?? "no region"}` : role;
-}
-
-function roleText(resolution: Resolution): string {
-  const { outcome, accountID, roleARN, selectors, chain } = resolution;
-  const account = accountID ?? "unknown account";
-  if (outcome === "default") return `${account}, the controller's own`;
-  const causes = chain === undefined ? selectors.map(({ name }) => name) : [causeText(resolution)];
-  return [account, roleResource(roleARN), ...causes.map((cause) => `by ${cause}`)].join(" ");
-}
-
-/** Returns the last part of an ARN, such as role/ack/team-a. */
-function roleResource(roleARN: string | null): string {
-  return (roleARN ?? "").split(":").at(-1) ?? "";
 }

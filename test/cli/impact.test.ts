@@ -97,6 +97,9 @@ test("JSON output contains the counts and the complete resolutions before and af
       role: 0,
       region: 0,
       selected: 0,
+      identity: 0,
+      source: 0,
+      secret: 0,
       selector: 0,
       added: 0,
       removed: 0,
@@ -247,4 +250,44 @@ test("prints only the errors if the state cannot be read", async (t) => {
   t.equal(status, 2);
   t.equal(stdout, "");
   t.match(stderr, /state\.json:1: /);
+});
+
+const CAPA = "apiVersion: infrastructure.cluster.x-k8s.io/v1beta2";
+const staticIdentity = (name: string, secret: string): string => (
+  `${CAPA}\nkind: AWSClusterStaticIdentity\nmetadata: {name: ${name}}\n`
+  + `spec: {secretRef: ${secret}, allowedNamespaces: {selector: {matchLabels: {team: a}}}}\n---\n`
+);
+const cluster = (identity: string): string => (
+  `${CAPA}\nkind: AWSCluster\nmetadata: {name: c1, namespace: ns1}\n`
+  + `spec: {identityRef: {kind: AWSClusterStaticIdentity, name: ${identity}}}\n---\n`
+);
+const namespace = (team: string): string => (
+  `apiVersion: v1\nkind: Namespace\nmetadata: {name: ns1, labels: {team: ${team}}}\n---\n`
+);
+const CLUSTERS = namespace("a") + staticIdentity("s", "creds") + staticIdentity("t", "other") + cluster("s");
+
+/** Runs `impact` on a state with one cluster. Returns the line of the cluster. */
+async function clusterLine(t: Test, stdin: string, ...flags: readonly string[]): Promise<string> {
+  const dir = t.testdir({ "state.yaml": CLUSTERS });
+  const { stdout } = await runCommand(["impact", "--from", dir, "-", ...flags], { stdin });
+  return stdout.split("\n").find((line) => line.startsWith("ns1 ")) ?? stdout;
+}
+
+test("names the identity or the Secret that changes for a cluster", async (t) => {
+  t.match(await clusterLine(t, cluster("t")),
+    /AWSCluster\/c1 {2}other identity {2}Static\/s {2}Static\/t$/);
+  const renamed = staticIdentity("s", "new");
+  t.equal(await clusterLine(t, renamed), "ns1        AWSCluster/c1  other Secret  Secret creds  Secret new");
+  t.equal(await clusterLine(t, renamed, "-o", "wide"), "ns1        AWSCluster/c1  other Secret  unknown account by "
+    + "AWSClusterStaticIdentity/s with Secret creds  unknown account by AWSClusterStaticIdentity/s with Secret new");
+});
+
+test("reports the clusters of a deleted identity, and of a namespace whose labels change", async (t) => {
+  const refused = /AWSCluster\/c1 {2}now refused {2}AWSClusterStatic.* {2}ERR_IDENTITY_/;
+  t.match(await clusterLine(t, staticIdentity("s", "creds"), "--delete"), refused);
+  t.match(await clusterLine(t, namespace("b")), refused);
+  const dir = t.testdir({ "state.yaml": CLUSTERS });
+  const relabeled = await runCommand(["impact", "--from", dir, "-"], { stdin: namespace("b") });
+  t.match(relabeled.stdout, /^The webhook would deny\n-:3: deny NS-12 Namespace ns1 metadata\.labels\n/m);
+  t.equal(relabeled.status, 1);
 });

@@ -1,4 +1,7 @@
 import type { DecisionSettings } from "../context.ts";
+import type { ChainLink } from "../identities/chain.ts";
+import { STATIC_IDENTITY } from "../identities/kinds.ts";
+import type { Referrer } from "../identities/referrer.ts";
 import { resolveReferrer } from "../identities/resolve.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import type { ResourceQuery } from "../kubernetes/ack-resource.ts";
@@ -8,11 +11,13 @@ import { type Resolution, resolve } from "./resolve.ts";
 
 /**
  * The ways in which a resource can change, most disruptive first: new conflict, new fault in the CARM maps, fallback to
- * the controller's own role, other account, other role, other region, newly selected, other selector or identities with
- * the same role, resource added, resource removed.
+ * the controller's own role, other account, other role, other region, newly selected, other identity whose role is the
+ * same or unknown, other source of the identity, other Secret of its static identity, other selector that has the same
+ * role, resource added, resource removed. Only objects that refer to CAPA identities have identities.
  */
 export const CHANGES = [
-  "conflict", "refused", "default", "account", "role", "region", "selected", "selector", "added", "removed",
+  "conflict", "refused", "default", "account", "role", "region", "selected", "identity", "source", "secret", "selector",
+  "added", "removed",
 ] as const;
 export type Change = (typeof CHANGES)[number];
 
@@ -27,6 +32,8 @@ export interface Impact {
   readonly before: Resolution | null;
   /** The resolution in the second inventory; null if the second inventory does not contain the resource. */
   readonly after: Resolution | null;
+  /** The names of the Secrets of the static identity, if the change is `secret`. A missing name is null. */
+  readonly secrets?: { readonly before: string | null; readonly after: string | null };
 }
 
 export interface ImpactComparison {
@@ -59,10 +66,7 @@ export function* compareInventories(
     return true;
   });
   yield* paced(before.referrers.all(), RESOURCES_BETWEEN_PAUSES, (referrer) => {
-    const later = after.referrers.get(referrer);
-    const resolution = later === null ? null : resolveReferrer(after, later, settings);
-    const earlier = resolveReferrer(before, referrer, settings);
-    add(impactOn(later ?? referrer, { before: earlier, after: resolution, account: null }));
+    add(impactOnReferrer(referrer, { before, after, settings }));
     return true;
   });
   for (const resource of after.resources.all()) {
@@ -88,6 +92,32 @@ function impactOn(resource: ComparedObject, { before, after, account }: Compared
   return change === null ? null : { resource, change, before, after };
 }
 
+interface Inventories {
+  readonly before: Inventory;
+  readonly after: Inventory;
+  readonly settings: DecisionSettings;
+}
+
+function impactOnReferrer(referrer: Referrer, { before, after, settings }: Inventories): Impact | null {
+  const later = after.referrers.get(referrer);
+  const resolution = later === null ? null : resolveReferrer(after, later, settings);
+  const earlier = resolveReferrer(before, referrer, settings);
+  const impact = impactOn(later ?? referrer, { before: earlier, after: resolution, account: null });
+  if (impact !== null || resolution === null || resolution.outcome === "refused") return impact;
+  const secrets = {
+    before: secretOf(before, earlier, referrer.namespace), after: secretOf(after, resolution, referrer.namespace),
+  };
+  if (secrets.before === secrets.after) return null;
+  return { resource: later ?? referrer, change: "secret", before: earlier, after: resolution, secrets };
+}
+
+/** Returns the Secret of the static identity at the end of the chain, or null. */
+function secretOf({ identities }: Inventory, { chain = [] }: Resolution, namespace: string): string | null {
+  const last = chain.at(-1);
+  const identity = last === undefined ? null : identities.get(last, namespace);
+  return identity?.kind === STATIC_IDENTITY ? identity.secretName : null;
+}
+
 function changeOf(recorded: string | null, before: Resolution, after: Resolution): Change | null {
   if (after.outcome !== before.outcome && after.outcome !== "selected") return after.outcome;
   // A resource that exists in AWS stays in the account that ACK recorded, even if its role is in another account.
@@ -99,13 +129,38 @@ function changeOf(recorded: string | null, before: Resolution, after: Resolution
 }
 
 function changeWithinOutcome(before: Resolution, after: Resolution): Change | null {
+  const isOfIdentity = before.chain !== undefined && after.chain !== undefined;
+  if (isOfIdentity) return changeOfChain({ ...before, chain: before.chain }, { ...after, chain: after.chain });
   if (before.roleARN !== after.roleARN) return "role";
   if (before.region?.value !== after.region?.value) return "region";
   return causeOf(before) === causeOf(after) ? null : "selector";
 }
 
-function causeOf({ selectors, via, code, chain = [] }: Resolution): string {
-  return JSON.stringify([selectors.map(({ name }) => name), via, code, chain.map(({ kind, name }) => [kind, name])]);
+function causeOf({ selectors, via, code }: Resolution): string {
+  return JSON.stringify([selectors.map(({ name }) => name), via, code]);
+}
+
+type ChainResolution = Pick<Resolution, "outcome" | "roleARN" | "region"> & { readonly chain: readonly ChainLink[] };
+
+function changeOfChain(before: ChainResolution, after: ChainResolution): Change | null {
+  if (identityText(before) !== identityText(after)) return isOtherRole(before, after) ? "role" : "identity";
+  if (before.roleARN !== after.roleARN) return "role";
+  if (after.outcome === "refused") return null;
+  if (before.region?.value !== after.region?.value) return "region";
+  return sourcesKey(before) === sourcesKey(after) ? null : "source";
+}
+
+/** Whether both identities have a role, and the roles differ. */
+function isOtherRole(before: ChainResolution, after: ChainResolution): boolean {
+  return before.roleARN !== null && after.roleARN !== null && before.roleARN !== after.roleARN;
+}
+
+function identityText({ chain: [identity] }: ChainResolution): string {
+  return JSON.stringify([identity?.kind, identity?.name]);
+}
+
+function sourcesKey({ chain: [, ...sources] }: ChainResolution): string {
+  return JSON.stringify(sources.map(({ kind, name, roleARN }) => [kind, name, roleARN]));
 }
 
 /** The changes after which controllers no longer reconcile a resource, or reconcile it in another account. */
@@ -128,7 +183,8 @@ function compareImpacts(a: Impact, b: Impact): number {
 /** Returns the number of resources for each type of change; 0 if no resource changes in this way. */
 export function countsOf(impacts: readonly Impact[]): Record<Change, number> {
   const counts = {
-    conflict: 0, refused: 0, default: 0, account: 0, role: 0, region: 0, selected: 0, selector: 0, added: 0, removed: 0,
+    conflict: 0, refused: 0, default: 0, account: 0, role: 0, region: 0, selected: 0, identity: 0, source: 0,
+    secret: 0, selector: 0, added: 0, removed: 0,
   };
   for (const { change } of impacts) counts[change]++;
   return counts;

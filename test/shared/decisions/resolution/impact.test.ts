@@ -6,9 +6,6 @@ import { drain } from "../../../../shared/decisions/paced.ts";
 import {
   compareInventories, countsOf, type Impact, isDisruptive,
 } from "../../../../shared/decisions/resolution/impact.ts";
-import {
-  clusterObject, controllerIdentity, roleIdentity, staticIdentity,
-} from "../identities/objects.ts";
 import { bucketObject, namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 
 const A = "arn:aws:iam::111111111111:role/a";
@@ -219,6 +216,9 @@ test("counts the resources of both inventories, and sorts the impacts by disrupt
     role: 0,
     region: 0,
     selected: 0,
+    identity: 0,
+    source: 0,
+    secret: 0,
     selector: 0,
     added: 1,
     removed: 1,
@@ -235,24 +235,5 @@ test("sorts resources of equal kind and name by group", (t) => {
     impacts([], [one ?? {}, two ?? {}]).map(({ resource }) => resource.group),
     ["a.services.k8s.aws", "b.services.k8s.aws"],
   );
-  t.end();
-});
-
-const IDENTITIES = [controllerIdentity(), staticIdentity("s"), staticIdentity("t"), roleIdentity("r", "static/s")];
-
-test("reports clusters that are added, removed or use other identities", (t) => {
-  const [onRole, onController] = [clusterObject("c", "role/r"), clusterObject("c", null)];
-  const changeOf = (before: readonly JsonObject[], after: readonly JsonObject[]): string | undefined => (
-    impacts([...IDENTITIES, ...before], [...IDENTITIES, ...after])[0]?.change
-  );
-  t.equal(changeOf([onRole], [onRole]), undefined);
-  t.equal(changeOf([], [onRole]), "added");
-  t.equal(changeOf([onRole], []), "removed");
-  t.equal(changeOf([onRole], [onController]), "default", "the cluster moves to the account of the controller");
-  t.equal(changeOf([onRole], [clusterObject("c", "role/none")]), "refused");
-  t.equal(changeOf([clusterObject("c", "static/s")], [clusterObject("c", "static/t")]), "selector");
-  t.equal(changeOf([clusterObject("c", "static/s")], [onRole]), "role");
-  const [source] = impacts([...IDENTITIES, onRole], [...IDENTITIES, roleIdentity("r", "static/t"), onRole]);
-  t.match(source, { change: "selector", resource: { kind: "AWSCluster", namespace: "ns1", name: "c" } });
   t.end();
 });
