@@ -12,6 +12,7 @@ import { until } from "../apiserver/until.ts";
 import { type ServerProcess, startServer } from "../server-process.ts";
 
 const EFFECT_LIMIT_MS = 15_000;
+const SECRETS_FLAG = "--identity-secret-namespace";
 
 /** The source of the CRD of IAMRoleSelector: ACK's charts, or this project. */
 export type SelectorCRD = "ACK" | "own";
@@ -33,6 +34,7 @@ export async function installWebhook(
     caBundle: certificates.ca, accessReviews: flags.includes("ACK-09=deny"), extraGroups: [],
     ownCRD: crd === "own", certificates: "files", image: "ack-role-resolver:1.2.3",
     inject: flags.includes("--sidecar-image"),
+    identitySecretNamespace: flags.includes(SECRETS_FLAG) ? (flags[flags.indexOf(SECRETS_FLAG) + 1] ?? null) : null,
   } as const;
   await cluster.request("POST", "/api/v1/namespaces", { metadata: { name: options.ackSystemNamespace } });
   if (crd === "ACK") await cluster.installCRDs([ACK_SELECTOR_CRD]);

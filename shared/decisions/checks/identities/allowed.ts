@@ -1,4 +1,4 @@
-import { readAllowedNamespaces } from "../../identities/allowed-namespaces.ts";
+import { readAllowedNamespaces, SELECTOR_FIELDS } from "../../identities/allowed-namespaces.ts";
 import { SERVICE_ACCOUNT_IDENTITY } from "../../identities/kinds.ts";
 import { field, isJsonObject } from "../../kubernetes/json.ts";
 import { expressionFaults, matchLabelFaults, readLabelSelector } from "../../kubernetes/label-selector-spec.ts";
@@ -19,18 +19,28 @@ export const CI_02: QuickCheck<IdentityChange> = {
   severity: "warn",
   waivable: false,
   reason: "CAPA documents that an empty selector allows no namespace. Shipped CAPA allows every namespace if the list "
-    + "is missing or null too. CAPA itself writes this form for {}.",
+    + "is missing or null too. CAPA itself writes this form for {}. It allows no namespace if matchLabels or "
+    + "matchExpressions is empty, but a typed client such as clusterctl drops such a field.",
   fix: "write list: [] to allow no namespace, or allowedNamespaces: {} to allow every namespace",
   example: "spec: {allowedNamespaces: {selector: {}}}",
   *find({ allowed, identity }): Iterable<Fault> {
     if (identity.kind === SERVICE_ACCOUNT_IDENTITY) return;
     const selector = field(allowed, "selector");
-    const isUnclear = readAllowedNamespaces(allowed, "ack").type === "all" && !allowsAllEverywhere(allowed)
-      && isJsonObject(selector) && Object.keys(selector).length === 0;
-    if (!isUnclear) return;
-    yield { path: [...ALLOWED, "selector"], message: "the selector is empty: shipped CAPA allows every namespace" };
+    if (!isJsonObject(selector) || (field(allowed, "list") ?? null) !== null) return;
+    const path = [...ALLOWED, "selector"];
+    const parts = SELECTOR_FIELDS.flatMap((name) => field(selector, name) ?? []);
+    if (Object.values(selector).every((value) => value === null)) {
+      yield { path, message: "the selector is empty: shipped CAPA allows every namespace" };
+    } else if (parts.length > 0 && parts.every(isEmpty)) {
+      // The API server cuts a warning after 120 characters.
+      yield { path, message: "the selector is empty: every namespace after clusterctl move" };
+    }
   },
 };
+
+function isEmpty(value: unknown): boolean {
+  return Array.isArray(value) ? value.length === 0 : isJsonObject(value) && Object.keys(value).length === 0;
+}
 
 export const CI_03: QuickCheck<IdentityChange> = {
   id: "CI-03",
