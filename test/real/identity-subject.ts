@@ -5,6 +5,7 @@ import {
 } from "../../manifests/rbac.ts";
 import { manifestObjects } from "../../manifests/render.ts";
 import { isJsonObject, type JsonObject, stringAt } from "../../shared/decisions/kubernetes/json.ts";
+import { createSTS } from "../../sidecar/sts-upstream/client.ts";
 import { ACK_SELECTOR_CRD } from "../fixtures/ack-selector-crd.ts";
 import { CAPA_CRDS } from "../fixtures/capa/crds.ts";
 import { get } from "../loopback-request.ts";
@@ -83,12 +84,28 @@ export async function createIdentities(cluster: Cluster): Promise<void> {
 
 /** Starts the sidecar as the service account of the controller. */
 export async function startSidecar(t: Test, cluster: Cluster, endpoint: string): Promise<ServerProcess> {
+  return startWith(t, endpoint, [
+    "--kubeconfig", cluster.kubeconfig, "--context", "controller", "--identity-secret-namespace", "capa-system",
+  ]);
+}
+
+/** Starts a sidecar that serves identities, with the flags of its API server and its Secrets. */
+export async function startWith(t: Test, endpoint: string, flags: readonly string[]): Promise<ServerProcess> {
   const sidecar = await startServer("sidecar", [
-    "--cluster", "--kubeconfig", cluster.kubeconfig, "--context", "controller", "--group", INFRASTRUCTURE,
-    "--identity-secret-namespace", "capa-system", "--token", TOKEN, "--sts-endpoint", endpoint, "--log-level", "debug",
+    "--cluster", ...flags, "--group", INFRASTRUCTURE, "--token", TOKEN, "--sts-endpoint", endpoint,
+    "--log-level", "debug",
   ], ENVIRONMENT);
   t.teardown(() => sidecar.stop());
   return sidecar;
+}
+
+/** Returns the ARN that GetCallerIdentity returns for the issued credentials. */
+export async function callerOf(endpoint: string, body: JsonObject): Promise<string> {
+  const text = (name: string): string => stringAt(body, name) ?? "";
+  const sessionToken = text("Token") === "" ? null : text("Token");
+  const keys = { accessKeyID: text("AccessKeyId"), secretAccessKey: text("SecretAccessKey"), sessionToken };
+  const sts = createSTS({ endpoint, region: null });
+  return (await sts.callerIdentity({ ...keys, expirationMs: null }, new AbortController().signal)).arn;
 }
 
 /** The response to a request for an identity. `text` is the code of an error, or the access key ID. */
@@ -111,9 +128,9 @@ export class Subject {
     this.sts = sts;
   }
 
-  async request(reference: string): Promise<Answer> {
+  async request(reference: string, namespace = "team-a"): Promise<Answer> {
     const { kind, name } = refTo(reference);
-    const url = `http://${this.sidecar.address}/v1/credentials/identities/${kind}/${name}?namespace=team-a`;
+    const url = `http://${this.sidecar.address}/v1/credentials/identities/${kind}/${name}?namespace=${namespace}`;
     const { status, body } = await get(url, { authorization: TOKEN });
     if (status !== 200) this.errors.push(body);
     const parsed: unknown = JSON.parse(body);

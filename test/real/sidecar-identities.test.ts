@@ -2,8 +2,7 @@ import { readFile } from "node:fs/promises";
 import type { Test } from "tap";
 import { startSTSEmulator } from "../../cli/local/sts-emulator/emulator.ts";
 import { IDENTITY_SECRETS_ROLE, RBAC_VERSION } from "../../manifests/rbac.ts";
-import { type JsonObject, stringAt } from "../../shared/decisions/kubernetes/json.ts";
-import { createSTS } from "../../sidecar/sts-upstream/client.ts";
+import { stringAt } from "../../shared/decisions/kubernetes/json.ts";
 import { get } from "../loopback-request.ts";
 import { refTo } from "../shared/decisions/identities/objects.ts";
 import type { Cluster } from "./apiserver/cluster.ts";
@@ -11,8 +10,8 @@ import { onCluster } from "./apiserver/on-cluster.ts";
 import { until } from "./apiserver/until.ts";
 import { readEnvironment } from "./environment.ts";
 import {
-  ACCOUNT, ALL, createIdentities, EFFECT_LIMIT_MS, IDENTITIES, KEYS, secretObject, SECRETS, startSidecar, Subject,
-  untilAnswer,
+  ACCOUNT, ALL, callerOf, createIdentities, EFFECT_LIMIT_MS, IDENTITIES, KEYS, secretObject, SECRETS, startSidecar,
+  Subject, untilAnswer,
 } from "./identity-subject.ts";
 import { BASE, PLANTED } from "./planted-sidecar.ts";
 import { MOTO, startMoto } from "./sdks/moto.ts";
@@ -43,15 +42,6 @@ async function testChain(t: Test, subject: Subject, endpoint: string): Promise<v
   const user = await subject.request("static/one");
   t.match(user.body, { AccessKeyId: KEYS.one.accessKeyID, Token: "", AccountId: "444455556666" });
   t.equal(await callerOf(endpoint, user.body), KEYS.one.arn);
-}
-
-/** Returns the ARN that GetCallerIdentity returns for the issued credentials. */
-async function callerOf(endpoint: string, body: JsonObject): Promise<string> {
-  const text = (name: string): string => stringAt(body, name) ?? "";
-  const sessionToken = text("Token") === "" ? null : text("Token");
-  const keys = { accessKeyID: text("AccessKeyId"), secretAccessKey: text("SecretAccessKey"), sessionToken };
-  const sts = createSTS({ endpoint, region: null });
-  return (await sts.callerIdentity({ ...keys, expirationMs: null }, new AbortController().signal)).arn;
 }
 
 /** Each change, the requests whose response changes, and the STS calls that follow. */
