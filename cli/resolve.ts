@@ -12,6 +12,7 @@ import { hypotheticalResources } from "../shared/decisions/resolution/hypothetic
 import type { ComparedObject } from "../shared/decisions/resolution/impact.ts";
 import { resolve } from "../shared/decisions/resolution/resolve.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
+import { faultyIdentities, faultyIdentityLines } from "./input/faulty-identities.ts";
 import { faultySelectorLines, faultySelectors } from "./input/faulty-selectors.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
 import { mapWithProgress } from "./output/progress.ts";
@@ -34,6 +35,7 @@ export async function runResolve(settings: SettingsFor<"resolve">, io: IO): Prom
     return settings.explain && isACK(query) ? { ...resolution, explanation: explain(inventory, query) } : resolution;
   });
   const faulty = faultySelectors(inventory, state.origin);
+  const identities = faultyIdentities(state, decisionSettings(settings));
   const paint = painter(io.stdout, io.environment);
   if (settings.output === "json") io.stdout.write(`${JSON.stringify(resolved, null, 2)}\n`);
   else if (resolved.length === 0) writeLines(io.stderr, [NO_RESOURCES]);
@@ -43,9 +45,11 @@ export async function runResolve(settings: SettingsFor<"resolve">, io: IO): Prom
     ...versionWarnings(resolved, inventory),
     ...(settings.kind.length > 0 ? namespaceWarnings(settings.namespace, inventory) : []),
     ...faultySelectorLines(faulty),
+    ...faultyIdentityLines(identities),
   ]);
   const hasUndecided = resolved.some(({ outcome }) => outcome === "conflict" || outcome === "refused");
-  return faulty.some(({ isRendered }) => isRendered) || hasUndecided ? EXIT.findings : EXIT.fine;
+  const isFaulty = identities.length > 0 || faulty.some(({ isRendered }) => isRendered);
+  return isFaulty || hasUndecided ? EXIT.findings : EXIT.fine;
 }
 
 const NO_RESOURCES = "The input contains no ACK resource. "
