@@ -1,6 +1,6 @@
 import { decisionSettings, type DecisionSettings } from "../shared/decisions/context.ts";
-import { readReferrer, type Referrer } from "../shared/decisions/identities/referrer.ts";
-import { resolveReferrer } from "../shared/decisions/identities/resolve.ts";
+import { readReferrer, type Referrer, refersToIdentity } from "../shared/decisions/identities/referrer.ts";
+import { resolveObject } from "../shared/decisions/identities/resolve-object.ts";
 import type { Inventory } from "../shared/decisions/inventory/inventory.ts";
 import { queryOf, type ResourceQuery } from "../shared/decisions/kubernetes/ack-resource.ts";
 import type { JsonObject } from "../shared/decisions/kubernetes/json.ts";
@@ -10,7 +10,6 @@ import { apiVersionOf, objectReference } from "../shared/decisions/kubernetes/ob
 import { explain } from "../shared/decisions/resolution/explain.ts";
 import { hypotheticalResources } from "../shared/decisions/resolution/hypothetical-resource.ts";
 import type { ComparedObject } from "../shared/decisions/resolution/impact.ts";
-import { resolve } from "../shared/decisions/resolution/resolve.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
 import { faultyIdentities, faultyIdentityLines } from "./input/faulty-identities.ts";
 import { faultySelectorLines, faultySelectors } from "./input/faulty-selectors.ts";
@@ -32,7 +31,8 @@ export async function runResolve(settings: SettingsFor<"resolve">, io: IO): Prom
   const { inventory } = state;
   const resolved = mapWithProgress(queriesOf(state, settings), io, "resources resolved", (query) => {
     const resolution = resolveOne(query, inventory, decisionSettings(settings));
-    return settings.explain && isACK(query) ? { ...resolution, explanation: explain(inventory, query) } : resolution;
+    if (!settings.explain || refersToIdentity(query)) return resolution;
+    return { ...resolution, explanation: explain(inventory, query) };
   });
   const faulty = faultySelectors(inventory, state.origin);
   const identities = faultyIdentities(state, decisionSettings(settings));
@@ -73,10 +73,6 @@ function resourceQueries(objects: readonly JsonObject[], defaultNamespace: strin
   });
 }
 
-function isACK(query: Query): query is ResourceQuery {
-  return "status" in query;
-}
-
 /** Resolves every resource in input order. A resource that sets no namespace is in the namespace `default`. */
 export function resolveAll(
   objects: readonly JsonObject[], inventory: Inventory, settings: DecisionSettings,
@@ -85,8 +81,7 @@ export function resolveAll(
 }
 
 function resolveOne(query: Query, inventory: Inventory, settings: DecisionSettings): ResolvedResource {
-  const resolution = isACK(query) ? resolve(inventory, query, settings) : resolveReferrer(inventory, query, settings);
-  return { resource: resourceName(query), ...resolution };
+  return { resource: resourceName(query), ...resolveObject(inventory, query, settings) };
 }
 
 /** Returns the fields that identify a resource in JSON output. */

@@ -3,11 +3,13 @@ import { MAX_COMPARED } from "../manifests/policies/selector-matches.ts";
 import { AUDIT_CHECKS } from "../shared/decisions/checks/audit-checks.ts";
 import { CATALOGUE } from "../shared/decisions/checks/catalogue.ts";
 import type { CheckEntry } from "../shared/decisions/checks/check.ts";
+import { AC_09 } from "../shared/decisions/checks/clusters/annotations.ts";
 import { CLUSTER_CHECKS } from "../shared/decisions/checks/clusters/list.ts";
 import { IDENTITY_CHECKS } from "../shared/decisions/checks/identities/list.ts";
 import { CI_33 } from "../shared/decisions/checks/identities/shape.ts";
-import { AC_08, CI_34 } from "../shared/decisions/checks/limits.ts";
+import { CI_34 } from "../shared/decisions/checks/limits.ts";
 import { POD_CHECKS } from "../shared/decisions/checks/pods/list.ts";
+import { ACK_02 } from "../shared/decisions/checks/resources/annotations.ts";
 
 const OTHER_OBJECTS = "needs other objects";
 const CARM = "it denies only with `--mode carm`, and a map can have 20,000 entries, which exceed the cost limit of CEL";
@@ -15,8 +17,12 @@ const REJECTED = "not needed: the API server rejects the object itself";
 
 const INJECTION = "not needed: the `failurePolicy` of the webhooks for Pods is always Fail";
 
-const CAPA_CHECKS: readonly CheckEntry[] = [...IDENTITY_CHECKS, CI_33, CI_34, ...CLUSTER_CHECKS, AC_08];
-const CAPA = "not available: the policies cover no kinds of Cluster API Provider AWS";
+const CAPA_CHECKS: readonly CheckEntry[] = [...IDENTITY_CHECKS, CI_33, CI_34, ...CLUSTER_CHECKS];
+const CAPA = "not available: the policies read only the metadata of clusters, and no identity";
+/** The checks that only warn in the webhook, which replaces the annotations, but that deny in a policy. */
+const OF_ANNOTATIONS: readonly string[] = [ACK_02.id, AC_09.id];
+const CONTRADICTIONS = "only annotations that contradict each other, see below";
+const SIZES = "the number of labels and annotations; not the depth and the number of all values";
 
 /** The reasons why no policy covers a check that denies by default. */
 export const NOT_COVERED: Readonly<Record<string, string>> = {
@@ -30,6 +36,7 @@ export const NOT_COVERED: Readonly<Record<string, string>> = {
   "ACK-05b": OTHER_OBJECTS, "ACK-06": OTHER_OBJECTS, "ACK-07": OTHER_OBJECTS, "ACK-08": OTHER_OBJECTS,
   "ACK-17": OTHER_OBJECTS, "ACK-30": OTHER_OBJECTS, "ACK-32": OTHER_OBJECTS, "ACK-34": OTHER_OBJECTS,
   "NS-01": OTHER_OBJECTS, "NS-03": OTHER_OBJECTS, "NS-04": OTHER_OBJECTS, "NS-05b": OTHER_OBJECTS,
+  "NS-12": OTHER_OBJECTS,
   "CM-01": CARM, "CM-02": CARM, "CM-05": CARM, "CM-08": OTHER_OBJECTS, "CM-11": OTHER_OBJECTS,
   "CM-14": "too complex: CEL cannot count the values of an object",
   ...Object.fromEntries(POD_CHECKS.map(({ id }) => [id, INJECTION])), "POD-10": INJECTION,
@@ -51,14 +58,13 @@ const REMARKS: Readonly<Record<string, string>> = {
   "IRS-41": "not `{account}` of an ARN without an account, which IRS-03 denies",
   "IRS-45": "only ASCII characters; not the length and the characters that a template adds",
   "IRS-48": "the sizes of lists, maps and annotations; not the depth and the number of all values",
-  "ACK-02": "only annotations that contradict each other, see below",
+  ...Object.fromEntries(OF_ANNOTATIONS.map((id) => [id, CONTRADICTIONS])),
   "ACK-10": "the form of the region; not its partition, which needs the role",
   "ACK-10b": "the region annotation of the resource; not the regions of the namespace and the controller",
   "ACK-12": "the policy, and that it has fields; not the JSON of the fields",
-  "ACK-35": "the number of labels and annotations; not the depth and the number of all values",
+  "AC-08": SIZES, "ACK-35": SIZES, "NS-14": SIZES,
   "NS-07": "the form of the region; not its partition",
   "NS-08b": "with `--allowed-endpoint-hosts`",
-  "NS-14": "the number of labels and annotations; not the depth and the number of all values",
 };
 
 const OPTIONS = {
@@ -75,10 +81,12 @@ export function policiesByCheck(): ReadonlyMap<string, readonly string[]> {
   return names;
 }
 
-/** Returns the checks of writes that deny by default, and the check of forged annotations. */
+/** Returns the checks of writes that deny by default, and the checks of forged annotations. */
 export function checksOfWrites(): readonly CheckEntry[] {
   const ofAudit = new Set(AUDIT_CHECKS.map(({ id }) => id));
-  return CATALOGUE.filter(({ id, severity }) => (severity === "deny" || id === "ACK-02") && !ofAudit.has(id));
+  return CATALOGUE.filter(({ id, severity }) => (
+    (severity === "deny" || OF_ANNOTATIONS.includes(id)) && !ofAudit.has(id)
+  ));
 }
 
 /** Returns the rows of the table in docs/policies.md. */

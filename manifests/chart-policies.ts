@@ -14,6 +14,7 @@ const PLACEHOLDERS: PolicySettings = {
   controllerRole: "arn:~allowedPartitions:iam:::",
   controllerServiceAccounts: ["~controllerServiceAccounts"],
   controllerUsers: ["~controllerUsers"],
+  capaServiceAccounts: ["~capaServiceAccounts"],
   allowedEndpointHosts: ["~allowedHosts"],
 };
 

@@ -75,6 +75,9 @@ export const CHANGES_NAMESPACE: V1MatchCondition = {
     + `? ${LABELS} && ${ANNOTATIONS} : ${CONTENT} && ${METADATA} && ${ANNOTATIONS})`,
 };
 
+const UNCHANGED = `${CONTENT} && ${LABELS} && `
+  + "object.metadata.?annotations.orValue({}) == oldObject.metadata.?annotations.orValue({})";
+
 /**
  * Skips an UPDATE of an object that is being deleted if only its status and its metadata except labels and annotations
  * change. The webhook does not mutate the object then (mutationExemptionOf in shared/decisions/exemptions.ts).
@@ -82,8 +85,16 @@ export const CHANGES_NAMESPACE: V1MatchCondition = {
 export const MUTATES: V1MatchCondition = {
   name: "mutates",
   expression: "oldObject == null || !has(oldObject.metadata.deletionTimestamp) || "
-    + `!(${CONTENT} && ${LABELS} && `
-    + "object.metadata.?annotations.orValue({}) == oldObject.metadata.?annotations.orValue({}))",
+    + `!(${UNCHANGED})`,
+};
+
+/**
+ * Skips each UPDATE that changes only the status, and the metadata except labels and annotations. The webhook does not
+ * mutate the object then (clusterMutationExemptionOf in shared/decisions/exemptions.ts).
+ */
+export const MUTATES_CLUSTER: V1MatchCondition = {
+  name: "mutates-cluster",
+  expression: `oldObject == null || !(${UNCHANGED})`,
 };
 
 /**

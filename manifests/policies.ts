@@ -1,4 +1,6 @@
 import type { Runtime } from "../shared/decisions/context.ts";
+import { SETTINGS } from "../shared/decisions/settings.ts";
+import { clusterPolicy } from "./policies/clusters.ts";
 import { controllerPolicy } from "./policies/controllers.ts";
 import { namespacePolicy } from "./policies/namespaces.ts";
 import { type Policy, policyObjects, type PolicySettings } from "./policies/policy.ts";
@@ -12,6 +14,7 @@ import type { WebhookOptions } from "./webhooks.ts";
 export const DEFAULT_POLICY_SETTINGS: PolicySettings = {
   checkSeverities: new Map(), waiverUsers: [], waiverGroups: ["system:masters"], allowedAccounts: [],
   controllerRole: null, controllerServiceAccounts: [], controllerUsers: [], allowedEndpointHosts: [],
+  capaServiceAccounts: SETTINGS.capaServiceAccounts.default,
 };
 
 export interface PolicyOptions extends Omit<WebhookOptions, "injectCA"> {
@@ -24,6 +27,7 @@ export function checkPolicies(options: PolicyOptions, settings: PolicySettings):
     selectorPolicy(settings, options.runtime),
     controllerPolicy(settings),
     resourcePolicy(settings, options),
+    clusterPolicy(settings, options),
     namespacePolicy(settings, options.namespace),
     waiverPolicy(settings, options),
   ];

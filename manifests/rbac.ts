@@ -4,7 +4,7 @@ import type {
 } from "@kubernetes/client-node";
 import { ACCOUNT_MAP, TEAM_MAP } from "../shared/decisions/annotation-keys.ts";
 import {
-  IDENTITY_KINDS, identityPlural, INFRASTRUCTURE_GROUP, REFERRER_KINDS,
+  IDENTITY_KINDS, identityPlural, INFRASTRUCTURE_GROUP, pluralsByGroup, REFERRER_KINDS,
 } from "../shared/decisions/identities/kinds.ts";
 import { knownGroups, SELECTOR_GROUP } from "../shared/decisions/kubernetes/kinds.ts";
 import { VERSION } from "../shared/server/version.ts";
@@ -140,13 +140,14 @@ export function identitySecretsRole(namespace: string): V1Role {
   };
 }
 
-/** Returns one rule for each API group of CAPA. */
 function capaRules(): V1PolicyRule[] {
   const identities = IDENTITY_KINDS.map((kind) => ({ group: INFRASTRUCTURE_GROUP, plural: identityPlural(kind) }));
-  const byGroup = Map.groupBy([...identities, ...REFERRER_KINDS], ({ group }) => group);
-  return Array.from(byGroup, ([group, kinds]) => (
-    { apiGroups: [group], resources: kinds.map(({ plural }) => plural).toSorted(), verbs: LIST }
-  ));
+  return rulesOf([...identities, ...REFERRER_KINDS], LIST);
+}
+
+/** Returns one rule for each API group of the kinds. */
+export function rulesOf(kinds: Parameters<typeof pluralsByGroup>[0], verbs: string[]): V1PolicyRule[] {
+  return pluralsByGroup(kinds).map(({ group, plurals }) => ({ apiGroups: [group], resources: plurals, verbs }));
 }
 
 /**

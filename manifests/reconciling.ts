@@ -1,13 +1,14 @@
 import type { V1ClusterRole, V1Role } from "@kubernetes/client-node";
+import { REFERRER_KINDS } from "../shared/decisions/identities/kinds.ts";
 import { knownGroups } from "../shared/decisions/kubernetes/kinds.ts";
 import {
-  clusterBinding, clusterRole, labelsOf, lease, RBAC_VERSION, roleBinding, WEBHOOK, WRITE_EVENTS,
+  clusterBinding, clusterRole, labelsOf, lease, RBAC_VERSION, roleBinding, rulesOf, WEBHOOK, WRITE_EVENTS,
 } from "./rbac.ts";
 import type { WebhookOptions } from "./webhooks.ts";
 
 /**
- * The ClusterRole that allows the webhook to patch ACK resources and to write Events, and the Role that allows it to
- * renew the Lease of `--lease`.
+ * The ClusterRole that allows the webhook to patch ACK resources and clusters, and to write Events, and the Role that
+ * allows it to renew the Lease of `--lease`.
  */
 export const RECONCILER_ROLE = "ack-role-resolver-reconciler";
 
@@ -18,7 +19,7 @@ type ReconcilingOptions = Pick<WebhookOptions, "namespace" | "extraGroups">;
 
 /**
  * Returns the objects that a webhook with `--lease` needs. RBAC cannot limit a patch to annotations, nor exclude
- * subresources from `*`. The policy for the webhook's service account denies all other changes of ACK resources.
+ * subresources from `*`. The policy for the webhook's service account denies all other changes of these objects.
  */
 export function reconcilingObjects({ namespace, extraGroups }: ReconcilingOptions): readonly object[] {
   return [
@@ -28,12 +29,14 @@ export function reconcilingObjects({ namespace, extraGroups }: ReconcilingOption
 }
 
 /**
- * Returns the role that allows patching the resources of every ACK group, as `resourcesRole` allows reading them. The
- * role also allows writing Events in all namespaces, because an Event is in the namespace of its resource.
+ * Returns the role that allows patching the resources of every ACK group, as `resourcesRole` allows reading them, and
+ * the objects that refer to CAPA identities, but no identity. The role also allows writing Events in all namespaces,
+ * because an Event is in the namespace of its resource.
  */
 export function reconcilerRole(extraGroups: readonly string[]): V1ClusterRole {
   return clusterRole(RECONCILER_ROLE, [
     { apiGroups: knownGroups(extraGroups), resources: ["*"], verbs: ["patch"] },
+    ...rulesOf(REFERRER_KINDS, ["patch"]),
     WRITE_EVENTS,
   ]);
 }

@@ -1,21 +1,20 @@
 import type {
-  AdmissionregistrationV1WebhookClientConfig as ClientConfig, V1LabelSelector, V1MutatingWebhook,
-  V1MutatingWebhookConfiguration, V1ObjectMeta, V1RuleWithOperations, V1ValidatingWebhook,
-  V1ValidatingWebhookConfiguration,
+  AdmissionregistrationV1WebhookClientConfig as ClientConfig, V1MutatingWebhook, V1MutatingWebhookConfiguration,
+  V1ObjectMeta, V1ValidatingWebhook, V1ValidatingWebhookConfiguration,
 } from "@kubernetes/client-node";
 import { IGNORED_NAMESPACES } from "../shared/decisions/carm/maps.ts";
-import {
-  IDENTITY_KINDS, identityPlural, INFRASTRUCTURE_GROUP, REFERRER_KINDS,
-} from "../shared/decisions/identities/kinds.ts";
-import { knownGroups, SELECTOR_GROUP } from "../shared/decisions/kubernetes/kinds.ts";
 import { NAME_LABEL } from "../shared/decisions/kubernetes/names.ts";
 import { caInjection } from "./certificates.ts";
 import {
   CHANGES_MORE_THAN_BOOKKEEPING, CHANGES_NAMESPACE, DELETES_OR_WAIVES, IS_CARM_MAP, IS_DEFINITION_OF_RESOURCES,
-  IS_DEFINITION_OF_SELECTORS, MUTATES, NOT_BEING_DELETED, NOT_DELETED_AGAIN,
+  IS_DEFINITION_OF_SELECTORS, MUTATES, MUTATES_CLUSTER, NOT_BEING_DELETED, NOT_DELETED_AGAIN,
 } from "./conditions.ts";
 import { POD_RULES, podSelectors } from "./pod-selection.ts";
 import { labelsOf, WEBHOOK } from "./rbac.ts";
+import {
+  ackResources, CLUSTERS, configMaps, CREATE_AND_UPDATE, EVERY_WRITE, exceptNamespaces, IDENTITIES, kindDefinitions,
+  namespaces, selectors,
+} from "./webhook-rules.ts";
 
 /** Options that determine how the API server calls the webhook, and for which objects. */
 export interface WebhookOptions {
@@ -48,27 +47,6 @@ const API_VERSION = "admissionregistration.k8s.io/v1";
  * a decision takes less than a millisecond.
  */
 const TIMEOUT_SECONDS = 3;
-
-const CREATE_AND_UPDATE = ["CREATE", "UPDATE"];
-const EVERY_WRITE = [...CREATE_AND_UPDATE, "DELETE"];
-
-function selectors(operations: string[]): V1RuleWithOperations {
-  return {
-    apiGroups: [SELECTOR_GROUP],
-    apiVersions: ["v1alpha1"],
-    resources: ["iamroleselectors"],
-    operations,
-    scope: "Cluster",
-  };
-}
-
-export const DEFINITIONS: V1RuleWithOperations = {
-  apiGroups: ["apiextensions.k8s.io"],
-  apiVersions: ["v1"],
-  resources: ["customresourcedefinitions"],
-  operations: EVERY_WRITE,
-  scope: "Cluster",
-};
 
 /** Returns the settings of a webhook that do not depend on its rules. */
 function webhook(
@@ -113,12 +91,20 @@ export function mutatingWebhooks(options: WebhookOptions): V1MutatingWebhookConf
     namespaceSelector: exceptNamespaces(["kube-system", options.namespace]),
     reinvocationPolicy: "IfNeeded",
   };
+  const clusters: V1MutatingWebhook = {
+    ...webhook("/mutate/clusters", "Ignore", options),
+    rules: CLUSTERS,
+    matchConditions: [MUTATES_CLUSTER],
+    namespaceSelector: exceptNamespaces(["kube-system", options.namespace]),
+    // The webhook of CAPA can set the identityRef later.
+    reinvocationPolicy: "IfNeeded",
+  };
   const metadata = configurationMetadata(options);
   const pods = ofPods("/mutate/pods", options).map((one): V1MutatingWebhook => (
     // The API server calls the webhook again if the identity webhook of EKS adds credentials later.
     { ...one, reinvocationPolicy: "IfNeeded" }
   ));
-  const webhooks = [ofSelectors, resources, ...pods];
+  const webhooks = [ofSelectors, resources, clusters, ...pods];
   return { apiVersion: API_VERSION, kind: "MutatingWebhookConfiguration", metadata, webhooks };
 }
 
@@ -132,7 +118,7 @@ export function validatingWebhooks(options: WebhookOptions): V1ValidatingWebhook
   const definition: V1ValidatingWebhook = {
     ...webhook("/validate/iamroleselectors", "Fail", options),
     name: `definition.iamroleselectors.validate.${WEBHOOK.domain}`,
-    rules: [DEFINITIONS],
+    rules: [kindDefinitions(EVERY_WRITE)],
     matchConditions: [NOT_BEING_DELETED, IS_DEFINITION_OF_SELECTORS, DELETES_OR_WAIVES],
   };
   const resources: V1ValidatingWebhook = {
@@ -144,7 +130,7 @@ export function validatingWebhooks(options: WebhookOptions): V1ValidatingWebhook
   const definitions: V1ValidatingWebhook = {
     ...webhook("/validate/resources", "Ignore", options),
     name: `definition.resources.validate.${WEBHOOK.domain}`,
-    rules: [DEFINITIONS],
+    rules: [kindDefinitions(EVERY_WRITE)],
     matchConditions: [NOT_DELETED_AGAIN, IS_DEFINITION_OF_RESOURCES, DELETES_OR_WAIVES],
   };
   const metadata = configurationMetadata(options);
@@ -156,9 +142,6 @@ export function validatingWebhooks(options: WebhookOptions): V1ValidatingWebhook
   return { apiVersion: API_VERSION, kind: "ValidatingWebhookConfiguration", metadata, webhooks };
 }
 
-/** Namespaces, and the subresources of Namespace through which a client can change labels and annotations. */
-export const NAMESPACES = ["namespaces", "namespaces/status", "namespaces/finalize"];
-
 /**
  * Returns the webhook for namespaces. Exempts the system namespaces and the namespace of the webhook, so that a faulty
  * webhook cannot block its own repair.
@@ -166,9 +149,7 @@ export const NAMESPACES = ["namespaces", "namespaces/status", "namespaces/finali
 function ofNamespaces(options: WebhookOptions): V1ValidatingWebhook {
   return {
     ...webhook("/validate/namespaces", "Ignore", options),
-    rules: [
-      { apiGroups: [""], apiVersions: ["v1"], resources: NAMESPACES, operations: EVERY_WRITE, scope: "Cluster" },
-    ],
+    rules: [namespaces(EVERY_WRITE)],
     matchConditions: [NOT_DELETED_AGAIN, CHANGES_NAMESPACE],
     namespaceSelector: exceptNamespaces([...new Set([...IGNORED_NAMESPACES, options.namespace])]),
   };
@@ -177,9 +158,7 @@ function ofNamespaces(options: WebhookOptions): V1ValidatingWebhook {
 function ofCARMMaps(options: WebhookOptions): V1ValidatingWebhook {
   return {
     ...webhook("/validate/configmaps", "Fail", options),
-    rules: [
-      { apiGroups: [""], apiVersions: ["v1"], resources: ["configmaps"], operations: EVERY_WRITE, scope: "Namespaced" },
-    ],
+    rules: [configMaps(EVERY_WRITE)],
     namespaceSelector: {
       matchExpressions: [{ key: NAME_LABEL, operator: "In", values: [options.ackSystemNamespace] }],
     },
@@ -189,29 +168,18 @@ function ofCARMMaps(options: WebhookOptions): V1ValidatingWebhook {
 
 /** Returns the webhook for CAPA identities. */
 function ofIdentities(options: WebhookOptions): V1ValidatingWebhook {
-  const resources = IDENTITY_KINDS.map(identityPlural).toSorted();
   return {
     ...webhook("/validate/identities", "Fail", options),
-    rules: [
-      { apiGroups: [INFRASTRUCTURE_GROUP], apiVersions: ["*"], resources, operations: EVERY_WRITE, scope: "*" },
-    ],
+    rules: [IDENTITIES],
     matchConditions: [NOT_BEING_DELETED, CHANGES_MORE_THAN_BOOKKEEPING],
   };
 }
 
-/** Returns the webhook for the objects that refer to CAPA identities. No check applies to their deletion. */
+/** Returns the webhook for the objects that refer to CAPA identities. */
 function ofClusters(options: WebhookOptions): V1ValidatingWebhook {
-  const byGroup = Map.groupBy(REFERRER_KINDS, ({ group }) => group);
-  const rules = Array.from(byGroup, ([group, kinds]): V1RuleWithOperations => ({
-    apiGroups: [group],
-    apiVersions: ["*"],
-    resources: kinds.map(({ plural }) => plural).toSorted(),
-    operations: CREATE_AND_UPDATE,
-    scope: "Namespaced",
-  }));
   return {
     ...webhook("/validate/clusters", "Ignore", options),
-    rules,
+    rules: CLUSTERS,
     matchConditions: [CHANGES_MORE_THAN_BOOKKEEPING],
     namespaceSelector: exceptNamespaces(["kube-system", options.namespace]),
   };
@@ -226,16 +194,3 @@ function ofPods(path: "/mutate/pods" | "/validate/pods", options: WebhookOptions
 }
 
 type PodWebhook = Pick<V1ValidatingWebhook, keyof V1ValidatingWebhook>;
-
-/** Returns the selector of all namespaces except those with the given names. */
-export function exceptNamespaces(values: string[]): V1LabelSelector {
-  return { matchExpressions: [{ key: NAME_LABEL, operator: "NotIn", values }] };
-}
-
-/**
- * Returns the rule that matches ACK resources. Lists complete group names, because a rule cannot match the suffix of a
- * group. The resource `*` does not include subresources such as status.
- */
-export function ackResources(extraGroups: readonly string[], operations: string[]): V1RuleWithOperations {
-  return { apiGroups: knownGroups(extraGroups), apiVersions: ["*"], resources: ["*"], operations, scope: "Namespaced" };
-}

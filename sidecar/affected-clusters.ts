@@ -3,8 +3,8 @@ import type { RoleIdentity } from "../shared/decisions/identities/identity.ts";
 import { REFERRER_KINDS } from "../shared/decisions/identities/kinds.ts";
 import { readReferrer, referenceOf } from "../shared/decisions/identities/referrer.ts";
 import type { Inventory } from "../shared/decisions/inventory/inventory.ts";
-import { type JsonObject, stringAt } from "../shared/decisions/kubernetes/json.ts";
-import { type EventSubject, referrerSubject } from "../shared/decisions/problems/problem.ts";
+import type { JsonObject } from "../shared/decisions/kubernetes/json.ts";
+import { type EventSubject, resourceSubject } from "../shared/decisions/problems/problem.ts";
 import type { SendPorts } from "../shared/inventory/cluster/send-request.ts";
 import { MAX_AFFECTED } from "./affected-resources.ts";
 import { listedObjects } from "./listed-objects.ts";
@@ -46,5 +46,5 @@ function subjectIfAffected(
   if (referrer === null || reference === null) return null;
   const { identities, denial } = identityChain(inventory, reference, referrer.namespace);
   const isUser = denial === null && identities.some((one) => one.kind === kind && one.name === name);
-  return isUser ? referrerSubject(referrer, stringAt(object, "metadata", "uid")) : null;
+  return isUser ? resourceSubject(referrer) : null;
 }

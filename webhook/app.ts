@@ -8,7 +8,7 @@ import type { Logger } from "../shared/server/logger.ts";
 import type { Drain } from "../shared/server/stopping.ts";
 import type { AccessReviewer } from "./access-review.ts";
 import { type AllowedClient, clientOptions, limitCallers } from "./callers.ts";
-import { validateClusters } from "./clusters.ts";
+import { mutateClusters, validateClusters } from "./clusters.ts";
 import { validateConfigMaps } from "./configmaps.ts";
 import { validateIdentities } from "./identities.ts";
 import type { AdmissionRequest } from "./decode.ts";
@@ -116,6 +116,7 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
   "/validate/namespaces": validateNamespaces,
   "/validate/configmaps": validateConfigMaps,
   "/validate/identities": validateIdentities,
+  "/mutate/clusters": mutateClusters,
   "/validate/clusters": validateClusters,
   "/mutate/pods": mutatePods,
   "/validate/pods": validatePods,

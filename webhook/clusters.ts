@@ -1,19 +1,49 @@
 import { identityToReview, isCheckEnabled } from "../shared/decisions/checks/access.ts";
 import { AC_05 } from "../shared/decisions/checks/clusters/use.ts";
 import type { AccessByName } from "../shared/decisions/context.ts";
-import { isCAPAController, isClusterCleanup } from "../shared/decisions/exemptions.ts";
+import { clusterMutationExemptionOf, isCAPAController, isClusterCleanup } from "../shared/decisions/exemptions.ts";
 import { isReferrer } from "../shared/decisions/identities/kinds.ts";
+import { readReferrer } from "../shared/decisions/identities/referrer.ts";
+import { resolveReferrer } from "../shared/decisions/identities/resolve.ts";
 import type { JsonObject } from "../shared/decisions/kubernetes/json.ts";
 import { requireLoaded } from "../shared/server/readiness.ts";
 import type { AccessReviewer } from "./access-review.ts";
 import type { AdmissionRequest } from "./decode.ts";
-import { checkInputOf, type ReviewTime, runChecksInSlices, unlessExempt, type Verdict, verdictOf } from "./handler.ts";
+import {
+  checkInputOf, type Notice, type ReviewTime, runChecksInSlices, skipped, unlessExempt, type Verdict, verdictOf,
+} from "./handler.ts";
 import { type NamespaceWaitContext, waitUntilKnown } from "./namespace-wait.ts";
+import { annotate, removeAnnotations, unknownNamespace } from "./resolution-annotations.ts";
 import { inNamespace } from "./resources.ts";
 
 export interface ClusterContext extends NamespaceWaitContext, ReviewTime {
   /** Sends access reviews. If null, access reviews are disabled, and check AC-05 treats all access as unknown. */
   readonly reviewAccess: AccessReviewer | null;
+}
+
+const UNKNOWN_IDENTITIES: Notice = {
+  code: "ERR_NOT_READY", message: "not annotated: the identities are not known yet",
+};
+
+/**
+ * Annotates an object that refers to a CAPA identity with its resolution. Never changes a write of CAPA itself. Rejects
+ * with ERR_NOT_READY if the inventory is not loaded yet.
+ */
+export async function mutateClusters(request: AdmissionRequest, context: NamespaceWaitContext): Promise<Verdict> {
+  const { operation, namespace, object, requester } = request;
+  const { settings, source: { inventory, status } } = context;
+  if (operation === "DELETE" || object === null) return skipped("no object");
+  const referrer = readReferrer(inNamespace(object, namespace));
+  if (referrer === null || namespace === "") return skipped("not managed");
+  if (isCAPAController(requester, settings)) return skipped("written by CAPA");
+  const exemption = clusterMutationExemptionOf(request);
+  if (exemption !== null) return skipped(exemption);
+  requireLoaded(status);
+  if (!inventory.includes("identities")) return removeAnnotations(object, UNKNOWN_IDENTITIES);
+  // The selectors of identities read the labels of the namespace.
+  const isKnown = await waitUntilKnown(namespace, () => inventory.namespaces.has(namespace), context);
+  if (!isKnown) return removeAnnotations(object, unknownNamespace(namespace));
+  return annotate(request, object, resolveReferrer(inventory, referrer, settings), "AC-09");
 }
 
 /**

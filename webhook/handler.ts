@@ -17,14 +17,14 @@ const SLICE_MS = 10;
 /** The paused reviews and scans of the process. */
 export const TURNS = new TurnQueue();
 
-/** A warning about the annotations that the webhook writes to a resource. */
+/** A warning about the annotations that the webhook writes to an object. */
 export interface Notice {
-  readonly code: ErrorCode | "ACK-02";
+  readonly code: ErrorCode | "ACK-02" | "AC-09";
   /** The message starts in lower case and has no trailing full stop. */
   readonly message: string;
 }
 
-export type SkipReason = Exemption | "not managed" | "no object" | "limit exceeded";
+export type SkipReason = Exemption | "not managed" | "no object" | "limit exceeded" | "written by CAPA";
 
 /**
  * The result of a review. If a review cannot determine the result, the handler throws, and `route.ts` denies the

@@ -56,7 +56,7 @@ export function createWebhookMetrics(registry: Registry): WebhookMetrics {
       "code",
     ]),
     findings: counter("findings", "Findings that the checks reported in validated objects.", ["code", "severity"]),
-    resolutions: counter("resolutions", "Role resolutions of ACK resources by outcome.", ["outcome"]),
+    resolutions: counter("resolutions", "Role resolutions of ACK resources and clusters by outcome.", ["outcome"]),
     notices: counter("notices", "Warnings that resolution annotations were not written or were overwritten.", ["code"]),
     handshakeErrors: counter("tls_handshake_errors", "Failed TLS handshakes, for example with a wrong caBundle.", []),
     rejectedCalls: counter("rejected_calls", "Requests that were rejected before their body was received.", ["reason"]),
@@ -81,7 +81,7 @@ export function createWebhookMetrics(registry: Registry): WebhookMetrics {
     ),
     events: counter("events", "Kubernetes Events, by outcome.", ["outcome"]),
     reports: counter("reports", "Writes and lists of the reports of --policy-reports, by outcome.", ["outcome"]),
-    refreshes: counter("refreshes", "Updates of stale annotations of ACK resources, by outcome.", ["outcome"]),
+    refreshes: counter("refreshes", "Updates of stale annotations of resources and clusters, by outcome.", ["outcome"]),
     ...reconcilingGauges(gauge),
   };
 }
@@ -95,9 +95,11 @@ function reconcilingGauges(
     reconcilingLeader: absent(gauge(
       "reconciling_leader", "1 if this replica updates stale annotations, else 0. Absent without --lease.",
     )),
-    staleResources: absent(gauge("stale_resources", "ACK resources whose annotations were stale in the last scan.")),
+    staleResources: absent(gauge(
+      "stale_resources", "Resources and clusters whose annotations were stale in the last scan.",
+    )),
     failingRefreshes: absent(gauge(
-      "failing_refreshes", "ACK resources whose stale annotations could not be updated, and wait for a retry.",
+      "failing_refreshes", "Resources and clusters whose stale annotations could not be updated, and wait for a retry.",
     )),
     lastScan: absent(gauge(
       "last_scan_timestamp_seconds", "End of the last scan for stale annotations, in seconds since 1970-01-01.",

@@ -1,29 +1,20 @@
-import { RESOLUTION_KEYS } from "../shared/decisions/annotation-keys.ts";
 import { isCheckEnabled, selectorsToReview } from "../shared/decisions/checks/access.ts";
 import { runChecks } from "../shared/decisions/checks/run.ts";
 import { ACK_09 } from "../shared/decisions/checks/resources/selection.ts";
 import type { AccessByName } from "../shared/decisions/context.ts";
 import { isACKController, isClusterCleanup, mutationExemptionOf } from "../shared/decisions/exemptions.ts";
 import { queryOf, type ResourceQuery } from "../shared/decisions/kubernetes/ack-resource.ts";
-import {
-  field, isJsonObject, type JsonObject, jsonPointer, type PatchOperation,
-} from "../shared/decisions/kubernetes/json.ts";
+import { field, isJsonObject, type JsonObject } from "../shared/decisions/kubernetes/json.ts";
 import { definedKind, isACKGroup, isKindDefinition } from "../shared/decisions/kubernetes/kinds.ts";
-import { annotationAt } from "../shared/decisions/kubernetes/object-meta.ts";
-import { annotationPatch, resolutionAnnotations } from "../shared/decisions/resolution/annotations.ts";
-import { type Resolution, resolve } from "../shared/decisions/resolution/resolve.ts";
+import { resolve } from "../shared/decisions/resolution/resolve.ts";
 import { requireLoaded } from "../shared/server/readiness.ts";
 import { type AccessReviewer, reviewAll } from "./access-review.ts";
 import type { AdmissionRequest } from "./decode.ts";
 import {
-  checkInputOf, type Notice, type ReviewTime, runChecksInSlices, skipped, unlessExempt, type Verdict, verdictOf,
+  checkInputOf, type ReviewTime, runChecksInSlices, skipped, unlessExempt, type Verdict, verdictOf,
 } from "./handler.ts";
 import { dependsOnNamespaces, type NamespaceWaitContext, requireNamespace, waitUntilKnown } from "./namespace-wait.ts";
-
-const TOO_LARGE: Notice = {
-  code: "ERR_ANNOTATIONS_TOO_LARGE",
-  message: "not annotated: the annotations would exceed the Kubernetes limit of 256 KiB",
-};
+import { annotate, removeAnnotations, unknownNamespace } from "./resolution-annotations.ts";
 
 export interface ResourceContext extends NamespaceWaitContext, ReviewTime {
   /** Sends access reviews. If null, access reviews are disabled, and check ACK-09 treats all access as unknown. */
@@ -38,8 +29,9 @@ export async function mutateResources(request: AdmissionRequest, context: Namesp
   const exemption = mutationExemptionOf(request);
   if (exemption !== null) return skipped(exemption);
   requireLoaded(context.source.status);
-  const isKnown = await waitForLabels(namespace, context);
-  return isKnown ? annotate(request, object, context) : removeAnnotations(object, namespace);
+  if (!(await waitForLabels(namespace, context))) return removeAnnotations(object, unknownNamespace(namespace));
+  const { source: { inventory }, settings } = context;
+  return annotate(request, object, resolve(inventory, queryWithStoredStatus(request, object), settings), "ACK-02");
 }
 
 /**
@@ -78,13 +70,6 @@ async function waitForLabels(namespace: string, context: NamespaceWaitContext): 
   return await waitUntilKnown(namespace, isKnown, context);
 }
 
-function annotate(request: AdmissionRequest, object: JsonObject, { source, settings }: NamespaceWaitContext): Verdict {
-  const resolution = resolve(source.inventory, queryWithStoredStatus(request, object), settings);
-  const { patch, tooLarge } = annotationPatch(object, resolution);
-  const notices = tooLarge ? [TOO_LARGE] : overwriteNotices(request, object, resolution);
-  return { outcome: "mutated", patch, notices, resolution };
-}
-
 /**
  * Returns the query to resolve, with the namespace of the request and the stored status of the resource. On a create,
  * no status is stored. On an update, the API server restores the stored status, because every ACK kind has the status
@@ -92,33 +77,6 @@ function annotate(request: AdmissionRequest, object: JsonObject, { source, setti
  */
 function queryWithStoredStatus({ namespace, oldObject }: AdmissionRequest, object: JsonObject): ResourceQuery {
   return { ...queryOf(object, namespace), namespace, status: queryOf(oldObject ?? {}, namespace).status };
-}
-
-/** Returns a notice if the requester sets an annotation of the webhook to an incorrect value. */
-function overwriteNotices({ oldObject }: AdmissionRequest, object: JsonObject, resolution: Resolution): Notice[] {
-  const correct = resolutionAnnotations(resolution);
-  const keys = RESOLUTION_KEYS.filter((key) => {
-    const submitted = annotationAt(object, key);
-    return submitted !== null && submitted !== annotationAt(oldObject ?? {}, key) && submitted !== correct.get(key);
-  });
-  if (keys.length === 0) return [];
-  const message = `${keys.join(", ")}: submitted values are overwritten; only the webhook writes these annotations`;
-  return [{ code: "ACK-02", message }];
-}
-
-/**
- * Removes the webhook's annotations from a resource whose resolution is unknown, because the annotations could be
- * wrong.
- */
-function removeAnnotations(object: JsonObject, namespace: string): Verdict {
-  const annotations = field(field(object, "metadata"), "annotations");
-  const keys = isJsonObject(annotations) ? RESOLUTION_KEYS.filter((key) => Object.hasOwn(annotations, key)) : [];
-  const patch = keys.map((key): PatchOperation => ({
-    op: "remove",
-    path: jsonPointer("metadata", "annotations", key),
-  }));
-  const message = `not annotated: the labels of namespace ${namespace} are not known yet`;
-  return { outcome: "mutated", patch, notices: [{ code: "ERR_NAMESPACE_UNKNOWN", message }], resolution: null };
 }
 
 /**

@@ -128,7 +128,7 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
   policyReports: help(
     "Webhook", "write the problems of each namespace as Report of OpenReports; requires --lease",
   ),
-  refreshQps: help("Webhook", "maximum number of resources per second whose stale annotations the webhook updates"),
+  refreshQps: help("Webhook", "maximum number of objects per second whose stale annotations the webhook updates"),
   listen: help("Server", "address to listen on", { sidecar: "loopback address to listen on" }),
   healthListen: help("Server", "address of /healthz, /readyz, /startupz and /metrics"),
   group: help("Grants", "API group of the controller that this sidecar serves, such as s3.services.k8s.aws"),

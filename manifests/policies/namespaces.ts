@@ -10,7 +10,7 @@ import { DELETION_POLICY_DELETE, DELETION_POLICY_RETAIN } from "../../shared/dec
 import { REGION } from "../../shared/decisions/kubernetes/arn.ts";
 import { annotationPath, formatFieldPath } from "../../shared/decisions/kubernetes/field-path.ts";
 import { CHANGES_NAMESPACE } from "../conditions.ts";
-import { exceptNamespaces, NAMESPACES } from "../webhooks.ts";
+import { CREATE_AND_UPDATE, exceptNamespaces, namespaces } from "../webhook-rules.ts";
 import { body, derivedVariables, fieldVariables, quoted, read, regexp, text, texts, unlessStored } from "./cel.ts";
 import type { Policy, PolicyCheck, PolicySettings } from "./policy.ts";
 import { waiverVariables, WAIVERS } from "./requester.ts";
@@ -85,9 +85,7 @@ export function namespacePolicy(settings: PolicySettings, namespace: string): Po
     match: {
       matchPolicy: "Equivalent",
       namespaceSelector: exceptNamespaces([...new Set([...IGNORED_NAMESPACES, namespace])]),
-      resourceRules: [{
-        apiGroups: [""], apiVersions: ["v1"], resources: NAMESPACES, operations: ["CREATE", "UPDATE"], scope: "Cluster",
-      }],
+      resourceRules: [namespaces(CREATE_AND_UPDATE)],
     },
     conditions: [CHANGES_NAMESPACE],
     variables: [

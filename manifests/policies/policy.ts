@@ -13,7 +13,7 @@ import { read, text, texts, type Variable } from "./cel.ts";
 export type PolicySettings = Pick<
   DecisionSettings,
   | "checkSeverities" | "waiverUsers" | "waiverGroups" | "allowedAccounts" | "controllerRole"
-  | "controllerServiceAccounts" | "controllerUsers" | "allowedEndpointHosts"
+  | "controllerServiceAccounts" | "controllerUsers" | "capaServiceAccounts" | "allowedEndpointHosts"
 >;
 
 /** A check that a policy covers. */

@@ -20,9 +20,19 @@ type ControllerSettings = Pick<PolicySettings, "controllerServiceAccounts" | "co
 
 /** Returns an expression: whether the user is one of the ACK controllers that the settings name. */
 export function isController({ controllerServiceAccounts, controllerUsers }: ControllerSettings): string {
-  const names = controllerServiceAccounts.map((account) => `system:serviceaccount:${account.replace("/", ":")}`);
+  const names = controllerServiceAccounts.map(usernameOf);
   const patterns = controllerUsers.map((pattern) => `(?s)^${pattern.split("*").map(quoted).join(".*")}$`);
   return `${USER} in ${texts(names)} || ${texts(patterns)}.exists(pattern, ${USER}.matches(pattern))`;
+}
+
+/** Returns the user name of a service account `NAMESPACE/NAME`. */
+function usernameOf(account: string): string {
+  return `system:serviceaccount:${account.replace("/", ":")}`;
+}
+
+/** Returns the condition that exempts CAPA, whose faults the webhook only reports as warnings. */
+export function exceptCAPA({ capaServiceAccounts }: Pick<PolicySettings, "capaServiceAccounts">): V1MatchCondition {
+  return { name: "not-capa", expression: not(`${USER} in ${texts(capaServiceAccounts.map(usernameOf))}`) };
 }
 
 /** Returns the condition that exempts ACK controllers, whose faults the webhook only reports as warnings. */

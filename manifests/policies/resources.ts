@@ -1,6 +1,5 @@
 import {
   ADOPTION_FIELDS_ANNOTATION, ADOPTION_POLICY_ANNOTATION, DELETION_POLICY_ANNOTATION, REGION_ANNOTATION,
-  RESOLUTION_KEYS, RESOLVER_PREFIX,
 } from "../../shared/decisions/annotation-keys.ts";
 import type { CheckEntry } from "../../shared/decisions/checks/check.ts";
 import { ACK_35 } from "../../shared/decisions/checks/limits.ts";
@@ -11,13 +10,13 @@ import { ACK_10B } from "../../shared/decisions/checks/resources/drift.ts";
 import { annotationPath, formatFieldPath } from "../../shared/decisions/kubernetes/field-path.ts";
 import { REGION } from "../../shared/decisions/kubernetes/arn.ts";
 import { LIMITS } from "../../shared/decisions/limits.ts";
-import { MAX_REASON_LENGTH } from "../../shared/decisions/resolution/annotations.ts";
-import { type Outcome, OUTCOMES } from "../../shared/decisions/resolution/selection.ts";
 import { CHANGES_MORE_THAN_BOOKKEEPING } from "../conditions.ts";
-import { ackResources, exceptNamespaces, type WebhookOptions } from "../webhooks.ts";
-import { fieldVariables, not, read, regexp, text, texts, unlessStored } from "./cel.ts";
+import { ackResources, CREATE_AND_UPDATE, exceptNamespaces } from "../webhook-rules.ts";
+import type { WebhookOptions } from "../webhooks.ts";
+import { fieldVariables, read, regexp, text, texts, unlessStored } from "./cel.ts";
 import type { Policy, PolicyCheck, PolicySettings } from "./policy.ts";
 import { exceptControllers, waiverVariables, WAIVERS } from "./requester.ts";
+import { OF_RESOURCES, resolutionCheck } from "./resolution.ts";
 
 const ANNOTATIONS = read("annotations");
 const OLD = read("annotations", "old");
@@ -72,42 +71,6 @@ function adoptionCheck(): PolicyCheck {
   };
 }
 
-/** Returns the annotation of a resolution as a CEL string. */
-function resolved(name: string): string {
-  return text(RESOLVER_PREFIX + name);
-}
-
-/**
- * Denies annotations of a resolution that the webhook never writes together. A policy reads the annotations after the
- * webhook wrote them, so it cannot tell other annotations of a user from those of the webhook.
- */
-function resolutionCheck(): PolicyCheck {
-  const has = (name: string): string => `${resolved(name)} in ${ANNOTATIONS}`;
-  const outcomes = (...names: readonly Outcome[]): string => (
-    `${ANNOTATIONS}[${resolved("outcome")}] in ${texts(names)}`
-  );
-  const isUnchanged = `${texts(RESOLUTION_KEYS)}.all(key, (key in ${ANNOTATIONS}) == (key in ${OLD}) && `
-    + `(!(key in ${ANNOTATIONS}) || ${ANNOTATIONS}[key] == ${OLD}[key]))`;
-  const isConsistent = [
-    `${has("outcome")} && ${outcomes(...OUTCOMES)}`,
-    `${has("reason")} && size(${ANNOTATIONS}[${resolved("reason")}]) <= ${MAX_REASON_LENGTH}`,
-    `(!(${has("role-arn")}) || ${outcomes("selected", "default")} && `
-      + `${ANNOTATIONS}[${resolved("role-arn")}].startsWith("arn:"))`,
-    `(!(${has("selector")}) || ${outcomes("selected")})`,
-    `(!(${has("selector-resource-version")}) || ${has("selector")})`,
-    `(${has("conflicting-selectors")}) == (${outcomes("conflict")})`,
-  ].join(" && ");
-  return {
-    // The webhook only warns, because it replaces the annotations. The policy denies what nothing would replace.
-    check: { ...ACK_02, severity: "deny" },
-    admits: `${isUnchanged} || ${not(`${texts(RESOLUTION_KEYS)}.exists(key, key in ${ANNOTATIONS})`)} || `
-      + isConsistent,
-    path: "metadata.annotations",
-    message: `the annotations ${RESOLVER_PREFIX}* contradict each other; only the webhook writes these annotations`,
-    fix: "remove these annotations; the webhook sets the resolved values",
-  };
-}
-
 /** Returns the policy for ACK resources. */
 export function resourcePolicy(
   settings: PolicySettings, options: Pick<WebhookOptions, "namespace" | "extraGroups">,
@@ -117,7 +80,7 @@ export function resourcePolicy(
     match: {
       matchPolicy: "Equivalent",
       namespaceSelector: exceptNamespaces(["kube-system", options.namespace]),
-      resourceRules: [ackResources(options.extraGroups, ["CREATE", "UPDATE"])],
+      resourceRules: [ackResources(options.extraGroups, CREATE_AND_UPDATE)],
     },
     conditions: [CHANGES_MORE_THAN_BOOKKEEPING, exceptControllers(settings)],
     variables: [
@@ -129,7 +92,7 @@ export function resourcePolicy(
       ...waiverVariables(settings),
     ],
     checks: [
-      resolutionCheck(),
+      resolutionCheck(ACK_02, OF_RESOURCES),
       valueCheck(ACK_10, REGION_ANNOTATION, "the value is not a region", (value) => (
         `${value}.matches(${regexp(REGION)})`
       )),

@@ -1,7 +1,10 @@
-import type { V1ValidatingAdmissionPolicy, V1ValidatingAdmissionPolicyBinding } from "@kubernetes/client-node";
+import type {
+  V1RuleWithOperations, V1ValidatingAdmissionPolicy, V1ValidatingAdmissionPolicyBinding,
+} from "@kubernetes/client-node";
 import {
   RESOLVER_PREFIX, SELECTOR_ANNOTATIONS, SELECTOR_REQUIRED_ANNOTATION, USE_SELECTOR_ANNOTATION,
 } from "../../shared/decisions/annotation-keys.ts";
+import { pluralsByGroup, REFERRER_KINDS } from "../../shared/decisions/identities/kinds.ts";
 import { knownGroups, SELECTOR_GROUP } from "../../shared/decisions/kubernetes/kinds.ts";
 import { WEBHOOK } from "../rbac.ts";
 import type { WebhookOptions } from "../webhooks.ts";
@@ -25,9 +28,21 @@ const ANNOTATIONS_CHANGE_ONLY_OUTPUTS = "variables.annotations.all(key, "
   + "key in variables.oldAnnotations && variables.annotations[key] == variables.oldAnnotations[key] || "
   + `${IS_OUTPUT}) && variables.oldAnnotations.all(key, key in variables.annotations || ${IS_OUTPUT})`;
 
+/** Returns the rules for the objects in ACK's API groups, and for the objects that refer to CAPA identities. */
+function limitedKinds(extraGroups: readonly string[]): V1RuleWithOperations[] {
+  const any = { apiVersions: ["*"], operations: ["*"], scope: "*" };
+  return [
+    { ...any, apiGroups: [SELECTOR_GROUP, ...knownGroups(extraGroups)], resources: ["*/*"] },
+    ...pluralsByGroup(REFERRER_KINDS).map(({ group, plurals }) => (
+      { ...any, apiGroups: [group], resources: plurals.flatMap((plural) => [plural, `${plural}/*`]) }
+    )),
+  ];
+}
+
 /**
- * Returns the policy that limits the webhook's service account: in ACK's API groups, it may only change annotations
- * that the webhook writes. RBAC cannot limit a write to some fields.
+ * Returns the policy that limits the webhook's service account: of the objects in ACK's API groups, and of the objects
+ * that refer to CAPA identities, it may only change annotations that the webhook writes. RBAC cannot limit a write to
+ * some fields.
  */
 export function serviceAccountPolicy(
   { namespace, extraGroups }: Pick<WebhookOptions, "namespace" | "extraGroups">,
@@ -36,13 +51,7 @@ export function serviceAccountPolicy(
   const fix = `Grant other rights to another service account.`;
   return policyWithBinding("service-account", {
     failurePolicy: "Fail",
-    matchConstraints: {
-      matchPolicy: "Equivalent",
-      resourceRules: [{
-        apiGroups: [SELECTOR_GROUP, ...knownGroups(extraGroups)], apiVersions: ["*"], resources: ["*/*"],
-        operations: ["*"], scope: "*",
-      }],
-    },
+    matchConstraints: { matchPolicy: "Equivalent", resourceRules: limitedKinds(extraGroups) },
     matchConditions: [{
       name: "is-the-webhook",
       expression: `request.userInfo.?username.orValue("") == ${text(user)}`,
@@ -60,14 +69,14 @@ export function serviceAccountPolicy(
     validations: [
       {
         expression: "variables.isUpdate && variables.isOfResource",
-        message: `${WEBHOOK.serviceAccount} may only update ACK resources: it may not create or delete objects, and `
-          + `may not write subresources or IAMRoleSelectors. ${fix}`,
+        message: `${WEBHOOK.serviceAccount} may only update ACK resources and clusters: it may not create or `
+          + `delete objects, and may not write subresources or IAMRoleSelectors. ${fix}`,
         reason: "Forbidden",
       },
       {
         expression: `!variables.isUpdate || ${isSame("object", "oldObject", texts(["metadata"]))} && `
           + isSame("object.metadata", "oldObject.metadata", MAINTAINED),
-        message: `${WEBHOOK.serviceAccount} may only change annotations of ACK resources. ${fix}`,
+        message: `${WEBHOOK.serviceAccount} may only change annotations of ACK resources and clusters. ${fix}`,
         reason: "Forbidden",
       },
       {

@@ -1,7 +1,8 @@
 import { ACCOUNT_MAP, TEAM_MAP } from "../../shared/decisions/annotation-keys.ts";
 import { SELECTOR_GROUP } from "../../shared/decisions/kubernetes/kinds.ts";
 import { NAME_LABEL } from "../../shared/decisions/kubernetes/names.ts";
-import { DEFINITIONS, type WebhookOptions } from "../webhooks.ts";
+import { configMaps, CREATE_AND_UPDATE, kindDefinitions } from "../webhook-rules.ts";
+import type { WebhookOptions } from "../webhooks.ts";
 import { fieldVariables, texts } from "./cel.ts";
 import type { Policy, PolicySettings } from "./policy.ts";
 import { waiverVariables, WAIVERS } from "./requester.ts";
@@ -18,16 +19,7 @@ export function waiverPolicy(
     match: {
       matchPolicy: "Equivalent",
       namespaceSelector: { matchExpressions: [{ key: NAME_LABEL, operator: "In", values: [ackSystemNamespace] }] },
-      resourceRules: [
-        {
-          apiGroups: DEFINITIONS.apiGroups ?? [], apiVersions: DEFINITIONS.apiVersions ?? [],
-          resources: DEFINITIONS.resources ?? [], operations: ["CREATE", "UPDATE"], scope: "Cluster",
-        },
-        {
-          apiGroups: [""], apiVersions: ["v1"], resources: ["configmaps"], operations: ["CREATE", "UPDATE"],
-          scope: "Namespaced",
-        },
-      ],
+      resourceRules: [kindDefinitions(CREATE_AND_UPDATE), configMaps(CREATE_AND_UPDATE)],
     },
     conditions: [{
       name: "is-definition-or-carm-map",

@@ -82,11 +82,12 @@ export const SELECTOR_ANNOTATIONS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The annotations in which the webhook records the resolution of a resource: its role and the reason. The webhook
- * overwrites values that users set.
+ * The annotations in which the webhook records the resolution of a resource, or of an object that refers to a CAPA
+ * identity: its role and the reason. The webhook overwrites values that users set.
  */
 export const RESOLUTION_KEYS = [
-  "outcome", "via", "selector", "selector-resource-version", "role-arn", "conflicting-selectors", "reason",
+  "outcome", "via", "selector", "selector-resource-version", "role-arn", "conflicting-selectors", "identity-chain",
+  "reason",
 ].map((key) => RESOLVER_PREFIX + key);
 
 /**

@@ -9,6 +9,8 @@ import { runChecks, type SkippedCheck } from "./checks/run.ts";
 import type { DecisionSettings, Origin } from "./context.ts";
 import { readIdentity } from "./identities/identity.ts";
 import { isIdentity } from "./identities/kinds.ts";
+import { readReferrer, type Referrer } from "./identities/referrer.ts";
+import { resolveReferrer } from "./identities/resolve.ts";
 import { type ClusterUsage, clusterUsage } from "./identities/usage.ts";
 import type { Inventory } from "./inventory/inventory.ts";
 import { type ACKResource, resourceOf } from "./kubernetes/ack-resource.ts";
@@ -98,6 +100,7 @@ class Auditor {
     else if (isSelector(object)) this.#selectors.push({ name, index });
     else if (isIdentity(object)) this.#auditIdentity(object, index);
     else if (isACKGroup(group) && name !== "") this.#auditResource(resourceOf(object), index);
+    else this.#auditReferrer(readReferrer(object), index);
   }
 
   /** Audits the selectors and returns the result. The caller must audit all objects first. */
@@ -149,6 +152,13 @@ class Auditor {
     for (const { name } of selecting) this.#selecting.add(name);
     const subject = { resource, resolution, region: desiredRegion(inventory, resource, settings), settings };
     for (const check of this.#enabled) this.#report(check, index, check.findInResource?.(subject));
+  }
+
+  #auditReferrer(referrer: Referrer | null, index: number): void {
+    const { inventory } = this.#input;
+    if (referrer === null || !inventory.includes("identities")) return;
+    const subject = { referrer, resolution: resolveReferrer(inventory, referrer, this.#settings) };
+    for (const check of this.#enabled) this.#report(check, index, check.findInReferrer?.(subject));
   }
 
   #auditDefinition(definition: JsonObject, index: number): void {

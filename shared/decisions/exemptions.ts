@@ -57,11 +57,23 @@ function updateExemptionOf(subResource: string, object: JsonObject, stored: Json
  * mutates it only if the update changes the spec, labels or annotations, including the annotations that record a
  * resolution.
  */
-export function mutationExemptionOf({ subResource, object, oldObject }: AdmissionChange): Exemption | null {
+export function mutationExemptionOf(change: AdmissionChange): Exemption | null {
+  const exemption = clusterMutationExemptionOf(change);
+  return exemption === "bookkeeping only" ? null : exemption;
+}
+
+/**
+ * Returns the reason why the webhook does not mutate an object that refers to a CAPA identity, or null if the webhook
+ * may mutate the object: if the update changes the spec, labels or annotations, including the annotations that record a
+ * resolution. The webhook does not change the other updates of Cluster API, such as those of finalizers and owner
+ * references.
+ */
+export function clusterMutationExemptionOf({ subResource, object, oldObject }: AdmissionChange): Exemption | null {
   if (subResource !== "") return "subresource";
-  if (object === null || oldObject === null || !isBeingDeleted(oldObject)) return null;
+  if (object === null || oldObject === null) return null;
   const isUnchanged = isSameContent(object, oldObject) && isSameLabelsAndAnnotations(object, oldObject, []);
-  return isUnchanged ? "being deleted" : null;
+  if (!isUnchanged) return null;
+  return isBeingDeleted(oldObject) ? "being deleted" : "bookkeeping only";
 }
 
 /** The settings that name the ACK controllers. */

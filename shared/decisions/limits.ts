@@ -167,8 +167,8 @@ export const LIMITS = {
     "the report contains the first results of the scan; its summary counts all problems",
   ),
   queuedRefreshes: limit(
-    100_000, "entries", "resources that wait for an update of their annotations",
-    "the webhook finds the other resources again when the first ones are updated",
+    100_000, "entries", "resources and clusters that wait for an update of their annotations",
+    "the webhook finds the others again when the first ones are updated",
   ),
 } as const satisfies Record<string, Limit>;
 

@@ -68,7 +68,7 @@ export const SETTINGS = {
   },
   capaServiceAccounts: {
     flag: "--capa-service-accounts", type: "strings", value: "NS/NAME", pattern: SERVICE_ACCOUNT,
-    default: ["capa-system/capa-controller-manager"], commands: ["webhook", "local"],
+    default: ["capa-system/capa-controller-manager"], commands: ["webhook", "local", "manifests"],
   },
   tenantLabels: { flag: "--tenant-labels", type: "strings", value: "KEY", default: [], commands: DECIDERS },
   allowedEndpointHosts: {

@@ -33,7 +33,7 @@ const REPORT = `8 objects: 3 selectors, 3 resources (2 without resolution annota
 0  selectors and resources that use a forbidden account
 1  resource that uses the controller's own role
 0  selectors that select no resource
-1  resource with stale annotations
+1  object with stale annotations
 0  identities that no namespace may use
 0  identities that every namespace may use
 0  identities whose source does not exist
@@ -56,7 +56,7 @@ Resources that use the controller's own role
     fix: create a selector that selects the resource, or set --check AUD-05=off if resources \
 are meant to use the controller's own role
 
-Resources with stale annotations
+Objects with stale annotations
 -:33: warn AUD-07 Queue team-a/q1 metadata.annotations[ack-role-resolver.io/conflicting-selectors]
     ack-role-resolver.io/conflicting-selectors is "queues,old" but should be "queues,team-a"; \
 ack-role-resolver.io/reason is absent but should be \

@@ -13,6 +13,8 @@ const OPTIONS = {
   extraGroups: ["new.services.k8s.aws"],
 } as const;
 
+const CAPA_GROUPS = ["infrastructure.cluster.x-k8s.io", "controlplane.cluster.x-k8s.io"];
+
 function rendered(changed: Partial<PolicySettings> = {}, runtime: Runtime = "ack"): readonly JsonObject[] {
   const objects = admissionPolicies({ ...OPTIONS, runtime }, { ...DEFAULT_POLICY_SETTINGS, ...changed });
   const copy: unknown = JSON.parse(JSON.stringify(objects));
@@ -42,7 +44,7 @@ test("renders each policy with a binding that denies, and with failurePolicy Fai
   const policies = objects.filter((one) => stringAt(one, "kind") === "ValidatingAdmissionPolicy");
   const names = policies.map((one) => stringAt(one, "metadata", "name"));
   t.same(names, [
-    "iamroleselectors", "controllers", "resources", "namespaces", "waivers", "service-account",
+    "iamroleselectors", "controllers", "resources", "clusters", "namespaces", "waivers", "service-account",
   ].map((name) => `${name}.ack-role-resolver.io`));
   for (const policy of policies) t.equal(stringAt(policy, "spec", "failurePolicy"), "Fail");
   const bindings = objects.filter((one) => !policies.includes(one));
@@ -63,7 +65,7 @@ test("each check that denies a write is covered, or docs/policies.md states the 
 
 test("disables each check that --check sets to warn or off, except the fixed limit check", (t) => {
   const checkSeverities = new Map([["IRS-15", "warn"], ["IRS-03", "off"], ["IRS-06", "deny"]] as const);
-  for (const name of ["iamroleselectors", "controllers", "resources", "namespaces", "waivers"]) {
+  for (const name of ["iamroleselectors", "controllers", "resources", "clusters", "namespaces", "waivers"]) {
     const policy = policyNamed(t, name, rendered({ checkSeverities }));
     t.equal(variable(policy, "disabledChecks"), '["IRS-03", "IRS-15"]', name);
   }
@@ -125,7 +127,7 @@ test("reads matchExpressions only with --runtime extended, because ACK's CRD doe
 });
 
 test("a denial lists all failed checks, and fits the 5 KiB that the API server allows", (t) => {
-  for (const name of ["iamroleselectors", "resources", "namespaces"]) {
+  for (const name of ["iamroleselectors", "resources", "clusters", "namespaces"]) {
     const policy = policyNamed(t, name, rendered({ allowedAccounts: ["1"], allowedEndpointHosts: ["a"] }));
     const [validation] = listAt(policy, "spec", "validations");
     t.match(validation, {
@@ -148,11 +150,32 @@ test("applies the policies of resources and of the service account to every ACK 
     ))
   );
   t.same(groupsOf("resources"), [...ACK_GROUPS, "new.services.k8s.aws"].toSorted());
-  t.same(groupsOf("service-account"), ["services.k8s.aws", ...[...ACK_GROUPS, "new.services.k8s.aws"].toSorted()]);
+  t.same(groupsOf("service-account"), [
+    "services.k8s.aws", ...[...ACK_GROUPS, "new.services.k8s.aws"].toSorted(), ...CAPA_GROUPS,
+  ]);
   t.match(listAt(policyNamed(t, "service-account", objects), "spec", "matchConditions"), [{
     expression: 'request.userInfo.?username.orValue("") == '
       + '"system:serviceaccount:platform:ack-role-resolver-webhook"',
   }]);
+  t.end();
+});
+
+test("applies the policies of clusters and of the service account to the kinds that refer to identities", (t) => {
+  const objects = rendered({ capaServiceAccounts: ["capa/manager"] });
+  const policy = policyNamed(t, "clusters", objects);
+  t.match(listAt(policy, "spec", "matchConstraints", "resourceRules"), [
+    { apiGroups: [CAPA_GROUPS[0]], apiVersions: ["*"], operations: ["CREATE", "UPDATE"] },
+    { apiGroups: [CAPA_GROUPS[1]], resources: ["awsmanagedcontrolplanes"], operations: ["CREATE", "UPDATE"] },
+  ]);
+  const [, exemption] = listAt(policy, "spec", "matchConditions");
+  t.same(exemption, {
+    name: "not-capa",
+    expression: '!(request.userInfo.?username.orValue("") in ["system:serviceaccount:capa:manager"])',
+  });
+  const rules = listAt(policyNamed(t, "service-account", objects), "spec", "matchConstraints", "resourceRules");
+  const resources = rules.flatMap((rule) => listAt(rule, "resources"));
+  t.ok(resources.includes("awsclusters") && resources.includes("awsclusters/*"));
+  t.notMatch(resources.join(" "), "identities");
   t.end();
 });
 

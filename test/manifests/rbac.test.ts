@@ -129,9 +129,17 @@ test("the CA bundle role allows only changing the webhook configurations of this
   t.end();
 });
 
-test("the reconciler role allows patching the kinds of the ACK groups, writing Events, and renewing one Lease", (t) => {
+test("the reconciler role allows patching ACK kinds and clusters, writing Events, and renewing one Lease", (t) => {
   t.same(reconcilerRole([]).rules, [
     { apiGroups: ACK_GROUPS, resources: ["*"], verbs: ["patch"] },
+    {
+      apiGroups: ["infrastructure.cluster.x-k8s.io"],
+      resources: ["awsclusters", "awsclustertemplates", "rosanetworks", "rosaroleconfigs"], verbs: ["patch"],
+    },
+    {
+      apiGroups: ["controlplane.cluster.x-k8s.io"],
+      resources: ["awsmanagedcontrolplanes", "awsmanagedcontrolplanetemplates", "rosacontrolplanes"], verbs: ["patch"],
+    },
     { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create", "patch"] },
   ]);
   t.same(reconcilerRole(["zzz.services.k8s.aws"]).rules?.[0]?.apiGroups, [...ACK_GROUPS, "zzz.services.k8s.aws"]);

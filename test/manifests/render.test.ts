@@ -38,9 +38,9 @@ test("quotes strings that YAML would parse as another type", (t) => {
   t.end();
 });
 
-const POLICIES = ["iamroleselectors", "controllers", "resources", "namespaces", "waivers", "service-account"].flatMap(
-  () => ["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"],
-);
+const POLICIES = [
+  "iamroleselectors", "controllers", "resources", "clusters", "namespaces", "waivers", "service-account",
+].flatMap(() => ["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"]);
 
 test("renders all parts in the order in which they must be applied, with the webhooks last", (t) => {
   t.same(manifestObjects("all", OPTIONS).map((object) => stringAt(object, "kind")), [

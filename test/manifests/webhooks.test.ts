@@ -46,7 +46,7 @@ const IS_CARM_MAP = {
 };
 
 test("each webhook has a short timeout and no side effects", (t) => {
-  t.equal(configured().length, 14);
+  t.equal(configured().length, 15);
   for (const webhook of configured()) {
     t.match(webhook, { sideEffects: "None", matchPolicy: "Equivalent" }, webhook.name);
     t.same(webhook.admissionReviewVersions, ["v1"]);
@@ -66,6 +66,7 @@ test("each webhook skips the requests that it would admit without a check", (t) 
   t.same(conditions, [
     ["iamroleselectors.mutate", "not-being-deleted"],
     ["resources.mutate", "mutates"],
+    ["clusters.mutate", "mutates-cluster"],
     ["pods.mutate", "not-a-mirror-pod"],
     ["namespace.pods.mutate", "not-a-mirror-pod"],
     ["iamroleselectors.validate", "not-being-deleted", "changes-more-than-bookkeeping"],
@@ -105,6 +106,7 @@ test("while the webhook is down, the API server rejects selectors, CARM maps and
   t.same(policies, [
     ["iamroleselectors.mutate.ack-role-resolver.io", "Fail"],
     ["resources.mutate.ack-role-resolver.io", "Ignore"],
+    ["clusters.mutate.ack-role-resolver.io", "Ignore"],
     ["pods.mutate.ack-role-resolver.io", "Fail"],
     ["namespace.pods.mutate.ack-role-resolver.io", "Fail"],
     ["iamroleselectors.validate.ack-role-resolver.io", "Fail"],
@@ -128,6 +130,7 @@ test("mutating webhooks match creates and updates, and validating webhooks also 
   t.same(operations, [
     ["iamroleselectors.mutate", ["CREATE,UPDATE"]],
     ["resources.mutate", ["CREATE,UPDATE"]],
+    ["clusters.mutate", ["CREATE,UPDATE", "CREATE,UPDATE"]],
     ["pods.mutate", ["CREATE"]],
     ["namespace.pods.mutate", ["CREATE"]],
     ["iamroleselectors.validate", ["CREATE,UPDATE,DELETE"]],
@@ -206,12 +209,12 @@ test("matches the deletion and the waivers of the IAMRoleSelector CustomResource
 
 test("calls the mutating webhooks again if another webhook changes the object", (t) => {
   const policies = (mutatingWebhooks(OPTIONS).webhooks ?? []).map(({ reinvocationPolicy }) => reinvocationPolicy);
-  t.same(policies, ["IfNeeded", "IfNeeded", "IfNeeded", "IfNeeded"]);
+  t.same(policies, Array.from({ length: 5 }, () => "IfNeeded"));
   t.end();
 });
 
 test("calls the webhooks for Pods only with --inject, and only for labeled Pods outside of its own namespace", (t) => {
-  t.equal(configured({ inject: false }).length, 10);
+  t.equal(configured({ inject: false }).length, 11);
   const key = "ack-role-resolver.io/inject";
   const outside = [
     { key: "kubernetes.io/metadata.name", operator: "NotIn", values: ["kube-system", "ack-role-resolver"] },
@@ -279,12 +282,19 @@ test("matches the identities of CAPA, and the kinds that refer to identities", (
       "awsserviceaccountidentities",
     ],
   }]);
-  t.same(named(t, "clusters.validate", {}).rules?.map(({ apiGroups, resources }) => [apiGroups, resources]), [
-    [["infrastructure.cluster.x-k8s.io"], ["awsclusters", "awsclustertemplates", "rosanetworks", "rosaroleconfigs"]],
-    [
-      ["controlplane.cluster.x-k8s.io"],
-      ["awsmanagedcontrolplanes", "awsmanagedcontrolplanetemplates", "rosacontrolplanes"],
-    ],
-  ]);
+  for (const name of ["clusters.mutate", "clusters.validate"]) {
+    const { rules, namespaceSelector } = named(t, name, { namespace: "platform" });
+    t.same(rules?.map(({ apiGroups, apiVersions, resources }) => [apiGroups, apiVersions, resources]), [
+      [
+        ["infrastructure.cluster.x-k8s.io"], ["*"],
+        ["awsclusters", "awsclustertemplates", "rosanetworks", "rosaroleconfigs"],
+      ],
+      [
+        ["controlplane.cluster.x-k8s.io"], ["*"],
+        ["awsmanagedcontrolplanes", "awsmanagedcontrolplanetemplates", "rosacontrolplanes"],
+      ],
+    ]);
+    t.match(namespaceSelector, { matchExpressions: [{ operator: "NotIn", values: ["kube-system", "platform"] }] });
+  }
   t.end();
 });

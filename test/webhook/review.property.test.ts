@@ -11,7 +11,8 @@ import { webhookUnderTest } from "./webhook-under-test.ts";
 const webhook = webhookUnderTest();
 const PREFIX = "ack-role-resolver.io/";
 const RESOLUTION_KEYS = [
-  "outcome", "via", "selector", "selector-resource-version", "role-arn", "conflicting-selectors", "reason",
+  "outcome", "via", "selector", "selector-resource-version", "role-arn", "conflicting-selectors", "identity-chain",
+  "reason",
 ].map((key) => PREFIX + key);
 
 const key = constantFrom(
@@ -64,7 +65,7 @@ const identity = record({
 });
 const path = constantFrom(
   "/mutate/iamroleselectors", "/validate/iamroleselectors", "/mutate/resources", "/validate/namespaces",
-  "/validate/configmaps", "/validate/identities", "/validate/clusters",
+  "/validate/configmaps", "/validate/identities", "/mutate/clusters", "/validate/clusters",
 );
 const request = record({ uid: uuid(), operation: constantFrom("CREATE", "UPDATE", "DELETE"), withObject: boolean() });
 

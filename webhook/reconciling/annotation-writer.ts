@@ -1,6 +1,6 @@
 import type { Inventory } from "../../shared/decisions/inventory/inventory.ts";
-import type { ACKResource } from "../../shared/decisions/kubernetes/ack-resource.ts";
 import { stringAt } from "../../shared/decisions/kubernetes/json.ts";
+import type { AnnotatedObject } from "../../shared/decisions/resolution/stale-resources.ts";
 import {
   type ObjectResponse, rejectionText, sendRequest, type SendPorts,
 } from "../../shared/inventory/cluster/send-request.ts";
@@ -30,7 +30,7 @@ const CONTENT_TYPE = "application/merge-patch+json";
  * the inventory, so the API server rejects the patch if the resource has changed since. Never rejects.
  */
 export async function writeAnnotations(
-  ports: SendPorts, resource: ACKResource, annotations: ReadonlyMap<string, string | null>,
+  ports: SendPorts, resource: AnnotatedObject, annotations: ReadonlyMap<string, string | null>,
   { kinds }: Pick<Inventory, "kinds">,
 ): Promise<WriteResult> {
   const { group, version, kind, namespace, name, resourceVersion } = resource;

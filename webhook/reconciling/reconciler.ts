@@ -1,8 +1,9 @@
-import { resourceKey } from "../../shared/decisions/inventory/resources.ts";
 import type { DecisionSettings } from "../../shared/decisions/context.ts";
 import { LIMITS } from "../../shared/decisions/limits.ts";
 import { resourceProblems, staleProblem } from "../../shared/decisions/problems/resource-problems.ts";
-import type { ResourceScope, ResourceState } from "../../shared/decisions/resolution/stale-resources.ts";
+import {
+  annotatedKey, type ResourceScope, type ResourceState,
+} from "../../shared/decisions/resolution/stale-resources.ts";
 import { sleep, type SteadyClock } from "../../shared/inventory/clock.ts";
 import type { KubernetesAPI } from "../../shared/inventory/cluster/api.ts";
 import type { ObjectName } from "../../shared/inventory/cluster/watched-kind.ts";
@@ -174,7 +175,7 @@ export class Reconciler {
   /** Queues the resource if its annotations are stale. Returns whether they are. */
   #enqueue({ resource, stale }: ResourceState): boolean {
     if (stale.size === 0 || this.#refresher.isWritten(resource)) return false;
-    this.#queue.add(resourceKey(resource));
+    this.#queue.add(annotatedKey(resource));
     return true;
   }
 

@@ -1,8 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { resourceKey } from "../../shared/decisions/inventory/resources.ts";
-import type { ACKResource } from "../../shared/decisions/kubernetes/ack-resource.ts";
 import {
-  type ResourceScope, type ResourceState, resourceState,
+  annotatedKey, type AnnotatedObject, annotatedWithKey, type ResourceScope, type ResourceState, resourceState,
 } from "../../shared/decisions/resolution/stale-resources.ts";
 import { sleep, type SteadyClock } from "../../shared/inventory/clock.ts";
 import type { KubernetesAPI } from "../../shared/inventory/cluster/api.ts";
@@ -24,7 +22,7 @@ export interface RefresherOptions {
   /** The maximum number of writes per second. */
   readonly qps: number;
   /** Called if the API server rejected the write of a resource. */
-  readonly onFault: (resource: ACKResource, fault: string) => void;
+  readonly onFault: (resource: AnnotatedObject, fault: string) => void;
   /** Whether this replica is the leader and its inventory is current. */
   readonly mayWrite: () => boolean;
 }
@@ -63,8 +61,8 @@ export class Refresher {
   }
 
   /** Whether the annotations of the resource were written, but the inventory still contains the state before. */
-  isWritten(resource: ACKResource): boolean {
-    const key = resourceKey(resource);
+  isWritten(resource: AnnotatedObject): boolean {
+    const key = annotatedKey(resource);
     if (!this.#written.has(key)) return false;
     if (this.#written.get(key) === resource.resourceVersion) return true;
     this.#written.delete(key);
@@ -96,20 +94,20 @@ export class Refresher {
   /** Returns the state of a resource; null if its annotations need no write. */
   #staleState(key: string): ResourceState | null {
     const { scope } = this.#options;
-    const resource = scope.inventory.resources.withKey(key);
+    const resource = annotatedWithKey(key, scope.inventory);
     if (resource === null || this.isWritten(resource)) return null;
     const state = resourceState(resource, scope);
     return state === null || state.stale.size === 0 ? null : state;
   }
 
-  #remember(resource: ACKResource): void {
+  #remember(resource: AnnotatedObject): void {
     const [oldest] = this.#written.keys();
     if (this.#written.size >= MAX_UNSEEN && oldest !== undefined) this.#written.delete(oldest);
-    this.#written.set(resourceKey(resource), resource.resourceVersion);
+    this.#written.set(annotatedKey(resource), resource.resourceVersion);
   }
 
   /** Logs a fault when it differs from the last fault, because thousands of writes can have the same fault. */
-  #report(target: ACKResource, { outcome, fault }: WriteResult): void {
+  #report(target: AnnotatedObject, { outcome, fault }: WriteResult): void {
     const { log, metrics, onFault } = this.#options;
     const { kind, namespace, name } = target;
     const resource = { kind, namespace, name };

@@ -24,6 +24,11 @@
   {{- $serviceAccounts = append $serviceAccounts (printf "system:serviceaccount:%s" (replace "/" ":" .)) }}
 {{- end }}
 
+{{- $capaAccounts := list }}
+{{- range .Values.settings.capaServiceAccounts | default (list "capa-system/capa-controller-manager") }}
+  {{- $capaAccounts = append $capaAccounts (printf "system:serviceaccount:%s" (replace "/" ":" .)) }}
+{{- end }}
+
 {{- /* A pattern for each user, in which * stands for any text. */}}
 {{- $users := list }}
 {{- range .Values.settings.controllerUsers }}
@@ -45,6 +50,7 @@
   "allowedPartitions" (include "ack-role-resolver.celList" $allowedPartitions)
   "controllerServiceAccounts" (include "ack-role-resolver.celList" $serviceAccounts)
   "controllerUsers" (include "ack-role-resolver.celList" $users)
+  "capaServiceAccounts" (include "ack-role-resolver.celList" $capaAccounts)
   "allowedHosts" (include "ack-role-resolver.celList" $hosts)
   | toRawJson }}
 {{- end }}

@@ -1,5 +1,6 @@
 import { RESOLUTION_KEYS, USE_SELECTOR_ANNOTATION } from "../annotation-keys.ts";
 import type { DecisionSettings } from "../context.ts";
+import type { Referrer } from "../identities/referrer.ts";
 import type { ACKResource } from "../kubernetes/ack-resource.ts";
 import { accountOfARN } from "../kubernetes/arn.ts";
 import { quote } from "../kubernetes/text.ts";
@@ -27,6 +28,12 @@ export interface AuditedResource {
   readonly settings: DecisionSettings;
 }
 
+/** An object that refers to a CAPA identity. */
+export interface AuditedReferrer {
+  readonly referrer: Referrer;
+  readonly resolution: Resolution;
+}
+
 export interface AuditedSelector {
   readonly selector: EffectiveSelector;
   readonly selectsResource: boolean;
@@ -42,6 +49,7 @@ export interface AuditCheck extends CheckEntry {
    */
   readonly supersedes: readonly string[];
   readonly findInResource?: (subject: AuditedResource) => Iterable<Fault>;
+  readonly findInReferrer?: (subject: AuditedReferrer) => Iterable<Fault>;
   readonly findInSelector?: (subject: AuditedSelector) => Iterable<Fault>;
   readonly findInDefinition?: (subject: AuditedDefinition) => Iterable<Fault>;
   readonly findInIdentity?: (subject: AuditedIdentity) => Iterable<Fault>;
@@ -169,26 +177,32 @@ export const AUD_07: AuditCheck = {
   severity: "warn",
   waivable: false,
   section: "staleAnnotations",
-  supersedes: ["ACK-02"],
-  reason: "The annotations are stale: they no longer match the role that resolves for the resource. "
-    + "The role changed after the last write of the resource, or the webhook was down during that write.",
+  supersedes: ["ACK-02", "AC-09"],
+  reason: "The annotations are stale: they no longer match the role that resolves for the resource, or the identity "
+    + "that resolves for the cluster. "
+    + "It changed after the last write of the object, or the webhook was down during that write.",
   fix: "wait until a webhook with --lease updates the annotations, or write the object again, for example with "
     + "`kubectl annotate --overwrite`",
   example: "# A Bucket whose annotation names the previous role of its IAMRoleSelector.",
-  *findInResource({ resource, resolution }) {
-    if (!hasResolutionAnnotations(resource)) return;
-    const stale = staleAnnotations(resource.annotations, resolution);
-    const [first] = stale.keys();
-    if (first === undefined) return;
-    const differences = Array.from(stale, ([key, expected]) => (
-      `${key} is ${valueText(resource.annotations.get(key))} but should be ${valueText(expected)}`
-    ));
-    yield { path: ["metadata", "annotations", { key: first }], message: differences.join("; ") };
-  },
+  findInResource: ({ resource, resolution }) => staleFaults(resource, resolution),
+  findInReferrer: ({ referrer, resolution }) => staleFaults(referrer, resolution),
 };
 
+function* staleFaults(
+  { annotations }: Pick<ACKResource, "annotations">, resolution: Resolution,
+): Iterable<Fault> {
+  if (!hasResolutionAnnotations({ annotations })) return;
+  const stale = staleAnnotations(annotations, resolution);
+  const [first] = stale.keys();
+  if (first === undefined) return;
+  const differences = Array.from(stale, ([key, expected]) => (
+    `${key} is ${valueText(annotations.get(key))} but should be ${valueText(expected)}`
+  ));
+  yield { path: ["metadata", "annotations", { key: first }], message: differences.join("; ") };
+}
+
 /** Returns whether the resource has any annotation that reports its resolved role. */
-export function hasResolutionAnnotations({ annotations }: ACKResource): boolean {
+export function hasResolutionAnnotations({ annotations }: Pick<ACKResource, "annotations">): boolean {
   return RESOLUTION_KEYS.some((key) => annotations.has(key));
 }
 

@@ -78,6 +78,16 @@ function referrer(group: string, kind: string, isDefaulted = true): ReferrerKind
   return { group, kind, plural: `${kind.toLowerCase()}s`, isTemplate: kind.endsWith("Template"), isDefaulted };
 }
 
+/** Returns the resource names of the kinds, sorted, for each API group. */
+export function pluralsByGroup(
+  kinds: readonly Pick<ReferrerKind, "group" | "plural">[],
+): readonly { readonly group: string; readonly plurals: string[] }[] {
+  const byGroup = Map.groupBy(kinds, ({ group }) => group);
+  return Array.from(byGroup, ([group, ofGroup]) => (
+    { group, plurals: ofGroup.map(({ plural }) => plural).toSorted() }
+  ));
+}
+
 /** Returns the kind, or null if objects of the kind do not refer to an identity. */
 export function referrerKindOf({ group, kind }: KindName): ReferrerKind | null {
   return REFERRER_KINDS.find((known) => known.group === group && known.kind === kind) ?? null;

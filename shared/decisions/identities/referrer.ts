@@ -1,5 +1,6 @@
 import type { Runtime } from "../context.ts";
 import type { FieldPath } from "../kubernetes/field-path.ts";
+import type { ResourceQuery } from "../kubernetes/ack-resource.ts";
 import { field, type JsonObject, stringAt } from "../kubernetes/json.ts";
 import { objectMeta, splitAPIVersion } from "../kubernetes/object-meta.ts";
 import { type IdentityReference, readReference } from "./identity.ts";
@@ -24,6 +25,14 @@ export interface Referrer {
   readonly annotations: ReadonlyMap<string, string>;
   /** Whether the object has a deletion timestamp. */
   readonly deleting: boolean;
+  /** Null for an object in a manifest. */
+  readonly uid: string | null;
+  readonly resourceVersion: string | null;
+}
+
+/** Returns whether an object whose role is to be resolved refers to an identity. Other objects are ACK resources. */
+export function refersToIdentity(object: ResourceQuery | Referrer): object is Referrer {
+  return "written" in object;
 }
 
 /** The label in which Cluster API records the name of the Cluster that an object belongs to. */
@@ -37,7 +46,7 @@ const DEFAULT_REFERENCE: IdentityReference = { kind: CONTROLLER_IDENTITY, name: 
  * is in `defaultNamespace`.
  */
 export function readReferrer(object: JsonObject, defaultNamespace = "default"): Referrer | null {
-  const { group, version, kind, namespace, name, labels, annotations } = objectMeta(object);
+  const { group, version, kind, namespace, name, labels, annotations, resourceVersion } = objectMeta(object);
   const known = referrerKindOf({ group, kind });
   if (known === null) return null;
   const spec = specOf(object, known);
@@ -54,6 +63,8 @@ export function readReferrer(object: JsonObject, defaultNamespace = "default"): 
     clusterName: clusterOwner(object)?.name ?? (clusterLabel === "" ? null : clusterLabel),
     annotations,
     deleting: (stringAt(object, "metadata", "deletionTimestamp") ?? "") !== "",
+    uid: stringAt(object, "metadata", "uid"),
+    resourceVersion,
   };
 }
 

@@ -37,7 +37,7 @@ export class ReferrerStore {
     if (referrer === null || referrer.name === null) return;
     const { group, kind, namespace, name } = referrer;
     this.remove(group, kind, namespace, name);
-    this.#byKey.set(keyOf(group, kind, namespace, name), referrer);
+    this.#byKey.set(referrerKey(referrer), referrer);
     this.#byNamespace.add(namespace, referrer);
     const reference = referenceOf(referrer, this.#runtime);
     if (reference !== null) this.#byIdentity.add(identityKey(reference, namespace), referrer);
@@ -47,7 +47,7 @@ export class ReferrerStore {
   }
 
   remove(group: string, kind: string, namespace: string, name: string): void {
-    const key = keyOf(group, kind, namespace, name);
+    const key = referrerKey({ group, kind, namespace, name });
     const referrer = this.#byKey.get(key);
     if (referrer === undefined) return;
     this.#byKey.delete(key);
@@ -71,8 +71,13 @@ export class ReferrerStore {
   }
 
   /** Returns the object that has the given group, kind, namespace and name, or null if it does not exist. */
-  get({ group, kind, namespace, name }: Pick<Referrer, "group" | "kind" | "namespace" | "name">): Referrer | null {
-    return this.#byKey.get(keyOf(group, kind, namespace, name ?? "")) ?? null;
+  get(name: ReferrerName): Referrer | null {
+    return this.#byKey.get(referrerKey(name)) ?? null;
+  }
+
+  /** Returns the object that has the key of `referrerKey`, or null if no such object exists. */
+  withKey(key: string): Referrer | null {
+    return this.#byKey.get(key) ?? null;
   }
 
   inNamespace(namespace: string): ReadonlySet<Referrer> {
@@ -123,4 +128,11 @@ function credentialsKey(referrer: Referrer): string {
 /** Encodes the parts as JSON, because the names in a manifest can contain any character. */
 function keyOf(...parts: readonly string[]): string {
   return JSON.stringify(parts);
+}
+
+type ReferrerName = Pick<Referrer, "group" | "kind" | "namespace" | "name">;
+
+/** Returns a text that identifies an object: its group, kind, namespace and name. */
+export function referrerKey({ group, kind, namespace, name }: ReferrerName): string {
+  return keyOf(group, kind, namespace, name ?? "");
 }

@@ -1,10 +1,9 @@
 import type { Identity } from "../identities/identity.ts";
 import { CAPA_VERSION, INFRASTRUCTURE_GROUP } from "../identities/kinds.ts";
-import type { Referrer } from "../identities/referrer.ts";
 import type { Inventory } from "../inventory/inventory.ts";
-import type { ACKResource } from "../kubernetes/ack-resource.ts";
 import { SELECTOR_GROUP, SELECTOR_KIND } from "../kubernetes/kinds.ts";
 import { apiVersionOf } from "../kubernetes/object-meta.ts";
+import type { AnnotatedObject } from "../resolution/stale-resources.ts";
 
 /** The object that an Event is about. */
 export interface EventSubject {
@@ -26,7 +25,8 @@ export interface Problem {
   readonly note: string;
 }
 
-export function resourceSubject(resource: ACKResource): EventSubject {
+/** Returns the subject of an ACK resource, or of an object that refers to a CAPA identity. */
+export function resourceSubject(resource: AnnotatedObject): EventSubject {
   const { kind, namespace, name, uid } = resource;
   return { apiVersion: apiVersionOf(resource), kind, namespace, name: name ?? "", uid };
 }
@@ -44,9 +44,4 @@ export function identitySubject(
 ): EventSubject {
   const type = kinds.typeOf({ group: INFRASTRUCTURE_GROUP, version: CAPA_VERSION, kind });
   return { apiVersion: apiVersionOf(type), kind, namespace, name, uid };
-}
-
-export function referrerSubject(referrer: Referrer, uid: string | null): EventSubject {
-  const { kind, namespace, name } = referrer;
-  return { apiVersion: apiVersionOf(referrer), kind, namespace, name: name ?? "", uid };
 }

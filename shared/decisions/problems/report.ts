@@ -8,7 +8,9 @@ import type { Problem } from "./problem.ts";
 const SOURCE = "ack-role-resolver";
 const API_VERSION = "openreports.io/v1alpha1";
 /** The reasons of problems that prevent no controller from managing the object in the intended account. */
-const WARNINGS: ReadonlySet<string> = new Set(["DefaultRole", "SelectorsOverlap", "UnknownACKGroup"]);
+const WARNINGS: ReadonlySet<string> = new Set([
+  "DefaultIdentity", "DefaultRole", "SelectorsOverlap", "UnknownACKGroup",
+]);
 
 /** The problems of the objects in one namespace, or of all cluster-scoped objects. */
 interface Collected {

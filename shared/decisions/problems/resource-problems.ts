@@ -1,19 +1,27 @@
 import { AUD_01, AUD_02, AUD_03, AUD_05, AUDIT_CHECKS } from "../checks/audit-checks.ts";
 import { findingSentences } from "../checks/check.ts";
-import type { ACKResource } from "../kubernetes/ack-resource.ts";
+import { refersToIdentity } from "../identities/referrer.ts";
 import { desiredRegion } from "../resolution/region.ts";
-import type { ResourceScope, ResourceState } from "../resolution/stale-resources.ts";
+import type { AnnotatedObject, ResourceScope, ResourceState } from "../resolution/stale-resources.ts";
 import { type Problem, resourceSubject } from "./problem.ts";
+import { referrerProblems } from "./referrer-problems.ts";
 
 /** The reasons of the Events about the audit checks of a resource. Other checks are not reported as Events. */
 const REASONS: ReadonlyMap<string, string> = new Map([
   [AUD_01.id, "SelectorConflict"], [AUD_02.id, "RoleUnresolved"], [AUD_03.id, "RoleDrift"], [AUD_05.id, "DefaultRole"],
 ]);
 
-/** Yields the problems of a resource that `audit` reports. Omits checks that `--check ID=off` disables. */
+/**
+ * Yields the problems of an ACK resource that `audit` reports, or the problem of an object that refers to a CAPA
+ * identity. Omits checks that `--check ID=off` disables.
+ */
 export function* resourceProblems(
   { resource, resolution }: ResourceState, { inventory, settings }: ResourceScope,
 ): Iterable<Problem> {
+  if (refersToIdentity(resource)) {
+    yield* referrerProblems(resource, resolution, settings);
+    return;
+  }
   const region = desiredRegion(inventory, resource, settings);
   for (const check of AUDIT_CHECKS) {
     const faults = check.findInResource?.({ resource, resolution, region, settings }) ?? [];
@@ -25,9 +33,9 @@ export function* resourceProblems(
   }
 }
 
-/** Returns the problem of a resource whose annotations cannot be updated because of `fault`. */
-export function staleProblem(resource: ACKResource, fault: string): Problem {
-  const note = "The annotations are stale: they do not match the role that resolves for the resource, and could not be "
+/** Returns the problem of an object whose annotations cannot be updated because of `fault`. */
+export function staleProblem(resource: AnnotatedObject, fault: string): Problem {
+  const note = "The annotations are stale: they do not match the role that resolves for the object, and could not be "
     + `updated: ${fault}`;
   return { subject: resourceSubject(resource), reason: "StaleAnnotations", note };
 }

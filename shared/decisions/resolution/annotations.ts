@@ -1,9 +1,18 @@
 import { RESOLUTION_KEYS, RESOLVER_PREFIX } from "../annotation-keys.ts";
+import type { ChainLink } from "../identities/chain.ts";
+import { IDENTITY_KINDS, identityKindOf } from "../identities/kinds.ts";
 import { field, isJsonObject, type JsonObject, jsonPointer, type PatchOperation } from "../kubernetes/json.ts";
+import { MAX_SUBDOMAIN_LENGTH, subdomainFaults } from "../kubernetes/names.ts";
+import { LIMITS } from "../limits.ts";
 import type { Resolution } from "./resolve.ts";
 
 const MAX_CONFLICTING_NAMES = 10;
 export const MAX_REASON_LENGTH = 256;
+/** The maximum number of identities in the annotation of a chain: the roles, and the source of the credentials. */
+export const MAX_CHAIN_LINKS = LIMITS.identityRoles.value + 1;
+/** The maximum length of the annotation of a chain, which consists of `KIND/NAME` and separators. */
+export const MAX_CHAIN_LENGTH = MAX_CHAIN_LINKS
+  * (Math.max(...IDENTITY_KINDS.map(({ length }) => length)) + "/,".length + MAX_SUBDOMAIN_LENGTH);
 /** The maximum length of a role ARN, in bytes. */
 const MAX_ROLE_ARN_BYTES = 2048;
 /**
@@ -18,6 +27,7 @@ export function resolutionAnnotations({
   via,
   selectors,
   roleARN,
+  chain = [],
   message,
 }: Resolution): ReadonlyMap<string, string> {
   const [selector] = outcome === "selected" ? selectors : [];
@@ -28,6 +38,7 @@ export function resolutionAnnotations({
     ["selector-resource-version", selector?.resourceVersion ?? null],
     ["role-arn", roleARN === null || byteLength(roleARN) > MAX_ROLE_ARN_BYTES ? null : roleARN],
     ["conflicting-selectors", outcome === "conflict" ? listConflicting(selectors.map(({ name }) => name)) : null],
+    ["identity-chain", chainText(chain)],
     // Truncation can split a surrogate pair. The API server would replace the half that remains.
     ["reason", message.slice(0, MAX_REASON_LENGTH).toWellFormed()],
   ];
@@ -54,6 +65,16 @@ export function staleAnnotations(
 function listConflicting(names: readonly string[]): string {
   const shown = names.slice(0, MAX_CONFLICTING_NAMES).join(",");
   return names.length > MAX_CONFLICTING_NAMES ? `${shown},+${names.length - MAX_CONFLICTING_NAMES}` : shown;
+}
+
+/**
+ * Returns `KIND/NAME` of each identity in the chain, separated by commas, or null if the chain has no identity. Neither
+ * a kind nor a name contains a slash or a comma. Omits a reference that no identity can have, which can only be the
+ * last one: users can write any text in a reference. The reason names it.
+ */
+function chainText(chain: readonly ChainLink[]): string | null {
+  const identities = chain.filter(({ kind, name }) => identityKindOf(kind) !== null && !subdomainFaults(name).length);
+  return identities.length === 0 ? null : identities.map(({ kind, name }) => `${kind}/${name}`).join(",");
 }
 
 /**

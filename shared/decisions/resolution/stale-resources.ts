@@ -1,16 +1,33 @@
 import type { DecisionSettings } from "../context.ts";
+import { type Referrer, refersToIdentity } from "../identities/referrer.ts";
+import { resolveObject } from "../identities/resolve-object.ts";
 import type { Inventory } from "../inventory/inventory.ts";
+import { referrerKey } from "../inventory/referrers.ts";
+import { resourceKey } from "../inventory/resources.ts";
 import type { ACKResource } from "../kubernetes/ack-resource.ts";
 import { type Paced, paced } from "../paced.ts";
 import { staleAnnotations } from "./annotations.ts";
-import { type Resolution, resolve } from "./resolve.ts";
+import type { Resolution } from "./resolve.ts";
 
 /** To resolve one resource takes about 10 µs, or some ms if thousands of selectors select the resource. */
 const RESOLVED_BETWEEN_PAUSES = 5;
 
-/** A resource of the inventory, its current resolution, and its annotations that do not match the resolution. */
+/** An object that the webhook annotates: an ACK resource, or an object that refers to a CAPA identity. */
+export type AnnotatedObject = ACKResource | Referrer;
+
+/** Returns a text that identifies the object in the inventory. The keys of the two types of objects differ. */
+export function annotatedKey(object: AnnotatedObject): string {
+  return refersToIdentity(object) ? referrerKey(object) : resourceKey(object);
+}
+
+/** Returns the object that has the key of `annotatedKey`, or null if the inventory does not contain the object. */
+export function annotatedWithKey(key: string, { resources, referrers }: Inventory): AnnotatedObject | null {
+  return resources.withKey(key) ?? referrers.withKey(key);
+}
+
+/** An object of the inventory, its current resolution, and its annotations that do not match the resolution. */
 export interface ResourceState {
-  readonly resource: ACKResource;
+  readonly resource: AnnotatedObject;
   readonly resolution: Resolution;
   /** The correct value of each stale annotation; null for an annotation that must be removed. */
   readonly stale: ReadonlyMap<string, string | null>;
@@ -24,26 +41,34 @@ export interface ResourceScope {
 }
 
 /**
- * Returns the state of a resource. Returns null if its annotations must not change: the resource or its namespace is
- * being deleted, the namespace is exempt, or the namespace is unknown, so that the resolution may be wrong.
+ * Returns the state of an object. Returns null if its annotations must not change: the object or its namespace is being
+ * deleted, the namespace is exempt, or the namespace or the identities are unknown, so that the resolution may be
+ * wrong.
  */
 export function resourceState(
-  resource: ACKResource, { inventory, settings, exemptNamespaces }: ResourceScope,
+  resource: AnnotatedObject, { inventory, settings, exemptNamespaces }: ResourceScope,
 ): ResourceState | null {
   const { namespace, deleting, annotations } = resource;
   if (deleting || exemptNamespaces.has(namespace) || !inventory.namespaces.has(namespace)) return null;
   if (inventory.namespaces.isTerminating(namespace)) return null;
-  const resolution = resolve(inventory, resource, settings);
+  if (refersToIdentity(resource) && !inventory.includes("identities")) return null;
+  const resolution = resolveObject(inventory, resource, settings);
   return { resource, resolution, stale: staleAnnotations(annotations, resolution) };
 }
 
 /**
- * Visits the state of each resource. Pauses regularly. A resource that changes meanwhile can be visited again. Stops
- * and returns false when `visit` returns false. Returns true after the last resource.
+ * Visits the state of each ACK resource, and of each object that refers to a CAPA identity. Pauses regularly. An object
+ * that changes meanwhile can be visited again. Stops and returns false when `visit` returns false. Returns true after
+ * the last object.
  */
 export function* scanResources(scope: ResourceScope, visit: (state: ResourceState) => boolean): Paced<boolean> {
-  return yield* paced(scope.inventory.resources.all(), RESOLVED_BETWEEN_PAUSES, (resource) => {
-    const state = resourceState(resource, scope);
-    return state === null || visit(state);
-  });
+  const { resources, referrers } = scope.inventory;
+  for (const objects of [resources.all(), referrers.all()]) {
+    const isComplete = yield* paced<AnnotatedObject>(objects, RESOLVED_BETWEEN_PAUSES, (object) => {
+      const state = resourceState(object, scope);
+      return state === null || visit(state);
+    });
+    if (!isComplete) return false;
+  }
+  return true;
 }

@@ -82,9 +82,14 @@ export async function prepareCluster(cluster: PodCluster, namespace: string): Pr
   await cluster.kubectl(["create", "namespace", "ack-system"]);
   await cluster.kubectl(["create", "namespace", namespace]);
   const unselected = { ...BUCKET, metadata: { name: "unselected", namespace: "default" } };
-  await cluster.apply([unselected, ...ofGroups.map(({ spec: { group } }) => (
-    { apiVersion: `${group}/v1alpha1`, kind: "Example", metadata: { name: "stale", namespace }, spec: {} }
-  ))]);
+  const metadata = { name: "stale", namespace };
+  await cluster.apply([
+    unselected,
+    ...ofGroups.map(({ spec: { group } }) => (
+      { apiVersion: `${group}/v1alpha1`, kind: "Example", metadata, spec: {} }
+    )),
+    ...REFERRER_KINDS.map(({ group, kind }) => ({ apiVersion: `${group}/${CAPA_VERSION}`, kind, metadata, spec: {} })),
+  ]);
 }
 
 const BUCKET = { apiVersion: "s3.services.k8s.aws/v1alpha1", kind: "Bucket", spec: {} };

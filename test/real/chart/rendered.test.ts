@@ -46,6 +46,7 @@ withHelm("the policies have the settings of the values, also with hostile texts"
     allowedAccounts: ["111122223333", "444455556666"],
     controllerRole: "arn:aws-cn:iam::999900001111:role/ack",
     controllerServiceAccounts: ["ack-system/ack-s3", "ack-system/ack-iam"],
+    capaServiceAccounts: ["capa/one", "capa/two"],
     controllerUsers: ["arn:aws:sts::1:assumed-role/A.B/*", String.raw`a\*(b)|[c]$`, "a,b*"],
     allowedEndpointHosts: ["a.example", "*.b.example"],
   };
@@ -60,7 +61,7 @@ withHelm("the policies have the settings of the values, also with hostile texts"
     t.same([rendered.stderr, printed.status], ["", 0]);
     const policies = objectsIn(rendered.stdout).filter(isPolicy);
     t.same(byName(policies), byName(objectsIn(printed.stdout)));
-    t.equal(policies.length, 12);
+    t.equal(policies.length, 14);
   }
   const without = objectsIn((await template(helm, ["policies.enabled=false"])).stdout);
   t.notOk(without.some((object) => isPolicy(object)));

@@ -1,12 +1,15 @@
 import type { Test } from "tap";
 import { type JsonObject, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
-import { ACK_CRDS } from "../../fixtures/ack-crds.ts";
+import { ACK_CRDS, ackCRD } from "../../fixtures/ack-crds.ts";
+import { clusterObject } from "../../shared/decisions/identities/objects.ts";
 import { bucketObject, namespaceObject, ROLE, selectorObject } from "../../shared/decisions/objects.ts";
 import type { ApiResponse } from "../apiserver/api-request.ts";
 import type { Cluster, RequestOptions } from "../apiserver/cluster.ts";
 import { IDENTITIES } from "../apiserver/identities.ts";
 import { onCluster } from "../apiserver/on-cluster.ts";
-import { type AnnotationCase, BUCKET_CASES, NAMESPACE_CASES, RESOLUTION_CASES, WAIVER_CASES } from "./cases.ts";
+import {
+  type AnnotationCase, BUCKET_CASES, CLUSTER_CASES, NAMESPACE_CASES, RESOLUTION_CASES, WAIVER_CASES,
+} from "./cases.ts";
 import {
   coveredChecks, deniedChecks, installPolicies, PLAIN_CRD, SELECTORS, webhookDenials,
 } from "./installed-policies.ts";
@@ -18,11 +21,13 @@ const SETTINGS = {
 const MERGE = { headers: { "content-type": "application/merge-patch+json" } };
 const NAMESPACES = "/api/v1/namespaces";
 const BUCKETS = `${NAMESPACES.replace("/api/v1", "/apis/s3.services.k8s.aws/v1alpha1")}/team-a/buckets`;
+const CLUSTERS = "/apis/infrastructure.cluster.x-k8s.io/v1beta2/namespaces/team-a/awsclusters";
 const MAPS = `${NAMESPACES}/ack-system/configmaps`;
 const JANE = { user: "jane" } as const;
 
 onCluster("the policies of annotations on a real API server, without the webhook", async (t, cluster) => {
-  await cluster.installCRDs([PLAIN_CRD, ...ACK_CRDS]);
+  const ofClusters = ackCRD("infrastructure.cluster.x-k8s.io", "AWSCluster", "awsclusters", ["v1beta2"]);
+  await cluster.installCRDs([PLAIN_CRD, ...ACK_CRDS, ofClusters]);
   await createObjects(cluster);
   await installPolicies(cluster, { settings: SETTINGS });
   const run = async (name: string, body: (t: Test, cluster: Cluster) => Promise<void>): Promise<void> => {
@@ -30,6 +35,7 @@ onCluster("the policies of annotations on a real API server, without the webhook
   };
   await run("denies the annotations of a resource that the webhook denies", deniesResources);
   await run("denies annotations of a resolution that contradict each other", deniesForged);
+  await run("denies annotations of a cluster that contradict each other, except by CAPA", deniesClusters);
   await run("denies the annotations of a namespace that the webhook denies, also through its status", deniesNamespaces);
   await run("denies a new waiver by a user who is not a waiver user, of each kind", deniesWaivers);
   await run("admits annotations that the stored object has", admitsStored);
@@ -79,7 +85,7 @@ async function deniesCases(
     t.equal(response.status, denied.length === 0 ? 201 : 422, name);
     const ofWebhook = webhookDenials({ object, settings: SETTINGS }).filter((id) => covered.has(id));
     // The webhook replaces annotations of a resolution, and therefore only warns.
-    t.same(denied.filter((id) => id !== "ACK-02"), ofWebhook, name);
+    t.same(denied.filter((id) => !["ACK-02", "AC-09"].includes(id)), ofWebhook, name);
   }
 }
 
@@ -101,6 +107,21 @@ async function deniesForged(t: Test, cluster: Cluster): Promise<void> {
   await deniesCases(t, cluster, RESOLUTION_CASES, [BUCKETS, bucketWith]);
 }
 
+function clusterWith(annotations: JsonObject): JsonObject {
+  return { ...clusterObject("new", "role/r", "team-a"), metadata: { name: "new", annotations } };
+}
+
+async function deniesClusters(t: Test, cluster: Cluster): Promise<void> {
+  await deniesCases(t, cluster, CLUSTER_CASES, [CLUSTERS, clusterWith]);
+  const headers = {
+    "Impersonate-User": "system:serviceaccount:capa-system:capa-controller-manager",
+    "Impersonate-Group": "system:masters",
+  };
+  const forged = clusterWith({ "ack-role-resolver.io/outcome": "forged" });
+  t.equal((await create(cluster, CLUSTERS, forged, { headers })).status, 201);
+  t.equal((await create(cluster, CLUSTERS, forged)).status, 422);
+}
+
 async function deniesNamespaces(t: Test, cluster: Cluster): Promise<void> {
   await deniesCases(t, cluster, NAMESPACE_CASES, [NAMESPACES, namespaceWith]);
   for (const subresource of ["", "/status"]) {
@@ -116,6 +137,7 @@ async function deniesWaivers(t: Test, cluster: Cluster): Promise<void> {
   const kinds: readonly (readonly [path: string, object: ObjectWith])[] = [
     [SELECTORS, (annotations) => selectorObject("new", spec, { annotations })],
     [BUCKETS, bucketWith],
+    [CLUSTERS, clusterWith],
     [NAMESPACES, namespaceWith],
     [MAPS, (annotations) => ({ metadata: { name: "ack-role-account-map", annotations } })],
   ];

@@ -10,6 +10,8 @@ const RESOLVED = {
 };
 const REASON = "ack-role-resolver.io/reason";
 const OUTCOME = "ack-role-resolver.io/outcome";
+const VIA = "ack-role-resolver.io/via";
+const CHAIN = "ack-role-resolver.io/identity-chain";
 
 /** Annotations of a resolution. The webhook replaces them, and the policy denies those that contradict each other. */
 export const RESOLUTION_CASES: readonly AnnotationCase[] = [
@@ -25,6 +27,40 @@ export const RESOLUTION_CASES: readonly AnnotationCase[] = [
   [{ ...RESOLVED, "ack-role-resolver.io/conflicting-selectors": "a,b" }, "ACK-02"],
   [{ [OUTCOME]: "conflict", [REASON]: "two selectors" }, "ACK-02"],
   [{ [OUTCOME]: "default", [REASON]: "x".repeat(257) }, "ACK-02"],
+  [{ ...RESOLVED, [CHAIN]: "AWSClusterRoleIdentity/a" }, "ACK-02"],
+];
+
+const IDENTIFIED = {
+  [OUTCOME]: "selected", [VIA]: "identity", [REASON]: "AWSClusterRoleIdentity",
+  "ack-role-resolver.io/role-arn": RESOLVED["ack-role-resolver.io/role-arn"],
+  [CHAIN]: "AWSClusterRoleIdentity/a,AWSClusterStaticIdentity/b.c",
+};
+const WITHOUT_CHAIN = { [VIA]: "identity", [REASON]: "" };
+const LONG_NAME = ["a".repeat(63), "b".repeat(63), "c".repeat(63), "d".repeat(61)].join(".");
+
+/** Annotations of the resolution of a cluster, like RESOLUTION_CASES. */
+export const CLUSTER_CASES: readonly AnnotationCase[] = [
+  [IDENTIFIED],
+  [{ ...IDENTIFIED, [CHAIN]: Array.from({ length: 9 }, () => `AWSClusterControllerIdentity/${LONG_NAME}`).join(",") }],
+  [{ ...WITHOUT_CHAIN, [OUTCOME]: "refused" }],
+  [{ ...WITHOUT_CHAIN, [OUTCOME]: "refused", [CHAIN]: "AWSServiceAccountIdentity/a" }],
+  [{ ...WITHOUT_CHAIN, [OUTCOME]: "default" }],
+  [{ ...WITHOUT_CHAIN, [OUTCOME]: "default", [CHAIN]: "AWSClusterControllerIdentity/default" }],
+  [{ ...WITHOUT_CHAIN, [OUTCOME]: "selected" }, "AC-09"],
+  [{ ...WITHOUT_CHAIN, [OUTCOME]: "conflict" }, "AC-09"],
+  [{ ...IDENTIFIED, [VIA]: "selector" }, "AC-09"],
+  [{ ...IDENTIFIED, [OUTCOME]: "refused" }, "AC-09"],
+  [{ ...IDENTIFIED, "ack-role-resolver.io/selector": "a" }, "AC-09"],
+  [{ ...IDENTIFIED, "ack-role-resolver.io/conflicting-selectors": "a,b" }, "AC-09"],
+  [{ [CHAIN]: "AWSClusterRoleIdentity/admin" }, "AC-09"],
+  [{ ...IDENTIFIED, [REASON]: "x".repeat(257) }, "AC-09"],
+  ...[
+    "", "AWSClusterRoleIdentity", "AWSClusterRoleIdentity/", "AWSClusterRoleIdentity/a,", "Secret/a",
+    "AWSClusterRoleIdentity/A", "AWSClusterRoleIdentity/a/b", "xAWSClusterRoleIdentity/a", "x".repeat(200_000),
+    Array.from({ length: 10 }, () => "AWSClusterRoleIdentity/a").join(","),
+    ",".repeat(200_000),
+  ].map((chain): AnnotationCase => [{ ...IDENTIFIED, [CHAIN]: chain }, "AC-09"]),
+  [Object.fromEntries(Array.from({ length: 1_001 }, (_, i) => [`example.com/a${i}`, ""])), "AC-08"],
 ];
 
 const REGION = "services.k8s.aws/region";

@@ -43,7 +43,9 @@ const PROBE = { arn: "probe", namespaceSelector: { names: ["a"] } };
 export async function installPolicies(
   cluster: Cluster, { settings = {}, runtime = "ack", probe = PROBE }: Installation = {},
 ): Promise<void> {
-  const items = admissionPolicies({ ...OPTIONS, runtime }, { ...DEFAULT_POLICY_SETTINGS, ...settings });
+  const policies = admissionPolicies({ ...OPTIONS, runtime }, { ...DEFAULT_POLICY_SETTINGS, ...settings });
+  // The policy that denies the probe is the first one. If it is applied last, the API server then evaluates all others.
+  const items = policies.toReversed();
   const input = JSON.stringify({ apiVersion: "v1", kind: "List", items });
   const { code, stderr } = await cluster.kubectl(["apply", "--server-side", "--validate=strict", "-f", "-"], { input });
   if (code !== 0 || stderr !== "") throw new Error(`the API server rejected the policies: ${stderr}`);
@@ -65,7 +67,7 @@ export function isDeniedByPolicy({ status, body }: ApiResponse): boolean {
 export function deniedChecks(response: ApiResponse): string[] {
   if (!isDeniedByPolicy(response)) return [];
   const message = stringAt(response.body, "message") ?? "";
-  const lines = message.matchAll(/(?:denied request: |\. )((?:IRS|ACK|NS|WAIVER)-[0-9]+[a-z]?) (?:spec|metadata)/g);
+  const lines = message.matchAll(/(?:denied request: |\. )((?:IRS|ACK|AC|NS|WAIVER)-[0-9]+[a-z]?) (?:spec|metadata)/g);
   return Array.from(lines, ([, id = ""]) => id).toSorted();
 }
 

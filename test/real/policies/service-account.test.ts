@@ -1,6 +1,7 @@
 import type { Test } from "tap";
 import { stringAt } from "../../../shared/decisions/kubernetes/json.ts";
-import { ACK_CRDS } from "../../fixtures/ack-crds.ts";
+import { ACK_CRDS, ackCRD } from "../../fixtures/ack-crds.ts";
+import { clusterObject } from "../../shared/decisions/identities/objects.ts";
 import { bucketObject, ROLE, selectorObject } from "../../shared/decisions/objects.ts";
 import type { ApiResponse } from "../apiserver/api-request.ts";
 import type { Cluster, RequestOptions } from "../apiserver/cluster.ts";
@@ -11,12 +12,17 @@ const NAMESPACES = "/api/v1/namespaces";
 const OWN = `${NAMESPACES}/ack-role-resolver`;
 const BUCKETS = "/apis/s3.services.k8s.aws/v1alpha1/namespaces/team-a/buckets";
 const BUCKET = `${BUCKETS}/live`;
+const CLUSTERS = "/apis/infrastructure.cluster.x-k8s.io/v1beta2/namespaces/team-a/awsclusters";
+const CLUSTER = `${CLUSTERS}/live`;
 const MERGE = "application/merge-patch+json";
 const REASON = "ack-role-resolver.io/reason";
-const RESOLUTION = { "ack-role-resolver.io/outcome": "default", [REASON]: "no selector" };
+const RESOLUTION = {
+  "ack-role-resolver.io/outcome": "default", "ack-role-resolver.io/via": "identity", [REASON]: "no selector",
+};
 
 onCluster("the policy of the webhook's service account on a real API server", async (t, cluster) => {
-  await cluster.installCRDs([PLAIN_CRD, ...ACK_CRDS]);
+  const ofClusters = ackCRD("infrastructure.cluster.x-k8s.io", "AWSCluster", "awsclusters", ["v1beta2"]);
+  await cluster.installCRDs([PLAIN_CRD, ...ACK_CRDS, ofClusters]);
   await createObjects(cluster);
   await installPolicies(cluster);
   await t.test("admits a change of the annotations that the webhook writes", async (tt) => (
@@ -42,6 +48,7 @@ async function createObjects(cluster: Cluster): Promise<void> {
     ...["team-a", "ack-role-resolver"].map((name) => [NAMESPACES, { metadata: { name } }] as const),
     [BUCKETS, bucketObject({ name: "live", annotations, labels: { tier: "gold" } })],
     [BUCKETS, bucketObject({ name: "bare" })],
+    [CLUSTERS, clusterObject("live", "role/r", "team-a")],
     [SELECTORS, selectorObject("live", { arn: ROLE, namespaceSelector: { names: ["a"] } })],
     // RBAC grants everything, so that only the policy denies.
     ["/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", {
@@ -66,7 +73,7 @@ function annotated(annotations: object): object {
 
 async function admitsAnnotations(t: Test, cluster: Cluster): Promise<void> {
   const none = Object.fromEntries(Object.keys(RESOLUTION).map((key) => [key, null]));
-  for (const path of [BUCKET, `${BUCKETS}/bare`]) {
+  for (const path of [BUCKET, `${BUCKETS}/bare`, CLUSTER]) {
     for (const change of [{}, annotated({ ...RESOLUTION, [REASON]: "other" }), annotated(none)]) {
       const { status, body } = await patch(cluster, path, change);
       t.equal(status, 200, `${path} ${JSON.stringify(change)}: ${stringAt(body, "message") ?? ""}`);
@@ -95,6 +102,11 @@ async function deniesOthers(t: Test, cluster: Cluster): Promise<void> {
     [BUCKET, annotated({ "ack-role-resolver.io/use-selector": null })],
     [BUCKET, { ...annotated(RESOLUTION), spec: { name: "b" } }],
     [`${BUCKET}/status`, { status: { a: "b" } }],
+    [CLUSTER, { spec: { region: "us-east-1" } }],
+    [CLUSTER, { metadata: { labels: { "cluster.x-k8s.io/cluster-name": "other" } } }],
+    [CLUSTER, annotated({ "ack-role-resolver.io/allow": "AC-04" })],
+    [CLUSTER, annotated({ "cluster.x-k8s.io/paused": "true" })],
+    [`${CLUSTER}/status`, { status: { ready: true } }],
     [`${SELECTORS}/live`, annotated({ [REASON]: "x" })],
     [`${SELECTORS}/live`, { spec: { namespaceSelector: { names: ["b"] } } }],
   ];
@@ -104,6 +116,7 @@ async function deniesOthers(t: Test, cluster: Cluster): Promise<void> {
   }
   for (const [method, path, body] of [
     ["POST", BUCKETS, bucketObject({ name: "new" })], ["DELETE", BUCKET], ["DELETE", BUCKETS],
+    ["POST", CLUSTERS, clusterObject("new", null, "team-a")], ["DELETE", CLUSTER], ["DELETE", CLUSTERS],
     ["POST", SELECTORS, selectorObject("new", { arn: ROLE, namespaceSelector: { names: ["a"] } })],
     ["DELETE", `${SELECTORS}/live`],
   ] as const) {

@@ -5,6 +5,7 @@ import type { DecisionSettings } from "../../../shared/decisions/context.ts";
 import { Inventory } from "../../../shared/decisions/inventory/inventory.ts";
 import type { JsonObject } from "../../../shared/decisions/kubernetes/json.ts";
 import { drain } from "../../../shared/decisions/paced.ts";
+import { clusterObject, controllerIdentity } from "./identities/objects.ts";
 import { bucketObject, namespaceObject, put, ROLE, selectorObject, SETTINGS_BY_DEFAULT } from "./objects.ts";
 
 const NOW_MS = Date.parse("2026-06-01T00:00:00Z");
@@ -150,6 +151,27 @@ test("reports stale annotations, and counts the resources that have no annotatio
     [{ path: ["metadata", "annotations", { key: RESOLUTION_KEYS[0] }] }],
   );
   t.equal(audit([annotatedBucket(), bucketObject({ name: "b2" }), selector()]).summary.unannotated, 1);
+  t.end();
+});
+
+test("reports stale annotations of a cluster, if the input contains its identities", (t) => {
+  const annotated = (outcome: string): JsonObject => ({
+    ...clusterObject("c", "controller"), metadata: { name: "c", namespace: "ns1", annotations: {
+      "ack-role-resolver.io/outcome": outcome, "ack-role-resolver.io/via": "identity",
+      "ack-role-resolver.io/identity-chain": "AWSClusterControllerIdentity/default",
+      "ack-role-resolver.io/reason": 'AWSClusterControllerIdentity "default" allows the namespace, so CAPA uses its '
+        + "own credentials.",
+    } },
+  });
+  const identities = [namespaceObject("ns1"), controllerIdentity({ list: ["ns1"] })];
+  t.same(auditLines([annotated("default"), ...identities]), []);
+  t.same(auditLines([clusterObject("c", "controller"), ...identities]), [], "no annotations");
+  t.same(auditLines([annotated("selected"), ...identities]), [
+    'staleAnnotations 0 warn AUD-07 ack-role-resolver.io/outcome is "selected" but should be "default"',
+  ]);
+  const { findings } = audit([annotated("selected"), ...identities]);
+  t.notOk(findings.some(({ code }) => code === "AC-09"), "AUD-07 replaces AC-09");
+  t.same(auditLines([annotated("selected"), namespaceObject("ns1")]), [], "the identities are unknown");
   t.end();
 });
 

@@ -1,7 +1,8 @@
 import { test } from "tap";
 import type { Requester } from "../../../shared/decisions/context.ts";
 import {
-  exemptionOf, isACKController, isCAPAController, isClusterCleanup, isNamespaceCleanup, mutationExemptionOf,
+  clusterMutationExemptionOf, exemptionOf, isACKController, isCAPAController, isClusterCleanup, isNamespaceCleanup,
+  mutationExemptionOf,
 } from "../../../shared/decisions/exemptions.ts";
 import { Inventory } from "../../../shared/decisions/inventory/inventory.ts";
 import type { JsonObject } from "../../../shared/decisions/kubernetes/json.ts";
@@ -222,5 +223,31 @@ test("only the configured service accounts are CAPA", (t) => {
   t.equal(isCAPA("system:serviceaccount:capa-system:capa-controller-manager"), true);
   t.equal(isCAPA("system:serviceaccount:capa-system:default"), false);
   t.equal(isCAPA("capa-controller-manager"), false);
+  t.end();
+});
+
+test("the webhook mutates a cluster only if its spec, a label or an annotation changes", (t) => {
+  const cluster = (metadata: JsonObject = {}, rest: JsonObject = {}): JsonObject => (
+    { kind: "AWSCluster", metadata: { name: "c", ...metadata }, spec: { region: "eu-west-1" }, ...rest }
+  );
+  const exemption = (object: JsonObject | null, oldObject: JsonObject | null, subResource = ""): string | null => (
+    clusterMutationExemptionOf({ operation: oldObject === null ? "CREATE" : "UPDATE", subResource, object, oldObject })
+  );
+  const deletionTimestamp = "2026-01-01T00:00:00Z";
+  const bookkeeping = [
+    cluster({ finalizers: ["a"] }), cluster({ ownerReferences: [{ name: "o" }] }),
+    cluster({}, { status: { ready: true } }),
+  ];
+  for (const object of bookkeeping) t.equal(exemption(object, cluster()), "bookkeeping only");
+  const going = cluster({ deletionTimestamp, finalizers: ["a"] });
+  t.equal(exemption(cluster({ deletionTimestamp }), going), "being deleted");
+  t.equal(exemption(cluster(), cluster(), "status"), "subresource");
+  const annotations = { "ack-role-resolver.io/outcome": "selected" };
+  for (const object of [cluster({ annotations }), cluster({ labels: { a: "b" } }), cluster({}, { spec: {} })]) {
+    t.equal(exemption(object, cluster()), null);
+    t.equal(exemption(object, cluster({ deletionTimestamp })), null);
+    t.equal(exemption(object, null), null);
+  }
+  t.equal(exemption(null, cluster()), null);
   t.end();
 });

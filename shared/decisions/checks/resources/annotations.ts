@@ -1,13 +1,13 @@
 import {
   ACK_PREFIX, ADOPTED_ANNOTATION, DELETION_POLICY_ANNOTATION, IGNORE_FIELD_DRIFT_ANNOTATION, isServiceDeletionPolicy,
-  NAMESPACE_ANNOTATIONS, READ_ONLY_ANNOTATION, REGION_ANNOTATION, RESOLUTION_KEYS, RESOURCE_ANNOTATIONS,
+  NAMESPACE_ANNOTATIONS, READ_ONLY_ANNOTATION, REGION_ANNOTATION, RESOURCE_ANNOTATIONS,
 } from "../../annotation-keys.ts";
 import { isRegion, parseARN, partitionOfRegion } from "../../kubernetes/arn.ts";
 import { annotationPath } from "../../kubernetes/field-path.ts";
 import { closest, quote } from "../../kubernetes/text.ts";
 import { LIMITS } from "../../limits.ts";
-import { resolutionAnnotations } from "../../resolution/annotations.ts";
 import type { Fault, QuickCheck } from "../check.ts";
+import { wrongAnnotations } from "../resolution-annotations.ts";
 import { RESOLUTION, type ResourceChange } from "./change.ts";
 import { DELETION_POLICY_DELETE, DELETION_POLICY_RETAIN } from "./deletion.ts";
 
@@ -20,18 +20,7 @@ export const ACK_02: QuickCheck<ResourceChange> = {
   fix: "remove the annotation; the webhook sets the resolved value",
   example: "metadata: {annotations: {ack-role-resolver.io/role-arn: 'arn:aws:iam::111122223333:role/admin'}}",
   requires: RESOLUTION,
-  *find({ resource, resolution }): Iterable<Fault> {
-    const resolved = resolutionAnnotations(resolution);
-    for (const key of RESOLUTION_KEYS) {
-      const value = resource.annotations.get(key);
-      const expected = resolved.get(key);
-      if (value === undefined || value === expected) continue;
-      const expectedText = expected === undefined ? "no value" : quote(expected);
-      const message = `${quote(value)} is not the resolved value: expected ${expectedText}`;
-      // ACK-02 only warns, even with --check ACK-02=deny, because the webhook replaces the value.
-      yield { path: annotationPath(key), message, severity: "warn" };
-    }
-  },
+  find: ({ resource, resolution }) => wrongAnnotations(resource.annotations, resolution),
 };
 
 export const ACK_10: QuickCheck<ResourceChange> = {

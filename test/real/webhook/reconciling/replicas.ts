@@ -14,7 +14,7 @@ export const OPTIONS = {
   namespace: NAMESPACE, runtime: "ack", ackSystemNamespace: "ack-system", url: null, caBundle: null,
   accessReviews: false, extraGroups: [], ownCRD: false, certificates: "self-signed", image: "unused",
 } as const;
-const MANAGER = "ack-role-resolver-reconciler";
+const MANAGER = "fieldManager=ack-role-resolver-reconciler";
 
 /** Applies the CRDs and the printed roles, but no webhook configurations: the API server does not call the webhook. */
 export async function installRights(cluster: Cluster, { policies = true } = {}): Promise<void> {

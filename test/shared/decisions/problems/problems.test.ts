@@ -7,6 +7,7 @@ import { clusterProblems } from "../../../../shared/decisions/problems/cluster-p
 import type { Problem } from "../../../../shared/decisions/problems/problem.ts";
 import { resourceProblems, staleProblem } from "../../../../shared/decisions/problems/resource-problems.ts";
 import { type ResourceScope, scanResources } from "../../../../shared/decisions/resolution/stale-resources.ts";
+import { clusterObject, controllerIdentity, roleIdentity } from "../identities/objects.ts";
 import {
   bucketObject, kindObject, namespaceObject, put, ROLE, selectorObject, SETTINGS_BY_DEFAULT,
 } from "../objects.ts";
@@ -119,5 +120,45 @@ test("reports the CRDs of unknown ACK groups, and a CRD of IAMRoleSelector that 
   const narrow = kindObject("IAMRoleSelector", "services.k8s.aws", VERSIONS.map((version) => ({ ...version, schema })));
   const [problem] = ofCluster(inventoryOf([narrow]));
   t.match(problem, { reason: "SelectorFieldsPruned", note: /^The CRD does not define spec\.arn, which/ });
+  t.end();
+});
+
+function ofClusters(reference: string | null, off: string | null = null): Problem[] {
+  const cluster = { ...clusterObject("c", reference), metadata: { name: "c", namespace: "ns1", uid: "uid-c" } };
+  const objects = [
+    namespaceObject("ns1"), cluster, controllerIdentity(), roleIdentity("r"),
+    roleIdentity("b", "controller", { list: [] }),
+  ];
+  return ofResources(objects, off === null ? {} : { checkSeverities: new Map([[off, "off"]]) });
+}
+
+test("reports no problem of a template, which uses no credentials", (t) => {
+  const template = { ...clusterObject("c", "role/none"), kind: "AWSClusterTemplate" };
+  t.same(ofResources([namespaceObject("ns1"), template, controllerIdentity()]), []);
+  t.end();
+});
+
+test("reports a refused identity and the controller identity of a cluster, unless the check is off", (t) => {
+  t.same(ofClusters("role/r"), []);
+  t.same(ofClusters("role/b"), [{
+    subject: {
+      apiVersion: "infrastructure.cluster.x-k8s.io/v1beta2", kind: "AWSCluster", namespace: "ns1", name: "c",
+      uid: "uid-c",
+    },
+    reason: "IdentityRefused",
+    note: 'CAPA cannot use the identity of this object. AWSClusterRoleIdentity "b" does not allow the namespace "ns1": '
+      + "allowedNamespaces contains no namespace: its list and its selector are empty. Add the namespace to "
+      + "allowedNamespaces.list of the identity, or use another identity.",
+  }]);
+  t.match(ofClusters("role/none"), [{ reason: "IdentityRefused", note: /"none" does not exist\. Create the/ }]);
+  t.match(ofClusters(null), [{
+    reason: "DefaultIdentity", note: /so CAPA uses its own credentials\. Set identityRef to another identity, or/,
+  }]);
+  for (const [reference, check] of [
+    ["role/b", "AC-02"], ["role/none", "AC-01"], ["Secret/a", "AC-00"], [null, "AC-03"],
+  ] as const) {
+    t.equal(ofClusters(reference, "AC-09").length, 1);
+    t.same(ofClusters(reference, check), [], check);
+  }
   t.end();
 });

@@ -1,6 +1,6 @@
 import { test } from "tap";
 import { readReferrer } from "../../../../shared/decisions/identities/referrer.ts";
-import { identitySubject, referrerSubject } from "../../../../shared/decisions/problems/problem.ts";
+import { identitySubject, resourceSubject } from "../../../../shared/decisions/problems/problem.ts";
 import { clusterObject, identityInventory, INFRASTRUCTURE } from "../identities/objects.ts";
 import { kindObject } from "../objects.ts";
 
@@ -21,7 +21,7 @@ test("an Event names a cluster in its own version", (t) => {
   const referrer = readReferrer(clusterObject("c", null));
   if (referrer === null) throw new Error("not a cluster");
   const subject = { apiVersion: `${INFRASTRUCTURE}/v1beta2`, kind: "AWSCluster", namespace: "ns1" };
-  t.same(referrerSubject(referrer, "uid-c"), { ...subject, name: "c", uid: "uid-c" });
-  t.same(referrerSubject({ ...referrer, name: null }, null), { ...subject, name: "", uid: null });
+  t.same(resourceSubject({ ...referrer, uid: "uid-c" }), { ...subject, name: "c", uid: "uid-c" });
+  t.same(resourceSubject({ ...referrer, name: null }), { ...subject, name: "", uid: null });
   t.end();
 });

@@ -2,9 +2,16 @@ import jsonPatch, { type Operation } from "fast-json-patch";
 import { test } from "tap";
 import { RESOLUTION_KEYS } from "../../../../shared/decisions/annotation-keys.ts";
 import { type JsonObject, jsonPointer } from "../../../../shared/decisions/kubernetes/json.ts";
-import { annotationPatch, staleAnnotations } from "../../../../shared/decisions/resolution/annotations.ts";
+import {
+  annotationPatch, MAX_CHAIN_LENGTH, resolutionAnnotations, staleAnnotations,
+} from "../../../../shared/decisions/resolution/annotations.ts";
+import { readReferrer } from "../../../../shared/decisions/identities/referrer.ts";
+import { resolveReferrer } from "../../../../shared/decisions/identities/resolve.ts";
 import type { Resolution } from "../../../../shared/decisions/resolution/resolve.ts";
-import { bucketObject, ROLE } from "../objects.ts";
+import {
+  clusterObject, controllerIdentity, identityInventory, roleARN as arnOf, roleIdentity,
+} from "../identities/objects.ts";
+import { bucketObject, namespaceObject, ROLE } from "../objects.ts";
 
 const PREFIX = "ack-role-resolver.io/";
 const POINTER = "/metadata/annotations/ack-role-resolver.io~1";
@@ -201,7 +208,7 @@ test("ignores an annotation whose value is a deeply nested list", (t) => {
 
 test("escapes JSON pointers as RFC 6901 requires", (t) => {
   t.equal(jsonPointer("a", 0, "b/c~d"), "/a/0/b~1c~0d");
-  t.same(RESOLUTION_KEYS.length, 7);
+  t.same(RESOLUTION_KEYS.length, 8);
   t.end();
 });
 
@@ -230,5 +237,49 @@ test("staleAnnotations ignores an old resource version of the selector, unless a
   byDefault.set(`${PREFIX}selector-resource-version`, "1");
   t.same(staleAnnotations(byDefault, DEFAULT), new Map([[`${PREFIX}selector-resource-version`, null]]));
   t.ok(staleAnnotations(forged, SELECTED).has(`${PREFIX}selector`));
+  t.end();
+});
+
+/** Returns the annotations of a cluster whose identityRef names the identity. */
+function clusterAnnotations(reference: string | null, identities: readonly JsonObject[]): ReadonlyMap<string, string> {
+  const inventory = identityInventory([namespaceObject("ns1"), ...identities]);
+  const referrer = readReferrer(clusterObject("c", reference));
+  if (referrer === null) throw new Error("not a cluster");
+  return resolutionAnnotations(resolveReferrer(inventory, referrer, { region: null }));
+}
+
+test("the annotations of a cluster name each identity of its chain", (t) => {
+  const identities = [controllerIdentity(), roleIdentity("workload", "role/hub"), roleIdentity("hub")];
+  t.same(Object.fromEntries(clusterAnnotations("role/workload", identities)), {
+    [`${PREFIX}outcome`]: "selected",
+    [`${PREFIX}via`]: "identity",
+    [`${PREFIX}role-arn`]: arnOf("workload"),
+    [`${PREFIX}identity-chain`]: "AWSClusterRoleIdentity/workload,AWSClusterRoleIdentity/hub,"
+      + "AWSClusterControllerIdentity/default",
+    [`${PREFIX}reason`]: 'AWSClusterRoleIdentity "workload" provides the credentials, with the credentials of '
+      + 'AWSClusterRoleIdentity "hub", AWSClusterControllerIdentity "default".',
+  });
+  const byDefault = clusterAnnotations(null, identities);
+  t.equal(byDefault.get(`${PREFIX}identity-chain`), "AWSClusterControllerIdentity/default");
+  t.equal(byDefault.get(`${PREFIX}outcome`), "default");
+  t.end();
+});
+
+test("the annotation of a chain is bounded, and omits a reference that no identity can have", (t) => {
+  const name = (i: number): string => `r${i}${".long-name-of-an-identity".repeat(10)}`;
+  const names = Array.from({ length: 12 }, (_, i) => name(i));
+  const cycle = names.map((own, i) => roleIdentity(own, `role/${names[(i + 1) % 12]}`));
+  const long = clusterAnnotations(`role/${name(0)}`, cycle);
+  t.equal(long.get(`${PREFIX}outcome`), "refused");
+  const chain = long.get(`${PREFIX}identity-chain`) ?? "";
+  t.equal(chain.split(",").length, 9);
+  t.ok(chain.length <= MAX_CHAIN_LENGTH && MAX_CHAIN_LENGTH < 3_000);
+  for (const reference of ["role/a,b", "role/A", "Secret/a", `role/${"x".repeat(100_000)}`, "role/"]) {
+    const annotations = clusterAnnotations(reference, []);
+    t.equal(annotations.get(`${PREFIX}outcome`), "refused");
+    t.equal(annotations.has(`${PREFIX}identity-chain`), false, reference.slice(0, 20));
+  }
+  const last = clusterAnnotations("role/a", [roleIdentity("a", "role/X")]);
+  t.equal(last.get(`${PREFIX}identity-chain`), "AWSClusterRoleIdentity/a");
   t.end();
 });

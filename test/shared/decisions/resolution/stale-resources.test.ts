@@ -4,8 +4,11 @@ import { resourceKey } from "../../../../shared/decisions/inventory/resources.ts
 import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
 import { drain } from "../../../../shared/decisions/paced.ts";
 import {
-  type ResourceScope, type ResourceState, scanResources,
+  annotatedKey, annotatedWithKey, type ResourceScope, type ResourceState, scanResources,
 } from "../../../../shared/decisions/resolution/stale-resources.ts";
+import {
+  clusterObject, CONTROL_PLANE, controllerIdentity, INFRASTRUCTURE, roleIdentity,
+} from "../identities/objects.ts";
 import { bucketObject, namespaceObject, put, removal, ROLE, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 
 const SELECTOR = selectorObject("team-a", { arn: ROLE, namespaceSelector: { names: ["team-a"] } });
@@ -74,5 +77,67 @@ test("the key of a resource finds the resource in the inventory", (t) => {
   const before = inventory.selectors.revision;
   inventory.apply([put(SELECTOR)]);
   t.not(inventory.selectors.revision, before);
+  t.end();
+});
+
+test("finds clusters whose annotations do not match their identity, after the resources", (t) => {
+  const bySelector = roleIdentity("r", "controller", { selector: { matchLabels: { team: "a" } } });
+  const controlPlane = {
+    apiVersion: `${CONTROL_PLANE}/v1beta1`, kind: "ROSAControlPlane", metadata: { name: "c", namespace: "ns1" },
+  };
+  const scope = scopeOf([
+    namespaceObject("team-a"), namespaceObject("ns1", { team: "a" }), SELECTOR, controllerIdentity(), bySelector,
+    clusterObject("c", "role/r"), controlPlane, bucketObject({ name: "b" }),
+  ]);
+  const stale = (): unknown[] => (
+    scan(scope).map(({ resource: { kind, version }, stale: { size }, resolution: { outcome } }) => (
+      [kind, version, outcome, size]
+    ))
+  );
+  t.same(stale(), [
+    ["Bucket", "v1alpha1", "selected", 5], ["AWSCluster", "v1beta2", "selected", 5],
+    ["ROSAControlPlane", "v1beta1", "default", 4],
+  ]);
+  const ofCluster = (): unknown => stale().find((state) => Array.isArray(state) && state[0] === "AWSCluster");
+  const [, state] = scan(scope);
+  const annotations = Object.fromEntries(state?.stale ?? []);
+  const annotatedCluster = { ...clusterObject("c", "role/r"), metadata: { name: "c", namespace: "ns1", annotations } };
+  scope.inventory.apply([put(annotatedCluster)]);
+  t.same(ofCluster(), ["AWSCluster", "v1beta2", "selected", 0]);
+  const renewed = { ...bySelector, metadata: { name: "r", resourceVersion: "7" } };
+  scope.inventory.apply([put(renewed), put(namespaceObject("ns1", { team: "a" }))]);
+  t.same(ofCluster(), ["AWSCluster", "v1beta2", "selected", 0], "another resource version changes nothing");
+  scope.inventory.apply([put(namespaceObject("ns1"))]);
+  t.same(ofCluster(), ["AWSCluster", "v1beta2", "refused", 3], "a label of the namespace");
+  scope.inventory.apply([removal(INFRASTRUCTURE, "AWSClusterRoleIdentity", "r")]);
+  t.same(ofCluster(), ["AWSCluster", "v1beta2", "refused", 4], "a deleted identity");
+  t.end();
+});
+
+test("skips clusters that are deleted, exempt or in an unknown namespace, or whose identities are not listed", (t) => {
+  const deleted = clusterObject("deleted", null, "team-a");
+  const scope = scopeOf([
+    namespaceObject("team-a"), namespaceObject("kube-system"), controllerIdentity(),
+    { ...deleted, metadata: { name: "deleted", namespace: "team-a", deletionTimestamp: "2026-01-01T00:00:00Z" } },
+    ...["kube-system", "unknown", "team-a"].map((namespace) => clusterObject("c", null, namespace)),
+  ]);
+  t.same(scan(scope).map(({ resource: { namespace, name } }) => [namespace, name]), [["team-a", "c"]]);
+  const item = "AWSClusterRoleIdentity.infrastructure.cluster.x-k8s.io";
+  scope.inventory.apply([{ type: "unlisted", collection: "identities", item }]);
+  t.same(scan(scope), []);
+  t.end();
+});
+
+test("stops at a resource or a cluster, and the key of each finds it in the inventory", (t) => {
+  const scope = scopeOf([
+    namespaceObject("team-a"), controllerIdentity(), bucketObject({ name: "c" }), clusterObject("c", null, "team-a"),
+  ]);
+  for (const last of [1, 2]) {
+    let visited = 0;
+    t.equal(drain(scanResources(scope, () => ++visited < last)), false);
+    t.equal(visited, last);
+  }
+  for (const { resource } of scan(scope)) t.equal(annotatedWithKey(annotatedKey(resource), scope.inventory), resource);
+  t.equal(annotatedWithKey("unknown", scope.inventory), null);
   t.end();
 });

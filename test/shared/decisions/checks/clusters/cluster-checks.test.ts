@@ -14,6 +14,10 @@ const IDENTITIES = [
 ];
 const bySelector = staticIdentity("sel", { selector: { matchLabels: { team: "b" } } });
 
+function annotated(annotations: JsonObject): JsonObject {
+  return { ...clusterObject("c", "role/r"), metadata: { name: "c", namespace: "ns1", annotations } };
+}
+
 let DEEP: JsonObject = {};
 for (let depth = 0; depth < 101; depth++) DEEP = { a: DEEP };
 
@@ -48,6 +52,15 @@ const CASES: readonly Case[] = [
   ["AC-03", "no reference", clusterObject("c", null),
     [/^warn AC-03 spec\.identityRef: identityRef is missing: CAPA uses its own credentials\. Set identityRef/]],
   ["AC-03", "a reference", clusterObject("c", "role/r"), []],
+  ["AC-09", "an annotation that reports another identity",
+    annotated({ "ack-role-resolver.io/identity-chain": "AWSClusterRoleIdentity/admin" }),
+    [/^warn AC-09 .*identity-chain\]: "AWSClusterRoleIdentity\/admin" is not the resolved value: expected "AWSCl/],
+    { objects: IDENTITIES }],
+  ["AC-09", "an annotation of an ACK resource", annotated({ "ack-role-resolver.io/selector": "a" }),
+    [/^warn AC-09 .*: "a" is not the resolved value: expected no value\. Remove the annotation/],
+    { objects: IDENTITIES }],
+  ["AC-09", "the annotations of the webhook", annotated({ "ack-role-resolver.io/outcome": "selected" }), [],
+    { objects: IDENTITIES }],
   ["AC-04", "the reference is removed", clusterObject("c", null),
     [/^deny AC-04 spec\.identityRef: .* removed: .* from account 111122223333 to the account of CAPA\. Keep/],
     from("role/r")],

@@ -1,0 +1,29 @@
+import { AC_09 } from "../../shared/decisions/checks/clusters/annotations.ts";
+import { AC_08 } from "../../shared/decisions/checks/limits.ts";
+import { CHANGES_MORE_THAN_BOOKKEEPING } from "../conditions.ts";
+import { CLUSTERS, exceptNamespaces } from "../webhook-rules.ts";
+import type { WebhookOptions } from "../webhooks.ts";
+import { fieldVariables } from "./cel.ts";
+import type { Policy, PolicySettings } from "./policy.ts";
+import { exceptCAPA, waiverVariables, WAIVERS } from "./requester.ts";
+import { OF_CLUSTERS, resolutionCheck } from "./resolution.ts";
+import { metadataLimitCheck } from "./resources.ts";
+
+/** Returns the policy for the annotations of objects that refer to CAPA identities. Exempts CAPA itself. */
+export function clusterPolicy(settings: PolicySettings, { namespace }: Pick<WebhookOptions, "namespace">): Policy {
+  return {
+    name: "clusters",
+    match: {
+      matchPolicy: "Equivalent",
+      namespaceSelector: exceptNamespaces(["kube-system", namespace]),
+      resourceRules: CLUSTERS,
+    },
+    conditions: [CHANGES_MORE_THAN_BOOKKEEPING, exceptCAPA(settings)],
+    variables: [
+      ...fieldVariables("annotations", "metadata.annotations", "{}"),
+      ...fieldVariables("labels", "metadata.labels", "{}"),
+      ...waiverVariables(settings),
+    ],
+    checks: [resolutionCheck(AC_09, OF_CLUSTERS), metadataLimitCheck(AC_08), WAIVERS],
+  };
+}

@@ -1,0 +1,13 @@
+import type { DecisionSettings } from "../context.ts";
+import type { Inventory } from "../inventory/inventory.ts";
+import type { ResourceQuery } from "../kubernetes/ack-resource.ts";
+import { type Resolution, resolve } from "../resolution/resolve.ts";
+import { type Referrer, refersToIdentity } from "./referrer.ts";
+import { resolveReferrer } from "./resolve.ts";
+
+/** Resolves the role of an ACK resource, or the identity of an object that refers to a CAPA identity. */
+export function resolveObject(
+  inventory: Inventory, object: ResourceQuery | Referrer, settings: DecisionSettings,
+): Resolution {
+  return refersToIdentity(object) ? resolveReferrer(inventory, object, settings) : resolve(inventory, object, settings);
+}
