@@ -11,7 +11,7 @@ import { type Target, target } from "./target.ts";
  */
 const STATUSES: ReadonlySet<number> = new Set([200, 400, 401, 403, 404, 405, 409, 413, 415]);
 /** The limits of the HTTP parser. The test must respect these limits, because its requests bypass the parser. */
-const HEADER_BYTES = 8 * 1024;
+export const HEADER_BYTES = 8 * 1024;
 const BODY_BYTES = 64 * 1024;
 const MAX_RESPONSE = 100_000;
 
@@ -33,7 +33,7 @@ interface Text {
   readonly size: number;
 }
 
-const text: fc.Arbitrary<Text> = fc.oneof(
+export const text: fc.Arbitrary<Text> = fc.oneof(
   fc.constantFrom(...VALUES).map((value) => ({ unit: value, size: 1 })), fc.record({ unit, size }),
 );
 
@@ -131,7 +131,7 @@ export const QUERIES: Target = target("queries", {
   },
 });
 
-function encoded(value: Text): string {
+export function encoded(value: Text): string {
   return encodeURIComponent(textOf(value).slice(0, HEADER_BYTES).replaceAll(/[\ud800-\udfff]/g, ""));
 }
 

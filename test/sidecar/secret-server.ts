@@ -24,7 +24,7 @@ export class SecretServer {
   /** The status of each response. */
   status = 200;
   /** If set, the body of each response to a read of a Secret. */
-  content: string | null = null;
+  content: Buffer | null = null;
   /** If set, responses to a read of a Secret wait for it. */
   delay: Promise<unknown> = Promise.resolve();
   readonly api: KubernetesAPI = { request: (request) => this.#answer(request) };
@@ -100,7 +100,7 @@ function metadataOf({ name, version }: Pick<StoredSecret, "name" | "version">): 
 }
 
 function response(status: number, object: object): Awaited<ReturnType<KubernetesAPI["request"]>> {
-  return { status, headers: {}, body: oneChunk(JSON.stringify(object)) };
+  return { status, headers: {}, body: oneChunk(Buffer.from(JSON.stringify(object))) };
 }
 
 /** Rejects when the signal aborts. */
@@ -110,6 +110,6 @@ function aborted(signal: AbortSignal): Promise<never> {
   return promise;
 }
 
-async function* oneChunk(text: string): AsyncGenerator<Buffer> {
-  yield Buffer.from(text);
+async function* oneChunk(bytes: Buffer): AsyncGenerator<Buffer> {
+  yield bytes;
 }

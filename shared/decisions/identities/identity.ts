@@ -62,6 +62,8 @@ export interface RoleFields {
   readonly transitiveTags: readonly string[];
   /** The names of the fields whose value has a wrong type. Such a value is treated as missing. */
   readonly mistyped: readonly string[];
+  /** The limit that the object exceeds; absent if it exceeds none. The lists and maps of the object are not read. */
+  readonly excess?: string;
 }
 
 export interface RoleIdentity extends ClusterScopedFields, RoleFields {
@@ -89,18 +91,19 @@ export function readIdentity(object: JsonObject, runtime: Runtime): Identity | n
   const { group, kind: kindName, name, namespace } = objectReference(object);
   const kind = group === INFRASTRUCTURE_GROUP ? identityKindOf(kindName) : null;
   if (kind === null) return null;
-  const spec = field(object, "spec");
   const metadata = field(object, "metadata");
   const [uid, resourceVersion] = [stringAt(metadata, "uid"), stringAt(metadata, "resourceVersion")];
   const meta = { name, namespace: "", uid, resourceVersion };
+  const { spec, ...limits } = boundedSpec(object);
   if (kind === SERVICE_ACCOUNT_IDENTITY) {
-    return { ...meta, kind, namespace: namespace === "" ? "default" : namespace, ...readServiceAccount(spec) };
+    const account = { ...readServiceAccount(spec), ...limits };
+    return { ...meta, kind, namespace: namespace === "" ? "default" : namespace, ...account };
   }
-  const common = { ...meta, allowedNamespaces: allowedBy(object, spec, runtime) };
+  const common = { ...meta, allowedNamespaces: allowedBy(spec, limits, runtime) };
   if (kind === CONTROLLER_IDENTITY) return { ...common, kind };
   if (kind === STATIC_IDENTITY) return { ...common, kind, secretName: stringAt(spec, "secretRef") };
   const source = readReference(field(spec, "sourceIdentityRef"));
-  return { ...common, kind, ...readRole(spec), externalID: textAt(spec, "externalID"), source };
+  return { ...common, kind, ...readRole(spec), ...limits, externalID: textAt(spec, "externalID"), source };
 }
 
 /** Returns the account of the role of the identity; null if the identity has no role, or if its role is not an ARN. */
@@ -115,10 +118,21 @@ export function readReference(value: unknown): IdentityReference | null {
 }
 
 /** An identity that exceeds a limit allows no namespace. */
-function allowedBy(object: JsonObject, spec: unknown, runtime: Runtime): AllowedNamespaces {
-  const excess = objectExcess(object);
-  if (excess !== null) return { type: "none", reason: excess.message };
+function allowedBy(spec: unknown, { excess }: Pick<RoleFields, "excess">, runtime: Runtime): AllowedNamespaces {
+  if (excess !== undefined) return { type: "none", reason: excess };
   return readAllowedNamespaces(field(spec, "allowedNamespaces"), runtime);
+}
+
+/** Returns the spec. If the object exceeds a limit, the only object in the spec is the reference to the source. */
+function boundedSpec(object: JsonObject): Pick<RoleFields, "excess"> & { readonly spec: unknown } {
+  const excess = objectExcess(object);
+  const spec = field(object, "spec");
+  if (excess === null) return { spec };
+  const names = ["roleARN", "sessionName", "externalID", "durationSeconds", "inlinePolicy", "secretRef"];
+  const values = names.map((name) => [name, field(spec, name)] as const);
+  const scalars = values.filter(([, value]) => typeof value !== "object");
+  const sourceIdentityRef = field(spec, "sourceIdentityRef");
+  return { excess: excess.message, spec: { ...Object.fromEntries(scalars), sourceIdentityRef } };
 }
 
 function readRole(spec: unknown): RoleFields {

@@ -31,6 +31,7 @@ type SessionFields = RoleFields & Partial<Pick<RoleIdentity, "externalID">>;
 
 /** Returns the faults for which STS would reject a session, as clauses without confidential values. */
 export function sessionFaults(fields: SessionFields): string[] {
+  if (fields.excess !== undefined) return [fields.excess];
   return [
     ...fields.mistyped.map((name) => `${name} has a wrong type`),
     ...arnFaults(fields), ...nameFaults(fields), ...durationFaults(fields), ...policyFaults(fields),

@@ -68,6 +68,12 @@ test("an identity that exceeds a limit allows no namespace", (t) => {
   t.match(read(staticIdentity("s", { list })), {
     allowedNamespaces: { type: "none", reason: "the object has more than 20000 values" },
   });
+  const many = Object.fromEntries(list.map((key) => [key, "v"]));
+  t.match(read(roleIdentity("r", "role/s", {}, { tags: many, policyARNs: list, sessionName: {} })), {
+    allowedNamespaces: { type: "none", reason: "the object has more than 20000 values" },
+    roleARN: roleARN("r"), tags: [], policyARNs: [], sessionName: null, mistyped: [],
+    excess: "the object has more than 20000 values", source: { kind: "AWSClusterRoleIdentity", name: "s" },
+  }, "only the small fields are read");
   t.end();
 });
 

@@ -46,6 +46,16 @@ test("denies an audience that is not allowed, even if other audiences are allowe
   t.end();
 });
 
+test("denies an identity that exceeds a limit, whose restrictions are not read", (t) => {
+  const policyARNs = Array.from({ length: 20_001 }, () => "arn:aws:iam::aws:policy/ReadOnlyAccess");
+  t.same(serviceAccountDenial(account({ policyARNs }), [STS]), {
+    code: "ERR_IDENTITY_SESSION",
+    message: 'AWSServiceAccountIdentity "sa" does not have valid parameters for AssumeRoleWithWebIdentity: the object '
+      + "has more than 20000 values. Correct the fields of the identity.",
+  });
+  t.end();
+});
+
 test("denies each parameter that the API server or STS rejects", (t) => {
   const denied: readonly (readonly [JsonObject, string])[] = [
     [{ audiences: "https://kubernetes.default.svc" }, "audiences has a wrong type"],
