@@ -99,21 +99,20 @@ interface Inventories {
 }
 
 function impactOnReferrer(referrer: Referrer, { before, after, settings }: Inventories): Impact | null {
-  const later = after.referrers.get(referrer);
-  const resolution = later === null ? null : resolveReferrer(after, later, settings);
+  const resource = after.referrers.get(referrer);
   const earlier = resolveReferrer(before, referrer, settings);
-  const impact = impactOn(later ?? referrer, { before: earlier, after: resolution, account: null });
-  if (impact !== null || resolution === null || resolution.outcome === "refused") return impact;
-  const secrets = {
-    before: secretOf(before, earlier, referrer.namespace), after: secretOf(after, resolution, referrer.namespace),
-  };
-  if (secrets.before === secrets.after) return null;
-  return { resource: later ?? referrer, change: "secret", before: earlier, after: resolution, secrets };
+  if (resource === null) return { resource: referrer, change: "removed", before: earlier, after: null };
+  const later = resolveReferrer(after, resource, settings);
+  const impact = impactOn(resource, { before: earlier, after: later, account: null });
+  if (impact !== null || later.outcome === "refused") return impact;
+  const secrets = { before: secretOf(before, earlier, resource), after: secretOf(after, later, resource) };
+  return secrets.before === secrets.after
+    ? null : { resource, change: "secret", before: earlier, after: later, secrets };
 }
 
 /** Returns the Secret of the static identity at the end of the chain, or null. */
-function secretOf({ identities }: Inventory, { chain = [] }: Resolution, namespace: string): string | null {
-  const last = chain.at(-1);
+function secretOf({ identities }: Inventory, { chain }: Resolution, { namespace }: Referrer): string | null {
+  const last = chain?.at(-1);
   const identity = last === undefined ? null : identities.get(last, namespace);
   return identity?.kind === STATIC_IDENTITY ? identity.secretName : null;
 }

@@ -46,6 +46,8 @@ test("reports clusters that are added, removed, refused or moved", (t) => {
   t.equal(changeOf(onRole, cluster("role/none")), "refused");
   t.equal(changeOf(onRole, cluster("role/foreign")), "account");
   t.equal(changeOf(cluster(null), onRole), "selected");
+  const network = { ...cluster(null), kind: "ROSANetwork" };
+  t.equal(changeOf(network, network), null, "CAPA uses no identity");
   t.end();
 });
 
