@@ -31,7 +31,8 @@ export async function installWebhook(
 
   const options = {
     namespace: "ack-role-resolver", runtime: "ack", ackSystemNamespace: "ack-system", url: null,
-    caBundle: certificates.ca, accessReviews: flags.includes("ACK-09=deny"), extraGroups: [],
+    caBundle: certificates.ca, extraGroups: [],
+    accessReviews: ["ACK-09=deny", "AC-05=deny"].some((flag) => flags.includes(flag)),
     ownCRD: crd === "own", certificates: "files", image: "ack-role-resolver:1.2.3",
     inject: flags.includes("--sidecar-image"),
     identitySecretNamespace: flags.includes(SECRETS_FLAG) ? (flags[flags.indexOf(SECRETS_FLAG) + 1] ?? null) : null,
