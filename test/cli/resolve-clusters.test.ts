@@ -121,10 +121,10 @@ spec: {allowedNamespaces: {}}
   const impact = ["impact", `${folder}/change.yaml`, "--from", `${folder}/state.yaml`, "-o"];
   const { stdout } = await runCommand([...impact, "json"]);
   t.match(JSON.parse(stdout), {
-    summary: { resources: 3, unchanged: 1, default: 1, role: 1 },
+    summary: { resources: 3, unchanged: 1, default: 1, identity: 1 },
     changes: [
       { resource: { name: "c3" }, change: "default", before: { code: "ERR_IDENTITY_NAMESPACE" } },
-      { resource: { name: "c1" }, change: "role", after: { chain: [{ name: "keys" }] } },
+      { resource: { name: "c1" }, change: "identity", after: { chain: [{ name: "keys" }] } },
     ],
   });
   const wide = await runCommand([...impact, "wide"]);
