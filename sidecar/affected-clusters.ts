@@ -1,5 +1,5 @@
 import { identityChain } from "../shared/decisions/identities/chain.ts";
-import type { RoleIdentity } from "../shared/decisions/identities/identity.ts";
+import type { Identity } from "../shared/decisions/identities/identity.ts";
 import { REFERRER_KINDS } from "../shared/decisions/identities/kinds.ts";
 import { readReferrer, referenceOf } from "../shared/decisions/identities/referrer.ts";
 import type { Inventory } from "../shared/decisions/inventory/inventory.ts";
@@ -18,7 +18,7 @@ interface AffectedClusterPorts extends SendPorts {
  * namespace. Templates use no credentials. Skips a kind that is not installed or that cannot be listed.
  */
 export async function* affectedClusters(
-  identity: RoleIdentity, ports: AffectedClusterPorts,
+  identity: Identity, ports: AffectedClusterPorts,
 ): AsyncIterable<EventSubject> {
   const { kinds } = ports.inventory;
   let found = 0;
@@ -39,12 +39,13 @@ export async function* affectedClusters(
 }
 
 function subjectIfAffected(
-  object: JsonObject, { kind, name }: RoleIdentity, inventory: Inventory,
+  object: JsonObject, { kind, namespace, name }: Identity, inventory: Inventory,
 ): EventSubject | null {
   const referrer = readReferrer(object);
   const reference = referrer === null ? null : referenceOf(referrer, inventory.runtime);
   if (referrer === null || reference === null) return null;
   const { identities, denial } = identityChain(inventory, reference, referrer.namespace);
-  const isUser = denial === null && identities.some((one) => one.kind === kind && one.name === name);
+  const isUser = denial === null
+    && identities.some((one) => one.kind === kind && one.namespace === namespace && one.name === name);
   return isUser ? resourceSubject(referrer) : null;
 }

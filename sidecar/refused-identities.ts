@@ -1,4 +1,4 @@
-import { type Identity, identityKey, type RoleIdentity } from "../shared/decisions/identities/identity.ts";
+import { type Identity, identityKey } from "../shared/decisions/identities/identity.ts";
 import type { SteadyClock } from "../shared/inventory/clock.ts";
 import { isSameIdentity } from "./credentials/same-identity.ts";
 
@@ -9,7 +9,7 @@ interface RefusedIdentitiesPorts {
 }
 
 interface Refusal {
-  readonly identity: RoleIdentity;
+  readonly identity: Identity;
   /** The steady time of the last rejected call. */
   readonly atMs: number;
 }
@@ -31,7 +31,7 @@ export class RefusedIdentities {
     this.#ports = ports;
   }
 
-  add(identity: RoleIdentity): void {
+  add(identity: Identity): void {
     const key = identityKey(identity, identity.namespace);
     this.#refused.delete(key);
     const [oldest] = this.#refused.keys();
@@ -39,7 +39,7 @@ export class RefusedIdentities {
     this.#refused.set(key, { identity, atMs: this.#ports.clock.steady() });
   }
 
-  remove(identity: RoleIdentity): void {
+  remove(identity: Identity): void {
     this.#refused.delete(identityKey(identity, identity.namespace));
   }
 

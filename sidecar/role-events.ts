@@ -82,10 +82,12 @@ export class RoleEvents {
   }
 
   /** Reports that STS rejected the role of the identity. Never rejects. */
-  async identityRefused({ identity, caller }: RefusedRole, error: UpstreamSTSError): Promise<void> {
-    const arn = await caller().catch(() => null);
+  async identityRefused(refused: RefusedRole, error: UpstreamSTSError): Promise<void> {
+    const { identity } = refused;
     const { source: { inventory } } = this.#ports;
-    const fix = identityTrustPolicyFix(identity, arn);
+    const fix = "fix" in refused
+      ? refused.fix
+      : identityTrustPolicyFix(refused.identity, await refused.caller().catch(() => null));
     const note = noteOf({ roleARN: identity.roleARN ?? "", object: describeIdentity(identity), error, fix });
     const users = (): AsyncIterable<EventSubject> => affectedClusters(identity, { ...this.#ports, inventory });
     this.#report({ subject: identitySubject(identity, inventory), note, users });
@@ -150,9 +152,9 @@ interface NoteParts {
 
 function noteOf({ roleARN, object, error, fix }: NoteParts): string {
   return `The role ${roleARN} of ${object} cannot be assumed: ${sentence(error.message)} `
-    + `${fix.charAt(0).toUpperCase()}${fix.slice(1)}.`;
+    + sentence(`${fix.charAt(0).toUpperCase()}${fix.slice(1)}`);
 }
 
 function sentence(message: string): string {
-  return /[.!?]$/.test(message) ? message : `${message}.`;
+  return message === "" || /[.!?]$/.test(message) ? message : `${message}.`;
 }

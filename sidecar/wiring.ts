@@ -17,6 +17,7 @@ import { IdentityOnlyKeys } from "./credentials/identity-only.ts";
 import { IdentitySessions } from "./credentials/identity-sessions.ts";
 import type { IssuedCredentials } from "./credentials/issued.ts";
 import { Issuer } from "./credentials/issuer.ts";
+import type { RefusedRole } from "./credentials/refused-role.ts";
 import { roleOfSession } from "./credentials/session-key.ts";
 import { WebIdentitySessions } from "./credentials/web-identity-sessions.ts";
 import { EventLog } from "./event-log.ts";
@@ -27,6 +28,7 @@ import { IdentitySecrets } from "./identity-secrets.ts";
 import { ServiceAccountTokens } from "./service-account-tokens.ts";
 import { startProbe } from "./start-probe.ts";
 import { createSTS } from "./sts-upstream/client.ts";
+import type { UpstreamSTSError } from "./sts-upstream/errors.ts";
 import { STSCallGuard } from "./sts-upstream/rate-limiter.ts";
 
 /** The services that the sidecar's server uses. */
@@ -121,18 +123,18 @@ function createIdentitySessions(
   settings: ServiceSettings, { source, api, clock }: ServicePorts,
   { base, sts, sessions, secrets, roleEvents, refused, metrics }: IssuerParts,
 ): IdentitySessions {
-  const findCurrent = (identity: Identity): Identity | null => find(source, identity);
-  const onRequest = (result: string): void => metrics.tokenRequests.inc({ result });
-  const tokens = api === undefined ? null : new ServiceAccountTokens({ api, clock, onRequest });
-  const webIdentities = new WebIdentitySessions(settings, { sts, tokens, sessions, find: findCurrent });
-  return new IdentitySessions(settings, {
-    base, sts, sessions, secrets, webIdentities, find: findCurrent,
-    onAssumed: (identity) => refused.remove(identity),
-    onRefused(role, error) {
+  const ports = {
+    sts, sessions, find: (identity: Identity) => find(source, identity),
+    onAssumed: (identity: Identity) => refused.remove(identity),
+    onRefused(role: RefusedRole, error: UpstreamSTSError) {
       refused.add(role.identity);
       void roleEvents?.identityRefused(role, error);
     },
-  });
+  };
+  const onRequest = (result: string): void => metrics.tokenRequests.inc({ result });
+  const tokens = api === undefined ? null : new ServiceAccountTokens({ api, clock, onRequest });
+  const webIdentities = new WebIdentitySessions(settings, { ...ports, tokens });
+  return new IdentitySessions(settings, { ...ports, base, secrets, webIdentities });
 }
 
 function createIssuer(

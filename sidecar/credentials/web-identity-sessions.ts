@@ -9,6 +9,7 @@ import type { STS } from "../sts-upstream/client.ts";
 import { RetryableSTSError, UpstreamSTSError } from "../sts-upstream/errors.ts";
 import { webIdentityFix } from "../web-identity-fix.ts";
 import type { CredentialCache } from "./cache.ts";
+import type { RefusedRole } from "./refused-role.ts";
 import { isSameIdentity } from "./same-identity.ts";
 import { SessionKeyCache } from "./session-key.ts";
 import type { Credentials } from "./session.ts";
@@ -20,6 +21,10 @@ interface WebIdentitySessionsPorts {
   readonly sessions: Pick<CredentialCache, "get">;
   /** Returns the identity of the inventory that has the same kind, namespace and name. */
   readonly find: (identity: Identity) => Identity | null;
+  /** Called after each call for which STS rejected the role. */
+  readonly onRefused?: (refused: RefusedRole, error: UpstreamSTSError) => void;
+  /** Called after each call that returned a session of the role. */
+  readonly onAssumed?: (identity: ServiceAccountIdentity) => void;
 }
 
 interface WebIdentitySessionsOptions {
@@ -80,16 +85,19 @@ export class WebIdentitySessions {
   }
 
   async #assume({ identity, request, tokens }: WebIdentityCall, signal: AbortSignal): Promise<Credentials> {
+    const { sts, onAssumed, onRefused } = this.#ports;
     const { token, issuer } = await tokens.request(identity);
     try {
-      return await this.#ports.sts.assumeRoleWithWebIdentity(token, request, signal);
+      const credentials = await sts.assumeRoleWithWebIdentity(token, request, signal);
+      onAssumed?.(identity);
+      return credentials;
     } catch (error) {
       if (!(error instanceof UpstreamSTSError || error instanceof RetryableSTSError)) throw error;
       const fix = webIdentityFix(identity, error.stsCode, issuer);
       const message = `The role of ${describeIdentity(identity)} cannot be assumed: ${error.message} ${fix}`.trimEnd();
-      throw error instanceof UpstreamSTSError
-        ? new UpstreamSTSError(message, error)
-        : new RetryableSTSError(message, error.stsCode);
+      if (error instanceof RetryableSTSError) throw new RetryableSTSError(message, error.stsCode);
+      onRefused?.({ identity, fix }, error);
+      throw new UpstreamSTSError(message, error);
     }
   }
 }

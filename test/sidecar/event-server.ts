@@ -4,8 +4,9 @@ import type {
   KubernetesAPI, KubernetesRequest, KubernetesResponse,
 } from "../../shared/inventory/cluster/api.ts";
 import type { FakeClock } from "./fake-clock.ts";
+import { tokenOf } from "./token-server.ts";
 
-/** An API server that lists objects, and stores the Events that it receives. */
+/** An API server that lists objects, issues tokens of ServiceAccounts, and stores the Events that it receives. */
 export class EventServer implements KubernetesAPI {
   readonly events: JsonObject[] = [];
   readonly requests: KubernetesRequest[] = [];
@@ -16,6 +17,7 @@ export class EventServer implements KubernetesAPI {
   async request(request: KubernetesRequest): Promise<KubernetesResponse> {
     this.requests.push(request);
     if (request.method !== "POST") return this.#list(request);
+    if (request.path.endsWith("/token")) return respond(201, { status: { token: tokenOf(this.requests.length) } });
     const event = parseJSON(request.body ?? "");
     if (isJsonObject(event) && this.eventStatus === 201) this.events.push(event);
     return respond(this.eventStatus, {});

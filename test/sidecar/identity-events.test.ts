@@ -2,7 +2,7 @@ import { test } from "tap";
 import { field, type JsonObject, stringAt } from "../../shared/decisions/kubernetes/json.ts";
 import { compareText } from "../../shared/decisions/kubernetes/text.ts";
 import {
-  clusterObject, controllerIdentity, INFRASTRUCTURE, roleARN, roleIdentity,
+  clusterObject, controllerIdentity, identityObject, INFRASTRUCTURE, roleARN, roleIdentity,
 } from "../shared/decisions/identities/objects.ts";
 import { kindObject, namespaceObject, put } from "../shared/decisions/objects.ts";
 import { EventServer, settle } from "./event-server.ts";
@@ -13,9 +13,9 @@ const CLUSTERS = `/apis/${INFRASTRUCTURE}/v1beta2/awsclusters`;
 const EVERY_VERSION = [
   { name: "v1beta1", served: false, storage: false }, { name: "v1beta2", served: true, storage: true },
 ];
-const KINDS = ["AWSCluster", "AWSClusterTemplate", "AWSClusterRoleIdentity"].map((kind) => (
-  kindObject(kind, INFRASTRUCTURE, EVERY_VERSION)
-));
+const KINDS = [
+  "AWSCluster", "AWSClusterTemplate", "AWSClusterRoleIdentity", "AWSServiceAccountIdentity",
+].map((kind) => kindObject(kind, INFRASTRUCTURE, EVERY_VERSION));
 const SECRET = "planted-external-id";
 /** `a` is chained on `b`. */
 const IDENTITIES = [controllerIdentity(), roleIdentity("a", "role/b"), roleIdentity("b"), roleIdentity("other")];
@@ -87,6 +87,32 @@ test("reports the identity whose role STS rejects, and the clusters whose chain 
     await settle(clock, 61);
   }
   t.equal(api.events.length, 3, "a repeated rejection continues the series");
+});
+
+test("reports a service account identity whose role STS rejects, and the clusters of its namespace", async (t) => {
+  const running = await startSidecar(t, {}, "capa");
+  const { api, clock, sidecar, source } = running;
+  const account = (namespace: string): JsonObject => identityObject("AWSServiceAccountIdentity", "capa", {
+    roleARN: roleARN("capa"),
+  }, { namespace, uid: `uid-${namespace}` });
+  source.inventory.apply([put(account("team-a")), put(account("team-b"))]);
+  api.pages[CLUSTERS] = [
+    [clusterObject("mine", "account/capa", "team-a"), clusterObject("theirs", "account/capa", "team-b")],
+  ];
+  const path = "/v1/credentials/identities/AWSServiceAccountIdentity/capa?namespace=team-a";
+  t.equal((await get(sidecar.address, path)).status, 503);
+  await settle(clock, 6);
+  t.same(regarding(api), ["AWSServiceAccountIdentity/capa", "AWSCluster/mine"]);
+  t.match(api.events[0], {
+    reason: "RoleRefused", metadata: { namespace: "team-a" },
+    regarding: { apiVersion: `${INFRASTRUCTURE}/v1beta2`, uid: "uid-team-a" },
+    note: new RegExp(`^The role ${roleARN("capa")} of AWSServiceAccountIdentity "capa" cannot be assumed: STS returned `
+      + `AccessDenied for AssumeRoleWithWebIdentity: .*\\. In the trust policy of ${roleARN("capa")}, allow `
+      + "sts:AssumeRoleWithWebIdentity to the OIDC provider of the issuer .* sub is system:serviceaccount:team-a:capa "
+      + 'and aud is "sts\\.amazonaws\\.com"\\.$'),
+  });
+  t.match(await metrics(running), "ack_role_resolver_sidecar_refused_identities 1\n");
+  t.match(await metrics(running), 'sidecar_identity_token_requests_total{result="ok"} 1\n');
 });
 
 test("names the role of the source in the required trust policy, and the external ID is secret", async (t) => {

@@ -23,6 +23,8 @@ class Setup {
   readonly server = new TokenServer();
   readonly calls: { readonly token: string; readonly request: SessionRequest; readonly atMs: number }[] = [];
   readonly removed = new Set<Identity>();
+  /** The reports about calls: the name of the identity, and the error code of STS. */
+  readonly reports: string[] = [];
   error: Error | null = null;
   readonly guard = new STSCallGuard({ clock: this.clock });
   readonly cache = new CredentialCache({ clock: this.clock, random: () => 0.5, guard: this.guard });
@@ -31,6 +33,8 @@ class Setup {
     tokens: new ServiceAccountTokens({ api: this.server.api, clock: this.clock, onRequest: () => {} }),
     sessions: this.cache,
     find: (identity) => (this.removed.has(identity) ? null : identity),
+    onAssumed: ({ name }) => void this.reports.push(name),
+    onRefused: ({ identity }, { stsCode }) => void this.reports.push(`${identity.name} ${stsCode}`),
   });
 
   async #assume(token: string, request: SessionRequest): Promise<Credentials> {
@@ -169,6 +173,19 @@ test("adds the fix to an error of STS, evicts a denied session and retries an in
   await t.rejects(setup.sessions.get(other), { code: "ERR_STS_REFUSED" }, "the rejection is cached");
   await setup.clock.advance(10 * SECOND);
   t.match(await setup.sessions.get(other), { accountID: "111122223333" });
+});
+
+test("reports each role that STS rejects or assumes, but no error that a retry may avoid", async (t) => {
+  const setup = new Setup();
+  setup.error = new UpstreamSTSError("STS returned AccessDenied.", { stsCode: "AccessDenied", stsStatus: 403 });
+  await t.rejects(setup.sessions.get(accountIdentity()));
+  setup.error = new RetryableSTSError("STS returned ExpiredToken.", "ExpiredToken");
+  await setup.clock.advance(MINUTE);
+  await t.rejects(setup.sessions.get(accountIdentity()));
+  setup.error = null;
+  await setup.clock.advance(MINUTE);
+  await setup.sessions.get(accountIdentity());
+  t.same(setup.reports, ["capa AccessDenied", "capa"]);
 });
 
 test("rejects a service account identity with --from, without a call to STS", async (t) => {
