@@ -2,7 +2,6 @@ import { randomBytes } from "node:crypto";
 import type { Registry } from "prom-client";
 import { grantRole } from "../shared/decisions/grants/decide.ts";
 import type { RoleQuery } from "../shared/decisions/grants/grant.ts";
-import type { Identity } from "../shared/decisions/identities/identity.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
 import type { SteadyClock } from "../shared/inventory/clock.ts";
 import type { KubernetesAPI } from "../shared/inventory/cluster/api.ts";
@@ -14,21 +13,18 @@ import type { AssumeRoleProbe } from "./assume-role-probe.ts";
 import { BaseIdentity, type BaseProvider } from "./base/identity.ts";
 import { CredentialCache } from "./credentials/cache.ts";
 import { IdentityOnlyKeys } from "./credentials/identity-only.ts";
-import { IdentitySessions } from "./credentials/identity-sessions.ts";
+import type { IdentitySessions } from "./credentials/identity-sessions.ts";
 import type { IssuedCredentials } from "./credentials/issued.ts";
 import { Issuer } from "./credentials/issuer.ts";
-import type { RefusedRole } from "./credentials/refused-role.ts";
 import { roleOfSession } from "./credentials/session-key.ts";
-import { WebIdentitySessions } from "./credentials/web-identity-sessions.ts";
+import { createIdentitySessions, findIdentity } from "./create-identity-sessions.ts";
 import { EventLog } from "./event-log.ts";
 import { createSidecarMetrics, registerSidecarState, type SidecarMetrics, type SidecarState } from "./metrics.ts";
 import { RefusedIdentities } from "./refused-identities.ts";
 import { RoleEvents } from "./role-events.ts";
 import { IdentitySecrets } from "./identity-secrets.ts";
-import { ServiceAccountTokens } from "./service-account-tokens.ts";
 import { startProbe } from "./start-probe.ts";
 import { createSTS } from "./sts-upstream/client.ts";
-import type { UpstreamSTSError } from "./sts-upstream/errors.ts";
 import { STSCallGuard } from "./sts-upstream/rate-limiter.ts";
 
 /** The services that the sidecar's server uses. */
@@ -90,7 +86,7 @@ export function createServices(settings: ServiceSettings, ports: ServicePorts): 
   const base = new BaseIdentity({ provider, sts, clock, random, onAttempt: (state) => events.logBase(state) });
   const roleEvents = startRoleEvents(ports, { base, metrics });
   const secrets = startSecrets(settings, ports, { metrics, events });
-  const refused = new RefusedIdentities({ clock, find: (identity) => find(source, identity) });
+  const refused = new RefusedIdentities({ clock, find: (identity) => findIdentity(source, identity) });
   const parts = { base, sts, sessions, metrics, events, roleEvents, secrets, refused };
   const identities = createIdentitySessions(settings, ports, parts);
   const issuer = createIssuer(settings, ports, { ...parts, identities });
@@ -113,28 +109,6 @@ interface IssuerParts extends Pick<Services, "base" | "sessions" | "metrics"> {
   readonly roleEvents: RoleEvents | null;
   readonly secrets: IdentitySecrets | null;
   readonly refused: RefusedIdentities;
-}
-
-function find({ inventory }: InventorySource, identity: Identity): Identity | null {
-  return inventory.identities.get(identity, identity.namespace);
-}
-
-function createIdentitySessions(
-  settings: ServiceSettings, { source, api, clock }: ServicePorts,
-  { base, sts, sessions, secrets, roleEvents, refused, metrics }: IssuerParts,
-): IdentitySessions {
-  const ports = {
-    sts, sessions, find: (identity: Identity) => find(source, identity),
-    onAssumed: (identity: Identity) => refused.remove(identity),
-    onRefused(role: RefusedRole, error: UpstreamSTSError) {
-      refused.add(role.identity);
-      void roleEvents?.identityRefused(role, error);
-    },
-  };
-  const onRequest = (result: string): void => metrics.tokenRequests.inc({ result });
-  const tokens = api === undefined ? null : new ServiceAccountTokens({ api, clock, onRequest });
-  const webIdentities = new WebIdentitySessions(settings, { ...ports, tokens });
-  return new IdentitySessions(settings, { ...ports, base, secrets, webIdentities });
 }
 
 function createIssuer(
