@@ -2,9 +2,10 @@ import * as fc from "fast-check";
 import { field, type JsonObject } from "../../shared/decisions/kubernetes/json.ts";
 import { WEB_IDENTITY, withEKSIdentity } from "../fixtures/eks-identity.ts";
 import { controllerPod } from "../fixtures/pods.ts";
+import { clusterObject, controllerIdentity, roleIdentity } from "../shared/decisions/identities/objects.ts";
 import { INJECTION } from "../shared/decisions/pods/injected.ts";
 import { reviewOf } from "../webhook/reviews.ts";
-import { type WebhookUnderTest, webhookUnderTest } from "../webhook/webhook-under-test.ts";
+import { COMPANY, FakeSource, type WebhookUnderTest, webhookUnderTest } from "../webhook/webhook-under-test.ts";
 import { type Hostile, hostile, toJSON } from "./hostile.ts";
 import { type Target, target } from "./target.ts";
 
@@ -25,11 +26,14 @@ const OBJECTS: Readonly<Record<string, JsonObject>> = {
     apiVersion: "v1", kind: "ConfigMap", metadata: { name: "ack-role-account-map", namespace: "ack-system" },
     data: { 111122223333: "arn:aws:iam::111122223333:role/team-a" },
   },
+  identities: roleIdentity("workload", "role/hub", { selector: { matchLabels: { env: "prod" } } }),
+  clusters: clusterObject("c", "role/workload", "team-a"),
   pods: withEKSIdentity(controllerPod(), WEB_IDENTITY),
 };
+const STORED = [...COMPANY, controllerIdentity(), roleIdentity("workload", "role/hub"), roleIdentity("hub")];
 const ANNOTATIONS = [
   "allow", "replaces", "external-id", "session-name", "source-identity", "session-tags", "duration-seconds", "outcome",
-  "selector", "conflicting-selectors", "use-selector", "inject-container", "inject-group",
+  "selector", "conflicting-selectors", "identity-chain", "use-selector", "inject-container", "inject-group",
 ].map((name) => ANNOTATION + name);
 const ACK_ANNOTATIONS = [
   "ignore-field-drift", "adoption-policy", "adoption-fields", "deletion-policy", "region", "owner-account-id",
@@ -49,6 +53,9 @@ const FIELDS: readonly (readonly string[])[] = [
   ["spec", "containers"], ["spec", "initContainers"], ["spec", "volumes"], ["spec", "hostNetwork"],
   ...["name", "image", "env", "envFrom", "volumeMounts"].map((name) => ["spec", "containers", "0", name]),
   ...["name", "value", "valueFrom"].map((name) => ["spec", "containers", "0", "env", "1", name]),
+  ...["kind", "name"].map((name) => ["spec", "identityRef", name]), ["spec", "identityRef"], ["spec", "region"],
+  ["spec", "allowedNamespaces"], ["spec", "allowedNamespaces", "list"], ["spec", "allowedNamespaces", "selector"],
+  ["spec", "sourceIdentityRef"], ["spec", "roleARN"], ["spec", "policyARNs"],
   ["status"], ["status", "ackResourceMetadata"], ["status", "ackResourceMetadata", "arn"], ["status", "conditions"],
   ["status", "ackResourceMetadata", "region"], ["data"], ["data", "team-a"], ["apiVersion"], ["kind"],
 ];
@@ -77,8 +84,10 @@ interface Review {
 
 const review: fc.Arbitrary<Review> = fc.record({
   path: fc.constantFrom(
-    ...["iamroleselectors", "resources", "pods"].flatMap((name) => [`/mutate/${name}`, `/validate/${name}`]),
-    "/validate/namespaces", "/validate/configmaps",
+    ...["iamroleselectors", "resources", "clusters", "pods"].flatMap((name) => (
+      [`/mutate/${name}`, `/validate/${name}`]
+    )),
+    "/validate/namespaces", "/validate/configmaps", "/validate/identities",
   ),
   operation: fc.constantFrom("CREATE", "UPDATE", "DELETE"),
   changes: fc.array(fc.record({
@@ -91,7 +100,10 @@ const review: fc.Arbitrary<Review> = fc.record({
 export const WEBHOOK: Target = target("webhook", {
   input: review,
   expand: (input) => (
-    { path: input.path, body: bodyOf(input), webhook: webhookUnderTest(undefined, { injection: INJECTION }) }
+    {
+      path: input.path, body: bodyOf(input),
+      webhook: webhookUnderTest(new FakeSource(STORED), { injection: INJECTION }),
+    }
   ),
   async run({ path, body, webhook }) {
     const { status, json, text } = await firingTimers(webhook, webhook.post(path, body));

@@ -63,6 +63,13 @@ const identity = record({
   metadata: record({ name: string(), namespace: constantFrom("team-a", "sandbox"), labels, annotations: labels }),
   spec: oneof(jsonValue(), record({ allowedNamespaces: jsonValue(), sourceIdentityRef: jsonValue() })),
 });
+/** A cluster, in an inventory without identities. */
+const cluster = record({
+  apiVersion: constantFrom("infrastructure.cluster.x-k8s.io/v1beta1", "infrastructure.cluster.x-k8s.io/v1beta2"),
+  kind: constant("AWSCluster"), metadata,
+  spec: oneof(jsonValue(), record({ identityRef: oneof(jsonValue(), record({ kind: string(), name: string() })) })),
+  status: jsonValue(),
+});
 const path = constantFrom(
   "/mutate/iamroleselectors", "/validate/iamroleselectors", "/mutate/resources", "/validate/namespaces",
   "/validate/configmaps", "/validate/identities", "/mutate/clusters", "/validate/clusters",
@@ -104,6 +111,17 @@ test("patches only the resolution annotations, and returns no patch for an alrea
     const resolution = Object.entries(annotationsOf(newDocument)).filter(([name]) => RESOLUTION_KEYS.includes(name));
     t.strictSame(new Map(resolution), expectedAnnotations(object));
   }), { numRuns: 300 });
+});
+
+test("patches only the annotations of a cluster, and returns no patch for an already patched cluster", async (t) => {
+  await assert(asyncProperty(cluster, async (generated) => {
+    const object = clone(generated);
+    const patch = patchOf((await webhook.post("/mutate/clusters", reviewOf(object))).json);
+    const { newDocument } = jsonPatch.applyPatch(clone(object), patch ?? [], true, false, false);
+    t.equal(patchOf((await webhook.post("/mutate/clusters", reviewOf(newDocument))).json), null);
+    t.same(withoutResolution(newDocument), withoutResolution(object), "the patch changes nothing else");
+    t.match(annotationsOf(newDocument), { [`${PREFIX}outcome`]: "refused", [`${PREFIX}via`]: "identity" });
+  }), { numRuns: 200 });
 });
 
 /** Returns the expected annotations, which follow from the two selectors of COMPANY. */
