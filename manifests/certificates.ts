@@ -1,8 +1,8 @@
 import type { V1Volume, V1VolumeMount } from "@kubernetes/client-node";
 import {
-  caBundleBinding, caBundleRole, certificatesBinding, certificatesLease, certificatesRole, certificatesSecret, labelsOf,
-  WEBHOOK,
-} from "./rbac.ts";
+  caBundleBinding, caBundleRole, certificatesBinding, certificatesLease, certificatesRole, certificatesSecret,
+} from "./certificate-rights.ts";
+import { labelsOf, WEBHOOK } from "./installation.ts";
 
 /** How the webhook gets its certificate, and how the API server gets the CA certificate. */
 export const CERTIFICATE_MODES = ["self-signed", "cert-manager", "files"] as const;

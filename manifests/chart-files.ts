@@ -1,8 +1,9 @@
 // Renders the files of the Helm chart that contain the data of this program. The other files are written by hand.
+import { eventsRole, identitiesRole, sidecarEventsBinding, sidecarsBinding } from "./sidecar-rights.ts";
 import {
-  accessReviewsBinding, accessReviewsRole, eventsRole, identitiesRole, mapsBinding, mapsRole, readerBinding, readerRole,
-  resourcesBinding, resourcesRole, sidecarEventsBinding, sidecarsBinding,
-} from "./rbac.ts";
+  accessReviewsBinding, accessReviewsRole, mapsBinding, mapsRole, readerBinding, readerRole, resourcesBinding,
+  resourcesRole,
+} from "./webhook-rights.ts";
 import { selfSignedObjects } from "./certificates.ts";
 import { policiesTemplate } from "./chart-policies.ts";
 import { identitySecretObjects } from "./identity-secrets.ts";

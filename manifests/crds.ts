@@ -4,7 +4,7 @@ import { IRS_12 } from "../shared/decisions/checks/selectors/types.ts";
 import type { Runtime } from "../shared/decisions/context.ts";
 import { SELECTOR_GROUP, SELECTOR_KIND } from "../shared/decisions/kubernetes/kinds.ts";
 import { SELECTOR_SPEC_SCHEMA, type StructuralSchema } from "../shared/decisions/selectors/schema.ts";
-import { labelsOf } from "./rbac.ts";
+import { labelsOf } from "./installation.ts";
 
 /** A CEL rule in a schema. The API server applies the rule to each value of the schema. */
 interface ValidationRule {

@@ -4,7 +4,7 @@ import type {
 import type { Runtime } from "../shared/decisions/context.ts";
 import { VERSION } from "../shared/server/version.ts";
 import { type CertificateMode, certificateFlag, certificateVolumes } from "./certificates.ts";
-import { labelsOf, WEBHOOK } from "./rbac.ts";
+import { labelsOf, WEBHOOK } from "./installation.ts";
 
 /** The image without a registry. Users push the image to their registry. */
 export const DEFAULT_IMAGE = `ack-role-resolver:${VERSION}`;

@@ -4,7 +4,7 @@ import {
 import { EXPIRATION_LIMITS, MAX_AUDIENCES } from "../shared/decisions/identities/service-account.ts";
 import { ARN_LENGTH } from "../shared/decisions/kubernetes/arn.ts";
 import { DURATION_LIMITS } from "../shared/decisions/selectors/session.ts";
-import { labelsOf } from "./rbac.ts";
+import { labelsOf } from "./installation.ts";
 
 /** The schema of the field `spec`. The fields are those of CAPA's proposal "Single Controller Multitenancy". */
 const SPEC = {

@@ -1,9 +1,8 @@
 import type { V1ClusterRole, V1Role } from "@kubernetes/client-node";
 import { REFERRER_KINDS } from "../shared/decisions/identities/kinds.ts";
 import { knownGroups } from "../shared/decisions/kubernetes/kinds.ts";
-import {
-  clusterBinding, clusterRole, labelsOf, lease, RBAC_VERSION, roleBinding, rulesOf, WEBHOOK, WRITE_EVENTS,
-} from "./rbac.ts";
+import { labelsOf, lease, WEBHOOK } from "./installation.ts";
+import { clusterBinding, clusterRole, RBAC_VERSION, roleBinding, rulesOf, WRITE_EVENTS } from "./role-objects.ts";
 import type { WebhookOptions } from "./webhooks.ts";
 
 /**

@@ -11,11 +11,12 @@ import { admissionPolicies, DEFAULT_POLICY_SETTINGS } from "./policies.ts";
 import type { PolicySettings } from "./policies/policy.ts";
 import { serviceAccountIdentityCRD } from "./identity-crd.ts";
 import { identitySecretObjects } from "./identity-secrets.ts";
+import { installNamespace, serviceAccount } from "./installation.ts";
+import { eventsRole, identitiesRole, sidecarEventsBinding, sidecarsBinding } from "./sidecar-rights.ts";
 import {
-  accessReviewsBinding, accessReviewsRole, eventsRole, identitiesRole, installNamespace, mapsBinding,
-  mapsRole, readerBinding, readerRole, resourcesBinding, resourcesRole, serviceAccount,
-  sidecarEventsBinding, sidecarsBinding,
-} from "./rbac.ts";
+  accessReviewsBinding, accessReviewsRole, mapsBinding, mapsRole, readerBinding, readerRole, resourcesBinding,
+  resourcesRole,
+} from "./webhook-rights.ts";
 import { reconcilingObjects, reportObjects } from "./reconciling.ts";
 import { disruptionBudget, networkPolicy, webhookService } from "./service.ts";
 import { selectorOwnerRole, tenantRole } from "./user-roles.ts";

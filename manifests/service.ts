@@ -1,6 +1,6 @@
 import type { V1NetworkPolicy, V1ObjectMeta, V1PodDisruptionBudget, V1Service } from "@kubernetes/client-node";
 import { POD_SELECTOR, PORTS } from "./deployment.ts";
-import { labelsOf, WEBHOOK } from "./rbac.ts";
+import { labelsOf, WEBHOOK } from "./installation.ts";
 
 /** The ports on which API servers usually listen: of the Service `kubernetes`, and of the API server itself. */
 const API_SERVER_PORTS = [443, 6443];

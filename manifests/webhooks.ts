@@ -10,7 +10,7 @@ import {
   IS_DEFINITION_OF_SELECTORS, MUTATES, MUTATES_CLUSTER, NOT_BEING_DELETED, NOT_DELETED_AGAIN,
 } from "./conditions.ts";
 import { POD_RULES, podSelectors } from "./pod-selection.ts";
-import { labelsOf, WEBHOOK } from "./rbac.ts";
+import { labelsOf, WEBHOOK } from "./installation.ts";
 import {
   ackResources, CLUSTERS, configMaps, CREATE_AND_UPDATE, EVERY_WRITE, exceptNamespaces, IDENTITIES, kindDefinitions,
   namespaces, selectors,

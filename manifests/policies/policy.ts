@@ -5,7 +5,7 @@ import type {
 import type { CheckEntry } from "../../shared/decisions/checks/check.ts";
 import { findingSentences } from "../../shared/decisions/checks/check.ts";
 import type { DecisionSettings } from "../../shared/decisions/context.ts";
-import { labelsOf, WEBHOOK } from "../rbac.ts";
+import { labelsOf, WEBHOOK } from "../installation.ts";
 import { compareText } from "../../shared/decisions/kubernetes/text.ts";
 import { read, text, texts, type Variable } from "./cel.ts";
 

@@ -6,7 +6,7 @@ import {
 } from "../../shared/decisions/annotation-keys.ts";
 import { pluralsByGroup, REFERRER_KINDS } from "../../shared/decisions/identities/kinds.ts";
 import { knownGroups, SELECTOR_GROUP } from "../../shared/decisions/kubernetes/kinds.ts";
-import { WEBHOOK } from "../rbac.ts";
+import { WEBHOOK } from "../installation.ts";
 import type { WebhookOptions } from "../webhooks.ts";
 import { text, texts } from "./cel.ts";
 import { policyWithBinding } from "./policy.ts";

@@ -1,5 +1,5 @@
 import { readServingPair, type ServingPair } from "../../certs/read.ts";
-import { WEBHOOK } from "../../manifests/rbac.ts";
+import { WEBHOOK } from "../../manifests/installation.ts";
 import { ResolverError } from "../../shared/decisions/errors.ts";
 import type { SettingsFor } from "../../shared/decisions/settings.ts";
 import { systemClock } from "../../shared/inventory/clock.ts";

@@ -1,7 +1,7 @@
 import type { Test } from "tap";
 import { iamRoleSelectorCRD } from "../../../manifests/crds.ts";
 import { admissionPolicies, DEFAULT_POLICY_SETTINGS } from "../../../manifests/policies.ts";
-import { WEBHOOK } from "../../../manifests/rbac.ts";
+import { WEBHOOK } from "../../../manifests/installation.ts";
 import { ACK_CRDS, type CRD } from "../../fixtures/ack-crds.ts";
 import { ACK_SELECTOR_CRD } from "../../fixtures/ack-selector-crd.ts";
 import { until } from "../../real/apiserver/until.ts";

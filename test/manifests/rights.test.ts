@@ -1,9 +1,15 @@
 import { test } from "tap";
 import {
-  accessReviewsBinding, accessReviewsRole, caBundleBinding, caBundleRole, certificatesBinding, certificatesLease,
-  certificatesRole, certificatesSecret, eventsRole, identitiesRole, identitySecretsRole, installNamespace, mapsBinding,
-  mapsRole, readerBinding, readerRole, resourcesBinding, resourcesRole, serviceAccount, sidecarEventsBinding,
-} from "../../manifests/rbac.ts";
+  caBundleBinding, caBundleRole, certificatesBinding, certificatesLease, certificatesRole, certificatesSecret,
+} from "../../manifests/certificate-rights.ts";
+import { installNamespace, serviceAccount } from "../../manifests/installation.ts";
+import {
+  eventsRole, identitiesRole, identitySecretsRole, sidecarEventsBinding,
+} from "../../manifests/sidecar-rights.ts";
+import {
+  accessReviewsBinding, accessReviewsRole, mapsBinding, mapsRole, readerBinding, readerRole, resourcesBinding,
+  resourcesRole,
+} from "../../manifests/webhook-rights.ts";
 import { leaseRole, reconcilerRole, reconcilingObjects } from "../../manifests/reconciling.ts";
 import { stringAt } from "../../shared/decisions/kubernetes/json.ts";
 import { selectorOwnerRole, tenantRole } from "../../manifests/user-roles.ts";

@@ -1,0 +1,49 @@
+import type { V1Lease, V1Namespace, V1ServiceAccount } from "@kubernetes/client-node";
+import { VERSION } from "../shared/server/version.ts";
+
+export const PRODUCT = "ack-role-resolver";
+
+/** The names of the Kubernetes objects that belong to the webhook server. */
+export const WEBHOOK = {
+  configuration: PRODUCT,
+  deployment: `${PRODUCT}-webhook`,
+  service: { name: `${PRODUCT}-webhook`, port: 443 },
+  serviceAccount: `${PRODUCT}-webhook`,
+  /**
+   * The name of the Secret that contains the webhook's certificate, of the Lease of its writer, and of the Certificate
+   * of cert-manager.
+   */
+  certificate: `${PRODUCT}-webhook-tls`,
+  /** The Lease of `--lease`. */
+  lease: `${PRODUCT}-webhook`,
+  /**
+   * The suffix of each webhook name. The API server requires a domain in the name, and prints the name in each denial.
+   */
+  domain: `${PRODUCT}.io`,
+} as const;
+
+/** Recommended labels: https://kubernetes.io/docs/concepts/overview/working-with-objects/common-labels/ */
+export function labelsOf(component: "crds" | "webhook"): Record<string, string> {
+  return {
+    "app.kubernetes.io/name": PRODUCT,
+    "app.kubernetes.io/component": component,
+    "app.kubernetes.io/version": VERSION,
+  };
+}
+
+/** Returns the namespace of the webhook. Its Pods must meet the restricted Pod security standard. */
+export function installNamespace(namespace: string): V1Namespace {
+  const labels = { ...labelsOf("webhook"), "pod-security.kubernetes.io/enforce": "restricted" };
+  return { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace, labels } };
+}
+
+export function serviceAccount(namespace: string): V1ServiceAccount {
+  const metadata = { name: WEBHOOK.serviceAccount, namespace, labels: labelsOf("webhook") };
+  return { apiVersion: "v1", kind: "ServiceAccount", metadata };
+}
+
+/** Returns a Lease that no replica holds. */
+export function lease(name: string, namespace: string): V1Lease {
+  const metadata = { name, namespace, labels: labelsOf("webhook") };
+  return { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata };
+}

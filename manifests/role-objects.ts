@@ -1,0 +1,66 @@
+import type {
+  RbacV1Subject, V1ClusterRole, V1ClusterRoleBinding, V1PolicyRule, V1RoleBinding,
+} from "@kubernetes/client-node";
+import { pluralsByGroup } from "../shared/decisions/identities/kinds.ts";
+import { labelsOf, WEBHOOK } from "./installation.ts";
+
+const RBAC_GROUP = "rbac.authorization.k8s.io";
+
+export const RBAC_VERSION = `${RBAC_GROUP}/v1`;
+
+/** The verbs of an inventory, which never reads one object. */
+export const LIST = ["list", "watch"];
+
+export const READ = ["get", ...LIST];
+
+/** The rights to create Events, and to update their series. */
+export const WRITE_EVENTS: V1PolicyRule = {
+  apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create", "patch"],
+};
+
+/** Returns a ClusterRole with the labels of the installation. */
+export function clusterRole(name: string, rules: readonly V1PolicyRule[]): V1ClusterRole {
+  const metadata = { name, labels: labelsOf("webhook") };
+  return { apiVersion: RBAC_VERSION, kind: "ClusterRole", metadata, rules: [...rules] };
+}
+
+export function clusterBinding(name: string, role: string, namespace: string): V1ClusterRoleBinding {
+  return {
+    apiVersion: RBAC_VERSION,
+    kind: "ClusterRoleBinding",
+    metadata: { name, labels: labelsOf("webhook") },
+    roleRef: { apiGroup: RBAC_GROUP, kind: "ClusterRole", name: role },
+    subjects: [webhookAccount(namespace)],
+  };
+}
+
+/** Returns the binding, in `namespace`, of a Role of the same name to the webhook in `webhookNamespace`. */
+export function roleBinding(name: string, namespace: string, webhookNamespace: string): V1RoleBinding {
+  return {
+    apiVersion: RBAC_VERSION,
+    kind: "RoleBinding",
+    metadata: { name, namespace, labels: labelsOf("webhook") },
+    roleRef: { apiGroup: RBAC_GROUP, kind: "Role", name },
+    subjects: [webhookAccount(webhookNamespace)],
+  };
+}
+
+export function controllersBinding(name: string, role: string, ackSystemNamespace: string): V1ClusterRoleBinding {
+  const group = `system:serviceaccounts:${ackSystemNamespace}`;
+  return {
+    apiVersion: RBAC_VERSION,
+    kind: "ClusterRoleBinding",
+    metadata: { name, labels: labelsOf("webhook") },
+    roleRef: { apiGroup: RBAC_GROUP, kind: "ClusterRole", name: role },
+    subjects: [{ apiGroup: RBAC_GROUP, kind: "Group", name: group }],
+  };
+}
+
+function webhookAccount(namespace: string): RbacV1Subject {
+  return { kind: "ServiceAccount", name: WEBHOOK.serviceAccount, namespace };
+}
+
+/** Returns one rule for each API group of the kinds. */
+export function rulesOf(kinds: Parameters<typeof pluralsByGroup>[0], verbs: string[]): V1PolicyRule[] {
+  return pluralsByGroup(kinds).map(({ group, plurals }) => ({ apiGroups: [group], resources: plurals, verbs }));
+}

@@ -1,0 +1,56 @@
+import type { V1ClusterRole, V1ClusterRoleBinding, V1Role } from "@kubernetes/client-node";
+import { IDENTITY_KINDS, identityPlural, INFRASTRUCTURE_GROUP } from "../shared/decisions/identities/kinds.ts";
+import { labelsOf, PRODUCT } from "./installation.ts";
+import { clusterRole, controllersBinding, LIST, RBAC_VERSION, READ, WRITE_EVENTS } from "./role-objects.ts";
+import { READER_ROLE } from "./webhook-rights.ts";
+
+/**
+ * The ClusterRole that allows a sidecar to write Events, and its binding for the injected sidecars. Users also bind it
+ * to service accounts of controllers that have a sidecar.
+ */
+export const EVENTS_ROLE = `${PRODUCT}-events`;
+
+/** The binding that lets the injected sidecars read the inventory. */
+export const SIDECARS_BINDING = `${PRODUCT}-sidecars`;
+
+/**
+ * The ClusterRole that grants read access to CAPA identities. Users bind this role to the service account of a sidecar
+ * that serves identities.
+ */
+export const IDENTITIES_ROLE = `${PRODUCT}-identities`;
+
+/** The Role that allows a sidecar to read the Secrets in the namespace of `--identity-secret-namespace`. */
+export const IDENTITY_SECRETS_ROLE = `${PRODUCT}-identity-secrets`;
+
+/** Returns the role that allows writing Events in all namespaces: an Event is in the namespace of its object. */
+export function eventsRole(): V1ClusterRole {
+  return clusterRole(EVENTS_ROLE, [WRITE_EVENTS]);
+}
+
+export function identitiesRole(): V1ClusterRole {
+  const resources = IDENTITY_KINDS.map(identityPlural).toSorted();
+  return clusterRole(IDENTITIES_ROLE, [{ apiGroups: [INFRASTRUCTURE_GROUP], resources, verbs: LIST }]);
+}
+
+/** Returns the Role that allows a sidecar to read the Secrets of static identities. Users bind this Role. */
+export function identitySecretsRole(namespace: string): V1Role {
+  return {
+    apiVersion: RBAC_VERSION,
+    kind: "Role",
+    metadata: { name: IDENTITY_SECRETS_ROLE, namespace, labels: labelsOf("webhook") },
+    rules: [{ apiGroups: [""], resources: ["secrets"], verbs: READ }],
+  };
+}
+
+/**
+ * Returns the binding of the reader role to the service accounts in the namespace of the controllers. A controller can
+ * read IAMRoleSelectors and Namespaces also without the binding: its chart grants this.
+ */
+export function sidecarsBinding(ackSystemNamespace: string): V1ClusterRoleBinding {
+  return controllersBinding(SIDECARS_BINDING, READER_ROLE, ackSystemNamespace);
+}
+
+/** Returns the binding of the events role to the service accounts in the namespace of the controllers. */
+export function sidecarEventsBinding(ackSystemNamespace: string): V1ClusterRoleBinding {
+  return controllersBinding(EVENTS_ROLE, EVENTS_ROLE, ackSystemNamespace);
+}
