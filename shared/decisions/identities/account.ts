@@ -1,3 +1,6 @@
+import { ACCOUNT_ID } from "../kubernetes/arn.ts";
+import { subdomainFaults } from "../kubernetes/names.ts";
+import { quote } from "../kubernetes/text.ts";
 import { accountOfIdentity, type Identity, type IdentityReference } from "./identity.ts";
 import { CONTROLLER_IDENTITY, STATIC_IDENTITY } from "./kinds.ts";
 
@@ -17,7 +20,13 @@ export function accountText(
     return controllerAccount === null ? ACCOUNT_OF_CAPA : `account ${controllerAccount}`;
   }
   if (identity === null) return null;
-  if (identity.kind === STATIC_IDENTITY) return `the account of Secret ${identity.secretName ?? ""}`;
+  if (identity.kind === STATIC_IDENTITY) return `the account of Secret ${secretText(identity.secretName ?? "")}`;
   const account = accountOfIdentity(identity);
-  return account === null ? null : `account ${account}`;
+  // CAPA accepts any text as a role.
+  return account === null || !ACCOUNT_ID.test(account) ? null : `account ${account}`;
+}
+
+/** Returns the name of a Secret. Quotes a name that no Secret can have, which can be long. */
+function secretText(name: string): string {
+  return name === "" || subdomainFaults(name).length === 0 ? name : quote(name);
 }

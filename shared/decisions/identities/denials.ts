@@ -1,9 +1,9 @@
 import type { ErrorCode } from "../errors.ts";
 import { subdomainFaults } from "../kubernetes/names.ts";
-import { printable, quote } from "../kubernetes/text.ts";
+import { quote } from "../kubernetes/text.ts";
 import type { Identity, IdentityReference, StaticIdentity } from "./identity.ts";
 import {
-  CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, IDENTITY_KINDS, SERVICE_ACCOUNT_IDENTITY,
+  CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, IDENTITY_KINDS, identityKindOf, SERVICE_ACCOUNT_IDENTITY,
 } from "./kinds.ts";
 
 /** The reason why an identity of a chain may not be used. */
@@ -17,7 +17,7 @@ export interface ChainDenial {
 
 /** Returns `KIND "NAME"`. The kind of a reference can be any text, because users write the reference. */
 export function describeIdentity({ kind, name }: IdentityReference): string {
-  return `${printable(kind)} ${quote(name)}`;
+  return `${identityKindOf(kind) ?? quote(kind)} ${quote(name)}`;
 }
 
 /** Denies a reference to a kind that is not an identity, or that cannot be a source. */

@@ -1,6 +1,6 @@
 import type { Inventory } from "../inventory/inventory.ts";
 import type { LabelSelector } from "../kubernetes/label-selector.ts";
-import { NAME_LABEL } from "../kubernetes/names.ts";
+import { NAME_LABEL, namespaceNameFaults } from "../kubernetes/names.ts";
 import { type Paced, paced } from "../paced.ts";
 import { type AllowedNamespaces, allowsNamespace, readsOnlyNames } from "./allowed-namespaces.ts";
 import { referringNamespace } from "./chain.ts";
@@ -13,24 +13,38 @@ export interface NarrowerSource {
   readonly isDisjoint: boolean;
 }
 
-/** The number of existing namespaces that are compared. The limit bounds an audit of many identities. */
-const MAX_COMPARED = 2_000;
+/** The number of label requirements that are evaluated. The limit bounds an audit of many identities. */
+const MAX_STEPS = 20_000;
 const BETWEEN_PAUSES = 200;
 
 /**
  * Compares the namespaces that an identity and its source allow. Omits each namespace for which the result depends on
- * unknown labels: a namespace that does not exist can be created with any labels.
+ * unknown labels: a namespace that does not exist can be created with any labels. Compares fewer namespaces if the
+ * selectors have many requirements.
  */
 export function* narrowerSource(
   inventory: Inventory, own: AllowedNamespaces, source: AllowedNamespaces, limit: number,
 ): Paced<NarrowerSource> {
   if (own.type === "none" || source.type === "all" || isEqual(own, source)) return NOTHING;
   const namespaces: string[] = [];
-  yield* paced(candidates(inventory, own), BETWEEN_PAUSES, (name) => {
+  const compared = { own, source, max: Math.ceil(MAX_STEPS / (1 + requirementsOf(own) + requirementsOf(source))) };
+  yield* paced(candidates(inventory, compared), BETWEEN_PAUSES, (name) => {
     if (allows(inventory, own, name) === true && allows(inventory, source, name) === false) namespaces.push(name);
     return namespaces.length < limit;
   });
-  return { namespaces, isDisjoint: source.type === "none" || isDisjointList(inventory, own, source) };
+  return { namespaces, isDisjoint: source.type === "none" || isDisjointList(inventory, compared) };
+}
+
+interface Compared {
+  readonly own: Exclude<AllowedNamespaces, { readonly type: "none" }>;
+  readonly source: AllowedNamespaces;
+  /** The number of namespaces to compare. */
+  readonly max: number;
+}
+
+function requirementsOf(allowed: AllowedNamespaces): number {
+  const selector = allowed.type === "some" ? allowed.selector : null;
+  return selector === null ? 0 : selector.matchLabels.length + selector.matchExpressions.length;
 }
 
 const NOTHING: NarrowerSource = { namespaces: [], isDisjoint: false };
@@ -48,19 +62,24 @@ function isEqual(own: AllowedNamespaces, source: AllowedNamespaces): boolean {
  */
 const INITIAL_NAMESPACES: ReadonlySet<string> = new Set(["default", "kube-system"]);
 
+/** Yields the first namespaces that the identity can allow. */
+function* candidates(inventory: Inventory, { own, max }: Compared): Iterable<string> {
+  let left = max;
+  for (const name of allCandidates(inventory, own)) {
+    if (left-- === 0) return;
+    yield name;
+  }
+}
+
 /** Yields the namespaces that are listed or always exist, then the existing namespaces that a selector can select. */
-function* candidates(
-  { namespaces }: Inventory, own: Exclude<AllowedNamespaces, { readonly type: "none" }>,
-): Iterable<string> {
+function* allCandidates({ namespaces }: Inventory, own: Compared["own"]): Iterable<string> {
   const { names, selector } = own.type === "some" ? own : { names: INITIAL_NAMESPACES, selector: ALL };
-  yield* names;
+  // CI-05 reports a name that no namespace can have.
+  for (const name of names) if (namespaceNameFaults(name).length === 0) yield name;
   if (selector === null) return;
   const [label] = selector.matchLabels;
-  let compared = 0;
-  for (const name of label === undefined ? namespaces.names : namespaces.withLabel(...label)) {
-    if (compared++ === MAX_COMPARED) return;
-    if (!names.has(name)) yield name;
-  }
+  const existing = label === undefined ? namespaces.names : namespaces.withLabel(...label);
+  for (const name of existing) if (!names.has(name)) yield name;
 }
 
 const ALL: LabelSelector = { matchLabels: [], matchExpressions: [] };
@@ -76,8 +95,8 @@ function allows(inventory: Inventory, allowed: AllowedNamespaces, name: string):
 }
 
 /** Whether the identity allows only listed namespaces, and the source allows none of them. */
-function isDisjointList(inventory: Inventory, own: AllowedNamespaces, source: AllowedNamespaces): boolean {
-  if (own.type !== "some" || own.selector !== null || own.names.size === 0) return false;
-  for (const name of own.names) if (allows(inventory, source, name) !== false) return false;
-  return true;
+function isDisjointList(inventory: Inventory, { own, source, max }: Compared): boolean {
+  if (own.type !== "some" || own.selector !== null || own.names.size > max) return false;
+  const names = [...own.names].filter((name) => namespaceNameFaults(name).length === 0);
+  return names.length > 0 && names.every((name) => allows(inventory, source, name) === false);
 }

@@ -1,34 +1,40 @@
 import type { Inventory } from "../inventory/inventory.ts";
+import { LIMITS } from "../limits.ts";
 import { type Paced, paced } from "../paced.ts";
 import { type Identity, identityKey } from "./identity.ts";
 import type { Referrer } from "./referrer.ts";
 
 const BETWEEN_PAUSES = 200;
 
-/** Returns the identities whose chain contains the identity, including the identity itself. */
-export function dependentsOf({ identities }: Inventory, identity: Identity): readonly Identity[] {
-  const found = new Map([[identityKey(identity, identity.namespace), identity]]);
-  // A map yields the entries that are added during the iteration.
-  for (const one of found.values()) {
-    if (one.kind === "AWSServiceAccountIdentity") continue;
-    for (const dependent of identities.withSource(one)) {
-      const key = identityKey(dependent, dependent.namespace);
-      if (!found.has(key)) found.set(key, dependent);
-    }
-  }
-  return [...found.values()];
+/** Visits every object that refers to the identity itself. Stops and returns false when `visit` returns false. */
+export function* visitDirectUsers(
+  { referrers }: Inventory, identity: Identity, visit: (user: Referrer) => boolean,
+): Paced<boolean> {
+  return yield* paced(referrers.ofIdentity(identity, identity.namespace), BETWEEN_PAUSES, visit);
 }
 
 /**
- * Visits every object whose chain contains the identity. Stops when `visit` returns false. `direct` is true if the
- * object refers to the identity itself.
+ * Visits every object whose chain contains the identity. Stops when `visit` returns false. Omits the objects whose
+ * chain has too many roles: their chain is denied with any change of the identity.
  */
 export function* visitUsers(
-  inventory: Inventory, identity: Identity, visit: (user: Referrer, isDirect: boolean) => boolean,
+  inventory: Inventory, identity: Identity, visit: (user: Referrer) => boolean,
 ): Paced<void> {
-  for (const [i, dependent] of dependentsOf(inventory, identity).entries()) {
-    const users = inventory.referrers.ofIdentity(dependent, dependent.namespace);
-    if (!(yield* paced(users, BETWEEN_PAUSES, (user) => visit(user, i === 0)))) return;
+  const found = new Set([identityKey(identity, identity.namespace)]);
+  let level: readonly Identity[] = [identity];
+  for (let roles = 0; roles <= LIMITS.identityRoles.value && level.length > 0; roles++) {
+    const next: Identity[] = [];
+    for (const one of level) {
+      if (!(yield* visitDirectUsers(inventory, one, visit))) return;
+      yield* paced(inventory.identities.withSource(one), BETWEEN_PAUSES, (dependent) => {
+        const key = identityKey(dependent, dependent.namespace);
+        if (!found.has(key)) next.push(dependent);
+        found.add(key);
+        return true;
+      });
+      yield next.length;
+    }
+    level = next;
   }
 }
 

@@ -50,11 +50,23 @@ export function satisfies(labels: Labels, selector: LabelSelector): boolean {
 
 /** The match function of each operator. `value` is undefined if the label is missing. */
 const MATCHES: Readonly<Record<Operator, (value: string | undefined, values: readonly string[]) => boolean>> = {
-  In: (value, values) => value !== undefined && values.includes(value),
-  NotIn: (value, values) => value === undefined || !values.includes(value),
+  In: (value, values) => value !== undefined && contains(values, value),
+  NotIn: (value, values) => value === undefined || !contains(values, value),
   Exists: (value) => value !== undefined,
   DoesNotExist: (value) => value === undefined,
 };
+
+/** Lists that are longer are searched as sets. */
+const MAX_SEARCHED = 32;
+/** The set of each long list that was searched. One selector is compared with the labels of many namespaces. */
+const SETS = new WeakMap<readonly string[], ReadonlySet<string>>();
+
+function contains(values: readonly string[], value: string): boolean {
+  if (values.length <= MAX_SEARCHED) return values.includes(value);
+  const set = SETS.get(values) ?? new Set(values);
+  SETS.set(values, set);
+  return set.has(value);
+}
 
 export function isEmptySelector(selector: LabelSelector): boolean {
   return selector.matchLabels.length === 0 && selector.matchExpressions.length === 0;

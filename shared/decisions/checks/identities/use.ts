@@ -4,7 +4,7 @@ import { describeIdentity } from "../../identities/denials.ts";
 import { accountOfIdentity, type Identity } from "../../identities/identity.ts";
 import { CONTROLLER_IDENTITY, ROLE_IDENTITY, STATIC_IDENTITY } from "../../identities/kinds.ts";
 import { referenceOf, type Referrer } from "../../identities/referrer.ts";
-import { referrerName, visitUsers } from "../../identities/users.ts";
+import { referrerName, visitDirectUsers, visitUsers } from "../../identities/users.ts";
 import type { Inventory } from "../../inventory/inventory.ts";
 import { countOf, listOf, printable } from "../../kubernetes/text.ts";
 import type { Paced } from "../../paced.ts";
@@ -85,9 +85,9 @@ export const CI_30: ScanningCheck<IdentityChange> = {
     const [from, to] = [accountOfIdentity(stored.identity), accountOfIdentity(identity)];
     if (from === null || to === null || from === to) return [];
     const names: string[] = [];
-    yield* visitUsers(inventory, identity, (user, isDirect) => {
-      if (isDirect) names.push(referrerName(user));
-      return isDirect && names.length < MAX_USERS;
+    yield* visitDirectUsers(inventory, identity, (user) => {
+      names.push(referrerName(user));
+      return names.length < MAX_USERS;
     });
     if (names.length === 0) return [];
     const message = printable(`the role moves from account ${from} to account ${to}, and ${usersText(names, "use")}`);
@@ -99,11 +99,12 @@ export const CI_30: ScanningCheck<IdentityChange> = {
 function* directUsers({ identity, inventory }: IdentityChange): Paced<string[]> {
   const names: string[] = [];
   for (const dependent of inventory.identities.withSource(identity)) {
-    if (names.length < MAX_USERS) names.push(describeIdentity(dependent));
+    if (names.length >= MAX_USERS) return names;
+    names.push(describeIdentity(dependent));
   }
-  yield* visitUsers(inventory, identity, (user, isDirect) => {
-    if (isDirect && !user.deleting) names.push(referrerName(user));
-    return isDirect && names.length < MAX_USERS;
+  yield* visitDirectUsers(inventory, identity, (user) => {
+    if (!user.deleting) names.push(referrerName(user));
+    return names.length < MAX_USERS;
   });
   return names;
 }

@@ -107,3 +107,13 @@ test("accepts only the operators that Kubernetes defines", (t) => {
   for (const operator of ["in", "", "=", "constructor"]) t.equal(isOperator(operator), false);
   t.end();
 });
+
+test("a long list of values is searched once for each label, not value by value", (t) => {
+  const values = Array.from({ length: 20_000 }, (_, i) => `v${i}`);
+  Object.assign(values, { includes: () => t.fail("the values are compared one by one") });
+  for (const [value, isIn] of [["v0", true], ["v19999", true], ["v20000", false], ["__proto__", false]] as const) {
+    t.equal(matches({ team: value }, { key: "team", operator: "In", values }), isIn, value);
+    t.equal(matches({ team: value }, { key: "team", operator: "NotIn", values }), !isIn, value);
+  }
+  t.end();
+});
