@@ -45,6 +45,9 @@ const LABELS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   webhook_events_total: {
     outcome: "`ok`, `limited` (not written: the [series](events.md) was written recently), `failed` (retried)",
   },
+  webhook_controller_identity_creations_total: {
+    outcome: "`ok`, `exists` (created meanwhile by another program), `failed` (retried)",
+  },
   webhook_reports_total: { outcome: "`ok`, `failed`" },
   webhook_refreshes_total: {
     outcome: "`ok`, `conflict` (retried), `gone`: deleted meanwhile, `outage`: API server unavailable (retried), "

@@ -7,7 +7,7 @@ import {
 import { selfSignedObjects } from "./certificates.ts";
 import { policiesTemplate } from "./chart-policies.ts";
 import { identitySecretObjects } from "./identity-secrets.ts";
-import { reconcilingObjects, reportObjects } from "./reconciling.ts";
+import { controllerIdentityObjects, reconcilingObjects, reportObjects } from "./reconciling.ts";
 import { renderYAML } from "./render.ts";
 import { selectorOwnerRole, tenantRole } from "./user-roles.ts";
 import { valuesSchema } from "./values-schema.ts";
@@ -45,10 +45,12 @@ function rbacTemplate(): string {
   const accessReviews = renderYAML([accessReviewsRole(), accessReviewsBinding(NAMESPACE)]);
   const reconciling = renderYAML(reconcilingObjects({ namespace: NAMESPACE, extraGroups: [EXTRA_GROUPS] }));
   const reports = renderYAML(reportObjects({ namespace: NAMESPACE }));
+  const controllerIdentity = renderYAML(controllerIdentityObjects({ namespace: NAMESPACE }));
   const ofIdentities = { namespace: NAMESPACE, secretNamespace: IDENTITY_SECRET_NAMESPACE };
   const secrets = renderYAML(identitySecretObjects(ofIdentities));
   const optional = [
     when(".Values.reconciling", reconciling), when("and .Values.reconciling .Values.policyReports", reports),
+    when("and .Values.reconciling .Values.autoControllerIdentity.enabled", controllerIdentity),
     selfSigned, when(".Values.accessReviews", accessReviews), when(".Values.injection.enabled", ofSidecars),
     when(".Values.identitySecretNamespace", secrets),
   ];

@@ -30,6 +30,10 @@ export interface DeploymentOptions {
   readonly policyReports?: boolean;
   /** The namespace of the Secrets of static identities; null if nothing reads these Secrets. Default: null. */
   readonly identitySecretNamespace?: string | null;
+  /** Whether the webhook creates the AWSClusterControllerIdentity. Default: false. */
+  readonly autoControllerIdentity?: boolean;
+  /** The namespaces that may use this identity. Default: []. */
+  readonly controllerIdentityNamespaces?: readonly string[];
   /** Whether the webhook injects sidecars. They have the image of the webhook. Default: false. */
   readonly inject?: boolean;
 }
@@ -117,11 +121,14 @@ function webhookContainer(options: DeploymentOptions): V1Container {
 function webhookArguments(options: DeploymentOptions): string[] {
   const { namespace, ackSystemNamespace, runtime, extraGroups, certificates, image } = options;
   const { inject = false, policyReports = false, identitySecretNamespace = null } = options;
+  const { autoControllerIdentity = false, controllerIdentityNamespaces: namespaces = [] } = options;
   return [
     "webhook", "--cluster", certificateFlag(certificates, namespace),
     `--ack-system-namespace=${ackSystemNamespace}`, `--runtime=${runtime}`,
     `--lease=${namespace}/${WEBHOOK.lease}`, ...(policyReports ? ["--policy-reports"] : []),
     ...(identitySecretNamespace === null ? [] : [`--identity-secret-namespace=${identitySecretNamespace}`]),
+    ...(autoControllerIdentity ? ["--auto-controller-identity"] : []),
+    ...namespaces.map((name) => `--controller-identity-namespaces=${name}`),
     ...extraGroups.map((group) => `--extra-groups=${group}`),
     ...(inject ? [`--sidecar-image=${image}`] : []),
   ];

@@ -1,5 +1,7 @@
 import type { V1ClusterRole, V1Role } from "@kubernetes/client-node";
-import { REFERRER_KINDS } from "../shared/decisions/identities/kinds.ts";
+import {
+  CONTROLLER_IDENTITY, identityPlural, INFRASTRUCTURE_GROUP, REFERRER_KINDS,
+} from "../shared/decisions/identities/kinds.ts";
 import { knownGroups } from "../shared/decisions/kubernetes/kinds.ts";
 import { labelsOf, lease, WEBHOOK } from "./installation.ts";
 import { clusterBinding, clusterRole, RBAC_VERSION, roleBinding, rulesOf, WRITE_EVENTS } from "./role-objects.ts";
@@ -13,6 +15,9 @@ export const RECONCILER_ROLE = "ack-role-resolver-reconciler";
 
 /** The ClusterRole that allows the webhook to write the reports of `--policy-reports`. */
 const REPORTS_ROLE = "ack-role-resolver-reports";
+
+/** The ClusterRole that allows the webhook to create the identity of `--auto-controller-identity`. */
+const CONTROLLER_IDENTITY_ROLE = "ack-role-resolver-controller-identity";
 
 type ReconcilingOptions = Pick<WebhookOptions, "namespace" | "extraGroups">;
 
@@ -49,6 +54,17 @@ export function reportObjects({ namespace }: Pick<WebhookOptions, "namespace">):
       verbs: ["list", "create", "patch", "delete"],
     }]),
     clusterBinding(REPORTS_ROLE, REPORTS_ROLE, namespace),
+  ];
+}
+
+/** Returns the role that a webhook with `--auto-controller-identity` needs, and its binding. */
+export function controllerIdentityObjects({ namespace }: Pick<WebhookOptions, "namespace">): readonly object[] {
+  return [
+    // RBAC cannot limit `create` to a name. The policy for the webhook's service account does.
+    clusterRole(CONTROLLER_IDENTITY_ROLE, [{
+      apiGroups: [INFRASTRUCTURE_GROUP], resources: [identityPlural(CONTROLLER_IDENTITY)], verbs: ["create"],
+    }]),
+    clusterBinding(CONTROLLER_IDENTITY_ROLE, CONTROLLER_IDENTITY_ROLE, namespace),
   ];
 }
 

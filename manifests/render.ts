@@ -17,7 +17,7 @@ import {
   accessReviewsBinding, accessReviewsRole, mapsBinding, mapsRole, readerBinding, readerRole, resourcesBinding,
   resourcesRole,
 } from "./webhook-rights.ts";
-import { reconcilingObjects, reportObjects } from "./reconciling.ts";
+import { controllerIdentityObjects, reconcilingObjects, reportObjects } from "./reconciling.ts";
 import { disruptionBudget, networkPolicy, webhookService } from "./service.ts";
 import { selectorOwnerRole, tenantRole } from "./user-roles.ts";
 import { mutatingWebhooks, validatingWebhooks, type WebhookOptions } from "./webhooks.ts";
@@ -36,6 +36,9 @@ export interface ManifestOptions
   readonly accessReviews: boolean;
   /** Whether the webhook writes reports of OpenReports. */
   readonly policyReports?: boolean;
+  /** Whether the webhook creates the AWSClusterControllerIdentity, and the namespaces that may use it. */
+  readonly autoControllerIdentity?: boolean;
+  readonly controllerIdentityNamespaces?: readonly string[];
   /** Whether the manifests contain this project's CRD, which replaces the CRD of ACK's charts. */
   readonly ownCRD: boolean;
   /** Where the certificate of a webhook in the cluster comes from. */
@@ -84,8 +87,7 @@ export function manifestObjects(part: ManifestPart, options: ManifestOptions): r
 
 function rbacObjects(options: ManifestOptions): object[] {
   const { namespace, ackSystemNamespace, extraGroups, certificates } = options;
-  const { accessReviews, policyReports = false, inject = false } = options;
-  const { identitySecretNamespace: ofSecrets = null } = options;
+  const { accessReviews, inject = false, identitySecretNamespace: ofSecrets = null } = options;
   return [
     installNamespace(namespace), serviceAccount(namespace),
     readerRole(), readerBinding(namespace), resourcesRole(extraGroups), resourcesBinding(namespace), identitiesRole(),
@@ -94,9 +96,17 @@ function rbacObjects(options: ManifestOptions): object[] {
     ...(ofSecrets === null ? [] : identitySecretObjects({ namespace, secretNamespace: ofSecrets })),
     ...reconcilingObjects({ namespace, extraGroups }),
     ...(certificates === "self-signed" ? selfSignedObjects(namespace) : []),
-    ...(policyReports ? reportObjects({ namespace }) : []),
+    ...reconcilingRoles(options),
     ...(accessReviews ? [accessReviewsRole(), accessReviewsBinding(namespace)] : []),
     ...(inject ? [sidecarsBinding(ackSystemNamespace), sidecarEventsBinding(ackSystemNamespace)] : []),
+  ];
+}
+
+/** Returns the roles of the optional features of a webhook with `--lease`. */
+function reconcilingRoles({ namespace, policyReports, autoControllerIdentity }: ManifestOptions): object[] {
+  return [
+    ...(policyReports === true ? reportObjects({ namespace }) : []),
+    ...(autoControllerIdentity === true ? controllerIdentityObjects({ namespace }) : []),
   ];
 }
 

@@ -10,6 +10,7 @@ type Schema = Readonly<Record<string, unknown>>;
 /** Settings that the chart sets, and settings that do not apply in a cluster. */
 const NOT_IN_VALUES: ReadonlySet<SettingName> = new Set([
   "ackSystemNamespace", "runtime", "extraGroups", "tlsDir", "tlsSecret", "lease", "policyReports", "listen",
+  "autoControllerIdentity", "controllerIdentityNamespaces",
   "healthListen", "from", "cluster", "kubeconfig", "context", "sidecarImage", "sidecarArgs",
   "identitySecretNamespace",
 ]);
@@ -39,6 +40,7 @@ export function valuesSchema(): Schema {
       accessReviews: BOOLEAN,
       reconciling: BOOLEAN,
       policyReports: BOOLEAN,
+      autoControllerIdentity: record({ enabled: BOOLEAN, namespaces: { type: "array", items: NAMESPACE } }),
       identitySecretNamespace: { type: "string", pattern: `^$|${NAMESPACE.pattern}` },
       injection: record({ enabled: BOOLEAN, image: TEXT, args: { type: "array", items: SIDECAR_ARGUMENT_SCHEMA } }),
       settings: record(Object.fromEntries(settingSchemas())),

@@ -23,10 +23,8 @@ export async function* affectedClusters(
   const { kinds } = ports.inventory;
   let found = 0;
   for (const { group, kind, isTemplate } of REFERRER_KINDS) {
-    const versions = kinds.versions(group, kind);
-    if (isTemplate || versions === null) continue;
-    const version = versions.served.includes(versions.storage) ? versions.storage : versions.served[0];
-    if (version === undefined) continue;
+    const version = kinds.servedVersion(group, kind);
+    if (isTemplate || version === null) continue;
     // Pages are read in sequence.
     // oxlint-disable-next-line no-await-in-loop
     for await (const object of listedObjects({ group, version, kind }, ports, { metadataOnly: false })) {

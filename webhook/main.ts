@@ -124,6 +124,7 @@ async function startReconciling(
   settings: WebhookSettings, { api, ...runtime }: ReconcilingRuntime,
 ): Promise<() => Promise<void>> {
   const { lease, refreshQps: qps, maxStaleness: maxStalenessMs, extraGroups, policyReports } = settings;
+  const { autoControllerIdentity, controllerIdentityNamespaces: namespaces } = settings;
   if (lease === null) return async () => undefined;
   if (api === undefined) throw new ResolverError("ERR_CONFIG_INVALID", "--lease: requires --cluster");
   // Loaded on demand, because `local` and webhooks without --lease do not need it.
@@ -131,6 +132,7 @@ async function startReconciling(
   const reconciler = new Reconciler({
     ...runtime, api, clock: systemClock, random: Math.random, settings: decisionSettings(settings), qps,
     maxStalenessMs, extraGroups, policyReports, lease: nameOf(lease), identity: REPLICA_IDENTITY, turns: TURNS,
+    controllerIdentityNamespaces: autoControllerIdentity ? namespaces : null,
   });
   reconciler.start();
   return () => reconciler.close();

@@ -26,6 +26,8 @@ export interface WebhookMetrics {
   readonly events: Counter<"outcome">;
   /** `outcome` is `ok` or `failed`. */
   readonly reports: Counter<"outcome">;
+  /** `outcome` is `ok`, `exists` or `failed`. */
+  readonly controllerIdentityCreations: Counter<"outcome">;
   readonly refreshes: Counter<"outcome">;
   /** Absent without --lease. */
   readonly reconcilingLeader: Gauge;
@@ -42,19 +44,16 @@ export function createWebhookMetrics(registry: Registry): WebhookMetrics {
   );
   const gauge = (name: string, help: string): Gauge => new Gauge({ name: `${PREFIX}${name}`, help, registers });
   return {
-    requests: counter("requests", "Admission reviews by path, operation and outcome.", [
-      "path",
-      "operation",
-      "outcome",
-    ]),
+    requests: counter(
+      "requests", "Admission reviews by path, operation and outcome.", ["path", "operation", "outcome"],
+    ),
     duration: new Histogram({
       name: `${PREFIX}request_duration_seconds`, help: "Time from the request headers to the response, in seconds.",
       labelNames: ["path"], buckets: LATENCY_BUCKETS_SECONDS, registers,
     }),
-    errors: counter("errors", "Failed reviews. --on-internal-error or failurePolicy determines the verdict.", [
-      "path",
-      "code",
-    ]),
+    errors: counter(
+      "errors", "Failed reviews. --on-internal-error or failurePolicy determines the verdict.", ["path", "code"],
+    ),
     findings: counter("findings", "Findings that the checks reported in validated objects.", ["code", "severity"]),
     resolutions: counter("resolutions", "Role resolutions of ACK resources and clusters by outcome.", ["outcome"]),
     notices: counter("notices", "Warnings that resolution annotations were not written or were overwritten.", ["code"]),
@@ -81,6 +80,9 @@ export function createWebhookMetrics(registry: Registry): WebhookMetrics {
     ),
     events: counter("events", "Kubernetes Events, by outcome.", ["outcome"]),
     reports: counter("reports", "Writes and lists of the reports of --policy-reports, by outcome.", ["outcome"]),
+    controllerIdentityCreations: counter(
+      "controller_identity_creations", "Attempts of --auto-controller-identity to create the identity.", ["outcome"],
+    ),
     refreshes: counter("refreshes", "Updates of stale annotations of resources and clusters, by outcome.", ["outcome"]),
     ...reconcilingGauges(gauge),
   };

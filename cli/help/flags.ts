@@ -128,6 +128,12 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
   policyReports: help(
     "Webhook", "write the problems of each namespace as Report of OpenReports; requires --lease",
   ),
+  autoControllerIdentity: help(
+    "Webhook", "create the AWSClusterControllerIdentity default of CAPA while it does not exist; requires --lease",
+  ),
+  controllerIdentityNamespaces: help(
+    "Webhook", "namespace that may use the identity of --auto-controller-identity (default: no namespace)",
+  ),
   refreshQps: help("Webhook", "maximum number of objects per second whose stale annotations the webhook updates"),
   listen: help("Server", "address to listen on", { sidecar: "loopback address to listen on" }),
   healthListen: help("Server", "address of /healthz, /readyz, /startupz and /metrics"),

@@ -120,7 +120,8 @@ const ANY_CLIENT = { clientCaFile: null, clientName: null };
 /** No API server calls the webhook, so it receives no Pods. */
 const NO_INJECTION = { sidecarImage: null, sidecarArgs: [] };
 const NO_CLUSTER = { cluster: false, stateDir: null, kubeconfig: null, context: null, maxStaleness: 60_000 };
-const NO_REFRESH = { lease: null, refreshQps: 1, policyReports: false };
+const NO_CONTROLLER_IDENTITY = { autoControllerIdentity: false, controllerIdentityNamespaces: [] };
+const NO_REFRESH = { lease: null, refreshQps: 1, policyReports: false, ...NO_CONTROLLER_IDENTITY };
 
 /** Returns the settings of the sidecar, which serves all controllers in local mode. */
 function sidecarSettings(

@@ -15,6 +15,9 @@ export const NAMESPACE: Pattern = {
   regexp: "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$",
   meaning: "a namespace name of up to 63 lowercase letters, digits and '-', such as team-a",
 };
+export const LITERAL_NAMESPACE: Pattern = {
+  regexp: NAMESPACE.regexp, meaning: `${NAMESPACE.meaning}; CAPA has no wildcard for names, so list each namespace`,
+};
 export const OBJECT_NAME: Pattern = {
   regexp: "^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$",
   meaning: "an object name of up to 253 lowercase letters, digits, '-' and '.', such as team-a",

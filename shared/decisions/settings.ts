@@ -1,8 +1,8 @@
 import type { Command, Default, Definition } from "./setting-definition.ts";
 import { STS_AUDIENCE } from "./identities/kinds.ts";
 import {
-  ACCOUNT, ADDRESS, AUDIENCE, GROUP, HOST, HTTPS_URL, IMAGE, LABEL_SELECTOR, LEASE, LOOPBACK_URL, NAMESPACE,
-  OBJECT_NAME, REGION, ROLE, SECRET, SERVICE_ACCOUNT, SESSION_NAME, SIDECAR_ARGUMENT, USER_PATTERN,
+  ACCOUNT, ADDRESS, AUDIENCE, GROUP, HOST, HTTPS_URL, IMAGE, LABEL_SELECTOR, LEASE, LITERAL_NAMESPACE, LOOPBACK_URL,
+  NAMESPACE, OBJECT_NAME, REGION, ROLE, SECRET, SERVICE_ACCOUNT, SESSION_NAME, SIDECAR_ARGUMENT, USER_PATTERN,
 } from "./setting-patterns.ts";
 
 const OFFLINE = ["lint", "resolve", "audit", "impact", "migrate carm"] as const;
@@ -129,6 +129,13 @@ export const SETTINGS = {
   clientName: { flag: "--client-name", type: "string", value: "NAME", default: null, commands: ["webhook"] },
   lease: { flag: "--lease", type: "string", value: "NS/NAME", pattern: LEASE, default: null, commands: ["webhook"] },
   policyReports: { flag: "--policy-reports", type: "boolean", default: false, commands: ["webhook", "manifests"] },
+  autoControllerIdentity: {
+    flag: "--auto-controller-identity", type: "boolean", default: false, commands: ["webhook", "manifests"],
+  },
+  controllerIdentityNamespaces: {
+    flag: "--controller-identity-namespaces", type: "strings", value: "NS", pattern: LITERAL_NAMESPACE, default: [],
+    commands: ["webhook", "manifests"],
+  },
   refreshQps: { flag: "--refresh-qps", type: "count", value: "N", default: 5, commands: ["webhook"] },
   listen: {
     flag: "--listen", type: "string", value: "HOST:PORT", pattern: ADDRESS, default: null,

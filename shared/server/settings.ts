@@ -192,6 +192,11 @@ function crossFieldFaults(command: Command, values: Readonly<Record<string, unkn
     ["webhook", set("tlsSecret") && !set("cluster"), "--tls-secret: requires --cluster"],
     ["webhook", set("lease") && !set("cluster"), "--lease: requires --cluster"],
     ["webhook", values["policyReports"] === true && !set("lease"), "--policy-reports: requires --lease"],
+    ["webhook", set("autoControllerIdentity") && !set("lease"), "--auto-controller-identity: requires --lease"],
+    ...(["webhook", "manifests"] as const).map((one) => [
+      one, set("controllerIdentityNamespaces") && !set("autoControllerIdentity"),
+      "--controller-identity-namespaces: requires --auto-controller-identity",
+    ] as const),
     ["webhook", set("clientCaFile") !== set("clientName"), "--client-ca-file, --client-name: set both or neither"],
     ["sidecar", !set("group"), "--group: required; the API group of the controller, such as s3.services.k8s.aws"],
     ...identityRules(values, set),

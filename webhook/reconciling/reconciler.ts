@@ -14,6 +14,7 @@ import type { TurnQueue } from "../../shared/server/turn-queue.ts";
 import { LeaderElection } from "../leader-election.ts";
 import type { WebhookMetrics } from "../metrics.ts";
 import { ProblemCollector } from "../../shared/decisions/problems/report.ts";
+import { ControllerIdentityCreator } from "./controller-identity.ts";
 import { ProblemReporter } from "./problem-reporter.ts";
 import { ReportWriter } from "./report-writer.ts";
 import { Refresher } from "./refresher.ts";
@@ -38,6 +39,8 @@ export interface ReconcilerOptions {
   readonly identity: string;
   /** The value of --policy-reports. */
   readonly policyReports: boolean;
+  /** The value of --controller-identity-namespaces; null without --auto-controller-identity. */
+  readonly controllerIdentityNamespaces: readonly string[] | null;
   /** The value of --refresh-qps. */
   readonly qps: number;
   readonly turns: TurnQueue;
@@ -61,6 +64,8 @@ export class Reconciler {
   readonly #reporter: ProblemReporter;
   /** Null without --policy-reports. */
   readonly #reports: ReportWriter | null;
+  /** Null without --auto-controller-identity. */
+  readonly #controllerIdentity: ControllerIdentityCreator | null;
   readonly #scope: ResourceScope;
   readonly #stopping = new AbortController();
   #running: Promise<unknown> = Promise.resolve();
@@ -70,11 +75,13 @@ export class Reconciler {
   #leaseFault: string | null = null;
 
   constructor(options: ReconcilerOptions) {
-    const { source, settings, lease, log, turns, clock } = options;
+    const { source, settings, lease, log, turns, clock, controllerIdentityNamespaces: namespaces } = options;
     this.#options = options;
     const exemptNamespaces = new Set([SYSTEM_NAMESPACE, lease.namespace]);
-    this.#reporter = new ProblemReporter({ ...options, mayWrite: () => this.#mayWrite() });
-    this.#reports = options.policyReports ? new ReportWriter({ ...options, mayWrite: () => this.#mayWrite() }) : null;
+    const ports = { ...options, mayWrite: () => this.#mayWrite() };
+    this.#reporter = new ProblemReporter(ports);
+    this.#reports = options.policyReports ? new ReportWriter(ports) : null;
+    this.#controllerIdentity = namespaces === null ? null : new ControllerIdentityCreator({ ...ports, namespaces });
     const scope = { inventory: source.inventory, settings, exemptNamespaces };
     this.#election = new LeaderElection({
       ...options, ...lease, onFault: (fault) => this.#reportLease(fault),
@@ -83,7 +90,7 @@ export class Reconciler {
     this.#scanner = new Scanner({ clock, scope, turns });
     this.#scope = scope;
     this.#refresher = new Refresher({
-      ...options, scope, queue: this.#queue, mayWrite: () => this.#mayWrite(),
+      ...ports, scope, queue: this.#queue,
       onFault: (resource, fault) => this.#reporter.report(staleProblem(resource, fault)),
     });
   }
@@ -94,6 +101,7 @@ export class Reconciler {
     const { signal } = this.#stopping;
     this.#running = Promise.all([
       this.#run(), this.#refresher.run(signal), this.#reporter.run(signal), this.#reports?.run(signal),
+      this.#controllerIdentity?.run(signal),
     ]);
   }
 

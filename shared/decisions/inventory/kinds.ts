@@ -61,6 +61,12 @@ export class KindStore {
     return this.#kinds.get(keyOf(group, kind)) ?? null;
   }
 
+  /** Returns the version in which to read and write objects: the storage version if it is served; null if none is. */
+  servedVersion(group: string, kind: string): string | null {
+    const { storage, served = [] } = this.versions(group, kind) ?? {};
+    return served.find((version) => version === storage) ?? served[0] ?? null;
+  }
+
   /** Returns the kind in its storage version, which is the version that controllers compare. */
   typeOf({ group, version, kind }: TypeEntry): TypeEntry {
     return { group, version: this.versions(group, kind)?.storage ?? version, kind };

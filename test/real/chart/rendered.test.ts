@@ -22,6 +22,11 @@ const SAME: readonly (readonly [values: readonly string[], flags: readonly strin
     ],
   ],
   [["policyReports=true"], ["--policy-reports"]],
+  [["autoControllerIdentity.enabled=true"], ["--auto-controller-identity"]],
+  [
+    ["autoControllerIdentity.enabled=true", "autoControllerIdentity.namespaces={team-a,team-b}"],
+    ["--auto-controller-identity", "--controller-identity-namespaces", "team-a,team-b"],
+  ],
   [
     ["image.repository=registry.example/team/resolver", "image.tag=1.2.3"],
     ["--image", "registry.example/team/resolver:1.2.3"],

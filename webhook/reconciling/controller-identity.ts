@@ -1,0 +1,130 @@
+import {
+  CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, identityPlural, INFRASTRUCTURE_GROUP,
+} from "../../shared/decisions/identities/kinds.ts";
+import { sleep, type SteadyClock } from "../../shared/inventory/clock.ts";
+import type { KubernetesAPI } from "../../shared/inventory/cluster/api.ts";
+import { rejectionText, sendRequest } from "../../shared/inventory/cluster/send-request.ts";
+import type { InventorySource } from "../../shared/inventory/source.ts";
+import type { Logger } from "../../shared/server/logger.ts";
+import { RETRY_MS } from "../../shared/server/retry-queue.ts";
+import type { WebhookMetrics } from "../metrics.ts";
+
+export interface ControllerIdentityOptions {
+  readonly api: KubernetesAPI;
+  readonly clock: SteadyClock;
+  readonly log: Pick<Logger, "info" | "warn">;
+  readonly metrics: Pick<WebhookMetrics, "controllerIdentityCreations">;
+  readonly source: Pick<InventorySource, "inventory">;
+  /** The namespaces of --controller-identity-namespaces. [] allows no namespace. */
+  readonly namespaces: readonly string[];
+  /** Whether this replica is the leader. */
+  readonly mayWrite: () => boolean;
+}
+
+const TICK_MS = 500;
+const MANAGER = "ack-role-resolver-reconciler";
+const PLURAL = identityPlural(CONTROLLER_IDENTITY);
+const ITEM = `${CONTROLLER_IDENTITY}.${INFRASTRUCTURE_GROUP}`;
+const REFERENCE = { kind: CONTROLLER_IDENTITY, name: CONTROLLER_IDENTITY_NAME };
+/**
+ * CAPA sets this label on an identity that has no labels. `clusterctl move` moves only identities that have it. Source:
+ * kubernetes-sigs/cluster-api-provider-aws 2cf09d7, api/v1beta2/defaults.go.
+ */
+const LABELS = { "clusterctl.cluster.x-k8s.io/move-hierarchy": "" };
+const FIX = `grant the verb create on ${PLURAL} of ${INFRASTRUCTURE_GROUP}: apply the objects of `
+  + "`manifests rbac --auto-controller-identity`";
+
+/**
+ * Creates the AWSClusterControllerIdentity `default` while it does not exist, with an explicit list of namespaces.
+ * Shipped CAPA creates it with `allowedNamespaces: {}`, which allows every namespace. Never changes an identity.
+ */
+export class ControllerIdentityCreator {
+  readonly #options: ControllerIdentityOptions;
+  /** The number of attempts since the identity was missing, and the steady time of the next attempt. */
+  #attempts = 0;
+  #nextMs = 0;
+  #fault: string | null = null;
+
+  constructor(options: ControllerIdentityOptions) {
+    this.#options = options;
+  }
+
+  /** Creates the identity whenever it is missing, until `stopping` aborts. Never rejects. */
+  async run(stopping: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    while (!stopping.aborted) {
+      // Attempts are sequential.
+      // oxlint-disable-next-line no-await-in-loop
+      await this.#createIfMissing();
+      // oxlint-disable-next-line no-await-in-loop
+      await sleep(clock, TICK_MS, stopping);
+    }
+  }
+
+  async #createIfMissing(): Promise<void> {
+    const { clock, mayWrite } = this.#options;
+    const version = mayWrite() ? this.#versionIfMissing() : null;
+    if (version === null) {
+      this.#attempts = 0;
+      this.#nextMs = 0;
+      return;
+    }
+    if (clock.steady() < this.#nextMs) return;
+    const isCreated = await this.#create(version);
+    // After a success too, the watch can deliver the identity late.
+    this.#attempts = isCreated ? 0 : this.#attempts;
+    this.#nextMs = clock.steady() + (RETRY_MS[Math.min(this.#attempts, RETRY_MS.length - 1)] ?? 0);
+    this.#attempts += 1;
+  }
+
+  /** Returns the version in which to create the identity; null if it exists, or if its kind is not installed. */
+  #versionIfMissing(): string | null {
+    const { inventory } = this.#options.source;
+    const isListed = !inventory.unlisted("identities").has(ITEM);
+    if (!isListed || inventory.identities.get(REFERENCE, "") !== null) return null;
+    return inventory.kinds.servedVersion(INFRASTRUCTURE_GROUP, CONTROLLER_IDENTITY);
+  }
+
+  /** Returns whether this replica has created the identity. */
+  async #create(version: string): Promise<boolean> {
+    const { log, namespaces } = this.#options;
+    const path = `/apis/${INFRASTRUCTURE_GROUP}/${version}/${PLURAL}?fieldManager=${MANAGER}`;
+    const request = { method: "POST", path, body: JSON.stringify(this.#identity(version)) } as const;
+    try {
+      const response = await sendRequest(this.#options, request);
+      const { status } = response;
+      // The API server does not serve a new kind immediately.
+      if (status === 404) return false;
+      if (status !== 201 && status !== 409) return this.#fail(rejectionText(request, response), status);
+      this.#fault = null;
+      this.#count(status === 201 ? "ok" : "exists");
+      if (status === 201) log.info({ namespaces }, `created the ${CONTROLLER_IDENTITY} ${CONTROLLER_IDENTITY_NAME}`);
+      return status === 201;
+    } catch (error) {
+      return this.#fail(error instanceof Error ? error.message : String(error), null);
+    }
+  }
+
+  #identity(version: string): object {
+    const { namespaces } = this.#options;
+    return {
+      apiVersion: `${INFRASTRUCTURE_GROUP}/${version}`, kind: CONTROLLER_IDENTITY,
+      metadata: { name: CONTROLLER_IDENTITY_NAME, labels: LABELS },
+      spec: { allowedNamespaces: { list: namespaces } },
+    };
+  }
+
+  /** Counts the failure. Logs a fault once, until the identity is created or exists. */
+  #fail(fault: string, status: number | null): false {
+    this.#count("failed");
+    const isNew = this.#fault === null;
+    this.#fault = fault;
+    const message = `the ${CONTROLLER_IDENTITY} of --auto-controller-identity cannot be created; retrying`;
+    if (isNew) this.#options.log.warn({ fault, ...(status === 403 && { fix: FIX }) }, message);
+    return false;
+  }
+
+  #count(outcome: "ok" | "exists" | "failed"): void {
+    this.#options.metrics.controllerIdentityCreations.inc({ outcome });
+  }
+}
