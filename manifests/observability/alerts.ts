@@ -118,7 +118,7 @@ export const ALERTS: Readonly<Record<"inventory" | "webhook" | "sidecar", readon
     {
       name: "AnnotationsStayStale", severity: "warning", for: "15m",
       expression: `${METRIC_PREFIX}webhook_failing_refreshes > 0`,
-      summary: "ACK resources whose stale annotations cannot be updated: {{ $value }}.",
+      summary: "Objects whose stale annotations cannot be updated: {{ $value }}.",
     },
     {
       name: "ReconcilingStopped", severity: "warning", for: "10m",

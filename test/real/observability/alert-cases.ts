@@ -101,7 +101,7 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     "a:9444 cannot write the Secret of the certificates, or the caBundle.",
   ),
   AnnotationsStayStale: one(
-    "webhook_failing_refreshes", {}, "3x20", "ACK resources whose stale annotations cannot be updated: 3.",
+    "webhook_failing_refreshes", {}, "3x20", "Objects whose stale annotations cannot be updated: 3.",
   ),
   ReconcilingStopped: {
     series: { 'ack_role_resolver_webhook_reconciling_leader{instance="a:9444"}': "0x20" }, labels: {},

@@ -129,7 +129,7 @@ export function createBuckets(api: FakeKubernetes, names: readonly string[], met
 
 /** Applies the changes of the buckets since the last call to the inventory, as the watch does. */
 export function watch(api: FakeKubernetes, source: FakeSource): void {
-  const changes = api.history.slice(source.delivered).filter(({ kind }) => kind === "Bucket");
+  const changes = api.history.slice(source.delivered).filter(({ kind }) => kind === "Bucket" || kind === "AWSCluster");
   source.delivered = api.history.length;
   if (changes.length > 0) source.put(...changes);
 }

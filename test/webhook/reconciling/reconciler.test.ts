@@ -1,5 +1,9 @@
 import { test } from "tap";
-import { ROLE } from "../../shared/decisions/objects.ts";
+import { type JsonObject, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
+import {
+  clusterObject, controllerIdentity, INFRASTRUCTURE, roleIdentity,
+} from "../../shared/decisions/identities/objects.ts";
+import { kindObject, ROLE } from "../../shared/decisions/objects.ts";
 import { FakeClock } from "../../shared/inventory/fake-clock.ts";
 import { FakeKubernetes } from "../certificates/fake-kubernetes.ts";
 import {
@@ -7,6 +11,7 @@ import {
 } from "./reconciler-fixture.ts";
 
 const PATCH = `PATCH ${BUCKETS}`;
+const OUTCOME = "ack-role-resolver.io/outcome";
 
 /** Advances the clock until the replica has sent its first write. The watch delivers no change meanwhile. */
 async function untilFirstWrite(clock: FakeClock, replica: Replica): Promise<void> {
@@ -35,6 +40,34 @@ test("annotates resources that were admitted without the webhook, and follows a 
   t.equal(await replica.metric("stale_resources"), 0);
   t.equal(replica.patches.length, 4, "current annotations are not written again");
   t.match(replica.lines.join(""), /stale annotations found[^]*all annotations are current/);
+});
+
+test("annotates clusters with the rate and the queue of resources, and follows a changed identity", async (t) => {
+  const [api, clock] = [new FakeKubernetes(), new FakeClock()];
+  const path = `/apis/${INFRASTRUCTURE}/v1beta2/namespaces/team-a/awsclusters/c`;
+  api.put(path, clusterObject("c", "role/r", "team-a"));
+  createBuckets(api, ["a", "b"]);
+  const replica = startReplica(t, api, clock, { qps: 1 });
+  const versions = [{ name: "v1beta2", served: true, storage: true }];
+  const identity = (resourceVersion: string, list: readonly string[]): JsonObject => (
+    { ...roleIdentity("r", "controller", { list }), metadata: { name: "r", resourceVersion } }
+  );
+  const outcome = (): string | null => stringAt(api.object(path), "metadata", "annotations", OUTCOME);
+  replica.source.put(
+    kindObject("AWSCluster", INFRASTRUCTURE, versions), controllerIdentity(), identity("1", ["team-a"]),
+  );
+  await pass(clock, 4_000, api, [replica]);
+  t.same(replica.patches.map((patch) => patch.path), [`${BUCKETS}/a`, `${BUCKETS}/b`, path]);
+  t.equal(outcome(), "selected");
+  t.equal(stringAt(api.object(path), "spec", "region"), "eu-west-1", "the spec stays the same");
+
+  replica.source.put(identity("2", ["team-a"]));
+  await pass(clock, 15_000, api, [replica]);
+  t.equal(replica.patches.length, 3, "another resource version of the identity changes nothing");
+  replica.source.put(identity("3", []));
+  await pass(clock, 15_000, api, [replica]);
+  t.equal(outcome(), "refused");
+  t.equal(replica.patches.length, 4);
 });
 
 test("writes nothing if only the resource version of the selector changes", async (t) => {

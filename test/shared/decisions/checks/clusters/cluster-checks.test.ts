@@ -59,6 +59,8 @@ const CASES: readonly Case[] = [
   ["AC-09", "an annotation of an ACK resource", annotated({ "ack-role-resolver.io/selector": "a" }),
     [/^warn AC-09 .*: "a" is not the resolved value: expected no value\. Remove the annotation/],
     { objects: IDENTITIES }],
+  ["AC-09", "an annotation that the stored object has", annotated({ "ack-role-resolver.io/selector": "a" }), [],
+    { objects: IDENTITIES, old: annotated({ "ack-role-resolver.io/selector": "a" }) }],
   ["AC-09", "the annotations of the webhook", annotated({ "ack-role-resolver.io/outcome": "selected" }), [],
     { objects: IDENTITIES }],
   ["AC-04", "the reference is removed", clusterObject("c", null),
