@@ -1,5 +1,6 @@
 import { test } from "tap";
-import { RejectedSignerError } from "../../../sidecar/sts-upstream/errors.ts";
+import { RefusedRoleError } from "../../../sidecar/credentials/refused-role.ts";
+import { RejectedSignerError, UpstreamSTSError } from "../../../sidecar/sts-upstream/errors.ts";
 import { IdentitySetup, roleOf, STATIC, staticKey } from "./identity-setup.ts";
 import { HOUR, MINUTE, SECOND } from "../fake-sts.ts";
 
@@ -133,4 +134,31 @@ test("the circuit stays closed if STS rejects an access key or the session of a 
   t.equal(setup.calls.filter(({ signer }) => signer === "AKIA1").length, 7);
   t.equal(setup.guard.circuit, "closed");
   t.match(await setup.get(roleOf("other")), { accountID: "111122223333" });
+});
+
+test("reports the role that STS rejects, and the ARN that its trust policy must name", async (t) => {
+  const setup = new IdentitySetup();
+  const denied = new UpstreamSTSError("no", { stsCode: "AccessDenied", stsStatus: 403 });
+  const refuse = (name: string): void => {
+    setup.onCall = ({ role }) => { if (role === name) throw denied; };
+  };
+  const callers = async (): Promise<unknown[]> => Promise.all(setup.refused.splice(0).map(async (one) => (
+    [one.identity.name, "caller" in one ? await one.caller() : null]
+  )));
+  const chain = [roleOf("source"), roleOf("end")];
+  const errorFrom = async (source: typeof STATIC | null): Promise<unknown> => {
+    const result = setup.sessions.get({ verdict: "identity", source, roles: chain }).catch((error: unknown) => error);
+    await setup.clock.advance(SECOND);
+    return result;
+  };
+  refuse("source");
+  t.match(await errorFrom(STATIC), { identity: { name: "source" }, stsCode: "AccessDenied" });
+  t.same(await callers(), [["source", "arn:aws:iam::444455556666:user/capa"]], "not the identity at the end");
+  t.type(await errorFrom(null), RefusedRoleError);
+  t.same(await callers(), [["source", "arn:aws:sts::999999999999:assumed-role/capa/pod"]]);
+  refuse("end");
+  await setup.clock.advance(MINUTE);
+  t.match(await errorFrom(null), { identity: { name: "end" } });
+  t.same(await callers(), [["end", "arn:aws:iam::111122223333:role/source"]]);
+  t.same(setup.assumed, ["source"]);
 });

@@ -2,6 +2,7 @@ import type { Identity, RoleIdentity, StaticIdentity } from "../../../shared/dec
 import type { SessionRequest } from "../../../shared/decisions/selectors/session.ts";
 import { CredentialCache } from "../../../sidecar/credentials/cache.ts";
 import { IdentitySessions } from "../../../sidecar/credentials/identity-sessions.ts";
+import type { RefusedRole } from "../../../sidecar/credentials/refused-role.ts";
 import type { Credentials, SigningCredentials } from "../../../sidecar/credentials/session.ts";
 import type { StaticKey } from "../../../sidecar/identity-secrets.ts";
 import { STSCallGuard } from "../../../sidecar/sts-upstream/rate-limiter.ts";
@@ -47,6 +48,9 @@ export class IdentitySetup {
   readonly changed = new Map<Identity, Identity>();
   /** The access key in the Secret of each static identity. */
   key = staticKey("1");
+  /** The identities whose role STS rejected, and those whose role was assumed. */
+  readonly refused: RefusedRole[] = [];
+  readonly assumed: string[] = [];
   /** Throws if STS rejects a call. */
   onCall: (call: Call) => void = () => {};
   readonly guard = new STSCallGuard({ clock: this.clock });
@@ -70,6 +74,8 @@ export class IdentitySetup {
     },
     sessions: this.cache,
     webIdentities: { get: () => Promise.reject(new Error("not called")) },
+    onRefused: (refused) => void this.refused.push(refused),
+    onAssumed: ({ name }) => void this.assumed.push(name),
     find: (identity) => (this.removed.has(identity) ? null : this.changed.get(identity) ?? identity),
   });
 

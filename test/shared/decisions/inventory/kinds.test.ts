@@ -34,6 +34,21 @@ test("lists the storage version of each installed ACK kind", (t) => {
   t.end();
 });
 
+test("the version to read and write is the storage version if it is served, else the first served version", (t) => {
+  const kinds = new KindStore();
+  const group = "infrastructure.cluster.x-k8s.io";
+  const servedOf = (...versions: Parameters<typeof kindObject>[2]): string | null => {
+    kinds.put(kindObject("AWSCluster", group, versions));
+    return kinds.servedVersion(group, "AWSCluster");
+  };
+  t.equal(kinds.servedVersion(group, "AWSCluster"), null, "the kind is not installed");
+  t.equal(servedOf({ name: "v1beta1", storage: false, served: true }, stored()), "v1alpha1");
+  const notServed = { name: "v1beta1", storage: true, served: false };
+  t.equal(servedOf(notServed, { name: "v1beta2", storage: false, served: true }), "v1beta2");
+  t.equal(servedOf(notServed), null);
+  t.end();
+});
+
 test("returns the fields of the IAMRoleSelector storage version while the CRD exists", (t) => {
   const kinds = new KindStore();
   const unknown = (): unknown[] =>
