@@ -6,7 +6,7 @@ import { systemClock } from "../shared/inventory/clock.ts";
 import { createLogger, type Logger, logInventory, logRuntime } from "../shared/server/logger.ts";
 import { cachedAccessReviewer } from "../webhook/access-review.ts";
 import { DRAIN_MS, runWebhook, type WebhookRuntime } from "../webhook/main.ts";
-import { namespaceFetcher, selectorFetcher } from "../webhook/object-fetch.ts";
+import { namespaceFetcher, roleIdentityFetcher, selectorFetcher } from "../webhook/object-fetch.ts";
 import { EXIT, type ExitStatus, type IO } from "./io.ts";
 import { openSource, serveUntilStopped, startSource } from "./serve.ts";
 
@@ -36,7 +36,7 @@ export async function runWebhookCommand(
  */
 async function openAPI(
   settings: SettingsFor<"webhook">, log: Logger,
-): Promise<Pick<WebhookRuntime, "api" | "reviewAccess" | "fetchSelector" | "fetchNamespace">> {
+): Promise<Pick<WebhookRuntime, "api" | "reviewAccess" | "fetchSelector" | "fetchNamespace" | "fetchRoleIdentity">> {
   const isReviewed = needsAccessReviews(decisionSettings(settings));
   if (isReviewed && !settings.cluster) {
     throw new ResolverError("ERR_CONFIG_INVALID", "--check: ACK-09, NS-02 and AC-05 require --cluster");
@@ -44,6 +44,9 @@ async function openAPI(
   if (!settings.cluster) return {};
   const { connectKubernetes } = await import("../shared/inventory/cluster/kubeconfig.ts");
   const ports = { api: await connectKubernetes(settings), clock: systemClock, log };
-  const fetchers = { api: ports.api, fetchSelector: selectorFetcher(ports), fetchNamespace: namespaceFetcher(ports) };
-  return { ...fetchers, ...(isReviewed && { reviewAccess: cachedAccessReviewer(ports) }) };
+  const fetchers = {
+    fetchSelector: selectorFetcher(ports), fetchNamespace: namespaceFetcher(ports),
+    fetchRoleIdentity: roleIdentityFetcher(ports),
+  };
+  return { api: ports.api, ...fetchers, ...(isReviewed && { reviewAccess: cachedAccessReviewer(ports) }) };
 }

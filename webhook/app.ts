@@ -10,13 +10,15 @@ import type { AccessReviewer } from "./access-review.ts";
 import { type AllowedClient, clientOptions, limitCallers } from "./callers.ts";
 import { mutateClusters, validateClusters } from "./clusters.ts";
 import { validateConfigMaps } from "./configmaps.ts";
-import { validateIdentities } from "./identities.ts";
+import { type IdentityContext, validateIdentities } from "./identities.ts";
 import type { AdmissionRequest } from "./decode.ts";
 import { reviewExcess } from "./excess.ts";
 import { skipped, type Verdict } from "./handler.ts";
 import { mutateIAMRoleSelectors, type SelectorContext, validateIAMRoleSelectors } from "./iamroleselectors.ts";
 import type { WebhookMetrics } from "./metrics.ts";
 import { type NamespaceContext, validateNamespaces } from "./namespaces.ts";
+import { pendingRoles } from "./pending-identities.ts";
+import { pendingSelectors } from "./pending-selectors.ts";
 import { PendingWrites } from "./pending-writes.ts";
 import { mutatePods, validatePods } from "./pods.ts";
 import { mutateResources, type ResourceContext, validateResources } from "./resources.ts";
@@ -60,6 +62,8 @@ export interface WebhookPorts {
   readonly reviewAccess?: AccessReviewer;
   /** Fetches an IAMRoleSelector from the API server; undefined if the inventory consists of manifests. */
   readonly fetchSelector?: ObjectFetcher;
+  /** The same for an AWSClusterRoleIdentity. */
+  readonly fetchRoleIdentity?: ObjectFetcher;
   /** Fetches a Namespace from the API server; undefined if the inventory consists of manifests. */
   readonly fetchNamespace?: ObjectFetcher;
 }
@@ -106,7 +110,7 @@ export function buildWebhook(options: WebhookOptions, ports: WebhookPorts): Webh
 }
 
 type Handler = (request: AdmissionRequest, context: HandlerContext) => Verdict | Promise<Verdict>;
-type HandlerContext = SelectorContext & ResourceContext & NamespaceContext;
+type HandlerContext = SelectorContext & ResourceContext & NamespaceContext & IdentityContext;
 
 const HANDLERS: Readonly<Record<string, Handler>> = {
   "/mutate/iamroleselectors": mutateIAMRoleSelectors,
@@ -124,11 +128,18 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
 
 function addRoutes(app: WebhookApp, options: WebhookOptions, ports: WebhookPorts): void {
   const { decisions: settings, onInternalError = "deny", client = null } = options;
-  const { source, clock, monotonicMs, reviewAccess = null, fetchSelector = null, fetchNamespace = null } = ports;
-  const { runtime } = settings;
+  const { source, clock, monotonicMs, reviewAccess = null, fetchNamespace = null } = ports;
   const isVerified = client !== null;
-  const pendingWrites = new PendingWrites({ source, runtime, clock, monotonicMs, fetchSelector, isVerified });
-  const context = { source, clock, settings, monotonicMs, pendingWrites, reviewAccess, fetchNamespace };
+  const pending = { source, clock, monotonicMs, isVerified };
+  const context = {
+    source, clock, settings, monotonicMs, reviewAccess, fetchNamespace,
+    pendingWrites: new PendingWrites({
+      ...pending, kind: pendingSelectors(settings.runtime), fetchObject: ports.fetchSelector ?? null,
+    }),
+    pendingIdentities: new PendingWrites({
+      ...pending, kind: pendingRoles(settings.runtime), fetchObject: ports.fetchRoleIdentity ?? null,
+    }),
+  };
   const route = { ...ports, onInternalError };
   for (const [path, handler] of Object.entries(HANDLERS)) {
     app.register((scope, _options, done) => {

@@ -1,23 +1,21 @@
 import type { CheckInput } from "../shared/decisions/checks/change.ts";
-import { type CheckResult, runChecks } from "../shared/decisions/checks/run.ts";
+import { runChecks } from "../shared/decisions/checks/run.ts";
 import { mutationExemptionOf } from "../shared/decisions/exemptions.ts";
 import type { JsonObject } from "../shared/decisions/kubernetes/json.ts";
 import {
   definedKind, isKindDefinition, isSelector, SELECTOR_GROUP, SELECTOR_KIND,
 } from "../shared/decisions/kubernetes/kinds.ts";
 import { completionPatch } from "../shared/decisions/selectors/completion.ts";
+import type { EffectiveSelector } from "../shared/decisions/selectors/effective.ts";
 import { requireLoaded } from "../shared/server/readiness.ts";
 import type { AdmissionRequest } from "./decode.ts";
 import { type ReviewContext, runChecksInSlices, skipped, unlessExempt, type Verdict, verdictOf } from "./handler.ts";
-import {
-  confirmationEndMs, type ConfirmedWrites, NO_WRITES, type PendingWrites, reviewedSelector, type ReviewedSelector,
-} from "./pending-writes.ts";
-
-/** The maximum number of times that a review runs its checks again because other reviews admitted changes meanwhile. */
-const MAX_ROUNDS = 5;
+import { concernsSelector, reviewedSelector } from "./pending-selectors.ts";
+import { runChecksWithPending } from "./pending-review.ts";
+import type { PendingWrites } from "./pending-writes.ts";
 
 export interface SelectorContext extends ReviewContext {
-  readonly pendingWrites: PendingWrites;
+  readonly pendingWrites: PendingWrites<EffectiveSelector>;
 }
 
 /**
@@ -74,53 +72,13 @@ async function validateInInventory(
   };
   if (!isSelector(object)) return verdictOf(await runChecksInSlices(change, settings, context));
   const reviewed = reviewedSelector(change, settings.runtime);
-  const first = { result: await runChecksWith(NO_WRITES, change, context), newest: 0 };
-  const review = { change, reviewed, context, endMs: confirmationEndMs(context) };
-  const { result } = await compareWithPending(review, first, MAX_ROUNDS);
-  // No other review can miss this write, because no other review runs between the last comparison and this call.
-  if (!result.denied && !request.dryRun) {
-    pendingWrites.add({ name: reviewed.name, isDeletion, selector: reviewed.after });
-  }
+  const result = await runChecksWithPending({
+    pendingWrites, time: context,
+    related: (writes) => writes.filter((write) => concernsSelector(reviewed, write, inventory)),
+    runChecks: (pending) => runChecksInSlices({ ...change, pending }, settings, context),
+    change: request.dryRun ? null : { name: reviewed.name, isDeletion, value: reviewed.after },
+  });
   return verdictOf(result);
-}
-
-interface SelectorReview {
-  readonly change: CheckInput;
-  readonly reviewed: ReviewedSelector;
-  readonly context: SelectorContext;
-  /** The time at which the review stops waiting for pending writes, in ms of the monotonic clock. */
-  readonly endMs: number;
-}
-
-interface Compared {
-  readonly result: CheckResult;
-  /** The sequence number of the newest pending write with which the checks have run. */
-  readonly newest: number;
-}
-
-/**
- * Runs the checks again with the pending writes of other reviews, and once more each time that another review admits a
- * change meanwhile. The number of rounds is limited, because a client can send reviews continuously.
- */
-async function compareWithPending(review: SelectorReview, compared: Compared, rounds: number): Promise<Compared> {
-  const { change, reviewed, context, endMs } = review;
-  const { denied } = compared.result;
-  // After a denial, only the deletion of another selector can change the result.
-  const writes = context.pendingWrites.concerning(reviewed).filter(({ isDeletion }) => isDeletion || !denied);
-  const newest = writes.at(-1)?.sequence ?? 0;
-  if (newest <= compared.newest || rounds === 0) return compared;
-  const result = await runChecksWith(await context.pendingWrites.confirm(writes, endMs), change, context);
-  return await compareWithPending(review, { result, newest }, rounds - 1);
-}
-
-/** Runs the checks with each set of pending writes. Returns the first result that denies, else the first result. */
-async function runChecksWith(
-  { certain, possible }: ConfirmedWrites, change: CheckInput, context: SelectorContext,
-): Promise<CheckResult> {
-  const result = await runChecksInSlices({ ...change, pending: certain }, context.settings, context);
-  if (result.denied || possible === certain) return result;
-  const other = await runChecksInSlices({ ...change, pending: possible }, context.settings, context);
-  return other.denied ? other : result;
 }
 
 function selectorInputOf({ operation, oldObject, requester }: AdmissionRequest, object: JsonObject): CheckInput {

@@ -48,6 +48,8 @@ export interface WebhookRuntime {
   readonly reviewAccess?: AccessReviewer;
   /** Undefined if the inventory consists of manifests. */
   readonly fetchSelector?: ObjectFetcher;
+  /** The same for an AWSClusterRoleIdentity. */
+  readonly fetchRoleIdentity?: ObjectFetcher;
   /** Undefined if the inventory consists of manifests. */
   readonly fetchNamespace?: ObjectFetcher;
   /** The client of the API server. Required with --tls-secret. */

@@ -1,4 +1,7 @@
-import type { JsonObject } from "../shared/decisions/kubernetes/json.ts";
+import {
+  CAPA_VERSION, identityPlural, INFRASTRUCTURE_GROUP, ROLE_IDENTITY,
+} from "../shared/decisions/identities/kinds.ts";
+import { field, isJsonObject, type JsonObject } from "../shared/decisions/kubernetes/json.ts";
 import { SELECTOR_GROUP } from "../shared/decisions/kubernetes/kinds.ts";
 import type { Clock } from "../shared/inventory/clock.ts";
 import type { KubernetesAPI } from "../shared/inventory/cluster/api.ts";
@@ -27,6 +30,8 @@ export interface ObjectFetchPorts {
 interface FetchedKind {
   readonly kind: string;
   readonly path: string;
+  /** Whether the fetcher lists the object by name. Default: false. */
+  readonly isListed?: boolean;
 }
 
 /** Returns a fetcher of IAMRoleSelectors. */
@@ -37,6 +42,15 @@ export function selectorFetcher(ports: ObjectFetchPorts): ObjectFetcher {
 /** Returns a fetcher of Namespaces. */
 export function namespaceFetcher(ports: ObjectFetchPorts): ObjectFetcher {
   return objectFetcher({ kind: "Namespace", path: "/api/v1/namespaces" }, ports);
+}
+
+/**
+ * Returns a fetcher of AWSClusterRoleIdentities. Lists the identity by its name, because the webhook has no right to
+ * get identities.
+ */
+export function roleIdentityFetcher(ports: ObjectFetchPorts): ObjectFetcher {
+  const path = `/apis/${INFRASTRUCTURE_GROUP}/${CAPA_VERSION}/${identityPlural(ROLE_IDENTITY)}`;
+  return objectFetcher({ kind: ROLE_IDENTITY, path, isListed: true }, ports);
 }
 
 /** Returns a fetcher that sends at most 8 requests at a time, and at most one at a time for each object. */
@@ -53,17 +67,31 @@ function objectFetcher(kind: FetchedKind, ports: ObjectFetchPorts): ObjectFetche
 }
 
 async function fetchObject(
-  name: string, { kind, path }: FetchedKind, { api, clock, log }: ObjectFetchPorts,
+  name: string, { kind, path, isListed = false }: FetchedKind, { api, clock, log }: ObjectFetchPorts,
 ): Promise<FetchedObject> {
   // Checks the name, because the name comes from a review, and a name such as `..` would change the path.
   if (!/^[a-z0-9][a-z0-9.-]*$/.test(name)) return "unknown";
   try {
-    const { status, object } = await sendRequest({ api, clock }, { path: `${path}/${name}` }, CALL_MS);
-    if (status === NOT_FOUND) return "absent";
-    if (status === 200 && object !== null) return object;
+    const target = isListed ? `${path}?fieldSelector=metadata.name%3D${name}` : `${path}/${name}`;
+    const { status, object } = await sendRequest({ api, clock }, { path: target }, CALL_MS);
+    const found = isListed ? foundInList(status, object, kind) : foundObject(status, object);
+    if (found !== "unknown") return found;
     log.warn({ kind, name, status }, "object could not be fetched");
   } catch (err) {
     log.warn({ kind, name, err }, "object could not be fetched");
   }
   return "unknown";
+}
+
+function foundObject(status: number, object: JsonObject | null): FetchedObject {
+  if (status === NOT_FOUND) return "absent";
+  return status === 200 && object !== null ? object : "unknown";
+}
+
+/** Returns the first object of a list, with its kind, which list items may lack. */
+function foundInList(status: number, list: JsonObject | null, kind: string): FetchedObject {
+  if (status !== 200 || list === null) return "unknown";
+  const items = field(list, "items");
+  const [item] = Array.isArray(items) ? (items as unknown[]) : [];
+  return isJsonObject(item) ? { apiVersion: field(list, "apiVersion"), ...item, kind } : "absent";
 }

@@ -149,13 +149,13 @@ export const LIMITS = {
   pendingWrites: limit(
     256,
     "entries",
-    "admitted changes of IAMRoleSelectors that the watch has not delivered",
+    "admitted changes, each of IAMRoleSelectors and of role identities, that the watch has not delivered",
     "the oldest change is no longer compared with later requests",
   ),
   pendingMs: limit(
     5_000,
     "ms",
-    "time until the watch delivers an admitted change of an IAMRoleSelector",
+    "time until the watch delivers an admitted change of an IAMRoleSelector or a role identity",
     "the change is no longer compared with later requests",
   ),
   eventSeries: limit(

@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import { test } from "tap";
 import type { KubernetesAPI, KubernetesRequest } from "../../shared/inventory/cluster/api.ts";
 import { createLogger } from "../../shared/server/logger.ts";
-import { namespaceFetcher, selectorFetcher } from "../../webhook/object-fetch.ts";
+import { namespaceFetcher, roleIdentityFetcher, selectorFetcher } from "../../webhook/object-fetch.ts";
 import { FakeClock } from "../sidecar/fake-clock.ts";
 
 const log = createLogger({ name: "webhook", level: "silent" });
@@ -37,6 +37,27 @@ test("returns the namespace, or `absent` if the API server has no such namespace
   const fetchNamespace = namespaceFetcher({ api, clock: new FakeClock(), log });
   t.same(await fetchNamespace("team-a"), { kind: "Namespace" });
   t.equal(await fetchNamespace("b"), "absent");
+});
+
+test("lists a role identity by its name, because the webhook may not get identities", async (t) => {
+  const answers = [
+    [200, '{"apiVersion":"g/v1","items":[{"metadata":{"name":"a"}}]}'], [200, '{"items":[]}'], [404, "{}"],
+  ] as const;
+  const paths: string[] = [];
+  const fetchRoleIdentity = roleIdentityFetcher({
+    api: apiOf(async ({ path }) => {
+      paths.push(path);
+      return [...answers[paths.length - 1] ?? [500, ""]];
+    }),
+    clock: new FakeClock(),
+    log,
+  });
+  const identity = { apiVersion: "g/v1", kind: "AWSClusterRoleIdentity", metadata: { name: "a" } };
+  t.same(await fetchRoleIdentity("a"), identity);
+  t.equal(await fetchRoleIdentity("a"), "absent");
+  t.equal(await fetchRoleIdentity("a"), "unknown", "the API server does not serve the kind in this version");
+  const folder = "/apis/infrastructure.cluster.x-k8s.io/v1beta2/awsclusterroleidentities";
+  t.equal(paths[0], `${folder}?fieldSelector=metadata.name%3Da`);
 });
 
 test("returns `unknown` if the API server fails or is late, or if the name is not a valid path segment", async (t) => {

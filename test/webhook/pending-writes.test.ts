@@ -2,8 +2,12 @@ import { test } from "tap";
 import { Inventory } from "../../shared/decisions/inventory/inventory.ts";
 import { type JsonObject, stringAt } from "../../shared/decisions/kubernetes/json.ts";
 import { LIMITS } from "../../shared/decisions/limits.ts";
+import type { EffectiveSelector } from "../../shared/decisions/selectors/effective.ts";
 import { decodeSelector } from "../../shared/decisions/selectors/decode.ts";
-import { PendingWrites, reviewedSelector } from "../../webhook/pending-writes.ts";
+import {
+  concernsSelector, pendingSelectors, type ReviewedSelector, reviewedSelector,
+} from "../../webhook/pending-selectors.ts";
+import { type PendingWrite, PendingWrites } from "../../webhook/pending-writes.ts";
 import type { FetchedObject } from "../../webhook/object-fetch.ts";
 import { FIRST, replacesMetadata, selectorFor } from "../shared/decisions/checks/account-fixtures.ts";
 import { bucketObject } from "../shared/decisions/objects.ts";
@@ -135,7 +139,8 @@ test("denies two selectors of one role that differ in their session settings and
 const RUNTIME = "ack";
 
 function subject(isVerified: boolean, ...objects: readonly JsonObject[]): {
-  readonly pending: PendingWrites;
+  readonly pending: PendingWrites<EffectiveSelector>;
+  readonly concerning: (reviewed: ReviewedSelector) => readonly PendingWrite<EffectiveSelector>[];
   readonly clock: FakeClock;
   readonly inventory: Inventory;
   readonly stored: Map<string, FetchedObject>;
@@ -144,25 +149,28 @@ function subject(isVerified: boolean, ...objects: readonly JsonObject[]): {
   inventory.apply(objects.map((object) => ({ type: "put", object })));
   const clock = new FakeClock();
   const stored = new Map<string, FetchedObject>();
-  const fetchSelector = async (name: string): Promise<FetchedObject> => stored.get(name) ?? "absent";
+  const fetchObject = async (name: string): Promise<FetchedObject> => stored.get(name) ?? "absent";
   const monotonicMs = (): number => clock.steady();
-  const source = { inventory };
-  const pending = new PendingWrites({ source, runtime: RUNTIME, clock, monotonicMs, fetchSelector, isVerified });
-  return { pending, clock, inventory, stored };
+  const ports = { source: { inventory }, clock, monotonicMs, fetchObject, isVerified };
+  const pending = new PendingWrites({ ...ports, kind: pendingSelectors(RUNTIME) });
+  const concerning = (reviewed: ReviewedSelector): readonly PendingWrite<EffectiveSelector>[] => (
+    pending.all().filter((write) => concernsSelector(reviewed, write, inventory))
+  );
+  return { pending, concerning, clock, inventory, stored };
 }
 
 const END_MS = 500;
 const REVIEWED = reviewedSelector({ object: OTHER, old: null, requester: null, origin: "cluster" }, RUNTIME);
 
-function admit(pending: PendingWrites, object: JsonObject, isDeletion = false): void {
+function admit(pending: PendingWrites<EffectiveSelector>, object: JsonObject, isDeletion = false): void {
   const { effective, name } = decodeSelector(object, { origin: "cluster", runtime: RUNTIME });
-  pending.add({ name, isDeletion, selector: isDeletion ? null : effective });
+  pending.add({ name, isDeletion, value: isDeletion ? null : effective });
 }
 
 test("polls the API server until an unverified write is stored", async (t) => {
-  const { pending, clock, stored } = subject(false);
+  const { pending, concerning, clock, stored } = subject(false);
   admit(pending, TEAM_A);
-  const writes = pending.concerning(REVIEWED);
+  const writes = concerning(REVIEWED);
   t.equal(writes.length, 1);
   const confirmed = pending.confirm(writes, END_MS);
   await clock.advance(60);
@@ -175,55 +183,55 @@ test("polls the API server until an unverified write is stored", async (t) => {
 });
 
 test("stops polling when the watch delivers an unverified write", async (t) => {
-  const { pending, clock, inventory } = subject(false);
+  const { pending, concerning, clock, inventory } = subject(false);
   admit(pending, TEAM_A);
-  const confirmed = pending.confirm(pending.concerning(REVIEWED), END_MS);
+  const confirmed = pending.confirm(concerning(REVIEWED), END_MS);
   await clock.advance(10);
   inventory.apply([{ type: "put", object: withVersion(TEAM_A, "5") }]);
   await clock.advance(20);
   t.equal((await confirmed).certain.writes.size, 0);
-  t.same(pending.concerning(REVIEWED), []);
+  t.same(concerning(REVIEWED), []);
 });
 
 test("does not fetch a verified write, and counts a verified deletion as certain only after a fetch", async (t) => {
-  const { pending, stored } = subject(true, TEAM_A, selectorFor("b", FIRST, ["team-a"]));
+  const { pending, concerning, stored } = subject(true, TEAM_A, selectorFor("b", FIRST, ["team-a"]));
   stored.set("team-a", TEAM_A);
   admit(pending, TEAM_A, true);
   admit(pending, selectorFor("c", FIRST, ["team-a"]));
-  const first = await pending.confirm(pending.concerning(REVIEWED), END_MS);
+  const first = await pending.confirm(concerning(REVIEWED), END_MS);
   t.same([[...first.certain.deletions], [...first.certain.writes.keys()]], [[], []]);
   t.same([[...first.possible.deletions], [...first.possible.writes.keys()]], [["team-a"], ["c"]]);
   stored.delete("team-a");
-  const { certain } = await pending.confirm(pending.concerning(REVIEWED), END_MS);
+  const { certain } = await pending.confirm(concerning(REVIEWED), END_MS);
   t.same([...certain.deletions], ["team-a"]);
 });
 
 test("does not count a deletion as certain if the API server does not respond to the fetch", async (t) => {
-  const { pending, clock, stored } = subject(false, TEAM_A);
+  const { pending, concerning, clock, stored } = subject(false, TEAM_A);
   stored.set("team-a", "unknown");
   admit(pending, TEAM_A, true);
-  const confirmed = pending.confirm(pending.concerning(REVIEWED), END_MS);
+  const confirmed = pending.confirm(concerning(REVIEWED), END_MS);
   await clock.advance(600);
   t.equal((await confirmed).certain.deletions.size, 0);
 });
 
 test("compares a review only with writes of the last 5 s, and with a limited number of writes", async (t) => {
-  const { pending, clock } = subject(false);
+  const { pending, concerning, clock } = subject(false);
   for (let i = 0; i <= LIMITS.pendingWrites.value; i++) admit(pending, selectorFor(`s-${i}`, FIRST, ["team-a"]));
-  const writes = pending.concerning(REVIEWED);
+  const writes = concerning(REVIEWED);
   t.equal(writes.length, LIMITS.pendingWrites.value);
   t.equal(writes[0]?.name, "s-1", "the oldest write is removed");
   await clock.advance(4_999);
-  t.equal(pending.concerning(REVIEWED).length, LIMITS.pendingWrites.value);
+  t.equal(concerning(REVIEWED).length, LIMITS.pendingWrites.value);
   await clock.advance(1);
-  t.equal(pending.concerning(REVIEWED).length, 0);
+  t.equal(concerning(REVIEWED).length, 0);
 });
 
 test("ignores writes of selectors that cannot overlap and have another role", async (t) => {
-  const { pending } = subject(false);
+  const { pending, concerning } = subject(false);
   const elsewhere = { arn: `arn:aws:iam::${FIRST}:role/elsewhere`, namespaceSelector: { names: ["team-b"] } };
   admit(pending, { ...TEAM_A, spec: elsewhere });
-  t.same(pending.concerning(REVIEWED), []);
-  t.same(pending.concerning({ name: "x", before: null, after: null }), []);
+  t.same(concerning(REVIEWED), []);
+  t.same(concerning({ name: "x", before: null, after: null }), []);
 });
 

@@ -138,7 +138,7 @@ export function webhookUnderTest(
   source = new FakeSource(COMPANY),
   decisions: Partial<DecisionSettings> = {},
   reviewAccess?: AccessReviewer,
-  fetchers: Pick<WebhookPorts, "fetchSelector" | "fetchNamespace"> = {},
+  fetchers: Pick<WebhookPorts, "fetchSelector" | "fetchNamespace" | "fetchRoleIdentity"> = {},
 ): WebhookUnderTest {
   const registry = new Registry();
   const lines: Record<string, unknown>[] = [];

@@ -1,4 +1,5 @@
 import type { AccessByName, DecisionSettings, Operation, Origin, Requester } from "../context.ts";
+import type { RoleIdentity } from "../identities/identity.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import type { JsonObject } from "../kubernetes/json.ts";
 import type { PendingChanges } from "../resolution/change-set.ts";
@@ -20,6 +21,8 @@ export interface CheckInput {
   readonly access?: AccessByName | null;
   /** Admitted changes of other selectors that the inventory does not contain yet. Default: no changes. */
   readonly pending?: PendingChanges;
+  /** The same for AWSClusterRoleIdentities. */
+  readonly pendingIdentities?: PendingChanges<RoleIdentity>;
   /**
    * Whether the checks report every fault as a warning, for example because a cluster controller deletes the object.
    */

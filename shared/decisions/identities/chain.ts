@@ -6,7 +6,7 @@ import {
   type ChainDenial, cycleDenial, depthDenial, kindDenial, namespaceDenial, secretDenial, singletonDenial,
   unknownDenial,
 } from "./denials.ts";
-import { type Identity, identityKey, type IdentityReference } from "./identity.ts";
+import { type Identity, identityKey, type IdentityReference, type RoleIdentity } from "./identity.ts";
 import {
   CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, identityKindOf, ROLE_IDENTITY, SERVICE_ACCOUNT_IDENTITY,
   STATIC_IDENTITY,
@@ -41,6 +41,8 @@ const MAX_ROLES = LIMITS.identityRoles.value;
 export interface ChainChanges {
   /** Replaces the identity that has the same kind and name. */
   readonly changed?: Identity | undefined;
+  /** Replaces the AWSClusterRoleIdentities that have these names. */
+  readonly pending?: ReadonlyMap<string, RoleIdentity>;
   /** Replaces the labels of the namespace. */
   readonly labels?: Labels;
 }
@@ -50,17 +52,16 @@ export interface ChainChanges {
  * source of the credentials, or until a reference that cannot be followed, at most 9 links. Reads no Secret.
  */
 export function identityChain(
-  inventory: Inventory, reference: IdentityReference, namespace: string, { changed, labels }: ChainChanges = {},
+  inventory: Inventory, reference: IdentityReference, namespace: string, changes: ChainChanges = {},
 ): IdentityChain {
-  const referring = referringNamespace(inventory, namespace, labels);
+  const referring = referringNamespace(inventory, namespace, changes.labels);
   const links: ChainLink[] = [];
   const identities: Identity[] = [];
   let denial: ChainDenial | null = null;
   let broken: ChainDenial | null = null;
   let next: IdentityReference | null = reference;
   while (next !== null) {
-    const replaces = changed !== undefined && identityKey(changed, changed.namespace) === identityKey(next, namespace);
-    const identity = replaces ? changed : inventory.identities.get(next, namespace);
+    const identity = identityAfter(changes, next, namespace) ?? inventory.identities.get(next, namespace);
     broken = brokenReference(next, identity, identities);
     const usage = broken === null && identity !== null ? usageOf(identity, referring) : { denial: broken, reason: "" };
     links.push(linkOf(next, identity, usage));
@@ -70,6 +71,15 @@ export function identityChain(
     next = sourceOf(identity, inventory);
   }
   return { links, identities, denial, broken };
+}
+
+/** Returns the changed identity to which the reference refers; undefined if the identity does not change. */
+function identityAfter(
+  { changed, pending }: ChainChanges, reference: IdentityReference, namespace: string,
+): Identity | undefined {
+  const key = identityKey(reference, namespace);
+  if (changed !== undefined && identityKey(changed, changed.namespace) === key) return changed;
+  return reference.kind === ROLE_IDENTITY ? pending?.get(reference.name) : undefined;
 }
 
 /** Returns the namespace for decisions on identities. `changed` replaces the labels of the namespace. */

@@ -24,15 +24,15 @@ export interface SelectorTransition {
   readonly pending?: PendingChanges;
 }
 
-/** Admitted changes of selectors that the inventory does not contain yet. A scan treats these changes as applied. */
-export interface PendingChanges {
-  /** The names of the deleted selectors. */
+/** Admitted changes of a kind that the inventory does not contain yet. A scan treats these changes as applied. */
+export interface PendingChanges<T = EffectiveSelector> {
+  /** The names of the deleted objects. */
   readonly deletions: ReadonlySet<string>;
-  /** The created or updated selectors, by name. */
-  readonly writes: ReadonlyMap<string, EffectiveSelector>;
+  /** The created or updated objects, by name. */
+  readonly writes: ReadonlyMap<string, T>;
 }
 
-export const NO_CHANGES: PendingChanges = { deletions: new Set(), writes: new Map() };
+export const NO_CHANGES: PendingChanges<never> = { deletions: new Set(), writes: new Map<string, never>() };
 
 /** Whether no pending change deletes or writes the stored selector. */
 export function isUnchanged({ name }: EffectiveSelector, { deletions, writes }: PendingChanges): boolean {

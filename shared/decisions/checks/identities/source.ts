@@ -28,7 +28,7 @@ export const CI_25: QuickCheck<IdentityChange> = {
   example: "kind: AWSClusterRoleIdentity\nmetadata: {name: a}\n"
     + "spec: {sourceIdentityRef: {kind: AWSClusterRoleIdentity, name: a}}",
   *find(change): Iterable<Fault> {
-    const { identity, inventory } = change;
+    const { identity } = change;
     if (identity.kind !== ROLE_IDENTITY) return;
     const kind = identity.source === null ? null : identityKindOf(identity.source.kind);
     if (identity.source === null) yield { path: PATH, message: "the source is missing" };
@@ -37,13 +37,13 @@ export const CI_25: QuickCheck<IdentityChange> = {
     } else if (kind === CONTROLLER_IDENTITY && identity.source.name !== CONTROLLER_IDENTITY_NAME) {
       const message = `CAPA uses only the ${CONTROLLER_IDENTITY} named ${CONTROLLER_IDENTITY_NAME}`;
       yield { path: [...PATH, "name"], message };
-    } else yield* chainFaults(identity, inventory);
+    } else yield* chainFaults(identity, change);
   },
 };
 
 /** Yields a fault if the chain of the identity has a cycle or too many roles. */
-function* chainFaults(identity: RoleIdentity, inventory: IdentityChange["inventory"]): Iterable<Fault> {
-  const { links, broken } = identityChain(inventory, identity, "", { changed: identity });
+function* chainFaults(identity: RoleIdentity, { inventory, pending }: IdentityChange): Iterable<Fault> {
+  const { links, broken } = identityChain(inventory, identity, "", { changed: identity, pending: pending.writes });
   if (broken?.code === "ERR_IDENTITY_DEPTH") yield { path: PATH, message: broken.reason };
   if (broken?.code !== "ERR_IDENTITY_CYCLE") return;
   yield { path: PATH, message: `the sources form a cycle: ${links.map(({ name }) => quote(name)).join(" -> ")}` };

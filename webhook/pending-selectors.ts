@@ -1,0 +1,51 @@
+import type { CheckInput } from "../shared/decisions/checks/change.ts";
+import type { Runtime } from "../shared/decisions/context.ts";
+import type { Inventory } from "../shared/decisions/inventory/inventory.ts";
+import { decodeSelector } from "../shared/decisions/selectors/decode.ts";
+import type { EffectiveSelector } from "../shared/decisions/selectors/effective.ts";
+import { canOverlap } from "../shared/decisions/selectors/overlap.ts";
+import type { PendingKind, PendingWrite } from "./pending-writes.ts";
+
+/** Returns the functions for pending writes of IAMRoleSelectors. The value of a malformed selector is null. */
+export function pendingSelectors(runtime: Runtime): PendingKind<EffectiveSelector> {
+  return {
+    versionIn: ({ selectors }, name) => {
+      const selector = selectors.get(name);
+      return selector === undefined ? selectors.malformed.get(name)?.spec.resourceVersion : selector.resourceVersion;
+    },
+    read: (object) => {
+      const { effective: value, spec: { resourceVersion } } = decodeSelector(object, { origin: "cluster", runtime });
+      return { value, resourceVersion };
+    },
+  };
+}
+
+/**
+ * The selector in a review, before and after the reviewed change. A state is null if the selector does not exist or is
+ * malformed.
+ */
+export interface ReviewedSelector {
+  readonly name: string;
+  readonly before: EffectiveSelector | null;
+  readonly after: EffectiveSelector | null;
+}
+
+/** Decodes the selector in a review, before and after the reviewed change. */
+export function reviewedSelector({ object, old, operation }: CheckInput, runtime: Runtime): ReviewedSelector {
+  const context = { origin: "cluster", runtime } as const;
+  const { effective, name } = decodeSelector(object, context);
+  if (operation === "DELETE") return { name, before: effective, after: null };
+  return { name, before: old === null ? null : decodeSelector(old, context).effective, after: effective };
+}
+
+/** Whether a pending write of another selector can affect the checks of the selector. */
+export function concernsSelector(
+  { name, before, after }: ReviewedSelector, write: PendingWrite<EffectiveSelector>, { selectors }: Inventory,
+): boolean {
+  if (write.name === name) return false;
+  const versions = [before, after].filter((version) => version !== null);
+  const others = [write.value, selectors.get(write.name)].filter((other) => other !== null && other !== undefined);
+  return others.some((other) => (
+    versions.some((one) => one.roleARN === other.roleARN || canOverlap(one, other))
+  ));
+}
