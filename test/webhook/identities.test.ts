@@ -160,3 +160,16 @@ test("with AC-05 on and no connection to the API server, denies the use of an id
   t.match(objectAt(json, "response"), { allowed: false, status: { message: /^AC-05 .*could not verify/ } });
   t.match(await review(clusterObject("n", "role/r")), { allowed: true }, "AC-05 is off by default");
 });
+
+test("denies new labels of a namespace with which an identity no longer allows its clusters", async (t) => {
+  const identity = staticIdentity("s", { selector: { matchLabels: { team: "a" } } });
+  const server = webhookUnderTest(new FakeSource([...STORED, identity, clusterObject("d", "static/s")]));
+  const relabel = async (labels: JsonObject): Promise<JsonObject> => {
+    const fields = { operation: "UPDATE", oldObject: namespaceObject("ns1", { team: "a" }) };
+    const change = reviewOf(namespaceObject("ns1", labels), { ...fields, namespace: "ns1" });
+    return objectAt((await server.post("/validate/namespaces", change)).json, "response");
+  };
+  t.match(await relabel({ team: "b" }), { allowed: false, status: { message:
+    /^NS-12 .*: AWSCluster ns1\/d \(AWSClusterStaticIdentity "s"\)\. Keep the labels/ } });
+  t.match(await relabel({ team: "a", other: "x" }), { allowed: true });
+});
