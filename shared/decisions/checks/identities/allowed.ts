@@ -28,7 +28,7 @@ export const CI_02: QuickCheck<IdentityChange> = {
     const selector = field(allowed, "selector");
     if (!isJsonObject(selector) || (field(allowed, "list") ?? null) !== null) return;
     const path = [...ALLOWED, "selector"];
-    const parts = SELECTOR_FIELDS.flatMap((name) => field(selector, name) ?? []);
+    const parts = SELECTOR_FIELDS.map((name) => field(selector, name) ?? null).filter((part) => part !== null);
     if (Object.values(selector).every((value) => value === null)) {
       yield { path, message: "the selector is empty: shipped CAPA allows every namespace" };
     } else if (parts.length > 0 && parts.every(isEmpty)) {
@@ -38,8 +38,9 @@ export const CI_02: QuickCheck<IdentityChange> = {
   },
 };
 
-function isEmpty(value: unknown): boolean {
-  return Array.isArray(value) ? value.length === 0 : isJsonObject(value) && Object.keys(value).length === 0;
+/** Whether the value is an empty list or object. */
+function isEmpty(value: object | string | number | boolean): boolean {
+  return typeof value === "object" && Object.keys(value).length === 0;
 }
 
 export const CI_03: QuickCheck<IdentityChange> = {

@@ -94,6 +94,7 @@ export const FACTS: readonly FactCase[] = [
     [create(ROLES, allowing({ list: null })), "warned", /CI-04 .*allows every namespace\. List the namespaces/],
     [create(ROLES, allowing({ list: null, selector: {} })), "warned", /CI-02 .*allows every namespace\. Write list/],
     [create(ROLES, allowing({ selector: {} })), "warned", /CI-02 .*allows every namespace\. Write list/],
+    [create(ROLES, allowing({ selector: { matchExpressions: [] } })), "warned", /CI-02 .*clusterctl move\. Write list/],
     [create(ROLES, allowing({ selector: { matchLabels: {} } })), "warned", /CI-02 .*clusterctl move\. Write list/],
   ),
   ...rows(

@@ -57,6 +57,8 @@ const CASES: readonly Case[] = [
     [/the selector is empty: shipped CAPA allows every namespace/]],
   ["CI-02", "a selector without requirements", role({}, { selector: { matchLabels: {}, matchExpressions: [] } }),
     [/^warn CI-02 .*the selector is empty: every namespace after clusterctl move\. Write/]],
+  ["CI-02", "an empty list of requirements", role({}, { selector: { matchExpressions: [] } }),
+    [/the selector is empty: every namespace after clusterctl move/]],
   ["CI-02", "a selector with a requirement", role({}, { selector: { matchLabels: { a: "b" }, matchExpressions: [] } }),
     []],
   ["CI-02", "a selector that is not valid", role({}, { selector: { matchLabels: "a" } }), []],
