@@ -2,7 +2,7 @@ import { grantIdentity } from "../shared/decisions/grants/by-identity.ts";
 import { ROLE_IDENTITY } from "../shared/decisions/identities/kinds.ts";
 import { controllerIdentity, identityInventory, roleIdentity } from "../test/shared/decisions/identities/objects.ts";
 import { namespaceObject, SETTINGS_BY_DEFAULT } from "../test/shared/decisions/objects.ts";
-import { IdentitySetup } from "../test/sidecar/credentials/identity-setup.ts";
+import { IdentitySetup } from "../test/sidecar/identities/setup.ts";
 import { HOUR, MINUTE, SECOND } from "../test/sidecar/fake-sts.ts";
 import { randomFrom } from "./random.ts";
 import type { Result } from "./result.ts";

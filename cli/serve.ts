@@ -34,7 +34,7 @@ export async function openSource(command: "webhook" | "sidecar", settings: Sourc
     api: await connectKubernetes({ kubeconfig, context }),
     resources: command === "webhook" ? { extraGroups } : undefined,
     identities: servesIdentities({ groups }),
-    // The sidecar watches the Secrets itself, because it also reads their values (sidecar/identity-secrets.ts).
+    // The sidecar watches the Secrets itself, because it also reads their values (sidecar/identities/secrets.ts).
     identitySecretNamespace: command === "webhook" ? identitySecretNamespace : null,
     carmMaps: command === "webhook" || isRequired ? { namespace: ackSystemNamespace, isRequired } : undefined,
   });

@@ -8,7 +8,7 @@ import type { STS } from "../sts-upstream/client.ts";
 import { UpstreamSTSError } from "../sts-upstream/errors.ts";
 import type { CredentialCache } from "./cache.ts";
 import type { IdentityOnlyKeys } from "./identity-only.ts";
-import type { IdentitySessions } from "./identity-sessions.ts";
+import type { IdentitySessions } from "../identities/sessions.ts";
 import type { IssuedKind } from "./issued-journal.ts";
 import type { IssuedCredentials } from "./issued.ts";
 import { SessionKeyCache } from "./session-key.ts";

@@ -28,7 +28,7 @@ const IS_MET: Readonly<Record<Requirement, (input: CheckInput, settings: Decisio
   "the stored object": ({ old }) => old !== null,
   "selectors and namespaces": canResolve,
   "access reviews": ({ access = null }) => access !== null,
-  // The requirement is never met here, because only the sidecar calls STS (sidecar/assume-role-probe.ts).
+  // The requirement is never met here, because only the sidecar calls STS (sidecar/probe/assume-role-probe.ts).
   "STS": () => false,
   "--controller-account or --controller-role": (_, { controllerAccount, controllerRole }) =>
     controllerAccount !== null || controllerRole !== null,

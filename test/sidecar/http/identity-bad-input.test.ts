@@ -5,7 +5,7 @@ import {
 } from "../../shared/decisions/identities/objects.ts";
 import { namespaceObject, removal } from "../../shared/decisions/objects.ts";
 import { SECOND } from "../fake-sts.ts";
-import { type SecretData, secretData } from "../secret-server.ts";
+import { type SecretData, secretData } from "../identities/secret-server.ts";
 import { SidecarUnderTest } from "../sidecar-under-test.ts";
 
 const KEY = secretData({ AccessKeyID: "AKIAPLANTED", SecretAccessKey: "planted-secret" });

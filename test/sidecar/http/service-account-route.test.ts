@@ -7,7 +7,7 @@ import {
 import { namespaceObject, put } from "../../shared/decisions/objects.ts";
 import { MINUTE } from "../fake-sts.ts";
 import { type Setup, SidecarUnderTest } from "../sidecar-under-test.ts";
-import { TokenServer, tokenOf } from "../token-server.ts";
+import { TokenServer, tokenOf } from "../identities/token-server.ts";
 
 const KIND = "AWSServiceAccountIdentity";
 

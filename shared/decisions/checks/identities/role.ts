@@ -135,7 +135,7 @@ export const CI_29: QuickCheck<IdentityChange> = {
   },
 };
 
-/** The sidecar runs this check (sidecar/assume-role-probe.ts), so that no admission review waits for AWS. */
+/** The sidecar runs this check (sidecar/probe/assume-role-probe.ts), so that no admission review waits for AWS. */
 export const CI_35 = {
   id: "CI-35",
   severity: "off",

@@ -92,8 +92,8 @@ function ownersOf(object: JsonObject | null): readonly Owner[] {
 }
 
 /**
- * The sidecar runs this check (sidecar/assume-role-probe.ts), so that no admission review waits for AWS. The definition
- * here provides the severity and the documentation of the check.
+ * The sidecar runs this check (sidecar/probe/assume-role-probe.ts), so that no admission review waits for AWS. The
+ * definition here provides the severity and the documentation of the check.
  */
 export const IRS_27 = {
   id: "IRS-27",

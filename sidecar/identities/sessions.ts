@@ -1,0 +1,228 @@
+import { ResolverError } from "../../shared/decisions/errors.ts";
+import type { IdentityGrant } from "../../shared/decisions/grants/by-identity.ts";
+import { describeIdentity } from "../../shared/decisions/identities/denials.ts";
+import {
+  type Identity, identityKey, type RoleIdentity, type StaticIdentity,
+} from "../../shared/decisions/identities/identity.ts";
+import { SERVICE_ACCOUNT_IDENTITY } from "../../shared/decisions/identities/kinds.ts";
+import { chainedDurationDenial } from "../../shared/decisions/identities/role-session.ts";
+import { MAX_CHAINED_SECONDS, type SessionRequest } from "../../shared/decisions/selectors/session.ts";
+import type { BaseIdentity } from "../base/identity.ts";
+import type { IdentitySecrets, StaticKey } from "./secrets.ts";
+import type { STS } from "../sts-upstream/client.ts";
+import { RejectedSignerError, RetryableSTSError, UpstreamSTSError } from "../sts-upstream/errors.ts";
+import type { CredentialCache } from "../credentials/cache.ts";
+import { type RefusedRole, RefusedRoleError } from "./refused-role.ts";
+import { isSameIdentity } from "./same-identity.ts";
+import { SessionKeyCache } from "../credentials/session-key.ts";
+import type { CallerIdentity, Credentials, SigningCredentials } from "../credentials/session.ts";
+import type { WebIdentitySessions } from "./web-identity-sessions.ts";
+
+interface IdentitySessionsPorts {
+  readonly base: Pick<BaseIdentity, "get" | "whenVerified" | "invalidate">;
+  readonly sts: Pick<STS, "assumeRole" | "callerIdentity">;
+  /** The access keys of static identities; null if the sidecar does not read Secrets. */
+  readonly secrets: Pick<IdentitySecrets, "get" | "isCurrent"> | null;
+  /** The sessions of service account identities. */
+  readonly webIdentities: Pick<WebIdentitySessions, "get">;
+  readonly sessions: Pick<CredentialCache, "get" | "evict">;
+  /** Returns the identity of the inventory that has the same kind, namespace and name. */
+  readonly find: (identity: Identity) => Identity | null;
+  /** Called after each call for which STS rejected the role. */
+  readonly onRefused?: (refused: RefusedRole, error: UpstreamSTSError) => void;
+  /** Called after each call that returned a session of the role. */
+  readonly onAssumed?: (identity: RoleIdentity) => void;
+}
+
+interface IdentitySessionsOptions {
+  /** The session name of a role identity that has no session name. */
+  readonly sessionName: string;
+  /** The Region of STS; null for a custom endpoint. */
+  readonly region: string | null;
+}
+
+/** The credentials that sign the next call in a chain of identities. */
+interface Signer<T extends SigningCredentials = SigningCredentials> {
+  /** Identifies the credentials in a session key. Contains no secret. */
+  readonly key: string;
+  readonly isSession: boolean;
+  /** Returns the ARN that a trust policy names; null if it is unknown. */
+  readonly caller: () => Promise<string | null>;
+  readonly credentials: () => Promise<T>;
+  /** Whether the identities and the Secret that provide the credentials are unchanged. */
+  readonly isCurrent: () => boolean;
+  /** Evicts credentials that STS rejected. Returns the error for the client. */
+  readonly onRejected: (error: RejectedSignerError, rejected: SigningCredentials) => ResolverError;
+}
+
+/**
+ * Provides sessions of CAPA identities. Each role of a chain is a cached session, and the current session of its source
+ * signs each of its calls. The key of a session contains the key of its source, so a change of an identity affects only
+ * the sessions that are created from it.
+ */
+export class IdentitySessions {
+  readonly #options: IdentitySessionsOptions;
+  readonly #ports: IdentitySessionsPorts;
+  readonly #keys = new SessionKeyCache();
+  /** The identity of each access key, which never changes. */
+  readonly #callers = new WeakMap<StaticKey, CallerIdentity>();
+
+  constructor(options: IdentitySessionsOptions, ports: IdentitySessionsPorts) {
+    this.#options = options;
+    this.#ports = ports;
+  }
+
+  /**
+   * Returns the credentials of the granted identity. Rejects with ERR_IDENTITY_* or with an STS error. The rate limiter
+   * prefers calls for which a client waits (`isAwaited`).
+   */
+  async get({ source, roles }: IdentityGrant, { isAwaited } = { isAwaited: true }): Promise<Credentials> {
+    if (source?.kind === SERVICE_ACCOUNT_IDENTITY) return this.#ports.webIdentities.get(source, isAwaited);
+    const first = source === null ? await this.#baseSigner() : await this.#staticSigner(source);
+    const [role, ...others] = roles;
+    if (role === undefined) return source === null ? this.#ports.base.get() : this.#staticSession(source);
+    const denial = first.isSession ? chainedDurationDenial(role) : null;
+    if (denial !== null) throw new ResolverError(denial.code, denial.message);
+    const initial = this.#roleSigner(first, role, isAwaited);
+    return others.reduce((signer, next) => this.#roleSigner(signer, next, isAwaited), initial).credentials();
+  }
+
+  async #baseSigner(): Promise<Signer> {
+    const { base } = this.#ports;
+    const { arn, isSession } = await base.whenVerified();
+    return {
+      key: arn, isSession, caller: async () => arn, credentials: () => base.get(), isCurrent: () => true,
+      onRejected(error, rejected) {
+        base.invalidate(rejected);
+        return error;
+      },
+    };
+  }
+
+  async #staticSigner(identity: StaticIdentity): Promise<Signer> {
+    const key = await this.#staticKey(identity);
+    const credentials = signingCredentials(key);
+    return {
+      key: staticSessionKey(identity, key), isSession: key.sessionToken !== null, credentials: async () => credentials,
+      caller: async () => (await this.#staticSession(identity)).arn,
+      isCurrent: () => this.#isCurrentKey(identity, key),
+      onRejected: (error) => rejectedKey(identity, error),
+    };
+  }
+
+  #staticKey(identity: StaticIdentity): Promise<StaticKey> {
+    const { secrets } = this.#ports;
+    return secrets === null ? Promise.reject(noSecrets(identity)) : secrets.get(identity);
+  }
+
+  /** Whether neither the identity nor the content of its Secret has changed. */
+  #isCurrentKey(identity: StaticIdentity, key: StaticKey): boolean {
+    return this.#isCurrent(identity) && this.#ports.secrets?.isCurrent(identity, key) === true;
+  }
+
+  /** Whether the identity is unchanged in the inventory, except for its metadata. */
+  #isCurrent(identity: Identity): boolean {
+    return isSameIdentity(this.#ports.find(identity), identity);
+  }
+
+  /** Returns the access key of the identity, with the account of the access key, which STS returns. */
+  async #staticSession(identity: StaticIdentity): Promise<Credentials> {
+    const { sessions, sts } = this.#ports;
+    const key = await this.#staticKey(identity);
+    const credentials = signingCredentials(key);
+    return sessions.get({
+      key: staticSessionKey(identity, key),
+      grantedBy: identity,
+      isGranted: () => this.#isCurrentKey(identity, key),
+      load: async (signal) => {
+        try {
+          this.#callers.set(key, this.#callers.get(key) ?? await sts.callerIdentity(credentials, signal));
+        } catch (error) {
+          const isRejected = error instanceof RejectedSignerError || error instanceof UpstreamSTSError;
+          throw isRejected ? rejectedKey(identity, error) : error;
+        }
+        const caller = this.#callers.get(key);
+        return { ...credentials, accountID: "", arn: "", userID: "", ...caller };
+      },
+    });
+  }
+
+  /** Returns the session of the role, which `signer` assumes. */
+  #roleSigner(signer: Signer, role: RoleIdentity, isAwaited: boolean): Signer<Credentials> {
+    const { sessions } = this.#ports;
+    const request = this.#requestFor(role);
+    // Identities never share a session, so that a change of one identity affects no session of another.
+    const caller = {
+      identity: signer.key, region: this.#options.region, owner: identityKey(role, role.namespace),
+    };
+    const key = this.#keys.keyOf(role, request, caller);
+    const isGranted = (): boolean => this.#isCurrent(role) && signer.isCurrent();
+    const call = (source: SigningCredentials, signal: AbortSignal): Promise<Credentials> =>
+      this.#assume({ role, request, signer }, source, signal);
+    const load = { source: signer.credentials, call };
+    return {
+      key, isSession: true, isCurrent: isGranted, caller: async () => role.roleARN,
+      credentials: () => sessions.get({ key, grantedBy: role, load, isGranted, isAwaited }),
+      onRejected({ response }) {
+        sessions.evict(key);
+        const text = `STS rejected the session of ${describeIdentity(role)}, which is the source of the role.`;
+        // STS responded, so this error must not open the circuit.
+        return new RetryableSTSError(`${text} ${response} Retry the request.`);
+      },
+    };
+  }
+
+  #requestFor(role: RoleIdentity): SessionRequest {
+    return {
+      roleARN: role.roleARN ?? "",
+      sessionName: role.sessionName ?? this.#options.sessionName,
+      durationSeconds: role.durationSeconds ?? MAX_CHAINED_SECONDS,
+      externalID: role.externalID,
+      sourceIdentity: null,
+      tags: role.tags,
+      transitiveTagKeys: role.transitiveTags,
+      policy: role.inlinePolicy,
+      policyARNs: role.policyARNs,
+    };
+  }
+
+  async #assume(
+    { role, request, signer }: { role: RoleIdentity; request: SessionRequest; signer: Signer },
+    source: SigningCredentials, signal: AbortSignal,
+  ): Promise<Credentials> {
+    const { sts, onRefused, onAssumed } = this.#ports;
+    try {
+      const credentials = await sts.assumeRole(source, request, signal);
+      onAssumed?.(role);
+      return credentials;
+    } catch (error) {
+      if (error instanceof UpstreamSTSError) {
+        onRefused?.({ identity: role, caller: signer.caller }, error);
+        throw new RefusedRoleError(role, error);
+      }
+      throw error instanceof RejectedSignerError ? signer.onRejected(error, source) : error;
+    }
+  }
+}
+
+function noSecrets(identity: StaticIdentity): ResolverError {
+  const message = `${describeIdentity(identity)} cannot be used: the sidecar does not read Secrets. `
+    + "Set --identity-secret-namespace to the namespace of CAPA.";
+  return new ResolverError("ERR_IDENTITY_SECRET", message);
+}
+
+/** Omits the message of STS, which describes the base identity. */
+function rejectedKey(identity: StaticIdentity, cause: ResolverError): ResolverError {
+  const message = `STS rejected the access key in the Secret of ${describeIdentity(identity)}. `
+    + "Write a valid access key to the Secret.";
+  return new ResolverError("ERR_IDENTITY_SECRET", message, { cause });
+}
+
+function signingCredentials({ accessKeyID, secretAccessKey, sessionToken }: StaticKey): SigningCredentials {
+  return { accessKeyID, secretAccessKey, sessionToken, expirationMs: null };
+}
+
+/** Returns a key whose first part, the role ARN, is empty. */
+function staticSessionKey(identity: StaticIdentity, { digest }: StaticKey): string {
+  return JSON.stringify(["", identityKey(identity, identity.namespace), digest]);
+}

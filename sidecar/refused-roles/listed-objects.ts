@@ -1,0 +1,49 @@
+import { field, isJsonObject, type JsonObject, stringAt } from "../../shared/decisions/kubernetes/json.ts";
+import { apiVersionOf } from "../../shared/decisions/kubernetes/object-meta.ts";
+import type { TypeEntry } from "../../shared/decisions/selectors/type-entry.ts";
+import type { Inventory } from "../../shared/decisions/inventory/inventory.ts";
+import { type Page, readPages } from "../../shared/inventory/cluster/pages.ts";
+import { sendRequest, type SendPorts } from "../../shared/inventory/cluster/send-request.ts";
+
+const PAGE_SIZE = 500;
+/** The maximum number of pages of a kind. Limits the search to 10,000 objects of each kind. */
+const MAX_PAGES = 20;
+const TIMEOUT_MS = 10_000;
+const METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+
+interface ListPorts extends SendPorts {
+  readonly inventory: Pick<Inventory, "kinds">;
+}
+
+/**
+ * Yields the first 10,000 objects of a kind, with the rights of the service account of the sidecar. Yields nothing if
+ * the kind cannot be listed.
+ */
+export async function* listedObjects(
+  type: TypeEntry, ports: ListPorts, { metadataOnly }: { readonly metadataOnly: boolean },
+): AsyncIterable<JsonObject> {
+  const plural = ports.inventory.kinds.versions(type.group, type.kind)?.plural ?? "";
+  const path = `/apis/${type.group}/${type.version}/${plural}?limit=${PAGE_SIZE}`;
+  const accept = metadataOnly ? { accept: METADATA_ONLY } : {};
+  let pages = 0;
+  for await (const { items } of readPages((query) => readPage({ path: `${path}${query}`, ...accept }, ports))) {
+    for (const item of items) {
+      if (isJsonObject(item)) yield { ...item, apiVersion: apiVersionOf(type), kind: type.kind };
+    }
+    if (++pages === MAX_PAGES) return;
+  }
+}
+
+/** Returns one page of a list; an empty last page if it cannot be read. */
+async function readPage(
+  request: Parameters<typeof sendRequest>[1], ports: SendPorts,
+): Promise<Page & { readonly items: readonly unknown[] }> {
+  try {
+    const { status, object } = await sendRequest(ports, request, TIMEOUT_MS);
+    const items = field(object, "items");
+    if (status !== 200 || !Array.isArray(items)) return { items: [], continuation: "" };
+    return { items, continuation: stringAt(object, "metadata", "continue") ?? "" };
+  } catch {
+    return { items: [], continuation: "" };
+  }
+}

@@ -1,0 +1,60 @@
+import { type Identity, identityKey } from "../../shared/decisions/identities/identity.ts";
+import type { SteadyClock } from "../../shared/inventory/clock.ts";
+import { isSameIdentity } from "../identities/same-identity.ts";
+
+interface RefusedIdentitiesPorts {
+  readonly clock: Pick<SteadyClock, "steady">;
+  /** Returns the identity of the inventory that has the same kind, namespace and name. */
+  readonly find: (identity: Identity) => Identity | null;
+}
+
+interface Refusal {
+  readonly identity: Identity;
+  /** The steady time of the last rejected call. */
+  readonly atMs: number;
+}
+
+/** How long an identity counts as refused after a rejected call, in ms. By default, an Event lives as long. */
+const REFUSED_MS = 60 * 60_000;
+const MAX_IDENTITIES = 10_000;
+
+/**
+ * The identities whose role STS rejected in the last call. An identity is removed when its role is assumed or when it
+ * changes, and one hour after the last call, because nobody may request its role again.
+ */
+export class RefusedIdentities {
+  readonly #ports: RefusedIdentitiesPorts;
+  /** By the key of the identity. The oldest call is the first one. */
+  readonly #refused = new Map<string, Refusal>();
+
+  constructor(ports: RefusedIdentitiesPorts) {
+    this.#ports = ports;
+  }
+
+  add(identity: Identity): void {
+    const key = identityKey(identity, identity.namespace);
+    this.#refused.delete(key);
+    const [oldest] = this.#refused.keys();
+    if (this.#refused.size >= MAX_IDENTITIES && oldest !== undefined) this.#refused.delete(oldest);
+    this.#refused.set(key, { identity, atMs: this.#ports.clock.steady() });
+  }
+
+  remove(identity: Identity): void {
+    this.#refused.delete(identityKey(identity, identity.namespace));
+  }
+
+  has(identity: Identity): boolean {
+    const refusal = this.#refused.get(identityKey(identity, identity.namespace));
+    return refusal !== undefined && this.#isCurrent(refusal);
+  }
+
+  get size(): number {
+    for (const [key, refusal] of this.#refused) if (!this.#isCurrent(refusal)) this.#refused.delete(key);
+    return this.#refused.size;
+  }
+
+  #isCurrent({ identity, atMs }: Refusal): boolean {
+    const { clock, find } = this.#ports;
+    return clock.steady() - atMs < REFUSED_MS && isSameIdentity(find(identity), identity);
+  }
+}

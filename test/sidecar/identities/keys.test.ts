@@ -1,0 +1,138 @@
+import * as fc from "fast-check";
+import { test } from "tap";
+import type { IdentityGrant } from "../../../shared/decisions/grants/by-identity.ts";
+import type { Identity, RoleIdentity, StaticIdentity } from "../../../shared/decisions/identities/identity.ts";
+import type { CredentialCache } from "../../../sidecar/credentials/cache.ts";
+import { IdentitySessions } from "../../../sidecar/identities/sessions.ts";
+import { roleOfSession } from "../../../sidecar/credentials/session-key.ts";
+import type { StaticKey } from "../../../sidecar/identities/secrets.ts";
+import { WebIdentitySessions } from "../../../sidecar/identities/web-identity-sessions.ts";
+import { parameters } from "../../shared/decisions/property.ts";
+import { accountIdentity } from "./account-identity.ts";
+import { OPTIONS, roleOf, STATIC, staticKey } from "./setup.ts";
+
+/** Texts that are equal when their parts are joined with a separator. */
+const text = fc.stringMatching(/^[ab:./-]{0,4}$/);
+const tag = fc.record({ key: text, value: text });
+const role = fc.record({
+  name: text, roleARN: text, sessionName: fc.option(text), externalID: fc.option(text), inlinePolicy: fc.option(text),
+  durationSeconds: fc.constantFrom(null, 900, 3600), policyARNs: fc.array(text, { maxLength: 2 }),
+  tags: fc.array(tag, { maxLength: 2 }), transitiveTags: fc.array(text, { maxLength: 2 }),
+}).map(({ name, ...rest }) => roleOf(name, rest));
+const roleList = fc.array(role, { maxLength: 3 });
+
+/** A request for an identity. `key` is the access key in the Secret of `source`. */
+interface Requested {
+  readonly roles: readonly RoleIdentity[];
+  readonly source: IdentityGrant["source"];
+  readonly key: StaticKey;
+  readonly base: string;
+  readonly region: string | null;
+}
+
+const origin = fc.record({
+  source: fc.option(text.map((name): StaticIdentity => ({ ...STATIC, name }))), key: text.map(staticKey),
+  base: fc.constantFrom("a", "b:a").map((name) => `arn:aws:iam::999999999999:user/${name}`),
+  region: fc.constantFrom(null, "eu-west-1", "eu-west-2"),
+});
+const requested = fc.tuple(roleList, origin).map(([roles, one]): Requested => ({ roles, ...one }));
+
+function requestOf(roles: readonly RoleIdentity[]): Requested {
+  const base = "arn:aws:iam::999999999999:user/capa";
+  return { roles, source: null, key: staticKey("1"), base, region: "eu-west-1" };
+}
+
+async function keyOf({ roles, source, key: secret, base, region }: Requested): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const cache: Pick<CredentialCache, "get" | "evict"> = {
+    get({ key }) {
+      resolve(key);
+      return fail();
+    },
+    evict: () => {},
+  };
+  const find = (identity: Identity): Identity => identity;
+  const webIdentities = new WebIdentitySessions({ ...OPTIONS, region }, {
+    sts: { assumeRoleWithWebIdentity: fail }, tokens: { request: fail }, sessions: cache, find,
+  });
+  const sessions = new IdentitySessions({ ...OPTIONS, region }, {
+    base: { get: fail, whenVerified: async () => ({ arn: base, isSession: false }), invalidate: () => {} },
+    sts: { assumeRole: fail, callerIdentity: fail },
+    secrets: { get: async () => secret, isCurrent: () => true },
+    sessions: cache,
+    webIdentities,
+    find,
+  });
+  const grant: IdentityGrant = { verdict: "identity", source, roles };
+  await sessions.get(grant).catch(() => {});
+  return await promise;
+}
+
+function fail(): Promise<never> {
+  return Promise.reject(new Error("not called"));
+}
+
+/** Returns the same text for two requests exactly if they are for the same identities with the same parameters. */
+function distinct({ roles, source, key, base, region }: Requested): string {
+  const chain = roles.map((one) => [
+    one.name, one.roleARN, one.sessionName ?? OPTIONS.sessionName, one.externalID, one.inlinePolicy,
+    one.durationSeconds ?? 3600, one.policyARNs.toSorted(), one.transitiveTags.toSorted(),
+    one.tags.map((pair) => JSON.stringify([pair.key, pair.value])).toSorted(),
+  ]);
+  const first = source === null ? [base] : [source.name, key.digest];
+  // The access key of a static identity does not depend on the Region.
+  return JSON.stringify([first, chain, roles.length === 0 ? null : region]);
+}
+
+/** Requests that often differ only in how their texts are divided, or in one part. */
+const similar = fc.oneof(
+  fc.tuple(text, text).map(([a, b]) => [
+    requestOf([roleOf(a, { roleARN: b })]), requestOf([roleOf(`${a}${b.slice(0, 1)}`, { roleARN: b.slice(1) })]),
+  ]),
+  fc.tuple(text, text).map(([a, b]) => [
+    requestOf([roleOf("r", { roleARN: a, sessionName: b })]),
+    requestOf([roleOf("r", { roleARN: `${a}${b.slice(0, 1)}`, sessionName: b.slice(1) })]),
+  ]),
+  fc.tuple(requested, fc.nat(2)).map(([one, i]) => [one, { ...one, roles: one.roles.slice(i) }]),
+  fc.tuple(requested, origin).map(([one, other]) => [one, { ...one, ...other }]),
+  fc.tuple(requested, text).map(([one, name]) => [
+    one, { ...one, roles: one.roles.map((each, i) => (i === 0 ? { ...each, name } : each)) },
+  ]),
+);
+
+test("two requests share a session key only if their chains have the same identities and parameters", async (t) => {
+  let shared = 0;
+  const hasKey = ({ roles, source }: Requested): boolean => roles.length > 0 || source !== null;
+  const pair = fc.oneof(fc.tuple(requested, requested), similar);
+  await fc.assert(fc.asyncProperty(pair, async ([one, other]) => {
+    if (one === undefined || other === undefined || !hasKey(one) || !hasKey(other)) return;
+    const areEqual = await keyOf(one) === await keyOf(other);
+    if (areEqual !== (distinct(one) === distinct(other))) throw new Error("the keys do not match the requests");
+    if (areEqual) shared += 1;
+  }), parameters(t, 5_000));
+  t.ok(shared > 100, `${shared} pairs share a key`);
+});
+
+test("a service account identity shares no session with another identity or namespace", async (t) => {
+  const roleFields = { roleARN: "arn:aws:iam::111122223333:role/a", sessionName: "s" };
+  await fc.assert(fc.asyncProperty(text, text, text, async (name, namespace, other) => {
+    const ofAccount = (rest: Parameters<typeof accountIdentity>[0]): Requested => (
+      { ...requestOf([]), source: accountIdentity({ ...roleFields, name, namespace, ...rest }) }
+    );
+    const requests = [
+      ofAccount({}), requestOf([roleOf(name, roleFields)]), { ...requestOf([]), source: { ...STATIC, name } },
+      ...(other === namespace ? [] : [ofAccount({ namespace: other })]),
+      ...(other === name ? [] : [ofAccount({ name: other })]),
+    ];
+    const keys = await Promise.all(requests.map(keyOf));
+    if (new Set(keys).size < keys.length) throw new Error(`equal keys: ${keys.join(" ")}`);
+  }), parameters(t, 1_000));
+  t.pass();
+});
+
+test("a session key contains the ARN of its role, but no other parameter", async (t) => {
+  const planted = { externalID: "planted", inlinePolicy: "planted", tags: [{ key: "planted", value: "planted" }] };
+  const key = await keyOf(requestOf([roleOf("planted-source"), roleOf("a", planted)]));
+  t.notMatch(key, "planted");
+  t.equal(roleOfSession(key), "arn:aws:iam::111122223333:role/a");
+});

@@ -1,0 +1,114 @@
+import type { Identity, RoleIdentity, StaticIdentity } from "../../../shared/decisions/identities/identity.ts";
+import type { SessionRequest } from "../../../shared/decisions/selectors/session.ts";
+import { CredentialCache } from "../../../sidecar/credentials/cache.ts";
+import { IdentitySessions } from "../../../sidecar/identities/sessions.ts";
+import type { RefusedRole } from "../../../sidecar/identities/refused-role.ts";
+import type { Credentials, SigningCredentials } from "../../../sidecar/credentials/session.ts";
+import type { StaticKey } from "../../../sidecar/identities/secrets.ts";
+import { STSCallGuard } from "../../../sidecar/sts-upstream/rate-limiter.ts";
+import { FakeClock } from "../fake-clock.ts";
+import { HOUR, SECOND } from "../fake-sts.ts";
+
+export const OPTIONS = { sessionName: "ack-role-resolver", region: "eu-west-1" };
+
+export function roleOf(name: string, rest: Partial<RoleIdentity> = {}): RoleIdentity {
+  return {
+    kind: "AWSClusterRoleIdentity", name, namespace: "", uid: null, resourceVersion: "1",
+    allowedNamespaces: { type: "all" }, roleARN: `arn:aws:iam::111122223333:role/${name}`, sessionName: null,
+    durationSeconds: null, inlinePolicy: null,
+    policyARNs: [], tags: [], transitiveTags: [], mistyped: [], externalID: null, source: null, ...rest,
+  };
+}
+
+interface Call {
+  readonly signer: string;
+  readonly role: string;
+  readonly atMs: number;
+}
+
+export function staticKey(name: string): StaticKey {
+  return { accessKeyID: `AKIA${name}`, secretAccessKey: "planted", sessionToken: null, digest: `digest-${name}` };
+}
+
+export const STATIC: StaticIdentity = {
+  kind: "AWSClusterStaticIdentity", name: "s", namespace: "", uid: null, resourceVersion: "1",
+  allowedNamespaces: { type: "all" }, secretName: "creds",
+};
+
+/**
+ * The sessions of identities, with an STS whose keys expire after one hour, and 100 ms of latency. Every identity is
+ * part of the inventory.
+ */
+export class IdentitySetup {
+  readonly clock = new FakeClock();
+  readonly calls: Call[] = [];
+  random: () => number = () => 0.5;
+  readonly removed = new Set<Identity>();
+  /** The new version of each changed identity. */
+  readonly changed = new Map<Identity, Identity>();
+  /** The access key in the Secret of each static identity. */
+  key = staticKey("1");
+  /** The identities whose role STS rejected, and those whose role was assumed. */
+  readonly refused: RefusedRole[] = [];
+  readonly assumed: string[] = [];
+  /** Throws if STS rejects a call. */
+  onCall: (call: Call) => void = () => {};
+  readonly guard = new STSCallGuard({ clock: this.clock });
+  readonly cache = new CredentialCache({ clock: this.clock, random: () => this.random(), guard: this.guard });
+  readonly sessions = new IdentitySessions(OPTIONS, {
+    base: {
+      get: async () => this.#credentials("base", 12 * HOUR),
+      whenVerified: async () => ({ arn: "arn:aws:sts::999999999999:assumed-role/capa/pod", isSession: true }),
+      invalidate: () => {},
+    },
+    sts: {
+      assumeRole: (signer, request) => this.#assume(signer, request),
+      callerIdentity: async ({ accessKeyID }) => {
+        this.#record(accessKeyID, "GetCallerIdentity");
+        return { accountID: "444455556666", arn: "arn:aws:iam::444455556666:user/capa", userID: "AIDA" };
+      },
+    },
+    secrets: {
+      get: async () => this.key,
+      isCurrent: (_, { digest }) => digest === this.key.digest,
+    },
+    sessions: this.cache,
+    webIdentities: { get: () => Promise.reject(new Error("not called")) },
+    onRefused: (refused) => void this.refused.push(refused),
+    onAssumed: ({ name }) => void this.assumed.push(name),
+    find: (identity) => (this.removed.has(identity) ? null : this.changed.get(identity) ?? identity),
+  });
+
+  /** Requests the session, and lets the fake time pass until the response. */
+  async get(...roles: readonly RoleIdentity[]): Promise<Credentials> {
+    return this.getFrom(null, ...roles);
+  }
+
+  async getFrom(source: StaticIdentity | null, ...roles: readonly RoleIdentity[]): Promise<Credentials> {
+    const result = this.sessions.get({ verdict: "identity", source, roles });
+    await this.clock.advance(SECOND);
+    return await result;
+  }
+
+  async #assume(signer: SigningCredentials, { roleARN }: SessionRequest): Promise<Credentials> {
+    const role = roleARN.slice(roleARN.lastIndexOf("/") + 1);
+    this.#record(signer.accessKeyID, role);
+    await new Promise<void>((resolve) => this.clock.schedule(100, resolve));
+    const isExpired = (signer.expirationMs ?? Infinity) <= this.clock.now();
+    if (isExpired) throw new Error(`the session ${signer.accessKeyID} has expired`);
+    return this.#credentials(`${role}#${this.calls.length}`, HOUR);
+  }
+
+  #record(signer: string, role: string): void {
+    const call = { signer, role, atMs: this.clock.steady() };
+    this.calls.push(call);
+    this.onCall(call);
+  }
+
+  #credentials(accessKeyID: string, lifeMs: number): Credentials {
+    return {
+      accessKeyID, secretAccessKey: "secret", sessionToken: "token", expirationMs: this.clock.now() + lifeMs,
+      accountID: "111122223333", arn: "arn:aws:sts::111122223333:assumed-role/a/session", userID: "AROAA:session",
+    };
+  }
+}

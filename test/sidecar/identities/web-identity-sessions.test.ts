@@ -1,0 +1,266 @@
+import * as fc from "fast-check";
+import { test } from "tap";
+import type { Identity, ServiceAccountIdentity } from "../../../shared/decisions/identities/identity.ts";
+import type { SessionRequest } from "../../../shared/decisions/selectors/session.ts";
+import { CredentialCache } from "../../../sidecar/credentials/cache.ts";
+import { roleOfSession, sessionKey } from "../../../sidecar/credentials/session-key.ts";
+import type { Credentials } from "../../../sidecar/credentials/session.ts";
+import { WebIdentitySessions } from "../../../sidecar/identities/web-identity-sessions.ts";
+import { ServiceAccountTokens } from "../../../sidecar/identities/service-account-tokens.ts";
+import { RetryableSTSError, UpstreamSTSError } from "../../../sidecar/sts-upstream/errors.ts";
+import { STSCallGuard } from "../../../sidecar/sts-upstream/rate-limiter.ts";
+import { parameters } from "../../shared/decisions/property.ts";
+import { accountIdentity } from "./account-identity.ts";
+import { FakeClock } from "../fake-clock.ts";
+import { HOUR, MINUTE, SECOND, THROTTLED } from "../fake-sts.ts";
+import { PLANTED, TokenServer, tokenOf } from "./token-server.ts";
+
+const OPTIONS = { sessionName: "ack-role-resolver", region: "eu-west-1" };
+
+/** An STS that records its calls, and an API server that issues tokens. Every identity is part of the inventory. */
+class Setup {
+  readonly clock = new FakeClock();
+  readonly server = new TokenServer();
+  readonly calls: { readonly token: string; readonly request: SessionRequest; readonly atMs: number }[] = [];
+  readonly removed = new Set<Identity>();
+  /** The reports about calls: the name of the identity, and the error code of STS. */
+  readonly reports: string[] = [];
+  error: Error | null = null;
+  readonly guard = new STSCallGuard({ clock: this.clock });
+  readonly cache = new CredentialCache({ clock: this.clock, random: () => 0.5, guard: this.guard });
+  readonly sessions = new WebIdentitySessions(OPTIONS, {
+    sts: { assumeRoleWithWebIdentity: (token, request) => this.#assume(token, request) },
+    tokens: new ServiceAccountTokens({ api: this.server.api, clock: this.clock, onRequest: () => {} }),
+    sessions: this.cache,
+    find: (identity) => (this.removed.has(identity) ? null : identity),
+    onAssumed: ({ name }) => void this.reports.push(name),
+    onRefused: ({ identity }, { stsCode }) => void this.reports.push(`${identity.name} ${stsCode}`),
+  });
+
+  async #assume(token: string, request: SessionRequest): Promise<Credentials> {
+    this.calls.push({ token, request, atMs: this.clock.steady() });
+    if (this.error !== null) throw this.error;
+    return {
+      accessKeyID: `ASIA${this.calls.length}`, secretAccessKey: "secret", sessionToken: "token",
+      expirationMs: this.clock.now() + HOUR, accountID: "111122223333",
+      arn: "arn:aws:sts::111122223333:assumed-role/capa/session", userID: "AROAA:session",
+    };
+  }
+}
+
+test("requests a new token for each STS call, and refreshes the session at most 2.2 times an hour", async (t) => {
+  const setup = new Setup();
+  const identity = accountIdentity({ expirationSeconds: 600 });
+  for (let minutes = 0; minutes < 180; minutes += 5) {
+    const { expirationMs } = await setup.sessions.get(identity);
+    t.ok((expirationMs ?? 0) - setup.clock.now() > 20 * MINUTE, `minute ${minutes}`);
+    await setup.clock.advance(5 * MINUTE);
+  }
+  const startMs = setup.calls[0]?.atMs ?? 0;
+  const late = setup.calls.filter(({ atMs }) => atMs >= startMs + HOUR && atMs < startMs + 3 * HOUR);
+  t.ok(late.length >= 3 && late.length <= 4, `${late.length} calls in hours 2 and 3`);
+  t.same(setup.calls.map(({ token }) => token), setup.calls.map((_, i) => tokenOf(i + 1)));
+  t.equal(setup.server.requests.length, setup.calls.length, "no token is requested without a call");
+});
+
+test("sends every parameter of the identity to STS, and the default session name and duration", async (t) => {
+  const setup = new Setup();
+  await setup.sessions.get(accountIdentity());
+  await setup.sessions.get(accountIdentity({
+    sessionName: "capa", durationSeconds: 7200, inlinePolicy: "{}", policyARNs: ["arn:aws:iam::aws:policy/a"],
+  }));
+  t.match(setup.calls, [
+    { request: { sessionName: "ack-role-resolver", durationSeconds: 3600, policy: null, policyARNs: [], tags: [] } },
+    {
+      request: {
+        sessionName: "capa", durationSeconds: 7200, policy: "{}", policyARNs: ["arn:aws:iam::aws:policy/a"],
+        externalID: null, sourceIdentity: null,
+      },
+    },
+  ]);
+});
+
+test("shares one call between concurrent requests", async (t) => {
+  const setup = new Setup();
+  const identity = accountIdentity();
+  await Promise.all(Array.from({ length: 50 }, () => setup.sessions.get(identity)));
+  t.same([setup.calls.length, setup.server.requests.length], [1, 1]);
+});
+
+test("creates a new session for a changed or recreated identity, and does not refresh the old session", async (t) => {
+  const setup = new Setup();
+  const before = accountIdentity();
+  await setup.sessions.get(before);
+  setup.removed.add(before);
+  const changes: readonly Partial<ServiceAccountIdentity>[] = [
+    { uid: "uid-2" }, { audiences: ["sts.amazonaws.com", "b"] }, { expirationSeconds: 3600 }, { policyARNs: ["a"] },
+    { roleARN: "arn:aws:iam::111122223333:role/other" }, { sessionName: "other" }, { durationSeconds: 900 },
+    { inlinePolicy: "{}" }, { namespace: "team-b" }, { name: "other" },
+  ];
+  for (const change of changes) await setup.sessions.get(accountIdentity(change));
+  t.equal(setup.calls.length, 1 + changes.length);
+  await setup.sessions.get(accountIdentity({ resourceVersion: "2" }));
+  t.equal(setup.calls.length, 1 + changes.length, "a change of metadata only does not affect the session");
+  const current = accountIdentity();
+  await setup.sessions.get(current);
+  setup.removed.add(current);
+  await setup.clock.advance(40 * MINUTE);
+  const refreshed = setup.calls.slice(1 + changes.length).map(({ request }) => request);
+  t.equal(refreshed.length, changes.length, "only the sessions of current identities are refreshed");
+});
+
+test("while the circuit is open, requests no token", async (t) => {
+  const setup = new Setup();
+  setup.error = THROTTLED;
+  for (let i = 0; i < 5; i++) await t.rejects(setup.sessions.get(accountIdentity({ name: `n${i}` })));
+  t.equal(setup.guard.circuit, "open");
+  const requests = setup.server.requests.length;
+  for (let i = 0; i < 5; i++) {
+    await t.rejects(setup.sessions.get(accountIdentity({ name: `m${i}` })), { message: /^STS circuit open since/ });
+  }
+  t.equal(setup.server.requests.length, requests);
+});
+
+test("applies the rate limit to calls with a token", async (t) => {
+  const setup = new Setup();
+  const all = Promise.all(Array.from({ length: 60 }, (_, i) => setup.sessions.get(accountIdentity({ name: `n${i}` }))));
+  await setup.clock.advance(SECOND);
+  t.ok(setup.calls.length <= 36, `${setup.calls.length} calls in the first second`);
+  await setup.clock.advance(MINUTE);
+  await all;
+  t.equal(setup.calls.length, 60);
+});
+
+test("limits the time of a call, which includes the request for the token", async (t) => {
+  const setup = new Setup();
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  setup.server.before = () => promise;
+  const rejected = t.rejects(setup.sessions.get(accountIdentity()), { code: "ERR_STS_UNAVAILABLE" });
+  await setup.clock.advance(6 * SECOND);
+  resolve(undefined);
+  await rejected;
+});
+
+test("adds the fix to an error of STS, evicts a denied session and retries an invalid token after 10 s", async (t) => {
+  const setup = new Setup();
+  const identity = accountIdentity();
+  await setup.sessions.get(identity);
+  const invalid = { stsCode: "InvalidIdentityToken", stsStatus: 400 };
+  setup.error = new UpstreamSTSError("STS returned InvalidIdentityToken.", invalid);
+  await setup.clock.advance(35 * MINUTE);
+  const cached = setup.calls.length;
+  t.ok(cached > 1, "the refresh failed");
+  t.equal((await setup.sessions.get(identity)).accessKeyID, "ASIA1", "the session stays usable");
+  setup.error = new UpstreamSTSError("STS returned AccessDenied.", { stsCode: "AccessDenied", stsStatus: 403 });
+  await setup.clock.advance(MINUTE);
+  await t.rejects(setup.sessions.get(identity), {
+    code: "ERR_STS_REFUSED", stsCode: "AccessDenied",
+    message: 'The role of AWSServiceAccountIdentity "capa" cannot be assumed: STS returned AccessDenied. In the trust '
+      + "policy of arn:aws:iam::111122223333:role/capa, allow sts:AssumeRoleWithWebIdentity to the OIDC provider of "
+      + 'the issuer "https://oidc.example/cluster", on condition that sub is system:serviceaccount:team-a:capa and '
+      + 'aud is "sts.amazonaws.com".',
+  });
+  const other = accountIdentity({ name: "other" });
+  setup.error = new RetryableSTSError("STS returned IDPCommunicationError.", "IDPCommunicationError");
+  const unreachable = await setup.sessions.get(other).catch((error: unknown) => error);
+  t.match(unreachable, {
+    code: "ERR_STS_UNAVAILABLE", message: /^The role of .* The sidecar retries with a new token\.$/,
+  });
+  setup.error = new UpstreamSTSError("STS returned InvalidIdentityToken.", invalid);
+  await setup.clock.advance(MINUTE);
+  await t.rejects(setup.sessions.get(other), { message: /create the OIDC provider of the issuer/ });
+  setup.error = null;
+  await t.rejects(setup.sessions.get(other), { code: "ERR_STS_REFUSED" }, "the rejection is cached");
+  await setup.clock.advance(10 * SECOND);
+  t.match(await setup.sessions.get(other), { accountID: "111122223333" });
+});
+
+test("reports each role that STS rejects or assumes, but no error that a retry may avoid", async (t) => {
+  const setup = new Setup();
+  setup.error = new UpstreamSTSError("STS returned AccessDenied.", { stsCode: "AccessDenied", stsStatus: 403 });
+  await t.rejects(setup.sessions.get(accountIdentity()));
+  setup.error = new RetryableSTSError("STS returned ExpiredToken.", "ExpiredToken");
+  await setup.clock.advance(MINUTE);
+  await t.rejects(setup.sessions.get(accountIdentity()));
+  setup.error = null;
+  await setup.clock.advance(MINUTE);
+  await setup.sessions.get(accountIdentity());
+  t.same(setup.reports, ["capa AccessDenied", "capa"]);
+});
+
+test("rejects a service account identity with --from, without a call to STS", async (t) => {
+  const setup = new Setup();
+  const sessions = new WebIdentitySessions(OPTIONS, {
+    sts: { assumeRoleWithWebIdentity: () => Promise.reject(new Error("not called")) }, tokens: null,
+    sessions: setup.cache, find: (identity) => identity,
+  });
+  await t.rejects(sessions.get(accountIdentity()), {
+    code: "ERR_IDENTITY_TOKEN",
+    message: 'AWSServiceAccountIdentity "capa" cannot be used: with --from, the sidecar has no API server that issues '
+      + "tokens of ServiceAccounts. Use --cluster.",
+  });
+});
+
+/** Texts that are equal when their parts are joined with a separator. */
+const text = fc.stringMatching(/^[ab:./-]{0,4}$/);
+const identities = fc.record({
+  name: text, namespace: text, uid: fc.option(text), roleARN: text, sessionName: fc.option(text),
+  inlinePolicy: fc.option(text),
+  durationSeconds: fc.constantFrom(null, 900, 3600), policyARNs: fc.array(text, { maxLength: 2 }),
+  audiences: fc.array(text, { minLength: 1, maxLength: 3 }), expirationSeconds: fc.constantFrom(600, 86_400),
+}).map((fields) => accountIdentity(fields));
+
+async function keyOf(identity: ServiceAccountIdentity): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const fail = (): Promise<never> => Promise.reject(new Error("not called"));
+  const sessions = new WebIdentitySessions(OPTIONS, {
+    sts: { assumeRoleWithWebIdentity: fail }, tokens: { request: fail }, find: () => identity,
+    sessions: {
+      get({ key }) {
+        resolve(key);
+        return fail();
+      },
+    },
+  });
+  await sessions.get(identity).catch(() => {});
+  return await promise;
+}
+
+/** Returns the same text for two identities exactly if their tokens and their requests to STS are the same. */
+function distinct(one: ServiceAccountIdentity): string {
+  return JSON.stringify([
+    one.name, one.namespace, one.uid, one.roleARN, one.sessionName ?? OPTIONS.sessionName, one.inlinePolicy,
+    one.durationSeconds ?? 3600, one.policyARNs.toSorted(), one.audiences, one.expirationSeconds,
+  ]);
+}
+
+test("two identities share a session key only if their tokens and their requests are the same", async (t) => {
+  // The second identity of a pair often differs from the first one only in how its texts are divided.
+  const moved = fc.tuple(text, text).map(([a, b]) => [
+    accountIdentity({ namespace: a, name: b }),
+    accountIdentity({ namespace: `${a}${b.slice(0, 1)}`, name: b.slice(1) }),
+  ]);
+  const split = fc.tuple(text, text).map(([a, b]) => [
+    accountIdentity({ audiences: [a, b] }), accountIdentity({ audiences: [`${a},${b}`] }),
+  ]);
+  await fc.assert(fc.asyncProperty(fc.oneof(fc.tuple(identities, identities), moved, split), async ([one, other]) => {
+    if (one === undefined || other === undefined) return;
+    const areEqual = await keyOf(one) === await keyOf(other);
+    if (areEqual !== (distinct(one) === distinct(other))) throw new Error("the keys do not match the requests");
+  }), parameters(t, 3_000));
+  t.pass();
+});
+
+test("a session key differs from that of a role identity with the same parameters, and has no secret", async (t) => {
+  const identity = accountIdentity({ inlinePolicy: PLANTED });
+  const key = await keyOf(identity);
+  t.equal(roleOfSession(key), identity.roleARN);
+  t.notMatch(key, PLANTED);
+  const request: SessionRequest = {
+    roleARN: identity.roleARN ?? "", sessionName: OPTIONS.sessionName, durationSeconds: 3600, externalID: null,
+    sourceIdentity: null, tags: [], transitiveTagKeys: [], policy: PLANTED, policyARNs: [],
+  };
+  for (const caller of ["arn:aws:iam::111122223333:user/capa", JSON.stringify(["", "digest"]), key]) {
+    t.not(sessionKey(request, { identity: caller, region: OPTIONS.region }), key);
+  }
+});
