@@ -76,7 +76,7 @@ export class ServiceAccountTokens {
   }
 }
 
-/** The name of the Role in docs/cluster-api.md. */
+/** The name of the Role in docs/cluster-api-sidecar.md. */
 const TOKENS_ROLE = "ack-role-resolver-identity-tokens";
 
 /** Returns how to fix the cause of a rejected request; null if a retry may help. */

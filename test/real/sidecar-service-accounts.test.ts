@@ -20,10 +20,9 @@ import { findWheels } from "./sdks/toolchains/wheels.ts";
 import { setTimeLimit } from "./time-limit.ts";
 import { apply } from "./webhook/installed-webhook.ts";
 
-const PAGE = await readFile(new URL("../../docs/cluster-api.md", import.meta.url), "utf8");
+const PAGE = await readFile(new URL("../../docs/cluster-api-sidecar.md", import.meta.url), "utf8");
 /** The documented objects of a namespace that opts in, and the documented rights of the sidecar. */
-const DOCUMENTED = codeBlocks(PAGE, "yaml").map(([, block]) => block)
-  .find((block) => block.includes("serviceaccounts/token")) ?? "";
+const DOCUMENTED = ["serviceaccounts/token", "kind: ClusterRoleBinding"].map((text) => blockWith(text)).join("---\n");
 const NAME = "team-a-clusters";
 const ISSUER = "https://kubernetes.default.svc.cluster.local";
 const SIDECAR = "system:serviceaccount:cluster-tools:cluster-tools";
@@ -51,6 +50,12 @@ onCluster("the sidecar issues the credentials of service account identities in a
   await t.test("uses the documented rights only", async (tt) => testRights(tt, setup));
   await testNoTokens(t, setup);
 });
+
+function blockWith(text: string): string {
+  const [, block] = codeBlocks(PAGE, "yaml").find(([, content]) => content.includes(text)) ?? [];
+  if (block === undefined) throw new Error(`the page has no manifest with ${text}`);
+  return block;
+}
 
 interface Setup {
   readonly subject: Subject;
