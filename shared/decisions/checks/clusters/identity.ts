@@ -50,7 +50,8 @@ export const AC_01: QuickCheck<ClusterChange> = {
 };
 
 const REFUSALS: ReadonlySet<unknown> = new Set([
-  "ERR_IDENTITY_NAMESPACE", "ERR_IDENTITY_SELECTOR", "ERR_IDENTITY_CYCLE", "ERR_IDENTITY_DEPTH", "ERR_IDENTITY_SECRET",
+  "ERR_IDENTITY_KIND", "ERR_IDENTITY_NAMESPACE", "ERR_IDENTITY_SELECTOR", "ERR_IDENTITY_CYCLE", "ERR_IDENTITY_DEPTH",
+  "ERR_IDENTITY_SECRET",
 ]);
 
 export const AC_02: QuickCheck<ClusterChange> = {
@@ -65,13 +66,19 @@ export const AC_02: QuickCheck<ClusterChange> = {
   *find({ referrer, resolution, inventory }): Iterable<Fault> {
     const { code, chain = [] } = resolution;
     const link = chain.find(({ allowed }) => !allowed);
-    if (!REFUSALS.has(code) || link === undefined) return;
+    // AC-00 reports an unknown kind in the reference of the object itself.
+    const isUnknownKind = referrer.written !== null && identityKindOf(referrer.written.kind) === null;
+    if (!REFUSALS.has(code) || link === undefined || isUnknownKind) return;
     const where = `cannot be used in namespace ${referrer.namespace}`;
     const message = printable(`${describeIdentity(link)} ${where}: ${link.reason}`);
     const isWarning = isUndecided(link, referrer.namespace, inventory);
-    yield { path: referrerPath(referrer), message, ...(isWarning && { severity: "warn" as const }) };
+    const fault = { path: referrerPath(referrer), message, ...(isWarning && { severity: "warn" as const }) };
+    yield code === "ERR_IDENTITY_KIND" ? { ...fault, fix: KIND_FIX } : fault;
   },
 };
+
+const KIND_FIX = "use another kind of identity; for an AWSServiceAccountIdentity, set --runtime extended if your "
+  + "controller supports this kind";
 
 /**
  * Whether the selector of the identity could not be evaluated, because the inventory does not contain the Namespace:
