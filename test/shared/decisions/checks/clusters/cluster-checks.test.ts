@@ -49,7 +49,7 @@ const CASES: readonly Case[] = [
   ["AC-02", "a cycle", clusterObject("c", "role/x"), [/^deny AC-02 .*the chain already contains this identity/],
     { objects: [NS1, roleIdentity("x", "role/x")] }],
   ["AC-02", "a source of an unknown kind", clusterObject("c", "role/x"),
-    [/^deny AC-02 .*"AWSUnknownIdentity" "y" cannot .* is not the kind of an identity\. Use another kind of identity; /],
+    [/^deny AC-02 .*"AWSUnknownIdentity" "y" cannot .*is not the kind of an identity\. Use another kind of /],
     { objects: [NS1, roleIdentity("x", "AWSUnknownIdentity/y")] }],
   ["AC-02", "an unknown kind, which AC-00 reports", clusterObject("c", "AWSUnknownIdentity/y"), [],
     { objects: IDENTITIES }],
