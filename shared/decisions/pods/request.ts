@@ -1,4 +1,5 @@
 import { INJECT_CONTAINER_ANNOTATION, INJECT_GROUP_ANNOTATION, INJECT_LABEL } from "../annotation-keys.ts";
+import { INFRASTRUCTURE_GROUP } from "../identities/kinds.ts";
 import { closestGroup, knownGroups } from "../kubernetes/kinds.ts";
 import { stringAt } from "../kubernetes/json.ts";
 import { annotationAt } from "../kubernetes/object-meta.ts";
@@ -65,14 +66,17 @@ export type ControllerGroup =
  */
 const ACK_IMAGE = /(?:^|\/)aws-controllers-k8s\/([a-z0-9]{1,63})-controller(?:[:@]|$)/;
 
-/** Returns the API group of the annotation, or else of the image of the controller. */
+/**
+ * Returns the API group of the annotation, or else of the image of the controller. The group of CAPA is never known,
+ * because the injection would set AWS_ENDPOINT_URL_STS, which CAPA writes into the kubeconfigs of EKS clusters.
+ */
 export function groupOf(
   { object }: Pod, { image }: Pick<Container, "image">, extraGroups: readonly string[],
 ): ControllerGroup {
   const known = knownGroups(extraGroups);
   const wanted = annotationAt(object, INJECT_GROUP_ANNOTATION);
   if (wanted !== null) {
-    return known.includes(wanted)
+    return known.includes(wanted) && wanted !== INFRASTRUCTURE_GROUP
       ? { group: wanted }
       : { group: null, unknown: wanted, suggestion: closestGroup(wanted, known) };
   }

@@ -1,6 +1,7 @@
 import {
   INJECT_CONTAINER_ANNOTATION, INJECT_GROUP_ANNOTATION, INJECT_LABEL,
 } from "../../annotation-keys.ts";
+import { INFRASTRUCTURE_GROUP } from "../../identities/kinds.ts";
 import { annotationPath } from "../../kubernetes/field-path.ts";
 import { quote } from "../../kubernetes/text.ts";
 import { containerPath } from "../../pods/pod.ts";
@@ -50,6 +51,10 @@ export const POD_02: QuickCheck<PodCreation> = {
   },
 };
 
+/** A sidecar for CAPA identities serves other programs than CAPA, and only in Pods that a user writes. */
+const CAPA_FIX = `remove the label ${INJECT_LABEL}. CAPA does not use the sidecar; for another program, add the `
+  + "sidecar to the Pod yourself";
+
 export const POD_03: QuickCheck<PodCreation> = {
   id: "POD-03",
   severity: "deny",
@@ -66,7 +71,9 @@ export const POD_03: QuickCheck<PodCreation> = {
     if (chosen.unknown !== null) {
       const message = `${quote(chosen.unknown)} is not the API group of a known ACK controller`;
       const meant = chosen.suggestion ?? "the API group of the controller";
-      const fix = `use ${meant}, or set --extra-groups of the webhook if this release does not know the group`;
+      const fix = chosen.unknown === INFRASTRUCTURE_GROUP
+        ? CAPA_FIX
+        : `use ${meant}, or set --extra-groups of the webhook if this release does not know the group`;
       yield { path: annotationPath(INJECT_GROUP_ANNOTATION), message, fix };
     } else if (sidecar === null) {
       // The arguments of an existing sidecar name its groups.

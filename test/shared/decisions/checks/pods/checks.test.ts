@@ -91,6 +91,11 @@ test("POD-03 denies a Pod whose API group is unknown", async (t) => {
     `${path}: "" is not the API group of a known ACK controller. Use the API group of the controller, or set `
       + "--extra-groups of the webhook if this release does not know the group.",
   ]);
+  const capa = "infrastructure.cluster.x-k8s.io";
+  t.same(lines(annotated({ [key]: capa }), { ...INJECTION, extraGroups: [capa] }), [
+    `${path}: "${capa}" is not the API group of a known ACK controller. Remove the label ${LABEL}. CAPA does not use `
+      + "the sidecar; for another program, add the sidecar to the Pod yourself.",
+  ]);
   const extended = { ...INJECTION, extraGroups: ["new.services.k8s.aws"] };
   t.same(lines(injected(annotated({ [key]: "new.services.k8s.aws" }), extended), extended), []);
   const image = "registry.example.com/backup-controller:1";
