@@ -63,7 +63,7 @@ function checksPage(): string {
   return page("Checks", [
     "The webhook and `lint` run these checks on IAMRoleSelectors, ACK resources, Namespaces and the CARM ConfigMaps.",
     "The checks CI-00 to CI-35 apply to identities of Cluster API Provider AWS (CAPA).",
-    "The checks AC-00 to AC-08 apply to objects that refer to an identity ([Cluster API](cluster-api.md)).",
+    "The checks AC-00 to AC-09 apply to objects that refer to an identity ([Cluster API](cluster-api.md)).",
     "The webhook runs the checks POD-01 to POD-10 on new Pods that request a sidecar ([injection](injection.md)).",
     "`lint` runs them, except POD-09, on manifests of these Pods, and on workloads that create such Pods.",
     "`--check ID=deny|warn|off` changes the severity of a check, unless the severity is fixed.",

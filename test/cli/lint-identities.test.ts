@@ -29,6 +29,7 @@ test("reports the mistakes in the examples of CAPA's documentation", async (t) =
     "test-account-role deny CI-00 spec.policyARNs",
     "test-account-role deny CI-20 spec.roleARN",
     "test-account-role deny CI-25 spec.sourceIdentityRef.kind",
+    "multi-tenancy-role deny CI-00 spec.sourceidentityRef",
     "multi-tenancy-role deny CI-20 spec.roleARN",
     "multi-tenancy-role deny CI-25 spec.sourceIdentityRef",
     "test-account deny CI-33 kind",

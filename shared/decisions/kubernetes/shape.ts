@@ -48,7 +48,7 @@ function shapeFault(value: unknown, error: ErrorObject, aliases: Aliases | null)
     return { path: [...path, name], message, unknownField: true };
   }
   const expected = [field(error.params, "type")].flat().filter((type) => type !== "null").join(" or ");
-  return { path, message: `expected ${withArticle(expected)}, not ${describe(error.data)}`, unknownField: false };
+  return { path, message: `expected ${withArticle(expected)}, not ${describeValue(error.data)}`, unknownField: false };
 }
 
 function suggestion(known: readonly string[], guess: string | null): string {
@@ -70,7 +70,8 @@ function pathOf(value: unknown, pointer: string): FieldPath {
   });
 }
 
-function describe(value: unknown): string {
+/** Returns a text that states the type of a value, and the value itself if it is short. */
+export function describeValue(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "a list";
   if (typeof value === "object") return "an object";

@@ -1,7 +1,9 @@
 import { accountText } from "../../identities/account.ts";
 import { describeIdentity } from "../../identities/denials.ts";
 import type { IdentityReference } from "../../identities/identity.ts";
-import { identityKindOf } from "../../identities/kinds.ts";
+import {
+  CONTROLLER_IDENTITY, identityKindOf, IDENTITY_KINDS, ROLE_IDENTITY, STATIC_IDENTITY,
+} from "../../identities/kinds.ts";
 import { referenceOf, type Referrer, referrerPath } from "../../identities/referrer.ts";
 import type { Inventory } from "../../inventory/inventory.ts";
 import { printable, quote } from "../../kubernetes/text.ts";
@@ -18,17 +20,25 @@ export const AC_00: QuickCheck<ClusterChange> = {
   severity: "deny",
   waivable: false,
   reason: "The API server of CAPA rejects a reference whose kind is not an identity, or that has no name.",
-  fix: "set identityRef to {kind, name} of an identity",
+  fix: `set identityRef to {kind: KIND, name: NAME}; KIND is ${CONTROLLER_IDENTITY}, ${STATIC_IDENTITY} or `
+    + ROLE_IDENTITY,
   example: "kind: AWSCluster\nspec: {identityRef: {kind: AWSClusterIdentityIdentity, name: a}}",
   *find({ referrer: { kind, group, written } }): Iterable<Fault> {
     if (written === null) return;
     const path = referrerPath({ kind, group });
     if (identityKindOf(written.kind) === null) {
-      yield { path: [...path, "kind"], message: `${quote(written.kind)} is not the kind of an identity` };
+      yield { path: [...path, "kind"], message: kindFault(written.kind) };
     }
     if (written.name === "") yield { path: [...path, "name"], message: "the name of the identity is missing" };
   },
 };
+
+function kindFault(kind: string): string {
+  if (kind === "") return "the kind of the identity is missing";
+  const meant = IDENTITY_KINDS.find((one) => one.toLowerCase() === kind.toLowerCase());
+  const hint = meant === undefined ? "" : `; perhaps ${meant} was meant`;
+  return `${quote(kind)} is not the kind of an identity${hint}`;
+}
 
 export const AC_01: QuickCheck<ClusterChange> = {
   id: "AC-01",
@@ -49,9 +59,18 @@ export const AC_01: QuickCheck<ClusterChange> = {
   },
 };
 
-const REFUSALS: ReadonlySet<unknown> = new Set([
-  "ERR_IDENTITY_KIND", "ERR_IDENTITY_NAMESPACE", "ERR_IDENTITY_SELECTOR", "ERR_IDENTITY_CYCLE", "ERR_IDENTITY_DEPTH",
-  "ERR_IDENTITY_SECRET",
+const ALLOW_FIX = "use an identity that allows the namespace, or ask the owner of the identity to allow it";
+const KIND_FIX = "use another kind of identity; for an AWSServiceAccountIdentity, set --runtime extended if your "
+  + "controller supports this kind";
+
+/** The fixes of the codes that AC-02 reports. */
+const FIXES: ReadonlyMap<unknown, string> = new Map([
+  ["ERR_IDENTITY_KIND", KIND_FIX],
+  ["ERR_IDENTITY_NAMESPACE", ALLOW_FIX],
+  ["ERR_IDENTITY_SELECTOR", ALLOW_FIX],
+  ["ERR_IDENTITY_CYCLE", "use another identity, or change sourceIdentityRef of an identity in the cycle"],
+  ["ERR_IDENTITY_DEPTH", "use another identity, or change sourceIdentityRef so that fewer roles form the chain"],
+  ["ERR_IDENTITY_SECRET", "use another identity, whose secretRef is the name of a Secret in the namespace of CAPA"],
 ]);
 
 export const AC_02: QuickCheck<ClusterChange> = {
@@ -59,26 +78,23 @@ export const AC_02: QuickCheck<ClusterChange> = {
   severity: "deny",
   waivable: false,
   reason: "CAPA refuses the identity only when it reconciles the cluster, and reports this only in a condition.",
-  fix: "use an identity that allows the namespace, or ask the owner of the identity to allow it",
+  fix: ALLOW_FIX,
   example: "metadata: {namespace: team-b}\n"
     + "spec: {identityRef: {kind: AWSClusterRoleIdentity, name: team-a}} # allowedNamespaces: {list: [team-a]}",
   requires: ["identities"],
   *find({ referrer, resolution, inventory }): Iterable<Fault> {
     const { code, chain = [] } = resolution;
     const link = chain.find(({ allowed }) => !allowed);
+    const fix = FIXES.get(code);
     // AC-00 reports an unknown kind in the reference of the object itself.
     const isUnknownKind = referrer.written !== null && identityKindOf(referrer.written.kind) === null;
-    if (!REFUSALS.has(code) || link === undefined || isUnknownKind) return;
+    if (fix === undefined || link === undefined || isUnknownKind) return;
     const where = `cannot be used in namespace ${referrer.namespace}`;
     const message = printable(`${describeIdentity(link)} ${where}: ${link.reason}`);
     const isWarning = isUndecided(link, referrer.namespace, inventory);
-    const fault = { path: referrerPath(referrer), message, ...(isWarning && { severity: "warn" as const }) };
-    yield code === "ERR_IDENTITY_KIND" ? { ...fault, fix: KIND_FIX } : fault;
+    yield { path: referrerPath(referrer), message, fix, ...(isWarning && { severity: "warn" as const }) };
   },
 };
-
-const KIND_FIX = "use another kind of identity; for an AWSServiceAccountIdentity, set --runtime extended if your "
-  + "controller supports this kind";
 
 /**
  * Whether the selector of the identity could not be evaluated, because the inventory does not contain the Namespace:

@@ -1,5 +1,6 @@
 import { allowedKey } from "../../identities/allowed-namespaces.ts";
 import { CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, STATIC_IDENTITY } from "../../identities/kinds.ts";
+import { field } from "../../kubernetes/json.ts";
 import { subdomainFaults } from "../../kubernetes/names.ts";
 import { quote } from "../../kubernetes/text.ts";
 import type { Fault, QuickCheck } from "../check.ts";
@@ -25,6 +26,12 @@ export const CI_01: QuickCheck<IdentityChange> = {
   },
 };
 
+/** The name of the Secret is empty if the field is missing, and if its value is not a string. */
+function emptyRefFault(value: unknown): string {
+  const isMissing = value === undefined || value === null || value === "";
+  return isMissing ? "secretRef is missing" : "secretRef is not the name of a Secret";
+}
+
 export const CI_11: QuickCheck<IdentityChange> = {
   id: "CI-11",
   severity: "deny",
@@ -32,11 +39,11 @@ export const CI_11: QuickCheck<IdentityChange> = {
   reason: "CAPA rejects a change of secretRef, also of an empty one. A name that is not valid never names a Secret.",
   fix: "set secretRef to the name of a Secret in the namespace of CAPA. To use another Secret, create another identity",
   example: "kind: AWSClusterStaticIdentity\nspec: {allowedNamespaces: {list: [team-a]}} # secretRef is missing",
-  *find({ identity, stored }): Iterable<Fault> {
+  *find({ identity, object, stored }): Iterable<Fault> {
     if (identity.kind !== STATIC_IDENTITY) return;
     const name = identity.secretName ?? "";
     const path = ["spec", "secretRef"];
-    if (name === "") yield { path, message: "secretRef is missing" };
+    if (name === "") yield { path, message: emptyRefFault(field(field(object, "spec"), "secretRef")) };
     else if (subdomainFaults(name).length > 0) yield { path, message: `${quote(name)} is not the name of a Secret` };
     const before = stored?.identity.kind === STATIC_IDENTITY ? (stored.identity.secretName ?? "") : name;
     if (before !== name) yield { path, message: `secretRef changes from ${quote(before)} to ${quote(name)}` };

@@ -71,8 +71,8 @@ export const CI_12: QuickCheck<IdentityChange> = {
   id: "CI-12",
   severity: "warn",
   waivable: false,
-  reason: "An access key without a session token is valid until somebody deletes it. Everyone who has read the Secret "
-    + "can use it.",
+  reason: "An access key without a session token is valid until a user deletes it in IAM. Every client that has read "
+    + "the Secret can use it.",
   fix: "use an AWSClusterRoleIdentity, or rotate the access key often and limit who may read the Secret",
   example: "# The Secret creds has the keys AccessKeyID and SecretAccessKey, and no SessionToken.\n"
     + "spec: {secretRef: creds}",

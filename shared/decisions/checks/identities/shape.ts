@@ -8,6 +8,7 @@ import type { Inventory } from "../../inventory/inventory.ts";
 import { type FieldPath, plainKeys } from "../../kubernetes/field-path.ts";
 import { field, isJsonObject, type JsonObject, parseJSON } from "../../kubernetes/json.ts";
 import { annotationAt, objectReference } from "../../kubernetes/object-meta.ts";
+import { describeValue } from "../../kubernetes/shape.ts";
 import { closest, quote } from "../../kubernetes/text.ts";
 import type { Fault, QuickCheck } from "../check.ts";
 import type { IdentityChange } from "./change.ts";
@@ -38,31 +39,56 @@ export const CI_00: QuickCheck<IdentityChange> = {
   id: "CI-00",
   severity: "deny",
   waivable: false,
-  reason: "The API server rejects an identity that does not match the schema of CAPA.",
-  fix: "write the field as the schema of CAPA defines it (kubectl explain awsclusterroleidentity.spec)",
+  reason: "The API server rejects an identity that does not match the schema of CAPA, and prunes a field whose name is "
+    + "in the wrong case.",
+  fix: schemaFix("KIND"),
   example: "kind: AWSClusterRoleIdentity\nspec: {allowedNamespaces: {list: test}} # a list is required: [test]",
   *find({ object, identity: { kind }, allowed }): Iterable<Fault> {
+    const fix = schemaFix(kind.toLowerCase());
+    const types = { ...TYPES[kind], allowedNamespaces: "object" } as const;
     const spec = field(object, "spec") ?? {};
-    if (!isJsonObject(spec)) yield { path: ["spec"], message: "expected an object" };
-    yield* typeFaults(spec, TYPES[kind] ?? {}, ["spec"]);
-    yield* typeFaults(spec, { allowedNamespaces: "object" }, ["spec"]);
-    yield* typeFaults(allowed, { list: "list of strings", selector: "object" }, ALLOWED);
-    const selector = field(allowed, "selector");
-    yield* typeFaults(selector, { matchLabels: "object" }, [...ALLOWED, "selector"]);
-    const labels = field(selector, "matchLabels");
-    for (const [key, value] of isJsonObject(labels) ? Object.entries(labels) : []) {
-      if (typeof value === "string") continue;
-      yield { path: [...ALLOWED, "selector", "matchLabels", { key }], message: "expected a string" };
-    }
+    for (const fault of specFaults(spec, types)) yield { ...fault, fix };
+    for (const fault of allowedFaults(allowed)) yield { ...fault, fix };
   },
 };
+
+function schemaFix(kind: string): string {
+  return `write the field as the schema of CAPA defines it (kubectl explain ${kind}.spec)`;
+}
+
+function* specFaults(spec: unknown, types: Readonly<Record<string, Type>>): Iterable<Fault> {
+  if (!isJsonObject(spec)) {
+    yield { path: ["spec"], message: `expected an object, not ${describeValue(spec)}` };
+    return;
+  }
+  yield* typeFaults(spec, types, ["spec"]);
+  const known = Object.keys(types);
+  for (const name of Object.keys(spec)) {
+    const meant = known.includes(name) ? undefined : known.find((one) => one.toLowerCase() === name.toLowerCase());
+    if (meant === undefined) continue;
+    yield { path: ["spec", name], message: `unknown field ${quote(name)}; perhaps ${meant} was meant` };
+  }
+}
+
+function* allowedFaults(allowed: unknown): Iterable<Fault> {
+  yield* typeFaults(allowed, { list: "list of strings", selector: "object" }, ALLOWED);
+  const selector = field(allowed, "selector");
+  yield* typeFaults(selector, { matchLabels: "object" }, [...ALLOWED, "selector"]);
+  const labels = field(selector, "matchLabels");
+  for (const [key, value] of isJsonObject(labels) ? Object.entries(labels) : []) {
+    if (typeof value === "string") continue;
+    const message = `expected a string, not ${describeValue(value)}`;
+    yield { path: [...ALLOWED, "selector", "matchLabels", { key }], message };
+  }
+}
 
 /** Yields the fields of a wrong type. Null is permitted, because the API server drops it. */
 function* typeFaults(object: unknown, types: Readonly<Record<string, Type>>, path: FieldPath): Iterable<Fault> {
   for (const [name, type] of Object.entries(types)) {
     const value = field(object, name) ?? null;
     if (value === null || hasType(value, type)) continue;
-    yield { path: [...path, name], message: `expected ${type === "object" ? "an" : "a"} ${type}` };
+    const found = Array.isArray(value) && type === "list of strings" ? "a list of other values" : describeValue(value);
+    yield { path: [...path, name], message: `expected ${type === "object" ? "an" : "a"} ${type}, not ${found}` };
   }
 }
 

@@ -36,7 +36,7 @@ export const CI_25: QuickCheck<IdentityChange> = {
       yield { path: [...PATH, "kind"], message: `${quote(identity.source.kind)} is not a kind of source` };
     } else if (kind === CONTROLLER_IDENTITY && identity.source.name !== CONTROLLER_IDENTITY_NAME) {
       const message = `CAPA uses only the ${CONTROLLER_IDENTITY} named ${CONTROLLER_IDENTITY_NAME}`;
-      yield { path: [...PATH, "name"], message };
+      yield { path: [...PATH, "name"], message, fix: `set the name to ${CONTROLLER_IDENTITY_NAME}` };
     } else yield* chainFaults(identity, change);
   },
 };
