@@ -7,8 +7,7 @@ import { unmetRequirements } from "./checks/requirements.ts";
 import { warnOfQuotedPlaceholder } from "./checks/unrendered.ts";
 import { runChecks, type SkippedCheck } from "./checks/run.ts";
 import type { DecisionSettings, Origin } from "./context.ts";
-import { readIdentity } from "./identities/identity.ts";
-import { isIdentity } from "./identities/kinds.ts";
+import { type Identity, readIdentity } from "./identities/identity.ts";
 import { readReferrer, type Referrer } from "./identities/referrer.ts";
 import { resolveReferrer } from "./identities/resolve.ts";
 import { type ClusterUsage, clusterUsage } from "./identities/usage.ts";
@@ -96,9 +95,10 @@ class Auditor {
   audit(object: JsonObject, index: number): void {
     this.#runChecks(object, index);
     const { group, name } = objectReference(object);
+    const identity = readIdentity(object, this.#input.inventory.runtime);
     if (isKindDefinition(object)) this.#auditDefinition(object, index);
     else if (isSelector(object)) this.#selectors.push({ name, index });
-    else if (isIdentity(object)) this.#auditIdentity(object, index);
+    else if (identity !== null) this.#auditIdentity(identity, index);
     else if (isACKGroup(group) && name !== "") this.#auditResource(resourceOf(object), index);
     else this.#auditReferrer(readReferrer(object), index);
   }
@@ -167,10 +167,8 @@ class Auditor {
     for (const check of this.#enabled) this.#report(check, index, check.findInDefinition?.(subject));
   }
 
-  #auditIdentity(object: JsonObject, index: number): void {
+  #auditIdentity(identity: Identity, index: number): void {
     const { inventory, nowMs } = this.#input;
-    const identity = readIdentity(object, inventory.runtime);
-    if (identity === null) return;
     this.#identities++;
     const subject = { identity, inventory, settings: this.#settings, nowMs };
     for (const check of this.#enabled) this.#report(check, index, check.findInIdentity?.(subject));

@@ -1,6 +1,6 @@
 import { test } from "tap";
-import { simulateClusters } from "../../../bench/identities.ts";
 import { MINUTE } from "../fake-sts.ts";
+import { simulateClusters } from "./simulate-clusters.ts";
 
 test("calls STS at most 2.2 times per hour and session for 200 clusters, at any request rate", async (t) => {
   const [few, many] = [await simulateClusters(10 * MINUTE), await simulateClusters(MINUTE)];
