@@ -38,9 +38,7 @@ export async function simulateClusters(intervalMs: number): Promise<Load> {
   for (let ms = 0; ms < 3 * HOUR; ms += intervalMs) {
     const pending = Array.from({ length: CLUSTERS }, (_, i) => request(setup, `cluster-${i}`));
     requests += pending.length;
-    // oxlint-disable-next-line no-await-in-loop -- the clock advances step by step
     await setup.clock.advance(intervalMs);
-    // oxlint-disable-next-line no-await-in-loop -- the clock advances step by step
     await Promise.all(pending);
   }
   const sessions = [...setup.cache.expirations()].length;
