@@ -84,7 +84,7 @@ function addReaders(program: Commander, { io, done }: ProgramContext): void {
       const { runLint } = await import("./lint.ts");
       done(await runLint(settings("lint", flags, paths), io));
     });
-  addCommand(program, "resolve", "show which role each ACK resource resolves to")
+  addCommand(program, "resolve", "show the role of each ACK resource and cluster")
     .addArgument(pathArgument(SAME_AS_FROM))
     .action(async (paths: string[], flags: Flags) => {
       const { runResolve } = await import("./resolve.ts");
@@ -96,7 +96,7 @@ function addReaders(program: Commander, { io, done }: ProgramContext): void {
       const { runAudit } = await import("./audit.ts");
       done(await runAudit(settings("audit", flags, paths), io));
     });
-  addCommand(program, "impact", "show how the roles of ACK resources change if manifests are applied or deleted")
+  addCommand(program, "impact", "show how roles of resources and clusters change if manifests are applied or deleted")
     .addArgument(pathArgument("manifests to apply, or to delete with --delete"))
     .action(async (paths: string[], flags: Flags) => {
       const { runImpact } = await import("./impact.ts");

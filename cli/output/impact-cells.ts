@@ -1,7 +1,7 @@
 import { printable } from "../../shared/decisions/kubernetes/text.ts";
 import type { Change, Impact } from "../../shared/decisions/resolution/impact.ts";
 import type { Resolution } from "../../shared/decisions/resolution/resolve.ts";
-import { causeText, roleOrReason } from "./resolution-table.ts";
+import { causeText, ownRole, roleOrReason } from "./resolution-table.ts";
 
 type Side = "before" | "after";
 
@@ -56,7 +56,7 @@ export function wideCell(impact: Impact, side: Side): string {
 function roleText(resolution: Resolution): string {
   const { outcome, accountID, roleARN, selectors, chain } = resolution;
   const account = accountID ?? "unknown account";
-  if (outcome === "default") return `${account}, the controller's own`;
+  if (outcome === "default") return `${account}, ${ownRole(resolution)}`;
   const causes = chain === undefined ? selectors.map(({ name }) => name) : [causeText(resolution)];
   const role = roleARN === null ? [] : [roleResource(roleARN)];
   return [account, ...role, ...causes.map((cause) => `by ${cause}`)].join(" ");

@@ -60,7 +60,7 @@ export function resolutionTable(resolved: readonly ResolvedResource[], format: T
 
 function wideCells(resolution: Resolution): string[] {
   const { outcome, roleARN, region } = resolution;
-  const role = roleARN ?? (outcome === "default" ? OWN_ROLE : "-");
+  const role = roleARN ?? (outcome === "default" ? ownRole(resolution) : "-");
   return [causeText(resolution) || "-", role, region?.value ?? "-"];
 }
 
@@ -73,14 +73,18 @@ function linkName({ kind, name }: ChainLink): string {
   return `${kind}/${name}`;
 }
 
-const OWN_ROLE = "the controller's own";
+/** Returns the text for a role of the controller, which is CAPA for an object that refers to an identity. */
+export function ownRole({ chain }: Pick<Resolution, "chain">): string {
+  return chain === undefined ? "the controller's own" : "CAPA's own";
+}
 
 /**
  * Returns the short name of the role. Without a role, returns the selectors in conflict, the error code, or the
  * identity that has no role.
  */
-export function roleOrReason({ outcome, selectors, roleARN, code, chain = [] }: Resolution): string {
-  if (outcome === "default") return OWN_ROLE;
+export function roleOrReason(resolution: Resolution): string {
+  const { outcome, selectors, roleARN, code, chain = [] } = resolution;
+  if (outcome === "default") return ownRole(resolution);
   if (outcome === "conflict") return selectors.map(({ name }) => name).join(", ");
   return roleARN === null ? (code ?? printable(chain.slice(0, 1).map(linkName).join(""))) : shortRole(roleARN);
 }

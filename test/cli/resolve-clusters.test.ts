@@ -79,6 +79,14 @@ test("the tables show the role, the identity without a role, or the error code",
   t.match(wide.stdout, "AWSClusterRoleIdentity/workload, AWSClusterControllerIdentity/default");
 });
 
+test("the tables name CAPA for a cluster that uses the controller identity", async (t) => {
+  const query = ["-n", "team-a", "--kind", "AWSCluster.infrastructure.cluster.x-k8s.io"];
+  const { stdout } = await runCommand(["resolve", "--from", "-", ...query], { stdin: STATE });
+  t.match(stdout, /\nteam-a +AWSCluster +default +CAPA's own\n$/);
+  const wide = await runCommand(["resolve", "--from", "-", ...query, "-o", "wide"], { stdin: STATE });
+  t.match(wide.stdout, /default +AWSClusterControllerIdentity\/default +CAPA's own +-\n$/);
+});
+
 test("--explain prints each identity of the chain, and why it allows the namespace", async (t) => {
   const { stdout } = await runCommand(["resolve", "--from", "-", "--explain"], { stdin: STATE });
   t.match(stdout, [
