@@ -1,7 +1,7 @@
 import type { V1Volume, V1VolumeMount } from "@kubernetes/client-node";
 import {
   caBundleBinding, caBundleRole, certificatesBinding, certificatesLease, certificatesRole, certificatesSecret,
-} from "./certificate-rights.ts";
+} from "./rights/certificates.ts";
 import { labelsOf, WEBHOOK } from "./installation.ts";
 
 /** How the webhook gets its certificate, and how the API server gets the CA certificate. */

@@ -1,15 +1,15 @@
 // Renders the files of the Helm chart that contain the data of this program. The other files are written by hand.
-import { eventsRole, identitiesRole, sidecarEventsBinding, sidecarsBinding } from "./sidecar-rights.ts";
+import { eventsRole, identitiesRole, sidecarEventsBinding, sidecarsBinding } from "./rights/sidecars.ts";
 import {
   accessReviewsBinding, accessReviewsRole, mapsBinding, mapsRole, readerBinding, readerRole, resourcesBinding,
   resourcesRole,
-} from "./webhook-rights.ts";
+} from "./rights/webhook.ts";
 import { selfSignedObjects } from "./certificates.ts";
 import { policiesTemplate } from "./chart-policies.ts";
-import { identitySecretObjects } from "./identity-secrets.ts";
+import { identitySecretObjects } from "./rights/identity-secrets.ts";
 import { controllerIdentityObjects, reconcilingObjects, reportObjects } from "./reconciling.ts";
 import { renderYAML } from "./render.ts";
-import { selectorOwnerRole, tenantRole } from "./user-roles.ts";
+import { selectorOwnerRole, tenantRole } from "./rights/users.ts";
 import { valuesSchema } from "./values-schema.ts";
 import { mutatingWebhooks, validatingWebhooks } from "./webhooks.ts";
 

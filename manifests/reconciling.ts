@@ -4,7 +4,9 @@ import {
 } from "../shared/decisions/identities/kinds.ts";
 import { knownGroups } from "../shared/decisions/kubernetes/kinds.ts";
 import { labelsOf, lease, WEBHOOK } from "./installation.ts";
-import { clusterBinding, clusterRole, RBAC_VERSION, roleBinding, rulesOf, WRITE_EVENTS } from "./role-objects.ts";
+import {
+  clusterBinding, clusterRole, RBAC_VERSION, roleBinding, rulesOf, WRITE_EVENTS,
+} from "./rights/role-objects.ts";
 import type { WebhookOptions } from "./webhooks.ts";
 
 /**

@@ -10,16 +10,16 @@ import { type DeploymentOptions, webhookDeployment } from "./deployment.ts";
 import { admissionPolicies, DEFAULT_POLICY_SETTINGS } from "./policies.ts";
 import type { PolicySettings } from "./policies/policy.ts";
 import { serviceAccountIdentityCRD } from "./identity-crd.ts";
-import { identitySecretObjects } from "./identity-secrets.ts";
+import { identitySecretObjects } from "./rights/identity-secrets.ts";
 import { installNamespace, serviceAccount } from "./installation.ts";
-import { eventsRole, identitiesRole, sidecarEventsBinding, sidecarsBinding } from "./sidecar-rights.ts";
+import { eventsRole, identitiesRole, sidecarEventsBinding, sidecarsBinding } from "./rights/sidecars.ts";
 import {
   accessReviewsBinding, accessReviewsRole, mapsBinding, mapsRole, readerBinding, readerRole, resourcesBinding,
   resourcesRole,
-} from "./webhook-rights.ts";
+} from "./rights/webhook.ts";
 import { controllerIdentityObjects, reconcilingObjects, reportObjects } from "./reconciling.ts";
 import { disruptionBudget, networkPolicy, webhookService } from "./service.ts";
-import { selectorOwnerRole, tenantRole } from "./user-roles.ts";
+import { selectorOwnerRole, tenantRole } from "./rights/users.ts";
 import { mutatingWebhooks, validatingWebhooks, type WebhookOptions } from "./webhooks.ts";
 
 export const MANIFEST_PARTS = ["crds", "identity-crd", "rbac", "policies", "deployment", "webhooks", "all"] as const;

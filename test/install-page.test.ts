@@ -3,7 +3,7 @@ import path from "node:path";
 import { Ajv } from "ajv";
 import { test } from "tap";
 import { parse, parseAllDocuments } from "yaml";
-import { selectorOwnerRole, tenantRole } from "../manifests/user-roles.ts";
+import { selectorOwnerRole, tenantRole } from "../manifests/rights/users.ts";
 import { valuesSchema } from "../manifests/values-schema.ts";
 import { stringAt } from "../shared/decisions/kubernetes/json.ts";
 import { codeBlocks } from "./documented-commands.ts";

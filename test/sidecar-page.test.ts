@@ -3,7 +3,7 @@ import path from "node:path";
 import type { V1ClusterRole, V1Role } from "@kubernetes/client-node";
 import { test } from "tap";
 import { parseAllDocuments } from "yaml";
-import { MAPS_ROLE, mapsRole, READER_ROLE, readerRole } from "../manifests/webhook-rights.ts";
+import { MAPS_ROLE, mapsRole, READER_ROLE, readerRole } from "../manifests/rights/webhook.ts";
 import { ERRORS } from "../shared/decisions/errors.ts";
 import { isJsonObject, type JsonObject } from "../shared/decisions/kubernetes/json.ts";
 import { defaultOf, SETTINGS } from "../shared/decisions/settings.ts";

@@ -1,18 +1,18 @@
 import { test } from "tap";
 import {
   caBundleBinding, caBundleRole, certificatesBinding, certificatesLease, certificatesRole, certificatesSecret,
-} from "../../manifests/certificate-rights.ts";
+} from "../../manifests/rights/certificates.ts";
 import { installNamespace, serviceAccount } from "../../manifests/installation.ts";
 import {
   eventsRole, identitiesRole, identitySecretsRole, sidecarEventsBinding,
-} from "../../manifests/sidecar-rights.ts";
+} from "../../manifests/rights/sidecars.ts";
 import {
   accessReviewsBinding, accessReviewsRole, mapsBinding, mapsRole, readerBinding, readerRole, resourcesBinding,
   resourcesRole,
-} from "../../manifests/webhook-rights.ts";
+} from "../../manifests/rights/webhook.ts";
 import { leaseRole, reconcilerRole, reconcilingObjects } from "../../manifests/reconciling.ts";
 import { stringAt } from "../../shared/decisions/kubernetes/json.ts";
-import { selectorOwnerRole, tenantRole } from "../../manifests/user-roles.ts";
+import { selectorOwnerRole, tenantRole } from "../../manifests/rights/users.ts";
 import { ACK_GROUPS } from "../../shared/decisions/kubernetes/kinds.ts";
 
 const verbs = ["list", "watch"];

@@ -1,8 +1,8 @@
 import type { Test } from "tap";
 import type { STSEmulator } from "../../cli/local/sts-emulator/emulator.ts";
-import { RBAC_VERSION } from "../../manifests/role-objects.ts";
-import { EVENTS_ROLE, IDENTITIES_ROLE, IDENTITY_SECRETS_ROLE } from "../../manifests/sidecar-rights.ts";
-import { READER_ROLE } from "../../manifests/webhook-rights.ts";
+import { RBAC_VERSION } from "../../manifests/rights/role-objects.ts";
+import { EVENTS_ROLE, IDENTITIES_ROLE, IDENTITY_SECRETS_ROLE } from "../../manifests/rights/sidecars.ts";
+import { READER_ROLE } from "../../manifests/rights/webhook.ts";
 import { manifestObjects } from "../../manifests/render.ts";
 import { isJsonObject, type JsonObject, stringAt } from "../../shared/decisions/kubernetes/json.ts";
 import { createSTS } from "../../sidecar/sts-upstream/client.ts";

@@ -1,7 +1,7 @@
 import type { Test } from "tap";
 import { startSTSEmulator } from "../../../cli/local/sts-emulator/emulator.ts";
-import { EVENTS_ROLE, IDENTITIES_ROLE } from "../../../manifests/sidecar-rights.ts";
-import { READER_ROLE } from "../../../manifests/webhook-rights.ts";
+import { EVENTS_ROLE, IDENTITIES_ROLE } from "../../../manifests/rights/sidecars.ts";
+import { READER_ROLE } from "../../../manifests/rights/webhook.ts";
 import { isJsonObject, type JsonObject } from "../../../shared/decisions/kubernetes/json.ts";
 import { IDENTITIES } from "../../real/apiserver/identities.ts";
 import { until } from "../../real/apiserver/until.ts";

@@ -1,6 +1,6 @@
 import type { Test } from "tap";
-import { EVENTS_ROLE } from "../../../manifests/sidecar-rights.ts";
-import { READER_ROLE } from "../../../manifests/webhook-rights.ts";
+import { EVENTS_ROLE } from "../../../manifests/rights/sidecars.ts";
+import { READER_ROLE } from "../../../manifests/rights/webhook.ts";
 import { stringAt } from "../../../shared/decisions/kubernetes/json.ts";
 import { runCommand } from "../../cli/run-command.ts";
 import { ACK_CRDS } from "../../fixtures/ack-crds.ts";

@@ -1,4 +1,4 @@
-import { IDENTITIES_ROLE } from "../../../../manifests/sidecar-rights.ts";
+import { IDENTITIES_ROLE } from "../../../../manifests/rights/sidecars.ts";
 import { manifestObjects } from "../../../../manifests/render.ts";
 import { stringAt } from "../../../../shared/decisions/kubernetes/json.ts";
 import { CAPA_CRDS } from "../../../fixtures/capa/crds.ts";

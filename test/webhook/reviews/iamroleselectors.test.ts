@@ -1,9 +1,9 @@
 import { test } from "tap";
-import { type JsonObject, stringAt } from "../../shared/decisions/kubernetes/json.ts";
-import { FIRST, replacesMetadata, selectorFor } from "../shared/decisions/checks/account-fixtures.ts";
-import { bucketObject, kindObject, namespaceObject, withWaiver } from "../shared/decisions/objects.ts";
-import { objectAt, reviewOf } from "./reviews.ts";
-import { FakeSource, type WebhookUnderTest, webhookUnderTest } from "./webhook-under-test.ts";
+import { type JsonObject, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
+import { FIRST, replacesMetadata, selectorFor } from "../../shared/decisions/checks/account-fixtures.ts";
+import { bucketObject, kindObject, namespaceObject, withWaiver } from "../../shared/decisions/objects.ts";
+import { objectAt, reviewOf } from "../reviews.ts";
+import { FakeSource, type WebhookUnderTest, webhookUnderTest } from "../webhook-under-test.ts";
 
 const PATH = "/validate/iamroleselectors";
 const TEAM_A = selectorFor("team-a", FIRST, ["team-a"]);

@@ -1,12 +1,12 @@
 import jsonPatch from "fast-json-patch";
 import { test } from "tap";
-import { decisionSettings, type DecisionSettings } from "../../shared/decisions/context.ts";
-import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
-import { readSettings } from "../../shared/server/settings.ts";
-import { checkSidecarArgs } from "../../webhook/sidecar-args.ts";
-import { controllerPod } from "../fixtures/pods.ts";
-import { objectAt, patchOf, reviewOf } from "./reviews.ts";
-import { FakeSource, webhookUnderTest } from "./webhook-under-test.ts";
+import { decisionSettings, type DecisionSettings } from "../../../shared/decisions/context.ts";
+import type { JsonObject } from "../../../shared/decisions/kubernetes/json.ts";
+import { readSettings } from "../../../shared/server/settings.ts";
+import { checkSidecarArgs } from "../../../webhook/sidecar-args.ts";
+import { controllerPod } from "../../fixtures/pods.ts";
+import { objectAt, patchOf, reviewOf } from "../reviews.ts";
+import { FakeSource, webhookUnderTest } from "../webhook-under-test.ts";
 
 const FLAGS = { cluster: true, tlsDir: "unused", sidecarImage: "registry.example.com/resolver:1" };
 const DECISIONS: Partial<DecisionSettings> = decisionSettings(readSettings("webhook", FLAGS, {}));

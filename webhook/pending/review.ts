@@ -1,7 +1,7 @@
-import type { CheckResult } from "../shared/decisions/checks/run.ts";
-import { NO_CHANGES, type PendingChanges } from "../shared/decisions/resolution/change-set.ts";
-import type { ReviewTime } from "./handler.ts";
-import { CONFIRMATION_MS, type ConfirmedWrites, type PendingWrite, type PendingWrites } from "./pending-writes.ts";
+import type { CheckResult } from "../../shared/decisions/checks/run.ts";
+import { NO_CHANGES, type PendingChanges } from "../../shared/decisions/resolution/change-set.ts";
+import type { ReviewTime } from "../handler.ts";
+import { CONFIRMATION_MS, type ConfirmedWrites, type PendingWrite, type PendingWrites } from "./writes.ts";
 
 /** The time that a review reserves to run its checks, in ms. */
 const RESERVED_MS = 1_000;

@@ -1,15 +1,15 @@
-import { isUnknownIdentity } from "../shared/decisions/checks/identities/shape.ts";
-import { isCAPAController, isNamespaceCleanup } from "../shared/decisions/exemptions.ts";
-import type { RoleIdentity } from "../shared/decisions/identities/identity.ts";
-import { isIdentity } from "../shared/decisions/identities/kinds.ts";
-import { requireLoaded } from "../shared/server/readiness.ts";
-import type { AdmissionRequest } from "./decode.ts";
+import { isUnknownIdentity } from "../../shared/decisions/checks/identities/shape.ts";
+import { isCAPAController, isNamespaceCleanup } from "../../shared/decisions/exemptions.ts";
+import type { RoleIdentity } from "../../shared/decisions/identities/identity.ts";
+import { isIdentity } from "../../shared/decisions/identities/kinds.ts";
+import { requireLoaded } from "../../shared/server/readiness.ts";
+import type { AdmissionRequest } from "../decode.ts";
 import {
   checkInputOf, type ReviewContext, runChecksInSlices, unlessExempt, type Verdict, verdictOf,
-} from "./handler.ts";
-import { roleIdentityOf, writesInBrokenChain } from "./pending-identities.ts";
-import { runChecksWithPending } from "./pending-review.ts";
-import type { PendingWrites } from "./pending-writes.ts";
+} from "../handler.ts";
+import { roleIdentityOf, writesInBrokenChain } from "../pending/identities.ts";
+import { runChecksWithPending } from "../pending/review.ts";
+import type { PendingWrites } from "../pending/writes.ts";
 
 export interface IdentityContext extends ReviewContext {
   readonly pendingIdentities: PendingWrites<RoleIdentity>;

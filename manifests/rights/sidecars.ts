@@ -1,8 +1,8 @@
 import type { V1ClusterRole, V1ClusterRoleBinding, V1Role } from "@kubernetes/client-node";
-import { IDENTITY_KINDS, identityPlural, INFRASTRUCTURE_GROUP } from "../shared/decisions/identities/kinds.ts";
-import { labelsOf, PRODUCT } from "./installation.ts";
+import { IDENTITY_KINDS, identityPlural, INFRASTRUCTURE_GROUP } from "../../shared/decisions/identities/kinds.ts";
+import { labelsOf, PRODUCT } from "../installation.ts";
 import { clusterRole, controllersBinding, LIST, RBAC_VERSION, READ, WRITE_EVENTS } from "./role-objects.ts";
-import { READER_ROLE } from "./webhook-rights.ts";
+import { READER_ROLE } from "./webhook.ts";
 
 /**
  * The ClusterRole that allows a sidecar to write Events, and its binding for the injected sidecars. Users also bind it

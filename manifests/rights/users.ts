@@ -1,5 +1,5 @@
 import type { V1ClusterRole } from "@kubernetes/client-node";
-import { SELECTOR_GROUP } from "../shared/decisions/kubernetes/kinds.ts";
+import { SELECTOR_GROUP } from "../../shared/decisions/kubernetes/kinds.ts";
 import { clusterRole, READ } from "./role-objects.ts";
 
 /** The verb `deletecollection` is missing: one request could delete every selector. */

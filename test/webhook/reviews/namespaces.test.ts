@@ -1,8 +1,8 @@
 import { test } from "tap";
-import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
-import type { AccessReviewer } from "../../webhook/access-review.ts";
-import { fixture, fixtureText, golden, objectAt, reviewOf } from "./reviews.ts";
-import { COMPANY, FakeSource, type WebhookUnderTest, webhookUnderTest } from "./webhook-under-test.ts";
+import type { JsonObject } from "../../../shared/decisions/kubernetes/json.ts";
+import type { AccessReviewer } from "../../../webhook/access-review.ts";
+import { fixture, fixtureText, golden, objectAt, reviewOf } from "../reviews.ts";
+import { COMPANY, FakeSource, type WebhookUnderTest, webhookUnderTest } from "../webhook-under-test.ts";
 
 const PATH = "/validate/namespaces";
 const BUCKET = {

@@ -1,13 +1,13 @@
 import { test } from "tap";
-import { RESOLUTION_KEYS } from "../../shared/decisions/annotation-keys.ts";
-import { REFERRER_KINDS } from "../../shared/decisions/identities/kinds.ts";
-import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
+import { RESOLUTION_KEYS } from "../../../shared/decisions/annotation-keys.ts";
+import { REFERRER_KINDS } from "../../../shared/decisions/identities/kinds.ts";
+import type { JsonObject } from "../../../shared/decisions/kubernetes/json.ts";
 import {
   clusterObject, controllerIdentity, refTo, roleARN, roleIdentity,
-} from "../shared/decisions/identities/objects.ts";
-import { namespaceObject } from "../shared/decisions/objects.ts";
-import { objectAt, patchOf, reviewOf } from "./reviews.ts";
-import { FakeSource, untilWaiting, webhookUnderTest } from "./webhook-under-test.ts";
+} from "../../shared/decisions/identities/objects.ts";
+import { namespaceObject } from "../../shared/decisions/objects.ts";
+import { objectAt, patchOf, reviewOf } from "../reviews.ts";
+import { FakeSource, untilWaiting, webhookUnderTest } from "../webhook-under-test.ts";
 
 const PATH = "/mutate/clusters";
 const PREFIX = "ack-role-resolver.io/";

@@ -1,6 +1,6 @@
 import { test } from "tap";
-import { fixture, fixtureText, golden, objectAt, reviewOf } from "./reviews.ts";
-import { FakeSource, webhookUnderTest } from "./webhook-under-test.ts";
+import { fixture, fixtureText, golden, objectAt, reviewOf } from "../reviews.ts";
+import { FakeSource, webhookUnderTest } from "../webhook-under-test.ts";
 
 const PATH = "/validate/configmaps";
 const PAYMENTS = {

@@ -1,12 +1,12 @@
-import { INJECT_LABEL } from "../shared/decisions/annotation-keys.ts";
-import { objectExcess } from "../shared/decisions/checks/limits.ts";
-import { runChecks } from "../shared/decisions/checks/run.ts";
-import type { DecisionSettings } from "../shared/decisions/context.ts";
-import { type JsonObject, stringAt } from "../shared/decisions/kubernetes/json.ts";
-import { injectionPatch } from "../shared/decisions/pods/inject.ts";
-import { decodePod, isMirrorPod, isPod } from "../shared/decisions/pods/pod.ts";
-import type { AdmissionRequest } from "./decode.ts";
-import { checkInputOf, type ReviewContext, skipped, type Verdict, verdictOf } from "./handler.ts";
+import { INJECT_LABEL } from "../../shared/decisions/annotation-keys.ts";
+import { objectExcess } from "../../shared/decisions/checks/limits.ts";
+import { runChecks } from "../../shared/decisions/checks/run.ts";
+import type { DecisionSettings } from "../../shared/decisions/context.ts";
+import { type JsonObject, stringAt } from "../../shared/decisions/kubernetes/json.ts";
+import { injectionPatch } from "../../shared/decisions/pods/inject.ts";
+import { decodePod, isMirrorPod, isPod } from "../../shared/decisions/pods/pod.ts";
+import type { AdmissionRequest } from "../decode.ts";
+import { checkInputOf, type ReviewContext, skipped, type Verdict, verdictOf } from "../handler.ts";
 
 interface PodContext {
   readonly settings: DecisionSettings;

@@ -1,18 +1,18 @@
-import { identityToReview, isCheckEnabled } from "../shared/decisions/checks/access.ts";
-import { AC_05 } from "../shared/decisions/checks/clusters/use.ts";
-import type { AccessByName } from "../shared/decisions/context.ts";
-import { clusterMutationExemptionOf, isCAPAController, isClusterCleanup } from "../shared/decisions/exemptions.ts";
-import { isReferrer } from "../shared/decisions/identities/kinds.ts";
-import { readReferrer } from "../shared/decisions/identities/referrer.ts";
-import { resolveReferrer } from "../shared/decisions/identities/resolve.ts";
-import type { JsonObject } from "../shared/decisions/kubernetes/json.ts";
-import { requireLoaded } from "../shared/server/readiness.ts";
-import type { AccessReviewer } from "./access-review.ts";
-import type { AdmissionRequest } from "./decode.ts";
+import { identityToReview, isCheckEnabled } from "../../shared/decisions/checks/access.ts";
+import { AC_05 } from "../../shared/decisions/checks/clusters/use.ts";
+import type { AccessByName } from "../../shared/decisions/context.ts";
+import { clusterMutationExemptionOf, isCAPAController, isClusterCleanup } from "../../shared/decisions/exemptions.ts";
+import { isReferrer } from "../../shared/decisions/identities/kinds.ts";
+import { readReferrer } from "../../shared/decisions/identities/referrer.ts";
+import { resolveReferrer } from "../../shared/decisions/identities/resolve.ts";
+import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
+import { requireLoaded } from "../../shared/server/readiness.ts";
+import type { AccessReviewer } from "../access-review.ts";
+import type { AdmissionRequest } from "../decode.ts";
 import {
   checkInputOf, type Notice, type ReviewTime, runChecksInSlices, skipped, unlessExempt, type Verdict, verdictOf,
-} from "./handler.ts";
-import { type NamespaceWaitContext, waitUntilKnown } from "./namespace-wait.ts";
+} from "../handler.ts";
+import { type NamespaceWaitContext, waitUntilKnown } from "../namespace-wait.ts";
 import { annotate, removeAnnotations, unknownNamespace } from "./resolution-annotations.ts";
 import { inNamespace } from "./resources.ts";
 

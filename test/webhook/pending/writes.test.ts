@@ -1,19 +1,19 @@
 import { test } from "tap";
-import { Inventory } from "../../shared/decisions/inventory/inventory.ts";
-import { type JsonObject, stringAt } from "../../shared/decisions/kubernetes/json.ts";
-import { LIMITS } from "../../shared/decisions/limits.ts";
-import type { EffectiveSelector } from "../../shared/decisions/selectors/effective.ts";
-import { decodeSelector } from "../../shared/decisions/selectors/decode.ts";
+import { Inventory } from "../../../shared/decisions/inventory/inventory.ts";
+import { type JsonObject, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
+import { LIMITS } from "../../../shared/decisions/limits.ts";
+import type { EffectiveSelector } from "../../../shared/decisions/selectors/effective.ts";
+import { decodeSelector } from "../../../shared/decisions/selectors/decode.ts";
 import {
   concernsSelector, pendingSelectors, type ReviewedSelector, reviewedSelector,
-} from "../../webhook/pending-selectors.ts";
-import { type PendingWrite, PendingWrites } from "../../webhook/pending-writes.ts";
-import type { FetchedObject } from "../../webhook/object-fetch.ts";
-import { FIRST, replacesMetadata, selectorFor } from "../shared/decisions/checks/account-fixtures.ts";
-import { bucketObject } from "../shared/decisions/objects.ts";
-import { FakeClock } from "../sidecar/fake-clock.ts";
-import { objectAt, reviewOf } from "./reviews.ts";
-import { FakeSource, type WebhookUnderTest, webhookUnderTest } from "./webhook-under-test.ts";
+} from "../../../webhook/pending/selectors.ts";
+import { type PendingWrite, PendingWrites } from "../../../webhook/pending/writes.ts";
+import type { FetchedObject } from "../../../webhook/object-fetch.ts";
+import { FIRST, replacesMetadata, selectorFor } from "../../shared/decisions/checks/account-fixtures.ts";
+import { bucketObject } from "../../shared/decisions/objects.ts";
+import { FakeClock } from "../../sidecar/fake-clock.ts";
+import { objectAt, reviewOf } from "../reviews.ts";
+import { FakeSource, type WebhookUnderTest, webhookUnderTest } from "../webhook-under-test.ts";
 
 const TEAM_A = selectorFor("team-a", FIRST, ["team-a"]);
 const OTHER = selectorFor("other", FIRST, ["team-a"]);

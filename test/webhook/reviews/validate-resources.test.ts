@@ -1,9 +1,9 @@
 import { test } from "tap";
-import type { Access } from "../../shared/decisions/context.ts";
-import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
-import { kindObject, withWaiver } from "../shared/decisions/objects.ts";
-import { fixture, objectAt, reviewOf } from "./reviews.ts";
-import { COMPANY, FakeSource, untilWaiting, type WebhookUnderTest, webhookUnderTest } from "./webhook-under-test.ts";
+import type { Access } from "../../../shared/decisions/context.ts";
+import type { JsonObject } from "../../../shared/decisions/kubernetes/json.ts";
+import { kindObject, withWaiver } from "../../shared/decisions/objects.ts";
+import { fixture, objectAt, reviewOf } from "../reviews.ts";
+import { COMPANY, FakeSource, untilWaiting, type WebhookUnderTest, webhookUnderTest } from "../webhook-under-test.ts";
 
 const PATH = "/validate/resources";
 const BUCKET: JsonObject = {

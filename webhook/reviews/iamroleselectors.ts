@@ -1,18 +1,18 @@
-import type { CheckInput } from "../shared/decisions/checks/change.ts";
-import { runChecks } from "../shared/decisions/checks/run.ts";
-import { mutationExemptionOf } from "../shared/decisions/exemptions.ts";
-import type { JsonObject } from "../shared/decisions/kubernetes/json.ts";
+import type { CheckInput } from "../../shared/decisions/checks/change.ts";
+import { runChecks } from "../../shared/decisions/checks/run.ts";
+import { mutationExemptionOf } from "../../shared/decisions/exemptions.ts";
+import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
 import {
   definedKind, isKindDefinition, isSelector, SELECTOR_GROUP, SELECTOR_KIND,
-} from "../shared/decisions/kubernetes/kinds.ts";
-import { completionPatch } from "../shared/decisions/selectors/completion.ts";
-import type { EffectiveSelector } from "../shared/decisions/selectors/effective.ts";
-import { requireLoaded } from "../shared/server/readiness.ts";
-import type { AdmissionRequest } from "./decode.ts";
-import { type ReviewContext, runChecksInSlices, skipped, unlessExempt, type Verdict, verdictOf } from "./handler.ts";
-import { concernsSelector, reviewedSelector } from "./pending-selectors.ts";
-import { runChecksWithPending } from "./pending-review.ts";
-import type { PendingWrites } from "./pending-writes.ts";
+} from "../../shared/decisions/kubernetes/kinds.ts";
+import { completionPatch } from "../../shared/decisions/selectors/completion.ts";
+import type { EffectiveSelector } from "../../shared/decisions/selectors/effective.ts";
+import { requireLoaded } from "../../shared/server/readiness.ts";
+import type { AdmissionRequest } from "../decode.ts";
+import { type ReviewContext, runChecksInSlices, skipped, unlessExempt, type Verdict, verdictOf } from "../handler.ts";
+import { concernsSelector, reviewedSelector } from "../pending/selectors.ts";
+import { runChecksWithPending } from "../pending/review.ts";
+import type { PendingWrites } from "../pending/writes.ts";
 
 export interface SelectorContext extends ReviewContext {
   readonly pendingWrites: PendingWrites<EffectiveSelector>;

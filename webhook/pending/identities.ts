@@ -1,10 +1,10 @@
-import { identityChain } from "../shared/decisions/identities/chain.ts";
-import { readIdentity, type RoleIdentity } from "../shared/decisions/identities/identity.ts";
-import { ROLE_IDENTITY } from "../shared/decisions/identities/kinds.ts";
-import type { Runtime } from "../shared/decisions/context.ts";
-import type { Inventory } from "../shared/decisions/inventory/inventory.ts";
-import type { JsonObject } from "../shared/decisions/kubernetes/json.ts";
-import type { PendingKind, PendingWrite } from "./pending-writes.ts";
+import { identityChain } from "../../shared/decisions/identities/chain.ts";
+import { readIdentity, type RoleIdentity } from "../../shared/decisions/identities/identity.ts";
+import { ROLE_IDENTITY } from "../../shared/decisions/identities/kinds.ts";
+import type { Runtime } from "../../shared/decisions/context.ts";
+import type { Inventory } from "../../shared/decisions/inventory/inventory.ts";
+import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
+import type { PendingKind, PendingWrite } from "./writes.ts";
 
 /** Returns the functions for pending writes of AWSClusterRoleIdentities, which can form a cycle. */
 export function pendingRoles(runtime: Runtime): PendingKind<RoleIdentity> {

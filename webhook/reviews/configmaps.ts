@@ -1,10 +1,10 @@
-import { isNamespaceCleanup } from "../shared/decisions/exemptions.ts";
-import { isCARMMap } from "../shared/decisions/kubernetes/kinds.ts";
-import { requireLoaded } from "../shared/server/readiness.ts";
-import type { AdmissionRequest } from "./decode.ts";
+import { isNamespaceCleanup } from "../../shared/decisions/exemptions.ts";
+import { isCARMMap } from "../../shared/decisions/kubernetes/kinds.ts";
+import { requireLoaded } from "../../shared/server/readiness.ts";
+import type { AdmissionRequest } from "../decode.ts";
 import {
   checkInputOf, type ReviewContext, runChecksInSlices, unlessExempt, type Verdict, verdictOf,
-} from "./handler.ts";
+} from "../handler.ts";
 
 /**
  * Validates a create, update or delete request for a CARM ConfigMap. Skips all other ConfigMaps. Rejects with

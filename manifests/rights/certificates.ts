@@ -1,7 +1,7 @@
 import type {
   V1ClusterRole, V1ClusterRoleBinding, V1Lease, V1Role, V1RoleBinding, V1Secret,
 } from "@kubernetes/client-node";
-import { labelsOf, lease, PRODUCT, WEBHOOK } from "./installation.ts";
+import { labelsOf, lease, PRODUCT, WEBHOOK } from "../installation.ts";
 import { clusterBinding, clusterRole, RBAC_VERSION, roleBinding, WRITE_EVENTS } from "./role-objects.ts";
 
 /** The Role that allows the webhook to maintain its certificates in the Secret of `--tls-secret`. */

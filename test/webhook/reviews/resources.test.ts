@@ -1,7 +1,7 @@
 import { test } from "tap";
-import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
-import { fixture, objectAt, patchOf, reviewOf } from "./reviews.ts";
-import { COMPANY, FakeSource, untilWaiting, webhookUnderTest } from "./webhook-under-test.ts";
+import type { JsonObject } from "../../../shared/decisions/kubernetes/json.ts";
+import { fixture, objectAt, patchOf, reviewOf } from "../reviews.ts";
+import { COMPANY, FakeSource, untilWaiting, webhookUnderTest } from "../webhook-under-test.ts";
 
 const PATH = "/mutate/resources";
 const BRAND_NEW: JsonObject = {

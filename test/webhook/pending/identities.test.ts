@@ -1,9 +1,9 @@
 import { test } from "tap";
-import { type JsonObject, stringAt } from "../../shared/decisions/kubernetes/json.ts";
-import type { FetchedObject } from "../../webhook/object-fetch.ts";
-import { controllerIdentity, roleIdentity } from "../shared/decisions/identities/objects.ts";
-import { objectAt, reviewOf } from "./reviews.ts";
-import { FakeSource, type WebhookUnderTest, webhookUnderTest } from "./webhook-under-test.ts";
+import { type JsonObject, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
+import type { FetchedObject } from "../../../webhook/object-fetch.ts";
+import { controllerIdentity, roleIdentity } from "../../shared/decisions/identities/objects.ts";
+import { objectAt, reviewOf } from "../reviews.ts";
+import { FakeSource, type WebhookUnderTest, webhookUnderTest } from "../webhook-under-test.ts";
 
 const withVersion = (object: JsonObject, resourceVersion: string): JsonObject => (
   { ...object, metadata: { ...objectAt(object, "metadata"), resourceVersion } }

@@ -1,7 +1,7 @@
 import type { V1Role } from "@kubernetes/client-node";
-import { labelsOf, WEBHOOK } from "./installation.ts";
+import { labelsOf, WEBHOOK } from "../installation.ts";
 import { LIST, RBAC_VERSION, roleBinding } from "./role-objects.ts";
-import { identitySecretsRole } from "./sidecar-rights.ts";
+import { identitySecretsRole } from "./sidecars.ts";
 
 /** The Role that allows the webhook to list the Secrets in the namespace of `--identity-secret-namespace`. */
 export const WEBHOOK_SECRETS_ROLE = `${WEBHOOK.serviceAccount}-identity-secrets`;

@@ -1,16 +1,16 @@
-import { IGNORED_NAMESPACES } from "../shared/decisions/carm/maps.ts";
-import { isCheckEnabled, newSelectorsToReview } from "../shared/decisions/checks/access.ts";
-import { NS_02 } from "../shared/decisions/checks/namespaces/labels.ts";
-import type { AccessByName } from "../shared/decisions/context.ts";
-import type { JsonObject } from "../shared/decisions/kubernetes/json.ts";
-import { isNamespace } from "../shared/decisions/kubernetes/kinds.ts";
-import { objectReference } from "../shared/decisions/kubernetes/object-meta.ts";
-import { requireLoaded } from "../shared/server/readiness.ts";
-import { type AccessReviewer, reviewAll } from "./access-review.ts";
-import type { AdmissionRequest } from "./decode.ts";
+import { IGNORED_NAMESPACES } from "../../shared/decisions/carm/maps.ts";
+import { isCheckEnabled, newSelectorsToReview } from "../../shared/decisions/checks/access.ts";
+import { NS_02 } from "../../shared/decisions/checks/namespaces/labels.ts";
+import type { AccessByName } from "../../shared/decisions/context.ts";
+import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
+import { isNamespace } from "../../shared/decisions/kubernetes/kinds.ts";
+import { objectReference } from "../../shared/decisions/kubernetes/object-meta.ts";
+import { requireLoaded } from "../../shared/server/readiness.ts";
+import { type AccessReviewer, reviewAll } from "../access-review.ts";
+import type { AdmissionRequest } from "../decode.ts";
 import {
   checkInputOf, type ReviewContext, runChecksInSlices, unlessExempt, type Verdict, verdictOf,
-} from "./handler.ts";
+} from "../handler.ts";
 
 export interface NamespaceContext extends ReviewContext {
   /** Sends access reviews. If null, access reviews are disabled, and check NS-02 treats all access as unknown. */

@@ -1,19 +1,19 @@
-import { isCheckEnabled, selectorsToReview } from "../shared/decisions/checks/access.ts";
-import { runChecks } from "../shared/decisions/checks/run.ts";
-import { ACK_09 } from "../shared/decisions/checks/resources/selection.ts";
-import type { AccessByName } from "../shared/decisions/context.ts";
-import { isACKController, isClusterCleanup, mutationExemptionOf } from "../shared/decisions/exemptions.ts";
-import { queryOf, type ResourceQuery } from "../shared/decisions/kubernetes/ack-resource.ts";
-import { field, isJsonObject, type JsonObject } from "../shared/decisions/kubernetes/json.ts";
-import { definedKind, isACKGroup, isKindDefinition } from "../shared/decisions/kubernetes/kinds.ts";
-import { resolve } from "../shared/decisions/resolution/resolve.ts";
-import { requireLoaded } from "../shared/server/readiness.ts";
-import { type AccessReviewer, reviewAll } from "./access-review.ts";
-import type { AdmissionRequest } from "./decode.ts";
+import { isCheckEnabled, selectorsToReview } from "../../shared/decisions/checks/access.ts";
+import { runChecks } from "../../shared/decisions/checks/run.ts";
+import { ACK_09 } from "../../shared/decisions/checks/resources/selection.ts";
+import type { AccessByName } from "../../shared/decisions/context.ts";
+import { isACKController, isClusterCleanup, mutationExemptionOf } from "../../shared/decisions/exemptions.ts";
+import { queryOf, type ResourceQuery } from "../../shared/decisions/kubernetes/ack-resource.ts";
+import { field, isJsonObject, type JsonObject } from "../../shared/decisions/kubernetes/json.ts";
+import { definedKind, isACKGroup, isKindDefinition } from "../../shared/decisions/kubernetes/kinds.ts";
+import { resolve } from "../../shared/decisions/resolution/resolve.ts";
+import { requireLoaded } from "../../shared/server/readiness.ts";
+import { type AccessReviewer, reviewAll } from "../access-review.ts";
+import type { AdmissionRequest } from "../decode.ts";
 import {
   checkInputOf, type ReviewTime, runChecksInSlices, skipped, unlessExempt, type Verdict, verdictOf,
-} from "./handler.ts";
-import { dependsOnNamespaces, type NamespaceWaitContext, requireNamespace, waitUntilKnown } from "./namespace-wait.ts";
+} from "../handler.ts";
+import { dependsOnNamespaces, type NamespaceWaitContext, requireNamespace, waitUntilKnown } from "../namespace-wait.ts";
 import { annotate, removeAnnotations, unknownNamespace } from "./resolution-annotations.ts";
 
 export interface ResourceContext extends NamespaceWaitContext, ReviewTime {

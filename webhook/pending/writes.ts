@@ -1,10 +1,10 @@
-import type { Inventory } from "../shared/decisions/inventory/inventory.ts";
-import { type JsonObject, stringAt } from "../shared/decisions/kubernetes/json.ts";
-import { LIMITS } from "../shared/decisions/limits.ts";
-import { NO_CHANGES, type PendingChanges } from "../shared/decisions/resolution/change-set.ts";
-import type { Clock } from "../shared/inventory/clock.ts";
-import type { InventorySource } from "../shared/inventory/source.ts";
-import type { FetchedObject, ObjectFetcher } from "./object-fetch.ts";
+import type { Inventory } from "../../shared/decisions/inventory/inventory.ts";
+import { type JsonObject, stringAt } from "../../shared/decisions/kubernetes/json.ts";
+import { LIMITS } from "../../shared/decisions/limits.ts";
+import { NO_CHANGES, type PendingChanges } from "../../shared/decisions/resolution/change-set.ts";
+import type { Clock } from "../../shared/inventory/clock.ts";
+import type { InventorySource } from "../../shared/inventory/source.ts";
+import type { FetchedObject, ObjectFetcher } from "../object-fetch.ts";
 
 /**
  * The time after the admission of an unverified change, in ms, for which reviews wait until the API server has stored

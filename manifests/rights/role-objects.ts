@@ -1,8 +1,8 @@
 import type {
   RbacV1Subject, V1ClusterRole, V1ClusterRoleBinding, V1PolicyRule, V1RoleBinding,
 } from "@kubernetes/client-node";
-import { pluralsByGroup } from "../shared/decisions/identities/kinds.ts";
-import { labelsOf, WEBHOOK } from "./installation.ts";
+import { pluralsByGroup } from "../../shared/decisions/identities/kinds.ts";
+import { labelsOf, WEBHOOK } from "../installation.ts";
 
 const RBAC_GROUP = "rbac.authorization.k8s.io";
 

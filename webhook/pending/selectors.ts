@@ -1,10 +1,10 @@
-import type { CheckInput } from "../shared/decisions/checks/change.ts";
-import type { Runtime } from "../shared/decisions/context.ts";
-import type { Inventory } from "../shared/decisions/inventory/inventory.ts";
-import { decodeSelector } from "../shared/decisions/selectors/decode.ts";
-import type { EffectiveSelector } from "../shared/decisions/selectors/effective.ts";
-import { canOverlap } from "../shared/decisions/selectors/overlap.ts";
-import type { PendingKind, PendingWrite } from "./pending-writes.ts";
+import type { CheckInput } from "../../shared/decisions/checks/change.ts";
+import type { Runtime } from "../../shared/decisions/context.ts";
+import type { Inventory } from "../../shared/decisions/inventory/inventory.ts";
+import { decodeSelector } from "../../shared/decisions/selectors/decode.ts";
+import type { EffectiveSelector } from "../../shared/decisions/selectors/effective.ts";
+import { canOverlap } from "../../shared/decisions/selectors/overlap.ts";
+import type { PendingKind, PendingWrite } from "./writes.ts";
 
 /** Returns the functions for pending writes of IAMRoleSelectors. The value of a malformed selector is null. */
 export function pendingSelectors(runtime: Runtime): PendingKind<EffectiveSelector> {

@@ -1,12 +1,12 @@
 import { test } from "tap";
-import type { Access } from "../../shared/decisions/context.ts";
-import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
+import type { Access } from "../../../shared/decisions/context.ts";
+import type { JsonObject } from "../../../shared/decisions/kubernetes/json.ts";
 import {
   clusterObject, controllerIdentity, identityObject, roleIdentity, staticIdentity, withFields,
-} from "../shared/decisions/identities/objects.ts";
-import { namespaceObject } from "../shared/decisions/objects.ts";
-import { objectAt, reviewOf } from "./reviews.ts";
-import { FakeSource, untilWaiting, webhookUnderTest } from "./webhook-under-test.ts";
+} from "../../shared/decisions/identities/objects.ts";
+import { namespaceObject } from "../../shared/decisions/objects.ts";
+import { objectAt, reviewOf } from "../reviews.ts";
+import { FakeSource, untilWaiting, webhookUnderTest } from "../webhook-under-test.ts";
 
 const LIST = { list: ["ns1"] };
 const STORED = [
