@@ -28,12 +28,14 @@ interface PendingReview<T> {
 
 /**
  * Runs the checks. Runs them again with the pending writes of other reviews, and once more each time that another
- * review admits a change meanwhile. The number of rounds is limited, because a client can send reviews continuously.
+ * review admits a change meanwhile, or that the watch delivers a pending write, because the last run may have read the
+ * inventory before. The number of rounds is limited, because a client can send reviews continuously.
  * No other review can miss the admitted change, because it is stored in the same step as the last comparison.
  */
 export async function runChecksWithPending<T>(review: PendingReview<T>): Promise<CheckResult> {
   const { pendingWrites, related, runChecks, time, change } = review;
   const endMs = confirmationEndMs(time);
+  let { delivered } = pendingWrites;
   let result = await runChecks(NO_CHANGES);
   let newest = 0;
   for (let round = 0; round < MAX_ROUNDS; round++) {
@@ -41,8 +43,9 @@ export async function runChecksWithPending<T>(review: PendingReview<T>): Promise
     // After a denial, only the deletion of another object can change the result.
     const writes = related(pendingWrites.all()).filter(({ isDeletion }) => isDeletion || !denied);
     const latest = writes.at(-1)?.sequence ?? 0;
-    if (latest <= newest) break;
-    newest = latest;
+    if (latest <= newest && pendingWrites.delivered === delivered) break;
+    newest = Math.max(newest, latest);
+    ({ delivered } = pendingWrites);
     // The rounds are sequential.
     // oxlint-disable-next-line no-await-in-loop
     result = await runChecksWith(await pendingWrites.confirm(writes, endMs), runChecks);

@@ -62,6 +62,7 @@ export class PendingWrites<T> {
   readonly #ports: PendingWritePorts<T>;
   #writes: PendingWrite<T>[] = [];
   #sequence = 0;
+  #delivered = 0;
 
   constructor(ports: PendingWritePorts<T>) {
     this.#ports = ports;
@@ -73,6 +74,12 @@ export class PendingWrites<T> {
     const { monotonicMs } = this.#ports;
     const baseVersion = this.#versionOf(change.name) ?? null;
     this.#writes.push({ ...change, sequence: ++this.#sequence, admittedMs: monotonicMs(), baseVersion });
+  }
+
+  /** The number of pending writes that the watch has delivered to the inventory. */
+  get delivered(): number {
+    this.#prune();
+    return this.#delivered;
   }
 
   /** Returns the pending writes of all objects, oldest first. */
@@ -158,7 +165,9 @@ export class PendingWrites<T> {
   /** Removes the writes that are older than 5 s or that the inventory contains. */
   #prune(): void {
     const oldestMs = this.#ports.monotonicMs() - LIMITS.pendingMs.value;
-    this.#writes = this.#writes.filter((write) => write.admittedMs > oldestMs && !this.#isDelivered(write));
+    const open = this.#writes.filter((write) => !this.#isDelivered(write));
+    this.#delivered += this.#writes.length - open.length;
+    this.#writes = open.filter(({ admittedMs }) => admittedMs > oldestMs);
   }
 
   #isDelivered({ name, isDeletion, baseVersion }: PendingWrite<T>): boolean {
