@@ -2,8 +2,10 @@ import type { Test } from "tap";
 import { iamRoleSelectorCRD } from "../../../manifests/crds.ts";
 import { admissionPolicies, DEFAULT_POLICY_SETTINGS } from "../../../manifests/policies.ts";
 import { WEBHOOK } from "../../../manifests/installation.ts";
+import { CAPA_VERSION, REFERRER_KINDS } from "../../../shared/decisions/identities/kinds.ts";
 import { ACK_CRDS, type CRD } from "../../fixtures/ack-crds.ts";
 import { ACK_SELECTOR_CRD } from "../../fixtures/ack-selector-crd.ts";
+import { CAPA_CRDS, REFERRER_CRDS } from "../../fixtures/capa/crds.ts";
 import { until } from "../../real/apiserver/until.ts";
 import { OPTIONS } from "../../real/policies/installed-policies.ts";
 import type { PodCluster } from "../cluster.ts";
@@ -43,6 +45,7 @@ interface Rule {
 withNode("the type check of kube-controller-manager", async (t, found) => {
   const cluster = await startCluster(t, found);
   await cluster.api.installCRDs(ACK_CRDS.map(withTypes));
+  await cluster.api.installCRDs([...CAPA_CRDS, ...REFERRER_CRDS]);
   for (const [runtime, crd] of [["ack", ACK_SELECTOR_CRD], ["extended", iamRoleSelectorCRD("extended")]] as const) {
     await cluster.api.installCRDs([crd]);
     const policies = admissionPolicies({ ...OPTIONS, runtime }, SETTINGS).filter(isPolicy);
@@ -100,6 +103,9 @@ function withTypes(crd: CRD): CRD {
 function typed(policy: Policy): Policy {
   const { matchConstraints, variables = [], validations } = policy.spec;
   const resourceRules = matchConstraints.resourceRules.flatMap((rule): readonly Rule[] => {
+    if (REFERRER_KINDS.some(({ group }) => rule.apiGroups.includes(group))) {
+      return [{ ...rule, apiVersions: [CAPA_VERSION] }];
+    }
     if (!rule.resources.includes("*")) return [rule];
     const installed = ACK_CRDS.filter(({ spec }) => rule.apiGroups.includes(spec.group));
     return installed.map(({ spec }) => (
