@@ -6,7 +6,7 @@ import {
 } from "../../shared/decisions/identities/identity.ts";
 import { SERVICE_ACCOUNT_IDENTITY } from "../../shared/decisions/identities/kinds.ts";
 import { chainedDurationDenial } from "../../shared/decisions/identities/role-session.ts";
-import { MAX_CHAINED_SECONDS, type SessionRequest } from "../../shared/decisions/selectors/session.ts";
+import type { SessionRequest } from "../../shared/decisions/selectors/session.ts";
 import type { BaseIdentity } from "../base/identity.ts";
 import type { IdentitySecrets, StaticKey } from "./secrets.ts";
 import type { STS } from "../sts-upstream/client.ts";
@@ -14,6 +14,7 @@ import { RejectedSignerError, RetryableSTSError, UpstreamSTSError } from "../sts
 import type { CredentialCache } from "../credentials/cache.ts";
 import { type RefusedRole, RefusedRoleError } from "./refused-role.ts";
 import { isSameIdentity } from "./same-identity.ts";
+import { type IdentitySessionOptions, sessionRequest } from "./session-request.ts";
 import { SessionKeyCache } from "../credentials/session-key.ts";
 import type { CallerIdentity, Credentials, SigningCredentials } from "../credentials/session.ts";
 import type { WebIdentitySessions } from "./web-identity-sessions.ts";
@@ -32,13 +33,6 @@ interface IdentitySessionsPorts {
   readonly onRefused?: (refused: RefusedRole, error: UpstreamSTSError) => void;
   /** Called after each call that returned a session of the role. */
   readonly onAssumed?: (identity: RoleIdentity) => void;
-}
-
-interface IdentitySessionsOptions {
-  /** The session name of a role identity that has no session name. */
-  readonly sessionName: string;
-  /** The Region of STS; null for a custom endpoint. */
-  readonly region: string | null;
 }
 
 /** The credentials that sign the next call in a chain of identities. */
@@ -61,13 +55,13 @@ interface Signer<T extends SigningCredentials = SigningCredentials> {
  * the sessions that are created from it.
  */
 export class IdentitySessions {
-  readonly #options: IdentitySessionsOptions;
+  readonly #options: IdentitySessionOptions;
   readonly #ports: IdentitySessionsPorts;
   readonly #keys = new SessionKeyCache();
   /** The identity of each access key, which never changes. */
   readonly #callers = new WeakMap<StaticKey, CallerIdentity>();
 
-  constructor(options: IdentitySessionsOptions, ports: IdentitySessionsPorts) {
+  constructor(options: IdentitySessionOptions, ports: IdentitySessionsPorts) {
     this.#options = options;
     this.#ports = ports;
   }
@@ -150,7 +144,7 @@ export class IdentitySessions {
   /** Returns the session of the role, which `signer` assumes. */
   #roleSigner(signer: Signer, role: RoleIdentity, isAwaited: boolean): Signer<Credentials> {
     const { sessions } = this.#ports;
-    const request = this.#requestFor(role);
+    const request = sessionRequest(role, this.#options);
     // Identities never share a session, so that a change of one identity affects no session of another.
     const caller = {
       identity: signer.key, region: this.#options.region, owner: identityKey(role, role.namespace),
@@ -169,20 +163,6 @@ export class IdentitySessions {
         // STS responded, so this error must not open the circuit.
         return new RetryableSTSError(`${text} ${response} Retry the request.`);
       },
-    };
-  }
-
-  #requestFor(role: RoleIdentity): SessionRequest {
-    return {
-      roleARN: role.roleARN ?? "",
-      sessionName: role.sessionName ?? this.#options.sessionName,
-      durationSeconds: role.durationSeconds ?? MAX_CHAINED_SECONDS,
-      externalID: role.externalID,
-      sourceIdentity: null,
-      tags: role.tags,
-      transitiveTagKeys: role.transitiveTags,
-      policy: role.inlinePolicy,
-      policyARNs: role.policyARNs,
     };
   }
 

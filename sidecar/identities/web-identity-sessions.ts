@@ -3,7 +3,7 @@ import { describeIdentity } from "../../shared/decisions/identities/denials.ts";
 import {
   type Identity, identityKey, type ServiceAccountIdentity,
 } from "../../shared/decisions/identities/identity.ts";
-import { MAX_CHAINED_SECONDS, type SessionRequest } from "../../shared/decisions/selectors/session.ts";
+import type { SessionRequest } from "../../shared/decisions/selectors/session.ts";
 import type { ServiceAccountTokens } from "./service-account-tokens.ts";
 import type { STS } from "../sts-upstream/client.ts";
 import { RetryableSTSError, UpstreamSTSError } from "../sts-upstream/errors.ts";
@@ -11,6 +11,7 @@ import { webIdentityFix } from "./web-identity-fix.ts";
 import type { CredentialCache } from "../credentials/cache.ts";
 import type { RefusedRole } from "./refused-role.ts";
 import { isSameIdentity } from "./same-identity.ts";
+import { type IdentitySessionOptions, sessionRequest } from "./session-request.ts";
 import { SessionKeyCache } from "../credentials/session-key.ts";
 import type { Credentials } from "../credentials/session.ts";
 
@@ -27,23 +28,16 @@ interface WebIdentitySessionsPorts {
   readonly onAssumed?: (identity: ServiceAccountIdentity) => void;
 }
 
-interface WebIdentitySessionsOptions {
-  /** The session name of an identity that has no session name. */
-  readonly sessionName: string;
-  /** The Region of STS; null for a custom endpoint. */
-  readonly region: string | null;
-}
-
 /**
  * Provides sessions of service account identities. Each STS call uses a new token of the ServiceAccount, so a session
  * and its refreshes never depend on the lifetime of a token.
  */
 export class WebIdentitySessions {
-  readonly #options: WebIdentitySessionsOptions;
+  readonly #options: IdentitySessionOptions;
   readonly #ports: WebIdentitySessionsPorts;
   readonly #keys = new SessionKeyCache();
 
-  constructor(options: WebIdentitySessionsOptions, ports: WebIdentitySessionsPorts) {
+  constructor(options: IdentitySessionOptions, ports: WebIdentitySessionsPorts) {
     this.#options = options;
     this.#ports = ports;
   }
@@ -55,7 +49,7 @@ export class WebIdentitySessions {
   async get(identity: ServiceAccountIdentity, isAwaited = true): Promise<Credentials> {
     const { sessions, tokens, find } = this.#ports;
     if (tokens === null) throw noAPIServer(identity);
-    const request = this.#requestFor(identity);
+    const request = sessionRequest(identity, this.#options);
     const caller = {
       identity: tokenKey(identity), region: this.#options.region, owner: identityKey(identity, identity.namespace),
     };
@@ -68,20 +62,6 @@ export class WebIdentitySessions {
       // Requests the token as part of the call, so that an open circuit also prevents requests for tokens.
       load: (signal) => this.#assume({ identity, request, tokens }, signal),
     });
-  }
-
-  #requestFor(identity: ServiceAccountIdentity): SessionRequest {
-    return {
-      roleARN: identity.roleARN ?? "",
-      sessionName: identity.sessionName ?? this.#options.sessionName,
-      durationSeconds: identity.durationSeconds ?? MAX_CHAINED_SECONDS,
-      externalID: null,
-      sourceIdentity: null,
-      tags: [],
-      transitiveTagKeys: [],
-      policy: identity.inlinePolicy,
-      policyARNs: identity.policyARNs,
-    };
   }
 
   async #assume({ identity, request, tokens }: WebIdentityCall, signal: AbortSignal): Promise<Credentials> {
