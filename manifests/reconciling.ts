@@ -3,9 +3,9 @@ import {
   CONTROLLER_IDENTITY, identityPlural, INFRASTRUCTURE_GROUP, REFERRER_KINDS,
 } from "../shared/decisions/identities/kinds.ts";
 import { knownGroups } from "../shared/decisions/kubernetes/kinds.ts";
-import { labelsOf, lease, WEBHOOK } from "./installation.ts";
+import { lease, WEBHOOK } from "./installation.ts";
 import {
-  clusterBinding, clusterRole, RBAC_VERSION, roleBinding, rulesOf, WRITE_EVENTS,
+  clusterBinding, clusterRole, namespacedRole, roleBinding, rulesOf, WRITE_EVENTS,
 } from "./rights/role-objects.ts";
 import type { WebhookOptions } from "./webhooks.ts";
 
@@ -72,13 +72,8 @@ export function controllerIdentityObjects({ namespace }: Pick<WebhookOptions, "n
 
 /** Returns the role that allows reading and renewing the Lease. */
 export function leaseRole(namespace: string): V1Role {
-  return {
-    apiVersion: RBAC_VERSION,
-    kind: "Role",
-    metadata: { name: RECONCILER_ROLE, namespace, labels: labelsOf("webhook") },
-    rules: [{
-      apiGroups: ["coordination.k8s.io"], resources: ["leases"], resourceNames: [WEBHOOK.lease],
-      verbs: ["get", "update"],
-    }],
-  };
+  return namespacedRole(RECONCILER_ROLE, namespace, [{
+    apiGroups: ["coordination.k8s.io"], resources: ["leases"], resourceNames: [WEBHOOK.lease],
+    verbs: ["get", "update"],
+  }]);
 }

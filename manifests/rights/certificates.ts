@@ -2,7 +2,7 @@ import type {
   V1ClusterRole, V1ClusterRoleBinding, V1Lease, V1Role, V1RoleBinding, V1Secret,
 } from "@kubernetes/client-node";
 import { labelsOf, lease, PRODUCT, WEBHOOK } from "../installation.ts";
-import { clusterBinding, clusterRole, RBAC_VERSION, roleBinding, WRITE_EVENTS } from "./role-objects.ts";
+import { clusterBinding, clusterRole, namespacedRole, roleBinding, WRITE_EVENTS } from "./role-objects.ts";
 
 /** The Role that allows the webhook to maintain its certificates in the Secret of `--tls-secret`. */
 export const CERTIFICATES_ROLE = `${PRODUCT}-certificates`;
@@ -27,16 +27,11 @@ export function certificatesLease(namespace: string): V1Lease {
 /** Returns the role that allows the webhook to maintain its certificates. */
 export function certificatesRole(namespace: string): V1Role {
   const resourceNames = [WEBHOOK.certificate];
-  return {
-    apiVersion: RBAC_VERSION,
-    kind: "Role",
-    metadata: { name: CERTIFICATES_ROLE, namespace, labels: labelsOf("webhook") },
-    rules: [
-      { apiGroups: [""], resources: ["secrets"], resourceNames, verbs: ["list", "watch", "update"] },
-      { apiGroups: ["coordination.k8s.io"], resources: ["leases"], resourceNames, verbs: ["get", "update"] },
-      WRITE_EVENTS,
-    ],
-  };
+  return namespacedRole(CERTIFICATES_ROLE, namespace, [
+    { apiGroups: [""], resources: ["secrets"], resourceNames, verbs: ["list", "watch", "update"] },
+    { apiGroups: ["coordination.k8s.io"], resources: ["leases"], resourceNames, verbs: ["get", "update"] },
+    WRITE_EVENTS,
+  ]);
 }
 
 export function certificatesBinding(namespace: string): V1RoleBinding {

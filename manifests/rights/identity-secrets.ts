@@ -1,6 +1,6 @@
 import type { V1Role } from "@kubernetes/client-node";
-import { labelsOf, WEBHOOK } from "../installation.ts";
-import { LIST, RBAC_VERSION, roleBinding } from "./role-objects.ts";
+import { WEBHOOK } from "../installation.ts";
+import { LIST, namespacedRole, roleBinding } from "./role-objects.ts";
 import { identitySecretsRole } from "./sidecars.ts";
 
 /** The Role that allows the webhook to list the Secrets in the namespace of `--identity-secret-namespace`. */
@@ -19,10 +19,5 @@ export function identitySecretObjects(
 
 /** The webhook requests only metadata, but RBAC cannot limit the right to list Secrets to their metadata. */
 export function webhookSecretsRole(namespace: string): V1Role {
-  return {
-    apiVersion: RBAC_VERSION,
-    kind: "Role",
-    metadata: { name: WEBHOOK_SECRETS_ROLE, namespace, labels: labelsOf("webhook") },
-    rules: [{ apiGroups: [""], resources: ["secrets"], verbs: LIST }],
-  };
+  return namespacedRole(WEBHOOK_SECRETS_ROLE, namespace, [{ apiGroups: [""], resources: ["secrets"], verbs: LIST }]);
 }

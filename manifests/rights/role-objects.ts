@@ -1,5 +1,5 @@
 import type {
-  RbacV1Subject, V1ClusterRole, V1ClusterRoleBinding, V1PolicyRule, V1RoleBinding,
+  RbacV1Subject, V1ClusterRole, V1ClusterRoleBinding, V1PolicyRule, V1Role, V1RoleBinding,
 } from "@kubernetes/client-node";
 import { pluralsByGroup } from "../../shared/decisions/identities/kinds.ts";
 import { labelsOf, WEBHOOK } from "../installation.ts";
@@ -22,6 +22,12 @@ export const WRITE_EVENTS: V1PolicyRule = {
 export function clusterRole(name: string, rules: readonly V1PolicyRule[]): V1ClusterRole {
   const metadata = { name, labels: labelsOf("webhook") };
   return { apiVersion: RBAC_VERSION, kind: "ClusterRole", metadata, rules: [...rules] };
+}
+
+/** Returns a Role with the labels of the installation. */
+export function namespacedRole(name: string, namespace: string, rules: readonly V1PolicyRule[]): V1Role {
+  const metadata = { name, namespace, labels: labelsOf("webhook") };
+  return { apiVersion: RBAC_VERSION, kind: "Role", metadata, rules: [...rules] };
 }
 
 export function clusterBinding(name: string, role: string, namespace: string): V1ClusterRoleBinding {

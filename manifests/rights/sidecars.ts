@@ -1,7 +1,7 @@
 import type { V1ClusterRole, V1ClusterRoleBinding, V1Role } from "@kubernetes/client-node";
 import { IDENTITY_KINDS, identityPlural, INFRASTRUCTURE_GROUP } from "../../shared/decisions/identities/kinds.ts";
-import { labelsOf, PRODUCT } from "../installation.ts";
-import { clusterRole, controllersBinding, LIST, RBAC_VERSION, READ, WRITE_EVENTS } from "./role-objects.ts";
+import { PRODUCT } from "../installation.ts";
+import { clusterRole, controllersBinding, LIST, namespacedRole, READ, WRITE_EVENTS } from "./role-objects.ts";
 import { READER_ROLE } from "./webhook.ts";
 
 /**
@@ -34,12 +34,7 @@ export function identitiesRole(): V1ClusterRole {
 
 /** Returns the Role that allows a sidecar to read the Secrets of static identities. Users bind this Role. */
 export function identitySecretsRole(namespace: string): V1Role {
-  return {
-    apiVersion: RBAC_VERSION,
-    kind: "Role",
-    metadata: { name: IDENTITY_SECRETS_ROLE, namespace, labels: labelsOf("webhook") },
-    rules: [{ apiGroups: [""], resources: ["secrets"], verbs: READ }],
-  };
+  return namespacedRole(IDENTITY_SECRETS_ROLE, namespace, [{ apiGroups: [""], resources: ["secrets"], verbs: READ }]);
 }
 
 /**

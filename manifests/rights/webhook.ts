@@ -6,8 +6,8 @@ import {
   IDENTITY_KINDS, identityPlural, INFRASTRUCTURE_GROUP, REFERRER_KINDS,
 } from "../../shared/decisions/identities/kinds.ts";
 import { knownGroups, SELECTOR_GROUP } from "../../shared/decisions/kubernetes/kinds.ts";
-import { labelsOf, PRODUCT, WEBHOOK } from "../installation.ts";
-import { clusterBinding, clusterRole, LIST, RBAC_VERSION, READ, roleBinding, rulesOf } from "./role-objects.ts";
+import { PRODUCT, WEBHOOK } from "../installation.ts";
+import { clusterBinding, clusterRole, LIST, namespacedRole, READ, roleBinding, rulesOf } from "./role-objects.ts";
 
 /**
  * The ClusterRole that grants read access to the inventory. The role is bound to the webhook's service account. Users
@@ -69,12 +69,9 @@ export function resourcesBinding(namespace: string): V1ClusterRoleBinding {
  * `metadata.name`.
  */
 export function mapsRole(ackSystemNamespace: string): V1Role {
-  return {
-    apiVersion: RBAC_VERSION,
-    kind: "Role",
-    metadata: { name: MAPS_ROLE, namespace: ackSystemNamespace, labels: labelsOf("webhook") },
-    rules: [{ apiGroups: [""], resources: ["configmaps"], resourceNames: [ACCOUNT_MAP, TEAM_MAP], verbs: LIST }],
-  };
+  return namespacedRole(MAPS_ROLE, ackSystemNamespace, [
+    { apiGroups: [""], resources: ["configmaps"], resourceNames: [ACCOUNT_MAP, TEAM_MAP], verbs: LIST },
+  ]);
 }
 
 export function mapsBinding(namespace: string, ackSystemNamespace: string): V1RoleBinding {
