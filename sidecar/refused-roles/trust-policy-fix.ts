@@ -1,7 +1,7 @@
 import type { RoleGrant } from "../../shared/decisions/grants/grant.ts";
 import type { RoleIdentity } from "../../shared/decisions/identities/identity.ts";
 
-/** Returns a fix that describes the required trust policy. The fix omits the external ID, which is a secret. */
+/** Returns a fix that describes the required trust policy. The fix omits the external ID, which can be confidential. */
 export function trustPolicyFix({ roleARN, extras }: RoleGrant, identity: string | null): string {
   const hasSourceIdentity = extras.sourceIdentity !== null;
   return fixText({ ...extras, roleARN, hasSourceIdentity, caller: identity, of: "selector", field: "spec.arn" });
