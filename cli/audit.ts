@@ -1,5 +1,5 @@
 import { type Audit, type AuditFinding, auditObjects } from "../shared/decisions/audit.ts";
-import { type Section, SECTIONS } from "../shared/decisions/checks/audit-checks.ts";
+import { type Section, SECTIONS } from "../shared/decisions/checks/audit/audit-check.ts";
 import { decisionSettings } from "../shared/decisions/context.ts";
 import { countOf } from "../shared/decisions/kubernetes/text.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";

@@ -1,4 +1,4 @@
-import { needsAccessReviews } from "../shared/decisions/checks/access.ts";
+import { needsAccessReviews } from "../shared/decisions/checks/access/reviews.ts";
 import { decisionSettings } from "../shared/decisions/context.ts";
 import { ResolverError } from "../shared/decisions/errors.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";

@@ -1,13 +1,13 @@
 import { checkPolicies, DEFAULT_POLICY_SETTINGS } from "../manifests/policies.ts";
 import { MAX_COMPARED } from "../manifests/policies/selector-matches.ts";
-import { AUDIT_CHECKS } from "../shared/decisions/checks/audit-checks.ts";
+import { AUDIT_CHECKS } from "../shared/decisions/checks/audit/list.ts";
 import { CATALOGUE } from "../shared/decisions/checks/catalogue.ts";
 import type { CheckEntry } from "../shared/decisions/checks/check.ts";
 import { AC_09 } from "../shared/decisions/checks/clusters/annotations.ts";
 import { CLUSTER_CHECKS } from "../shared/decisions/checks/clusters/list.ts";
 import { IDENTITY_CHECKS } from "../shared/decisions/checks/identities/list.ts";
 import { CI_33 } from "../shared/decisions/checks/identities/shape.ts";
-import { CI_34 } from "../shared/decisions/checks/limits.ts";
+import { CI_34 } from "../shared/decisions/checks/any-kind/limits.ts";
 import { POD_CHECKS } from "../shared/decisions/checks/pods/list.ts";
 import { ACK_02 } from "../shared/decisions/checks/resources/annotations.ts";
 

@@ -1,9 +1,9 @@
 import { IGNORED_NAMESPACES } from "../shared/decisions/carm/maps.ts";
 import type { CheckEntry } from "../shared/decisions/checks/check.ts";
-import { ACK_34, IRS_34 } from "../shared/decisions/checks/kind-deletion.ts";
-import { AC_08, ACK_35, CI_34, CM_14, NS_14, POD_10 } from "../shared/decisions/checks/limits.ts";
+import { ACK_34, IRS_34 } from "../shared/decisions/checks/definitions/deletion.ts";
+import { AC_08, ACK_35, CI_34, CM_14, NS_14, POD_10 } from "../shared/decisions/checks/any-kind/limits.ts";
 import { IRS_48 } from "../shared/decisions/checks/selectors/limits.ts";
-import { WAIVER_01 } from "../shared/decisions/checks/waiver.ts";
+import { WAIVER_01 } from "../shared/decisions/checks/any-kind/waiver.ts";
 import type { DecisionSettings } from "../shared/decisions/context.ts";
 import {
   type ControllerSettings, isACKController, isCAPAController, isCleanupController,

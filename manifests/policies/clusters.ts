@@ -1,5 +1,5 @@
 import { AC_09 } from "../../shared/decisions/checks/clusters/annotations.ts";
-import { AC_08 } from "../../shared/decisions/checks/limits.ts";
+import { AC_08 } from "../../shared/decisions/checks/any-kind/limits.ts";
 import { CHANGES_MORE_THAN_BOOKKEEPING } from "../conditions.ts";
 import { CLUSTERS, exceptNamespaces } from "../webhook-rules.ts";
 import type { WebhookOptions } from "../webhooks.ts";

@@ -2,7 +2,7 @@ import {
   DEFAULT_REGION_ANNOTATION, DELETION_POLICY_ANNOTATION, ENDPOINT_URL_ANNOTATION,
 } from "../../shared/decisions/annotation-keys.ts";
 import { IGNORED_NAMESPACES } from "../../shared/decisions/carm/maps.ts";
-import { NS_14 } from "../../shared/decisions/checks/limits.ts";
+import { NS_14 } from "../../shared/decisions/checks/any-kind/limits.ts";
 import { NS_09 } from "../../shared/decisions/checks/namespaces/deletion.ts";
 import { HOST_AND_PORT, NS_08, NS_08B, PATH_CHARACTERS } from "../../shared/decisions/checks/namespaces/endpoint.ts";
 import { NS_07 } from "../../shared/decisions/checks/namespaces/region.ts";

@@ -1,7 +1,7 @@
 import type { V1MatchCondition } from "@kubernetes/client-node";
 import { WAIVER_ANNOTATION } from "../../shared/decisions/annotation-keys.ts";
 import type { CheckEntry } from "../../shared/decisions/checks/check.ts";
-import { WAIVER_01 } from "../../shared/decisions/checks/waiver.ts";
+import { WAIVER_01 } from "../../shared/decisions/checks/any-kind/waiver.ts";
 import { annotationPath, formatFieldPath } from "../../shared/decisions/kubernetes/field-path.ts";
 import { LIMITS } from "../../shared/decisions/limits.ts";
 import { derivedVariables, not, quoted, read, text, texts, trimmed, type Variable } from "./cel.ts";

@@ -2,7 +2,7 @@ import {
   ADOPTION_FIELDS_ANNOTATION, ADOPTION_POLICY_ANNOTATION, DELETION_POLICY_ANNOTATION, REGION_ANNOTATION,
 } from "../../shared/decisions/annotation-keys.ts";
 import type { CheckEntry } from "../../shared/decisions/checks/check.ts";
-import { ACK_35 } from "../../shared/decisions/checks/limits.ts";
+import { ACK_35 } from "../../shared/decisions/checks/any-kind/limits.ts";
 import { ACK_12, ADOPT, POLICIES } from "../../shared/decisions/checks/resources/adoption.ts";
 import { ACK_02, ACK_10, ACK_11 } from "../../shared/decisions/checks/resources/annotations.ts";
 import { DELETION_POLICY_DELETE, DELETION_POLICY_RETAIN } from "../../shared/decisions/checks/resources/deletion.ts";

@@ -1,4 +1,4 @@
-import type { Section } from "./checks/audit-checks.ts";
+import type { Section } from "./checks/audit/audit-check.ts";
 
 /** The numbers of all objects, and of the objects of some kinds. */
 interface AuditTotals {

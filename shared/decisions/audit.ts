@@ -1,7 +1,7 @@
 import { type AuditSummary, summaryOf } from "./audit-summary.ts";
-import {
-  AUDIT_CHECKS, type AuditCheck, hasResolutionAnnotations, type Section, SECTIONS,
-} from "./checks/audit-checks.ts";
+import { type AuditCheck, type Section, SECTIONS } from "./checks/audit/audit-check.ts";
+import { AUDIT_CHECKS } from "./checks/audit/list.ts";
+import { hasResolutionAnnotations } from "./checks/audit/resolution.ts";
 import type { Fault, Finding } from "./checks/check.ts";
 import { unmetRequirements } from "./checks/requirements.ts";
 import { warnOfQuotedPlaceholder } from "./checks/unrendered.ts";

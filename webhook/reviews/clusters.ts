@@ -1,4 +1,4 @@
-import { identityToReview, isCheckEnabled } from "../../shared/decisions/checks/access.ts";
+import { identityToReview, isCheckEnabled } from "../../shared/decisions/checks/access/reviews.ts";
 import { AC_05 } from "../../shared/decisions/checks/clusters/use.ts";
 import type { AccessByName } from "../../shared/decisions/context.ts";
 import { clusterMutationExemptionOf, isCAPAController, isClusterCleanup } from "../../shared/decisions/exemptions.ts";

@@ -1,5 +1,5 @@
 import { IGNORED_NAMESPACES } from "../../shared/decisions/carm/maps.ts";
-import { isCheckEnabled, newSelectorsToReview } from "../../shared/decisions/checks/access.ts";
+import { isCheckEnabled, newSelectorsToReview } from "../../shared/decisions/checks/access/reviews.ts";
 import { NS_02 } from "../../shared/decisions/checks/namespaces/labels.ts";
 import type { AccessByName } from "../../shared/decisions/context.ts";
 import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";

@@ -1,5 +1,5 @@
 import { INJECT_LABEL } from "../../shared/decisions/annotation-keys.ts";
-import { objectExcess } from "../../shared/decisions/checks/limits.ts";
+import { objectExcess } from "../../shared/decisions/checks/any-kind/limits.ts";
 import { runChecks } from "../../shared/decisions/checks/run.ts";
 import type { DecisionSettings } from "../../shared/decisions/context.ts";
 import { type JsonObject, stringAt } from "../../shared/decisions/kubernetes/json.ts";

@@ -1,4 +1,4 @@
-import { isCheckEnabled, selectorsToReview } from "../../shared/decisions/checks/access.ts";
+import { isCheckEnabled, selectorsToReview } from "../../shared/decisions/checks/access/reviews.ts";
 import { runChecks } from "../../shared/decisions/checks/run.ts";
 import { ACK_09 } from "../../shared/decisions/checks/resources/selection.ts";
 import type { AccessByName } from "../../shared/decisions/context.ts";

@@ -16,9 +16,9 @@ import { isIdentity, isReferrer } from "../identities/kinds.ts";
 import { identityChange } from "./identities/change.ts";
 import { IDENTITY_CHECKS } from "./identities/list.ts";
 import { CI_33, isUnknownIdentity } from "./identities/shape.ts";
-import { KIND_DELETION_CHECKS } from "./kind-deletion.ts";
-import { AC_08, ACK_35, CI_34, CM_14, NS_14, POD_10 } from "./limits.ts";
-import { META_01 } from "./metadata.ts";
+import { KIND_DELETION_CHECKS } from "./definitions/deletion.ts";
+import { AC_08, ACK_35, CI_34, CM_14, NS_14, POD_10 } from "./any-kind/limits.ts";
+import { META_01 } from "./any-kind/metadata.ts";
 import { namespaceChange } from "./namespaces/change.ts";
 import { NAMESPACE_CHECKS } from "./namespaces/list.ts";
 import { podCreation } from "./pods/change.ts";
@@ -29,9 +29,9 @@ import { RESOURCE_CHECKS } from "./resources/list.ts";
 import { SELECTOR_CHANGE_CHECKS } from "./selectors/change-checks.ts";
 import { selectorChange } from "./selectors/change.ts";
 import { IRS_48 } from "./selectors/limits.ts";
-import { IRS_51, isSelectorLike } from "./near-miss.ts";
+import { IRS_51, isSelectorLike } from "./selectors/near-miss.ts";
 import { SELECTOR_SELF_CHECKS } from "./selectors/self-checks.ts";
-import { WAIVER_01 } from "./waiver.ts";
+import { WAIVER_01 } from "./any-kind/waiver.ts";
 
 /**
  * Returns whether any check of manifests applies to an object. Of the Pods and the workloads that create Pods, only

@@ -1,19 +1,19 @@
-import { AUDIT_CHECKS } from "./audit-checks.ts";
+import { AUDIT_CHECKS } from "./audit/list.ts";
 import type { CheckEntry } from "./check.ts";
 import { CLUSTER_CHECKS } from "./clusters/list.ts";
 import { CONFIG_MAP_CHECKS } from "./configmaps/list.ts";
-import { ACK_34, IRS_34 } from "./kind-deletion.ts";
+import { ACK_34, IRS_34 } from "./definitions/deletion.ts";
 import { IDENTITY_CHECKS } from "./identities/list.ts";
 import { CI_33 } from "./identities/shape.ts";
-import { AC_08, ACK_35, CI_34, CM_14, NS_14, POD_10 } from "./limits.ts";
-import { META_01 } from "./metadata.ts";
+import { AC_08, ACK_35, CI_34, CM_14, NS_14, POD_10 } from "./any-kind/limits.ts";
+import { META_01 } from "./any-kind/metadata.ts";
 import { NAMESPACE_CHECKS } from "./namespaces/list.ts";
 import { POD_CHECKS } from "./pods/list.ts";
 import { RESOURCE_CHECKS } from "./resources/list.ts";
 import { SELECTOR_CHANGE_CHECKS } from "./selectors/change-checks.ts";
-import { IRS_51 } from "./near-miss.ts";
+import { IRS_51 } from "./selectors/near-miss.ts";
 import { SELECTOR_SELF_CHECKS } from "./selectors/self-checks.ts";
-import { WAIVER_01 } from "./waiver.ts";
+import { WAIVER_01 } from "./any-kind/waiver.ts";
 
 /** Every check, in the order of docs/checks.md. */
 export const CATALOGUE: readonly CheckEntry[] = [

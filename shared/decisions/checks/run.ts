@@ -7,7 +7,7 @@ import type { CheckInput } from "./change.ts";
 import { type BoundCheck, type CheckEntry, compareFindings, type Fault, type Finding } from "./check.ts";
 import { unmetRequirements } from "./requirements.ts";
 import { warnOfPlaceholders } from "./unrendered.ts";
-import { mayWaive, waivedChecks } from "./waiver.ts";
+import { mayWaive, waivedChecks } from "./any-kind/waiver.ts";
 
 /** A check that did not run completely, and its unmet requirements. */
 export interface SkippedCheck {

@@ -1,4 +1,4 @@
-import { objectExcess } from "../checks/limits.ts";
+import { objectExcess } from "../checks/any-kind/limits.ts";
 import type { Runtime } from "../context.ts";
 import { accountOfARN } from "../kubernetes/arn.ts";
 import { field, isJsonObject, type JsonObject, stringAt, stringMap } from "../kubernetes/json.ts";

@@ -1,5 +1,5 @@
 import { carmAnnotations, usesCARM } from "../carm/maps.ts";
-import { objectExcess } from "../checks/limits.ts";
+import { objectExcess } from "../checks/any-kind/limits.ts";
 import type { Runtime } from "../context.ts";
 import { type JsonObject, stringAt } from "../kubernetes/json.ts";
 import type { Labels } from "../kubernetes/label-selector.ts";

@@ -1,6 +1,6 @@
 import { EXTERNAL_ID_ANNOTATION } from "../annotation-keys.ts";
 import { findingSentences } from "../checks/check.ts";
-import { AUD_08, AUD_09 } from "../checks/definition-checks.ts";
+import { AUD_08, AUD_09 } from "../checks/audit/definitions.ts";
 import { overlappingSelectors } from "../checks/selectors/conflicts.ts";
 import { formatFieldPath } from "../kubernetes/field-path.ts";
 import type { Inventory } from "../inventory/inventory.ts";

@@ -1,4 +1,5 @@
-import { AUD_01, AUD_02, AUD_03, AUD_05, AUDIT_CHECKS } from "../checks/audit-checks.ts";
+import type { AuditCheck } from "../checks/audit/audit-check.ts";
+import { AUD_01, AUD_02, AUD_03, AUD_05 } from "../checks/audit/resolution.ts";
 import { findingSentences } from "../checks/check.ts";
 import { refersToIdentity } from "../identities/referrer.ts";
 import { desiredRegion } from "../resolution/region.ts";
@@ -7,9 +8,9 @@ import { type Problem, resourceSubject } from "./problem.ts";
 import { referrerProblems } from "./referrer-problems.ts";
 
 /** The reasons of the Events about the audit checks of a resource. Other checks are not reported as Events. */
-const REASONS: ReadonlyMap<string, string> = new Map([
-  [AUD_01.id, "SelectorConflict"], [AUD_02.id, "RoleUnresolved"], [AUD_03.id, "RoleDrift"], [AUD_05.id, "DefaultRole"],
-]);
+const REASONS: readonly (readonly [check: AuditCheck, reason: string])[] = [
+  [AUD_01, "SelectorConflict"], [AUD_02, "RoleUnresolved"], [AUD_03, "RoleDrift"], [AUD_05, "DefaultRole"],
+];
 
 /**
  * Yields the problems of an ACK resource that `audit` reports, or the problem of an object that refers to a CAPA
@@ -23,11 +24,9 @@ export function* resourceProblems(
     return;
   }
   const region = desiredRegion(inventory, resource, settings);
-  for (const check of AUDIT_CHECKS) {
-    const faults = check.findInResource?.({ resource, resolution, region, settings }) ?? [];
-    const reason = REASONS.get(check.id);
-    if (reason === undefined || settings.checkSeverities.get(check.id) === "off") continue;
-    for (const { message } of faults) {
+  for (const [check, reason] of REASONS) {
+    if (settings.checkSeverities.get(check.id) === "off") continue;
+    for (const { message } of check.findInResource?.({ resource, resolution, region, settings }) ?? []) {
       yield { subject: resourceSubject(resource), reason, note: findingSentences({ message, fix: check.fix }) };
     }
   }

@@ -1,6 +1,6 @@
 import { REPLACES_ANNOTATION } from "../annotation-keys.ts";
 import type { Fault, SelectorCheck, SelectorSubject } from "../checks/check.ts";
-import { objectExcess } from "../checks/limits.ts";
+import { objectExcess } from "../checks/any-kind/limits.ts";
 import { IRS_48 } from "../checks/selectors/limits.ts";
 import { SELECTOR_SELF_CHECKS } from "../checks/selectors/self-checks.ts";
 import type { Origin, Runtime } from "../context.ts";

@@ -4,7 +4,7 @@ import { identityKindOf } from "../../identities/kinds.ts";
 import { credentialsOf, type Referrer, referrerPath } from "../../identities/referrer.ts";
 import { subdomainFaults } from "../../kubernetes/names.ts";
 import type { Fault, QuickCheck } from "../check.ts";
-import { identityUseFix, identityUseRule } from "../use-permission.ts";
+import { identityUseFix, identityUseRule } from "../access/use-permission.ts";
 import type { ClusterChange } from "./change.ts";
 
 export const AC_05: QuickCheck<ClusterChange> = {

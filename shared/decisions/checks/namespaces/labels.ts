@@ -10,7 +10,7 @@ import { isSelectorName, type Selection } from "../../resolution/selection.ts";
 import type { Fault, QuickCheck, ScanningCheck } from "../check.ts";
 import { AffectedResources, type Effect } from "../message-lists.ts";
 import { CHOICE_PATH, isSameLabels, type RoleCause, roleCause } from "../role-cause.ts";
-import { useEverywhereFix, useFix, useRule } from "../use-permission.ts";
+import { useEverywhereFix, useFix, useRule } from "../access/use-permission.ts";
 import type { NamespaceChange, NamespaceState } from "./change.ts";
 
 const LABELS = ["metadata", "labels"] as const;

@@ -3,7 +3,7 @@ import { satisfies } from "../../kubernetes/label-selector.ts";
 import { conflictSentence } from "../../resolution/conflict.ts";
 import { usedSelectors } from "../../resolution/selection.ts";
 import type { Fault, QuickCheck } from "../check.ts";
-import { useFix, useRule } from "../use-permission.ts";
+import { useFix, useRule } from "../access/use-permission.ts";
 import { refusedFix, RESOLUTION, resolutionClause, type ResourceChange } from "./change.ts";
 
 const METADATA = ["metadata"] as const;

@@ -4,7 +4,7 @@ import { shapeChecker } from "../../kubernetes/shape.ts";
 import { quote } from "../../kubernetes/text.ts";
 import { STRICT_SELECTOR_SCHEMA } from "../../selectors/schema.ts";
 import type { Fault, SelectorCheck } from "../check.ts";
-import { metadataFaults } from "../metadata.ts";
+import { metadataFaults } from "../any-kind/metadata.ts";
 
 /** Maps names that users often write by mistake to the correct names of the fields of `spec`. */
 const ALIASES = new Map([

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { newSelectorsToReview } from "../../../../../shared/decisions/checks/access.ts";
+import { newSelectorsToReview } from "../../../../../shared/decisions/checks/access/reviews.ts";
 import { findingLine } from "../../../../../shared/decisions/checks/check.ts";
 import { runChecks } from "../../../../../shared/decisions/checks/run.ts";
 import type { Access } from "../../../../../shared/decisions/context.ts";

@@ -1,13 +1,13 @@
-import type { Inventory } from "../inventory/inventory.ts";
-import type { ACKResource } from "../kubernetes/ack-resource.ts";
-import { isACKGroup, SELECTOR_GROUP, SELECTOR_KIND } from "../kubernetes/kinds.ts";
-import { compareText, countOf, listOf } from "../kubernetes/text.ts";
-import { type Paced, paced } from "../paced.ts";
-import { accountOfResource, RESOURCES_BETWEEN_PAUSES } from "../resolution/change-set.ts";
-import { type Selection, selectionFor } from "../resolution/selection.ts";
-import type { CheckContext } from "./change.ts";
-import type { Check, Fault, ScanningCheck } from "./check.ts";
-import { resourceInAccount, SCAN_LIMIT } from "./message-lists.ts";
+import type { Inventory } from "../../inventory/inventory.ts";
+import type { ACKResource } from "../../kubernetes/ack-resource.ts";
+import { isACKGroup, SELECTOR_GROUP, SELECTOR_KIND } from "../../kubernetes/kinds.ts";
+import { compareText, countOf, listOf } from "../../kubernetes/text.ts";
+import { type Paced, paced } from "../../paced.ts";
+import { accountOfResource, RESOURCES_BETWEEN_PAUSES } from "../../resolution/change-set.ts";
+import { type Selection, selectionFor } from "../../resolution/selection.ts";
+import type { CheckContext } from "../change.ts";
+import type { Check, Fault, ScanningCheck } from "../check.ts";
+import { resourceInAccount, SCAN_LIMIT } from "../message-lists.ts";
 
 /**
  * The deletion of a CustomResourceDefinition. The API server then also deletes every object of the kind, and calls no

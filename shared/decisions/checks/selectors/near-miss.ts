@@ -1,9 +1,9 @@
-import type { Inventory } from "../inventory/inventory.ts";
-import type { JsonObject } from "../kubernetes/json.ts";
-import { SELECTOR_GROUP, SELECTOR_KIND } from "../kubernetes/kinds.ts";
-import { objectReference } from "../kubernetes/object-meta.ts";
-import { quote } from "../kubernetes/text.ts";
-import type { Fault, QuickCheck } from "./check.ts";
+import type { Inventory } from "../../inventory/inventory.ts";
+import type { JsonObject } from "../../kubernetes/json.ts";
+import { SELECTOR_GROUP, SELECTOR_KIND } from "../../kubernetes/kinds.ts";
+import { objectReference } from "../../kubernetes/object-meta.ts";
+import { quote } from "../../kubernetes/text.ts";
+import type { Fault, QuickCheck } from "../check.ts";
 
 /** An object whose kind is similar to IAMRoleSelector. */
 interface SelectorLike {

@@ -1,17 +1,17 @@
-import type { DecisionSettings } from "../context.ts";
-import type { Inventory } from "../inventory/inventory.ts";
-import { identityKindOf, identityPlural, INFRASTRUCTURE_GROUP } from "../identities/kinds.ts";
-import { readReferrer } from "../identities/referrer.ts";
-import { queryOf } from "../kubernetes/ack-resource.ts";
-import type { JsonObject } from "../kubernetes/json.ts";
-import { isACKGroup } from "../kubernetes/kinds.ts";
-import { objectReference } from "../kubernetes/object-meta.ts";
-import { usedSelectors } from "../resolution/selection.ts";
-import type { CheckEntry } from "./check.ts";
-import { AC_05, usedIdentity } from "./clusters/use.ts";
-import { stateOf } from "./namespaces/change.ts";
-import { gainedSelectors, NS_02 } from "./namespaces/labels.ts";
-import { ACK_09 } from "./resources/selection.ts";
+import type { DecisionSettings } from "../../context.ts";
+import type { Inventory } from "../../inventory/inventory.ts";
+import { identityKindOf, identityPlural, INFRASTRUCTURE_GROUP } from "../../identities/kinds.ts";
+import { readReferrer } from "../../identities/referrer.ts";
+import { queryOf } from "../../kubernetes/ack-resource.ts";
+import type { JsonObject } from "../../kubernetes/json.ts";
+import { isACKGroup } from "../../kubernetes/kinds.ts";
+import { objectReference } from "../../kubernetes/object-meta.ts";
+import { usedSelectors } from "../../resolution/selection.ts";
+import type { CheckEntry } from "../check.ts";
+import { AC_05, usedIdentity } from "../clusters/use.ts";
+import { stateOf } from "../namespaces/change.ts";
+import { gainedSelectors, NS_02 } from "../namespaces/labels.ts";
+import { ACK_09 } from "../resources/selection.ts";
 
 /**
  * The checks that need access reviews. These checks are off by default, because each access review is a request to the

@@ -1,9 +1,9 @@
-import { OWNER_ACCOUNT_ANNOTATION } from "../annotation-keys.ts";
-import { field, isJsonObject, type JsonObject } from "../kubernetes/json.ts";
-import { labelKeyFaults, labelValueFaults, subdomainFaults } from "../kubernetes/names.ts";
-import { objectMeta, objectReference } from "../kubernetes/object-meta.ts";
-import { quote } from "../kubernetes/text.ts";
-import type { Fault, QuickCheck } from "./check.ts";
+import { OWNER_ACCOUNT_ANNOTATION } from "../../annotation-keys.ts";
+import { field, isJsonObject, type JsonObject } from "../../kubernetes/json.ts";
+import { labelKeyFaults, labelValueFaults, subdomainFaults } from "../../kubernetes/names.ts";
+import { objectMeta, objectReference } from "../../kubernetes/object-meta.ts";
+import { quote } from "../../kubernetes/text.ts";
+import type { Fault, QuickCheck } from "../check.ts";
 
 /**
  * The check applies to ACK resources, Namespaces and CARM ConfigMaps. Check IRS-00 has the same rules for

@@ -1,36 +1,17 @@
-import type { Inventory } from "../inventory/inventory.ts";
-import { type FieldPath, formatFieldPath } from "../kubernetes/field-path.ts";
-import type { JsonObject } from "../kubernetes/json.ts";
-import { isSelector, SELECTOR_GROUP, SELECTOR_KIND, unknownGroups } from "../kubernetes/kinds.ts";
-import { objectReference } from "../kubernetes/object-meta.ts";
-import { type KnownFields, unknownFields } from "../kubernetes/shape.ts";
-import { listOf } from "../kubernetes/text.ts";
-import { ACK_FIELDS } from "../selectors/ack-schema.ts";
-import { prunedFields } from "../selectors/pruned-fields.ts";
-import type { CheckEntry, Fault } from "./check.ts";
-import { lostFields } from "./selectors/stored.ts";
-
-/** A CustomResourceDefinition of an ACK kind or of IAMRoleSelector. */
-export interface AuditedDefinition {
-  readonly group: string;
-  readonly kind: string;
-  readonly inventory: Inventory;
-  /** All stored objects. */
-  readonly objects: readonly JsonObject[];
-  /** The groups of `--extra-groups`. */
-  readonly extraGroups: readonly string[];
-}
-
-/** A check of a CustomResourceDefinition that only `audit` runs. */
-interface DefinitionCheck extends CheckEntry {
-  readonly section: "checks";
-  readonly supersedes: readonly string[];
-  readonly findInDefinition: (subject: AuditedDefinition) => Iterable<Fault>;
-}
+import { type FieldPath, formatFieldPath } from "../../kubernetes/field-path.ts";
+import type { JsonObject } from "../../kubernetes/json.ts";
+import { isSelector, SELECTOR_GROUP, SELECTOR_KIND, unknownGroups } from "../../kubernetes/kinds.ts";
+import { objectReference } from "../../kubernetes/object-meta.ts";
+import { type KnownFields, unknownFields } from "../../kubernetes/shape.ts";
+import { listOf } from "../../kubernetes/text.ts";
+import { ACK_FIELDS } from "../../selectors/ack-schema.ts";
+import { prunedFields } from "../../selectors/pruned-fields.ts";
+import { lostFields } from "../selectors/stored.ts";
+import type { AuditCheck } from "./audit-check.ts";
 
 const COMMON = { waivable: false, section: "checks", supersedes: [] } as const;
 
-export const AUD_08: DefinitionCheck = {
+export const AUD_08 = {
   ...COMMON,
   id: "AUD-08",
   severity: "warn",
@@ -52,7 +33,7 @@ export const AUD_08: DefinitionCheck = {
       else if (!PRUNED_BY_ACK.has(name)) yield { path, message: `${problem}, which the CRD of ACK's charts defines` };
     }
   },
-};
+} satisfies AuditCheck;
 
 /** The fields that the CRD of ACK's charts does not define. Most clusters have this CRD. */
 const PRUNED_BY_ACK: ReadonlySet<string> = new Set(prunedFields(ACK_FIELDS));
@@ -77,7 +58,7 @@ function fieldName(path: FieldPath): string {
   return formatFieldPath(path).replace(/\[\d+\]/g, "[]");
 }
 
-export const AUD_09: DefinitionCheck = {
+export const AUD_09 = {
   ...COMMON,
   id: "AUD-09",
   severity: "warn",
@@ -89,9 +70,9 @@ export const AUD_09: DefinitionCheck = {
     if (unknownGroups([group], extraGroups).length === 0) return;
     yield { path: ["spec", "group"], message: "this release does not know the ACK group of the kind" };
   },
-};
+} satisfies AuditCheck;
 
-export const AUD_10: DefinitionCheck = {
+export const AUD_10 = {
   ...COMMON,
   id: "AUD-10",
   severity: "warn",
@@ -102,4 +83,4 @@ export const AUD_10: DefinitionCheck = {
     if (!inventory.unlisted("resources").has(`${kind}.${group}`)) return;
     yield { path: ["spec", "names", "plural"], message: "the objects of the kind cannot be listed" };
   },
-};
+} satisfies AuditCheck;

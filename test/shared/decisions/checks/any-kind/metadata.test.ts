@@ -1,8 +1,8 @@
 import { test } from "tap";
-import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
-import { readManifests } from "../../../../shared/inventory/manifests/reader.ts";
-import { bucketObject } from "../objects.ts";
-import { checkChange, findingsOf } from "./selector-changes.ts";
+import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
+import { readManifests } from "../../../../../shared/inventory/manifests/reader.ts";
+import { bucketObject } from "../../objects.ts";
+import { checkChange, findingsOf } from "../selector-changes.ts";
 
 const QUOTES = "put the value in quotes";
 

@@ -1,19 +1,40 @@
-import { unusableReason } from "../identities/allowed-namespaces.ts";
-import { describeIdentity } from "../identities/denials.ts";
-import type { AuditedIdentity } from "./access-key-age.ts";
-import type { CheckEntry, Fault } from "./check.ts";
-import { missingSource } from "./identities/source.ts";
+import { unusableReason } from "../../identities/allowed-namespaces.ts";
+import { describeIdentity } from "../../identities/denials.ts";
+import type { Fault } from "../check.ts";
+import { secretOf } from "../identities/secret.ts";
+import { missingSource } from "../identities/source.ts";
+import type { AuditCheck } from "./audit-check.ts";
 
-/** A check of a CAPA identity that only `audit` runs. */
-interface IdentityAuditCheck extends CheckEntry {
-  readonly section: "unusableIdentities" | "openIdentities" | "missingSources";
-  readonly supersedes: readonly string[];
-  readonly findInIdentity: (subject: AuditedIdentity) => Iterable<Fault>;
-}
+const DAY_MS = 86_400_000;
+/** https://docs.aws.amazon.com/config/latest/developerguide/access-keys-rotated.html */
+const MAX_DAYS = 90;
+
+export const AUD_11: AuditCheck = {
+  id: "AUD-11",
+  severity: "warn",
+  waivable: false,
+  section: "checks",
+  supersedes: [],
+  reason: `AWS recommends to rotate access keys after ${MAX_DAYS} days. The age of a key is the time since `
+    + "SecretAccessKey was written to the Secret, or since the Secret was created if this time is unknown.",
+  fix: "create another access key in IAM, write it to the Secret, and then delete the old access key",
+  example: "# An AWSClusterStaticIdentity whose Secret was written 91 days ago.",
+  requires: ["--identity-secret-namespace", "secrets"],
+  *findInIdentity(subject): Iterable<Fault> {
+    const secret = secretOf(subject);
+    const writtenMs = secret?.metadata?.writtenMs ?? null;
+    if (secret === null || writtenMs === null) return;
+    const ageMs = subject.nowMs - writtenMs;
+    if (ageMs <= MAX_DAYS * DAY_MS) return;
+    const written = `it was written ${Math.floor(ageMs / DAY_MS)} days ago`;
+    const message = `the access key in the Secret ${secret.fullName} is older than ${MAX_DAYS} days: ${written}`;
+    yield { path: ["spec", "secretRef"], message };
+  },
+};
 
 const ALLOWED_NAMESPACES = ["spec", "allowedNamespaces"] as const;
 
-export const AUD_12: IdentityAuditCheck = {
+export const AUD_12: AuditCheck = {
   id: "AUD-12",
   severity: "warn",
   waivable: false,
@@ -28,7 +49,7 @@ export const AUD_12: IdentityAuditCheck = {
   },
 };
 
-export const AUD_13: IdentityAuditCheck = {
+export const AUD_13: AuditCheck = {
   id: "AUD-13",
   severity: "warn",
   waivable: false,
@@ -43,7 +64,7 @@ export const AUD_13: IdentityAuditCheck = {
   },
 };
 
-export const AUD_14: IdentityAuditCheck = {
+export const AUD_14: AuditCheck = {
   id: "AUD-14",
   severity: "deny",
   waivable: false,

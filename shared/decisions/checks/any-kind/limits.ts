@@ -1,7 +1,7 @@
-import { type Excess, excessOf } from "../kubernetes/bounds.ts";
-import { field, isJsonObject, type JsonObject } from "../kubernetes/json.ts";
-import { LIMITS } from "../limits.ts";
-import type { Fault, QuickCheck } from "./check.ts";
+import { type Excess, excessOf } from "../../kubernetes/bounds.ts";
+import { field, isJsonObject, type JsonObject } from "../../kubernetes/json.ts";
+import { LIMITS } from "../../limits.ts";
+import type { Fault, QuickCheck } from "../check.ts";
 
 const BOUNDS = { maxDepth: LIMITS.objectDepth.value, maxValues: LIMITS.objectValues.value };
 

@@ -1,5 +1,5 @@
-import { identityKindOf, identityPlural, INFRASTRUCTURE_GROUP } from "../identities/kinds.ts";
-import type { IdentityReference } from "../identities/identity.ts";
+import { identityKindOf, identityPlural, INFRASTRUCTURE_GROUP } from "../../identities/kinds.ts";
+import type { IdentityReference } from "../../identities/identity.ts";
 
 /** Returns the RBAC rule that permits the use of the selector. */
 export function useRule(selector: string): string {

@@ -1,10 +1,10 @@
 import { test } from "tap";
-import { isChecked } from "../../../../shared/decisions/checks/applicable.ts";
-import { findingLine } from "../../../../shared/decisions/checks/check.ts";
-import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
-import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
-import { kindObject, ROLE } from "../objects.ts";
-import { findingsOf } from "./selector-changes.ts";
+import { isChecked } from "../../../../../shared/decisions/checks/applicable.ts";
+import { findingLine } from "../../../../../shared/decisions/checks/check.ts";
+import { Inventory } from "../../../../../shared/decisions/inventory/inventory.ts";
+import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
+import { kindObject, ROLE } from "../../objects.ts";
+import { findingsOf } from "../selector-changes.ts";
 
 const EMPTY = new Inventory({ runtime: "ack", origin: "file" });
 const FIX = "Write apiVersion: services.k8s.aws/v1alpha1 and kind: IAMRoleSelector.";

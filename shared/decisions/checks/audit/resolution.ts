@@ -1,59 +1,13 @@
-import { RESOLUTION_KEYS, USE_SELECTOR_ANNOTATION } from "../annotation-keys.ts";
-import type { DecisionSettings } from "../context.ts";
-import type { Referrer } from "../identities/referrer.ts";
-import type { ACKResource } from "../kubernetes/ack-resource.ts";
-import { accountOfARN } from "../kubernetes/arn.ts";
-import { quote } from "../kubernetes/text.ts";
-import { staleAnnotations } from "../resolution/annotations.ts";
-import type { Region } from "../resolution/region.ts";
-import { driftsOf, type Resolution } from "../resolution/resolve.ts";
-import type { EffectiveSelector } from "../selectors/effective.ts";
-import { AUD_11, type AuditedIdentity } from "./access-key-age.ts";
-import type { CheckEntry, Fault } from "./check.ts";
-import { AUD_08, AUD_09, AUD_10, type AuditedDefinition } from "./definition-checks.ts";
-import { AUD_12, AUD_13, AUD_14 } from "./identity-audit-checks.ts";
-import { resolutionClause } from "./resources/change.ts";
-
-/** The sections of the `audit` report, in the order of the report. In the JSON output, each section is a key. */
-export const SECTIONS = [
-  "malformed", "faulty", "conflicts", "refused", "drift", "unexpectedAccounts", "onDefault", "selectingNothing",
-  "staleAnnotations", "unusableIdentities", "openIdentities", "missingSources", "checks",
-] as const;
-export type Section = (typeof SECTIONS)[number];
-
-export interface AuditedResource {
-  readonly resource: ACKResource;
-  readonly resolution: Resolution;
-  readonly region: Region | null;
-  readonly settings: DecisionSettings;
-}
-
-/** An object that refers to a CAPA identity. */
-export interface AuditedReferrer {
-  readonly referrer: Referrer;
-  readonly resolution: Resolution;
-}
-
-export interface AuditedSelector {
-  readonly selector: EffectiveSelector;
-  readonly selectsResource: boolean;
-  readonly settings: DecisionSettings;
-}
-
-/** A check that only `audit` runs, in addition to the admission checks. */
-export interface AuditCheck extends CheckEntry {
-  readonly section: Section;
-  /**
-   * The admission checks that report the same problem. A finding of the audit check replaces the findings of these
-   * admission checks.
-   */
-  readonly supersedes: readonly string[];
-  readonly findInResource?: (subject: AuditedResource) => Iterable<Fault>;
-  readonly findInReferrer?: (subject: AuditedReferrer) => Iterable<Fault>;
-  readonly findInSelector?: (subject: AuditedSelector) => Iterable<Fault>;
-  readonly findInDefinition?: (subject: AuditedDefinition) => Iterable<Fault>;
-  readonly findInIdentity?: (subject: AuditedIdentity) => Iterable<Fault>;
-}
+import { RESOLUTION_KEYS, USE_SELECTOR_ANNOTATION } from "../../annotation-keys.ts";
+import type { DecisionSettings } from "../../context.ts";
+import type { ACKResource } from "../../kubernetes/ack-resource.ts";
+import { accountOfARN } from "../../kubernetes/arn.ts";
+import { quote } from "../../kubernetes/text.ts";
+import { staleAnnotations } from "../../resolution/annotations.ts";
+import { driftsOf, type Resolution } from "../../resolution/resolve.ts";
+import type { Fault } from "../check.ts";
+import { resolutionClause } from "../resources/change.ts";
+import type { AuditCheck } from "./audit-check.ts";
 
 const NAME = ["metadata", "name"] as const;
 
@@ -209,7 +163,3 @@ export function hasResolutionAnnotations({ annotations }: Pick<ACKResource, "ann
 function valueText(value: string | null | undefined): string {
   return value === undefined || value === null ? "absent" : quote(value);
 }
-
-export const AUDIT_CHECKS: readonly AuditCheck[] = [
-  AUD_01, AUD_02, AUD_03, AUD_04, AUD_05, AUD_06, AUD_07, AUD_08, AUD_09, AUD_10, AUD_11, AUD_12, AUD_13, AUD_14,
-];

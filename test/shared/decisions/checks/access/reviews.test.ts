@@ -1,12 +1,12 @@
 import { test } from "tap";
 import {
   identityToReview, needsAccessReviews, newSelectorsToReview, selectorsToReview,
-} from "../../../../shared/decisions/checks/access.ts";
-import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
-import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
-import { clusterObject, refTo } from "../identities/objects.ts";
-import { bucketObject, namespaceObject, put, ROLE, selectorObject } from "../objects.ts";
-import { CLUSTER_OBJECTS, tiered } from "./resource-lines.ts";
+} from "../../../../../shared/decisions/checks/access/reviews.ts";
+import { Inventory } from "../../../../../shared/decisions/inventory/inventory.ts";
+import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
+import { clusterObject, refTo } from "../../identities/objects.ts";
+import { bucketObject, namespaceObject, put, ROLE, selectorObject } from "../../objects.ts";
+import { CLUSTER_OBJECTS, tiered } from "../resource-lines.ts";
 
 const SELECTORS = { mode: "selectors" } as const;
 const CARM = { mode: "carm" } as const;

@@ -1,9 +1,9 @@
 import { test } from "tap";
-import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
-import { bucketObject, namespaceObject, ROLE, selectorObject } from "../objects.ts";
-import { ADMIN, annotated, JANE } from "./resource-lines.ts";
-import { checkChange, type Circumstances } from "./selector-changes.ts";
-import { ACCOUNT_MAP, linesOf, mapObject } from "./subjects.ts";
+import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
+import { bucketObject, namespaceObject, ROLE, selectorObject } from "../../objects.ts";
+import { ADMIN, annotated, JANE } from "../resource-lines.ts";
+import { checkChange, type Circumstances } from "../selector-changes.ts";
+import { ACCOUNT_MAP, linesOf, mapObject } from "../subjects.ts";
 
 const SPEC = { arn: ROLE, namespaceSelector: { names: ["team-a"] } };
 const OBJECTS = [selectorObject("team-a", SPEC), bucketObject(), namespaceObject("team-a"), mapObject(ACCOUNT_MAP, {})];

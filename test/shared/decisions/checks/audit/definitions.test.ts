@@ -1,9 +1,9 @@
 import { test } from "tap";
-import { iamRoleSelectorCRD } from "../../../../manifests/crds.ts";
-import { AUD_08 } from "../../../../shared/decisions/checks/definition-checks.ts";
-import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
-import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
-import { ACK_SELECTOR_CRD, olderACKSelectorCRD } from "../../../fixtures/ack-selector-crd.ts";
+import { iamRoleSelectorCRD } from "../../../../../manifests/crds.ts";
+import { AUD_08 } from "../../../../../shared/decisions/checks/audit/definitions.ts";
+import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
+import { Inventory } from "../../../../../shared/decisions/inventory/inventory.ts";
+import { ACK_SELECTOR_CRD, olderACKSelectorCRD } from "../../../../fixtures/ack-selector-crd.ts";
 
 /** Returns the messages of AUD-08 for the CustomResourceDefinition of IAMRoleSelector and the selectors. */
 function messagesFor(definition: object, selectors: readonly JsonObject[] = []): string[] {

@@ -1,11 +1,11 @@
-import { WAIVER_ANNOTATION } from "../annotation-keys.ts";
-import type { DecisionSettings, Requester } from "../context.ts";
-import { annotationPath } from "../kubernetes/field-path.ts";
-import type { JsonObject } from "../kubernetes/json.ts";
-import { annotationAt } from "../kubernetes/object-meta.ts";
-import { listOf, MAX_NAMES, quote } from "../kubernetes/text.ts";
-import { LIMITS } from "../limits.ts";
-import type { Fault, QuickCheck } from "./check.ts";
+import { WAIVER_ANNOTATION } from "../../annotation-keys.ts";
+import type { DecisionSettings, Requester } from "../../context.ts";
+import { annotationPath } from "../../kubernetes/field-path.ts";
+import type { JsonObject } from "../../kubernetes/json.ts";
+import { annotationAt } from "../../kubernetes/object-meta.ts";
+import { listOf, MAX_NAMES, quote } from "../../kubernetes/text.ts";
+import { LIMITS } from "../../limits.ts";
+import type { Fault, QuickCheck } from "../check.ts";
 
 type WaiverSettings = Pick<DecisionSettings, "waiverUsers" | "waiverGroups">;
 
