@@ -1,7 +1,7 @@
 import type { BundledPackage, BundledPackages } from "./bundled-packages.ts";
 
 /** The fields of package.json that identify the program. */
-export interface Program {
+interface Program {
   readonly name: string;
   readonly version: string;
   readonly description: string;

@@ -31,12 +31,12 @@ interface Lifetime {
   readonly notAfter: Date;
 }
 
-export interface AuthorityRequest extends Lifetime {
+interface AuthorityRequest extends Lifetime {
   /** The only DNS names and IP addresses for which the CA can sign certificates. */
   readonly names: readonly string[];
 }
 
-export interface ServerRequest extends Lifetime {
+interface ServerRequest extends Lifetime {
   /** The DNS names and IP addresses that clients connect to. */
   readonly hosts: readonly string[];
 }

@@ -2,7 +2,7 @@ import type { Readable, Writable } from "node:stream";
 import type { Environment } from "../shared/server/settings.ts";
 
 /** An output stream. `columns` is the width of the terminal, if the stream is a terminal. */
-export type TextStream = Writable & { readonly isTTY?: boolean; readonly columns?: number | undefined };
+type TextStream = Writable & { readonly isTTY?: boolean; readonly columns?: number | undefined };
 
 /** The streams and the environment that a command uses. Tests pass their own streams. */
 export interface IO {

@@ -13,7 +13,7 @@ import type { WebhookOptions } from "./webhooks.ts";
  * The ClusterRole that allows the webhook to patch ACK resources and clusters, and to write Events, and the Role that
  * allows it to renew the Lease of `--lease`.
  */
-export const RECONCILER_ROLE = "ack-role-resolver-reconciler";
+const RECONCILER_ROLE = "ack-role-resolver-reconciler";
 
 /** The ClusterRole that allows the webhook to write the reports of `--policy-reports`. */
 const REPORTS_ROLE = "ack-role-resolver-reports";

@@ -2,10 +2,10 @@
  * Each command in the documentation starts with this text, because readers run the command in a checkout. Without
  * --no-install, npx would download a package.
  */
-export const NPX = "npx --no-install ack-role-resolver ";
+const NPX = "npx --no-install ack-role-resolver ";
 
 /** A command that a page shows after a prompt, and the text that the page shows below the command. */
-export interface DocumentedCommand {
+interface DocumentedCommand {
   readonly command: string;
   readonly output: string;
 }

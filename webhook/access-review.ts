@@ -40,7 +40,7 @@ export interface ObjectUse {
  */
 export type AccessReviewer = (requester: Requester, use: ObjectUse) => Promise<Access>;
 
-export interface AccessReviewPorts {
+interface AccessReviewPorts {
   readonly api: KubernetesAPI;
   readonly clock: Clock;
   readonly log: Logger;

@@ -37,7 +37,7 @@ const REQUEST_TIMEOUT_MS = 15_000;
 /** How often Node.js checks the header and request timeouts, in ms. The default of Node.js is 30 s. */
 const TIMEOUT_CHECK_MS = 1_000;
 
-export interface WebhookOptions {
+interface WebhookOptions {
   readonly decisions: DecisionSettings;
   /** Default: `deny`. */
   readonly onInternalError?: OnInternalError;

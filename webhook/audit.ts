@@ -13,7 +13,7 @@ const MAX_LOGGED_SELECTORS = 100;
 /** The maximum length of a region in an audit line. */
 const MAX_LOGGED_REGION = 100;
 
-export interface AuditedRequest {
+interface AuditedRequest {
   readonly path: string;
   /** The decoded request; null if the body is not a valid AdmissionReview. */
   readonly request: AdmissionRequest | null;

@@ -24,7 +24,7 @@ export interface Notice {
   readonly message: string;
 }
 
-export type SkipReason = Exemption | "not managed" | "no object" | "limit exceeded" | "written by CAPA";
+type SkipReason = Exemption | "not managed" | "no object" | "limit exceeded" | "written by CAPA";
 
 /**
  * The result of a review. If a review cannot determine the result, the handler throws, and `route.ts` denies the

@@ -10,7 +10,7 @@ const RENEW_DEADLINE_MS = 10_000;
 const RETRY_MS = 2_000;
 const RETRY_JITTER = 1.2;
 
-export interface LeaderElectionOptions {
+interface LeaderElectionOptions {
   readonly api: KubernetesAPI;
   readonly clock: SteadyClock;
   /** Returns a number from 0 (inclusive) to 1 (exclusive). */

@@ -35,7 +35,7 @@ export const DRAIN_MS = 10_000;
  * The settings of the webhook. The settings of the inventory source and of the log are omitted, because the caller
  * opens the source and the log.
  */
-export type WebhookSettings = Omit<SettingsFor<"webhook">, "from" | "cluster" | "kubeconfig" | "context" | "logLevel">;
+type WebhookSettings = Omit<SettingsFor<"webhook">, "from" | "cluster" | "kubeconfig" | "context" | "logLevel">;
 
 export interface WebhookRuntime {
   /**

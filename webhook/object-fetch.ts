@@ -20,7 +20,7 @@ export type FetchedObject = JsonObject | "absent" | "unknown";
 /** Fetches a cluster-scoped object by name. Never rejects. */
 export type ObjectFetcher = (name: string) => Promise<FetchedObject>;
 
-export interface ObjectFetchPorts {
+interface ObjectFetchPorts {
   readonly api: KubernetesAPI;
   readonly clock: Pick<Clock, "schedule">;
   readonly log: Logger;

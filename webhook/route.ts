@@ -24,12 +24,12 @@ const STARTED_MS = "startedMs";
 const REVIEW = "review";
 
 /** Returns the verdict, or throws. `remainingMs` returns the remaining time until the deadline, in ms. */
-export type ReviewHandler = (request: AdmissionRequest, remainingMs: () => number) => Verdict | Promise<Verdict>;
+type ReviewHandler = (request: AdmissionRequest, remainingMs: () => number) => Verdict | Promise<Verdict>;
 
 /** Whether the webhook denies or admits an object if its review fails. */
 export type OnInternalError = "deny" | "admit";
 
-export interface ReviewPorts extends Recorder {
+interface ReviewPorts extends Recorder {
   /** Returns the time of a monotonic clock, in ms. */
   readonly monotonicMs: () => number;
   readonly onInternalError: OnInternalError;

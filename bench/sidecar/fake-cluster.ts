@@ -5,7 +5,7 @@ import path from "node:path";
 import { makeCertificates } from "../../certs/make.ts";
 import { boundAddress } from "../../shared/server/listen-address.ts";
 
-export interface FakeCluster {
+interface FakeCluster {
   readonly kubeconfig: string;
   close(): void;
 }

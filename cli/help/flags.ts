@@ -2,7 +2,7 @@ import type { Command } from "../../shared/decisions/setting-definition.ts";
 import type { SettingName } from "../../shared/decisions/settings.ts";
 
 /** A heading in the help, under which flags are listed. */
-export type FlagGroup =
+type FlagGroup =
   | "Input" | "Decisions" | "Checks" | "Output" | "Resource" | "Webhook" | "Server" | "Grants" | "Credentials"
   | "Certificates" | "Installation";
 

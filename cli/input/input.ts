@@ -11,7 +11,7 @@ import { showElapsed } from "../output/progress.ts";
 export type InputSettings = Pick<SettingsFor<"lint">, "ignore" | "skipUnreadable" | "allowEmpty" | "verbose">;
 
 /** The objects and faults of the input, and the number of skipped files by reason. */
-export interface Input extends ManifestResult {
+interface Input extends ManifestResult {
   readonly skippedFiles: SkipCounts;
 }
 

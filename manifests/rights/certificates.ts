@@ -5,10 +5,10 @@ import { labelsOf, lease, PRODUCT, WEBHOOK } from "../installation.ts";
 import { clusterBinding, clusterRole, namespacedRole, roleBinding, WRITE_EVENTS } from "./role-objects.ts";
 
 /** The Role that allows the webhook to maintain its certificates in the Secret of `--tls-secret`. */
-export const CERTIFICATES_ROLE = `${PRODUCT}-certificates`;
+const CERTIFICATES_ROLE = `${PRODUCT}-certificates`;
 
 /** The ClusterRole that allows the webhook to set the caBundle of its configurations. */
-export const CA_BUNDLE_ROLE = `${PRODUCT}-ca-bundle`;
+const CA_BUNDLE_ROLE = `${PRODUCT}-ca-bundle`;
 
 /**
  * Returns the empty Secret in which the webhook stores its certificates. With it, the webhook needs no right to create

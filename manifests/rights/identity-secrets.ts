@@ -4,7 +4,7 @@ import { LIST, namespacedRole, roleBinding } from "./role-objects.ts";
 import { identitySecretsRole } from "./sidecars.ts";
 
 /** The Role that allows the webhook to list the Secrets in the namespace of `--identity-secret-namespace`. */
-export const WEBHOOK_SECRETS_ROLE = `${WEBHOOK.serviceAccount}-identity-secrets`;
+const WEBHOOK_SECRETS_ROLE = `${WEBHOOK.serviceAccount}-identity-secrets`;
 
 /**
  * Returns the objects that allow sidecars to read the Secrets of static identities, and the webhook to check their
@@ -18,6 +18,6 @@ export function identitySecretObjects(
 }
 
 /** The webhook requests only metadata, but RBAC cannot limit the right to list Secrets to their metadata. */
-export function webhookSecretsRole(namespace: string): V1Role {
+function webhookSecretsRole(namespace: string): V1Role {
   return namespacedRole(WEBHOOK_SECRETS_ROLE, namespace, [{ apiGroups: [""], resources: ["secrets"], verbs: LIST }]);
 }

@@ -11,7 +11,7 @@ import { READER_ROLE } from "./webhook.ts";
 export const EVENTS_ROLE = `${PRODUCT}-events`;
 
 /** The binding that lets the injected sidecars read the inventory. */
-export const SIDECARS_BINDING = `${PRODUCT}-sidecars`;
+const SIDECARS_BINDING = `${PRODUCT}-sidecars`;
 
 /**
  * The ClusterRole that grants read access to CAPA identities. Users bind this role to the service account of a sidecar

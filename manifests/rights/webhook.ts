@@ -16,7 +16,7 @@ import { clusterBinding, clusterRole, LIST, namespacedRole, READ, roleBinding, r
 export const READER_ROLE = `${PRODUCT}-reader`;
 
 /** The ClusterRole that grants read access to ACK resources. The role is bound to the webhook's service account. */
-export const RESOURCES_ROLE = `${PRODUCT}-resources`;
+const RESOURCES_ROLE = `${PRODUCT}-resources`;
 
 export const MAPS_ROLE = `${PRODUCT}-carm-maps`;
 
@@ -24,7 +24,7 @@ export const MAPS_ROLE = `${PRODUCT}-carm-maps`;
  * The ClusterRole that allows creating SubjectAccessReviews. The role is bound to the webhook's service account if
  * access reviews are enabled.
  */
-export const ACCESS_REVIEWS_ROLE = `${PRODUCT}-access-reviews`;
+const ACCESS_REVIEWS_ROLE = `${PRODUCT}-access-reviews`;
 
 /**
  * The kinds that every inventory contains, including the inventory of a sidecar. The webhook also fetches selectors and

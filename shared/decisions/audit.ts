@@ -38,7 +38,7 @@ export interface Audit {
 }
 
 /** All stored objects, and the inventory that contains these objects. */
-export interface AuditInput {
+interface AuditInput {
   readonly objects: readonly JsonObject[];
   readonly inventory: Inventory;
   readonly origin: Origin;

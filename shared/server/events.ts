@@ -11,7 +11,7 @@ import { type QueuedWrite, RetryQueue } from "./retry-queue.ts";
 /** `ok`: written. `limited`: not written, because the series of the object and reason was written recently. */
 export type EventOutcome = "ok" | "limited" | "failed";
 
-export interface EventRecorderOptions {
+interface EventRecorderOptions {
   readonly api: KubernetesAPI;
   readonly clock: SteadyClock;
   /** Returns a number from 0 (inclusive) to 1 (exclusive). */

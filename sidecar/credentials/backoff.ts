@@ -3,7 +3,7 @@ import { STSNotCalledError } from "../sts-upstream/circuit-breaker.ts";
 import { UpstreamSTSError } from "../sts-upstream/errors.ts";
 
 /** How the cache handles a failed call for a session. */
-export interface Backoff {
+interface Backoff {
   /** How long the cache returns the same error before it calls STS again, in ms. */
   readonly delayMs: number;
   /**

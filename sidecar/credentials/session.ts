@@ -116,7 +116,7 @@ export interface Lookup {
 }
 
 /** A call that is in flight or queued. */
-export interface Pending {
+interface Pending {
   readonly credentials: Promise<Credentials>;
   /**
    * Whether a client waits for the call. The value is false for a background refresh until a client waits for its

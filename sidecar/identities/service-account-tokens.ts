@@ -14,7 +14,7 @@ interface ServiceAccountTokensOptions {
 }
 
 /** A token of a ServiceAccount. */
-export interface WebIdentityToken {
+interface WebIdentityToken {
   /** A JWT, which is a secret. */
   readonly token: string;
   /** The issuer in the token; "" if it is unknown. */

@@ -7,7 +7,7 @@ import { listedObjects } from "./listed-objects.ts";
 /** The maximum number of objects that are reported for one role. */
 export const MAX_AFFECTED = 20;
 
-export interface AffectedResourcePorts extends SendPorts {
+interface AffectedResourcePorts extends SendPorts {
   readonly inventory: Inventory;
   /** The groups of --group. */
   readonly groups: readonly string[];

@@ -15,7 +15,7 @@ import type { SidecarMetrics } from "../metrics.ts";
 import type { UpstreamSTSError } from "../sts-upstream/errors.ts";
 import { identityTrustPolicyFix, trustPolicyFix } from "./trust-policy-fix.ts";
 
-export interface RoleEventPorts {
+interface RoleEventPorts {
   readonly api: KubernetesAPI;
   readonly clock: SteadyClock;
   /** Returns a number from 0 (inclusive) to 1 (exclusive). */

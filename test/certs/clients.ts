@@ -2,7 +2,7 @@ import forge from "node-forge";
 import { generateKeys, type KeyPair } from "../../certs/make.ts";
 
 /** A client certificate and its key, as PEM. */
-export interface ClientPair {
+interface ClientPair {
   readonly cert: string;
   readonly key: string;
 }

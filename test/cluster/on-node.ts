@@ -11,12 +11,12 @@ const BUILD_LIMIT_MS = 30 * 60_000;
 const TEST_LIMIT_MS = 5 * 60_000;
 
 /** The programs of a cluster with Pods. If the tests cannot run here, the reason why they are skipped, with the fix. */
-export type FoundNode =
+type FoundNode =
   | { readonly found: true; readonly assets: Assets; readonly programs: NodePrograms }
   | { readonly found: false; readonly reason: string };
 
 /** Finds what a node needs. With `CI=true`, rejects if anything is missing that cannot be built. */
-export async function findNode(): Promise<FoundNode> {
+async function findNode(): Promise<FoundNode> {
   const environment = readEnvironment();
   const reason = await machineFault();
   if (reason !== null && environment.ci) throw new Error(reason);

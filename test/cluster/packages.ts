@@ -4,7 +4,7 @@ import { runProgram } from "../real/apiserver/run-program.ts";
 import { runTool } from "../real/sdks/toolchains/built-client.ts";
 
 /** What determines whether a machine can run a node. */
-export interface Machine {
+interface Machine {
   /** The user ID of the tests; undefined on a platform without user IDs. */
   readonly uid: number | undefined;
   /** A file of each Debian package that a node needs, by the name of the package. */

@@ -21,7 +21,7 @@ export interface NodePrograms extends Readonly<Record<Program, string>> {
 export const NODE_IMAGE = "localhost/node:1";
 
 /** The programs. If a program is missing, the reason why the tests are skipped, with the fix. */
-export type FoundPrograms =
+type FoundPrograms =
   | { readonly found: true; readonly programs: NodePrograms }
   | { readonly found: false; readonly reason: string };
 

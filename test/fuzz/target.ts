@@ -8,12 +8,12 @@ export interface Target {
   readonly check: (options: CheckOptions) => Promise<CheckResult>;
 }
 
-export interface CheckOptions {
+interface CheckOptions {
   readonly seed: number;
   readonly milliseconds: number;
 }
 
-export interface CheckResult {
+interface CheckResult {
   readonly runs: number;
   readonly longestBlockMs: number;
   /** The input that blocked the event loop for longest. */

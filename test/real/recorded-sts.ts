@@ -6,7 +6,7 @@ import { boundAddress } from "../../shared/server/listen-address.ts";
 import { send } from "../loopback-request.ts";
 
 /** A request that an STS received. */
-export interface RecordedCall {
+interface RecordedCall {
   /** The parameters of the request. */
   readonly form: Readonly<Record<string, string>>;
   /** Whether the request was signed. */

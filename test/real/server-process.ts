@@ -15,7 +15,7 @@ export const RESPONSE_LIMIT_MS = 2_500;
 const READY_LIMIT_MS = 15_000;
 
 /** A JSON line of the server's log, or `{text}` for another line of its standard error. */
-export type LogLine = Readonly<Record<string, unknown>>;
+type LogLine = Readonly<Record<string, unknown>>;
 
 /** `ack-role-resolver COMMAND` in a separate process, as in a Pod. */
 export interface ServerProcess {

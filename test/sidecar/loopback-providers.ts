@@ -4,7 +4,7 @@ import type { Test } from "tap";
 import { boundAddress } from "../../shared/server/listen-address.ts";
 
 /** A request that a fake server received. */
-export interface ReceivedRequest {
+interface ReceivedRequest {
   readonly method: string;
   readonly path: string;
   readonly body: string;
@@ -17,7 +17,7 @@ export interface Fake {
 }
 
 /** Returns the response to the nth request, counted from 1. */
-export type Answer = (request: ReceivedRequest, n: number) => { readonly status: number; readonly body: string };
+type Answer = (request: ReceivedRequest, n: number) => { readonly status: number; readonly body: string };
 
 /** Starts a server on a free port of 127.0.0.1. The server stops when the test ends. */
 export async function startFake(t: Test, answer: Answer): Promise<Fake> {

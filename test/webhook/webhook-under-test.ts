@@ -54,7 +54,7 @@ export async function untilWaiting(source: FakeSource): Promise<void> {
 }
 
 /** A clock whose time the test sets. `scheduled` records the requested delays. */
-export class FakeClock implements Clock {
+class FakeClock implements Clock {
   readonly scheduled: number[] = [];
   readonly #pending = new Set<() => void>();
 
@@ -125,7 +125,7 @@ export interface WebhookUnderTest {
   post(path: string, body: unknown): Promise<WebhookResponse>;
 }
 
-export interface WebhookResponse {
+interface WebhookResponse {
   readonly status: number;
   readonly type: unknown;
   readonly text: string;

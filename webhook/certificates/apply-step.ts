@@ -2,7 +2,7 @@ import { type CertificateAndKey, issueCertificate, makeAuthority } from "../../c
 import type { Step, Timing } from "./plan.ts";
 import type { CertificateSet, StoredCertificates } from "./secret.ts";
 
-export interface StepInput {
+interface StepInput {
   readonly stored: StoredCertificates;
   /** The certificates that this replica read last, for the step `restore`. */
   readonly remembered: StoredCertificates | null;

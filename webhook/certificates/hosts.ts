@@ -5,7 +5,7 @@ import { WEBHOOK } from "../../manifests/installation.ts";
 const NAMESPACE_FILE = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
 
 /** Returns the name that the API server calls: the first DNS name of the webhook's Service. */
-export function serviceHost(namespace: string): string {
+function serviceHost(namespace: string): string {
   return `${WEBHOOK.service.name}.${namespace}.svc`;
 }
 

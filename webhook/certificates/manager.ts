@@ -18,7 +18,7 @@ import { SecretState } from "./secret-state.ts";
 import { WatchedObjects } from "./watched-objects.ts";
 import { writeSecret } from "./writer.ts";
 
-export interface CertificateManagerOptions {
+interface CertificateManagerOptions {
   readonly api: KubernetesAPI;
   readonly clock: SteadyClock;
   /** Returns a number from 0 (inclusive) to 1 (exclusive). */

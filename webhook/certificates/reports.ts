@@ -14,7 +14,7 @@ interface ReportOptions {
 }
 
 /** An Event about the Secret. */
-export type CertificateEvent = Omit<EventText, "action">;
+type CertificateEvent = Omit<EventText, "action">;
 
 const EVENTS: Readonly<Record<Step["type"], Pick<EventText, "type" | "reason">>> = {
   restore: { type: "Warning", reason: "CertificatesRestored" },

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
 import { parseSecret, type StoredCertificates, type StoredLeaf } from "./secret.ts";
 import { isRestorable, servingFault } from "./serving.ts";
 
-export interface SecretStateOptions {
+interface SecretStateOptions {
   readonly hosts: readonly string[];
   readonly nowMs: () => number;
   /** Uses the certificate for new connections. Throws if OpenSSL rejects the certificate. */

@@ -9,7 +9,7 @@ import { quote } from "../../shared/decisions/kubernetes/text.ts";
  * The keys of the Secret's data. `tls.crt`, `tls.key` and `ca.crt` have the names that a Secret of type
  * kubernetes.io/tls has.
  */
-export const SECRET_KEYS = {
+const SECRET_KEYS = {
   cert: "tls.crt", key: "tls.key", ca: "ca.crt", caKey: "ca.key",
   /** The CA of the next rotation step. The API server must trust it before it signs a certificate. */
   nextCA: "next-ca.crt", nextCAKey: "next-ca.key",
@@ -18,7 +18,7 @@ export const SECRET_KEYS = {
 } as const;
 
 /** The annotation of the Secret by which a user requests a new certificate (`leaf`) or a new CA (`ca`). */
-export const ROTATE_ANNOTATION = "ack-role-resolver.io/rotate";
+const ROTATE_ANNOTATION = "ack-role-resolver.io/rotate";
 
 /** The annotation of a Secret that cert-manager writes. */
 const CERT_MANAGER_ANNOTATION = "cert-manager.io/certificate-name";

@@ -5,7 +5,7 @@ import type { WebhookMetrics } from "../metrics.ts";
 
 const MS_PER_SECOND = 1000;
 
-export interface ServedCertificateOptions {
+interface ServedCertificateOptions {
   readonly server: Server;
   /** The certificate and key that `server` uses, or null if no certificate is available yet. */
   readonly pair: ServingPair | null;

@@ -5,7 +5,7 @@ import { Outage } from "../../shared/inventory/cluster/outage.ts";
 import { Reflector } from "../../shared/inventory/cluster/reflector.ts";
 import type { ObjectName, WatchedKind } from "../../shared/inventory/cluster/watched-kind.ts";
 
-export interface WatchedObjectsOptions {
+interface WatchedObjectsOptions {
   readonly api: KubernetesAPI;
   readonly clock: Clock;
   /** Returns a number from 0 (inclusive) to 1 (exclusive). */

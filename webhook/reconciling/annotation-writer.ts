@@ -13,7 +13,7 @@ import {
  * - `outage`: the API server is unavailable or overloaded, so other writes would fail too.
  * - `fault`: the API server rejected the write of this resource.
  */
-export type WriteOutcome = "ok" | "conflict" | "gone" | "outage" | "fault";
+type WriteOutcome = "ok" | "conflict" | "gone" | "outage" | "fault";
 
 export interface WriteResult {
   readonly outcome: WriteOutcome;

@@ -9,7 +9,7 @@ import type { Logger } from "../../shared/server/logger.ts";
 import { RETRY_MS } from "../../shared/server/retry-queue.ts";
 import type { WebhookMetrics } from "../metrics.ts";
 
-export interface ControllerIdentityOptions {
+interface ControllerIdentityOptions {
   readonly api: KubernetesAPI;
   readonly clock: SteadyClock;
   readonly log: Pick<Logger, "info" | "warn">;

@@ -9,7 +9,7 @@ import type { TurnQueue } from "../../shared/server/turn-queue.ts";
 import { EVENT_CONTROLLER, type WebhookMetrics } from "../metrics.ts";
 import { runInBackground } from "./background.ts";
 
-export interface ProblemReporterOptions {
+interface ProblemReporterOptions {
   readonly api: KubernetesAPI;
   readonly clock: SteadyClock;
   /** Returns a number from 0 (inclusive) to 1 (exclusive). */

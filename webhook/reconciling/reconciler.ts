@@ -20,7 +20,7 @@ import { ReportWriter } from "./report-writer.ts";
 import { Refresher } from "./refresher.ts";
 import { Scanner } from "./scanner.ts";
 
-export interface ReconcilerOptions {
+interface ReconcilerOptions {
   readonly api: KubernetesAPI;
   readonly clock: SteadyClock;
   /** Returns a number from 0 (inclusive) to 1 (exclusive). */

@@ -10,7 +10,7 @@ import type { RetryQueue } from "../../shared/server/retry-queue.ts";
 import type { WebhookMetrics } from "../metrics.ts";
 import { writeAnnotations, type WriteResult } from "./annotation-writer.ts";
 
-export interface RefresherOptions {
+interface RefresherOptions {
   readonly api: KubernetesAPI;
   readonly clock: SteadyClock;
   /** Returns a number from 0 (inclusive) to 1 (exclusive). */

@@ -9,7 +9,7 @@ import type { Logger } from "../../shared/server/logger.ts";
 import { RetryQueue } from "../../shared/server/retry-queue.ts";
 import type { WebhookMetrics } from "../metrics.ts";
 
-export interface ReportWriterOptions {
+interface ReportWriterOptions {
   readonly api: KubernetesAPI;
   readonly clock: SteadyClock;
   readonly log: Pick<Logger, "warn">;

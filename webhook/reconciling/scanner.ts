@@ -3,7 +3,7 @@ import {
 } from "../../shared/decisions/resolution/stale-resources.ts";
 import { type BackgroundPorts, runInBackground } from "./background.ts";
 
-export interface ScannerOptions extends BackgroundPorts {
+interface ScannerOptions extends BackgroundPorts {
   readonly scope: ResourceScope;
 }
 

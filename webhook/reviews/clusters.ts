@@ -16,7 +16,7 @@ import { type NamespaceWaitContext, waitUntilKnown } from "../namespace-wait.ts"
 import { annotate, removeAnnotations, unknownNamespace } from "./resolution-annotations.ts";
 import { inNamespace } from "./resources.ts";
 
-export interface ClusterContext extends NamespaceWaitContext, ReviewTime {
+interface ClusterContext extends NamespaceWaitContext, ReviewTime {
   /** Sends access reviews. If null, access reviews are disabled, and check AC-05 treats all access as unknown. */
   readonly reviewAccess: AccessReviewer | null;
 }

@@ -11,7 +11,7 @@ import { accountOfARN } from "../kubernetes/arn.ts";
 import { deny, type Denial, type RoleQuery, unknownNamespace } from "./grant.ts";
 
 /** A request for the credentials of a CAPA identity, as an object in `namespace` uses them. */
-export interface IdentityRequest extends IdentityReference {
+interface IdentityRequest extends IdentityReference {
   readonly namespace: string;
 }
 

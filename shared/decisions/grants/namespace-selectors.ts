@@ -37,7 +37,7 @@ export class NamespaceSelectors {
  * The selectors that select resources of one namespace and group, indexed by type and label. A lookup visits few
  * selectors that do not match.
  */
-export class GroupSelectors {
+class GroupSelectors {
   readonly all: readonly EffectiveSelector[];
   readonly #steps: Steps;
   /**

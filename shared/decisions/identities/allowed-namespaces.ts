@@ -43,7 +43,7 @@ export interface ReferringNamespace {
 }
 
 /** Whether an identity allows a namespace. `reason` is a clause. */
-export type NamespaceVerdict =
+type NamespaceVerdict =
   | { readonly allowed: true; readonly code: null; readonly reason: string }
   | {
     readonly allowed: false;

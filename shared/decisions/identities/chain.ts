@@ -38,7 +38,7 @@ export interface IdentityChain {
 const MAX_ROLES = LIMITS.identityRoles.value;
 
 /** Changes that the inventory does not contain. */
-export interface ChainChanges {
+interface ChainChanges {
   /** Replaces the identity that has the same kind and name. */
   readonly changed?: Identity | undefined;
   /** Replaces the AWSClusterRoleIdentities that have these names. */

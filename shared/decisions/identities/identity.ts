@@ -40,7 +40,7 @@ interface ClusterScopedFields extends CommonFields {
   readonly allowedNamespaces: AllowedNamespaces;
 }
 
-export interface ControllerIdentity extends ClusterScopedFields {
+interface ControllerIdentity extends ClusterScopedFields {
   readonly kind: typeof CONTROLLER_IDENTITY;
 }
 

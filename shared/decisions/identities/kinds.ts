@@ -25,7 +25,7 @@ export const CONTROLLER_IDENTITY_NAME = "default";
 export const IDENTITY_KINDS = [
   CONTROLLER_IDENTITY, STATIC_IDENTITY, ROLE_IDENTITY, SERVICE_ACCOUNT_IDENTITY,
 ] as const;
-export type IdentityKind = (typeof IDENTITY_KINDS)[number];
+type IdentityKind = (typeof IDENTITY_KINDS)[number];
 
 /** Returns the kind, or null if no identity has this kind. */
 export function identityKindOf(kind: string): IdentityKind | null {

@@ -6,7 +6,7 @@ import { type AllowedNamespaces, allowsNamespace, readsOnlyNames } from "./allow
 import { referringNamespace } from "./chain.ts";
 
 /** The namespaces that an identity allows, but its source does not allow. */
-export interface NarrowerSource {
+interface NarrowerSource {
   /** Namespaces that exist or that the identity lists, at most `limit`. */
   readonly namespaces: readonly string[];
   /** Whether the source allows no namespace that the identity allows, whatever the labels of namespaces are. */

@@ -70,7 +70,7 @@ export function readReferrer(object: JsonObject, defaultNamespace = "default"): 
 
 /** An owner reference that names a Cluster of Cluster API. */
 // A type and not an interface, so that the value is also a JsonObject.
-export type ClusterOwner = { readonly apiVersion: string; readonly kind: "Cluster"; readonly name: string };
+type ClusterOwner = { readonly apiVersion: string; readonly kind: "Cluster"; readonly name: string };
 
 /** Returns the first owner reference of the object that names a Cluster, or null. */
 export function clusterOwner(object: JsonObject): ClusterOwner | null {

@@ -10,7 +10,7 @@ import { describeIdentity } from "./denials.ts";
 import type { RoleFields, RoleIdentity } from "./identity.ts";
 
 /** Denies an identity for which STS would reject AssumeRole, or whose restrictions would be lost. */
-export interface RoleSessionDenial {
+interface RoleSessionDenial {
   readonly code: "ERR_IDENTITY_SESSION";
   readonly message: string;
 }

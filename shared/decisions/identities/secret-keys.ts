@@ -10,7 +10,7 @@ export interface AccessKey {
 }
 
 /** The result of reading a Secret. `fault` is a clause that contains no value of the Secret. */
-export type AccessKeyResult =
+type AccessKeyResult =
   | { readonly key: AccessKey; readonly fault: null }
   | { readonly key: null; readonly fault: string };
 

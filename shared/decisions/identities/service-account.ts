@@ -5,7 +5,7 @@ import type { ServiceAccountIdentity } from "./identity.ts";
 import { sessionFaults } from "./role-session.ts";
 
 /** Denies an AWSServiceAccountIdentity for which no token may be requested, or whose session STS would reject. */
-export interface ServiceAccountDenial {
+interface ServiceAccountDenial {
   readonly code: "ERR_IDENTITY_AUDIENCE" | "ERR_IDENTITY_SESSION";
   readonly message: string;
 }

@@ -9,14 +9,14 @@ import { SERVICE_ACCOUNT_IDENTITY } from "./kinds.ts";
 import { clusterOf, credentialsOf, isOfTemplate, type Referrer, referenceOf } from "./referrer.ts";
 
 /** The number of clusters that refer to an identity. */
-export interface IdentityUsage extends IdentityReference {
+interface IdentityUsage extends IdentityReference {
   /** The namespace of an AWSServiceAccountIdentity; otherwise null. */
   readonly namespace: string | null;
   readonly clusters: number;
 }
 
 /** The number of clusters whose identity is in an account. */
-export interface AccountUsage {
+interface AccountUsage {
   /** An `accountText`, or `an unknown account`. */
   readonly account: string;
   readonly clusters: number;

@@ -1,7 +1,7 @@
 import type { FieldPath, FieldStep } from "./field-path.ts";
 
 /** The maximum depth and the maximum number of values of a JSON value. */
-export interface Bounds {
+interface Bounds {
   readonly maxDepth: number;
   readonly maxValues: number;
 }

@@ -1,7 +1,7 @@
 import { field, type JsonObject, stringAt, stringMap } from "./json.ts";
 
 /** The type, namespace and name of a Kubernetes object. Missing strings are "". */
-export interface ObjectReference {
+interface ObjectReference {
   readonly group: string;
   readonly version: string;
   readonly kind: string;
@@ -10,7 +10,7 @@ export interface ObjectReference {
 }
 
 /** The type and metadata of a Kubernetes object. */
-export interface ObjectMeta extends ObjectReference {
+interface ObjectMeta extends ObjectReference {
   readonly resourceVersion: string | null;
   readonly labels: ReadonlyMap<string, string>;
   readonly annotations: ReadonlyMap<string, string>;

@@ -21,7 +21,7 @@ const REGION_VARIABLES: ReadonlySet<string> = new Set(["AWS_REGION", "AWS_DEFAUL
 const STS_VARIABLE = "AWS_STS_REGIONAL_ENDPOINTS";
 
 /** What the identity webhook of EKS added to a container. */
-export interface EKSIdentity {
+interface EKSIdentity {
   readonly env: readonly Variable[];
   readonly mounts: readonly Mount[];
 }

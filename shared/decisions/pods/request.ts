@@ -53,7 +53,7 @@ function usesLoopback(container: Container): boolean {
 }
 
 /** The API group of the controller, or the reason why it is unknown. */
-export type ControllerGroup =
+type ControllerGroup =
   | { readonly group: string }
   /** The annotation names a group that no known controller serves. */
   | { readonly group: null; readonly unknown: string; readonly suggestion: string | null }

@@ -184,7 +184,7 @@ export function accountOfResource(
 }
 
 /** A move of a pinned resource to a role in another account. Controllers reject such a role. */
-export interface AccountMove {
+interface AccountMove {
   readonly from: string;
   readonly to: string;
 }

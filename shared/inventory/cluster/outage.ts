@@ -3,7 +3,7 @@ import { Listeners } from "../source.ts";
 import { bodyText, type KubernetesAPI } from "./api.ts";
 import { requestWithTimeout } from "./idle-timeout.ts";
 
-export interface OutageOptions {
+interface OutageOptions {
   readonly api: KubernetesAPI;
   readonly clock: Clock;
   /** Returns a number from 0 (inclusive) to 1 (exclusive). */

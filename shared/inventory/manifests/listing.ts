@@ -26,7 +26,7 @@ export interface FileListing {
   readonly ignored: readonly string[];
 }
 
-export interface ListingOptions {
+interface ListingOptions {
   /** Lines of .gitignore that apply to each given folder. Default: none. */
   readonly ignore?: readonly string[];
   /** Whether the files have fingerprints, which takes one system call for each file. Default: true. */

@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject, field, stringAt } from "../../../shared/
 import type { AuditEvent } from "../cluster.ts";
 
 /** One right of a Role or a ClusterRole: one verb for one kind, and the users who have the role. */
-export interface Right {
+interface Right {
   readonly role: string;
   readonly users: readonly string[];
   /** The namespace of a Role; null for a ClusterRole. */

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 
 /** A process that removes the files and cgroups of a node if the test process is killed. */
-export interface Cleaner {
+interface Cleaner {
   /** Ends the process, which then removes nothing. */
   end(): Promise<void>;
 }

@@ -8,7 +8,7 @@ import type { NodePrograms } from "../programs.ts";
 import { POD_RANGE } from "./link.ts";
 import type { Sandbox } from "./sandbox.ts";
 
-export interface ComponentsOptions {
+interface ComponentsOptions {
   readonly sandbox: Sandbox;
   readonly folder: string;
   readonly cluster: Cluster;

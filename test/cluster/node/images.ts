@@ -30,7 +30,7 @@ export async function buildImage({ name, files, entrypoint }: ImageSource, archi
 const ENVIRONMENT = "ENV PATH=/usr/local/bin:/usr/bin:/bin";
 
 /** The build of a Containerfile. */
-export interface ContainerfileBuild {
+interface ContainerfileBuild {
   readonly name: string;
   /** The folder with the files that the Containerfile copies. */
   readonly context: string;

@@ -9,7 +9,7 @@ const READY_LIMIT_MS = 10_000;
 const PROGRAM_PATH = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
 
 /** A command and its arguments. */
-export type Command = readonly [command: string, args: readonly string[]];
+type Command = readonly [command: string, args: readonly string[]];
 
 /**
  * Network, mount, PID and IPC namespaces for the processes of a node. If the first process of the PID namespace ends,

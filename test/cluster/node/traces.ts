@@ -4,7 +4,7 @@ import path from "node:path";
 import { runTool } from "../../real/sdks/toolchains/built-client.ts";
 
 /** What belongs to a node on this machine. Each list is empty if the node left nothing. */
-export interface Traces {
+interface Traces {
   /** The command lines of processes, of the components and in Pods. */
   readonly processes: readonly string[];
   /** The mounts that any process of this machine has. */

@@ -11,7 +11,7 @@ export const CONTROLLER = "ack-s3-controller";
 export const POD_LABELS = `app=${CONTROLLER}`;
 export const CONTROLLER_IMAGE = "localhost/controller:test";
 /** The role of the sidecar's own identity. */
-export const OWN_ROLE = "arn:aws:iam::999999999999:role/ack-s3-controller";
+const OWN_ROLE = "arn:aws:iam::999999999999:role/ack-s3-controller";
 const CA_CONFIGMAP = "aws-ca";
 const CA_DIR = "/run/aws-ca";
 const IDENTITY_DIR = "/var/run/secrets/eks.amazonaws.com/serviceaccount";

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { type Agent, request } from "node:https";
 
-export interface ApiRequest {
+interface ApiRequest {
   readonly url: URL;
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;

@@ -12,12 +12,12 @@ const BINARIES = ["kube-apiserver", "etcd", "kubectl"] as const;
 export type Assets = Readonly<Record<(typeof BINARIES)[number], string>>;
 
 /** The paths of the programs or, if a program is missing, the reason why the tests are skipped, with the fix. */
-export type FoundAssets =
+type FoundAssets =
   | { readonly found: true; readonly assets: Assets }
   | { readonly found: false; readonly reason: string };
 
 /** Builds the programs into an empty folder. */
-export type BuildAssets = (folder: string, version: string) => Promise<void>;
+type BuildAssets = (folder: string, version: string) => Promise<void>;
 
 /**
  * Finds kube-apiserver, etcd and kubectl in `KUBEBUILDER_ASSETS` if it is set, else in the cache. With `CI=true`,

@@ -28,7 +28,7 @@ export interface ClusterOptions {
   readonly serviceAccounts?: boolean;
 }
 
-export interface KubectlOptions {
+interface KubectlOptions {
   /** The standard input of kubectl, for `-f -`. */
   readonly input?: string;
   /** Default: admin. */

@@ -4,7 +4,7 @@ import path from "node:path";
 import { tokenFile, type Tokens } from "./identities.ts";
 
 /** The ports of a control plane. */
-export interface Ports {
+interface Ports {
   readonly api: number;
   readonly etcd: number;
   readonly etcdPeer: number;

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 
-export interface ProgramOptions {
+interface ProgramOptions {
   readonly cwd: string;
   /** The environment of the program. Default: the environment of this process. */
   readonly env?: Readonly<Record<string, string>>;

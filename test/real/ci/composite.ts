@@ -7,7 +7,7 @@ import { type ProgramResult, runProgram } from "../apiserver/run-program.ts";
 import { ROOT, withoutTap } from "./packed.ts";
 
 /** The keys of the metadata syntax that action.yml uses. */
-export interface ActionMetadata {
+interface ActionMetadata {
   readonly inputs: Readonly<Record<string, { readonly description: string; readonly default: string }>>;
   readonly outputs: Readonly<Record<string, { readonly description: string; readonly value: string }>>;
   readonly runs: { readonly using: string; readonly steps: readonly ActionStep[] };

@@ -9,7 +9,7 @@ export const UNSUPPORTED_NODES = ["18.20.8", "20.20.2"] as const;
 export const SUPPORTED_NODES = ["22.19.0", "24.21.0"] as const;
 
 /** The folders that contain the programs, or the reason why tests are skipped, with the fix. */
-export type FoundTools =
+type FoundTools =
   | { readonly found: true; readonly folders: readonly string[] }
   | { readonly found: false; readonly reason: string };
 

@@ -1,5 +1,5 @@
 /** Series for which an alert fires after 20 minutes, and the labels and the summary of this alert. */
-export interface AlertCase {
+interface AlertCase {
   /**
    * Maps each series to its samples, one for each minute, in the notation of promtool: `1+2x20` stands for 1, 3, 5 and
    * so on.

@@ -8,7 +8,7 @@ const MODULE_FOLDER = path.join(import.meta.dirname, "go");
 const MODULE_FILES = ["go.mod", "go.sum", "main.go", "matcher.go", "labels.go"];
 
 /** The path of the oracle or, if the oracle is missing, the reason why the tests are skipped, with the fix. */
-export type FoundOracle =
+type FoundOracle =
   | { readonly found: true; readonly program: string }
   | { readonly found: false; readonly reason: string };
 
@@ -16,7 +16,7 @@ const SKIPPED = "skipped: the matcher of ACK is not built; "
   + "build it with `npm run setup:oracle` (needs Go >= 1.25 and about 3 minutes)";
 
 /** Builds the oracle to the given path. */
-export type BuildOracle = (program: string) => Promise<void>;
+type BuildOracle = (program: string) => Promise<void>;
 
 /**
  * Finds the oracle in the cache. With `CI=true`, builds the oracle if it is missing.

@@ -8,7 +8,7 @@ const BUILD_LIMIT_MS = 30 * 60_000;
 const TEST_LIMIT_MS = 2 * 60_000;
 
 /** Sends all queries to the oracle, and returns the results in the order of the queries. */
-export type QueryOracle = <Result>(queries: readonly object[]) => Promise<readonly Result[]>;
+type QueryOracle = <Result>(queries: readonly object[]) => Promise<readonly Result[]>;
 
 /**
  * Registers a test that uses the oracle. Skips the test if the oracle is not built, unless `CI=true`, which builds it.

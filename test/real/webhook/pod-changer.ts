@@ -6,7 +6,7 @@ import { field, isJsonObject, type JsonObject, stringAt } from "../../../shared/
 import { boundAddress } from "../../../shared/server/listen-address.ts";
 
 /** Changes a Pod, like the webhook of another project. */
-export type PodChange = (pod: JsonObject) => JsonObject;
+type PodChange = (pod: JsonObject) => JsonObject;
 
 /** A mutating webhook for Pods. */
 export interface PodChanger {

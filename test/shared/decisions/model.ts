@@ -6,7 +6,7 @@ export interface ModelLabelSelector {
   readonly matchExpressions?: readonly ModelExpression[];
 }
 
-export interface ModelExpression {
+interface ModelExpression {
   readonly key: string;
   readonly operator: string;
   readonly values?: readonly string[];
@@ -55,7 +55,7 @@ export interface ModelWorld extends ModelContext {
 }
 
 /** Returns the names of the selectors that select the resource, sorted. */
-export function modelSelecting(world: ModelWorld, resource: ModelResource): string[] {
+function modelSelecting(world: ModelWorld, resource: ModelResource): string[] {
   const selecting = world.selectors.filter(
     (selector) => !modelMalformed(selector, world) && selects(selector, resource, world),
   );

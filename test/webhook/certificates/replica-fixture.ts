@@ -9,19 +9,19 @@ import type { FakeClock } from "../../shared/inventory/fake-clock.ts";
 import { entryOf, type FakeKubernetes } from "./fake-kubernetes.ts";
 import { TIMING } from "./stored.ts";
 
-export const NAMESPACE = "ack-role-resolver";
+const NAMESPACE = "ack-role-resolver";
 export const SECRET = `/api/v1/namespaces/${NAMESPACE}/secrets/tls`;
 export const LEASE = `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases/tls`;
 export const EVENTS = `/apis/events.k8s.io/v1/namespaces/${NAMESPACE}/events`;
 const CONFIGURATION = "/apis/admissionregistration.k8s.io/v1";
 export const MUTATING = `${CONFIGURATION}/mutatingwebhookconfigurations/ack-role-resolver`;
-export const VALIDATING = `${CONFIGURATION}/validatingwebhookconfigurations/ack-role-resolver`;
+const VALIDATING = `${CONFIGURATION}/validatingwebhookconfigurations/ack-role-resolver`;
 const OPTIONS = {
   namespace: NAMESPACE, url: null, ackSystemNamespace: "ack-system", caBundle: null, extraGroups: [], injectCA: false,
 } as const;
 const HOST = `ack-role-resolver-webhook.${NAMESPACE}.svc`;
 
-export interface Replica {
+interface Replica {
   readonly manager: CertificateManager;
   /** The certificates that the replica served, in order. */
   readonly served: ServingPair[];

@@ -14,7 +14,7 @@ import {
 import type { FakeClock } from "../../shared/inventory/fake-clock.ts";
 import type { FakeKubernetes } from "../certificates/fake-kubernetes.ts";
 
-export const GROUP = "s3.services.k8s.aws";
+const GROUP = "s3.services.k8s.aws";
 export const BUCKETS = `/apis/${GROUP}/v1alpha1/namespaces/team-a/buckets`;
 export const LEASE = "/apis/coordination.k8s.io/v1/namespaces/ack-role-resolver/leases/webhook";
 export const OTHER_ROLE = "arn:aws:iam::444455556666:role/other";
@@ -128,7 +128,7 @@ export function createBuckets(api: FakeKubernetes, names: readonly string[], met
 }
 
 /** Applies the changes of the buckets since the last call to the inventory, as the watch does. */
-export function watch(api: FakeKubernetes, source: FakeSource): void {
+function watch(api: FakeKubernetes, source: FakeSource): void {
   const changes = api.history.slice(source.delivered).filter(({ kind }) => kind === "Bucket" || kind === "AWSCluster");
   source.delivered = api.history.length;
   if (changes.length > 0) source.put(...changes);

@@ -13,7 +13,7 @@ import { resourceInAccount, SCAN_LIMIT } from "../message-lists.ts";
  * The deletion of a CustomResourceDefinition. The API server then also deletes every object of the kind, and calls no
  * webhook for these objects.
  */
-export interface KindDeletion extends CheckContext {
+interface KindDeletion extends CheckContext {
   readonly group: string;
   readonly kind: string;
 }

@@ -13,7 +13,7 @@ import { type Hits, SCAN_LIMIT } from "../message-lists.ts";
 import { DELETION_POLICY_DELETE, deletionPolicyOf } from "../resources/deletion.ts";
 
 /** An effect of a selector change on one resource. */
-export type Effect =
+type Effect =
   /** The selector did not select the resource before, and now selects it together with another selector. */
   | "joins conflict"
   /** Like `joins conflict`, but the annotation `replaces` announces the overlap with each other selector. */
@@ -50,7 +50,7 @@ interface MutableHits extends Hits {
   readonly first: Transition[];
 }
 
-export interface EffectsInput {
+interface EffectsInput {
   readonly inventory: Inventory;
   readonly settings: DecisionSettings;
   readonly step: SelectorTransition;

@@ -1,7 +1,7 @@
 import { type SDK, SDKS } from "../client.ts";
 
 /** An expected number, or the minimum and maximum of the number. */
-export type Count = number | readonly [min: number, max: number];
+type Count = number | readonly [min: number, max: number];
 
 /** The expected result of a client. */
 export type Outcome =

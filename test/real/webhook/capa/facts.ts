@@ -8,7 +8,7 @@ import {
  * A change that shipped CAPA admits, and that the webhook denies or warns about. `fact` quotes the behavior of shipped
  * CAPA. The pattern matches the code, the problem and the remedy.
  */
-export interface FactCase {
+interface FactCase {
   readonly fact: string;
   readonly change: Change;
   readonly verdict: "denied" | "warned" | "rejected by the schema";

@@ -6,12 +6,12 @@ import { bundleOf, CONFIGURATIONS } from "./replicas.ts";
 import type { Balancer } from "./balancer.ts";
 
 /** The number of answers, and the texts of the failures. */
-export interface LoadResult {
+interface LoadResult {
   admitted: number;
   readonly failures: string[];
 }
 
-export interface Load {
+interface Load {
   readonly viaAPIServer: LoadResult;
   /** Reviews on new connections, which trust only the caBundle that the API server has. */
   readonly direct: LoadResult;

@@ -25,7 +25,7 @@ const OPTIONS = {
 } as const;
 
 /** Starts one replica of `webhook --tls-secret` as the service account of the manifests. */
-export async function startReplica(t: Test, cluster: Cluster): Promise<ServerProcess> {
+async function startReplica(t: Test, cluster: Cluster): Promise<ServerProcess> {
   const flags = {
     cluster: true, kubeconfig: cluster.kubeconfig, context: "webhook", listen: "127.0.0.1:0",
     healthListen: "127.0.0.1:0", tlsSecret: `${NAMESPACE}/ack-role-resolver-webhook-tls`,

@@ -48,7 +48,7 @@ export async function leads(replica: ServerProcess): Promise<boolean> {
 }
 
 /** A patch in the audit log of the API server. */
-export interface AuditedPatch {
+interface AuditedPatch {
   readonly name: string;
   readonly atMs: number;
   readonly status: number;

@@ -66,7 +66,7 @@ export interface Circumstances {
   readonly known?: readonly JsonObject[];
 }
 
-export function checkResource(
+function checkResource(
   object: JsonObject,
   { settings = {}, known = CLUSTER_OBJECTS, origin = "cluster", ...rest }: Circumstances = {},
 ): CheckResult {

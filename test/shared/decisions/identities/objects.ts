@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject } from "../../../../shared/decisions/kube
 export const INFRASTRUCTURE = "infrastructure.cluster.x-k8s.io";
 export const CONTROL_PLANE = "controlplane.cluster.x-k8s.io";
 
-export const ALL_NAMESPACES = {};
+const ALL_NAMESPACES = {};
 
 /** Returns the ARN of the role in account 111122223333. */
 export function roleARN(name: string): string {
@@ -26,7 +26,7 @@ export function staticIdentity(
 }
 
 /** The source of a role identity: `role/NAME`, `static/NAME` or `controller`. */
-export type Source = string | null;
+type Source = string | null;
 
 /** Returns a role identity whose role has the same name. */
 export function roleIdentity(

@@ -74,7 +74,7 @@ export function modelIsRole(value: string): boolean {
 }
 
 /** A selector manifest. */
-export interface ModelSelector {
+interface ModelSelector {
   readonly metadata: { readonly name: string };
   readonly spec: {
     readonly arn: string;

@@ -109,7 +109,7 @@ export async function fakeCluster(
 }
 
 /** The time in ms within which the API server must accept a watch. */
-export const WATCH_RESPONSE_MS = 10_000;
+const WATCH_RESPONSE_MS = 10_000;
 
 /** Returns whether a delay is the delay between two attempts of a reflector. */
 export function isBackoff(delayMs: number): boolean {

@@ -66,7 +66,7 @@ export const line = (type: string, object: object): string => `${JSON.stringify(
 export const bookmark = (resourceVersion: string): string =>
   line("BOOKMARK", { kind: "Thing", metadata: { resourceVersion } });
 
-export interface ReflectorFixture {
+interface ReflectorFixture {
   readonly server: FakeAPIServer;
   readonly clock: FakeClock;
   /** The clock of the probes during an outage. */

@@ -11,7 +11,7 @@ export const selector = (name: string, namespace = "team-a"): string =>
 
 export const names = (source: ManifestSource): string[] => [...source.inventory.selectors.keys()].toSorted();
 
-export interface FakeSource {
+interface FakeSource {
   readonly source: ManifestSource;
   readonly clock: FakeClock;
   /** Sends a file event for every watched path. */
