@@ -1,3 +1,4 @@
+import { errorMessage } from "../shared/decisions/errors.ts";
 import { field, type JsonObject, stringAt } from "../shared/decisions/kubernetes/json.ts";
 import { sleep, type SteadyClock } from "../shared/inventory/clock.ts";
 import type { KubernetesAPI, KubernetesRequest } from "../shared/inventory/cluster/api.ts";
@@ -71,7 +72,7 @@ export class LeaderElection {
         // oxlint-disable-next-line no-await-in-loop
         await this.#attempt();
       } catch (error) {
-        onFault(error instanceof Error ? error.message : String(error));
+        onFault(errorMessage(error));
       }
       // oxlint-disable-next-line no-await-in-loop
       await sleep(clock, RETRY_MS * (1 + random() * (RETRY_JITTER - 1)), signal);

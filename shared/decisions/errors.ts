@@ -173,3 +173,8 @@ export class ResolverError extends Error {
     return ERRORS[this.code].status;
   }
 }
+
+/** Returns the message of a thrown value, which can be of any type. */
+export function errorMessage(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

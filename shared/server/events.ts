@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { errorMessage } from "../decisions/errors.ts";
 import type { EventSubject } from "../decisions/problems/problem.ts";
 import { LIMITS } from "../decisions/limits.ts";
 import { sleep, type SteadyClock } from "../inventory/clock.ts";
@@ -6,10 +6,12 @@ import type { KubernetesAPI } from "../inventory/cluster/api.ts";
 import { Backoff } from "../inventory/cluster/backoff.ts";
 import { microTime } from "../inventory/cluster/micro-time.ts";
 import { rejectionText, sendRequest } from "../inventory/cluster/send-request.ts";
+import { eventObject, type EventText } from "./event-object.ts";
+import type { Logger } from "./logger.ts";
 import { type QueuedWrite, RetryQueue } from "./retry-queue.ts";
 
 /** `ok`: written. `limited`: not written, because the series of the object and reason was written recently. */
-export type EventOutcome = "ok" | "limited" | "failed";
+type EventOutcome = "ok" | "limited" | "failed";
 
 interface EventRecorderOptions {
   readonly api: KubernetesAPI;
@@ -22,16 +24,9 @@ interface EventRecorderOptions {
   readonly identity: string;
   /** Whether this replica writes Events now. */
   readonly mayWrite: () => boolean;
-  /** Called for each record and each write, with the reason of a failure. */
-  readonly onOutcome: (outcome: EventOutcome, fault: string | null) => void;
-}
-
-export interface EventText {
-  readonly type: "Normal" | "Warning";
-  readonly reason: string;
-  /** What the program was doing, as one word in CamelCase. */
-  readonly action: string;
-  readonly note: string;
+  readonly log: Pick<Logger, "warn">;
+  /** Counts each write, and each record that is not written. */
+  readonly metrics: { readonly events: { inc: (labels: { readonly outcome: EventOutcome }) => void } };
 }
 
 /** The minimum time between two writes, in ms. docs/events.md documents the rate. */
@@ -44,10 +39,6 @@ const NOTE_MS = 10 * 60_000;
 const FORGOTTEN_MS = 2 * 3_600_000;
 const IDLE_MS = 60_000;
 const RETRY_CHECK_MS = 1_000;
-/** The limits of k8s.io/kubernetes pkg/apis/core/validation/events.go, in bytes. */
-const MAX_NOTE_BYTES = 1_024;
-const MAX_NAME = 128;
-const MAX_OBJECT_NAME = 200;
 
 interface Series {
   readonly subject: EventSubject;
@@ -72,6 +63,7 @@ export class EventRecorder {
   readonly #others = new RetryQueue(LIMITS.eventSeries.value);
   readonly #outage: Backoff;
   #wake = new AbortController();
+  #fault: string | null = null;
 
   constructor(options: EventRecorderOptions) {
     this.#options = options;
@@ -86,7 +78,7 @@ export class EventRecorder {
       (subject.namespace === "" ? this.#urgent : this.#others).add(key);
       this.#wake.abort();
     } else {
-      this.#options.onOutcome("limited", null);
+      this.#options.metrics.events.inc({ outcome: "limited" });
     }
   }
 
@@ -139,19 +131,19 @@ export class EventRecorder {
   }
 
   async #write(series: Series, queued: QueuedWrite, queue: RetryQueue): Promise<number> {
-    const { clock, onOutcome } = this.#options;
+    const { clock } = this.#options;
     const { status, fault } = await this.#send(series);
     // The Event exists already, for example because another replica created it, or does not exist anymore.
     const isToggled = status === (series.isCreated ? 404 : 409);
     if (fault === null) {
       series.isCreated = true;
       series.lastWriteMs = clock.steady();
-      onOutcome("ok", null);
+      this.#count(null);
     } else if (isToggled) {
       series.isCreated = !series.isCreated;
       queue.add(queued.key);
     } else {
-      onOutcome("failed", fault);
+      this.#count(fault);
       queue.retry(queued, clock.steady());
     }
     const isOutage = status === null || status >= 500 || status === 429;
@@ -160,11 +152,20 @@ export class EventRecorder {
     return WRITE_MS;
   }
 
+  /** Counts the write. Logs a fault once, until an Event is written again. */
+  #count(fault: string | null): void {
+    const { metrics, log } = this.#options;
+    metrics.events.inc({ outcome: fault === null ? "ok" : "failed" });
+    if (fault !== null && this.#fault === null) log.warn({ fault }, "Event could not be written; retrying");
+    this.#fault = fault;
+  }
+
   /** Creates the Event, or updates its series. Returns the status, which is null without a response. */
   async #send(series: Series): Promise<{ readonly status: number | null; readonly fault: string | null }> {
-    const event = this.#event(series);
+    const { clock } = this.#options;
+    const event = eventObject(series.subject, series.text, { ...this.#options, nowMs: clock.now() });
     const path = `/apis/events.k8s.io/v1/namespaces/${event.metadata.namespace}/events`;
-    const now = microTime(this.#options.clock.now());
+    const now = microTime(clock.now());
     const change = { series: { count: Math.max(2, series.count), lastObservedTime: now } };
     const request = series.isCreated
       ? {
@@ -177,31 +178,9 @@ export class EventRecorder {
       const { status } = response;
       return { status, fault: status === 200 || status === 201 ? null : rejectionText(request, response) };
     } catch (error) {
-      return { status: null, fault: error instanceof Error ? error.message : String(error) };
+      return { status: null, fault: errorMessage(error) };
     }
   }
-
-  #event({ subject, text }: Series): EventObject {
-    const { controller, identity, clock } = this.#options;
-    const { type, reason, action, note } = text;
-    const { apiVersion, kind, name, uid } = subject;
-    const regarding = {
-      apiVersion, kind, name, ...(subject.namespace !== "" && { namespace: subject.namespace }),
-      ...(uid !== null && { uid }),
-    };
-    return {
-      apiVersion: "events.k8s.io/v1", kind: "Event",
-      // Events about cluster-scoped objects are in the namespace default.
-      metadata: { namespace: subject.namespace || "default", name: eventName(controller, subject, text) },
-      eventTime: microTime(clock.now()), reportingController: controller,
-      reportingInstance: identity.slice(0, MAX_NAME), action, regarding, type, reason, note: truncated(note),
-    };
-  }
-}
-
-/** An Event. The recorder uses only the fields that it names here. */
-interface EventObject extends Readonly<Record<string, unknown>> {
-  readonly metadata: { readonly namespace: string; readonly name: string };
 }
 
 /** Counts the record. Returns whether the series must be written. */
@@ -217,21 +196,4 @@ function repeat(series: Series, text: EventText, nowMs: number): boolean {
   if (sinceMs < NOTE_MS) return false;
   Object.assign(series, { text, count: 1, isCreated: false });
   return true;
-}
-
-/**
- * Returns the name of the Event. All replicas use the same name for the same problem, so that they continue the same
- * series.
- */
-function eventName(controller: string, { kind, uid, name }: EventSubject, { reason, note }: EventText): string {
-  const hash = createHash("sha256").update(JSON.stringify([controller, kind, uid, name, reason, note])).digest("hex");
-  return `${name.slice(0, MAX_OBJECT_NAME).replace(/[^a-z0-9]+$/, "")}.${hash.slice(0, 16)}`;
-}
-
-/** Truncates the note to the maximum number of bytes, without splitting a character. */
-function truncated(note: string): string {
-  const wellFormed = note.toWellFormed();
-  if (Buffer.byteLength(wellFormed) <= MAX_NOTE_BYTES) return wellFormed;
-  const bytes = Buffer.from(wellFormed).subarray(0, MAX_NOTE_BYTES - 3);
-  return `${bytes.toString("utf8").replace(/\uFFFD+$/, "")}...`;
 }

@@ -6,7 +6,7 @@ import {
 import type { SteadyClock } from "../../shared/inventory/clock.ts";
 import type { KubernetesAPI } from "../../shared/inventory/cluster/api.ts";
 import type { InventorySource } from "../../shared/inventory/source.ts";
-import { type EventOutcome, EventRecorder } from "../../shared/server/events.ts";
+import { EventRecorder } from "../../shared/server/events.ts";
 import type { Logger } from "../../shared/server/logger.ts";
 import { affectedClusters } from "./affected-clusters.ts";
 import { affectedResources } from "./affected-resources.ts";
@@ -49,14 +49,10 @@ export class RoleEvents {
   #running: Promise<void> = Promise.resolve();
   /** The searches, one after the other. */
   #searching: Promise<void> = Promise.resolve();
-  #fault: string | null = null;
 
   constructor(ports: RoleEventPorts) {
     this.#ports = ports;
-    this.#events = new EventRecorder({
-      ...ports, controller: "ack-role-resolver.io/sidecar", mayWrite: () => true,
-      onOutcome: (outcome, fault) => this.#count(outcome, fault),
-    });
+    this.#events = new EventRecorder({ ...ports, controller: "ack-role-resolver.io/sidecar", mayWrite: () => true });
   }
 
   start(): void {
@@ -122,16 +118,6 @@ export class RoleEvents {
     const [oldest] = this.#searchedMs.keys();
     if (this.#searchedMs.size >= MAX_SEARCHES && oldest !== undefined) this.#searchedMs.delete(oldest);
     this.#searchedMs.set(key, this.#ports.clock.steady());
-  }
-
-  /** Counts the Event. Logs a fault once, until an Event is written again. */
-  #count(outcome: EventOutcome, fault: string | null): void {
-    const { metrics, log } = this.#ports;
-    metrics.events.inc({ outcome });
-    if (outcome === "ok") this.#fault = null;
-    if (fault === null || this.#fault !== null) return;
-    this.#fault = fault;
-    log.warn({ fault }, "Event could not be written; retrying");
   }
 }
 

@@ -1,4 +1,5 @@
 import type { ServingPair } from "../../certs/read.ts";
+import { errorMessage } from "../../shared/decisions/errors.ts";
 import { field, stringAt } from "../../shared/decisions/kubernetes/json.ts";
 import type { EventSubject } from "../../shared/decisions/problems/problem.ts";
 import { sleep, type SteadyClock } from "../../shared/inventory/clock.ts";
@@ -74,10 +75,7 @@ export class CertificateManager {
   constructor(options: CertificateManagerOptions) {
     const { clock, metrics, secret, hosts, serve } = options;
     this.#options = options;
-    const events = new EventRecorder({
-      ...options, controller: EVENT_CONTROLLER, mayWrite: () => true,
-      onOutcome: (outcome, fault) => reports.eventSent(outcome, fault),
-    });
+    const events = new EventRecorder({ ...options, controller: EVENT_CONTROLLER, mayWrite: () => true });
     this.#events = events;
     const reports = new CertificateReports(options, (event) => (
       events.record(this.#secretSubject(), { ...event, action: "Rotate" })
@@ -132,7 +130,7 @@ export class CertificateManager {
       // Passes are sequential.
       // oxlint-disable-next-line no-await-in-loop
       const hasChanged = await this.#pass().catch((error: unknown) => {
-        this.#reports.fault("write", error instanceof Error ? error.message : String(error));
+        this.#reports.fault("write", errorMessage(error));
         return false;
       });
       metrics.certificateLeader.set(Number(this.#election.isLeader));
@@ -173,7 +171,7 @@ export class CertificateManager {
       return inForceMs;
     } catch (error) {
       // The certificate must be renewed even if the caBundle cannot be written.
-      this.#reports.fault("caBundle", error instanceof Error ? error.message : String(error));
+      this.#reports.fault("caBundle", errorMessage(error));
       return null;
     }
   }

@@ -1,5 +1,5 @@
 import type { Logger } from "../../shared/server/logger.ts";
-import type { EventOutcome, EventText } from "../../shared/server/events.ts";
+import type { EventText } from "../../shared/server/event-object.ts";
 import type { Clock } from "../../shared/inventory/clock.ts";
 import type { ObjectName } from "../../shared/inventory/cluster/watched-kind.ts";
 import type { WebhookMetrics } from "../metrics.ts";
@@ -110,10 +110,5 @@ export class CertificateReports {
     if (notAfterMs - this.#options.clock.now() >= (notAfterMs - notBeforeMs) * EXPIRING_SHARE) return;
     const note = `${what} expires at ${new Date(notAfterMs).toISOString()} and was not renewed`;
     this.#record({ type: "Warning", reason: "CertificateExpiring", note });
-  }
-
-  eventSent(outcome: EventOutcome, fault: string | null): void {
-    this.#options.metrics.events.inc({ outcome });
-    if (fault !== null) this.#options.log.warn({ secret: this.#name, fault }, "Event could not be written");
   }
 }

@@ -1,9 +1,11 @@
+import { errorMessage } from "../../shared/decisions/errors.ts";
 import type { Inventory } from "../../shared/decisions/inventory/inventory.ts";
 import { stringAt } from "../../shared/decisions/kubernetes/json.ts";
 import type { AnnotatedObject } from "../../shared/decisions/resolution/stale-resources.ts";
 import {
   type ObjectResponse, rejectionText, sendRequest, type SendPorts,
 } from "../../shared/inventory/cluster/send-request.ts";
+import { FIELD_MANAGER } from "./field-manager.ts";
 
 /**
  * The result of a write:
@@ -21,8 +23,6 @@ export interface WriteResult {
   readonly fault: string | null;
 }
 
-/** The field manager, which `kubectl get --show-managed-fields` shows. */
-const MANAGER = "ack-role-resolver-reconciler";
 const CONTENT_TYPE = "application/merge-patch+json";
 
 /**
@@ -38,13 +38,13 @@ export async function writeAnnotations(
   if (plural === "" || name === null || resourceVersion === null) return { outcome: "gone", fault: null };
   const path = ["/apis", group, version, "namespaces", namespace, plural, name];
   const request = {
-    method: "PATCH", path: `${path.map(encoded).join("/")}?fieldManager=${MANAGER}`, contentType: CONTENT_TYPE,
+    method: "PATCH", path: `${path.map(encoded).join("/")}?fieldManager=${FIELD_MANAGER}`, contentType: CONTENT_TYPE,
     body: JSON.stringify({ metadata: { resourceVersion, annotations: Object.fromEntries(annotations) } }),
   } as const;
   try {
     return resultOf(request, await sendRequest(ports, request));
   } catch (error) {
-    return { outcome: "outage", fault: error instanceof Error ? error.message : String(error) };
+    return { outcome: "outage", fault: errorMessage(error) };
   }
 }
 

@@ -1,3 +1,4 @@
+import { errorMessage } from "../../shared/decisions/errors.ts";
 import {
   CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, identityPlural, INFRASTRUCTURE_GROUP,
 } from "../../shared/decisions/identities/kinds.ts";
@@ -8,6 +9,7 @@ import type { InventorySource } from "../../shared/inventory/source.ts";
 import type { Logger } from "../../shared/server/logger.ts";
 import { RETRY_MS } from "../../shared/server/retry-queue.ts";
 import type { WebhookMetrics } from "../metrics.ts";
+import { FIELD_MANAGER } from "./field-manager.ts";
 
 interface ControllerIdentityOptions {
   readonly api: KubernetesAPI;
@@ -22,7 +24,6 @@ interface ControllerIdentityOptions {
 }
 
 const TICK_MS = 500;
-const MANAGER = "ack-role-resolver-reconciler";
 const PLURAL = identityPlural(CONTROLLER_IDENTITY);
 const ITEM = `${CONTROLLER_IDENTITY}.${INFRASTRUCTURE_GROUP}`;
 const REFERENCE = { kind: CONTROLLER_IDENTITY, name: CONTROLLER_IDENTITY_NAME };
@@ -88,7 +89,7 @@ export class ControllerIdentityCreator {
   /** Returns whether this replica has created the identity. */
   async #create(version: string): Promise<boolean> {
     const { log, namespaces } = this.#options;
-    const path = `/apis/${INFRASTRUCTURE_GROUP}/${version}/${PLURAL}?fieldManager=${MANAGER}`;
+    const path = `/apis/${INFRASTRUCTURE_GROUP}/${version}/${PLURAL}?fieldManager=${FIELD_MANAGER}`;
     const request = { method: "POST", path, body: JSON.stringify(this.#identity(version)) } as const;
     try {
       const response = await sendRequest(this.#options, request);
@@ -101,7 +102,7 @@ export class ControllerIdentityCreator {
       if (status === 201) log.info({ namespaces }, `created the ${CONTROLLER_IDENTITY} ${CONTROLLER_IDENTITY_NAME}`);
       return status === 201;
     } catch (error) {
-      return this.#fail(error instanceof Error ? error.message : String(error), null);
+      return this.#fail(errorMessage(error), null);
     }
   }
 

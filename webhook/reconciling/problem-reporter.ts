@@ -3,7 +3,7 @@ import type { Problem } from "../../shared/decisions/problems/problem.ts";
 import type { SteadyClock } from "../../shared/inventory/clock.ts";
 import type { KubernetesAPI } from "../../shared/inventory/cluster/api.ts";
 import type { InventorySource } from "../../shared/inventory/source.ts";
-import { type EventOutcome, EventRecorder } from "../../shared/server/events.ts";
+import { EventRecorder } from "../../shared/server/events.ts";
 import type { Logger } from "../../shared/server/logger.ts";
 import type { TurnQueue } from "../../shared/server/turn-queue.ts";
 import { EVENT_CONTROLLER, type WebhookMetrics } from "../metrics.ts";
@@ -34,13 +34,10 @@ export class ProblemReporter {
   readonly #options: ProblemReporterOptions;
   readonly #events: EventRecorder;
   #last: { readonly revision: number; readonly endMs: number; readonly durationMs: number } | null = null;
-  #fault: string | null = null;
 
   constructor(options: ProblemReporterOptions) {
     this.#options = options;
-    this.#events = new EventRecorder({
-      ...options, controller: EVENT_CONTROLLER, onOutcome: (outcome, fault) => this.#count(outcome, fault),
-    });
+    this.#events = new EventRecorder({ ...options, controller: EVENT_CONTROLLER });
   }
 
   async run(stopping: AbortSignal): Promise<void> {
@@ -81,15 +78,5 @@ export class ProblemReporter {
     await runInBackground(clusterProblems(inventory, extraGroups, report), { clock, turns });
     const endMs = clock.steady();
     this.#last = { revision, endMs, durationMs: endMs - startMs };
-  }
-
-  /** Counts the Event. Logs a fault once, until an Event is written again. */
-  #count(outcome: EventOutcome, fault: string | null): void {
-    const { metrics, log } = this.#options;
-    metrics.events.inc({ outcome });
-    if (outcome === "ok") this.#fault = null;
-    if (fault === null || this.#fault !== null) return;
-    this.#fault = fault;
-    log.warn({ fault }, "Event could not be written; retrying");
   }
 }

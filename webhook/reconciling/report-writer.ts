@@ -1,3 +1,4 @@
+import { errorMessage } from "../../shared/decisions/errors.ts";
 import { field, isJsonObject, type JsonObject, stringAt } from "../../shared/decisions/kubernetes/json.ts";
 import { LIMITS } from "../../shared/decisions/limits.ts";
 import { REPORT_NAME } from "../../shared/decisions/problems/report.ts";
@@ -8,6 +9,7 @@ import { rejectionText, sendRequest } from "../../shared/inventory/cluster/send-
 import type { Logger } from "../../shared/server/logger.ts";
 import { RetryQueue } from "../../shared/server/retry-queue.ts";
 import type { WebhookMetrics } from "../metrics.ts";
+import { FIELD_MANAGER } from "./field-manager.ts";
 
 interface ReportWriterOptions {
   readonly api: KubernetesAPI;
@@ -23,7 +25,6 @@ const WRITE_MS = 200;
 const IDLE_MS = 500;
 const LIST_RETRY_MS = 5_000;
 const GROUP_PATH = "/apis/openreports.io/v1alpha1";
-const MANAGER = "ack-role-resolver-reconciler";
 const APPLY = "application/apply-patch+yaml";
 const MANAGED = "labelSelector=app.kubernetes.io%2Fmanaged-by%3Dack-role-resolver";
 const PAGE_SIZE = 500;
@@ -117,7 +118,7 @@ export class ReportWriter {
     const isDone = report === null
       ? await this.#send({ method: "DELETE", path })
       : await this.#send({
-        method: "PATCH", path: `${path}?fieldManager=${MANAGER}&force=true`, contentType: APPLY, body: report,
+        method: "PATCH", path: `${path}?fieldManager=${FIELD_MANAGER}&force=true`, contentType: APPLY, body: report,
       });
     if (!isDone) return false;
     if (report === null) this.#stored?.delete(namespace);
@@ -133,7 +134,7 @@ export class ReportWriter {
       const isDone = status === 200 || status === 201 || status === 404 && request.method === "DELETE";
       return this.#report(isDone ? null : rejectionText(request, response));
     } catch (error) {
-      return this.#report(error instanceof Error ? error.message : String(error));
+      return this.#report(errorMessage(error));
     }
   }
 
@@ -166,7 +167,7 @@ export class ReportWriter {
       const namespaces = named.map((item) => stringAt(item, "metadata", "namespace") ?? "");
       return { namespaces, continuation: stringAt(response.object, "metadata", "continue") ?? "" };
     } catch (error) {
-      this.#report(error instanceof Error ? error.message : String(error));
+      this.#report(errorMessage(error));
       return unreadable;
     }
   }

@@ -1,5 +1,5 @@
 import type { KubeConfig } from "@kubernetes/client-node/dist/config.js";
-import { ResolverError } from "../../decisions/errors.ts";
+import { errorMessage, ResolverError } from "../../decisions/errors.ts";
 import { type Connect, httpKubernetesAPI, type KubernetesAPI, type KubernetesConnection } from "./api.ts";
 
 /** A kubeconfig file and the name of a context in the file. A field that is null selects the default. */
@@ -38,7 +38,7 @@ async function readConfig({ kubeconfig, context }: ClusterChoice): Promise<KubeC
     else config.loadFromFile(kubeconfig);
   } catch (error) {
     const file = kubeconfig === null ? "The kubeconfig" : `--kubeconfig ${kubeconfig}`;
-    throw unusable(`${file} cannot be read: ${error instanceof Error ? error.message : String(error)}.`, error);
+    throw unusable(`${file} cannot be read: ${errorMessage(error)}.`, error);
   }
   if (context !== null) config.setCurrentContext(context);
   checkContext(config);

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
+import { errorMessage } from "../../decisions/errors.ts";
 import { isJsonObject, parseJSON } from "../../decisions/kubernetes/json.ts";
 import type { Paced } from "../../decisions/paced.ts";
 import type { InputFault, Manifest, ParsedManifests } from "./reader.ts";
@@ -52,7 +53,7 @@ export class ThreadParser {
       return (await response)[0];
     } catch (error) {
       await this.#terminate();
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = errorMessage(error);
       const fault = { file: request.file, line: null, message: `cannot be parsed: ${reason}; use several files` };
       return { objects: [], documents: [], lines: [], faults: [fault], notManifest: null };
     }

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { type ErrorCode, ERRORS, ResolverError } from "../../../shared/decisions/errors.ts";
+import { type ErrorCode, errorMessage, ERRORS, ResolverError } from "../../../shared/decisions/errors.ts";
 
 test("each error code has a valid name, status and meaning; only 503 and internal errors are retryable", (t) => {
   for (const [code, { status, retry, meaning }] of Object.entries(ERRORS)) {
@@ -18,5 +18,11 @@ test("ResolverError exposes its code, status, message and cause", (t) => {
   t.ok(error instanceof Error);
   const codes: readonly ErrorCode[] = ["ERR_NOT_READY", "ERR_TOKEN_INVALID", "ERR_CONFIG_INVALID"];
   t.same(codes.map((code) => new ResolverError(code, "").status), [503, 401, 500]);
+  t.end();
+});
+
+test("errorMessage returns the message of an error, and any other thrown value as text", (t) => {
+  t.equal(errorMessage(new ResolverError("ERR_NOT_READY", "not loaded")), "not loaded");
+  t.equal(errorMessage("reset"), "reset");
   t.end();
 });

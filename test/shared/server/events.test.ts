@@ -2,7 +2,8 @@ import { type Test, test } from "tap";
 import { field, type JsonObject, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
 import { LIMITS } from "../../../shared/decisions/limits.ts";
 import type { EventSubject } from "../../../shared/decisions/problems/problem.ts";
-import { EventRecorder, type EventText } from "../../../shared/server/events.ts";
+import type { EventText } from "../../../shared/server/event-object.ts";
+import { EventRecorder } from "../../../shared/server/events.ts";
 import { FakeKubernetes } from "../../webhook/certificates/fake-kubernetes.ts";
 import { FakeClock } from "../inventory/fake-clock.ts";
 
@@ -22,6 +23,8 @@ interface Fixture {
   readonly clock: FakeClock;
   readonly recorder: EventRecorder;
   readonly outcomes: string[];
+  /** The logged faults. */
+  readonly faults: string[];
   /** Advances the clock in steps of 1 s. */
   readonly pass: (seconds: number) => Promise<void>;
   readonly written: () => JsonObject[];
@@ -32,10 +35,12 @@ function fixture(
 ): Fixture {
   const clock = new FakeClock();
   const outcomes: string[] = [];
+  const faults: string[] = [];
   const recorder = new EventRecorder({
     api, random: () => 0, controller: "ack-role-resolver.io/webhook", identity, mayWrite,
     clock: { now: () => clock.now(), steady: () => clock.now(), schedule: (ms, run) => clock.schedule(ms, run) },
-    onOutcome: (outcome, fault) => outcomes.push(fault === null ? outcome : `${outcome}: ${fault}`),
+    metrics: { events: { inc: ({ outcome }) => void outcomes.push(outcome) } },
+    log: { warn: ({ fault }: { fault: string }) => void faults.push(fault) },
   });
   const stopping = new AbortController();
   const running = recorder.run(stopping.signal);
@@ -52,7 +57,7 @@ function fixture(
   const written = (): JsonObject[] => (
     [...api.objects].filter(([path]) => path.startsWith(EVENTS)).map(([, event]) => event)
   );
-  return { api, clock, recorder, outcomes, pass, written };
+  return { api, clock, recorder, outcomes, faults, pass, written };
 }
 
 test("writes an Event that kubectl describe shows: with the UID, in the namespace of the object", async (t) => {
@@ -141,18 +146,18 @@ test("creates an Event again that has expired", async (t) => {
   t.equal(written().length, 1);
 });
 
-test("counts an Event that cannot be written, retries it, and writes the others", async (t) => {
-  const { recorder, pass, written, api, outcomes } = fixture(t);
+test("counts and logs an Event that cannot be written, retries it, and writes the others", async (t) => {
+  const { recorder, pass, written, api, outcomes, faults } = fixture(t);
   api.rejected.set(`POST ${EVENTS}/team-a`, 403);
   recorder.record(bucket("b1"), CONFLICT);
   recorder.record({ ...bucket("b2"), namespace: "team-b" }, CONFLICT);
   await pass(3);
-  t.match(outcomes[0], /^failed: POST .*: the API server returned 403 \(Fake\)/);
+  t.match(faults, [/^POST .*: the API server returned 403 \(Fake\)/]);
   t.same(written().map(({ metadata }) => field(metadata, "namespace")), ["team-b"]);
   api.rejected.clear();
   await pass(31);
   t.equal(written().length, 2);
-  t.equal(outcomes.filter((outcome) => outcome.startsWith("failed")).length, 2, "after 1 s, and after 30 s");
+  t.equal(outcomes.filter((outcome) => outcome === "failed").length, 2, "after 1 s, and after 30 s");
 });
 
 test("during an outage, sends few requests", async (t) => {
