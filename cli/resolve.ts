@@ -1,6 +1,6 @@
 import { decisionSettings, type DecisionSettings } from "../shared/decisions/context.ts";
 import { readReferrer, type Referrer, refersToIdentity } from "../shared/decisions/identities/referrer.ts";
-import { resolveObject } from "../shared/decisions/identities/resolve-object.ts";
+import { resolveObject } from "../shared/decisions/resolution/resolve-object.ts";
 import type { Inventory } from "../shared/decisions/inventory/inventory.ts";
 import { queryOf, type ResourceQuery } from "../shared/decisions/kubernetes/ack-resource.ts";
 import type { JsonObject } from "../shared/decisions/kubernetes/json.ts";

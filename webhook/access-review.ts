@@ -40,6 +40,11 @@ export interface ObjectUse {
  */
 export type AccessReviewer = (requester: Requester, use: ObjectUse) => Promise<Access>;
 
+export interface AccessContext {
+  /** If null, access reviews are disabled, and the checks treat all access as unknown. */
+  readonly reviewAccess: AccessReviewer | null;
+}
+
 interface AccessReviewPorts {
   readonly api: KubernetesAPI;
   readonly clock: Clock;

@@ -16,9 +16,9 @@ import { reviewExcess } from "./excess.ts";
 import { skipped, type Verdict } from "./handler.ts";
 import { mutateIAMRoleSelectors, type SelectorContext, validateIAMRoleSelectors } from "./reviews/iamroleselectors.ts";
 import type { WebhookMetrics } from "./metrics.ts";
-import { type NamespaceContext, validateNamespaces } from "./reviews/namespaces.ts";
-import { pendingRoles } from "./pending/identities.ts";
-import { pendingSelectors } from "./pending/selectors.ts";
+import { validateNamespaces } from "./reviews/namespaces.ts";
+import { roleIdentityWrites } from "./pending/identities.ts";
+import { selectorWrites } from "./pending/selectors.ts";
 import { PendingWrites } from "./pending/writes.ts";
 import { mutatePods, validatePods } from "./reviews/pods.ts";
 import { mutateResources, type ResourceContext, validateResources } from "./reviews/resources.ts";
@@ -110,7 +110,7 @@ export function buildWebhook(options: WebhookOptions, ports: WebhookPorts): Webh
 }
 
 type Handler = (request: AdmissionRequest, context: HandlerContext) => Verdict | Promise<Verdict>;
-type HandlerContext = SelectorContext & ResourceContext & NamespaceContext & IdentityContext;
+type HandlerContext = SelectorContext & ResourceContext & IdentityContext;
 
 const HANDLERS: Readonly<Record<string, Handler>> = {
   "/mutate/iamroleselectors": mutateIAMRoleSelectors,
@@ -133,11 +133,11 @@ function addRoutes(app: WebhookApp, options: WebhookOptions, ports: WebhookPorts
   const pending = { source, clock, monotonicMs, isVerified };
   const context = {
     source, clock, settings, monotonicMs, reviewAccess, fetchNamespace,
-    pendingWrites: new PendingWrites({
-      ...pending, kind: pendingSelectors(settings.runtime), fetchObject: ports.fetchSelector ?? null,
+    pendingSelectors: new PendingWrites({
+      ...pending, kind: selectorWrites(settings.runtime), fetchObject: ports.fetchSelector ?? null,
     }),
     pendingIdentities: new PendingWrites({
-      ...pending, kind: pendingRoles(settings.runtime), fetchObject: ports.fetchRoleIdentity ?? null,
+      ...pending, kind: roleIdentityWrites(settings.runtime), fetchObject: ports.fetchRoleIdentity ?? null,
     }),
   };
   const route = { ...ports, onInternalError };

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { ResolverError } from "../shared/decisions/errors.ts";
-import { type Recorder, recordError, recordVerdict } from "./audit.ts";
+import { type Recorder, recordError, recordVerdict } from "./review-log.ts";
 import { type AdmissionRequest, decodeReview } from "./decode.ts";
 import type { Verdict } from "./handler.ts";
 import { parseReviewBody, type ReviewBody } from "./body/parse.ts";
@@ -72,8 +72,8 @@ export function addReviewRoute(scope: FastifyInstance, path: string, handle: Rev
   scope.setErrorHandler((cause, request, reply) => {
     const error = asResolverError(cause);
     const durationMs = monotonicMs() - request.getDecorator<number>(STARTED_MS);
-    const audited = { path, request: request.getDecorator<AdmissionRequest | null>(REVIEW), durationMs };
-    recordError(ports, audited, { error, answer: "error" });
+    const review = { path, request: request.getDecorator<AdmissionRequest | null>(REVIEW), durationMs };
+    recordError(ports, review, { error, answer: "error" });
     return sendError(reply, error);
   });
 }

@@ -10,7 +10,7 @@ import type { DecisionSettings, Origin } from "./context.ts";
 import { type Identity, readIdentity } from "./identities/identity.ts";
 import { readReferrer, type Referrer } from "./identities/referrer.ts";
 import { resolveReferrer } from "./identities/resolve.ts";
-import { type ClusterUsage, clusterUsage } from "./identities/usage.ts";
+import { type ClusterUsage, clusterUsage } from "./identities/cluster-usage.ts";
 import type { Inventory } from "./inventory/inventory.ts";
 import { type ACKResource, resourceOf } from "./kubernetes/ack-resource.ts";
 import type { JsonObject } from "./kubernetes/json.ts";

@@ -7,7 +7,7 @@ import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
 import type { PendingKind, PendingWrite } from "./writes.ts";
 
 /** Returns the functions for pending writes of AWSClusterRoleIdentities, which can form a cycle. */
-export function pendingRoles(runtime: Runtime): PendingKind<RoleIdentity> {
+export function roleIdentityWrites(runtime: Runtime): PendingKind<RoleIdentity> {
   return {
     versionIn: ({ identities }, name) => identities.get({ kind: ROLE_IDENTITY, name }, "")?.resourceVersion,
     read: (object) => {

@@ -7,7 +7,7 @@ import { canOverlap } from "../../shared/decisions/selectors/overlap.ts";
 import type { PendingKind, PendingWrite } from "./writes.ts";
 
 /** Returns the functions for pending writes of IAMRoleSelectors. The value of a malformed selector is null. */
-export function pendingSelectors(runtime: Runtime): PendingKind<EffectiveSelector> {
+export function selectorWrites(runtime: Runtime): PendingKind<EffectiveSelector> {
   return {
     versionIn: ({ selectors }, name) => {
       const selector = selectors.get(name);

@@ -7,7 +7,7 @@ import { readReferrer } from "../../shared/decisions/identities/referrer.ts";
 import { resolveReferrer } from "../../shared/decisions/identities/resolve.ts";
 import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
 import { requireLoaded } from "../../shared/server/readiness.ts";
-import type { AccessReviewer } from "../access-review.ts";
+import type { AccessContext } from "../access-review.ts";
 import type { AdmissionRequest } from "../decode.ts";
 import {
   checkInputOf, type Notice, type ReviewTime, runChecksInSlices, skipped, unlessExempt, type Verdict, verdictOf,
@@ -16,10 +16,7 @@ import { type NamespaceWaitContext, waitUntilKnown } from "../namespace-wait.ts"
 import { annotate, removeAnnotations, unknownNamespace } from "./resolution-annotations.ts";
 import { inNamespace } from "./resources.ts";
 
-interface ClusterContext extends NamespaceWaitContext, ReviewTime {
-  /** Sends access reviews. If null, access reviews are disabled, and check AC-05 treats all access as unknown. */
-  readonly reviewAccess: AccessReviewer | null;
-}
+interface ClusterContext extends NamespaceWaitContext, ReviewTime, AccessContext {}
 
 const UNKNOWN_IDENTITIES: Notice = {
   code: "ERR_NOT_READY", message: "not annotated: the identities are not known yet",

@@ -9,13 +9,15 @@ import { completionPatch } from "../../shared/decisions/selectors/completion.ts"
 import type { EffectiveSelector } from "../../shared/decisions/selectors/effective.ts";
 import { requireLoaded } from "../../shared/server/readiness.ts";
 import type { AdmissionRequest } from "../decode.ts";
-import { type ReviewContext, runChecksInSlices, skipped, unlessExempt, type Verdict, verdictOf } from "../handler.ts";
+import {
+  checkInputOf, type ReviewContext, runChecksInSlices, skipped, unlessExempt, type Verdict, verdictOf,
+} from "../handler.ts";
 import { concernsSelector, reviewedSelector } from "../pending/selectors.ts";
 import { runChecksWithPending } from "../pending/review.ts";
 import type { PendingWrites } from "../pending/writes.ts";
 
 export interface SelectorContext extends ReviewContext {
-  readonly pendingWrites: PendingWrites<EffectiveSelector>;
+  readonly pendingSelectors: PendingWrites<EffectiveSelector>;
 }
 
 /**
@@ -37,17 +39,17 @@ export function mutateIAMRoleSelectors(request: AdmissionRequest): Verdict {
  */
 export async function validateIAMRoleSelectors(request: AdmissionRequest, context: SelectorContext): Promise<Verdict> {
   return unlessExempt(request, isSelectorOrKind, async (object) => {
-    const { source, settings } = context;
-    if (isSelectorKind(object) && request.operation !== "DELETE") {
+    const { source: { inventory, status }, settings } = context;
+    const input = checkInputOf(request, object, inventory);
+    if (request.operation !== "DELETE") {
       // Only WAIVER-01 applies to this request, and WAIVER-01 requires no inventory.
-      return verdictOf(runChecks(selectorInputOf(request, object), settings));
+      if (isSelectorKind(object)) return verdictOf(runChecks(input, settings));
+      const result = status.loaded ? null : runChecks({ ...input, inventory: null }, settings);
+      if (result?.denied === true) return verdictOf(result);
     }
-    if (!source.status.loaded && request.operation !== "DELETE") {
-      const result = runChecks(selectorInputOf(request, object), settings);
-      if (result.denied) return verdictOf(result);
-    }
-    requireLoaded(source.status);
-    return validateInInventory(request, object, context);
+    requireLoaded(status);
+    if (isSelectorKind(object)) return verdictOf(await runChecksInSlices(input, settings, context));
+    return validateInInventory(request, input, context);
   });
 }
 
@@ -60,27 +62,16 @@ function isSelectorKind(object: JsonObject): boolean {
   return isKindDefinition(object) && group === SELECTOR_GROUP && kind === SELECTOR_KIND;
 }
 
+/** Runs the checks also with admitted changes of other selectors. */
 async function validateInInventory(
-  request: AdmissionRequest,
-  object: JsonObject,
-  context: SelectorContext,
+  { operation, dryRun }: AdmissionRequest, input: CheckInput, context: SelectorContext,
 ): Promise<Verdict> {
-  const { source: { inventory }, settings, pendingWrites } = context;
-  const isDeletion = request.operation === "DELETE";
-  const change: CheckInput = {
-    ...selectorInputOf(request, object), inventory, ...(isDeletion && { operation: "DELETE" }),
-  };
-  if (!isSelector(object)) return verdictOf(await runChecksInSlices(change, settings, context));
-  const reviewed = reviewedSelector(change, settings.runtime);
-  const result = await runChecksWithPending({
-    pendingWrites, time: context,
+  const { source: { inventory }, settings, pendingSelectors } = context;
+  const reviewed = reviewedSelector(input, settings.runtime);
+  return verdictOf(await runChecksWithPending({
+    pendingWrites: pendingSelectors, time: context,
     related: (writes) => writes.filter((write) => concernsSelector(reviewed, write, inventory)),
-    runChecks: (pending) => runChecksInSlices({ ...change, pending }, settings, context),
-    change: request.dryRun ? null : { name: reviewed.name, isDeletion, value: reviewed.after },
-  });
-  return verdictOf(result);
-}
-
-function selectorInputOf({ operation, oldObject, requester }: AdmissionRequest, object: JsonObject): CheckInput {
-  return { object, old: operation === "UPDATE" ? oldObject : null, requester, origin: "cluster" };
+    runChecks: (pending) => runChecksInSlices({ ...input, pending }, settings, context),
+    change: dryRun ? null : { name: reviewed.name, isDeletion: operation === "DELETE", value: reviewed.after },
+  }));
 }

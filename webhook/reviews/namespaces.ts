@@ -6,22 +6,19 @@ import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
 import { isNamespace } from "../../shared/decisions/kubernetes/kinds.ts";
 import { objectReference } from "../../shared/decisions/kubernetes/object-meta.ts";
 import { requireLoaded } from "../../shared/server/readiness.ts";
-import { type AccessReviewer, reviewAll } from "../access-review.ts";
+import { type AccessContext, reviewAll } from "../access-review.ts";
 import type { AdmissionRequest } from "../decode.ts";
 import {
   checkInputOf, type ReviewContext, runChecksInSlices, unlessExempt, type Verdict, verdictOf,
 } from "../handler.ts";
 
-export interface NamespaceContext extends ReviewContext {
-  /** Sends access reviews. If null, access reviews are disabled, and check NS-02 treats all access as unknown. */
-  readonly reviewAccess: AccessReviewer | null;
-}
-
 /**
  * Validates a create, update or delete request for a Namespace. Rejects with ERR_NOT_READY if the inventory is not
  * loaded yet.
  */
-export async function validateNamespaces(request: AdmissionRequest, context: NamespaceContext): Promise<Verdict> {
+export async function validateNamespaces(
+  request: AdmissionRequest, context: ReviewContext & AccessContext,
+): Promise<Verdict> {
   return unlessExempt(request, isNamespace, async (namespace) => {
     const { settings, source: { inventory, status } } = context;
     requireLoaded(status);
@@ -40,7 +37,7 @@ export async function validateNamespaces(request: AdmissionRequest, context: Nam
 async function accessToGained(
   namespace: JsonObject,
   { oldObject, operation, requester }: AdmissionRequest,
-  { reviewAccess, settings, source }: NamespaceContext,
+  { reviewAccess, settings, source }: ReviewContext & AccessContext,
 ): Promise<AccessByName | null> {
   if (!isCheckEnabled(NS_02, settings) || operation === "DELETE") return null;
   if (reviewAccess === null) return new Map();

@@ -8,7 +8,7 @@ import { field, isJsonObject, type JsonObject } from "../../shared/decisions/kub
 import { definedKind, isACKGroup, isKindDefinition } from "../../shared/decisions/kubernetes/kinds.ts";
 import { resolve } from "../../shared/decisions/resolution/resolve.ts";
 import { requireLoaded } from "../../shared/server/readiness.ts";
-import { type AccessReviewer, reviewAll } from "../access-review.ts";
+import { type AccessContext, reviewAll } from "../access-review.ts";
 import type { AdmissionRequest } from "../decode.ts";
 import {
   checkInputOf, type ReviewTime, runChecksInSlices, skipped, unlessExempt, type Verdict, verdictOf,
@@ -16,10 +16,7 @@ import {
 import { dependsOnNamespaces, type NamespaceWaitContext, requireNamespace, waitUntilKnown } from "../namespace-wait.ts";
 import { annotate, removeAnnotations, unknownNamespace } from "./resolution-annotations.ts";
 
-export interface ResourceContext extends NamespaceWaitContext, ReviewTime {
-  /** Sends access reviews. If null, access reviews are disabled, and check ACK-09 treats all access as unknown. */
-  readonly reviewAccess: AccessReviewer | null;
-}
+export interface ResourceContext extends NamespaceWaitContext, ReviewTime, AccessContext {}
 
 /** Annotates an ACK resource with its resolution. Rejects with ERR_NOT_READY if the inventory is not loaded yet. */
 export async function mutateResources(request: AdmissionRequest, context: NamespaceWaitContext): Promise<Verdict> {
@@ -53,7 +50,7 @@ export async function validateResources(request: AdmissionRequest, context: Reso
     const warnOnly = isACKController(requester, settings) || isClusterCleanup(request, inventory);
     if (namespace !== "" && !warnOnly) requireNamespace(namespace, context);
     const object = namespace === "" ? submitted : inNamespace(submitted, namespace);
-    const access = await accessToSelectors(object, request, context);
+    const access = warnOnly ? null : await accessToSelectors(object, request, context);
     const input = { ...checkInputOf(request, object, inventory), access, warnOnly };
     return verdictOf(await runChecksInSlices(input, settings, context));
   });
@@ -95,12 +92,10 @@ function isResourceKind(object: JsonObject): boolean {
 /** Returns the requester's access to the selectors of the resource. Returns null if ACK-09 does not run. */
 async function accessToSelectors(
   object: JsonObject,
-  request: AdmissionRequest,
+  { requester, namespace, operation, oldObject }: AdmissionRequest,
   { source: { inventory }, settings, reviewAccess }: ResourceContext,
 ): Promise<AccessByName | null> {
-  const { requester, namespace, operation, oldObject } = request;
-  const isExempt = isACKController(requester, settings) || isClusterCleanup(request, inventory);
-  if (!isCheckEnabled(ACK_09, settings) || isExempt) return null;
+  if (!isCheckEnabled(ACK_09, settings)) return null;
   if (reviewAccess === null) return new Map();
   const stored = operation === "UPDATE" ? oldObject : null;
   const selectors = selectorsToReview(object, stored, inventory, settings);

@@ -4,7 +4,7 @@ import { Inventory } from "../../../shared/decisions/inventory/inventory.ts";
 import type { JsonObject } from "../../../shared/decisions/kubernetes/json.ts";
 import type { EffectiveSelector } from "../../../shared/decisions/selectors/effective.ts";
 import { runChecksWithPending } from "../../../webhook/pending/review.ts";
-import { pendingSelectors } from "../../../webhook/pending/selectors.ts";
+import { selectorWrites } from "../../../webhook/pending/selectors.ts";
 import { PendingWrites } from "../../../webhook/pending/writes.ts";
 import { FIRST, selectorFor } from "../../shared/decisions/checks/account-fixtures.ts";
 import { bucketObject, put, SETTINGS_BY_DEFAULT } from "../../shared/decisions/objects.ts";
@@ -18,7 +18,7 @@ class Setup {
   readonly inventory = new Inventory({ runtime: "ack", origin: "cluster" });
   readonly clock = new FakeClock();
   readonly pendingWrites = new PendingWrites<EffectiveSelector>({
-    source: { inventory: this.inventory }, kind: pendingSelectors("ack"), clock: this.clock,
+    source: { inventory: this.inventory }, kind: selectorWrites("ack"), clock: this.clock,
     monotonicMs: () => this.clock.steady(), fetchObject: async () => "absent", isVerified: true,
   });
   runs = 0;

@@ -5,7 +5,7 @@ import { LIMITS } from "../../../shared/decisions/limits.ts";
 import type { EffectiveSelector } from "../../../shared/decisions/selectors/effective.ts";
 import { decodeSelector } from "../../../shared/decisions/selectors/decode.ts";
 import {
-  concernsSelector, pendingSelectors, type ReviewedSelector, reviewedSelector,
+  concernsSelector, type ReviewedSelector, reviewedSelector, selectorWrites,
 } from "../../../webhook/pending/selectors.ts";
 import { type PendingWrite, PendingWrites } from "../../../webhook/pending/writes.ts";
 import type { FetchedObject } from "../../../webhook/object-fetch.ts";
@@ -152,7 +152,7 @@ function subject(isVerified: boolean, ...objects: readonly JsonObject[]): {
   const fetchObject = async (name: string): Promise<FetchedObject> => stored.get(name) ?? "absent";
   const monotonicMs = (): number => clock.steady();
   const ports = { source: { inventory }, clock, monotonicMs, fetchObject, isVerified };
-  const pending = new PendingWrites({ ...ports, kind: pendingSelectors(RUNTIME) });
+  const pending = new PendingWrites({ ...ports, kind: selectorWrites(RUNTIME) });
   const concerning = (reviewed: ReviewedSelector): readonly PendingWrite<EffectiveSelector>[] => (
     pending.all().filter((write) => concernsSelector(reviewed, write, inventory))
   );

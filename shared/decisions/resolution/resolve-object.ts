@@ -1,9 +1,9 @@
 import type { DecisionSettings } from "../context.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import type { ResourceQuery } from "../kubernetes/ack-resource.ts";
-import { type Resolution, resolve } from "../resolution/resolve.ts";
-import { type Referrer, refersToIdentity } from "./referrer.ts";
-import { resolveReferrer } from "./resolve.ts";
+import { type Resolution, resolve } from "./resolve.ts";
+import { type Referrer, refersToIdentity } from "../identities/referrer.ts";
+import { resolveReferrer } from "../identities/resolve.ts";
 
 /** Resolves the role of an ACK resource, or the identity of an object that refers to a CAPA identity. */
 export function resolveObject(

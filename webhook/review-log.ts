@@ -8,12 +8,12 @@ import type { Notice, Verdict } from "./handler.ts";
 import type { WebhookMetrics } from "./metrics.ts";
 
 const MS_PER_SECOND = 1000;
-/** The maximum number of selectors in an audit line. */
+/** The maximum number of selectors in a log line. */
 const MAX_LOGGED_SELECTORS = 100;
-/** The maximum length of a region in an audit line. */
+/** The maximum length of a region in a log line. */
 const MAX_LOGGED_REGION = 100;
 
-interface AuditedRequest {
+interface LoggedReview {
   readonly path: string;
   /** The decoded request; null if the body is not a valid AdmissionReview. */
   readonly request: AdmissionRequest | null;
@@ -25,24 +25,24 @@ export interface Recorder {
   readonly metrics: WebhookMetrics;
 }
 
-interface AuditedVerdict {
+interface LoggedVerdict {
   readonly findings: readonly Finding[];
   readonly notices: readonly Notice[];
   readonly resolution: Resolution | null;
 }
 
-const EMPTY: AuditedVerdict = { findings: [], notices: [], resolution: null };
+const EMPTY: LoggedVerdict = { findings: [], notices: [], resolution: null };
 
-/** Logs one audit line for a review, and increments the metrics. The line never contains the reviewed object. */
-export function recordVerdict({ log, metrics }: Recorder, audited: AuditedRequest, verdict: Verdict): void {
+/** Logs one line for a review, and increments the metrics. The line never contains the reviewed object. */
+export function recordVerdict({ log, metrics }: Recorder, review: LoggedReview, verdict: Verdict): void {
   const answer = answerOf(verdict);
-  countRequest(metrics, audited, answer);
+  countRequest(metrics, review, answer);
   const { findings, notices, resolution } = { ...EMPTY, ...verdict };
   for (const { code, severity } of findings) metrics.findings.inc({ code, severity });
   for (const { code } of notices) metrics.notices.inc({ code });
   if (resolution !== null) metrics.resolutions.inc({ outcome: resolution.outcome });
   log.info({
-    ...requestFields(audited),
+    ...requestFields(review),
     answer,
     outcome: resolution?.outcome ?? answer,
     ...(resolution !== null && resolutionFields(resolution)),
@@ -51,20 +51,20 @@ export function recordVerdict({ log, metrics }: Recorder, audited: AuditedReques
   }, "admission review answered");
 }
 
-interface AuditedError {
+interface LoggedError {
   readonly error: ResolverError;
   /** The verdict, or `error` if the webhook responds with an HTTP error. */
   readonly answer: "denied" | "allowed" | "error";
 }
 
-/** Logs one audit line for a failed request, and increments the metrics. */
+/** Logs one line for a failed request, and increments the metrics. */
 export function recordError(
-  { log, metrics }: Recorder, audited: AuditedRequest, { error, answer }: AuditedError,
+  { log, metrics }: Recorder, review: LoggedReview, { error, answer }: LoggedError,
 ): void {
-  countRequest(metrics, audited, "error");
-  metrics.errors.inc({ path: audited.path, code: error.code });
+  countRequest(metrics, review, "error");
+  metrics.errors.inc({ path: review.path, code: error.code });
   log.warn({
-    ...requestFields(audited),
+    ...requestFields(review),
     answer,
     outcome: "error",
     codes: [error.code],
@@ -79,12 +79,12 @@ function answerOf(verdict: Verdict): string {
   return verdict.patch.length > 0 ? "patched" : "allowed";
 }
 
-function countRequest(metrics: WebhookMetrics, { path, request, durationMs }: AuditedRequest, outcome: string): void {
+function countRequest(metrics: WebhookMetrics, { path, request, durationMs }: LoggedReview, outcome: string): void {
   metrics.requests.inc({ path, operation: request?.operation ?? "unknown", outcome });
   metrics.duration.observe({ path }, durationMs / MS_PER_SECOND);
 }
 
-function requestFields({ path, request, durationMs }: AuditedRequest): object {
+function requestFields({ path, request, durationMs }: LoggedReview): object {
   return {
     path,
     uid: request?.uid,
