@@ -1,4 +1,5 @@
 import { stringify } from "yaml";
+import { needsAccessReviews } from "../shared/decisions/checks/access/reviews.ts";
 import type { Runtime } from "../shared/decisions/context.ts";
 import { ResolverError } from "../shared/decisions/errors.ts";
 import { isACKGroup } from "../shared/decisions/kubernetes/kinds.ts";
@@ -131,7 +132,14 @@ function optionFaults(part: ManifestPart, options: ManifestOptions): string[] {
   const ofGroups = extraGroups.filter((group) => !isACKGroup(group))
     .map((group) => `--extra-groups ${quote(group)}: not an ACK group; expected a name that ends in .services.k8s.aws`);
   const ofCRD = part === "crds" && !ownCRD ? [OWN_CRD_MISSING] : [];
-  return [...ofNamespace, ...ofGroups, ...ofCRD, ...certificateFaults(part, options)];
+  return [...ofNamespace, ...ofGroups, ...ofCRD, ...accessFaults(part, options), ...certificateFaults(part, options)];
+}
+
+/** Without the right to create access reviews, a webhook in the cluster denies what it must review. */
+function accessFaults(part: ManifestPart, { url, accessReviews, policies }: ManifestOptions): string[] {
+  const grantsRights = url === null && (part === "rbac" || part === "all");
+  if (!grantsRights || accessReviews || policies === undefined || !needsAccessReviews(policies)) return [];
+  return ["--access-reviews: required, because --check enables ACK-09, NS-02 or AC-05"];
 }
 
 /** Without the right CA certificate, the API server rejects every change of a selector (failurePolicy: Fail). */

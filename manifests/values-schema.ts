@@ -1,9 +1,12 @@
 // The JSON Schema of the values of the Helm chart. Helm reports each invalid value with its path.
-import { SIDECAR_ARGUMENT } from "../shared/decisions/setting-patterns.ts";
+import {
+  IMAGE, IMAGE_PARTS, LITERAL_NAMESPACE, OBJECT_NAME, SIDECAR_ARGUMENT,
+} from "../shared/decisions/setting-patterns.ts";
 import { type Definition, MAX_COUNT } from "../shared/decisions/setting-definition.ts";
 import { choicesOf, DEFINITIONS, type SettingName } from "../shared/decisions/settings.ts";
 import { patternOf } from "../shared/server/settings.ts";
 import { CERTIFICATE_MODES } from "./certificates.ts";
+import { labelsOf } from "./installation.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -22,82 +25,122 @@ const TEXTS_BY_NAME = { type: "object", additionalProperties: TEXT };
 /** Objects whose fields Kubernetes defines and checks. */
 const KUBERNETES_OBJECT = { type: "object" };
 const KUBERNETES_LIST = { type: "array", items: KUBERNETES_OBJECT };
-const NAMESPACE = { type: "string", pattern: "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$" };
+const NAME = { type: "string", pattern: OBJECT_NAME.regexp };
+const NAMESPACE = { type: "string", pattern: LITERAL_NAMESPACE.regexp };
+const NAMESPACES = { type: "array", items: NAMESPACE };
+const EXTRA_GROUP = { type: "string", pattern: "^[a-z0-9-]+\\.services\\.k8s\\.aws$" };
 const SIDECAR_ARGUMENT_SCHEMA = { type: "string", pattern: SIDECAR_ARGUMENT.regexp };
-const DURATION = { type: "string", pattern: "^[0-9]+(ms|s|m|h)$" };
+const DURATION = { type: "string", pattern: "^0*[1-9][0-9]*(ms|s|m|h)$" };
+const CIDR = { type: "string", pattern: "^[0-9A-Fa-f.:]+/[0-9]{1,3}$" };
+/** The labels of a Pod, except those that the chart sets. */
+const POD_LABELS = {
+  ...TEXTS_BY_NAME, properties: Object.fromEntries(Object.keys(labelsOf("webhook")).map((name) => [name, false])),
+};
 
 /** Returns the schema of values.yaml. */
 export function valuesSchema(): Schema {
-  return {
-    $schema: "http://json-schema.org/draft-07/schema#",
-    title: "Values of the chart ack-role-resolver",
-    ...record({
-      // Helm passes values of a parent chart.
-      global: KUBERNETES_OBJECT,
-      ackSystemNamespace: NAMESPACE,
-      runtime: { enum: ["ack", "extended"] },
-      extraGroups: { type: "array", items: { type: "string", pattern: "^[a-z0-9-]+\\.services\\.k8s\\.aws$" } },
-      accessReviews: BOOLEAN,
-      reconciling: BOOLEAN,
-      policyReports: BOOLEAN,
-      autoControllerIdentity: record({ enabled: BOOLEAN, namespaces: { type: "array", items: NAMESPACE } }),
-      identitySecretNamespace: { type: "string", pattern: `^$|${NAMESPACE.pattern}` },
-      injection: record({ enabled: BOOLEAN, image: TEXT, args: { type: "array", items: SIDECAR_ARGUMENT_SCHEMA } }),
-      settings: record(Object.fromEntries(settingSchemas())),
-      certificates: CERTIFICATES,
-      policies: record({ enabled: BOOLEAN }),
-      webhookConfigurations: record({ failurePolicy: { enum: ["auto", "Fail", "Ignore"] } }),
-      ...WORKLOAD,
+  const required = {
+    ackSystemNamespace: NAMESPACE,
+    runtime: { enum: ["ack", "extended"] },
+    accessReviews: BOOLEAN,
+    reconciling: BOOLEAN,
+    policyReports: BOOLEAN,
+    autoControllerIdentity: record({ enabled: BOOLEAN }, { namespaces: NAMESPACES }),
+    injection: record({ enabled: BOOLEAN }, {
+      image: optional(IMAGE.regexp), args: { type: "array", items: SIDECAR_ARGUMENT_SCHEMA },
     }),
+    settings: {
+      ...record({}, Object.fromEntries(settingSchemas())),
+      dependencies: { clientCaFile: ["clientName"], clientName: ["clientCaFile"] },
+    },
+    certificates: CERTIFICATES,
+    policies: record({ enabled: BOOLEAN }),
+    webhookConfigurations: record({ failurePolicy: { enum: ["auto", "Fail", "Ignore"] } }),
+    ...REQUIRED_BY_WORKLOAD,
+  };
+  const others = {
+    // Helm passes the values `global` and `enabled` of a parent chart. A disabled dependency is not rendered.
+    global: KUBERNETES_OBJECT,
+    enabled: { const: true },
+    extraGroups: { type: "array", items: EXTRA_GROUP },
+    identitySecretNamespace: optional(NAMESPACE.pattern),
+    ...OPTIONAL_IN_WORKLOAD,
+  };
+  return {
+    $schema: "http://json-schema.org/draft-07/schema#", title: "Values of the chart ack-role-resolver",
+    ...record(required, others),
   };
 }
 
-function record(properties: Schema): Schema {
-  return { type: "object", properties, additionalProperties: false };
+/**
+ * Returns the schema of an object. Helm deletes a default if a user sets the value to null. So each property whose
+ * default is not empty is required: without it, the templates would render an invalid object, or drop a restriction.
+ */
+function record(required: Schema, others: Schema = {}): Schema {
+  const names = Object.keys(required);
+  return {
+    type: "object", properties: { ...required, ...others }, ...(names.length > 0 && { required: names }),
+    additionalProperties: false,
+  };
+}
+
+/** Returns the schema of a text that is empty or matches the pattern. */
+function optional(pattern: string): Schema {
+  return { type: "string", pattern: `^$|${pattern}` };
 }
 
 const CERTIFICATES = {
-  ...record({
-    mode: { enum: CERTIFICATE_MODES },
-    secretName: { type: "string", minLength: 1 },
+  ...record({ mode: { enum: CERTIFICATE_MODES }, secretName: NAME }, {
     caBundle: TEXT,
-    issuerRef: record({ group: TEXT, kind: TEXT, name: TEXT }),
+    issuerRef: {
+      ...record({}, { group: TEXT, kind: TEXT, name: NAME }), dependencies: { group: ["name"], kind: ["name"] },
+    },
   }),
-  if: { properties: { mode: { const: "files" } } },
+  if: { properties: { mode: { const: "files" } }, required: ["mode"] },
   // oxlint-disable-next-line unicorn/no-thenable -- a keyword of JSON Schema
-  then: { properties: { caBundle: { type: "string", pattern: "-----BEGIN CERTIFICATE-----" } } },
+  then: {
+    properties: { caBundle: { type: "string", pattern: "-----BEGIN CERTIFICATE-----" } }, required: ["caBundle"],
+  },
 };
 
-/** The values of the Deployment and the objects that belong to it. */
-const WORKLOAD: Schema = {
+/** Values of the Deployment and the objects that belong to it, whose defaults are not empty. */
+const REQUIRED_BY_WORKLOAD: Schema = {
   replicas: COUNT,
-  image: record({
-    repository: { type: "string", minLength: 1 },
-    tag: TEXT,
-    digest: { type: "string", pattern: "^(sha256:[0-9a-f]{64})?$" },
-    pullPolicy: { enum: ["Always", "IfNotPresent", "Never"] },
-  }),
-  imagePullSecrets: { type: "array", items: record({ name: TEXT }) },
-  serviceAccount: record({ annotations: TEXTS_BY_NAME }),
-  podAnnotations: TEXTS_BY_NAME,
-  podLabels: TEXTS_BY_NAME,
-  extraEnv: KUBERNETES_LIST,
+  image: record(
+    {
+      repository: { type: "string", pattern: `^${IMAGE_PARTS.repository}$` },
+      pullPolicy: { enum: ["Always", "IfNotPresent", "Never"] },
+    },
+    { tag: optional(`^${IMAGE_PARTS.tag}$`), digest: optional(`^${IMAGE_PARTS.digest}$`) },
+  ),
+  serviceAccount: record({}, { annotations: TEXTS_BY_NAME }),
   heapMiB: { type: "integer", minimum: 64 },
+  podDisruptionBudget: record({
+    enabled: BOOLEAN, maxUnavailable: { type: ["integer", "string"], minimum: 0, pattern: "^[0-9]+%$" },
+  }),
+  networkPolicy: record(
+    {
+      enabled: BOOLEAN,
+      apiServer: record(
+        { ports: { type: "array", items: { type: "integer", minimum: 1, maximum: 65_535 }, minItems: 1 } },
+        { cidrs: { type: "array", items: CIDR } },
+      ),
+    },
+    { extraEgress: KUBERNETES_LIST },
+  ),
+};
+
+const OPTIONAL_IN_WORKLOAD: Schema = {
+  imagePullSecrets: { type: "array", items: record({ name: NAME }) },
+  podAnnotations: TEXTS_BY_NAME,
+  podLabels: POD_LABELS,
+  extraEnv: { type: "array", items: { type: "object", properties: { name: TEXT, value: TEXT }, required: ["name"] } },
   resources: KUBERNETES_OBJECT,
   priorityClassName: TEXT,
   nodeSelector: TEXTS_BY_NAME,
   tolerations: KUBERNETES_LIST,
   affinity: KUBERNETES_OBJECT,
   topologySpreadConstraints: { type: ["array", "null"], items: KUBERNETES_OBJECT },
-  podDisruptionBudget: record({ enabled: BOOLEAN, maxUnavailable: { type: ["integer", "string"] } }),
-  networkPolicy: record({
-    enabled: BOOLEAN,
-    apiServer: record({
-      cidrs: { type: "array", items: TEXT },
-      ports: { type: "array", items: { type: "integer", minimum: 1, maximum: 65_535 }, minItems: 1 },
-    }),
-    extraEgress: KUBERNETES_LIST,
-  }),
 };
 
 /** Returns the schema of each flag of the webhook that `settings` can set. */

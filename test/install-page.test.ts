@@ -12,9 +12,15 @@ const PAGE = readFileSync(path.join(import.meta.dirname, "../docs/install.md"), 
 const [VALUES = "", ROLES = ""] = codeBlocks(PAGE, "yaml").map(([, block]) => block);
 
 test("the installation guide shows values that the chart accepts", (t) => {
-  const validate = new Ajv({ allErrors: true, strict: false }).compile(valuesSchema());
-  t.ok(validate(parse(VALUES)), JSON.stringify(validate.errors));
-  t.notOk(validate(parse(VALUES.replace("allowedAccounts", "allowedAcounts"))), "a misspelled setting is invalid");
+  const ajv = new Ajv({ allErrors: true, strict: false });
+  const errorsOf = (values: string): unknown => {
+    ajv.validate(valuesSchema(), parse(values));
+    // Helm adds the defaults of the other values.
+    return ajv.errors?.filter(({ keyword }) => keyword !== "required").map(({ keyword }) => keyword);
+  };
+  t.same(errorsOf(VALUES), []);
+  const misspelled = VALUES.replace("allowedAccounts", "allowedAcounts");
+  t.same(errorsOf(misspelled), ["additionalProperties"], "a misspelled setting is invalid");
   t.end();
 });
 

@@ -63,10 +63,14 @@ export const AUDIENCE: Pattern = {
   regexp: "^[!-~]{1,256}$", meaning: "1 to 256 characters of printable ASCII without spaces, such as sts.amazonaws.com",
 };
 export const HTTPS_URL: Pattern = { regexp: "^https://[^/?#@\\s]+/?$", meaning: "https://HOST:PORT" };
-/** Source: github.com/distribution/reference, regexp.go. */
+/** The parts of the name of an image. Source: github.com/distribution/reference, regexp.go. */
+export const IMAGE_PARTS = {
+  repository: "[A-Za-z0-9][-A-Za-z0-9._/]*(:[0-9]+/[-a-z0-9._/]+)?",
+  tag: "[A-Za-z0-9_][-A-Za-z0-9._]{0,127}",
+  digest: "sha256:[0-9a-f]{64}",
+} as const;
 export const IMAGE: Pattern = {
-  regexp: "^[A-Za-z0-9][-A-Za-z0-9._/]*(:[0-9]+/[-a-z0-9._/]+)?(:[A-Za-z0-9_][-A-Za-z0-9._]{0,127})?"
-    + "(@sha256:[0-9a-f]{64})?$",
+  regexp: `^${IMAGE_PARTS.repository}(:${IMAGE_PARTS.tag})?(@${IMAGE_PARTS.digest})?$`,
   meaning: "an image, such as registry.example/ack-role-resolver:1.0.0",
 };
 export const SIDECAR_ARGUMENT: Pattern = {

@@ -107,3 +107,15 @@ test("grants the webhook permission to create SubjectAccessReviews only if --acc
   ]);
   t.same(await reviewRules(), []);
 });
+
+test("requires --access-reviews if --check enables a check that needs it", async (t) => {
+  const run = async (...argv: string[]): ReturnType<typeof runCommand> => await runCommand(["manifests", ...argv]);
+  for (const part of ["all", "rbac"]) {
+    t.same(await run(part, "--check", "AC-05=warn"), {
+      status: 2, stdout: "",
+      stderr: "ack-role-resolver: --access-reviews: required, because --check enables ACK-09, NS-02 or AC-05\n",
+    });
+    t.match(await run(part, "--check", "AC-05=warn", "--access-reviews"), { status: 0 });
+  }
+  t.match(await run("policies", "--check", "AC-05=warn"), { status: 0 }, "this part grants no rights");
+});

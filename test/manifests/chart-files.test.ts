@@ -66,14 +66,32 @@ test("values.yaml has a value for each property of the schema, on every level", 
   const values: unknown = parse(await readFile(new URL("../../manifests/chart/values.yaml", import.meta.url), "utf8"));
   const missing = function* (schema: unknown, value: unknown, path: string): Iterable<string> {
     for (const [name, property] of Object.entries(field(schema, "properties") ?? {})) {
+      if (property === false) continue;
       if (field(value, name) === undefined) yield `${path}${name}`;
       else yield* missing(property, field(value, name), `${path}${name}.`);
     }
   };
   const found = [...missing(JSON.parse(FILES["values.schema.json"] ?? ""), values, "")];
-  const optional = /^(global$|settings\.|certificates\.issuerRef\.)/;
+  const optional = /^((global|enabled)$|settings\.|certificates\.issuerRef\.)/;
   t.same(found.filter((path) => !optional.test(path)), []);
   t.ok(found.some((path) => path.startsWith("settings.")), "the settings have their own defaults");
+});
+
+test("the schema requires each value whose default is not empty, because null deletes a default", async (t) => {
+  const values: unknown = parse(await readFile(new URL("../../manifests/chart/values.yaml", import.meta.url), "utf8"));
+  const properties = function* (schema: unknown, value: unknown, path: string): Iterable<[string, boolean, unknown]> {
+    const required = field(schema, "required");
+    for (const [name, property] of Object.entries(field(schema, "properties") ?? {})) {
+      const isRequired = Array.isArray(required) && required.includes(name);
+      yield [`${path}${name}`, isRequired, field(value, name)];
+      yield* properties(property, field(value, name), `${path}${name}.`);
+    }
+  };
+  const isEmpty = (value: unknown): boolean => [undefined, "null", "[]", "{}", '""'].includes(JSON.stringify(value));
+  const all = [...properties(JSON.parse(FILES["values.schema.json"] ?? ""), values, "")];
+  t.same(all.filter(([, required, value]) => required && isEmpty(value)).map(([path]) => path), ["settings"]);
+  const notRequired = all.filter(([, required, value]) => !required && !isEmpty(value)).map(([path]) => path);
+  t.same(notRequired, ["resources", "priorityClassName"], "Kubernetes has a default");
 });
 
 test("the schema contains each flag of the webhook that a cluster needs", (t) => {

@@ -44,21 +44,6 @@ Ignore, because no replica is available yet. Fail never changes back to Ignore, 
 {{- $policy | replace "auto" "Fail" }}
 {{- end }}
 
-{{/* Fails with a message if the cluster cannot have this release. */}}
-{{- define "ack-role-resolver.checkCluster" -}}
-{{- $stored := lookup "admissionregistration.k8s.io/v1" "ValidatingWebhookConfiguration" "" "ack-role-resolver" }}
-{{- with dig "metadata" "annotations" dict $stored }}
-  {{- $name := index . "meta.helm.sh/release-name" | default $.Release.Name }}
-  {{- $namespace := index . "meta.helm.sh/release-namespace" | default $.Release.Namespace }}
-  {{- if or (ne $name $.Release.Name) (ne $namespace $.Release.Namespace) }}
-    {{- fail (printf "the release %s in the namespace %s has installed ack-role-resolver in this cluster; a cluster can have one installation: upgrade that release, or uninstall it first with `helm uninstall %s --namespace %s`" $name $namespace $name $namespace) }}
-  {{- end }}
-{{- end }}
-{{- if and (include "ack-role-resolver.cluster" .) (not (lookup "v1" "Namespace" "" .Values.ackSystemNamespace)) }}
-  {{- fail (printf "ackSystemNamespace: the namespace %q does not exist; install an ACK controller first, or set ackSystemNamespace to the namespace of the ACK controllers" .Values.ackSystemNamespace) }}
-{{- end }}
-{{- end }}
-
 {{/* The flags of `settings`, one per line. A boolean flag has no value. */}}
 {{- define "ack-role-resolver.settings" -}}
 {{- range $name, $value := .Values.settings }}

@@ -1,3 +1,12 @@
+{{/* The severities in `settings.check` by check, as a JSON object. The last severity of a check applies. */}}
+{{- define "ack-role-resolver.severities" -}}
+{{- $severities := dict }}
+{{- range .Values.settings.check }}
+  {{- $_ := set $severities (splitList "=" . | first) (splitList "=" . | last) }}
+{{- end }}
+{{- $severities | toRawJson }}
+{{- end }}
+
 {{/* A CEL list of strings. */}}
 {{- define "ack-role-resolver.celList" -}}
 [{{ range $index, $text := . }}{{ if $index }}, {{ end }}{{ $text | toRawJson }}{{ end }}]
@@ -5,12 +14,8 @@
 
 {{/* The CEL lists of the policies that depend on `settings`, as a JSON object. */}}
 {{- define "ack-role-resolver.policyLists" -}}
-{{- $severities := dict }}
-{{- range .Values.settings.check }}
-  {{- $_ := set $severities (splitList "=" . | first) (splitList "=" . | last) }}
-{{- end }}
 {{- $disabledChecks := list }}
-{{- range $id, $severity := $severities }}
+{{- range $id, $severity := include "ack-role-resolver.severities" . | fromJson }}
   {{- if ne $severity "deny" }}{{ $disabledChecks = append $disabledChecks $id }}{{ end }}
 {{- end }}
 

@@ -40,6 +40,7 @@ onCluster("a release of the chart on a real API server", async (t, cluster) => {
   await run("helm upgrade denies changes while the webhook is down if a replica is available", upgrades);
   await run("helm upgrade preserves the certificates, the caBundle, and the failurePolicy during an outage", preserves);
   await run("helm rollback restores the failurePolicy of the revision", rollsBack);
+  await run("refuses to use the Secret of the webhook's own CA with certificates.mode=files", refusesOwnSecret);
   await run("refuses a second release in the cluster, and names the first one", refusesSecond);
   await run("helm uninstall deletes the webhook configurations first, and every object", uninstalls);
 });
@@ -108,6 +109,17 @@ async function rollsBack(t: Test, { cluster, run }: Target): Promise<void> {
     t.same(await policies(cluster), policy, `revision ${revision}`);
     t.ok(field(field((await cluster.request("GET", SECRET)).body, "data"), "ca.crt"), "the certificates are preserved");
   }
+}
+
+async function refusesOwnSecret(t: Test, { run }: Target): Promise<void> {
+  const values = ["certificates.mode=files", "certificates.caBundle=-----BEGIN CERTIFICATE-----"];
+  const upgrade = async (...more: readonly string[]): Promise<ProgramResult> => (
+    await run("upgrade", RELEASE, ...CHART_IN_NAMESPACE, "--dry-run=server", "--set", [...values, ...more].join(","))
+  );
+  const { code, stderr } = await upgrade();
+  t.equal(code, 1);
+  t.match(stderr, 'certificates.secretName: the release owns the Secret "ack-role-resolver-webhook-tls"');
+  t.match(await upgrade("certificates.secretName=other"), { code: 0 });
 }
 
 async function refusesSecond(t: Test, { run }: Target): Promise<void> {

@@ -95,27 +95,6 @@ withHelm("helm lint accepts the chart, which has the version of the package", as
   t.match(chart, { version: manifest.version, appVersion: manifest.version });
 });
 
-withHelm("rejects invalid values with their paths", async (t, helm) => {
-  for (const [value, fault] of [
-    ["replicas=0", "at '/replicas': minimum: got 0, want 1"],
-    ["replica=3", "at '': additional properties 'replica' not allowed"],
-    ["certificates.mode=none", "at '/certificates/mode': value must be one of 'self-signed', 'cert-manager', 'files'"],
-    ["certificates.mode=files", "at '/certificates/caBundle': '' does not match pattern '-----BEGIN CERTIFICATE-----'"],
-    ["settings.logLevl=debug", "at '/settings': additional properties 'logLevl' not allowed"],
-    ["settings.controllerAccount=111122223333", "at '/settings/controllerAccount': got number, want string"],
-    ["settings.maxStaleness=5", "at '/settings/maxStaleness': got number, want string"],
-    ["settings.check={IRS-99=off}", "at '/settings/check/0': 'IRS-99=off' does not match pattern '^("],
-    ["extraGroups={example.com}", "at '/extraGroups/0': 'example.com' does not match pattern"],
-    ["injection.args={base}", "at '/injection/args/0': 'base' does not match pattern"],
-    ["identitySecretNamespace=Capa", "at '/identitySecretNamespace': 'Capa' does not match pattern"],
-    ["image.digest=sha256:1", "at '/image/digest': 'sha256:1' does not match pattern"],
-  ] as const) {
-    const { code, stderr } = await template(helm, [value]);
-    t.equal(code, 1, value);
-    t.match(stderr, `- ${fault}`);
-  }
-});
-
 withHelm("each setting of the values is a flag of the webhook", async (t, helm) => {
   const schema: unknown = JSON.parse(await readFile(path.join(CHART, "values.schema.json"), "utf8"));
   const names = Object.keys(field(field(field(schema, "properties"), "settings"), "properties") ?? {});
@@ -137,13 +116,13 @@ function sample({ type }: Definition): string {
 
 withHelm("renders settings as flags, and omits flags that are off", async (t, helm) => {
   const { stdout } = await template(helm, [
-    "settings.check={IRS-17=warn,ACK-09=deny}", "settings.teamLevelCarm=true", "settings.serviceLevelCarm=false",
+    "settings.check={IRS-17=warn,ACK-06=warn}", "settings.teamLevelCarm=true", "settings.serviceLevelCarm=false",
     "settings.maxStaleness=10m", String.raw`settings.controllerUsers={arn:a\,b*}`,
   ]);
   const flags = [...stdout.matchAll(/^ +- "?(--.*?)"?$/gm)].map(([, flag]) => flag);
   t.same(flags, [
     "--cluster", "--tls-secret=ack-role-resolver/ack-role-resolver-webhook-tls", "--ack-system-namespace=ack-system",
     "--runtime=ack", "--lease=ack-role-resolver/ack-role-resolver-webhook", "--check=IRS-17=warn",
-    "--check=ACK-09=deny", "--controller-users=arn:a,b*", "--max-staleness=10m", "--team-level-carm",
+    "--check=ACK-06=warn", "--controller-users=arn:a,b*", "--max-staleness=10m", "--team-level-carm",
   ]);
 });

@@ -1,0 +1,35 @@
+{{/* Fails with a message if a value requires another value. values.schema.json checks each value on its own. */}}
+{{- define "ack-role-resolver.checkValues" -}}
+{{- range list "ACK-09" "NS-02" "AC-05" }}
+  {{- $severity := index (include "ack-role-resolver.severities" $ | fromJson) . | default "off" }}
+  {{- if and (ne $severity "off") (not $.Values.accessReviews) }}
+    {{- fail (printf "accessReviews: must be true, because settings.check contains %s=%s; to set it to false, first turn off %s in a separate upgrade" . $severity .) }}
+  {{- end }}
+{{- end }}
+{{- range $name, $isSet := dict "policyReports" .Values.policyReports "autoControllerIdentity.enabled" .Values.autoControllerIdentity.enabled }}
+  {{- if and $isSet (not $.Values.reconciling) }}
+    {{- fail (printf "reconciling: must be true, because %s is true" $name) }}
+  {{- end }}
+{{- end }}
+{{- end }}
+
+{{/* Fails with a message if the cluster cannot have this release. */}}
+{{- define "ack-role-resolver.checkCluster" -}}
+{{- $stored := lookup "admissionregistration.k8s.io/v1" "ValidatingWebhookConfiguration" "" "ack-role-resolver" }}
+{{- with dig "metadata" "annotations" dict $stored }}
+  {{- $name := index . "meta.helm.sh/release-name" | default $.Release.Name }}
+  {{- $namespace := index . "meta.helm.sh/release-namespace" | default $.Release.Namespace }}
+  {{- if or (ne $name $.Release.Name) (ne $namespace $.Release.Namespace) }}
+    {{- fail (printf "the release %s in the namespace %s has installed ack-role-resolver in this cluster; a cluster can have one installation: upgrade that release, or uninstall it first with `helm uninstall %s --namespace %s`" $name $namespace $name $namespace) }}
+  {{- end }}
+{{- end }}
+{{- if and (include "ack-role-resolver.cluster" .) (not (lookup "v1" "Namespace" "" .Values.ackSystemNamespace)) }}
+  {{- fail (printf "ackSystemNamespace: the namespace %q does not exist; install an ACK controller first, or set ackSystemNamespace to the namespace of the ACK controllers" .Values.ackSystemNamespace) }}
+{{- end }}
+{{- if eq .Values.certificates.mode "files" }}
+  {{- $secret := lookup "v1" "Secret" .Release.Namespace .Values.certificates.secretName }}
+  {{- if dig "metadata" "annotations" "meta.helm.sh/release-name" "" $secret }}
+    {{- fail (printf "certificates.secretName: the release owns the Secret %q, and deletes it if certificates.mode is files; store the certificate in a Secret with another name" .Values.certificates.secretName) }}
+  {{- end }}
+{{- end }}
+{{- end }}

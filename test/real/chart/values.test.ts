@@ -1,0 +1,82 @@
+import { needsAccessReviews } from "../../../shared/decisions/checks/access/reviews.ts";
+import { CHECK_IDS } from "../../../shared/decisions/checks/catalogue.ts";
+import { field } from "../../../shared/decisions/kubernetes/json.ts";
+import { CHART, objectsIn, RELEASE, template, withHelm } from "./helm.ts";
+
+withHelm("rejects invalid values with their paths", async (t, helm) => {
+  for (const [value, fault] of [
+    ["replicas=0", "at '/replicas': minimum: got 0, want 1"],
+    ["replica=3", "at '': additional properties 'replica' not allowed"],
+    ["certificates.mode=none", "at '/certificates/mode': value must be one of 'self-signed', 'cert-manager', 'files'"],
+    ["certificates.mode=files", "at '/certificates/caBundle': '' does not match pattern '-----BEGIN CERTIFICATE-----'"],
+    ["settings.logLevl=debug", "at '/settings': additional properties 'logLevl' not allowed"],
+    ["settings.controllerAccount=111122223333", "at '/settings/controllerAccount': got number, want string"],
+    ["settings.maxStaleness=5", "at '/settings/maxStaleness': got number, want string"],
+    ["settings.check={IRS-99=off}", "at '/settings/check/0': 'IRS-99=off' does not match pattern '^("],
+    ["extraGroups={example.com}", "at '/extraGroups/0': 'example.com' does not match pattern"],
+    ["injection.args={base}", "at '/injection/args/0': 'base' does not match pattern"],
+    ["identitySecretNamespace=Capa", "at '/identitySecretNamespace': 'Capa' does not match pattern"],
+    ["image.digest=sha256:1", "at '/image/digest': 'sha256:1' does not match pattern"],
+    ["image.repository=example.com/a:1", "at '/image/repository': 'example.com/a:1' does not match pattern"],
+    ["image.tag=1.0+a", "at '/image/tag': '1.0+a' does not match pattern"],
+    ["podLabels.app\\.kubernetes\\.io/name=a", "at '/podLabels/app.kubernetes.io~1name': false schema"],
+    ["podDisruptionBudget.maxUnavailable=-1", "at '/podDisruptionBudget/maxUnavailable': minimum: got -1, want 0"],
+    ["podDisruptionBudget.maxUnavailable=one", "at '/podDisruptionBudget/maxUnavailable': 'one' does not match"],
+    ["networkPolicy.apiServer.cidrs={10.0.0.1}", "at '/networkPolicy/apiServer/cidrs/0': '10.0.0.1' does not match"],
+    ["settings.maxStaleness=0s", "at '/settings/maxStaleness': '0s' does not match pattern"],
+    ["settings.clientName=a", "at '/settings': properties 'clientCaFile' required, if 'clientName' exists"],
+    ["certificates.issuerRef.kind=ClusterIssuer", "at '/certificates/issuerRef': properties 'name' required"],
+    ["extraEnv[0].name=A,extraEnv[0].value=1", "at '/extraEnv/0/value': got number, want string"],
+    ["enabled=false", "at '/enabled': value must be true"],
+    ["settings=null", "at '': missing property 'settings'"],
+    ["networkPolicy.apiServer.ports=null", "at '/networkPolicy/apiServer': missing property 'ports'"],
+    ["certificates.mode=null", "at '/certificates': missing property 'mode'\n"],
+  ] as const) {
+    const { code, stderr } = await template(helm, [value]);
+    t.equal(code, 1, value);
+    t.match(stderr, `- ${fault}`);
+  }
+});
+
+withHelm("rejects a value without the value that it requires", async (t, helm) => {
+  const access = (check: string): string => `accessReviews: must be true, because settings.check contains ${check};`;
+  for (const [values, fault] of [
+    [["settings.check={ACK-09=deny}"], access("ACK-09=deny")],
+    [["settings.check={NS-02=off,NS-02=warn}"], access("NS-02=warn")],
+    [["policyReports=true", "reconciling=false"], "reconciling: must be true, because policyReports is true"],
+    [
+      ["autoControllerIdentity.enabled=true", "reconciling=false"],
+      "reconciling: must be true, because autoControllerIdentity.enabled is true",
+    ],
+  ] as const) {
+    const { code, stderr } = await template(helm, values);
+    t.equal(code, 1, values.join());
+    t.match(stderr, fault);
+  }
+  t.match(await template(helm, ["settings.check={ACK-09=deny,ACK-09=off}"]), { code: 0 }, "the last severity applies");
+});
+
+withHelm("the chart requires accessReviews for the same checks as the command manifests", async (t, helm) => {
+  const ids = [...CHECK_IDS].filter((id) => needsAccessReviews({ checkSeverities: new Map([[id, "warn"]]) }));
+  t.equal(ids.length, 3);
+  for (const id of ids) {
+    t.match((await template(helm, [`settings.check={${id}=warn}`])).stderr, `accessReviews: must be true`, id);
+  }
+});
+
+withHelm("renders texts that look like numbers or booleans as texts", async (t, helm) => {
+  const sets = ["priorityClassName=1e3", "certificates.secretName=007", "ackSystemNamespace=1"]
+    .flatMap((value) => ["--set-string", value]);
+  const args = ["template", RELEASE, CHART, "--namespace", "123", "--kube-version", "1.30.0"];
+  const files = ["--set", "certificates.mode=files", "--set", "certificates.caBundle=-----BEGIN CERTIFICATE-----"];
+  const { stdout, stderr } = await helm([...args, ...sets, ...files]);
+  t.equal(stderr, "");
+  const objects = objectsIn(stdout);
+  t.match(objects.find(({ kind }) => kind === "Deployment"), {
+    metadata: { namespace: "123" },
+    spec: { template: { spec: { priorityClassName: "1e3", volumes: [{ secret: { secretName: "007" } }] } } },
+  });
+  const namespaces = new Set(objects.map((object) => field(field(object, "metadata"), "namespace")));
+  t.same(namespaces, new Set([undefined, "123", "1"]));
+  t.match(objects.find(({ kind }) => kind === "Namespace"), { metadata: { name: "123" } });
+});
