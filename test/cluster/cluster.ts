@@ -10,7 +10,6 @@ import type { RunningNode } from "./node/node.ts";
 
 const POD_LIMIT_MS = 90_000;
 const EXEC_LIMIT_MS = 10 * 60_000;
-const APISERVER_LIMIT_MS = 10_000;
 
 /** An event of the API server's audit log. */
 export interface AuditEvent {
@@ -84,7 +83,7 @@ export class PodCluster {
     const [pid = ""] = (await this.runOnNode("pidof", ["kube-apiserver"])).trim().split(" ");
     await this.runOnNode("kill", ["-KILL", pid]);
     const hasEnded = async (): Promise<boolean> => this.runOnNode("kill", ["-0", pid]).then(() => false, () => true);
-    if (!(await until(hasEnded, APISERVER_LIMIT_MS))) throw new Error("kube-apiserver does not stop");
+    if (!(await until(hasEnded))) throw new Error("kube-apiserver does not stop");
     await this.api.startApiserver();
   }
 

@@ -1,14 +1,12 @@
 import { type Test, test } from "tap";
 import { type Assets, findAssets } from "../real/apiserver/assets.ts";
 import { readEnvironment } from "../real/environment.ts";
-import { setTimeLimit } from "../real/time-limit.ts";
+import { BUILD_LIMIT_MS, setTimeLimit } from "../real/time-limit.ts";
 import { PodCluster } from "./cluster.ts";
 import { startNode } from "./node/node.ts";
 import { machineFault } from "./packages.ts";
 import { findNodePrograms, type NodePrograms } from "./programs.ts";
 
-const BUILD_LIMIT_MS = 30 * 60_000;
-const TEST_LIMIT_MS = 5 * 60_000;
 
 /** The programs of a cluster with Pods. If the tests cannot run here, the reason why they are skipped, with the fix. */
 type FoundNode =
@@ -37,7 +35,7 @@ export function withNode(
   test(name, async (t) => {
     setTimeLimit(t, BUILD_LIMIT_MS);
     const found = await findNode();
-    setTimeLimit(t, TEST_LIMIT_MS);
+    setTimeLimit(t);
     if (found.found) await body(t, found);
     else t.plan(0, found.reason);
   });

@@ -12,7 +12,6 @@ const MAIN = new URL("../../cli/main.ts", import.meta.url).pathname;
  * be loaded. Other tests verify the 850 ms with a fake clock.
  */
 export const RESPONSE_LIMIT_MS = 2_500;
-const READY_LIMIT_MS = 15_000;
 
 /** A JSON line of the server's log, or `{text}` for another line of its standard error. */
 type LogLine = Readonly<Record<string, unknown>>;
@@ -57,7 +56,7 @@ export async function startProgram(
   const signal = (sent: NodeJS.Signals): void => void child.kill(sent);
   const healthAddress = String(listening["health_address"]);
   const isReady = async (): Promise<boolean> => (await get(`http://${healthAddress}/readyz`)).status === 200;
-  if (await until(isReady, READY_LIMIT_MS)) {
+  if (await until(isReady)) {
     return { address: String(listening["address"]), healthAddress, log, signal, stop };
   }
   await stop("SIGKILL");

@@ -17,10 +17,8 @@ import {
 import { BASE, PLANTED } from "./planted-sidecar.ts";
 import { MOTO, startMoto } from "./sdks/moto.ts";
 import { findWheels } from "./sdks/toolchains/wheels.ts";
-import { setTimeLimit } from "./time-limit.ts";
 
 onCluster("the sidecar issues the credentials of CAPA identities in a cluster", async (t, cluster) => {
-  setTimeLimit(t, 3 * 60_000);
   await createIdentities(cluster);
   const sts = await startSTSEmulator({ baseCredentials: [BASE, KEYS.one, KEYS.two, KEYS.rotated] });
   t.teardown(() => sts.close());

@@ -17,7 +17,6 @@ import { callerOf, EFFECT_LIMIT_MS, IDENTITIES, startWith, Subject, untilAnswer 
 import { type RecordedSTS, recordSTS } from "./recorded-sts.ts";
 import { MOTO, startMoto } from "./sdks/moto.ts";
 import { findWheels } from "./sdks/toolchains/wheels.ts";
-import { setTimeLimit } from "./time-limit.ts";
 import { apply } from "./webhook/installed-webhook.ts";
 
 const PAGE = await readFile(new URL("../../docs/cluster-api-sidecar.md", import.meta.url), "utf8");
@@ -31,7 +30,6 @@ const ROLE_LIMIT_MS = 15_000;
 const IDENTITY = `${IDENTITIES}/namespaces/team-a/awsserviceaccountidentities/${NAME}`;
 
 onCluster("the sidecar issues the credentials of service account identities in a cluster", async (t, cluster) => {
-  setTimeLimit(t, 3 * 60_000);
   const found = await findWheels(readEnvironment(), MOTO);
   if (!found.found) {
     t.plan(0, found.reason);

@@ -34,7 +34,8 @@ class Local {
     const child = spawn(process.execPath, [path.join(ROOT, "cli/main.ts"), "local", ...args], { env: {}, cwd: ROOT });
     this.#child = child;
     this.#ended = once(child, "close");
-    t.teardown(() => child.kill("SIGKILL"));
+    // After SIGKILL, the folder with the certificates would remain.
+    t.teardown(() => this.end("SIGTERM"));
     createInterface(child.stdout).on("line", (line) => {
       this.lines.push(line);
       this.#wake();
@@ -173,7 +174,11 @@ test("uses the examples of the package if the working directory has no examples"
     cwd: t.testdir({}),
     stdio: ["ignore", "pipe", "inherit"],
   });
-  t.teardown(() => child.kill("SIGKILL"));
+  const ended = once(child, "exit");
+  t.teardown(async () => {
+    child.kill();
+    await ended;
+  });
   const lines: string[] = [];
   for await (const line of createInterface(child.stdout)) {
     lines.push(line);

@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import path from "node:path";
 import { createInterface } from "node:readline";
 import { test } from "tap";
@@ -20,7 +21,11 @@ test("local mode handles SIGINT before it prints how to stop the servers", async
   const url = `data:text/javascript,${encodeURIComponent(preload)}`;
   const argv = ["--import", url, path.join(ROOT, "cli/main.ts"), "local", ...FREE_PORTS];
   const child = spawn(process.execPath, argv, { env: {}, cwd: ROOT, stdio: ["ignore", "pipe", "ignore"] });
-  t.teardown(() => child.kill("SIGKILL"));
+  const ended = once(child, "exit");
+  t.teardown(async () => {
+    child.kill();
+    await ended;
+  });
   const lines: string[] = [];
   for await (const line of createInterface(child.stdout)) {
     lines.push(line);

@@ -13,7 +13,6 @@ import type { PodCluster } from "../cluster.ts";
 import { PROJECT_IMAGE } from "../project-image.ts";
 import { NAMESPACE } from "../webhook/installed.ts";
 
-const EFFECT_LIMIT_MS = 30_000;
 /** The time limit of the Pods of a release. */
 const TIMEOUT = ["--timeout", "110s"];
 const WAIT = ["--wait", ...TIMEOUT];
@@ -110,7 +109,7 @@ export async function hasCertificates(t: Test, { api }: PodCluster): Promise<voi
   );
   const trusted = stringAt(certificates, "ca.crt");
   const isWritten = async (): Promise<boolean> => (await bundles()).every((bundle) => bundle === trusted);
-  t.ok(await until(isWritten, EFFECT_LIMIT_MS), "each caBundle is the CA in the Secret");
+  t.ok(await until(isWritten), "each caBundle is the CA in the Secret");
   t.ok((await bundles()).length > 0);
 }
 
@@ -120,7 +119,7 @@ export async function rotatesLeaf(t: Test, cluster: PodCluster): Promise<void> {
   const annotate = ["annotate", "secret", SECRET, "-n", NAMESPACE, "ack-role-resolver.io/rotate=leaf"];
   await cluster.kubectl(annotate);
   const isReplaced = async (): Promise<boolean> => stringAt(await secretData(cluster.api), "tls.crt") !== before;
-  t.ok(await until(isReplaced, EFFECT_LIMIT_MS), "the webhook replaces its certificate");
+  t.ok(await until(isReplaced), "the webhook replaces its certificate");
 }
 
 const SECRET = "ack-role-resolver-webhook-tls";
@@ -135,7 +134,7 @@ export async function reportsProblem(t: Test, cluster: PodCluster): Promise<void
   const isReported = async (): Promise<boolean> => (
     (await cluster.kubectl(["get", "events.events.k8s.io", ...filter])) !== ""
   );
-  t.ok(await until(isReported, EFFECT_LIMIT_MS), "the webhook writes an Event about a resource without a selector");
+  t.ok(await until(isReported), "the webhook writes an Event about a resource without a selector");
 }
 
 /** Returns the different failure policies in both webhook configurations, sorted. */

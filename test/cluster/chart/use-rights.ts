@@ -14,7 +14,6 @@ import { selector } from "../webhook/selector.ts";
 import type { Release } from "./release.ts";
 import { deniedRequests, rightsIn, unusedRights } from "./rights.ts";
 
-const EFFECT_LIMIT_MS = 30_000;
 const ROLE = "arn:aws:iam::111122223333:role/a";
 const MERGE = { "content-type": "application/merge-patch+json" };
 const OWNER = "owner";
@@ -40,7 +39,7 @@ export async function usesEveryRight(t: Test, release: Release): Promise<void> {
   const rights = all.filter(({ role, users }) => role !== EVENTS_ROLE || users.length > 0);
   t.ok(rights.length > 0);
   const unused = async (): Promise<readonly string[]> => unusedRights(rights, await cluster.auditEvents());
-  await until(async () => (await unused()).length === 0, EFFECT_LIMIT_MS);
+  await until(async () => (await unused()).length === 0);
   t.same(await unused(), [], "each right is used");
   t.same(deniedRequests(IDENTITIES.webhook.username, await cluster.auditEvents()), [], "no request is denied");
 }

@@ -17,7 +17,6 @@ import { CONTROLLER, NAMESPACE, POD_LABELS, PREREQUISITES } from "../sidecar/con
 import { DEPLOYMENT, installWebhook, NAMESPACE as WEBHOOK_NAMESPACE } from "../webhook/installed.ts";
 import { selector } from "../webhook/selector.ts";
 
-const EFFECT_LIMIT_MS = 30_000;
 const CA_FILE = "/etc/aws-ca.crt";
 /** The image of this checkout, which trusts the CA of the test. */
 const SIDECAR_IMAGE = "localhost/ack-role-resolver-with-ca:test";
@@ -134,6 +133,6 @@ async function isDenied(t: Test, cluster: PodCluster): Promise<void> {
   await cluster.apply([deployment("two-containers", "https://localhost", [{ name: "proxy", image: "proxy:1" }])]);
   const events = ["get", "events", "-n", NAMESPACE, "--field-selector", "reason=FailedCreate", "-o", "json"];
   const isShown = async (): Promise<boolean> => (await cluster.kubectl(events)).includes("POD-02");
-  t.ok(await until(isShown, EFFECT_LIMIT_MS));
+  t.ok(await until(isShown));
   t.match(await cluster.kubectl(events), "Set the annotation ack-role-resolver.io/inject-container");
 }

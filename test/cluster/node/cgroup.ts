@@ -2,7 +2,6 @@ import { mkdir, readdir, readFile, rmdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { until } from "../../real/apiserver/until.ts";
 
-const REMOVE_LIMIT_MS = 10_000;
 
 /** The CPU time of a node relative to any other process of the machine, so that a busy machine delays no test. */
 const CPU_WEIGHT = 8;
@@ -109,7 +108,7 @@ async function removeTree(folder: string): Promise<void> {
   const isGone = async (): Promise<boolean> => (
     rmdir(folder).then(() => true, (error: unknown) => codeOf(error) === "ENOENT")
   );
-  if (!(await until(isGone, REMOVE_LIMIT_MS))) await rmdir(folder);
+  if (!(await until(isGone))) await rmdir(folder);
 }
 
 function codeOf(error: unknown): string {

@@ -5,7 +5,6 @@ import { until } from "../../real/apiserver/until.ts";
 import { POD_RANGE } from "./link.ts";
 import type { Sandbox } from "./sandbox.ts";
 
-const READY_LIMIT_MS = 20_000;
 
 /** A running containerd. The kubelet uses its socket. */
 export interface Containerd {
@@ -31,7 +30,7 @@ export async function startContainerd(sandbox: Sandbox, folder: string): Promise
   const ctr = async (...args: readonly string[]): Promise<string> =>
     sandbox.run("ctr", ["--address", socket, "--namespace", "k8s.io", ...args]);
   const responds = async (): Promise<boolean> => containerd.hasEnded() || ctr("version").then(() => true, () => false);
-  if (!(await until(responds, READY_LIMIT_MS)) || containerd.hasEnded()) {
+  if (!(await until(responds)) || containerd.hasEnded()) {
     throw new Error(`containerd did not start:\n${await containerd.logTail()}`);
   }
   return { socket, process: containerd, load: async (archive) => void (await ctr("image", "import", archive)) };

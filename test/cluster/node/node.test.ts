@@ -11,8 +11,6 @@ import { type NodeOptions, randomNodeID, startNode } from "./node.ts";
 import { findTraces } from "./traces.ts";
 
 const NOTHING = { processes: [], mounts: [], interfaces: [], cgroups: [], files: [] };
-const POD_LIMIT_MS = 30_000;
-const END_LIMIT_MS = 30_000;
 /** Bytes. */
 const ALLOCATED = 50_000_000;
 
@@ -48,7 +46,7 @@ async function runPod(t: Test, cluster: PodCluster): Promise<void> {
   await cluster.apply([{ apiVersion: "v1", kind: "Pod", metadata, spec: { containers: [container] } }]);
   await cluster.kubectl(["wait", "--for=condition=Ready", "pod/one", "--timeout=15s"]);
   const isLogged = async (): Promise<boolean> => (await cluster.logs("default", "one", "main")) === "started\n";
-  t.ok(await until(isLogged, POD_LIMIT_MS), "returns the log of the container");
+  t.ok(await until(isLogged), "returns the log of the container");
   const printed = await cluster.exec("default", "one", "main", ["/usr/local/bin/node", "-p", "process.pid > 1"]);
   t.same([printed.code, printed.stdout], [0, "true\n"], "runs a program in the container");
   const [pod] = await cluster.pods("default", "app=one");
@@ -90,7 +88,7 @@ async function isKilled(t: Test, found: NodeOptions): Promise<void> {
   parent.kill("SIGKILL");
   await ended;
   const isGone = async (): Promise<boolean> => Object.values(await findTraces(id)).flat().length === 0;
-  await until(isGone, END_LIMIT_MS);
+  await until(isGone);
   t.same(await findTraces(id), NOTHING);
 }
 

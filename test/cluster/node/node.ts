@@ -16,7 +16,6 @@ import { buildImage } from "./images.ts";
 import { connectNode, type Link } from "./link.ts";
 import { type Sandbox, startSandbox } from "./sandbox.ts";
 
-const READY_LIMIT_MS = 60_000;
 const PORTS = { api: 6443, etcd: 2379, etcdPeer: 2380 } as const;
 
 export interface NodeOptions {
@@ -135,7 +134,7 @@ async function untilReady(cluster: Cluster, processes: readonly ManagedProcess[]
     (await cluster.kubectl(ready)).stdout === "True" && (await cluster.kubectl(account)).code === 0
   );
   const isDone = async (): Promise<boolean> => processes.some((one) => one.hasEnded()) || isReady();
-  if ((await until(isDone, READY_LIMIT_MS)) && (await isReady())) return;
+  if ((await until(isDone)) && (await isReady())) return;
   const logs = await Promise.all(processes.map((one) => one.logTail()));
   throw new Error(`the node is not Ready; last log lines of its components:\n${logs.join("\n\n")}`);
 }

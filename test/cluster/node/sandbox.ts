@@ -4,7 +4,6 @@ import { startProcess } from "../../real/apiserver/managed-process.ts";
 import { until } from "../../real/apiserver/until.ts";
 import { runTool } from "../../real/sdks/toolchains/built-client.ts";
 
-const READY_LIMIT_MS = 10_000;
 /** The programs of a node start iptables, mount and the network plugins. */
 const PROGRAM_PATH = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
 
@@ -48,7 +47,7 @@ export async function startSandbox(folder: string, cgroupFile: string): Promise<
   const log = path.join(folder, "namespaces.log");
   const unshare = await startProcess("/usr/bin/unshare", [...namespaces, ...first], folder, log);
   const isReady = async (): Promise<boolean> => unshare.hasEnded() || (await exists(path.join(folder, "ready")));
-  if (!(await until(isReady, READY_LIMIT_MS)) || unshare.hasEnded()) {
+  if (!(await until(isReady)) || unshare.hasEnded()) {
     await unshare.stop("SIGKILL");
     throw new Error(`the namespaces of the node cannot be created:\n${await unshare.logTail()}`);
   }

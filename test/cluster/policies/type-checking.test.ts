@@ -11,7 +11,6 @@ import { OPTIONS } from "../../real/policies/installed-policies.ts";
 import type { PodCluster } from "../cluster.ts";
 import { startCluster, withNode } from "../on-node.ts";
 
-const EFFECT_LIMIT_MS = 60_000;
 /** With these settings, the policies contain all expressions. */
 const SETTINGS = {
   ...DEFAULT_POLICY_SETTINGS, waiverUsers: ["jane"], allowedAccounts: ["111122223333"],
@@ -132,7 +131,7 @@ async function warningsOf(cluster: PodCluster, policies: readonly Policy[]): Pro
     stored = policiesIn(list).items;
     return stored.every(({ metadata, status }) => status?.observedGeneration === metadata.generation);
   };
-  if (!(await until(areChecked, EFFECT_LIMIT_MS))) throw new Error("the policies are not checked");
+  if (!(await until(areChecked))) throw new Error("the policies are not checked");
   return stored.map(({ status }) => (
     (status?.typeChecking?.expressionWarnings ?? []).map(({ fieldRef, warning }) => `${fieldRef}: ${warning}`)
   ));

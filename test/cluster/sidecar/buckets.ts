@@ -3,7 +3,6 @@ import { until } from "../../real/apiserver/until.ts";
 import type { PodCluster } from "../cluster.ts";
 import { NAMESPACE, POD_LABELS } from "./controller-pod.ts";
 
-const EFFECT_LIMIT_MS = 30_000;
 
 export function bucket(namespace: string, name: string, annotations: Readonly<Record<string, string>> = {}): object {
   return {
@@ -23,7 +22,7 @@ export async function untilCondition(
     const conditions = field(status, "conditions");
     return Array.isArray(conditions) && conditions.some((one) => field(one, "type") === type);
   };
-  if ((await until(isMet, EFFECT_LIMIT_MS)) && isJsonObject(status)) return status;
+  if ((await until(isMet)) && isJsonObject(status)) return status;
   const [pod] = await cluster.pods(NAMESPACE, POD_LABELS);
   const log = await cluster.logs(NAMESPACE, pod?.name ?? "", "controller");
   throw new Error(`${namespace}/${name} has no condition ${type}: ${JSON.stringify(status)}\n${log}`);

@@ -22,7 +22,6 @@ import { type AWS, REJECTED_ROLE, startAWS } from "./aws.ts";
 import { bucket, untilCondition } from "./buckets.ts";
 import { CONTROLLER, CONTROLLER_IMAGE, controllerObjects, NAMESPACE, POD_LABELS } from "./controller-pod.ts";
 
-const EFFECT_LIMIT_MS = 30_000;
 const TEAM_A = { account: "111111111111", role: "arn:aws:iam::111111111111:role/team-a" } as const;
 const TEAM_B = { account: "222222222222", role: "arn:aws:iam::222222222222:role/team-b" } as const;
 const OWN_ACCOUNT = "999999999999";
@@ -142,7 +141,7 @@ async function reportsRole(t: Test, cluster: PodCluster): Promise<void> {
   await untilCondition(cluster, "team-c", "bucket-c", "ACK.Recoverable");
   const list = ["get", "events.events.k8s.io", "-A", "--field-selector", "reason=RoleRefused", "-o", "name"];
   const isReported = async (): Promise<boolean> => (await cluster.kubectl(list)) !== "";
-  t.ok(await until(isReported, EFFECT_LIMIT_MS), "the Event exists");
+  t.ok(await until(isReported), "the Event exists");
 }
 
 const USER = `system:serviceaccount:${NAMESPACE}:${CONTROLLER}`;

@@ -14,10 +14,7 @@ import { type ManagedProcess, startProcess } from "./managed-process.ts";
 import { type ProgramResult, runProgram } from "./run-program.ts";
 import { until } from "./until.ts";
 
-const READY_LIMIT_MS = 60_000;
-const TOO_EARLY_LIMIT_MS = 10_000;
-const CRD_LIMIT_MS = 15_000;
-const KUBECTL_LIMIT_MS = 20_000;
+const KUBECTL_LIMIT_MS = 60_000;
 
 export interface ClusterOptions {
   /** Additional flags for kube-apiserver. If a flag is repeated, kube-apiserver uses the last value. */
@@ -180,7 +177,7 @@ export class Cluster {
     await until(async () => {
       response = response.status === 429 ? await apiRequest(sent) : response;
       return response.status !== 429;
-    }, TOO_EARLY_LIMIT_MS);
+    });
     return response;
   }
 
@@ -199,8 +196,8 @@ export class Cluster {
       versions.map(({ name }) => `${names.plural}.${name}.${group}`)
     ));
     const list = ["get", "--all-namespaces", resources.join(",")];
-    if (!(await until(async () => (await this.kubectl(list)).code === 0, CRD_LIMIT_MS))) {
-      throw new Error(`the CRDs were not served in ${CRD_LIMIT_MS} ms: ${(await this.kubectl(list)).stderr}`);
+    if (!(await until(async () => (await this.kubectl(list)).code === 0))) {
+      throw new Error(`the CRDs are not served: ${(await this.kubectl(list)).stderr}`);
     }
   }
 
@@ -212,7 +209,7 @@ export class Cluster {
   async #untilReady(apiserver: ManagedProcess): Promise<void> {
     const hasEnded = (): boolean => apiserver.hasEnded() || this.#etcd?.hasEnded() === true;
     const isDone = async (): Promise<boolean> => (await this.#isReady()) || hasEnded();
-    if (!(await until(isDone, READY_LIMIT_MS)) || !(await this.#isReady())) {
+    if (!(await until(isDone)) || !(await this.#isReady())) {
       const logs = await Promise.all([this.#etcd?.logTail(), apiserver.logTail()]);
       throw new Error(`the API server is not ready; last log lines of etcd and kube-apiserver:\n${logs.join("\n\n")}`);
     }

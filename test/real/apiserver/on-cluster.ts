@@ -1,12 +1,10 @@
 import { type Test, test } from "tap";
 import { type Clock, systemClock } from "../../../shared/inventory/clock.ts";
 import { readEnvironment } from "../environment.ts";
-import { setTimeLimit } from "../time-limit.ts";
+import { BUILD_LIMIT_MS, setTimeLimit } from "../time-limit.ts";
 import { findAssets } from "./assets.ts";
 import { type Cluster, type ClusterOptions, startCluster } from "./cluster.ts";
 
-const BUILD_LIMIT_MS = 30 * 60_000;
-const TEST_LIMIT_MS = 2 * 60_000;
 
 /**
  * Registers a test that starts a cluster, runs `body`, and stops the cluster. Call `onCluster` once in a file, and use
@@ -19,7 +17,7 @@ export function onCluster(
   test(name, async (t) => {
     setTimeLimit(t, BUILD_LIMIT_MS);
     const found = await findAssets(readEnvironment());
-    setTimeLimit(t, TEST_LIMIT_MS);
+    setTimeLimit(t);
     if (!found.found) {
       t.plan(0, found.reason);
       return;

@@ -5,14 +5,12 @@ import { isJsonObject, type JsonObject } from "../../../shared/decisions/kuberne
 import { type ProgramResult, runProgram } from "../apiserver/run-program.ts";
 import { findRenderers } from "../ci/tools.ts";
 import { readEnvironment } from "../environment.ts";
-import { setTimeLimit } from "../time-limit.ts";
+import { BUILD_LIMIT_MS, setTimeLimit } from "../time-limit.ts";
 
 export const CHART = path.join(import.meta.dirname, "../../../manifests/chart");
 export const RELEASE = "ack-role-resolver";
 export const NAMESPACE = "ack-role-resolver";
 
-const BUILD_LIMIT_MS = 30 * 60_000;
-const TEST_LIMIT_MS = 2 * 60_000;
 const HELM_LIMIT_MS = 2 * 60_000;
 
 /** Runs helm with arguments. Resolves when helm exits with any exit code. */
@@ -25,7 +23,7 @@ export type Helm = (args: readonly string[], kubeconfig?: string) => Promise<Pro
 export async function findHelm(t: Test): Promise<Helm | null> {
   setTimeLimit(t, BUILD_LIMIT_MS);
   const found = await findRenderers(readEnvironment());
-  setTimeLimit(t, TEST_LIMIT_MS);
+  setTimeLimit(t);
   if (!found.found) {
     t.plan(0, found.reason);
     return null;

@@ -16,7 +16,6 @@ const SECRET = `/api/v1/namespaces/${NAMESPACE}/secrets/ack-role-resolver-webhoo
 const MERGE = { headers: { "content-type": "application/merge-patch+json" } };
 const JSON_PATCH = { headers: { "content-type": "application/json-patch+json" } };
 const CREATE_NAMESPACE = ["--namespace", NAMESPACE, "--create-namespace"];
-const EFFECT_LIMIT_MS = 15_000;
 
 /** A cluster, and a function that runs helm with the kubeconfig of this cluster. */
 interface Target {
@@ -84,7 +83,7 @@ async function upgrades(t: Test, { cluster, run }: Target): Promise<void> {
   t.match(stdout, "are denied (failurePolicy: Fail)");
   t.same(await policies(cluster), ["Fail", "Ignore"]);
   const denied = async (): Promise<boolean> => (await createSelector(cluster, "late")).status === 500;
-  t.ok(await until(denied, EFFECT_LIMIT_MS));
+  t.ok(await until(denied));
 }
 
 async function preserves(t: Test, { cluster, run }: Target): Promise<void> {
@@ -149,7 +148,7 @@ async function uninstalls(t: Test, { cluster, run }: Target): Promise<void> {
   ]);
   t.equal(left.stdout, "");
   const admitted = async (): Promise<boolean> => (await createSelector(cluster, "after")).status === 201;
-  t.ok(await until(admitted, EFFECT_LIMIT_MS));
+  t.ok(await until(admitted));
 }
 
 /** Returns the objects that were deleted, in order, as `resource/name`. */

@@ -1,11 +1,9 @@
 import { type Test, test } from "tap";
 import { runProgram } from "../apiserver/run-program.ts";
 import { readEnvironment } from "../environment.ts";
-import { setTimeLimit } from "../time-limit.ts";
+import { BUILD_LIMIT_MS, setTimeLimit } from "../time-limit.ts";
 import { findOracle } from "./binary.ts";
 
-const BUILD_LIMIT_MS = 30 * 60_000;
-const TEST_LIMIT_MS = 2 * 60_000;
 
 /** Sends all queries to the oracle, and returns the results in the order of the queries. */
 type QueryOracle = <Result>(queries: readonly object[]) => Promise<readonly Result[]>;
@@ -17,7 +15,7 @@ export function withOracle(name: string, body: (t: Test, query: QueryOracle) => 
   test(name, async (t) => {
     setTimeLimit(t, BUILD_LIMIT_MS);
     const oracle = await findOracle(readEnvironment());
-    setTimeLimit(t, TEST_LIMIT_MS);
+    setTimeLimit(t);
     if (!oracle.found) {
       t.plan(0, oracle.reason);
       return;

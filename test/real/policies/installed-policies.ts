@@ -14,7 +14,6 @@ import type { Cluster } from "../apiserver/cluster.ts";
 import { IDENTITIES } from "../apiserver/identities.ts";
 import { until } from "../apiserver/until.ts";
 
-const EFFECT_LIMIT_MS = 20_000;
 export const SELECTORS = "/apis/services.k8s.aws/v1alpha1/iamroleselectors";
 
 const [VERSION] = ACK_SELECTOR_CRD.spec.versions;
@@ -52,7 +51,7 @@ export async function installPolicies(
   const evaluates = async (): Promise<boolean> => (
     isDeniedByPolicy(await dryCreate(cluster, selectorObject("probe", probe)))
   );
-  if (!(await until(evaluates, EFFECT_LIMIT_MS))) throw new Error("the API server does not evaluate the policies");
+  if (!(await until(evaluates))) throw new Error("the API server does not evaluate the policies");
 }
 
 export async function dryCreate(cluster: Cluster, object: object): Promise<ApiResponse> {

@@ -1,6 +1,7 @@
-import { t as root, test, type Test } from "tap";
+import { type Test, test } from "tap";
 import type { ProgramResult } from "../apiserver/run-program.ts";
 import { readEnvironment } from "../environment.ts";
+import { setTimeLimit } from "../time-limit.ts";
 import { stsVariables } from "./assume-role.ts";
 import { runWith, type Variables } from "./client.ts";
 import { readReport, totals } from "./controller-report.ts";
@@ -8,7 +9,6 @@ import { startFastClock } from "./fast-clock.ts";
 import { BASE, selector, startTestbed, type Testbed } from "./testbed.ts";
 import { findGo } from "./toolchains/go.ts";
 
-const LIMIT_MS = 120_000;
 const KINDS = 16;
 const REGIONS = 3;
 const ROLES = Array.from({ length: 50 }, (_, i) => `arn:aws:iam::${111_111_111_111 + i}:role/team-${i}`);
@@ -17,14 +17,13 @@ const SELECTORS = ROLES.map((arn, i) => selector(`team-${i}`, arn, `namespaceSel
 const MANIFESTS = SELECTORS.join("---\n");
 type Controller = (args: readonly string[], variables: Variables) => Promise<ProgramResult>;
 
-root.setTimeout(LIMIT_MS);
 test("the sidecar serves as STS for a program that uses the AWS SDK like an ACK controller", async (t) => {
   const found = await findGo(readEnvironment());
   if (!found.found) {
     t.plan(0, found.reason);
     return;
   }
-  t.setTimeout(LIMIT_MS);
+  setTimeLimit(t);
   const run: Controller = runWith(found.program);
   await t.test("makes one STS call for each role, for all kinds and regions", async (tt) => testCallsPerRole(tt, run));
   await t.test("denies a role that no selector grants, and issues the other roles", async (tt) =>

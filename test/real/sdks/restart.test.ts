@@ -1,17 +1,17 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { t as root, test, type Test } from "tap";
+import { type Test, test } from "tap";
 import { startSTSEmulator } from "../../../cli/local/sts-emulator/emulator.ts";
 import { get } from "../../loopback-request.ts";
 import { until } from "../apiserver/until.ts";
 import { readEnvironment } from "../environment.ts";
 import { type ServerProcess, startServer } from "../server-process.ts";
+import { setTimeLimit } from "../time-limit.ts";
 import { type Client, clientVariables, runWith } from "./client.ts";
 import { readReport, totals } from "./controller-report.ts";
 import { BASE, MANIFESTS } from "./testbed.ts";
 import { findGo } from "./toolchains/go.ts";
 
-const LIMIT_MS = 120_000;
 const CALLS = 10_000;
 const ROLES = ["arn:aws:iam::111111111111:role/team-a", "arn:aws:iam::222222222222:role/gold"];
 /**
@@ -24,7 +24,6 @@ interface Restart {
   readonly base: string;
 }
 
-root.setTimeout(LIMIT_MS);
 for (const [signal, base] of [["SIGKILL", "identity-only"], ["SIGTERM", "vend"]] as const) {
   test(`all ${CALLS} AssumeRole calls succeed if the sidecar restarts after ${signal}, --base ${base}`, async (t) => {
     const found = await findGo(readEnvironment());
@@ -32,7 +31,7 @@ for (const [signal, base] of [["SIGKILL", "identity-only"], ["SIGTERM", "vend"]]
       t.plan(0, found.reason);
       return;
     }
-    t.setTimeout(LIMIT_MS);
+    setTimeLimit(t);
     await testRestart(t, runWith(found.program), { signal, base });
   });
 }
@@ -60,7 +59,7 @@ async function testRestart(t: Test, run: Client["run"], { signal, base }: Restar
     AWS_CONTAINER_AUTHORIZATION_TOKEN: await readFile(tokenFile, "utf8"),
     AWS_ENDPOINT_URL_STS: `http://${first.address}/sts`,
   });
-  t.ok(await until(async () => (await okResponses(first, "/sts")) > CALLS / 10, LIMIT_MS), "the clients are running");
+  t.ok(await until(async () => (await okResponses(first, "/sts")) > CALLS / 10), "the clients are running");
   await first.stop(signal);
   const second = await start(first.address);
   t.same(totals(readReport(await running)), { served: CALLS, errors: {} });

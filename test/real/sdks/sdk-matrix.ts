@@ -1,5 +1,6 @@
-import { t as root, test } from "tap";
+import { test } from "tap";
 import { readEnvironment, type RealEnvironment } from "../environment.ts";
+import { setTimeLimit } from "../time-limit.ts";
 import { testAssumeRole } from "./assume-role.ts";
 import { runCases } from "./cases/run-cases.ts";
 import type { Client } from "./client.ts";
@@ -12,18 +13,15 @@ type FoundSDK =
   | { readonly found: true; readonly client: Client }
   | { readonly found: false; readonly reason: string };
 
-const LIMIT_MS = 120_000;
-
 /** Defines all tests of an SDK. The tests are skipped if the toolchain of the SDK is missing. */
 export function testSDK(name: string, find: (environment: RealEnvironment) => Promise<FoundSDK>): void {
-  root.setTimeout(LIMIT_MS);
   test(`${name} uses credentials from the sidecar`, async (t) => {
     const found = await find(readEnvironment());
     if (!found.found) {
       t.plan(0, found.reason);
       return;
     }
-    t.setTimeout(LIMIT_MS);
+    setTimeLimit(t);
     const { client } = found;
     await t.test("uses the container endpoint and GetCallerIdentity", async (tt) => testContainerEndpoint(tt, client));
     await t.test("uses the sidecar as STS for AssumeRole", async (tt) => testAssumeRole(tt, client));

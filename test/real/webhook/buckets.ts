@@ -5,7 +5,6 @@ import type { Cluster, RequestOptions } from "../apiserver/cluster.ts";
 import { until } from "../apiserver/until.ts";
 import { SELECTORS } from "./installed-webhook.ts";
 
-const EFFECT_LIMIT_MS = 10_000;
 const MERGE_PATCH = { "content-type": "application/merge-patch+json" };
 
 /** Returns the path of the buckets of a namespace, or of one bucket. */
@@ -74,7 +73,7 @@ export async function createObjects(t: Test, cluster: Cluster): Promise<void> {
   const lateBucket = bucket("probe", { labels: { late: "yes" } });
   const hasLate = async (): Promise<boolean> =>
     warnings(await cluster.request("POST", `${buckets("team-a")}?dryRun=All`, lateBucket)).length === 0;
-  t.ok(await until(hasLate, EFFECT_LIMIT_MS), "the inventory has the last selector");
+  t.ok(await until(hasLate), "the inventory has the last selector");
 }
 
 /** Returns the warnings of a response. The API server sends each warning as `299 - "TEXT"`. */

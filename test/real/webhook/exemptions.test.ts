@@ -9,7 +9,6 @@ import { until } from "../apiserver/until.ts";
 import { bucket, buckets, createObjects, GOLD, patch, warnings } from "./buckets.ts";
 import { installWebhook, SELECTORS } from "./installed-webhook.ts";
 
-const EFFECT_LIMIT_MS = 15_000;
 const NAMESPACES = "/api/v1/namespaces";
 const FINALIZERS = { finalizers: ["example.com/hold"] };
 const NO_FINALIZERS = { metadata: { finalizers: null } };
@@ -98,7 +97,7 @@ async function plantsOwner(t: Test, cluster: Cluster): Promise<void> {
     await patch(cluster, `${path}?dryRun=All`, { metadata: { ownerReferences: [owner] } })
   );
   const isWarned = async (): Promise<boolean> => warnings(await owned()).some((line) => line.startsWith("IRS-49 "));
-  t.ok(await until(isWarned, EFFECT_LIMIT_MS));
+  t.ok(await until(isWarned));
   t.equal((await patch(cluster, path, { metadata: { ownerReferences: [owner] } })).status, 200);
   t.match(denial(await cluster.request("DELETE", path, undefined, COLLECTOR)), /^422 .*IRS-30 /s);
   t.equal((await cluster.request("GET", path)).status, 200);
@@ -142,7 +141,7 @@ async function relabelsBySubresource(t: Test, cluster: Cluster): Promise<void> {
   const relabel = async (suffix: string): Promise<string> => (
     denial(await patch(cluster, `${path}${suffix}`, { metadata: { labels: { env: "dev" } } }))
   );
-  t.ok(await until(async () => (await relabel("?dryRun=All")).includes("NS-01 "), EFFECT_LIMIT_MS));
+  t.ok(await until(async () => (await relabel("?dryRun=All")).includes("NS-01 ")));
   t.match(await relabel("/status"), /^422 .*NS-01 /s);
   const { body } = await cluster.request("GET", path);
   const changed: JsonObject = { ...toObject(body), metadata: { name: "payments", labels: { env: "dev" } } };

@@ -11,7 +11,6 @@ import type { Cluster } from "../apiserver/cluster.ts";
 import { until } from "../apiserver/until.ts";
 import { type ServerProcess, startServer } from "../server-process.ts";
 
-const EFFECT_LIMIT_MS = 15_000;
 const SECRETS_FLAG = "--identity-secret-namespace";
 
 /** The source of the CRD of IAMRoleSelector: ACK's charts, or this project. */
@@ -66,7 +65,7 @@ export async function untilCalled(cluster: Cluster): Promise<void> {
   const called = async (): Promise<boolean> => (
     (await cluster.request("POST", `${SELECTORS}?dryRun=All`, faulty)).status === 422
   );
-  if (!(await until(called, EFFECT_LIMIT_MS))) throw new Error("the API server does not call the webhook");
+  if (!(await until(called))) throw new Error("the API server does not call the webhook");
 }
 
 /** Returns a selector that the webhook denies (IRS-16), and that the policies admit. */

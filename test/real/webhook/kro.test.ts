@@ -9,7 +9,6 @@ import { onCluster } from "../apiserver/on-cluster.ts";
 import { until } from "../apiserver/until.ts";
 import { installWebhook } from "./installed-webhook.ts";
 
-const EFFECT_LIMIT_MS = 15_000;
 const SELECTOR_KEY = "ack-role-resolver.io/selector";
 const INSTANCES = new URL("../../fixtures/kro/instances.yaml", import.meta.url);
 
@@ -31,7 +30,7 @@ onCluster("selectors that kro creates for each instance, on a real API server", 
   for (const object of [namespace, orders, ordersBucket]) await applied(t, cluster, object);
   await t.test("denies the selector of the second instance and names the first selector and the fix", async (tt) => {
     const isDenied = async (): Promise<boolean> => (await apply(cluster, invoices, "--dry-run=server")).code === 1;
-    tt.ok(await until(isDenied, EFFECT_LIMIT_MS), "the inventory has the Bucket of the first instance");
+    tt.ok(await until(isDenied), "the inventory has the Bucket of the first instance");
     const { stderr } = await apply(cluster, invoices);
     tt.equal(stderr.slice(stderr.indexOf("The IAMRoleSelector")), DENIAL);
   });
@@ -41,7 +40,7 @@ onCluster("selectors that kro creates for each instance, on a real API server", 
       const { stdout } = await apply(cluster, invoicesBucket, "--dry-run=server", "-o", "json");
       return stringAt(parseJSON(stdout), "metadata", "annotations", SELECTOR_KEY) === "invoices-s3";
     };
-    tt.ok(await until(isSelected, EFFECT_LIMIT_MS), "only the selector of the instance selects its Bucket");
+    tt.ok(await until(isSelected), "only the selector of the instance selects its Bucket");
   });
 });
 

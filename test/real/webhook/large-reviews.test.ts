@@ -5,7 +5,6 @@ import { onCluster } from "../apiserver/on-cluster.ts";
 import { until } from "../apiserver/until.ts";
 import { installWebhook, SELECTORS } from "./installed-webhook.ts";
 
-const EFFECT_LIMIT_MS = 10_000;
 const NAMESPACES = "/api/v1/namespaces";
 const BUCKETS = "/apis/s3.services.k8s.aws/v1alpha1/namespaces/payments/buckets";
 const MERGE_PATCH = { "content-type": "application/merge-patch+json" };
@@ -54,7 +53,7 @@ async function fill(cluster: Cluster): Promise<void> {
   const isKnown = async (): Promise<boolean> => (
     (await patch(cluster, { labels: { env: "dev" } }, "?dryRun=All")) !== "allowed"
   );
-  if (!(await until(isKnown, EFFECT_LIMIT_MS))) throw new Error("the webhook does not see the bucket");
+  if (!(await until(isKnown))) throw new Error("the webhook does not see the bucket");
 }
 
 /** Returns the message of a denied patch of the namespace, or "allowed". */

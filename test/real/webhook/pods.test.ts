@@ -14,7 +14,6 @@ import { type PodChanger, servePodChangers } from "./pod-changer.ts";
 
 /** Both namespaces require the restricted Pod security standard, which the sidecar must meet. */
 const RESTRICTED = { "pod-security.kubernetes.io/enforce": "restricted" };
-const EFFECT_LIMIT_MS = 10_000;
 const SIDECAR = "ack-role-resolver";
 const INJECT = "ack-role-resolver.io/inject";
 const KEY = "example.com/webhook";
@@ -70,7 +69,7 @@ async function untilApplied(t: Test, cluster: Cluster): Promise<void> {
     return status === 201 && (labels[KEY] === "adversary" || JSON.stringify(body).includes("eks.amazonaws.com"));
   };
   for (const changer of IDENTITY_WEBHOOKS) {
-    t.ok(await until(async () => isApplied(changer), EFFECT_LIMIT_MS), changer.name);
+    t.ok(await until(async () => isApplied(changer)), changer.name);
   }
 }
 

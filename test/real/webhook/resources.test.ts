@@ -8,7 +8,6 @@ import type { ServerProcess } from "../server-process.ts";
 import { bucket, buckets, createForeignBucket, createObjects, GOLD, patch, warnings } from "./buckets.ts";
 import { installWebhook } from "./installed-webhook.ts";
 
-const EFFECT_LIMIT_MS = 10_000;
 const FLAGS = [
   "--controller-service-accounts", "ack-system/ack-s3-controller", "--controller-account", "777788889999",
   "--region", "eu-west-1", "--check", "ACK-09=deny",
@@ -264,7 +263,7 @@ async function allowsDeletionInTerminating(t: Test, cluster: Cluster): Promise<v
   t.ok(await until(async () => {
     answer = await cluster.request("DELETE", path);
     return answer.status === 200;
-  }, EFFECT_LIMIT_MS), "when the inventory has the deletion");
+  }), "when the inventory has the deletion");
   t.equal((await cluster.request("GET", path)).status, 404);
 }
 

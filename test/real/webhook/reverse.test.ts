@@ -9,7 +9,6 @@ import { until } from "../apiserver/until.ts";
 import type { ServerProcess } from "../server-process.ts";
 import { installWebhook, SELECTORS } from "./installed-webhook.ts";
 
-const EFFECT_LIMIT_MS = 15_000;
 const MERGE = { headers: { "content-type": "application/merge-patch+json" } };
 const DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
@@ -78,7 +77,7 @@ async function untilCodes(t: Test, send: () => Promise<ApiResponse>, codes: stri
     last = [...new Set(messagesOf(response).map((line) => line.split(" ")[0]))].join();
     return last === codes;
   };
-  t.ok(await until(matches, EFFECT_LIMIT_MS), `${codes}, last ${last}`);
+  t.ok(await until(matches), `${codes}, last ${last}`);
 }
 
 /** Returns the causes of a denial, and the warnings. */

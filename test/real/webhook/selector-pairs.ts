@@ -10,7 +10,6 @@ import { bucket, buckets, patch } from "./buckets.ts";
 import { SELECTORS } from "./installed-webhook.ts";
 
 const PAIRS = 20;
-const EFFECT_LIMIT_MS = 10_000;
 
 /** Returns a selector of the buckets in namespace team-a that have the label `pair: PAIR`. */
 export function pairSelector(name: string, pair: string): { readonly [key: string]: unknown } {
@@ -35,7 +34,7 @@ export async function createPairBuckets(t: Test, cluster: Cluster): Promise<void
   }
   t.equal((await cluster.request("POST", SELECTORS, pairSelector("last", "last"))).status, 201);
   const isDenied = async (): Promise<boolean> => (await tryCreate(cluster, "probe", "last")).status === 422;
-  t.ok(await until(isDenied, EFFECT_LIMIT_MS), "the inventory has the last bucket and its selector");
+  t.ok(await until(isDenied), "the inventory has the last bucket and its selector");
 }
 
 /** Creates the selector as a dry run. */

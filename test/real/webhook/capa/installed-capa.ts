@@ -9,7 +9,6 @@ import {
   STATICS,
 } from "./objects.ts";
 
-const EFFECT_LIMIT_MS = 15_000;
 
 /** The user name of CAPA's controller. */
 export const CAPA = "system:serviceaccount:capa-system:capa-controller-manager";
@@ -46,7 +45,7 @@ export async function installCAPA(t: Test, cluster: Cluster, flags: readonly str
   ]) t.match(outcomeOf(await send(cluster, change)), /^201/);
   for (const change of chain) {
     // The inventory receives each identity a moment after the API server stores it.
-    t.ok(await until(async () => outcomeOf(await send(cluster, change)).startsWith("201"), EFFECT_LIMIT_MS));
+    t.ok(await until(async () => outcomeOf(await send(cluster, change)).startsWith("201")));
   }
   const isWatched = async (): Promise<boolean> => {
     const path = `${CONTROLLERS}/default?dryRun=All`;
@@ -54,7 +53,7 @@ export async function installCAPA(t: Test, cluster: Cluster, flags: readonly str
     const outcomes = [await send(cluster, remove(path)), await send(cluster, ninth)].map(outcomeOf);
     return /CI-32/.test(outcomes[0] ?? "") && /CI-25/.test(outcomes[1] ?? "");
   };
-  t.ok(await until(isWatched, EFFECT_LIMIT_MS), "the inventory has the objects");
+  t.ok(await until(isWatched), "the inventory has the objects");
 }
 
 /** Gives CAPA's controller all rights. */

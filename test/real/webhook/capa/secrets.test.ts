@@ -5,7 +5,6 @@ import { until } from "../../apiserver/until.ts";
 import { installCAPA } from "./installed-capa.ts";
 import { create, identity, LIST, outcomeOf, patch, send, STATICS } from "./objects.ts";
 
-const EFFECT_LIMIT_MS = 15_000;
 const SECRETS = "/api/v1/namespaces/capa-system/secrets";
 const PLANTED = "UExBTlRFRC1WQUxVRQ==";
 const SPEC = { secretRef: "creds", allowedNamespaces: LIST };
@@ -38,6 +37,6 @@ async function becomes(t: Test, cluster: Cluster, status: RegExp, message: RegEx
     outcome = outcomeOf(await send(cluster, IDENTITY));
     return status.test(outcome) && message.test(outcome);
   };
-  t.ok(await until(isExpected, EFFECT_LIMIT_MS), outcome);
+  t.ok(await until(isExpected), outcome);
   t.notMatch(outcome, PLANTED);
 }

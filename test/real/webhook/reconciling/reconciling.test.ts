@@ -5,7 +5,6 @@ import type { Cluster } from "../../apiserver/cluster.ts";
 import { onCluster } from "../../apiserver/on-cluster.ts";
 import { until } from "../../apiserver/until.ts";
 import type { ServerProcess } from "../../server-process.ts";
-import { setTimeLimit } from "../../time-limit.ts";
 import { bucket, buckets, patch } from "../buckets.ts";
 import { startBalancer } from "../certificates/balancer.ts";
 import { apply, SELECTORS, untilCalled } from "../installed-webhook.ts";
@@ -21,14 +20,11 @@ const MAX_PER_SECOND = QPS + 2;
 const PREFIX = "ack-role-resolver.io/";
 /** After a change, a scan starts within 12 s. All resources are then written with the limited rate. */
 const REFRESH_LIMIT_MS = 20_000 + (RESOURCES / QPS) * 2_000;
-/** A replica takes the Lease 15 s after the last renewal, and tries every 2 to 2.4 s. */
-const TAKEOVER_LIMIT_MS = 40_000;
 
 const ROLE = "arn:aws:iam::111122223333:role/team-a";
 const SELECTOR = `${SELECTORS}/team-a`;
 
 onCluster("two replicas update stale annotations", async (t, cluster) => {
-  setTimeLimit(t, 4 * 60_000);
   await installRights(cluster);
   await createObjects(cluster);
   const flags = [`--refresh-qps=${QPS}`, "--tls-host=127.0.0.1"];
@@ -139,7 +135,7 @@ async function writesAlone(t: Test, cluster: Cluster, replicas: readonly ServerP
   await until(async () => (await annotatedAs(cluster, "selected")) > 5, REFRESH_LIMIT_MS);
   paused.signal("SIGSTOP");
   const pausedMs = Date.now();
-  t.ok(await until(() => leads(other), TAKEOVER_LIMIT_MS), `another replica leads after ${Date.now() - pausedMs} ms`);
+  t.ok(await until(() => leads(other)), `another replica leads after ${Date.now() - pausedMs} ms`);
   const isDone = async (): Promise<boolean> => (await annotatedAs(cluster, "selected")) === RESOURCES;
   await until(async () => (await annotatedAs(cluster, "selected")) > RESOURCES / 2, REFRESH_LIMIT_MS);
   const resumedMs = Date.now();
@@ -160,7 +156,7 @@ async function replacesLeader(t: Test, replicas: readonly ServerProcess[]): Prom
   const [leader = fail(), other = fail()] = isFirst ? replicas : replicas.toReversed();
   await leader.stop("SIGKILL");
   const killedMs = Date.now();
-  t.ok(await until(() => leads(other), TAKEOVER_LIMIT_MS), `another replica leads after ${Date.now() - killedMs} ms`);
+  t.ok(await until(() => leads(other)), `another replica leads after ${Date.now() - killedMs} ms`);
 }
 
 async function writesThroughWebhook(t: Test, cluster: Cluster, webhook: ServerProcess): Promise<void> {
@@ -168,7 +164,7 @@ async function writesThroughWebhook(t: Test, cluster: Cluster, webhook: ServerPr
   balancer.backends = [webhook.address];
   await apply(cluster, manifestObjects("webhooks", { ...OPTIONS, url: `https://${balancer.address}` }));
   const isCalled = (): Promise<boolean> => untilCalled(cluster).then(() => true, () => false);
-  t.ok(await until(isCalled, TAKEOVER_LIMIT_MS));
+  t.ok(await until(isCalled));
   await change(t, cluster, { metadata: { annotations: { [`${PREFIX}allow`]: "IRS-20,IRS-30,IRS-31" } }, ...DEFAULT });
   const isDone = async (): Promise<boolean> => (await annotatedAs(cluster, "default")) === RESOURCES;
   t.ok(await until(isDone, REFRESH_LIMIT_MS));

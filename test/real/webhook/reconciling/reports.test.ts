@@ -6,7 +6,6 @@ import { selectorObject } from "../../../shared/decisions/objects.ts";
 import type { Cluster } from "../../apiserver/cluster.ts";
 import { onCluster } from "../../apiserver/on-cluster.ts";
 import { until } from "../../apiserver/until.ts";
-import { setTimeLimit } from "../../time-limit.ts";
 import { bucket, buckets } from "../buckets.ts";
 import { apply, SELECTORS } from "../installed-webhook.ts";
 import { installRights, metric, OPTIONS, startReplica } from "./replicas.ts";
@@ -14,10 +13,8 @@ import { installRights, metric, OPTIONS, startReplica } from "./replicas.ts";
 const GROUP = "/apis/openreports.io/v1alpha1";
 const REPORT = `${GROUP}/namespaces/team-a/reports/ack-role-resolver`;
 const CLUSTER_REPORT = `${GROUP}/clusterreports/ack-role-resolver`;
-const EFFECT_LIMIT_MS = 40_000;
 
 onCluster("the leader writes the problems of each namespace as a report", async (t, cluster) => {
-  setTimeLimit(t, 3 * 60_000);
   await installRights(cluster);
   await cluster.installCRDs(OPENREPORTS_CRDS);
   await apply(cluster, manifestObjects("rbac", { ...OPTIONS, policyReports: true }));
@@ -27,12 +24,12 @@ onCluster("the leader writes the problems of each namespace as a report", async 
   const replica = await startReplica(t, cluster, ["--policy-reports"]);
 
   await t.test("a conflict, and the overlap of its selectors", async (tt) => {
-    tt.ok(await until(async () => (await failures(cluster, REPORT)) === 1, EFFECT_LIMIT_MS));
+    tt.ok(await until(async () => (await failures(cluster, REPORT)) === 1));
     tt.match((await cluster.request("GET", REPORT)).body, {
       results: [{ policy: "SelectorConflict", result: "fail", resources: [{ kind: "Bucket", name: "b1" }] }],
     });
     const isReported = async (): Promise<boolean> => (await cluster.request("GET", CLUSTER_REPORT)).status === 200;
-    tt.ok(await until(isReported, EFFECT_LIMIT_MS));
+    tt.ok(await until(isReported));
     tt.match((await cluster.request("GET", CLUSTER_REPORT)).body, { summary: { warn: 2 } });
   });
   await t.test("deletes both reports when the problems are solved", async (tt) => {
@@ -53,5 +50,5 @@ async function failures(cluster: Cluster, path: string): Promise<unknown> {
 }
 
 async function isDeleted(t: Test, cluster: Cluster, path: string): Promise<void> {
-  t.ok(await until(async () => (await cluster.request("GET", path)).status === 404, EFFECT_LIMIT_MS), path);
+  t.ok(await until(async () => (await cluster.request("GET", path)).status === 404), path);
 }
