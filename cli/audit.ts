@@ -9,6 +9,7 @@ import {
   countBySeverity, findingLines, isFailing, locate, type LocatedFinding, skippedLines,
 } from "./output/located-finding.ts";
 import { runWithProgress } from "./output/progress.ts";
+import { identityName } from "./output/resolution-table.ts";
 import { byCode, isUnreadable, readState, type State, unreadMaps } from "./input/state.ts";
 import { formatTable, type Paint, painter } from "./output/terminal.ts";
 
@@ -92,17 +93,18 @@ const TITLES: Readonly<Record<Section, readonly [one: string, many: string]>> = 
 /** Returns the lines of the counts, followed by each section that has findings. */
 function reportLines({ summary, usage, findings }: Report, paint: Paint): string[] {
   const { objects, selectors, resources, unannotated, identities, clusters } = summary;
-  const total = `${countOf(objects, "object")}: ${countOf(selectors, "selector")}, ${countOf(resources, "resource")}`;
   const sections = SECTIONS.flatMap((section) => {
     const own = findings.filter((finding) => finding.section === section);
     if (own.length === 0) return [];
     const title = capitalized(TITLES[section][1]);
     return ["", paint("bold", title), ...own.flatMap((finding) => findingLines(finding, paint))];
   });
-  const ofCAPA = identities + clusters === 0
-    ? "" : `, ${countOf(identities, "identity").replace(/identitys$/, "identities")}, ${countOf(clusters, "cluster")}`;
+  const counts = [countOf(selectors, "selector"), countOf(resources, "resource")];
+  if (identities + clusters > 0) {
+    counts.push(countOf(identities, "identity").replace(/identitys$/, "identities"), countOf(clusters, "cluster"));
+  }
   return [
-    `${total} (${unannotated} without resolution annotations)${ofCAPA}`,
+    `${countOf(objects, "object")}: ${counts.join(", ")}; ${unannotated} without resolution annotations`,
     ...countLines(summary, paint), ...usageLines(usage, paint), ...sections,
   ];
 }
@@ -114,7 +116,7 @@ const MAX_USAGE_LINES = 20;
 function usageLines(usage: Audit["usage"], paint: Paint): string[] {
   const { byIdentity, byAccount, omittedIdentities, omittedAccounts } = usage;
   const identities = byIdentity.map(({ kind, namespace, name, clusters }) => [
-    String(clusters), [kind, namespace, name].filter((part) => part !== null).join("/"),
+    String(clusters), identityName({ kind, name: namespace === null ? name : `${namespace}/${name}` }),
   ]);
   const accounts = byAccount.map(({ account, clusters }) => [String(clusters), account]);
   return [

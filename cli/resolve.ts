@@ -52,7 +52,7 @@ export async function runResolve(settings: SettingsFor<"resolve">, io: IO): Prom
   return isFaulty || hasUndecided ? EXIT.findings : EXIT.fine;
 }
 
-const NO_RESOURCES = "The input contains no ACK resource. "
+const NO_RESOURCES = "The input contains no ACK resource, and no object that refers to a Cluster API identity. "
   + "To resolve a resource that does not exist yet, set --kind, such as --kind Bucket.s3.services.k8s.aws.";
 
 /** Returns the resources that --kind describes. Without --kind, returns every resource of the state. */

@@ -47,7 +47,8 @@ export function wideCell(impact: Impact, side: Side): string {
   if (resolution === null) return "-";
   const { outcome, code, selectors, region } = resolution;
   if (outcome === "conflict") return `conflict of ${selectors.map(({ name }) => name).join(", ")}`;
-  if (outcome === "refused") return `refused: ${code ?? ""}`;
+  // The error code of a change of the identities can stay the same.
+  if (outcome === "refused") return [`refused: ${code ?? ""}`, causeText(resolution)].filter(Boolean).join(" by ");
   const role = roleText(resolution);
   if (change === "secret") return `${role} with ${secretText(impact, side)}`;
   return change === "region" ? `${role} in ${region?.value ?? "no region"}` : role;

@@ -64,8 +64,10 @@ export function findingLines(finding: LocatedFinding, paint: Paint): string[] {
   const place = file === null ? "" : printable(`${file}:${line}: `);
   const color = severity === "deny" ? "red" : "yellow";
   const fullName = namespace === null ? name : `${namespace}/${name}`;
+  // An object can lack a name. A finding about the deletion of an object has no path.
+  const parts = [code, printable(kind), printable(fullName), path].filter((part) => part !== "");
   return [
-    `${place}${paint(color, severity)}${waived ? " (waived)" : ""} ${code} ${printable(`${kind} ${fullName}`)} ${path}`,
+    `${place}${paint(color, severity)}${waived ? " (waived)" : ""} ${parts.join(" ")}`,
     `    ${message}`,
     `    ${paint("dim", `fix: ${fix}`)}`,
   ];

@@ -1,5 +1,6 @@
 import { USE_SELECTOR_ANNOTATION } from "../../shared/decisions/annotation-keys.ts";
 import type { ChainLink } from "../../shared/decisions/identities/chain.ts";
+import type { IdentityReference } from "../../shared/decisions/identities/identity.ts";
 import { parseRoleARN } from "../../shared/decisions/kubernetes/arn.ts";
 import { printable } from "../../shared/decisions/kubernetes/text.ts";
 import { partText, type SelectorExplanation } from "../../shared/decisions/resolution/explain.ts";
@@ -25,7 +26,13 @@ export interface ResolvedResource extends Resolution {
 }
 
 const TABLE_HEADER = ["NAMESPACE", "RESOURCE", "OUTCOME", "ROLE OR REASON"];
-const WIDE_TABLE_HEADER = ["NAMESPACE", "RESOURCE", "OUTCOME", "SELECTORS", "ROLE", "REGION"];
+
+/** Returns the header of the wide table. An object that refers to an identity has a chain of identities. */
+function wideTableHeader(resolved: readonly ResolvedResource[]): string[] {
+  const clusters = resolved.filter(({ chain }) => chain !== undefined).length;
+  const mixed = clusters === 0 ? "SELECTORS" : "SELECTORS OR IDENTITIES";
+  return ["NAMESPACE", "RESOURCE", "OUTCOME", clusters === resolved.length ? "IDENTITIES" : mixed, "ROLE", "REGION"];
+}
 
 /** The format of a table: `-o wide` has more columns and no maximum width. */
 export interface TableFormat {
@@ -50,7 +57,8 @@ export function resolutionTable(resolved: readonly ResolvedResource[], format: T
     one.outcome,
     ...(format.isWide ? wideCells(one) : [roleOrReason(one)]),
   ]);
-  const [headerLine = "", ...lines] = formatTable([format.isWide ? WIDE_TABLE_HEADER : TABLE_HEADER, ...rows], format);
+  const header = format.isWide ? wideTableHeader(resolved) : TABLE_HEADER;
+  const [headerLine = "", ...lines] = formatTable([header, ...rows], format);
   const colored = lines.map((line, i) => {
     const outcome = resolved[i]?.outcome ?? "refused";
     return line.replace(`  ${outcome}`, `  ${paint(OUTCOME_STYLE[outcome], outcome)}`);
@@ -66,11 +74,13 @@ function wideCells(resolution: Resolution): string[] {
 
 /** Returns the selectors, or the identities from the referenced identity to the source of the credentials. */
 export function causeText({ selectors, chain }: Pick<Resolution, "selectors" | "chain">): string {
-  return chain === undefined ? selectors.map(({ name }) => name).join(", ") : printable(chain.map(linkName).join(", "));
+  const names = chain === undefined ? selectors.map(({ name }) => name) : chain.map(identityName).map(printable);
+  return names.join(", ");
 }
 
-function linkName({ kind, name }: ChainLink): string {
-  return `${kind}/${name}`;
+/** Returns `KIND/NAME`. A reference of a user can lack both. */
+export function identityName({ kind, name }: IdentityReference): string {
+  return `${kind === "" ? "(no kind)" : kind}/${name === "" ? "(no name)" : name}`;
 }
 
 /** Returns the text for a role of the controller, which is CAPA for an object that refers to an identity. */
@@ -86,7 +96,7 @@ export function roleOrReason(resolution: Resolution): string {
   const { outcome, selectors, roleARN, code, chain = [] } = resolution;
   if (outcome === "default") return ownRole(resolution);
   if (outcome === "conflict") return selectors.map(({ name }) => name).join(", ");
-  return roleARN === null ? (code ?? printable(chain.slice(0, 1).map(linkName).join(""))) : shortRole(roleARN);
+  return roleARN === null ? (code ?? printable(chain.slice(0, 1).map(identityName).join(""))) : shortRole(roleARN);
 }
 
 /**
@@ -119,7 +129,7 @@ export function explanationLines(resolved: readonly ResolvedResource[], paint: P
 
 function linkLine(link: ChainLink, paint: Paint): string {
   const verdict = link.allowed ? paint("green", "allowed") : paint("yellow", "not allowed");
-  return `  ${printable(linkName(link))}: ${verdict}: ${link.reason}`;
+  return `  ${printable(identityName(link))}: ${verdict}: ${link.reason}`;
 }
 
 const NOT_CHOSEN = `, but ${USE_SELECTOR_ANNOTATION} does not name it`;

@@ -10,8 +10,8 @@ interface AuditTotals {
   /** See `ClusterUsage`. */
   readonly clusters: number;
   /**
-   * The number of resources without resolution annotations. If the webhook has never run in the cluster, the number
-   * includes every resource.
+   * The number of resources, and of objects that refer to an identity, without resolution annotations. If the webhook
+   * has never run in the cluster, the number includes all of them.
    */
   readonly unannotated: number;
 }

@@ -156,7 +156,9 @@ class Auditor {
 
   #auditReferrer(referrer: Referrer | null, index: number): void {
     const { inventory } = this.#input;
-    if (referrer === null || !inventory.includes("identities")) return;
+    if (referrer === null) return;
+    if (!hasResolutionAnnotations(referrer)) this.#unannotated++;
+    if (!inventory.includes("identities")) return;
     const subject = { referrer, resolution: resolveReferrer(inventory, referrer, this.#settings) };
     for (const check of this.#enabled) this.#report(check, index, check.findInReferrer?.(subject));
   }

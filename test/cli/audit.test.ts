@@ -24,7 +24,7 @@ function parsed(stdout: string): Report {
   return JSON.parse(stdout);
 }
 
-const REPORT = `8 objects: 3 selectors, 3 resources (2 without resolution annotations)
+const REPORT = `8 objects: 3 selectors, 3 resources; 2 without resolution annotations
 1  malformed selector (not effective)
 0  effective selectors that the webhook would deny
 1  resource in conflict
@@ -126,7 +126,7 @@ test("JSON output contains the counts and the findings; each finding has a secti
 test("exits 0 if no finding exists, or if every finding is a warning and --fail-on warn is not set", async (t) => {
   const { status, stdout } = await runCommand(["audit", "-"], { stdin: GOOD });
   t.equal(status, 0);
-  t.match(stdout, /^2 objects: 1 selector, 1 resource .*\n(?:0 .*\n){13}$/);
+  t.match(stdout, /^2 objects: 1 selector, 1 resource; .*\n(?:0 .*\n){13}$/);
   const unselected = GOOD.replace("[default]", "[other]");
   t.equal((await runCommand(["audit", "-"], { stdin: unselected })).status, 0);
   t.equal((await runCommand(["audit", "-", "--fail-on", "warn"], { stdin: unselected })).status, 1);
@@ -190,7 +190,7 @@ test("text output shows the number of clusters for each identity and each accoun
   const { stdout } = await runCommand(["audit", "-", "--runtime", "extended"], { stdin: CLUSTERS });
   const [first = "", ...lines] = stdout.split("\n");
   t.equal(first,
-    "5 objects: 0 selectors, 0 resources (0 without resolution annotations), 2 identities, 3 clusters");
+    "5 objects: 0 selectors, 0 resources, 2 identities, 3 clusters; 3 without resolution annotations");
   t.ok(lines.includes("1  identity that every namespace may use"));
   t.match(stdout, `
 Clusters by identity
@@ -216,5 +216,5 @@ spec: {identityRef: {kind: AWSClusterStaticIdentity, name: "s${i}"}}
   const stdin = Array.from({ length: 121 }, (_, i) => cluster(i)).join("");
   const { stdout } = await runCommand(["audit", "-"], { stdin });
   t.match(stdout, "AWSClusterStaticIdentity/s115\nand 101 more\n\nClusters by account\n121  an unknown account\n");
-  t.match(stdout, ", 0 identities, 121 clusters\n");
+  t.match(stdout, ", 0 identities, 121 clusters; 121 without resolution annotations\n");
 });

@@ -276,6 +276,8 @@ async function clusterLine(t: Test, stdin: string, ...flags: readonly string[]):
 test("names the identity or the Secret that changes for a cluster", async (t) => {
   t.match(await clusterLine(t, cluster("t")),
     /AWSCluster\/c1 {2}other identity {2}Static\/s {2}Static\/t$/);
+  t.match(await clusterLine(t, cluster("none"), "-o", "wide"), new RegExp("now refused {2}unknown account by "
+    + "AWSClusterStaticIdentity/s +refused: ERR_IDENTITY_UNKNOWN by AWSClusterStaticIdentity/none$"));
   const renamed = staticIdentity("s", "new");
   t.equal(await clusterLine(t, renamed), "ns1        AWSCluster/c1  other Secret  Secret creds  Secret new");
   t.equal(await clusterLine(t, renamed, "-o", "wide"), "ns1        AWSCluster/c1  other Secret  unknown account by "
@@ -287,6 +289,8 @@ test("reports the clusters of a deleted identity, and of a namespace whose label
   t.match(await clusterLine(t, staticIdentity("s", "creds"), "--delete"), refused);
   t.match(await clusterLine(t, namespace("b")), refused);
   const dir = t.testdir({ "state.yaml": CLUSTERS });
+  const deleted = await runCommand(["impact", "--delete", "--from", dir, "-"], { stdin: staticIdentity("s", "creds") });
+  t.match(deleted.stdout, /^-:1: deny CI-31 AWSClusterStaticIdentity s$/m);
   const relabeled = await runCommand(["impact", "--from", dir, "-"], { stdin: namespace("b") });
   t.match(relabeled.stdout, /^The webhook would deny\n-:3: deny NS-12 Namespace ns1 metadata\.labels\n/m);
   t.equal(relabeled.status, 1);

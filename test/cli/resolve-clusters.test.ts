@@ -76,7 +76,16 @@ test("the tables show the role, the identity without a role, or the error code",
     "",
   ]);
   const wide = await runCommand(["resolve", "--from", "-", "-o", "wide"], { stdin: STATE });
+  t.match(wide.stdout, /OUTCOME +IDENTITIES +ROLE/);
   t.match(wide.stdout, "AWSClusterRoleIdentity/workload, AWSClusterControllerIdentity/default");
+});
+
+test("-o wide has a heading for selectors and identities, and states that a reference lacks its kind", async (t) => {
+  const bucket = "apiVersion: s3.services.k8s.aws/v1alpha1\nkind: Bucket\nmetadata: {name: b}\n---\n";
+  const faulty = `apiVersion: ${API}\nkind: AWSCluster\nmetadata: {name: c4}\nspec: {identityRef: {}}\n`;
+  const { stdout } = await runCommand(["resolve", "--from", "-", "-o", "wide"], { stdin: bucket + faulty });
+  t.match(stdout, /OUTCOME +SELECTORS OR IDENTITIES +ROLE/);
+  t.match(stdout, /AWSCluster\/c4 +refused +\(no kind\)\/\(no name\) /);
 });
 
 test("the tables name CAPA for a cluster that uses the controller identity", async (t) => {

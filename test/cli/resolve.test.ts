@@ -138,7 +138,7 @@ test("prints a note and no table if the input contains no ACK resource", async (
   for (const flags of [[], ["--explain"], ["-o", "wide"]]) {
     const { status, stdout, stderr } = await runCommand(["resolve", "-", ...flags], { stdin: SELECTORS });
     t.same({ status, stdout }, { status: 0, stdout: "" });
-    t.match(stderr, /^The input contains no ACK resource\. /);
+    t.match(stderr, /^The input contains no ACK resource, and no object that refers to a Cluster API identity\. /);
   }
   const json = await runCommand(["resolve", "-", "-o", "json"], { stdin: SELECTORS });
   t.same(json, { status: 0, stdout: "[]\n", stderr: "" });

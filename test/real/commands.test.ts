@@ -130,7 +130,7 @@ async function audits(t: Test, cluster: Cluster): Promise<void> {
   t.match(
     text.stdout,
     new RegExp(
-      "^\\d+ objects: 4 selectors, 3 resources \\(3 without resolution annotations\\)\n" +
+      "^\\d+ objects: 4 selectors, 3 resources; 3 without resolution annotations\n" +
         "1 {2}malformed selector \\(not effective\\)\n",
     ),
   );

@@ -1,11 +1,15 @@
-import { type FieldPath, formatFieldPath, plainKeys } from "../kubernetes/field-path.ts";
-import { field, type JsonObject } from "../kubernetes/json.ts";
+import { EXTERNAL_ID_ANNOTATION } from "../annotation-keys.ts";
+import { type FieldPath, formatFieldPath, plainKeys, valueAt } from "../kubernetes/field-path.ts";
+import type { JsonObject } from "../kubernetes/json.ts";
 import { placeholderIn } from "../kubernetes/placeholder.ts";
 import { quote } from "../kubernetes/text.ts";
 import type { CheckInput } from "./change.ts";
 import type { Finding } from "./check.ts";
 
 const FIX = "render the manifests first, for example with helm template, kustomize build or envsubst";
+
+/** The names of the fields that contain an external ID. */
+const CONFIDENTIAL: ReadonlySet<unknown> = new Set(["externalID", EXTERNAL_ID_ANNOTATION]);
 
 type Source = Pick<CheckInput, "origin" | "requester">;
 
@@ -47,14 +51,13 @@ function asWarning<One extends Finding>(finding: One): One {
 
 /** Returns a message if the value or the key at the path contains a template placeholder, else null. */
 function unrenderedMessage(object: JsonObject, path: FieldPath): string | null {
-  const keys = plainKeys(path);
-  const value = keys.reduce<unknown>((parent, key) => (
-    Array.isArray(parent) ? (parent as unknown[])[Number(key)] : field(parent, String(key))
-  ), object);
-  for (const text of [value, keys.at(-1)]) {
+  const key = plainKeys(path).at(-1);
+  for (const text of [valueAt(object, path), key]) {
     const placeholder = typeof text === "string" ? placeholderIn(text) : null;
     if (typeof text === "string" && placeholder !== null) {
-      return `${quote(text)} is not rendered: it contains the placeholder ${quote(placeholder)}`;
+      // An external ID is confidential, so the message quotes only the placeholder.
+      const subject = CONFIDENTIAL.has(key) ? "the external ID" : quote(text);
+      return `${subject} is not rendered: it contains the placeholder ${quote(placeholder)}`;
     }
   }
   return null;

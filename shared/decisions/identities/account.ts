@@ -28,5 +28,5 @@ export function accountText(
 
 /** Returns the name of a Secret. Quotes a name that no Secret can have, which can be long. */
 function secretText(name: string): string {
-  return name === "" || subdomainFaults(name).length === 0 ? name : quote(name);
+  return subdomainFaults(name).length === 0 ? name : quote(name);
 }

@@ -1,3 +1,4 @@
+import { field } from "./json.ts";
 import { printable } from "./text.ts";
 
 /** A step of a field path: a field name, a list index, or the key of a map entry. */
@@ -32,4 +33,11 @@ function cut(key: string): string {
 /** Returns the path as plain keys and list indexes, for access to a parsed document. */
 export function plainKeys(path: FieldPath): (string | number)[] {
   return path.map((step) => (typeof step === "object" ? step.key : step));
+}
+
+/** Returns the value of the field at the path, or undefined if it is missing. */
+export function valueAt(value: unknown, path: FieldPath): unknown {
+  return plainKeys(path).reduce((parent, key) => (
+    Array.isArray(parent) ? (parent as unknown[])[Number(key)] : field(parent, String(key))
+  ), value);
 }

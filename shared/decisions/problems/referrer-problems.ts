@@ -1,4 +1,5 @@
-import { AC_00, AC_01, AC_02, AC_03 } from "../checks/clusters/identity.ts";
+import { AC_01, AC_02, AC_03 } from "../checks/clusters/identity.ts";
+import { AC_00 } from "../checks/clusters/reference.ts";
 import type { DecisionSettings } from "../context.ts";
 import type { ErrorCode } from "../errors.ts";
 import { referrerKindOf } from "../identities/kinds.ts";

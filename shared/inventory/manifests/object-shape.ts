@@ -1,4 +1,4 @@
-import { isCAPAKind } from "../../decisions/identities/kinds.ts";
+import { CONTROL_PLANE_GROUP, INFRASTRUCTURE_GROUP, isCAPAKind } from "../../decisions/identities/kinds.ts";
 import { field, isJsonObject, type JsonObject, stringAt } from "../../decisions/kubernetes/json.ts";
 import {
   definedKind, isACKGroup, isCARMMap, isKindDefinition, isNamespace, SELECTOR_GROUP, SELECTOR_KIND,
@@ -15,11 +15,13 @@ export function asObject(value: unknown): { readonly object: JsonObject } | { re
   return { fault: `not a Kubernetes object: ${missing.join(" and ")} must be set to a string` };
 }
 
-/** Whether a value that is not a Kubernetes object has an API group or a kind of ACK, so that it was meant as one. */
-export function resemblesACKObject(value: unknown): boolean {
+/** Whether a value that is not a Kubernetes object has an API group or a kind that is read, so it was meant as one. */
+export function resemblesReadObject(value: unknown): boolean {
   const [group = ""] = (stringAt(value, "apiVersion") ?? "").split("/");
-  return group.endsWith(SELECTOR_GROUP) || stringAt(value, "kind") === SELECTOR_KIND;
+  return group.endsWith(SELECTOR_GROUP) || CAPA_GROUPS.has(group) || stringAt(value, "kind") === SELECTOR_KIND;
 }
+
+const CAPA_GROUPS: ReadonlySet<string> = new Set([INFRASTRUCTURE_GROUP, CONTROL_PLANE_GROUP]);
 
 /** Whether any decision reads objects of this kind. */
 export function isRead(object: JsonObject): boolean {

@@ -3,7 +3,7 @@ import { type FieldPath, plainKeys } from "../../decisions/kubernetes/field-path
 import { field, isJsonObject, type JsonObject } from "../../decisions/kubernetes/json.ts";
 import { printable } from "../../decisions/kubernetes/text.ts";
 import { LIMITS } from "../../decisions/limits.ts";
-import { asObject, isRead, listItems, resemblesACKObject } from "./object-shape.ts";
+import { asObject, isRead, listItems, resemblesReadObject } from "./object-shape.ts";
 import { mayContainSecret, removeSecretValues, withoutQuotedText } from "./secret-values.ts";
 import type { NotManifest } from "./skip.ts";
 import { withoutActions } from "./templates.ts";
@@ -165,7 +165,7 @@ class TextReader {
   /** Reports the faults of the values in a document. `value` is the document without the faulty values. */
   #valueFaults(faults: readonly (readonly [offset: number, message: string])[], value: unknown): void {
     const result = asObject(value);
-    const isOther = "fault" in result && !resemblesACKObject(value);
+    const isOther = "fault" in result && !resemblesReadObject(value);
     const isUnread = "object" in result && !isRead(result.object) && listItems(result.object) === null;
     for (const [offset, message] of faults) {
       if (isOther) this.#otherData += 1;
@@ -177,7 +177,7 @@ class TextReader {
   #object(value: unknown, place: Place): void {
     const result = asObject(value);
     if ("fault" in result) {
-      if (place.isItem !== true && !resemblesACKObject(value)) this.#otherData += 1;
+      if (place.isItem !== true && !resemblesReadObject(value)) this.#otherData += 1;
       this.fault(place.offset, result.fault);
       return;
     }

@@ -151,6 +151,9 @@ test("reports stale annotations, and counts the resources that have no annotatio
     [{ path: ["metadata", "annotations", { key: RESOLUTION_KEYS[0] }] }],
   );
   t.equal(audit([annotatedBucket(), bucketObject({ name: "b2" }), selector()]).summary.unannotated, 1);
+  const template = { ...clusterObject("t", null), kind: "AWSClusterTemplate" };
+  t.equal(audit([clusterObject("c", null), template]).summary.unannotated, 2, "clusters and templates");
+  t.equal(audit([clusterObject("c", null), template, controllerIdentity()]).summary.unannotated, 2);
   t.end();
 });
 

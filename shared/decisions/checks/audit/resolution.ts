@@ -155,7 +155,7 @@ function* staleFaults(
   yield { path: ["metadata", "annotations", { key: first }], message: differences.join("; ") };
 }
 
-/** Returns whether the resource has any annotation that reports its resolved role. */
+/** Returns whether the object has any annotation that reports its resolved role or identity. */
 export function hasResolutionAnnotations({ annotations }: Pick<ACKResource, "annotations">): boolean {
   return RESOLUTION_KEYS.some((key) => annotations.has(key));
 }

@@ -1,11 +1,13 @@
 import type { AccessByName } from "../../context.ts";
 import { readReferrer, type Referrer } from "../../identities/referrer.ts";
 import { resolveReferrer } from "../../identities/resolve.ts";
+import type { JsonObject } from "../../kubernetes/json.ts";
 import type { Resolution } from "../../resolution/resolve.ts";
 import type { CheckContext, CheckInput } from "../change.ts";
 
 /** A change of an object that refers to a CAPA identity, which the cluster checks examine. */
 export interface ClusterChange extends CheckContext {
+  readonly object: JsonObject;
   readonly referrer: Referrer;
   /** The identities of the object after the change. */
   readonly resolution: Resolution;
@@ -22,5 +24,5 @@ export function clusterChange(
   const referrer = readReferrer(object);
   if (referrer === null) return null;
   const resolution = resolveReferrer(context.inventory, referrer, context.settings);
-  return { ...context, access, referrer, resolution, stored: old === null ? null : readReferrer(old) };
+  return { ...context, access, object, referrer, resolution, stored: old === null ? null : readReferrer(old) };
 }

@@ -1,9 +1,8 @@
 import { accountText } from "../../identities/account.ts";
+import type { ChainLink } from "../../identities/chain.ts";
 import { describeIdentity } from "../../identities/denials.ts";
 import type { IdentityReference } from "../../identities/identity.ts";
-import {
-  CONTROLLER_IDENTITY, identityKindOf, IDENTITY_KINDS, ROLE_IDENTITY, STATIC_IDENTITY,
-} from "../../identities/kinds.ts";
+import { CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, identityKindOf } from "../../identities/kinds.ts";
 import { referenceOf, type Referrer, referrerPath } from "../../identities/referrer.ts";
 import type { Inventory } from "../../inventory/inventory.ts";
 import { printable, quote } from "../../kubernetes/text.ts";
@@ -13,31 +12,6 @@ import type { ClusterChange } from "./change.ts";
 
 function isSameReference(a: IdentityReference | null, b: IdentityReference | null): boolean {
   return a?.kind === b?.kind && a?.name === b?.name;
-}
-
-export const AC_00: QuickCheck<ClusterChange> = {
-  id: "AC-00",
-  severity: "deny",
-  waivable: false,
-  reason: "The API server of CAPA rejects a reference whose kind is not an identity, or that has no name.",
-  fix: `set identityRef to {kind: KIND, name: NAME}; KIND is ${CONTROLLER_IDENTITY}, ${STATIC_IDENTITY} or `
-    + ROLE_IDENTITY,
-  example: "kind: AWSCluster\nspec: {identityRef: {kind: AWSClusterIdentityIdentity, name: a}}",
-  *find({ referrer: { kind, group, written } }): Iterable<Fault> {
-    if (written === null) return;
-    const path = referrerPath({ kind, group });
-    if (identityKindOf(written.kind) === null) {
-      yield { path: [...path, "kind"], message: kindFault(written.kind) };
-    }
-    if (written.name === "") yield { path: [...path, "name"], message: "the name of the identity is missing" };
-  },
-};
-
-function kindFault(kind: string): string {
-  if (kind === "") return "the kind of the identity is missing";
-  const meant = IDENTITY_KINDS.find((one) => one.toLowerCase() === kind.toLowerCase());
-  const hint = meant === undefined ? "" : `; perhaps ${meant} was meant`;
-  return `${quote(kind)} is not the kind of an identity${hint}`;
 }
 
 export const AC_01: QuickCheck<ClusterChange> = {
@@ -51,17 +25,38 @@ export const AC_01: QuickCheck<ClusterChange> = {
   requires: ["identities"],
   *find({ referrer, resolution, stored }): Iterable<Fault> {
     const { code, chain = [] } = resolution;
-    const missing = chain.find(({ allowed }) => !allowed);
-    if (code !== "ERR_IDENTITY_UNKNOWN" || missing === undefined) return;
+    const index = chain.findIndex(({ allowed }) => !allowed);
+    if (code !== "ERR_IDENTITY_UNKNOWN" || index < 0) return;
     const isChanged = stored !== null && !isSameReference(stored.written, referrer.written);
     const severity = isChanged ? {} : { severity: "warn" as const };
-    yield { path: referrerPath(referrer), message: `${describeIdentity(missing)} does not exist`, ...severity };
+    yield { path: referrerPath(referrer), ...unknownFault(chain, index, referrer), ...severity };
   },
 };
+
+/** Returns the fault of an identity of the chain that does not exist. */
+function unknownFault(
+  chain: readonly ChainLink[], index: number, { written }: Referrer,
+): Required<Pick<Fault, "fix" | "message">> {
+  const link = chain[index];
+  const field = index === 0 ? "identityRef" : "sourceIdentityRef";
+  if (link?.kind === CONTROLLER_IDENTITY && link.name !== CONTROLLER_IDENTITY_NAME) {
+    const fix = `set the name in ${field} to ${CONTROLLER_IDENTITY_NAME}`;
+    return { message: `${link.reason}, not ${quote(link.name)}`, fix };
+  }
+  const fix = `create the identity, or ${index === 0 && written === null ? "set" : "change"} ${field}`;
+  return { message: `${linkText(chain, index)} does not exist`, fix };
+}
+
+/** Returns the name of an identity of the chain, and of the identity whose source it is. */
+function linkText(chain: readonly ChainLink[], index: number): string {
+  const texts = chain.slice(Math.max(0, index - 1), index + 1).map(describeIdentity).toReversed();
+  return texts.length === 2 ? `${texts.join(", the source of ")},` : texts.join("");
+}
 
 const ALLOW_FIX = "use an identity that allows the namespace, or ask the owner of the identity to allow it";
 const KIND_FIX = "use another kind of identity; for an AWSServiceAccountIdentity, set --runtime extended if your "
   + "controller supports this kind";
+const SOURCE_KIND_FIX = "use another identity, or correct the kind in sourceIdentityRef";
 
 /** The fixes of the codes that AC-02 reports. */
 const FIXES: ReadonlyMap<unknown, string> = new Map([
@@ -84,13 +79,14 @@ export const AC_02: QuickCheck<ClusterChange> = {
   requires: ["identities"],
   *find({ referrer, resolution, inventory }): Iterable<Fault> {
     const { code, chain = [] } = resolution;
-    const link = chain.find(({ allowed }) => !allowed);
-    const fix = FIXES.get(code);
+    const index = chain.findIndex(({ allowed }) => !allowed);
+    const link = chain[index];
+    const fix = index > 0 && code === "ERR_IDENTITY_KIND" ? SOURCE_KIND_FIX : FIXES.get(code);
     // AC-00 reports an unknown kind in the reference of the object itself.
     const isUnknownKind = referrer.written !== null && identityKindOf(referrer.written.kind) === null;
     if (fix === undefined || link === undefined || isUnknownKind) return;
     const where = `cannot be used in namespace ${referrer.namespace}`;
-    const message = printable(`${describeIdentity(link)} ${where}: ${link.reason}`);
+    const message = printable(`${linkText(chain, index)} ${where}: ${link.reason}`);
     const isWarning = isUndecided(link, referrer.namespace, inventory);
     yield { path: referrerPath(referrer), message, fix, ...(isWarning && { severity: "warn" as const }) };
   },

@@ -11,18 +11,19 @@ export const CI_01: QuickCheck<IdentityChange> = {
   severity: "deny",
   waivable: false,
   reason: "CAPA uses only the AWSClusterControllerIdentity named default, and rejects a change of its spec.",
-  fix: "name the identity default. To change its spec, delete the identity and create it again with an explicit "
-    + "allowedNamespaces",
+  fix: `name the identity ${CONTROLLER_IDENTITY_NAME}`,
   example: "kind: AWSClusterControllerIdentity\nmetadata: {name: other}",
   ofChange: true,
   *find({ identity, stored }): Iterable<Fault> {
     if (identity.kind !== CONTROLLER_IDENTITY) return;
     if (identity.name !== CONTROLLER_IDENTITY_NAME) {
-      yield { path: ["metadata", "name"], message: `${quote(identity.name)} is not ${CONTROLLER_IDENTITY_NAME}` };
+      const message = `the name is ${quote(identity.name)}, not ${CONTROLLER_IDENTITY_NAME}`;
+      yield { path: ["metadata", "name"], message };
     }
     if (stored?.identity.kind !== CONTROLLER_IDENTITY) return;
     if (allowedKey(identity.allowedNamespaces) === allowedKey(stored.identity.allowedNamespaces)) return;
-    yield { path: ["spec", "allowedNamespaces"], message: "the allowed namespaces change, and the spec is immutable" };
+    const message = "the allowed namespaces change, and the spec is immutable";
+    yield { path: ["spec", "allowedNamespaces"], message, fix: "delete the identity, and create it with the new spec" };
   },
 };
 
@@ -37,7 +38,7 @@ export const CI_11: QuickCheck<IdentityChange> = {
   severity: "deny",
   waivable: false,
   reason: "CAPA rejects a change of secretRef, also of an empty one. A name that is not valid never names a Secret.",
-  fix: "set secretRef to the name of a Secret in the namespace of CAPA. To use another Secret, create another identity",
+  fix: "set secretRef to the name of a Secret in the namespace of CAPA",
   example: "kind: AWSClusterStaticIdentity\nspec: {allowedNamespaces: {list: [team-a]}} # secretRef is missing",
   *find({ identity, object, stored }): Iterable<Fault> {
     if (identity.kind !== STATIC_IDENTITY) return;
@@ -46,6 +47,8 @@ export const CI_11: QuickCheck<IdentityChange> = {
     if (name === "") yield { path, message: emptyRefFault(field(field(object, "spec"), "secretRef")) };
     else if (subdomainFaults(name).length > 0) yield { path, message: `${quote(name)} is not the name of a Secret` };
     const before = stored?.identity.kind === STATIC_IDENTITY ? (stored.identity.secretName ?? "") : name;
-    if (before !== name) yield { path, message: `secretRef changes from ${quote(before)} to ${quote(name)}` };
+    if (before === name) return;
+    const message = `secretRef changes from ${quote(before)} to ${quote(name)}`;
+    yield { path, message, fix: "to use another Secret, create another identity" };
   },
 };

@@ -3,6 +3,7 @@ import { parseARN, roleARNFaults } from "../../kubernetes/arn.ts";
 import { isJsonObject, parseJSON } from "../../kubernetes/json.ts";
 import { quote } from "../../kubernetes/text.ts";
 import { controllerAccountOf } from "../../resolution/resolve.ts";
+import { textFaults } from "../../selectors/session-annotations.ts";
 import {
   DURATION_LIMITS, EXTERNAL_ID_LIMITS, MAX_CHAINED_SECONDS, SESSION_NAME_LIMITS, type TextLimits,
 } from "../../selectors/session.ts";
@@ -39,14 +40,16 @@ export const CI_20: QuickCheck<IdentityChange> = {
   },
 };
 
-function* textFaults(field: string, text: string | null, limits: TextLimits): Iterable<Fault> {
-  if (text === null) return;
-  const { min, max, pattern, characters } = limits;
-  const path = ["spec", field];
-  if (text.length < min || text.length > max) {
-    yield { path, message: `${quote(text)} has ${text.length} characters, not ${min} to ${max}` };
-  } else if (!pattern.test(text)) {
-    yield { path, message: `${quote(text)} contains characters other than ${characters}` };
+interface CheckedText {
+  readonly field: string;
+  readonly text: string | null;
+  /** The subject of the message. */
+  readonly subject: string;
+}
+
+function* faultsOfText({ field, text, subject }: CheckedText, limits: TextLimits): Iterable<Fault> {
+  for (const fault of text === null ? [] : textFaults(text, limits)) {
+    yield { path: ["spec", field], message: `${subject} ${fault}` };
   }
 }
 
@@ -58,9 +61,12 @@ export const CI_21: QuickCheck<IdentityChange> = {
   fix: "use the characters and the length that STS accepts",
   example: "spec: {sessionName: 'bad name!'}",
   *find(change): Iterable<Fault> {
-    yield* textFaults("sessionName", roleOf(change)?.sessionName ?? null, SESSION_NAME_LIMITS);
     const { identity } = change;
-    if ("externalID" in identity) yield* textFaults("externalID", identity.externalID, EXTERNAL_ID_LIMITS);
+    const name = roleOf(change)?.sessionName ?? null;
+    yield* faultsOfText({ field: "sessionName", text: name, subject: quote(name ?? "") }, SESSION_NAME_LIMITS);
+    const externalID = "externalID" in identity ? identity.externalID : null;
+    // The message does not quote the value, because an external ID is confidential.
+    yield* faultsOfText({ field: "externalID", text: externalID, subject: "the external ID" }, EXTERNAL_ID_LIMITS);
   },
 };
 

@@ -5,7 +5,7 @@ import {
   STATIC_IDENTITY,
 } from "../../identities/kinds.ts";
 import type { Inventory } from "../../inventory/inventory.ts";
-import { type FieldPath, plainKeys } from "../../kubernetes/field-path.ts";
+import { type FieldPath, valueAt } from "../../kubernetes/field-path.ts";
 import { field, isJsonObject, type JsonObject, parseJSON } from "../../kubernetes/json.ts";
 import { annotationAt, objectReference } from "../../kubernetes/object-meta.ts";
 import { describeValue } from "../../kubernetes/shape.ts";
@@ -87,9 +87,16 @@ function* typeFaults(object: unknown, types: Readonly<Record<string, Type>>, pat
   for (const [name, type] of Object.entries(types)) {
     const value = field(object, name) ?? null;
     if (value === null || hasType(value, type)) continue;
-    const found = Array.isArray(value) && type === "list of strings" ? "a list of other values" : describeValue(value);
+    const isList = Array.isArray(value) && type === "list of strings";
+    const found = isList ? "a list of other values" : describeField(name, value);
     yield { path: [...path, name], message: `expected ${type === "object" ? "an" : "a"} ${type}, not ${found}` };
   }
+}
+
+/** Does not quote an external ID, because it is confidential. */
+function describeField(name: string, value: unknown): string {
+  if (name === "externalID" && (typeof value === "number" || typeof value === "boolean")) return `a ${typeof value}`;
+  return describeValue(value);
 }
 
 export const CI_09: QuickCheck<IdentityChange> = {
@@ -102,17 +109,13 @@ export const CI_09: QuickCheck<IdentityChange> = {
     + "selector",
   example: "spec: {allowedNamespaces: {namespaces: [team-a]}} # write list: [team-a]",
   *find({ object, allowed }): Iterable<Fault> {
-    yield* unknownFields(allowed, "is not a field of allowedNamespaces, so the API server prunes it");
+    yield* unknownFields(allowed, "is not a field of the schema, so the API server prunes it");
     // kubectl stores the applied manifest, which still contains the pruned fields.
     const applied = field(field(parseJSON(annotationAt(object, LAST_APPLIED) ?? ""), "spec"), "allowedNamespaces");
     const pruned = [...unknownFields(applied, "was pruned by the API server from the applied manifest")];
-    yield* pruned.filter(({ path }) => !isPresent(object, path));
+    yield* pruned.filter(({ path }) => valueAt(object, path) === undefined);
   },
 };
-
-function isPresent(object: JsonObject, path: FieldPath): boolean {
-  return plainKeys(path).reduce<unknown>((at, key) => field(at, String(key)), object) !== undefined;
-}
 
 function* unknownFields(allowed: unknown, effect: string): Iterable<Fault> {
   yield* unknownIn(allowed, { known: ALLOWED_NAMESPACES_FIELDS, path: ALLOWED, effect });

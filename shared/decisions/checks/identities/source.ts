@@ -63,10 +63,11 @@ export const CI_26: QuickCheck<IdentityChange> = {
   },
 };
 
-/** Returns the source of the identity if it does not exist, or null. CI-25 reports a source of a wrong kind. */
+/** Returns the source of the identity if it does not exist, or null. CI-25 reports a source that cannot exist. */
 export function missingSource(identity: Identity, { identities }: Inventory): IdentityReference | null {
   const source = identity.kind === ROLE_IDENTITY ? identity.source : null;
   if (source === null || identityKindOf(source.kind) === null || source.kind === SERVICE_ACCOUNT_IDENTITY) return null;
+  if (source.kind === CONTROLLER_IDENTITY && source.name !== CONTROLLER_IDENTITY_NAME) return null;
   const isItself = source.kind === identity.kind && source.name === identity.name;
   return isItself || identities.get(source, "") !== null ? null : source;
 }

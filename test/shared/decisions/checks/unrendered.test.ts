@@ -54,6 +54,19 @@ test("warns once that a value of a manifest is not rendered, and denies nothing"
   t.end();
 });
 
+test("quotes only the placeholder of an external ID, because an external ID is confidential", (t) => {
+  const identity = {
+    apiVersion: "infrastructure.cluster.x-k8s.io/v1beta2", kind: "AWSClusterRoleIdentity", metadata: { name: "a" },
+    spec: { externalID: "s3cret ${X}" },
+  };
+  const inventory = new Inventory({ runtime: "ack", origin: "file" });
+  const input: CheckInput = { object: identity, old: null, requester: null, origin: "file", inventory };
+  const messages = runChecks(input, SETTINGS_BY_DEFAULT).findings.map(({ message }) => message);
+  t.ok(messages.includes('the external ID is not rendered: it contains the placeholder "${X}"'));
+  t.notMatch(messages.join("\n"), /s3cret/);
+  t.end();
+});
+
 test("denies a placeholder in a request, in an object of a cluster, and next to another wrong value", (t) => {
   const object = bucket({ "services.k8s.aws/region": "$AWS_REGION", "services.k8s.aws/deletion-policy": "Delete" });
   const denials = [

@@ -54,13 +54,14 @@ test("skips the files of a folder that are not Kubernetes objects, and returns t
   });
 });
 
-test("reports broken YAML, an ACK object without a kind, and other data next to an object", async (t) => {
+test("reports broken YAML, an object of ACK or CAPA without a kind, and other data next to an object", async (t) => {
   const folder = t.testdir({
     "broken.yaml": "a: [",
     "broken-near-a-template.yaml": "a: {{ .Values.a }}\nb: [",
     "duplicate-with-variable.yaml": `${BUCKET}spec: {name: "\${NAME}", name: b}`,
     "list.yaml": "apiVersion: v1\nkind: List\nitems: [{a: 1}]",
     "mixed.yaml": `${BUCKET.replace("name: a", "name: m")}---\nspec: {}`,
+    "no-kind-capa.yaml": "apiVersion: infrastructure.cluster.x-k8s.io/v1beta2\nspec: {}",
     "no-kind.yaml": "apiVersion: services.k8s.aws/v1alpha1\nspec: {}",
     "no-version.yaml": "kind: IAMRoleSelector\nspec: {arn: a, arn: b}",
   });
@@ -70,7 +71,8 @@ test("reports broken YAML, an ACK object without a kind, and other data next to 
     faults: [
       /^broken-near-a-template\.yaml:\d: invalid YAML/, /^broken\.yaml:1: invalid YAML/,
       /^duplicate-with-variable\.yaml:4: duplicate field "name"/, /^list\.yaml:3: not a Kubernetes object/,
-      /^mixed\.yaml:5: not a Kubernetes object/, /^no-kind\.yaml:1: not a Kubernetes object: kind must be set/,
+      /^mixed\.yaml:5: not a Kubernetes object/, /^no-kind-capa\.yaml:1: .*: kind must be set/,
+      /^no-kind\.yaml:1: not a Kubernetes object: kind must be set/,
       /^no-version\.yaml:2: duplicate field "arn"/,
     ],
   });

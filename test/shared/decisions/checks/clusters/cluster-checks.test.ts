@@ -18,6 +18,11 @@ function annotated(annotations: JsonObject): JsonObject {
   return { ...clusterObject("c", "role/r"), metadata: { name: "c", namespace: "ns1", annotations } };
 }
 
+/** A cluster without a reference, with changes. */
+function misplaced(changes: JsonObject): JsonObject {
+  return { ...clusterObject("c", null), ...changes };
+}
+
 let DEEP: JsonObject = {};
 for (let depth = 0; depth < 101; depth++) DEEP = { a: DEEP };
 
@@ -28,7 +33,24 @@ const CASES: readonly Case[] = [
   ["AC-00", "the kind is not an identity", clusterObject("c", "AWSClusterIdentityIdentity/a"),
     [/^deny AC-00 spec\.identityRef\.kind: "AWSClusterIdentityIdentity" is not the kind of an identity\./]],
   ["AC-00", "the reference is a text", { ...clusterObject("c", null), spec: { identityRef: "r" } },
+    [/identityRef: expected an object, not the string "r"\. Set/]],
+  ["AC-00", "the reference is empty", { ...clusterObject("c", null), spec: { identityRef: {} } },
     [/identityRef\.kind: the kind of the identity is missing/, /identityRef\.name: the name of the identity is/]],
+  ["AC-00", "the fields of the reference are in the wrong case",
+    { ...clusterObject("c", null), spec: { identityRef: { Kind: "AWSClusterRoleIdentity", NAME: "r" } } },
+    [/^deny AC-00 spec\.identityRef\.Kind: unknown field "Kind"; perhaps kind was meant\. Set/,
+      /spec\.identityRef\.NAME: unknown field "NAME"; perhaps name was meant/]],
+  ["AC-00", "the reference is in the wrong case", misplaced({ spec: { identityref: {} } }),
+    [/^deny AC-00 spec\.identityref: unknown field "identityref"; perhaps spec\.identityRef was meant\. Set/]],
+  ["AC-00", "the reference is misspelled", misplaced({ spec: { idenityRef: {}, identityReference: {} } }),
+    [/spec\.idenityRef: .*perhaps spec\.identityRef/, /spec\.identityReference: .*perhaps spec\.identityRef/]],
+  ["AC-00", "the reference is outside of spec", misplaced({ identityRef: {} }),
+    [/^deny AC-00 identityRef: unknown field "identityRef"; perhaps spec\.identityRef was meant/]],
+  ["AC-00", "the reference is outside of the template", misplaced({ kind: "AWSClusterTemplate",
+    spec: { identityRef: {}, template: { spec: {} } } }),
+    [/^deny AC-00 spec\.identityRef: .*perhaps spec\.template\.spec\.identityRef was meant/]],
+  ["AC-00", "other fields", misplaced({ spec: { region: "eu-west-1", additionalTags: {}, s3Bucket: {} } }), []],
+  ["AC-00", "a misspelled reference next to a correct one", { ...clusterObject("c", "role/r"), identityref: {} }, []],
   ["AC-00", "the kind is in the wrong case", clusterObject("c", "awsclusterroleidentity/r"),
     [/"awsclusterroleidentity" is not the kind of an identity; perhaps AWSClusterRoleIdentity was meant/]],
   ["AC-00", "no reference", clusterObject("c", null), []],
@@ -38,9 +60,21 @@ const CASES: readonly Case[] = [
     from("role/r")],
   ["AC-01", "another change of a cluster without its identity", clusterObject("c", "role/none"), [/^warn AC-01 /],
     from("role/none")],
+  ["AC-01", "no reference, and no controller identity", clusterObject("c", null),
+    [/^warn AC-01 spec\.identityRef: AWSClusterControllerIdentity "default" does not exist\. .*, or set/],
+    { objects: [NS1] }],
+  ["AC-01", "a source that does not exist", clusterObject("c", "role/x"),
+    [/AWSClusterStaticIdentity "y", the source of AWSClusterRoleIdentity "x", does not exist\. .* source/],
+    { objects: [NS1, roleIdentity("x", "static/y")] }],
+  ["AC-01", "another name of the controller identity", clusterObject("c", "AWSClusterControllerIdentity/main"),
+    [/CAPA uses only the AWSClusterControllerIdentity named "default", not "main"\. Set .* identityRef/],
+    { objects: IDENTITIES }],
+  ["AC-01", "a source that is another controller identity", clusterObject("c", "role/x"),
+    [/named "default", not "main"\. Set the name in sourceIdentityRef to default/],
+    { objects: [NS1, roleIdentity("x", "AWSClusterControllerIdentity/main")] }],
   ["AC-01", "an identity that exists", clusterObject("c", "role/r"), [], { objects: IDENTITIES }],
   ["AC-02", "the chain does not allow the namespace", clusterObject("c", "role/x"),
-    [/^deny AC-02 spec\.identityRef: .* "y" cannot be used in namespace ns1: allowedNamespaces\.list does not contain/],
+    [/^deny AC-02 spec\.identityRef: .* "y", the source of .* "x", cannot be used in namespace ns1: allowedNamespaces/],
     { objects: [NS1, roleIdentity("x", "static/y"), staticIdentity("y", { list: ["b"] })] }],
   ["AC-02", "a stored cluster that could not use its identity", clusterObject("c", "static/sel"), [/^warn AC-02 /],
     { objects: [NS1, bySelector], old: clusterObject("c", "static/sel") }],
@@ -52,7 +86,7 @@ const CASES: readonly Case[] = [
     [/^deny AC-02 .*the chain already contains this identity\. Use another identity, or change sourceIdentityRef/],
     { objects: [NS1, roleIdentity("x", "role/x")] }],
   ["AC-02", "a source of an unknown kind", clusterObject("c", "role/x"),
-    [/^deny AC-02 .*"AWSUnknownIdentity" "y" cannot .*is not the kind of an identity\. Use another kind of /],
+    [/^deny AC-02 .*"AWSUnknownIdentity" "y", .* cannot .* not the kind of an identity\. Use another identity, or /],
     { objects: [NS1, roleIdentity("x", "AWSUnknownIdentity/y")] }],
   ["AC-02", "an unknown kind, which AC-00 reports", clusterObject("c", "AWSUnknownIdentity/y"), [],
     { objects: IDENTITIES }],
@@ -112,7 +146,7 @@ test("AC-04 of a static identity without a Secret name, and of a service account
       { roleARN: "arn:aws:iam::444455556666:role/x" }, { namespace: "ns1" })],
   };
   t.match(capaLines("AC-04", clusterObject("c", "account/sa"), options),
-    [/from the account of Secret {2}to account 444455556666/]);
+    [/from the account of Secret "" to account 444455556666/]);
   t.end();
 });
 
