@@ -9,7 +9,7 @@ import {
 } from "../shared/decisions/resolution/impact.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
 import { STDIN } from "../shared/inventory/manifests/listing.ts";
-import { identityKey, identityOf } from "../shared/inventory/manifests/identity.ts";
+import { objectKey } from "../shared/inventory/manifests/object-key.ts";
 import { type ProposedState, stateAfterApply, stateAfterDelete } from "../shared/inventory/manifests/proposed-state.ts";
 import type { Manifest } from "../shared/inventory/manifests/reader.ts";
 import { sumOfCounts } from "../shared/inventory/manifests/skip.ts";
@@ -71,9 +71,9 @@ function propose({ objects, origin }: State, manifests: readonly JsonObject[], i
 function checkManifests(
   manifests: readonly Manifest[], { objects, inventory }: State, settings: Settings, io: IO,
 ): LocatedFinding[] {
-  const stored = new Map(objects.map(({ object }) => [keyOf(object), object]));
+  const stored = new Map(objects.map(({ object }) => [objectKey(object), object]));
   return mapWithProgress(manifests, io, "manifests checked", (manifest) => {
-    const old = stored.get(keyOf(manifest.object)) ?? null;
+    const old = stored.get(objectKey(manifest.object)) ?? null;
     if (settings.delete && old === null) return [];
     const change = settings.delete
       ? { object: old ?? {}, old: null, operation: "DELETE" as const }
@@ -81,14 +81,6 @@ function checkManifests(
     const input = { ...change, requester: null, origin: "file" as const, inventory };
     return runChecks(input, decisionSettings(settings)).findings.map((finding) => locate(finding, manifest));
   }).flat();
-}
-
-/**
- * Returns the key of a stored object, or null if the object has no name. An object without a name always counts as new.
- */
-function keyOf(object: JsonObject): string | null {
-  const identity = identityOf(object);
-  return identity === null ? null : identityKey(identity);
 }
 
 function absentWarning(object: JsonObject): string {

@@ -6,6 +6,7 @@ import { LIMITS } from "../shared/decisions/limits.ts";
 import type { Clock } from "../shared/inventory/clock.ts";
 import { bodyText, type KubernetesAPI } from "../shared/inventory/cluster/api.ts";
 import { Semaphore } from "../shared/inventory/cluster/semaphore.ts";
+import { BoundedMap } from "../shared/server/bounded-map.ts";
 import type { Logger } from "../shared/server/logger.ts";
 
 const PATH = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
@@ -63,17 +64,14 @@ interface CachedReview {
 export function cachedAccessReviewer(ports: AccessReviewPorts): AccessReviewer {
   const { clock } = ports;
   const calls = new Semaphore(CONCURRENT_CALLS);
-  const cache = new Map<string, CachedReview>();
+  const cache = new BoundedMap<string, CachedReview>(MAX_ENTRIES);
   return (requester, use) => {
     const key = cacheKey(requester, use);
     const cached = cache.get(key);
     if (cached !== undefined && clock.now() < cached.expiresMs) return cached.access;
     const access = withinTimeout(ports, calls, (signal) => sendReview(ports, requester, use, signal));
     const entry = { access, expiresMs: clock.now() + LIFETIME_MS };
-    cache.delete(key); // Makes the new entry the last in the Map, which iterates in insertion order.
     cache.set(key, entry);
-    const [oldest] = cache.keys();
-    if (cache.size > MAX_ENTRIES && oldest !== undefined) cache.delete(oldest);
     return evictUnknown(cache, key, entry);
   };
 }

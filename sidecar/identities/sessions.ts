@@ -147,7 +147,7 @@ export class IdentitySessions {
     const request = sessionRequest(role, this.#options);
     // Identities never share a session, so that a change of one identity affects no session of another.
     const caller = {
-      identity: signer.key, region: this.#options.region, owner: identityKey(role, role.namespace),
+      identity: signer.key, region: this.#options.region, owner: identityKey(role),
     };
     const key = this.#keys.keyOf(role, request, caller);
     const isGranted = (): boolean => this.#isCurrent(role) && signer.isCurrent();
@@ -204,5 +204,5 @@ function signingCredentials({ accessKeyID, secretAccessKey, sessionToken }: Stat
 
 /** Returns a key whose first part, the role ARN, is empty. */
 function staticSessionKey(identity: StaticIdentity, { digest }: StaticKey): string {
-  return JSON.stringify(["", identityKey(identity, identity.namespace), digest]);
+  return JSON.stringify(["", identityKey(identity), digest]);
 }

@@ -51,7 +51,7 @@ export class WebIdentitySessions {
     if (tokens === null) throw noAPIServer(identity);
     const request = sessionRequest(identity, this.#options);
     const caller = {
-      identity: tokenKey(identity), region: this.#options.region, owner: identityKey(identity, identity.namespace),
+      identity: tokenKey(identity), region: this.#options.region, owner: identityKey(identity),
     };
     const key = this.#keys.keyOf(identity, request, caller);
     return sessions.get({

@@ -1,5 +1,5 @@
 import { identityChain } from "../../shared/decisions/identities/chain.ts";
-import type { Identity } from "../../shared/decisions/identities/identity.ts";
+import { type Identity, identityKey } from "../../shared/decisions/identities/identity.ts";
 import { REFERRER_KINDS } from "../../shared/decisions/identities/kinds.ts";
 import { readReferrer, referenceOf } from "../../shared/decisions/identities/referrer.ts";
 import type { Inventory } from "../../shared/decisions/inventory/inventory.ts";
@@ -36,14 +36,12 @@ export async function* affectedClusters(
   }
 }
 
-function subjectIfAffected(
-  object: JsonObject, { kind, namespace, name }: Identity, inventory: Inventory,
-): EventSubject | null {
+function subjectIfAffected(object: JsonObject, identity: Identity, inventory: Inventory): EventSubject | null {
   const referrer = readReferrer(object);
   const reference = referrer === null ? null : referenceOf(referrer, inventory.runtime);
   if (referrer === null || reference === null) return null;
   const { identities, denial } = identityChain(inventory, reference, referrer.namespace);
-  const isUser = denial === null
-    && identities.some((one) => one.kind === kind && one.namespace === namespace && one.name === name);
+  const key = identityKey(identity);
+  const isUser = denial === null && identities.some((one) => identityKey(one) === key);
   return isUser ? resourceSubject(referrer) : null;
 }

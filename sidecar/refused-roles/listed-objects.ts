@@ -4,12 +4,12 @@ import type { TypeEntry } from "../../shared/decisions/selectors/type-entry.ts";
 import type { Inventory } from "../../shared/decisions/inventory/inventory.ts";
 import { type Page, readPages } from "../../shared/inventory/cluster/pages.ts";
 import { sendRequest, type SendPorts } from "../../shared/inventory/cluster/send-request.ts";
+import { collectionPath, METADATA_TYPES } from "../../shared/inventory/cluster/watched-kind.ts";
 
 const PAGE_SIZE = 500;
 /** The maximum number of pages of a kind. Limits the search to 10,000 objects of each kind. */
 const MAX_PAGES = 20;
 const TIMEOUT_MS = 10_000;
-const METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 
 interface ListPorts extends SendPorts {
   readonly inventory: Pick<Inventory, "kinds">;
@@ -23,8 +23,8 @@ export async function* listedObjects(
   type: TypeEntry, ports: ListPorts, { metadataOnly }: { readonly metadataOnly: boolean },
 ): AsyncIterable<JsonObject> {
   const plural = ports.inventory.kinds.versions(type.group, type.kind)?.plural ?? "";
-  const path = `/apis/${type.group}/${type.version}/${plural}?limit=${PAGE_SIZE}`;
-  const accept = metadataOnly ? { accept: METADATA_ONLY } : {};
+  const path = `${collectionPath({ ...type, plural })}?limit=${PAGE_SIZE}`;
+  const accept = metadataOnly ? { accept: METADATA_TYPES.list } : {};
   let pages = 0;
   for await (const { items } of readPages((query) => readPage({ path: `${path}${query}`, ...accept }, ports))) {
     for (const item of items) {

@@ -1,5 +1,6 @@
 import { type Identity, identityKey } from "../../shared/decisions/identities/identity.ts";
 import type { SteadyClock } from "../../shared/inventory/clock.ts";
+import { BoundedMap } from "../../shared/server/bounded-map.ts";
 import { isSameIdentity } from "../identities/same-identity.ts";
 
 interface RefusedIdentitiesPorts {
@@ -24,27 +25,23 @@ const MAX_IDENTITIES = 10_000;
  */
 export class RefusedIdentities {
   readonly #ports: RefusedIdentitiesPorts;
-  /** By the key of the identity. The oldest call is the first one. */
-  readonly #refused = new Map<string, Refusal>();
+  /** By the key of the identity. */
+  readonly #refused = new BoundedMap<string, Refusal>(MAX_IDENTITIES);
 
   constructor(ports: RefusedIdentitiesPorts) {
     this.#ports = ports;
   }
 
   add(identity: Identity): void {
-    const key = identityKey(identity, identity.namespace);
-    this.#refused.delete(key);
-    const [oldest] = this.#refused.keys();
-    if (this.#refused.size >= MAX_IDENTITIES && oldest !== undefined) this.#refused.delete(oldest);
-    this.#refused.set(key, { identity, atMs: this.#ports.clock.steady() });
+    this.#refused.set(identityKey(identity), { identity, atMs: this.#ports.clock.steady() });
   }
 
   remove(identity: Identity): void {
-    this.#refused.delete(identityKey(identity, identity.namespace));
+    this.#refused.delete(identityKey(identity));
   }
 
   has(identity: Identity): boolean {
-    const refusal = this.#refused.get(identityKey(identity, identity.namespace));
+    const refusal = this.#refused.get(identityKey(identity));
     return refusal !== undefined && this.#isCurrent(refusal);
   }
 

@@ -6,6 +6,7 @@ import {
 import type { SteadyClock } from "../../shared/inventory/clock.ts";
 import type { KubernetesAPI } from "../../shared/inventory/cluster/api.ts";
 import type { InventorySource } from "../../shared/inventory/source.ts";
+import { BoundedMap } from "../../shared/server/bounded-map.ts";
 import { EventRecorder } from "../../shared/server/events.ts";
 import type { Logger } from "../../shared/server/logger.ts";
 import { affectedClusters } from "./affected-clusters.ts";
@@ -45,7 +46,7 @@ export class RoleEvents {
   readonly #events: EventRecorder;
   readonly #stopping = new AbortController();
   /** The steady time of the last search of each selector and identity. */
-  readonly #searchedMs = new Map<string, number>();
+  readonly #searchedMs = new BoundedMap<string, number>(MAX_SEARCHES);
   #running: Promise<void> = Promise.resolve();
   /** The searches, one after the other. */
   #searching: Promise<void> = Promise.resolve();
@@ -98,7 +99,7 @@ export class RoleEvents {
     this.#record(subject, note);
     const key = JSON.stringify([subject.kind, subject.namespace, subject.name]);
     if (this.#ports.clock.steady() - (this.#searchedMs.get(key) ?? -Infinity) < SEARCH_MS) return;
-    this.#remember(key);
+    this.#searchedMs.set(key, this.#ports.clock.steady());
     const { kind, name } = subject;
     this.#searching = this.#searching.then(() => this.#recordUsers(users, note)).catch((err: unknown) => (
       this.#ports.log.warn({ err, kind, name }, "users of a rejected role cannot be searched")
@@ -112,12 +113,6 @@ export class RoleEvents {
 
   #record(subject: EventSubject, note: string): void {
     this.#events.record(subject, { type: "Warning", reason: "RoleRefused", action: "AssumeRole", note });
-  }
-
-  #remember(key: string): void {
-    const [oldest] = this.#searchedMs.keys();
-    if (this.#searchedMs.size >= MAX_SEARCHES && oldest !== undefined) this.#searchedMs.delete(oldest);
-    this.#searchedMs.set(key, this.#ports.clock.steady());
   }
 }
 

@@ -5,6 +5,7 @@ import {
 import { sleep, type SteadyClock } from "../../shared/inventory/clock.ts";
 import type { KubernetesAPI } from "../../shared/inventory/cluster/api.ts";
 import { Backoff } from "../../shared/inventory/cluster/backoff.ts";
+import { BoundedMap } from "../../shared/server/bounded-map.ts";
 import type { Logger } from "../../shared/server/logger.ts";
 import type { RetryQueue } from "../../shared/server/retry-queue.ts";
 import type { WebhookMetrics } from "../metrics.ts";
@@ -40,7 +41,7 @@ export class Refresher {
   readonly #options: RefresherOptions;
   readonly #outage: Backoff;
   /** The resource version before each successful write, until the inventory contains the result of the write. */
-  readonly #written = new Map<string, string | null>();
+  readonly #written = new BoundedMap<string, string | null>(MAX_UNSEEN);
   #lastFault = "";
   #skipped = 0;
 
@@ -84,7 +85,7 @@ export class Refresher {
     const result = await writeAnnotations(this.#options, state.resource, state.stale, scope.inventory);
     this.#report(state.resource, result);
     const { outcome } = result;
-    if (outcome === "ok") this.#remember(state.resource);
+    if (outcome === "ok") this.#written.set(annotatedKey(state.resource), state.resource.resourceVersion);
     else if (outcome !== "gone") queue.retry(queued, clock.steady());
     if (outcome === "outage") return this.#outage.next();
     this.#outage.reset();
@@ -98,12 +99,6 @@ export class Refresher {
     if (resource === null || this.isWritten(resource)) return null;
     const state = resourceState(resource, scope);
     return state === null || state.stale.size === 0 ? null : state;
-  }
-
-  #remember(resource: AnnotatedObject): void {
-    const [oldest] = this.#written.keys();
-    if (this.#written.size >= MAX_UNSEEN && oldest !== undefined) this.#written.delete(oldest);
-    this.#written.set(annotatedKey(resource), resource.resourceVersion);
   }
 
   /** Logs a fault when it differs from the last fault, because thousands of writes can have the same fault. */

@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import { parseARN } from "../../../shared/decisions/kubernetes/arn.ts";
 import { LIMITS } from "../../../shared/decisions/limits.ts";
+import { BoundedMap } from "../../../shared/server/bounded-map.ts";
 import { makeKeys, type Signer, tokenDigest } from "../../../sidecar/sts/signature.ts";
 
 /** An access key, and the identity that it belongs to. */
@@ -41,7 +42,7 @@ interface RoleSession {
 export class Principals {
   readonly #base: ReadonlyMap<string, Principal>;
   /** The role sessions, oldest first. */
-  readonly #sessions = new Map<string, IssuedPrincipal>();
+  readonly #sessions = new BoundedMap<string, IssuedPrincipal>(LIMITS.emulatorSessions.value);
   readonly #now: () => number;
   readonly #randomBytes: (size: number) => Buffer;
 
@@ -76,8 +77,6 @@ export class Principals {
     };
     const session = { ...principal, sessionToken };
     this.#sessions.set(accessKeyID, session);
-    const [oldest = ""] = this.#sessions.keys();
-    if (this.#sessions.size > LIMITS.emulatorSessions.value) this.#sessions.delete(oldest);
     return session;
   }
 

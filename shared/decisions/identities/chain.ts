@@ -6,7 +6,7 @@ import {
   type ChainDenial, cycleDenial, depthDenial, kindDenial, namespaceDenial, secretDenial, singletonDenial,
   unknownDenial,
 } from "./denials.ts";
-import { type Identity, identityKey, type IdentityReference, type RoleIdentity } from "./identity.ts";
+import { type Identity, identityKey, type IdentityReference, referenceKey, type RoleIdentity } from "./identity.ts";
 import {
   CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, identityKindOf, ROLE_IDENTITY, SERVICE_ACCOUNT_IDENTITY,
   STATIC_IDENTITY,
@@ -77,8 +77,8 @@ export function identityChain(
 function identityAfter(
   { changed, pending }: ChainChanges, reference: IdentityReference, namespace: string,
 ): Identity | undefined {
-  const key = identityKey(reference, namespace);
-  if (changed !== undefined && identityKey(changed, changed.namespace) === key) return changed;
+  const key = referenceKey(reference, namespace);
+  if (changed !== undefined && identityKey(changed) === key) return changed;
   return reference.kind === ROLE_IDENTITY ? pending?.get(reference.name) : undefined;
 }
 

@@ -4,7 +4,7 @@ import { compareText } from "../kubernetes/text.ts";
 import { type Paced, paced } from "../paced.ts";
 import { controllerAccountOf } from "../resolution/resolve.ts";
 import { accountText } from "./account.ts";
-import { identityKey, type IdentityReference } from "./identity.ts";
+import { type IdentityReference, referenceKey } from "./identity.ts";
 import { SERVICE_ACCOUNT_IDENTITY } from "./kinds.ts";
 import { clusterOf, credentialsOf, isOfTemplate, type Referrer, referenceOf } from "./referrer.ts";
 
@@ -52,7 +52,7 @@ export function* clusterUsage(inventory: Inventory, settings: DecisionSettings):
     clusters.add(cluster);
     const { kind, name } = credentialsOf(referrer);
     const namespace = kind === SERVICE_ACCOUNT_IDENTITY ? referrer.namespace : null;
-    count(identities, identityKey({ kind, name }, referrer.namespace), { kind, name, namespace }, cluster);
+    count(identities, referenceKey({ kind, name }, referrer.namespace), { kind, name, namespace }, cluster);
     const account = accountOf(referrer, inventory, settings);
     count(accounts, account, { account }, cluster);
     return true;

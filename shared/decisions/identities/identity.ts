@@ -22,8 +22,13 @@ export interface IdentityReference {
  * Returns a key of the identity to which a reference in `namespace` refers. Only an AWSServiceAccountIdentity belongs
  * to a namespace. The key is JSON, because the names in a manifest can contain any character.
  */
-export function identityKey({ kind, name }: IdentityReference, namespace: string): string {
+export function referenceKey({ kind, name }: IdentityReference, namespace: string): string {
   return JSON.stringify([kind, kind === SERVICE_ACCOUNT_IDENTITY ? namespace : "", name]);
+}
+
+/** Returns the key of the identity. */
+export function identityKey(identity: Pick<Identity, "kind" | "name" | "namespace">): string {
+  return referenceKey(identity, identity.namespace);
 }
 
 interface CommonFields {

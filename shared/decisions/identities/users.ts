@@ -20,14 +20,14 @@ export function* visitDirectUsers(
 export function* visitUsers(
   inventory: Inventory, identity: Identity, visit: (user: Referrer) => boolean,
 ): Paced<void> {
-  const found = new Set([identityKey(identity, identity.namespace)]);
+  const found = new Set([identityKey(identity)]);
   let level: readonly Identity[] = [identity];
   for (let roles = 0; roles <= LIMITS.identityRoles.value && level.length > 0; roles++) {
     const next: Identity[] = [];
     for (const one of level) {
       if (!(yield* visitDirectUsers(inventory, one, visit))) return;
       yield* paced(inventory.identities.withSource(one), BETWEEN_PAUSES, (dependent) => {
-        const key = identityKey(dependent, dependent.namespace);
+        const key = identityKey(dependent);
         if (!found.has(key)) next.push(dependent);
         found.add(key);
         return true;

@@ -1,5 +1,7 @@
 import type { Runtime } from "../context.ts";
-import { type Identity, identityKey, type IdentityReference, readIdentity } from "../identities/identity.ts";
+import {
+  type Identity, identityKey, type IdentityReference, readIdentity, referenceKey,
+} from "../identities/identity.ts";
 import { ROLE_IDENTITY, STATIC_IDENTITY } from "../identities/kinds.ts";
 import type { JsonObject } from "../kubernetes/json.ts";
 import { SetIndex } from "./set-index.ts";
@@ -24,9 +26,9 @@ export class IdentityStore {
     const identity = readIdentity(object, this.#runtime);
     if (identity === null || identity.name === "") return null;
     this.remove(identity.kind, identity.name, identity.namespace);
-    this.#byKey.set(identityKey(identity, identity.namespace), identity);
+    this.#byKey.set(identityKey(identity), identity);
     if (identity.kind === ROLE_IDENTITY && identity.source !== null) {
-      this.#bySource.add(identityKey(identity.source, ""), identity);
+      this.#bySource.add(referenceKey(identity.source, ""), identity);
     }
     if (identity.kind === STATIC_IDENTITY) this.#bySecret.add(identity.secretName ?? "", identity);
     return identity;
@@ -36,9 +38,9 @@ export class IdentityStore {
   remove(kind: string, name: string, namespace: string): Identity | null {
     const identity = this.get({ kind, name }, namespace);
     if (identity === null) return null;
-    this.#byKey.delete(identityKey(identity, identity.namespace));
+    this.#byKey.delete(identityKey(identity));
     if (identity.kind === ROLE_IDENTITY && identity.source !== null) {
-      this.#bySource.delete(identityKey(identity.source, ""), identity);
+      this.#bySource.delete(referenceKey(identity.source, ""), identity);
     }
     if (identity.kind === STATIC_IDENTITY) this.#bySecret.delete(identity.secretName ?? "", identity);
     return identity;
@@ -49,12 +51,12 @@ export class IdentityStore {
    * AWSServiceAccountIdentity is looked up in the namespace.
    */
   get(reference: IdentityReference, namespace: string): Identity | null {
-    return this.#byKey.get(identityKey(reference, namespace)) ?? null;
+    return this.#byKey.get(referenceKey(reference, namespace)) ?? null;
   }
 
   /** Returns the role identities whose `sourceIdentityRef` names the identity. */
   withSource(reference: IdentityReference): ReadonlySet<Identity> {
-    return this.#bySource.get(identityKey(reference, ""));
+    return this.#bySource.get(referenceKey(reference, ""));
   }
 
   /** Returns the static identities that read the Secret. */

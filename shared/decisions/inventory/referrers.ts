@@ -1,6 +1,6 @@
 import type { Runtime } from "../context.ts";
 import { accountText } from "../identities/account.ts";
-import { type Identity, identityKey, type IdentityReference } from "../identities/identity.ts";
+import { type Identity, type IdentityReference, referenceKey } from "../identities/identity.ts";
 import {
   clusterOf, credentialsOf, readReferrer, type Referrer, referenceOf, taggedClusterName,
 } from "../identities/referrer.ts";
@@ -40,7 +40,7 @@ export class ReferrerStore {
     this.#byKey.set(referrerKey(referrer), referrer);
     this.#byNamespace.add(namespace, referrer);
     const reference = referenceOf(referrer, this.#runtime);
-    if (reference !== null) this.#byIdentity.add(identityKey(reference, namespace), referrer);
+    if (reference !== null) this.#byIdentity.add(referenceKey(reference, namespace), referrer);
     const cluster = clusterOf(referrer);
     if (cluster !== null) this.#byCluster.add(keyOf(namespace, cluster), credentialsKey(referrer), referrer);
     this.#setAccount(referrer, this.#accountOf(referrer));
@@ -53,7 +53,7 @@ export class ReferrerStore {
     this.#byKey.delete(key);
     this.#byNamespace.delete(namespace, referrer);
     const reference = referenceOf(referrer, this.#runtime);
-    if (reference !== null) this.#byIdentity.delete(identityKey(reference, namespace), referrer);
+    if (reference !== null) this.#byIdentity.delete(referenceKey(reference, namespace), referrer);
     const cluster = clusterOf(referrer);
     if (cluster !== null) this.#byCluster.delete(keyOf(namespace, cluster), credentialsKey(referrer), referrer);
     this.#setAccount(referrer, null);
@@ -89,7 +89,7 @@ export class ReferrerStore {
    * identity. `namespace` is the namespace of an AWSServiceAccountIdentity.
    */
   ofIdentity(reference: IdentityReference, namespace = ""): ReadonlySet<Referrer> {
-    return this.#byIdentity.get(identityKey(reference, namespace));
+    return this.#byIdentity.get(referenceKey(reference, namespace));
   }
 
   /** Returns the objects of a Cluster, by the identity whose credentials they use. Omits templates. */
@@ -122,7 +122,7 @@ export class ReferrerStore {
 }
 
 function credentialsKey(referrer: Referrer): string {
-  return identityKey(credentialsOf(referrer), referrer.namespace);
+  return referenceKey(credentialsOf(referrer), referrer.namespace);
 }
 
 /** Encodes the parts as JSON, because the names in a manifest can contain any character. */

@@ -2,7 +2,7 @@ import type { Clock } from "../clock.ts";
 import { bodyText, type KubernetesAPI, type KubernetesResponse, retryAfterMs } from "./api.ts";
 import { ResourceExpired, responseError } from "./errors.ts";
 import { RequestTimeout, requestWithTimeout } from "./idle-timeout.ts";
-import { collectionPath, selectionQuery, type WatchedKind } from "./watched-kind.ts";
+import { collectionPath, METADATA_TYPES, selectionQuery, type WatchedKind } from "./watched-kind.ts";
 import { LineSplitter, listAll, type ListPage, readPage } from "./wire.ts";
 
 export interface ListWatchOptions {
@@ -86,11 +86,6 @@ export async function watchKind(
     if (!(isOpen && error instanceof RequestTimeout)) throw error;
   }
 }
-
-const METADATA_TYPES = {
-  list: "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
-  watch: "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
-} as const;
 
 interface ListWatchRequest {
   readonly verb: "list" | "watch";

@@ -47,11 +47,19 @@ export function nameOf(key: string): ObjectName {
   return { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
 }
 
+/** The media types of responses that contain only the metadata of objects. */
+export const METADATA_TYPES = {
+  list: "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
+  watch: "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
+} as const;
+
+type CollectionName = Pick<WatchedKind, "group" | "version" | "plural" | "object" | "namespace">;
+
 /**
  * Returns the URL path of the kind's collection. If `object` or the kind has a namespace, the path is limited to the
  * namespace.
  */
-export function collectionPath({ group, version, plural, object, namespace: ofKind = "" }: WatchedKind): string {
+export function collectionPath({ group, version, plural, object, namespace: ofKind = "" }: CollectionName): string {
   const base = group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
   const { namespace = ofKind } = object ?? {};
   return namespace === "" ? `${base}/${plural}` : `${base}/namespaces/${namespace}/${plural}`;

@@ -6,8 +6,8 @@ import { objectMeta, objectReference } from "../../decisions/kubernetes/object-m
 import { placeholderIn } from "../../decisions/kubernetes/placeholder.ts";
 import { compareText, quote } from "../../decisions/kubernetes/text.ts";
 import { type Paced, paced } from "../../decisions/paced.ts";
-import { identityKey, identityOf, type ObjectIdentity } from "./identity.ts";
 import { IGNORE_FILE } from "./ignore-rules.ts";
+import { objectKey, storedName } from "./object-key.ts";
 import { isRead } from "./object-shape.ts";
 import type { InputFault, Manifest } from "./reader.ts";
 
@@ -20,9 +20,8 @@ const FIX = `keep one of them; to choose between folders, exclude the others wit
 export function* duplicateFaults(manifests: readonly Manifest[]): Paced<InputFault[]> {
   const byKey = new Map<string, Manifest[]>();
   yield* paced(manifests, STEP, (manifest) => {
-    const identity = isRead(manifest.object) ? identityOf(manifest.object) : null;
-    if (identity === null || isUnrendered(identity)) return true;
-    const key = identityKey(identity);
+    const key = isRead(manifest.object) && !isUnrendered(manifest.object) ? objectKey(manifest.object) : null;
+    if (key === null) return true;
     const copies = byKey.get(key);
     if (copies === undefined) byKey.set(key, [manifest]);
     else copies.push(manifest);
@@ -39,7 +38,8 @@ export function* duplicateFaults(manifests: readonly Manifest[]): Paced<InputFau
 const STEP = 100;
 
 /** Whether a template sets the name or the namespace. Two such objects are usually different objects. */
-function isUnrendered({ namespace, name }: ObjectIdentity): boolean {
+function isUnrendered(object: JsonObject): boolean {
+  const { namespace = "", name = "" } = storedName(object) ?? {};
   return placeholderIn(name) !== null || placeholderIn(namespace) !== null;
 }
 
@@ -76,6 +76,6 @@ function duplicateFault(first: Manifest, others: readonly Manifest[]): InputFaul
 
 function nameOf(object: JsonObject): string {
   const { kind, name } = objectReference(object);
-  const namespace = identityOf(object)?.namespace ?? "";
+  const namespace = storedName(object)?.namespace ?? "";
   return `${kind} ${quote(name)}${namespace === "" ? "" : ` in namespace ${namespace}`}`;
 }

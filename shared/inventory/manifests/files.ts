@@ -5,7 +5,7 @@ import { LIMITS } from "../../decisions/limits.ts";
 import { drain } from "../../decisions/paced.ts";
 import { duplicateFaults } from "./duplicates.ts";
 import { unreadable } from "./file-errors.ts";
-import { generateNames } from "./identity.ts";
+import { generateNames } from "./generated-names.ts";
 import { type FileListing, listManifestFiles, type ManifestFile, STDIN } from "./listing.ts";
 import {
   formatInputFault, type InputFault, type ManifestResult, type ParsedManifests, readManifests,

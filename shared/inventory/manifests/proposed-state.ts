@@ -4,7 +4,7 @@ import { field, isJsonObject, type JsonObject, parseJSON } from "../../decisions
 import { definedKind, isKindDefinition, isNamespace } from "../../decisions/kubernetes/kinds.ts";
 import { annotationAt, objectReference } from "../../decisions/kubernetes/object-meta.ts";
 import { rewriteTypeEntries } from "../../decisions/selectors/type-entry.ts";
-import { identityKey, identityOf } from "./identity.ts";
+import { objectKey, storedName } from "./object-key.ts";
 
 /** The objects that exist after manifests are applied or deleted. */
 export interface ProposedState {
@@ -20,12 +20,12 @@ export function stateAfterApply(
   const applied = new Map<string, JsonObject>();
   const nameless: JsonObject[] = [];
   for (const manifest of manifests) {
-    const key = keyOf(manifest);
+    const key = objectKey(manifest);
     if (key === null) nameless.push(manifest);
     else applied.set(key, manifest);
   }
   const existing = objects.map((stored) => {
-    const key = keyOf(stored) ?? "";
+    const key = objectKey(stored) ?? "";
     const manifest = applied.get(key);
     applied.delete(key);
     return manifest === undefined ? stored : applyManifest(manifest, stored, origin);
@@ -38,23 +38,18 @@ export function stateAfterApply(
  * objects. The deletion of a CustomResourceDefinition also deletes all objects of the kind.
  */
 export function stateAfterDelete(objects: readonly JsonObject[], manifests: readonly JsonObject[]): ProposedState {
-  const present = new Set(objects.map(keyOf));
-  const deleted = new Set(manifests.map(keyOf));
+  const present = new Set(objects.map(objectKey));
+  const deleted = new Set(manifests.map(objectKey));
   const namespaces = new Set(manifests.filter(isNamespace).map((object) => objectReference(object).name));
   const kinds = new Set(manifests.filter(isKindDefinition).map((object) => kindKey(definedKind(object))));
   const isDeleted = (object: JsonObject): boolean => {
-    const inNamespace = namespaces.has(identityOf(object)?.namespace ?? "");
-    return deleted.has(keyOf(object)) || inNamespace || kinds.has(kindKey(objectReference(object)));
+    const inNamespace = namespaces.has(storedName(object)?.namespace ?? "");
+    return deleted.has(objectKey(object)) || inNamespace || kinds.has(kindKey(objectReference(object)));
   };
   return {
     objects: objects.filter((object) => !isDeleted(object)),
-    absent: manifests.filter((manifest) => !present.has(keyOf(manifest))),
+    absent: manifests.filter((manifest) => !present.has(objectKey(manifest))),
   };
-}
-
-function keyOf(object: JsonObject): string | null {
-  const identity = identityOf(object);
-  return identity === null ? null : identityKey(identity);
 }
 
 function kindKey({ group, kind }: { readonly group: string; readonly kind: string }): string {

@@ -2,7 +2,7 @@ import { Inventory, type InventoryContext } from "../../decisions/inventory/inve
 import type { JsonObject } from "../../decisions/kubernetes/json.ts";
 import { type Paced, paced } from "../../decisions/paced.ts";
 import { areEqualCopies } from "./duplicates.ts";
-import { identityKey, identityOf } from "./identity.ts";
+import { objectKey } from "./object-key.ts";
 import type { Manifest } from "./reader.ts";
 
 interface LoadedObject {
@@ -11,7 +11,7 @@ interface LoadedObject {
   readonly text: string;
 }
 
-/** The manifests in use, and their objects by identity. */
+/** The manifests in use, and their objects by key. */
 export interface Snapshot {
   readonly manifests: readonly Manifest[];
   readonly objects: ReadonlyMap<string, LoadedObject>;
@@ -31,10 +31,9 @@ export function* snapshotOf(manifests: readonly Manifest[]): Paced<Snapshot> {
   const ambiguous = new Set<string>();
   const keys: (string | null)[] = [];
   yield* paced(manifests, 1, ({ object }) => {
-    const identity = identityOf(object);
-    const key = identity === null ? null : identityKey(identity);
+    const key = objectKey(object);
     keys.push(key);
-    if (identity === null || key === null) return true;
+    if (key === null) return true;
     const text = textOf(object);
     const first = objects.get(key);
     if (first === undefined) objects.set(key, { object, text });

@@ -7,7 +7,7 @@ import { type Clock, systemClock } from "../clock.ts";
 import { type InventorySource, Listeners, type SourceStatus } from "../source.ts";
 import { duplicateFaults } from "./duplicates.ts";
 import { type FileReading, inputError, type ManifestParser, readFiles, readStdin } from "./files.ts";
-import { generateNames } from "./identity.ts";
+import { generateNames } from "./generated-names.ts";
 import { LastValidFiles } from "./last-valid-files.ts";
 import { type FileListing, listManifestFiles, STDIN } from "./listing.ts";
 import type { InputFault, Manifest, ParsedManifests } from "./reader.ts";

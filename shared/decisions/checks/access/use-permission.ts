@@ -2,22 +2,19 @@ import { identityKindOf, identityPlural, INFRASTRUCTURE_GROUP } from "../../iden
 import type { IdentityReference } from "../../identities/identity.ts";
 
 /** Returns the RBAC rule that permits the use of the selector. */
-export function useRule(selector: string): string {
+export function selectorUseRule(selector: string): string {
   return `apiGroups: [services.k8s.aws], resources: [iamroleselectors], resourceNames: [${selector}], verbs: [use]`;
 }
 
-/** Returns a fix that permits the requester to use the selector in the namespace. */
-export function useFix(selector: string, namespace: string): string {
-  return `create a Role in namespace ${namespace} with the rule ${useRule(selector)}, `
+/** Returns a fix that grants the RBAC rule to the requester in the namespace. */
+export function useFix(rule: string, namespace: string): string {
+  return `create a Role in namespace ${namespace} with the rule ${rule}, `
     + "and a RoleBinding in that namespace that grants it to the requester";
 }
 
-/**
- * Returns a fix that permits the requester to use the selector in every namespace, including namespaces that do not
- * exist yet.
- */
-export function useEverywhereFix(selector: string): string {
-  return `create a ClusterRole with the rule ${useRule(selector)}, `
+/** Returns a fix that grants the RBAC rule to the requester in every namespace, also in one that does not exist yet. */
+export function useEverywhereFix(rule: string): string {
+  return `create a ClusterRole with the rule ${rule}, `
     + "and a ClusterRoleBinding that grants it to the requester";
 }
 
@@ -27,10 +24,4 @@ export function identityUseRule(reference: IdentityReference | null): string {
   const resources = kind === null ? "KINDS" : identityPlural(kind);
   const name = reference?.name ?? "NAME";
   return `apiGroups: [${INFRASTRUCTURE_GROUP}], resources: [${resources}], resourceNames: [${name}], verbs: [use]`;
-}
-
-/** Returns a fix that permits the requester to use the identity in the namespace. */
-export function identityUseFix(reference: IdentityReference, namespace: string): string {
-  return `create a Role in namespace ${namespace} with the rule ${identityUseRule(reference)}, `
-    + "and a RoleBinding in that namespace that grants it to the requester";
 }

@@ -1,6 +1,6 @@
 import { ACCOUNT_OF_CAPA } from "../../identities/account.ts";
 import { describeIdentity } from "../../identities/denials.ts";
-import { identityKey } from "../../identities/identity.ts";
+import { referenceKey } from "../../identities/identity.ts";
 import { clusterOf, credentialsOf, type Referrer, referrerPath, taggedClusterName } from "../../identities/referrer.ts";
 import { referrerName } from "../../identities/users.ts";
 import { compareText, countOf, listOf, printable, quote, sortedListOf } from "../../kubernetes/text.ts";
@@ -53,7 +53,7 @@ function siblingsWithOtherIdentity({ referrer, inventory }: ClusterChange, clust
 }
 
 function keyOf(referrer: Referrer): string {
-  return identityKey(credentialsOf(referrer), referrer.namespace);
+  return referenceKey(credentialsOf(referrer), referrer.namespace);
 }
 
 export const AC_07: QuickCheck<ClusterChange> = {

@@ -4,7 +4,7 @@ import { identityKindOf } from "../../identities/kinds.ts";
 import { credentialsOf, type Referrer, referrerPath } from "../../identities/referrer.ts";
 import { subdomainFaults } from "../../kubernetes/names.ts";
 import type { Fault, QuickCheck } from "../check.ts";
-import { identityUseFix, identityUseRule } from "../access/use-permission.ts";
+import { identityUseRule, useFix } from "../access/use-permission.ts";
 import type { ClusterChange } from "./change.ts";
 
 export const AC_05: QuickCheck<ClusterChange> = {
@@ -28,7 +28,7 @@ export const AC_05: QuickCheck<ClusterChange> = {
     const path = referrerPath(referrer);
     if (answer === "denied") {
       const message = `the requester may not use ${describeIdentity(reference)}`;
-      yield { path, message, fix: identityUseFix(reference, referrer.namespace) };
+      yield { path, message, fix: useFix(identityUseRule(reference), referrer.namespace) };
     }
     if (answer === "unknown") {
       const message = `the webhook could not verify that the requester may use ${describeIdentity(reference)}`;

@@ -1,17 +1,15 @@
 import { accountOfIdentity, type RoleFields } from "../../identities/identity.ts";
+import { ROLE_IDENTITY } from "../../identities/kinds.ts";
 import { parseARN, roleARNFaults } from "../../kubernetes/arn.ts";
 import { isJsonObject, parseJSON } from "../../kubernetes/json.ts";
 import { quote } from "../../kubernetes/text.ts";
 import { controllerAccountOf } from "../../resolution/resolve.ts";
 import { textFaults } from "../../selectors/session-annotations.ts";
 import {
-  DURATION_LIMITS, EXTERNAL_ID_LIMITS, MAX_CHAINED_SECONDS, SESSION_NAME_LIMITS, type TextLimits,
+  DURATION_LIMITS, EXTERNAL_ID_LIMITS, MAX_CHAINED_SECONDS, MAX_POLICY_LENGTH, SESSION_NAME_LIMITS, type TextLimits,
 } from "../../selectors/session.ts";
 import type { Fault, QuickCheck } from "../check.ts";
 import type { IdentityChange } from "./change.ts";
-
-/** https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html */
-const MAX_POLICY_LENGTH = 2048;
 
 /** Returns the parameters of AssumeRole, or null for an identity without a role. */
 function roleOf({ identity }: IdentityChange): RoleFields | null {
@@ -116,7 +114,7 @@ export const CI_24: QuickCheck<IdentityChange> = {
     if (seconds === null) return;
     const path = ["spec", "durationSeconds"];
     const { min, max } = DURATION_LIMITS;
-    const isChained = identity.kind === "AWSClusterRoleIdentity" && identity.source?.kind === identity.kind;
+    const isChained = identity.kind === ROLE_IDENTITY && identity.source?.kind === identity.kind;
     if (seconds < min || seconds > max) yield { path, message: `${seconds} is not ${min} to ${max}` };
     else if (isChained && seconds > MAX_CHAINED_SECONDS) {
       yield { path, message: `${seconds} is more than ${MAX_CHAINED_SECONDS}, and the source is a role` };
@@ -133,7 +131,7 @@ export const CI_29: QuickCheck<IdentityChange> = {
   example: "spec: {roleARN: 'arn:aws:iam::111122223333:role/capa'} # with --controller-account 444455556666",
   requires: ["--controller-account or --controller-role"],
   *find({ identity, settings }): Iterable<Fault> {
-    if (identity.kind !== "AWSClusterRoleIdentity" || identity.externalID !== null) return;
+    if (identity.kind !== ROLE_IDENTITY || identity.externalID !== null) return;
     const account = accountOfIdentity(identity);
     if (account === null || account === controllerAccountOf(settings)) return;
     const message = `the role is in account ${quote(account)}, and externalID is missing`;

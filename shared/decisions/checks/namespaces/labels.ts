@@ -10,7 +10,7 @@ import { isSelectorName, type Selection } from "../../resolution/selection.ts";
 import type { Fault, QuickCheck, ScanningCheck } from "../check.ts";
 import { AffectedResources, type Effect } from "../message-lists.ts";
 import { CHOICE_PATH, isSameLabels, type RoleCause, roleCause } from "../role-cause.ts";
-import { useEverywhereFix, useFix, useRule } from "../access/use-permission.ts";
+import { selectorUseRule, useEverywhereFix, useFix } from "../access/use-permission.ts";
 import type { NamespaceChange, NamespaceState } from "./change.ts";
 
 const LABELS = ["metadata", "labels"] as const;
@@ -131,7 +131,7 @@ export const NS_02: QuickCheck<NamespaceChange> = {
   reason: "Anyone who can label a namespace controls which roles its resources use. "
     + "If this check is on, the requester needs the verb `use` on each selector that newly selects the namespace, "
     + `and on the selector that a new annotation \`${USE_SELECTOR_ANNOTATION}\` names.`,
-  fix: `create a Role in the namespace, or a ClusterRole, with the rule ${useRule("NAME")}, `
+  fix: `create a Role in the namespace, or a ClusterRole, with the rule ${selectorUseRule("NAME")}, `
     + "and a RoleBinding in the namespace that grants it to the requester. For a new namespace, create a ClusterRole "
     + "and a ClusterRoleBinding",
   example: "kubectl label namespace sandbox env=prod "
@@ -143,7 +143,8 @@ export const NS_02: QuickCheck<NamespaceChange> = {
       const answer = change.access?.get(selector) ?? "unknown";
       if (answer === "denied") {
         // A new namespace contains no Role yet, so only a ClusterRole can permit the request.
-        const fix = change.stored === null ? useEverywhereFix(selector) : useFix(selector, change.name);
+        const rule = selectorUseRule(selector);
+        const fix = change.stored === null ? useEverywhereFix(rule) : useFix(rule, change.name);
         yield { path, message: `the requester may not use IAMRoleSelector ${selector}, ${how}`, fix };
       }
       if (answer === "unknown") {

@@ -3,7 +3,7 @@ import { satisfies } from "../../kubernetes/label-selector.ts";
 import { conflictSentence } from "../../resolution/conflict.ts";
 import { usedSelectors } from "../../resolution/selection.ts";
 import type { Fault, QuickCheck } from "../check.ts";
-import { useFix, useRule } from "../access/use-permission.ts";
+import { selectorUseRule, useFix } from "../access/use-permission.ts";
 import { refusedFix, RESOLUTION, resolutionClause, type ResourceChange } from "./change.ts";
 
 const METADATA = ["metadata"] as const;
@@ -94,7 +94,7 @@ export const ACK_09: QuickCheck<ResourceChange> = {
     + "selector that selects the resource before or after the change. If the annotation "
     + `\`${USE_SELECTOR_ANNOTATION}\` picks one of them (\`--runtime extended\`), only that selector counts. `
     + "The controllers in `--controller-service-accounts` and `--controller-users` do not need the verb.",
-  fix: `create a Role in the namespace of the resource, or a ClusterRole, with the rule ${useRule("NAME")}, `
+  fix: `create a Role in the namespace of the resource, or a ClusterRole, with the rule ${selectorUseRule("NAME")}, `
     + "and a RoleBinding in that namespace that grants it to the requester",
   example: "a Bucket created by a user without the verb use on the IAMRoleSelector that selects it",
   requires: [...RESOLUTION, "access reviews"],
@@ -106,7 +106,8 @@ export const ACK_09: QuickCheck<ResourceChange> = {
       const answer = access?.get(name) ?? "unknown";
       const selector = `IAMRoleSelector ${name}, which ${verb} the resource`;
       if (answer === "denied") {
-        yield { path: METADATA, message: `the requester may not use ${selector}`, fix: useFix(name, namespace) };
+        const fix = useFix(selectorUseRule(name), namespace);
+        yield { path: METADATA, message: `the requester may not use ${selector}`, fix };
       }
       if (answer === "unknown") {
         const message = `the webhook could not verify that the requester may use ${selector}`;

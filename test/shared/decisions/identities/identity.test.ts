@@ -1,6 +1,6 @@
 import { test } from "tap";
 import {
-  accountOfIdentity, type Identity, identityKey, readIdentity,
+  accountOfIdentity, type Identity, readIdentity, referenceKey,
 } from "../../../../shared/decisions/identities/identity.ts";
 import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
 import {
@@ -99,7 +99,7 @@ test("returns the account of a role, and null for an identity without a role or 
 });
 
 test("keys of identities are equal only for the same kind, name and namespace of a service account identity", (t) => {
-  const key = (kind: string, name: string, namespace: string): string => identityKey({ kind, name }, namespace);
+  const key = (kind: string, name: string, namespace: string): string => referenceKey({ kind, name }, namespace);
   t.equal(key("AWSClusterRoleIdentity", "a", "ns1"), key("AWSClusterRoleIdentity", "a", "ns2"));
   t.not(key("AWSServiceAccountIdentity", "a", "ns1"), key("AWSServiceAccountIdentity", "a", "ns2"));
   t.not(key("AWSServiceAccountIdentity", 'a","b', "c"), key("AWSServiceAccountIdentity", "b", 'c","a'));
