@@ -73,7 +73,7 @@ async function fetchObject(
   if (!/^[a-z0-9][a-z0-9.-]*$/.test(name)) return "unknown";
   try {
     const target = isListed ? `${path}?fieldSelector=metadata.name%3D${name}` : `${path}/${name}`;
-    const { status, object } = await sendRequest({ api, clock }, { path: target }, CALL_MS);
+    const { status, object } = await sendRequest({ api, clock }, { path: target }, { timeoutMs: CALL_MS });
     const found = isListed ? foundInList(status, object, kind) : foundObject(status, object);
     if (found !== "unknown") return found;
     log.warn({ kind, name, status }, "object could not be fetched");

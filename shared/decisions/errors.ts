@@ -85,7 +85,10 @@ export const ERRORS = {
   ),
   ERR_IDENTITY_CYCLE: entry(409, false, "An identity is its own source, directly or through other identities."),
   ERR_IDENTITY_DEPTH: entry(409, false, "The chain of identities has more than 8 roles."),
-  ERR_IDENTITY_SECRET: entry(409, false, "The static identity does not name a Secret that contains an access key."),
+  ERR_IDENTITY_SECRET: entry(
+    409, false,
+    "The static identity does not name a Secret that contains an access key, or STS rejects the access key.",
+  ),
   ERR_IDENTITY_SESSION: entry(
     409, false,
     "An identity of the chain does not have valid parameters for its STS call, such as a session of more than 3600 "

@@ -131,6 +131,10 @@ export const LIMITS = {
     256 * 1024, "bytes", "Secret of an AWSClusterStaticIdentity",
     "the sidecar does not parse the Secret, and denies the identity: ERR_IDENTITY_SECRET",
   ),
+  tokenResponseBytes: limit(
+    256 * 1024, "bytes", "response of the API server that contains a token of a ServiceAccount",
+    "the sidecar does not parse the response: ERR_CLUSTER_UNREADABLE",
+  ),
   sidecarConnections: limit(256, "connections", "connections that the sidecar serves", SERVED_BEYOND),
   sidecarAccepted: limit(1_024, "connections", "connections that the sidecar accepts", ACCEPTED_BEYOND),
   sidecarResponse: limit(10_000, "ms", "response time of a request, including the transfer of its body and of the "

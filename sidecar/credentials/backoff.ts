@@ -1,4 +1,4 @@
-import { ResolverError } from "../../shared/decisions/errors.ts";
+import { type ErrorCode, ResolverError } from "../../shared/decisions/errors.ts";
 import { STSNotCalledError } from "../sts-upstream/circuit-breaker.ts";
 import { UpstreamSTSError } from "../sts-upstream/errors.ts";
 
@@ -12,8 +12,8 @@ interface Backoff {
    */
   readonly isCounted: boolean;
   /**
-   * Whether STS, or the provider of the token, denied the role. After such a denial, the cached session must not be
-   * used again. Any other error concerns only the request, for example its duration.
+   * Whether STS, or the provider of the token, denied the role or its caller. After such a denial, the cached session
+   * must not be used again. Any other error concerns only the request, for example its duration.
    */
   readonly evictsSession: boolean;
   /**
@@ -35,6 +35,8 @@ const REJECTION_DELAYS_MS: Readonly<Record<string, number>> = {
   ValidationError: 300_000, MalformedPolicyDocument: 300_000, PackedPolicyTooLarge: 300_000,
 };
 const DENIALS: ReadonlySet<string> = new Set(["AccessDenied", "AccessDeniedException", "IDPRejectedClaim"]);
+/** The errors of an access key that STS rejects, and of a ServiceAccount for which the API server issues no token. */
+const CALLER_DENIALS: ReadonlySet<ErrorCode> = new Set(["ERR_IDENTITY_SECRET", "ERR_IDENTITY_TOKEN"]);
 /** The delay after any other failure is random, between 0 and a limit that doubles with each failure in a row. */
 const BACKOFF = { firstMs: 200, maxMs: 30_000 } as const;
 
@@ -49,6 +51,7 @@ export function backoffFor(error: unknown, failuresInRow: number, random: number
     const delayMs = REJECTION_DELAYS_MS[code] ?? 60_000;
     return { delayMs, isCounted: true, evictsSession: DENIALS.has(code), isRejection: true };
   }
+  const evictsSession = error instanceof ResolverError && CALLER_DENIALS.has(error.code);
   const delayMs = random * Math.min(BACKOFF.maxMs, BACKOFF.firstMs * 2 ** failuresInRow);
-  return { delayMs, isCounted: true, evictsSession: false, isRejection: false };
+  return { delayMs, isCounted: true, evictsSession, isRejection: false };
 }

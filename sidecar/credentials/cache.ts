@@ -1,11 +1,11 @@
 import { ResolverError } from "../../shared/decisions/errors.ts";
 import { type SteadyClock, withTimeout } from "../../shared/inventory/clock.ts";
 import { STSNotCalledError } from "../sts-upstream/circuit-breaker.ts";
-import { type CallGuard, NO_GUARD } from "../sts-upstream/rate-limiter.ts";
+import { type CallGuard, type CallOptions, NO_GUARD } from "../sts-upstream/rate-limiter.ts";
 import { backoffFor } from "./backoff.ts";
 import {
   type CachedSession, type Credentials, credentialsAt, type Entry, type Failure, type Load, type Lookup, newEntry,
-  readClocks, remainingMs, type SignedLoad, toCachedSession,
+  type PreparedLoad, readClocks, remainingMs, toCachedSession,
 } from "./session.ts";
 
 export interface CredentialCacheOptions {
@@ -164,12 +164,20 @@ export class CredentialCache {
   #load(entry: Entry, demand: { isAwaited: boolean }): Promise<Credentials> {
     const cancel = new AbortController();
     const options = { isAwaited: () => demand.isAwaited, signal: cancel.signal };
-    const run = (load: Load): Promise<CachedSession> => this.#options.guard.run(() => this.#call(load), options);
-    const credentials = this.#settle(entry, startLoad(entry.load, run));
+    const credentials = this.#settle(entry, this.#start(entry.load, options));
     entry.pending = { credentials, demand, cancel };
     // Prevents an unhandled rejection if no client waits. Waiting clients handle the rejection themselves.
     credentials.catch(() => {});
     return credentials;
+  }
+
+  /** Queues the call as soon as its input is available. */
+  async #start(load: Load | PreparedLoad, options: CallOptions): Promise<CachedSession> {
+    const { guard } = this.#options;
+    if (typeof load === "function") return guard.run(() => this.#call(load), options);
+    guard.check();
+    const prepared = await load.prepare();
+    return guard.run(() => this.#call(prepared), options);
   }
 
   async #settle(entry: Entry, call: Promise<CachedSession>): Promise<Credentials> {
@@ -265,12 +273,6 @@ export class CredentialCache {
     if (isUnused || !entry.isGranted()) this.#evict(entry);
     else if (entry.pending === null) void this.#load(entry, { isAwaited: false });
   }
-}
-
-/** Passes the call to `run` as soon as its source is available. */
-function startLoad<T>(load: Load | SignedLoad, run: (load: Load) => Promise<T>): Promise<T> {
-  if (typeof load === "function") return run(load);
-  return load.source().then((source) => run((signal) => load.call(source, signal)));
 }
 
 function timeoutError(): Error {

@@ -87,14 +87,14 @@ export function credentialsAt(session: CachedSession, reading: ClockReading): Cr
 /** Requests new credentials from STS. `signal` aborts when the call times out or the cache closes. */
 export type Load = (signal: AbortSignal) => Promise<Credentials>;
 
-/** Requests new credentials with a call that another session signs. */
-export interface SignedLoad {
+/** Requests new credentials with a call that needs an input, such as the session that signs the call. */
+export interface PreparedLoad {
   /**
-   * Returns the session that signs the call. The cache calls `source` before the call waits for the rate limiter: the
-   * source can need a call too, and calls that wait for each other could occupy all slots of the rate limiter.
+   * Gets the input, and returns the call. The cache calls `prepare` before the call waits for the rate limiter: the
+   * input can be a session that needs a call too, and calls that wait for each other, or for another server, could
+   * occupy all slots of the rate limiter. While the circuit is open, the cache does not call `prepare`.
    */
-  readonly source: () => Promise<SigningCredentials>;
-  readonly call: (source: SigningCredentials, signal: AbortSignal) => Promise<Credentials>;
+  readonly prepare: () => Promise<Load>;
 }
 
 export interface Lookup {
@@ -105,7 +105,7 @@ export interface Lookup {
    * request after the change.
    */
   readonly grantedBy: object;
-  readonly load: Load | SignedLoad;
+  readonly load: Load | PreparedLoad;
   /**
    * Whether the role of the session is still granted. If the role is no longer granted, the cache evicts the session
    * and does not refresh it.
@@ -138,7 +138,7 @@ export interface Failure {
 export interface Entry {
   readonly key: string;
   grantedBy: object;
-  load: Load | SignedLoad;
+  load: Load | PreparedLoad;
   isGranted: () => boolean;
   session: CachedSession | null;
   /**

@@ -8,7 +8,7 @@ import { LIMITS } from "../../shared/decisions/limits.ts";
 import type { Clock } from "../../shared/inventory/clock.ts";
 import type { KubernetesAPI } from "../../shared/inventory/cluster/api.ts";
 import { secretKind } from "../../shared/inventory/cluster/kinds.ts";
-import { BodyTooLarge, limitedAPI } from "../../shared/inventory/cluster/limited-api.ts";
+import { BodyTooLarge } from "../../shared/inventory/cluster/limited-api.ts";
 import { Outage } from "../../shared/inventory/cluster/outage.ts";
 import { Reflector, type ReflectorHandler } from "../../shared/inventory/cluster/reflector.ts";
 import { type ObjectResponse, rejectionText, sendRequest } from "../../shared/inventory/cluster/send-request.ts";
@@ -187,7 +187,7 @@ export class IdentitySecrets implements ReflectorHandler {
   async #request(request: { readonly path: string }, name: string): Promise<ObjectResponse | null> {
     const { api, clock } = this.#options;
     try {
-      return await sendRequest({ api: limitedAPI(api, MAX_BYTES), clock }, request, READ_MS);
+      return await sendRequest({ api, clock }, request, { timeoutMs: READ_MS, maxBytes: MAX_BYTES });
     } catch (error) {
       if (error instanceof BodyTooLarge) return null;
       throw this.#unreadable(name, `the API server did not respond within ${READ_MS} ms`);

@@ -2,8 +2,10 @@ import { ResolverError } from "../../shared/decisions/errors.ts";
 import { describeIdentity } from "../../shared/decisions/identities/denials.ts";
 import type { ServiceAccountIdentity } from "../../shared/decisions/identities/identity.ts";
 import { isJsonObject, parseJSON, stringAt } from "../../shared/decisions/kubernetes/json.ts";
+import { LIMITS } from "../../shared/decisions/limits.ts";
 import type { Clock } from "../../shared/inventory/clock.ts";
 import type { KubernetesAPI, KubernetesRequest } from "../../shared/inventory/cluster/api.ts";
+import { Semaphore } from "../../shared/inventory/cluster/semaphore.ts";
 import { type ObjectResponse, responseText, sendRequest } from "../../shared/inventory/cluster/send-request.ts";
 
 interface ServiceAccountTokensOptions {
@@ -14,15 +16,16 @@ interface ServiceAccountTokensOptions {
 }
 
 /** A token of a ServiceAccount. */
-interface WebIdentityToken {
+export interface WebIdentityToken {
   /** A JWT, which is a secret. */
   readonly token: string;
   /** The issuer in the token; "" if it is unknown. */
   readonly issuer: string;
 }
 
-/** The time limit of one request, in ms. It leaves time for the STS call that follows. */
-const REQUEST_MS = 2_000;
+const REQUEST_LIMITS = { timeoutMs: 2_000, maxBytes: LIMITS.tokenResponseBytes.value } as const;
+/** The number of concurrent requests, as for STS. */
+const MAX_IN_FLIGHT = 8;
 /** STS accepts these lengths: https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRoleWithWebIdentity.html */
 const LENGTH = { min: 4, max: 20_000 } as const;
 
@@ -32,6 +35,7 @@ const LENGTH = { min: 4, max: 20_000 } as const;
  */
 export class ServiceAccountTokens {
   readonly #options: ServiceAccountTokensOptions;
+  readonly #semaphore = new Semaphore(MAX_IN_FLIGHT);
 
   constructor(options: ServiceAccountTokensOptions) {
     this.#options = options;
@@ -66,7 +70,7 @@ export class ServiceAccountTokens {
     identity: ServiceAccountIdentity, request: Omit<KubernetesRequest, "signal">,
   ): Promise<ObjectResponse> {
     try {
-      return await sendRequest(this.#options, request, REQUEST_MS);
+      return await this.#semaphore.run(() => sendRequest(this.#options, request, REQUEST_LIMITS));
     } catch {
       this.#options.onRequest("failed");
       // Omits the error, which could quote the response.

@@ -16,7 +16,7 @@ import { type RefusedRole, RefusedRoleError } from "./refused-role.ts";
 import { isSameIdentity } from "./same-identity.ts";
 import { type IdentitySessionOptions, sessionRequest } from "./session-request.ts";
 import { SessionKeyCache } from "../credentials/session-key.ts";
-import type { CallerIdentity, Credentials, SigningCredentials } from "../credentials/session.ts";
+import type { Credentials, Load, SigningCredentials } from "../credentials/session.ts";
 import type { WebIdentitySessions } from "./web-identity-sessions.ts";
 
 interface IdentitySessionsPorts {
@@ -58,8 +58,6 @@ export class IdentitySessions {
   readonly #options: IdentitySessionOptions;
   readonly #ports: IdentitySessionsPorts;
   readonly #keys = new SessionKeyCache();
-  /** The identity of each access key, which never changes. */
-  readonly #callers = new WeakMap<StaticKey, CallerIdentity>();
 
   constructor(options: IdentitySessionOptions, ports: IdentitySessionsPorts) {
     this.#options = options;
@@ -119,7 +117,10 @@ export class IdentitySessions {
     return isSameIdentity(this.#ports.find(identity), identity);
   }
 
-  /** Returns the access key of the identity, with the account of the access key, which STS returns. */
+  /**
+   * Returns the access key of the identity, with the account of the access key, which STS returns. Each refresh calls
+   * STS again, because an access key can be deleted in IAM while it is in the Secret.
+   */
   async #staticSession(identity: StaticIdentity): Promise<Credentials> {
     const { sessions, sts } = this.#ports;
     const key = await this.#staticKey(identity);
@@ -130,13 +131,11 @@ export class IdentitySessions {
       isGranted: () => this.#isCurrentKey(identity, key),
       load: async (signal) => {
         try {
-          this.#callers.set(key, this.#callers.get(key) ?? await sts.callerIdentity(credentials, signal));
+          return { ...credentials, ...await sts.callerIdentity(credentials, signal) };
         } catch (error) {
           const isRejected = error instanceof RejectedSignerError || error instanceof UpstreamSTSError;
           throw isRejected ? rejectedKey(identity, error) : error;
         }
-        const caller = this.#callers.get(key);
-        return { ...credentials, accountID: "", arn: "", userID: "", ...caller };
       },
     });
   }
@@ -151,9 +150,12 @@ export class IdentitySessions {
     };
     const key = this.#keys.keyOf(role, request, caller);
     const isGranted = (): boolean => this.#isCurrent(role) && signer.isCurrent();
-    const call = (source: SigningCredentials, signal: AbortSignal): Promise<Credentials> =>
-      this.#assume({ role, request, signer }, source, signal);
-    const load = { source: signer.credentials, call };
+    const load = {
+      prepare: async (): Promise<Load> => {
+        const source = await signer.credentials();
+        return (signal) => this.#assume({ role, request, signer }, source, signal);
+      },
+    };
     return {
       key, isSession: true, isCurrent: isGranted, caller: async () => role.roleARN,
       credentials: () => sessions.get({ key, grantedBy: role, load, isGranted, isAwaited }),

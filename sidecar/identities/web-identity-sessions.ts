@@ -4,7 +4,7 @@ import {
   type Identity, identityKey, type ServiceAccountIdentity,
 } from "../../shared/decisions/identities/identity.ts";
 import type { SessionRequest } from "../../shared/decisions/selectors/session.ts";
-import type { ServiceAccountTokens } from "./service-account-tokens.ts";
+import type { ServiceAccountTokens, WebIdentityToken } from "./service-account-tokens.ts";
 import type { STS } from "../sts-upstream/client.ts";
 import { RetryableSTSError, UpstreamSTSError } from "../sts-upstream/errors.ts";
 import { webIdentityFix } from "./web-identity-fix.ts";
@@ -59,14 +59,19 @@ export class WebIdentitySessions {
       grantedBy: identity,
       isAwaited,
       isGranted: () => isSameIdentity(find(identity), identity),
-      // Requests the token as part of the call, so that an open circuit also prevents requests for tokens.
-      load: (signal) => this.#assume({ identity, request, tokens }, signal),
+      load: {
+        prepare: async () => {
+          const token = await tokens.request(identity);
+          return (signal) => this.#assume({ identity, request, token }, signal);
+        },
+      },
     });
   }
 
-  async #assume({ identity, request, tokens }: WebIdentityCall, signal: AbortSignal): Promise<Credentials> {
+  async #assume(
+    { identity, request, token: { token, issuer } }: WebIdentityCall, signal: AbortSignal,
+  ): Promise<Credentials> {
     const { sts, onAssumed, onRefused } = this.#ports;
-    const { token, issuer } = await tokens.request(identity);
     try {
       const credentials = await sts.assumeRoleWithWebIdentity(token, request, signal);
       onAssumed?.(identity);
@@ -85,7 +90,7 @@ export class WebIdentitySessions {
 interface WebIdentityCall {
   readonly identity: ServiceAccountIdentity;
   readonly request: SessionRequest;
-  readonly tokens: Pick<ServiceAccountTokens, "request">;
+  readonly token: WebIdentityToken;
 }
 
 /** Returns the part of the session key that stands for the token. It differs from the ARN of a base identity. */

@@ -39,7 +39,7 @@ async function readPage(
   request: Parameters<typeof sendRequest>[1], ports: SendPorts,
 ): Promise<Page & { readonly items: readonly unknown[] }> {
   try {
-    const { status, object } = await sendRequest(ports, request, TIMEOUT_MS);
+    const { status, object } = await sendRequest(ports, request, { timeoutMs: TIMEOUT_MS });
     const items = field(object, "items");
     if (status !== 200 || !Array.isArray(items)) return { items: [], continuation: "" };
     return { items, continuation: stringAt(object, "metadata", "continue") ?? "" };

@@ -1,6 +1,6 @@
 import { ResolverError } from "../../shared/decisions/errors.ts";
 import type { SteadyClock } from "../../shared/inventory/clock.ts";
-import { RetryableSTSError } from "./errors.ts";
+import { RejectedSignerError, RetryableSTSError } from "./errors.ts";
 
 /** `closed`: all calls run. `open`: no call runs. `half-open`: one call runs, to test whether STS has recovered. */
 export type CircuitState = "closed" | "open" | "half-open";
@@ -74,10 +74,16 @@ export class CircuitBreaker {
     );
   }
 
+  /** Throws CircuitOpenError if `run` would reject a call now. */
+  check(): void {
+    const isProbeDue = this.#state === "open" && this.#clock.steady() >= this.#nextProbeMs;
+    if (this.#state !== "closed" && !isProbeDue) throw this.openError();
+  }
+
   /** Returns true if the call is a probe of STS. Throws if the call must not run. */
   #admit(): boolean {
+    this.check();
     if (this.#state === "closed") return false;
-    if (this.#state === "half-open" || this.#clock.steady() < this.#nextProbeMs) throw this.openError();
     this.#nextProbeMs = this.#clock.steady() + PROBE_MS;
     this.#setState("half-open");
     return true;
@@ -118,6 +124,12 @@ type FailureClass = { readonly sts: "up" | "unknown" } | { readonly sts: "down";
 /** Returns `up` or `down` if the failure shows that STS is available or unavailable; otherwise `unknown`. */
 function classifyFailure(error: unknown): FailureClass {
   if (!(error instanceof ResolverError) || error instanceof STSNotCalledError) return { sts: "unknown" };
-  if (error.code === "ERR_STS_REFUSED" || error instanceof RetryableSTSError) return { sts: "up" };
+  if (isResponse(error) || isResponse(error.cause)) return { sts: "up" };
   return error.code === "ERR_STS_UNAVAILABLE" ? { sts: "down", reason: error.message } : { sts: "unknown" };
+}
+
+/** Whether the error is an error response of STS about a role, a request or a signer. */
+function isResponse(error: unknown): boolean {
+  if (error instanceof RetryableSTSError || error instanceof RejectedSignerError) return true;
+  return error instanceof ResolverError && error.code === "ERR_STS_REFUSED";
 }

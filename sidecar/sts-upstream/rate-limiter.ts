@@ -6,7 +6,7 @@ const MAX_IN_FLIGHT = 8;
 const PER_SECOND = 10;
 const BURST = 25;
 
-interface CallOptions {
+export interface CallOptions {
   /**
    * Returns true if a client waits for the call. The rate limiter prefers such a call to background refreshes. The rate
    * limiter calls `isAwaited` each time a call can start.
@@ -121,6 +121,8 @@ export class RateLimiter {
 
 /** Controls when a call to STS runs. */
 export interface CallGuard {
+  /** Throws STSNotCalledError if `run` would reject a call now. */
+  check(): void;
   /**
    * Runs the call as soon as the limits allow it. If the call never ran, rejects with STSNotCalledError or with the
    * reason of `signal`.
@@ -129,7 +131,7 @@ export interface CallGuard {
 }
 
 /** Runs every call immediately. */
-export const NO_GUARD: CallGuard = { run: (call) => call() };
+export const NO_GUARD: CallGuard = { check: () => {}, run: (call) => call() };
 
 interface STSCallGuardOptions {
   readonly clock: SteadyClock;
@@ -163,6 +165,10 @@ export class STSCallGuard implements CallGuard {
   /** The number of queued calls. */
   get waiting(): number {
     return this.#limiter.waiting;
+  }
+
+  check(): void {
+    this.#circuit.check();
   }
 
   run<T>(call: () => Promise<T>, options: CallOptions): Promise<T> {

@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject, parseJSON, stringAt } from "../../decisions/kubernetes/json.ts";
-import type { Clock } from "../clock.ts";
+import { type Clock, withTimeout } from "../clock.ts";
 import { bodyText, type KubernetesAPI, type KubernetesRequest } from "./api.ts";
+import { limitedAPI } from "./limited-api.ts";
 
 /** The default timeout of one request, in ms. Three requests in sequence must fit in the time limit of a stop, 10 s. */
 const CALL_MS = 3_000;
@@ -17,23 +18,33 @@ export interface ObjectResponse {
   readonly object: JsonObject | null;
 }
 
-/** Sends a request for one object. Rejects if the API server does not respond within `timeoutMs`. */
+interface SendLimits {
+  readonly timeoutMs?: number;
+  /** Default: no limit. */
+  readonly maxBytes?: number;
+}
+
+/**
+ * Sends a request for one object. Rejects if the API server does not respond within `timeoutMs`, or with BodyTooLarge
+ * if the response has more than `maxBytes` bytes.
+ */
 export async function sendRequest(
-  { api, clock }: SendPorts, request: Omit<KubernetesRequest, "signal">, timeoutMs: number = CALL_MS,
+  { api, clock }: SendPorts, request: Omit<KubernetesRequest, "signal">,
+  { timeoutMs = CALL_MS, maxBytes = Infinity }: SendLimits = {},
 ): Promise<ObjectResponse> {
-  const timeout = new AbortController();
-  const cancel = clock.schedule(timeoutMs, () => timeout.abort());
-  try {
-    const response = await api.request({ ...request, signal: timeout.signal });
-    const object = parseJSON(await bodyText(response));
-    return { status: response.status, object: isJsonObject(object) ? object : null };
-  } catch (cause) {
+  const abort = new AbortController();
+  const response = responseTo(limitedAPI(api, maxBytes), { ...request, signal: abort.signal });
+  return await withTimeout(clock, timeoutMs, response, () => {
+    abort.abort();
     const { method = "GET", path } = request;
-    if (!timeout.signal.aborted) throw cause;
-    throw new Error(`${method} ${path}: no response within ${timeoutMs / 1000} s`, { cause });
-  } finally {
-    cancel();
-  }
+    return new Error(`${method} ${path}: no response within ${timeoutMs / 1000} s`);
+  });
+}
+
+async function responseTo(api: KubernetesAPI, request: KubernetesRequest): Promise<ObjectResponse> {
+  const response = await api.request(request);
+  const object = parseJSON(await bodyText(response));
+  return { status: response.status, object: isJsonObject(object) ? object : null };
 }
 
 /** Returns what is wrong with a request that the API server rejected, and how to add rights that are missing. */

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { ResolverError } from "../../../shared/decisions/errors.ts";
+import { type ErrorCode, ResolverError } from "../../../shared/decisions/errors.ts";
 import { backoffFor } from "../../../sidecar/credentials/backoff.ts";
 import { CircuitOpenError } from "../../../sidecar/sts-upstream/circuit-breaker.ts";
 import { UpstreamSTSError } from "../../../sidecar/sts-upstream/errors.ts";
@@ -33,5 +33,13 @@ test("delays the next call by 0 to 200 ms after one outage error, and by up to 3
 test("does not cache an error if STS was not called", (t) => {
   const none = { delayMs: 0, isCounted: false, evictsSession: false, isRejection: false };
   t.same(backoffFor(new CircuitOpenError("open"), 3, 0.5), none);
+  t.end();
+});
+
+test("evicts a session whose caller is denied: by STS, or by the API server that issues its token", (t) => {
+  const evicts = (code: ErrorCode): boolean => backoffFor(new ResolverError(code, "denied"), 0, 0.5).evictsSession;
+  t.same([evicts("ERR_IDENTITY_SECRET"), evicts("ERR_IDENTITY_TOKEN"), evicts("ERR_CLUSTER_UNREADABLE")], [
+    true, true, false,
+  ]);
   t.end();
 });

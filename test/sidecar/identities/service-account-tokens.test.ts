@@ -75,3 +75,17 @@ test("rejects if the API server does not respond within 2 s", async (t) => {
   await rejected;
   t.same(results, ["failed"]);
 });
+
+test("rejects a response that is too large, and reads at most 8 responses at a time", async (t) => {
+  const { tokens, server, results } = new Setup();
+  server.token = "x".repeat(300_000);
+  await t.rejects(tokens.request(IDENTITY), { code: "ERR_CLUSTER_UNREADABLE" });
+  t.same(results, ["failed"]);
+  server.token = null;
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  server.before = () => promise;
+  const requests = Array.from({ length: 20 }, () => tokens.request(IDENTITY));
+  t.equal(server.requests.length, 1 + 8);
+  resolve(undefined);
+  t.equal((await Promise.all(requests)).length, 20);
+});

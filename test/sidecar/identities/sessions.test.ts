@@ -2,7 +2,7 @@ import { test } from "tap";
 import { RefusedRoleError } from "../../../sidecar/identities/refused-role.ts";
 import { RejectedSignerError, UpstreamSTSError } from "../../../sidecar/sts-upstream/errors.ts";
 import { IdentitySetup, roleOf, STATIC, staticKey } from "./setup.ts";
-import { HOUR, MINUTE, SECOND } from "../fake-sts.ts";
+import { HOUR, MINUTE, SECOND, THROTTLED } from "../fake-sts.ts";
 
 test("signs each refresh of a chain with the current session of its source, for hours", async (t) => {
   const setup = new IdentitySetup();
@@ -74,17 +74,54 @@ test("rejects a session of more than 3600 s if the base identity is a session, w
   t.same(setup.calls, []);
 });
 
-test("returns the access key of a static identity with its account, and calls STS once for each key", async (t) => {
+test("returns the access key of a static identity, and verifies it with STS every 8 to 12 minutes", async (t) => {
   const setup = new IdentitySetup();
   t.match(await setup.getFrom(STATIC), { accessKeyID: "AKIA1", expirationMs: null, accountID: "444455556666" });
   for (let minutes = 0; minutes < 60; minutes += 5) {
     await setup.getFrom(STATIC);
     await setup.clock.advance(5 * MINUTE);
   }
-  t.equal(setup.calls.length, 1);
+  const verified = setup.calls.length;
+  t.ok(verified >= 6 && verified <= 8, `${verified} calls in an hour`);
   setup.key = staticKey("2");
   t.match(await setup.getFrom(STATIC), { accessKeyID: "AKIA2" });
-  t.equal(setup.calls.length, 2);
+  t.equal(setup.calls.length, verified + 1);
+});
+
+test("stops returning an access key and its sessions when STS rejects it, and retries after a delay", async (t) => {
+  const setup = new IdentitySetup();
+  await setup.getFrom(STATIC);
+  await setup.getFrom(STATIC, roleOf("a"));
+  setup.onCall = () => { throw new RejectedSignerError("STS returned InvalidClientTokenId"); };
+  await setup.clock.advance(12 * MINUTE);
+  const message = /^STS rejected the access key in the Secret of AWSClusterStaticIdentity "s"/;
+  t.match(await setup.outcomeFrom(STATIC), { code: "ERR_IDENTITY_SECRET", message });
+  await setup.clock.advance(30 * MINUTE);
+  t.match(await setup.outcomeFrom(STATIC, roleOf("a")), { code: "ERR_IDENTITY_SECRET", message });
+  const before = setup.calls.length;
+  for (let i = 0; i < 200; i++) await setup.outcomeFrom(STATIC);
+  t.ok(setup.calls.length - before < 20, `${setup.calls.length - before} calls for 200 requests in 200 s`);
+  setup.onCall = () => {};
+  await setup.clock.advance(30 * SECOND);
+  t.match(await setup.getFrom(STATIC), { accessKeyID: "AKIA1" });
+});
+
+test("returns the last verified access key while STS is unavailable", async (t) => {
+  const setup = new IdentitySetup();
+  await setup.getFrom(STATIC);
+  setup.onCall = () => { throw THROTTLED; };
+  await setup.clock.advance(HOUR / 2);
+  t.ok(setup.calls.length > 2, "the refreshes failed");
+  t.match(await setup.getFrom(STATIC), { accessKeyID: "AKIA1" });
+});
+
+test("requests the account of an access key again after an incomplete response", async (t) => {
+  const setup = new IdentitySetup();
+  setup.accountID = "";
+  t.match(await setup.outcomeFrom(STATIC), { code: "ERR_STS_UNAVAILABLE", message: /incomplete/ });
+  setup.accountID = "444455556666";
+  t.match(await setup.getFrom(STATIC), { accountID: "444455556666" });
+  t.equal(setup.guard.circuit, "closed");
 });
 
 test("a changed Secret replaces all sessions of its chain, and no other session", async (t) => {
@@ -146,11 +183,7 @@ test("reports the role that STS rejects, and the ARN that its trust policy must 
     [one.identity.name, "caller" in one ? await one.caller() : null]
   )));
   const chain = [roleOf("source"), roleOf("end")];
-  const errorFrom = async (source: typeof STATIC | null): Promise<unknown> => {
-    const result = setup.sessions.get({ verdict: "identity", source, roles: chain }).catch((error: unknown) => error);
-    await setup.clock.advance(SECOND);
-    return result;
-  };
+  const errorFrom = (source: typeof STATIC | null): Promise<unknown> => setup.outcomeFrom(source, ...chain);
   refuse("source");
   t.match(await errorFrom(STATIC), { identity: { name: "source" }, stsCode: "AccessDenied" });
   t.same(await callers(), [["source", "arn:aws:iam::444455556666:user/capa"]], "not the identity at the end");

@@ -48,6 +48,8 @@ export class IdentitySetup {
   readonly changed = new Map<Identity, Identity>();
   /** The access key in the Secret of each static identity. */
   key = staticKey("1");
+  /** The account of each access key. */
+  accountID = "444455556666";
   /** The identities whose role STS rejected, and those whose role was assumed. */
   readonly refused: RefusedRole[] = [];
   readonly assumed: string[] = [];
@@ -65,7 +67,7 @@ export class IdentitySetup {
       assumeRole: (signer, request) => this.#assume(signer, request),
       callerIdentity: async ({ accessKeyID }) => {
         this.#record(accessKeyID, "GetCallerIdentity");
-        return { accountID: "444455556666", arn: "arn:aws:iam::444455556666:user/capa", userID: "AIDA" };
+        return { accountID: this.accountID, arn: "arn:aws:iam::444455556666:user/capa", userID: "AIDA" };
       },
     },
     secrets: {
@@ -86,6 +88,13 @@ export class IdentitySetup {
 
   async getFrom(source: StaticIdentity | null, ...roles: readonly RoleIdentity[]): Promise<Credentials> {
     const result = this.sessions.get({ verdict: "identity", source, roles });
+    await this.clock.advance(SECOND);
+    return await result;
+  }
+
+  /** Returns the session or the error of the request. */
+  async outcomeFrom(source: StaticIdentity | null, ...roles: readonly RoleIdentity[]): Promise<unknown> {
+    const result = this.sessions.get({ verdict: "identity", source, roles }).catch((error: unknown) => error);
     await this.clock.advance(SECOND);
     return await result;
   }

@@ -131,14 +131,29 @@ test("applies the rate limit to calls with a token", async (t) => {
   t.equal(setup.calls.length, 60);
 });
 
-test("limits the time of a call, which includes the request for the token", async (t) => {
+test("an API server that does not respond delays no other call to STS, and does not open the circuit", async (t) => {
   const setup = new Setup();
-  const { promise, resolve } = Promise.withResolvers<undefined>();
-  setup.server.before = () => promise;
-  const rejected = t.rejects(setup.sessions.get(accountIdentity()), { code: "ERR_STS_UNAVAILABLE" });
+  setup.server.before = () => new Promise(() => {});
+  const names = Array.from({ length: 20 }, (_, i) => `n${i}`);
+  const pending = names.map((name) => setup.sessions.get(accountIdentity({ name })).catch((error: unknown) => error));
+  await setup.clock.advance(0);
+  t.same([setup.server.requests.length, setup.guard.inFlight, setup.guard.waiting], [8, 0, 0]);
   await setup.clock.advance(6 * SECOND);
-  resolve(undefined);
-  await rejected;
+  const errors = await Promise.all(pending);
+  t.match(errors, errors.map(() => ({ code: "ERR_CLUSTER_UNREADABLE", message: /: no response\. Retry/ })));
+  t.same([setup.calls.length, setup.guard.circuit], [0, "closed"]);
+});
+
+test("ends a session after at most 60% of its lifetime if its namespace no longer allows the token", async (t) => {
+  const setup = new Setup();
+  const identity = accountIdentity();
+  await setup.sessions.get(identity);
+  setup.server.status = 500;
+  await setup.clock.advance(36 * MINUTE);
+  t.equal((await setup.sessions.get(identity)).accessKeyID, "ASIA1", "an error of the API server ends no session");
+  Object.assign(setup.server, { status: 403, reason: "Forbidden" });
+  await setup.clock.advance(20 * SECOND);
+  await t.rejects(setup.sessions.get(identity), { code: "ERR_IDENTITY_TOKEN" });
 });
 
 test("adds the fix to an error of STS, evicts a denied session and retries an invalid token after 10 s", async (t) => {

@@ -1,6 +1,7 @@
 import { test } from "tap";
 import { ResolverError } from "../../../shared/decisions/errors.ts";
 import { CircuitBreaker, type CircuitState, STSNotCalledError } from "../../../sidecar/sts-upstream/circuit-breaker.ts";
+import { RejectedSignerError } from "../../../sidecar/sts-upstream/errors.ts";
 import { FakeClock } from "../fake-clock.ts";
 import { DENIED, THROTTLED } from "../fake-sts.ts";
 
@@ -79,6 +80,34 @@ test("treats an STS error about a role as a success, and closes the circuit", as
   await one.clock.advance(5_000);
   await one.run(DENIED);
   t.equal(one.circuit.state, "closed");
+});
+
+test("closes the circuit if STS rejects the credentials that signed the probe, because STS responded", async (t) => {
+  const rejected = new RejectedSignerError("STS returned InvalidClientTokenId");
+  const ofKey = new ResolverError("ERR_IDENTITY_SECRET", "STS rejected the access key", { cause: rejected });
+  for (const error of [rejected, ofKey]) {
+    const one = subject();
+    await failFiveTimes(one);
+    await one.clock.advance(5_000);
+    t.equal(await one.run(error), error.code);
+    t.equal(one.circuit.state, "closed", error.code);
+  }
+});
+
+test("check() throws exactly if a call would be rejected, and does not change the state", async (t) => {
+  const one = subject();
+  one.circuit.check();
+  await failFiveTimes(one);
+  t.throws(() => one.circuit.check(), { code: "ERR_STS_UNAVAILABLE", message: /^STS circuit open since/ });
+  await one.clock.advance(5_000);
+  one.circuit.check();
+  t.equal(one.circuit.state, "open");
+  const probe = Promise.withResolvers<null>();
+  const probed = one.circuit.run(() => probe.promise);
+  t.throws(() => one.circuit.check(), { code: "ERR_STS_UNAVAILABLE" });
+  probe.resolve(null);
+  await probed;
+  one.circuit.check();
 });
 
 test("ignores failures before the STS call, and probes again if a probe made no STS call", async (t) => {

@@ -32,8 +32,8 @@ test("grants no role of a selector or of a CARM map for the group of CAPA", (t) 
   const denied = {
     verdict: "denied", code: "ERR_SELECTOR_NOT_GRANTED",
     message: `This sidecar serves only identities of Cluster API (--group ${CAPA}), not the roles of selectors and `
-      + "CARM maps. Request /v1/credentials/identities/KIND/NAME?namespace=NS, or add the API group of ACK resources to "
-      + "--group.",
+      + "CARM maps. Request /v1/credentials/identities/KIND/NAME?namespace=NS, or add the API group of ACK "
+      + "resources to --group.",
     selectors: [],
   };
   t.same(grantsOf(CAPA), [denied, denied, denied, denied, denied]);
