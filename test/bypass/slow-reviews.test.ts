@@ -3,8 +3,10 @@
 import { type Test, test } from "tap";
 import { type CheckResult, runChecksPaced } from "../../shared/decisions/checks/run.ts";
 import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
+import { readIdentity } from "../../shared/decisions/identities/identity.ts";
 import { parseARN } from "../../shared/decisions/kubernetes/arn.ts";
 import type { Paced } from "../../shared/decisions/paced.ts";
+import { roleIdentity } from "../shared/decisions/identities/objects.ts";
 import { SETTINGS_BY_DEFAULT } from "../shared/decisions/objects.ts";
 import { objectAt, reviewOf } from "../webhook/reviews.ts";
 import { COMPANY, FakeSource, webhookUnderTest } from "../webhook/webhook-under-test.ts";
@@ -68,6 +70,27 @@ test("warns but does not deny if the stored object has the same fault in a deep 
   const webhook = webhookUnderTest(new FakeSource(COMPANY), { checkSeverities: new Map([["ACK-16", "deny"]]) });
   const update = reviewOf(object, { operation: "UPDATE", oldObject: { ...object, extra: 1 } });
   t.equal(objectAt((await webhook.post("/validate/resources", update)).json, "response")["allowed"], true);
+});
+
+/** Returns an identity whose selector has `count` labels that are not valid. */
+function identity(count: number, key = "not valid"): JsonObject {
+  const matchLabels = Object.fromEntries(Array.from({ length: count }, (_, i) => [`${key} ${i}`, "a b"]));
+  return roleIdentity("workload", "role/hub", { selector: { matchLabels } });
+}
+
+test("pauses while it finds and compares the faults of one object", (t) => {
+  const pauses = (count: number): number => [...checks(identity(count, "new"), identity(count, "old"))].length;
+  const [none, many] = [pauses(0), pauses(ARNS)];
+  // Each label has two faults, which are found in both objects and then compared.
+  t.ok(many >= none + 4 * 2 * ARNS / 200, `${many} pauses for many faults, ${none} for none`);
+  t.end();
+});
+
+test("the decoder of an identity creates the message of only one fault", (t) => {
+  const object = identity(100);
+  const decoding = work(t, () => readIdentity(object, "ack"));
+  t.ok(decoding < 20 * 100, `${decoding} characters for labels with less than 15 characters`);
+  t.end();
 });
 
 test("the work to parse an ARN does not depend on the number of colons", async (t) => {

@@ -3,7 +3,7 @@ import type { Excess } from "../kubernetes/bounds.ts";
 import { type FieldPath, formatFieldPath } from "../kubernetes/field-path.ts";
 import type { JsonObject } from "../kubernetes/json.ts";
 import { compareText } from "../kubernetes/text.ts";
-import type { Paced } from "../paced.ts";
+import { type Paced, paced } from "../paced.ts";
 import type { SelectorSpec } from "../selectors/iamroleselector.ts";
 
 /** A requirement of a check: data that the input may not contain, or a setting that has no default. */
@@ -127,8 +127,14 @@ export function bindChecks<Subject>(
   }));
 }
 
+/** The number of faults that are found or compared between two pauses. */
+export const FAULTS_BETWEEN_PAUSES = 200;
+
 function* faultsOf<Subject>(check: Check<Subject>, subject: Subject): Paced<readonly Fault[]> {
-  return "scan" in check ? yield* check.scan(subject) : [...check.find(subject)];
+  if ("scan" in check) return yield* check.scan(subject);
+  const faults: Fault[] = [];
+  yield* paced(check.find(subject), FAULTS_BETWEEN_PAUSES, (fault) => faults.push(fault) > 0);
+  return faults;
 }
 
 /** A fault that a check found in one object, and the severity of the fault. */

@@ -4,7 +4,9 @@ import { LIMITS } from "../limits.ts";
 import { drain, type Paced, paced } from "../paced.ts";
 import { applicableChecks } from "./applicable.ts";
 import type { CheckInput } from "./change.ts";
-import { type BoundCheck, type CheckEntry, compareFindings, type Fault, type Finding } from "./check.ts";
+import {
+  type BoundCheck, type CheckEntry, compareFindings, type Fault, FAULTS_BETWEEN_PAUSES, type Finding,
+} from "./check.ts";
 import { unmetRequirements } from "./requirements.ts";
 import { warnOfPlaceholders } from "./unrendered.ts";
 import { mayWaive, waivedChecks } from "./any-kind/waiver.ts";
@@ -107,8 +109,6 @@ function* countFaults(faults: readonly Fault[]): Paced<Map<string, number>> {
   return counts;
 }
 
-/** The number of faults that are compared between two pauses. */
-const FAULTS_BETWEEN_PAUSES = 200;
 /**
  * The maximum length of the path in the key of a fault. A path can have several MB, and many faults can have this path.
  */

@@ -129,7 +129,9 @@ function selectorShapeFault(value: object, runtime: Runtime): string | null {
 
 /** Returns the first fault for which `LabelSelectorAsSelector` of Kubernetes returns an error, or null. */
 function conversionFault(spec: LabelSelectorSpec): string | null {
-  const [fault] = [...matchLabelFaults(spec), ...expressionFaults(spec)];
+  const [ofLabels] = matchLabelFaults(spec);
+  const [ofExpressions] = expressionFaults(spec);
+  const fault = ofLabels ?? ofExpressions;
   if (fault === undefined) return null;
   return `${formatFieldPath(["allowedNamespaces", "selector", ...fault.path])}: ${fault.message}`;
 }

@@ -91,7 +91,8 @@ export function* transitionsOfNamespace(
   inventory: Inventory, name: string, after: NamespaceState, visit: (transition: Transition) => boolean,
 ): Paced<boolean> {
   const resources = Array.from(inventory.resources.inNamespace(name));
-  return yield* paced(resources, RESOURCES_BETWEEN_PAUSES, (resource) => visit({
+  // Pauses after each resource, because the selectors for the new labels are not cached, and can be thousands.
+  return yield* paced(resources, 1, (resource) => visit({
     resource,
     before: selectionFor(inventory, resource),
     after: selectionOf(
