@@ -163,7 +163,8 @@ export const LIMITS = {
     "the change is no longer compared with later requests",
   ),
   eventSeries: limit(
-    5_000, "entries", "objects and reasons for which a server writes Events",
+    5_000, "entries", "objects and reasons for which a server writes Events, each of cluster-scoped objects and of "
+      + "objects in namespaces",
     "the server writes no Event for other objects and reasons, until it has reported none of these for 2 h",
   ),
   reportResults: limit(

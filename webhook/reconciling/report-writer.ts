@@ -54,7 +54,8 @@ export class ReportWriter {
     this.#published.set(isCluster, reports);
     if (this.#stored === null) return;
     for (const [namespace, report] of reports) this.#want(namespace, JSON.stringify(report));
-    for (const namespace of this.#stored.keys()) {
+    // The report of a namespace that was deleted before the first write is not stored.
+    for (const namespace of [...this.#stored.keys(), ...this.#wanted.keys()]) {
       if ((namespace === "") === isCluster && !reports.has(namespace)) this.#want(namespace, null);
     }
   }

@@ -193,6 +193,26 @@ test("limits the number of series, and accepts new ones when old ones are forgot
   t.equal(outcomes.length, 2);
 });
 
+test("writes an Event about a selector, although there are too many broken resources", async (t) => {
+  const { recorder, pass, written } = fixture(t);
+  for (let i = 0; i <= LIMITS.eventSeries.value; i += 1) recorder.record(bucket(`b${i}`), CONFLICT);
+  recorder.record(SELECTOR, CONFLICT);
+  await pass(0);
+  t.same(written().map(({ regarding }) => field(regarding, "name")), ["gold"]);
+});
+
+test("does not retry an Event of a deleted namespace, and writes it if the namespace exists again", async (t) => {
+  const { recorder, pass, written, api, outcomes } = fixture(t);
+  api.rejected.set(`POST ${EVENTS}/team-a`, 404);
+  recorder.record(bucket("b1"), CONFLICT);
+  await pass(3_600);
+  t.same(outcomes, ["failed"]);
+  api.rejected.clear();
+  recorder.record(bucket("b1"), CONFLICT);
+  await pass(2);
+  t.equal(written().length, 1);
+});
+
 test("truncates a long note without splitting a character, and a long name", async (t) => {
   const { recorder, pass, written } = fixture(t);
   recorder.record(bucket(`${"a".repeat(199)}.${"b".repeat(50)}`, null), { ...CONFLICT, note: "é".repeat(1_000) });

@@ -87,6 +87,18 @@ test("applies a report once, and again only if it has changed", async (t) => {
   t.same(field(api.objects.get(REPORT), "summary"), { fail: 2 });
 });
 
+test("does not retry the report of a namespace that has no problems anymore, for example a deleted one", async (t) => {
+  const { api, writer, pass } = fixture(t);
+  writer.publish(new Map(), { isCluster: false });
+  await pass(1_000);
+  api.status = 404;
+  writer.publish(new Map([["team-a", report("team-a")]]), { isCluster: false });
+  await pass(500);
+  writer.publish(new Map(), { isCluster: false });
+  await pass(60_000);
+  t.same(api.writes, [`PATCH ${REPORT}`]);
+});
+
 test("deletes a report without problems, also one of an earlier leader, but no report of another scope", async (t) => {
   const { api, writer, pass } = fixture(t);
   for (const namespace of ["team-a", "team-b", "team-c"]) {
