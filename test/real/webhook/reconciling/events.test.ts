@@ -18,23 +18,25 @@ onCluster("kubectl describe shows the problems that the leader reports as Events
   await create(cluster, SELECTORS, selector("typo", { arn: "not-an-arn" }));
   await create(cluster, buckets("team-a"), bucket("b1"));
   await startReplica(t, cluster);
-  await t.test("a malformed selector", async (tt) => (
+  await t.test("shows that controllers ignore a malformed selector", async (tt) => (
     describes(tt, cluster, ["iamroleselector", "typo"], /MalformedSelector +\S+ +\S+ +Controllers ignore this selector/)
   ));
-  await t.test("a resource on the default role", async (tt) => (
+  await t.test("shows that a resource uses the default role", async (tt) => (
     describes(tt, cluster, ["bucket", "b1", "--namespace", "team-a"], /DefaultRole [^]*create a selector/i)
   ));
-  await t.test("two selectors that were admitted at the same time", async (tt) => reportsOverlap(tt, cluster));
-  await t.test("a conflict of a resource", async (tt) => (
+  await t.test("shows the overlap of two selectors that were admitted at the same time", async (tt) => (
+    reportsOverlap(tt, cluster)
+  ));
+  await t.test("shows the conflict of a resource", async (tt) => (
     describes(tt, cluster, ["bucket", "b1", "--namespace", "team-a"], /SelectorConflict [^]*selectors? select/)
   ));
-  await t.test("the certificate of the webhook", async (tt) => {
+  await t.test("shows that the certificate of the webhook was created", async (tt) => {
     const { stdout } = await cluster.kubectl([
       "events", "--namespace", "ack-role-resolver", "--for", "secret/ack-role-resolver-webhook-tls",
     ]);
     tt.match(stdout, /CertificatesCreated/);
   });
-  await t.test("one Event for each object and reason", async (tt) => {
+  await t.test("writes one Event for each object and reason", async (tt) => {
     const events = await list(cluster);
     const keys = events.map((event) => `${stringAt(event, "regarding", "uid")} ${stringAt(event, "reason")}`);
     tt.equal(new Set(keys).size, keys.length);

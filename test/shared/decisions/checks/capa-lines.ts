@@ -1,31 +1,52 @@
-import { findingLine } from "../../../../shared/decisions/checks/check.ts";
+import { test } from "tap";
+import { type Finding, findingLine } from "../../../../shared/decisions/checks/check.ts";
 import type { CheckInput } from "../../../../shared/decisions/checks/change.ts";
 import { runChecks } from "../../../../shared/decisions/checks/run.ts";
 import type { DecisionSettings } from "../../../../shared/decisions/context.ts";
 import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
+import { countOf } from "../../../../shared/decisions/kubernetes/text.ts";
 import { identityInventory } from "../identities/objects.ts";
 import { SETTINGS_BY_DEFAULT } from "../objects.ts";
 
-export interface CapaCase extends Partial<Pick<CheckInput, "access" | "old" | "operation" | "requester" | "warnOnly">> {
+type Options = Partial<Pick<CheckInput, "access" | "old" | "operation" | "requester" | "warnOnly">>;
+
+export interface CapaInput extends Options {
   readonly objects?: readonly JsonObject[];
   readonly settings?: Partial<DecisionSettings>;
   readonly origin?: "file" | "cluster";
 }
 
+/** A check, a condition, the object that meets the condition, and patterns of the lines that `capaLines` returns. */
+export type CapaCase = readonly [
+  id: string, when: string, object: JsonObject, expected: readonly RegExp[], input?: CapaInput,
+];
+
+/** Defines one test for each case. */
+export function testCases(cases: readonly CapaCase[]): void {
+  for (const [id, when, object, expected, input] of cases) {
+    test(`${id} reports ${expected.length === 0 ? "no fault" : countOf(expected.length, "fault")}: ${when}`, (t) => {
+      const lines = capaLines(id, object, input);
+      t.equal(lines.length, expected.length, lines.join("\n"));
+      for (const [i, pattern] of expected.entries()) t.match(lines[i], pattern);
+      t.end();
+    });
+  }
+}
+
 /** Returns `SEVERITY LINE` for each finding of the check. Default: the creation of the object in a cluster. */
-export function capaLines(id: string, object: JsonObject, options: CapaCase = {}): string[] {
-  const { objects = [], settings = {}, origin = "cluster", old = null, requester = null, ...rest } = options;
-  const all = { ...SETTINGS_BY_DEFAULT, ...settings };
-  const inventory = identityInventory(objects, { runtime: all.runtime, origin });
-  const { findings } = runChecks({ object, old, requester, origin, inventory, ...rest }, all);
-  return findings.filter(({ code }) => code === id).map((one) => `${one.severity} ${findingLine(one)}`);
+export function capaLines(id: string, object: JsonObject, input: CapaInput = {}): string[] {
+  const findings = findingsOf(object, input).filter(({ code }) => code === id);
+  return findings.map((one) => `${one.severity} ${findingLine(one)}`);
 }
 
 /** Returns the ids of the checks that deny the change. */
-export function denials(object: JsonObject, options: CapaCase = {}): string[] {
-  const { objects = [], settings = {}, origin = "cluster", old = null, requester = null, ...rest } = options;
+export function denials(object: JsonObject, input: CapaInput = {}): string[] {
+  return findingsOf(object, input).filter(({ severity }) => severity === "deny").map(({ code }) => code);
+}
+
+function findingsOf(object: JsonObject, input: CapaInput): readonly Finding[] {
+  const { objects = [], settings = {}, origin = "cluster", old = null, requester = null, ...rest } = input;
   const all = { ...SETTINGS_BY_DEFAULT, ...settings };
   const inventory = identityInventory(objects, { runtime: all.runtime, origin });
-  const { findings } = runChecks({ object, old, requester, origin, inventory, ...rest }, all);
-  return findings.filter(({ severity }) => severity === "deny").map(({ code }) => code);
+  return runChecks({ object, old, requester, origin, inventory, ...rest }, all).findings;
 }

@@ -40,7 +40,7 @@ test("selected: the role of the referenced identity, and the chain to the source
   t.end();
 });
 
-test("selected without a role and an account: a static identity", (t) => {
+test("a static identity is selected without a role and an account", (t) => {
   t.match(resolve(clusterObject("c", "static/s"), OBJECTS), {
     outcome: "selected", roleARN: null, accountID: null, code: null,
     message: 'AWSClusterStaticIdentity "s" provides the credentials.',
@@ -48,7 +48,7 @@ test("selected without a role and an account: a static identity", (t) => {
   t.end();
 });
 
-test("default without a role and an account: the controller identity, also if identityRef is missing", (t) => {
+test("the controller identity has the outcome default, also if identityRef is missing", (t) => {
   for (const reference of ["controller", null]) {
     t.match(resolve(clusterObject("c", reference), OBJECTS), {
       outcome: "default", via: "identity", roleARN: null, accountID: null, code: null,
@@ -59,7 +59,7 @@ test("default without a role and an account: the controller identity, also if id
   t.end();
 });
 
-test("refused without a role: the code and the message of the denial, and the chain", (t) => {
+test("a denied chain has the code and the message of the denial, and no role", (t) => {
   t.match(resolve(clusterObject("c", null), [controllerIdentity({ list: ["ns2"] })]), {
     outcome: "refused", via: "identity", roleARN: null, accountID: null, code: "ERR_IDENTITY_NAMESPACE",
     message: /^AWSClusterControllerIdentity "default" does not allow the namespace "ns1"/,

@@ -4,7 +4,7 @@ import {
   clusterObject, controllerIdentity, identityObject, roleIdentity, staticIdentity,
 } from "../../identities/objects.ts";
 import { namespaceObject } from "../../objects.ts";
-import { type CapaCase, capaLines } from "../capa-lines.ts";
+import { type CapaCase, type CapaInput, capaLines, testCases } from "../capa-lines.ts";
 
 const NS1 = namespaceObject("ns1", { team: "a" });
 const IDENTITIES = [
@@ -26,10 +26,9 @@ function misplaced(changes: JsonObject): JsonObject {
 let DEEP: JsonObject = {};
 for (let depth = 0; depth < 101; depth++) DEEP = { a: DEEP };
 
-type Case = readonly [id: string, when: string, object: JsonObject, expected: readonly RegExp[], options?: CapaCase];
-const from = (reference: string | null): CapaCase => ({ old: clusterObject("c", reference), objects: IDENTITIES });
+const from = (reference: string | null): CapaInput => ({ old: clusterObject("c", reference), objects: IDENTITIES });
 
-const CASES: readonly Case[] = [
+const CASES: readonly CapaCase[] = [
   ["AC-00", "the kind is not an identity", clusterObject("c", "AWSClusterIdentityIdentity/a"),
     [/^deny AC-00 spec\.identityRef\.kind: "AWSClusterIdentityIdentity" is not the kind of an identity\./]],
   ["AC-00", "the reference is a text", { ...clusterObject("c", null), spec: { identityRef: "r" } },
@@ -130,16 +129,9 @@ const CASES: readonly Case[] = [
     [/^deny AC-08 .*nested deeper than 100 levels/]],
 ];
 
-for (const [id, when, object, expected, options] of CASES) {
-  test(`${id}: ${when}`, (t) => {
-    const lines = capaLines(id, object, options);
-    t.equal(lines.length, expected.length, lines.join("\n"));
-    for (const [i, pattern] of expected.entries()) t.match(lines[i], pattern);
-    t.end();
-  });
-}
+testCases(CASES);
 
-test("AC-04 of a static identity without a Secret name, and of a service account identity", (t) => {
+test("AC-04 names an empty Secret and the account of a service account identity, if the account changes", (t) => {
   const options = {
     old: clusterObject("c", "static/s"), settings: { runtime: "extended" as const },
     objects: [NS1, staticIdentity("s", {}, null), identityObject("AWSServiceAccountIdentity", "sa",
@@ -150,7 +142,7 @@ test("AC-04 of a static identity without a Secret name, and of a service account
   t.end();
 });
 
-test("the path of the reference in a template", (t) => {
+test("AC-03 reports the path of the reference in a template", (t) => {
   const template = { ...clusterObject("c", null), kind: "AWSClusterTemplate", spec: {} };
   t.match(capaLines("AC-03", template), [/^warn AC-03 spec\.template\.spec\.identityRef: /]);
   t.end();

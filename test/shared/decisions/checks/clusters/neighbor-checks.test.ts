@@ -3,7 +3,7 @@ import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json
 import {
   clusterObject, CONTROL_PLANE, controllerIdentity, ownedBy, roleIdentity, staticIdentity, withFields,
 } from "../../identities/objects.ts";
-import { type CapaCase, capaLines } from "../capa-lines.ts";
+import { type CapaInput, capaLines } from "../capa-lines.ts";
 
 const controlPlane = (reference: string | null, name = "cp", namespace = "ns1"): JsonObject => ({
   ...clusterObject(name, reference, namespace), apiVersion: `${CONTROL_PLANE}/v1beta2`, kind: "AWSManagedControlPlane",
@@ -13,7 +13,7 @@ const labeled = (object: JsonObject, cluster = "c"): JsonObject => (
   withFields(object, "metadata", { labels: { "cluster.x-k8s.io/cluster-name": cluster } })
 );
 
-const ac06 = (object: JsonObject, objects: readonly JsonObject[], more: CapaCase = {}): string[] => (
+const ac06 = (object: JsonObject, objects: readonly JsonObject[], more: CapaInput = {}): string[] => (
   capaLines("AC-06", object, { objects, ...more })
 );
 const FIX = "Use one identity for all objects of the Cluster.";
@@ -63,7 +63,7 @@ const IDENTITIES = [
   roleIdentity("foreign", "controller", {}, { roleARN: "arn:aws:iam::444455556666:role/x" }),
   roleIdentity("bad", "controller", {}, { roleARN: "x" }),
 ];
-const ac07 = (object: JsonObject, objects: readonly JsonObject[], more: CapaCase = {}): string[] => (
+const ac07 = (object: JsonObject, objects: readonly JsonObject[], more: CapaInput = {}): string[] => (
   capaLines("AC-07", object, { objects: [...IDENTITIES, ...objects], ...more })
 );
 const PROD = clusterObject("prod", "role/a");

@@ -7,7 +7,7 @@ import { clusterChange } from "../../../../../shared/decisions/checks/clusters/c
 import { identityChange } from "../../../../../shared/decisions/checks/identities/change.ts";
 import { CI_35 } from "../../../../../shared/decisions/checks/identities/role.ts";
 import { kindObject, namespaceObject, SETTINGS_BY_DEFAULT } from "../../objects.ts";
-import { type CapaCase, capaLines, denials } from "../capa-lines.ts";
+import { type CapaCase, capaLines, denials, testCases } from "../capa-lines.ts";
 
 const LIST = { list: ["team-a"] };
 const lastApplied = (spec: object): JsonObject => ({
@@ -24,9 +24,7 @@ function account(spec: JsonObject): JsonObject {
     { namespace: "team-a" });
 }
 
-type Case = readonly [id: string, when: string, object: JsonObject, expected: readonly RegExp[], options?: CapaCase];
-
-const CASES: readonly Case[] = [
+const CASES: readonly CapaCase[] = [
   ["CI-00", "the list is a text", role({}, { list: "test" }),
     [/^deny CI-00 spec\.allowedNamespaces\.list: expected a list of strings, not the string "test"\./]],
   ["CI-00", "allowedNamespaces is a list", role({}, ["test"]),
@@ -169,14 +167,7 @@ const CASES: readonly Case[] = [
     [/^deny CI-34 .*more than 20000 values/]],
 ];
 
-for (const [id, when, object, expected, options] of CASES) {
-  test(`${id}: ${when}`, (t) => {
-    const lines = capaLines(id, object, options);
-    t.equal(lines.length, expected.length, lines.join("\n"));
-    for (const [i, pattern] of expected.entries()) t.match(lines[i], pattern);
-    t.end();
-  });
-}
+testCases(CASES);
 
 const USERS = [
   namespaceObject("ns1"), namespaceObject("ns2"), clusterObject("c1", "role/r"), clusterObject("c2", "role/other"),

@@ -7,7 +7,7 @@ import {
   controllerIdentity, identityInventory, identityObject, roleIdentity, staticIdentity,
 } from "../../identities/objects.ts";
 import { namespaceObject } from "../../objects.ts";
-import { type CapaCase, capaLines } from "../capa-lines.ts";
+import { type CapaInput, capaLines } from "../capa-lines.ts";
 
 const NAMESPACES = [
   namespaceObject("a1", { team: "a" }), namespaceObject("a2", { team: "a", env: "prod" }),
@@ -18,7 +18,7 @@ const PROD = { selector: { matchLabels: { env: "prod" } } };
 const NOT_B = { selector: { matchExpressions: [{ key: "team", operator: "NotIn", values: ["b"] }] } };
 const named = (name: string): object => ({ selector: { matchLabels: { "kubernetes.io/metadata.name": name } } });
 
-interface Case extends CapaCase {
+interface Case extends CapaInput {
   readonly known?: readonly JsonObject[];
 }
 

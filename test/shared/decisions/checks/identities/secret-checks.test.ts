@@ -6,7 +6,7 @@ import { runChecks } from "../../../../../shared/decisions/checks/run.ts";
 import { identityInventory, roleIdentity, staticIdentity } from "../../identities/objects.ts";
 import { managedBy, secretMetadata } from "../../identities/secrets.ts";
 import { SETTINGS_BY_DEFAULT } from "../../objects.ts";
-import { type CapaCase, capaLines } from "../capa-lines.ts";
+import { type CapaInput, capaLines, testCases } from "../capa-lines.ts";
 
 const SETTINGS = { identitySecretNamespace: "capa-system" } as const;
 const IDENTITY = staticIdentity("s", { list: ["team-a"] });
@@ -19,7 +19,7 @@ const SESSION = withKeys("AccessKeyID", "SecretAccessKey", "SessionToken");
 const FILES = { origin: "file", settings: SETTINGS } as const;
 
 type Case = readonly [
-  id: string, when: string, secret: JsonObject | null, expected: readonly RegExp[], rest?: CapaCase,
+  id: string, when: string, secret: JsonObject | null, expected: readonly RegExp[], rest?: CapaInput,
 ];
 
 const CASES: readonly Case[] = [
@@ -40,7 +40,7 @@ const CASES: readonly Case[] = [
   ["CI-10b", "the Secret does not exist", null,
     [/^warn CI-10b spec\.secretRef: the Secret capa-system\/s-creds does not exist\. Create/]],
   ["CI-10b", "the names of the keys are unknown", secretMetadata([]), []],
-  ["CI-10b", "the manifests are not complete", manifest({}), [], { ...FILES, objects: [IDENTITY] }],
+  ["CI-10b", "the manifests are not complete", manifest({}), [], FILES],
   ["CI-10b", "complete manifests contain another Secret only",
     { ...manifest({}), metadata: { name: "other", namespace: "capa-system" } },
     [/^warn CI-10b .*does not exist/], { origin: "file", settings: { ...SETTINGS, isInputComplete: true } }],
@@ -54,15 +54,9 @@ const CASES: readonly Case[] = [
   ["CI-12", "the Secret does not exist", null, []],
 ];
 
-for (const [id, when, secret, expected, rest = {}] of CASES) {
-  test(`${id}: ${when}`, (t) => {
-    const objects = secret === null ? [] : [secret];
-    const lines = capaLines(id, IDENTITY, { settings: SETTINGS, ...rest, objects });
-    t.equal(lines.length, expected.length, lines.join("\n"));
-    for (const [i, pattern] of expected.entries()) t.match(lines[i], pattern);
-    t.end();
-  });
-}
+testCases(CASES.map(([id, when, secret, expected, rest = {}]) => (
+  [id, when, IDENTITY, expected, { settings: SETTINGS, ...rest, objects: secret === null ? [] : [secret] }]
+)));
 
 test("CI-10 is waivable, and ignores other identities and names that are not valid", (t) => {
   const waived = { ...IDENTITY, metadata: { name: "s", annotations: { "ack-role-resolver.io/allow": "CI-10" } } };
@@ -75,7 +69,7 @@ test("CI-10 is waivable, and ignores other identities and names that are not val
 });
 
 function skipped(
-  settings: CapaCase["settings"], objects: readonly JsonObject[], origin: "file" | "cluster",
+  settings: CapaInput["settings"], objects: readonly JsonObject[], origin: "file" | "cluster",
 ): string[] {
   const inventory = identityInventory(objects, { origin });
   const input = { object: IDENTITY, old: null, requester: null, origin, inventory };

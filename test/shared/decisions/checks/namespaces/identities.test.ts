@@ -4,7 +4,7 @@ import {
   clusterObject, controllerIdentity, identityObject, roleARN, roleIdentity, staticIdentity,
 } from "../../identities/objects.ts";
 import { namespaceObject, withWaiver } from "../../objects.ts";
-import { type CapaCase, capaLines } from "../capa-lines.ts";
+import { type CapaInput, capaLines } from "../capa-lines.ts";
 
 const TEAM_A = { selector: { matchLabels: { team: "a" } } };
 const IDENTITIES = [
@@ -14,7 +14,7 @@ const IDENTITIES = [
 const C1 = clusterObject("c1", "static/s");
 
 /** Returns the findings of NS-12 if the labels of namespace ns1 change. */
-function lines(from: JsonObject, to: JsonObject, objects: readonly JsonObject[], more: CapaCase = {}): string[] {
+function lines(from: JsonObject, to: JsonObject, objects: readonly JsonObject[], more: CapaInput = {}): string[] {
   const old = namespaceObject("ns1", from);
   return capaLines("NS-12", namespaceObject("ns1", to), { old, objects: [...IDENTITIES, old, ...objects], ...more });
 }
