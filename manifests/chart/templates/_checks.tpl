@@ -24,7 +24,7 @@
   {{- end }}
 {{- end }}
 {{- if and (include "ack-role-resolver.cluster" .) (not (lookup "v1" "Namespace" "" .Values.ackSystemNamespace)) }}
-  {{- fail (printf "ackSystemNamespace: the namespace %q does not exist; install an ACK controller first, or set ackSystemNamespace to the namespace of the ACK controllers" .Values.ackSystemNamespace) }}
+  {{- fail (printf "ackSystemNamespace: the namespace %q does not exist; set ackSystemNamespace to the namespace of the ACK controllers, or create the namespace if no controller runs in the cluster" .Values.ackSystemNamespace) }}
 {{- end }}
 {{- if eq .Values.certificates.mode "files" }}
   {{- $secret := lookup "v1" "Secret" .Release.Namespace .Values.certificates.secretName }}

@@ -38,7 +38,8 @@ Ignore, because no replica is available yet. Fail never changes back to Ignore, 
   {{- if gt (dig "status" "availableReplicas" 0 $deployment | int) 0 }}{{ $policy = "Fail" }}{{ end }}
   {{- $stored := lookup "admissionregistration.k8s.io/v1" "ValidatingWebhookConfiguration" "" "ack-role-resolver" }}
   {{- range dig "webhooks" list $stored }}
-    {{- if eq .failurePolicy "Fail" }}{{ $policy = "Fail" }}{{ end }}
+    {{- /* The failurePolicy of the webhooks for Pods is always Fail. */}}
+    {{- if and (hasPrefix "iamroleselectors." .name) (eq .failurePolicy "Fail") }}{{ $policy = "Fail" }}{{ end }}
   {{- end }}
 {{- end }}
 {{- $policy | replace "auto" "Fail" }}

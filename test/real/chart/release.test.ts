@@ -7,6 +7,7 @@ import type { Cluster } from "../apiserver/cluster.ts";
 import { onCluster } from "../apiserver/on-cluster.ts";
 import type { ProgramResult } from "../apiserver/run-program.ts";
 import { until } from "../apiserver/until.ts";
+import { emergency } from "./emergency.ts";
 import { CHART, findHelm, NAMESPACE, objectsIn, RELEASE } from "./helm.ts";
 
 const SELECTORS = "/apis/services.k8s.aws/v1alpha1/iamroleselectors";
@@ -35,12 +36,14 @@ onCluster("a release of the chart on a real API server", async (t, cluster) => {
   await cluster.installCRDs([ACK_SELECTOR_CRD]);
   await run("refuses a namespace of the controllers that does not exist", refusesMissingNamespace);
   await run("helm install blocks no change of selectors while no replica is available", installs);
+  await run("helm upgrade blocks no change of selectors while no replica has been available", keepsIgnore);
   await run("the Pods of the webhook and of helm test meet the restricted Pod security standard", meetsRestricted);
   await run("helm upgrade denies changes while the webhook is down if a replica is available", upgrades);
   await run("helm upgrade preserves the certificates, the caBundle, and the failurePolicy during an outage", preserves);
   await run("helm rollback restores the failurePolicy of the revision", rollsBack);
   await run("refuses to use the Secret of the webhook's own CA with certificates.mode=files", refusesOwnSecret);
   await run("refuses a second release in the cluster, and names the first one", refusesSecond);
+  await run("the emergency commands of the runbook stop all checks, and restore them", emergency);
   await run("helm uninstall deletes the webhook configurations first, and every object", uninstalls);
 });
 
@@ -49,7 +52,7 @@ const CHART_IN_NAMESPACE = [CHART, ...CREATE_NAMESPACE];
 async function refusesMissingNamespace(t: Test, { cluster, run }: Target): Promise<void> {
   const { code, stderr } = await run("install", RELEASE, ...CHART_IN_NAMESPACE);
   t.equal(code, 1);
-  t.match(stderr, 'ackSystemNamespace: the namespace "ack-system" does not exist; install an ACK controller first');
+  t.match(stderr, 'ackSystemNamespace: the namespace "ack-system" does not exist; set ackSystemNamespace');
   t.match(await cluster.kubectl(["create", "namespace", "ack-system"]), { code: 0 });
 }
 
@@ -59,6 +62,16 @@ async function installs(t: Test, { cluster, run }: Target): Promise<void> {
   t.match(stdout, "are admitted without checks (failurePolicy: Ignore)");
   t.same(await policies(cluster), ["Ignore"]);
   t.equal((await createSelector(cluster, "before")).status, 201);
+}
+
+async function keepsIgnore(t: Test, { cluster, run }: Target): Promise<void> {
+  const upgrade = async (enabled: boolean): Promise<ProgramResult> => (
+    await run("upgrade", RELEASE, ...CHART_IN_NAMESPACE, "--set", `injection.enabled=${enabled}`)
+  );
+  t.match(await upgrade(true), { code: 0, stderr: "" });
+  t.same(await policies(cluster), ["Fail", "Ignore"], "the failurePolicy of the webhooks for Pods is always Fail");
+  t.match(await upgrade(false), { code: 0, stdout: /are admitted without checks \(failurePolicy: Ignore\)/ });
+  t.same(await policies(cluster), ["Ignore"]);
 }
 
 async function meetsRestricted(t: Test, { cluster, run }: Target): Promise<void> {
@@ -103,7 +116,7 @@ async function preserves(t: Test, { cluster, run }: Target): Promise<void> {
 }
 
 async function rollsBack(t: Test, { cluster, run }: Target): Promise<void> {
-  for (const [revision, policy] of [["2", ["Fail", "Ignore"]], ["1", ["Ignore"]], ["2", ["Fail", "Ignore"]]] as const) {
+  for (const [revision, policy] of [["4", ["Fail", "Ignore"]], ["1", ["Ignore"]], ["4", ["Fail", "Ignore"]]] as const) {
     t.match(await run("rollback", RELEASE, revision, "--namespace", NAMESPACE), { code: 0, stderr: "" });
     t.same(await policies(cluster), policy, `revision ${revision}`);
     t.ok(field(field((await cluster.request("GET", SECRET)).body, "data"), "ca.crt"), "the certificates are preserved");
