@@ -47,7 +47,6 @@ function limitedKinds(extraGroups: readonly string[]): V1RuleWithOperations[] {
 }
 
 /**
-/**
  * Whether the request creates the identity of `--auto-controller-identity`. CAPA's webhook adds an empty selector to
  * it. With a list that is not null, an empty selector allows no namespace.
  */

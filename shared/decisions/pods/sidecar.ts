@@ -19,6 +19,7 @@ const USER_ID = 65_532;
 export const FULL_URI = "AWS_CONTAINER_CREDENTIALS_FULL_URI";
 export const TOKEN_FILE = "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE";
 export const STS_ENDPOINT = "AWS_ENDPOINT_URL_STS";
+export const METADATA_DISABLED = "AWS_EC2_METADATA_DISABLED";
 export const REGION = "AWS_REGION";
 
 /** The variables with which the SDK of the controller uses the sidecar. */
@@ -26,7 +27,7 @@ export const CONTROLLER_VARIABLES: readonly JsonObject[] = [
   { name: FULL_URI, value: `http://${LISTEN}/v1/credentials` },
   { name: TOKEN_FILE, value: CONTROLLER_TOKEN_FILE },
   { name: STS_ENDPOINT, value: `http://${LISTEN}/sts` },
-  { name: "AWS_EC2_METADATA_DISABLED", value: "true" },
+  { name: METADATA_DISABLED, value: "true" },
 ];
 
 export const CONTROLLER_MOUNT: JsonObject = { name: TOKEN_VOLUME, mountPath: TOKEN_DIR, readOnly: true };

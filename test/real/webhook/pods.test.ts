@@ -164,6 +164,13 @@ async function deniesFaults(t: Test, cluster: Cluster): Promise<void> {
   const env = [{ name: "AWS_REGION", value: "eu-west-1" }, { name: "AWS_PROFILE", value: "default" }];
   const onHost = controllerPod({ controller: { env }, spec: { hostNetwork: true } });
   t.match(await denied(onHost, "default"), /POD-06 .*\n.*POD-08 /);
+  const items = [{ key: "profile", path: ".aws/credentials" }];
+  const fromMap = { name: "AWS_ENDPOINT_URL_STS", valueFrom: { configMapKeyRef: { name: "sts", key: "url" } } };
+  const bypassing = controllerPod({
+    controller: { env: [...env.slice(0, 1), fromMap], volumeMounts: [{ name: "home", mountPath: "/home/app" }] },
+    spec: { volumes: [{ name: "home", secret: { secretName: "home", items } }] },
+  });
+  t.match(await denied(bypassing), /POD-05 .* comes from another object.*\n.*POD-06 .*"\/home\/app\/\.aws\/credentials"/);
 }
 
 async function failsWhileStopped(t: Test, cluster: Cluster, webhook: ServerProcess): Promise<void> {

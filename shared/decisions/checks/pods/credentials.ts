@@ -1,6 +1,7 @@
+import { field } from "../../kubernetes/json.ts";
 import { quote } from "../../kubernetes/text.ts";
 import { identityVolumes, ROLE_ARN, WEB_IDENTITY_TOKEN_FILE } from "../../pods/identity.ts";
-import { type Container, containerPath, objectsAt, textAt } from "../../pods/pod.ts";
+import { type Container, containerPath, objectsAt, type Pod, textAt } from "../../pods/pod.ts";
 import type { Fault, QuickCheck } from "../check.ts";
 import type { PodCreation } from "./change.ts";
 
@@ -17,6 +18,10 @@ const OTHER_CREDENTIALS: ReadonlyMap<string, string> = new Map([
   ["AWS_ACCESS_KEY", STATIC_KEYS], ["AWS_SECRET_KEY", STATIC_KEYS],
   ["AWS_PROFILE", PROFILE], ["AWS_DEFAULT_PROFILE", PROFILE], ["AWS_CONFIG_FILE", PROFILE],
   ["AWS_SHARED_CREDENTIALS_FILE", PROFILE], ["AWS_CREDENTIAL_PROFILES_FILE", PROFILE],
+  // Only the SDK for Python: botocore 1.44.5, OriginalEC2Provider and BotoProvider in credentials.py.
+  ["AWS_CREDENTIAL_FILE", PROFILE], ["BOTO_CONFIG", PROFILE],
+  // An API key, which SDKs prefer to all credentials: aws-sdk-go-v2 service/bedrock v1.63.0, resolveEnvBearerToken.
+  ["AWS_BEARER_TOKEN_BEDROCK", "remove the variable; the sidecar issues the credentials of the role"],
   [ROLE_ARN, WEB_IDENTITY], [WEB_IDENTITY_TOKEN_FILE, WEB_IDENTITY],
   // SDKs prefer the relative URI to the URI of the sidecar, and the SDK for Java prefers the token to the token file.
   ["AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "remove the variable"],
@@ -32,7 +37,7 @@ export const POD_06: QuickCheck<PodCreation> = {
   fix: "remove the credentials from the controller's container",
   example: "spec: {containers: [{name: controller, env: [{name: AWS_PROFILE, value: default}]}]}",
   *find({ pod, controllers }): Iterable<Fault> {
-    const volumes = identityVolumes(pod);
+    const volumes = { identities: identityVolumes(pod), profiles: profilesOf(pod) };
     for (const controller of controllers) {
       yield* variableFaults(controller);
       yield* mountFaults(controller, volumes);
@@ -51,16 +56,36 @@ function* variableFaults(controller: Container): Iterable<Fault> {
 }
 
 /** Matches a path of the folder `.aws`, or of a file or folder in it. */
-const PROFILE_PATH = /\/\.aws(\/|$)/;
+const PROFILE_PATH = /(^|\/)\.aws(\/|$)/;
 
-function* mountFaults(controller: Container, identities: ReadonlySet<string>): Iterable<Fault> {
-  for (const [index, { volume, mountPath }] of controller.mounts.entries()) {
+/** Returns the first file in a folder `.aws` of each volume that writes files of Secrets and ConfigMaps to paths. */
+function profilesOf({ volumes }: Pod): ReadonlyMap<string, string> {
+  return new Map(volumes.flatMap(({ name, entry }) => {
+    const sources = [entry, ...objectsAt(field(entry, "projected"), "sources")];
+    const files = sources.flatMap((one) => [field(one, "secret"), field(one, "configMap")]);
+    const items = files.flatMap((one) => objectsAt(one, "items"));
+    const file = items.map((item) => textAt(item, "path")).find((path) => PROFILE_PATH.test(path));
+    return file === undefined ? [] : [[name, file] as const];
+  }));
+}
+
+/** The names of the volumes that contain a token for AWS, and the profile in each volume that contains one. */
+interface CredentialVolumes {
+  readonly identities: ReadonlySet<string>;
+  readonly profiles: ReadonlyMap<string, string>;
+}
+
+function* mountFaults(controller: Container, { identities, profiles }: CredentialVolumes): Iterable<Fault> {
+  for (const [index, { volume, mountPath, entry }] of controller.mounts.entries()) {
     const path = containerPath(controller, "volumeMounts", index);
+    // With a subPath, the mount contains only this file or folder of the volume.
+    const file = textAt(entry, "subPath") === "" ? profiles.get(volume) ?? "" : "";
     if (identities.has(volume)) {
       const message = `the volume ${quote(volume)} contains a token with which the controller can bypass the sidecar`;
       yield { path, message, fix: "mount the volume only in the sidecar" };
-    } else if (PROFILE_PATH.test(mountPath)) {
-      const message = `the SDK of the controller would use a profile in ${quote(mountPath)} and not the sidecar`;
+    } else if (PROFILE_PATH.test(mountPath) || file !== "") {
+      const where = quote(file === "" ? mountPath : `${mountPath}/${file}`);
+      const message = `the SDK of the controller would use a profile in ${where} and not the sidecar`;
       yield { path, message, fix: "remove the mount" };
     }
   }

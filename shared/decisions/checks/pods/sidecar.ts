@@ -3,7 +3,8 @@ import { quote } from "../../kubernetes/text.ts";
 import { type Container, containerPath, valueOf, variablePath } from "../../pods/pod.ts";
 import { groupOf } from "../../pods/request.ts";
 import {
-  CONTROLLER_TOKEN_FILE, FULL_URI, isLoopbackURL, REGION, REGION_REFERENCE, SIDECAR_NAME, STS_ENDPOINT, TOKEN_FILE,
+  CONTROLLER_TOKEN_FILE, FULL_URI, isLoopbackURL, METADATA_DISABLED, REGION, REGION_REFERENCE, SIDECAR_NAME,
+  STS_ENDPOINT, TOKEN_FILE,
 } from "../../pods/sidecar.ts";
 import type { Fault, QuickCheck } from "../check.ts";
 import type { PodCreation } from "./change.ts";
@@ -41,6 +42,8 @@ export const POD_04: QuickCheck<PodCreation> = {
   },
 };
 
+const UNSET = "remove the variable from the container";
+
 export const POD_05: QuickCheck<PodCreation> = {
   id: "POD-05",
   severity: "deny",
@@ -50,13 +53,14 @@ export const POD_05: QuickCheck<PodCreation> = {
   example: "spec: {containers: [{env: [{name: AWS_ENDPOINT_URL_STS, value: https://sts.example.com}]}]}",
   *find({ controllers, sidecar }): Iterable<Fault> {
     for (const controller of controllers) {
+      for (const one of SWITCHES) yield* switchFaults(controller, one);
       if (sidecar === null) {
         yield* presetFaults(controller);
         continue;
       }
       yield* endpointFaults(controller, FULL_URI);
       yield* tokenFaults(controller, sidecar);
-      if ((valueOf(controller, STS_ENDPOINT) ?? undefined) !== undefined) {
+      if (valueOf(controller, STS_ENDPOINT) !== undefined) {
         yield* endpointFaults(controller, STS_ENDPOINT);
       } else {
         const message = `${STS_ENDPOINT} is not set, so the controller assumes roles at AWS and not at the sidecar`;
@@ -66,6 +70,31 @@ export const POD_05: QuickCheck<PodCreation> = {
     }
   },
 };
+
+/** A variable with a boolean value, with which SDKs can bypass the sidecar. */
+interface Switch {
+  readonly name: string;
+  readonly expected: "true" | "false";
+  readonly effect: string;
+}
+
+const SWITCHES: readonly Switch[] = [
+  {
+    name: "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", expected: "false",
+    effect: `SDKs ignore ${STS_ENDPOINT}, and the controller assumes roles at AWS and not at the sidecar`,
+  },
+  {
+    name: METADATA_DISABLED, expected: "true",
+    effect: "some SDKs use the role of the node while the sidecar is not available",
+  },
+];
+
+/** Yields a fault if the switch has another value. SDKs treat an empty variable like "false". */
+function* switchFaults(controller: Container, { name, expected, effect }: Switch): Iterable<Fault> {
+  const value = valueOf(controller, name);
+  if (value === undefined || (value === "" ? "false" : value?.toLowerCase()) === expected) return;
+  yield { path: variablePath(controller, name), message: `${name} is not "${expected}", so ${effect}`, fix: UNSET };
+}
 
 /** Yields the variables of a Pod without a sidecar that the injection would not replace. */
 function* presetFaults(controller: Container): Iterable<Fault> {

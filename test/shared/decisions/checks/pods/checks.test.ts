@@ -1,32 +1,13 @@
 import { test } from "tap";
-import { findingLine } from "../../../../../shared/decisions/checks/check.ts";
-import { runChecks } from "../../../../../shared/decisions/checks/run.ts";
 import { field, type JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
-import type { InjectionSettings } from "../../../../../shared/decisions/pods/settings.ts";
 import { POD_IDENTITY, WEB_IDENTITY, withEKSIdentity } from "../../../../fixtures/eks-identity.ts";
 import { CONTROLLER, controllerPod } from "../../../../fixtures/pods.ts";
 import { objectAt } from "../../../../webhook/reviews.ts";
-import { SETTINGS_BY_DEFAULT } from "../../objects.ts";
 import { containerOf, injected, INJECTION } from "../../pods/injected.ts";
-
-/** Returns the finding lines of a new Pod, with `(warn)` after those that do not deny. */
-function lines(object: JsonObject, injection: InjectionSettings = INJECTION): readonly string[] {
-  const settings = { ...SETTINGS_BY_DEFAULT, injection };
-  const { findings } = runChecks({ object, old: null, requester: null, origin: "cluster" }, settings);
-  return findings.map((one) => `${findingLine(one)}${one.severity === "warn" ? " (warn)" : ""}`);
-}
-
-type Fields = Readonly<Record<string, unknown>>;
-
-/** Returns the injected Pod of a controller with these additional variables. */
-function withVariables(...env: readonly Fields[]): JsonObject {
-  return injected(controllerPod({ controller: { env: [{ name: "AWS_REGION", value: "eu-west-1" }, ...env] } }));
-}
+import { type Fields, lines, withVariables } from "./pod-lines.ts";
 
 const LABEL = "ack-role-resolver.io/inject";
 const SIDECAR_FIX = "Set --sidecar-image of the webhook, or add the sidecar to the Pod as docs/sidecar.md describes.";
-const PROFILE_FIX = "Remove the variable; with a chart of ACK, remove aws.credentials.secretName.";
-const KEYS_FIX = "Remove the variable, and give the role to the service account of the Pod, for the sidecar.";
 
 function annotated(annotations: Fields, spec: Fields = {}): JsonObject {
   return controllerPod({ metadata: { labels: { [LABEL]: "true" }, annotations }, spec });
@@ -145,9 +126,12 @@ test("POD-05 denies a controller that does not use the sidecar", async (t) => {
   const valueFrom = { secretKeyRef: { name: "a", key: "b" } };
   const external = { name: "AWS_ENDPOINT_URL_STS", value: "https://sts.example.com" };
   t.match(lines(withVariables(external)), [/^POD-05 .*loopback/]);
-  t.match(lines(withVariables({ name: "AWS_CONTAINER_CREDENTIALS_FULL_URI", valueFrom })), [
-    /^POD-05 spec\.containers\[0\]\.env\[1\]: the value of AWS_CONTAINER_CREDENTIALS_FULL_URI comes from another/,
-  ]);
+  for (const name of ["AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_ENDPOINT_URL_STS"]) {
+    t.same(lines(withVariables({ name, valueFrom })), [
+      `POD-05 spec.containers[0].env[1]: the value of ${name} comes from another object, so it is unknown whether it `
+        + "names the sidecar. Remove the variable from the container; the webhook sets it.",
+    ]);
+  }
   const pod = injected(controllerPod());
   const controller = { ...containerOf(pod, "controller"), env: [] };
   t.match(lines({ ...pod, spec: { ...objectAt(pod, "spec"), containers: [controller] } }), [
@@ -175,60 +159,21 @@ test("POD-05 warns about a controller that calls AWS STS itself, and accepts a f
   ]);
 });
 
-test("POD-06 denies other credentials of the controller, and never quotes their values", async (t) => {
-  const found = (name: string, fix: string): string => (
-    `POD-06 spec.containers[0].env[1]: the SDK of the controller would use ${name} and not the sidecar. ${fix}`
-  );
-  for (const name of ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"]) {
-    t.same(lines(withVariables({ name, value: "SECRET" })), [found(name, KEYS_FIX)]);
+test("POD-05 denies variables with which SDKs ignore the STS endpoint or use the role of the node", async (t) => {
+  const cases = [
+    ["AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "false", "SDKs ignore AWS_ENDPOINT_URL_STS, and the controller assumes "
+      + "roles at AWS and not at the sidecar", ["", "False"], ["true", "TRUE", "1", "$(X)"]],
+    ["AWS_EC2_METADATA_DISABLED", "true", "some SDKs use the role of the node while the sidecar is not available",
+      ["true", "TRUE"], ["", "false", "1"]],
+  ] as const;
+  for (const [name, expected, effect, accepted, denied] of cases) {
+    const line = `POD-05 spec.containers[0].env[1]: ${name} is not "${expected}", so ${effect}. `
+      + "Remove the variable from the container.";
+    for (const value of accepted) t.same(lines(withVariables({ name, value })), [], `${name}=${value}`);
+    for (const value of denied) t.same(lines(withVariables({ name, value })), [line], `${name}=${value}`);
+    t.same(lines(withVariables({ name, valueFrom: { configMapKeyRef: { name: "a", key: "b" } } })), [line]);
+    t.same(lines(withVariables({ name, value: "true" }, { name, value: expected })), [], "the last definition counts");
   }
-  for (const name of ["AWS_PROFILE", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"]) {
-    t.same(lines(withVariables({ name, value: "SECRET" })), [found(name, PROFILE_FIX)]);
-    t.same(lines(withVariables({ name, value: "" })), [], "SDKs ignore an empty variable");
-  }
-  const valueFrom = { secretKeyRef: { name: "a", key: "b" } };
-  t.same(lines(withVariables({ name: "AWS_PROFILE", valueFrom })), [found("AWS_PROFILE", PROFILE_FIX)]);
-  t.match(lines(withVariables({ name: "AWS_ROLE_ARN", value: "arn" })), [/Remove the variable; the sidecar uses/]);
-});
-
-test("POD-06 denies a mounted profile and a mounted web identity token", async (t) => {
-  const mounted = (volume: Fields, mountPath: string): readonly string[] => lines(injected(controllerPod({
-    controller: { volumeMounts: [{ name: "v", mountPath }] }, spec: { volumes: [{ name: "v", ...volume }] },
-  })));
-  t.same(mounted({ emptyDir: {} }, "/data"), []);
-  t.same(mounted({ secret: { secretName: "profile" } }, "/home/nonroot/.aws"), [
-    "POD-06 spec.containers[0].volumeMounts[0]: the SDK of the controller would use a profile in "
-      + '"/home/nonroot/.aws" and not the sidecar. Remove the mount.',
-  ]);
-  const token = (audience: string): Fields => (
-    { projected: { sources: [{ serviceAccountToken: { audience } }, "x"] } }
-  );
-  t.same(mounted(token("vault"), "/token"), []);
-  t.same(mounted(token("sts.amazonaws.com"), "/token"), [
-    'POD-06 spec.containers[0].volumeMounts[0]: the volume "v" contains a token with which the controller can bypass '
-      + "the sidecar. Mount the volume only in the sidecar.",
-  ]);
-});
-
-test("POD-07 denies envFrom that can contain AWS credentials", async (t) => {
-  const withSource = (prefix: Fields): readonly string[] => lines(injected(controllerPod({
-    controller: { envFrom: [{ secretRef: { name: "settings" }, ...prefix }] },
-  })));
-  const fix = "List the variables in env, or set a prefix in envFrom with which no name of an AWS variable starts, "
-    + "such as APP_.";
-  t.same(withSource({}), [
-    "POD-07 spec.containers[0].envFrom[0]: envFrom can set AWS_ACCESS_KEY_ID and other variables that SDKs prefer to "
-      + `the sidecar. ${fix}`,
-  ]);
-  t.equal(withSource({ prefix: "AWS_P" }).length, 1);
-  t.same(withSource({ prefix: "APP_" }), []);
-});
-
-test("POD-08 denies the network of the node", async (t) => {
-  t.same(lines(injected(controllerPod({ spec: { hostNetwork: true } }))), [
-    "POD-08 spec.hostNetwork: the Pod uses the network of the node, so the sidecar is not alone. "
-      + "Set hostNetwork to false; with a chart of ACK, remove deployment.hostNetwork.",
-  ]);
 });
 
 test("POD-09 denies a sidecar without a region", async (t) => {
