@@ -170,7 +170,7 @@ async function deniesFaults(t: Test, cluster: Cluster): Promise<void> {
     controller: { env: [...env.slice(0, 1), fromMap], volumeMounts: [{ name: "home", mountPath: "/home/app" }] },
     spec: { volumes: [{ name: "home", secret: { secretName: "home", items } }] },
   });
-  t.match(await denied(bypassing), /POD-05 .* comes from another object.*\n.*POD-06 .*"\/home\/app\/\.aws\/credentials"/);
+  t.match(await denied(bypassing), /POD-05 .* comes from another.*\n.*POD-06 .*"\/home\/app\/\.aws\/credentials"/);
 }
 
 async function failsWhileStopped(t: Test, cluster: Cluster, webhook: ServerProcess): Promise<void> {
