@@ -5,6 +5,7 @@ import type { KubernetesAPI } from "../shared/inventory/cluster/api.ts";
 import type { InventorySource } from "../shared/inventory/source.ts";
 import type { BaseIdentity } from "./base/identity.ts";
 import type { CredentialCache } from "./credentials/cache.ts";
+import { isCurrentIdentity } from "./identities/current-identity.ts";
 import { IdentitySessions } from "./identities/sessions.ts";
 import type { RefusedRole } from "./identities/refused-role.ts";
 import { WebIdentitySessions } from "./identities/web-identity-sessions.ts";
@@ -39,7 +40,7 @@ export function createIdentitySessions(
   { base, sts, sessions, secrets, roleEvents, refused, metrics }: IdentityParts,
 ): IdentitySessions {
   const ports = {
-    sts, sessions, find: (identity: Identity) => findIdentity(source, identity),
+    sts, sessions, isCurrent: (identity: Identity) => isCurrentIdentity(source.inventory, identity),
     onAssumed: (identity: Identity) => refused.remove(identity),
     onRefused(role: RefusedRole, error: UpstreamSTSError) {
       refused.add(role.identity);
@@ -50,9 +51,4 @@ export function createIdentitySessions(
   const tokens = api === undefined ? null : new ServiceAccountTokens({ api, clock, onRequest });
   const webIdentities = new WebIdentitySessions(settings, { ...ports, tokens });
   return new IdentitySessions(settings, { ...ports, base, secrets, webIdentities });
-}
-
-/** Returns the identity of the inventory that has the same kind, namespace and name. */
-export function findIdentity({ inventory }: IdentityPorts["source"], identity: Identity): Identity | null {
-  return inventory.identities.get(identity, identity.namespace);
 }

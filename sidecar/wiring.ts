@@ -13,11 +13,12 @@ import type { AssumeRoleProbe } from "./probe/assume-role-probe.ts";
 import { BaseIdentity, type BaseProvider } from "./base/identity.ts";
 import { CredentialCache } from "./credentials/cache.ts";
 import { IdentityOnlyKeys } from "./credentials/identity-only.ts";
+import { isCurrentIdentity } from "./identities/current-identity.ts";
 import type { IdentitySessions } from "./identities/sessions.ts";
 import type { IssuedCredentials } from "./credentials/issued.ts";
 import { Issuer } from "./credentials/issuer.ts";
 import { roleOfSession } from "./credentials/session-key.ts";
-import { createIdentitySessions, findIdentity } from "./create-identity-sessions.ts";
+import { createIdentitySessions } from "./create-identity-sessions.ts";
 import { EventLog } from "./event-log.ts";
 import { createSidecarMetrics, registerSidecarState, type SidecarMetrics, type SidecarState } from "./metrics.ts";
 import { RefusedIdentities } from "./refused-roles/refused-identities.ts";
@@ -86,7 +87,9 @@ export function createServices(settings: ServiceSettings, ports: ServicePorts): 
   const base = new BaseIdentity({ provider, sts, clock, random, onAttempt: (state) => events.logBase(state) });
   const roleEvents = startRoleEvents(ports, { base, metrics });
   const secrets = startSecrets(settings, ports, { metrics, events });
-  const refused = new RefusedIdentities({ clock, find: (identity) => findIdentity(source, identity) });
+  const refused = new RefusedIdentities({
+    clock, isCurrent: (identity) => isCurrentIdentity(source.inventory, identity),
+  });
   const parts = { base, sts, sessions, metrics, events, roleEvents, secrets, refused };
   const identities = createIdentitySessions(settings, ports, parts);
   const issuer = createIssuer(settings, ports, { ...parts, identities });

@@ -13,7 +13,6 @@ import type { STS } from "../sts-upstream/client.ts";
 import { RejectedSignerError, RetryableSTSError, UpstreamSTSError } from "../sts-upstream/errors.ts";
 import type { CredentialCache } from "../credentials/cache.ts";
 import { type RefusedRole, RefusedRoleError } from "./refused-role.ts";
-import { isSameIdentity } from "./same-identity.ts";
 import { type IdentitySessionOptions, sessionRequest } from "./session-request.ts";
 import { SessionKeyCache } from "../credentials/session-key.ts";
 import type { Credentials, Load, SigningCredentials } from "../credentials/session.ts";
@@ -27,8 +26,8 @@ interface IdentitySessionsPorts {
   /** The sessions of service account identities. */
   readonly webIdentities: Pick<WebIdentitySessions, "get">;
   readonly sessions: Pick<CredentialCache, "get" | "evict">;
-  /** Returns the identity of the inventory that has the same kind, namespace and name. */
-  readonly find: (identity: Identity) => Identity | null;
+  /** Whether the inventory contains the identity without a change. */
+  readonly isCurrent: (identity: Identity) => boolean;
   /** Called after each call for which STS rejected the role. */
   readonly onRefused?: (refused: RefusedRole, error: UpstreamSTSError) => void;
   /** Called after each call that returned a session of the role. */
@@ -109,14 +108,10 @@ export class IdentitySessions {
 
   /** Whether neither the identity nor the content of its Secret has changed. */
   #isCurrentKey(identity: StaticIdentity, key: StaticKey): boolean {
-    return this.#isCurrent(identity) && this.#ports.secrets?.isCurrent(identity, key) === true;
+    return this.#ports.isCurrent(identity) && this.#ports.secrets?.isCurrent(identity, key) === true;
   }
 
   /** Whether the identity is unchanged in the inventory, except for its metadata. */
-  #isCurrent(identity: Identity): boolean {
-    return isSameIdentity(this.#ports.find(identity), identity);
-  }
-
   /**
    * Returns the access key of the identity, with the account of the access key, which STS returns. Each refresh calls
    * STS again, because an access key can be deleted in IAM while it is in the Secret.
@@ -149,7 +144,7 @@ export class IdentitySessions {
       identity: signer.key, region: this.#options.region, owner: identityKey(role),
     };
     const key = this.#keys.keyOf(role, request, caller);
-    const isGranted = (): boolean => this.#isCurrent(role) && signer.isCurrent();
+    const isGranted = (): boolean => this.#ports.isCurrent(role) && signer.isCurrent();
     const load = {
       prepare: async (): Promise<Load> => {
         const source = await signer.credentials();

@@ -10,7 +10,6 @@ import { RetryableSTSError, UpstreamSTSError } from "../sts-upstream/errors.ts";
 import { webIdentityFix } from "./web-identity-fix.ts";
 import type { CredentialCache } from "../credentials/cache.ts";
 import type { RefusedRole } from "./refused-role.ts";
-import { isSameIdentity } from "./same-identity.ts";
 import { type IdentitySessionOptions, sessionRequest } from "./session-request.ts";
 import { SessionKeyCache } from "../credentials/session-key.ts";
 import type { Credentials } from "../credentials/session.ts";
@@ -20,8 +19,8 @@ interface WebIdentitySessionsPorts {
   /** Null if the sidecar has no API server, because it reads manifests. */
   readonly tokens: Pick<ServiceAccountTokens, "request"> | null;
   readonly sessions: Pick<CredentialCache, "get">;
-  /** Returns the identity of the inventory that has the same kind, namespace and name. */
-  readonly find: (identity: Identity) => Identity | null;
+  /** Whether the inventory contains the identity without a change. */
+  readonly isCurrent: (identity: Identity) => boolean;
   /** Called after each call for which STS rejected the role. */
   readonly onRefused?: (refused: RefusedRole, error: UpstreamSTSError) => void;
   /** Called after each call that returned a session of the role. */
@@ -47,7 +46,7 @@ export class WebIdentitySessions {
    * prefers calls for which a client waits (`isAwaited`).
    */
   async get(identity: ServiceAccountIdentity, isAwaited = true): Promise<Credentials> {
-    const { sessions, tokens, find } = this.#ports;
+    const { sessions, tokens, isCurrent } = this.#ports;
     if (tokens === null) throw noAPIServer(identity);
     const request = sessionRequest(identity, this.#options);
     const caller = {
@@ -58,7 +57,7 @@ export class WebIdentitySessions {
       key,
       grantedBy: identity,
       isAwaited,
-      isGranted: () => isSameIdentity(find(identity), identity),
+      isGranted: () => isCurrent(identity),
       load: {
         prepare: async () => {
           const token = await tokens.request(identity);

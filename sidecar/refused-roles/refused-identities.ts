@@ -1,12 +1,11 @@
 import { type Identity, identityKey } from "../../shared/decisions/identities/identity.ts";
 import type { SteadyClock } from "../../shared/inventory/clock.ts";
 import { BoundedMap } from "../../shared/server/bounded-map.ts";
-import { isSameIdentity } from "../identities/same-identity.ts";
 
 interface RefusedIdentitiesPorts {
   readonly clock: Pick<SteadyClock, "steady">;
-  /** Returns the identity of the inventory that has the same kind, namespace and name. */
-  readonly find: (identity: Identity) => Identity | null;
+  /** Whether the inventory contains the identity without a change. */
+  readonly isCurrent: (identity: Identity) => boolean;
 }
 
 interface Refusal {
@@ -51,7 +50,7 @@ export class RefusedIdentities {
   }
 
   #isCurrent({ identity, atMs }: Refusal): boolean {
-    const { clock, find } = this.#ports;
-    return clock.steady() - atMs < REFUSED_MS && isSameIdentity(find(identity), identity);
+    const { clock, isCurrent } = this.#ports;
+    return clock.steady() - atMs < REFUSED_MS && isCurrent(identity);
   }
 }

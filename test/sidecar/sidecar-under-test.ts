@@ -13,6 +13,7 @@ import { buildSidecar } from "../../sidecar/app.ts";
 import { BaseIdentity } from "../../sidecar/base/identity.ts";
 import { CredentialCache } from "../../sidecar/credentials/cache.ts";
 import { IdentityOnlyKeys } from "../../sidecar/credentials/identity-only.ts";
+import { isCurrentIdentity } from "../../sidecar/identities/current-identity.ts";
 import { IdentitySessions } from "../../sidecar/identities/sessions.ts";
 import { IssuedCredentials } from "../../sidecar/credentials/issued.ts";
 import { Issuer, type IssuerOptions } from "../../sidecar/credentials/issuer.ts";
@@ -172,10 +173,10 @@ export class SidecarUnderTest {
 
   #identitySessions(
     options: IssuerOptions & Setup,
-    ports: Omit<ConstructorParameters<typeof IdentitySessions>[1], "find" | "secrets" | "webIdentities">,
+    ports: Omit<ConstructorParameters<typeof IdentitySessions>[1], "isCurrent" | "secrets" | "webIdentities">,
     sessions: CredentialCache,
   ): IdentitySessions {
-    const find = (identity: Identity): Identity | null => this.inventory.identities.get(identity, identity.namespace);
+    const isCurrent = (identity: Identity): boolean => isCurrentIdentity(this.inventory, identity);
     const { api } = options;
     const tokens = api === undefined
       ? null
@@ -188,8 +189,8 @@ export class SidecarUnderTest {
         return this.#assumeRole(options, request, null);
       },
     };
-    const webIdentities = new WebIdentitySessions(options, { sts, tokens, sessions, find });
-    return new IdentitySessions(options, { ...ports, find, secrets: this.secrets, webIdentities });
+    const webIdentities = new WebIdentitySessions(options, { sts, tokens, sessions, isCurrent });
+    return new IdentitySessions(options, { ...ports, isCurrent, secrets: this.secrets, webIdentities });
   }
 
   #baseIdentity({ base }: Setup): BaseIdentity {

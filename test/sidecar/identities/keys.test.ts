@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { test } from "tap";
 import type { IdentityGrant } from "../../../shared/decisions/grants/by-identity.ts";
-import type { Identity, RoleIdentity, StaticIdentity } from "../../../shared/decisions/identities/identity.ts";
+import type { RoleIdentity, StaticIdentity } from "../../../shared/decisions/identities/identity.ts";
 import type { CredentialCache } from "../../../sidecar/credentials/cache.ts";
 import { IdentitySessions } from "../../../sidecar/identities/sessions.ts";
 import { roleOfSession } from "../../../sidecar/credentials/session-key.ts";
@@ -51,9 +51,9 @@ async function keyOf({ roles, source, key: secret, base, region }: Requested): P
     },
     evict: () => {},
   };
-  const find = (identity: Identity): Identity => identity;
+  const isCurrent = (): boolean => true;
   const webIdentities = new WebIdentitySessions({ ...OPTIONS, region }, {
-    sts: { assumeRoleWithWebIdentity: fail }, tokens: { request: fail }, sessions: cache, find,
+    sts: { assumeRoleWithWebIdentity: fail }, tokens: { request: fail }, sessions: cache, isCurrent,
   });
   const sessions = new IdentitySessions({ ...OPTIONS, region }, {
     base: { get: fail, whenVerified: async () => ({ arn: base, isSession: false }), invalidate: () => {} },
@@ -61,7 +61,7 @@ async function keyOf({ roles, source, key: secret, base, region }: Requested): P
     secrets: { get: async () => secret, isCurrent: () => true },
     sessions: cache,
     webIdentities,
-    find,
+    isCurrent,
   });
   const grant: IdentityGrant = { verdict: "identity", source, roles };
   await sessions.get(grant).catch(() => {});

@@ -1,5 +1,6 @@
 import type { Identity, RoleIdentity, StaticIdentity } from "../../../shared/decisions/identities/identity.ts";
 import type { SessionRequest } from "../../../shared/decisions/selectors/session.ts";
+import { isCurrentIdentity } from "../../../sidecar/identities/current-identity.ts";
 import { CredentialCache } from "../../../sidecar/credentials/cache.ts";
 import { IdentitySessions } from "../../../sidecar/identities/sessions.ts";
 import type { RefusedRole } from "../../../sidecar/identities/refused-role.ts";
@@ -78,7 +79,9 @@ export class IdentitySetup {
     webIdentities: { get: () => Promise.reject(new Error("not called")) },
     onRefused: (refused) => void this.refused.push(refused),
     onAssumed: ({ name }) => void this.assumed.push(name),
-    find: (identity) => (this.removed.has(identity) ? null : this.changed.get(identity) ?? identity),
+    isCurrent: (identity) => isCurrentIdentity({
+      identities: { get: () => (this.removed.has(identity) ? null : this.changed.get(identity) ?? identity) },
+    }, identity),
   });
 
   /** Requests the session, and lets the fake time pass until the response. */

@@ -32,7 +32,7 @@ class Setup {
     sts: { assumeRoleWithWebIdentity: (token, request) => this.#assume(token, request) },
     tokens: new ServiceAccountTokens({ api: this.server.api, clock: this.clock, onRequest: () => {} }),
     sessions: this.cache,
-    find: (identity) => (this.removed.has(identity) ? null : identity),
+    isCurrent: (identity) => !this.removed.has(identity),
     onAssumed: ({ name }) => void this.reports.push(name),
     onRefused: ({ identity }, { stsCode }) => void this.reports.push(`${identity.name} ${stsCode}`),
   });
@@ -207,7 +207,7 @@ test("rejects a service account identity with --from, without a call to STS", as
   const setup = new Setup();
   const sessions = new WebIdentitySessions(OPTIONS, {
     sts: { assumeRoleWithWebIdentity: () => Promise.reject(new Error("not called")) }, tokens: null,
-    sessions: setup.cache, find: (identity) => identity,
+    sessions: setup.cache, isCurrent: () => true,
   });
   await t.rejects(sessions.get(accountIdentity()), {
     code: "ERR_IDENTITY_TOKEN",
@@ -229,7 +229,7 @@ async function keyOf(identity: ServiceAccountIdentity): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
   const fail = (): Promise<never> => Promise.reject(new Error("not called"));
   const sessions = new WebIdentitySessions(OPTIONS, {
-    sts: { assumeRoleWithWebIdentity: fail }, tokens: { request: fail }, find: () => identity,
+    sts: { assumeRoleWithWebIdentity: fail }, tokens: { request: fail }, isCurrent: () => true,
     sessions: {
       get({ key }) {
         resolve(key);

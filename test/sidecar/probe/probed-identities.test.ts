@@ -6,6 +6,7 @@ import type { RoleIdentity } from "../../../shared/decisions/identities/identity
 import type { JsonObject } from "../../../shared/decisions/kubernetes/json.ts";
 import { compareText } from "../../../shared/decisions/kubernetes/text.ts";
 import { createLogger } from "../../../shared/server/logger.ts";
+import { isCurrentIdentity } from "../../../sidecar/identities/current-identity.ts";
 import { AssumeRoleProbe } from "../../../sidecar/probe/assume-role-probe.ts";
 import { RefusedRoleError } from "../../../sidecar/identities/refused-role.ts";
 import { createSidecarMetrics } from "../../../sidecar/metrics.ts";
@@ -37,9 +38,7 @@ class Subject {
   constructor(objects: readonly JsonObject[]) {
     this.inventory = identityInventory([namespaceObject("team-a"), controllerIdentity(), ...objects]);
     const { inventory, clock } = this;
-    this.refused = new RefusedIdentities({
-      clock, find: (one) => inventory.identities.get(one, one.namespace),
-    });
+    this.refused = new RefusedIdentities({ clock, isCurrent: (one) => isCurrentIdentity(inventory, one) });
     const log = createLogger({
       name: "sidecar", level: "trace", destination: { write: (line) => void this.lines.push(JSON.parse(line)) },
     });

@@ -1,5 +1,6 @@
 import { test } from "tap";
 import type { Identity } from "../../../shared/decisions/identities/identity.ts";
+import { isCurrentIdentity } from "../../../sidecar/identities/current-identity.ts";
 import { RefusedIdentities } from "../../../sidecar/refused-roles/refused-identities.ts";
 import { identityInventory, roleIdentity } from "../../shared/decisions/identities/objects.ts";
 import { put } from "../../shared/decisions/objects.ts";
@@ -15,9 +16,7 @@ test("counts refused identities until their role is assumed, or they change, or 
     if (found?.kind !== "AWSClusterRoleIdentity") throw new Error(name);
     return found;
   };
-  const refused = new RefusedIdentities({
-    clock, find: (one) => inventory.identities.get(one, one.namespace),
-  });
+  const refused = new RefusedIdentities({ clock, isCurrent: (one) => isCurrentIdentity(inventory, one) });
   for (const name of ["a", "b", "c", "a"]) refused.add(roleOf(name));
   t.equal(refused.size, 3, "a repeated rejection counts once");
   t.ok(refused.has(roleOf("a")));
@@ -32,7 +31,7 @@ test("counts refused identities until their role is assumed, or they change, or 
 });
 
 test("counts at most 10,000 identities", (t) => {
-  const refused = new RefusedIdentities({ clock: new FakeClock(), find: (one) => one });
+  const refused = new RefusedIdentities({ clock: new FakeClock(), isCurrent: () => true });
   for (let i = 0; i <= 10_000; i += 1) {
     const [identity] = identityInventory([roleIdentity(`r${i}`)]).identities.all();
     if (identity?.kind === "AWSClusterRoleIdentity") refused.add(identity);
