@@ -25,6 +25,10 @@ const TEXTS_BY_NAME = { type: "object", additionalProperties: TEXT };
 /** Objects whose fields Kubernetes defines and checks. */
 const KUBERNETES_OBJECT = { type: "object" };
 const KUBERNETES_LIST = { type: "array", items: KUBERNETES_OBJECT };
+/** Environment variables, volumes or mounts. */
+const NAMED_LIST = {
+  type: "array", items: { type: "object", properties: { name: TEXT, value: TEXT }, required: ["name"] },
+};
 const NAME = { type: "string", pattern: OBJECT_NAME.regexp };
 const NAMESPACE = { type: "string", pattern: LITERAL_NAMESPACE.regexp };
 const NAMESPACES = { type: "array", items: NAMESPACE };
@@ -134,7 +138,9 @@ const OPTIONAL_IN_WORKLOAD: Schema = {
   imagePullSecrets: { type: "array", items: record({ name: NAME }) },
   podAnnotations: TEXTS_BY_NAME,
   podLabels: POD_LABELS,
-  extraEnv: { type: "array", items: { type: "object", properties: { name: TEXT, value: TEXT }, required: ["name"] } },
+  extraEnv: NAMED_LIST,
+  extraVolumes: NAMED_LIST,
+  extraVolumeMounts: NAMED_LIST,
   resources: KUBERNETES_OBJECT,
   priorityClassName: TEXT,
   nodeSelector: TEXTS_BY_NAME,

@@ -114,6 +114,18 @@ function sample({ type }: Definition): string {
   return type === "strings" ? '["a", "b"]' : '"a"';
 }
 
+withHelm("mounts more volumes, with and without the certificate of the webhook", async (t, helm) => {
+  const more = ["extraVolumes[0].name=ca,extraVolumes[0].configMap.name=a", "extraVolumeMounts[0].name=ca"];
+  for (const [mode, names] of [["self-signed", ["ca"]], ["cert-manager", ["tls", "ca"]]] as const) {
+    const objects = objectsIn((await template(helm, [`certificates.mode=${mode}`, ...more])).stdout);
+    t.match(objects.find(({ kind }) => kind === "Deployment"), {
+      spec: { template: { spec: {
+        volumes: names.map((name) => ({ name })), containers: [{ volumeMounts: names.map((name) => ({ name })) }],
+      } } },
+    }, mode);
+  }
+});
+
 withHelm("renders settings as flags, and omits flags that are off", async (t, helm) => {
   const { stdout } = await template(helm, [
     "settings.check={IRS-17=warn,ACK-06=warn}", "settings.teamLevelCarm=true", "settings.serviceLevelCarm=false",
