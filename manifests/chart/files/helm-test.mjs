@@ -48,7 +48,7 @@ function finish(status, body) {
 /** @param {number | undefined} status */
 function reason(status) {
   if (status === 201) {
-    return "The API server admitted it: is the webhook reachable, and the check IRS-16 on? See the logs of the webhook.";
+    return "The API server admitted it: is the webhook reachable, and IRS-16 on? See the logs of the webhook.";
   }
   if (status === 404) return "The CRD of IAMRoleSelector does not exist: install an ACK controller.";
   return `The API server responded with status ${status}:`;
