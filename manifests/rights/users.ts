@@ -7,7 +7,7 @@ const WRITE = ["create", "update", "patch", "delete"];
 
 /**
  * Returns the role for the users who manage IAMRoleSelectors. Such a user decides which role any resource in the
- * cluster uses, so the manifests bind the role to nobody.
+ * cluster uses, so the manifests contain no binding of the role.
  */
 export function selectorOwnerRole(): V1ClusterRole {
   return clusterRole("ack-role-resolver-selector-owner", [
@@ -17,7 +17,7 @@ export function selectorOwnerRole(): V1ClusterRole {
 
 /**
  * Returns the role for the users who manage ACK resources in their namespaces. The role allows them to read the
- * selectors. The manifests bind the role to nobody.
+ * selectors. The manifests contain no binding of the role.
  */
 export function tenantRole(): V1ClusterRole {
   return clusterRole("ack-role-resolver-tenant", [

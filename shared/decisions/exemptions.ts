@@ -63,10 +63,9 @@ export function mutationExemptionOf(change: AdmissionChange): Exemption | null {
 }
 
 /**
- * Returns the reason why the webhook does not mutate an object that refers to a CAPA identity, or null if the webhook
- * may mutate the object: if the update changes the spec, labels or annotations, including the annotations that record a
- * resolution. The webhook does not change the other updates of Cluster API, such as those of finalizers and owner
- * references.
+ * Returns the reason why the webhook does not mutate an object that refers to a CAPA identity. Returns null for a new
+ * object, and for an update of the spec, the labels or the annotations, including those that record a resolution. The
+ * webhook does not change the other updates of Cluster API, such as those of finalizers and owner references.
  */
 export function clusterMutationExemptionOf({ subResource, object, oldObject }: AdmissionChange): Exemption | null {
   if (subResource !== "") return "subresource";

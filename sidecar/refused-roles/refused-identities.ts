@@ -20,7 +20,7 @@ const MAX_IDENTITIES = 10_000;
 
 /**
  * The identities whose role STS rejected in the last call. An identity is removed when its role is assumed or when it
- * changes, and one hour after the last call, because nobody may request its role again.
+ * changes, and one hour after the last call, because its role may never be requested again.
  */
 export class RefusedIdentities {
   readonly #ports: RefusedIdentitiesPorts;

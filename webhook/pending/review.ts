@@ -27,8 +27,8 @@ interface PendingReview<T> {
 }
 
 /**
- * Runs the checks. Runs them again with the pending writes of other reviews, and once more each time that another
- * review admits a change meanwhile, or that the watch delivers a pending write, because the last run may have read the
+ * Runs the checks, and runs them again with the pending writes of other reviews. Another round follows if another
+ * review admits a change meanwhile, or if the watch delivers a pending write: the last round may have read the
  * inventory before. The number of rounds is limited, because a client can send reviews continuously.
  * No other review can miss the admitted change, because it is stored in the same step as the last comparison.
  */

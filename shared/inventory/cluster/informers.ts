@@ -136,9 +136,9 @@ export class ResourceInformers {
   }
 
   /**
-   * Starts and removes informers when CustomResourceDefinitions change. A kind is required unless its group is unknown
-   * to this release and not in `extraGroups`: the user has granted no rights to such a group, and a new AWS service
-   * must not prevent the start of a server.
+   * Starts and removes informers when CustomResourceDefinitions change. A kind is required if this release knows its
+   * group, or if `extraGroups` contains it. The user has granted no rights to another group, and a new AWS service must
+   * not prevent the start of a server.
    */
   update(put: readonly JsonObject[], removed: readonly ObjectName[]): void {
     for (const { name } of removed) this.#remove(name);
