@@ -12,6 +12,11 @@ import { sendRequest } from "../shared/inventory/cluster/send-request.ts";
 /** The timeout of one request, in ms. */
 const CALL_MS = 500;
 const CONCURRENT_CALLS = 8;
+/**
+ * The maximum number of objects that are fetched or wait. Without this limit, forged reviews could make later reviews
+ * wait for minutes after the API server was slow.
+ */
+const MAX_FETCHES = 512;
 const NOT_FOUND = 404;
 
 /** The object on the API server, `absent` if the object does not exist, or `unknown` if the request failed. */
@@ -53,13 +58,17 @@ export function roleIdentityFetcher(ports: ObjectFetchPorts): ObjectFetcher {
   return objectFetcher({ kind: ROLE_IDENTITY, path, isListed: true }, ports);
 }
 
-/** Returns a fetcher that sends at most 8 requests at a time, and at most one at a time for each object. */
+/**
+ * Returns a fetcher that sends at most 8 requests at a time, and at most one at a time for each object. It returns
+ * `unknown` if 512 objects wait.
+ */
 function objectFetcher(kind: FetchedKind, ports: ObjectFetchPorts): ObjectFetcher {
   const calls = new Semaphore(CONCURRENT_CALLS);
   const inFlight = new Map<string, Promise<FetchedObject>>();
   return (name) => {
     const running = inFlight.get(name);
     if (running !== undefined) return running;
+    if (inFlight.size >= MAX_FETCHES) return Promise.resolve("unknown");
     const call = calls.run(() => fetchObject(name, kind, ports)).finally(() => inFlight.delete(name));
     inFlight.set(name, call);
     return call;

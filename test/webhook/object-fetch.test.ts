@@ -84,3 +84,20 @@ test("returns `unknown` if the API server fails or is late, or if the name is no
   for (const name of invalid) t.equal(await fetchSelector(name), "unknown", name);
   t.same(requested, []);
 });
+
+test("returns `unknown` immediately while 512 objects are fetched or wait, and fetches again later", async (t) => {
+  const { promise: isAvailable, resolve: respond } = Promise.withResolvers<void>();
+  let requests = 0;
+  const api = apiOf(async () => {
+    requests += 1;
+    await isAvailable;
+    return [404, "{}"];
+  });
+  const fetchNamespace = namespaceFetcher({ api, clock: new FakeClock(), log });
+  const waiting = Array.from({ length: 512 }, async (_, i) => fetchNamespace(`forged-${i}`));
+  t.equal(await fetchNamespace("team-a"), "unknown");
+  t.equal(requests, 8);
+  respond();
+  t.same(new Set(await Promise.all(waiting)), new Set(["absent"]));
+  t.equal(await fetchNamespace("team-a"), "absent");
+});
