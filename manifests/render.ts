@@ -123,6 +123,9 @@ function deploymentObjects(options: ManifestOptions): object[] {
 const OWN_CRD_MISSING = "manifests crds: requires --own-crd, because the CRD replaces the CRD of ACK's charts. "
   + "docs/crd.md states when the replacement is useful";
 
+const OWN_NAMESPACE = "--inject: requires different values of --namespace and --ack-system-namespace, because the "
+  + "webhook injects no sidecar in its own namespace";
+
 function optionFaults(part: ManifestPart, options: ManifestOptions): string[] {
   const { namespace, ackSystemNamespace, extraGroups, ownCRD } = options;
   const named = { "--namespace": namespace, "--ack-system-namespace": ackSystemNamespace };
@@ -132,7 +135,11 @@ function optionFaults(part: ManifestPart, options: ManifestOptions): string[] {
   const ofGroups = extraGroups.filter((group) => !isACKGroup(group))
     .map((group) => `--extra-groups ${quote(group)}: not an ACK group; expected a name that ends in .services.k8s.aws`);
   const ofCRD = part === "crds" && !ownCRD ? [OWN_CRD_MISSING] : [];
-  return [...ofNamespace, ...ofGroups, ...ofCRD, ...accessFaults(part, options), ...certificateFaults(part, options)];
+  const ofInjection = options.inject === true && namespace === ackSystemNamespace ? [OWN_NAMESPACE] : [];
+  return [
+    ...ofNamespace, ...ofGroups, ...ofCRD, ...ofInjection, ...accessFaults(part, options),
+    ...certificateFaults(part, options),
+  ];
 }
 
 /** Without the right to create access reviews, a webhook in the cluster denies what it must review. */

@@ -108,6 +108,14 @@ test("grants the webhook permission to create SubjectAccessReviews only if --acc
   t.same(await reviewRules(), []);
 });
 
+test("--inject requires another namespace than that of the controllers", async (t) => {
+  const namespaces = ["--namespace", "ack", "--ack-system-namespace", "ack"];
+  t.match(await runCommand(["manifests", "all", "--inject", ...namespaces]), {
+    status: 2, stderr: /--inject: requires different values of --namespace and --ack-system-namespace/,
+  });
+  t.match(await runCommand(["manifests", "all", ...namespaces]), { status: 0 });
+});
+
 test("requires --access-reviews if --check enables a check that needs it", async (t) => {
   const run = async (...argv: string[]): ReturnType<typeof runCommand> => await runCommand(["manifests", ...argv]);
   for (const part of ["all", "rbac"]) {

@@ -11,6 +11,9 @@
     {{- fail (printf "reconciling: must be true, because %s is true" $name) }}
   {{- end }}
 {{- end }}
+{{- if and .Values.injection.enabled (eq .Values.ackSystemNamespace .Release.Namespace) }}
+  {{- fail (printf "injection.enabled: must be false in the namespace %q of the ACK controllers, because the webhook injects no sidecar in its own namespace; install the chart in another namespace" .Release.Namespace) }}
+{{- end }}
 {{- end }}
 
 {{/* Fails with a message if the cluster cannot have this release. */}}

@@ -1,7 +1,7 @@
 import { needsAccessReviews } from "../../../shared/decisions/checks/access/reviews.ts";
 import { CHECK_IDS } from "../../../shared/decisions/checks/catalogue.ts";
 import { field } from "../../../shared/decisions/kubernetes/json.ts";
-import { CHART, objectsIn, RELEASE, template, withHelm } from "./helm.ts";
+import { CHART, NAMESPACE, objectsIn, RELEASE, template, withHelm } from "./helm.ts";
 
 withHelm("rejects invalid values with their paths", async (t, helm) => {
   for (const [value, fault] of [
@@ -47,6 +47,10 @@ withHelm("rejects a value without the value that it requires", async (t, helm) =
     [
       ["autoControllerIdentity.enabled=true", "reconciling=false"],
       "reconciling: must be true, because autoControllerIdentity.enabled is true",
+    ],
+    [
+      ["injection.enabled=true", `ackSystemNamespace=${NAMESPACE}`],
+      'injection.enabled: must be false in the namespace "ack-role-resolver" of the ACK controllers',
     ],
   ] as const) {
     const { code, stderr } = await template(helm, values);
