@@ -7,12 +7,12 @@ import type { Cluster } from "../apiserver/cluster.ts";
 import { onCluster } from "../apiserver/on-cluster.ts";
 import type { ProgramResult } from "../apiserver/run-program.ts";
 import { until } from "../apiserver/until.ts";
+import { DEPLOYMENT, setAvailable } from "./deployment.ts";
 import { emergency } from "./emergency.ts";
 import { CHART, findHelm, NAMESPACE, objectsIn, RELEASE } from "./helm.ts";
 
 const SELECTORS = "/apis/services.k8s.aws/v1alpha1/iamroleselectors";
 const CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1";
-const DEPLOYMENT = `/apis/apps/v1/namespaces/${NAMESPACE}/deployments/ack-role-resolver-webhook`;
 const SECRET = `/api/v1/namespaces/${NAMESPACE}/secrets/ack-role-resolver-webhook-tls`;
 const MERGE = { headers: { "content-type": "application/merge-patch+json" } };
 const JSON_PATCH = { headers: { "content-type": "application/json-patch+json" } };
@@ -175,13 +175,6 @@ async function createSelector(cluster: Cluster, name: string): ReturnType<Cluste
   // The policies of the chart deny a selector that selects every resource.
   const spec = { arn: "arn:aws:iam::111122223333:role/a", namespaceSelector: { names: ["orders"] } };
   return await cluster.request("POST", SELECTORS, selectorObject(name, spec));
-}
-
-/** Writes the status that the Deployment controller would write. */
-async function setAvailable(cluster: Cluster, count: number): Promise<void> {
-  const status = { replicas: count, readyReplicas: count, availableReplicas: count };
-  const { status: code } = await cluster.request("PATCH", `${DEPLOYMENT}/status`, { status }, MERGE);
-  if (code !== 200) throw new Error(`the API server rejected the status with ${code}`);
 }
 
 async function webhooks(cluster: Cluster, kind: "mutating" | "validating"): Promise<readonly unknown[]> {

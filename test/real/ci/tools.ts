@@ -1,5 +1,6 @@
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
+import { CERT_MANAGER } from "../cert-manager/program.ts";
 import type { RealEnvironment } from "../environment.ts";
 import { findClient, type Recipe, runTool, setUpClient } from "../sdks/toolchains/built-client.ts";
 
@@ -31,7 +32,8 @@ export function setUpRenderers(environment: RealEnvironment): Promise<string> {
 /** Adds all missing programs to the cache. Returns the folders that contain the programs. */
 export async function setUpCI(environment: RealEnvironment): Promise<readonly string[]> {
   const folders: string[] = [];
-  for (const recipe of [...[...UNSUPPORTED_NODES, ...SUPPORTED_NODES].map(nodeRecipe), RENDERERS]) {
+  const nodes = [...UNSUPPORTED_NODES, ...SUPPORTED_NODES].map(nodeRecipe);
+  for (const recipe of [...nodes, RENDERERS, CERT_MANAGER]) {
     folders.push(await setUpClient(environment, recipe));
   }
   return folders;

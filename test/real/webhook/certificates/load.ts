@@ -11,7 +11,7 @@ interface LoadResult {
   readonly failures: string[];
 }
 
-interface Load {
+export interface Load {
   readonly viaAPIServer: LoadResult;
   /** Reviews on new connections, which trust only the caBundle that the API server has. */
   readonly direct: LoadResult;
@@ -20,8 +20,17 @@ interface Load {
 
 const WORKERS = 8;
 
+interface LoadOptions {
+  /** The number of clients of the API server. Default: 8. */
+  readonly workers?: number;
+  /** The name for which the direct reviews verify the certificate. Default: the address of the load balancer. */
+  readonly servername?: string;
+}
+
 /** Sends admissions without a pause, until `stop`. */
-export async function startLoad(cluster: Cluster, balancer: Balancer): Promise<Load> {
+export async function startLoad(
+  cluster: Cluster, balancer: Balancer, { workers = WORKERS, servername }: LoadOptions = {},
+): Promise<Load> {
   const stopping = new AbortController();
   const viaAPIServer: LoadResult = { admitted: 0, failures: [] };
   const direct: LoadResult = { admitted: 0, failures: [] };
@@ -36,13 +45,13 @@ export async function startLoad(cluster: Cluster, balancer: Balancer): Promise<L
       }
     }
   };
-  const workers = Array.from({ length: WORKERS }, (_, worker) => (
+  const working = Array.from({ length: workers }, (_, worker) => (
     work((count) => createSelector(cluster, agent, `load-${worker}-${count}`), viaAPIServer)
   ));
-  workers.push(work(() => reviewDirectly(cluster, balancer), direct));
+  working.push(work(() => reviewDirectly(cluster, balancer, servername), direct));
   const stop = async (): Promise<void> => {
     stopping.abort();
-    await Promise.all(workers);
+    await Promise.all(working);
     agent.destroy();
   };
   return { viaAPIServer, direct, stop };
@@ -59,9 +68,10 @@ async function createSelector(cluster: Cluster, agent: Agent, name: string): Pro
   if (status !== 201) throw new Error(`${status}: ${text}`);
 }
 
-async function reviewDirectly(cluster: Cluster, { address }: Balancer): Promise<void> {
+async function reviewDirectly(cluster: Cluster, { address }: Balancer, servername?: string): Promise<void> {
   const ca = await bundleOf(cluster, CONFIGURATIONS[0] ?? "");
-  const { status, text } = await post(new URL(`https://${address}/validate/iamroleselectors`), REVIEW, { ca });
+  const trust = servername === undefined ? { ca } : { ca, servername };
+  const { status, text } = await post(new URL(`https://${address}/validate/iamroleselectors`), REVIEW, trust);
   if (status !== 200) throw new Error(`${status}: ${text}`);
 }
 

@@ -1,0 +1,166 @@
+import { X509Certificate } from "node:crypto";
+import path from "node:path";
+import type { Test } from "tap";
+import { certManagerObjects } from "../../../manifests/certificates.ts";
+import { field, isJsonObject, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
+import { ACK_SELECTOR_CRD } from "../../fixtures/ack-selector-crd.ts";
+import type { Cluster } from "../apiserver/cluster.ts";
+import { onCluster } from "../apiserver/on-cluster.ts";
+import type { ProgramResult } from "../apiserver/run-program.ts";
+import { until } from "../apiserver/until.ts";
+import { DEPLOYMENT, setAvailable } from "../chart/deployment.ts";
+import { CHART, findHelm, NAMESPACE, RELEASE } from "../chart/helm.ts";
+import { type ServerProcess, startServer } from "../server-process.ts";
+import { type Balancer, startBalancer } from "../webhook/certificates/balancer.ts";
+import { type Load, startLoad } from "../webhook/certificates/load.ts";
+import { read, SECRET, secretText, servedSerial } from "../webhook/certificates/replicas.ts";
+import { untilCalled } from "../webhook/installed-webhook.ts";
+import { mountSecret } from "./mounted-secret.ts";
+import { certManagerCRDs, findCertManager, startCertManager } from "./program.ts";
+import { bundles, invalidate, renew, replaceCA, storedSerial } from "./replacements.ts";
+import { serveServices, SERVICE_FLAGS } from "./services.ts";
+
+const SERVICE_NAME = `ack-role-resolver-webhook.${NAMESPACE}.svc`;
+const TLS_DIR_FLAG = "--tls-dir=";
+/** The number of admissions on each connection path before and after a certificate is replaced. */
+const ADMISSIONS = 5;
+
+interface Installation {
+  readonly cluster: Cluster;
+  readonly helm: (...args: readonly string[]) => Promise<ProgramResult>;
+  readonly balancer: Balancer;
+  /** The folder of the certificate of the webhook. */
+  readonly dir: string;
+}
+
+// The cluster has no nodes. So the test runs the webhook with the arguments of the Deployment, and writes its files.
+onCluster("the chart with a certificate of cert-manager", async (t, cluster) => {
+  const helm = await findHelm(t);
+  const certManager = helm === null ? null : await findCertManager(t);
+  if (certManager === null || helm === null) return;
+  await cluster.installCRDs([ACK_SELECTOR_CRD, ...await certManagerCRDs(certManager)]);
+  await startCertManager(t, cluster, certManager, NAMESPACE);
+  const balancer = await startBalancer(t);
+  await serveServices(t, cluster, balancer);
+  const run = (...args: readonly string[]): Promise<ProgramResult> => (
+    helm([...args, "--namespace", NAMESPACE], cluster.kubeconfig)
+  );
+  const installation = { cluster, helm: run, balancer, dir: path.join(t.testdirName, "tls") };
+  await t.test("the API server stores every field of the Certificates and Issuers", async (tt) =>
+    installs(tt, installation));
+  await t.test("cert-manager issues the certificate, and injects its CA into every webhook", async (tt) =>
+    issues(tt, installation));
+  const webhook = await startFromDeployment(t, installation);
+  await t.test("no admission is lost while helm upgrades and cert-manager replaces the certificate", async (tt) =>
+    losesNoAdmission(tt, installation, webhook));
+  await t.test("helm uninstall deletes the Secrets of cert-manager, so that another mode can follow", async (tt) =>
+    uninstalls(tt, installation));
+}, { apiserverFlags: SERVICE_FLAGS });
+
+async function installs(t: Test, { cluster, helm }: Installation): Promise<void> {
+  t.match(await cluster.kubectl(["create", "namespace", "ack-system"]), { code: 0 });
+  const mode = ["--set", "certificates.mode=cert-manager"];
+  t.match(await helm("install", RELEASE, CHART, "--create-namespace", ...mode), { code: 0, stderr: "" });
+  for (const object of certManagerObjects(NAMESPACE)) {
+    const [kind, name] = [stringAt(object, "kind") ?? "", stringAt(object, "metadata", "name")];
+    const url = `/apis/cert-manager.io/v1/namespaces/${NAMESPACE}/${kind.toLowerCase()}s/${name}`;
+    t.same((await read(cluster, url))["spec"], field(object, "spec"), `${kind} ${name}`);
+  }
+}
+
+async function issues(t: Test, { cluster }: Installation): Promise<void> {
+  t.ok(await until(async () => (await secretText(cluster, "tls.crt")) !== ""));
+  const [leaf, ca] = [await secretText(cluster, "tls.crt"), await secretText(cluster, "ca.crt")];
+  const certificate = new X509Certificate(leaf);
+  t.ok(certificate.verify(new X509Certificate(ca).publicKey));
+  t.equal(certificate.checkHost(SERVICE_NAME), SERVICE_NAME);
+  const isInjected = async (): Promise<boolean> => (await bundles(cluster)).every((bundle) => bundle === ca);
+  t.ok(await until(isInjected), `all ${(await bundles(cluster)).length} webhooks`);
+}
+
+/** Starts the webhook with the arguments and the mounted Secret of the Deployment. */
+async function startFromDeployment(t: Test, installation: Installation): Promise<ServerProcess> {
+  const { cluster, balancer, dir } = installation;
+  const spec = field(field(field(await read(cluster, DEPLOYMENT), "spec"), "template"), "spec");
+  const [[container], [volume]] = [[field(spec, "containers")].flat(), [field(spec, "volumes")].flat()];
+  t.equal(stringAt(field(volume, "secret"), "secretName"), SECRET.split("/").at(-1));
+  await mountSecret(dir, await read(cluster, SECRET));
+  const args = [field(container, "args")].flat().slice(1).map(String);
+  const local = args.map((arg) => (arg.startsWith(TLS_DIR_FLAG) ? `${TLS_DIR_FLAG}${dir}` : arg));
+  t.ok(local.includes(`${TLS_DIR_FLAG}${dir}`));
+  const access = ["--kubeconfig", cluster.kubeconfig, "--context", "webhook", "--tls-host", SERVICE_NAME];
+  const webhook = await startServer("webhook", [...local, ...access]);
+  t.teardown(() => webhook.stop("SIGKILL"));
+  balancer.backends = [webhook.address];
+  await untilCalled(cluster);
+  return webhook;
+}
+
+async function losesNoAdmission(t: Test, installation: Installation, webhook: ServerProcess): Promise<void> {
+  const { cluster, helm, balancer } = installation;
+  await setAvailable(cluster, 1);
+  const load = await startLoad(cluster, balancer, { workers: 2, servername: SERVICE_NAME });
+  t.match(await helm("upgrade", RELEASE, CHART, "--reuse-values"), { code: 0, stdout: /failurePolicy: Fail/u });
+  const ca = await secretText(cluster, "ca.crt");
+  const causes = {
+    "a renewal": () => renew(cluster),
+    "a deleted Secret": () => cluster.request("DELETE", SECRET),
+    "an invalid Secret": () => invalidate(cluster, installation.dir),
+    "a new CA": () => replaceCA(cluster),
+  };
+  for (const [cause, replace] of Object.entries(causes)) {
+    await t.test(`after ${cause}`, async (tt) => {
+      await replacesCertificate(tt, installation, { webhook, load, replace });
+    });
+  }
+  await load.stop();
+  t.same(load.viaAPIServer.failures, [], `the API server admitted ${load.viaAPIServer.admitted} changes`);
+  t.same(load.direct.failures, [], `the webhook answered ${load.direct.admitted} reviews on new connections`);
+  const newCA = await secretText(cluster, "ca.crt");
+  t.not(newCA, ca);
+  t.ok((await bundles(cluster)).every((bundle) => bundle === ca + newCA), "every caBundle contains both CAs");
+}
+
+interface Replacement {
+  readonly webhook: ServerProcess;
+  readonly load: Load;
+  readonly replace: () => Promise<unknown>;
+}
+
+/** Replaces the certificate, and mounts the new one later, as the kubelet does. */
+async function replacesCertificate(t: Test, installation: Installation, replacement: Replacement): Promise<void> {
+  const { cluster, dir } = installation;
+  const { webhook, load, replace } = replacement;
+  const served = await servedSerial(webhook);
+  await replace();
+  const isReplaced = async (): Promise<boolean> => ![served, null].includes(await storedSerial(cluster));
+  t.ok(await until(isReplaced), "cert-manager issues another certificate");
+  const ca = await secretText(cluster, "ca.crt");
+  const isTrusted = async (): Promise<boolean> => (await bundles(cluster)).every((bundle) => bundle.includes(ca));
+  t.ok(await until(isTrusted), "every caBundle contains its CA");
+  await untilAdmitted(t, load);
+  t.equal(await servedSerial(webhook), served, "the webhook serves the previous certificate meanwhile");
+  await mountSecret(dir, await read(cluster, SECRET));
+  const stored = await storedSerial(cluster);
+  t.ok(await until(async () => (await servedSerial(webhook)) === stored), "the webhook serves the new one");
+  await untilAdmitted(t, load);
+}
+
+/** Waits until the load has admitted some more changes. */
+async function untilAdmitted(t: Test, { viaAPIServer, direct }: Load): Promise<void> {
+  const results = [viaAPIServer, direct].map((result) => ({ result, share: result.admitted + ADMISSIONS }));
+  const isDone = async (): Promise<boolean> => results.every(({ result, share }) => result.admitted >= share);
+  t.ok(await until(isDone));
+}
+
+async function uninstalls(t: Test, { cluster, helm }: Installation): Promise<void> {
+  t.match(await helm("uninstall", RELEASE), { code: 0, stderr: "" });
+  const kinds = "secret,certificate,issuer,validatingwebhookconfiguration,mutatingwebhookconfiguration";
+  const left = await cluster.kubectl(["get", kinds, "--all-namespaces", "-o", "name"]);
+  t.same([left.code, left.stdout], [0, ""]);
+  const requests = field(await read(cluster, `/apis/cert-manager.io/v1/certificaterequests`), "items");
+  const owners = [requests].flat().map((request) => field(field(request, "metadata"), "ownerReferences"));
+  const isOwned = owners.map((owner) => isJsonObject([owner].flat()[0]));
+  t.same([...new Set(isOwned)], [true], "the garbage collector deletes the other objects");
+  t.match(await helm("install", RELEASE, CHART), { code: 0, stderr: "" });
+}
