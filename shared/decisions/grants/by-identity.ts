@@ -52,8 +52,21 @@ export function grantIdentity(
   }
   const unknown = unknownNamespace(inventory, namespace);
   if (unknown !== null) return unknown;
-  const { identities, denial } = identityChain(inventory, reference, namespace);
-  return denial === null ? grantChain(identities, query) : deny(denial.code, denial.message);
+  const { identities, denial, links } = identityChain(inventory, reference, namespace);
+  if (denial === null) return grantChain(identities, query);
+  return unlistedKind(inventory, links.at(-1)?.kind, denial) ?? deny(denial.code, denial.message);
+}
+
+/**
+ * Returns a temporary denial if the kind of a missing identity has not been listed: its CustomResourceDefinition is
+ * new, or has changed. A kind that is not listed is never treated as empty.
+ */
+function unlistedKind(inventory: Inventory, kind: string | undefined, { code }: Pick<Denial, "code">): Denial | null {
+  const isUnlisted = inventory.unlisted("identities").has(`${kind}.${INFRASTRUCTURE_GROUP}`);
+  if (code !== "ERR_IDENTITY_UNKNOWN" || !isUnlisted) return null;
+  const message = `The identities of kind ${kind} are not listed yet. Retry in a moment. If the error persists, `
+    + "/readyz states its cause.";
+  return deny("ERR_NOT_READY", message);
 }
 
 /** Grants an allowed chain. `identities` starts with the requested identity. */

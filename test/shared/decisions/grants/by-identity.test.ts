@@ -5,7 +5,7 @@ import {
   controllerIdentity, identityInventory, identityObject, refTo, roleARN, roleIdentity,
   staticIdentity,
 } from "../identities/objects.ts";
-import { namespaceObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
+import { namespaceObject, put, SETTINGS_BY_DEFAULT } from "../objects.ts";
 
 type Query = Parameters<typeof grantIdentity>[2];
 type Decision = ReturnType<typeof grantIdentity>;
@@ -132,6 +132,28 @@ test("denies a role whose parameters are not valid, that is too long in a chain,
       + "--allowed-accounts. Use a role of an allowed account, or add the account.",
   );
   t.equal(summary(grant("role/other", objects, only("111122223333"))), "s > other");
+  t.end();
+});
+
+test("denies a missing identity temporarily while its kind is not listed", (t) => {
+  const inventory = identityInventory([NS1, roleIdentity("a", "static/s")]);
+  const unlist = (kind: string, type: "listed" | "unlisted"): void => {
+    inventory.apply([{ type, collection: "identities", item: `${kind}.infrastructure.cluster.x-k8s.io` }]);
+  };
+  const codeOf = (reference: string): string => (
+    summary(grantIdentity(inventory, { ...refTo(reference), namespace: "ns1" }, QUERY))
+  );
+  unlist("AWSClusterStaticIdentity", "unlisted");
+  t.equal(
+    codeOf("role/a"),
+    "ERR_NOT_READY: The identities of kind AWSClusterStaticIdentity are not listed yet. Retry in a moment. If the "
+      + "error persists, /readyz states its cause.",
+  );
+  t.match(codeOf("role/b"), /^ERR_IDENTITY_UNKNOWN: /, "the role identities are listed");
+  inventory.apply([put(roleIdentity("c", "static/s", { list: ["ns2"] }))]);
+  t.match(codeOf("role/c"), /^ERR_IDENTITY_NAMESPACE: /);
+  unlist("AWSClusterStaticIdentity", "listed");
+  t.match(codeOf("role/a"), /^ERR_IDENTITY_UNKNOWN: /);
   t.end();
 });
 
