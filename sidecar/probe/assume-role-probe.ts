@@ -22,6 +22,8 @@ interface AssumeRoleProbePorts {
  * rate limit.
  */
 const PAUSE_MS = 1_000;
+/** The delay of an update after a change of the inventory, in ms. An update reads all selectors and identities. */
+const UPDATE_MS = 1_000;
 /** The pause after a probe for which STS was not called or did not respond, in ms. */
 const UNAVAILABLE_PAUSE_MS = 30_000;
 /** The delay until the next probe of a role that STS rejected, in ms. */
@@ -56,6 +58,7 @@ export class AssumeRoleProbe {
   readonly #queue = new Set<string>();
   readonly #timers = new Set<() => void>();
   #isScheduled = false;
+  #isUpdateScheduled = false;
   #hasLoggedLimit = false;
   #isClosed = false;
   #unsubscribe: () => void = () => {};
@@ -65,7 +68,7 @@ export class AssumeRoleProbe {
   }
 
   start(): void {
-    this.#unsubscribe = this.#ports.source.onChange(() => this.#update());
+    this.#unsubscribe = this.#ports.source.onChange(() => this.#updateSoon());
     this.#update();
   }
 
@@ -78,6 +81,16 @@ export class AssumeRoleProbe {
   /** The number of selectors whose role STS rejected in the last probe. */
   get failing(): number {
     return [...this.#states.values()].filter(({ failing, roles }) => failing && roles.of === "selector").length;
+  }
+
+  /** Combines all changes within the delay into one update. */
+  #updateSoon(): void {
+    if (this.#isUpdateScheduled) return;
+    this.#isUpdateScheduled = true;
+    this.#startTimer(UPDATE_MS, () => {
+      this.#isUpdateScheduled = false;
+      this.#update();
+    });
   }
 
   #update(): void {

@@ -1,4 +1,4 @@
-import { allowsNamespace } from "../identities/allowed-namespaces.ts";
+import { allowsNamespace, requirementsOf } from "../identities/allowed-namespaces.ts";
 import { identityChain, referringNamespace } from "../identities/chain.ts";
 import type { Identity, RoleIdentity } from "../identities/identity.ts";
 import { SERVICE_ACCOUNT_IDENTITY } from "../identities/kinds.ts";
@@ -17,9 +17,13 @@ export function completeChain(
   return broken === null ? identities : null;
 }
 
+/** The number of label requirements that one search evaluates. The limit bounds the search for a hostile identity. */
+const MAX_STEPS = 300_000;
+
 /**
  * Grants the role of the identity to the first namespace that may use it: `--scope-namespace`, or else any namespace of
  * the inventory. Returns null if no namespace may use the identity, or if its chain or its parameters are not valid.
+ * Tries fewer namespaces if the selectors of the chain have many requirements.
  */
 export function grantToAnyNamespace(
   inventory: Inventory, { kind, name }: Pick<RoleIdentity, "kind" | "name">,
@@ -28,19 +32,18 @@ export function grantToAnyNamespace(
   const chain = completeChain(inventory, { kind, name });
   if (chain === null) return null;
   const namespaces = query.scope === null ? inventory.namespaces.names : [query.scope];
+  // No source of a role identity is a service account identity.
+  const rules = chain.filter((one) => one.kind !== SERVICE_ACCOUNT_IDENTITY).map((one) => one.allowedNamespaces);
+  const stepsEach = rules.reduce((sum, rule) => sum + 1 + requirementsOf(rule), 0);
+  let steps = 0;
   for (const namespace of namespaces) {
-    if (!allowsAll(chain, inventory, namespace)) continue;
+    if (steps > MAX_STEPS) return null;
+    steps += stepsEach;
+    const referring = referringNamespace(inventory, namespace);
+    if (!rules.every((rule) => allowsNamespace(rule, referring).allowed)) continue;
     // No chain of a role identity contains a token, so no audience is needed.
     const grant = grantIdentity(inventory, { kind, name, namespace }, { ...query, allowedAudiences: [] });
     return grant.verdict === "identity" ? grant : null;
   }
   return null;
-}
-
-/** Whether every identity of the chain allows the namespace. */
-function allowsAll(chain: readonly Identity[], inventory: Inventory, name: string): boolean {
-  const namespace = referringNamespace(inventory, name);
-  return chain.every((identity) => (
-    identity.kind !== SERVICE_ACCOUNT_IDENTITY && allowsNamespace(identity.allowedNamespaces, namespace).allowed
-  ));
 }

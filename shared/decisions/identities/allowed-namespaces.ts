@@ -156,6 +156,12 @@ export function allowedKey(allowed: AllowedNamespaces): string {
   return JSON.stringify(allowed.type === "some" ? { ...allowed, names: [...allowed.names] } : allowed);
 }
 
+/** Returns the number of label requirements that `allowsNamespace` evaluates at most. */
+export function requirementsOf(allowed: AllowedNamespaces): number {
+  const selector = allowed.type === "some" ? allowed.selector : null;
+  return selector === null ? 0 : selector.matchLabels.length + selector.matchExpressions.length;
+}
+
 /** Returns a clause that states why no namespace may use an identity with these `allowedNamespaces`, or null. */
 export function unusableReason(allowed: AllowedNamespaces): string | null {
   if (allowed.type === "none") return allowed.reason;

@@ -2,7 +2,7 @@ import type { Inventory } from "../inventory/inventory.ts";
 import type { LabelSelector } from "../kubernetes/label-selector.ts";
 import { NAME_LABEL, namespaceNameFaults } from "../kubernetes/names.ts";
 import { type Paced, paced } from "../paced.ts";
-import { type AllowedNamespaces, allowsNamespace, readsOnlyNames } from "./allowed-namespaces.ts";
+import { type AllowedNamespaces, allowsNamespace, readsOnlyNames, requirementsOf } from "./allowed-namespaces.ts";
 import { referringNamespace } from "./chain.ts";
 
 /** The namespaces that an identity allows, but its source does not allow. */
@@ -40,11 +40,6 @@ interface Compared {
   readonly source: AllowedNamespaces;
   /** The number of namespaces to compare. */
   readonly max: number;
-}
-
-function requirementsOf(allowed: AllowedNamespaces): number {
-  const selector = allowed.type === "some" ? allowed.selector : null;
-  return selector === null ? 0 : selector.matchLabels.length + selector.matchExpressions.length;
 }
 
 const NOTHING: NarrowerSource = { namespaces: [], isDisjoint: false };

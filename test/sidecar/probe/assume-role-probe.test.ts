@@ -33,6 +33,8 @@ class Subject {
   readonly clock = new FakeClock();
   readonly inventory = new Inventory({ runtime: "ack", origin: "file" });
   readonly probed: string[] = [];
+  /** How often all selectors were read. */
+  reads = 0;
   readonly registry = new Registry();
   readonly lines: Record<string, unknown>[] = [];
   readonly faults = new Map<string, Error>();
@@ -57,7 +59,10 @@ class Subject {
       random: () => 0.5,
       log,
       probed: [probedSelectors({
-        selectors: () => this.inventory.selectors.values(),
+        selectors: () => {
+          this.reads += 1;
+          return this.inventory.selectors.values();
+        },
         grantOf: (name) => this.#grantOf(name),
         assume: (grant) => this.#assume(grant),
         baseARN: () => "arn:aws:iam::999999999999:role/ack",
@@ -157,6 +162,7 @@ test("probes the new role of a changed selector, and stops probing the role of a
   await subject.clock.advance(MINUTE);
   t.equal(subject.probe.failing, 2);
   subject.change(selector("a", "another"));
+  await subject.clock.advance(1_000);
   t.equal(subject.probe.failing, 1, "the new role is not probed yet");
   await subject.clock.advance(MINUTE);
   t.equal(subject.probe.failing, 2);
@@ -164,9 +170,24 @@ test("probes the new role of a changed selector, and stops probing the role of a
   const { length } = subject.probed;
   subject.remove("a");
   subject.remove("b");
+  await subject.clock.advance(1_000);
   t.equal(subject.probe.failing, 0);
   await subject.clock.advance(30 * MINUTE);
   t.equal(subject.probed.length, length);
+  subject.probe.close();
+  t.equal(subject.clock.scheduled, 0);
+});
+
+test("reads all selectors at most once a second, however often the inventory changes", async (t) => {
+  const subject = new Subject(["a"]);
+  subject.probe.start();
+  for (let i = 0; i < 100; i++) {
+    subject.change(selector("a", `role-${i}`));
+    await subject.clock.advance(50);
+  }
+  t.ok(subject.reads <= 6, `${subject.reads} reads in 5 s`);
+  await subject.clock.advance(MINUTE);
+  t.equal(subject.probed.at(-1), "a role-99");
   subject.probe.close();
   t.equal(subject.clock.scheduled, 0);
 });

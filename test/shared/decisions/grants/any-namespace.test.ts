@@ -37,6 +37,17 @@ test("grants no role that no namespace may use, or whose chain or parameters are
   t.end();
 });
 
+test("tries fewer namespaces if the selectors of the chain have many requirements", (t) => {
+  const matchExpressions = Array.from({ length: 6_000 }, (_, i) => ({ key: `k${i}`, operator: "DoesNotExist" }));
+  const role = roleIdentity("r", "controller", { selector: { matchExpressions, matchLabels: { last: "true" } } });
+  const others = Array.from({ length: 60 }, (_, i) => namespaceObject(`n${i}`));
+  const last = namespaceObject("last", { last: "true" });
+  t.same(granted([...others.slice(20), last, role]), [null, "r"]);
+  t.equal(granted([...others, last, role]), null);
+  t.same(granted([...others, last, role], { scope: "last" }), [null, "r"]);
+  t.end();
+});
+
 test("a chain is complete if it ends at a source", (t) => {
   const kind = "AWSClusterRoleIdentity";
   const inventory = identityInventory([roleIdentity("r", "role/s"), roleIdentity("s", "role/t"), controllerIdentity(),
