@@ -24,10 +24,11 @@ const SPEC = {
     },
     inlinePolicy: { type: "string", maxLength: 2048, description: "A session policy as JSON text." },
     policyARNs: {
-      type: "array", maxItems: 10, items: { type: "string" }, description: "The ARNs of managed session policies.",
+      type: "array", maxItems: 10, items: { type: "string", maxLength: 2048 },
+      description: "The ARNs of managed session policies.",
     },
     audiences: {
-      type: "array", minItems: 1, maxItems: MAX_AUDIENCES, items: { type: "string", minLength: 1 },
+      type: "array", minItems: 1, maxItems: MAX_AUDIENCES, items: { type: "string", minLength: 1, maxLength: 255 },
       default: [STS_AUDIENCE], description: "The audiences of the token.",
     },
     expirationSeconds: {

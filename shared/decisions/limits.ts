@@ -135,6 +135,10 @@ export const LIMITS = {
     256 * 1024, "bytes", "response of the API server that contains a token of a ServiceAccount",
     "the sidecar does not parse the response: ERR_CLUSTER_UNREADABLE",
   ),
+  listPageBytes: limit(
+    8 * 1024 * 1024, "bytes", "page of a list that the API server returns",
+    "the server requests the page again with fewer objects; one object may have 16 MiB",
+  ),
   sidecarConnections: limit(256, "connections", "connections that the sidecar serves", SERVED_BEYOND),
   sidecarAccepted: limit(1_024, "connections", "connections that the sidecar accepts", ACCEPTED_BEYOND),
   sidecarResponse: limit(10_000, "ms", "response time of a request, including the transfer of its body and of the "

@@ -2,12 +2,13 @@ import { field, isJsonObject, type JsonObject, stringAt } from "../../shared/dec
 import { apiVersionOf } from "../../shared/decisions/kubernetes/object-meta.ts";
 import type { TypeEntry } from "../../shared/decisions/selectors/type-entry.ts";
 import type { Inventory } from "../../shared/decisions/inventory/inventory.ts";
-import { type Page, readPages } from "../../shared/inventory/cluster/pages.ts";
+import { BodyTooLarge } from "../../shared/inventory/cluster/limited-api.ts";
+import { type Page, type PageRequest, readPages } from "../../shared/inventory/cluster/pages.ts";
 import { sendRequest, type SendPorts } from "../../shared/inventory/cluster/send-request.ts";
 import { collectionPath, METADATA_TYPES } from "../../shared/inventory/cluster/watched-kind.ts";
 
 const PAGE_SIZE = 500;
-/** The maximum number of pages of a kind. Limits the search to 10,000 objects of each kind. */
+/** The maximum number of pages of a kind. Limits the search to 10,000 objects of each kind, fewer if they are large. */
 const MAX_PAGES = 20;
 const TIMEOUT_MS = 10_000;
 
@@ -16,17 +17,20 @@ interface ListPorts extends SendPorts {
 }
 
 /**
- * Yields the first 10,000 objects of a kind, with the rights of the service account of the sidecar. Yields nothing if
- * the kind cannot be listed.
+ * Yields at most the first 10,000 objects of a kind, with the rights of the service account of the sidecar. Yields
+ * nothing if the kind cannot be listed.
  */
 export async function* listedObjects(
   type: TypeEntry, ports: ListPorts, { metadataOnly }: { readonly metadataOnly: boolean },
 ): AsyncIterable<JsonObject> {
   const plural = ports.inventory.kinds.versions(type.group, type.kind)?.plural ?? "";
-  const path = `${collectionPath({ ...type, plural })}?limit=${PAGE_SIZE}`;
+  const path = collectionPath({ ...type, plural });
   const accept = metadataOnly ? { accept: METADATA_TYPES.list } : {};
   let pages = 0;
-  for await (const { items } of readPages((query) => readPage({ path: `${path}${query}`, ...accept }, ports))) {
+  const read = ({ query, maxBytes }: PageRequest): ReturnType<typeof readPage> => (
+    readPage({ path: `${path}?${query}`, ...accept }, { ...ports, maxBytes })
+  );
+  for await (const { items } of readPages(PAGE_SIZE, read)) {
     for (const item of items) {
       if (isJsonObject(item)) yield { ...item, apiVersion: apiVersionOf(type), kind: type.kind };
     }
@@ -34,16 +38,17 @@ export async function* listedObjects(
   }
 }
 
-/** Returns one page of a list; an empty last page if it cannot be read. */
+/** Returns one page of a list; an empty last page if it cannot be read. Rejects with BodyTooLarge. */
 async function readPage(
-  request: Parameters<typeof sendRequest>[1], ports: SendPorts,
+  request: Parameters<typeof sendRequest>[1], { maxBytes, ...ports }: SendPorts & Pick<PageRequest, "maxBytes">,
 ): Promise<Page & { readonly items: readonly unknown[] }> {
   try {
-    const { status, object } = await sendRequest(ports, request, { timeoutMs: TIMEOUT_MS });
+    const { status, object } = await sendRequest(ports, request, { timeoutMs: TIMEOUT_MS, maxBytes });
     const items = field(object, "items");
     if (status !== 200 || !Array.isArray(items)) return { items: [], continuation: "" };
     return { items, continuation: stringAt(object, "metadata", "continue") ?? "" };
-  } catch {
+  } catch (error) {
+    if (error instanceof BodyTooLarge) throw error;
     return { items: [], continuation: "" };
   }
 }

@@ -21,7 +21,8 @@ test("the CRD of AWSServiceAccountIdentity has the defaults and the limits of th
   t.match(field(field(schema, "properties"), "spec"), {
     required: ["roleARN"],
     properties: {
-      audiences: { default: ["sts.amazonaws.com"] },
+      audiences: { default: ["sts.amazonaws.com"], items: { maxLength: 255 } },
+      policyARNs: { maxItems: 10, items: { maxLength: 2048 } },
       durationSeconds: { minimum: 900, maximum: 43_200 },
       expirationSeconds: { default: 86_400, minimum: 600 },
       inlinePolicy: { maxLength: 2048 },

@@ -143,10 +143,10 @@ export class ReportWriter {
   async #list(): Promise<Map<string, string> | null> {
     const stored = new Map<string, string>();
     for (const kind of ["reports", "clusterreports"]) {
-      const path = `${GROUP_PATH}/${kind}?${MANAGED}&limit=${PAGE_SIZE}`;
+      const path = `${GROUP_PATH}/${kind}?${MANAGED}`;
       // The lists are read in sequence.
       // oxlint-disable-next-line no-await-in-loop
-      for await (const page of readPages((query) => this.#page(`${path}${query}`))) {
+      for await (const page of readPages(PAGE_SIZE, ({ query }) => this.#page(`${path}&${query}`))) {
         if (page.namespaces === null) return null;
         for (const namespace of page.namespaces) stored.set(namespace, "");
       }

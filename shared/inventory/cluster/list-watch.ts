@@ -2,6 +2,7 @@ import type { Clock } from "../clock.ts";
 import { bodyText, type KubernetesAPI, type KubernetesResponse, retryAfterMs } from "./api.ts";
 import { ResourceExpired, responseError } from "./errors.ts";
 import { RequestTimeout, requestWithTimeout } from "./idle-timeout.ts";
+import { limitedAPI } from "./limited-api.ts";
 import { collectionPath, METADATA_TYPES, selectionQuery, type WatchedKind } from "./watched-kind.ts";
 import { LineSplitter, listAll, type ListPage, readPage } from "./wire.ts";
 
@@ -46,9 +47,10 @@ export async function listKind(
 ): Promise<Omit<ListPage, "continuation">> {
   const { kind } = options;
   const limits = { responseMs: LIST_IDLE_MS, idleMs: LIST_IDLE_MS, totalMs: LIST_MS };
-  return await listAll(async (query) => {
-    const path = `${collectionPath(kind)}?${selectionQuery(kind)}limit=${kind.pageSize}${query}`;
-    return readPage(kind, await send(options, { verb: "list", path, signal, ...limits }, bodyText));
+  return await listAll(kind.pageSize, async ({ query, maxBytes }) => {
+    const path = `${collectionPath(kind)}?${selectionQuery(kind)}${query}`;
+    const limited = { ...options, api: limitedAPI(options.api, maxBytes) };
+    return readPage(kind, await send(limited, { verb: "list", path, signal, ...limits }, bodyText));
   });
 }
 

@@ -77,10 +77,12 @@ function resourceMetadata(object: JsonObject): JsonObject {
   return { ...pickFields(metadata, RESOURCE_METADATA), annotations };
 }
 
-/** Drops the status and all metadata that decisions do not read. */
+/** Drops the status and all metadata that decisions do not read. Anyone who can write an identity can add labels. */
 export function transformIdentity(object: JsonObject): JsonObject {
-  return { metadata: resourceMetadata(object), spec: field(object, "spec") ?? {} };
+  return { metadata: pickFields(field(object, "metadata"), IDENTITY_METADATA), spec: field(object, "spec") ?? {} };
 }
+
+const IDENTITY_METADATA = ["name", "namespace", "uid", "resourceVersion"];
 
 /** Returns only the reference and the region of the spec or of a template, and the owner of kind Cluster. */
 export function transformReferrer(object: JsonObject): JsonObject {

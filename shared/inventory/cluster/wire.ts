@@ -1,6 +1,6 @@
 import { field, parseJSON, stringAt } from "../../decisions/kubernetes/json.ts";
 import { ListWatchError } from "./errors.ts";
-import { type Page, readPages } from "./pages.ts";
+import { type Page, type PageRequest, readPages } from "./pages.ts";
 import { resourceName, type StoredObject, toStoredObject, type WatchedKind } from "./watched-kind.ts";
 
 /** The maximum length of a watch event, in bytes: over ten times etcd's default limit of 1.5 MiB for an object. */
@@ -60,13 +60,15 @@ type WatchEvent =
   | { readonly type: "ERROR"; readonly status: unknown };
 
 /**
- * Reads all pages of a list and returns the objects of all pages. `read` receives the query parameters of the page. All
+ * Reads all pages of a list and returns the objects of all pages. All
  * pages of a list have the same resource version.
  */
-export async function listAll(read: (query: string) => Promise<ListPage>): Promise<Omit<ListPage, "continuation">> {
+export async function listAll(
+  pageSize: number, read: (request: PageRequest) => Promise<ListPage>,
+): Promise<Omit<ListPage, "continuation">> {
   const objects: StoredObject[] = [];
   let resourceVersion = "";
-  for await (const page of readPages(read)) {
+  for await (const page of readPages(pageSize, read)) {
     for (const object of page.objects) objects.push(object);
     ({ resourceVersion } = page);
   }

@@ -242,7 +242,7 @@ test("stores the spec of an identity, and only the reference and the region of a
   const role = { roleARN: "arn", allowedNamespaces: { list: null, selector: {} } };
   const apiVersion = `${CAPA}/v1beta2`;
   t.same(storedOf("AWSClusterRoleIdentity", { metadata: complete, spec: role, status: {} }, "Cluster"), {
-    apiVersion, kind: "AWSClusterRoleIdentity", metadata: kept, spec: role,
+    apiVersion, kind: "AWSClusterRoleIdentity", metadata: { name: "a", uid: "u", resourceVersion: "7" }, spec: role,
   });
   t.match(storedOf("AWSClusterRoleIdentity", { metadata: complete }, "Cluster"), { spec: {} });
   const reference = { identityRef: { kind: "AWSClusterRoleIdentity", name: "r" }, region: "eu-west-1" };
