@@ -69,6 +69,8 @@ function checksPage(): string {
     "`--check ID=deny|warn|off` changes the severity of a check, unless the severity is fixed.",
     "To waive a waivable check for one object, annotate the object with `ack-role-resolver.io/allow: ID,...`.",
     "The webhook accepts waivers only from users in `--waiver-users` and members of groups in `--waiver-groups`.",
+    "The webhook returns the five most severe warnings. If one has more than 120 characters, a second warning contains",
+    "its fix, such as `CI-08 fix: select the namespaces by a label that only an administrator sets`.",
     ...CATALOGUE.flatMap(checkSection),
   ]);
 }

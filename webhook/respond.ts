@@ -1,7 +1,7 @@
 import { CATALOGUE } from "../shared/decisions/checks/catalogue.ts";
 import { type Finding, findingLine, findingSentences } from "../shared/decisions/checks/check.ts";
 import type { ErrorCode, ResolverError } from "../shared/decisions/errors.ts";
-import { formatFieldPath } from "../shared/decisions/kubernetes/field-path.ts";
+import { type FieldPath, formatFieldPath } from "../shared/decisions/kubernetes/field-path.ts";
 import type { PatchOperation } from "../shared/decisions/kubernetes/json.ts";
 import { UNPRINTABLE } from "../shared/decisions/kubernetes/text.ts";
 import { type AdmissionRequest, REVIEW_API_VERSION, REVIEW_KIND } from "./decode.ts";
@@ -12,7 +12,8 @@ import type { Verdict } from "./handler.ts";
  * warning to 256 characters if all warnings together exceed 4,096 characters.
  */
 const WARNING_LENGTH = 120;
-const MAX_WARNINGS = 5;
+/** The number of findings that cause warnings. */
+const MAX_WARNED_FINDINGS = 5;
 
 const UNPROCESSABLE = 422;
 const INTERNAL_SERVER_ERROR = 500;
@@ -74,16 +75,17 @@ export function respondFailed(request: AdmissionRequest, error: ResolverError, a
 }
 
 /**
- * Returns a warning for each of the five most severe findings of severity warn, and one line with the number of further
+ * Returns the warnings for the five most severe findings of severity warn, and one warning with the number of further
  * findings.
  */
 export function findingWarnings(findings: readonly Finding[]): readonly string[] {
-  const warnings = findings.filter((finding) => finding.severity === "warn");
+  const warned = findings.filter((finding) => finding.severity === "warn");
   // The sort is stable: findings of the same rank remain sorted by code and path.
-  const lines = warnings.toSorted((a, b) => rankOf(a) - rankOf(b)).map(findingWarning);
-  const more = lines.length - MAX_WARNINGS;
-  if (more <= 0) return lines;
-  return [...lines.slice(0, MAX_WARNINGS), `and ${more} more; run ack-role-resolver lint to list all findings`];
+  const ranked = warned.toSorted((a, b) => rankOf(a) - rankOf(b));
+  // Findings of one check often have the same fix.
+  const lines = [...new Set(ranked.slice(0, MAX_WARNED_FINDINGS).flatMap(warningsOf))];
+  const more = ranked.length - MAX_WARNED_FINDINGS;
+  return more <= 0 ? lines : [...lines, `and ${more} more; run ack-role-resolver lint to list all findings`];
 }
 
 /**
@@ -102,14 +104,27 @@ export function warningLine(text: string): string {
 }
 
 /**
- * Returns the finding as a warning. Omits the path `metadata`, because this path stands for the whole object and a
- * warning must be short.
+ * Returns the finding as one warning. If that is too long, returns two warnings, so that the fix is not truncated: one
+ * with the message, and one with the fix.
  */
-function findingWarning(finding: Finding): string {
-  const { path, waived } = finding;
+function warningsOf(finding: Finding): string[] {
+  const { message, fix, waived } = finding;
   const code = waived ? `${finding.code} (waived)` : finding.code;
-  const isWholeObject = path.length === 1 && path[0] === "metadata";
-  return warningLine(isWholeObject ? `${code} ${findingSentences(finding)}` : findingLine({ ...finding, code }));
+  const start = `${code}${placeText(finding.path)}`;
+  const complete = `${start} ${findingSentences(finding)}`;
+  const isShort = Array.from(complete).length <= WARNING_LENGTH;
+  return (isShort ? [complete] : [`${start} ${message}`, `${code} fix: ${fix}`]).map(warningLine);
+}
+
+/**
+ * Returns a space and the path, or the key of an annotation. Omits the path `metadata`, because it stands for the whole
+ * object and a warning must be short.
+ */
+function placeText(path: FieldPath): string {
+  const [root, map, key] = path;
+  if (path.length === 0 || (path.length === 1 && root === "metadata")) return "";
+  const isAnnotation = path.length === 3 && root === "metadata" && map === "annotations" && typeof key === "object";
+  return ` ${formatFieldPath(isAnnotation ? [key.key] : path)}:`;
 }
 
 /** Returns the rank of a finding: 0 for a denying check, 1 for a warning check, 2 for a waived finding. */

@@ -36,7 +36,7 @@ async function answer(path: string, object: JsonObject, request: JsonObject = {}
   if (status !== 200) return `HTTP ${status}`;
   if (response["allowed"] !== true) return String(objectAt(response, "status")["message"]);
   const warnings = Array.isArray(response["warnings"]) ? response["warnings"] : [];
-  return `(${warnings.map((warning) => String(warning).split(" ")[0]).join()})`;
+  return `(${[...new Set(warnings.map((warning) => String(warning).split(" ")[0]))].join()})`;
 }
 
 test("denies every operation on a managed object whose review has too many values", async (t) => {

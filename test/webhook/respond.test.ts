@@ -1,5 +1,6 @@
 import { assert, property, string } from "fast-check";
 import { test } from "tap";
+import { CATALOGUE } from "../../shared/decisions/checks/catalogue.ts";
 import type { Finding } from "../../shared/decisions/checks/check.ts";
 import { findingWarnings, warningLine } from "../../webhook/respond.ts";
 import { fixture, objectAt, reviewOf } from "./reviews.ts";
@@ -33,6 +34,33 @@ test("omits the path of a warning about the whole object", (t) => {
   t.same(findingWarnings([warn("ACK-03", { path: ["metadata", "labels"], waived: true })]), [
     "ACK-03 (waived) metadata.labels: m. F.",
   ]);
+  t.end();
+});
+
+test("returns the fix as a second warning if the finding is too long for one", (t) => {
+  const [message, fix] = ["m".repeat(100), "f".repeat(100)];
+  t.same(findingWarnings([warn("CI-08", { message, fix }), warn("CI-08", { message, fix, path: ["a"] })]), [
+    `CI-08 spec: ${message}`, `CI-08 fix: ${fix}`, `CI-08 a: ${message}`,
+  ], "the fix is returned once");
+  t.same(findingWarnings([warn("CI-08", { message, fix, path: ["metadata"], waived: true })]),
+    [`CI-08 (waived) ${message}`, `CI-08 (waived) fix: ${fix}`]);
+  const longest = "m".repeat(104);
+  t.same(findingWarnings([warn("CI-08", { message: longest })]), [`CI-08 spec: ${longest}. F.`], "120 characters");
+  t.end();
+});
+
+test("states the key of an annotation instead of its path, and no empty path", (t) => {
+  const path = ["metadata", "annotations", { key: "services.k8s.aws/region" }];
+  t.same(findingWarnings([warn("NS-10", { path })]), ["NS-10 services.k8s.aws/region: m. F."]);
+  t.same(findingWarnings([warn("CI-31", { path: [] })]), ["CI-31 m. F."]);
+  t.end();
+});
+
+test("the fix of each check that warns by default fits in one warning", (t) => {
+  const checks = CATALOGUE.filter(({ id, severity }) => severity === "warn" && !id.startsWith("AUD-"));
+  t.ok(checks.length > 30);
+  const long = checks.filter(({ id, fix }) => `${id} fix: ${fix}`.length > 120);
+  t.same(long.map(({ id, fix }) => `${id} ${fix}`), []);
   t.end();
 });
 
@@ -89,11 +117,12 @@ test("returns short printable warnings if a stored object has names with control
   const { allowed, warnings } = objectAt(json, "response");
   t.equal(allowed, true);
   const lines = Array.isArray(warnings) ? warnings.map(String) : [];
-  t.equal(lines.length, 6);
-  for (const line of lines.slice(0, 5)) {
-    t.match(line, /^IRS-0\d spec\.namespaceSelector\.names\[\d\]:[ …]/);
+  // Five findings, the two fixes that their checks share, and the number of further findings.
+  t.equal(lines.length, 8);
+  for (const line of lines.slice(0, -1)) {
+    t.match(line, /^IRS-0\d (fix|spec\.namespaceSelector\.names\[\d\]):[ …]/);
     t.ok(Array.from(line).length <= 120);
     t.notMatch(line, CONTROL);
   }
-  t.match(lines[5], /^and \d+ more; run ack-role-resolver lint to list all findings$/);
+  t.match(lines.at(-1), /^and \d+ more; run ack-role-resolver lint to list all findings$/);
 });

@@ -89,7 +89,8 @@ async function printsMessages(t: Test, cluster: Cluster): Promise<void> {
   t.equal(
     conflict.stderr,
     "Warning: ACK-03 Cannot determine which IAMRoleSelector to use. Conflicting IAMRoleSelectors: [gold, late]; " +
-      "controllers do not…\n",
+      "controllers do not…\nWarning: ACK-03 fix: restrict or delete selectors until only one selects the resource, " +
+      "or change the labels of the resource\n",
   );
   const resolved = await apply(bucket("b2", { labels: { tier: "gold" } }));
   t.equal(resolved.stderr, "", "labels can resolve the conflict of a resource that does not exist in AWS yet");
@@ -98,9 +99,11 @@ async function printsMessages(t: Test, cluster: Cluster): Promise<void> {
   t.equal(typo.code, 0);
   t.equal(
     typo.stderr,
-    `Warning: ACK-05 No IAMRoleSelector selects the resource, so the controller's own role is used. \
-Label the resource or its…
-Warning: ACK-15 metadata.annotations[services.k8s.aws/deletion-polcy]: controllers do not know this annotation. Set…
+    `Warning: ACK-05 No IAMRoleSelector selects the resource, so the controller's own role is used
+Warning: ACK-05 fix: label the resource or its namespace so that a selector matches, unless the controller's \
+account is intended
+Warning: ACK-15 services.k8s.aws/deletion-polcy: controllers do not know this annotation
+Warning: ACK-15 fix: set services.k8s.aws/deletion-policy if you meant that, or remove the annotation
 `,
   );
   const annotations = { "ack-role-resolver.io/role-arn": "arn:aws:iam::999988887777:role/forged" };

@@ -112,12 +112,14 @@ async function deniesControllers(t: Test, cluster: Cluster): Promise<void> {
 
 const WARNED = `Warning: IRS-10 spec.namespaceSelector.names[0]: namespace "team-z" does not exist. Correct the name, \
 or create the namespace.
-Warning: IRS-13 spec.resourceTypeSelector[0].kind: kind "Bukcet" is not installed; perhaps Bucket was meant. Copy \
-group, version…
-Warning: IRS-22 spec: the selector selects no existing namespace and no existing resource. Compare the selector with \
-the output…
+Warning: IRS-13 spec.resourceTypeSelector[0].kind: kind "Bukcet" is not installed; perhaps Bucket was meant
+Warning: IRS-13 fix: copy group, version and kind from kubectl get crd, or install the controller that provides the kind
+Warning: IRS-22 spec: the selector selects no existing namespace and no existing resource
+Warning: IRS-22 fix: compare it with kubectl get namespaces --show-labels; ignore the warning if a namespace is \
+created later
 Warning: IRS-25 spec.namespaceSelector.labelSelector.matchLabels[team]: tenants can set the label "team" on their \
-namespaces.…
+namespaces
+Warning: IRS-25 fix: select by names, by kubernetes.io/metadata.name, or by a label that tenants cannot set
 `;
 
 async function printsUnknownObjects(t: Test, cluster: Cluster): Promise<void> {
@@ -170,7 +172,7 @@ async function validatesAnnotations(t: Test, cluster: Cluster): Promise<void> {
   t.match(
     (await annotate("duration-seconds=7200")).stderr,
     new RegExp(
-      "^Warning: IRS-46b metadata\\.annotations\\[ack-role-resolver\\.io/duration-seconds\\]: " +
+      "^Warning: IRS-46b ack-role-resolver\\.io/duration-seconds: " +
         "7200 s exceeds the 3600 s limit",
       "m",
     ),

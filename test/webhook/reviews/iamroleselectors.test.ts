@@ -152,7 +152,7 @@ test("allows a selector to be replaced by another selector in two steps", async 
   t.match((await post(webhook, deletion(TEAM_A))).response, { allowed: false }, "the replacement is not stored yet");
   source.put(replacement);
   const deleted = await post(webhook, deletion(TEAM_A));
-  t.match(deleted.response, { allowed: true, warnings: [/^IRS-32 /, /^IRS-33 /] });
+  t.match(deleted.response, { allowed: true, warnings: [/^IRS-32 /, /^IRS-32 fix: /, /^IRS-33 /, /^IRS-33 fix: /] });
 });
 
 test("validates a selector even if only its session annotations changed", async (t) => {
@@ -173,8 +173,8 @@ test("validates a selector even if only its session annotations changed", async 
   t.match(warned.response, {
     allowed: true,
     warnings: [
-      /^IRS-46b metadata\.annotations\[ack-role-resolver\.io\/duration-seconds\]: 7200 s/,
-      /^IRS-47 metadata\.annotations\[ack-role-resolver\.io\/externalid\]/,
+      /^IRS-46b ack-role-resolver\.io\/duration-seconds: 7200 s/, /^IRS-46b fix: use at most 3600/,
+      /^IRS-47 ack-role-resolver\.io\/externalid: /, /^IRS-47 fix: use ack-role-resolver\.io\/external-id /,
     ],
   });
 });

@@ -29,7 +29,7 @@ export const AC_06: QuickCheck<ClusterChange> = {
     const names = others.map((one) => `${describeIdentity(credentialsOf(one))} (${referrerName(one)})`);
     const count = countOf(names.length, "other identity", SCAN_LIMIT).replace(/identitys$/, "identities");
     const list = listOf(names.toSorted(compareText), names.length, SCAN_LIMIT);
-    const message = printable(`the objects of Cluster ${quote(cluster)} also use ${count}: ${list}`);
+    const message = printable(`Cluster ${quote(cluster)} also uses ${count}: ${list}`);
     yield { path: referrerPath(referrer), message };
   },
 };

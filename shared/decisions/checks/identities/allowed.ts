@@ -32,7 +32,6 @@ export const CI_02: QuickCheck<IdentityChange> = {
     if (Object.values(selector).every((value) => value === null)) {
       yield { path, message: "the selector is empty: shipped CAPA allows every namespace" };
     } else if (parts.length > 0 && parts.every(isEmpty)) {
-      // The API server cuts a warning after 120 characters.
       yield { path, message: "the selector is empty: every namespace after clusterctl move" };
     }
   },
@@ -138,7 +137,7 @@ export const CI_08: QuickCheck<IdentityChange> = {
     if (!isJsonObject(selector)) return;
     for (const [i, { key, operator }] of readLabelSelector(selector).matchExpressions.entries()) {
       if (operator !== "DoesNotExist" && operator !== "NotIn") continue;
-      const message = `operator ${operator} selects every namespace without the label ${quote(key)}`;
+      const message = `${operator} selects every namespace without label ${quote(key)}`;
       yield { path: [...ALLOWED, "selector", "matchExpressions", i], message };
     }
   },

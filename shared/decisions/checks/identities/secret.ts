@@ -57,8 +57,7 @@ export const CI_10B: QuickCheck<IdentityChange> = {
   waivable: false,
   reason: "CAPA cannot use a static identity whose Secret does not exist in its namespace. CAPA rejects a change of "
     + "secretRef.",
-  fix: "create the Secret in the namespace of CAPA, with the keys AccessKeyID and SecretAccessKey. To use a Secret of "
-    + "another name, create another identity",
+  fix: "create the Secret with the keys AccessKeyID and SecretAccessKey, or an identity that names another Secret",
   example: "spec: {secretRef: no-such-secret}",
   requires: ["--identity-secret-namespace", "secrets", "--complete or --cluster"],
   *find(change): Iterable<Fault> {

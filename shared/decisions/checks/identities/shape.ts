@@ -105,8 +105,7 @@ export const CI_09: QuickCheck<IdentityChange> = {
   waivable: false,
   reason: "The API server prunes a field that the schema does not define. An allowedNamespaces without fields allows "
     + "every namespace, and so does a selector without fields.",
-  fix: "use only the fields list and selector in allowedNamespaces, and only matchLabels and matchExpressions in the "
-    + "selector",
+  fix: "use only list and selector in allowedNamespaces, and only matchLabels and matchExpressions in the selector",
   example: "spec: {allowedNamespaces: {namespaces: [team-a]}} # write list: [team-a]",
   *find({ object, allowed }): Iterable<Fault> {
     yield* unknownFields(allowed, "is not a field of the schema, so the API server prunes it");

@@ -23,8 +23,7 @@ export const CI_25: QuickCheck<IdentityChange> = {
   severity: "deny",
   waivable: false,
   reason: "A cycle of sources stops the process of shipped CAPA. CAPA rejects a role identity without a source.",
-  fix: "set sourceIdentityRef to an AWSClusterControllerIdentity, an AWSClusterStaticIdentity or another "
-    + "AWSClusterRoleIdentity, so that at most 8 roles form a chain",
+  fix: "set sourceIdentityRef to an AWSClusterControllerIdentity, AWSClusterStaticIdentity or AWSClusterRoleIdentity",
   example: "kind: AWSClusterRoleIdentity\nmetadata: {name: a}\n"
     + "spec: {sourceIdentityRef: {kind: AWSClusterRoleIdentity, name: a}}",
   *find(change): Iterable<Fault> {
@@ -44,9 +43,10 @@ export const CI_25: QuickCheck<IdentityChange> = {
 /** Yields a fault if the chain of the identity has a cycle or too many roles. */
 function* chainFaults(identity: RoleIdentity, { inventory, pending }: IdentityChange): Iterable<Fault> {
   const { links, broken } = identityChain(inventory, identity, "", { changed: identity, pending: pending.writes });
-  if (broken?.code === "ERR_IDENTITY_DEPTH") yield { path: PATH, message: broken.reason };
+  const fix = "set sourceIdentityRef to another identity, so that at most 8 roles form a chain";
+  if (broken?.code === "ERR_IDENTITY_DEPTH") yield { path: PATH, message: broken.reason, fix };
   if (broken?.code !== "ERR_IDENTITY_CYCLE") return;
-  yield { path: PATH, message: `the sources form a cycle: ${links.map(({ name }) => quote(name)).join(" -> ")}` };
+  yield { path: PATH, message: `the sources form a cycle: ${links.map(({ name }) => quote(name)).join(" -> ")}`, fix };
 }
 
 export const CI_26: QuickCheck<IdentityChange> = {

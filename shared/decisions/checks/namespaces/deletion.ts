@@ -84,8 +84,7 @@ export const NS_13: QuickCheck<NamespaceChange> = {
   waivable: false,
   reason: "When a namespace is deleted, controllers delete the AWS resources of its objects. For each deletion, "
     + "controllers need the namespace's labels and annotations, and the selector of the resource.",
-  fix: "do not change the namespace's labels and annotations, or the selectors of its resources, "
-    + "until the namespace is deleted",
+  fix: "until the namespace is deleted, do not change its labels and annotations, or the selectors",
   example: "kubectl delete namespace team-a # while it contains a Bucket",
   requires: ["resources"],
   on: ["DELETE"],

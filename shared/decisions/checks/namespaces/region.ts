@@ -36,8 +36,7 @@ export const NS_07B: QuickCheck<NamespaceChange> = {
   waivable: false,
   reason: "A resource stays in the region in which it was created. "
     + "If its desired region changes, controllers never reconcile it, and set no condition on it.",
-  fix: "keep the default region, "
-    + "or first set the annotation services.k8s.aws/region of these resources to their current region",
+  fix: "keep the default region, or first set services.k8s.aws/region of these resources to their current region",
   example: "metadata: {annotations: {services.k8s.aws/default-region: eu-west-1}} "
     + "# was us-east-1, where a Bucket exists",
   requires: ["resources"],

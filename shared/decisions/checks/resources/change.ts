@@ -66,7 +66,7 @@ export function choiceFor(
 /** Returns the fix for a resource that has no role for another reason than a conflict of selectors. */
 export function refusedFix({ code }: Resolution): string {
   return code === "ERR_SELECTOR_CHOICE"
-    ? `name a selector that selects the resource in the annotation ${USE_SELECTOR_ANNOTATION}, or remove the annotation`
+    ? `name a selector that selects the resource in ${USE_SELECTOR_ANNOTATION}, or remove the annotation`
     : "correct the CARM map, or the account or team annotation of the namespace";
 }
 

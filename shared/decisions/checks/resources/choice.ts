@@ -7,8 +7,8 @@ import type { ResourceChange } from "./change.ts";
 export const IGNORED_CHOICE_REASON = `The annotation \`${USE_SELECTOR_ANNOTATION}\` requires \`--runtime extended\`. `
   + "Shipped ACK controllers do not read the annotation, so all selectors that select the resource conflict.";
 
-export const IGNORED_CHOICE_FIX = "remove the annotation, and restrict the selectors so that only one selects each "
-  + "resource. Set --runtime extended only if every controller supports the annotation";
+export const IGNORED_CHOICE_FIX = "remove it and restrict the selectors, or set --runtime extended if every controller "
+  + "supports it";
 
 export const ACK_36: QuickCheck<ResourceChange> = {
   id: "ACK-36",

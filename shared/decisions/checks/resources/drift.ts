@@ -54,8 +54,7 @@ export const ACK_18: QuickCheck<ResourceChange> = {
   waivable: false,
   reason: "The status records the account of the first attempt, even if the attempt created nothing. "
     + "Controllers then reject a role in any other account.",
-  fix: "clear status.ackResourceMetadata. Alternatively, make the selectors choose a role in the recorded account "
-    + "again, delete the resource, change the selectors back, and create the resource again",
+  fix: "clear status.ackResourceMetadata, or restore the old role, delete the resource and create it again",
   example: "status: {ackResourceMetadata: {ownerAccountID: '111122223333'}} # no arn, and a role in 444455556666",
   requires: RESOLUTION,
   // At UPDATE, check ACK-07 reports the drift.

@@ -53,8 +53,7 @@ export const ACK_05: QuickCheck<ResourceChange> = {
   severity: "warn",
   waivable: false,
   reason: "If no selector selects a resource, controllers create it in their own account with their own role.",
-  fix: "label the resource or its namespace so that a selector selects the resource, "
-    + "unless the resource belongs in the controller's own account",
+  fix: "label the resource or its namespace so that a selector matches, unless the controller's account is intended",
   example: "a Bucket in a namespace that no IAMRoleSelector selects",
   requires: RESOLUTION,
   *find(change): Iterable<Fault> {

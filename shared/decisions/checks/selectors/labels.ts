@@ -45,8 +45,7 @@ export const IRS_35: SelectorCheck = {
   waivable: false,
   reason: "Shipped ACK controllers do not support matchExpressions. "
     + "Controllers drop the expressions, so the selector selects more than intended.",
-  fix: "replace matchExpressions with matchLabels, "
-    + "or set --runtime extended if no shipped controller reads this selector",
+  fix: "use matchLabels instead, or set --runtime extended if no shipped controller reads this selector",
   example: "spec: {namespaceSelector: {labelSelector: {matchExpressions: [{key: team, operator: Exists}]}}}",
   *find(subject): Iterable<Fault> {
     if (subject.runtime === "extended") return;

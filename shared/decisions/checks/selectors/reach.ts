@@ -35,8 +35,7 @@ export const IRS_22: ScanningCheck<SelectorChange> = {
   waivable: false,
   reason: "A selector that selects nothing often contains a typo. "
     + "The intended resources fall back to the controller's own account.",
-  fix: "compare the selector with the output of kubectl get namespaces --show-labels. "
-    + "Ignore this warning if the namespaces are created later",
+  fix: "compare it with kubectl get namespaces --show-labels; ignore the warning if a namespace is created later",
   example: "spec: {namespaceSelector: {labelSelector: {matchLabels: {team: no-such-team}}}}",
   requires: ["namespaces", "--complete or --cluster"],
   *scan({ inventory, after }) {
@@ -133,8 +132,7 @@ export const IRS_26: QuickCheck<SelectorChange> = {
   waivable: false,
   reason: "A controller resolves roles with CARM or with selectors, never with both. "
     + "While CARM is enabled, selectors have no effect.",
-  fix: "run every controller with the feature gate IAMRoleSelector and --enable-carm=false, "
-    + "then remove the CARM maps and annotations",
+  fix: "run controllers with gate IAMRoleSelector and --enable-carm=false, then remove CARM maps and annotations",
   example: "# with --mode carm, or while ConfigMap ack-system/ack-role-account-map has entries\n"
     + "spec: {arn: 'arn:aws:iam::111122223333:role/team-a', namespaceSelector: {names: [team-a]}}",
   *find({ inventory, settings }): Iterable<Fault> {

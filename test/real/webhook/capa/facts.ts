@@ -91,11 +91,11 @@ export const FACTS: readonly FactCase[] = [
   ),
   ...rows(
     "{list: null} means every namespace, also with the selector that CAPA adds; an empty matchLabels flips",
-    [create(ROLES, allowing({ list: null })), "warned", /CI-04 .*allows every namespace\. List the namespaces/],
-    [create(ROLES, allowing({ list: null, selector: {} })), "warned", /CI-02 .*allows every namespace\. Write list/],
-    [create(ROLES, allowing({ selector: {} })), "warned", /CI-02 .*allows every namespace\. Write list/],
-    [create(ROLES, allowing({ selector: { matchExpressions: [] } })), "warned", /CI-02 .*clusterctl move\. Write list/],
-    [create(ROLES, allowing({ selector: { matchLabels: {} } })), "warned", /CI-02 .*clusterctl move\. Write list/],
+    [create(ROLES, allowing({ list: null })), "warned", /CI-04 .*allows every namespace CI-04 fix: list/],
+    [create(ROLES, allowing({ list: null, selector: {} })), "warned", /CI-02 .*allows every namespace CI-02 fix: /],
+    [create(ROLES, allowing({ selector: {} })), "warned", /CI-02 .*allows every namespace CI-02 fix: /],
+    [create(ROLES, allowing({ selector: { matchExpressions: [] } })), "warned", /CI-02 .*clusterctl move CI-02 fix: /],
+    [create(ROLES, allowing({ selector: { matchLabels: {} } })), "warned", /CI-02 .*clusterctl move CI-02 fix: /],
   ),
   ...rows(
     "a misspelled key is pruned, which widens the rule to every namespace",
@@ -111,8 +111,7 @@ export const FACTS: readonly FactCase[] = [
     [
       create(ROLES, allowing({ selector: { matchExpressions: [{ key: "team", operator: "DoesNotExist" }] } })),
       "warned",
-      // The webhook cuts a warning after 120 characters, so that the remedy is only in docs/checks.md.
-      /CI-08 .*operator DoesNotExist selects every namespace without the…/,
+      /CI-08 .*DoesNotExist selects every namespace without label "team" CI-08 fix: select the namespaces by a label/,
     ],
   ),
   ...rows(
@@ -137,7 +136,7 @@ export const FACTS: readonly FactCase[] = [
     "the credentials of a source are frozen: after they expire, each call fails, and no error is reported",
     [
       create(ROLES, role("new", { sourceIdentityRef: refTo("used") })), "warned",
-      /CI-28 .*whose session shipped CAPA does not renew\. Set durationSeconds/,
+      /CI-28 .*whose session shipped CAPA does not renew CI-28 fix: set durationSeconds/,
     ],
   ),
   ...rows(
@@ -155,7 +154,7 @@ export const FACTS: readonly FactCase[] = [
     "PrincipalUsageAllowed stays True when a source is missing",
     [
       create(ROLES, role("new", { sourceIdentityRef: refTo("missing") })), "warned",
-      /CI-26 .*"missing" does not exist\. Create the source/,
+      /CI-26 .*"missing" does not exist CI-26 fix: create the source/,
     ],
     [
       create(AWS_CLUSTERS, referrer("AWSCluster", "new", refTo("missing"))), "warned",

@@ -21,11 +21,11 @@ const OWN = labeled(clusterObject("c", "role/a"));
 
 test("AC-06 warns if another object of the Cluster names another identity", (t) => {
   t.same(ac06(OWN, [OWN, ownedBy("c", controlPlane("role/b"))]), [
-    'warn AC-06 spec.identityRef: the objects of Cluster "c" also use 1 other identity: AWSClusterRoleIdentity "b" '
+    'warn AC-06 spec.identityRef: Cluster "c" also uses 1 other identity: AWSClusterRoleIdentity "b" '
     + `(AWSManagedControlPlane ns1/cp). ${FIX}`,
   ]);
   t.same(ac06(OWN, [labeled(controlPlane(null)), labeled(network("static/a")), labeled(controlPlane("role/b", "x"))]), [
-    'warn AC-06 spec.identityRef: the objects of Cluster "c" also use 3 other identities: '
+    'warn AC-06 spec.identityRef: Cluster "c" also uses 3 other identities: '
     + 'AWSClusterControllerIdentity "default" (AWSManagedControlPlane ns1/cp), AWSClusterRoleIdentity "b" '
     + `(AWSManagedControlPlane ns1/x) and AWSClusterStaticIdentity "a" (ROSANetwork ns1/n). ${FIX}`,
   ]);
@@ -53,7 +53,7 @@ test("AC-06 does not compare an object with its own stored state", (t) => {
 
 test("AC-06 names at most 20 other identities", (t) => {
   const many = Array.from({ length: 30 }, (_, i) => labeled(controlPlane(`role/r${i}`, `cp${i}`)));
-  t.match(ac06(OWN, many), [/also use at least 20 other identities: .* and others\. Use/]);
+  t.match(ac06(OWN, many), [/also uses at least 20 other identities: .* and others\. Use/]);
   t.end();
 });
 

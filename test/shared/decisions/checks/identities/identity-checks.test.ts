@@ -89,7 +89,7 @@ const CASES: readonly CapaCase[] = [
     { selector: { matchLabels: { "-a": "b" } } }) }],
   ["CI-08", "DoesNotExist", role({}, { selector: { matchExpressions: [{ key: "a", operator: "DoesNotExist" },
     { key: "b", operator: "Exists" }] } }),
-    [/^warn CI-08 .*matchExpressions\[0\]: operator DoesNotExist selects every namespace without the label "a"/]],
+    [/^warn CI-08 .*matchExpressions\[0\]: DoesNotExist selects every namespace without label "a"/]],
   ["CI-09", "an unknown field", role({}, { namespaces: ["a"] }),
     [/^deny CI-09 spec\.allowedNamespaces\.namespaces: "namespaces" is not a field of .*, so the API server prunes/]],
   ["CI-09", "an unknown field of the selector", role({}, { selector: { matchlabels: {} } }),

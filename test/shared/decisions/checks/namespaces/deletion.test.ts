@@ -60,8 +60,7 @@ test("NS-13 warns if the deletion of a namespace also deletes ACK resources", (t
   t.same(linesOf("NS-13", namespaceObject("team-a"), { operation: "DELETE", known }), [
     "warn NS-13 metadata.name: the deletion of the namespace also deletes 2 resources: "
     + "Bucket team-a/b1 and Bucket team-a/b2. "
-    + "Do not change the namespace's labels and annotations, or the selectors of its resources, "
-    + "until the namespace is deleted.",
+    + "Until the namespace is deleted, do not change its labels and annotations, or the selectors.",
   ]);
   t.same(linesOf("NS-13", namespaceObject("team-c"), { operation: "DELETE", known }), []);
   t.same(linesOf("NS-13", namespaceObject("team-a"), { known }), [], "the check runs only at DELETE");

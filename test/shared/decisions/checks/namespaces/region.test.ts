@@ -36,8 +36,7 @@ test("NS-07b warns about existing resources that are outside the new default reg
   };
   const line = (effect: string): string => (
     `warn NS-07b ${PATH}: ${effect} of 1 resource: Bucket team-a/b1. `
-    + "Keep the default region, or first set the annotation services.k8s.aws/region of these resources to their "
-    + "current region."
+    + "Keep the default region, or first set services.k8s.aws/region of these resources to their current region."
   );
   const moved = [line('the default region becomes "us-east-1", which is not the region')];
   t.same(lines(here, there), moved);

@@ -29,9 +29,8 @@ function moves(from: JsonObject, to: JsonObject, circumstances: Circumstances = 
 
 test("ACK-36 warns about the annotation use-selector if it has no effect", (t) => {
   t.same(findingLines("ACK-36", choosing("gold", "gold")), [
-    `warn ACK-36 ${PATH}: the annotation has no effect with --runtime ack. Remove the annotation, and restrict the `
-    + "selectors so that only one selects each resource. Set --runtime extended only if every controller supports the "
-    + "annotation.",
+    `warn ACK-36 ${PATH}: the annotation has no effect with --runtime ack. Remove it and restrict the selectors, `
+    + "or set --runtime extended if every controller supports it.",
   ]);
   t.same(lines("ACK-36", choosing("gold"), { settings: { runtime: "extended", mode: "carm" } }), [
     `warn ACK-36 ${PATH}: the annotation has no effect with --mode carm. Remove the annotation, or switch the `
@@ -56,7 +55,7 @@ test("the annotation use-selector chooses no selector in mode carm", (t) => {
 test("ACK-03 warns if a resource names a selector that does not select the resource", (t) => {
   t.same(lines("ACK-03", choosing("gold", "silver")), [
     `warn ACK-03 metadata: The annotation ${KEY} of the resource names IAMRoleSelector "gold", which does not select `
-    + "the resource. silver selects the resource. Name a selector that selects the resource in the annotation "
+    + "the resource. silver selects the resource. Name a selector that selects the resource in "
     + `${KEY}, or remove the annotation.`,
   ]);
   t.same(lines("ACK-03", choosing("gold", "gold", "silver")), []);

@@ -53,9 +53,8 @@ test("ACK-07 denies a move of a resource without an ARN, and the fix is to recre
 
 test("ACK-18 warns if the status names another account than the role but has no ARN", (t) => {
   const line = "warn ACK-18 metadata.labels: the status records account \"111122223333\" from a failed attempt, "
-    + 'but the role is in account "444455556666". Clear status.ackResourceMetadata. Alternatively, make the '
-    + "selectors choose a role in the recorded account again, delete the resource, change the selectors back, and "
-    + "create the resource again.";
+    + 'but the role is in account "444455556666". Clear status.ackResourceMetadata, or restore the old '
+    + "role, delete the resource and create it again.";
   const origin = "file";
   t.same(findingLines("ACK-18", attempted("111122223333", tiered("silver")), { origin }), [line]);
   t.same(findingLines("ACK-18", attempted("111122223333"), { origin }), [], "the role is in the same account");

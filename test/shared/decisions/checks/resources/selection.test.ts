@@ -42,8 +42,8 @@ test("ACK-03 and ACK-04 warn if the CARM maps contain no role for the resource",
 });
 
 test("ACK-05 warns if the resource uses the controller's own role", (t) => {
-  const fix = "Label the resource or its namespace so that a selector selects the resource, unless the resource "
-    + "belongs in the controller's own account.";
+  const fix = "Label the resource or its namespace so that a selector matches, unless the controller's account is "
+    + "intended.";
   t.same(findingLines("ACK-05", unselected), [
     `warn ACK-05 metadata: No IAMRoleSelector selects the resource, so the controller's own role is used. ${fix}`,
   ]);

@@ -78,8 +78,7 @@ test("IRS-11 with --runtime extended: denies malformed expressions and reports e
 
 test("IRS-35 with --runtime ack: reports only one fault for each label selector that has expressions", (t) => {
   const message = "shipped ACK controllers drop matchExpressions and would select more than intended";
-  const fix = "Replace matchExpressions with matchLabels, or set --runtime extended if no shipped controller reads "
-    + "this selector.";
+  const fix = "Use matchLabels instead, or set --runtime extended if no shipped controller reads this selector.";
   const spec = {
     ...ofNamespace({ matchExpressions: [{ key: "", operator: "?" }, {}] }),
     resourceLabelSelector: { matchExpressions: [{ key: "a", operator: "Exists" }] },

@@ -16,8 +16,7 @@ const owner = (name: string, annotation = "owner-account-id", value = "111122223
   namespaceObject(name, {}, { [`services.k8s.aws/${annotation}`]: value });
 const inUse = (uses: string): string[] => [
   `IRS-26 spec: CARM is still in use (${uses}), and controllers that run with CARM ignore selectors. `
-    + "Run every controller with the feature gate IAMRoleSelector and --enable-carm=false, then remove the CARM maps "
-      + "and annotations.",
+    + "Run controllers with gate IAMRoleSelector and --enable-carm=false, then remove CARM maps and annotations.",
 ];
 
 test("IRS-26: warns about every selector in mode carm", (t) => {

@@ -25,8 +25,7 @@ test("IRS-10: warns about each listed namespace that does not exist", (t) => {
 });
 
 const NOTHING = "IRS-22 spec: the selector selects no existing namespace and no existing resource. "
-  + "Compare the selector with the output of kubectl get namespaces --show-labels. "
-  + "Ignore this warning if the namespaces are created later.";
+  + "Compare it with kubectl get namespaces --show-labels; ignore the warning if a namespace is created later.";
 const reachLines = (rest: JsonObject, known: readonly JsonObject[] = KNOWN): string[] =>
   changeLines("IRS-22", { arn: ROLE, ...rest }, { known, settings: { runtime: "extended" } });
 
