@@ -5,35 +5,20 @@ import { readReferrer, referenceOf } from "../../shared/decisions/identities/ref
 import type { Inventory } from "../../shared/decisions/inventory/inventory.ts";
 import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
 import { type EventSubject, resourceSubject } from "../../shared/decisions/problems/problem.ts";
-import type { SendPorts } from "../../shared/inventory/cluster/send-request.ts";
-import { MAX_AFFECTED } from "./affected-resources.ts";
-import { listedObjects } from "./listed-objects.ts";
-
-interface AffectedClusterPorts extends SendPorts {
-  readonly inventory: Inventory;
-}
+import { affectedObjects, type AffectedPorts } from "./affected-objects.ts";
 
 /**
- * Yields up to 20 clusters, and other objects that use an identity, whose chain contains the identity and allows their
- * namespace. Templates use no credentials. Skips a kind that is not installed or that cannot be listed.
+ * Yields clusters, and other objects that use an identity, whose chain contains the identity and allows their
+ * namespace. Templates use no credentials.
  */
-export async function* affectedClusters(
-  identity: Identity, ports: AffectedClusterPorts,
-): AsyncIterable<EventSubject> {
-  const { kinds } = ports.inventory;
-  let found = 0;
-  for (const { group, kind, isTemplate } of REFERRER_KINDS) {
-    const version = kinds.servedVersion(group, kind);
-    if (isTemplate || version === null) continue;
-    // Pages are read in sequence.
-    // oxlint-disable-next-line no-await-in-loop
-    for await (const object of listedObjects({ group, version, kind }, ports, { metadataOnly: false })) {
-      const subject = subjectIfAffected(object, identity, ports.inventory);
-      if (subject === null) continue;
-      yield subject;
-      if (++found === MAX_AFFECTED) return;
-    }
-  }
+export function affectedClusters(identity: Identity, ports: AffectedPorts): AsyncIterable<EventSubject> {
+  const { inventory } = ports;
+  const types = REFERRER_KINDS.flatMap(({ group, kind, isTemplate }) => {
+    const version = isTemplate ? null : inventory.kinds.servedVersion(group, kind);
+    return version === null ? [] : [{ group, version, kind }];
+  });
+  const subjectOf = (object: JsonObject): EventSubject | null => subjectIfAffected(object, identity, inventory);
+  return affectedObjects(types, ports, { metadataOnly: false, subjectOf });
 }
 
 function subjectIfAffected(object: JsonObject, identity: Identity, inventory: Inventory): EventSubject | null {
@@ -42,6 +27,5 @@ function subjectIfAffected(object: JsonObject, identity: Identity, inventory: In
   if (referrer === null || reference === null) return null;
   const { identities, denial } = identityChain(inventory, reference, referrer.namespace);
   const key = identityKey(identity);
-  const isUser = denial === null && identities.some((one) => identityKey(one) === key);
-  return isUser ? resourceSubject(referrer) : null;
+  return denial === null && identities.some((one) => identityKey(one) === key) ? resourceSubject(referrer) : null;
 }

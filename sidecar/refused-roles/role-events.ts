@@ -1,8 +1,6 @@
 import type { RoleGrant } from "../../shared/decisions/grants/grant.ts";
 import { describeIdentity } from "../../shared/decisions/identities/denials.ts";
-import {
-  type EventSubject, identitySubject, resourceSubject, selectorSubject,
-} from "../../shared/decisions/problems/problem.ts";
+import { type EventSubject, identitySubject, selectorSubject } from "../../shared/decisions/problems/problem.ts";
 import type { SteadyClock } from "../../shared/inventory/clock.ts";
 import type { KubernetesAPI } from "../../shared/inventory/cluster/api.ts";
 import type { InventorySource } from "../../shared/inventory/source.ts";
@@ -74,7 +72,8 @@ export class RoleEvents {
       const object = `IAMRoleSelector ${name}`;
       const fix = trustPolicyFix(grant, baseARN());
       const note = noteOf({ roleARN: grant.roleARN, object, error, fix });
-      this.#report({ subject: selectorSubject(selector), note, users: () => this.#resourcesOf(name) });
+      const users = (): AsyncIterable<EventSubject> => affectedResources(name, { ...this.#ports, inventory });
+      this.#report({ subject: selectorSubject(selector), note, users });
     }
   }
 
@@ -88,11 +87,6 @@ export class RoleEvents {
     const note = noteOf({ roleARN: identity.roleARN ?? "", object: describeIdentity(identity), error, fix });
     const users = (): AsyncIterable<EventSubject> => affectedClusters(identity, { ...this.#ports, inventory });
     this.#report({ subject: identitySubject(identity, inventory), note, users });
-  }
-
-  async *#resourcesOf(selector: string): AsyncIterable<EventSubject> {
-    const { source: { inventory }, ...ports } = this.#ports;
-    for await (const resource of affectedResources(selector, { ...ports, inventory })) yield resourceSubject(resource);
   }
 
   #report({ subject, note, users }: Refusal): void {

@@ -92,7 +92,7 @@ test("writes at most --refresh-qps resources per second, without a burst", async
   t.ok((times.at(-1) ?? 0) - (times[0] ?? 0) <= 8_000, "and use the rate");
 });
 
-test("leaves resources alone that are deleted or in an exempt namespace", async (t) => {
+test("does not write resources that are being deleted or are in an exempt namespace", async (t) => {
   const [api, clock] = [new FakeKubernetes(), new FakeClock()];
   createBuckets(api, ["going"], { deletionTimestamp: "2026-01-01T00:00:00Z" });
   createBuckets(api, ["own"], { namespace: "ack-role-resolver" });

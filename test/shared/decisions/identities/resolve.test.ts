@@ -19,7 +19,7 @@ const OBJECTS = [
   controllerIdentity(), staticIdentity("s"), roleIdentity("r1", "role/r2"), roleIdentity("r2", "static/s"),
 ];
 
-test("selected: the role of the referenced identity, and the chain to the source of its credentials", (t) => {
+test("an allowed role identity has the outcome selected, its role, and the chain to its source", (t) => {
   const reason = "allowedNamespaces allows every namespace";
   t.same(resolve(clusterObject("c", "role/r1"), OBJECTS), {
     outcome: "selected",

@@ -1,5 +1,6 @@
 import { field, isJsonObject, type JsonObject, stringAt } from "../../shared/decisions/kubernetes/json.ts";
 import { apiVersionOf } from "../../shared/decisions/kubernetes/object-meta.ts";
+import type { EventSubject } from "../../shared/decisions/problems/problem.ts";
 import type { TypeEntry } from "../../shared/decisions/selectors/type-entry.ts";
 import type { Inventory } from "../../shared/decisions/inventory/inventory.ts";
 import { BodyTooLarge } from "../../shared/inventory/cluster/limited-api.ts";
@@ -7,21 +8,47 @@ import { type Page, type PageRequest, readPages } from "../../shared/inventory/c
 import { sendRequest, type SendPorts } from "../../shared/inventory/cluster/send-request.ts";
 import { collectionPath, METADATA_TYPES } from "../../shared/inventory/cluster/watched-kind.ts";
 
+/** The maximum number of objects that are reported for one role. */
+const MAX_AFFECTED = 20;
 const PAGE_SIZE = 500;
 /** The maximum number of pages of a kind. Limits the search to 10,000 objects of each kind, fewer if they are large. */
 const MAX_PAGES = 20;
 const TIMEOUT_MS = 10_000;
 
-interface ListPorts extends SendPorts {
-  readonly inventory: Pick<Inventory, "kinds">;
+export interface AffectedPorts extends SendPorts {
+  readonly inventory: Inventory;
+}
+
+interface Search {
+  /** Whether to list only the metadata of the objects. */
+  readonly metadataOnly: boolean;
+  /** Returns the subject of an Event; null if the role does not affect the object. */
+  readonly subjectOf: (object: JsonObject) => EventSubject | null;
 }
 
 /**
- * Yields at most the first 10,000 objects of a kind, with the rights of the service account of the sidecar. Yields
- * nothing if the kind cannot be listed.
+ * Yields up to 20 objects of the types that a role affects. Lists the objects with the rights of the controller, whose
+ * service account the sidecar uses. Skips a type that cannot be listed.
  */
-export async function* listedObjects(
-  type: TypeEntry, ports: ListPorts, { metadataOnly }: { readonly metadataOnly: boolean },
+export async function* affectedObjects(
+  types: readonly TypeEntry[], ports: AffectedPorts, { metadataOnly, subjectOf }: Search,
+): AsyncIterable<EventSubject> {
+  let found = 0;
+  for (const type of types) {
+    // Pages are read in sequence.
+    // oxlint-disable-next-line no-await-in-loop
+    for await (const object of listedObjects(type, ports, metadataOnly)) {
+      const subject = subjectOf(object);
+      if (subject === null) continue;
+      yield subject;
+      if (++found === MAX_AFFECTED) return;
+    }
+  }
+}
+
+/** Yields at most the first 10,000 objects of a type. Yields nothing if the type cannot be listed. */
+async function* listedObjects(
+  type: TypeEntry, ports: AffectedPorts, metadataOnly: boolean,
 ): AsyncIterable<JsonObject> {
   const plural = ports.inventory.kinds.versions(type.group, type.kind)?.plural ?? "";
   const path = collectionPath({ ...type, plural });
