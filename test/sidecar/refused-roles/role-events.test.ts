@@ -1,6 +1,6 @@
 import { test } from "tap";
 import { field, type JsonObject, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
-import { bucketObject, kindObject, put } from "../../shared/decisions/objects.ts";
+import { bucketObject, kindObject, put, ROLE, selectorObject } from "../../shared/decisions/objects.ts";
 import { EventServer, settle } from "./event-server.ts";
 import { FakeClock } from "../fake-clock.ts";
 import { type Faults, get, start } from "../running-sidecar.ts";
@@ -25,7 +25,8 @@ test("reports a role that STS rejects on the selector and on the resources that 
   const [clock, api] = [new FakeClock(Date.now()), new EventServer()];
   api.pages[BUCKETS] = [[...buckets(1, "a"), ...buckets(1, "other", "team-b")], buckets(1, "b")];
   const { sidecar, source } = await start(t, {}, { clock, api }, DENY);
-  source.inventory.apply([put(KIND)]);
+  const other = selectorObject("team-b", { arn: ROLE, namespaceSelector: { names: ["team-b"] } });
+  source.inventory.apply([put(KIND), put(other)]);
   t.equal((await get(sidecar.address, PATH)).status, 503);
   await settle(clock, 6);
   t.same(api.events.map((event) => stringAt(event, "regarding", "name")), ["team-a", "a0", "b0"]);
@@ -63,6 +64,17 @@ test("reports at most 20 resources, and only the selector if resources cannot be
   await get(second.sidecar.address, PATH);
   await settle(otherClock, 6);
   t.same(other.events.map((event) => field(event["regarding"], "kind")), ["IAMRoleSelector"]);
+});
+
+test("searches at most 20 pages of a kind", async (t) => {
+  const [clock, api] = [new FakeClock(Date.now()), new EventServer()];
+  const pages = Array.from({ length: 19 }, (_, i) => buckets(1, `other${i}-`, "team-b"));
+  api.pages[BUCKETS] = [...pages, buckets(1, "last"), buckets(1, "beyond")];
+  const { sidecar, source } = await start(t, {}, { clock, api }, DENY);
+  source.inventory.apply([put(KIND)]);
+  await get(sidecar.address, PATH);
+  await settle(clock, 6);
+  t.same(api.events.map((event) => stringAt(event, "regarding", "name")), ["team-a", "last0"]);
 });
 
 test("an Event that cannot be written is counted and logged once, and delays no response", async (t) => {
