@@ -227,6 +227,42 @@ test("compares a review only with writes of the last 5 s, and with a limited num
   t.equal(concerning(REVIEWED).length, 0);
 });
 
+test("a write is pending until the inventory contains a newer version, also one that has more digits", async (t) => {
+  const { pending, concerning, inventory } = subject(true, withVersion(TEAM_A, "9"));
+  const deliver = (version: string): void => (
+    inventory.apply([{ type: "put", object: withVersion(TEAM_A, version) }])
+  );
+  admit(pending, TEAM_A);
+  for (const version of ["9", "8"]) {
+    deliver(version);
+    t.equal(concerning(REVIEWED).length, 1, version);
+  }
+  deliver("10");
+  t.equal(concerning(REVIEWED).length, 0);
+});
+
+test("uses the object that the API server returns for a deletion only if the object is newer", async (t) => {
+  const { pending, concerning, stored } = subject(true, withVersion(TEAM_A, "10"));
+  admit(pending, TEAM_A, true);
+  const writes = concerning(REVIEWED);
+  stored.set("team-a", withVersion(TEAM_A, "9"));
+  const older = await pending.confirm(writes, END_MS);
+  t.same([older.certain.writes.size, [...older.possible.deletions]], [0, ["team-a"]]);
+  stored.set("team-a", withVersion(TEAM_A, "11"));
+  const { certain, possible } = await pending.confirm(writes, END_MS);
+  t.same([...certain.writes.keys()], ["team-a"]);
+  t.same([[...possible.writes.keys()], possible.deletions.size], [["team-a"], 0], "the selector exists again");
+});
+
+test("a review of an update depends on writes that overlap only with the stored selector", async (t) => {
+  const { pending, concerning } = subject(false);
+  const spec = { arn: `arn:aws:iam::${FIRST}:role/elsewhere`, namespaceSelector: { names: ["team-b"] } };
+  admit(pending, { ...TEAM_A, spec });
+  const old = selectorFor("other", FIRST, ["team-b"]);
+  const reviewed = reviewedSelector({ object: OTHER, old, requester: null, origin: "cluster" }, RUNTIME);
+  t.same(concerning(reviewed).map(({ name }) => name), ["team-a"]);
+});
+
 test("ignores writes of selectors that cannot overlap and have another role", async (t) => {
   const { pending, concerning } = subject(false);
   const elsewhere = { arn: `arn:aws:iam::${FIRST}:role/elsewhere`, namespaceSelector: { names: ["team-b"] } };
