@@ -64,6 +64,7 @@ const REMARKS: Readonly<Record<string, string>> = {
   "ACK-12": "the policy, and that it has fields; not the JSON of the fields",
   "AC-08": SIZES, "ACK-35": SIZES, "NS-14": SIZES,
   "NS-07": "the form of the region; not its partition",
+  "NS-08": "the first 4,096 characters",
   "NS-08b": "with `--allowed-endpoint-hosts`",
 };
 

@@ -28,6 +28,14 @@ export function quoted(value: string): string {
 }
 
 /**
+ * Returns a pattern that matches ASCII letters in both cases. `(?i:s)` of RE2 also matches "ſ", unlike the flag `i` of
+ * JavaScript.
+ */
+export function anyCase(letters: string): string {
+  return letters.replaceAll(/[a-z]/g, (letter) => `[${letter.toUpperCase()}${letter}]`);
+}
+
+/**
  * Removes white space like JavaScript's `trim`. Also removes each U+FEFF, which `trim` of CEL does not remove at the
  * ends.
  */

@@ -11,13 +11,15 @@ import { REGION } from "../../shared/decisions/kubernetes/arn.ts";
 import { annotationPath, formatFieldPath } from "../../shared/decisions/kubernetes/field-path.ts";
 import { CHANGES_NAMESPACE } from "../conditions.ts";
 import { CREATE_AND_UPDATE, exceptNamespaces, namespaces } from "../webhook-rules.ts";
-import { body, derivedVariables, fieldVariables, quoted, read, regexp, text, texts, unlessStored } from "./cel.ts";
+import {
+  anyCase, body, derivedVariables, fieldVariables, quoted, read, regexp, text, texts, unlessStored,
+} from "./cel.ts";
 import type { Policy, PolicyCheck, PolicySettings } from "./policy.ts";
 import { waiverVariables, WAIVERS } from "./requester.ts";
 import { metadataLimitCheck, valueCheck } from "./resources.ts";
 
 const ENDPOINT_PATH = formatFieldPath(annotationPath(ENDPOINT_URL_ANNOTATION));
-const ENDPOINT = text(`^(?i:https)://${body(HOST_AND_PORT)}(/${body(PATH_CHARACTERS)})?$`);
+const ENDPOINT = text(`^${anyCase("https")}://${body(HOST_AND_PORT)}(/${body(PATH_CHARACTERS)})?$`);
 
 /**
  * The number of characters of an endpoint URL that the policy reads. If a URL is valid, its first characters are a

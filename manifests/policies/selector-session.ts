@@ -13,11 +13,11 @@ import {
   TAG_VALUE_LIMITS, type TextLimits,
 } from "../../shared/decisions/selectors/session.ts";
 import {
-  derivedVariables, not, read, regexp, type State, text, texts, trimmed, unlessStored, type Variable,
+  anyCase, derivedVariables, not, read, regexp, type State, text, texts, trimmed, unlessStored, type Variable,
 } from "./cel.ts";
 import type { PolicyCheck } from "./policy.ts";
 
-const IS_RESERVED = text("(?i)^aws:");
+const IS_RESERVED = text(`^${anyCase("aws")}:`);
 
 function withinLimits(value: string, { min, max, pattern }: TextLimits): string {
   return `size(${value}) >= ${min} && size(${value}) <= ${max} && ${value}.matches(${regexp(pattern)})`;

@@ -1,7 +1,7 @@
 import { type Test, test } from "tap";
 import { checksOfWrites, NOT_COVERED, policiesByCheck } from "../../docs/policies.ts";
 import { admissionPolicies, DEFAULT_POLICY_SETTINGS } from "../../manifests/policies.ts";
-import { body, quoted, regexp, text, trimmed, unlessStored } from "../../manifests/policies/cel.ts";
+import { anyCase, body, quoted, regexp, text, trimmed, unlessStored } from "../../manifests/policies/cel.ts";
 import type { PolicySettings } from "../../manifests/policies/policy.ts";
 import type { Runtime } from "../../shared/decisions/context.ts";
 import { field, isJsonObject, type JsonObject, stringAt } from "../../shared/decisions/kubernetes/json.ts";
@@ -181,6 +181,7 @@ test("applies the policies of clusters and of the service account to the kinds t
 
 test("builds CEL literals, patterns and expressions", (t) => {
   t.equal(text('a"\\'), '"a\\"\\\\"');
+  t.equal(anyCase("a-z"), "[Aa]-[Zz]");
   t.equal(regexp(/^\/[a-z]\d$/isu), '"(?is)^/[a-z]\\\\d$"');
   t.equal(body(/^\/([!-~]+\/)?$/), "/([!-~]+/)?");
   t.equal(quoted("a.b*[c]"), "a\\.b\\*\\[c\\]");

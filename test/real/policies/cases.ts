@@ -106,6 +106,8 @@ export const NAMESPACE_CASES: readonly AnnotationCase[] = [
   [{ [ENDPOINT]: "https://a.example.evil.example" }, "NS-08b"],
   [{ [ENDPOINT]: "https://evil.example/a.example" }, "NS-08b"],
   [{ [ENDPOINT]: "http://a.example" }, "NS-08"],
+  // RE2 matches "s" with "ſ" if it ignores the case.
+  [{ [ENDPOINT]: "httpſ://a.example" }, "NS-08"],
   [{ [ENDPOINT]: `http://evil.example/${"p".repeat(200_000)}` }, "NS-08", "NS-08b"],
   [{ [ENDPOINT]: "https://user:password@a.example" }, "NS-08"],
   [{ [ENDPOINT]: "https://a.example@evil.example" }, "NS-08", "NS-08b"],
