@@ -9,10 +9,13 @@ import type { Signer } from "../sts/signature.ts";
 import type { CallerIdentity } from "./session.ts";
 
 /**
- * A `base` key is the identity of a controller, which may assume roles. A `role` key belongs to a role session, which
- * may not assume roles.
+ * A `base` key is the identity of a controller, which may assume roles. A `role` key belongs to a role session, and an
+ * `identity` key to an identity of Cluster API; both may not assume roles.
  */
-export type IssuedKind = "base" | "role";
+export type IssuedKind = (typeof ISSUED_KINDS)[number];
+
+/** In the order in which the keys are evicted. */
+export const ISSUED_KINDS = ["identity", "role", "base"] as const;
 
 /** The properties of an issued key that `/sts` needs to verify a request that is signed with this key. */
 export interface IssuedKey extends Signer, CallerIdentity {
@@ -212,13 +215,14 @@ function lineOf({ tokenDigest, ...rest }: IssuedKey): string {
 function parseLine(line: string): IssuedKey[] {
   const object = parseJSON(line);
   const text = (name: string): string => stringAt(object, name) ?? "";
-  const [kind, expirationMs] = [field(object, "kind"), field(object, "expirationMs")];
+  const expirationMs = field(object, "expirationMs");
+  const kind = ISSUED_KINDS.find((known) => known === text("kind"));
   const issued = {
     accessKeyID: text("accessKeyID"), secretAccessKey: text("secretAccessKey"),
     accountID: text("accountID"), arn: text("arn"), userID: text("userID"),
   };
   if (issued.accessKeyID === "" || issued.secretAccessKey === "" || typeof expirationMs !== "number") return [];
-  if (kind !== "base" && kind !== "role") return [];
+  if (kind === undefined) return [];
   const encoded = stringAt(object, "tokenDigest");
   const tokenDigest = encoded === null ? null : Buffer.from(encoded, "base64");
   if (tokenDigest !== null && tokenDigest.length !== DIGEST_BYTES) return [];

@@ -1,7 +1,9 @@
 import type { Clock } from "../../shared/inventory/clock.ts";
 import { UNKNOWN_LIFE_MS } from "../http/respond.ts";
 import { tokenDigest } from "../sts/signature.ts";
-import { IssuedJournal, type IssuedJournalPorts, type IssuedKey, type IssuedKind } from "./issued-journal.ts";
+import {
+  ISSUED_KINDS, IssuedJournal, type IssuedJournalPorts, type IssuedKey, type IssuedKind,
+} from "./issued-journal.ts";
 import type { Credentials } from "./session.ts";
 
 interface IssuedAs {
@@ -92,10 +94,14 @@ export class IssuedCredentials {
     return this.#entries.get(accessKeyID)?.issued;
   }
 
-  /** The account of the most recently issued key that has not expired; null if all keys have expired. */
+  /**
+   * The account of the most recently issued key that has not expired, except for keys of identities; null if there is
+   * no such key.
+   */
   get accountID(): string | null {
     const nowMs = this.#clock.now();
-    return [...this.#all()].findLast(({ expirationMs }) => expirationMs > nowMs)?.accountID ?? null;
+    const pinning = [...this.#all()].filter(({ kind }) => kind !== "identity");
+    return pinning.findLast(({ expirationMs }) => expirationMs > nowMs)?.accountID ?? null;
   }
 
   async close(): Promise<void> {
@@ -121,7 +127,7 @@ export class IssuedCredentials {
     for (const [id, { issued }] of this.#entries) {
       if (issued.expirationMs + EXPIRED_RETENTION_MS <= nowMs) this.#entries.delete(id);
     }
-    for (const kind of ["role", "base"] as const) this.#evictOldest(kind, this.#entries.size - LIMIT + 1);
+    for (const kind of ISSUED_KINDS) this.#evictOldest(kind, this.#entries.size - LIMIT + 1);
   }
 
   #evictOldest(kind: IssuedKind, number: number): void {

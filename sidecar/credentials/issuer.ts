@@ -105,8 +105,8 @@ export class Issuer {
     if (grant.verdict === "identity") this.#checkIdentityAccount(credentials.accountID);
     // A client whose request timed out does not receive the credentials, so the credentials must not pin the account.
     if (isLate()) return credentials;
-    this.#checkAccount(credentials.accountID);
-    if (this.#options.pinsAccount) this.#account = credentials.accountID;
+    // The clients of identities are tools that read several accounts, so an identity pins no account.
+    if (kind !== "identity") this.#pinAccount(credentials.accountID);
     await this.#ports.issued.record(credentials, grant.verdict === "base" ? "base" : kind);
     return credentials;
   }
@@ -207,6 +207,11 @@ export class Issuer {
       if (error instanceof ResolverError && error.code === "ERR_BASE_UNAVAILABLE") base.invalidate(credentials);
       throw error;
     }
+  }
+
+  #pinAccount(accountID: string): void {
+    this.#checkAccount(accountID);
+    if (this.#options.pinsAccount) this.#account = accountID;
   }
 
   // A controller reads its account only once, at its start. If the role of the controller moved to a different account,

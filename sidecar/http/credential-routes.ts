@@ -52,7 +52,7 @@ function addIdentityRoute(app: FastifyInstance, options: SidecarOptions, ports: 
     const namespace = readNamespaceParameter(request.url);
     request.requested = { kind, name, namespace };
     const decide = (): Decision => grantIdentity(ports.source.inventory, { kind, name, namespace }, options);
-    return issueCredentials(ports, reply, { kind: "role", decide });
+    return issueCredentials(ports, reply, { kind: "identity", decide });
   });
 }
 

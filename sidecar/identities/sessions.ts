@@ -184,7 +184,7 @@ export class IdentitySessions {
 
 function noSecrets(identity: StaticIdentity): ResolverError {
   const message = `${describeIdentity(identity)} cannot be used: the sidecar does not read Secrets. `
-    + "Set --identity-secret-namespace to the namespace of CAPA.";
+    + "Set --identity-secret-namespace to the namespace of CAPA; it requires --cluster.";
   return new ResolverError("ERR_IDENTITY_SECRET", message);
 }
 

@@ -116,7 +116,7 @@ test("rejects a static identity if the Secrets are not listed, not readable, or 
   await rejects(t, without, pathOf("static/s"), {
     status: 409, code: "ERR_IDENTITY_SECRET",
     message: 'AWSClusterStaticIdentity "s" cannot be used: the sidecar does not read Secrets. Set '
-      + "--identity-secret-namespace to the namespace of CAPA.",
+      + "--identity-secret-namespace to the namespace of CAPA; it requires --cluster.",
   });
 });
 

@@ -1,9 +1,11 @@
 import { test } from "tap";
+import { IssuedCredentials } from "../../../sidecar/credentials/issued.ts";
 import { RejectedSignerError, UpstreamSTSError } from "../../../sidecar/sts-upstream/errors.ts";
 import {
   controllerIdentity, INFRASTRUCTURE, roleARN, roleIdentity, staticIdentity,
 } from "../../shared/decisions/identities/objects.ts";
-import { namespaceObject, put, removal } from "../../shared/decisions/objects.ts";
+import { namespaceObject, put, removal, selectorObject } from "../../shared/decisions/objects.ts";
+import { FakeClock } from "../fake-clock.ts";
 import { MINUTE } from "../fake-sts.ts";
 import { SCOPED, type Setup, SidecarUnderTest } from "../sidecar-under-test.ts";
 
@@ -114,6 +116,28 @@ test("rejects a request without a token, before the inventory is loaded and outs
   const scoped = sidecarOf({ ...SCOPED, scope: "team-b" });
   t.match((await scoped.get(pathOf("a"))).json(), { code: "ERR_SELECTOR_NOT_GRANTED" });
   t.same([...sidecar.stsCalls, ...scoped.stsCalls], []);
+});
+
+test("with a scope, issues identities of several accounts, and pins none of them for the controller", async (t) => {
+  const S3 = "s3.services.k8s.aws";
+  const other = "arn:aws:iam::444455556666:role/b";
+  const selector = selectorObject("s", { arn: roleARN("s3"), namespaceSelector: { names: ["team-a"] } });
+  const objects = [...OBJECTS, roleIdentity("other", "controller", {}, { roleARN: other }), selector];
+  const issued = new IssuedCredentials(new FakeClock());
+  const sidecar: SidecarUnderTest = sidecarOf({
+    ...SCOPED, groups: [INFRASTRUCTURE, S3], objects, issued,
+    assumeRole: async (request) => (
+      { ...sidecar.session(request), accountID: request.roleARN === other ? "444455556666" : "111122223333" }
+    ),
+  });
+  for (const [path, accountID] of [
+    [pathOf("other"), "444455556666"], [pathOf("c"), "111122223333"], ["/v1/credentials", "111122223333"],
+    [pathOf("other"), "444455556666"],
+  ] as const) {
+    const answer = await sidecar.get(path);
+    t.match([answer.statusCode, answer.json()], [200, { AccountId: accountID }], path);
+  }
+  t.equal(issued.accountID, "111122223333", "a restart restores the account of the controller");
 });
 
 test("does not serve identities without the API group of CAPA", async (t) => {
