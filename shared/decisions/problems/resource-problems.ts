@@ -1,4 +1,3 @@
-import type { AuditCheck } from "../checks/audit/audit-check.ts";
 import { AUD_01, AUD_02, AUD_03, AUD_05 } from "../checks/audit/resolution.ts";
 import { findingSentences } from "../checks/check.ts";
 import { refersToIdentity } from "../identities/referrer.ts";
@@ -8,9 +7,9 @@ import { type Problem, resourceSubject } from "./problem.ts";
 import { referrerProblems } from "./referrer-problems.ts";
 
 /** The reasons of the Events about the audit checks of a resource. Other checks are not reported as Events. */
-const REASONS: readonly (readonly [check: AuditCheck, reason: string])[] = [
+const REASONS = [
   [AUD_01, "SelectorConflict"], [AUD_02, "RoleUnresolved"], [AUD_03, "RoleDrift"], [AUD_05, "DefaultRole"],
-];
+] as const;
 
 /**
  * Yields the problems of an ACK resource that `audit` reports, or the problem of an object that refers to a CAPA
@@ -26,7 +25,7 @@ export function* resourceProblems(
   const region = desiredRegion(inventory, resource, settings);
   for (const [check, reason] of REASONS) {
     if (settings.checkSeverities.get(check.id) === "off") continue;
-    for (const { message } of check.findInResource?.({ resource, resolution, region, settings }) ?? []) {
+    for (const { message } of check.findInResource({ resource, resolution, region, settings })) {
       yield { subject: resourceSubject(resource), reason, note: findingSentences({ message, fix: check.fix }) };
     }
   }

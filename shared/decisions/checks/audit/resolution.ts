@@ -11,7 +11,7 @@ import type { AuditCheck } from "./audit-check.ts";
 
 const NAME = ["metadata", "name"] as const;
 
-export const AUD_01: AuditCheck = {
+export const AUD_01 = {
   id: "AUD-01",
   severity: "deny",
   waivable: false,
@@ -27,9 +27,9 @@ export const AUD_01: AuditCheck = {
     const names = selectors.map(({ name }) => name).join(", ");
     yield { path: NAME, message: `${selectors.length} IAMRoleSelectors select the resource: ${names}` };
   },
-};
+} satisfies AuditCheck;
 
-export const AUD_02: AuditCheck = {
+export const AUD_02 = {
   id: "AUD-02",
   severity: "deny",
   waivable: false,
@@ -43,9 +43,9 @@ export const AUD_02: AuditCheck = {
   *findInResource({ resolution }) {
     if (resolution.outcome === "refused") yield { path: NAME, message: resolutionClause(resolution) };
   },
-};
+} satisfies AuditCheck;
 
-export const AUD_03: AuditCheck = {
+export const AUD_03 = {
   id: "AUD-03",
   severity: "deny",
   waivable: false,
@@ -59,7 +59,7 @@ export const AUD_03: AuditCheck = {
     const drifts = driftsOf(resolution, resource.status, region);
     if (drifts.length > 0) yield { path: ["status", "ackResourceMetadata"], message: drifts.join("; ") };
   },
-};
+} satisfies AuditCheck;
 
 export const AUD_04: AuditCheck = {
   id: "AUD-04",
@@ -92,7 +92,7 @@ function isAllowed(account: string, { allowedAccounts }: DecisionSettings): bool
   return allowedAccounts.includes(account);
 }
 
-export const AUD_05: AuditCheck = {
+export const AUD_05 = {
   id: "AUD-05",
   severity: "warn",
   waivable: false,
@@ -107,7 +107,7 @@ export const AUD_05: AuditCheck = {
     if (outcome !== "default") return;
     yield { path: NAME, message: "no selector or CARM map sets the role, so the controller uses its own role" };
   },
-};
+} satisfies AuditCheck;
 
 export const AUD_06: AuditCheck = {
   id: "AUD-06",
