@@ -45,8 +45,7 @@ function* noRoleFaults({ resolution, inventory }: ResourceChange): Iterable<Faul
   }
 }
 
-const CONFLICT_FIX = "restrict or delete selectors until only one selects the resource, "
-  + `or name one of them in the annotation ${USE_SELECTOR_ANNOTATION}`;
+const CONFLICT_FIX = `restrict or delete selectors until one selects it, or name one in ${USE_SELECTOR_ANNOTATION}`;
 
 export const ACK_05: QuickCheck<ResourceChange> = {
   id: "ACK-05",

@@ -60,7 +60,7 @@ test("ACK-03 warns if a resource names a selector that does not select the resou
   ]);
   t.same(lines("ACK-03", choosing("gold", "gold", "silver")), []);
   t.match(lines("ACK-03", tiered("gold", "silver")), [
-    new RegExp(`Restrict or delete selectors .*, or name one of them in the annotation ${KEY}\\.$`),
+    new RegExp(`Restrict or delete selectors .*, or name one in ${KEY}\\.$`),
   ]);
   t.match(lines("ACK-31", choosing("missing", "gold"), { operation: "DELETE" }), [
     /the deletion will hang until a role resolves: .* Name a selector that selects the resource/,
