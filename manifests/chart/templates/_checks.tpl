@@ -1,9 +1,18 @@
-{{/* Fails with a message if a value requires another value. values.schema.json checks each value on its own. */}}
-{{- define "ack-role-resolver.checkValues" -}}
+{{/* The checks in `settings.check` that are on and need access reviews, such as ACK-09=deny. */}}
+{{- define "ack-role-resolver.accessChecks" -}}
+{{- $found := list }}
 {{- range list "ACK-09" "NS-02" "AC-05" }}
   {{- $severity := index (include "ack-role-resolver.severities" $ | fromJson) . | default "off" }}
-  {{- if and (ne $severity "off") (not $.Values.accessReviews) }}
-    {{- fail (printf "accessReviews: must be true, because settings.check contains %s=%s; to set it to false, first turn off %s in a separate upgrade" . $severity .) }}
+  {{- if ne $severity "off" }}{{ $found = append $found (printf "%s=%s" . $severity) }}{{ end }}
+{{- end }}
+{{- join ", " $found }}
+{{- end }}
+
+{{/* Fails with a message if a value requires another value. values.schema.json checks each value on its own. */}}
+{{- define "ack-role-resolver.checkValues" -}}
+{{- if not .Values.accessReviews }}
+  {{- with include "ack-role-resolver.accessChecks" . }}
+    {{- fail (printf "accessReviews: must be true, because settings.check contains %s; to set it to false, first turn this off in a separate upgrade" .) }}
   {{- end }}
 {{- end }}
 {{- range $name, $isSet := dict "policyReports" .Values.policyReports "autoControllerIdentity.enabled" .Values.autoControllerIdentity.enabled }}
@@ -28,6 +37,16 @@
 {{- end }}
 {{- if and (include "ack-role-resolver.cluster" .) (not (lookup "v1" "Namespace" "" .Values.ackSystemNamespace)) }}
   {{- fail (printf "ackSystemNamespace: the namespace %q does not exist; set ackSystemNamespace to the namespace of the ACK controllers, or create the namespace if no controller runs in the cluster" .Values.ackSystemNamespace) }}
+{{- end }}
+{{- if not .Values.accessReviews }}
+  {{- $checks := list }}
+  {{- $deployment := lookup "apps/v1" "Deployment" .Release.Namespace "ack-role-resolver-webhook" }}
+  {{- range dig "spec" "template" "spec" "containers" list $deployment }}
+    {{- range .args }}{{ if hasPrefix "--check=" . }}{{ $checks = append $checks (trimPrefix "--check=" .) }}{{ end }}{{ end }}
+  {{- end }}
+  {{- with include "ack-role-resolver.accessChecks" (dict "Values" (dict "settings" (dict "check" $checks))) }}
+    {{- fail (printf "accessReviews: must be true, because the installed release has %s in settings.check; first turn this off in a separate upgrade" .) }}
+  {{- end }}
 {{- end }}
 {{- if eq .Values.certificates.mode "files" }}
   {{- $secret := lookup "v1" "Secret" .Release.Namespace .Values.certificates.secretName }}

@@ -42,6 +42,7 @@ onCluster("a release of the chart on a real API server", async (t, cluster) => {
   await run("helm upgrade preserves the certificates, the caBundle, and the failurePolicy during an outage", preserves);
   await run("helm rollback restores the failurePolicy of the revision", rollsBack);
   await run("refuses to use the Secret of the webhook's own CA with certificates.mode=files", refusesOwnSecret);
+  await run("refuses to delete the right for access reviews together with the check that needs it", refusesToRevoke);
   await run("refuses a second release in the cluster, and names the first one", refusesSecond);
   await run("the emergency commands of the runbook stop all checks, and restore them", emergency);
   await run("helm uninstall deletes the webhook configurations first, and every object", uninstalls);
@@ -132,6 +133,17 @@ async function refusesOwnSecret(t: Test, { run }: Target): Promise<void> {
   t.equal(code, 1);
   t.match(stderr, 'certificates.secretName: the release owns the Secret "ack-role-resolver-webhook-tls"');
   t.match(await upgrade("certificates.secretName=other"), { code: 0 });
+}
+
+async function refusesToRevoke(t: Test, { run }: Target): Promise<void> {
+  const upgrade = async (...values: readonly string[]): Promise<ProgramResult> => (
+    await run("upgrade", RELEASE, ...CHART_IN_NAMESPACE, ...values.flatMap((value) => ["--set", value]))
+  );
+  t.match(await upgrade("accessReviews=true", "settings.check={ACK-09=deny}"), { code: 0 });
+  const revoke = "accessReviews=false";
+  t.match(await upgrade(revoke), { code: 1, stderr: "because the installed release has ACK-09=deny in settings.check" });
+  t.match(await upgrade("accessReviews=true", "settings.check={ACK-09=deny,ACK-09=off}"), { code: 0 });
+  t.match(await upgrade(revoke), { code: 0 });
 }
 
 async function refusesSecond(t: Test, { run }: Target): Promise<void> {
