@@ -58,8 +58,8 @@ interface CachedReview {
 }
 
 /**
- * Returns a reviewer that sends SubjectAccessReviews. The reviewer caches each result for 10 s by user, groups, object
- * and namespace.
+ * Returns a reviewer that sends SubjectAccessReviews. The reviewer caches each result for 10 s by requester, object and
+ * namespace.
  */
 export function cachedAccessReviewer(ports: AccessReviewPorts): AccessReviewer {
   const { clock } = ports;
@@ -95,11 +95,12 @@ export async function reviewAll(
 const SELECTORS = { group: SELECTOR_GROUP, resource: "iamroleselectors" } as const;
 
 /**
- * The cache key includes the groups, because an impersonated request can have fewer groups than the user. The cache key
- * is a hash, because a client can send long group names.
+ * The cache key includes the whole requester, because an impersonated request can have fewer groups than the user, and
+ * a token fewer scopes. The cache key is a hash, because a client can send long group names.
  */
-function cacheKey({ username, groups }: Requester, { group, resource, name, namespace }: ObjectUse): string {
-  const parts = [username, groups, group, resource, name, namespace];
+function cacheKey(requester: Requester, { group, resource, name, namespace }: ObjectUse): string {
+  const { username, groups, uid, extra } = requester;
+  const parts = [username, groups, uid, extra, group, resource, name, namespace];
   return createHash("sha256").update(JSON.stringify(parts)).digest("base64");
 }
 
@@ -135,7 +136,7 @@ async function withinTimeout(
 
 async function sendReview(
   { api, log }: AccessReviewPorts,
-  { username, groups }: Requester,
+  { username, groups, uid, extra }: Requester,
   use: ObjectUse,
   signal: AbortSignal,
 ): Promise<Access> {
@@ -145,7 +146,7 @@ async function sendReview(
   const body = JSON.stringify({
     apiVersion: "authorization.k8s.io/v1",
     kind: "SubjectAccessReview",
-    spec: { user: username, groups, resourceAttributes },
+    spec: { user: username, groups, uid, extra, resourceAttributes },
   });
   const logged = { resource: use.resource, name: use.name, user: username };
   try {

@@ -102,10 +102,12 @@ function requireReview(body: unknown): void {
 
 /** Returns the requester. If userInfo is missing, the requester is anonymous and has no groups. */
 function requesterOf(userInfo: unknown): Requester {
-  const groups = field(userInfo, "groups");
+  const [groups, extra] = [field(userInfo, "groups"), field(userInfo, "extra")];
   return {
     username: text(userInfo, "username"),
     groups: Array.isArray(groups) ? groups.filter((group) => typeof group === "string") : [],
+    uid: text(userInfo, "uid"),
+    extra: isJsonObject(extra) ? extra : {},
   };
 }
 

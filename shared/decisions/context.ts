@@ -1,4 +1,5 @@
 import { type LabelSelector, parseLabelSelector } from "./kubernetes/label-selector.ts";
+import type { JsonObject } from "./kubernetes/json.ts";
 import { injectionSettings, type InjectionSettings } from "./pods/settings.ts";
 import type { SettingsFor } from "./settings.ts";
 
@@ -11,6 +12,9 @@ export type Operation = "CREATE" | "UPDATE" | "DELETE";
 export interface Requester {
   readonly username: string;
   readonly groups: readonly string[];
+  readonly uid?: string;
+  /** What the authenticator of the API server adds, such as the scopes of a token. */
+  readonly extra?: JsonObject;
 }
 
 /** The result of a SubjectAccessReview for the verb `use` on a selector or identity; `unknown` if the review failed. */

@@ -24,13 +24,17 @@ export interface Series {
 
 /** The series of one scope of objects, and the keys of the series to write. */
 export class EventScope {
+  /** In the order of their last record. */
   readonly series = new Map<string, Series>();
   readonly queue = new RetryQueue(LIMITS.eventSeries.value);
 
   /** Adds a series, or counts the record of a known one. Returns whether the series must be written. */
   record(key: string, subject: EventSubject, text: EventText, nowMs: number): boolean {
     const series = this.series.get(key);
-    return series === undefined ? this.#add(key, { subject, text }, nowMs) : repeat(series, text, nowMs);
+    if (series === undefined) return this.#add(key, { subject, text }, nowMs);
+    this.series.delete(key);
+    this.series.set(key, series);
+    return repeat(series, text, nowMs);
   }
 
   clear(): void {
@@ -42,7 +46,8 @@ export class EventScope {
   #add(key: string, { subject, text }: Pick<Series, "subject" | "text">, nowMs: number): boolean {
     if (this.series.size >= LIMITS.eventSeries.value) {
       for (const [other, { lastRecordMs }] of this.series) {
-        if (nowMs - lastRecordMs > FORGOTTEN_MS) this.series.delete(other);
+        if (nowMs - lastRecordMs <= FORGOTTEN_MS) break;
+        this.series.delete(other);
       }
       if (this.series.size >= LIMITS.eventSeries.value) return false;
     }

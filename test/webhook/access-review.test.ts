@@ -65,7 +65,14 @@ test("sends a SubjectAccessReview for the verb use on the selector in the namesp
   t.equal(await underTest(respondAllowed(false)).reviewAccess(JANE, use("team-a")), "denied");
 });
 
-test("caches the result of an access review for 10 s per user, groups, object and namespace", async (t) => {
+test("sends the UID and the extra values of the requester, because an authorizer can depend on them", async (t) => {
+  const { reviewAccess, calls } = underTest(respondAllowed(true));
+  const restricted = { ...JANE, uid: "1234", extra: { "scopes.authorization.openshift.io": ["user:info"] } };
+  await reviewAccess(restricted, use("team-a"));
+  t.match(calls, [{ body: { spec: { uid: restricted.uid, extra: restricted.extra } } }]);
+});
+
+test("caches the result of an access review for 10 s per requester, object and namespace", async (t) => {
   const { reviewAccess, calls, clock } = underTest(respondAllowed(true));
   await Promise.all([reviewAccess(JANE, use("team-a")), reviewAccess(JANE, use("team-a"))]);
   await reviewAccess({ username: "jane", groups: ["developers"] }, use("team-a"));
@@ -73,16 +80,18 @@ test("caches the result of an access review for 10 s per user, groups, object an
   await reviewAccess(JANE, use("team-b"));
   await reviewAccess({ ...JANE, groups: [] }, use("team-a"));
   await reviewAccess({ ...JANE, username: "joe" }, use("team-a"));
+  await reviewAccess({ ...JANE, uid: "1" }, use("team-a"));
+  await reviewAccess({ ...JANE, extra: { scopes: ["read"] } }, use("team-a"));
   await reviewAccess(JANE, use("team-a", "other"));
   await reviewAccess(JANE, { ...use("team-a"), resource: "awsclusterroleidentities" });
   await reviewAccess(JANE, { ...use("team-a"), group: "infrastructure.cluster.x-k8s.io" });
-  t.equal(calls.length, 7);
+  t.equal(calls.length, 9);
   clock.advance(9_999);
   await reviewAccess(JANE, use("team-a"));
-  t.equal(calls.length, 7);
+  t.equal(calls.length, 9);
   clock.advance(1);
   await reviewAccess(JANE, use("team-a"));
-  t.equal(calls.length, 8);
+  t.equal(calls.length, 10);
 });
 
 test("logs a failed access review, returns unknown and does not cache the result", async (t) => {

@@ -193,6 +193,20 @@ test("limits the number of series, and accepts new ones when old ones are forgot
   t.equal(outcomes.length, 2);
 });
 
+test("forgets a series that was not recorded for 2 hours, but not one that was recorded again", async (t) => {
+  const { recorder, pass, outcomes } = fixture(t);
+  const limit = LIMITS.eventSeries.value;
+  for (let i = 0; i < limit; i += 1) recorder.record(bucket(`b${i}`), CONFLICT);
+  await pass(7_100);
+  recorder.record(bucket("b0"), CONFLICT);
+  await pass(200);
+  const before = outcomes.length;
+  for (let i = 1; i < limit; i += 1) recorder.record(bucket(`c${i}`), CONFLICT);
+  t.equal(outcomes.length, before);
+  recorder.record(bucket("one-more"), CONFLICT);
+  t.same(outcomes.slice(before), ["limited"]);
+});
+
 test("writes an Event about a selector, although there are too many broken resources", async (t) => {
   const { recorder, pass, written } = fixture(t);
   for (let i = 0; i <= LIMITS.eventSeries.value; i += 1) recorder.record(bucket(`b${i}`), CONFLICT);
