@@ -121,8 +121,9 @@ async function deniesRemovalInUse(t: Test, cluster: Cluster): Promise<void> {
   const swapped = await cluster.kubectl(["-n", "ack-system", "patch", "configmap", "ack-role-account-map", "-p", swap]);
   t.equal(
     swapped.stderr,
-    `Warning: CM-10 data[${ACCOUNT}]: controllers may use the old role until their next resync or restart. ` +
-      `Before you delete the…\n`,
+    `Warning: CM-10 data[${ACCOUNT}]: controllers may use the old role until their next resync or restart
+Warning: CM-10 fix: before you delete the old role in IAM, restart the controllers or wait 10 hours
+`,
   );
 
   const deleted = await cluster.kubectl(["-n", "ack-system", "delete", "configmap", "ack-role-account-map"]);

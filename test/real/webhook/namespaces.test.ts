@@ -72,8 +72,9 @@ async function fill(cluster: Cluster): Promise<void> {
   }
 }
 
-const FAULTS = `Warning: NS-06 metadata.annotations[services.k8s.aws/team-id]: the annotation has no effect, because \
-IAMRoleSelectors set the…
+const FAULTS = `Warning: NS-06 services.k8s.aws/team-id: the annotation has no effect, because IAMRoleSelectors set \
+the role
+Warning: NS-06 fix: create an IAMRoleSelector for the namespace, and remove the annotation once no controller uses CARM
 The Namespace "sandbox" is invalid: 
 * metadata.annotations[services.k8s.aws/default-region]: NS-07 region "cn-north-1" is in partition aws-cn, but the \
 controllers are in partition aws. Set a region of the controllers' partition, such as eu-west-1.
@@ -141,10 +142,11 @@ async function allowsStoredFaults(t: Test, cluster: Cluster): Promise<void> {
   t.equal(labelled.code, 0);
   t.equal(
     labelled.stderr,
-    `Warning: NS-07 metadata.annotations[services.k8s.aws/default-region]: "Frankfurt" is not a region. Set a region \
-of the…
-Warning: NS-08 metadata.annotations[services.k8s.aws/endpoint-url]: the endpoint uses http, not https, so anyone on \
-the network…
+    `Warning: NS-07 services.k8s.aws/default-region: "Frankfurt" is not a region
+Warning: NS-07 fix: set a region of the controllers' partition, such as eu-west-1
+Warning: NS-08 services.k8s.aws/endpoint-url: the endpoint uses http, not https, so anyone on the network path can \
+read the…
+Warning: NS-08 fix: set https://HOST or https://HOST:PORT, without credentials or a query
 `,
   );
   const worse = await cluster.kubectl([
@@ -203,8 +205,10 @@ async function allowsDeletion(t: Test, cluster: Cluster): Promise<void> {
   t.equal(deleted.code, 0);
   t.equal(
     deleted.stderr,
-    "Warning: NS-13 metadata.name: the deletion of the namespace also deletes 2 resources: Bucket " +
-      "payments/archive and Bucket…\n",
+    `Warning: NS-13 metadata.name: the deletion of the namespace also deletes 2 resources: Bucket payments/archive and \
+Bucket…
+Warning: NS-13 fix: until the namespace is deleted, do not change its labels and annotations, or the selectors
+`,
   );
 
   // The test acts as the namespace controller, and as the ACK controller that removes the finalizer of the bucket.
