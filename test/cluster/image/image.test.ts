@@ -3,7 +3,7 @@ import path from "node:path";
 import { type Test, test } from "tap";
 import manifest from "../../../package.json" with { type: "json" };
 import { type ProgramResult, runProgram } from "../../real/apiserver/run-program.ts";
-import { copyOfCheckout } from "../../real/ci/packed.ts";
+import { copyOfCheckout, withoutTap } from "../../real/ci/packed.ts";
 import { setTimeLimit } from "../../real/time-limit.ts";
 import { type Buildah, configOf, findBuildah, nodeFilesystem } from "./buildah.ts";
 
@@ -55,7 +55,7 @@ test("the image", async (t) => {
     const mounted = await buildah(["mount", container]);
     const node = [`--userspec=${USER}`, mounted, "/usr/local/bin/node"];
     const run = (...argv: readonly string[]): Promise<ProgramResult> => (
-      runProgram("/usr/sbin/chroot", [...node, ...argv], { cwd: "/", env: {} })
+      runProgram(...withoutTap("/usr/sbin/chroot", [...node, ...argv]), { cwd: "/", env: {} })
     );
     const program = `/${APP}/ack-role-resolver.js`;
     tt.same(await run(program, "--version"), { code: 0, stdout: `${manifest.version}\n`, stderr: "" });

@@ -14,7 +14,10 @@ export function environmentWith(home: string, ...folders: readonly string[]): Pr
   return { PATH: [...folders, path.dirname(process.execPath), ...readPath()].join(path.delimiter), HOME: home };
 }
 
-/** tap adds NODE_OPTIONS to the environment of each child process, but an old Node.js cannot run tap's module. */
+/**
+ * tap adds NODE_OPTIONS to the environment of each child process, but an old Node.js, or a process in another root
+ * folder, cannot load tap's module.
+ */
 export function withoutTap(command: string, args: readonly string[]): readonly [string, string[]] {
   return ["env", ["-u", "NODE_OPTIONS", command, ...args]];
 }
