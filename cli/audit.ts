@@ -101,7 +101,7 @@ function reportLines({ summary, usage, findings }: Report, paint: Paint): string
   });
   const counts = [countOf(selectors, "selector"), countOf(resources, "resource")];
   if (identities + clusters > 0) {
-    counts.push(countOf(identities, "identity").replace(/identitys$/, "identities"), countOf(clusters, "cluster"));
+    counts.push(countOf(identities, "identity"), countOf(clusters, "cluster"));
   }
   return [
     `${countOf(objects, "object")}: ${counts.join(", ")}; ${unannotated} without resolution annotations`,

@@ -79,9 +79,10 @@ function editDistance(a: string, b: string): number {
 /** The maximum number of names that a message lists. The command `impact` lists all names. */
 export const MAX_NAMES = 3;
 
-/** Returns `1 resource` or `7 resources`; `at least 20 resources` if the count stopped at `limit`. */
+/** Returns `1 identity` or `7 identities`; `at least 20 identities` if the count stopped at `limit`. */
 export function countOf(number: number, noun: string, limit = Infinity): string {
-  return number >= limit ? `at least ${limit} ${noun}s` : `${number} ${noun}${number === 1 ? "" : "s"}`;
+  const plural = /[^aeiou]y$/.test(noun) ? `${noun.slice(0, -1)}ies` : `${noun}s`;
+  return number >= limit ? `at least ${limit} ${plural}` : `${number} ${number === 1 ? noun : plural}`;
 }
 
 /**

@@ -27,7 +27,7 @@ export const AC_06: QuickCheck<ClusterChange> = {
     const others = siblingsWithOtherIdentity(change, cluster);
     if (others.length === 0) return;
     const names = others.map((one) => `${describeIdentity(credentialsOf(one))} (${referrerName(one)})`);
-    const count = countOf(names.length, "other identity", SCAN_LIMIT).replace(/identitys$/, "identities");
+    const count = countOf(names.length, "other identity", SCAN_LIMIT);
     const list = listOf(names.toSorted(compareText), names.length, SCAN_LIMIT);
     const message = printable(`Cluster ${quote(cluster)} also uses ${count}: ${list}`);
     yield { path: referrerPath(referrer), message };

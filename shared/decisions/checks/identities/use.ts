@@ -16,9 +16,9 @@ const MAX_USERS = 20;
 
 /** Returns `2 objects use the identity: AWSCluster ns1/a and AWSCluster ns1/b`. */
 function usersText(names: readonly string[], verb: string): string {
-  const noun = names.length === 1 ? `object ${verb}s` : `objects ${verb}`;
-  const count = countOf(names.length, "object", MAX_USERS).replace(/objects?$/, noun);
-  return printable(`${count} the identity: ${listOf(names, names.length, MAX_USERS)}`);
+  const used = `${names.length === 1 ? `${verb}s` : verb} the identity`;
+  const count = countOf(names.length, "object", MAX_USERS);
+  return printable(`${count} ${used}: ${listOf(names, names.length, MAX_USERS)}`);
 }
 
 /** Whether the object may use its identity if `changed` replaces the identity of the same kind and name. */

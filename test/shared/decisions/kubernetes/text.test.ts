@@ -1,7 +1,7 @@
 import { test } from "tap";
 import { compareFindings, type Finding } from "../../../../shared/decisions/checks/check.ts";
 import { formatFieldPath, plainKeys } from "../../../../shared/decisions/kubernetes/field-path.ts";
-import { allClosest, closest, printable, quote } from "../../../../shared/decisions/kubernetes/text.ts";
+import { allClosest, closest, countOf, printable, quote } from "../../../../shared/decisions/kubernetes/text.ts";
 
 test("escapes control characters, line breaks and bidirectional marks in quoted values", (t) => {
   t.equal(quote('a "b" \\'), '"a \\"b\\" \\\\"');
@@ -92,5 +92,15 @@ test("finds every candidate that is as similar as the closest candidate, in the 
 
 test("finds no similar candidate for a very long text, and computes no distance", (t) => {
   t.equal(closest("x".repeat(50_000_000), ["arn"]), null);
+  t.end();
+});
+
+test("counts in the singular or plural of a noun, and states a limit at which the count stopped", (t) => {
+  t.equal(countOf(1, "resource"), "1 resource");
+  t.equal(countOf(0, "resource"), "0 resources");
+  t.equal(countOf(1, "other identity"), "1 other identity");
+  t.equal(countOf(2, "other identity"), "2 other identities");
+  t.equal(countOf(20, "identity", 20), "at least 20 identities");
+  t.equal(countOf(2, "key"), "2 keys");
   t.end();
 });
