@@ -100,8 +100,8 @@ export class IssuedCredentials {
    */
   get accountID(): string | null {
     const nowMs = this.#clock.now();
-    const pinning = [...this.#all()].filter(({ kind }) => kind !== "identity");
-    return pinning.findLast(({ expirationMs }) => expirationMs > nowMs)?.accountID ?? null;
+    const pinning = [...this.#all()].findLast(({ kind, expirationMs }) => kind !== "identity" && expirationMs > nowMs);
+    return pinning?.accountID ?? null;
   }
 
   async close(): Promise<void> {

@@ -60,8 +60,7 @@ type WatchEvent =
   | { readonly type: "ERROR"; readonly status: unknown };
 
 /**
- * Reads all pages of a list and returns the objects of all pages. All
- * pages of a list have the same resource version.
+ * Reads all pages of a list and returns the objects of all pages. All pages of a list have the same resource version.
  */
 export async function listAll(
   pageSize: number, read: (request: PageRequest) => Promise<ListPage>,
