@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { test } from "tap";
 import { parse } from "yaml";
 import { chartFiles } from "../../manifests/chart-files.ts";
@@ -104,4 +104,13 @@ test("the schema contains each flag of the webhook that a cluster needs", (t) =>
     "controllerIdentityNamespaces", "listen", "healthListen", "sidecarImage", "sidecarArgs",
   ]);
   t.end();
+});
+
+test("the templates quote each namespace, because it can look like a number", async (t) => {
+  const templates = new URL("../../manifests/chart/templates/", import.meta.url);
+  const names = (await readdir(templates, { recursive: true })).filter((name) => name.endsWith(".yaml"));
+  const lines = (await Promise.all(names.map(async (name) => readFile(new URL(name, templates), "utf8"))))
+    .flatMap((text) => text.split("\n")).filter((line) => /\bnamespace: \{\{/i.test(line));
+  t.ok(lines.length > 10);
+  t.same(lines.filter((line) => !line.endsWith("| quote }}")), []);
 });
