@@ -2,7 +2,7 @@ import { formatFieldPath } from "../kubernetes/field-path.ts";
 import { countOf, sortedListOf } from "../kubernetes/text.ts";
 import { LIMITS } from "../limits.ts";
 import { conflictSentence } from "../resolution/conflict.ts";
-import type { DecodedSelector } from "../selectors/decode.ts";
+import { type DecodedSelector, withholdsGrant } from "../selectors/decode.ts";
 import type { EffectiveSelector } from "../selectors/effective.ts";
 import { shortName } from "../selectors/session-annotations.ts";
 import { deny, type Grant, listed } from "./grant.ts";
@@ -35,7 +35,7 @@ export function conflict(selecting: readonly EffectiveSelector[]): Grant {
 /** Denies the role of a faulty selector. */
 export function malformed({ name, faults }: DecodedSelector): Grant {
   const found = faults
-    .filter(({ check, fault }) => (check.severity === "deny" && !check.waivable) || fault.dropsSelector === true)
+    .filter((one) => withholdsGrant(one) || one.fault.dropsSelector === true)
     .map(({ check, fault }) => `${check.id} ${formatFieldPath(fault.path)}: ${fault.message}`);
   const more = found.splice(LIMITS.faultsPerCheck.value).length;
   if (more > 0) found.push(`and ${countOf(more, "more fault")}`);

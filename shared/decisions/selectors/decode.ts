@@ -98,5 +98,13 @@ function isMalformed(faults: readonly CheckedFault[], runtime: Runtime): boolean
 
 /** Whether the sidecar may grant the role of the selector: the selector has no non-waivable deny fault. */
 export function isGrantable(faults: readonly CheckedFault[]): boolean {
-  return faults.every(({ check }) => check.severity === "warn" || check.waivable);
+  return !faults.some(withholdsGrant);
+}
+
+/**
+ * Whether a fault of the check withholds the role of a selector. Depends only on the check's own severity and not on
+ * `--check`, so that a check that is off by default never withholds a role.
+ */
+export function withholdsGrant({ check }: Pick<CheckedFault, "check">): boolean {
+  return check.severity === "deny" && !check.waivable;
 }

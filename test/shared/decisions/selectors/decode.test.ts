@@ -1,0 +1,25 @@
+import { test } from "tap";
+import type { SelectorCheck } from "../../../../shared/decisions/checks/check.ts";
+import { SELECTOR_SELF_CHECKS } from "../../../../shared/decisions/checks/selectors/self-checks.ts";
+import { isGrantable } from "../../../../shared/decisions/selectors/decode.ts";
+
+const [CHECK = never()] = SELECTOR_SELF_CHECKS;
+
+function never(): never {
+  throw new Error("the catalogue has no self check");
+}
+
+function isGrantableWith(overrides: Partial<SelectorCheck>): boolean {
+  const fault = { path: ["spec"], message: "is wrong", fix: "correct it" };
+  return isGrantable([{ check: { ...CHECK, ...overrides }, fault }]);
+}
+
+test("withholds the role of a selector only for a deny check that cannot be waived", (t) => {
+  t.ok(isGrantable([]));
+  t.notOk(isGrantableWith({ severity: "deny", waivable: false }));
+  t.ok(isGrantableWith({ severity: "deny", waivable: true }));
+  for (const severity of ["warn", "off"] as const) {
+    for (const waivable of [true, false]) t.ok(isGrantableWith({ severity, waivable }), `${severity} ${waivable}`);
+  }
+  t.end();
+});
