@@ -1,5 +1,6 @@
 import type { RoleGrant } from "../../shared/decisions/grants/grant.ts";
 import type { RoleIdentity } from "../../shared/decisions/identities/identity.ts";
+import { parseARN } from "../../shared/decisions/kubernetes/arn.ts";
 
 /** Returns a fix that describes the required trust policy. The fix omits the external ID, which can be confidential. */
 export function trustPolicyFix({ roleARN, extras }: RoleGrant, identity: string | null): string {
@@ -29,10 +30,25 @@ function fixText({ roleARN, externalID, tags, hasSourceIdentity, caller, of, fie
   const actions = ["sts:AssumeRole"];
   if (tags.length > 0) actions.push("sts:TagSession");
   if (hasSourceIdentity) actions.push("sts:SetSourceIdentity");
-  const principal = caller ?? (of === "selector" ? "the base identity of the sidecar" : "the source of the identity");
+  const unknown = of === "selector" ? "the base identity of the sidecar" : "the source of the identity";
+  const principal = caller === null ? unknown : principalOf(caller);
   const condition = externalID === null ? "" : `, on condition that sts:ExternalId is the external ID of the ${of}`;
   return (
     `in the trust policy of ${roleARN}, allow ${actions.join(", ")} to ${principal}${condition}; ` +
     `or correct ${field} of the ${of}`
   );
 }
+
+/**
+ * Returns the principal that a trust policy must name to allow the caller. For a role session, this is the role: the
+ * name of a session, such as `aws-sdk-js-session-1790000000000`, changes with each start, and the policy would then
+ * stop working. The ARN of a session does not contain the path of the role.
+ */
+function principalOf(caller: string): string {
+  const { partition, service, accountID, resource } = parseARN(caller) ?? NO_ARN;
+  const [type, name] = resource.split("/", 2);
+  if (service !== "sts" || type !== "assumed-role" || name === undefined) return caller;
+  return `arn:${partition}:iam::${accountID}:role/${name} (insert the path of the role, if it has one)`;
+}
+
+const NO_ARN = { partition: "", service: "", accountID: "", resource: "" };

@@ -74,7 +74,8 @@ test("reports the identity whose role STS rejects, and the clusters whose chain 
     regarding: { apiVersion: `${INFRASTRUCTURE}/v1beta2`, kind: "AWSClusterRoleIdentity", uid: "uid-b" },
     note: new RegExp(`^The role ${roleARN("b")} of AWSClusterRoleIdentity "b" cannot be assumed: STS returned `
       + `AccessDenied .*\\. In the trust policy of ${roleARN("b")}, allow sts:AssumeRole to `
-      + "arn:aws:sts::999999999999:assumed-role/ack/pod; or correct spec.roleARN of the identity\\.$"),
+      + "arn:aws:iam::999999999999:role/ack \\(insert the path of the role, if it has one\\); "
+      + "or correct spec\\.roleARN of the identity\\.$"),
   });
   t.match(api.events[2], { metadata: { namespace: "team-b" }, regarding: { uid: "uid-of-b" } });
   t.match(await metrics(running), "ack_role_resolver_sidecar_refused_identities 1\n");
