@@ -2,7 +2,7 @@ import { chmod, copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { type Test, test } from "tap";
 import manifest from "../package.json" with { type: "json" };
-import { type ProgramResult, runProgram } from "./real/apiserver/run-program.ts";
+import { type ProgramResult, runProgram } from "./programs/run-program.ts";
 
 const ROOT = path.join(import.meta.dirname, "..");
 

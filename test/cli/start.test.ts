@@ -3,7 +3,7 @@ import path from "node:path";
 import process from "node:process";
 import { test } from "tap";
 import manifest from "../../package.json" with { type: "json" };
-import { runProgram } from "../real/apiserver/run-program.ts";
+import { runProgram } from "../programs/run-program.ts";
 
 const ROOT = path.join(import.meta.dirname, "../..");
 const START = path.join(ROOT, "cli/start.js");

@@ -2,10 +2,10 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { field, isJsonObject, type JsonObject, stringAt } from "../../shared/decisions/kubernetes/json.ts";
 import type { Cluster } from "../real/apiserver/cluster.ts";
-import type { ProgramResult } from "../real/apiserver/run-program.ts";
+import type { ProgramResult } from "../programs/run-program.ts";
 import { until } from "../real/apiserver/until.ts";
 import type { PodMemory } from "./node/cgroup.ts";
-import { buildImage, type ImageSource } from "./node/images.ts";
+import { buildImage, type ImageSource } from "../programs/images.ts";
 import type { RunningNode } from "./node/node.ts";
 
 const POD_LIMIT_MS = 90_000;

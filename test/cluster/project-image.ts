@@ -2,8 +2,8 @@ import { copyFile, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Test } from "tap";
-import { runTool } from "../real/sdks/toolchains/built-client.ts";
-import { buildArchive, withFolder } from "./node/images.ts";
+import { runTool } from "../programs/run-program.ts";
+import { buildArchive, withFolder } from "../programs/images.ts";
 import type { NodePrograms } from "./programs.ts";
 
 const ROOT = path.join(import.meta.dirname, "../..");

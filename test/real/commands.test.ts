@@ -3,7 +3,7 @@ import { iamRoleSelectorCRD } from "../../manifests/crds.ts";
 import { ACK_CRDS } from "../fixtures/ack-crds.ts";
 import type { Cluster } from "./apiserver/cluster.ts";
 import { onCluster } from "./apiserver/on-cluster.ts";
-import { type ProgramResult, runProgram } from "./apiserver/run-program.ts";
+import { type ProgramResult, runProgram } from "../programs/run-program.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
 const BUCKETS = "/apis/s3.services.k8s.aws/v1alpha1/namespaces/team-a/buckets";

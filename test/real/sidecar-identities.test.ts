@@ -6,17 +6,17 @@ import { IDENTITY_SECRETS_ROLE } from "../../manifests/rights/sidecars.ts";
 import { stringAt } from "../../shared/decisions/kubernetes/json.ts";
 import { get } from "../loopback-request.ts";
 import { refTo } from "../shared/decisions/identities/objects.ts";
+import { MOTO, wheelsIn } from "../programs/wheels.ts";
 import type { Cluster } from "./apiserver/cluster.ts";
 import { onCluster } from "./apiserver/on-cluster.ts";
 import { until } from "./apiserver/until.ts";
-import { readEnvironment } from "./environment.ts";
 import {
   ACCOUNT, ALL, callerOf, createIdentities, EFFECT_LIMIT_MS, IDENTITIES, KEYS, secretObject, SECRETS, startSidecar,
   Subject, untilAnswer,
 } from "./identity-subject.ts";
+import { findPrograms } from "./find-programs.ts";
 import { BASE, PLANTED } from "./planted-sidecar.ts";
-import { MOTO, startMoto } from "./sdks/moto.ts";
-import { findWheels } from "./sdks/toolchains/wheels.ts";
+import { startMoto } from "./sdks/moto.ts";
 
 onCluster("the sidecar issues the credentials of CAPA identities in a cluster", async (t, cluster) => {
   await createIdentities(cluster);
@@ -136,12 +136,9 @@ async function testRights(t: Test, subject: Subject): Promise<void> {
 
 /** Moto is an independent STS. Its GetCallerIdentity returns the identity of the credentials that sign the call. */
 async function testMoto(t: Test, cluster: Cluster): Promise<void> {
-  const found = await findWheels(readEnvironment(), MOTO);
-  if (!found.found) {
-    t.plan(0, found.reason);
-    return;
-  }
-  const endpoint = await startMoto(t, found.wheels);
+  const folders = await findPrograms(t, MOTO);
+  if (folders === null) return;
+  const endpoint = await startMoto(t, await wheelsIn(folders[0]));
   await cluster.request("PUT", `${SECRETS}/one-creds`, secretObject("one-creds", "one"));
   const subject = new Subject(cluster, await startSidecar(t, cluster, endpoint), { calls: [] });
   await subject.patch(role("a"), { spec: { sourceIdentityRef: refTo("role/b") } });

@@ -8,15 +8,15 @@ import { field, isJsonObject, type JsonObject, parseJSON, stringAt } from "../..
 import { codeBlocks } from "../documented-commands.ts";
 import { ACK_SELECTOR_CRD } from "../fixtures/ack-selector-crd.ts";
 import { get } from "../loopback-request.ts";
+import { MOTO, wheelsIn } from "../programs/wheels.ts";
 import { apiRequest, type ApiResponse } from "./apiserver/api-request.ts";
 import type { Cluster, InstalledCRD } from "./apiserver/cluster.ts";
 import { onCluster } from "./apiserver/on-cluster.ts";
 import { until } from "./apiserver/until.ts";
-import { readEnvironment } from "./environment.ts";
+import { findPrograms } from "./find-programs.ts";
 import { callerOf, EFFECT_LIMIT_MS, IDENTITIES, startWith, Subject, untilAnswer } from "./identity-subject.ts";
 import { type RecordedSTS, recordSTS } from "./recorded-sts.ts";
-import { MOTO, startMoto } from "./sdks/moto.ts";
-import { findWheels } from "./sdks/toolchains/wheels.ts";
+import { startMoto } from "./sdks/moto.ts";
 import { apply } from "./webhook/installed-webhook.ts";
 
 const PAGE = await readFile(new URL("../../docs/cluster-api-sidecar.md", import.meta.url), "utf8");
@@ -30,12 +30,9 @@ const ROLE_LIMIT_MS = 15_000;
 const IDENTITY = `${IDENTITIES}/namespaces/team-a/awsserviceaccountidentities/${NAME}`;
 
 onCluster("the sidecar issues the credentials of service account identities in a cluster", async (t, cluster) => {
-  const found = await findWheels(readEnvironment(), MOTO);
-  if (!found.found) {
-    t.plan(0, found.reason);
-    return;
-  }
-  const sts = await recordSTS(t, await startMoto(t, found.wheels));
+  const folders = await findPrograms(t, MOTO);
+  if (folders === null) return;
+  const sts = await recordSTS(t, await startMoto(t, await wheelsIn(folders[0])));
   await install(cluster);
   const kubeconfig = await writeKubeconfig(t, cluster);
   const subject = new Subject(cluster, await startWith(t, sts.url, ["--kubeconfig", kubeconfig]), { calls: [] });

@@ -1,7 +1,5 @@
 import { t as root, type Test } from "tap";
 
-/** Includes the build of a missing program, such as kube-apiserver. */
-export const BUILD_LIMIT_MS = 30 * 60_000;
 /** Only a test that hangs reaches this limit. A loaded machine does not. */
 const TEST_LIMIT_MS = 6 * 60_000;
 

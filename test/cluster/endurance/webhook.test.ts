@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Test } from "tap";
-import { enduranceMinutes } from "../../real/environment.ts";
+import { enduranceMinutes } from "../../programs/environment.ts";
 import { until } from "../../real/apiserver/until.ts";
 import { setTimeLimit } from "../../real/time-limit.ts";
 import type { Pod, PodCluster } from "../cluster.ts";

@@ -1,9 +1,8 @@
-import { copyFile, mkdir } from "node:fs/promises";
 import path from "node:path";
 import type { Test } from "tap";
 import { field } from "../../../shared/decisions/kubernetes/json.ts";
-import { runProgram } from "../../real/apiserver/run-program.ts";
-import { readEnvironment, readPath } from "../../real/environment.ts";
+import { runProgram } from "../../programs/run-program.ts";
+import { readEnvironment, readPath } from "../../programs/environment.ts";
 
 /** Runs buildah, and returns its standard output. Rejects with its standard error if buildah fails. */
 export type Buildah = (args: readonly string[]) => Promise<string>;
@@ -35,24 +34,6 @@ export async function findBuildah(t: Test): Promise<Buildah | null> {
     t.plan(0, MISSING);
     return null;
   }
-}
-
-/** Writes a root filesystem with Node.js and the libraries that it loads to `folder`. It replaces the base image. */
-export async function nodeFilesystem(folder: string): Promise<void> {
-  const libraries = await sharedLibraries(process.execPath);
-  await Promise.all(libraries.map((file) => copyInto(folder, file, file)));
-  await copyInto(folder, process.execPath, "/usr/local/bin/node");
-}
-
-/** Returns the absolute paths of the shared libraries that a program loads. A static program loads none. */
-export async function sharedLibraries(program: string): Promise<readonly string[]> {
-  const { stdout } = await runProgram("ldd", [program], { cwd: "/" });
-  return [...stdout.matchAll(/(?:=> )?(\/\S+) \(0x/g)].map(([, file = ""]) => file);
-}
-
-async function copyInto(folder: string, file: string, target: string): Promise<void> {
-  await mkdir(path.join(folder, path.dirname(target)), { recursive: true });
-  await copyFile(file, path.join(folder, target));
 }
 
 /** Returns the configuration of an image, which `buildah inspect` prints. */

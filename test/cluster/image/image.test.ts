@@ -2,10 +2,11 @@ import { chmod, readdir, readFile, rm } from "node:fs/promises";
 import path from "node:path";
 import { type Test, test } from "tap";
 import manifest from "../../../package.json" with { type: "json" };
-import { type ProgramResult, runProgram } from "../../real/apiserver/run-program.ts";
+import { nodeFilesystem } from "../../programs/node-image.ts";
+import { type ProgramResult, runProgram } from "../../programs/run-program.ts";
 import { copyOfCheckout, withoutTap } from "../../real/ci/packed.ts";
 import { setTimeLimit } from "../../real/time-limit.ts";
-import { type Buildah, configOf, findBuildah, nodeFilesystem } from "./buildah.ts";
+import { type Buildah, configOf, findBuildah } from "./buildah.ts";
 
 const LIMIT_MS = 10 * 60_000;
 const BASE = "localhost/base:node";

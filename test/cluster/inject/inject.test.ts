@@ -2,13 +2,12 @@ import path from "node:path";
 import type { Test } from "tap";
 import { stringAt } from "../../../shared/decisions/kubernetes/json.ts";
 import { WEB_IDENTITY, withEKSIdentity } from "../../fixtures/eks-identity.ts";
+import { buildArchive } from "../../programs/images.ts";
+import { MOTO, wheelsIn } from "../../programs/wheels.ts";
+import { findPrograms } from "../../real/find-programs.ts";
 import { until } from "../../real/apiserver/until.ts";
-import { readEnvironment } from "../../real/environment.ts";
-import { MOTO } from "../../real/sdks/moto.ts";
-import { findWheels } from "../../real/sdks/toolchains/wheels.ts";
 import { servePodChangers } from "../../real/webhook/pod-changer.ts";
 import type { PodCluster } from "../cluster.ts";
-import { buildArchive } from "../node/images.ts";
 import { startCluster, withNode } from "../on-node.ts";
 import { projectArchive } from "../project-image.ts";
 import { type AWS, startAWS } from "../sidecar/aws.ts";
@@ -29,14 +28,11 @@ const TEAM_B = { account: "222222222222", role: "arn:aws:iam::222222222222:role/
 const OWN_ACCOUNT = "999999999999";
 
 withNode("a controller that is only labeled", async (t, found) => {
-  const wheels = await findWheels(readEnvironment(), MOTO);
-  if (!wheels.found) {
-    t.plan(0, wheels.reason);
-    return;
-  }
+  const folders = await findPrograms(t, MOTO);
+  if (folders === null) return;
   const archive = projectArchive(t, found.programs);
   const cluster = await startCluster(t, found);
-  const aws = await startAWS(t, wheels.wheels, cluster.hostAddress);
+  const aws = await startAWS(t, await wheelsIn(folders[0]), cluster.hostAddress);
   await loadImages(t, cluster, { ca: aws.ca, archive: await archive, controller: found.programs.controller });
   await install(t, cluster, aws);
   await t.test("manages buckets in the accounts of their selectors", async (tt) => isManaged(tt, cluster, aws));

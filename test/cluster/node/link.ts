@@ -1,5 +1,5 @@
 import { networkInterfaces } from "node:os";
-import { runTool } from "../../real/sdks/toolchains/built-client.ts";
+import { runTool } from "../../programs/run-program.ts";
 import type { Sandbox } from "./sandbox.ts";
 
 /** The addresses of Pods. They exist only in the network namespace of the node. */

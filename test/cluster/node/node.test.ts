@@ -3,10 +3,11 @@ import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import type { Test } from "tap";
+import { NODE_IMAGE } from "../../programs/node-image.ts";
 import { until } from "../../real/apiserver/until.ts";
 import { PodCluster } from "../cluster.ts";
 import { withNode } from "../on-node.ts";
-import { NODE_IMAGE, type NodePrograms } from "../programs.ts";
+import type { NodePrograms } from "../programs.ts";
 import { type NodeOptions, randomNodeID, startNode } from "./node.ts";
 import { findTraces } from "./traces.ts";
 

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import type { Assets } from "../../real/apiserver/assets.ts";
+import type { Assets } from "../../programs/kubernetes.ts";
 import { type Cluster, startCluster } from "../../real/apiserver/cluster.ts";
 import type { ControlPlaneHost } from "../../real/apiserver/control-plane.ts";
 import type { ManagedProcess } from "../../real/apiserver/managed-process.ts";
@@ -12,7 +12,7 @@ import { cgroupFolders, createCgroup, type NodeCgroup } from "./cgroup.ts";
 import { startCleaner } from "./cleaner.ts";
 import { NODE, startComponents } from "./components.ts";
 import { type Containerd, PAUSE_IMAGE, startContainerd } from "./containerd.ts";
-import { buildImage } from "./images.ts";
+import { buildImage } from "../../programs/images.ts";
 import { connectNode, type Link } from "./link.ts";
 import { type Sandbox, startSandbox } from "./sandbox.ts";
 

@@ -2,7 +2,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { startProcess } from "../../real/apiserver/managed-process.ts";
 import { until } from "../../real/apiserver/until.ts";
-import { runTool } from "../../real/sdks/toolchains/built-client.ts";
+import { runTool } from "../../programs/run-program.ts";
 
 /** The programs of a node start iptables, mount and the network plugins. */
 const PROGRAM_PATH = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";

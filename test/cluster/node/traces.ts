@@ -1,7 +1,7 @@
 import { readdir, readFile, readlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { runTool } from "../../real/sdks/toolchains/built-client.ts";
+import { runTool } from "../../programs/run-program.ts";
 
 /** What belongs to a node on this machine. Each list is empty if the node left nothing. */
 interface Traces {

@@ -5,8 +5,8 @@ import { buffer } from "node:stream/consumers";
 import type { Test } from "tap";
 import { makeCertificates } from "../../../certs/make.ts";
 import { boundAddress } from "../../../shared/server/listen-address.ts";
+import type { InstalledWheels } from "../../programs/wheels.ts";
 import { startMoto } from "../../real/sdks/moto.ts";
-import type { InstalledWheels } from "../../real/sdks/toolchains/wheels.ts";
 import { send } from "../../loopback-request.ts";
 
 /** STS and S3 for Pods. */

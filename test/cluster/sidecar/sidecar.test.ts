@@ -5,14 +5,14 @@ import { stringAt } from "../../../shared/decisions/kubernetes/json.ts";
 import { runCommand } from "../../cli/run-command.ts";
 import { ACK_CRDS } from "../../fixtures/ack-crds.ts";
 import { ACK_SELECTOR_CRD } from "../../fixtures/ack-selector-crd.ts";
+import { enduranceMinutes } from "../../programs/environment.ts";
+import { GO_CLIENT, goClientIn } from "../../programs/go-client.ts";
+import { sharedLibraries } from "../../programs/node-image.ts";
+import { type InstalledWheels, MOTO, wheelsIn } from "../../programs/wheels.ts";
 import { until } from "../../real/apiserver/until.ts";
-import { enduranceMinutes, readEnvironment } from "../../real/environment.ts";
-import { sharedLibraries } from "../image/buildah.ts";
 import { objectsIn } from "../../real/chart/helm.ts";
+import { findPrograms } from "../../real/find-programs.ts";
 import { readReport, totals } from "../../real/sdks/controller-report.ts";
-import { MOTO } from "../../real/sdks/moto.ts";
-import { findGo } from "../../real/sdks/toolchains/go.ts";
-import { findWheels, type InstalledWheels } from "../../real/sdks/toolchains/wheels.ts";
 import { formatMemory, type PodCluster } from "../cluster.ts";
 import { startCluster, withNode } from "../on-node.ts";
 import { projectArchive } from "../project-image.ts";
@@ -33,20 +33,17 @@ const SPARE_BYTES = 2 ** 20;
 const LOAD = ["2000", "4"] as const;
 
 withNode("the Pod of docs/sidecar.md with a controller", async (t, found) => {
-  const [wheels, client] = [await findWheels(readEnvironment(), MOTO), await findGo(readEnvironment())];
-  if (!wheels.found || !client.found) {
-    const reasons = [wheels, client].flatMap((one) => (one.found ? [] : [one.reason]));
-    t.plan(0, reasons.join("; "));
-    return;
-  }
+  const folders = await findPrograms(t, MOTO, GO_CLIENT);
+  if (folders === null) return;
+  const [moto, client] = [await wheelsIn(folders[0]), goClientIn(folders[1])];
   const archive = projectArchive(t, found.programs);
   const cluster = await startCluster(t, found);
-  const libraries = (await sharedLibraries(client.program)).map((file) => [file, file] as const);
-  const programs = { "/controller": found.programs.controller, [CLIENT]: client.program };
+  const libraries = (await sharedLibraries(client)).map((file) => [file, file] as const);
+  const programs = { "/controller": found.programs.controller, [CLIENT]: client };
   const files = { ...programs, ...Object.fromEntries(libraries) };
   await cluster.loadImage({ name: CONTROLLER_IMAGE, files, entrypoint: ["/controller"] });
   await cluster.loadArchive(await archive);
-  const aws = await install(t, cluster, wheels.wheels);
+  const aws = await install(t, cluster, moto);
   await t.test("manages a bucket in the account of its selector", async (tt) => isManaged(tt, cluster, aws));
   await t.test("is not granted a role of which no selector exists", async (tt) => isNotGranted(tt, cluster, aws));
   await t.test("refuses no AssumeRole call if the kernel kills the sidecar for lack of memory", async (tt) => (

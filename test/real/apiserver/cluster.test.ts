@@ -2,8 +2,9 @@ import { access, readFile } from "node:fs/promises";
 import path from "node:path";
 import type { Test } from "tap";
 import { ACK_CRDS, ackCRD } from "../../fixtures/ack-crds.ts";
-import { readEnvironment } from "../environment.ts";
-import { findAssets, moduleVersion } from "./assets.ts";
+import { readEnvironment } from "../../programs/environment.ts";
+import { assetsIn, KUBERNETES, kubernetesVersion } from "../../programs/kubernetes.ts";
+import { findPrograms } from "../find-programs.ts";
 import { type Cluster, startCluster } from "./cluster.ts";
 import { onCluster } from "./on-cluster.ts";
 
@@ -31,7 +32,7 @@ onCluster("a real API server", async (t, cluster) => {
 });
 
 async function hasVersion(t: Test, cluster: Cluster): Promise<void> {
-  const expected = readEnvironment().kubebuilderAssets === undefined ? await moduleVersion() : /^v\d+\.\d+\.\d+/u;
+  const expected = readEnvironment().kubebuilderAssets === undefined ? await kubernetesVersion() : /^v\d+\.\d+\.\d+/u;
   t.match(await cluster.request("GET", "/version"), { status: 200, body: { gitVersion: expected } });
   const { code, stdout, stderr } = await cluster.kubectl(["version", "-o", "json"]);
   t.same([code, stderr], [0, ""]);
@@ -123,11 +124,9 @@ async function survivesRestart(t: Test, cluster: Cluster): Promise<void> {
 }
 
 async function reportsStartError(t: Test): Promise<void> {
-  const found = await findAssets(readEnvironment());
-  if (!found.found) {
-    throw new Error(found.reason);
-  }
-  await t.rejects(startCluster(found.assets, { apiserverFlags: ["--no-such-flag"] }), {
+  const folders = await findPrograms(t, KUBERNETES);
+  if (folders === null) return;
+  await t.rejects(startCluster(assetsIn(folders[0]), { apiserverFlags: ["--no-such-flag"] }), {
     message: /is not ready.*unknown flag: --no-such-flag/su,
   });
 }

@@ -4,14 +4,14 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { freePorts } from "../../free-ports.ts";
 import { apiRequest, type ApiResponse } from "./api-request.ts";
-import type { Assets } from "./assets.ts";
+import type { Assets } from "../../programs/kubernetes.ts";
 import {
   apiserverArguments, controlPlaneFiles, type ControlPlaneFiles, type ControlPlaneHost, etcdArguments,
   hostedApiserverArguments, writeServerFiles,
 } from "./control-plane.ts";
 import { type Identity, kubeconfig, randomTokens, type Tokens } from "./identities.ts";
 import { type ManagedProcess, startProcess } from "./managed-process.ts";
-import { type ProgramResult, runProgram } from "./run-program.ts";
+import { type ProgramResult, runProgram } from "../../programs/run-program.ts";
 import { until } from "./until.ts";
 
 const KUBECTL_LIMIT_MS = 60_000;

@@ -1,10 +1,8 @@
 import { type Test, test } from "tap";
 import { type Clock, systemClock } from "../../../shared/inventory/clock.ts";
-import { readEnvironment } from "../environment.ts";
-import { BUILD_LIMIT_MS, setTimeLimit } from "../time-limit.ts";
-import { findAssets } from "./assets.ts";
+import { assetsIn, KUBERNETES } from "../../programs/kubernetes.ts";
+import { findPrograms } from "../find-programs.ts";
 import { type Cluster, type ClusterOptions, startCluster } from "./cluster.ts";
-
 
 /**
  * Registers a test that starts a cluster, runs `body`, and stops the cluster. Call `onCluster` once in a file, and use
@@ -15,14 +13,9 @@ export function onCluster(
   name: string, body: (t: Test, cluster: Cluster) => Promise<void>, options: ClusterOptions = {},
 ): void {
   test(name, async (t) => {
-    setTimeLimit(t, BUILD_LIMIT_MS);
-    const found = await findAssets(readEnvironment());
-    setTimeLimit(t);
-    if (!found.found) {
-      t.plan(0, found.reason);
-      return;
-    }
-    const cluster = await startCluster(found.assets, options);
+    const folders = await findPrograms(t, KUBERNETES);
+    if (folders === null) return;
+    const cluster = await startCluster(assetsIn(folders[0]), options);
     t.teardown(() => cluster.stop());
     await body(t, cluster);
   });

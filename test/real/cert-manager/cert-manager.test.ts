@@ -4,19 +4,21 @@ import type { Test } from "tap";
 import { certManagerObjects } from "../../../manifests/certificates.ts";
 import { field, isJsonObject, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
 import { ACK_SELECTOR_CRD } from "../../fixtures/ack-selector-crd.ts";
+import { CERT_MANAGER } from "../../programs/cert-manager.ts";
 import type { Cluster } from "../apiserver/cluster.ts";
 import { onCluster } from "../apiserver/on-cluster.ts";
-import type { ProgramResult } from "../apiserver/run-program.ts";
+import type { ProgramResult } from "../../programs/run-program.ts";
 import { until } from "../apiserver/until.ts";
 import { DEPLOYMENT, setAvailable } from "../chart/deployment.ts";
 import { CHART, findHelm, NAMESPACE, RELEASE } from "../chart/helm.ts";
+import { findPrograms } from "../find-programs.ts";
 import { type ServerProcess, startServer } from "../server-process.ts";
 import { type Balancer, startBalancer } from "../webhook/certificates/balancer.ts";
 import { type Load, startLoad } from "../webhook/certificates/load.ts";
 import { read, SECRET, secretText, servedSerial } from "../webhook/certificates/replicas.ts";
 import { untilCalled } from "../webhook/installed-webhook.ts";
 import { mountSecret } from "./mounted-secret.ts";
-import { certManagerCRDs, findCertManager, startCertManager } from "./program.ts";
+import { certManagerCRDs, startCertManager } from "./program.ts";
 import { bundles, invalidate, renew, replaceCA, storedSerial } from "./replacements.ts";
 import { serveServices, SERVICE_FLAGS } from "./services.ts";
 
@@ -36,8 +38,9 @@ interface Installation {
 // The cluster has no nodes. So the test runs the webhook with the arguments of the Deployment, and writes its files.
 onCluster("the chart with a certificate of cert-manager", async (t, cluster) => {
   const helm = await findHelm(t);
-  const certManager = helm === null ? null : await findCertManager(t);
-  if (certManager === null || helm === null) return;
+  const folders = helm === null ? null : await findPrograms(t, CERT_MANAGER);
+  if (folders === null || helm === null) return;
+  const [certManager] = folders;
   await cluster.installCRDs([ACK_SELECTOR_CRD, ...await certManagerCRDs(certManager)]);
   await startCertManager(t, cluster, certManager, NAMESPACE);
   const balancer = await startBalancer(t);

@@ -4,7 +4,7 @@ import type { Test } from "tap";
 import { ACK_SELECTOR_CRD } from "../../fixtures/ack-selector-crd.ts";
 import type { Cluster } from "../apiserver/cluster.ts";
 import { onCluster } from "../apiserver/on-cluster.ts";
-import { type ProgramResult, runProgram } from "../apiserver/run-program.ts";
+import { type ProgramResult, runProgram } from "../../programs/run-program.ts";
 import { until } from "../apiserver/until.ts";
 import { installWebhook, SELECTORS } from "../webhook/installed-webhook.ts";
 import { CHART } from "./helm.ts";

@@ -2,10 +2,9 @@ import path from "node:path";
 import { type Test, test } from "tap";
 import { parseAllDocuments } from "yaml";
 import { isJsonObject, type JsonObject } from "../../../shared/decisions/kubernetes/json.ts";
-import { type ProgramResult, runProgram } from "../apiserver/run-program.ts";
-import { findRenderers } from "../ci/tools.ts";
-import { readEnvironment } from "../environment.ts";
-import { BUILD_LIMIT_MS, setTimeLimit } from "../time-limit.ts";
+import { type ProgramResult, runProgram } from "../../programs/run-program.ts";
+import { RENDERERS } from "../../programs/renderers.ts";
+import { findPrograms } from "../find-programs.ts";
 
 export const CHART = path.join(import.meta.dirname, "../../../manifests/chart");
 export const RELEASE = "ack-role-resolver";
@@ -21,17 +20,11 @@ export type Helm = (args: readonly string[], kubeconfig?: string) => Promise<Pro
  * built.
  */
 export async function findHelm(t: Test): Promise<Helm | null> {
-  setTimeLimit(t, BUILD_LIMIT_MS);
-  const found = await findRenderers(readEnvironment());
-  setTimeLimit(t);
-  if (!found.found) {
-    t.plan(0, found.reason);
-    return null;
-  }
-  const [folder = ""] = found.folders;
+  const folders = await findPrograms(t, RENDERERS);
+  if (folders === null) return null;
   const home = t.testdir({});
   return async (args, kubeconfig = path.join(home, "no-cluster")) => (
-    await runProgram(path.join(folder, "helm"), args, {
+    await runProgram(path.join(folders[0], "helm"), args, {
       cwd: home, env: { HOME: home, KUBECONFIG: kubeconfig }, signal: AbortSignal.timeout(HELM_LIMIT_MS),
     })
   );

@@ -5,7 +5,7 @@ import { ACK_SELECTOR_CRD } from "../../fixtures/ack-selector-crd.ts";
 import { selectorObject } from "../../shared/decisions/objects.ts";
 import type { Cluster } from "../apiserver/cluster.ts";
 import { onCluster } from "../apiserver/on-cluster.ts";
-import type { ProgramResult } from "../apiserver/run-program.ts";
+import type { ProgramResult } from "../../programs/run-program.ts";
 import { until } from "../apiserver/until.ts";
 import { DEPLOYMENT, setAvailable } from "./deployment.ts";
 import { emergency } from "./emergency.ts";

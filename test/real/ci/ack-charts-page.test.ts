@@ -9,15 +9,13 @@ import { controllerPod } from "../../fixtures/pods.ts";
 import { SETTINGS_BY_DEFAULT } from "../../shared/decisions/objects.ts";
 import { injected, sorted } from "../../shared/decisions/pods/injected.ts";
 import { objectAt } from "../../webhook/reviews.ts";
-import { runProgram } from "../apiserver/run-program.ts";
-import { readEnvironment } from "../environment.ts";
-import { setTimeLimit } from "../time-limit.ts";
-import { findRenderers } from "./tools.ts";
+import { runProgram } from "../../programs/run-program.ts";
+import { RENDERERS } from "../../programs/renderers.ts";
+import { findPrograms } from "../find-programs.ts";
 
 const PAGE = path.join(import.meta.dirname, "../../../docs/ack-charts.md");
 const IMAGE = "registry.example.com/ack-role-resolver:0.1.0";
 const LABEL = { "ack-role-resolver.io/inject": "true" };
-const TIME_LIMIT_MS = 30 * 60_000;
 
 /** The Deployment that a chart of ACK renders. */
 function deployment({ spec }: JsonObject): object {
@@ -27,19 +25,14 @@ function deployment({ spec }: JsonObject): object {
 }
 
 test("the Kustomize patch for ACK's charts yields the same Pod as the injection", async (t) => {
-  setTimeLimit(t, TIME_LIMIT_MS);
-  const found = await findRenderers(readEnvironment());
-  if (!found.found) {
-    t.plan(0, found.reason);
-    return;
-  }
+  const folders = await findPrograms(t, RENDERERS);
+  if (folders === null) return;
   const [, kustomization = "", patch = ""] = codeBlocks(await readFile(PAGE, "utf8"), "yaml").map(([, block]) => block);
   const pod = controllerPod();
   const cwd = t.testdir({
     "kustomization.yaml": kustomization, "sidecar.yaml": patch, "controller.yaml": JSON.stringify(deployment(pod)),
   });
-  const [folder = ""] = found.folders;
-  const { code, stdout, stderr } = await runProgram(path.join(folder, "kustomize"), ["build", "."], { cwd });
+  const { code, stdout, stderr } = await runProgram(path.join(folders[0], "kustomize"), ["build", "."], { cwd });
   t.same([code, stderr], [0, ""]);
   const built: unknown = parse(stdout);
   const template = objectAt(built, "spec", "template");

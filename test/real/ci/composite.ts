@@ -3,7 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { parse } from "yaml";
 import { isJsonObject, type JsonObject } from "../../../shared/decisions/kubernetes/json.ts";
-import { type ProgramResult, runProgram } from "../apiserver/run-program.ts";
+import { type ProgramResult, runProgram } from "../../programs/run-program.ts";
 import { ROOT, withoutTap } from "./packed.ts";
 
 /** The keys of the metadata syntax that action.yml uses. */

@@ -6,11 +6,11 @@ import { createInterface } from "node:readline";
 import { type Test, test } from "tap";
 import manifest from "../../../package.json" with { type: "json" };
 import { runCommand } from "../../cli/run-command.ts";
-import { runProgram } from "../apiserver/run-program.ts";
-import { readEnvironment } from "../environment.ts";
+import { runProgram } from "../../programs/run-program.ts";
+import { SUPPORTED_NODES, UNSUPPORTED_NODES } from "../../programs/node-versions.ts";
+import { findPrograms } from "../find-programs.ts";
 import { setTimeLimit } from "../time-limit.ts";
 import { environmentWith, installGlobally, pack, type ProgramEnvironment, ROOT, withoutTap } from "./packed.ts";
-import { findNodes, SUPPORTED_NODES, UNSUPPORTED_NODES } from "./tools.ts";
 
 const LIMIT_MS = 10 * 60_000;
 const LISTENERS = ["webhook", "webhook-health", "sidecar", "sidecar-health", "sts"];
@@ -29,14 +29,11 @@ const COMMAND_LINES = [
 ];
 
 test("the npm package runs on each supported version of Node.js", async (t) => {
+  const old = await findPrograms(t, ...UNSUPPORTED_NODES);
+  const newer = await findPrograms(t, ...SUPPORTED_NODES);
+  if (old === null || newer === null) return;
+  const supported = [...newer, path.dirname(process.execPath)];
   setTimeLimit(t, LIMIT_MS);
-  const found = await findNodes(readEnvironment(), [...UNSUPPORTED_NODES, ...SUPPORTED_NODES]);
-  if (!found.found) {
-    t.plan(0, found.reason);
-    return;
-  }
-  const old = found.folders.slice(0, UNSUPPORTED_NODES.length);
-  const supported = [...found.folders.slice(UNSUPPORTED_NODES.length), path.dirname(process.execPath)];
   const folder = t.testdir({});
   const packed = await pack(folder);
 

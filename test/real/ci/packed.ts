@@ -1,7 +1,7 @@
 import { cp, readdir, symlink } from "node:fs/promises";
 import path from "node:path";
-import { runProgram } from "../apiserver/run-program.ts";
-import { readPath } from "../environment.ts";
+import { runProgram } from "../../programs/run-program.ts";
+import { readPath } from "../../programs/environment.ts";
 
 export const ROOT = path.join(import.meta.dirname, "../../..");
 const NOT_COPIED = new Set([".git", ".tap", "coverage", "dist", "node_modules"]);

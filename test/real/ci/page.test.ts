@@ -5,12 +5,13 @@ import { parse } from "yaml";
 import manifest from "../../../package.json" with { type: "json" };
 import { isJsonObject } from "../../../shared/decisions/kubernetes/json.ts";
 import { codeBlocks, documentedCommands } from "../../documented-commands.ts";
-import { runProgram } from "../apiserver/run-program.ts";
-import { readEnvironment, updatesGolden } from "../environment.ts";
+import { runProgram } from "../../programs/run-program.ts";
+import { updatesGolden } from "../../programs/environment.ts";
+import { RENDERERS } from "../../programs/renderers.ts";
+import { findPrograms } from "../find-programs.ts";
 import { setTimeLimit } from "../time-limit.ts";
 import { readAction, runAction, valuesOf } from "./composite.ts";
 import { environmentWith, pack, type ProgramEnvironment, ROOT } from "./packed.ts";
-import { findRenderers } from "./tools.ts";
 
 const LIMIT_MS = 10 * 60_000;
 const FILE = path.join(ROOT, "docs/ci.md");
@@ -20,13 +21,10 @@ const FIXTURES = path.join(ROOT, "test/fixtures/ci");
 const COMMIT = "0123456789abcdef0123456789abcdef01234567";
 
 test("the commands in the CI guide print what the guide shows", async (t) => {
+  const folders = await findPrograms(t, RENDERERS);
+  if (folders === null) return;
   setTimeLimit(t, LIMIT_MS);
-  const found = await findRenderers(readEnvironment());
-  if (!found.found) {
-    t.plan(0, found.reason);
-    return;
-  }
-  const { cwd, env } = await prepare(t, found.folders);
+  const { cwd, env } = await prepare(t, folders);
   const commands = documentedCommands(PAGE);
   for (const tool of ["helm", "kustomize", "argocd", "flux"]) {
     t.ok(commands.some(({ command }) => new RegExp(`(^| )${tool} `).test(command)), `the guide uses ${tool}`);

@@ -3,7 +3,7 @@ import path from "node:path";
 import { test } from "tap";
 import { parse } from "yaml";
 import manifest from "../../../package.json" with { type: "json" };
-import { runProgram } from "../apiserver/run-program.ts";
+import { runProgram } from "../../programs/run-program.ts";
 import { setTimeLimit } from "../time-limit.ts";
 import { installGlobally, pack, ROOT } from "./packed.ts";
 

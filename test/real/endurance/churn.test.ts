@@ -11,7 +11,7 @@ import { namespaceObject, selectorObject } from "../../shared/decisions/objects.
 import type { Cluster } from "../apiserver/cluster.ts";
 import { onCluster } from "../apiserver/on-cluster.ts";
 import { until } from "../apiserver/until.ts";
-import { enduranceMinutes } from "../environment.ts";
+import { enduranceMinutes } from "../../programs/environment.ts";
 import { BASE, ENVIRONMENT } from "../planted-sidecar.ts";
 import { type ServerProcess, startServer } from "../server-process.ts";
 import { setTimeLimit } from "../time-limit.ts";

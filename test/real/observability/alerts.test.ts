@@ -4,15 +4,13 @@ import { test } from "tap";
 import { stringify } from "yaml";
 import { type Alert, ALERTS } from "../../../manifests/observability/alerts.ts";
 import { alertName } from "../../../manifests/observability/rules.ts";
-import { runProgram } from "../apiserver/run-program.ts";
-import { readEnvironment } from "../environment.ts";
-import { setTimeLimit } from "../time-limit.ts";
+import { runProgram } from "../../programs/run-program.ts";
+import { PROMETHEUS } from "../../programs/prometheus.ts";
+import { findPrograms } from "../find-programs.ts";
 import { ALERT_CASES, HEALTHY } from "./alert-cases.ts";
-import { findPrometheus } from "./debian-package.ts";
 
 const RULES = new URL("../../../manifests/observability/rules.yaml", import.meta.url).pathname;
 const EVALUATED_AFTER = "20m";
-const found = await findPrometheus(readEnvironment());
 const alerts = Object.values(ALERTS).flat();
 
 /** Returns a test in the format of `promtool test rules`. `expected` are the alerts that fire. */
@@ -34,8 +32,8 @@ function firing(alert: Alert): object {
 }
 
 test("promtool accepts the rules, and each alert fires for its case but not for healthy servers", async (t) => {
-  setTimeLimit(t);
-  if (!found.found) return t.plan(0, found.reason);
+  const folders = await findPrograms(t, PROMETHEUS);
+  if (folders === null) return;
   t.same(Object.keys(ALERT_CASES).toSorted(), alerts.map(({ name }) => name).toSorted(), "each alert has a case");
   const tests = alerts.flatMap((alert) => [
     firing(alert), promtoolTest(`${alert.name} does not fire`, HEALTHY, alert, []),
@@ -43,7 +41,7 @@ test("promtool accepts the rules, and each alert fires for its case but not for 
   const cwd = t.testdir({});
   const file = path.join(cwd, "tests.yaml");
   await writeFile(file, stringify({ rule_files: [RULES], evaluation_interval: "1m", tests }));
-  const promtool = path.join(found.folder, "promtool");
+  const promtool = path.join(folders[0], "promtool");
   t.match(await runProgram(promtool, ["check", "rules", RULES], { cwd }), { code: 0 });
   const { code, stdout, stderr } = await runProgram(promtool, ["test", "rules", file], { cwd });
   t.equal(code, 0, stdout + stderr);

@@ -10,15 +10,13 @@ import { makePairs } from "../../certs/pairs.ts";
 import { get } from "../../loopback-request.ts";
 import { fixtureText, reviewOf } from "../../webhook/reviews.ts";
 import { until } from "../apiserver/until.ts";
-import { readEnvironment } from "../environment.ts";
+import { PROMETHEUS } from "../../programs/prometheus.ts";
 import { BASE, ENVIRONMENT } from "../planted-sidecar.ts";
 import { type ServerProcess, startServer } from "../server-process.ts";
-import { setTimeLimit } from "../time-limit.ts";
-import { findPrometheus } from "./debian-package.ts";
+import { findPrograms } from "../find-programs.ts";
 import { Prometheus } from "./prometheus.ts";
 
 const MANIFESTS = new URL("../../../manifests/", import.meta.url).pathname;
-const found = await findPrometheus(readEnvironment());
 
 const BUCKET = JSON.stringify(reviewOf({
   apiVersion: "s3.services.k8s.aws/v1alpha1", kind: "Bucket", metadata: { name: "shop", namespace: "storefront" },
@@ -72,11 +70,11 @@ async function review(
 }
 
 test("every graph has data, no alert is pending, and a fault of the installation causes its alert", async (t) => {
-  setTimeLimit(t);
-  if (!found.found) return t.plan(0, found.reason);
+  const folders = await findPrograms(t, PROMETHEUS);
+  if (folders === null) return;
   const { webhook, sidecar, folder, use } = await startServers(t);
   const prometheus = await Prometheus.start(t, {
-    folder, program: path.join(found.folder, "prometheus"),
+    folder, program: path.join(folders[0], "prometheus"),
     rules: path.join(MANIFESTS, "observability/rules.yaml"),
     targets: { webhook: webhook.healthAddress, sidecar: sidecar.healthAddress },
   });

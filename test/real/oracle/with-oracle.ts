@@ -1,9 +1,7 @@
 import { type Test, test } from "tap";
-import { runProgram } from "../apiserver/run-program.ts";
-import { readEnvironment } from "../environment.ts";
-import { BUILD_LIMIT_MS, setTimeLimit } from "../time-limit.ts";
-import { findOracle } from "./binary.ts";
-
+import { runProgram } from "../../programs/run-program.ts";
+import { ORACLE, oracleIn } from "../../programs/oracle.ts";
+import { findPrograms } from "../find-programs.ts";
 
 /** Sends all queries to the oracle, and returns the results in the order of the queries. */
 type QueryOracle = <Result>(queries: readonly object[]) => Promise<readonly Result[]>;
@@ -13,14 +11,8 @@ type QueryOracle = <Result>(queries: readonly object[]) => Promise<readonly Resu
  */
 export function withOracle(name: string, body: (t: Test, query: QueryOracle) => Promise<void>): void {
   test(name, async (t) => {
-    setTimeLimit(t, BUILD_LIMIT_MS);
-    const oracle = await findOracle(readEnvironment());
-    setTimeLimit(t);
-    if (!oracle.found) {
-      t.plan(0, oracle.reason);
-      return;
-    }
-    await body(t, (queries) => queryAll(oracle.program, queries));
+    const folders = await findPrograms(t, ORACLE);
+    if (folders !== null) await body(t, (queries) => queryAll(oracleIn(folders[0]), queries));
   });
 }
 

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { type ProgramResult, runProgram } from "../apiserver/run-program.ts";
+import { type ProgramResult, runProgram } from "../../programs/run-program.ts";
 
 export const SDKS = ["go", "botocore", "javascript", "java", "rust"] as const;
 export type SDK = (typeof SDKS)[number];

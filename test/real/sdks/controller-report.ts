@@ -1,4 +1,4 @@
-import type { ProgramResult } from "../apiserver/run-program.ts";
+import type { ProgramResult } from "../../programs/run-program.ts";
 
 /**
  * The results of all calls for one role: how many calls received each access key, the expiration of each access key,

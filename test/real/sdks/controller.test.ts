@@ -1,13 +1,12 @@
 import { type Test, test } from "tap";
-import type { ProgramResult } from "../apiserver/run-program.ts";
-import { readEnvironment } from "../environment.ts";
-import { setTimeLimit } from "../time-limit.ts";
+import type { ProgramResult } from "../../programs/run-program.ts";
+import { GO_CLIENT, goClientIn } from "../../programs/go-client.ts";
+import { findPrograms } from "../find-programs.ts";
 import { stsVariables } from "./assume-role.ts";
 import { runWith, type Variables } from "./client.ts";
 import { readReport, totals } from "./controller-report.ts";
 import { startFastClock } from "./fast-clock.ts";
 import { BASE, selector, startTestbed, type Testbed } from "./testbed.ts";
-import { findGo } from "./toolchains/go.ts";
 
 const KINDS = 16;
 const REGIONS = 3;
@@ -18,13 +17,9 @@ const MANIFESTS = SELECTORS.join("---\n");
 type Controller = (args: readonly string[], variables: Variables) => Promise<ProgramResult>;
 
 test("the sidecar serves as STS for a program that uses the AWS SDK like an ACK controller", async (t) => {
-  const found = await findGo(readEnvironment());
-  if (!found.found) {
-    t.plan(0, found.reason);
-    return;
-  }
-  setTimeLimit(t);
-  const run: Controller = runWith(found.program);
+  const folders = await findPrograms(t, GO_CLIENT);
+  if (folders === null) return;
+  const run: Controller = runWith(goClientIn(folders[0]));
   await t.test("makes one STS call for each role, for all kinds and regions", async (tt) => testCallsPerRole(tt, run));
   await t.test("denies a role that no selector grants, and issues the other roles", async (tt) =>
     testDeniedRole(tt, run),

@@ -1,8 +1,5 @@
+import { GO_CLIENT, goClientIn } from "../../programs/go-client.ts";
 import { runWith } from "./client.ts";
 import { testSDK } from "./sdk-matrix.ts";
-import { findGo } from "./toolchains/go.ts";
 
-testSDK("the AWS SDK for Go", async (environment) => {
-  const found = await findGo(environment);
-  return found.found ? { found: true, client: { sdk: "go", run: runWith(found.program) } } : found;
-});
+testSDK("the AWS SDK for Go", [GO_CLIENT], async (folder) => ({ sdk: "go", run: runWith(goClientIn(folder)) }));

@@ -4,6 +4,6 @@ import { testSDK } from "./sdk-matrix.ts";
 
 const PROGRAM = join(import.meta.dirname, "clients", "javascript.ts");
 
-testSDK("the AWS SDK for JavaScript", async () => ({
-  found: true, client: { sdk: "javascript", run: runWith(process.execPath, [PROGRAM]) },
+testSDK("the AWS SDK for JavaScript", [], async () => ({
+  sdk: "javascript", run: runWith(process.execPath, [PROGRAM]),
 }));

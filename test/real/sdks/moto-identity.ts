@@ -1,10 +1,10 @@
 import type { Test } from "tap";
-import { readEnvironment } from "../environment.ts";
+import { MOTO, wheelsIn } from "../../programs/wheels.ts";
+import { findPrograms } from "../find-programs.ts";
 import { stsVariables } from "./assume-role.ts";
 import { type Client, printed } from "./client.ts";
-import { MOTO, startMoto } from "./moto.ts";
+import { startMoto } from "./moto.ts";
 import { startTestbed } from "./testbed.ts";
-import { findWheels } from "./toolchains/wheels.ts";
 
 /** The identity that moto returns for keys that it did not issue. */
 const MOTO_USER = { account: "123456789012", arn: "arn:aws:sts::123456789012:user/moto" };
@@ -14,12 +14,9 @@ const MOTO_USER = { account: "123456789012", arn: "arn:aws:sts::123456789012:use
  * identity of the credentials that sign the call.
  */
 export async function testMotoIdentity(t: Test, client: Client): Promise<void> {
-  const found = await findWheels(readEnvironment(), MOTO);
-  if (!found.found) {
-    t.plan(0, found.reason);
-    return;
-  }
-  const moto = await startMoto(t, found.wheels);
+  const folders = await findPrograms(t, MOTO);
+  if (folders === null) return;
+  const moto = await startMoto(t, await wheelsIn(folders[0]));
   const testbed = await startTestbed(t, { stsEndpoint: moto });
   const variables = { ...(await stsVariables(testbed)), AWS_ENDPOINT_URL_STS: "" };
   const uri = `${testbed.endpoint}/v1/credentials/selectors/team-a`;

@@ -3,13 +3,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import type { Test } from "tap";
-import type { InstalledWheels, Wheels } from "./toolchains/wheels.ts";
-
-export const MOTO: Wheels = {
-  name: "moto",
-  requirements: "moto-requirements.txt",
-  needs: "Python >= 3.9 with pip, once, about 20 seconds",
-};
+import type { InstalledWheels } from "../../programs/wheels.ts";
 
 /**
  * Starts moto, an independent STS, on a free loopback port and returns its URL. Moto stops when the test ends. Moto

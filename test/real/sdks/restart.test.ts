@@ -4,13 +4,12 @@ import { type Test, test } from "tap";
 import { startSTSEmulator } from "../../../cli/local/sts-emulator/emulator.ts";
 import { get } from "../../loopback-request.ts";
 import { until } from "../apiserver/until.ts";
-import { readEnvironment } from "../environment.ts";
+import { GO_CLIENT, goClientIn } from "../../programs/go-client.ts";
 import { type ServerProcess, startServer } from "../server-process.ts";
-import { setTimeLimit } from "../time-limit.ts";
+import { findPrograms } from "../find-programs.ts";
 import { type Client, clientVariables, runWith } from "./client.ts";
 import { readReport, totals } from "./controller-report.ts";
 import { BASE, MANIFESTS } from "./testbed.ts";
-import { findGo } from "./toolchains/go.ts";
 
 const CALLS = 10_000;
 const ROLES = ["arn:aws:iam::111111111111:role/team-a", "arn:aws:iam::222222222222:role/gold"];
@@ -26,13 +25,9 @@ interface Restart {
 
 for (const [signal, base] of [["SIGKILL", "identity-only"], ["SIGTERM", "vend"]] as const) {
   test(`all ${CALLS} AssumeRole calls succeed if the sidecar restarts after ${signal}, --base ${base}`, async (t) => {
-    const found = await findGo(readEnvironment());
-    if (!found.found) {
-      t.plan(0, found.reason);
-      return;
-    }
-    setTimeLimit(t);
-    await testRestart(t, runWith(found.program), { signal, base });
+    const folders = await findPrograms(t, GO_CLIENT);
+    if (folders === null) return;
+    await testRestart(t, runWith(goClientIn(folders[0])), { signal, base });
   });
 }
 

@@ -1,8 +1,5 @@
+import { RUST_CLIENT, rustClientIn } from "../../programs/rust-client.ts";
 import { runWith } from "./client.ts";
 import { testSDK } from "./sdk-matrix.ts";
-import { findRust } from "./toolchains/rust.ts";
 
-testSDK("the AWS SDK for Rust", async (environment) => {
-  const found = await findRust(environment);
-  return found.found ? { found: true, client: { sdk: "rust", run: runWith(found.program) } } : found;
-});
+testSDK("the AWS SDK for Rust", [RUST_CLIENT], async (folder) => ({ sdk: "rust", run: runWith(rustClientIn(folder)) }));

@@ -1,6 +1,6 @@
 import { test } from "tap";
-import { readEnvironment, type RealEnvironment } from "../environment.ts";
-import { setTimeLimit } from "../time-limit.ts";
+import type { Recipe } from "../../programs/cache.ts";
+import { findPrograms } from "../find-programs.ts";
 import { testAssumeRole } from "./assume-role.ts";
 import { runCases } from "./cases/run-cases.ts";
 import type { Client } from "./client.ts";
@@ -8,21 +8,14 @@ import { testContainerEndpoint } from "./container-endpoint.ts";
 import { testCredentialProcess } from "./credential-process.ts";
 import { testMotoIdentity } from "./moto-identity.ts";
 
-/** A client of an SDK or, if the client is missing, the reason why its tests are skipped, with the fix. */
-type FoundSDK =
-  | { readonly found: true; readonly client: Client }
-  | { readonly found: false; readonly reason: string };
-
-/** Defines all tests of an SDK. The tests are skipped if the toolchain of the SDK is missing. */
-export function testSDK(name: string, find: (environment: RealEnvironment) => Promise<FoundSDK>): void {
+/** Defines all tests of an SDK. The tests are skipped if a program that the client needs is missing. */
+export function testSDK(
+  name: string, needs: readonly Recipe[], clientOf: (folder: string) => Promise<Client>,
+): void {
   test(`${name} uses credentials from the sidecar`, async (t) => {
-    const found = await find(readEnvironment());
-    if (!found.found) {
-      t.plan(0, found.reason);
-      return;
-    }
-    setTimeLimit(t);
-    const { client } = found;
+    const folders = await findPrograms(t, ...needs);
+    if (folders === null) return;
+    const client = await clientOf(folders[0] ?? "");
     await t.test("uses the container endpoint and GetCallerIdentity", async (tt) => testContainerEndpoint(tt, client));
     await t.test("uses the sidecar as STS for AssumeRole", async (tt) => testAssumeRole(tt, client));
     await t.test("uses the credential_process of a profile", async (tt) => testCredentialProcess(tt, client));

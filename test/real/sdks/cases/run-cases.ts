@@ -1,5 +1,5 @@
 import type { Test } from "tap";
-import type { ProgramResult } from "../../apiserver/run-program.ts";
+import type { ProgramResult } from "../../../programs/run-program.ts";
 import { type Client, ERROR_SHOWN } from "../client.ts";
 import { isWithin, type Outcome } from "./outcome.ts";
 import { SCRIPTED_CASES } from "./scripted-cases.ts";

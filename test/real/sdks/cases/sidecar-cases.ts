@@ -7,7 +7,7 @@ import type { STSEmulatorOptions } from "../../../../cli/local/sts-emulator/emul
 import { accessDenied, THROTTLED } from "../../../../cli/local/sts-emulator/faults.ts";
 import type { SidecarSettings } from "../../../../sidecar/options.ts";
 import { until } from "../../apiserver/until.ts";
-import { readEnvironment } from "../../environment.ts";
+import { readEnvironment } from "../../../programs/environment.ts";
 import { clientVariables, type ErrorResponse, type Variables } from "../client.ts";
 import { type RecordedRequest, startTestbed, type Testbed } from "../testbed.ts";
 import { allSDKs, fails, type Outcomes, succeeds } from "./outcome.ts";

@@ -39,3 +39,12 @@ export async function runProgram(
   ]);
   return { code, stdout: stdout.join(""), stderr: stderr.join("") };
 }
+
+/** Runs a tool. Rejects with the output of the program unless it exits with status 0. */
+export async function runTool(command: string, args: readonly string[], cwd: string): Promise<ProgramResult> {
+  const result = await runProgram(command, args, { cwd }).catch((error: unknown) => {
+    throw new Error(`${command} could not be started; check that it is on the PATH`, { cause: error });
+  });
+  if (result.code === 0) return result;
+  throw new Error(`${command} ${args.join(" ")} exited with ${result.code}:\n${result.stdout}${result.stderr}`);
+}

@@ -1,7 +1,7 @@
 import { cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { runTool } from "../../real/sdks/toolchains/built-client.ts";
+import { runTool } from "./run-program.ts";
 
 /** An image that is built from nothing. */
 export interface ImageSource {

@@ -1,7 +1,6 @@
 import { access } from "node:fs/promises";
 import process from "node:process";
-import { runProgram } from "../real/apiserver/run-program.ts";
-import { runTool } from "../real/sdks/toolchains/built-client.ts";
+import { runProgram, runTool } from "./run-program.ts";
 
 /** What determines whether a machine can run a node. */
 interface Machine {

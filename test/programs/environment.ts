@@ -1,8 +1,8 @@
 import { homedir } from "node:os";
 import path from "node:path";
 
-/** The environment variables of the tests in test/real. */
-export interface RealEnvironment {
+/** The environment variables that determine where the programs of the tests are found, and whether they are built. */
+export interface ProgramsEnvironment {
   /** `CI=true`: missing programs are built, and no test is skipped. */
   readonly ci: boolean;
   /** `KUBEBUILDER_ASSETS`: a folder with kube-apiserver, etcd and kubectl, as in controller-runtime's envtest. */
@@ -12,7 +12,7 @@ export interface RealEnvironment {
 }
 
 /** Reads the environment. An empty environment variable counts as unset. */
-export function readEnvironment(): RealEnvironment {
+export function readEnvironment(): ProgramsEnvironment {
   const cacheHome = process.env["XDG_CACHE_HOME"] ?? "";
   const assets = process.env["KUBEBUILDER_ASSETS"] ?? "";
   return {

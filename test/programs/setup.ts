@@ -1,0 +1,46 @@
+// The script of `npm run setup:...`. Builds the named programs, and all programs of the named groups, in the cache if
+// they are missing. Prints their folders. `packages` installs the Debian packages of a node. With `--if-ci`, does
+// nothing unless `CI=true`.
+import { type Recipe, setUpProgram } from "./cache.ts";
+import { CERT_MANAGER } from "./cert-manager.ts";
+import { readEnvironment } from "./environment.ts";
+import { GO_CLIENT } from "./go-client.ts";
+import { JAVA_CLIENT } from "./java-client.ts";
+import { KUBERNETES, KUBERNETES_NODE } from "./kubernetes.ts";
+import { NODE_IMAGE_ARCHIVE } from "./node-image.ts";
+import { SUPPORTED_NODES, UNSUPPORTED_NODES } from "./node-versions.ts";
+import { ORACLE } from "./oracle.ts";
+import { setUpPackages } from "./packages.ts";
+import { POD_PROGRAMS } from "./pod-programs.ts";
+import { PROMETHEUS } from "./prometheus.ts";
+import { RENDERERS } from "./renderers.ts";
+import { RUST_CLIENT } from "./rust-client.ts";
+import { BOTOCORE, MOTO } from "./wheels.ts";
+
+const RECIPES: readonly Recipe[] = [
+  KUBERNETES, KUBERNETES_NODE, POD_PROGRAMS, NODE_IMAGE_ARCHIVE, ORACLE, BOTOCORE, MOTO, GO_CLIENT, JAVA_CLIENT,
+  RUST_CLIENT, ...UNSUPPORTED_NODES, ...SUPPORTED_NODES, RENDERERS, CERT_MANAGER, PROMETHEUS,
+];
+
+const environment = readEnvironment();
+const names = process.argv.slice(2);
+if (!names.includes("--if-ci") || environment.ci) {
+  for (const name of names.filter((one) => one !== "--if-ci")) {
+    if (name === "packages") await setUpPackages();
+    else await setUpAll(name);
+  }
+}
+
+/** Builds in sequence, because each build uses all cores. A failed build does not prevent the others. */
+async function setUpAll(name: string): Promise<void> {
+  const recipes = RECIPES.filter((recipe) => recipe.name === name || recipe.group === name);
+  if (recipes.length === 0) throw new Error(`"${name}" is unknown; use ${RECIPES.map((one) => one.name).join(", ")}`);
+  for (const recipe of recipes) {
+    try {
+      process.stdout.write(`${await setUpProgram(environment, recipe)}\n`);
+    } catch (error) {
+      process.stderr.write(`${recipe.name}: ${error instanceof Error ? error.message : String(error)}\n`);
+      process.exitCode = 1;
+    }
+  }
+}
