@@ -1,11 +1,12 @@
 import {
-  DEFAULT_REGION_ANNOTATION, DELETION_POLICY_ANNOTATION, ENDPOINT_URL_ANNOTATION,
+  DEFAULT_REGION_ANNOTATION, DELETION_POLICY_ANNOTATION, ENDPOINT_URL_ANNOTATION, SELECTOR_REQUIRED_ANNOTATION,
 } from "../../shared/decisions/annotation-keys.ts";
 import { IGNORED_NAMESPACES } from "../../shared/decisions/carm/maps.ts";
 import { NS_14 } from "../../shared/decisions/checks/any-kind/limits.ts";
 import { NS_09 } from "../../shared/decisions/checks/namespaces/deletion.ts";
 import { HOST_AND_PORT, NS_08, NS_08B, PATH_CHARACTERS } from "../../shared/decisions/checks/namespaces/endpoint.ts";
 import { NS_07 } from "../../shared/decisions/checks/namespaces/region.ts";
+import { NS_17, REQUIRED } from "../../shared/decisions/checks/namespaces/selector-required.ts";
 import { DELETION_POLICY_DELETE, DELETION_POLICY_RETAIN } from "../../shared/decisions/checks/resources/deletion.ts";
 import { REGION } from "../../shared/decisions/kubernetes/arn.ts";
 import { annotationPath, formatFieldPath } from "../../shared/decisions/kubernetes/field-path.ts";
@@ -76,6 +77,20 @@ function deletionPolicyCheck(): PolicyCheck {
   };
 }
 
+/** Denies the removal of `selector-required: "true"`, and another value, by a user who is not a waiver user. */
+function selectorRequiredCheck(): PolicyCheck {
+  const [after, before] = [read("annotations"), read("annotations", "old")].map((annotations) => (
+    `${annotations}[?${text(SELECTOR_REQUIRED_ANNOTATION)}]`
+  ));
+  return {
+    check: NS_17,
+    admits: `${after} == ${before} || ${after} == optional.of(${text(REQUIRED)}) || `
+      + `!${after}.hasValue() && ${before} != optional.of(${text(REQUIRED)}) || ${read("isWaiverUser")}`,
+    path: formatFieldPath(annotationPath(SELECTOR_REQUIRED_ANNOTATION)),
+    message: "the requester is not a waiver user and may not remove the annotation or set it to another value",
+  };
+}
+
 /** Returns the policy for Namespaces, and for the subresources through which a client can change annotations. */
 export function namespacePolicy(settings: PolicySettings, namespace: string): Policy {
   const limit = metadataLimitCheck(NS_14);
@@ -98,6 +113,8 @@ export function namespacePolicy(settings: PolicySettings, namespace: string): Po
       ...endpointVariables(),
       ...waiverVariables(settings),
     ],
-    checks: [...[region, ...ENDPOINT_CHECKS, deletionPolicyCheck(), WAIVERS].map(bounded), limit],
+    checks: [
+      ...[region, ...ENDPOINT_CHECKS, deletionPolicyCheck(), selectorRequiredCheck(), WAIVERS].map(bounded), limit,
+    ],
   };
 }

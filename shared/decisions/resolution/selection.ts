@@ -68,13 +68,26 @@ export function selectionOf(selecting: readonly EffectiveSelector[], choice: Cho
 }
 
 /**
+ * The name with which the verb `use` on iamroleselectors grants the controllers' own role. No selector has this name,
+ * because the name of an object contains no colon.
+ */
+export const DEFAULT_ROLE = "ack-role-resolver:default";
+
+/** Returns a clause that names the selector, or the controllers' own role. */
+export function describeRole(name: string): string {
+  return name === DEFAULT_ROLE ? "the controllers' own role" : `IAMRoleSelector ${name}`;
+}
+
+/**
  * Returns the names of the selectors whose roles the resource uses or can use, sorted. If the resource is refused,
- * these are all selectors that select it, and the named selector, which may select it later.
+ * these are all selectors that select it, and the named selector, which may select it later. If no selector selects the
+ * resource, the name is `DEFAULT_ROLE`.
  */
 export function usedSelectors(inventory: Inventory, query: ResourceQuery): string[] {
   const choice = choiceOf(inventory, query);
   const { outcome, selectors } = selectionOf(selectingSelectors(inventory, query), choice);
   const names = selectors.map(({ name }) => name);
+  if (outcome === "default") names.push(DEFAULT_ROLE);
   if (outcome === "refused" && choice !== null && isSelectorName(choice)) names.push(choice.name);
   return names.toSorted(compareText);
 }

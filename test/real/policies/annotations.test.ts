@@ -8,7 +8,8 @@ import type { Cluster, RequestOptions } from "../apiserver/cluster.ts";
 import { IDENTITIES } from "../apiserver/identities.ts";
 import { onCluster } from "../apiserver/on-cluster.ts";
 import {
-  type AnnotationCase, BUCKET_CASES, CLUSTER_CASES, NAMESPACE_CASES, RESOLUTION_CASES, WAIVER_CASES,
+  type AnnotationCase, BUCKET_CASES, CLUSTER_CASES, NAMESPACE_CASES, REQUIRED_CASES, RESOLUTION_CASES,
+  WAIVER_CASES,
 } from "./cases.ts";
 import {
   coveredChecks, deniedChecks, installPolicies, PLAIN_CRD, SELECTORS, webhookDenials,
@@ -38,6 +39,7 @@ onCluster("the policies of annotations on a real API server, without the webhook
   await run("denies annotations of a cluster that contradict each other, except by CAPA", deniesClusters);
   await run("denies the annotations of a namespace that the webhook denies, also through its status", deniesNamespaces);
   await run("denies a new waiver by a user who is not a waiver user, of each kind", deniesWaivers);
+  await run("denies the removal of selector-required, also through the status", deniesRemovedRequirement);
   await run("admits annotations that the stored object has", admitsStored);
   await run("denies a change of the region of a resource that exists in another region", deniesRegionChange);
   await run("admits each annotation by an ACK controller, but no selector", exemptsControllers);
@@ -160,6 +162,30 @@ async function deniesWaivers(t: Test, cluster: Cluster): Promise<void> {
     const response = await cluster.request("PATCH", `${crds}/${name}?dryRun=All`, change, { ...MERGE, ...JANE });
     t.same(deniedChecks(response), ["WAIVER-01"], name);
   }
+}
+
+async function deniesRemovedRequirement(t: Test, cluster: Cluster): Promise<void> {
+  for (const [annotations, ...denied] of REQUIRED_CASES) {
+    const object = namespaceWith(annotations);
+    t.same(deniedChecks(await create(cluster, NAMESPACES, object, JANE)), denied, JSON.stringify(annotations));
+    const written = { apiVersion: "v1", kind: "Namespace", ...object };
+    const ofWebhook = webhookDenials({ object: written, requester: IDENTITIES.jane });
+    t.same(ofWebhook, denied, JSON.stringify(annotations));
+  }
+  const key = "ack-role-resolver.io/selector-required";
+  t.equal((await cluster.request("POST", NAMESPACES, namespaceObject("strict", {}, { [key]: "true" }))).status, 201);
+  for (const subresource of ["", "/status"]) {
+    const path = `${NAMESPACES}/strict${subresource}?dryRun=All`;
+    for (const [value, ...denied] of [[null, "NS-17"], ["false", "NS-17"], ["true"]]) {
+      const change = { metadata: { annotations: { [key]: value } } };
+      const response = await cluster.request("PATCH", path, change, { ...MERGE, ...JANE });
+      t.same(deniedChecks(response), denied, `${path} ${value}`);
+      t.same(deniedChecks(await cluster.request("PATCH", path, change, MERGE)), [], "system:masters may change it");
+    }
+  }
+  const label = { metadata: { labels: { a: "b" } } };
+  const labeled = await cluster.request("PATCH", `${NAMESPACES}/strict?dryRun=All`, label, { ...MERGE, ...JANE });
+  t.equal(labeled.status, 200);
 }
 
 async function admitsStored(t: Test, cluster: Cluster): Promise<void> {

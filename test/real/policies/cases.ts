@@ -138,3 +138,13 @@ export const WAIVER_CASES: readonly AnnotationCase[] = [
   [{ [ALLOW]: `${",".repeat(99)}ACK-30` }, "WAIVER-01"],
   [{ [ALLOW]: `${",".repeat(100)}ACK-30` }],
 ];
+
+const REQUIRED = "ack-role-resolver.io/selector-required";
+
+/** Values of `selector-required` in a new namespace of a user who is not a waiver user. */
+export const REQUIRED_CASES: readonly AnnotationCase[] = [
+  [{ [REQUIRED]: "true" }],
+  [{ [REQUIRED]: "false" }, "NS-17"],
+  [{ [REQUIRED]: "True" }, "NS-17"],
+  [{ [REQUIRED]: "" }, "NS-17"],
+];

@@ -196,11 +196,17 @@ test("with ACK-09 on, denies a requester whose access to the selector is denied 
   t.match(await post(withoutReviewer, reviewOf(BUCKET)), unknown, "no access reviewer");
 });
 
-test("sends no access review if no selector selects the resource or if ACK-09 is off", async (t) => {
+test("reviews access to the controllers' own role if no selector selects the resource", async (t) => {
+  const unselected = reviewOf(bucketWith({ namespace: "sandbox" }));
+  const reviews: unknown[] = [];
+  t.match(await post(reviewing("allowed", reviews), unselected), { allowed: true, warnings: [/^ACK-05 /] });
+  t.same(reviews, [["alice@example.com", "ack-role-resolver:default", "sandbox"]]);
+  t.match(await post(reviewing("denied", []), unselected), { allowed: false });
+});
+
+test("sends no access review if only the finalizers change or if ACK-09 is off", async (t) => {
   const reviews: unknown[] = [];
   const webhook = reviewing("denied", reviews);
-  const unselected = bucketWith({ namespace: "sandbox" });
-  t.match(await post(webhook, reviewOf(unselected)), { allowed: true, warnings: [/^ACK-05 /] });
   const finalized = reviewOf(bucketWith({ finalizers: [] }), { operation: "UPDATE", oldObject: BUCKET });
   t.match(await post(webhook, finalized), { allowed: true }, "only the finalizers change");
   t.same(reviews, []);

@@ -6,7 +6,8 @@ import {
   accountMoveOf, accountOfResource, recreationHint, type Transition, transitionsOfNamespace,
 } from "../../resolution/change-set.ts";
 import { controllerAccountOf } from "../../resolution/resolve.ts";
-import { isSelectorName, type Selection } from "../../resolution/selection.ts";
+import { DEFAULT_ROLE, describeRole, isSelectorName, type Selection } from "../../resolution/selection.ts";
+import type { EffectiveSelector } from "../../selectors/effective.ts";
 import type { Fault, QuickCheck, ScanningCheck } from "../check.ts";
 import { AffectedResources, type Effect } from "../message-lists.ts";
 import { CHOICE_PATH, isSameLabels, type RoleCause, roleCause } from "../role-cause.ts";
@@ -130,7 +131,9 @@ export const NS_02: QuickCheck<NamespaceChange> = {
   waivable: false,
   reason: "Anyone who can label a namespace controls which roles its resources use. "
     + "If this check is on, the requester needs the verb `use` on each selector that newly selects the namespace, "
-    + `and on the selector that a new annotation \`${USE_SELECTOR_ANNOTATION}\` names.`,
+    + `and on the selector that a new annotation \`${USE_SELECTOR_ANNOTATION}\` names. If a selector no longer selects `
+    + "an existing namespace, so that its resources may use the controllers' own role, the requester needs the verb on "
+    + `the name \`${DEFAULT_ROLE}\`.`,
   fix: `create a Role in the namespace, or a ClusterRole, with the rule ${selectorUseRule("NAME")}, `
     + "and a RoleBinding in the namespace that grants it to the requester. For a new namespace, create a ClusterRole "
     + "and a ClusterRoleBinding",
@@ -145,10 +148,10 @@ export const NS_02: QuickCheck<NamespaceChange> = {
         // A new namespace contains no Role yet, so only a ClusterRole can permit the request.
         const rule = selectorUseRule(selector);
         const fix = change.stored === null ? useEverywhereFix(rule) : useFix(rule, change.name);
-        yield { path, message: `the requester may not use IAMRoleSelector ${selector}, ${how}`, fix };
+        yield { path, message: `the requester may not use ${describeRole(selector)}, ${how}`, fix };
       }
       if (answer === "unknown") {
-        const message = `the webhook could not verify that the requester may use IAMRoleSelector ${selector}, ${how}`;
+        const message = `the webhook could not verify that the requester may use ${describeRole(selector)}, ${how}`;
         yield { path, message, fix: "retry in a moment; the webhook log shows why the access review failed" };
       }
     }
@@ -163,13 +166,14 @@ interface Gain {
 
 /**
  * Returns, by selector name, the IAMRoleSelectors that select the namespace only after the change, and the selector
- * that a new annotation `use-selector` names. The named selector may not exist yet.
+ * that a new annotation `use-selector` names. The named selector may not exist yet. Also returns the default role, if
+ * resources of an existing namespace can use it only because of the change.
  */
-export function gainedSelectors(
-  { inventory, name, stored, state }: Pick<NamespaceChange, "inventory" | "name" | "stored" | "state">,
-): ReadonlyMap<string, Gain> {
+export function gainedSelectors(change: StateChange): ReadonlyMap<string, Gain> {
+  const { inventory, name, stored, state } = change;
   const before = new Set(stored === null ? [] : inventory.selectors.inNamespace(name, stored.labels));
-  const added = inventory.selectors.inNamespace(name, state.labels).filter((selector) => !before.has(selector));
+  const after = inventory.selectors.inNamespace(name, state.labels);
+  const added = after.filter((selector) => !before.has(selector));
   const selecting = added.map((selector) => selector.name).toSorted(compareText);
   const gains = new Map<string, Gain>(
     selecting.map((selector) => [selector, { path: LABELS, how: "which newly selects the namespace" }]),
@@ -178,5 +182,29 @@ export function gainedSelectors(
   if (chosen !== undefined && changesChoice(inventory, stored, state) && isSelectorName({ name: chosen })) {
     gains.set(chosen, { path: CHOICE_PATH, how: `which the annotation ${USE_SELECTOR_ANNOTATION} names` });
   }
+  const path = pathToDefault(change, before, after);
+  if (path !== null) gains.set(DEFAULT_ROLE, { path, how: "which its resources may use after the change" });
   return gains;
+}
+
+type StateChange = Pick<NamespaceChange, "inventory" | "name" | "stored" | "state">;
+
+/**
+ * Returns the path of the change with which resources of the namespace can begin to use the default role: a selector no
+ * longer selects the namespace, or no choice refuses a role anymore. Returns null if the change has no such effect.
+ */
+function pathToDefault(
+  { inventory, stored, state }: StateChange,
+  before: ReadonlySet<EffectiveSelector>, after: readonly EffectiveSelector[],
+): FieldPath | null {
+  if (stored === null || after.some(selectsEveryResource)) return null;
+  const kept = new Set(after);
+  if ([...before].some((selector) => !kept.has(selector))) return LABELS;
+  const isChosen = state.annotations.has(USE_SELECTOR_ANNOTATION);
+  return !isChosen && changesChoice(inventory, stored, state) ? CHOICE_PATH : null;
+}
+
+/** Whether the selector selects each resource in each namespace that it selects. */
+function selectsEveryResource({ types, resourceLabels }: EffectiveSelector): boolean {
+  return types === null && resourceLabels === null;
 }

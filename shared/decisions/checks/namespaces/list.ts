@@ -8,9 +8,10 @@ import { NS_12, NS_13B } from "./identities.ts";
 import { NS_01, NS_02 } from "./labels.ts";
 import { NS_04 } from "./owner.ts";
 import { NS_07, NS_07B } from "./region.ts";
+import { NS_17 } from "./selector-required.ts";
 
 /** The checks that run when a Namespace changes. */
 export const NAMESPACE_CHECKS: readonly Check<NamespaceChange>[] = [
   NS_01, NS_02, NS_03, NS_03B, NS_04, NS_05, NS_05B, NS_06, NS_07, NS_07B, NS_08, NS_08B, NS_09, NS_09B, NS_10, NS_11,
-  NS_12, NS_13, NS_13B, NS_15, NS_16,
+  NS_12, NS_13, NS_13B, NS_15, NS_16, NS_17,
 ];

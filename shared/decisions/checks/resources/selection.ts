@@ -1,8 +1,9 @@
 import { SELECTOR_REQUIRED_ANNOTATION, USE_SELECTOR_ANNOTATION } from "../../annotation-keys.ts";
 import { satisfies } from "../../kubernetes/label-selector.ts";
 import { conflictSentence } from "../../resolution/conflict.ts";
-import { usedSelectors } from "../../resolution/selection.ts";
+import { DEFAULT_ROLE, describeRole, usedSelectors } from "../../resolution/selection.ts";
 import type { Fault, QuickCheck } from "../check.ts";
+import { isSelectorRequired } from "../namespaces/selector-required.ts";
 import { selectorUseRule, useFix } from "../access/use-permission.ts";
 import { refusedFix, RESOLUTION, resolutionClause, type ResourceChange } from "./change.ts";
 
@@ -80,7 +81,7 @@ export const ACK_05B: QuickCheck<ResourceChange> = {
 };
 
 function requiresSelector({ inventory, resource }: ResourceChange): boolean {
-  return inventory.namespaces.annotationsOf(resource.namespace).get(SELECTOR_REQUIRED_ANNOTATION) === "true";
+  return isSelectorRequired(inventory.namespaces.annotationsOf(resource.namespace));
 }
 
 export const ACK_09: QuickCheck<ResourceChange> = {
@@ -91,6 +92,8 @@ export const ACK_09: QuickCheck<ResourceChange> = {
     + "If this check is on, a requester who creates, changes or deletes a resource needs the verb `use` on each "
     + "selector that selects the resource before or after the change. If the annotation "
     + `\`${USE_SELECTOR_ANNOTATION}\` picks one of them (\`--runtime extended\`), only that selector counts. `
+    + `For a resource that no selector selects, the requester needs the verb on the name \`${DEFAULT_ROLE}\`, `
+    + "which stands for the controllers' own role. "
     + "The controllers in `--controller-service-accounts` and `--controller-users` do not need the verb.",
   fix: `create a Role in the namespace of the resource, or a ClusterRole, with the rule ${selectorUseRule("NAME")}, `
     + "and a RoleBinding in that namespace that grants it to the requester",
@@ -100,9 +103,9 @@ export const ACK_09: QuickCheck<ResourceChange> = {
   ofChange: true, // the webhook does not know who wrote the stored object
   *find(change): Iterable<Fault> {
     const { access, resource: { namespace } } = change;
-    for (const [name, verb] of selectorUses(change)) {
+    for (const [name, state] of selectorUses(change)) {
       const answer = access?.get(name) ?? "unknown";
-      const selector = `IAMRoleSelector ${name}, which ${verb} the resource`;
+      const selector = `${describeRole(name)}, which ${clauseOf(name, state)}`;
       if (answer === "denied") {
         const fix = useFix(selectorUseRule(name), namespace);
         yield { path: METADATA, message: `the requester may not use ${selector}`, fix };
@@ -115,13 +118,20 @@ export const ACK_09: QuickCheck<ResourceChange> = {
   },
 };
 
-/** Maps the name of each selector that the resource uses before or after the change to the verb form for messages. */
-function selectorUses(change: ResourceChange): ReadonlyMap<string, "selects" | "selected"> {
+type State = "before" | "after";
+
+function clauseOf(name: string, state: State): string {
+  if (name === DEFAULT_ROLE) return state === "after" ? "the resource uses" : "the resource used";
+  return state === "after" ? "selects the resource" : "selected the resource";
+}
+
+/** Maps the name of each selector that the resource uses before or after the change to the last of these states. */
+function selectorUses(change: ResourceChange): ReadonlyMap<string, State> {
   const { inventory, resource, settings, stored } = change;
   if (settings.mode === "carm") return new Map();
-  const after = usedSelectors(inventory, resource).map((name) => [name, "selects"] as const);
+  const after = usedSelectors(inventory, resource).map((name) => [name, "after"] as const);
   const before = stored === null ? [] : usedSelectors(inventory, stored.resource);
-  return new Map([...before.map((name) => [name, "selected"] as const), ...after]);
+  return new Map([...before.map((name) => [name, "before"] as const), ...after]);
 }
 
 export const ACK_19: QuickCheck<ResourceChange> = {

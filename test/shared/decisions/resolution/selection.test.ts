@@ -128,5 +128,7 @@ test("returns each selector that a resource uses, or that a resource without a r
   t.same(used({}), ["gold", "silver"]);
   t.same(used({ own: use("planned") }), ["gold", "planned", "silver"]);
   t.same(used({ own: use("not a name") }), ["gold", "silver"]);
+  const empty = new Inventory({ runtime: "ack", origin: "cluster" });
+  t.same(usedSelectors(empty, setUp({}).query), ["ack-role-resolver:default"], "no selector selects the resource");
   t.end();
 });

@@ -10,6 +10,7 @@ import { CLUSTER_OBJECTS, tiered } from "../resource-lines.ts";
 
 const SELECTORS = { mode: "selectors" } as const;
 const CARM = { mode: "carm" } as const;
+const DEFAULT = "ack-role-resolver:default";
 
 test("requires access reviews if ACK-09, NS-02 or AC-05 is enabled", (t) => {
   t.notOk(needsAccessReviews({ checkSeverities: new Map() }), "off by default");
@@ -24,9 +25,10 @@ test("reviews access to each selector that selects the resource before or after 
   const inventory = new Inventory({ runtime: "ack", origin: "cluster" });
   inventory.apply(CLUSTER_OBJECTS.map(put));
   t.same(selectorsToReview(tiered("gold"), null, inventory, SELECTORS), ["gold"]);
-  t.same(selectorsToReview(tiered(), null, inventory, SELECTORS), []);
+  t.same(selectorsToReview(tiered(), null, inventory, SELECTORS), [DEFAULT], "no selector selects the resource");
   t.same(selectorsToReview(tiered("gold", "silver"), tiered("gold"), inventory, SELECTORS), ["gold", "silver"]);
-  t.same(selectorsToReview(tiered(), tiered("gold"), inventory, SELECTORS), ["gold"], "the stored resource");
+  t.same(selectorsToReview(tiered(), tiered("gold"), inventory, SELECTORS), [DEFAULT, "gold"], "the stored resource");
+  t.same(selectorsToReview(tiered("gold"), tiered(), inventory, SELECTORS), ["gold", DEFAULT]);
   t.same(selectorsToReview(tiered("gold"), null, inventory, CARM), [], "in mode carm selectors set no role");
   t.same(selectorsToReview(namespaceObject("team-a"), null, inventory, SELECTORS), [], "not an ACK resource");
   t.end();
@@ -40,6 +42,9 @@ test("reviews access to each selector that selects a namespace only because of i
   const blue = namespaceObject("team-x", { team: "blue" });
   t.same(newSelectorsToReview(blue, namespaceObject("team-x"), inventory, SELECTORS), ["blue"]);
   t.same(newSelectorsToReview(blue, blue, inventory, SELECTORS), []);
+  t.same(newSelectorsToReview(namespaceObject("team-x"), blue, inventory, SELECTORS), [DEFAULT], "a removed label");
+  t.same(newSelectorsToReview(namespaceObject("team-x"), null, inventory, SELECTORS), [], "no resource uses it yet");
+  t.same(newSelectorsToReview(namespaceObject("team-x"), blue, inventory, CARM), []);
   t.same(newSelectorsToReview(blue, null, inventory, SELECTORS), ["blue"], "a new namespace");
   t.same(newSelectorsToReview(blue, null, inventory, CARM), [], "in mode carm selectors set no role");
   t.end();

@@ -110,7 +110,7 @@ test("NS-01 names the labels and the annotations if both change", (t) => {
 });
 
 /** Returns the finding lines of NS-02 if the annotation `use-selector` of namespace team-a changes. */
-function useLines(from: string | null, to: string, access: Readonly<Record<string, Access>>): string[] {
+function useLines(from: string | null, to: string | null, access: Readonly<Record<string, Access>>): string[] {
   const inventory = new Inventory({ runtime: "extended", origin: "cluster" });
   inventory.apply(SELECTORS.map(put));
   const [object, old] = [namespaceObject("team-a", {}, use(to)), namespaceObject("team-a", {}, use(from))];
@@ -130,10 +130,15 @@ test("NS-02 requires permission to use the selector that a new annotation names"
   t.same(useLines("gold", "gold", { gold: "denied" }), [], "the annotation is unchanged");
   t.same(useLines(null, "planned", {}).length, 1, "the selector may exist later");
   t.same(useLines(null, "not a name", {}), []);
+  t.same(useLines("gold", null, {}), [], "a selector selects every resource of the namespace");
   const inventory = new Inventory({ runtime: "extended", origin: "cluster" });
   const reviewed = newSelectorsToReview(namespaceObject("team-a", {}, use("gold")), null, inventory, {
     mode: "selectors",
   });
   t.same(reviewed, ["gold"], "at CREATE");
+  const [object, old] = [namespaceObject("team-a"), namespaceObject("team-a", {}, use("planned"))];
+  const unselected = new Inventory({ runtime: "extended", origin: "cluster" });
+  const afterRemoval = newSelectorsToReview(object, old, unselected, { mode: "selectors" });
+  t.same(afterRemoval, ["ack-role-resolver:default"], "without the annotation, the role of refused resources");
   t.end();
 });

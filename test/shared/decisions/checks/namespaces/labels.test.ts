@@ -1,5 +1,6 @@
 import { test } from "tap";
 import { findingLine } from "../../../../../shared/decisions/checks/check.ts";
+import { newSelectorsToReview } from "../../../../../shared/decisions/checks/access/reviews.ts";
 import { runChecks } from "../../../../../shared/decisions/checks/run.ts";
 import type { Access } from "../../../../../shared/decisions/context.ts";
 import { Inventory } from "../../../../../shared/decisions/inventory/inventory.ts";
@@ -170,7 +171,41 @@ test("NS-02 requires permission to use each selector that newly selects the name
     [],
     "the selector selected the namespace before",
   );
-  t.same(useLines({}, {}, unchanged), [], "the selector no longer selects the namespace");
+  t.end();
+});
+
+test("NS-02 requires permission to use the controllers' own role if a selector no longer selects a namespace", (t) => {
+  const name = "ack-role-resolver:default";
+  const from = { env: "prod", tier: "gold" };
+  t.same(useLines({}, { [name]: "denied" }, { from }), [
+    "deny NS-02 metadata.labels: the requester may not use the controllers' own role, which its resources may use "
+    + "after the change. Create a Role in namespace team-a with the rule apiGroups: [services.k8s.aws], resources: "
+    + `[iamroleselectors], resourceNames: [${name}], verbs: [use], and a RoleBinding in that namespace that grants it `
+    + "to the requester.",
+  ]);
+  t.same(useLines({}, { [name]: "allowed" }, { from }), []);
+  t.match(useLines({}, {}, { from }), [/could not verify that the requester may use the controllers' own role/]);
+  t.same(useLines({ env: "prod" }, {}, { from }), [], "the other selector still selects every resource");
+  t.same(useLines({ a: "b" }, {}), [], "no selector selected the namespace before");
+  t.same(useLines({ a: "b" }, {}, { isNew: true }), [], "a new namespace contains no resource");
+  t.same(useLines({}, { [name]: "denied" }, { from, settings: CARM }), []);
+  t.end();
+});
+
+test("NS-02 ignores a selector of some resources, because the others use the controllers' own role", (t) => {
+  const inventory = new Inventory({ runtime: "ack", origin: "cluster" });
+  const namespaceSelector = { labelSelector: { matchLabels: { env: "dev" } } };
+  const some = [
+    { resourceLabelSelector: { matchLabels: { a: "b" } } },
+    { resourceTypeSelector: [{ group: "s3.services.k8s.aws", version: "v1alpha1", kind: "Bucket" }] },
+  ];
+  const ofSome = some.map((part, i) => selectorObject(`some${i}`, { arn: roleIn(ONE), namespaceSelector, ...part }));
+  inventory.apply([...SELECTORS.slice(0, 1), ...ofSome].map(put));
+  const change = newSelectorsToReview(
+    namespaceObject("team-a", { env: "dev" }), namespaceObject("team-a", { env: "prod" }), inventory,
+    { mode: "selectors" },
+  );
+  t.same(change, ["some0", "some1", "ack-role-resolver:default"]);
   t.end();
 });
 

@@ -157,13 +157,33 @@ test("ACK-09, if enabled, requires permission to use the selector that selects t
     + "Retry in a moment; the webhook log shows why the access review failed.",
   ]);
   t.same(findingLines("ACK-09", tiered("gold"), { access: denied }), [], "ACK-09 is off by default");
-  t.same(findingLines("ACK-09", tiered(), { settings, access: denied }), [], "no selector selects the resource");
   const updated = { settings, access: denied, old: tiered("gold") };
   t.match(findingLines("ACK-09", tiered("gold"), updated), [/^deny .*gold, which selects the resource/]);
   t.match(findingLines("ACK-09", tiered(), updated), [/^deny .*gold, which selected the resource/], "before");
   t.match(findingLines("ACK-09", tiered("gold"), { settings, access: denied, operation: "DELETE" }), [/^deny /]);
   t.same(findingLines("ACK-09", tiered("gold", "silver"), { settings, access: new Map() }).length, 2, "a conflict");
   t.same(skippedChecks(tiered("gold"), { settings })["ACK-09"], "access reviews");
+  t.end();
+});
+
+test("ACK-09 requires permission to use the controllers' own role if no selector selects the resource", (t) => {
+  const settings = { checkSeverities: new Map([["ACK-09", "deny"]] as const) };
+  const name = "ack-role-resolver:default";
+  const [gold, unused] = [["gold", "allowed"], [name, "denied"]] as const;
+  const access = new Map<string, "allowed" | "denied">([gold, unused]);
+  t.same(findingLines("ACK-09", tiered(), { settings, access }), [
+    "deny ACK-09 metadata: the requester may not use the controllers' own role, which the resource uses. "
+    + "Create a Role in namespace team-a with the rule apiGroups: [services.k8s.aws], resources: [iamroleselectors], "
+    + `resourceNames: [${name}], verbs: [use], and a RoleBinding in that namespace that grants it to the requester.`,
+  ]);
+  const [after, before] = [[/own role, which the resource uses/], [/own role, which the resource used/]];
+  t.match(findingLines("ACK-09", tiered(), { settings, access, old: tiered("gold") }), after);
+  t.match(findingLines("ACK-09", tiered("gold"), { settings, access, old: tiered() }), before);
+  t.match(findingLines("ACK-09", tiered(), { settings, access, operation: "DELETE" }), [/^deny .*own role/]);
+  t.match(findingLines("ACK-09", tiered(), { settings, access: new Map([gold]) }), [/could not verify .* own role/]);
+  t.same(findingLines("ACK-09", tiered(), { settings, access: new Map([[name, "allowed"]] as const) }), []);
+  const carm = { ...settings, mode: "carm" } as const;
+  t.same(findingLines("ACK-09", tiered(), { settings: carm, access }), [], "CARM maps set the role");
   t.end();
 });
 
