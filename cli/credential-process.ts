@@ -5,7 +5,7 @@ import { field, parseJSON, stringAt } from "../shared/decisions/kubernetes/json.
 import { printable } from "../shared/decisions/kubernetes/text.ts";
 import { parseKindFlag, parseLabelFlags } from "../shared/decisions/resolution/hypothetical-resource.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
-import { type Clock, systemClock, withTimeout } from "../shared/inventory/clock.ts";
+import { type SteadyClock, systemClock, withTimeout } from "../shared/inventory/clock.ts";
 import { formatExpiration, statedExpirationMs } from "../sidecar/http/respond.ts";
 import { readToken } from "../sidecar/token.ts";
 import { EXIT, type ExitStatus, type IO } from "./io.ts";
@@ -62,7 +62,7 @@ async function readResponse(response: IncomingMessage): Promise<SidecarResponse>
 type Settings = SettingsFor<"credential-process">;
 
 interface CredentialProcessPorts {
-  readonly clock: Clock;
+  readonly clock: SteadyClock;
   readonly send: SendRequest;
 }
 
@@ -139,13 +139,13 @@ type Attempt = (signal: AbortSignal) => Promise<SidecarResponse>;
  * Retries if no response arrives or the status is 503, which means that STS failed or that an STS call is still in
  * progress.
  */
-async function requestWithRetries(clock: Clock, attempt: Attempt): Promise<SidecarResponse | Fault> {
-  const endMs = clock.now() + TOTAL_LIMIT_MS;
+async function requestWithRetries(clock: SteadyClock, attempt: Attempt): Promise<SidecarResponse | Fault> {
+  const endMs = clock.steady() + TOTAL_LIMIT_MS;
   for (let pauseMs: number = PAUSE.firstMs; ; pauseMs = Math.min(2 * pauseMs, PAUSE.maxMs)) {
     // oxlint-disable-next-line no-await-in-loop -- attempts are sequential
     const outcome = await requestOnce(clock, attempt);
     const isFinal = !("fault" in outcome) && outcome.status !== 503;
-    if (isFinal || clock.now() + pauseMs + ATTEMPT_LIMIT_MS > endMs) return outcome;
+    if (isFinal || clock.steady() + pauseMs + ATTEMPT_LIMIT_MS > endMs) return outcome;
     // oxlint-disable-next-line no-await-in-loop -- the pause between attempts
     await new Promise<void>((resolve) => void clock.schedule(pauseMs, resolve));
   }
@@ -155,7 +155,7 @@ function timeoutError(): Error {
   return new Error(`no response within ${ATTEMPT_LIMIT_MS} ms`);
 }
 
-async function requestOnce(clock: Clock, attempt: Attempt): Promise<SidecarResponse | Fault> {
+async function requestOnce(clock: SteadyClock, attempt: Attempt): Promise<SidecarResponse | Fault> {
   const abort = new AbortController();
   try {
     return await withTimeout(clock, ATTEMPT_LIMIT_MS, attempt(abort.signal), timeoutError);

@@ -71,7 +71,7 @@ export async function runSidecar(settings: SidecarSettings, runtime: SidecarRunt
   try {
     bound = await listenAt(app, bound);
     const ready = (): Readiness => sidecarReadiness({
-      inventory: source.status, maxStalenessMs: settings.maxStaleness, base: services.base, nowMs: clock.now(),
+      inventory: source.status, maxStalenessMs: settings.maxStaleness, base: services.base, steadyMs: clock.steady(),
       secrets: services.secrets?.status ?? null,
     });
     const started = (): boolean => source.status.loaded && services.secrets?.status.loaded !== false;

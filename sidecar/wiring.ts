@@ -94,7 +94,7 @@ export function createServices(settings: ServiceSettings, ports: ServicePorts): 
   const identities = createIdentitySessions(settings, ports, parts);
   const issuer = createIssuer(settings, ports, { ...parts, identities });
   const probe = startProbe(options, ports, { issuer, base, metrics, identities, refused });
-  registerInventoryMetrics(registry, source, () => clock.now());
+  registerInventoryMetrics(registry, source, () => clock.steady());
   registerSidecarState(registry, stateOf({ sessions, guard, base, probe, refused }), () => clock.now());
   const close = (): void => {
     void secrets?.stop();

@@ -3,7 +3,7 @@ import type { Access, AccessByName, Requester } from "../shared/decisions/contex
 import { field, stringAt } from "../shared/decisions/kubernetes/json.ts";
 import { SELECTOR_GROUP } from "../shared/decisions/kubernetes/kinds.ts";
 import { LIMITS } from "../shared/decisions/limits.ts";
-import type { Clock } from "../shared/inventory/clock.ts";
+import type { SteadyClock } from "../shared/inventory/clock.ts";
 import { bodyText, type KubernetesAPI } from "../shared/inventory/cluster/api.ts";
 import { Semaphore } from "../shared/inventory/cluster/semaphore.ts";
 import { BoundedMap } from "../shared/server/bounded-map.ts";
@@ -48,12 +48,13 @@ export interface AccessContext {
 
 interface AccessReviewPorts {
   readonly api: KubernetesAPI;
-  readonly clock: Clock;
+  readonly clock: SteadyClock;
   readonly log: Logger;
 }
 
 interface CachedReview {
   readonly access: Promise<Access>;
+  /** On the steady clock, so that a change of the system time does not extend a revoked right. */
   readonly expiresMs: number;
 }
 
@@ -68,9 +69,9 @@ export function cachedAccessReviewer(ports: AccessReviewPorts): AccessReviewer {
   return (requester, use) => {
     const key = cacheKey(requester, use);
     const cached = cache.get(key);
-    if (cached !== undefined && clock.now() < cached.expiresMs) return cached.access;
+    if (cached !== undefined && clock.steady() < cached.expiresMs) return cached.access;
     const access = withinTimeout(ports, calls, (signal) => sendReview(ports, requester, use, signal));
-    const entry = { access, expiresMs: clock.now() + LIFETIME_MS };
+    const entry = { access, expiresMs: clock.steady() + LIFETIME_MS };
     cache.set(key, entry);
     return evictUnknown(cache, key, entry);
   };

@@ -83,12 +83,12 @@ export async function runWebhook(settings: WebhookSettings, runtime: WebhookRunt
   const origin = await openCertificate(settings, runtime);
   const client = await readAllowedClient(settings);
   const registry = createRegistry({ component: "webhook" });
-  registerInventoryMetrics(registry, source, () => systemClock.now());
+  registerInventoryMetrics(registry, source, () => systemClock.steady());
   registerKindMetrics(registry, source, settings.extraGroups);
   logUnknownGroups(source, log, settings.extraGroups);
   const metrics = createWebhookMetrics(registry);
   const drain = new Drain();
-  const ports = { ...runtime, metrics, drain, clock: systemClock, monotonicMs: () => performance.now() };
+  const ports = { ...runtime, metrics, drain, clock: systemClock, monotonicMs: () => systemClock.steady() };
   const { onInternalError } = settings;
   const app = buildWebhook({ decisions: decisionSettings(settings), onInternalError, tls: origin.pair, client }, ports);
   const { server } = app;
@@ -109,6 +109,7 @@ export async function runWebhook(settings: WebhookSettings, runtime: WebhookRunt
         certificateNotAfter: served.notAfter,
         missingHosts: served.missingHosts,
         nowMs: systemClock.now(),
+        steadyMs: systemClock.steady(),
       }),
     });
     closers.push(() => health.close());

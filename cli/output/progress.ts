@@ -1,5 +1,5 @@
 import type { Paced } from "../../shared/decisions/paced.ts";
-import { type Clock, systemClock } from "../../shared/inventory/clock.ts";
+import { type SteadyClock, systemClock } from "../../shared/inventory/clock.ts";
 import type { Environment } from "../../shared/server/settings.ts";
 import type { IO } from "../io.ts";
 import { widthOf } from "./terminal.ts";
@@ -89,13 +89,13 @@ export function mapWithProgress<Item, Result>(
 
 /** Shows the text and the elapsed time until `work` settles. */
 export async function showElapsed<Result>(
-  text: string, io: ProgressIO, work: Promise<Result>, clock: Clock = systemClock,
+  text: string, io: ProgressIO, work: Promise<Result>, clock: SteadyClock = systemClock,
 ): Promise<Result> {
   if (!isInteractive(io)) return await work;
-  const progress = new Progress({ ...io, now: () => clock.now() });
-  const startMs = clock.now();
+  const progress = new Progress({ ...io, now: () => clock.steady() });
+  const startMs = clock.steady();
   const tick = (): void => {
-    progress.update(`${text}: ${Math.round((clock.now() - startMs) / 1000)} s`);
+    progress.update(`${text}: ${Math.round((clock.steady() - startMs) / 1000)} s`);
     cancel = clock.schedule(DELAY_MS, tick);
   };
   let cancel = clock.schedule(DELAY_MS, tick);

@@ -5,8 +5,8 @@ export interface SourceStatus {
   /** Whether the inventory has been complete at least once. */
   readonly loaded: boolean;
   /**
-   * The time at which the inventory was last known to be current, in ms of the source's clock. The time is null if the
-   * inventory is not loaded.
+   * The time at which the inventory was last known to be current, in ms of the source's steady clock. The time is null
+   * if the inventory is not loaded.
    */
   readonly lastSyncMs: number | null;
   /** A sentence that states why the inventory is not current. The sentence is null if the inventory is current. */

@@ -72,10 +72,10 @@ interface InventoryView {
 }
 
 /**
- * Registers the gauges `ack_role_resolver_inventory_*`. `nowMs` returns the current time on the clock that sets
- * `lastSyncMs`.
+ * Registers the gauges `ack_role_resolver_inventory_*`. `steadyMs` returns the current time of the steady clock,
+ * which sets `lastSyncMs`.
  */
-export function registerInventoryMetrics(registry: Registry, source: InventoryView, nowMs: () => number): void {
+export function registerInventoryMetrics(registry: Registry, source: InventoryView, steadyMs: () => number): void {
   const gauge = (name: string, help: string, read: () => number | null): void =>
     registerValue(registry, { name: `inventory_${name}`, help }, read);
   gauge("loaded", "1 if the inventory has been loaded, else 0.", () => Number(source.status.loaded));
@@ -83,7 +83,7 @@ export function registerInventoryMetrics(registry: Registry, source: InventoryVi
     Number(source.status.fault !== null));
   gauge("age_seconds", "Age of the inventory: seconds since the inventory was last known to be current.", () => {
     const { lastSyncMs } = source.status;
-    return lastSyncMs === null ? null : (nowMs() - lastSyncMs) / 1000;
+    return lastSyncMs === null ? null : (steadyMs() - lastSyncMs) / 1000;
   });
   gauge("selectors", "Effective IAMRoleSelectors.", () => source.inventory.selectors.size);
   gauge("malformed_selectors", "IAMRoleSelectors that are not effective because of a fault.", () =>

@@ -6,11 +6,13 @@ interface InventoryReadinessInput {
   readonly inventory: SourceStatus;
   /** The value of --max-staleness, in ms. The server is unready if its inventory is older than this time. */
   readonly maxStalenessMs: number;
-  /** The current time in ms, on the clock that sets `inventory.lastSyncMs`. */
-  readonly nowMs: number;
+  /** The current time of the steady clock, which sets `inventory.lastSyncMs`, in ms. */
+  readonly steadyMs: number;
 }
 
 export interface WebhookReadinessInput extends InventoryReadinessInput {
+  /** The current time in ms since the Unix epoch, which decides whether the certificate is expired. */
+  readonly nowMs: number;
   readonly draining: boolean;
   /** The expiry time of the serving certificate; null if no certificate is available yet. */
   readonly certificateNotAfter: Date | null;
@@ -71,11 +73,11 @@ const INVENTORY = "the inventory";
 const SECRETS = "the list of Secrets";
 
 function inventoryReasons(
-  { inventory, maxStalenessMs, nowMs }: InventoryReadinessInput, subject: string = INVENTORY,
+  { inventory, maxStalenessMs, steadyMs }: InventoryReadinessInput, subject: string = INVENTORY,
 ): string[] {
   const { loaded, lastSyncMs } = inventory;
   if (!loaded || lastSyncMs === null) return [`${subject} is not loaded yet${causeOf(inventory)}`];
-  const ageMs = nowMs - lastSyncMs;
+  const ageMs = steadyMs - lastSyncMs;
   if (ageMs <= maxStalenessMs) return [];
   const limit = `--max-staleness is ${maxStalenessMs / MS_PER_SECOND} s`;
   return [`${subject} is ${toSeconds(ageMs)} s old (${limit})${causeOf(inventory)}`];
@@ -85,10 +87,10 @@ function inventoryReasons(
  * Returns a warning if the inventory is stale. A stale inventory makes the server unready only when the age of the
  * inventory exceeds `--max-staleness`.
  */
-function staleWarnings({ inventory, nowMs }: InventoryReadinessInput, subject: string = INVENTORY): string[] {
+function staleWarnings({ inventory, steadyMs }: InventoryReadinessInput, subject: string = INVENTORY): string[] {
   const { lastSyncMs, fault } = inventory;
   if (fault === null || lastSyncMs === null) return [];
-  return [`${subject} is stale, and was last current ${toSeconds(nowMs - lastSyncMs)} s ago${causeOf(inventory)}`];
+  return [`${subject} is stale, and was last current ${toSeconds(steadyMs - lastSyncMs)} s ago${causeOf(inventory)}`];
 }
 
 /** Returns the fault as one line. A fault can have several lines, which are joined with semicolons. */

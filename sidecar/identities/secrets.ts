@@ -5,7 +5,7 @@ import type { StaticIdentity } from "../../shared/decisions/identities/identity.
 import { type AccessKey, readAccessKey } from "../../shared/decisions/identities/secret-keys.ts";
 import { stringAt } from "../../shared/decisions/kubernetes/json.ts";
 import { LIMITS } from "../../shared/decisions/limits.ts";
-import type { Clock } from "../../shared/inventory/clock.ts";
+import type { SteadyClock } from "../../shared/inventory/clock.ts";
 import type { KubernetesAPI } from "../../shared/inventory/cluster/api.ts";
 import { secretKind } from "../../shared/inventory/cluster/kinds.ts";
 import { BodyTooLarge } from "../../shared/inventory/cluster/limited-api.ts";
@@ -23,7 +23,7 @@ export interface StaticKey extends AccessKey {
 
 interface IdentitySecretsOptions {
   readonly api: KubernetesAPI;
-  readonly clock: Clock;
+  readonly clock: SteadyClock;
   readonly random: () => number;
   /** --identity-secret-namespace. */
   readonly namespace: string;
@@ -100,7 +100,7 @@ export class IdentitySecrets implements ReflectorHandler {
   }
 
   onSync(): void {
-    this.#lastSyncMs = this.#options.clock.now();
+    this.#lastSyncMs = this.#options.clock.steady();
   }
 
   onFault(fault: string | null): void {

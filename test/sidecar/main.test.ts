@@ -23,7 +23,7 @@ test("starts, serves credentials, reports readiness and stops", async (t) => {
     status: 403,
   });
 
-  source.status = { loaded: true, lastSyncMs: Date.now() - 300_001, fault: "the cluster does not answer" };
+  source.status = { loaded: true, lastSyncMs: performance.now() - 300_001, fault: "the cluster does not answer" };
   t.match(await get(sidecar.healthAddress, "/readyz"), {
     status: 503, body: /^the inventory is 30\d s old \(--max-staleness is 300 s\): the cluster does not answer\n$/,
   });

@@ -28,7 +28,7 @@ export interface Running {
 export function loadedSource(): InventorySource & { status: SourceStatus } {
   const inventory = new Inventory({ runtime: "ack", origin: "file" });
   inventory.apply([namespaceObject("team-a"), TEAM_A].map(put));
-  const status: SourceStatus = { loaded: true, lastSyncMs: Date.now(), fault: null };
+  const status: SourceStatus = { loaded: true, lastSyncMs: performance.now(), fault: null };
   return { inventory, status, start: () => Promise.resolve(), stop: () => Promise.resolve(), onChange: () => () => {} };
 }
 

@@ -23,7 +23,7 @@ test("in a 30 min STS outage, is ready and returns cached roles; afterward, refr
   isDown = true;
   for (let minute = 0; minute < 30; minute++) {
     await clock.advance(MINUTE);
-    source.status = { loaded: true, lastSyncMs: clock.now(), fault: null };
+    source.status = { loaded: true, lastSyncMs: clock.steady(), fault: null };
     const statuses = await Promise.all(["/healthz", "/readyz", "/startupz", PATH].map(status));
     if (statuses.some((one) => one !== 200)) t.fail(`minute ${minute}: ${statuses.join(" ")}`);
   }
@@ -88,7 +88,7 @@ test("refreshes the base identity before it expires, and returns cached sessions
   );
   isUnavailable = true;
   await clock.advance(3 * MINUTE);
-  source.status = { loaded: true, lastSyncMs: clock.now(), fault: null };
+  source.status = { loaded: true, lastSyncMs: clock.steady(), fault: null };
   const lost = async (): Promise<boolean> => (await get(sidecar.healthAddress, "/readyz")).body === "gone\n";
   t.ok(await moveUntil(lost, { clock, stepMs: 1_000, steps: 60 }), "the base identity expired");
   t.match(
@@ -118,7 +118,7 @@ test("returns credentials, is ready and logs no warning after the clock is set f
   const { sidecar, source, logLines } = await start(t, {}, { clock, baseProvider });
   for (const jumpMs of [0, 10 * MINUTE, -20 * MINUTE]) {
     clock.jump(jumpMs);
-    source.status = { loaded: true, lastSyncMs: clock.now(), fault: null };
+    source.status = { loaded: true, lastSyncMs: clock.steady(), fault: null };
     t.equal((await get(sidecar.address, PATH)).status, 200);
     t.equal((await get(sidecar.healthAddress, "/readyz")).status, 200);
     const metrics = (await get(sidecar.healthAddress, "/metrics")).body;

@@ -94,6 +94,16 @@ test("caches the result of an access review for 10 s per requester, object and n
   t.equal(calls.length, 10);
 });
 
+test("notices a revoked right after 10 s even if the system time is set back", async (t) => {
+  let allowed = true;
+  const { reviewAccess, clock } = underTest(() => ({ status: 201, text: JSON.stringify({ status: { allowed } }) }));
+  t.equal(await reviewAccess(JANE, use("team-a")), "allowed");
+  allowed = false;
+  clock.setWallClock(-3_600_000);
+  clock.advance(10_000);
+  t.equal(await reviewAccess(JANE, use("team-a")), "denied");
+});
+
 test("logs a failed access review, returns unknown and does not cache the result", async (t) => {
   const forbidden = JSON.stringify({ kind: "Status", message: "subjectaccessreviews is forbidden" });
   const responses: readonly (readonly [name: string, respond: Respond])[] = [

@@ -15,7 +15,7 @@ interface Replica {
 function replicaOf(t: Test, api: FakeKubernetes, clock: FakeClock, identity: string): Replica {
   const replica = { faults: [] as (string | null)[], leading: 0 };
   const election = new LeaderElection({
-    api, clock: { now: () => clock.now(), steady: () => clock.now(), schedule: (ms, run) => clock.schedule(ms, run) },
+    api, clock,
     random: () => 0, namespace: "ns", name: "tls", identity,
     onLeading: () => (replica.leading += 1), onFault: (fault) => replica.faults.push(fault),
   });

@@ -28,7 +28,7 @@ interface Answer {
 }
 
 async function running(t: Test, dir: string, source = new FakeSource(COMPANY)): Promise<RunningWebhook> {
-  source.status = { loaded: true, lastSyncMs: systemClock.now(), fault: null };
+  source.status = { loaded: true, lastSyncMs: systemClock.steady(), fault: null };
   const settings = readSettings("webhook", { ...FLAGS, tlsDir: dir }, {});
   const webhook = await runWebhook(settings, { source, log });
   t.teardown(() => webhook.close().catch(() => {}));
@@ -147,7 +147,7 @@ test("rejects and counts a key that does not match the certificate, and serves t
 test("reports a certificate of --tls-dir that is not valid for --tls-host, and serves it", async (t) => {
   const lines: string[] = [];
   const source = new FakeSource(COMPANY);
-  source.status = { loaded: true, lastSyncMs: systemClock.now(), fault: null };
+  source.status = { loaded: true, lastSyncMs: systemClock.steady(), fault: null };
   const flags = { ...FLAGS, tlsDir: await dirWith(t), tlsHost: ["127.0.0.1", "hook.ns.svc"] };
   const capturing = createLogger({ name: "webhook", destination: { write: (line) => void lines.push(line) } });
   const webhook = await runWebhook(readSettings("webhook", flags, {}), { source, log: capturing });

@@ -203,14 +203,14 @@ export class CertificateManager {
     const { hosts, timing, clock } = this.#options;
     const nowMs = clock.now();
     const prepared = this.#prepared;
-    if (prepared?.stored === stored && prepared.type === type && nowMs - prepared.atMs < PREPARED_MS) {
+    if (prepared?.stored === stored && prepared.type === type && clock.steady() - prepared.atMs < PREPARED_MS) {
       return prepared.set;
     }
     const configurations = (this.#watched.configurations ?? []).map(([, configuration]) => configuration);
     const trusted = trustedCAs(configurations, hosts);
     const { remembered } = this.#state;
     const set = await applyStep(type, { stored, remembered, trusted, hosts, timing, nowMs });
-    this.#prepared = { stored, type, set, atMs: nowMs };
+    this.#prepared = { stored, type, set, atMs: clock.steady() };
     return set;
   }
 }

@@ -1,5 +1,5 @@
 import { type JsonObject, stringAt } from "../../shared/decisions/kubernetes/json.ts";
-import type { Clock } from "../../shared/inventory/clock.ts";
+import type { SteadyClock } from "../../shared/inventory/clock.ts";
 import type { KubernetesAPI } from "../../shared/inventory/cluster/api.ts";
 import { Outage } from "../../shared/inventory/cluster/outage.ts";
 import { Reflector } from "../../shared/inventory/cluster/reflector.ts";
@@ -7,7 +7,7 @@ import type { ObjectName, WatchedKind } from "../../shared/inventory/cluster/wat
 
 interface WatchedObjectsOptions {
   readonly api: KubernetesAPI;
-  readonly clock: Clock;
+  readonly clock: SteadyClock;
   /** Returns a number from 0 (inclusive) to 1 (exclusive). */
   readonly random: () => number;
   readonly secret: ObjectName;

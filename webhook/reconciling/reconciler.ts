@@ -116,7 +116,7 @@ export class Reconciler {
   /** Whether this replica is the leader, and its inventory is loaded and not older than --max-staleness. */
   #mayWrite(): boolean {
     const { source: { status }, clock, maxStalenessMs } = this.#options;
-    const isCurrent = status.loaded && clock.now() - (status.lastSyncMs ?? 0) <= maxStalenessMs;
+    const isCurrent = status.loaded && clock.steady() - (status.lastSyncMs ?? 0) <= maxStalenessMs;
     return isCurrent && this.#election.isLeader && !this.#stopping.signal.aborted;
   }
 

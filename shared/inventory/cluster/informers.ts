@@ -63,12 +63,12 @@ export class Informer implements ReflectorHandler {
     const isFirst = !this.hasSynced;
     this.hasSynced = true;
     if (isFirst) this.#record("listed");
-    this.lastSyncMs = this.#options.clock.now();
+    this.lastSyncMs = this.#options.clock.steady();
     if (isFirst || put.length + removed.length > 0) this.#options.onChange();
   }
 
   onSync(): void {
-    this.lastSyncMs = this.#options.clock.now();
+    this.lastSyncMs = this.#options.clock.steady();
   }
 
   onFault(fault: string | null): void {

@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.ts";
+import type { SteadyClock } from "../clock.ts";
 import { bodyText, type KubernetesAPI, type KubernetesResponse, retryAfterMs } from "./api.ts";
 import { ResourceExpired, responseError } from "./errors.ts";
 import { RequestTimeout, requestWithTimeout } from "./idle-timeout.ts";
@@ -9,7 +9,7 @@ import { LineSplitter, listAll, type ListPage, readPage } from "./wire.ts";
 export interface ListWatchOptions {
   readonly api: KubernetesAPI;
   readonly kind: WatchedKind;
-  readonly clock: Clock;
+  readonly clock: SteadyClock;
   /** Returns a number from 0 (inclusive) to 1 (exclusive). */
   readonly random: () => number;
 }

@@ -1,11 +1,11 @@
-import { type Clock, sleep } from "../clock.ts";
+import { type SteadyClock, sleep } from "../clock.ts";
 import { Listeners } from "../source.ts";
 import { bodyText, type KubernetesAPI } from "./api.ts";
 import { requestWithTimeout } from "./idle-timeout.ts";
 
 interface OutageOptions {
   readonly api: KubernetesAPI;
-  readonly clock: Clock;
+  readonly clock: SteadyClock;
   /** Returns a number from 0 (inclusive) to 1 (exclusive). */
   readonly random: () => number;
 }
@@ -51,12 +51,12 @@ export class Outage {
   async #probe(): Promise<void> {
     const { signal } = this.#stopping;
     const { clock } = this.#options;
-    const startMs = clock.now();
+    const startMs = clock.steady();
     let hasFailed = false;
     while (!signal.aborted) {
       // Probes are sequential.
       // oxlint-disable-next-line no-await-in-loop
-      await sleep(clock, this.#intervalMs(clock.now() - startMs), signal);
+      await sleep(clock, this.#intervalMs(clock.steady() - startMs), signal);
       if (signal.aborted) return;
       // oxlint-disable-next-line no-await-in-loop
       if (await this.#isReady()) break;

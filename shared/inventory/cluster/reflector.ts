@@ -125,7 +125,7 @@ export class Reflector {
 
   /** Returns the duration of the current watch. Returns -Infinity if the watch did not start. */
   #watchedMs(): number {
-    return this.#options.clock.now() - this.#watchingSince;
+    return this.#options.clock.steady() - this.#watchingSince;
   }
 
   #handleError(error: unknown): number {
@@ -168,7 +168,7 @@ export class Reflector {
   async #watch(): Promise<void> {
     const { clock } = this.#options;
     const onOpen = (): void => {
-      this.#watchingSince = clock.now();
+      this.#watchingSince = clock.steady();
       this.#cancelConfirm = clock.schedule(CONFIRM_MS, () => this.#confirm());
     };
     const onLine = (line: string): void => this.#handleEvent(line);

@@ -3,7 +3,7 @@ import { isIdentityKind } from "../../decisions/identities/kinds.ts";
 import { type Collection, Inventory } from "../../decisions/inventory/inventory.ts";
 import type { JsonObject } from "../../decisions/kubernetes/json.ts";
 import { apiVersionOf } from "../../decisions/kubernetes/object-meta.ts";
-import { type Clock, systemClock } from "../clock.ts";
+import { type SteadyClock, systemClock } from "../clock.ts";
 import { type InventorySource, Listeners, type SourceStatus } from "../source.ts";
 import type { KubernetesAPI } from "./api.ts";
 import { Informer, type InformerOptions, ResourceInformers } from "./informers.ts";
@@ -40,7 +40,7 @@ export interface ClusterSourceOptions {
    * again.
    */
   readonly onObject?: ((object: JsonObject) => void) | undefined;
-  readonly clock?: Clock;
+  readonly clock?: SteadyClock;
   /** Returns a number from 0 (inclusive) to 1 (exclusive). */
   readonly random?: () => number;
 }

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { Inventory, type InventoryContext } from "../../decisions/inventory/inventory.ts";
 import type { Paced } from "../../decisions/paced.ts";
 import { runInSlices } from "../../server/slices.ts";
-import { type Clock, systemClock } from "../clock.ts";
+import { type SteadyClock, systemClock } from "../clock.ts";
 import { type InventorySource, Listeners, type SourceStatus } from "../source.ts";
 import { duplicateFaults } from "./duplicates.ts";
 import { type FileReading, inputError, type ManifestParser, readFiles, readStdin } from "./files.ts";
@@ -17,7 +17,7 @@ import { type WatchPath, watchPath } from "./watch-path.ts";
 
 interface ManifestSourceOptions {
   readonly runtime: "ack" | "extended";
-  readonly clock?: Clock;
+  readonly clock?: SteadyClock;
   readonly watch?: WatchPath;
 }
 
@@ -41,7 +41,7 @@ export class ManifestSource implements InventorySource {
   #inventory: Inventory;
   readonly #context: InventoryContext;
   readonly #paths: readonly string[];
-  readonly #clock: Clock;
+  readonly #clock: SteadyClock;
   readonly #watch: WatchPath;
   readonly #listeners = new Listeners();
   #status: SourceStatus = { loaded: false, lastSyncMs: null, fault: null };
@@ -130,7 +130,7 @@ export class ManifestSource implements InventorySource {
     const fingerprint = JSON.stringify([listing.files, listing.faults]);
     if (notified || fingerprint !== this.#fingerprint) await this.#load(listing, fingerprint);
     else if (this.#status.fault === null) {
-      this.#status = { ...this.#status, lastSyncMs: this.#clock.now() };
+      this.#status = { ...this.#status, lastSyncMs: this.#clock.steady() };
     }
     this.#schedule(this.#notified ? DEBOUNCE_MS : POLL_MS);
   }
@@ -154,7 +154,7 @@ export class ManifestSource implements InventorySource {
   #use({ snapshot, inventory, changed }: LoadedState): void {
     const isFirst = !this.#status.loaded;
     const fault = this.#faults.length === 0 ? null : inputError(this.#faults).message;
-    if (fault === null) this.#status = { ...this.#status, loaded: true, lastSyncMs: this.#clock.now() };
+    if (fault === null) this.#status = { ...this.#status, loaded: true, lastSyncMs: this.#clock.steady() };
     // A fault makes the first load incomplete: an invalid file has no earlier state that could be used instead.
     if (this.#status.loaded) [this.#snapshot, this.#inventory] = [snapshot, inventory];
     const isNewFault = fault !== this.#status.fault;

@@ -1,5 +1,5 @@
 import { type Test, test } from "tap";
-import { type Clock, systemClock } from "../../../shared/inventory/clock.ts";
+import { type SteadyClock, systemClock } from "../../../shared/inventory/clock.ts";
 import { assetsIn, KUBERNETES } from "../../programs/kubernetes.ts";
 import { findPrograms } from "../find-programs.ts";
 import { type Cluster, type ClusterOptions, startCluster } from "./cluster.ts";
@@ -31,8 +31,9 @@ const REQUEST_LIMITS_MS: ReadonlySet<number> = new Set([2_000, 10_000]);
  * A clock whose delays of less than 31 s, such as a backoff, take a twentieth of the time. Tests of retries are
  * therefore fast.
  */
-export const FAST_RETRY_CLOCK: Clock = {
+export const FAST_RETRY_CLOCK: SteadyClock = {
   now: () => systemClock.now(),
+  steady: () => systemClock.steady(),
   schedule: (delayMs, run) => {
     const isRetry = delayMs < 31_000 && !REQUEST_LIMITS_MS.has(delayMs);
     return systemClock.schedule(isRetry ? delayMs / 20 : delayMs, run);

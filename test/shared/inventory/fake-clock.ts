@@ -1,4 +1,4 @@
-import type { Clock } from "../../../shared/inventory/clock.ts";
+import type { SteadyClock } from "../../../shared/inventory/clock.ts";
 
 interface Timer {
   readonly atMs: number;
@@ -7,17 +7,28 @@ interface Timer {
 }
 
 /** A clock that advances only when a test calls `advance`. */
-export class FakeClock implements Clock {
-  #nowMs = Date.parse("2026-01-01T00:00:00Z");
+export class FakeClock implements SteadyClock {
+  #steadyMs = 0;
+  /** The offset of the wall clock from the steady clock. */
+  #aheadMs = Date.parse("2026-01-01T00:00:00Z");
   readonly #timers = new Set<Timer>();
   readonly #waiting = new Set<() => void>();
 
   now(): number {
-    return this.#nowMs;
+    return this.#steadyMs + this.#aheadMs;
+  }
+
+  steady(): number {
+    return this.#steadyMs;
+  }
+
+  /** Sets the wall clock forward or back. No time passes. */
+  setWallClock(byMs: number): void {
+    this.#aheadMs += byMs;
   }
 
   schedule(delayMs: number, run: () => void): () => void {
-    const timer = { atMs: this.#nowMs + delayMs, delayMs, run };
+    const timer = { atMs: this.#steadyMs + delayMs, delayMs, run };
     this.#timers.add(timer);
     for (const check of this.#waiting) check();
     return () => void this.#timers.delete(timer);
@@ -30,20 +41,20 @@ export class FakeClock implements Clock {
 
   /** Runs the timers that are due within `ms`, in order. */
   advance(ms: number): void {
-    const endMs = this.#nowMs + ms;
+    const endMs = this.#steadyMs + ms;
     for (;;) {
       const [next] = [...this.#timers].filter(({ atMs }) => atMs <= endMs).toSorted((a, b) => a.atMs - b.atMs);
       if (next === undefined) break;
       this.#timers.delete(next);
-      this.#nowMs = Math.max(this.#nowMs, next.atMs);
+      this.#steadyMs = Math.max(this.#steadyMs, next.atMs);
       next.run();
     }
-    this.#nowMs = endMs;
+    this.#steadyMs = endMs;
   }
 
   /** Advances the time as for a process that was paused: all timers that are due run after the pause. */
   jump(ms: number): void {
-    this.#nowMs += ms;
+    this.#steadyMs += ms;
     this.advance(0);
   }
 

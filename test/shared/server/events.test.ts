@@ -38,7 +38,7 @@ function fixture(
   const faults: string[] = [];
   const recorder = new EventRecorder({
     api, random: () => 0, controller: "ack-role-resolver.io/webhook", identity, mayWrite,
-    clock: { now: () => clock.now(), steady: () => clock.now(), schedule: (ms, run) => clock.schedule(ms, run) },
+    clock,
     metrics: { events: { inc: ({ outcome }) => void outcomes.push(outcome) } },
     log: { warn: ({ fault }: { fault: string }) => void faults.push(fault) },
   });

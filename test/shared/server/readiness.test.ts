@@ -4,10 +4,10 @@ import {
 } from "../../../shared/server/readiness.ts";
 
 const INVENTORY = {
-  inventory: { loaded: true, lastSyncMs: 0, fault: null }, maxStalenessMs: 300_000, nowMs: 300_000,
+  inventory: { loaded: true, lastSyncMs: 0, fault: null }, maxStalenessMs: 300_000, steadyMs: 300_000,
 };
 const WEBHOOK: WebhookReadinessInput = {
-  ...INVENTORY, draining: false, certificateNotAfter: new Date(1_000_000), missingHosts: [],
+  ...INVENTORY, nowMs: 300_000, draining: false, certificateNotAfter: new Date(1_000_000), missingHosts: [],
 };
 const SIDECAR: SidecarReadinessInput = { ...INVENTORY, base: { usable: true, fault: null }, secrets: null };
 const UNLOADED = { loaded: false, lastSyncMs: null, fault: "a.yaml:1: bad\nb.yaml:2: bad" };
@@ -24,11 +24,11 @@ test("the webhook is ready if the inventory is not older than --max-staleness", 
   t.same(webhookReadiness(WEBHOOK), { ready: true, reasons: [], warnings: [] });
   const faulty = { loaded: true, lastSyncMs: 0, fault: "a blip" };
   t.same(
-    webhookReadiness({ ...WEBHOOK, inventory: faulty, nowMs: 1 }),
+    webhookReadiness({ ...WEBHOOK, inventory: faulty, steadyMs: 1 }),
     { ready: true, reasons: [], warnings: ["the inventory is stale, and was last current 1 s ago: a blip"] },
     "a stale inventory is reported immediately",
   );
-  t.equal(webhookReadiness({ ...WEBHOOK, nowMs: 300_001 }).ready, false);
+  t.equal(webhookReadiness({ ...WEBHOOK, steadyMs: 300_001 }).ready, false);
   t.end();
 });
 
@@ -53,7 +53,7 @@ test("the webhook lists each reason why it is unready on a separate line", (t) =
     warnings: [],
   });
   const faulty = { loaded: true, lastSyncMs: 0, fault: "the API server denies the request" };
-  t.same(webhookReadiness({ ...WEBHOOK, inventory: faulty, nowMs: 400_000 }).reasons, [
+  t.same(webhookReadiness({ ...WEBHOOK, inventory: faulty, steadyMs: 400_000 }).reasons, [
     "the inventory is 400 s old (--max-staleness is 300 s): the API server denies the request",
   ]);
   t.end();
@@ -71,7 +71,7 @@ test("the sidecar is ready if the inventory is current and the base identity is 
     { ready: true, reasons: [], warnings: ["the inventory is stale, and was last current 300 s ago: a blip"] },
     "the base identity is usable after a failed renewal",
   );
-  t.same(sidecarReadiness({ ...SIDECAR, nowMs: 300_001 }), {
+  t.same(sidecarReadiness({ ...SIDECAR, steadyMs: 300_001 }), {
     ready: false, reasons: ["the inventory is 301 s old (--max-staleness is 300 s)"], warnings: [],
   });
   const neverSynced = { loaded: true, lastSyncMs: null, fault: null };
@@ -103,7 +103,7 @@ test("the sidecar treats the list of Secrets like the inventory", (t) => {
     ready: true, reasons: [], warnings: [`the list of Secrets is stale, and was last current 300 s ago: ${fault}`],
   });
   const current = { loaded: true, lastSyncMs: 300_001, fault: null };
-  t.same(sidecarReadiness({ ...SIDECAR, inventory: current, secrets: loaded, nowMs: 300_001 }).reasons, [
+  t.same(sidecarReadiness({ ...SIDECAR, inventory: current, secrets: loaded, steadyMs: 300_001 }).reasons, [
     `the list of Secrets is 301 s old (--max-staleness is 300 s): ${fault}`,
   ]);
   t.end();

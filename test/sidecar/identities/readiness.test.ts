@@ -16,7 +16,7 @@ test("/readyz returns 503 until the Secrets are listed, and while their list is 
   );
   const { sidecar, source, logLines } = await start(t, SETTINGS, { clock, api: server.api, baseProvider });
   const page = async (path: string): Promise<string> => {
-    source.status = { loaded: true, lastSyncMs: clock.now(), fault: null };
+    source.status = { loaded: true, lastSyncMs: clock.steady(), fault: null };
     const { status, body } = await get(sidecar.healthAddress, path);
     return `${status} ${body.trim()}`;
   };

@@ -163,7 +163,7 @@ test("never treats Secrets that cannot be listed as missing, and states the role
 test("uses the last list while the watch is down, and states its age", async (t) => {
   const { server, secrets, clock } = await Setup.start(t);
   const key = await secrets.get(IDENTITY);
-  const startMs = clock.now();
+  const startMs = clock.steady();
   server.status = 500;
   await clock.advance(400_000);
   t.match(secrets.status, { loaded: true, fault: /^the API server returned 500 on watch secrets/ });

@@ -48,7 +48,7 @@ export function startReplica(
 ): Replica {
   const [served, lines, registry]: [ServingPair[], string[], Registry] = [[], [], new Registry()];
   const manager = new CertificateManager({
-    api, clock: { now: () => clock.now(), steady: () => clock.now(), schedule: (ms, run) => clock.schedule(ms, run) },
+    api, clock,
     random: () => 0, metrics: createWebhookMetrics(registry), secret: { namespace: NAMESPACE, name: "tls" },
     log: createLogger({ name: "webhook", destination: { write: (line) => void lines.push(line) } }),
     hosts, configuration: "ack-role-resolver", identity, timing: TIMING,

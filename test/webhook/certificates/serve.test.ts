@@ -13,7 +13,7 @@ const log = createLogger({ name: "webhook", level: "silent" });
 
 async function start(t: Test, api: FakeKubernetes): Promise<RunningWebhook> {
   const source = new FakeSource([]);
-  source.status = { loaded: true, lastSyncMs: systemClock.now(), fault: null };
+  source.status = { loaded: true, lastSyncMs: systemClock.steady(), fault: null };
   const flags = {
     cluster: true, tlsSecret: "ack-role-resolver/tls", listen: "127.0.0.1:0", healthListen: "127.0.0.1:0",
   };

@@ -35,7 +35,7 @@ class FakeSource implements InventorySource {
   }
 
   get status(): SourceStatus {
-    return { loaded: true, lastSyncMs: this.lastSyncMs ?? this.#clock.now(), fault: null };
+    return { loaded: true, lastSyncMs: this.lastSyncMs ?? this.#clock.steady(), fault: null };
   }
 
   async start(): Promise<void> {}
@@ -100,7 +100,7 @@ export function startReplica(
   const reconciler = new Reconciler({
     api: recording, source, qps, identity, random: () => 0, settings: SETTINGS_BY_DEFAULT, maxStalenessMs: 300_000,
     extraGroups: [], policyReports, controllerIdentityNamespaces,
-    clock: { now: () => clock.now(), steady: () => clock.now(), schedule: (ms, run) => clock.schedule(ms, run) },
+    clock,
     log: createLogger({ name: "webhook", destination: { write: (line) => void lines.push(line) } }),
     metrics: createWebhookMetrics(registry), lease: { namespace: "ack-role-resolver", name: "webhook" },
     turns: new TurnQueue(),

@@ -1,5 +1,6 @@
 import { type Test, test } from "tap";
 import { ClusterSource } from "../../../../shared/inventory/cluster/source.ts";
+import { webhookReadiness } from "../../../../shared/server/readiness.ts";
 import { FakeClock } from "../fake-clock.ts";
 import { FakeAPIServer, type PendingRequest } from "./fake-api-server.ts";
 import { DEFINITIONS, eventually, isBackoff, NAMESPACES, SELECTORS } from "./fake-cluster.ts";
@@ -77,7 +78,7 @@ test("the inventory is loaded when every kind is listed", async (t) => {
   t.match(source.status, { loaded: false, lastSyncMs: null, fault: null });
   if (last !== undefined) answerList(last);
   await started;
-  t.same(source.status, { loaded: true, lastSyncMs: clock.now(), fault: null });
+  t.same(source.status, { loaded: true, lastSyncMs: clock.steady(), fault: null });
   t.same([...source.inventory.selectors.keys()], ["a"]);
   t.equal(source.inventory.namespaces.labelsOf("team-a").get("tier"), "gold");
   t.match(source.inventory.kinds.versions("s3.services.k8s.aws", "Bucket"), {
@@ -106,7 +107,7 @@ test("the inventory is as old as its stalest watched kind", async (t) => {
   const watches = await load(server, source);
   const confirmMs = 500;
   await clock.scheduled((ms) => ms === confirmMs && clock.delays.filter((other) => other === ms).length === 3);
-  const loadedMs = clock.now();
+  const loadedMs = clock.steady();
   clock.advance(60_000);
   const { inventory } = source;
   // Sends a bookmark before the event. When the source has handled the event, it has also handled the bookmark.
@@ -120,8 +121,21 @@ test("the inventory is as old as its stalest watched kind", async (t) => {
   t.equal(source.status.lastSyncMs, loadedMs + confirmMs, "the CRDs were last synced at this time");
   const isVPCKnown = (): boolean => inventory.kinds.versions("ec2.services.k8s.aws", "VPC") !== null;
   await emit(DEFINITIONS, definition("ec2.services.k8s.aws", "VPC"), isVPCKnown);
-  t.equal(source.status.lastSyncMs, clock.now());
-  t.equal(clock.now(), loadedMs + 60_000);
+  t.equal(source.status.lastSyncMs, clock.steady());
+  t.equal(clock.steady(), loadedMs + 60_000);
+});
+
+test("the inventory becomes older while the system time is set back", async (t) => {
+  const { server, clock, source } = await clusterSource(t);
+  await load(server, source);
+  const inventory = source.status;
+  clock.setWallClock(-3_600_000);
+  clock.advance(300_001);
+  const input = {
+    inventory, maxStalenessMs: 300_000, steadyMs: clock.steady(), nowMs: clock.now(), draining: false,
+    certificateNotAfter: new Date(clock.now() + 1), missingHosts: [],
+  };
+  t.same(webhookReadiness(input).reasons, ["the inventory is 301 s old (--max-staleness is 300 s)"]);
 });
 
 test("the inventory is not loaded if the cluster has no IAMRoleSelector CRD", async (t) => {
