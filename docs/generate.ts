@@ -88,7 +88,9 @@ function limitsPage(): string {
   ));
   return page("Limits", [
     "Clients and tenants control the content of objects and files.",
+    "Clients and tenants control the content of objects and files.",
     "Each limit is checked before the program reads the limited data.",
+    "The page does not list the limits of caches and of the lengths of messages.",
     "",
     "| what | limit | beyond the limit |",
     "| --- | --- | --- |",

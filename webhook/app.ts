@@ -12,7 +12,7 @@ import { mutateClusters, validateClusters } from "./reviews/clusters.ts";
 import { validateConfigMaps } from "./reviews/configmaps.ts";
 import { type IdentityContext, validateIdentities } from "./reviews/identities.ts";
 import type { AdmissionRequest } from "./decode.ts";
-import { reviewExcess } from "./excess.ts";
+import { reviewExcess, withStoredObject } from "./excess.ts";
 import { skipped, type Verdict } from "./handler.ts";
 import { mutateIAMRoleSelectors, type SelectorContext, validateIAMRoleSelectors } from "./reviews/iamroleselectors.ts";
 import type { WebhookMetrics } from "./metrics.ts";
@@ -147,7 +147,10 @@ function addRoutes(app: WebhookApp, options: WebhookOptions, ports: WebhookPorts
       addReviewRoute(scope, path, (request, remainingMs) => {
         const { excess } = request;
         if (excess === null) return handler(request, { ...context, remainingMs });
-        return isMutation ? skipped("limit exceeded") : reviewExcess(request, excess, settings);
+        if (isMutation) return skipped("limit exceeded");
+        const deletion = withStoredObject(request, context);
+        if (deletion !== null) return handler(deletion, { ...context, remainingMs });
+        return reviewExcess(request, excess, context);
       }, route);
       done();
     });

@@ -1,19 +1,33 @@
-import { IGNORED_NAMESPACES } from "../shared/decisions/carm/maps.ts";
 import type { CheckEntry } from "../shared/decisions/checks/check.ts";
 import { ACK_34, IRS_34 } from "../shared/decisions/checks/definitions/deletion.ts";
 import { AC_08, ACK_35, CI_34, CM_14, NS_14, POD_10 } from "../shared/decisions/checks/any-kind/limits.ts";
 import { IRS_48 } from "../shared/decisions/checks/selectors/limits.ts";
 import { WAIVER_01 } from "../shared/decisions/checks/any-kind/waiver.ts";
 import type { DecisionSettings } from "../shared/decisions/context.ts";
-import {
-  type ControllerSettings, isACKController, isCAPAController, isCleanupController,
-} from "../shared/decisions/exemptions.ts";
 import { isIdentityKind, referrerKindOf } from "../shared/decisions/identities/kinds.ts";
+import { storedObject } from "../shared/decisions/inventory/stored-object.ts";
 import { isACKGroup, isCARMMapName, SELECTOR_GROUP, SELECTOR_KIND } from "../shared/decisions/kubernetes/kinds.ts";
+import { isWarnOnly } from "../shared/decisions/warn-only.ts";
+import type { InventorySource } from "../shared/inventory/source.ts";
 import type { AdmissionRequest } from "./decode.ts";
 import { skipped, type Verdict } from "./handler.ts";
 
-type RequesterSettings = ControllerSettings & Pick<DecisionSettings, "capaServiceAccounts">;
+interface ExcessContext {
+  readonly source: Pick<InventorySource, "inventory" | "status">;
+  readonly settings: DecisionSettings;
+}
+
+/**
+ * Returns the request to review instead of a DELETE whose object exceeds a limit: the same request with the fields of
+ * the object that the inventory contains. Users can thus delete such an object if no other check denies the deletion.
+ * Returns null for other requests, and if the inventory does not contain the object.
+ */
+export function withStoredObject(
+  request: AdmissionRequest, { source: { inventory, status } }: ExcessContext,
+): AdmissionRequest | null {
+  const oldObject = request.operation === "DELETE" && status.loaded ? storedObject(request, inventory) : null;
+  return oldObject === null ? null : { ...request, oldObject, excess: null };
+}
 
 /**
  * Reviews a request whose objects are unknown, because the request exceeds a limit. Denies the request if the webhook
@@ -21,11 +35,11 @@ type RequesterSettings = ControllerSettings & Pick<DecisionSettings, "capaServic
  * is an ACK controller.
  */
 export function reviewExcess(
-  request: AdmissionRequest, excess: string, settings: RequesterSettings,
+  request: AdmissionRequest, excess: string, { source: { inventory }, settings }: ExcessContext,
 ): Verdict {
   const check = limitCheckOf(request);
   if (check === null) return skipped("not managed");
-  const severity = isWarnOnly(check, request, settings) ? "warn" : "deny";
+  const severity = isWarnOnly(request, settings, inventory) ? "warn" : "deny";
   const finding = { code: check.id, severity, path: [], message: excess, waivable: false, waived: false } as const;
   // Replaces the fix of a deletion check, because that fix concerns the existing resources and not the size.
   const fix = check === ACK_34 || check === IRS_34 ? ACK_35.fix : check.fix;
@@ -71,14 +85,4 @@ function definitionCheckOf({ name, operation }: AdmissionRequest): CheckEntry | 
   if (!isSelectors && name !== "" && !isACKGroup(group)) return null;
   if (operation !== "DELETE") return WAIVER_01;
   return isSelectors ? IRS_34 : ACK_34;
-}
-
-function isWarnOnly(
-  check: CheckEntry, { requester, name }: AdmissionRequest, settings: RequesterSettings,
-): boolean {
-  if (check === ACK_35 && isACKController(requester, settings)) return true;
-  if (check === CI_34 || check === AC_08) return isCAPAController(requester, settings);
-  if (check === NS_14 && IGNORED_NAMESPACES.has(name)) return true;
-  const isNamespaced = check === ACK_35 || check === CM_14 || check === NS_14;
-  return isNamespaced && isCleanupController(requester, "namespace-controller");
 }

@@ -8,16 +8,21 @@ export interface Limit {
   readonly beyond: string;
 }
 
-const REVIEW_BEYOND = "the webhook denies the object without parsing it (checks ACK-35, CM-14, IRS-48, NS-14 and "
-  + "POD-10)";
-const DENIED = "the webhook denies the object (checks ACK-35, CM-14, IRS-48, NS-14 and POD-10)";
+const LIMIT_CHECKS = "checks AC-08, ACK-35, CI-34, CM-14, IRS-48, NS-14 and POD-10";
+const REVIEW_BEYOND = `the webhook denies the object without parsing it (${LIMIT_CHECKS}), or checks its deletion with `
+  + "the fields in the inventory";
+const DENIED = `the webhook denies the object, unless it is deleted (${LIMIT_CHECKS})`;
 const SELECTOR_DENIED = "the webhook denies the selector (IRS-48), and sidecars do not grant its role";
 const SERVED_BEYOND = "the server closes the connection that has been idle longest; if no connection is idle, it "
   + "returns HTTP 503";
 const ACCEPTED_BEYOND = "the new connection is reset";
 const LATE = "the connection is closed";
 
-/** All limits of the project. Each limit is checked before the limited data is processed. */
+/**
+ * The limits of requests, objects, files and connections, and of what a server stores for them. Each limit is checked
+ * before the limited data is processed. Other limits, such as those of caches and of texts in messages, are constants
+ * of the files that apply them.
+ */
 export const LIMITS = {
   /**
    * The API server accepts 3 MiB from a client. The review of an UPDATE contains the new object, the stored object, and
@@ -29,15 +34,17 @@ export const LIMITS = {
    * object of 1.5 MiB, the limit of etcd, can therefore take 9 MiB of a review.
    */
   reviewReceivedBytes: limit(64 * 1024 * 1024, "bytes", "body of an AdmissionReview that is denied", "HTTP 413"),
-  reviewValues: limit(50_000, "values", "values of an AdmissionReview, at any depth", REVIEW_BEYOND),
+  reviewValues: limit(
+    50_000, "values", "values of an AdmissionReview, at any depth, without `managedFields`", REVIEW_BEYOND,
+  ),
   reviewCharacters: limit(
     4_096, "characters", "each name of an object, a namespace, a user or a group in an AdmissionReview",
     REVIEW_BEYOND,
   ),
   reviewGroups: limit(10_000, "entries", "groups of the requester in an AdmissionReview", REVIEW_BEYOND),
-  objectDepth: limit(100, "levels", "nesting of a reviewed object", DENIED),
+  objectDepth: limit(100, "levels", "nesting of a reviewed object, without `managedFields`", DENIED),
   objectValues: limit(
-    20_000, "values", "values of a reviewed object, at any depth", DENIED,
+    20_000, "values", "values of a reviewed object, at any depth, without `managedFields`", DENIED,
   ),
   metadataEntries: limit(
     1_000,

@@ -28,10 +28,12 @@ function webhook(): WebhookUnderTest {
 }
 
 /** Returns the code of the denial, or the codes of the warnings in brackets. */
-async function answer(path: string, object: JsonObject, request: JsonObject = {}): Promise<string> {
+async function answer(
+  path: string, object: JsonObject, request: JsonObject = {}, subject = webhook(),
+): Promise<string> {
   const huge = { ...object, data: MANY };
   const objects = { object: request["operation"] === "DELETE" ? null : huge, oldObject: huge };
-  const { status, json } = await webhook().post(path, reviewOf(object, { ...objects, ...request }));
+  const { status, json } = await subject.post(path, reviewOf(object, { ...objects, ...request }));
   const response = objectAt(json, "response");
   if (status !== 200) return `HTTP ${status}`;
   if (response["allowed"] !== true) return String(objectAt(response, "status")["message"]);
@@ -83,7 +85,37 @@ test("warns but does not deny if a review of a controller or of a system namespa
   t.equal(await answer("/validate/namespaces", NAMESPACE, finalize), "(NS-14)");
   const system = { ...NAMESPACE, metadata: { name: "kube-system" } };
   t.equal(await answer("/validate/namespaces", system, update), "(NS-14)");
-  t.match(await answer("/validate/iamroleselectors", SELECTOR, { ...deletion, userInfo: GARBAGE_COLLECTOR }), "IRS-48");
+  const collection = { ...deletion, userInfo: GARBAGE_COLLECTOR };
+  t.equal(await answer("/validate/resources", BUCKET, collection), "(ACK-35)");
+  t.match(await answer("/validate/iamroleselectors", SELECTOR, collection), "IRS-48");
+  t.match(await answer("/validate/resources", BUCKET, { ...update, userInfo: GARBAGE_COLLECTOR }), "ACK-35");
+});
+
+test("checks the deletion of an object that is too large to parse with the object in the inventory", async (t) => {
+  const data = { 111122223333: "arn:aws:iam::111122223333:role/a" };
+  const installed = { ...CRD, metadata: { name: "buckets.s3.services.k8s.aws" }, spec: {
+    group: "s3.services.k8s.aws", names: { kind: "Bucket", plural: "buckets" },
+    versions: [{ name: "v1alpha1", storage: true, served: true }],
+  } };
+  const selecting = (namespace: string): JsonObject => (
+    { arn: data[111122223333], namespaceSelector: { names: [namespace] } }
+  );
+  const used = { ...SELECTOR, spec: selecting("team-a") };
+  const unused = { ...SELECTOR, metadata: { name: "unused" }, spec: selecting("none") };
+  const source = new FakeSource([installed, NAMESPACE, used, unused, BUCKET, { ...MAP, data }]);
+  const subject = webhookUnderTest(source, { checkSeverities: new Map([["ACK-09", "deny"]]) });
+  const deleted = (path: string, object: JsonObject, userInfo: JsonObject = { username: "jane" }): Promise<string> => (
+    answer(path, object, { operation: "DELETE", userInfo }, subject)
+  );
+  t.match(await deleted("/validate/iamroleselectors", SELECTOR), /^IRS-30 .*Bucket team-a\/b/);
+  t.equal(await deleted("/validate/iamroleselectors", unused), "()");
+  t.match(await deleted("/validate/resources", BUCKET), /^ACK-09 /, "the requester may not use the selector");
+  t.equal(await deleted("/validate/resources", BUCKET, GARBAGE_COLLECTOR), "()");
+  t.equal(await deleted("/validate/namespaces", NAMESPACE), "(NS-13)");
+  t.equal(await deleted("/validate/configmaps", MAP), "()");
+  t.match(await deleted("/validate/resources", installed), /^ACK-34 .*Bucket team-a\/b/);
+  source.unload();
+  t.match(await deleted("/validate/resources", BUCKET), "ACK-35", "the inventory is not loaded");
 });
 
 test("denies a review whose requester or object has a name that is too long", async (t) => {

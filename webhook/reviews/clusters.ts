@@ -1,11 +1,12 @@
 import { identityToReview, isCheckEnabled } from "../../shared/decisions/checks/access/reviews.ts";
 import { AC_05 } from "../../shared/decisions/checks/clusters/use.ts";
 import type { AccessByName } from "../../shared/decisions/context.ts";
-import { clusterMutationExemptionOf, isCAPAController, isClusterCleanup } from "../../shared/decisions/exemptions.ts";
+import { clusterMutationExemptionOf, isCAPAController } from "../../shared/decisions/exemptions.ts";
 import { isReferrer } from "../../shared/decisions/identities/kinds.ts";
 import { readReferrer } from "../../shared/decisions/identities/referrer.ts";
 import { resolveReferrer } from "../../shared/decisions/identities/resolve.ts";
 import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
+import { isWarnOnly } from "../../shared/decisions/warn-only.ts";
 import { requireLoaded } from "../../shared/server/readiness.ts";
 import type { AccessContext } from "../access-review.ts";
 import type { AdmissionRequest } from "../decode.ts";
@@ -54,7 +55,7 @@ export async function validateClusters(request: AdmissionRequest, context: Clust
     const { namespace } = request;
     // The selectors of identities read the labels of the namespace.
     await waitUntilKnown(namespace, () => inventory.namespaces.has(namespace), context);
-    const warnOnly = isCAPAController(request.requester, settings) || isClusterCleanup(request, inventory);
+    const warnOnly = isWarnOnly(request, settings, inventory);
     const access = warnOnly ? null : await accessToIdentity(submitted, request, context);
     const input = { ...checkInputOf(request, inNamespace(submitted, namespace), inventory), access, warnOnly };
     return verdictOf(await runChecksInSlices(input, settings, context));

@@ -1,5 +1,5 @@
-import { isNamespaceCleanup } from "../../shared/decisions/exemptions.ts";
 import { isCARMMap } from "../../shared/decisions/kubernetes/kinds.ts";
+import { isWarnOnly } from "../../shared/decisions/warn-only.ts";
 import { requireLoaded } from "../../shared/server/readiness.ts";
 import type { AdmissionRequest } from "../decode.ts";
 import {
@@ -14,7 +14,7 @@ export async function validateConfigMaps(request: AdmissionRequest, context: Rev
   return unlessExempt(request, isCARMMap, async (map) => {
     const { settings, source: { inventory, status } } = context;
     requireLoaded(status);
-    const warnOnly = isNamespaceCleanup(request, inventory);
+    const warnOnly = isWarnOnly(request, settings, inventory);
     const input = { ...checkInputOf(request, map, inventory), warnOnly };
     return verdictOf(await runChecksInSlices(input, settings, context));
   });

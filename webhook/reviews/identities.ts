@@ -1,7 +1,7 @@
 import { isUnknownIdentity } from "../../shared/decisions/checks/identities/shape.ts";
-import { isCAPAController, isNamespaceCleanup } from "../../shared/decisions/exemptions.ts";
 import type { RoleIdentity } from "../../shared/decisions/identities/identity.ts";
 import { isIdentity } from "../../shared/decisions/identities/kinds.ts";
+import { isWarnOnly } from "../../shared/decisions/warn-only.ts";
 import { requireLoaded } from "../../shared/server/readiness.ts";
 import type { AdmissionRequest } from "../decode.ts";
 import {
@@ -23,7 +23,7 @@ export async function validateIdentities(request: AdmissionRequest, context: Ide
   return unlessExempt(request, (object) => isIdentity(object) || isUnknownIdentity(object), async (identity) => {
     const { settings, source: { inventory, status } } = context;
     requireLoaded(status);
-    const warnOnly = isCAPAController(request.requester, settings) || isNamespaceCleanup(request, inventory);
+    const warnOnly = isWarnOnly(request, settings, inventory);
     const input = { ...checkInputOf(request, identity, inventory), warnOnly };
     const role = request.operation === "DELETE" ? null : roleIdentityOf(identity, settings.runtime);
     if (role === null) return verdictOf(await runChecksInSlices(input, settings, context));

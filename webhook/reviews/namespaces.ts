@@ -1,10 +1,10 @@
-import { IGNORED_NAMESPACES } from "../../shared/decisions/carm/maps.ts";
 import { isCheckEnabled, newSelectorsToReview } from "../../shared/decisions/checks/access/reviews.ts";
 import { NS_02 } from "../../shared/decisions/checks/namespaces/labels.ts";
 import type { AccessByName } from "../../shared/decisions/context.ts";
 import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
 import { isNamespace } from "../../shared/decisions/kubernetes/kinds.ts";
 import { objectReference } from "../../shared/decisions/kubernetes/object-meta.ts";
+import { isWarnOnly } from "../../shared/decisions/warn-only.ts";
 import { requireLoaded } from "../../shared/server/readiness.ts";
 import { type AccessContext, reviewAll } from "../access-review.ts";
 import type { AdmissionRequest } from "../decode.ts";
@@ -23,8 +23,8 @@ export async function validateNamespaces(
     const { settings, source: { inventory, status } } = context;
     requireLoaded(status);
     const access = await accessToGained(namespace, request, context);
-    // Checks only warn about system namespaces, because a denial could block the repair of a system namespace.
-    const warnOnly = IGNORED_NAMESPACES.has(objectReference(namespace).name);
+    const { name } = objectReference(namespace);
+    const warnOnly = isWarnOnly({ ...request, name }, settings, inventory);
     const input = { ...checkInputOf(request, namespace, inventory), access, warnOnly };
     return verdictOf(await runChecksInSlices(input, settings, context));
   });

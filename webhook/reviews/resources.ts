@@ -2,11 +2,12 @@ import { isCheckEnabled, selectorsToReview } from "../../shared/decisions/checks
 import { runChecks } from "../../shared/decisions/checks/run.ts";
 import { ACK_09 } from "../../shared/decisions/checks/resources/selection.ts";
 import type { AccessByName } from "../../shared/decisions/context.ts";
-import { isACKController, isClusterCleanup, mutationExemptionOf } from "../../shared/decisions/exemptions.ts";
+import { mutationExemptionOf } from "../../shared/decisions/exemptions.ts";
 import { queryOf, type ResourceQuery } from "../../shared/decisions/kubernetes/ack-resource.ts";
 import { field, isJsonObject, type JsonObject } from "../../shared/decisions/kubernetes/json.ts";
 import { definedKind, isACKGroup, isKindDefinition } from "../../shared/decisions/kubernetes/kinds.ts";
 import { resolve } from "../../shared/decisions/resolution/resolve.ts";
+import { isWarnOnly } from "../../shared/decisions/warn-only.ts";
 import { requireLoaded } from "../../shared/server/readiness.ts";
 import { type AccessContext, reviewAll } from "../access-review.ts";
 import type { AdmissionRequest } from "../decode.ts";
@@ -38,7 +39,7 @@ export async function mutateResources(request: AdmissionRequest, context: Namesp
 export async function validateResources(request: AdmissionRequest, context: ResourceContext): Promise<Verdict> {
   const isManaged = (object: JsonObject): boolean => isResource(request) || isResourceKind(object);
   return unlessExempt(request, isManaged, async (submitted) => {
-    const { namespace, requester } = request;
+    const { namespace } = request;
     const { source: { inventory, status }, settings } = context;
     if (isResourceKind(submitted) && request.operation !== "DELETE") {
       // Only WAIVER-01 applies to this request, and WAIVER-01 requires no inventory.
@@ -47,7 +48,7 @@ export async function validateResources(request: AdmissionRequest, context: Reso
     requireLoaded(status);
     // The checks read the labels and annotations of the namespace.
     if (namespace !== "") await waitUntilKnown(namespace, () => inventory.namespaces.has(namespace), context);
-    const warnOnly = isACKController(requester, settings) || isClusterCleanup(request, inventory);
+    const warnOnly = isWarnOnly(request, settings, inventory);
     if (namespace !== "" && !warnOnly) requireNamespace(namespace, context);
     const object = namespace === "" ? submitted : inNamespace(submitted, namespace);
     const access = warnOnly ? null : await accessToSelectors(object, request, context);

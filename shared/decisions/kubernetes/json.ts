@@ -33,6 +33,12 @@ export function stringMap(value: unknown): ReadonlyMap<string, string> {
   return map;
 }
 
+/** Returns a copy without the field. Returns an empty object if the value is not an object. */
+export function omitField(value: unknown, name: string): JsonObject {
+  if (!isJsonObject(value)) return {};
+  return Object.fromEntries(Object.entries(value).filter(([other]) => other !== name));
+}
+
 /** The operations of a JSON patch (RFC 6902) that the webhook sends. */
 export type PatchOperation =
   | { readonly op: "add" | "replace"; readonly path: string; readonly value: unknown }

@@ -1,6 +1,6 @@
 import { isCAPAKind } from "../../decisions/identities/kinds.ts";
 import { clusterOwner } from "../../decisions/identities/referrer.ts";
-import { field, isJsonObject, type JsonObject, stringAt } from "../../decisions/kubernetes/json.ts";
+import { field, isJsonObject, type JsonObject, omitField, stringAt } from "../../decisions/kubernetes/json.ts";
 import { definedKind, isACKGroup, SELECTOR_GROUP, SELECTOR_KIND } from "../../decisions/kubernetes/kinds.ts";
 
 // The transforms of the watched kinds. Each returns a copy of an object without the fields that no decision reads, so
@@ -115,11 +115,6 @@ function relevantAnnotations(annotations: unknown): JsonObject {
 function pickFields(value: unknown, names: readonly string[]): JsonObject {
   if (!isJsonObject(value)) return {};
   return Object.fromEntries(Object.entries(value).filter(([name]) => names.includes(name)));
-}
-
-function omitField(value: unknown, name: string): JsonObject {
-  if (!isJsonObject(value)) return {};
-  return Object.fromEntries(Object.entries(value).filter(([other]) => other !== name));
 }
 
 /** Returns the object's conditions whose type is `type`, reduced to the fields type and status. */

@@ -65,6 +65,31 @@ test("counts an empty object or list as one value, like the limit of objects", a
   t.equal(excess, null);
 });
 
+test("does not count managedFields of the objects, and parses them as an empty list", async (t) => {
+  const many = JSON.stringify(Array.from({ length: MAX_VALUES }, (_, i) => ({ manager: `"]}${i}`, fieldsV1: {} })));
+  const object = (managed: string): string => (
+    `{"kind":"Bucket","metadata":{"name":"b","managedFields" : ${managed},"uid":"u"},"spec":{"managedFields":[1]}}`
+  );
+  const { json, excess } = await parse(bodyOf(`,"object":${object(many)},"oldObject":${object(many)},"dryRun":true`));
+  t.equal(excess, null);
+  const parsed: unknown = JSON.parse(object("[]"));
+  t.same(json, {
+    kind: "AdmissionReview", request: { ...HEAD, object: parsed, oldObject: parsed, dryRun: true },
+  });
+});
+
+test("counts lists named managedFields outside of the metadata of the objects", async (t) => {
+  const values = listOf(MAX_VALUES + 1);
+  for (const fields of [
+    `,"object":{"spec":{"managedFields":${values}}}`, `,"object":{"managedFields":${values}}`,
+    `,"object":{"metadata":{"annotations":{"managedFields":${values}}}}`,
+    `,"object":{"metadata":{"a":"managedFields","b":${values}}}`,
+    `,"object":[{"metadata":{"managedFields":${values}}}]`,
+    `,"object":{"metadata":{"managedFields":{"a":${values}}}}`,
+    `,"options":{"metadata":{"managedFields":${values}}},"object":{}`,
+  ]) t.equal((await parse(bodyOf(fields))).excess, EXCESS, fields.slice(0, 60));
+});
+
 test("parses only the fields before the objects if the body is incomplete", async (t) => {
   const excess = `the review is larger than ${LIMITS.reviewBytes.value} bytes`;
   const head = JSON.stringify(HEAD).slice(0, -1);

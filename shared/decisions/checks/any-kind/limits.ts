@@ -1,5 +1,5 @@
 import { type Excess, excessOf } from "../../kubernetes/bounds.ts";
-import { field, isJsonObject, type JsonObject } from "../../kubernetes/json.ts";
+import { field, isJsonObject, type JsonObject, omitField } from "../../kubernetes/json.ts";
 import { LIMITS } from "../../limits.ts";
 import type { Fault, QuickCheck } from "../check.ts";
 
@@ -61,9 +61,19 @@ function* excessFaults(object: JsonObject): Iterable<Fault> {
   if (excess !== null) yield { ...excess };
 }
 
-/** Returns the first limit of reviewed objects that the object exceeds, or null. Visits at most 20,000 values. */
+/**
+ * Returns the first limit of reviewed objects that the object exceeds, or null. Visits at most 20,000 values. Does not
+ * count `managedFields`: every user who may patch an object adds to them, and the other users could not change the
+ * object anymore.
+ */
 export function objectExcess(object: JsonObject): Excess | null {
-  return excessOf(object, BOUNDS) ?? metadataExcess(object, "labels") ?? metadataExcess(object, "annotations");
+  return excessOf(withoutManagedFields(object), BOUNDS)
+    ?? metadataExcess(object, "labels") ?? metadataExcess(object, "annotations");
+}
+
+function withoutManagedFields(object: JsonObject): JsonObject {
+  const metadata = field(object, "metadata");
+  return isJsonObject(metadata) ? { ...object, metadata: omitField(metadata, "managedFields") } : object;
 }
 
 function metadataExcess(object: JsonObject, name: "labels" | "annotations"): Excess | null {

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { CHECK_IDS } from "../../../../../shared/decisions/checks/catalogue.ts";
+import { CATALOGUE, CHECK_IDS } from "../../../../../shared/decisions/checks/catalogue.ts";
 import type { CheckInput } from "../../../../../shared/decisions/checks/change.ts";
 import { findingLine } from "../../../../../shared/decisions/checks/check.ts";
 import { type CheckResult, runChecks } from "../../../../../shared/decisions/checks/run.ts";
@@ -95,6 +95,27 @@ test("ACK-35, NS-14 and CM-14 deny an object that exceeds a limit, but allow its
     t.same(findings.map((finding) => finding.code), [code]);
     t.equal(denied, true);
     t.notOk(check(object, { operation: "DELETE" }).findings.some((finding) => finding.code === code));
+  }
+  t.end();
+});
+
+test("no limit counts managedFields, to which each user who may patch the object adds", (t) => {
+  let deep: unknown = {};
+  for (let i = 0; i < 200; i++) deep = { "f:a": deep };
+  const entry = { manager: "kubectl", fieldsV1: { deep, ...Object.fromEntries(many(700, (i) => [`f:${i}`, {}])) } };
+  const metadata = { managedFields: many(60, () => entry) };
+  for (const object of [
+    selectorObject("a", { arn: ROLE, namespaceSelector: { names: ["team-a"] } }, metadata), bucketObject(metadata),
+    { ...namespaceObject("team-b"), metadata: { name: "team-b", ...metadata } },
+  ]) t.notOk(check(object).findings.some(({ code }) => !CHECK_IDS.has(code)), String(object["kind"]));
+  t.end();
+});
+
+test("the texts of the limits name every limit check", (t) => {
+  const ids = CATALOGUE.filter(({ fixed }) => fixed === true).map(({ id }) => id);
+  t.ok(ids.length >= 7);
+  for (const { beyond } of [LIMITS.reviewBytes, LIMITS.reviewValues, LIMITS.objectDepth, LIMITS.objectValues]) {
+    for (const id of ids) t.match(beyond, id);
   }
   t.end();
 });
