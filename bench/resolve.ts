@@ -20,7 +20,7 @@ const SETTINGS: DecisionSettings = {
   watchSelector: null, runtime: "ack", region: "eu-west-1", controllerAccount: "111122223333", controllerRole: null,
   checkSeverities: new Map(), waiverUsers: [], waiverGroups: [],
   isWebhookInstalled: true, isInputComplete: false,
-  injection: { image: null, args: [], extraGroups: [] },
+  injection: { image: null, args: [], env: [], caConfigMap: null, extraGroups: [] },
 };
 
 /** A cluster in which the number of namespaces equals the number of selectors. */

@@ -1,6 +1,7 @@
 // The JSON Schema of the values of the Helm chart. Helm reports each invalid value with its path.
 import {
-  IMAGE, IMAGE_PARTS, LITERAL_NAMESPACE, OBJECT_NAME, SIDECAR_ARGUMENT,
+  IMAGE, IMAGE_PARTS, LITERAL_NAMESPACE, OBJECT_NAME, RESERVED_VARIABLES, SIDECAR_ARGUMENT, USE_PROXY, VARIABLE_NAME,
+  VARIABLE_VALUE,
 } from "../shared/decisions/setting-patterns.ts";
 import { type Definition, MAX_COUNT } from "../shared/decisions/setting-definition.ts";
 import { choicesOf, DEFINITIONS, type SettingName } from "../shared/decisions/settings.ts";
@@ -15,6 +16,7 @@ const NOT_IN_VALUES: ReadonlySet<SettingName> = new Set([
   "ackSystemNamespace", "runtime", "extraGroups", "tlsDir", "tlsSecret", "lease", "policyReports", "listen",
   "autoControllerIdentity", "controllerIdentityNamespaces",
   "healthListen", "from", "cluster", "kubeconfig", "context", "sidecarImage", "sidecarArgs",
+  "sidecarEnv", "sidecarCaConfigMap",
   "identitySecretNamespace",
 ]);
 
@@ -34,6 +36,14 @@ const NAMESPACE = { type: "string", pattern: LITERAL_NAMESPACE.regexp };
 const NAMESPACES = { type: "array", items: NAMESPACE };
 const EXTRA_GROUP = { type: "string", pattern: "^[a-z0-9-]+\\.services\\.k8s\\.aws$" };
 const SIDECAR_ARGUMENT_SCHEMA = { type: "string", pattern: SIDECAR_ARGUMENT.regexp };
+/** The schema of the values that `--sidecar-env` accepts. Helm's regular expressions have no lookahead. */
+const SIDECAR_VARIABLE_SCHEMA = record({
+  name: {
+    type: "string", pattern: `^${VARIABLE_NAME}$`,
+    anyOf: [{ const: USE_PROXY }, { not: { pattern: `^${RESERVED_VARIABLES}` } }],
+  },
+  value: { type: "string", pattern: `^${VARIABLE_VALUE}$` },
+});
 const DURATION = { type: "string", pattern: "^0*[1-9][0-9]*(ms|s|m|h)$" };
 const CIDR = { type: "string", pattern: "^[0-9A-Fa-f.:]+/[0-9]{1,3}$" };
 /** The labels of a Pod, except those that the chart sets. */
@@ -52,6 +62,7 @@ export function valuesSchema(): Schema {
     autoControllerIdentity: record({ enabled: BOOLEAN }, { namespaces: NAMESPACES }),
     injection: record({ enabled: BOOLEAN }, {
       image: optional(IMAGE.regexp), args: { type: "array", items: SIDECAR_ARGUMENT_SCHEMA },
+      extraEnv: { type: "array", items: SIDECAR_VARIABLE_SCHEMA }, caConfigMap: optional(OBJECT_NAME.regexp),
     }),
     settings: {
       ...record({}, Object.fromEntries(settingSchemas())),

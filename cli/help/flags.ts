@@ -194,6 +194,13 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
   inject: help("Installation", "inject sidecars into labeled Pods (see docs/injection.md)"),
   sidecarImage: help("Webhook", "image of injected sidecars; without it, the webhook injects no sidecar"),
   sidecarArgs: help("Webhook", "flag of injected sidecars, such as --base=identity-only"),
+  sidecarEnv: help(
+    "Webhook", "environment variable of injected sidecars, such as HTTPS_PROXY=http://proxy.example:3128",
+  ),
+  sidecarCaConfigMap: help(
+    "Webhook", "ConfigMap in the namespace of each Pod whose key ca.crt contains further CAs that injected sidecars "
+      + "trust for AWS endpoints",
+  ),
   extraGroups: help("Input", "ACK API group that this release does not know"),
 };
 

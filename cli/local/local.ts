@@ -118,7 +118,7 @@ function ofFolder(tlsDir: string): Pick<SettingsFor<"webhook">, "tlsDir" | "tlsS
 
 const ANY_CLIENT = { clientCaFile: null, clientName: null };
 /** No API server calls the webhook, so it receives no Pods. */
-const NO_INJECTION = { sidecarImage: null, sidecarArgs: [] };
+const NO_INJECTION = { sidecarImage: null, sidecarArgs: [], sidecarEnv: [], sidecarCaConfigMap: null };
 const NO_CLUSTER = { cluster: false, stateDir: null, kubeconfig: null, context: null, maxStaleness: 60_000 };
 const NO_CONTROLLER_IDENTITY = { autoControllerIdentity: false, controllerIdentityNamespaces: [] };
 const NO_REFRESH = { lease: null, refreshQps: 1, policyReports: false, ...NO_CONTROLLER_IDENTITY };

@@ -79,7 +79,7 @@ type DecisionInput = Omit<
   Partial<Pick<
     SettingsFor<"webhook">,
     | "waiverUsers" | "waiverGroups" | "capaServiceAccounts" | "identitySecretNamespace" | "sidecarImage"
-    | "sidecarArgs" | "extraGroups"
+    | "sidecarArgs" | "sidecarEnv" | "sidecarCaConfigMap" | "extraGroups"
   >> &
   Partial<Pick<SettingsFor<"lint">, "noWebhook" | "complete">>;
 

@@ -1,7 +1,7 @@
 import { RESOLUTION_KEYS } from "./annotation-keys.ts";
 import type { DecisionSettings, Operation, Requester } from "./context.ts";
 import type { Inventory } from "./inventory/inventory.ts";
-import { field, isJsonObject, type JsonObject, stringAt } from "./kubernetes/json.ts";
+import { field, isJsonObject, isSame, type JsonObject, stringAt } from "./kubernetes/json.ts";
 import { matchesPattern } from "./user-pattern.ts";
 
 /**
@@ -194,29 +194,4 @@ function isSameExcept(except: readonly string[], a: unknown, b: unknown): boolea
 function isSameAt(keys: Iterable<string>, a: JsonObject, b: JsonObject): boolean {
   for (const key of keys) if (!isSame(field(a, key), field(b, key))) return false;
   return true;
-}
-
-/**
- * Returns whether two JSON values are equal. The order of array elements matters, but the order of keys does not. Uses
- * no recursion, because a client controls the nesting depth.
- */
-function isSame(a: unknown, b: unknown): boolean {
-  const open = [a, b];
-  while (open.length > 0) {
-    const right = open.pop();
-    if (!isSameWithoutChildren(open.pop(), right, open)) return false;
-  }
-  return true;
-}
-
-/** Returns whether two values are equal, apart from their children. Adds each pair of children to `open`. */
-function isSameWithoutChildren(a: unknown, b: unknown, open: unknown[]): boolean {
-  if (Array.isArray(a) && Array.isArray(b)) {
-    for (let i = 0; i < a.length && a.length === b.length; i++) open.push(a[i], b[i]);
-    return a.length === b.length;
-  }
-  if (!isJsonObject(a) || !isJsonObject(b)) return a === b;
-  const keys = Object.keys(a);
-  for (const key of keys) open.push(a[key], field(b, key));
-  return keys.length === Object.keys(b).length;
 }

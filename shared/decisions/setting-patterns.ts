@@ -76,3 +76,14 @@ export const IMAGE: Pattern = {
 export const SIDECAR_ARGUMENT: Pattern = {
   regexp: "^--[a-z]+(-[a-z]+)*(=[!-~]+)?$", meaning: "a flag of the sidecar, such as --base=identity-only",
 };
+/** The prefixes of variables that `--sidecar-env` cannot set: they redirect calls, load code, or are flags. */
+export const RESERVED_VARIABLES = "(AWS_|ACK_ROLE_RESOLVER_|KUBERNETES_|NODE_|LD_|OPENSSL_|SSL_)";
+/** The variable with which Node.js uses HTTPS_PROXY and NO_PROXY. */
+export const USE_PROXY = "NODE_USE_ENV_PROXY";
+export const VARIABLE_NAME = "[A-Za-z_][A-Za-z0-9_]{0,127}";
+export const VARIABLE_VALUE = "[ -~]{1,1024}";
+export const SIDECAR_VARIABLE: Pattern = {
+  regexp: `^(${USE_PROXY}|(?!${RESERVED_VARIABLES})${VARIABLE_NAME})=${VARIABLE_VALUE}$`,
+  meaning: "NAME=VALUE, such as HTTPS_PROXY=http://proxy.example:3128; the name must not start with AWS_, "
+    + `ACK_ROLE_RESOLVER_, KUBERNETES_, NODE_ (except ${USE_PROXY}), LD_, OPENSSL_ or SSL_`,
+};

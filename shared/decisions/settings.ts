@@ -2,7 +2,8 @@ import type { Command, Default, Definition } from "./setting-definition.ts";
 import { STS_AUDIENCE } from "./identities/kinds.ts";
 import {
   ACCOUNT, ADDRESS, AUDIENCE, GROUP, HOST, HTTPS_URL, IMAGE, LABEL_SELECTOR, LEASE, LITERAL_NAMESPACE, LOOPBACK_URL,
-  NAMESPACE, OBJECT_NAME, REGION, ROLE, SECRET, SERVICE_ACCOUNT, SESSION_NAME, SIDECAR_ARGUMENT, USER_PATTERN,
+  NAMESPACE, OBJECT_NAME, REGION, ROLE, SECRET, SERVICE_ACCOUNT, SESSION_NAME, SIDECAR_ARGUMENT, SIDECAR_VARIABLE,
+  USER_PATTERN,
 } from "./setting-patterns.ts";
 
 const OFFLINE = ["lint", "resolve", "audit", "impact", "migrate carm"] as const;
@@ -228,6 +229,14 @@ export const SETTINGS = {
   },
   sidecarArgs: {
     flag: "--sidecar-args", type: "strings", allowsComma: true, value: "FLAG", pattern: SIDECAR_ARGUMENT, default: [],
+    commands: ["webhook"],
+  },
+  sidecarEnv: {
+    flag: "--sidecar-env", type: "strings", allowsComma: true, value: "NAME=VALUE", pattern: SIDECAR_VARIABLE,
+    default: [], commands: ["webhook"],
+  },
+  sidecarCaConfigMap: {
+    flag: "--sidecar-ca-config-map", type: "string", value: "NAME", pattern: OBJECT_NAME, default: null,
     commands: ["webhook"],
   },
   accessReviews: { flag: "--access-reviews", type: "boolean", default: false, commands: ["manifests"] },

@@ -5,7 +5,9 @@ import { compileSchema, type NamedSchema } from "../decisions/kubernetes/json-sc
 import { closest, quote } from "../decisions/kubernetes/text.ts";
 import type { Pattern } from "../decisions/setting-patterns.ts";
 import { type Command, type Definition, MAX_COUNT } from "../decisions/setting-definition.ts";
-import { choicesOf, defaultOf, DEFINITIONS, type SettingName, type SettingsFor } from "../decisions/settings.ts";
+import {
+  choicesOf, defaultOf, DEFINITIONS, type SettingName, SETTINGS, type SettingsFor,
+} from "../decisions/settings.ts";
 import { CHECK_SEVERITY, checkFault } from "./check-flag.ts";
 
 /**
@@ -196,6 +198,9 @@ function crossFieldFaults(command: Command, values: Readonly<Record<string, unkn
     ...(["webhook", "manifests"] as const).map((one) => [
       one, set("controllerIdentityNamespaces") && !set("autoControllerIdentity"),
       "--controller-identity-namespaces: requires --auto-controller-identity",
+    ] as const),
+    ...(["sidecarEnv", "sidecarCaConfigMap"] as const).map((name) => [
+      "webhook", set(name) && !set("sidecarImage"), `${SETTINGS[name].flag}: requires --sidecar-image`,
     ] as const),
     ["webhook", set("clientCaFile") !== set("clientName"), "--client-ca-file, --client-name: set both or neither"],
     ["sidecar", !set("group"), "--group: required; the API group of the controller, such as s3.services.k8s.aws"],

@@ -1,5 +1,6 @@
 import { getDefaultRoleAssumer, getDefaultRoleAssumerWithWebIdentity } from "@aws-sdk/client-sts";
 import { fromNodeProviderChain } from "@aws-sdk/credential-providers";
+import { proxyOptions } from "../sts-upstream/proxy.ts";
 
 export type ProviderChain = ReturnType<typeof fromNodeProviderChain>;
 
@@ -12,7 +13,8 @@ export interface ProviderChainOptions {
 /** Returns the default provider chain of the AWS SDK. The chain sends its STS calls only to `endpoint`. */
 export function makeProviderChain({ region, endpoint }: ProviderChainOptions): ProviderChain {
   const clientConfig = { ignoreConfiguredEndpointUrls: true, ...(region === null ? {} : { region }) };
-  const sts = { ...clientConfig, ...(endpoint === null ? {} : { endpoint }) };
+  const requestHandler = { httpsAgent: proxyOptions() };
+  const sts = { ...clientConfig, requestHandler, ...(endpoint === null ? {} : { endpoint }) };
   return fromNodeProviderChain({
     clientConfig,
     roleAssumer: getDefaultRoleAssumer(sts),

@@ -2,6 +2,7 @@ import { IncomingMessage } from "node:http";
 import { pipeline, Transform } from "node:stream";
 import { STSClient, type STSClientConfig, STSServiceException } from "@aws-sdk/client-sts";
 import type { SigningCredentials } from "../credentials/session.ts";
+import { proxyOptions } from "./proxy.ts";
 
 /**
  * The timeouts in ms. The timeouts do not exceed the limit of a whole call, so that no socket stays open after the
@@ -96,7 +97,7 @@ export class STSConnection {
       useDualstackEndpoint: false,
       useGlobalEndpoint: false,
       maxAttempts: 1,
-      requestHandler: this.#handler ?? TIMEOUTS,
+      requestHandler: this.#handler ?? { ...TIMEOUTS, httpsAgent: proxyOptions() },
     });
     this.#handler ??= client.config.requestHandler;
     // The SDK reads this property before it signs a call, and sets it to the offset that it measured.

@@ -102,6 +102,7 @@ test("the schema contains each flag of the webhook that a cluster needs", (t) =>
     "from", "cluster", "kubeconfig", "context", "tlsDir", "tlsSecret", "lease",
     // The chart sets these flags from the values of `autoControllerIdentity` and `injection`.
     "controllerIdentityNamespaces", "listen", "healthListen", "sidecarImage", "sidecarArgs",
+    "sidecarEnv", "sidecarCaConfigMap",
   ]);
   t.end();
 });

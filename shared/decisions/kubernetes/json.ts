@@ -39,6 +39,31 @@ export function omitField(value: unknown, name: string): JsonObject {
   return Object.fromEntries(Object.entries(value).filter(([other]) => other !== name));
 }
 
+/**
+ * Returns whether two JSON values are equal. The order of array elements matters, but the order of keys does not. Uses
+ * no recursion, because a client controls the nesting depth.
+ */
+export function isSame(a: unknown, b: unknown): boolean {
+  const open = [a, b];
+  while (open.length > 0) {
+    const right = open.pop();
+    if (!isSameWithoutChildren(open.pop(), right, open)) return false;
+  }
+  return true;
+}
+
+/** Returns whether two values are equal, apart from their children. Adds each pair of children to `open`. */
+function isSameWithoutChildren(a: unknown, b: unknown, open: unknown[]): boolean {
+  if (Array.isArray(a) && Array.isArray(b)) {
+    for (let i = 0; i < a.length && a.length === b.length; i++) open.push(a[i], b[i]);
+    return a.length === b.length;
+  }
+  if (!isJsonObject(a) || !isJsonObject(b)) return a === b;
+  const keys = Object.keys(a);
+  for (const key of keys) open.push(a[key], field(b, key));
+  return keys.length === Object.keys(b).length;
+}
+
 /** The operations of a JSON patch (RFC 6902) that the webhook sends. */
 export type PatchOperation =
   | { readonly op: "add" | "replace"; readonly path: string; readonly value: unknown }

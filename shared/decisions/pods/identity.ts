@@ -28,18 +28,26 @@ interface EKSIdentity {
 
 /** Returns the variables and mounts that the identity webhook of EKS added to a container. */
 export function eksIdentityOf(container: Container): EKSIdentity {
-  const mounts = container.mounts.filter(({ volume, entry }) => EKS_VOLUMES.has(volume) && isSmall(entry));
+  const mounts = container.mounts.filter(isIdentityMount);
+  const file = valueOf(container, WEB_IDENTITY_TOKEN_FILE) ?? "";
   const names = new Set([
-    ...(isTokenOf(container, WEB_IDENTITY_VOLUME, WEB_IDENTITY_TOKEN_FILE) ? [ROLE_ARN, WEB_IDENTITY_TOKEN_FILE] : []),
+    ...(isFileOf(mounts, WEB_IDENTITY_VOLUME, file) ? [ROLE_ARN, WEB_IDENTITY_TOKEN_FILE] : []),
     ...(POD_IDENTITY_URI.test(valueOf(container, FULL_URI) ?? "") ? [FULL_URI, TOKEN_FILE] : []),
   ]);
   return { env: container.env.filter(({ name, entry }) => names.has(name) && isSmall(entry)), mounts };
 }
 
-/** Whether the variable names a file in the volume. */
-function isTokenOf(container: Container, volume: string, variable: string): boolean {
-  const file = valueOf(container, variable) ?? "";
-  return container.mounts.some((mount) => mount.volume === volume && file.startsWith(`${mount.mountPath}/`));
+/** The folders in which the identity webhook of EKS mounts tokens are in this folder. */
+const SECRETS_DIR = "/var/run/secrets/";
+
+/** Whether the mount is one of EKS. At another path, a volume of that name could replace the program of the sidecar. */
+function isIdentityMount({ volume, mountPath, entry }: Mount): boolean {
+  const isInSecrets = mountPath.startsWith(SECRETS_DIR) && !mountPath.includes("..");
+  return EKS_VOLUMES.has(volume) && isInSecrets && isSmall(entry);
+}
+
+function isFileOf(mounts: readonly Mount[], volume: string, file: string): boolean {
+  return mounts.some((mount) => mount.volume === volume && file.startsWith(`${mount.mountPath}/`));
 }
 
 /** Whether a volume contains a token with which a container can assume a role without the sidecar. */
@@ -66,6 +74,11 @@ export function missingRegion(
   return from.filter((variable) => isPortable(variable) && (
     REGION_VARIABLES.has(variable.name) ? !hasRegion : variable.name === STS_VARIABLE && !names.has(STS_VARIABLE)
   )).map(({ entry }) => entry);
+}
+
+/** Whether the injection copies a variable of this name between the controller and the sidecar. */
+export function isSharedVariable({ name }: Variable): boolean {
+  return REGION_VARIABLES.has(name) || name === STS_VARIABLE;
 }
 
 /** Whether a variable has the same value in another container: the value refers to no other variable. */

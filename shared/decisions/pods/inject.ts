@@ -6,14 +6,14 @@ import { annotationAt } from "../kubernetes/object-meta.ts";
 import { eksIdentityOf, missingRegion } from "./identity.ts";
 import { type Container, type Pod, textAt } from "./pod.ts";
 import { controllersOf, groupOf, isRequested } from "./request.ts";
+import { reservedUses } from "./reserved.ts";
 import type { InjectionSettings } from "./settings.ts";
-import {
-  CONTROLLER_MOUNT, CONTROLLER_VARIABLES, SIDECAR_VOLUMES, sidecarContainer, sidecarOf,
-} from "./sidecar.ts";
+import { CONTROLLER_MOUNT, CONTROLLER_VARIABLES, sidecarContainer, sidecarOf, sidecarVolumes } from "./sidecar.ts";
 
 /**
  * Returns the patch that adds the sidecar to a Pod. The patch is empty if the Pod requests no sidecar, or if the checks
- * deny the Pod because its controller or group is unknown. The patch of a patched Pod is empty.
+ * deny the Pod because its controller or group is unknown, or because it uses a reserved name. The patch of a patched
+ * Pod is empty.
  *
  * If the Pod has a sidecar, the patch only moves the credentials that the identity webhook of EKS added to the
  * controller. So the order of the two webhooks does not matter.
@@ -23,6 +23,7 @@ export function injectionPatch(pod: Pod, settings: InjectionSettings): readonly 
   if (!isRequested(pod) || !controllers.found) return [];
   const { containers } = controllers;
   const [controller] = containers;
+  if (reservedUses(pod, controllers, settings).length > 0) return [];
   const existing = sidecarOf(pod);
   if (existing !== null) {
     return [
@@ -32,15 +33,15 @@ export function injectionPatch(pod: Pod, settings: InjectionSettings): readonly 
     ];
   }
   const { group } = groupOf(pod, controller, settings.extraGroups);
-  const { image, args } = settings;
+  const { image } = settings;
   if (image === null || group === null) return [];
   const { env, mounts } = additionsTo({ env: [], mounts: [] }, controller);
   const spec = field(pod.object, "spec");
   return [
     ...skipOperations(pod, containers),
     ...changeOperations(controller, clientOf(controller)),
-    ...listOperations(spec, "/spec", "initContainers", [sidecarContainer({ image, args, group, env, mounts })]),
-    ...listOperations(spec, "/spec", "volumes", missingVolumes(pod)),
+    ...listOperations(spec, "/spec", "initContainers", [sidecarContainer({ image, group, env, mounts }, settings)]),
+    ...listOperations(spec, "/spec", "volumes", missingVolumes(pod, settings)),
   ];
 }
 
@@ -91,9 +92,9 @@ function withoutIdentity(container: Container): Lists {
   };
 }
 
-function missingVolumes({ volumes }: Pod): readonly JsonObject[] {
+function missingVolumes({ volumes }: Pod, settings: InjectionSettings): readonly JsonObject[] {
   const names = new Set(volumes.map(({ name }) => name));
-  return SIDECAR_VOLUMES.filter((volume) => !names.has(textAt(volume, "name")));
+  return sidecarVolumes(settings).filter((volume) => !names.has(textAt(volume, "name")));
 }
 
 /** Returns the operations that remove the EKS credentials from a controller, and then add variables and mounts. */

@@ -26,8 +26,8 @@ export interface Container {
   readonly env: readonly Variable[];
   readonly mounts: readonly Mount[];
   readonly object: JsonObject;
-  /** The position in the Pod: `spec.containers[INDEX]` or `spec.initContainers[INDEX]`. */
-  readonly list: "containers" | "initContainers";
+  /** The position in the Pod, such as `spec.containers[INDEX]`. */
+  readonly list: "containers" | "initContainers" | "ephemeralContainers";
   readonly index: number;
 }
 
@@ -41,6 +41,7 @@ export interface Pod {
   readonly object: JsonObject;
   readonly containers: readonly Container[];
   readonly initContainers: readonly Container[];
+  readonly ephemeralContainers: readonly Container[];
   readonly volumes: readonly Volume[];
   readonly hostNetwork: boolean;
 }
@@ -64,13 +65,19 @@ export function decodePod(object: JsonObject): Pod {
     object,
     containers: containersOf(spec, "containers"),
     initContainers: containersOf(spec, "initContainers"),
+    ephemeralContainers: containersOf(spec, "ephemeralContainers"),
     volumes: objectsAt(spec, "volumes").map((entry) => ({ name: textAt(entry, "name"), entry })),
     hostNetwork: field(spec, "hostNetwork") === true,
   };
 }
 
 function containersOf(spec: unknown, list: Container["list"]): readonly Container[] {
-  return objectsAt(spec, list).map((object, index) => ({
+  return objectsAt(spec, list).map((object, index) => decodeContainer(object, { list, index }));
+}
+
+/** Decodes a container at a position in the Pod. */
+export function decodeContainer(object: JsonObject, position: Pick<Container, "list" | "index">): Container {
+  return {
     name: textAt(object, "name"),
     image: textAt(object, "image"),
     words: [...textsAt(object, "command"), ...textsAt(object, "args")],
@@ -78,8 +85,8 @@ function containersOf(spec: unknown, list: Container["list"]): readonly Containe
     mounts: objectsAt(object, "volumeMounts").map((entry) => (
       { volume: textAt(entry, "name"), mountPath: textAt(entry, "mountPath"), entry }
     )),
-    object, list, index,
-  }));
+    object, ...position,
+  };
 }
 
 function variableOf(entry: JsonObject): Variable {

@@ -1,3 +1,4 @@
+import type { JsonObject } from "../kubernetes/json.ts";
 import { defaultOf, SETTINGS, type SettingsFor } from "../settings.ts";
 
 /** The settings of the injection of sidecars. */
@@ -6,6 +7,10 @@ export interface InjectionSettings {
   readonly image: string | null;
   /** The flags of each injected sidecar, in addition to those that depend on the Pod. */
   readonly args: readonly string[];
+  /** The variables of each injected sidecar, in addition to those that depend on the Pod. */
+  readonly env: readonly JsonObject[];
+  /** The ConfigMap, in the namespace of the Pod, with further CAs that the sidecar trusts; null for none. */
+  readonly caConfigMap: string | null;
   /** ACK groups that this release does not know. */
   readonly extraGroups: readonly string[];
 }
@@ -16,19 +21,28 @@ const SHARED = [
   "allowedAccounts",
 ] as const;
 
+type SidecarSetting = "sidecarImage" | "sidecarArgs" | "sidecarEnv" | "sidecarCaConfigMap" | "extraGroups";
+
 type Input =
   & Pick<SettingsFor<"webhook">, (typeof SHARED)[number]>
-  & Partial<Pick<SettingsFor<"webhook">, "sidecarImage" | "sidecarArgs" | "extraGroups">>;
+  & Partial<Pick<SettingsFor<"webhook">, SidecarSetting>>;
 
 /**
  * Returns the settings of the injection. The injected sidecars decide with the settings of the webhook, unless
  * `--sidecar-args` sets the same flag.
  */
 export function injectionSettings(settings: Input): InjectionSettings {
-  const { sidecarImage: image = null, sidecarArgs: args = [], extraGroups = [] } = settings;
+  const { sidecarImage: image = null, sidecarArgs: args = [], sidecarEnv = [], extraGroups = [] } = settings;
+  const { sidecarCaConfigMap: caConfigMap = null } = settings;
   const own = new Set(args.map(flagOf));
   const shared = SHARED.flatMap((name) => argumentsOf(name, settings)).filter((one) => !own.has(flagOf(one)));
-  return { image, args: [...shared, ...args], extraGroups };
+  return { image, args: [...shared, ...args], env: sidecarEnv.map(variableOf), caConfigMap, extraGroups };
+}
+
+/** Returns the variable that an item such as `HTTPS_PROXY=http://proxy:3128` sets. */
+function variableOf(item: string): JsonObject {
+  const [name = ""] = item.split("=", 1);
+  return { name, value: item.slice(name.length + 1) };
 }
 
 /** Returns the arguments that set a setting to its value; none if the value is the default of the sidecar. */

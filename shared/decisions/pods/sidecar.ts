@@ -1,6 +1,7 @@
 import type { JsonObject } from "../kubernetes/json.ts";
 import { defaultOf, SETTINGS } from "../settings.ts";
 import type { Container, Pod } from "./pod.ts";
+import type { InjectionSettings } from "./settings.ts";
 
 /** The name of the sidecar's container, in docs/sidecar.md too. */
 export const SIDECAR_NAME = "ack-role-resolver";
@@ -11,8 +12,14 @@ const TOKEN_DIR = "/run/ack-role-resolver";
 const STATE_DIR = "/run/ack-role-resolver-state";
 /** The token file that the controller reads. */
 export const CONTROLLER_TOKEN_FILE = `${TOKEN_DIR}/token`;
+const CA_DIR = "/run/ack-role-resolver-ca";
+/** The key of the ConfigMap of `--sidecar-ca-config-map`. */
+const CA_KEY = "ca.crt";
 const TOKEN_VOLUME = "ack-role-resolver-token";
 const STATE_VOLUME = "ack-role-resolver-state";
+const CA_VOLUME = "ack-role-resolver-ca";
+/** The volumes whose names are reserved, also those that the settings of the webhook do not add. */
+export const RESERVED_VOLUMES: ReadonlySet<string> = new Set([TOKEN_VOLUME, STATE_VOLUME, CA_VOLUME]);
 /** A user ID without a user: no image and no node assigns it. */
 const USER_ID = 65_532;
 
@@ -32,11 +39,18 @@ export const CONTROLLER_VARIABLES: readonly JsonObject[] = [
 
 export const CONTROLLER_MOUNT: JsonObject = { name: TOKEN_VOLUME, mountPath: TOKEN_DIR, readOnly: true };
 
-/** The volumes of the token and of the issued credentials. They are in memory, so that no credential is on a disk. */
-export const SIDECAR_VOLUMES: readonly JsonObject[] = [
-  { name: TOKEN_VOLUME, emptyDir: { medium: "Memory", sizeLimit: "1Mi" } },
-  { name: STATE_VOLUME, emptyDir: { medium: "Memory", sizeLimit: "16Mi" } },
-];
+/**
+ * Returns the volumes of the token, of the issued credentials and of the CA. Those with secrets are in memory, so that
+ * no credential is on a disk.
+ */
+export function sidecarVolumes({ caConfigMap }: Pick<InjectionSettings, "caConfigMap">): readonly JsonObject[] {
+  const items = [{ key: CA_KEY, path: CA_KEY }];
+  return [
+    { name: TOKEN_VOLUME, emptyDir: { medium: "Memory", sizeLimit: "1Mi" } },
+    { name: STATE_VOLUME, emptyDir: { medium: "Memory", sizeLimit: "16Mi" } },
+    ...(caConfigMap === null ? [] : [{ name: CA_VOLUME, configMap: { name: caConfigMap, items } }]),
+  ];
+}
 
 const REGION_FLAG = "--region=";
 /** Kubernetes replaces the reference by the variable of the sidecar. */
@@ -44,10 +58,9 @@ export const REGION_REFERENCE = `$(${REGION})`;
 
 interface SidecarOptions {
   readonly image: string;
-  /** Flags of the sidecar, in addition to those that the injection sets. */
-  readonly args: readonly string[];
   /** The API group of the controller. */
   readonly group: string;
+  /** The variables and mounts that depend on the controller. */
   readonly env: readonly JsonObject[];
   readonly mounts: readonly JsonObject[];
 }
@@ -58,8 +71,16 @@ export const INJECTED_FLAGS = {
   stateDir: SETTINGS.stateDir.flag,
 } as const;
 
+/** Node.js adds the CAs in this file to those that it trusts. */
+const CA_VARIABLE: JsonObject = { name: "NODE_EXTRA_CA_CERTS", value: `${CA_DIR}/${CA_KEY}` };
+
 /** Returns the container of the sidecar. */
-export function sidecarContainer({ image, args, group, env, mounts }: SidecarOptions): JsonObject {
+export function sidecarContainer(
+  { image, group, env: ofController, mounts }: SidecarOptions,
+  { args, env: configured, caConfigMap }: InjectionSettings,
+): JsonObject {
+  const hasCA = caConfigMap !== null;
+  const env = [...configured, ...(hasCA ? [CA_VARIABLE] : []), ...ofController];
   const hasRegion = args.some((one) => one.startsWith(REGION_FLAG));
   const { cluster, group: groupFlag, tokenFile, stateDir } = INJECTED_FLAGS;
   return {
@@ -82,7 +103,8 @@ export function sidecarContainer({ image, args, group, env, mounts }: SidecarOpt
       capabilities: { drop: ["ALL"] }, seccompProfile: { type: "RuntimeDefault" },
     },
     volumeMounts: [
-      { name: TOKEN_VOLUME, mountPath: TOKEN_DIR }, { name: STATE_VOLUME, mountPath: STATE_DIR }, ...mounts,
+      { name: TOKEN_VOLUME, mountPath: TOKEN_DIR }, { name: STATE_VOLUME, mountPath: STATE_DIR },
+      ...(hasCA ? [{ name: CA_VOLUME, mountPath: CA_DIR, readOnly: true }] : []), ...mounts,
     ],
   };
 }

@@ -2,7 +2,7 @@ import type { Test } from "tap";
 import { field, isJsonObject, type JsonObject, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
 import { type Identity, POD_IDENTITY, WEB_IDENTITY, withEKSIdentity } from "../../fixtures/eks-identity.ts";
 import { CONTROLLER, controllerPod } from "../../fixtures/pods.ts";
-import { mountsOf, sorted, variablesOf } from "../../shared/decisions/pods/injected.ts";
+import { containerOf, mountsOf, sorted, variablesOf } from "../../shared/decisions/pods/injected.ts";
 import { objectAt } from "../../webhook/reviews.ts";
 import type { ApiResponse } from "../apiserver/api-request.ts";
 import type { Cluster } from "../apiserver/cluster.ts";
@@ -40,7 +40,10 @@ const ADVERSARY: PodChanger = {
 const NAMESPACES = [["labeled", { [INJECT]: "true", ...RESTRICTED }], ["other", RESTRICTED]] as const;
 
 onCluster("the injection of sidecars on a real API server", async (t, cluster) => {
-  const webhook = await installWebhook(t, cluster, ["--sidecar-image", "registry.example.com/resolver:1"]);
+  const webhook = await installWebhook(t, cluster, [
+    "--sidecar-image", "registry.example.com/resolver:1", "--sidecar-env", "NO_PROXY=.svc,10.0.0.1",
+    "--sidecar-ca-config-map", "private-ca",
+  ]);
   for (const [name, labels] of NAMESPACES) {
     await cluster.request("POST", "/api/v1/namespaces", { metadata: { name, labels } });
   }
@@ -57,6 +60,9 @@ onCluster("the injection of sidecars on a real API server", async (t, cluster) =
   }
   await t.test("injects the sidecar by the label of the Pod or of its namespace", async (tt) => byLabel(tt, cluster));
   await t.test("denies faulty Pods with the reason and the fix", async (tt) => deniesFaults(tt, cluster));
+  await t.test("denies what uses a reserved name, and accepts its own result again", async (tt) => (
+    deniesReservedNames(tt, cluster)
+  ));
   await t.test("while it is stopped, the API server rejects only labeled Pods", async (tt) => (
     failsWhileStopped(tt, cluster, webhook)
   ));
@@ -171,6 +177,40 @@ async function deniesFaults(t: Test, cluster: Cluster): Promise<void> {
     spec: { volumes: [{ name: "home", secret: { secretName: "home", items } }] },
   });
   t.match(await denied(bypassing), /POD-05 .* comes from another.*\n.*POD-06 .*"\/home\/app\/\.aws\/credentials"/);
+}
+
+async function deniesReservedNames(t: Test, cluster: Cluster): Promise<void> {
+  const own = await created(cluster, "other", controllerPod());
+  const spec = objectAt(own, "spec");
+  const { metadata } = controllerPod();
+  t.match(variablesOf(own, SIDECAR), { NO_PROXY: ".svc,10.0.0.1", NODE_EXTRA_CA_CERTS: /ca\.crt$/ });
+  const denied = async (fields: object, message: RegExp): Promise<void> => {
+    for (const namespace of ["other", "labeled"]) {
+      const pod = { ...own, metadata, spec: { ...spec, ...fields } };
+      t.match(await create(cluster, namespace, pod), { status: 422, body: { message } }, Object.keys(fields).join());
+    }
+  };
+  t.same(field(await created(cluster, "other", { ...own, metadata }), "spec"), spec, "its own result, with defaults");
+  const containers = [field(spec, "containers")].flat().filter(isJsonObject);
+  const volumes = [field(spec, "volumes")].flat().filter(isJsonObject);
+  const sidecar = containerOf(own, SIDECAR);
+  for (const change of [
+    { image: "registry.example.com/other:1" }, { command: ["sh"] }, { envFrom: [{ secretRef: { name: "a" } }] },
+    { env: [{ name: "NODE_OPTIONS", value: "--import=/tmp/x.mjs" }] },
+  ]) await denied({ initContainers: [{ ...sidecar, ...change }] }, /POD-11 .*"ack-role-resolver" has a reserved name/);
+  const beside = { ...sidecar, restartPolicy: undefined, startupProbe: undefined };
+  await denied({ initContainers: undefined, containers: [...containers, beside] }, /POD-11 spec\.containers\[1\]/);
+  for (const name of ["ack-role-resolver-token", "ack-role-resolver-state", "ack-role-resolver-ca"]) {
+    const others = volumes.filter((one) => field(one, "name") !== name);
+    for (const source of [{ emptyDir: {} }, { configMap: { name: "other" } }]) {
+      const expected = /POD-11 .*is not the volume that the webhook adds\. Rename the volume/;
+      await denied({ volumes: [...others, { name, ...source }] }, expected);
+      await denied({ initContainers: [], volumes: [...others, { name, ...source }] }, expected);
+    }
+    const mount = { name, mountPath: "/mnt", readOnly: true };
+    const reader = { ...containers[0], name: "reader", volumeMounts: [mount] };
+    await denied({ initContainers: [reader, sidecar] }, /POD-11 .*only the sidecar and the controller mount/);
+  }
 }
 
 async function failsWhileStopped(t: Test, cluster: Cluster, webhook: ServerProcess): Promise<void> {

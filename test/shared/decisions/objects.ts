@@ -28,7 +28,7 @@ export const SETTINGS_BY_DEFAULT: DecisionSettings = {
   waiverGroups: ["system:masters"],
   isWebhookInstalled: true,
   isInputComplete: false,
-  injection: { image: null, args: [], extraGroups: [] },
+  injection: { image: null, args: [], env: [], caConfigMap: null, extraGroups: [] },
 };
 
 export function selectorObject(name: string, spec: unknown, metadata: JsonObject = {}): JsonObject {

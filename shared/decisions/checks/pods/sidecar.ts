@@ -27,8 +27,9 @@ export const POD_04: QuickCheck<PodCreation> = {
     + "resources.",
   fix: NO_IMAGE.fix,
   example: "spec: {containers: [{name: controller, image: s3-controller}]} # after another webhook removed the sidecar",
-  *find({ pod, controllers: [controller], sidecar, injection }): Iterable<Fault> {
-    if (controller === undefined) return;
+  *find({ pod, controllers: [controller], sidecar, reserved, injection }): Iterable<Fault> {
+    // With the use of a reserved name, POD-11 states why the webhook injects no sidecar.
+    if (controller === undefined || reserved.length > 0) return;
     if (sidecar === null) {
       const fault = injection.image === null ? NO_IMAGE : REMOVED;
       // Without a group, POD-03 states why the webhook injects no sidecar.

@@ -4,13 +4,14 @@ import { bindChecks, type BoundCheck, type QuickCheck } from "../check.ts";
 import { podCreation, type PodCreation } from "./change.ts";
 import { POD_06, POD_07, POD_08 } from "./credentials.ts";
 import { POD_01, POD_02, POD_03 } from "./request.ts";
+import { POD_11 } from "./reserved.ts";
 import { POD_04, POD_05 } from "./sidecar.ts";
 
 /**
  * The checks of a Pod before the webhook injects the sidecar. POD-09 is not part of them, because the identity webhook
  * of EKS can add the region.
  */
-const CHECKS: readonly QuickCheck<PodCreation>[] = [POD_01, POD_02, POD_03, POD_05, POD_06, POD_07, POD_08];
+const CHECKS: readonly QuickCheck<PodCreation>[] = [POD_01, POD_02, POD_03, POD_05, POD_06, POD_07, POD_08, POD_11];
 
 /** Returns the checks of the Pod that a manifest creates. Their faults have paths in the manifest. */
 export function templateChecks({ pod, path }: PodTemplate, settings: DecisionSettings): BoundCheck[] {

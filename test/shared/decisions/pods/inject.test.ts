@@ -89,17 +89,17 @@ test("leaves the identity of other containers", async (t) => {
   t.notOk("AWS_ROLE_ARN" in variablesOf(injected(pod), "controller"));
 });
 
-test("never replaces a variable, a volume or a mount of the user", async (t) => {
+test("never replaces a variable or a mount of the user, and keeps the user's volumes and containers", async (t) => {
   const own = { name: "AWS_ENDPOINT_URL_STS", value: "https://sts.example.com" };
   const mount = { name: "other", mountPath: "/run/ack-role-resolver" };
-  const volume = { name: "ack-role-resolver-token", emptyDir: {} };
+  const volume = { name: "other", emptyDir: {} };
   const pod = injected(controllerPod({
     controller: { env: [own], volumeMounts: [mount] }, spec: { volumes: [volume], initContainers: [{ name: "init" }] },
   }));
   t.equal(variablesOf(pod, "controller")["AWS_ENDPOINT_URL_STS"], own.value);
   t.same(mountsOf(pod, "controller"), ["other"]);
   t.same([field(field(pod, "spec"), "volumes")].flat().map((one) => field(one, "name")), [
-    "ack-role-resolver-token", "ack-role-resolver-state",
+    "other", "ack-role-resolver-token", "ack-role-resolver-state",
   ]);
   t.same([field(field(pod, "spec"), "initContainers")].flat().map((one) => field(one, "name")), ["init", SIDECAR]);
 });
@@ -180,6 +180,35 @@ test("passes the flags of the webhook, and omits a region that a flag sets", asy
     "sidecar", "--cluster", "--group=s3.services.k8s.aws", "--token-file=/run/ack-role-resolver/token",
     "--state-dir=/run/ack-role-resolver-state", "--base=identity-only", "--region=eu-central-1",
   ]);
+});
+
+test("adds the variables and the CA of the settings", async (t) => {
+  const settings = { ...INJECTION, env: [{ name: "HTTPS_PROXY", value: "http://proxy:3128" }], caConfigMap: "ca" };
+  const pod = injected(controllerPod(), settings);
+  t.same(variablesOf(pod, SIDECAR), {
+    HTTPS_PROXY: "http://proxy:3128", NODE_EXTRA_CA_CERTS: "/run/ack-role-resolver-ca/ca.crt", AWS_REGION: "eu-west-1",
+  });
+  t.notOk("HTTPS_PROXY" in variablesOf(pod, "controller"));
+  t.same(mountsOf(pod, "controller"), ["ack-role-resolver-token"]);
+  const mounts = [field(containerOf(pod, SIDECAR), "volumeMounts")].flat();
+  t.same(mounts.at(-1), { name: "ack-role-resolver-ca", mountPath: "/run/ack-role-resolver-ca", readOnly: true });
+  t.same([field(field(pod, "spec"), "volumes")].flat().at(-1), {
+    name: "ack-role-resolver-ca", configMap: { name: "ca", items: [{ key: "ca.crt", path: "ca.crt" }] },
+  });
+  t.same(injectionPatch(decodePod(pod), settings), [], "the patch of a patched Pod is empty");
+});
+
+test("moves only mounts of the identity webhook of EKS, not a volume over the program of the sidecar", async (t) => {
+  for (const mountPath of ["/app", "/run/ack-role-resolver", "/var/run/secrets/../../app"]) {
+    const volumeMounts = [{ name: "aws-iam-token", mountPath, readOnly: true }];
+    const env = [
+      { name: "AWS_ROLE_ARN", value: "arn" }, { name: "AWS_WEB_IDENTITY_TOKEN_FILE", value: `${mountPath}/token` },
+    ];
+    const pod = injected(controllerPod({ controller: { env, volumeMounts } }));
+    t.notOk(mountsOf(pod, SIDECAR).includes("aws-iam-token"), mountPath);
+    t.notOk("AWS_ROLE_ARN" in variablesOf(pod, SIDECAR));
+    t.ok(mountsOf(pod, "controller").includes("aws-iam-token"), "the checks deny the Pod");
+  }
 });
 
 test("does not change a Pod that the checks deny, or that requests no sidecar", async (t) => {

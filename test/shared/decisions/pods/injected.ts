@@ -5,7 +5,9 @@ import { decodePod } from "../../../../shared/decisions/pods/pod.ts";
 import { objectAt } from "../../../webhook/reviews.ts";
 import type { InjectionSettings } from "../../../../shared/decisions/pods/settings.ts";
 
-export const INJECTION: InjectionSettings = { image: "registry.example.com/resolver:1", args: [], extraGroups: [] };
+export const INJECTION: InjectionSettings = {
+  image: "registry.example.com/resolver:1", args: [], env: [], caConfigMap: null, extraGroups: [],
+};
 
 /** Returns the Pod after the webhook has patched it. */
 export function injected(pod: JsonObject, settings: InjectionSettings = INJECTION): JsonObject {

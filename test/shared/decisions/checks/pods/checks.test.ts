@@ -22,8 +22,8 @@ test("accepts an injected Pod, in both orders of the webhooks", async (t) => {
 });
 
 test("accepts a Pod with a sidecar that a user wrote, also with several containers", async (t) => {
-  const pod = injected(controllerPod());
-  const sidecar = { ...containerOf(pod, "ack-role-resolver"), name: "resolver", args: ["sidecar", "--group", "any"] };
+  const pod = renamed(injected(controllerPod()));
+  const sidecar = { ...containerOf(pod, "resolver"), args: ["sidecar", "--group", "any"] };
   const metadata = { labels: { [LABEL]: "true" } };
   const written = { ...pod, metadata, spec: { ...objectAt(pod, "spec"), initContainers: [sidecar] } };
   t.same(lines(written), []);
@@ -32,6 +32,11 @@ test("accepts a Pod with a sidecar that a user wrote, also with several containe
   const asContainer = { ...written.spec, containers: [...containers, sidecar], initContainers: [] };
   t.same(lines({ ...written, spec: asContainer }), [], "a sidecar next to the controller");
 });
+
+/** Returns an injected Pod as a user would write it: without the names that the webhook reserves. */
+function renamed(pod: JsonObject): JsonObject {
+  return objectAt(JSON.parse(JSON.stringify(pod).replaceAll(/"ack-role-resolver(-token|-state)?"/g, '"resolver$1"')));
+}
 
 test("POD-01 denies a label with an unknown value, and no other check runs", async (t) => {
   const metadata = { labels: { [LABEL]: "yes" } };
@@ -108,10 +113,10 @@ test("POD-04 denies a Pod without a sidecar, and states why it has none", async 
 });
 
 test("POD-04 denies a sidecar that would block the start of the controller", async (t) => {
-  const pod = injected(controllerPod());
-  const initContainers = [{ ...containerOf(pod, "ack-role-resolver"), restartPolicy: undefined }];
+  const pod = renamed(injected(controllerPod()));
+  const initContainers = [{ ...containerOf(pod, "resolver"), restartPolicy: undefined }];
   t.same(lines({ ...pod, spec: { ...objectAt(pod, "spec"), initContainers } }), [
-    'POD-04 spec.initContainers[0]: the init container "ack-role-resolver" never completes, so the controller never '
+    'POD-04 spec.initContainers[0]: the init container "resolver" never completes, so the controller never '
       + "starts. Set restartPolicy of the init container to Always.",
   ]);
 });
@@ -143,11 +148,11 @@ test("POD-05 denies a controller that does not use the sidecar", async (t) => {
 });
 
 test("POD-05 warns about a controller that calls AWS STS itself, and accepts a fixed token", async (t) => {
-  const pod = injected(controllerPod());
+  const pod = renamed(injected(controllerPod()));
   const names = new Set(["AWS_ENDPOINT_URL_STS", "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"]);
   const controller = containerOf(pod, "controller");
   const env = [field(controller, "env")].flat().filter((one) => !names.has(String(field(one, "name"))));
-  const sidecar = { ...containerOf(pod, "ack-role-resolver"), args: ["sidecar", "--token=0123456789abcdef"] };
+  const sidecar = { ...containerOf(pod, "resolver"), args: ["sidecar", "--group=a", "--token=0123456789abcdef"] };
   const spec = { ...objectAt(pod, "spec"), containers: [{ ...controller, env }], initContainers: [sidecar] };
   t.same(lines({ ...pod, spec }), [
     "POD-05 spec.containers[0].env: AWS_ENDPOINT_URL_STS is not set, so the controller assumes roles at AWS and not at "
@@ -193,6 +198,28 @@ test("POD-10 denies a Pod that exceeds a limit, and no other check runs", async 
   t.same(lines(controllerPod({ controller: { env } })), [
     "POD-10 : the object has more than 20000 values. Remove containers, variables or volumes from the Pod.",
   ]);
+});
+
+test("POD-11 denies what uses a reserved name, and states what to rename", async (t) => {
+  const volume = { name: "ack-role-resolver-token", hostPath: { path: "/tmp" } };
+  const mounted = { name: "proxy", volumeMounts: [{ name: "ack-role-resolver-token", mountPath: "/token" }] };
+  const container = { name: "ack-role-resolver", image: "example.com/other:1" };
+  const key = "ack-role-resolver.io/inject-container";
+  const pod = annotated({ [key]: "controller" }, {
+    volumes: [volume], containers: [CONTROLLER, mounted], initContainers: [container],
+  });
+  t.same(injected(pod), pod, "the webhook does not change the Pod");
+  t.match(lines(pod).filter((line) => line.startsWith("POD-11")), [
+    "POD-11 spec.containers[1].volumeMounts[0]: only the sidecar and the controller mount the volume "
+      + '"ack-role-resolver-token", as the webhook adds it. Remove the mount, or mount a volume with another name.',
+    'POD-11 spec.initContainers[0].image: the container "ack-role-resolver" has a reserved name, and is not what the '
+      + 'webhook adds: "image" differs. Rename the container, or remove it; the webhook adds the sidecar.',
+    'POD-11 spec.volumes[0]: the volume "ack-role-resolver-token" has a reserved name, and is not the volume that the '
+      + "webhook adds. Rename the volume.",
+  ]);
+  t.same(lines(controllerPod({ spec: { volumes: [volume] } })).map((line) => line.slice(0, 6)), ["POD-11"]);
+  const beside = controllerPod({ spec: { containers: [CONTROLLER, container] } });
+  t.match(lines(beside).filter((line) => line.startsWith("POD-11")), [/is not what the webhook adds\. Rename/]);
 });
 
 test("treats fields of the wrong type as missing", async (t) => {

@@ -80,7 +80,9 @@ test("accepts a labeled controller that has no sidecar yet, and checks a sidecar
   const pod = injected(controllerPod());
   const sidecar = { ...containerOf(pod, "ack-role-resolver"), restartPolicy: "OnFailure" };
   const written = { ...pod, spec: { ...objectAt(pod, "spec"), initContainers: [sidecar] } };
-  t.match(linesOf(workload("apps/v1", "Deployment", written)), [/^POD-04 spec\.template\.spec\.initContainers\[0\]: /]);
+  t.match(linesOf(workload("apps/v1", "Deployment", written)), [
+    /^POD-11 spec\.template\.spec\.initContainers\[0\]\.restartPolicy: /,
+  ]);
 });
 
 test("POD-05 denies the variables that the injection would not replace", async (t) => {
@@ -96,6 +98,9 @@ test("POD-05 denies the variables that the injection would not replace", async (
   ]);
 });
 
+const RESERVED_VOLUME = { volumes: [{ name: "ack-role-resolver-token", hostPath: { path: "/tmp" } }] };
+const RESERVED_CONTAINER = { name: "ack-role-resolver", image: "example.com/other:1", restartPolicy: "Always" };
+
 test("denies a template exactly if the webhook denies the Pod that it creates", async (t) => {
   const names = [
     "AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", "AWS_ENDPOINT_URL_STS",
@@ -106,12 +111,14 @@ test("denies a template exactly if the webhook denies the Pod that it creates", 
   const pods = fc.record({
     env: fc.uniqueArray(variable, { selector: ({ name }) => name, maxLength: 3 }),
     image: fc.constantFrom("public.ecr.aws/aws-controllers-k8s/s3-controller:1", "example.com/other:1"),
+    reserved: fc.constantFrom({}, {}, RESERVED_VOLUME, { initContainers: [RESERVED_CONTAINER] }),
     envFrom: fc.constantFrom([], [{ secretRef: { name: "a" } }], [{ prefix: "APP_", secretRef: { name: "a" } }]),
     hostNetwork: fc.boolean(), label: fc.constantFrom("true", "yes"),
     annotations: fc.constantFrom({}, { "ack-role-resolver.io/inject-container": "manager" }),
-  }).map(({ env, image, envFrom, hostNetwork, label, annotations }) => controllerPod({
+  }).map(({ env, image, envFrom, hostNetwork, label, annotations, reserved }) => controllerPod({
     metadata: { name: "a", namespace: "ack-system", labels: { [LABEL]: label }, annotations },
-    controller: { env: [{ name: "AWS_REGION", value: "eu-west-1" }, ...env], image, envFrom }, spec: { hostNetwork },
+    controller: { env: [{ name: "AWS_REGION", value: "eu-west-1" }, ...env], image, envFrom },
+    spec: { hostNetwork, ...reserved },
   }));
   const settings = { ...SETTINGS_BY_DEFAULT, injection: INJECTION };
   fc.assert(fc.property(pods, (pod) => {
