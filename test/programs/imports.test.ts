@@ -2,7 +2,6 @@ import { globSync } from "node:fs";
 import path from "node:path";
 import { build } from "esbuild";
 import { test } from "tap";
-import manifest from "../../package.json" with { type: "json" };
 
 const FOLDER = "test/programs";
 const ROOT = path.join(import.meta.dirname, "../..");
@@ -19,11 +18,4 @@ test("the set-up imports only Node.js and its own folder, not even indirectly", 
   t.same(imports.filter((one) => one.external === true && !one.path.startsWith("node:")), []);
   const sources = globSync(`${FOLDER}/*.ts`, { cwd: ROOT }).filter((file) => !file.endsWith(".test.ts"));
   t.same(files.toSorted(), sources.toSorted(), "the set-up uses every file of the folder");
-});
-
-test("each npm script that builds programs runs the set-up", async (t) => {
-  const scripts = Object.entries(manifest.scripts).filter(([name]) => name.startsWith("setup:"));
-  t.ok(scripts.length > 5);
-  for (const [name, command] of scripts) t.match(command, /^node test\/programs\/setup\.ts [\w -]+$/, name);
-  t.match(manifest.scripts.pretest, / && node test\/programs\/setup\.ts --if-ci [\w -]+$/);
 });
