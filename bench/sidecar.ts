@@ -178,9 +178,9 @@ async function measureServing(stage: Stage): Promise<Result[]> {
  * Returns the load result and the processor time per request. Other processes have little effect on the processor time.
  */
 async function fullLoad(program: Program, options: Omit<LoadOptions, "port" | "requests">): Promise<FullLoadResult> {
-  const beforeMs = await processorMs(program);
+  const beforeMs = await processorMs(program.process.pid);
   const result = await load({ ...options, port: program.port, requests: REQUESTS });
-  return { ...result, processorUs: (((await processorMs(program)) - beforeMs) * 1000) / REQUESTS };
+  return { ...result, processorUs: (((await processorMs(program.process.pid)) - beforeMs) * 1000) / REQUESTS };
 }
 
 /**

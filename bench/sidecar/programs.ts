@@ -19,9 +19,9 @@ export interface Program {
 const READY_LIMIT_MS = 20_000;
 
 /** Starts the bare server, which prints its port. */
-export async function startBareServer(file: string): Promise<Program> {
+export async function startBareServer(file: string, args: readonly string[] = []): Promise<Program> {
   const startMs = performance.now();
-  const child = spawn(process.execPath, [file], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, [file, ...args], { stdio: ["ignore", "pipe", "inherit"] });
   for await (const line of createInterface(child.stdout)) {
     return { process: child, port: Number(line), readyMs: performance.now() - startMs };
   }
@@ -81,8 +81,8 @@ export async function residentMB({ process: child }: Program): Promise<number> {
 }
 
 /** Returns the processor time that a process has used, in ms. The resolution is 10 ms. Requires Linux. */
-export async function processorMs({ process: child }: Program): Promise<number> {
-  const [, fields = ""] = (await readFile(`/proc/${child.pid}/stat`, "utf8")).split(") ");
+export async function processorMs(pid: number | undefined): Promise<number> {
+  const [, fields = ""] = (await readFile(`/proc/${pid}/stat`, "utf8")).split(") ");
   const [user, system] = fields.split(" ").slice(11, 13).map(Number);
   return ((user ?? 0) + (system ?? 0)) * 10;
 }

@@ -21,6 +21,7 @@ export interface ServerProcess {
   /** The address of the server's listener, `HOST:PORT`. */
   readonly address: string;
   readonly healthAddress: string;
+  readonly pid: number;
   /** The log of the server so far. */
   readonly log: readonly LogLine[];
   /** Sends a signal, such as SIGSTOP, and does not wait. */
@@ -57,7 +58,7 @@ export async function startProgram(
   const healthAddress = String(listening["health_address"]);
   const isReady = async (): Promise<boolean> => (await get(`http://${healthAddress}/readyz`)).status === 200;
   if (await until(isReady)) {
-    return { address: String(listening["address"]), healthAddress, log, signal, stop };
+    return { address: String(listening["address"]), healthAddress, pid: child.pid ?? 0, log, signal, stop };
   }
   await stop("SIGKILL");
   throw new Error(`${name} did not become ready:\n${textOf(log)}`);

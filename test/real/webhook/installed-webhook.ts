@@ -13,6 +13,12 @@ import { type ServerProcess, startServer } from "../server-process.ts";
 
 const SECRETS_FLAG = "--identity-secret-namespace";
 
+/** The options of the manifests of a webhook outside of the cluster. */
+export const MANIFEST_OPTIONS = {
+  namespace: "ack-role-resolver", runtime: "ack", ackSystemNamespace: "ack-system", url: null, extraGroups: [],
+  accessReviews: false, ownCRD: false, certificates: "files", image: "ack-role-resolver:1.2.3",
+} as const;
+
 /** The source of the CRD of IAMRoleSelector: ACK's charts, or this project. */
 export type SelectorCRD = "ACK" | "own";
 
@@ -29,11 +35,8 @@ export async function installWebhook(
   await storeCertificates(dir, certificates, { force: false });
 
   const options = {
-    namespace: "ack-role-resolver", runtime: "ack", ackSystemNamespace: "ack-system", url: null,
-    caBundle: certificates.ca, extraGroups: [],
+    ...MANIFEST_OPTIONS, caBundle: certificates.ca, ownCRD: crd === "own", inject: flags.includes("--sidecar-image"),
     accessReviews: ["ACK-09=deny", "AC-05=deny"].some((flag) => flags.includes(flag)),
-    ownCRD: crd === "own", certificates: "files", image: "ack-role-resolver:1.2.3",
-    inject: flags.includes("--sidecar-image"),
     identitySecretNamespace: flags.includes(SECRETS_FLAG) ? (flags[flags.indexOf(SECRETS_FLAG) + 1] ?? null) : null,
   } as const;
   await cluster.request("POST", "/api/v1/namespaces", { metadata: { name: options.ackSystemNamespace } });
