@@ -67,7 +67,7 @@ async function requestAll(subject: Subject): Promise<readonly string[]> {
   return [...codes, await assume(subject)];
 }
 
-async function assume(subject: Subject): Promise<string> {
+async function assume(subject: Subject, roleARN = ROLE): Promise<string> {
   const { body } = await request(subject, "/v1/credentials");
   const text = (name: string): string => stringAt(body, name) ?? "";
   const credentials = {
@@ -76,7 +76,8 @@ async function assume(subject: Subject): Promise<string> {
   const endpoint = `http://${subject.sidecar.address}/sts`;
   const client = new STSClient({ endpoint, region: "eu-west-1", credentials, maxAttempts: 1 });
   try {
-    await client.send(new AssumeRoleCommand({ RoleArn: ROLE, RoleSessionName: "aws-go-sdk-1", DurationSeconds: 900 }));
+    const input = { RoleArn: roleARN, RoleSessionName: "aws-go-sdk-1", DurationSeconds: 900 };
+    await client.send(new AssumeRoleCommand(input));
     return "ok";
   } catch (error) {
     if (!(error instanceof STSServiceException)) throw error;
@@ -107,7 +108,7 @@ async function testChange(
 
 const GRANTED = ["ok", "ok", "ok"];
 const GONE = ["ERR_SELECTOR_UNKNOWN", "ok", "AccessDenied"];
-const CONFLICT = ["ok", "ERR_SELECTOR_CONFLICT", "ok"];
+const CONFLICT = ["ERR_SELECTOR_NOT_GRANTED", "ERR_SELECTOR_CONFLICT", "AccessDenied"];
 const DIFFERENT_EXTRAS = ["ERR_SELECTOR_EXTRAS", "ERR_SELECTOR_EXTRAS", "AccessDenied"];
 
 test("a sidecar applies changes of manifests in a folder", async (t) => {
@@ -169,6 +170,9 @@ onCluster("a sidecar applies changes of objects in a cluster", async (t, cluster
     await testChange(tt, subject, create(OTHER_EXTRAS), DIFFERENT_EXTRAS);
     await testChange(tt, subject, remove("team-b"), GRANTED);
   });
+  await t.test("issues a role only while a namespace of its selector exists, even if it is terminating", async (tt) => {
+    await testNamespace(tt, subject, cluster);
+  });
   await t.test(
     "issues roles while the API server is down, and applies changes after the API server restarts",
     async (tt) => {
@@ -177,6 +181,28 @@ onCluster("a sidecar applies changes of objects in a cluster", async (t, cluster
   );
   await testNoSecrets(t, subject);
 });
+
+async function testNamespace(t: Test, subject: Subject, cluster: Cluster): Promise<void> {
+  const roleARN = "arn:aws:iam::111111111111:role/team-c";
+  const namespaceSelector = { labelSelector: { matchLabels: { team: "c" } } };
+  await cluster.request("POST", SELECTORS, selectorObject("team-c", { arn: roleARN, namespaceSelector }));
+  const isAssumed = async (expected: string): Promise<boolean> => (await assume(subject, roleARN)) === expected;
+  const reason = /IAMRoleSelector team-c selects no existing namespace\. If the namespace is new, retry/;
+  const isReported = async (): Promise<boolean> => (
+    (await isAssumed("AccessDenied")) && subject.sidecar.log.some((line) => reason.test(String(line["reason"])))
+  );
+  t.ok(await until(isReported), "denied, because no namespace exists");
+  await cluster.request("POST", "/api/v1/namespaces", namespaceObject("team-c", { team: "c" }));
+  t.ok(await until(async () => isAssumed("ok"), EFFECT_LIMIT_MS), "granted after the watch shows the namespace");
+  // No namespace controller runs, so a deleted namespace is terminating until the test finalizes it.
+  await cluster.request("DELETE", "/api/v1/namespaces/team-c");
+  t.equal(await assume(subject, roleARN), "ok", "finalizers of resources still need the role");
+  await cluster.request("PUT", "/api/v1/namespaces/team-c/finalize", {
+    ...namespaceObject("team-c", { team: "c" }), spec: { finalizers: [] },
+  });
+  t.ok(await until(async () => isAssumed("AccessDenied"), EFFECT_LIMIT_MS), "denied after the namespace is gone");
+  await cluster.request("DELETE", `${SELECTORS}/team-c`);
+}
 
 async function testLostServer(t: Test, subject: Subject, cluster: Cluster): Promise<void> {
   await cluster.stopApiserver("SIGKILL");

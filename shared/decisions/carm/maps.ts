@@ -51,11 +51,6 @@ export function teamOf(annotations: StringMap, { runtime }: Pick<DecisionSetting
   return team === "" && runtime === "extended" ? (annotations.get(PROPOSED_TEAM_ANNOTATION) ?? "") : team;
 }
 
-/** Whether the annotations of a namespace name an account or a team. */
-export function usesCARM(annotations: StringMap, context: Pick<DecisionSettings, "runtime">): boolean {
-  return (annotations.get(OWNER_ACCOUNT_ANNOTATION) ?? "") !== "" || teamOf(annotations, context) !== "";
-}
-
 /**
  * Looks up the role of a resource. Returns null if the resource uses the controller's own role. If the team of the
  * namespace has no role, CARM does not look up the account instead.

@@ -91,8 +91,8 @@ function grantEntry(roleARN: string, { map, key, data }: Entry, { settings }: Pi
 }
 
 /**
- * Grants a role if a CARM map specifies the role for one of the groups. If the query has a scope, the map must specify
- * the role for the namespace of the scope.
+ * Grants a role if the CARM maps specify the role for an existing namespace and one of the groups. If the query has a
+ * scope, this must be the namespace of the scope.
  */
 export function mapGrantOfRole(inventory: Inventory, roleARN: string, query: RoleQuery): Grant {
   return query.scope === null
@@ -111,13 +111,25 @@ function grantInScope(inventory: Inventory, roleARN: string, query: RoleQuery, s
 
 function grantAnywhere(inventory: Inventory, roleARN: string, query: RoleQuery): Grant {
   const isRole = parseRoleARN(roleARN) !== null;
+  let unused: Entry | null = null;
   for (const entry of entriesOf(inventory, roleARN, query)) {
-    const search = { roleARN, entry, settings: query.settings };
+    const search = { inventory, roleARN, entry, settings: query.settings };
+    const groups = candidateGroups(query).filter((group) => isReachable(group, search));
     // Reports a value that is not a role ARN, even if no controller of the requested groups reads the value.
-    const isReported = !isRole || candidateGroups(query).some((group) => isReachable(group, search));
+    const isReported = !isRole || groups.some((group) => isNamed(group, search));
     if (isReported) return grantEntry(roleARN, entry, query);
+    if (groups.length > 0) unused ??= entry;
   }
-  return notGranted(roleARN, query);
+  return unused === null ? notGranted(roleARN, query) : notNamed(roleARN, unused, query);
+}
+
+/** Denies a role whose entry no namespace uses. */
+function notNamed(roleARN: string, { map, key }: Entry, { settings }: Pick<RoleQuery, "settings">): Grant {
+  return deny(
+    "ERR_SELECTOR_NOT_GRANTED",
+    `Key ${quote(key)} of ConfigMap ${settings.ackSystemNamespace}/${map} grants ${quote(roleARN)}, but no existing `
+      + "namespace names its account or team. If a namespace is new, retry in a moment; otherwise, annotate it.",
+  );
 }
 
 /** Returns the entries whose value is `roleARN`, from the maps that controllers read. */
@@ -129,6 +141,7 @@ function* entriesOf(inventory: Inventory, roleARN: string, { settings }: GrantSc
 }
 
 interface Search extends Pick<GrantScope, "settings"> {
+  readonly inventory: Inventory;
   readonly roleARN: string;
   readonly entry: Entry;
 }
@@ -143,6 +156,16 @@ function isReachable(group: string, { roleARN, entry, settings }: Search): boole
   if (owner === "") return false;
   const via: MapEntry["via"] = map === TEAM_MAP ? "team-map" : "account-map";
   return lookUpEntry(data, group, { via, map, key: owner }, settings).roleARN === roleARN;
+}
+
+/**
+ * Whether an existing namespace names the account or team for which a controller of the group reads the entry. The
+ * sidecar does not read the status of resources, which can name an account too.
+ */
+function isNamed(group: string, { inventory: { namespaces }, entry: { map, key }, settings }: Search): boolean {
+  const owner = settings.serviceLevelCARM ? ownerOf(key, group) : key;
+  if (map === TEAM_MAP) return namespaces.hasTeam(owner);
+  return namespaces.hasAccount(owner, { withoutTeam: settings.teamLevelCARM });
 }
 
 /**

@@ -1,19 +1,21 @@
 import type { Inventory } from "../inventory/inventory.ts";
-import { type Labels, type LabelSelector, satisfies } from "../kubernetes/label-selector.ts";
 import { compareText, quote } from "../kubernetes/text.ts";
 import { LIMITS } from "../limits.ts";
 import { type Choice, choiceOf, refusalMessage, selectionOf } from "../resolution/selection.ts";
-import { type EffectiveSelector, selectsNamespace } from "../selectors/effective.ts";
+import type { EffectiveSelector } from "../selectors/effective.ts";
 import { differingExtras, fillInGroups, tagsTooLong } from "../selectors/session-annotations.ts";
 import type { TypeEntry } from "../selectors/type-entry.ts";
 import {
   type Candidate, commonGrant, deny, describeKinds, type Grant, type GrantScope, listed, type NamespaceQuery,
-  type RoleQuery, scopeSuffix, unknownNamespace,
+  type RoleQuery, unknownNamespace,
 } from "./grant.ts";
-import { conflict, labelsRequired, malformed, namesOf, sessionsDiffer } from "./selector-denials.ts";
+import {
+  conflict, labelsRequired, malformed, namesOf, roleNotGranted, sessionsDiffer, unresolvable,
+} from "./selector-denials.ts";
 import { NamespaceSelectors } from "./namespace-selectors.ts";
+import { ObstacleSearch } from "./obstacles.ts";
 import type { Steps } from "./steps.ts";
-import { candidateTypes, describeType, selectedTypes } from "./types.ts";
+import { candidateTypes, describeType } from "./types.ts";
 
 /**
  * Grants the role of a namespace. If the request omits the kind or version, every kind and version must resolve to the
@@ -77,8 +79,8 @@ class Decision {
 }
 
 /**
- * Grants the role of a selector. If the query has a scope, denies the role unless a resource in the namespace of the
- * scope can resolve to the selector.
+ * Grants the role of a selector if a resource in an existing namespace can resolve to the selector. If the query has a
+ * scope, the resource must be in the namespace of the scope.
  */
 export function selectorGrantByName(inventory: Inventory, name: string, query: RoleQuery, steps: Steps): Grant {
   const faulty = inventory.selectors.faulty.get(name) ?? inventory.selectors.malformed.get(name);
@@ -90,19 +92,10 @@ export function selectorGrantByName(inventory: Inventory, name: string, query: R
       `IAMRoleSelector ${quote(name)} does not exist. Correct the name, or create the selector.`,
     );
   }
-  if (!selectsAnyType(inventory, selector, query, steps)) {
-    const message = `This sidecar serves ${describeKinds(query)}, `
-      + `but IAMRoleSelector ${name} selects none of these kinds.`;
-    return deny("ERR_SELECTOR_NOT_GRANTED", message, [name]);
-  }
-  const { scope } = query;
-  if (scope === null) return role(inventory, selector, query, steps);
-  const unknown = unknownNamespace(inventory, scope);
+  const unknown = query.scope === null ? null : unknownNamespace(inventory, query.scope);
   if (unknown !== null) return unknown;
-  const search = { inventory, query, steps, selectors: new NamespaceSelectors(inventory, scope, steps) };
-  if (resolvesInScope(selector, search, scope)) return role(inventory, selector, query, steps);
-  const message = `No resource in namespace ${scope}, the scope of this sidecar, resolves to IAMRoleSelector ${name}.`;
-  return deny("ERR_SELECTOR_NOT_GRANTED", message, [name]);
+  const obstacle = new ObstacleSearch(inventory, query, steps).obstacleOf(selector);
+  return obstacle === null ? role(inventory, selector, query, steps) : unresolvable(selector, obstacle, query);
 }
 
 /**
@@ -114,11 +107,14 @@ export function selectorGrantOfRole(inventory: Inventory, roleARN: string, query
   const unknown = scope === null ? null : unknownNamespace(inventory, scope);
   if (unknown !== null) return unknown;
   const withRole = inventory.selectors.ofRole(roleARN);
-  const search = { inventory, query, steps, selectors: new NamespaceSelectors(inventory, scope ?? "", steps) };
-  const granting = firstByName(withRole, (selector) => grants(selector, search));
+  const search = new ObstacleSearch(inventory, query, steps);
+  const granting = firstByName(withRole, (selector) => selector.grantable && search.obstacleOf(selector) === null);
   if (granting !== null) return role(inventory, granting, query, steps);
   const faulty = firstByName(inventory.selectors.faultyOfRole(roleARN), () => true);
-  return faulty === null ? notGranted(roleARN, withRole, query) : malformed(faulty);
+  if (faulty !== null) return malformed(faulty);
+  const ofKinds = firstByName(withRole, (selector) => search.obstacleOf(selector)?.reason !== "kinds");
+  const obstacle = ofKinds === null ? null : search.obstacleOf(ofKinds);
+  return roleNotGranted(roleARN, { withRole, first: obstacle && ofKinds && { name: ofKinds.name, obstacle } }, query);
 }
 
 /** Returns the matching item whose name sorts first. */
@@ -131,41 +127,6 @@ function firstByName<Named extends { readonly name: string }>(
     if (isBefore && matches(item)) first = item;
   }
   return first;
-}
-
-/** A search for a selector that grants a role. */
-interface Search {
-  readonly inventory: Inventory;
-  readonly query: RoleQuery;
-  readonly steps: Steps;
-  /** The selectors that can select resources in the namespace of the scope. */
-  readonly selectors: NamespaceSelectors;
-}
-
-function grants(selector: EffectiveSelector, search: Search): boolean {
-  const { inventory, query, steps } = search;
-  steps.take();
-  if (!selector.grantable) return false;
-  if (query.scope !== null) return resolvesInScope(selector, search, query.scope);
-  return selectsAnyType(inventory, selector, query, steps);
-}
-
-function selectsAnyType(
-  inventory: Inventory, selector: EffectiveSelector, scope: GrantScope, steps: Steps,
-): boolean {
-  for (const _ of selectedTypes(inventory, selector, scope, steps)) return true;
-  return false;
-}
-
-function notGranted(roleARN: string, withRole: ReadonlySet<EffectiveSelector>, query: RoleQuery): Grant {
-  const { first, text } = listed(namesOf(withRole));
-  const others = first.length === 0 ? "No selector has this role" : `Selectors with this role: ${text}`;
-  return deny(
-    "ERR_SELECTOR_NOT_GRANTED",
-    `No IAMRoleSelector grants ${quote(roleARN)} to ${describeKinds(query)}${scopeSuffix(query)}. ${others}. `
-      + "Create or change a selector with this spec.arn so that it selects the resources, or request another role.",
-    first,
-  );
 }
 
 function grantForType(type: TypeEntry, decision: Decision): Grant {
@@ -206,39 +167,6 @@ function unmatched(query: NamespaceQuery): Grant {
     `No IAMRoleSelector selects ${describeKinds(query)} in namespace ${query.namespace}, and the sidecar runs with `
       + "--unmatched deny.",
   );
-}
-
-/**
- * Whether a resource in the namespace can resolve to the selector. The resource has a requested type, and only the
- * labels that the selector requires. No other selector may select this resource, except with `--runtime extended`: the
- * annotation `use-selector` of the resource can then name the selector.
- */
-function resolvesInScope(
-  selector: EffectiveSelector, { inventory, query, steps, selectors }: Search, namespace: string,
-): boolean {
-  const labels = selector.resourceLabels === null ? NO_LABELS : minimalLabels(selector.resourceLabels);
-  const canSelect = selectsNamespace(selector, namespace, inventory.namespaces.labelsOf(namespace))
-    && (selector.resourceLabels === null || satisfies(labels, selector.resourceLabels));
-  if (!canSelect) return false;
-  for (const type of selectedTypes(inventory, selector, query, steps)) {
-    const [, other] = selectors.ofGroup(type.group).selecting(type, labels);
-    if (other === undefined || inventory.runtime === "extended") return true;
-  }
-  return false;
-}
-
-const NO_LABELS: Labels = new Map();
-
-/**
- * Returns the labels that the label selector requires. For an expression with the operator In, uses the first value.
- * The labels may violate another requirement of the label selector, such as NotIn.
- */
-function minimalLabels({ matchLabels, matchExpressions }: LabelSelector): Labels {
-  const labels = new Map(matchLabels);
-  for (const { key, operator, values } of matchExpressions) {
-    if ((operator === "In" || operator === "Exists") && !labels.has(key)) labels.set(key, values[0] ?? "");
-  }
-  return labels;
 }
 
 /**

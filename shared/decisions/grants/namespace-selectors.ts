@@ -1,4 +1,5 @@
 import type { Inventory } from "../inventory/inventory.ts";
+import { rarestLabel, requiredLabels } from "../inventory/selector-list.ts";
 import { labelKey, SetIndex } from "../inventory/set-index.ts";
 import { type Labels, satisfies } from "../kubernetes/label-selector.ts";
 import type { EffectiveSelector } from "../selectors/effective.ts";
@@ -55,7 +56,7 @@ class GroupSelectors {
     this.#steps = steps;
     const required = byRequiredLabel(this.all, steps);
     for (const selector of this.all) {
-      const label = rarestLabel(selector, required);
+      const label = rarestLabel(selector, (one) => required.get(one).size);
       if (label !== "") this.#labels.add(label);
       for (const type of typeKeys(selector, group, steps)) {
         this.#index.add(type + label, selector);
@@ -118,19 +119,6 @@ function byRequiredLabel(selectors: readonly EffectiveSelector[], steps: Steps):
     for (const label of labels) index.add(label, selector);
   }
   return index;
-}
-
-function requiredLabels({ resourceLabels }: EffectiveSelector): string[] {
-  return (resourceLabels?.matchLabels ?? []).map((label) => labelKey(...label));
-}
-
-/**
- * Returns the label by which the selector is indexed: of its required labels, the label that the fewest selectors
- * require. Returns "" if the selector requires no label.
- */
-function rarestLabel(selector: EffectiveSelector, index: SetIndex<EffectiveSelector>): string {
-  const [first = "", ...others] = requiredLabels(selector);
-  return others.reduce((best, label) => (index.get(label).size < index.get(best).size ? label : best), first);
 }
 
 /** Adding an entry to the index takes about as long as this number of comparisons. */

@@ -1,11 +1,12 @@
 import { formatFieldPath } from "../kubernetes/field-path.ts";
-import { countOf, sortedListOf } from "../kubernetes/text.ts";
+import { countOf, quote, sortedListOf } from "../kubernetes/text.ts";
 import { LIMITS } from "../limits.ts";
 import { conflictSentence } from "../resolution/conflict.ts";
 import { type DecodedSelector, withholdsGrant } from "../selectors/decode.ts";
 import type { EffectiveSelector } from "../selectors/effective.ts";
 import { shortName } from "../selectors/session-annotations.ts";
-import { deny, type Grant, listed } from "./grant.ts";
+import { deny, describeKinds, type Grant, listed, type RoleQuery, scopeSuffix } from "./grant.ts";
+import type { Obstacle } from "./obstacles.ts";
 
 /** Returns the names of the selectors. */
 export function namesOf(selectors: Iterable<EffectiveSelector>): string[] {
@@ -53,4 +54,48 @@ export function labelsRequired(namespace: string, undecided: Iterable<EffectiveS
       + `Request /v1/credentials/namespaces/${namespace} with label=KEY=VALUE for each label of the resource.`,
     first,
   );
+}
+
+/** Denies the role of a selector to which no resource can resolve. */
+export function unresolvable({ name }: EffectiveSelector, obstacle: Obstacle, query: RoleQuery): Grant {
+  const rivals = obstacle.reason === "conflict" ? namesOf(obstacle.rivals) : [];
+  return deny("ERR_SELECTOR_NOT_GRANTED", obstacleText(name, obstacle, query), [name, ...rivals]);
+}
+
+/** Returns sentences that state why no resource resolves to the selector, and the fix. */
+function obstacleText(name: string, obstacle: Obstacle, query: RoleQuery): string {
+  const selector = `IAMRoleSelector ${name}`;
+  if (obstacle.reason === "kinds") {
+    return `This sidecar serves ${describeKinds(query)}, but ${selector} selects none of these kinds.`;
+  }
+  if (query.scope !== null) {
+    return `No resource in namespace ${query.scope}, the scope of this sidecar, resolves to ${selector}.`;
+  }
+  if (obstacle.reason === "conflict") {
+    const rivals = namesOf(obstacle.rivals).join(", ");
+    return `${selector} conflicts with others on each resource that it selects, for example with ${rivals} in `
+      + `namespace ${obstacle.namespace}. Change them so that only one selects the resource.`;
+  }
+  return obstacle.reason === "labels"
+    ? `${selector} selects no resource, because no labels satisfy spec.resourceLabelSelector. Correct this field.`
+    : `${selector} selects no existing namespace. If the namespace is new, retry in a moment; otherwise, create it or `
+      + "correct spec.namespaceSelector.";
+}
+
+/** The selectors that have a role, and why no resource resolves to the first one that selects a requested kind. */
+interface WithRole {
+  readonly withRole: ReadonlySet<EffectiveSelector>;
+  readonly first: { readonly name: string; readonly obstacle: Obstacle } | null;
+}
+
+/** Denies a role that no selector grants. */
+export function roleNotGranted(roleARN: string, { withRole, first }: WithRole, query: RoleQuery): Grant {
+  const names = listed(namesOf(withRole));
+  const others = withRole.size === 0 ? "No selector has this role" : `Selectors with this role: ${names.text}`;
+  const fix = first === null || query.scope !== null
+    ? "Create or change a selector with this spec.arn so that it selects the resources, or request another role."
+    : obstacleText(first.name, first.obstacle, query);
+  const message = `No IAMRoleSelector grants ${quote(roleARN)} to ${describeKinds(query)}${scopeSuffix(query)}. `
+    + `${others}. ${fix}`;
+  return deny("ERR_SELECTOR_NOT_GRANTED", message, names.first);
 }

@@ -1,4 +1,5 @@
-import { carmAnnotations, usesCARM } from "../carm/maps.ts";
+import { OWNER_ACCOUNT_ANNOTATION } from "../annotation-keys.ts";
+import { carmAnnotations, teamOf } from "../carm/maps.ts";
 import { objectExcess } from "../checks/any-kind/limits.ts";
 import type { Runtime } from "../context.ts";
 import { type JsonObject, stringAt } from "../kubernetes/json.ts";
@@ -7,7 +8,14 @@ import { NAME_LABEL } from "../kubernetes/names.ts";
 import { objectMeta } from "../kubernetes/object-meta.ts";
 import { labelKey, SetIndex } from "./set-index.ts";
 
+/** The account and the team that the annotations of a namespace name for CARM; "" if they name none. */
+interface CARMOwner {
+  readonly account: string;
+  readonly team: string;
+}
+
 interface Namespace {
+  readonly owner: CARMOwner;
   readonly labels: Labels;
   readonly annotations: ReadonlyMap<string, string>;
   readonly isTerminating: boolean;
@@ -18,7 +26,7 @@ interface NamespaceContext {
   readonly isForGrants?: boolean;
 }
 
-/** The Namespaces of an inventory, indexed by name and label. */
+/** The Namespaces of an inventory, indexed by name, label, and account and team for CARM. */
 export class NamespaceStore {
   readonly #context: NamespaceContext;
   /** The namespaces that were dropped because they exceed a limit. */
@@ -26,6 +34,7 @@ export class NamespaceStore {
   readonly #namespaces = new Map<string, Namespace>();
   readonly #byLabel = new SetIndex<string>();
   readonly #usingCARM = new Set<string>();
+  readonly #byOwner = new SetIndex<string>();
 
   constructor(context: NamespaceContext) {
     this.#context = context;
@@ -45,9 +54,12 @@ export class NamespaceStore {
     const labels = new Map([...meta.labels, [NAME_LABEL, name]]);
     const isTerminating = (stringAt(object, "metadata", "deletionTimestamp") ?? "") !== ""
       || stringAt(object, "status", "phase") === "Terminating";
-    this.#namespaces.set(name, { labels, annotations: meta.annotations, isTerminating });
+    const owner = this.#ownerIn(carmAnnotations(name, meta.annotations));
+    this.#namespaces.set(name, { owner, labels, annotations: meta.annotations, isTerminating });
     for (const [key, value] of labels) this.#byLabel.add(labelKey(key, value), name);
-    if (usesCARM(carmAnnotations(name, meta.annotations), this.#context)) this.#usingCARM.add(name);
+    if (owner.account === "" && owner.team === "") return;
+    this.#usingCARM.add(name);
+    for (const key of ownerKeys(owner)) this.#byOwner.add(key, name);
   }
 
   remove(name: string): void {
@@ -57,6 +69,11 @@ export class NamespaceStore {
     this.#namespaces.delete(name);
     for (const [key, value] of namespace.labels) this.#byLabel.delete(labelKey(key, value), name);
     this.#usingCARM.delete(name);
+    for (const key of ownerKeys(namespace.owner)) this.#byOwner.delete(key, name);
+  }
+
+  #ownerIn(annotations: ReadonlyMap<string, string>): CARMOwner {
+    return { account: annotations.get(OWNER_ACCOUNT_ANNOTATION) ?? "", team: teamOf(annotations, this.#context) };
   }
 
   has(name: string): boolean {
@@ -101,6 +118,26 @@ export class NamespaceStore {
   get usingCARM(): ReadonlySet<string> {
     return this.#usingCARM;
   }
+
+  /** Whether the annotations of a namespace name the team for CARM. */
+  hasTeam(team: string): boolean {
+    return this.#byOwner.get(OWNER_KEYS.team + team).size > 0;
+  }
+
+  /** Whether the annotations of a namespace name the account for CARM; with `withoutTeam`, and no team. */
+  hasAccount(account: string, { withoutTeam }: { readonly withoutTeam: boolean }): boolean {
+    const { account: alone, accountBesideTeam } = OWNER_KEYS;
+    const keys = withoutTeam ? [alone] : [alone, accountBesideTeam];
+    return keys.some((key) => this.#byOwner.get(key + account).size > 0);
+  }
+}
+
+/** The part of an index key before the account or the team, which can be any text. */
+const OWNER_KEYS = { team: "team:", account: "account:", accountBesideTeam: "account-beside-team:" } as const;
+
+function* ownerKeys({ account, team }: CARMOwner): Iterable<string> {
+  if (team !== "") yield OWNER_KEYS.team + team;
+  if (account !== "") yield (team === "" ? OWNER_KEYS.account : OWNER_KEYS.accountBesideTeam) + account;
 }
 
 const NO_ANNOTATIONS: ReadonlyMap<string, string> = new Map();

@@ -1,6 +1,8 @@
 import type { Labels } from "../kubernetes/label-selector.ts";
 import { type EffectiveSelector, selectsNamespace } from "../selectors/effective.ts";
+import { GroupIndex } from "./group-index.ts";
 import type { NamespaceStore } from "./namespaces.ts";
+import { rarestLabel, SelectorList } from "./selector-list.ts";
 import { labelKey, SetIndex } from "./set-index.ts";
 
 type Label = readonly [key: string, value: string];
@@ -10,21 +12,23 @@ type IndexEntry =
   | { readonly by: "name"; readonly keys: readonly string[] }
   | { readonly by: "label"; readonly label: Label }
   | { readonly by: "expression" }
-  | { readonly by: "group"; readonly keys: readonly string[] };
+  /** `label` is the index key of one label that the selector requires of a resource; "" if it requires none. */
+  | { readonly by: "group"; readonly keys: readonly string[]; readonly label: string };
 
 /**
  * Finds the selectors that may select a resource, without a scan of all selectors. A selector that has a namespace
  * restriction is indexed by namespace name or by one label. A selector that has no namespace restriction is indexed by
- * API group. The selectors that match a stored namespace are cached until a change affects them.
+ * API group, and by one label that it requires of a resource. The selectors that match a stored namespace are cached
+ * until a change affects them.
  */
 export class SelectorIndex {
   readonly #namespaces: Pick<NamespaceStore, "withLabel">;
   readonly #byName = new SetIndex<EffectiveSelector>();
   readonly #byLabel = new SetIndex<EffectiveSelector>();
   readonly #byExpression = new Set<EffectiveSelector>();
-  readonly #byGroup = new SetIndex<EffectiveSelector>();
+  readonly #byGroup = new GroupIndex<EffectiveSelector>();
   readonly #entries = new Map<EffectiveSelector, IndexEntry>();
-  readonly #cache = new Map<string, readonly EffectiveSelector[]>();
+  readonly #cache = new Map<string, SelectorList>();
 
   constructor(namespaces: Pick<NamespaceStore, "withLabel">) {
     this.#namespaces = namespaces;
@@ -35,7 +39,8 @@ export class SelectorIndex {
     this.#entries.set(selector, entry);
     if (entry.by === "expression") this.#byExpression.add(selector);
     else if (entry.by === "label") this.#byLabel.add(labelKey(...entry.label), selector);
-    else for (const key of entry.keys) this.#indexOf(entry.by).add(key, selector);
+    else if (entry.by === "name") for (const key of entry.keys) this.#byName.add(key, selector);
+    else for (const key of entry.keys) this.#byGroup.add(key, entry.label, selector);
     this.#evictAffected(entry);
   }
 
@@ -45,7 +50,8 @@ export class SelectorIndex {
     this.#entries.delete(selector);
     if (entry.by === "expression") this.#byExpression.delete(selector);
     else if (entry.by === "label") this.#byLabel.delete(labelKey(...entry.label), selector);
-    else for (const key of entry.keys) this.#indexOf(entry.by).delete(key, selector);
+    else if (entry.by === "name") for (const key of entry.keys) this.#byName.delete(key, selector);
+    else for (const key of entry.keys) this.#byGroup.delete(key, entry.label, selector);
     this.#evictAffected(entry);
   }
 
@@ -58,7 +64,7 @@ export class SelectorIndex {
    * Returns the selectors that have a namespace restriction and match the namespace. `isStored` must be true if
    * `labels` are the stored labels of the namespace.
    */
-  inNamespace(name: string, labels: Labels, isStored: boolean): readonly EffectiveSelector[] {
+  inNamespace(name: string, labels: Labels, isStored: boolean): SelectorList {
     const cached = isStored ? this.#cache.get(name) : undefined;
     if (cached !== undefined) return cached;
     const candidates = new Set(this.#byName.get(name));
@@ -66,21 +72,25 @@ export class SelectorIndex {
       for (const selector of this.#byLabel.get(labelKey(key, value))) candidates.add(selector);
     }
     for (const selector of this.#byExpression) candidates.add(selector);
-    const selecting = [...candidates].filter((selector) => selectsNamespace(selector, name, labels));
+    const selecting = new SelectorList([...candidates].filter((selector) => selectsNamespace(selector, name, labels)));
     if (isStored) this.#cache.set(name, selecting);
     return selecting;
   }
 
-  /** Returns the selectors that have no namespace restriction and may select a kind in `group`. */
-  clusterWide(group: string): readonly ReadonlySet<EffectiveSelector>[] {
-    return [this.#byGroup.get(group), this.#byGroup.get(ANY_GROUP)];
+  /**
+   * Returns the selectors that have no namespace restriction and may select a kind in `group`. If `labels` is set, may
+   * omit selectors that do not select a resource with these labels.
+   */
+  clusterWide(group: string, labels?: Labels): readonly ReadonlySet<EffectiveSelector>[] {
+    return [group, ANY_GROUP].flatMap((one) => setsFor(this.#byGroup.get(one), labels));
   }
 
   /**
    * Returns the index entry of a selector. If the selector requires several namespace labels, uses the label that the
    * fewest selectors and namespaces have, so that the sets stay small.
    */
-  #entryOf({ namespaces, namespaceLabels, types }: EffectiveSelector): IndexEntry {
+  #entryOf(selector: EffectiveSelector): IndexEntry {
+    const { namespaces, namespaceLabels, types } = selector;
     if (namespaces !== null) return { by: "name", keys: [...namespaces] };
     const [first, ...others] = namespaceLabels?.matchLabels ?? [];
     if (first !== undefined) {
@@ -90,15 +100,15 @@ export class SelectorIndex {
     if (namespaceLabels !== null) return { by: "expression" };
     const groups: ReadonlySet<string> = types?.groups ?? new Set([ANY_GROUP]);
     // A selector that selects any group has only one entry, so that no lookup returns the selector twice.
-    return { by: "group", keys: groups.has(ANY_GROUP) ? [ANY_GROUP] : [...groups] };
+    const keys = groups.has(ANY_GROUP) ? [ANY_GROUP] : [...groups];
+    const usesOf = (label: string): number => (
+      keys.reduce((sum, group) => sum + (this.#byGroup.get(group).get(label)?.size ?? 0), 0)
+    );
+    return { by: "group", keys, label: rarestLabel(selector, usesOf) };
   }
 
   #usesOf(label: Label): number {
     return this.#byLabel.get(labelKey(...label)).size + this.#namespaces.withLabel(...label).size;
-  }
-
-  #indexOf(by: "name" | "group"): SetIndex<EffectiveSelector> {
-    return by === "name" ? this.#byName : this.#byGroup;
   }
 
   #evictAffected(entry: IndexEntry): void {
@@ -110,3 +120,12 @@ export class SelectorIndex {
 }
 
 const ANY_GROUP = "";
+
+type SetsByLabel = ReadonlyMap<string, ReadonlySet<EffectiveSelector>>;
+
+/** Returns the sets of selectors that require no label or one of the labels; possibly all sets, if there are few. */
+function setsFor(sets: SetsByLabel, labels: Labels | undefined): readonly ReadonlySet<EffectiveSelector>[] {
+  if (labels === undefined || sets.size <= 1 + labels.size) return [...sets.values()];
+  const keys = ["", ...Array.from(labels, ([key, value]) => labelKey(key, value))];
+  return keys.map((key) => sets.get(key)).filter((set) => set !== undefined);
+}

@@ -171,7 +171,16 @@ export class SelectorStore {
    */
   inNamespace(name: string, labels?: Labels): readonly EffectiveSelector[] {
     const isStored = labels === undefined && this.#namespaces.has(name);
-    return this.#index.inNamespace(name, labels ?? this.#namespaces.labelsOf(name), isStored);
+    return this.#index.inNamespace(name, labels ?? this.#namespaces.labelsOf(name), isStored).all;
+  }
+
+  /**
+   * Yields the selectors that have a namespace restriction, match the namespace and can select a resource with the
+   * labels, and possibly selectors that cannot select it.
+   */
+  inNamespaceFor(name: string, resourceLabels: Labels): Iterable<EffectiveSelector> {
+    const isStored = this.#namespaces.has(name);
+    return this.#index.inNamespace(name, this.#namespaces.labelsOf(name), isStored).for(resourceLabels);
   }
 
   /**
@@ -190,8 +199,11 @@ export class SelectorStore {
     return index.candidates(selector);
   }
 
-  /** Returns the selectors that have no namespace restriction and may select a kind in `group`. */
-  clusterWide(group: string): readonly ReadonlySet<EffectiveSelector>[] {
-    return this.#index.clusterWide(group);
+  /**
+   * Returns the selectors that have no namespace restriction and may select a kind in `group`. If `labels` is set, may
+   * omit selectors that do not select a resource with these labels.
+   */
+  clusterWide(group: string, labels?: Labels): readonly ReadonlySet<EffectiveSelector>[] {
+    return this.#index.clusterWide(group, labels);
   }
 }

@@ -120,7 +120,7 @@ export function selectingSelectors(
   for (const selector of inventory.selectors.inNamespace(query.namespace, namespaceLabels)) {
     if (selectsWithinNamespace(selector, type, query.labels)) selecting.push(selector);
   }
-  for (const selectors of inventory.selectors.clusterWide(query.group)) {
+  for (const selectors of inventory.selectors.clusterWide(query.group, query.labels)) {
     for (const selector of selectors)
       if (selectsWithinNamespace(selector, type, query.labels)) selecting.push(selector);
   }

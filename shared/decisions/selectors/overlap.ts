@@ -53,6 +53,11 @@ function requirementsOf(selector: LabelSelector | null): LabelRequirement[] {
   return [...equal, ...selector.matchExpressions];
 }
 
+/** Whether a set of labels exists that satisfies the label selector. */
+export function canBeSatisfied(selector: LabelSelector): boolean {
+  return isSatisfiable(requirementsOf(selector));
+}
+
 /** Whether a set of labels exists that satisfies all requirements. Checks the requirements of each key separately. */
 function isSatisfiable(requirements: readonly LabelRequirement[]): boolean {
   return [...Map.groupBy(requirements, ({ key }) => key).values()].every(isSatisfiableKey);

@@ -27,6 +27,12 @@ const teams = (data: unknown): JsonObject => configMap("ack-role-team-map", data
 const OWNED = namespaceObject("owned", {}, { "services.k8s.aws/owner-account-id": "111122223333" });
 const BLUE = namespaceObject("blue", {}, { "services.k8s.aws/team-id": "blue" });
 const PLAIN = namespaceObject("plain");
+
+/** Returns namespaces whose annotations name the accounts. */
+const namespacesOf = (...keys: readonly string[]): JsonObject[] => keys.map((key) => (
+  namespaceObject(`of-${key}`, {}, { "services.k8s.aws/owner-account-id": key })
+));
+
 /** In mode selectors, this selector would grant its role to every kind in every namespace. */
 const SELECTOR = selectorObject("everything", { arn: C });
 
@@ -161,7 +167,7 @@ test("grants a role ARN that is in the account map, or in the team map if TeamLe
 });
 
 test("grants no role by ARN if the map key is for another service or has a service key", async (t) => {
-  const maps = [accounts({ team: A, "s3.team": B, "rds.team": C })];
+  const maps = [accounts({ team: A, "s3.team": B, "rds.team": C }), ...namespacesOf("team", "s3.team", "rds.team")];
   t.equal(ofRole(B, maps, { settings: SERVICES }), B);
   t.match(
     ofRole(A, maps, { settings: SERVICES }),
@@ -185,7 +191,7 @@ test("grants no role by ARN if the map key is for another service or has a servi
 });
 
 test("grants nothing for a map key of another service, even if the service is unknown", async (t) => {
-  const newService = [accounts({ "newsvc.111122223333": A })];
+  const newService = [accounts({ "newsvc.111122223333": A }), ...namespacesOf("newsvc.111122223333")];
   t.match(ofRole(A, newService, { settings: SERVICES }), "ERR_SELECTOR_NOT_GRANTED");
   t.match(ofRole(A, newService, { settings: SERVICES, scope: "owned" }), "ERR_CARM_KEY_MISSING");
   t.equal(ofRole(A, newService), A, "without the gate the prefix has no meaning");
@@ -207,6 +213,47 @@ test("grants nothing for a map key of another service, even if the service is un
     "ERR_SELECTOR_NOT_GRANTED",
     "no namespace can name the empty key",
   );
+});
+
+test("grants a role by ARN only if the annotations of an existing namespace lead to its entry", async (t) => {
+  const maps = [accounts({ "111122223333": A, planted: B }), teams({ blue: B, red: C })];
+  t.equal(ofRole(A, maps), A);
+  t.equal(
+    ofRole(B, maps),
+    `ERR_SELECTOR_NOT_GRANTED Key "planted" of ConfigMap ack-system/ack-role-account-map grants "${B}", but no `
+      + "existing namespace names its account or team. If a namespace is new, retry in a moment; otherwise, annotate "
+      + "it.",
+  );
+  t.equal(ofRole(B, [...maps, ...namespacesOf("planted")]), B);
+  t.equal(ofRole(B, maps, { settings: TEAMS }), B);
+  t.match(ofRole(C, maps, { settings: TEAMS }), /^ERR_SELECTOR_NOT_GRANTED Key "red" of .*\/ack-role-team-map grants/);
+  const both = namespaceObject("both", {}, {
+    "services.k8s.aws/owner-account-id": "planted", "services.k8s.aws/team-id": "green",
+  });
+  t.equal(ofRole(B, [...maps, both]), B, "without TeamLevelCARM, the team has no effect");
+  const accountsOnly = [accounts({ planted: B }), both];
+  t.match(ofRole(B, accountsOnly, { settings: TEAMS }), "ERR_SELECTOR_NOT_GRANTED", "the team replaces the account");
+  const ignored = namespaceObject("kube-system", {}, { "services.k8s.aws/owner-account-id": "planted" });
+  t.match(ofRole(B, [...maps, ignored]), "ERR_SELECTOR_NOT_GRANTED");
+  for (const key of ["beside-team:planted", "-beside-team:planted", "account:planted", " planted", "PLANTED"]) {
+    t.match(ofRole(B, [...maps, ...namespacesOf(key)]), "ERR_SELECTOR_NOT_GRANTED", key);
+  }
+});
+
+test("grants the role of a namespace by ARN until the namespace is gone or names another account", async (t) => {
+  const inventory = inventoryOf(accounts({ "111122223333": A, other: B }));
+  const grant = (): string => (
+    describe(grantRole(inventory, A, { groups: [S3], kinds: [], scope: null, settings: CARM })).replace(/ .*/, "")
+  );
+  t.equal(grant(), A);
+  inventory.apply([put({ ...OWNED, status: { phase: "Terminating" } })]);
+  t.equal(grant(), A, "the finalizers of resources still need the role");
+  inventory.apply([put(namespaceObject("owned", {}, { "services.k8s.aws/owner-account-id": "other" }))]);
+  t.equal(grant(), "ERR_SELECTOR_NOT_GRANTED");
+  inventory.apply([put(OWNED)]);
+  t.equal(grant(), A);
+  inventory.apply([{ type: "remove", group: "", kind: "Namespace", namespace: "", name: "owned" }]);
+  t.equal(grant(), "ERR_SELECTOR_NOT_GRANTED");
 });
 
 test("grants a role by ARN in a scope only if the CARM maps have the role for the scope", async (t) => {
@@ -241,7 +288,7 @@ test("sets grantedBy to the data of the map, which is a new object after the map
   const [before] = sources();
   t.equal(before, inventory.configMap("ack-system", "ack-role-account-map"));
   t.ok(sources().every((grantedBy) => grantedBy === before));
-  inventory.apply([put(accounts({ "111122223333": A, more: B }))]);
+  inventory.apply([accounts({ "111122223333": A, more: B }), ...namespacesOf("more")].map(put));
   t.notOk(sources().includes(before));
   t.equal(
     describe(grantRole(inventory, B, { groups: [S3], kinds: [], scope: null, settings: CARM })),

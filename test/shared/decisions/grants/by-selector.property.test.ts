@@ -1,13 +1,10 @@
 import { strict as assert } from "node:assert";
 import * as fc from "fast-check";
 import { test } from "tap";
-import { lookUpMaps } from "../../../../shared/decisions/carm/maps.ts";
-import type { DecisionSettings } from "../../../../shared/decisions/context.ts";
 import { grantInNamespace, grantRole, grantSelector } from "../../../../shared/decisions/grants/decide.ts";
 import type { Grant, RoleQuery } from "../../../../shared/decisions/grants/grant.ts";
 import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
 import type { ResourceQuery } from "../../../../shared/decisions/kubernetes/ack-resource.ts";
-import { parseRoleARN } from "../../../../shared/decisions/kubernetes/arn.ts";
 import { type Resolution, resolve } from "../../../../shared/decisions/resolution/resolve.ts";
 import { choice, GROUPS, KINDS, NAMESPACES, SELECTOR_NAMES, spec, VERSIONS } from "../arbitraries.ts";
 import type { ModelSelector } from "../model.ts";
@@ -190,104 +187,6 @@ test("grants in a namespace exactly the role that a resource without annotations
   const outcomes = [
     "role", "base", "ERR_SELECTOR_CONFLICT", "ERR_SELECTOR_CHOICE", "ERR_SELECTOR_MALFORMED", "role without labels",
   ];
-  for (const outcome of outcomes) t.ok((seen.get(outcome) ?? 0) > 50, `${outcome}: ${seen.get(outcome)} times`);
-  t.end();
-});
-
-const KEYS = ["t", "111122223333", "prod.eu", "s3.t", "sqs.t", "s3.111122223333", "rds.t", "s3.prod.eu"] as const;
-const VALUES = [...ROLES, "", "arn:aws:iam::111122223333:user/jane", "nonsense"] as const;
-const mapData = fc
-  .uniqueArray(fc.tuple(fc.constantFrom(...KEYS), fc.constantFrom(...VALUES)), {
-    maxLength: KEYS.length,
-    selector: ([key]) => key,
-    size: "max",
-  })
-  .map((pairs) => Object.fromEntries(pairs));
-const map = fc.option(mapData, { freq: 8 });
-
-interface Maps {
-  readonly accounts: Readonly<Record<string, string>> | null;
-  readonly teams: Readonly<Record<string, string>> | null;
-  readonly settings: DecisionSettings;
-}
-
-const maps: fc.Arbitrary<Maps> = fc.record({
-  accounts: map, teams: map,
-  settings: fc.record({ teamLevelCARM: fc.boolean(), serviceLevelCARM: fc.boolean(), runtime })
-    .map((gates) => ({ ...SETTINGS_BY_DEFAULT, ...gates, mode: "carm" as const })),
-});
-
-/**
- * Returns the namespaces `account-KEY` and `team-KEY` for each key that a namespace can name. A namespace cannot name a
- * service key.
- */
-function ownersOf({
-  settings,
-}: Maps): { readonly name: string; readonly annotations: Readonly<Record<string, string>> }[] {
-  const keys = KEYS.filter((key) => !settings.serviceLevelCARM || !/^(s3|sqs|rds)\./.test(key));
-  return keys.flatMap((key) => [
-    { name: `account-${key}`, annotations: { "services.k8s.aws/owner-account-id": key } },
-    { name: `team-${key}`, annotations: { "services.k8s.aws/team-id": key } },
-  ]);
-}
-
-function inventoryOfMaps(input: Maps): Inventory {
-  const configMaps = [["ack-role-account-map", input.accounts], ["ack-role-team-map", input.teams]] as const;
-  const objects = configMaps.flatMap(([name, data]) =>
-    data === null ? [] : [{ apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace: "ack-system" }, data }],
-  );
-  const inventory = new Inventory({ runtime: input.settings.runtime, origin: "cluster" });
-  inventory.apply(
-    [...objects, ...ownersOf(input).map(({ name, annotations }) => namespaceObject(name, {}, annotations))].map(put),
-  );
-  return inventory;
-}
-
-function hasServiceKey({ accounts, teams }: Maps, via: string, key: string): boolean {
-  const data: Readonly<Record<string, string>> = (via === "team-map" ? teams : accounts) ?? {};
-  return (data[key] ?? "") !== "";
-}
-
-test("by ARN and by namespace, grants exactly the roles that the CARM maps have for the groups", (t) => {
-  seen.clear();
-  fc.assert(fc.property(maps, groups, (input, served) => {
-    const inventory = inventoryOfMaps(input);
-    const { settings } = input;
-    const namespaces = ownersOf(input).map(({ name }) => name);
-    const roleFor = (namespace: string, group: string): string | null => {
-      const lookup = lookUpMaps(
-        inventory, { namespace, group, status: { ownerAccountID: null, region: null } }, settings,
-      );
-      const roleARN = lookup?.roleARN ?? null;
-      // A key for another service grants nothing, even if a namespace annotation names the whole key.
-      const isService = settings.serviceLevelCARM && lookup?.key.includes(".") === true;
-      if (isService && !hasServiceKey(input, lookup.via, `${group.split(".")[0]}.${lookup.key}`)) return null;
-      return roleARN === null || parseRoleARN(roleARN) === null ? null : roleARN;
-    };
-    for (const namespace of namespaces) {
-      for (const group of served) {
-        const grant = grantInNamespace(inventory, {
-          namespace,
-          groups: [group],
-          kinds: [],
-          labels: null,
-          unmatched: "deny",
-          settings,
-        });
-        count(outcomeOf(grant));
-        assert.equal(grant.verdict === "role" ? grant.roleARN : null, roleFor(namespace, group));
-      }
-    }
-    for (const roleARN of VALUES) {
-      const grants = (scope: string | null): boolean =>
-        grantRole(inventory, roleARN, { groups: served, kinds: [], scope, settings }).verdict === "role";
-      const hasRole = (namespace: string): boolean => served.some((group) => roleFor(namespace, group) === roleARN);
-      assert.equal(grants(null), namespaces.some(hasRole), roleARN);
-      for (const namespace of namespaces)
-        assert.equal(grants(namespace), hasRole(namespace), `${roleARN} in ${namespace}`);
-    }
-  }), parameters(t, 1_000));
-  const outcomes = ["role", "ERR_CARM_MAP_MISSING", "ERR_CARM_KEY_MISSING", "ERR_CARM_VALUE_EMPTY", "ERR_CARM_ARN"];
   for (const outcome of outcomes) t.ok((seen.get(outcome) ?? 0) > 50, `${outcome}: ${seen.get(outcome)} times`);
   t.end();
 });

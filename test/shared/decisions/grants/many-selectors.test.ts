@@ -47,10 +47,28 @@ test("the work to deny a role is linear in the number of conflicting selectors",
     [...many(COUNT, (i) => ({ resourceLabelSelector: { matchLabels: { app: "a", id: `${i}` } } })), ...everything],
     [...many(COUNT, (i) => ({ resourceTypeSelector: [{ group: S3, kind: `K${i}` }] })), ...everything],
   ]) {
+    for (const scope of ["team-a", null]) {
+      const steps = new CountingSteps();
+      const grant = selectorGrantOfRole(inventoryOf(objects), A, { ...QUERY, scope }, steps);
+      t.match(grant, { verdict: "denied", code: "ERR_SELECTOR_NOT_GRANTED" });
+      t.ok(steps.taken > COUNT && steps.taken <= 20 * COUNT, `${steps.taken} steps`);
+    }
+  }
+});
+
+test("other selectors add few steps if they require other labels, however many kinds they name", async (t) => {
+  const wide = (namespaceSelector?: JsonObject): JsonObject[] => Array.from({ length: 100 }, (_, i) => (
+    selectorObject(`wide${i}`, {
+      arn: `${A}${i}`, ...(namespaceSelector && { namespaceSelector }),
+      resourceLabelSelector: { matchLabels: { app: `a${i}` } },
+      resourceTypeSelector: Array.from({ length: 1_000 }, (__, j) => ({ group: S3, kind: `K${j}` })),
+    })
+  ));
+  for (const objects of [wide(), wide({ names: ["team-a"] })]) {
     const steps = new CountingSteps();
-    const grant = selectorGrantOfRole(inventoryOf(objects), A, SCOPED, steps);
-    t.match(grant, { verdict: "denied", code: "ERR_SELECTOR_NOT_GRANTED" });
-    t.ok(steps.taken > COUNT && steps.taken <= 20 * COUNT, `${steps.taken} steps`);
+    const grant = selectorGrantOfRole(inventoryOf([...many(1), ...objects]), A, { ...QUERY, scope: null }, steps);
+    t.match(grant, { verdict: "role", selectors: ["s0"] });
+    t.ok(steps.taken < 20, `${steps.taken} steps`);
   }
 });
 
@@ -65,8 +83,18 @@ test("denies a request whose decision takes more steps than the limit", async (t
   const wide = many(100, (i) => (
     { resourceTypeSelector: Array.from({ length: 1_000 }, (_, j) => ({ group: S3, kind: `K${i}.${j}` })) }
   ));
-  const inventory = inventoryOf(wide);
-  for (const grant of [inScope(inventory), inNamespace(inventory), grantSelector(inventory, "s0", SCOPED)]) {
+  const names = Array.from({ length: 1_000 }, (_, i) => `missing-${i}`);
+  const absent = inventoryOf(many(101, () => ({ namespaceSelector: { names } })));
+  const conflicting = inventoryOf([
+    ...Array.from({ length: 40_000 }, (_, i) => namespaceObject(`n${i}`, { env: "prod" })),
+    selectorObject("s0", { arn: A, namespaceSelector: { labelSelector: { matchLabels: { env: "prod" } } } }),
+    selectorObject("s1", { arn: `${A}1`, namespaceSelector: { labelSelector: { matchLabels: { env: "prod" } } } }),
+  ]);
+  const anywhere = { ...QUERY, scope: null };
+  for (const grant of [
+    inNamespace(inventoryOf(wide)), grantRole(absent, A, anywhere), grantRole(conflicting, A, anywhere),
+    grantSelector(conflicting, "s0", anywhere),
+  ]) {
     t.match(grant, { verdict: "denied", code: "ERR_SELECTOR_AMBIGUOUS", message: /takes more than 100000 steps/ });
   }
 });
@@ -79,7 +107,7 @@ test("lists at most 20 selectors in a message", async (t) => {
   const read = many(COUNT, (i) => ({ resourceLabelSelector: { matchLabels: { app: `a${i}` } } }));
   const kinds = many(COUNT, (i) => ({ arn: `${A}${i}`, resourceTypeSelector: [{ group: S3, kind: `K${i}` }] }));
   const rds = many(COUNT, () => ({ resourceTypeSelector: [{ group: "rds.services.k8s.aws" }] }));
-  const sessions = many(COUNT).map((object, i) => (
+  const sessions = many(COUNT, (i) => ({ resourceTypeSelector: [{ group: S3, kind: `K${i}` }] })).map((object, i) => (
     { ...object, metadata: { name: `s${i}`, annotations: { "ack-role-resolver.io/session-name": `name${i}` } } }
   ));
   const anywhere = (inventory: Inventory): Grant => grantRole(inventory, A, { ...QUERY, scope: null });

@@ -53,7 +53,8 @@ function ofRole(roleARN: string, objects: readonly JsonObject[], query: Partial<
 }
 
 test("grants a role by ARN if a selector for the role selects a kind of the served groups", async (t) => {
-  t.equal(ofRole(A, [selector("a", A), selector("b", B)]), `${A} of a`);
+  t.equal(ofRole(A, [selector("a", A), selectorObject("b", { arn: B, namespaceSelector: { names: ["team-b"] } })]),
+    `${A} of a`);
   t.equal(ofRole(A, [selector("a", A, BUCKETS)]), `${A} of a`);
   const rds = selector("rds", A, { resourceTypeSelector: [{ group: RDS }] });
   t.equal(
@@ -83,10 +84,11 @@ test("restricts grants by ARN and by selector name to the kinds in --kind", asyn
 });
 
 test("if several selectors grant a role, uses the selector whose name sorts first", async (t) => {
+  const ofKind = (kind: string): JsonObject => ({ resourceTypeSelector: [{ group: S3, kind }] });
   const objects = [
-    selector("c", A),
-    selector("b", A),
-    selector("d", A),
+    selector("c", A, ofKind("C")),
+    selector("b", A, ofKind("B")),
+    selector("d", A, ofKind("D")),
     selector("a", A, { resourceTypeSelector: [{ group: RDS }] }),
   ];
   t.equal(ofRole(A, objects), `${A} of b`);
@@ -98,7 +100,7 @@ test("if several selectors grant a role, uses the selector whose name sorts firs
   };
   const before = grantedBy();
   t.equal(before, inventory.selectors.get("b"));
-  inventory.apply([put(selector("b", A))]);
+  inventory.apply([put(selector("b", A, ofKind("B")))]);
   t.not(grantedBy(), before, "a new object after the selector is stored again");
   inventory.apply([removal("services.k8s.aws", "IAMRoleSelector", "b")]);
   t.equal(grantedBy(), inventory.selectors.get("c"));
@@ -217,11 +219,11 @@ test("denies each kind of grant if the selectors for the role have different ses
     "a selector without session settings differs from one with settings",
   );
   t.match(
-    ofRole(A, [selector("a", A), selector("theirs", A, {}, { "external-id": "not one" })]),
+    ofRole(A, [selector("a", A, BUCKETS), selector("theirs", A, QUEUES, { "external-id": "not one" })]),
     "ERR_SELECTOR_EXTRAS",
     "the settings of a faulty selector are compared too",
   );
-  inventory.apply([put(selector("theirs", A, {}, { "session-name": "one", "external-id": "planted" }))]);
+  inventory.apply([put(selector("theirs", A, QUEUES, { "session-name": "one", "external-id": "planted" }))]);
   t.equal(describe(grantRole(inventory, A, ANYWHERE)), `${A} of mine`, "equal settings are granted");
 });
 

@@ -9,7 +9,7 @@ const ANYWHERE = { groups: [S3], kinds: [], scope: null, settings: SETTINGS_BY_D
 
 test("grants a selector by name if the selector can select a kind of the served groups", async (t) => {
   const inventory = inventoryOf([
-    selector("any", A),
+    selectorObject("any", { arn: A, namespaceSelector: { names: ["team-b"] } }),
     selector("s3", A, { resourceTypeSelector: [{ group: RDS }, { group: S3, version: "v1alpha1", kind: "Bucket" }] }),
     selector("rds", B, { resourceTypeSelector: [{ group: RDS }] }),
   ]);

@@ -1,6 +1,7 @@
 import { test } from "tap";
 import { NamespaceStore } from "../../../../shared/decisions/inventory/namespaces.ts";
 import { SelectorIndex } from "../../../../shared/decisions/inventory/selector-index.ts";
+import { SelectorList } from "../../../../shared/decisions/inventory/selector-list.ts";
 import { SetIndex } from "../../../../shared/decisions/inventory/set-index.ts";
 import { decodeSelector } from "../../../../shared/decisions/selectors/decode.ts";
 import type { EffectiveSelector } from "../../../../shared/decisions/selectors/effective.ts";
@@ -56,7 +57,7 @@ test("caches the selectors of a stored namespace until a change affects those se
   const selector = byLabel("a", { team: "x" });
   index.add(selector);
   const first = index.inNamespace("n", labels, true);
-  t.same(first, [selector]);
+  t.same(first.all, [selector]);
   index.add(byLabel("other", { team: "y" }));
   index.add(selectorOf("named", { namespaceSelector: { names: ["m"] } }));
   t.equal(index.inNamespace("n", labels, true), first, "selectors of other namespaces do not evict the cached result");
@@ -67,8 +68,8 @@ test("caches the selectors of a stored namespace until a change affects those se
     "the removal of an unknown selector does not evict the cached result",
   );
   index.delete(selector);
-  t.same(index.inNamespace("n", labels, true), []);
-  const unknown = (): readonly EffectiveSelector[] => index.inNamespace("unknown", labels, false);
+  t.same(index.inNamespace("n", labels, true).all, []);
+  const unknown = (): SelectorList => index.inNamespace("unknown", labels, false);
   t.not(unknown(), unknown(), "the result for an unknown namespace is not cached");
   t.end();
 });
@@ -78,10 +79,49 @@ test("finds a selector that has several labels, regardless of the order in which
   const all = ["x", "y", "z"].map((team) => byLabel(team, { env: "prod", team }));
   for (const selector of all) index.add(selector);
   const find = (team: string): string[] => (
-    index.inNamespace(team, new Map([["env", "prod"], ["team", team]]), false).map(({ name }) => name)
+    index.inNamespace(team, new Map([["env", "prod"], ["team", team]]), false).all.map(({ name }) => name)
   );
   t.same(["x", "y", "z", "other"].map(find), [["x"], ["y"], ["z"], []]);
   for (const selector of all.slice(0, 2)) index.delete(selector);
   t.same(["x", "y", "z"].map(find), [[], [], ["z"]]);
+  t.end();
+});
+
+/** Returns selectors that require the label app=a and a different label each, and one that requires no label. */
+function labeledSelectors(count: number): EffectiveSelector[] {
+  const labeled = Array.from({ length: count }, (_, i) => (
+    selectorOf(`s${i}`, { resourceLabelSelector: { matchLabels: { app: "a", id: `${i}` } } })
+  ));
+  return [...labeled, selectorOf("open", {})];
+}
+
+const namesOf = (selectors: Iterable<EffectiveSelector>): string[] => (
+  Array.from(selectors, ({ name }) => name).toSorted()
+);
+
+test("finds cluster-wide selectors by the labels of a resource", (t) => {
+  const index = new SelectorIndex(new NamespaceStore(CONTEXT));
+  const all = labeledSelectors(100);
+  for (const selector of all) index.add(selector);
+  const found = (labels?: Record<string, string>): string[] => (
+    namesOf(index.clusterWide("g", labels && new Map(Object.entries(labels))).flatMap((set) => [...set]))
+  );
+  t.equal(found().length, 101);
+  t.same(found({ id: "7" }), ["open", "s7"]);
+  t.ok(found({ app: "a", id: "7" }).includes("s7"));
+  t.ok(found({ app: "a", id: "7" }).length < 5, "a selector is indexed by its rarest label");
+  t.same(found({}), ["open"]);
+  for (const selector of all) index.delete(selector);
+  t.same(found(), []);
+  t.end();
+});
+
+test("a list finds selectors by the labels of a resource, and returns a short list as it is", (t) => {
+  const all = labeledSelectors(100);
+  const list = new SelectorList(all);
+  t.same(namesOf(list.for(new Map([["id", "7"], ["app", "a"]]))), ["open", "s7"]);
+  t.same(namesOf(list.for(new Map())), ["open"]);
+  const short = new SelectorList(all.slice(0, 10));
+  t.equal(short.for(new Map()), short.all);
   t.end();
 });
