@@ -46,7 +46,8 @@ export const ERRORS = {
   ERR_SELECTOR_MALFORMED: entry(403, false, "The IAMRoleSelector has a fault, so the sidecar does not grant its role."),
   ERR_SELECTOR_NOT_GRANTED: entry(
     403, false,
-    "No IAMRoleSelector or CARM map grants the role to the API groups that the sidecar serves.",
+    "No resource of the API groups that the sidecar serves resolves to the role in an existing namespace. The message "
+      + "states the reason, such as a conflict, or a namespace that is missing or too new.",
   ),
   ERR_SELECTOR_EXTRAS: entry(
     403, false,

@@ -29,5 +29,5 @@ export function withinSteps(decide: (steps: Steps) => Grant): Grant {
 const TOO_MANY_STEPS = deny(
   "ERR_SELECTOR_AMBIGUOUS",
   `The decision takes more than ${LIMITS.grantSteps.value} steps, because too many IAMRoleSelectors name the role or `
-    + "select the namespace. Remove conflicting selectors, request one kind, or set --kind of the sidecar.",
+    + "select the same namespaces. Remove conflicting selectors, request one kind, or set --kind of the sidecar.",
 );

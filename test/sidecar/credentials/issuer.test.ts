@@ -38,7 +38,8 @@ test("denies a role whose selectors set different session parameters, and prints
   const annotated = (name: string, externalID: string): JsonObject =>
     selector(name, { "ack-role-resolver.io/external-id": externalID });
   const objects = [
-    namespaceObject("team-a"), annotated("team-a", "planted-id-1"), annotated("team-b", "planted-id-2"),
+    ...["team-a", "team-b"].map((name) => namespaceObject(name)),
+    annotated("team-a", "planted-id-1"), annotated("team-b", "planted-id-2"),
   ];
   const sidecar = new SidecarUnderTest({ objects });
   for (const path of ["selectors/team-a", "selectors/team-b", "namespaces/team-a"]) {
