@@ -73,10 +73,13 @@ export async function setUpProgram(environment: ProgramsEnvironment, recipe: Rec
   return folder;
 }
 
-/** Removes the folders that killed builds left. The caller holds the lock, so no other build is running. */
+/**
+ * Removes the folders that killed builds left. The caller holds the lock, so no other build is running. But a tool that
+ * a killed build started, such as cargo, can still be writing to its folder. Then a later build removes the folder.
+ */
 async function removePartialBuilds({ cacheFolder }: ProgramsEnvironment): Promise<void> {
   const names = (await readdir(cacheFolder)).filter((name) => /\.partial-[^.]+$/.test(name));
-  await Promise.all(names.map((name) => rm(path.join(cacheFolder, name), { recursive: true })));
+  await Promise.allSettled(names.map((name) => rm(path.join(cacheFolder, name), { recursive: true, maxRetries: 5 })));
 }
 
 async function requirePrograms({ makes = [] }: Recipe, folder: string): Promise<void> {
