@@ -8,6 +8,7 @@ import type { Logger } from "../shared/server/logger.ts";
 import type { Drain } from "../shared/server/stopping.ts";
 import type { AccessReviewer } from "./access-review.ts";
 import { type AllowedClient, clientOptions, limitCallers } from "./callers.ts";
+import { trackAge } from "./connection-age.ts";
 import { mutateClusters, validateClusters } from "./reviews/clusters.ts";
 import { validateConfigMaps } from "./reviews/configmaps.ts";
 import { type IdentityContext, validateIdentities } from "./reviews/identities.ts";
@@ -96,8 +97,9 @@ export function buildWebhook(options: WebhookOptions, ports: WebhookPorts): Webh
   app.setErrorHandler((error, _request, reply) => sendError(reply, asResolverError(error)));
   acceptReviewBodies(app);
   app.server.on("request", () => ports.drain.requestArrived());
-  app.addHook("onSend", (_request, reply, _payload, done) => {
-    if (ports.drain.active) reply.header("connection", "close");
+  const isOld = trackAge(app.server, ports.monotonicMs);
+  app.addHook("onSend", (request, reply, _payload, done) => {
+    if (ports.drain.active || isOld(request.raw.socket)) reply.header("connection", "close");
     done();
   });
   limitCallers(app, { client: options.client ?? null, clock: ports.clock, metrics: ports.metrics });

@@ -2,7 +2,6 @@ import { spawn } from "node:child_process";
 import { Agent } from "node:https";
 import path from "node:path";
 import process from "node:process";
-import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Cluster } from "../../test/real/apiserver/cluster.ts";
 import { quantile } from "../sidecar/load.ts";
@@ -11,6 +10,8 @@ import { processorMs } from "../sidecar/programs.ts";
 const ATTACKER = path.join(import.meta.dirname, "attacker.ts");
 const BUCKETS = "/apis/s3.services.k8s.aws/v1alpha1/namespaces/victim/buckets?dryRun=All";
 const PAUSE_MS = 20;
+const DURATION_MS = 10_000;
+const LARGE_OBJECTS = 20;
 
 /** The object of a user that an attacker slows down. */
 export const SMALL_BUCKET = {
@@ -30,7 +31,7 @@ interface Measured {
   readonly throughServerMs: Float64Array;
   readonly directMs: Float64Array;
   /** The number of large objects that the API server answered. */
-  readonly large: number;
+  readonly largeObjects: number;
   /** The processor time that the API server and the webhook used. */
   readonly serverMs: number;
   readonly webhookMs: number;
@@ -38,10 +39,10 @@ interface Measured {
 
 /**
  * Creates small buckets in the API server, one after another, and concurrently sends small reviews straight to the
- * webhook. With `isHostile`, a tenant sends large objects to the API server meanwhile.
+ * webhook, for 10 s. With `isHostile`, until the API server has answered 20 large objects of a tenant.
  */
 export async function measure(
-  cluster: Cluster, durationMs: number, subject: Subject | null, isHostile: boolean,
+  cluster: Cluster, subject: Subject | null, isHostile: boolean,
 ): Promise<Measured> {
   const agent = new Agent({ keepAlive: true });
   const through = (): Promise<unknown> => cluster.request("POST", BUCKETS, SMALL_BUCKET, { agent });
@@ -49,32 +50,32 @@ export async function measure(
     processorMs(cluster.pids[1]), subject === null ? 0 : processorMs(subject.pid),
   ]);
   const before = await used();
+  const endMs = performance.now() + DURATION_MS;
   const attacker = isHostile ? startAttacker(cluster) : null;
-  const endMs = performance.now() + durationMs;
+  const isDone = (): boolean => (
+    attacker === null ? performance.now() >= endMs : attacker.answered() >= LARGE_OBJECTS
+  );
   const [throughServerMs, directMs] = await Promise.all([
-    repeat(through, endMs), subject === null ? new Float64Array() : repeat(subject.review, endMs),
+    repeat(through, isDone), subject === null ? new Float64Array() : repeat(subject.review, isDone),
   ]);
   const [serverMs = 0, webhookMs = 0] = (await used()).map((value, i) => value - (before[i] ?? 0));
   agent.destroy();
-  return { throughServerMs, directMs, serverMs, webhookMs, large: attacker === null ? 0 : await attacker.stop() };
+  attacker?.stop();
+  return { throughServerMs, directMs, serverMs, webhookMs, largeObjects: attacker?.answered() ?? 0 };
 }
 
 /** The tenant is an admin, because the rights of a requester do not change the cost of a request. */
-function startAttacker(cluster: Cluster): { readonly stop: () => Promise<number> } {
+function startAttacker(cluster: Cluster): { readonly answered: () => number; readonly stop: () => void } {
   const args = [ATTACKER, cluster.url, cluster.caFile, cluster.tokens.admin];
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
-  const output = text(child.stdout);
-  return {
-    stop: async () => {
-      child.kill("SIGTERM");
-      return Number(await output);
-    },
-  };
+  let bytes = 0;
+  child.stdout.on("data", (lines: Buffer) => (bytes += lines.length));
+  return { answered: () => bytes, stop: () => void child.kill("SIGKILL") };
 }
 
-async function repeat(send: () => Promise<unknown>, endMs: number): Promise<Float64Array> {
+async function repeat(send: () => Promise<unknown>, isDone: () => boolean): Promise<Float64Array> {
   const latencies: number[] = [];
-  while (performance.now() < endMs) {
+  while (!isDone()) {
     const startMs = performance.now();
     // oxlint-disable-next-line no-await-in-loop -- one request after another
     await send();
