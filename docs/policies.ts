@@ -70,7 +70,7 @@ const REMARKS: Readonly<Record<string, string>> = {
 
 const OPTIONS = {
   namespace: "ack-role-resolver", runtime: "extended", ackSystemNamespace: "ack-system", url: null, caBundle: null,
-  extraGroups: [],
+  extraGroups: [], failurePolicy: "Ignore",
 } as const;
 
 /** Returns the names of the policies that contain each check. */

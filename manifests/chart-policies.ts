@@ -1,8 +1,9 @@
 // Renders the policies as a template of the Helm chart. The settings change only lists in the CEL expressions.
 // templates/_policies.tpl computes these lists from the values.
 import { Document, visit } from "yaml";
+import { stringAt } from "../shared/decisions/kubernetes/json.ts";
 import { admissionPolicies, type PolicyOptions } from "./policies.ts";
-import type { PolicySettings } from "./policies/policy.ts";
+import type { PolicySettings, SelectorFailurePolicy } from "./policies/policy.ts";
 import { YAML_OPTIONS } from "./render.ts";
 
 /** Settings with a placeholder in each list. The partition of the controllers' role is a list too. */
@@ -23,18 +24,32 @@ const LIST = /\["[^"~]*~(\w+)[^"]*"\]/g;
 
 const LISTS = '{{- $lists := include "ack-role-resolver.policyLists" . | fromJson }}\n';
 
-/** Returns the template of the policies. Only the policy of selectors depends on the runtime. */
-export function policiesTemplate(options: Omit<PolicyOptions, "runtime">): string {
-  const [forExtended, forACK] = (["extended", "ack"] as const).map((runtime) => (
-    admissionPolicies({ ...options, runtime }, PLACEHOLDERS).map(withLists)
-  ));
-  const documents = (forACK ?? []).map((document, index) => {
-    const extended = forExtended?.[index] ?? "";
-    return extended === document
-      ? document
-      : `{{- if eq .Values.runtime "extended" }}\n${extended}{{- else }}\n${document}{{- end }}\n`;
-  });
+type Variant = Pick<PolicyOptions, "runtime" | "failurePolicy">;
+
+/** Returns the template of the policies, which depend on the runtime and on the failurePolicy of the webhooks. */
+export function policiesTemplate(options: Omit<PolicyOptions, keyof Variant>): string {
+  const byName = (variant: Variant): ReadonlyMap<string, string> => new Map(
+    admissionPolicies({ ...options, ...variant }, PLACEHOLDERS).map((one) => [nameOf(one), withLists(one)]),
+  );
+  const ofFailurePolicy = (failurePolicy: SelectorFailurePolicy): ((name: string) => string) => {
+    const [extended, ack] = (["extended", "ack"] as const).map((runtime) => byName({ runtime, failurePolicy }));
+    return (name) => choice('eq .Values.runtime "extended"', extended?.get(name) ?? "", ack?.get(name) ?? "");
+  };
+  const [fail, ignore] = [ofFailurePolicy("Fail"), ofFailurePolicy("Ignore")];
+  const names = [...byName({ runtime: "ack", failurePolicy: "Ignore" }).keys()];
+  const documents = names.map((name) => choice(FAILS, fail(name), ignore(name)));
   return `{{- if .Values.policies.enabled }}\n${LISTS}${documents.join("")}{{- end }}\n`;
+}
+
+const FAILS = 'eq (include "ack-role-resolver.failurePolicy" .) "Fail"';
+
+function choice(condition: string, one: string, other: string): string {
+  return one === other ? one : `{{- if ${condition} }}\n${one}{{- else }}\n${other}{{- end }}\n`;
+}
+
+/** Returns the kind and the name of an object: a policy and its binding have the same name. */
+function nameOf(object: object): string {
+  return `${stringAt(object, "kind")} ${stringAt(object, "metadata", "name")}`;
 }
 
 /** Returns the object as YAML, with a template expression for each list of a setting. */

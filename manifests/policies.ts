@@ -3,7 +3,9 @@ import { SETTINGS } from "../shared/decisions/settings.ts";
 import { clusterPolicy } from "./policies/clusters.ts";
 import { controllerPolicy } from "./policies/controllers.ts";
 import { namespacePolicy } from "./policies/namespaces.ts";
-import { type Policy, policyObjects, type PolicySettings } from "./policies/policy.ts";
+import {
+  besideWebhook, type Policy, policyObjects, type PolicySettings, type SelectorFailurePolicy,
+} from "./policies/policy.ts";
 import { resourcePolicy } from "./policies/resources.ts";
 import { selectorPolicy } from "./policies/selectors.ts";
 import { serviceAccountPolicy } from "./policies/service-account.ts";
@@ -19,6 +21,8 @@ export const DEFAULT_POLICY_SETTINGS: PolicySettings = {
 
 export interface PolicyOptions extends Omit<WebhookOptions, "injectCA"> {
   readonly runtime: Runtime;
+  /** The failurePolicy of the webhooks for selectors. `Ignore` if the policies are installed without the webhooks. */
+  readonly failurePolicy: SelectorFailurePolicy;
 }
 
 /** Returns the policies that contain checks. */
@@ -30,7 +34,7 @@ export function checkPolicies(options: PolicyOptions, settings: PolicySettings):
     clusterPolicy(settings, options),
     namespacePolicy(settings, options.namespace),
     waiverPolicy(settings, options),
-  ];
+  ].flatMap((policy) => besideWebhook(policy, options.failurePolicy) ?? []);
 }
 
 /** Returns each ValidatingAdmissionPolicy, followed by its binding. */

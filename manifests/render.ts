@@ -9,7 +9,7 @@ import { type CertificateMode, certManagerObjects, selfSignedObjects } from "./c
 import { iamRoleSelectorCRD } from "./crds.ts";
 import { type DeploymentOptions, webhookDeployment } from "./deployment.ts";
 import { admissionPolicies, DEFAULT_POLICY_SETTINGS } from "./policies.ts";
-import type { PolicySettings } from "./policies/policy.ts";
+import type { PolicySettings, SelectorFailurePolicy } from "./policies/policy.ts";
 import { serviceAccountIdentityCRD } from "./identity-crd.ts";
 import { identitySecretObjects } from "./rights/identity-secrets.ts";
 import { installNamespace, serviceAccount } from "./installation.ts";
@@ -75,14 +75,17 @@ export function manifestObjects(part: ManifestPart, options: ManifestOptions): r
     rbac: () => rbacObjects(options),
     crds: () => [iamRoleSelectorCRD(runtime)],
     "identity-crd": () => [serviceAccountIdentityCRD()],
-    policies: () => admissionPolicies(options, options.policies ?? DEFAULT_POLICY_SETTINGS),
+    policies: (failurePolicy: SelectorFailurePolicy) => (
+      admissionPolicies({ ...options, failurePolicy }, options.policies ?? DEFAULT_POLICY_SETTINGS)
+    ),
     deployment: () => deploymentObjects(options),
     webhooks: () => [mutatingWebhooks(configured), validatingWebhooks(configured)],
   };
-  if (part !== "all") return parts[part]();
+  // Without the webhooks, the policies are the only defense.
+  if (part !== "all") return parts[part]("Ignore");
   return [
-    ...parts.rbac(), ...(ownCRD ? parts.crds() : []), ...(url === null ? parts.deployment() : []), ...parts.policies(),
-    ...parts.webhooks(),
+    ...parts.rbac(), ...(ownCRD ? parts.crds() : []), ...(url === null ? parts.deployment() : []),
+    ...parts.policies("Fail"), ...parts.webhooks(),
   ];
 }
 

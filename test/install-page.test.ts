@@ -6,6 +6,7 @@ import { parse, parseAllDocuments } from "yaml";
 import { selectorOwnerRole, tenantRole } from "../manifests/rights/users.ts";
 import { valuesSchema } from "../manifests/values-schema.ts";
 import { stringAt } from "../shared/decisions/kubernetes/json.ts";
+import { runCommand } from "./cli/run-command.ts";
 import { codeBlocks } from "./documented-commands.ts";
 
 const PAGE = readFileSync(path.join(import.meta.dirname, "../docs/install.md"), "utf8");
@@ -22,6 +23,21 @@ test("the installation guide shows values that the chart accepts", (t) => {
   const misspelled = VALUES.replace("allowedAccounts", "allowedAcounts");
   t.same(errorsOf(misspelled), ["additionalProperties"], "a misspelled setting is invalid");
   t.end();
+});
+
+test("the installation guide finds the selectors that cannot be applied without the webhook", async (t) => {
+  const [, flags = ""] = /^npx --no-install ack-role-resolver (lint --no-webhook) /m.exec(PAGE) ?? [];
+  const [, spec = ""] = /for example `(namespaceSelector: [^`]*)`/.exec(PAGE) ?? [];
+  const selector = (text: string): string => (
+    "apiVersion: services.k8s.aws/v1alpha1\nkind: IAMRoleSelector\nmetadata: {name: a}\n"
+      + `spec:\n  arn: arn:aws:iam::111122223333:role/a\n  ${text}\n`
+  );
+  const dir = t.testdir({ "byLabel.yaml": selector(spec.replace("names: [], ", "")), "fixed.yaml": selector(spec) });
+  const lint = async (file: string): Promise<string> => (
+    (await runCommand([...flags.split(" "), path.join(dir, file)])).stdout
+  );
+  t.match(await lint("byLabel.yaml"), /deny IRS-50 .*names/);
+  t.match(await lint("fixed.yaml"), /1 checked, 0 denied/);
 });
 
 test("the installation guide names the roles of users, and the role of ACK-09 grants only the verb use", (t) => {

@@ -12,6 +12,8 @@ import type { Verdict } from "./handler.ts";
  * warning to 256 characters if all warnings together exceed 4,096 characters.
  */
 const WARNING_LENGTH = 120;
+/** A longer text continues in one more warning, so that a value at its end is not lost. */
+const MAX_LINES = 2;
 /** The number of findings that cause warnings. */
 const MAX_WARNED_FINDINGS = 5;
 
@@ -40,7 +42,7 @@ const DENYING_CODES: ReadonlySet<string> = new Set(
 export function respond(request: AdmissionRequest, verdict: Verdict): Buffer {
   if (verdict.outcome === "denied") return denied(request, verdict.findings);
   if (verdict.outcome === "mutated") {
-    const warnings = verdict.notices.map(({ code, message }) => warningLine(`${code} ${message}`));
+    const warnings = verdict.notices.flatMap(({ code, message }) => warningLines(code, message));
     return patched(request, verdict.patch, warnings);
   }
   return allowed(request, verdict.outcome === "allowed" ? findingWarnings(verdict.findings) : []);
@@ -82,38 +84,70 @@ export function findingWarnings(findings: readonly Finding[]): readonly string[]
   const warned = findings.filter((finding) => finding.severity === "warn");
   // The sort is stable: findings of the same rank remain sorted by code and path.
   const ranked = warned.toSorted((a, b) => rankOf(a) - rankOf(b));
+  const texts = ranked.slice(0, MAX_WARNED_FINDINGS).flatMap(warningsOf);
   // Findings of one check often have the same fix.
-  const lines = [...new Set(ranked.slice(0, MAX_WARNED_FINDINGS).flatMap(warningsOf))];
+  const distinct = new Map(texts.map((one) => [`${one.code} ${one.text}`, one]));
+  const lines = [...distinct.values()].flatMap(({ code, text }) => warningLines(code, text));
   const more = ranked.length - MAX_WARNED_FINDINGS;
   return more <= 0 ? lines : [...lines, `and ${more} more; run ack-role-resolver lint to list all findings`];
 }
 
 /**
- * Returns the text as one printable line of at most 120 characters. Truncates a longer text after a complete word, so
- * that the line contains no partial name.
+ * Returns the text as printable lines of at most 120 characters, each of which starts with the code. Breaks a longer
+ * text after a complete word. Truncates what does not fit in the last line.
  */
+export function warningLines(code: string, text: string): readonly string[] {
+  const lines: string[] = [];
+  let rest = printable(`${code} ${text}`);
+  while (lines.length < MAX_LINES - 1 && rest.length > WARNING_LENGTH) {
+    const [line, remainder] = breakLine(rest, WARNING_LENGTH);
+    lines.push(line.join("").trimEnd());
+    rest = Array.from(`${code} … ${remainder.join("").trimStart()}`);
+  }
+  return [...lines, truncated(rest)];
+}
+
+/** Returns the text as one printable line of at most 120 characters. Truncates a longer text after a complete word. */
 export function warningLine(text: string): string {
-  // Replaces control characters, because the API server drops a warning that contains one. Replaces format characters,
-  // because they can reorder the text of a line in a terminal.
-  const characters = Array.from(text.replaceAll(UNPRINTABLE, " "));
+  return truncated(printable(text));
+}
+
+function truncated(characters: readonly string[]): string {
   if (characters.length <= WARNING_LENGTH) return characters.join("");
-  const cut = characters.slice(0, WARNING_LENGTH - 1);
-  const isComplete = characters[cut.length] === " ";
-  const end = isComplete ? cut.length : cut.lastIndexOf(" ") + 1;
-  return `${cut.slice(0, end === 0 ? cut.length : end).join("").replace(/,? *$/, "")}…`;
+  const [line] = breakLine(characters, WARNING_LENGTH - 1);
+  return `${line.join("").replace(/,? *$/, "")}…`;
+}
+
+/** Splits the characters after the last complete word that fits. Splits a word that would fill half of the line. */
+function breakLine(
+  characters: readonly string[], length: number,
+): readonly [line: readonly string[], rest: readonly string[]] {
+  const space = characters[length] === " " ? length : characters.slice(0, length).lastIndexOf(" ") + 1;
+  const end = space * 2 < length ? length : space;
+  return [characters.slice(0, end), characters.slice(end)];
 }
 
 /**
- * Returns the finding as one warning. If that is too long, returns two warnings, so that the fix is not truncated: one
- * with the message, and one with the fix.
+ * Returns the characters of the text. Replaces control characters, because the API server drops a warning that contains
+ * one. Replaces format characters, because they can reorder the text of a line in a terminal.
  */
-function warningsOf(finding: Finding): string[] {
-  const { message, fix, waived } = finding;
-  const code = waived ? `${finding.code} (waived)` : finding.code;
-  const start = `${code}${placeText(finding.path)}`;
-  const complete = `${start} ${findingSentences(finding)}`;
-  const isShort = Array.from(complete).length <= WARNING_LENGTH;
-  return (isShort ? [complete] : [`${start} ${message}`, `${code} fix: ${fix}`]).map(warningLine);
+function printable(text: string): readonly string[] {
+  return Array.from(text.replaceAll(UNPRINTABLE, " "));
+}
+
+/** A text of a finding that warns. */
+interface WarningText {
+  readonly code: string;
+  readonly text: string;
+}
+
+/** Returns the finding as one text. If that exceeds one warning, returns two: the message, and then the fix. */
+function warningsOf(finding: Finding): WarningText[] {
+  const { code, message, fix, waived } = finding;
+  const start = `${waived ? "(waived)" : ""}${placeText(finding.path)} `.trimStart();
+  const text = `${start}${findingSentences(finding)}`;
+  if (printable(`${code} ${text}`).length <= WARNING_LENGTH) return [{ code, text }];
+  return [{ code, text: `${start}${message}` }, { code, text: `${waived ? "(waived) " : ""}fix: ${fix}` }];
 }
 
 /**

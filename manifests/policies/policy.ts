@@ -27,6 +27,8 @@ export interface PolicyCheck {
   readonly message: string;
   /** Default: the fix of the check. */
   readonly fix?: string;
+  /** Whether the check limits who may switch checks off. Its policy denies even where the webhook denies too. */
+  readonly protectsWebhook?: true;
 }
 
 export interface Policy {
@@ -36,6 +38,21 @@ export interface Policy {
   readonly conditions: readonly V1MatchCondition[];
   readonly variables: readonly Variable[];
   readonly checks: readonly PolicyCheck[];
+  /**
+   * Whether the policy only repeats what the webhook denies with all other faults of the object. With the failurePolicy
+   * `Fail` of the webhook, such checks are left out: the API server would return the denial of the policy alone.
+   */
+  readonly repeatsWebhook?: true;
+}
+
+/** What the API server does with a write of a selector while the webhook is down. */
+export type SelectorFailurePolicy = "Fail" | "Ignore";
+
+/** Returns the policy with the checks that it contains beside webhooks of this failurePolicy; null if it has none. */
+export function besideWebhook(policy: Policy, failurePolicy: SelectorFailurePolicy): Policy | null {
+  if (failurePolicy === "Ignore" || policy.repeatsWebhook !== true) return policy;
+  const checks = policy.checks.filter(({ protectsWebhook }) => protectsWebhook === true);
+  return checks.length === 0 ? null : { ...policy, checks };
 }
 
 const API_VERSION = "admissionregistration.k8s.io/v1";

@@ -64,6 +64,7 @@ export const WAIVERS: PolicyCheck = {
   admits: `${read("waivers")}.all(id, id == "" || id in ${read("waivers", "old")}) || ${read("isWaiverUser")}`,
   path: formatFieldPath(annotationPath(WAIVER_ANNOTATION)),
   message: "the requester is not a waiver user and may not waive checks",
+  protectsWebhook: true,
 };
 
 /** Returns an expression: whether the check is waived by a waiver user. */

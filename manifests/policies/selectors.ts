@@ -91,6 +91,7 @@ export function selectorPolicy(settings: PolicySettings, runtime: Runtime): Poli
   const ofEntries = [...matchChecks(runtime), ...SESSION_CHECKS].map(only("isComparable"));
   return {
     name: "iamroleselectors",
+    repeatsWebhook: true,
     match: {
       matchPolicy: "Equivalent",
       resourceRules: [{

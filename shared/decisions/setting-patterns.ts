@@ -81,7 +81,7 @@ export const RESERVED_VARIABLES = "(AWS_|ACK_ROLE_RESOLVER_|KUBERNETES_|NODE_|LD
 /** The variable with which Node.js uses HTTPS_PROXY and NO_PROXY. */
 export const USE_PROXY = "NODE_USE_ENV_PROXY";
 export const VARIABLE_NAME = "[A-Za-z_][A-Za-z0-9_]{0,127}";
-export const VARIABLE_VALUE = "[ -~]{1,1024}";
+export const VARIABLE_VALUE = "[ -~]{1,1000}";
 export const SIDECAR_VARIABLE: Pattern = {
   regexp: `^(${USE_PROXY}|(?!${RESERVED_VARIABLES})${VARIABLE_NAME})=${VARIABLE_VALUE}$`,
   meaning: "NAME=VALUE, such as HTTPS_PROXY=http://proxy.example:3128; the name must not start with AWS_, "

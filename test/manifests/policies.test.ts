@@ -2,7 +2,7 @@ import { type Test, test } from "tap";
 import { checksOfWrites, NOT_COVERED, policiesByCheck } from "../../docs/policies.ts";
 import { admissionPolicies, DEFAULT_POLICY_SETTINGS } from "../../manifests/policies.ts";
 import { anyCase, body, quoted, regexp, text, trimmed, unlessStored } from "../../manifests/policies/cel.ts";
-import type { PolicySettings } from "../../manifests/policies/policy.ts";
+import type { PolicySettings, SelectorFailurePolicy } from "../../manifests/policies/policy.ts";
 import type { Runtime } from "../../shared/decisions/context.ts";
 import { field, isJsonObject, type JsonObject, stringAt } from "../../shared/decisions/kubernetes/json.ts";
 import { ACK_GROUPS } from "../../shared/decisions/kubernetes/kinds.ts";
@@ -15,8 +15,11 @@ const OPTIONS = {
 
 const CAPA_GROUPS = ["infrastructure.cluster.x-k8s.io", "controlplane.cluster.x-k8s.io"];
 
-function rendered(changed: Partial<PolicySettings> = {}, runtime: Runtime = "ack"): readonly JsonObject[] {
-  const objects = admissionPolicies({ ...OPTIONS, runtime }, { ...DEFAULT_POLICY_SETTINGS, ...changed });
+function rendered(
+  changed: Partial<PolicySettings> = {}, runtime: Runtime = "ack", failurePolicy: SelectorFailurePolicy = "Ignore",
+): readonly JsonObject[] {
+  const settings = { ...DEFAULT_POLICY_SETTINGS, ...changed };
+  const objects = admissionPolicies({ ...OPTIONS, runtime, failurePolicy }, settings);
   const copy: unknown = JSON.parse(JSON.stringify(objects));
   return Array.isArray(copy) ? copy.filter((one) => isJsonObject(one)) : [];
 }
@@ -51,6 +54,21 @@ test("renders each policy with a binding that denies, and with failurePolicy Fai
   t.same(bindings.map(({ kind, spec }) => ({ kind, spec })), names.map((policyName) => (
     { kind: "ValidatingAdmissionPolicyBinding", spec: { policyName, validationActions: ["Deny"] } }
   )));
+  t.end();
+});
+
+test("beside webhooks with failurePolicy Fail, the policies repeat no denial of a selector", (t) => {
+  const name = "iamroleselectors";
+  for (const runtime of ["ack", "extended"] as const) {
+    const [failing, ignoring] = [rendered({}, runtime, "Fail"), rendered({}, runtime, "Ignore")];
+    const [one, other] = [policyNamed(t, name, failing), policyNamed(t, name, ignoring)];
+    t.equal(variable(one, "IRS_03"), null);
+    t.equal(variable(one, "WAIVER_01"), variable(other, "WAIVER_01"), "waivers switch off checks of the webhook");
+    const without = (objects: readonly JsonObject[], policy: JsonObject): readonly JsonObject[] => (
+      objects.filter((object) => object !== policy)
+    );
+    t.same(without(failing, one), without(ignoring, other), "all other policies are the same");
+  }
   t.end();
 });
 

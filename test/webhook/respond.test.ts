@@ -1,8 +1,8 @@
-import { assert, property, string } from "fast-check";
+import { array, assert, property, string, stringMatching } from "fast-check";
 import { test } from "tap";
 import { CATALOGUE } from "../../shared/decisions/checks/catalogue.ts";
 import type { Finding } from "../../shared/decisions/checks/check.ts";
-import { findingWarnings, warningLine } from "../../webhook/respond.ts";
+import { findingWarnings, warningLine, warningLines } from "../../webhook/respond.ts";
 import { fixture, objectAt, reviewOf } from "./reviews.ts";
 import { webhookUnderTest } from "./webhook-under-test.ts";
 
@@ -25,7 +25,30 @@ test("truncates a warning after a complete word", (t) => {
   t.equal(warningLine(`${fill}${names}${"a".repeat(100)}, b]`), `${fill}Conflicting IAMRoleSelectors:…`);
   t.equal(warningLine(`${fill}${names}a, ${"b".repeat(100)}]`), `${fill}Conflicting IAMRoleSelectors: [a…`);
   t.equal(warningLine(`${"x".repeat(119)} next`), `${"x".repeat(119)}…`, "a word that fits is complete");
-  t.equal(warningLine(`y ${"x".repeat(117)}z next`), "y…");
+  t.equal(warningLine(`y ${"x".repeat(117)}z next`), `y ${"x".repeat(117)}…`, "a word that fills half of the line");
+  t.end();
+});
+
+test("continues a long text in a second warning, and truncates only that one", (t) => {
+  const words = (count: number): string => Array.from({ length: count }, (_, i) => `word${i + 10}`).join(" ");
+  t.same(warningLines("ACK-03", "short"), ["ACK-03 short"]);
+  const lines = warningLines("ACK-03", words(25));
+  t.equal(lines.length, 2);
+  t.equal(lines.map((line) => line.replace(/^ACK-03 (… )?/, "")).join(" "), words(25), "nothing is lost");
+  for (const line of lines) t.ok(line.length <= 120 && line.startsWith("ACK-03 "));
+  t.match(warningLines("ACK-03", words(60)), [/^ACK-03 word10 .*[0-9]$/, /^ACK-03 … word.*[0-9]…$/]);
+  t.same(warningLines("A", "x".repeat(130)), [`A ${"x".repeat(118)}`, `A … ${"x".repeat(12)}`]);
+  t.end();
+});
+
+test("the message and the fix of a warning are complete if each has at most 200 characters", (t) => {
+  assert(property(array(stringMatching(/^[a-z"]{1,30}$/), { minLength: 1, maxLength: 40 }), (words) => {
+    const message = words.join(" ").slice(0, 180).trim();
+    const shown = findingWarnings([warn("IRS-18", { message, fix: `${message} fix` })])
+      .map((line) => line.replace(/^IRS-18 (… |fix: )?/, "")).join(" ");
+    return shown.startsWith(`spec: ${message}`) && !shown.includes("…");
+  }));
+  t.pass("1 property");
   t.end();
 });
 
@@ -117,10 +140,10 @@ test("returns short printable warnings if a stored object has names with control
   const { allowed, warnings } = objectAt(json, "response");
   t.equal(allowed, true);
   const lines = Array.isArray(warnings) ? warnings.map(String) : [];
-  // Five findings, the two fixes that their checks share, and the number of further findings.
-  t.equal(lines.length, 8);
+  // Five findings and the two fixes that their checks share, each in at most two warnings, and the number of the rest.
+  t.ok(lines.length > 8 && lines.length <= 15, `${lines.length}`);
   for (const line of lines.slice(0, -1)) {
-    t.match(line, /^IRS-0\d (fix|spec\.namespaceSelector\.names\[\d\]):[ …]/);
+    t.match(line, /^IRS-0\d (…|(fix|spec\.namespaceSelector\.names\[\d\]):) /);
     t.ok(Array.from(line).length <= 120);
     t.notMatch(line, CONTROL);
   }

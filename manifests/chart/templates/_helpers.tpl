@@ -28,9 +28,17 @@ app.kubernetes.io/component: webhook
 
 {{/*
 The failurePolicy of the webhooks that deny changes while the webhook is down. With `auto`, an installation starts with
-Ignore, because no replica is available yet. Fail never changes back to Ignore, not even during an outage.
+Ignore, because no replica is available yet. Fail never changes back to Ignore, not even during an outage. The value is
+computed once, because the policies and the webhook configurations must agree if a replica becomes available meanwhile.
 */}}
 {{- define "ack-role-resolver.failurePolicy" -}}
+{{- if not (hasKey .Values "computedFailurePolicy") }}
+  {{- $_ := set .Values "computedFailurePolicy" (include "ack-role-resolver.lookupFailurePolicy" .) }}
+{{- end }}
+{{- .Values.computedFailurePolicy }}
+{{- end }}
+
+{{- define "ack-role-resolver.lookupFailurePolicy" -}}
 {{- $policy := .Values.webhookConfigurations.failurePolicy }}
 {{- if and (eq $policy "auto") (include "ack-role-resolver.cluster" .) }}
   {{- $policy = "Ignore" }}

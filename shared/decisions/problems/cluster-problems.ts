@@ -31,7 +31,8 @@ export function* clusterProblems(
   // With --runtime extended, an annotation of a resource chooses one of several selectors.
   if (inventory.runtime === "extended") return;
   for (const selector of selectors.values()) {
-    const names = yield* overlappingSelectors(inventory, selector, NONE);
+    // A namespace that does not exist has no resources. IRS-17 and NS-01 check the writes that change this.
+    const names = yield* overlappingSelectors(inventory, selector, NONE, "existing");
     yield 0;
     if (names.length === 0) continue;
     const message = `the selector can select the same resources as ${listOf(names)}, and controllers do not reconcile `

@@ -42,7 +42,8 @@ const PROBE = { arn: "probe", namespaceSelector: { names: ["a"] } };
 export async function installPolicies(
   cluster: Cluster, { settings = {}, runtime = "ack", probe = PROBE }: Installation = {},
 ): Promise<void> {
-  const policies = admissionPolicies({ ...OPTIONS, runtime }, { ...DEFAULT_POLICY_SETTINGS, ...settings });
+  const options = { ...OPTIONS, runtime, failurePolicy: "Ignore" } as const;
+  const policies = admissionPolicies(options, { ...DEFAULT_POLICY_SETTINGS, ...settings });
   // The policy that denies the probe is the first one. If it is applied last, the API server then evaluates all others.
   const items = policies.toReversed();
   const input = JSON.stringify({ apiVersion: "v1", kind: "List", items });
@@ -75,7 +76,8 @@ export function coveredChecks(
   changed: Partial<PolicySettings> | undefined = {}, runtime: Runtime = "ack",
 ): ReadonlySet<string> {
   const settings = { ...DEFAULT_POLICY_SETTINGS, ...changed };
-  const checks = checkPolicies({ ...OPTIONS, runtime }, settings).flatMap((policy) => policy.checks);
+  const policies = checkPolicies({ ...OPTIONS, runtime, failurePolicy: "Ignore" }, settings);
+  const checks = policies.flatMap((policy) => policy.checks);
   const denying = checks.filter(({ check }) => severityOf(check, { ...settings, mode: "selectors" }) === "deny");
   return new Set(denying.map(({ check }) => check.id));
 }

@@ -1,15 +1,19 @@
 import type { Test } from "tap";
-import { type JsonObject, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
+import { admissionPolicies, DEFAULT_POLICY_SETTINGS } from "../../../manifests/policies.ts";
+import { field, type JsonObject, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
 import { selectorFixtures } from "../../fixtures/selectors/selector-fixtures.ts";
 import { ackCRD } from "../../fixtures/ack-crds.ts";
 import { clusterObject } from "../../shared/decisions/identities/objects.ts";
-import { bucketObject, namespaceObject } from "../../shared/decisions/objects.ts";
+import { bucketObject, namespaceObject, ROLE, selectorObject } from "../../shared/decisions/objects.ts";
+import { objectAt } from "../../webhook/reviews.ts";
 import type { ApiResponse } from "../apiserver/api-request.ts";
 import type { Cluster } from "../apiserver/cluster.ts";
 import { onCluster } from "../apiserver/on-cluster.ts";
-import { installWebhook, type SelectorCRD } from "../webhook/installed-webhook.ts";
+import { until } from "../apiserver/until.ts";
+import { apply, installWebhook, type SelectorCRD } from "../webhook/installed-webhook.ts";
+import { objectsOf } from "./json.ts";
 import { BUCKET_CASES, CLUSTER_CASES, NAMESPACE_CASES, RESOLUTION_CASES } from "./cases.ts";
-import { installPolicies, isDeniedByPolicy, SELECTORS } from "./installed-policies.ts";
+import { dryCreate, installPolicies, isDeniedByPolicy, OPTIONS, SELECTORS } from "./installed-policies.ts";
 
 const HOSTS = ["a.example", "b.example:8443"];
 const NAMESPACES = "/api/v1/namespaces";
@@ -37,6 +41,44 @@ async function comparesVerdicts(t: Test, cluster: Cluster, crd: SelectorCRD): Pr
     if (second !== undefined && isDeniedByPolicy(second)) denied++;
   }
   t.ok(denied > 30, `the policies deny ${denied} writes before the webhook is called`);
+}
+
+/** IRS-02, IRS-09 and, with the annotations, IRS-16, which no policy contains. */
+const FAULTS = { arn: "arn:aws:iam:111122223333:role/a", namespaceSelector: { names: ["Team_A"] } };
+const ANNOTATIONS = { "kubectl.kubernetes.io/last-applied-configuration": '{"spec":{"unknownField":true}}' };
+
+onCluster("the policies beside the webhook, with failurePolicy Fail and Ignore", async (t, cluster) => {
+  const webhook = await installWebhook(t, cluster);
+  const faulty = selectorObject("faulty", FAULTS, { annotations: ANNOTATIONS });
+  await apply(cluster, policiesFor("Fail"));
+  const spec = { arn: ROLE, namespaceSelector: { names: ["team-b"] } };
+  const waiving = selectorObject("waiving", spec, { annotations: { "ack-role-resolver.io/allow": "IRS-15" } });
+  t.ok(await until(async () => isDeniedByPolicy(await dryCreate(cluster, waiving))), "a policy denies the waiver");
+  const { status, body } = await dryCreate(cluster, faulty);
+  t.equal(status, 422);
+  const message = stringAt(body, "message");
+  for (const id of ["IRS-02", "IRS-09", "IRS-16"]) t.match(message, id, "the webhook states every fault");
+
+  await webhook.stop();
+  t.match(await dryCreate(cluster, faulty), { status: 500 }, "without the webhook, every selector is denied");
+  for (const kind of ["mutating", "validating"]) await ignoreFailures(cluster, `${kind}webhookconfigurations`);
+  await apply(cluster, policiesFor("Ignore"));
+  const good = selectorObject("good", spec);
+  t.ok(await until(async () => (await dryCreate(cluster, good)).status === 201), "a valid selector is admitted");
+  t.ok(await until(async () => isDeniedByPolicy(await dryCreate(cluster, faulty))), "a malformed selector is denied");
+  t.ok(isDeniedByPolicy(await dryCreate(cluster, waiving)), "a waiver is denied");
+});
+
+function policiesFor(failurePolicy: "Fail" | "Ignore"): readonly object[] {
+  // The administrator of the cluster is not a waiver user.
+  return admissionPolicies({ ...OPTIONS, failurePolicy }, { ...DEFAULT_POLICY_SETTINGS, waiverGroups: ["nobody"] });
+}
+
+async function ignoreFailures(cluster: Cluster, resource: string): Promise<void> {
+  const path = `/apis/admissionregistration.k8s.io/v1/${resource}/ack-role-resolver`;
+  const { body } = await cluster.request("GET", path);
+  const webhooks = objectsOf(field(body, "webhooks")).map((one) => ({ ...one, failurePolicy: "Ignore" }));
+  await cluster.request("PUT", path, { ...objectAt(body), webhooks });
 }
 
 interface Write {

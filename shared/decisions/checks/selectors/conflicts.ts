@@ -157,7 +157,7 @@ export const IRS_18: ScanningCheck<SelectorChange> = {
     for (const effect of ["joins conflict", "joins replaced", "stays in conflict"] as const) {
       yield* effects.of(effect, Infinity);
     }
-    const names = yield* overlappingSelectors(inventory, after, effects.conflictingSelectors);
+    const names = yield* overlappingSelectors(inventory, after, effects.conflictingSelectors, "any");
     if (names.length === 0) return [];
     const count = countOf(names.length, "other selector", SCAN_LIMIT);
     const list = listOf(names, names.length, SCAN_LIMIT);
@@ -179,7 +179,7 @@ function noConflictClause({ runtime }: Inventory, origin: Origin): string {
  * Returns the sorted names of at most `SCAN_LIMIT` selectors that can select the same resources as the given selector.
  */
 export function* overlappingSelectors(
-  inventory: Inventory, selector: EffectiveSelector, excluded: ReadonlySet<string>,
+  inventory: Inventory, selector: EffectiveSelector, excluded: ReadonlySet<string>, namespaces: "any" | "existing",
 ): Paced<string[]> {
   const names: string[] = [];
   const candidates = yield* inventory.selectors.overlapCandidates(selector);
@@ -187,7 +187,7 @@ export function* overlappingSelectors(
     if (other.name === selector.name || excluded.has(other.name) || isReplacing(selector, other)) return true;
     // Compares the namespaces first, because this comparison excludes most pairs and takes a tenth of the time of
     // `canOverlap`.
-    if (shareNamespace(inventory, selector, other) && canOverlap(selector, other)) names.push(other.name);
+    if (shareNamespace(inventory, selector, other, namespaces) && canOverlap(selector, other)) names.push(other.name);
     return names.length < SCAN_LIMIT;
   });
   return names.toSorted();
@@ -195,14 +195,19 @@ export function* overlappingSelectors(
 
 /**
  * Whether the selectors can select resources of the same namespace. If a selector lists namespaces by name, compares
- * only the current labels of these namespaces, because NS-01 checks later label changes. Assumes that a namespace that
- * does not exist yet can have any labels.
+ * only the current labels of these namespaces, because NS-01 checks later label changes. With `any`, assumes that a
+ * namespace that does not exist yet can have any labels.
  */
-function shareNamespace(inventory: Inventory, a: EffectiveSelector, b: EffectiveSelector): boolean {
+function shareNamespace(
+  inventory: Inventory, a: EffectiveSelector, b: EffectiveSelector, namespaces: "any" | "existing",
+): boolean {
   const named = a.namespaces ?? b.namespaces;
   if (named === null) return true;
   for (const name of named) {
-    if (!inventory.namespaces.has(name) && b.namespaces?.has(name) !== false) return true;
+    if (!inventory.namespaces.has(name)) {
+      if (namespaces === "any" && b.namespaces?.has(name) !== false) return true;
+      continue;
+    }
     const labels = inventory.namespaces.labelsOf(name);
     if (selectsNamespace(a, name, labels) && selectsNamespace(b, name, labels)) return true;
   }

@@ -109,6 +109,23 @@ test("reports both selectors of an overlap, also without resources, unless one r
   t.end();
 });
 
+test("reports no overlap in namespaces that do not exist, because it can affect no resource", (t) => {
+  const byLabel = { namespaceSelector: { labelSelector: { matchLabels: { team: "a" } } } };
+  const gone = { namespaceSelector: { names: ["gone"] } };
+  const both = { namespaceSelector: { names: ["gone", "team-a"] } };
+  const overlaps = (...specs: readonly JsonObject[]): number => (
+    ofCluster(inventoryOf(specs.map((spec, i) => selector(`s${i}`, spec)))).length
+  );
+  t.equal(overlaps(gone, gone), 0);
+  t.equal(overlaps(gone, byLabel), 0);
+  t.equal(overlaps(byLabel, gone), 0);
+  t.equal(overlaps(both, gone), 0, "only one of them selects resources of team-a");
+  t.equal(overlaps(both, both), 2);
+  t.equal(overlaps(byLabel, byLabel), 2, "of any namespace, also of a new one");
+  t.equal(ofCluster(inventoryOf([namespaceObject("gone"), selector("a", gone), selector("b", gone)])).length, 2);
+  t.end();
+});
+
 test("reports the CRDs of unknown ACK groups, and a CRD of IAMRoleSelector that lacks fields", (t) => {
   const unknown = kindObject("Thing", "new.services.k8s.aws", VERSIONS);
   t.match(ofCluster(inventoryOf([unknown])), [{
