@@ -41,6 +41,15 @@ export class Informer implements ReflectorHandler {
     return this.#options.isRequired;
   }
 
+  get kind(): string {
+    return this.#options.kind.kind;
+  }
+
+  /** The resource version up to which the inventory contains the changes; null before the first list. */
+  get position(): string | null {
+    return this.#reflector.position;
+  }
+
   start(): void {
     this.#reflector.start();
   }

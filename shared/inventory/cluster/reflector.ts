@@ -63,6 +63,8 @@ export class Reflector {
    * first.
    */
   #resourceVersion: string | null = null;
+  /** The last known resource version, also while the reflector lists again. */
+  #position: string | null = null;
   /** The number of consecutive 429 responses so far. */
   #throttles = 0;
   /** Whether the resource version has expired since the last valid watch. */
@@ -78,6 +80,11 @@ export class Reflector {
   constructor(options: ReflectorOptions) {
     this.#options = options;
     this.#backoff = new Backoff(options.random);
+  }
+
+  /** The resource version up to which the handler has received the changes; null before the first list. */
+  get position(): string | null {
+    return this.#position;
   }
 
   get knownObjects(): readonly ObjectName[] {
@@ -161,6 +168,7 @@ export class Reflector {
     handler.onObjects(put, removed);
     this.#known = listed;
     this.#resourceVersion = resourceVersion;
+    this.#position = resourceVersion;
     handler.onFault(null);
     handler.onSync();
   }
@@ -201,6 +209,7 @@ export class Reflector {
       handler.onObjects([], [event]);
     }
     this.#resourceVersion = event.resourceVersion;
+    this.#position = event.resourceVersion;
     this.#confirm();
   }
 

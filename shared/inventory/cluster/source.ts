@@ -124,6 +124,10 @@ export class ClusterSource implements InventorySource {
     };
   }
 
+  positionOf(kind: string): string | null {
+    return this.#all().find((informer) => informer.kind === kind)?.position ?? null;
+  }
+
   /** Resolves when the inventory is loaded. Rejects only if `stop` is called before the inventory is loaded. */
   async start(): Promise<void> {
     for (const informer of this.#informers) informer.start();
