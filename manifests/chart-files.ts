@@ -7,6 +7,7 @@ import {
 import { selfSignedObjects } from "./certificates.ts";
 import { policiesTemplate } from "./chart-policies.ts";
 import { identitySecretObjects } from "./rights/identity-secrets.ts";
+import { pendingWritesObjects } from "./rights/pending-writes.ts";
 import { controllerIdentityObjects, reconcilingObjects, reportObjects } from "./reconciling.ts";
 import { renderYAML } from "./render.ts";
 import { selectorOwnerRole, tenantRole } from "./rights/users.ts";
@@ -38,7 +39,7 @@ function rbacTemplate(): string {
   const roles = [
     readerRole(), readerBinding(NAMESPACE), resourcesRole([EXTRA_GROUPS]), resourcesBinding(NAMESPACE),
     identitiesRole(), mapsRole(ACK_SYSTEM_NAMESPACE), mapsBinding(NAMESPACE, ACK_SYSTEM_NAMESPACE), eventsRole(),
-    selectorOwnerRole(), tenantRole(),
+    selectorOwnerRole(), tenantRole(), ...pendingWritesObjects(NAMESPACE),
   ];
   const selfSigned = when('eq .Values.certificates.mode "self-signed"', renderYAML(selfSignedObjects(NAMESPACE)));
   const ofSidecars = renderYAML([sidecarsBinding(ACK_SYSTEM_NAMESPACE), sidecarEventsBinding(ACK_SYSTEM_NAMESPACE)]);

@@ -125,6 +125,7 @@ function webhookArguments(options: DeploymentOptions): string[] {
   return [
     "webhook", "--cluster", certificateFlag(certificates, namespace),
     `--ack-system-namespace=${ackSystemNamespace}`, `--runtime=${runtime}`,
+    `--pending-writes=${namespace}/${WEBHOOK.pendingWrites}`,
     `--lease=${namespace}/${WEBHOOK.lease}`, ...(policyReports ? ["--policy-reports"] : []),
     ...(identitySecretNamespace === null ? [] : [`--identity-secret-namespace=${identitySecretNamespace}`]),
     ...(autoControllerIdentity ? ["--auto-controller-identity"] : []),

@@ -16,6 +16,8 @@ export const WEBHOOK = {
   certificate: `${PRODUCT}-webhook-tls`,
   /** The Lease of `--lease`. */
   lease: `${PRODUCT}-webhook`,
+  /** The ConfigMap of `--pending-writes`. */
+  pendingWrites: `${PRODUCT}-pending-writes`,
   /**
    * The suffix of each webhook name. The API server requires a domain in the name, and prints the name in each denial.
    */

@@ -11,6 +11,7 @@ import { type DeploymentOptions, webhookDeployment } from "./deployment.ts";
 import { admissionPolicies, DEFAULT_POLICY_SETTINGS } from "./policies.ts";
 import type { PolicySettings, SelectorFailurePolicy } from "./policies/policy.ts";
 import { serviceAccountIdentityCRD } from "./identity-crd.ts";
+import { pendingWritesObjects } from "./rights/pending-writes.ts";
 import { identitySecretObjects } from "./rights/identity-secrets.ts";
 import { installNamespace, serviceAccount } from "./installation.ts";
 import { eventsRole, identitiesRole, sidecarEventsBinding, sidecarsBinding } from "./rights/sidecars.ts";
@@ -90,7 +91,7 @@ export function manifestObjects(part: ManifestPart, options: ManifestOptions): r
 }
 
 function rbacObjects(options: ManifestOptions): object[] {
-  const { namespace, ackSystemNamespace, extraGroups, certificates } = options;
+  const { namespace, ackSystemNamespace, extraGroups, certificates, url } = options;
   const { accessReviews, inject = false, identitySecretNamespace: ofSecrets = null } = options;
   return [
     installNamespace(namespace), serviceAccount(namespace),
@@ -99,6 +100,8 @@ function rbacObjects(options: ManifestOptions): object[] {
     eventsRole(), selectorOwnerRole(), tenantRole(),
     ...(ofSecrets === null ? [] : identitySecretObjects({ namespace, secretNamespace: ofSecrets })),
     ...reconcilingObjects({ namespace, extraGroups }),
+    // A webhook outside the cluster has one replica.
+    ...(url === null ? pendingWritesObjects(namespace) : []),
     ...(certificates === "self-signed" ? selfSignedObjects(namespace) : []),
     ...reconcilingRoles(options),
     ...(accessReviews ? [accessReviewsRole(), accessReviewsBinding(namespace)] : []),

@@ -13,7 +13,8 @@ type Schema = Readonly<Record<string, unknown>>;
 
 /** Settings that the chart sets, and settings that do not apply in a cluster. */
 const NOT_IN_VALUES: ReadonlySet<SettingName> = new Set([
-  "ackSystemNamespace", "runtime", "extraGroups", "tlsDir", "tlsSecret", "lease", "policyReports", "listen",
+  "ackSystemNamespace", "runtime", "extraGroups", "tlsDir", "tlsSecret", "lease", "pendingWrites", "policyReports",
+  "listen",
   "autoControllerIdentity", "controllerIdentityNamespaces",
   "healthListen", "from", "cluster", "kubeconfig", "context", "sidecarImage", "sidecarArgs",
   "sidecarEnv", "sidecarCaConfigMap",

@@ -48,6 +48,9 @@ const API_VERSION = "admissionregistration.k8s.io/v1";
  */
 const TIMEOUT_SECONDS = 3;
 
+/** The paths whose reviews record an admitted change in the ConfigMap of `--pending-writes`, unless it is a dry run. */
+const RECORDING: ReadonlySet<string> = new Set(["/validate/iamroleselectors", "/validate/identities"]);
+
 /** Returns the settings of a webhook that do not depend on its rules. */
 function webhook(
   path: string, failurePolicy: "Fail" | "Ignore", options: WebhookOptions,
@@ -57,7 +60,7 @@ function webhook(
     name: [...path.split("/").slice(1).toReversed(), WEBHOOK.domain].join("."),
     clientConfig: clientConfig(path, options),
     admissionReviewVersions: ["v1"],
-    sideEffects: "None",
+    sideEffects: RECORDING.has(path) ? "NoneOnDryRun" : "None",
     timeoutSeconds: TIMEOUT_SECONDS,
     matchPolicy: "Equivalent",
     failurePolicy,

@@ -18,9 +18,7 @@ import { skipped, type Verdict } from "./handler.ts";
 import { mutateIAMRoleSelectors, type SelectorContext, validateIAMRoleSelectors } from "./reviews/iamroleselectors.ts";
 import type { WebhookMetrics } from "./metrics.ts";
 import { validateNamespaces } from "./reviews/namespaces.ts";
-import { roleIdentityWrites } from "./pending/identities.ts";
-import { selectorWrites } from "./pending/selectors.ts";
-import { PendingWrites } from "./pending/writes.ts";
+import { openPending, type PendingByKind, type PendingPorts } from "./pending/open.ts";
 import { mutatePods, validatePods } from "./reviews/pods.ts";
 import { mutateResources, type ResourceContext, validateResources } from "./reviews/resources.ts";
 import { acceptReviewBodies } from "./body/parse.ts";
@@ -51,7 +49,7 @@ interface WebhookOptions {
   readonly client?: AllowedClient | null;
 }
 
-export interface WebhookPorts {
+export interface WebhookPorts extends PendingPorts {
   readonly source: InventorySource;
   readonly clock: Clock;
   /** Returns the time of a monotonic clock, in ms. */
@@ -65,6 +63,8 @@ export interface WebhookPorts {
   readonly fetchSelector?: ObjectFetcher;
   /** The same for an AWSClusterRoleIdentity. */
   readonly fetchRoleIdentity?: ObjectFetcher;
+  /** The pending writes of all replicas; undefined if each replica compares only the changes that it admits itself. */
+  readonly pending?: PendingByKind;
   /** Fetches a Namespace from the API server; undefined if the inventory consists of manifests. */
   readonly fetchNamespace?: ObjectFetcher;
 }
@@ -129,19 +129,10 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
 };
 
 function addRoutes(app: WebhookApp, options: WebhookOptions, ports: WebhookPorts): void {
-  const { decisions: settings, onInternalError = "deny", client = null } = options;
+  const { decisions: settings, onInternalError = "deny" } = options;
   const { source, clock, monotonicMs, reviewAccess = null, fetchNamespace = null } = ports;
-  const isVerified = client !== null;
-  const pending = { source, clock, monotonicMs, isVerified };
-  const context = {
-    source, clock, settings, monotonicMs, reviewAccess, fetchNamespace,
-    pendingSelectors: new PendingWrites({
-      ...pending, kind: selectorWrites(settings.runtime), fetchObject: ports.fetchSelector ?? null,
-    }),
-    pendingIdentities: new PendingWrites({
-      ...pending, kind: roleIdentityWrites(settings.runtime), fetchObject: ports.fetchRoleIdentity ?? null,
-    }),
-  };
+  const pending = ports.pending ?? openPending(settings.runtime, ports);
+  const context = { source, clock, settings, monotonicMs, reviewAccess, fetchNamespace, ...pending };
   const route = { ...ports, onInternalError };
   for (const [path, handler] of Object.entries(HANDLERS)) {
     app.register((scope, _options, done) => {

@@ -14,11 +14,12 @@ import { createRegistry, registerInventoryMetrics, registerKindMetrics } from ".
 import { webhookReadiness } from "../shared/server/readiness.ts";
 import { Drain } from "../shared/server/stopping.ts";
 import type { AccessReviewer } from "./access-review.ts";
-import { buildWebhook, type WebhookApp } from "./app.ts";
+import { buildWebhook, type WebhookApp, type WebhookPorts } from "./app.ts";
 import { readAllowedClient } from "./callers.ts";
 import { maintainCertificates, openCertificate } from "./certificates/origin.ts";
 import type { Timing } from "./certificates/plan.ts";
 import { TURNS } from "./handler.ts";
+import { openSharedPending, type PendingByKind } from "./pending/open.ts";
 import { createWebhookMetrics, type WebhookMetrics } from "./metrics.ts";
 import type { ObjectFetcher } from "./object-fetch.ts";
 import { REPLICA_IDENTITY } from "../shared/server/replica-identity.ts";
@@ -88,14 +89,16 @@ export async function runWebhook(settings: WebhookSettings, runtime: WebhookRunt
   logUnknownGroups(source, log, settings.extraGroups);
   const metrics = createWebhookMetrics(registry);
   const drain = new Drain();
-  const ports = { ...runtime, metrics, drain, clock: systemClock, monotonicMs: () => systemClock.steady() };
+  const timed = { ...runtime, metrics, drain, clock: systemClock, monotonicMs: () => systemClock.steady() };
+  const { pending, close: closePending } = await sharedPending(settings, timed);
+  const ports = { ...timed, ...(pending !== null && { pending }) };
   const { onInternalError } = settings;
   const app = buildWebhook({ decisions: decisionSettings(settings), onInternalError, tls: origin.pair, client }, ports);
   const { server } = app;
   const served = new ServedCertificate({ ...origin, server, clientCA: client?.ca ?? null, metrics });
   const stopReconciling = await startReconciling(settings, { ...runtime, metrics });
   const stopCertificates = maintainCertificates(origin, client, { served, now, log, metrics });
-  const closers = [stopReconciling, stopCertificates, () => app.close()];
+  const closers = [stopReconciling, stopCertificates, closePending, () => app.close()];
   try {
     await startListening("--listen", address, () => app.listen({ host: address.host, port: address.port }));
     const health = await startHealthServer({
@@ -118,6 +121,18 @@ export async function runWebhook(settings: WebhookSettings, runtime: WebhookRunt
     await closeAll(closers);
     throw error;
   }
+}
+
+type PendingRuntime = Pick<WebhookPorts, "source" | "log" | "clock" | "monotonicMs"> & WebhookRuntime;
+
+/** Returns the pending writes of all replicas if --pending-writes is set, and a function that ends their watch. */
+async function sharedPending(
+  settings: WebhookSettings, { api, ...ports }: PendingRuntime,
+): Promise<{ readonly pending: PendingByKind | null; readonly close: () => Promise<void> }> {
+  const { pendingWrites, runtime } = settings;
+  if (pendingWrites === null) return { pending: null, close: async () => undefined };
+  if (api === undefined) throw new ResolverError("ERR_CONFIG_INVALID", "--pending-writes: requires --cluster");
+  return openSharedPending(runtime, nameOf(pendingWrites), { ...ports, clock: systemClock, api });
 }
 
 type ReconcilingRuntime = Pick<WebhookRuntime, "source" | "log" | "api"> & { readonly metrics: WebhookMetrics };

@@ -64,7 +64,7 @@ export function addReviewRoute(scope: FastifyInstance, path: string, handle: Rev
       // whose content makes the review fail.
       const error = asResolverError(cause);
       if (isOutage(error)) throw error;
-      const answer = onInternalError === "deny" ? "denied" : "allowed";
+      const answer = onInternalError === "deny" || isVerdict(error) ? "denied" : "allowed";
       recordError(ports, { path, request: review, durationMs: elapsedMs() }, { error, answer });
       return sendJSON(reply, respondFailed(review, error, answer));
     }
@@ -84,6 +84,11 @@ export function addReviewRoute(scope: FastifyInstance, path: string, handle: Rev
  */
 function isOutage({ code }: ResolverError): boolean {
   return code === "ERR_NOT_READY";
+}
+
+/** Returns whether the error is the result of a review that succeeded, so that --on-internal-error does not apply. */
+function isVerdict({ code }: ResolverError): boolean {
+  return code === "ERR_PENDING_WRITES";
 }
 
 /**

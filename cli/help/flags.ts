@@ -125,6 +125,10 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
     "Webhook", "Lease that elects the replica that updates stale annotations and writes Events; requires --cluster "
       + "(default: no replica does)",
   ),
+  pendingWrites: help(
+    "Webhook", "ConfigMap in which all replicas share the changes that they admit; required with several replicas; "
+      + "requires --cluster (default: each replica compares only its own changes)",
+  ),
   policyReports: help(
     "Webhook", "write the problems of each namespace as Report of OpenReports; requires --lease",
   ),

@@ -109,7 +109,8 @@ function randomText(bytes: number): string {
 function webhookSettings(settings: Settings, tlsDir: string): SettingsFor<"webhook"> {
   const { webhookListen: listen, webhookHealthListen: healthListen } = settings;
   const ofServer = { ...ofFolder(tlsDir), listen, healthListen, extraGroups: [], identitySecretNamespace: null };
-  return { ...settings, ...NO_CLUSTER, ...NO_REFRESH, ...ANY_CLIENT, ...NO_INJECTION, ...ofServer };
+  const off = { ...NO_CLUSTER, ...NO_REFRESH, ...ONE_REPLICA, ...NO_INJECTION };
+  return { ...settings, ...off, ...ANY_CLIENT, ...ofServer };
 }
 
 function ofFolder(tlsDir: string): Pick<SettingsFor<"webhook">, "tlsDir" | "tlsSecret" | "tlsHost"> {
@@ -117,6 +118,7 @@ function ofFolder(tlsDir: string): Pick<SettingsFor<"webhook">, "tlsDir" | "tlsS
 }
 
 const ANY_CLIENT = { clientCaFile: null, clientName: null };
+const ONE_REPLICA = { pendingWrites: null };
 /** No API server calls the webhook, so it receives no Pods. */
 const NO_INJECTION = { sidecarImage: null, sidecarArgs: [], sidecarEnv: [], sidecarCaConfigMap: null };
 const NO_CLUSTER = { cluster: false, stateDir: null, kubeconfig: null, context: null, maxStaleness: 60_000 };

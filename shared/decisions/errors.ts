@@ -134,6 +134,12 @@ export const ERRORS = {
     "The review did not finish within the API server's timeout. The webhook returns no partial result. "
       + "It denies the object with code 504, or admits it with --on-internal-error admit.",
   ),
+  ERR_PENDING_WRITES: entry(
+    503, true,
+    "The webhook cannot compare the change of an IAMRoleSelector or an AWSClusterRoleIdentity with changes that are "
+      + "made at the same time, for example because it cannot update the ConfigMap of --pending-writes. "
+      + "The webhook always denies the object, with code 504.",
+  ),
   ERR_REQUEST_HOST: entry(
     403, false,
     "The Host header is not the server's loopback address, or a header shows that a proxy or a browser sent "

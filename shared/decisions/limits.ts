@@ -17,6 +17,7 @@ const SERVED_BEYOND = "the server closes the connection that has been idle longe
   + "returns HTTP 503";
 const ACCEPTED_BEYOND = "the new connection is reset";
 const LATE = "the connection is closed";
+const PENDING_BEYOND = "the webhook denies the change: ERR_PENDING_WRITES";
 
 /**
  * The limits of requests, objects, files and connections, and of what a server stores for them. Each limit is checked
@@ -164,14 +165,23 @@ export const LIMITS = {
   pendingWrites: limit(
     256,
     "entries",
-    "admitted changes, each of IAMRoleSelectors and of role identities, that the watch has not delivered",
-    "the oldest change is no longer compared with later requests",
+    "admitted changes of IAMRoleSelectors and of role identities, of all replicas, that the watch has not delivered",
+    PENDING_BEYOND,
   ),
+  /** In UTF-8, at most 768 KiB: the API server limits the data of a ConfigMap to 1 MiB. */
+  pendingCharacters: limit(256 * 1024, "characters", "these changes together", PENDING_BEYOND),
+  pendingWriteCharacters: limit(
+    64 * 1024,
+    "characters",
+    "one of these changes",
+    "the webhook stores the selector without its conditions, and so compares it as if it selected every resource",
+  ),
+  /** The API server ends a write after 34 s (k8s.io/apiserver pkg/endpoints/handlers/rest.go). */
   pendingMs: limit(
-    5_000,
+    34_000,
     "ms",
     "time until the watch delivers an admitted change of an IAMRoleSelector or a role identity",
-    "the change is no longer compared with later requests",
+    "the change is no longer compared with later requests, because the API server cannot store it anymore",
   ),
   eventSeries: limit(
     5_000, "entries", "objects and reasons for which a server writes Events, each of cluster-scoped objects and of "

@@ -29,6 +29,10 @@ export const SECRET: Pattern = {
 export const LEASE: Pattern = {
   regexp: SECRET.regexp, meaning: "NAMESPACE/NAME of a Lease, such as ack-role-resolver/ack-role-resolver-webhook",
 };
+export const CONFIG_MAP: Pattern = {
+  regexp: SECRET.regexp,
+  meaning: "NAMESPACE/NAME of a ConfigMap, such as ack-role-resolver/ack-role-resolver-pending-writes",
+};
 export const HOST: Pattern = {
   // An IPv6 address has 7 colons, or :: once.
   regexp: "^((?=.{1,253}$)[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*"

@@ -1,9 +1,9 @@
 import type { Command, Default, Definition } from "./setting-definition.ts";
 import { STS_AUDIENCE } from "./identities/kinds.ts";
 import {
-  ACCOUNT, ADDRESS, AUDIENCE, GROUP, HOST, HTTPS_URL, IMAGE, LABEL_SELECTOR, LEASE, LITERAL_NAMESPACE, LOOPBACK_URL,
-  NAMESPACE, OBJECT_NAME, REGION, ROLE, SECRET, SERVICE_ACCOUNT, SESSION_NAME, SIDECAR_ARGUMENT, SIDECAR_VARIABLE,
-  USER_PATTERN,
+  ACCOUNT, ADDRESS, AUDIENCE, CONFIG_MAP, GROUP, HOST, HTTPS_URL, IMAGE, LABEL_SELECTOR, LEASE, LITERAL_NAMESPACE,
+  LOOPBACK_URL, NAMESPACE, OBJECT_NAME, REGION, ROLE, SECRET, SERVICE_ACCOUNT, SESSION_NAME, SIDECAR_ARGUMENT,
+  SIDECAR_VARIABLE, USER_PATTERN,
 } from "./setting-patterns.ts";
 
 const OFFLINE = ["lint", "resolve", "audit", "impact", "migrate carm"] as const;
@@ -129,6 +129,10 @@ export const SETTINGS = {
   clientCaFile: { flag: "--client-ca-file", type: "string", value: "FILE", default: null, commands: ["webhook"] },
   clientName: { flag: "--client-name", type: "string", value: "NAME", default: null, commands: ["webhook"] },
   lease: { flag: "--lease", type: "string", value: "NS/NAME", pattern: LEASE, default: null, commands: ["webhook"] },
+  pendingWrites: {
+    flag: "--pending-writes", type: "string", value: "NS/NAME", pattern: CONFIG_MAP, default: null,
+    commands: ["webhook"],
+  },
   policyReports: { flag: "--policy-reports", type: "boolean", default: false, commands: ["webhook", "manifests"] },
   autoControllerIdentity: {
     flag: "--auto-controller-identity", type: "boolean", default: false, commands: ["webhook", "manifests"],

@@ -192,7 +192,9 @@ function crossFieldFaults(command: Command, values: Readonly<Record<string, unkn
         + "create a folder with `ack-role-resolver certs make --dir DIR --host NAME`",
     ],
     ["webhook", set("tlsSecret") && !set("cluster"), "--tls-secret: requires --cluster"],
-    ["webhook", set("lease") && !set("cluster"), "--lease: requires --cluster"],
+    ...([["lease", "--lease"], ["pendingWrites", "--pending-writes"]] as const).map(([name, flag]) => (
+      ["webhook", set(name) && !set("cluster"), `${flag}: requires --cluster`] as const
+    )),
     ["webhook", values["policyReports"] === true && !set("lease"), "--policy-reports: requires --lease"],
     ["webhook", set("autoControllerIdentity") && !set("lease"), "--auto-controller-identity: requires --lease"],
     ...(["webhook", "manifests"] as const).map((one) => [

@@ -47,6 +47,7 @@ test("renders all parts in the order in which they must be applied, with the web
     "Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "ClusterRole", "ClusterRoleBinding",
     "ClusterRole", "Role", "RoleBinding", "ClusterRole", "ClusterRole", "ClusterRole",
     "Lease", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding",
+    "ConfigMap", "Role", "RoleBinding",
     "Secret", "Lease", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding",
     "CustomResourceDefinition",
     "NetworkPolicy", "PodDisruptionBudget", "Service", "Deployment", ...POLICIES,

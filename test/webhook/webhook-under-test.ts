@@ -10,12 +10,14 @@ import { Drain } from "../../shared/server/stopping.ts";
 import type { AccessReviewer } from "../../webhook/access-review.ts";
 import { buildWebhook, type WebhookApp, type WebhookPorts } from "../../webhook/app.ts";
 import { createWebhookMetrics } from "../../webhook/metrics.ts";
+import type { OnInternalError } from "../../webhook/route.ts";
 
 /** A source whose objects and status a test sets directly. */
 export class FakeSource implements InventorySource {
   readonly inventory: Inventory;
   readonly #listeners = new Set<() => void>();
   status: SourceStatus = { loaded: true, lastSyncMs: 0, fault: null };
+  positionOf?: (kind: string) => string | null;
 
   constructor(objects: readonly JsonObject[] = [], runtime: Runtime = "ack") {
     this.inventory = new Inventory({ runtime, origin: "cluster" });
@@ -132,13 +134,17 @@ interface WebhookResponse {
   readonly json: unknown;
 }
 
+type TestPorts = Pick<WebhookPorts, "fetchSelector" | "fetchNamespace" | "fetchRoleIdentity"> & {
+  readonly onInternalError?: OnInternalError;
+};
+
 const DEFAULTS = readSettings("webhook", { cluster: true, tlsDir: "unused", controllerAccount: "777788889999" }, {});
 
 export function webhookUnderTest(
   source = new FakeSource(COMPANY),
   decisions: Partial<DecisionSettings> = {},
   reviewAccess?: AccessReviewer,
-  fetchers: Pick<WebhookPorts, "fetchSelector" | "fetchNamespace" | "fetchRoleIdentity"> = {},
+  { onInternalError = "deny", ...fetchers }: TestPorts = {},
 ): WebhookUnderTest {
   const registry = new Registry();
   const lines: Record<string, unknown>[] = [];
@@ -148,7 +154,9 @@ export function webhookUnderTest(
   const drain = new Drain();
   let readings = 0;
   const webhook: WebhookUnderTest = {
-    app: buildWebhook({ decisions: { ...decisionSettings(DEFAULTS), ...decisions }, tls: { cert: "", key: "" } }, {
+    app: buildWebhook({
+      decisions: { ...decisionSettings(DEFAULTS), ...decisions }, tls: { cert: "", key: "" }, onInternalError,
+    }, {
       source, clock, log, drain, metrics: createWebhookMetrics(registry),
       // The first reading of the clock in a request is the start time of the request.
       monotonicMs: () => (readings++ === 0 ? 0 : webhook.requestMs),

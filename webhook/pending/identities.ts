@@ -3,17 +3,24 @@ import { readIdentity, type RoleIdentity } from "../../shared/decisions/identiti
 import { ROLE_IDENTITY } from "../../shared/decisions/identities/kinds.ts";
 import type { Runtime } from "../../shared/decisions/context.ts";
 import type { Inventory } from "../../shared/decisions/inventory/inventory.ts";
-import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
-import type { PendingKind, PendingWrite } from "./writes.ts";
+import { field, type JsonObject } from "../../shared/decisions/kubernetes/json.ts";
+import type { PendingKind } from "./write.ts";
+import { type PendingWrite, possibleStates } from "./writes.ts";
 
 /** Returns the functions for pending writes of AWSClusterRoleIdentities, which can form a cycle. */
 export function roleIdentityWrites(runtime: Runtime): PendingKind<RoleIdentity> {
   return {
-    versionIn: ({ identities }, name) => identities.get({ kind: ROLE_IDENTITY, name }, "")?.resourceVersion,
-    read: (object) => {
-      const value = roleIdentityOf(object, runtime);
-      return { value, resourceVersion: value?.resourceVersion ?? null };
+    kind: ROLE_IDENTITY,
+    stateIn: ({ identities }, name) => identities.get({ kind: ROLE_IDENTITY, name }, "") ?? undefined,
+    read: (object) => roleIdentityOf(object, runtime),
+    reduce: (object) => {
+      const { apiVersion, kind, metadata, spec } = object;
+      return {
+        apiVersion, kind, metadata: { name: field(metadata, "name") },
+        spec: { sourceIdentityRef: field(spec, "sourceIdentityRef"), roleARN: field(spec, "roleARN") },
+      };
     },
+    widen: ({ spec, ...object }) => ({ ...object, spec: { sourceIdentityRef: field(spec, "sourceIdentityRef") } }),
   };
 }
 
@@ -25,15 +32,15 @@ export function roleIdentityOf(object: JsonObject, runtime: Runtime): RoleIdenti
 
 /**
  * Returns the pending writes of the other identities in the chain of the identity, if the chain has a cycle or too many
- * roles when each pending write takes effect. Otherwise, no pending write affects the checks.
+ * roles when the pending writes take effect. Otherwise, no pending write affects the checks.
  */
 export function writesInBrokenChain(
   changed: RoleIdentity, writes: readonly PendingWrite<RoleIdentity>[], inventory: Inventory,
 ): readonly PendingWrite<RoleIdentity>[] {
-  if (writes.length === 0) return [];
-  const pending = new Map(writes.flatMap(({ name, value }) => (value === null ? [] : [[name, value] as const])));
-  const { broken, links } = identityChain(inventory, changed, "", { changed, pending });
-  if (broken?.code !== "ERR_IDENTITY_CYCLE" && broken?.code !== "ERR_IDENTITY_DEPTH") return [];
-  const names = new Set(links.map(({ name }) => name));
+  const names = new Set(possibleStates(writes).flatMap(({ writes: pending }) => {
+    const { broken, links } = identityChain(inventory, changed, "", { changed, pending });
+    const isBroken = broken?.code === "ERR_IDENTITY_CYCLE" || broken?.code === "ERR_IDENTITY_DEPTH";
+    return isBroken ? links.map(({ name }) => name) : [];
+  }));
   return writes.filter(({ name }) => name !== changed.name && names.has(name));
 }

@@ -1,18 +1,16 @@
 import type { CheckResult } from "../../shared/decisions/checks/run.ts";
-import { NO_CHANGES, type PendingChanges } from "../../shared/decisions/resolution/change-set.ts";
+import { ResolverError } from "../../shared/decisions/errors.ts";
+import { sortedListOf } from "../../shared/decisions/kubernetes/text.ts";
+import type { PendingChanges } from "../../shared/decisions/resolution/change-set.ts";
 import type { ReviewTime } from "../handler.ts";
-import { CONFIRMATION_MS, type ConfirmedWrites, type PendingWrite, type PendingWrites } from "./writes.ts";
+import type { Refusal } from "./list.ts";
+import type { ReviewedChange } from "./write.ts";
+import { type PendingWrite, type PendingWrites, possibleStates, secondsText } from "./writes.ts";
 
-/** The time that a review reserves to run its checks, in ms. */
-const RESERVED_MS = 1_000;
-
-/** Returns the time until which a review waits for pending writes. */
-function confirmationEndMs({ monotonicMs, remainingMs }: ReviewTime): number {
-  return monotonicMs() + Math.min(CONFIRMATION_MS, remainingMs() - RESERVED_MS);
-}
-
-/** The maximum number of times that a review runs its checks again because other reviews admitted changes meanwhile. */
+/** The maximum number of times that a review runs its checks because other reviews admitted changes meanwhile. */
 const MAX_ROUNDS = 5;
+/** When to send a change again that was compared too often, in ms: other reviews may have ended by then. */
+const BUSY_MS = 1_000;
 
 /** A review whose result depends on the pending writes of other objects. */
 interface PendingReview<T> {
@@ -23,43 +21,61 @@ interface PendingReview<T> {
   readonly runChecks: (changes: PendingChanges<T>) => Promise<CheckResult>;
   readonly time: ReviewTime;
   /** The reviewed change, which becomes a pending write if the checks admit it; null for a dry run. */
-  readonly change: Pick<PendingWrite<T>, "name" | "isDeletion" | "value"> | null;
+  readonly change: ReviewedChange | null;
 }
 
 /**
- * Runs the checks, and runs them again with the pending writes of other reviews. Another round follows if another
- * review admits a change meanwhile, or if the watch delivers a pending write: the last round may have read the
- * inventory before. The number of rounds is limited, because a client can send reviews continuously.
- * No other review can miss the admitted change, because it is stored in the same step as the last comparison.
+ * Runs the checks also with the pending writes. Admits a change only in the step that makes it a pending write, and
+ * only if no other review has admitted a related change since the checks started: otherwise, runs them again. Throws
+ * ERR_PENDING_WRITES if the change cannot become a pending write, or if other reviews admit related changes all the
+ * time.
  */
 export async function runChecksWithPending<T>(review: PendingReview<T>): Promise<CheckResult> {
-  const { pendingWrites, related, runChecks, time, change } = review;
-  const endMs = confirmationEndMs(time);
-  let { delivered } = pendingWrites;
-  let result = await runChecks(NO_CHANGES);
-  let newest = 0;
+  const { pendingWrites, related, time, change } = review;
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    const { denied } = result;
-    // After a denial, only the deletion of another object can change the result.
-    const writes = related(pendingWrites.all()).filter(({ isDeletion }) => isDeletion || !denied);
-    const latest = writes.at(-1)?.sequence ?? 0;
-    if (latest <= newest && pendingWrites.delivered === delivered) break;
-    newest = Math.max(newest, latest);
-    ({ delivered } = pendingWrites);
+    const { sequence } = pendingWrites;
     // The rounds are sequential.
     // oxlint-disable-next-line no-await-in-loop
-    result = await runChecksWith(await pendingWrites.confirm(writes, endMs), runChecks);
+    const result = await runInStates(review);
+    if (result.denied || change === null) return result;
+    const isCurrent = (): boolean => {
+      const added = pendingWrites.since(sequence);
+      return added !== null && related(added).length === 0;
+    };
+    // oxlint-disable-next-line no-await-in-loop
+    const added = await pendingWrites.add(change, isCurrent, time.remainingMs);
+    if (added === "added") return result;
+    if (added !== "outdated") throw refusalError(added);
   }
-  if (!result.denied && change !== null) pendingWrites.add(change);
+  throw refusalError({ reason: "other changes that can conflict with it arrive all the time", retryMs: BUSY_MS });
+}
+
+function refusalError({ reason, retryMs }: Refusal): ResolverError {
+  const message = `The change cannot be compared with changes at the same time: ${reason}. Apply it again in `;
+  return new ResolverError("ERR_PENDING_WRITES", `${message}${secondsText(Math.max(retryMs, BUSY_MS))}.`);
+}
+
+/** Runs the checks in each state that the other objects can have. Returns the first result that denies. */
+async function runInStates<T>(review: PendingReview<T>): Promise<CheckResult> {
+  const { pendingWrites, related, runChecks } = review;
+  // Reads the pending writes first: a write that is delivered while the checks run may not be in what they have read.
+  const { stored, open } = await pendingWrites.confirm(related(pendingWrites.all()));
+  const result = await runChecks(stored);
+  if (result.denied) return result;
+  for (const state of possibleStates(open, stored)) {
+    // The first denial ends the loop.
+    // oxlint-disable-next-line no-await-in-loop
+    const possible = await runChecks(state);
+    if (possible.denied) return withRetry(possible, open, pendingWrites.remainingMs(open));
+  }
   return result;
 }
 
-/** Runs the checks with each set of pending writes. Returns the first result that denies, else the first result. */
-async function runChecksWith<T>(
-  { certain, possible }: ConfirmedWrites<T>, runChecks: PendingReview<T>["runChecks"],
-): Promise<CheckResult> {
-  const result = await runChecks(certain);
-  if (result.denied || possible === certain) return result;
-  const other = await runChecks(possible);
-  return other.denied ? other : result;
+/** Replaces the fix of each denial: only a change that is not stored yet, and may never be, causes it. */
+function withRetry<T>(result: CheckResult, writes: readonly PendingWrite<T>[], retryMs: number): CheckResult {
+  const names = [...new Set(writes.map(({ name }) => name))];
+  const subject = `${sortedListOf(names)} ${names.length === 1 ? "is" : "are"}`;
+  const fix = `apply it again in ${secondsText(retryMs)}: ${subject} being changed at the same time`;
+  const findings = result.findings.map((one) => (one.severity === "deny" ? { ...one, fix } : one));
+  return { ...result, findings };
 }

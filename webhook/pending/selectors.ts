@@ -1,22 +1,30 @@
+import { SELECTOR_ANNOTATIONS } from "../../shared/decisions/annotation-keys.ts";
 import type { CheckInput } from "../../shared/decisions/checks/change.ts";
 import type { Runtime } from "../../shared/decisions/context.ts";
 import type { Inventory } from "../../shared/decisions/inventory/inventory.ts";
+import { field } from "../../shared/decisions/kubernetes/json.ts";
+import { SELECTOR_KIND } from "../../shared/decisions/kubernetes/kinds.ts";
+import { annotationAt } from "../../shared/decisions/kubernetes/object-meta.ts";
 import { decodeSelector } from "../../shared/decisions/selectors/decode.ts";
 import type { EffectiveSelector } from "../../shared/decisions/selectors/effective.ts";
 import { canOverlap } from "../../shared/decisions/selectors/overlap.ts";
-import type { PendingKind, PendingWrite } from "./writes.ts";
+import type { PendingKind } from "./write.ts";
+import type { PendingWrite } from "./writes.ts";
 
-/** Returns the functions for pending writes of IAMRoleSelectors. The value of a malformed selector is null. */
+/** Returns the functions for pending writes of IAMRoleSelectors. A malformed selector has no effect. */
 export function selectorWrites(runtime: Runtime): PendingKind<EffectiveSelector> {
   return {
-    versionIn: ({ selectors }, name) => {
-      const selector = selectors.get(name);
-      return selector === undefined ? selectors.malformed.get(name)?.spec.resourceVersion : selector.resourceVersion;
+    kind: SELECTOR_KIND,
+    stateIn: ({ selectors }, name) => selectors.get(name) ?? selectors.malformed.get(name)?.spec,
+    read: (object) => decodeSelector(object, { origin: "cluster", runtime }).effective,
+    reduce: (object) => {
+      const { apiVersion, kind, metadata, spec } = object;
+      const entries = Array.from(SELECTOR_ANNOTATIONS, (key) => [key, annotationAt(object, key)] as const);
+      const annotations = Object.fromEntries(entries.filter(([, value]) => value !== null));
+      return { apiVersion, kind, metadata: { name: field(metadata, "name"), annotations }, spec };
     },
-    read: (object) => {
-      const { effective: value, spec: { resourceVersion } } = decodeSelector(object, { origin: "cluster", runtime });
-      return { value, resourceVersion };
-    },
+    // Such a selector selects every resource.
+    widen: ({ spec, ...object }) => ({ ...object, spec: { arn: field(spec, "arn") } }),
   };
 }
 

@@ -1,208 +1,161 @@
-import type { Inventory } from "../../shared/decisions/inventory/inventory.ts";
 import { type JsonObject, stringAt } from "../../shared/decisions/kubernetes/json.ts";
 import { LIMITS } from "../../shared/decisions/limits.ts";
 import { NO_CHANGES, type PendingChanges } from "../../shared/decisions/resolution/change-set.ts";
-import type { Clock } from "../../shared/inventory/clock.ts";
-import type { InventorySource } from "../../shared/inventory/source.ts";
+import { type Clock, withTimeout } from "../../shared/inventory/clock.ts";
 import type { FetchedObject, ObjectFetcher } from "../object-fetch.ts";
+import type { Added, ListedWrite, PendingStore } from "./list.ts";
+import { isDelivered, type PendingKind, type ReviewedChange, writeOf } from "./write.ts";
 
-/**
- * The time after the admission of an unverified change, in ms, for which reviews wait until the API server has stored
- * the change.
- */
-export const CONFIRMATION_MS = 500;
-const POLL_MS = 25;
+/** The maximum time to fetch the objects whose deletion is pending, in ms. */
+const FETCH_MS = 500;
+/** The maximum number of objects that one review fetches, because a client may send forged deletions. */
+const MAX_FETCHED = 16;
+
 /** An admitted change of an object that the inventory does not contain yet. */
 export interface PendingWrite<T> {
-  readonly sequence: number;
   readonly name: string;
   readonly isDeletion: boolean;
   /** The object after the change. Null if the object is deleted or has no effect. */
   readonly value: T | null;
-  readonly admittedMs: number;
-  /** The resource version in the inventory when the change was admitted. */
-  readonly baseVersion: string | null;
+  readonly listed: ListedWrite;
 }
 
-/** A cluster-scoped kind whose admitted changes are stored. */
-export interface PendingKind<T> {
-  /** Returns the resource version in the inventory; undefined if the inventory does not contain the object. */
-  readonly versionIn: (inventory: Inventory, name: string) => string | null | undefined;
-  /** Reads an object of the API server. `value` is null if the object has no effect. */
-  readonly read: (object: JsonObject) => { readonly value: T | null; readonly resourceVersion: string | null };
-}
-
-/**
- * The pending writes with which a review runs its checks. `certain` contains the changes that the API server has
- * stored. `possible` also contains the changes that the API server will probably store. The reviewed request must be
- * valid with `certain` and also with `possible`.
- */
-export interface ConfirmedWrites<T> {
-  readonly certain: PendingChanges<T>;
-  readonly possible: PendingChanges<T>;
+/** The changes that the API server has stored, and the writes that it may still store. */
+interface Confirmed<T> {
+  readonly stored: PendingChanges<T>;
+  readonly open: readonly PendingWrite<T>[];
 }
 
 interface PendingWritePorts<T> {
-  readonly source: Pick<InventorySource, "inventory">;
+  readonly store: PendingStore;
   readonly kind: PendingKind<T>;
   readonly clock: Pick<Clock, "schedule">;
-  readonly monotonicMs: () => number;
   /** Fetches an object from the API server; null if the inventory consists of manifests. */
   readonly fetchObject: ObjectFetcher | null;
-  /** Whether the webhook verifies client certificates, so that each review comes from the API server. */
-  readonly isVerified: boolean;
 }
 
 /**
- * Stores each change of the kind that this replica admitted, for 5 s or until the watch delivers the change.
- * Without verified client certificates, any client can send reviews of changes that never happen. Such a change counts
- * only if the API server has stored the change.
+ * The pending writes of one kind. Each one counts, whether the API server or another client sent its review, because
+ * the webhook cannot know in time which of them the API server will store.
  */
 export class PendingWrites<T> {
   readonly #ports: PendingWritePorts<T>;
-  #writes: PendingWrite<T>[] = [];
-  #sequence = 0;
-  #delivered = 0;
+  readonly #values = new WeakMap<ListedWrite, PendingWrite<T>>();
 
   constructor(ports: PendingWritePorts<T>) {
     this.#ports = ports;
   }
 
-  add(change: Pick<PendingWrite<T>, "name" | "isDeletion" | "value">): void {
-    this.#prune();
-    if (this.#writes.length >= LIMITS.pendingWrites.value) this.#writes.shift();
-    const { monotonicMs } = this.#ports;
-    const baseVersion = this.#versionOf(change.name) ?? null;
-    this.#writes.push({ ...change, sequence: ++this.#sequence, admittedMs: monotonicMs(), baseVersion });
+  /** The sequence of the newest write. Pass it to `since`. */
+  get sequence(): number {
+    return this.#ports.store.list.sequence;
   }
 
-  /** The number of pending writes that the watch has delivered to the inventory. */
-  get delivered(): number {
-    this.#prune();
-    return this.#delivered;
-  }
-
-  /** Returns the pending writes of all objects, oldest first. */
+  /** Returns the pending writes, oldest first. */
   all(): readonly PendingWrite<T>[] {
-    this.#prune();
-    return this.#writes;
+    return this.#decoded(this.#ports.store.list.ofKind(this.#ports.kind.kind));
+  }
+
+  /** Returns the writes that were added after `sequence`, also those that were delivered; null if some are unknown. */
+  since(sequence: number): readonly PendingWrite<T>[] | null {
+    const added = this.#ports.store.list.since(sequence, this.#ports.kind.kind);
+    return added === null ? null : this.#decoded(added);
+  }
+
+  /** Returns the time until the last of the writes expires, in ms. */
+  remainingMs(writes: readonly PendingWrite<T>[]): number {
+    return this.#ports.store.list.remainingMs(writes.map(({ listed }) => listed));
+  }
+
+  async add(change: ReviewedChange, isCurrent: () => boolean, remainingMs: () => number): Promise<Added> {
+    const { store, kind } = this.#ports;
+    return await store.add(writeOf(kind, change), isCurrent, remainingMs);
   }
 
   /**
-   * Determines which writes the API server has stored. If client certificates are not verified, waits until each write
-   * is stored, but at most until `endMs`. Never rejects.
+   * Finds out which deletions the API server has executed: fetches the objects of the newest ones. Never rejects.
    */
-  async confirm(writes: readonly PendingWrite<T>[], endMs: number): Promise<ConfirmedWrites<T>> {
-    const { fetchObject, isVerified } = this.#ports;
-    const latest = [...new Map(writes.map((write) => [write.name, write])).values()];
-    if (fetchObject === null) {
-      return { certain: NO_CHANGES, possible: changesOf(latest.filter(({ isDeletion }) => !isDeletion)) };
+  async confirm(writes: readonly PendingWrite<T>[]): Promise<Confirmed<T>> {
+    const { fetchObject, clock } = this.#ports;
+    const deleting = writes.filter(({ isDeletion }) => isDeletion);
+    if (deleting.length === 0) return { stored: NO_CHANGES, open: writes };
+    // Without an API server, no deletion is ever executed.
+    if (fetchObject === null) return { stored: NO_CHANGES, open: writes.filter(({ isDeletion }) => !isDeletion) };
+    const fetched = new Map<string, FetchedObject>();
+    const names = [...new Set(deleting.map(({ name }) => name))].slice(-MAX_FETCHED);
+    const fetches = Promise.all(names.map(async (name) => fetched.set(name, await fetchObject(name))));
+    await withTimeout(clock, FETCH_MS, fetches, () => new Error("timeout")).catch(() => undefined);
+    return this.#confirmed(writes, new Map(fetched));
+  }
+
+  #confirmed(writes: readonly PendingWrite<T>[], fetched: ReadonlyMap<string, FetchedObject>): Confirmed<T> {
+    const [deletions, stored] = [new Set<string>(), new Map<string, T>()];
+    for (const [name, object] of fetched) {
+      const value = typeof object === "string" || isTerminating(object) ? null : this.#ports.kind.read(object);
+      if (value !== null) stored.set(name, value);
+      else if (object !== "unknown") deletions.add(name);
     }
-    if (!isVerified) {
-      const certain = await this.#untilStored(latest, fetchObject, endMs);
-      return { certain, possible: certain };
-    }
-    const deletions = latest.filter(({ isDeletion }) => isDeletion);
-    const { changes: certain } = await this.#fetchAll(deletions, fetchObject);
-    return { certain, possible: merge(changesOf(latest), certain) };
+    const open = writes.filter((write) => !hasEnded(write, fetched.get(write.name) ?? "unknown", writes));
+    return { stored: { deletions, writes: stored }, open };
   }
 
-  /**
-   * Fetches the objects repeatedly until the API server has stored each write. Gives up on a write 500 ms after its
-   * admission.
-   */
-  async #untilStored(
-    writes: readonly PendingWrite<T>[], fetchObject: ObjectFetcher, endMs: number,
-  ): Promise<PendingChanges<T>> {
-    const { clock, monotonicMs } = this.#ports;
-    const { changes, stored } = await this.#fetchAll(writes, fetchObject);
-    const nowMs = monotonicMs();
-    const open = writes.filter((write) => (
-      !stored.has(write) && !this.#isDelivered(write) && nowMs < write.admittedMs + CONFIRMATION_MS
-    ));
-    if (open.length === 0 || nowMs >= endMs) return changes;
-    await new Promise<void>((resolve) => void clock.schedule(POLL_MS, resolve));
-    return merge(changes, await this.#untilStored(open, fetchObject, endMs));
+  #decoded(listed: readonly ListedWrite[]): readonly PendingWrite<T>[] {
+    return listed.map((write) => {
+      const known = this.#values.get(write) ?? this.#decode(write);
+      this.#values.set(write, known);
+      return known;
+    });
   }
 
-  async #fetchAll(
-    writes: readonly PendingWrite<T>[], fetchObject: ObjectFetcher,
-  ): Promise<{ readonly changes: PendingChanges<T>; readonly stored: ReadonlySet<PendingWrite<T>> }> {
-    const names = [...new Set(writes.map(({ name }) => name))];
-    const { promise: timedOut, resolve: stopWaiting } = Promise.withResolvers<FetchedObject>();
-    const cancel = this.#ports.clock.schedule(CONFIRMATION_MS, () => stopWaiting("unknown"));
-    const fetched = await Promise.all(names.map(async (name) => (
-      [name, await Promise.race([fetchObject(name), timedOut])] as const
-    )));
-    cancel();
-    const changes = { deletions: new Set<string>(), writes: new Map<string, T>() };
-    for (const [name, object] of fetched) this.#addFetched(changes, name, object);
-    const stored = writes.filter(({ name, isDeletion, value }) => (
-      isDeletion || value === null ? changes.deletions.has(name) : changes.writes.has(name)
-    ));
-    return { changes, stored: new Set(stored) };
-  }
-
-  /**
-   * Adds the fetched object to the changes if it is newer than the object in the inventory, or if it was deleted.
-   */
-  #addFetched(
-    { deletions, writes }: { deletions: Set<string>; writes: Map<string, T> },
-    name: string,
-    object: FetchedObject,
-  ): void {
-    if (object === "unknown") return;
-    if (object === "absent" || stringAt(object, "metadata", "deletionTimestamp") !== null) {
-      deletions.add(name);
-      return;
-    }
-    const { value, resourceVersion } = this.#ports.kind.read(object);
-    if (!isNewer(resourceVersion, this.#versionOf(name) ?? null)) return;
-    if (value === null) deletions.add(name);
-    else writes.set(name, value);
-  }
-
-  /** Removes the writes that are older than 5 s or that the inventory contains. */
-  #prune(): void {
-    const oldestMs = this.#ports.monotonicMs() - LIMITS.pendingMs.value;
-    const open = this.#writes.filter((write) => !this.#isDelivered(write));
-    this.#delivered += this.#writes.length - open.length;
-    this.#writes = open.filter(({ admittedMs }) => admittedMs > oldestMs);
-  }
-
-  #isDelivered({ name, isDeletion, baseVersion }: PendingWrite<T>): boolean {
-    const version = this.#versionOf(name);
-    return isNewer(version ?? null, baseVersion) || (isDeletion && version === undefined);
-  }
-
-  #versionOf(name: string): string | null | undefined {
-    const { source: { inventory }, kind } = this.#ports;
-    return kind.versionIn(inventory, name);
+  #decode(listed: ListedWrite): PendingWrite<T> {
+    const { name, isDeletion, object } = listed;
+    return { name, isDeletion, value: object === null ? null : this.#ports.kind.read(object), listed };
   }
 }
 
-/** Whether resource version `a` is newer than `b`. Resource versions are decimal numbers without leading zeros. */
-function isNewer(a: string | null, b: string | null): boolean {
-  if (a === null || b === null) return a !== null;
-  return a.length === b.length ? a > b : a.length > b.length;
+function isTerminating(object: JsonObject): boolean {
+  return stringAt(object, "metadata", "deletionTimestamp") !== null;
 }
 
-/** Converts the writes, each of which has a different name, to changes. */
-function changesOf<T>(pending: readonly PendingWrite<T>[]): PendingChanges<T> {
-  const deletions = new Set<string>();
-  const writes = new Map<string, T>();
-  for (const { name, value } of pending) {
+/** Whether the API server has stored the write, or cannot store it anymore, judging by the object that it returned. */
+function hasEnded<T>({ listed }: PendingWrite<T>, object: FetchedObject, all: readonly PendingWrite<T>[]): boolean {
+  if (object === "unknown") return false;
+  if (object !== "absent") {
+    const [uid, resourceVersion] = ["uid", "resourceVersion"].map((key) => stringAt(object, "metadata", key));
+    const state = { uid: uid ?? null, resourceVersion: resourceVersion ?? null };
+    return isTerminating(object) ? listed.uid === state.uid : isDelivered(listed, state, null);
+  }
+  // The deleted object was stored, so its creation is over. Another object of this name may be about to be created.
+  return all.some(({ name, isDeletion, listed: { uid } }) => isDeletion && name === listed.name && uid === listed.uid);
+}
+
+/**
+ * Returns the states that the objects can have when the API server stores the writes. If several changes of one object
+ * are pending, each of them is in one of the states. `stored` are changes that are certain.
+ */
+export function possibleStates<T>(
+  writes: readonly PendingWrite<T>[], stored: PendingChanges<T> = NO_CHANGES,
+): readonly PendingChanges<T>[] {
+  const versions = [...Map.groupBy(writes, ({ name }) => name).values()];
+  const length = Math.max(0, ...versions.map((ofObject) => ofObject.length));
+  return Array.from({ length }, (_, i) => (
+    stateOf(versions.flatMap((ofObject) => ofObject[i] ?? ofObject.at(-1) ?? []), stored)
+  ));
+}
+
+/** Returns the state in which the writes, each of which has a different name, are stored. */
+function stateOf<T>(latest: readonly PendingWrite<T>[], stored: PendingChanges<T>): PendingChanges<T> {
+  const deletions = new Set(stored.deletions);
+  const writes = new Map(stored.writes);
+  for (const { name, value } of latest) {
     if (value === null) deletions.add(name);
+    if (value === null) writes.delete(name);
     else writes.set(name, value);
   }
   return { deletions, writes };
 }
 
-/** Returns the changes of both lists. If both lists contain the same object, uses the change in `later`. */
-function merge<T>(earlier: PendingChanges<T>, later: PendingChanges<T>): PendingChanges<T> {
-  const remains = (name: string): boolean => !later.deletions.has(name) && !later.writes.has(name);
-  return {
-    deletions: new Set([...[...earlier.deletions].filter(remains), ...later.deletions]),
-    writes: new Map([...[...earlier.writes].filter(([name]) => remains(name)), ...later.writes]),
-  };
+/** Returns when a change can be sent again, such as `12 s`. */
+export function secondsText(ms: number): string {
+  return `${Math.ceil(Math.min(ms, LIMITS.pendingMs.value) / 1000)} s`;
 }

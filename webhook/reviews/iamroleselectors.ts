@@ -72,6 +72,6 @@ async function validateInInventory(
     pendingWrites: pendingSelectors, time: context,
     related: (writes) => writes.filter((write) => concernsSelector(reviewed, write, inventory)),
     runChecks: (pending) => runChecksInSlices({ ...input, pending }, settings, context),
-    change: dryRun ? null : { name: reviewed.name, isDeletion: operation === "DELETE", value: reviewed.after },
+    change: dryRun ? null : { object: input.object, old: input.old, isDeletion: operation === "DELETE" },
   }));
 }

@@ -32,7 +32,7 @@ export async function validateIdentities(request: AdmissionRequest, context: Ide
       pendingWrites: context.pendingIdentities, time: context,
       related: (writes) => writesInBrokenChain(role, writes, inventory),
       runChecks: (pendingIdentities) => runChecksInSlices({ ...input, pendingIdentities }, settings, context),
-      change: request.dryRun ? null : { name: role.name, isDeletion: false, value: role },
+      change: request.dryRun ? null : { object: identity, old: input.old, isDeletion: false },
     }));
   });
 }

@@ -1,23 +1,15 @@
 import { test } from "tap";
-import { Inventory } from "../../../shared/decisions/inventory/inventory.ts";
 import { type JsonObject, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
 import { LIMITS } from "../../../shared/decisions/limits.ts";
-import type { EffectiveSelector } from "../../../shared/decisions/selectors/effective.ts";
-import { decodeSelector } from "../../../shared/decisions/selectors/decode.ts";
-import {
-  concernsSelector, type ReviewedSelector, reviewedSelector, selectorWrites,
-} from "../../../webhook/pending/selectors.ts";
-import { type PendingWrite, PendingWrites } from "../../../webhook/pending/writes.ts";
 import type { FetchedObject } from "../../../webhook/object-fetch.ts";
 import { FIRST, replacesMetadata, selectorFor } from "../../shared/decisions/checks/account-fixtures.ts";
 import { bucketObject } from "../../shared/decisions/objects.ts";
-import { FakeClock } from "../../sidecar/fake-clock.ts";
 import { objectAt, reviewOf } from "../reviews.ts";
 import { FakeSource, type WebhookUnderTest, webhookUnderTest } from "../webhook-under-test.ts";
 
 const TEAM_A = selectorFor("team-a", FIRST, ["team-a"]);
 const OTHER = selectorFor("other", FIRST, ["team-a"]);
-const RETRY = /try again in 5 s: team-a is being created or changed at the same time/i;
+const RETRY = /Apply it again in 34 s: team-a is being changed at the same time/;
 
 /** Returns a webhook that does not verify its clients, and the selectors that the API server stores. */
 function withAPI(...objects: readonly JsonObject[]): { webhook: WebhookUnderTest; stored: Map<string, JsonObject> } {
@@ -33,7 +25,7 @@ function deletion(object: JsonObject, request: JsonObject = {}): JsonObject {
 }
 
 async function review(webhook: WebhookUnderTest, body: JsonObject): Promise<JsonObject> {
-  return objectAt((await webhook.post("/validate/iamroleselectors?timeout=3s", body)).json, "response");
+  return objectAt((await webhook.post("/validate/iamroleselectors?timeout=60s", body)).json, "response");
 }
 
 async function isAllowed(webhook: WebhookUnderTest, body: JsonObject): Promise<unknown> {
@@ -78,10 +70,13 @@ test("allows one of two overlapping selectors to be deleted if both are deleted 
   t.match(denied, { status: { message: /^IRS-30 / } });
 });
 
-test("ignores an admitted deletion that the API server does not execute", async (t) => {
+test("denies the second deletion for 34 s if the API server does not execute the first", async (t) => {
   const { webhook } = withAPI(TEAM_A, OTHER, bucketObject());
   t.equal(await isAllowed(webhook, deletion(TEAM_A)), true);
-  webhook.requestMs = 500;
+  webhook.requestMs = 33_000;
+  const denial = { status: { message: /^IRS-30 .*Apply it again in 1 s: team-a is being changed/ } };
+  t.match(await review(webhook, deletion(OTHER)), denial);
+  webhook.requestMs = 34_000;
   t.equal(await isAllowed(webhook, deletion(OTHER)), true);
 });
 
@@ -98,22 +93,43 @@ test("treats a terminating selector as deleted when the API server has confirmed
   t.equal(await isAllowed(webhook, replacement), true);
 });
 
-test("denies the later of two overlapping selectors before the watch delivers the first", async (t) => {
-  const { webhook, stored } = withAPI(bucketObject());
-  t.equal(await isAllowed(webhook, reviewOf(TEAM_A)), true);
-  stored.set("team-a", withVersion(TEAM_A, "7"));
-  const { allowed, status } = await review(webhook, reviewOf(OTHER));
-  t.equal(allowed, false);
-  t.match(status, { message: RETRY });
-  webhook.source.put(withVersion(TEAM_A, "7"));
-  t.notMatch((await review(webhook, reviewOf(OTHER)))["status"], { message: RETRY }, "the inventory has the selector");
-});
-
-test("after 500 ms, ignores an admitted selector that the API server has not stored", async (t) => {
+test("denies the later of two overlapping selectors until the watch delivers the first", async (t) => {
   const { webhook } = withAPI(bucketObject());
   t.equal(await isAllowed(webhook, reviewOf(TEAM_A)), true);
-  webhook.requestMs = 500;
+  t.match(await review(webhook, reviewOf(OTHER)), { allowed: false, status: { message: RETRY } });
+  webhook.source.put(withVersion(TEAM_A, "7"));
+  const { allowed, status } = await review(webhook, reviewOf(OTHER));
+  t.equal(allowed, false);
+  t.notMatch(status, { message: RETRY }, "the inventory has the selector");
+});
+
+test("admits the same selector again, and another one 34 s after the API server did not store it", async (t) => {
+  const { webhook } = withAPI(bucketObject());
+  t.equal(await isAllowed(webhook, reviewOf(TEAM_A)), true);
+  const fixed = selectorFor("team-a", FIRST, ["team-a", "team-b"]);
+  for (const again of [TEAM_A, fixed]) t.equal(await isAllowed(webhook, reviewOf(again)), true);
+  webhook.requestMs = 33_999;
+  t.equal(await isAllowed(webhook, reviewOf(OTHER)), false);
+  webhook.requestMs = 34_000;
   t.equal(await isAllowed(webhook, reviewOf(OTHER)), true);
+});
+
+test("compares a selector with each pending version of another selector", async (t) => {
+  const { webhook } = withAPI(bucketObject());
+  const elsewhere = { ...TEAM_A, spec: { ...objectAt(TEAM_A, "spec"), namespaceSelector: { names: ["team-b"] } } };
+  for (const version of [TEAM_A, elsewhere]) t.equal(await isAllowed(webhook, reviewOf(version)), true);
+  t.match(await review(webhook, reviewOf(OTHER)), { allowed: false, status: { message: RETRY } });
+});
+
+test("always denies a change that cannot be compared, also with --on-internal-error admit", async (t) => {
+  const webhook = webhookUnderTest(new FakeSource([bucketObject()]), {}, undefined, { onInternalError: "admit" });
+  for (let i = 0; i < LIMITS.pendingWrites.value; i++) {
+    await isAllowed(webhook, reviewOf(selectorFor(`s-${i}`, FIRST, [`n-${i}`])));
+  }
+  t.equal(await isAllowed(webhook, reviewOf(TEAM_A, { dryRun: true })), true, "a dry run is never pending");
+  const message = /^ERR_PENDING_WRITES: .*256 changes of other objects are pending.* Apply it again in 34 s\.$/;
+  t.match(await review(webhook, reviewOf(TEAM_A)), { allowed: false, status: { code: 504, message } });
+  t.match(await review(webhook, reviewOf(selectorFor("s-0", FIRST, ["n-0"]))), { allowed: true }, "a retry");
 });
 
 test("compares an admitted selector with later requests if the inventory consists of manifests", async (t) => {
@@ -129,145 +145,8 @@ test("denies two selectors of one role that differ in their session settings and
     ...selectorFor(name, FIRST, [name], { annotations: { "ack-role-resolver.io/external-id": id } }),
     spec: { arn: `arn:aws:iam::${FIRST}:role/shared`, namespaceSelector: { names: [name] } },
   });
-  const { webhook, stored } = withAPI();
+  const { webhook } = withAPI();
   t.equal(await isAllowed(webhook, reviewOf(shared("team-a", "id-a"))), true);
-  stored.set("team-a", withVersion(shared("team-a", "id-a"), "3"));
-  const causes = [{ message: /^IRS-40 .*Try again in 5 s: team-a is being created/ }];
+  const causes = [{ message: /^IRS-40 .*Apply it again in 34 s: team-a is being changed/ }];
   t.match(await review(webhook, reviewOf(shared("b", "id-b"))), { allowed: false, status: { details: { causes } } });
 });
-
-const RUNTIME = "ack";
-
-function subject(isVerified: boolean, ...objects: readonly JsonObject[]): {
-  readonly pending: PendingWrites<EffectiveSelector>;
-  readonly concerning: (reviewed: ReviewedSelector) => readonly PendingWrite<EffectiveSelector>[];
-  readonly clock: FakeClock;
-  readonly inventory: Inventory;
-  readonly stored: Map<string, FetchedObject>;
-} {
-  const inventory = new Inventory({ runtime: RUNTIME, origin: "cluster" });
-  inventory.apply(objects.map((object) => ({ type: "put", object })));
-  const clock = new FakeClock();
-  const stored = new Map<string, FetchedObject>();
-  const fetchObject = async (name: string): Promise<FetchedObject> => stored.get(name) ?? "absent";
-  const monotonicMs = (): number => clock.steady();
-  const ports = { source: { inventory }, clock, monotonicMs, fetchObject, isVerified };
-  const pending = new PendingWrites({ ...ports, kind: selectorWrites(RUNTIME) });
-  const concerning = (reviewed: ReviewedSelector): readonly PendingWrite<EffectiveSelector>[] => (
-    pending.all().filter((write) => concernsSelector(reviewed, write, inventory))
-  );
-  return { pending, concerning, clock, inventory, stored };
-}
-
-const END_MS = 500;
-const REVIEWED = reviewedSelector({ object: OTHER, old: null, requester: null, origin: "cluster" }, RUNTIME);
-
-function admit(pending: PendingWrites<EffectiveSelector>, object: JsonObject, isDeletion = false): void {
-  const { effective, name } = decodeSelector(object, { origin: "cluster", runtime: RUNTIME });
-  pending.add({ name, isDeletion, value: isDeletion ? null : effective });
-}
-
-test("polls the API server until an unverified write is stored", async (t) => {
-  const { pending, concerning, clock, stored } = subject(false);
-  admit(pending, TEAM_A);
-  const writes = concerning(REVIEWED);
-  t.equal(writes.length, 1);
-  const confirmed = pending.confirm(writes, END_MS);
-  await clock.advance(60);
-  stored.set("team-a", withVersion(TEAM_A, "5"));
-  await clock.advance(20);
-  const { certain, possible } = await confirmed;
-  t.same([...certain.writes.keys()], ["team-a"]);
-  t.equal(possible, certain);
-  t.equal(clock.scheduled, 0);
-});
-
-test("stops polling when the watch delivers an unverified write", async (t) => {
-  const { pending, concerning, clock, inventory } = subject(false);
-  admit(pending, TEAM_A);
-  const confirmed = pending.confirm(concerning(REVIEWED), END_MS);
-  await clock.advance(10);
-  inventory.apply([{ type: "put", object: withVersion(TEAM_A, "5") }]);
-  await clock.advance(20);
-  t.equal((await confirmed).certain.writes.size, 0);
-  t.same(concerning(REVIEWED), []);
-});
-
-test("does not fetch a verified write, and counts a verified deletion as certain only after a fetch", async (t) => {
-  const { pending, concerning, stored } = subject(true, TEAM_A, selectorFor("b", FIRST, ["team-a"]));
-  stored.set("team-a", TEAM_A);
-  admit(pending, TEAM_A, true);
-  admit(pending, selectorFor("c", FIRST, ["team-a"]));
-  const first = await pending.confirm(concerning(REVIEWED), END_MS);
-  t.same([[...first.certain.deletions], [...first.certain.writes.keys()]], [[], []]);
-  t.same([[...first.possible.deletions], [...first.possible.writes.keys()]], [["team-a"], ["c"]]);
-  stored.delete("team-a");
-  const { certain } = await pending.confirm(concerning(REVIEWED), END_MS);
-  t.same([...certain.deletions], ["team-a"]);
-});
-
-test("does not count a deletion as certain if the API server does not respond to the fetch", async (t) => {
-  const { pending, concerning, clock, stored } = subject(false, TEAM_A);
-  stored.set("team-a", "unknown");
-  admit(pending, TEAM_A, true);
-  const confirmed = pending.confirm(concerning(REVIEWED), END_MS);
-  await clock.advance(600);
-  t.equal((await confirmed).certain.deletions.size, 0);
-});
-
-test("compares a review only with writes of the last 5 s, and with a limited number of writes", async (t) => {
-  const { pending, concerning, clock } = subject(false);
-  for (let i = 0; i <= LIMITS.pendingWrites.value; i++) admit(pending, selectorFor(`s-${i}`, FIRST, ["team-a"]));
-  const writes = concerning(REVIEWED);
-  t.equal(writes.length, LIMITS.pendingWrites.value);
-  t.equal(writes[0]?.name, "s-1", "the oldest write is removed");
-  await clock.advance(4_999);
-  t.equal(concerning(REVIEWED).length, LIMITS.pendingWrites.value);
-  await clock.advance(1);
-  t.equal(concerning(REVIEWED).length, 0);
-});
-
-test("a write is pending until the inventory contains a newer version, also one that has more digits", async (t) => {
-  const { pending, concerning, inventory } = subject(true, withVersion(TEAM_A, "9"));
-  const deliver = (version: string): void => (
-    inventory.apply([{ type: "put", object: withVersion(TEAM_A, version) }])
-  );
-  admit(pending, TEAM_A);
-  for (const version of ["9", "8"]) {
-    deliver(version);
-    t.equal(concerning(REVIEWED).length, 1, version);
-  }
-  deliver("10");
-  t.equal(concerning(REVIEWED).length, 0);
-});
-
-test("uses the object that the API server returns for a deletion only if the object is newer", async (t) => {
-  const { pending, concerning, stored } = subject(true, withVersion(TEAM_A, "10"));
-  admit(pending, TEAM_A, true);
-  const writes = concerning(REVIEWED);
-  stored.set("team-a", withVersion(TEAM_A, "9"));
-  const older = await pending.confirm(writes, END_MS);
-  t.same([older.certain.writes.size, [...older.possible.deletions]], [0, ["team-a"]]);
-  stored.set("team-a", withVersion(TEAM_A, "11"));
-  const { certain, possible } = await pending.confirm(writes, END_MS);
-  t.same([...certain.writes.keys()], ["team-a"]);
-  t.same([[...possible.writes.keys()], possible.deletions.size], [["team-a"], 0], "the selector exists again");
-});
-
-test("a review of an update depends on writes that overlap only with the stored selector", async (t) => {
-  const { pending, concerning } = subject(false);
-  const spec = { arn: `arn:aws:iam::${FIRST}:role/elsewhere`, namespaceSelector: { names: ["team-b"] } };
-  admit(pending, { ...TEAM_A, spec });
-  const old = selectorFor("other", FIRST, ["team-b"]);
-  const reviewed = reviewedSelector({ object: OTHER, old, requester: null, origin: "cluster" }, RUNTIME);
-  t.same(concerning(reviewed).map(({ name }) => name), ["team-a"]);
-});
-
-test("ignores writes of selectors that cannot overlap and have another role", async (t) => {
-  const { pending, concerning } = subject(false);
-  const elsewhere = { arn: `arn:aws:iam::${FIRST}:role/elsewhere`, namespaceSelector: { names: ["team-b"] } };
-  admit(pending, { ...TEAM_A, spec: elsewhere });
-  t.same(concerning(REVIEWED), []);
-  t.same(concerning({ name: "x", before: null, after: null }), []);
-});
-

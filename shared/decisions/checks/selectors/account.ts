@@ -9,7 +9,6 @@ import { differingExtras, shortName } from "../../selectors/session-annotations.
 import type { Fault, QuickCheck } from "../check.ts";
 import { SCAN_LIMIT } from "../message-lists.ts";
 import type { SelectorChange } from "./change.ts";
-import { retryFix } from "./conflicts.ts";
 import { isReplacing } from "./effects.ts";
 
 const PATH = ["spec", "arn"] as const;
@@ -108,8 +107,7 @@ export const IRS_40: QuickCheck<SelectorChange> = {
       // The message names the annotation but not its value, because an external ID is confidential.
       const difference = `a different ${shortName(annotation)}`;
       const message = `the selector has the same role as ${firstOf(names)}, but ${difference}`;
-      const isPending = names.some((name) => pending.writes.has(name));
-      yield { path: annotationPath(annotation), message, ...(isPending && { fix: retryFix(names, pending) }) };
+      yield { path: annotationPath(annotation), message };
     }
   },
 };

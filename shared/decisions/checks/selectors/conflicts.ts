@@ -4,9 +4,8 @@ import type { Inventory } from "../../inventory/inventory.ts";
 import { accountOfARN } from "../../kubernetes/arn.ts";
 import { stringAt } from "../../kubernetes/json.ts";
 import { compareText, countOf, listOf, MAX_NAMES } from "../../kubernetes/text.ts";
-import { LIMITS } from "../../limits.ts";
 import { type Paced, paced } from "../../paced.ts";
-import type { PendingChanges, Transition } from "../../resolution/change-set.ts";
+import type { Transition } from "../../resolution/change-set.ts";
 import { type EffectiveSelector, selectsNamespace } from "../../selectors/effective.ts";
 import { canOverlap } from "../../selectors/overlap.ts";
 import type { Fault, ScanningCheck } from "../check.ts";
@@ -46,7 +45,7 @@ export const IRS_17: ScanningCheck<SelectorChange> = {
 const CHOICE = `its annotation ${USE_SELECTOR_ANNOTATION}`;
 
 function conflictFault(
-  hits: Hits, selector: EffectiveSelector, { object, pending, settings: { runtime } }: SelectorChange,
+  hits: Hits, selector: EffectiveSelector, { object, settings: { runtime } }: SelectorChange,
 ): Fault {
   const names = otherSelectorsOf(hits, selector).map((other) => other.name);
   const list = listOf(names);
@@ -54,7 +53,6 @@ function conflictFault(
   const effect = "would be selected by more than one IAMRoleSelector, "
     + "and controllers do not reconcile such a resource";
   const message = listConflicts(hits, effect, selector);
-  if (names.some((one) => pending.writes.has(one))) return { path: ["spec"], message, fix: retryFix(names, pending) };
   const isOfInstance = stringAt(object, "metadata", "labels", KRO_INSTANCE_LABEL) !== null;
   if (isOfInstance) return { path: ["spec"], message, fix: instanceFix(name, list) };
   const replaced = names.length > MAX_NAMES
@@ -82,14 +80,6 @@ function instanceFix(name: string, others: string): string {
     + `resourceLabelSelector: {matchLabels: ${ownLabels}} to the spec of the IAMRoleSelector in the `
     + "ResourceGraphDefinition. Or remove the IAMRoleSelector from the definition, and create one IAMRoleSelector for "
     + "the namespace";
-}
-
-/** Returns the fix of a conflict with selectors that are created or changed at the same time: the user must retry. */
-export function retryFix(names: readonly string[], { writes }: PendingChanges): string {
-  const written = names.filter((name) => writes.has(name));
-  const subject = written.length === 1 ? `${listOf(written)} is` : `${listOf(written)} are`;
-  return `try again in ${LIMITS.pendingMs.value / 1000} s: ${subject} being created or changed at the same time. `
-    + "If this denial remains, restrict the selectors so that they do not conflict";
 }
 
 /**

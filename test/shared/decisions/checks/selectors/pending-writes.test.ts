@@ -1,4 +1,5 @@
 import { test } from "tap";
+import { IRS_40 } from "../../../../../shared/decisions/checks/selectors/account.ts";
 import { runChecks } from "../../../../../shared/decisions/checks/run.ts";
 import { decisionSettings } from "../../../../../shared/decisions/context.ts";
 import { Inventory } from "../../../../../shared/decisions/inventory/inventory.ts";
@@ -35,14 +36,14 @@ const B = selectorFor("b", FIRST, ["team-a"]);
 const ELSEWHERE = selectorFor("a", FIRST, ["team-b"]);
 const EFFECT = "1 resource would be selected by more than one IAMRoleSelector, and controllers do not reconcile such a "
   + "resource: Bucket team-a/b1";
-const REMAINS = "If this denial remains, restrict the selectors so that they do not conflict";
+const RESTRICT = "restrict new or a so that only one of them selects each resource. If new is to replace a: annotate "
+  + "new with ack-role-resolver.io/replaces: a, apply new, then delete a";
 
 test("IRS-17 compares a selector with selectors that are being created or changed", (t) => {
   t.same(findings("IRS-17", NEW, { written: [A] }), [
-    `${EFFECT} (also selected by a). `
-      + `try again in 5 s: a is being created or changed at the same time. ${REMAINS}`,
+    `${EFFECT} (also selected by a). ${RESTRICT}`,
   ]);
-  t.match(findings("IRS-17", NEW, { written: [A, B] }), [/5 s: a and b are being created or changed at the same time/]);
+  t.match(findings("IRS-17", NEW, { written: [A, B] }), [/also selected by a and b/]);
   t.same(findings("IRS-17", NEW, { written: [ELSEWHERE] }), []);
   t.same(findings("IRS-17", NEW, { stored: [A], written: [ELSEWHERE] }), [], "a is being narrowed");
   t.same(findings("IRS-17", NEW, { written: [NEW] }), [], "the selector does not conflict with itself");
@@ -55,8 +56,7 @@ test("IRS-40 compares the session of a selector with selectors that are being cr
     spec: { arn: `arn:aws:iam::${FIRST}:role/shared`, namespaceSelector: { names: [name] } },
   });
   t.same(findings("IRS-40", shared("new", "id-1"), { written: [shared("a", "id-2")] }), [
-    "the selector has the same role as a, but a different external-id. "
-      + `try again in 5 s: a is being created or changed at the same time. ${REMAINS}`,
+    `the selector has the same role as a, but a different external-id. ${IRS_40.fix}`,
   ]);
   t.same(findings("IRS-40", shared("new", "id-1"), { written: [shared("a", "id-1"), A] }), []);
   t.same(findings("IRS-40", shared("new", "id-1"), { stored: [shared("a", "id-2")], written: [ELSEWHERE] }), []);

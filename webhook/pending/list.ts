@@ -1,0 +1,177 @@
+import { randomUUID } from "node:crypto";
+import { LIMITS } from "../../shared/decisions/limits.ts";
+import { newest } from "../../shared/inventory/cluster/resource-version.ts";
+import type { InventorySource } from "../../shared/inventory/source.ts";
+import { isDelivered, isSameWrite, type PendingKind, type SharedWrite } from "./write.ts";
+
+/** A pending write, which this replica or another one admitted. */
+export interface ListedWrite extends SharedWrite {
+  readonly id: string;
+  /** Increases with each write that the list receives. */
+  readonly sequence: number;
+  /**
+   * The time at which this replica first saw the write, in ms of a monotonic clock. It is never earlier than the
+   * admission. Replicas exchange no times, because their clocks differ.
+   */
+  readonly seenMs: number;
+  readonly characters: number;
+}
+
+/** Why a change cannot be admitted now, as a clause, and after which time it may be, in ms. */
+export interface Refusal {
+  readonly reason: string;
+  readonly retryMs: number;
+}
+
+/** The result of adding a write: `outdated` if the caller must compare its change with newer writes first. */
+export type Added = "added" | "outdated" | Refusal;
+
+interface ListPorts {
+  readonly source: Pick<InventorySource, "inventory" | "onChange" | "positionOf">;
+  readonly kinds: readonly PendingKind<unknown>[];
+  readonly monotonicMs: () => number;
+}
+
+/** The number of delivered writes that are kept, because reviews that run meanwhile compare themselves with them. */
+const MAX_DELIVERED = 256;
+/** The number of different changes of one object. Each adds a run of the checks to the review of another object. */
+const MAX_VERSIONS = 4;
+
+/**
+ * The admitted changes that the inventory does not contain yet. A change is pending until the watch delivers it, or
+ * until the API server cannot store it anymore. A later webhook may deny the change, which this webhook cannot see.
+ */
+export class PendingList {
+  readonly #ports: ListPorts;
+  readonly #kinds: ReadonlyMap<string, PendingKind<unknown>>;
+  #pending: ListedWrite[] = [];
+  #delivered: ListedWrite[] = [];
+  #sequence = 0;
+  /** The sequence of the newest delivered write that is not kept anymore. */
+  #forgotten = 0;
+  /** For each kind, the newest version of a delivered write. */
+  readonly #versions = new Map<string, string>();
+  #stopListening: (() => void) | null = null;
+
+  constructor(ports: ListPorts) {
+    this.#ports = ports;
+    this.#kinds = new Map(ports.kinds.map((kind) => [kind.kind, kind]));
+  }
+
+  /** The sequence of the newest write. */
+  get sequence(): number {
+    return this.#sequence;
+  }
+
+  /** Returns the pending writes of a kind, oldest first. */
+  ofKind(kind: string): readonly ListedWrite[] {
+    this.#prune();
+    return this.#pending.filter((write) => write.kind === kind);
+  }
+
+  /** Returns the writes of a kind that were added after `sequence`, also delivered ones; null if some are unknown. */
+  since(sequence: number, kind: string): readonly ListedWrite[] | null {
+    this.#prune();
+    if (this.#forgotten > sequence) return null;
+    const all = [...this.#delivered, ...this.#pending];
+    return all.filter((write) => write.sequence > sequence && write.kind === kind);
+  }
+
+  get versions(): ReadonlyMap<string, string> {
+    return this.#versions;
+  }
+
+  all(): readonly ListedWrite[] {
+    this.#prune();
+    return this.#pending;
+  }
+
+  /** Returns the time until the last of the writes expires, in ms. */
+  remainingMs(writes: readonly ListedWrite[]): number {
+    const endMs = Math.max(...writes.map(({ seenMs }) => seenMs)) + LIMITS.pendingMs.value;
+    return Math.max(0, endMs - this.#ports.monotonicMs());
+  }
+
+  /** Returns the pending writes without those that the new write makes superfluous. */
+  without(write: SharedWrite): readonly ListedWrite[] {
+    return this.all().filter((other) => !isSameWrite(other, write));
+  }
+
+  /** Returns why the write cannot be added; null if it can. */
+  excess(write: SharedWrite): Refusal | null {
+    const others = this.without(write);
+    const ofObject = others.filter(({ kind, name }) => kind === write.kind && name === write.name);
+    if (ofObject.length >= MAX_VERSIONS) {
+      const reason = `${MAX_VERSIONS} different changes of ${write.name} are pending, which is the limit`;
+      return this.#refusal(reason, ofObject);
+    }
+    const size = others.reduce((sum, { characters }) => sum + characters, charactersOf(write));
+    if (others.length < LIMITS.pendingWrites.value && size <= LIMITS.pendingCharacters.value) return null;
+    return this.#refusal(`${others.length} changes of other objects are pending, which is the limit`, others);
+  }
+
+  #refusal(reason: string, writes: readonly ListedWrite[]): Refusal {
+    return { reason, retryMs: writes.length === 0 ? 0 : this.remainingMs(writes.slice(0, 1)) };
+  }
+
+  add(write: SharedWrite, id: string = randomUUID()): void {
+    const [others, same] = [this.without(write), this.all().filter((other) => isSameWrite(other, write))];
+    // The API server may still store the later one of two equal updates.
+    const base = newest([write.base, ...same.map((other) => other.base)]);
+    this.#pending = [...others, {
+      ...write, base, id, sequence: ++this.#sequence, seenMs: this.#ports.monotonicMs(),
+      characters: charactersOf(write),
+    }];
+    // Without this listener, an object that is created and deleted between two reviews would not count as delivered.
+    this.#stopListening ??= this.#ports.source.onChange(() => this.#prune());
+  }
+
+  /** Removes the writes that have expired or that the inventory contains. */
+  #prune(): void {
+    if (this.#pending.length === 0) return;
+    const oldestMs = this.#ports.monotonicMs() - LIMITS.pendingMs.value;
+    const delivered = this.#pending.filter((write) => this.#deliver(write));
+    const ended = new Set(delivered);
+    this.#pending = this.#pending.filter((write) => write.seenMs > oldestMs && !ended.has(write));
+    const kept = [...this.#delivered, ...delivered].toSorted((a, b) => a.sequence - b.sequence);
+    this.#forgotten = kept.at(-MAX_DELIVERED - 1)?.sequence ?? this.#forgotten;
+    this.#delivered = kept.slice(-MAX_DELIVERED).filter(({ seenMs }) => seenMs > oldestMs);
+    if (this.#pending.length > 0) return;
+    this.#stopListening?.();
+    this.#stopListening = null;
+  }
+
+  /** Returns whether the inventory contains the write. */
+  #deliver(write: ListedWrite): boolean {
+    const { source } = this.#ports;
+    const state = this.#kinds.get(write.kind)?.stateIn(source.inventory, write.name);
+    if (!isDelivered(write, state, source.positionOf?.(write.kind) ?? null)) return false;
+    const version = newest([this.#versions.get(write.kind) ?? null, state?.resourceVersion ?? write.base]);
+    if (version !== null) this.#versions.set(write.kind, version);
+    return true;
+  }
+}
+
+function charactersOf(write: SharedWrite): number {
+  return JSON.stringify(write).length;
+}
+
+/** Where a review records the change that it admits. */
+export interface PendingStore {
+  readonly list: PendingList;
+  /** Adds the write if `isCurrent` returns true in the same step. Never rejects. */
+  readonly add: (write: SharedWrite, isCurrent: () => boolean, remainingMs: () => number) => Promise<Added>;
+}
+
+/** Returns a store of the changes that this process admits. It is sufficient if the webhook has one replica. */
+export function inProcess(list: PendingList): PendingStore {
+  return {
+    list,
+    add: async (write, isCurrent) => {
+      if (!isCurrent()) return "outdated";
+      const refusal = list.excess(write);
+      if (refusal === null) list.add(write);
+      return refusal ?? "added";
+    },
+  };
+}

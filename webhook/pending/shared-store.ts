@@ -1,0 +1,209 @@
+import { randomUUID } from "node:crypto";
+import { errorMessage } from "../../shared/decisions/errors.ts";
+import { type JsonObject, stringAt } from "../../shared/decisions/kubernetes/json.ts";
+import { LIMITS } from "../../shared/decisions/limits.ts";
+import { sleep, type SteadyClock } from "../../shared/inventory/clock.ts";
+import type { KubernetesAPI } from "../../shared/inventory/cluster/api.ts";
+import { Outage } from "../../shared/inventory/cluster/outage.ts";
+import { Reflector } from "../../shared/inventory/cluster/reflector.ts";
+import { isNewer } from "../../shared/inventory/cluster/resource-version.ts";
+import { Semaphore } from "../../shared/inventory/cluster/semaphore.ts";
+import { rejectionText, sendRequest } from "../../shared/inventory/cluster/send-request.ts";
+import type { ObjectName } from "../../shared/inventory/cluster/watched-kind.ts";
+import type { InventorySource } from "../../shared/inventory/source.ts";
+import type { Logger } from "../../shared/server/logger.ts";
+import type { Added, PendingList, PendingStore, Refusal } from "./list.ts";
+import { nextData, NO_DATA, type SharedData, sharedDataOf } from "./shared-data.ts";
+import type { SharedWrite } from "./write.ts";
+
+/** The timeout of one request, in ms. */
+const CALL_MS = 1_000;
+/** The part of the time of a review that is reserved for its response, in ms. */
+const RESERVED_MS = 200;
+/** The size limit of a response. The API server limits the data of a ConfigMap to 1 MiB, and JSON escapes extend it. */
+const MAX_BYTES = 8 * 1024 * 1024;
+/** The maximum number of attempts. Each failed attempt means that another replica stored a change. */
+const MAX_ATTEMPTS = 10;
+/** The maximum number of reviews that wait for each other. */
+const MAX_WAITING = 64;
+const POLL_MS = 25;
+const CONFLICT = 409;
+
+interface SharedStoreOptions {
+  readonly api: KubernetesAPI;
+  readonly clock: SteadyClock;
+  /** Returns a number from 0 (inclusive) to 1 (exclusive). */
+  readonly random: () => number;
+  readonly log: Logger;
+  readonly list: PendingList;
+  readonly source: Pick<InventorySource, "positionOf">;
+  readonly configMap: ObjectName;
+}
+
+/**
+ * Shares the pending writes of all replicas in one ConfigMap. A replica stores a write in it before it admits the
+ * change, with the resource version of the list with which it has compared the change. If another replica has stored a
+ * write meanwhile, the API server rejects the update, and the change is compared again. So of two changes that
+ * conflict, the second one always sees the first one. If the ConfigMap cannot be updated, no change is admitted.
+ */
+export class SharedStore implements PendingStore {
+  readonly #options: SharedStoreOptions;
+  readonly #reflector: Reflector;
+  readonly #outage: Outage;
+  readonly #turns = new Semaphore(1);
+  #waiting = 0;
+  /** The last known ConfigMap; undefined if it was never read, null if it does not exist. */
+  #object: JsonObject | null | undefined;
+  #data: SharedData = NO_DATA;
+  /** The IDs of the writes in the known ConfigMap, which the list contains or contained. */
+  #seen: ReadonlySet<string> = new Set();
+
+  constructor(options: SharedStoreOptions) {
+    const { configMap: object, log } = options;
+    this.#options = options;
+    this.#outage = new Outage(options);
+    this.#reflector = new Reflector({
+      ...options, outage: this.#outage,
+      kind: {
+        group: "", version: "v1", kind: "ConfigMap", plural: "configmaps", object, pageSize: 1,
+        transform: (configMap) => configMap,
+      },
+      handler: {
+        onObjects: ([stored], removed) => {
+          if (stored?.object) this.#accept(stored.object);
+          else if (removed.length > 0 || this.#object === undefined) this.#object = null;
+        },
+        onSync: () => undefined,
+        onFault: (fault) => (fault === null ? undefined : log.warn({ fault }, "pending writes could not be watched")),
+      },
+    });
+  }
+
+  get list(): PendingList {
+    return this.#options.list;
+  }
+
+  start(): void {
+    this.#reflector.start();
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([this.#reflector.stop(), this.#outage.stop()]);
+  }
+
+  async add(write: SharedWrite, isCurrent: () => boolean, remainingMs: () => number): Promise<Added> {
+    if (this.#waiting >= MAX_WAITING) return refusal("too many changes are reviewed at the same time");
+    this.#waiting += 1;
+    try {
+      return await this.#turns.run(() => this.#addInTurn(write, isCurrent, () => remainingMs() - RESERVED_MS));
+    } catch (error) {
+      this.#options.log.warn({ err: error }, "pending write could not be stored");
+      return refusal(errorMessage(error));
+    } finally {
+      this.#waiting -= 1;
+    }
+  }
+
+  async #addInTurn(write: SharedWrite, isCurrent: () => boolean, remainingMs: () => number): Promise<Added> {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS && remainingMs() > 0; attempt++) {
+      // Attempts are sequential.
+      // oxlint-disable-next-line no-await-in-loop
+      if (attempt > 0 || !this.#object) await this.#read(remainingMs());
+      // oxlint-disable-next-line no-await-in-loop
+      const added = await this.#attempt(write, isCurrent, remainingMs());
+      if (added !== "conflict") return added;
+    }
+    return refusal(remainingMs() > 0 ? "other replicas store changes all the time" : "its review has no time left");
+  }
+
+  /** Adds the write to the known ConfigMap. Resolves to `conflict` if another replica has changed the ConfigMap. */
+  async #attempt(write: SharedWrite, isCurrent: () => boolean, limitMs: number): Promise<Added | "conflict"> {
+    if (!(await this.#catchUp(limitMs))) return "outdated";
+    const refused = this.#unreadable() ?? this.list.excess(write);
+    if (refused !== null) return refused;
+    if (!isCurrent()) return "outdated";
+    return (await this.#write(write, limitMs)) ? "added" : "conflict";
+  }
+
+  /** Stores the ConfigMap if it is newer than the known one, and adds its writes to the list. */
+  #accept(object: JsonObject): void {
+    const known = this.#object ? stringAt(this.#object, "metadata", "resourceVersion") : null;
+    if (!isNewer(stringAt(object, "metadata", "resourceVersion"), known)) return;
+    this.#object = object;
+    this.#data = sharedDataOf(object, this.#data, this.#options.clock.steady());
+    for (const [id, write] of this.#data.writes) if (!this.#seen.has(id)) this.list.add(write, id);
+    this.#seen = new Set(this.#data.writes.keys());
+  }
+
+  async #read(timeoutMs: number): Promise<void> {
+    const request = { path: this.#path() };
+    const limits = { timeoutMs: Math.min(CALL_MS, timeoutMs), maxBytes: MAX_BYTES };
+    const response = await sendRequest(this.#options, request, limits);
+    if (response.status !== 200 || response.object === null) throw new Error(rejectionText(request, response));
+    this.#accept(response.object);
+  }
+
+  /** Updates the ConfigMap. Returns false if another replica has changed it. */
+  async #write(write: SharedWrite, timeoutMs: number): Promise<boolean> {
+    const { list } = this;
+    const step = { kept: list.without(write), added: [randomUUID(), write], versions: list.versions } as const;
+    const data = nextData(this.#data, step);
+    const request = {
+      method: "PUT", path: `${this.#path()}?fieldManager=ack-role-resolver-webhook`,
+      body: JSON.stringify({ ...this.#object, data }),
+    } as const;
+    const limits = { timeoutMs: Math.min(CALL_MS, timeoutMs), maxBytes: MAX_BYTES };
+    const response = await sendRequest(this.#options, request, limits);
+    if (response.status === CONFLICT) return false;
+    if (response.status !== 200 || response.object === null) throw new Error(rejectionText(request, response));
+    this.#accept(response.object);
+    return true;
+  }
+
+  #path(): string {
+    const { namespace, name } = this.#options.configMap;
+    return `/api/v1/namespaces/${namespace}/configmaps/${name}`;
+  }
+
+  /**
+   * Returns whether the inventory contains each change that another replica has removed from the list because it was
+   * delivered. Otherwise, waits for the watch, and returns false, because the change must be compared again.
+   */
+  async #catchUp(limitMs: number): Promise<boolean> {
+    const { clock } = this.#options;
+    if (!this.#isBehind()) return true;
+    const endMs = clock.steady() + Math.min(CALL_MS, limitMs);
+    while (this.#isBehind()) {
+      if (clock.steady() >= endMs) throw new Error("the watch of this replica is late");
+      // oxlint-disable-next-line no-await-in-loop
+      await sleep(clock, POLL_MS, new AbortController().signal);
+    }
+    return false;
+  }
+
+  #isBehind(): boolean {
+    const { source } = this.#options;
+    return [...this.#data.delivered].some(([kind, { version, seenMs }]) => {
+      const position = source.positionOf?.(kind) ?? null;
+      // Resource versions can decrease, for example when etcd is restored.
+      return position !== null && isNewer(version, position) && !this.#isExpired(seenMs);
+    });
+  }
+
+  /** Refuses every change while the ConfigMap has an entry that cannot be read, because it may be a pending write. */
+  #unreadable(): Refusal | null {
+    const seenMs = [...this.#data.unreadable.values()].find((one) => !this.#isExpired(one));
+    if (seenMs === undefined) return null;
+    const { namespace, name } = this.#options.configMap;
+    const retryMs = seenMs + LIMITS.pendingMs.value - this.#options.clock.steady();
+    return { reason: `ConfigMap ${namespace}/${name} has an entry that is not a pending write`, retryMs };
+  }
+
+  #isExpired(seenMs: number): boolean {
+    return this.#options.clock.steady() >= seenMs + LIMITS.pendingMs.value;
+  }
+}
+
+function refusal(reason: string): Refusal {
+  return { reason, retryMs: 0 };
+}
