@@ -29,6 +29,25 @@ export type SelectorCRD = "ACK" | "own";
 export async function installWebhook(
   t: Test, cluster: Cluster, flags: readonly string[] = [], crd: SelectorCRD = "ACK",
 ): Promise<ServerProcess> {
+  const { start, register } = await installObjects(t, cluster, flags, crd);
+  const webhook = await start();
+  await register(webhook.address);
+  return webhook;
+}
+
+/** The installed objects, without a webhook. */
+interface Installation {
+  /** The folder of the certificate of the webhooks. */
+  readonly certificates: string;
+  /** Starts `webhook --cluster`. */
+  readonly start: () => Promise<ServerProcess>;
+  /** Applies the webhook configurations. Resolves when the API server calls the address. */
+  readonly register: (address: string) => Promise<void>;
+}
+
+export async function installObjects(
+  t: Test, cluster: Cluster, flags: readonly string[] = [], crd: SelectorCRD = "ACK",
+): Promise<Installation> {
   const dir = await mkdtemp(path.join(tmpdir(), "ack-role-resolver-tls-"));
   t.teardown(() => rm(dir, { recursive: true }));
   const certificates = await makeCertificates({ hosts: ["127.0.0.1"], now: new Date() });
@@ -45,11 +64,16 @@ export async function installWebhook(
   await apply(cluster, [...manifestObjects("rbac", options), ...crds]);
   await cluster.installCRDs(ACK_CRDS);
   const access = ["--cluster", "--kubeconfig", cluster.kubeconfig, "--context", "webhook"];
-  const webhook = await startServer("webhook", [...access, "--tls-dir", dir, ...flags]);
-  t.teardown(() => webhook.stop("SIGKILL"));
-  await apply(cluster, manifestObjects("webhooks", { ...options, url: `https://${webhook.address}` }));
-  await untilCalled(cluster);
-  return webhook;
+  const start = async (): Promise<ServerProcess> => {
+    const webhook = await startServer("webhook", [...access, "--tls-dir", dir, ...flags]);
+    t.teardown(() => webhook.stop("SIGKILL"));
+    return webhook;
+  };
+  const register = async (address: string): Promise<void> => {
+    await apply(cluster, manifestObjects("webhooks", { ...options, url: `https://${address}` }));
+    await untilCalled(cluster);
+  };
+  return { certificates: dir, start, register };
 }
 
 /** Applies the objects as admin. */

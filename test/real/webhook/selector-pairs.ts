@@ -25,9 +25,9 @@ export function pairSelector(name: string, pair: string): { readonly [key: strin
  * Creates namespace team-a and one bucket for each pair. Resolves when the inventory of the webhook contains the last
  * bucket.
  */
-export async function createPairBuckets(t: Test, cluster: Cluster): Promise<void> {
+export async function createPairBuckets(t: Test, cluster: Cluster, pairs = PAIRS): Promise<void> {
   await cluster.request("POST", "/api/v1/namespaces", { metadata: { name: "team-a" } });
-  const all = [...Array.from({ length: PAIRS }, (_, i) => String(i)), "last"];
+  const all = [...Array.from({ length: pairs }, (_, i) => String(i)), "last"];
   for (const pair of all) {
     const { status } = await cluster.request("POST", buckets("team-a"), bucket(`b-${pair}`, { labels: { pair } }));
     t.equal(status, 201);
