@@ -145,7 +145,8 @@ async function allowsStoredFaults(t: Test, cluster: Cluster): Promise<void> {
     `Warning: NS-07 services.k8s.aws/default-region: "Frankfurt" is not a region
 Warning: NS-07 fix: set a region of the controllers' partition, such as eu-west-1
 Warning: NS-08 services.k8s.aws/endpoint-url: the endpoint uses http, not https, so anyone on the network path can \
-read the…
+read the
+Warning: NS-08 … requests
 Warning: NS-08 fix: set https://HOST or https://HOST:PORT, without credentials or a query
 `,
   );
@@ -206,7 +207,8 @@ async function allowsDeletion(t: Test, cluster: Cluster): Promise<void> {
   t.equal(
     deleted.stderr,
     `Warning: NS-13 metadata.name: the deletion of the namespace also deletes 2 resources: Bucket payments/archive and \
-Bucket…
+Bucket
+Warning: NS-13 … payments/ledger
 Warning: NS-13 fix: until the namespace is deleted, do not change its labels and annotations, or the selectors
 `,
   );

@@ -89,7 +89,8 @@ async function printsMessages(t: Test, cluster: Cluster): Promise<void> {
   t.equal(
     conflict.stderr,
     "Warning: ACK-03 Cannot determine which IAMRoleSelector to use. Conflicting IAMRoleSelectors: [gold, late]; " +
-      "controllers do not…\nWarning: ACK-03 fix: restrict or delete selectors until only one selects the resource, " +
+      "controllers do not\nWarning: ACK-03 … reconcile the resource\nWarning: ACK-03 fix: restrict or delete " +
+      "selectors until only one selects the resource, " +
       "or change the labels of the resource\n",
   );
   const resolved = await apply(bucket("b2", { labels: { tier: "gold" } }));

@@ -152,7 +152,11 @@ test("allows a selector to be replaced by another selector in two steps", async 
   t.match((await post(webhook, deletion(TEAM_A))).response, { allowed: false }, "the replacement is not stored yet");
   source.put(replacement);
   const deleted = await post(webhook, deletion(TEAM_A));
-  t.match(deleted.response, { allowed: true, warnings: [/^IRS-32 /, /^IRS-32 fix: /, /^IRS-33 /, /^IRS-33 fix: /] });
+  const warnings = [
+    /^IRS-32 metadata\.name: /, /^IRS-32 … /, /^IRS-32 fix: /,
+    /^IRS-33 metadata\.name: /, /^IRS-33 … /, /^IRS-33 fix: /,
+  ];
+  t.match(deleted.response, { allowed: true, warnings });
 });
 
 test("validates a selector even if only its session annotations changed", async (t) => {
