@@ -34,7 +34,7 @@ const LABELS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   webhook_resolutions_total: { outcome: "`selected`, `default`, `conflict`, `refused`" },
   webhook_notices_total: { code: ERROR_CODE },
   webhook_rejected_calls_total: {
-    reason: "`client`: wrong client certificate, `connections`, `bytes`, `upload`: see [limits](limits.md)",
+    reason: "`client`: wrong client certificate, `connections`, `bytes` (denied): see [limits](limits.md)",
   },
   webhook_certificate_reloads_total: { outcome: "`ok`, `fault`" },
   webhook_certificate_writes_total: {

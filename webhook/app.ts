@@ -2,6 +2,7 @@ import type { Server } from "node:https";
 import fastify, { type FastifyInstance } from "fastify";
 import type { DecisionSettings } from "../shared/decisions/context.ts";
 import { ResolverError } from "../shared/decisions/errors.ts";
+import { LIMITS } from "../shared/decisions/limits.ts";
 import type { Clock } from "../shared/inventory/clock.ts";
 import type { InventorySource } from "../shared/inventory/source.ts";
 import type { Logger } from "../shared/server/logger.ts";
@@ -21,6 +22,7 @@ import { validateNamespaces } from "./reviews/namespaces.ts";
 import { openPending, type PendingByKind, type PendingPorts } from "./pending/open.ts";
 import { mutatePods, validatePods } from "./reviews/pods.ts";
 import { mutateResources, type ResourceContext, validateResources } from "./reviews/resources.ts";
+import { LargeBodies } from "./body/large-bodies.ts";
 import { acceptReviewBodies } from "./body/parse.ts";
 import { addReviewRoute, asResolverError, type OnInternalError, sendError } from "./route.ts";
 import type { ObjectFetcher } from "./object-fetch.ts";
@@ -95,14 +97,18 @@ export function buildWebhook(options: WebhookOptions, ports: WebhookPorts): Webh
   });
   // Handles errors of requests that match no route. Each route has its own error handler.
   app.setErrorHandler((error, _request, reply) => sendError(reply, asResolverError(error)));
-  acceptReviewBodies(app);
   app.server.on("request", () => ports.drain.requestArrived());
   const isOld = trackAge(app.server, ports.monotonicMs);
   app.addHook("onSend", (request, reply, _payload, done) => {
-    if (ports.drain.active || isOld(request.raw.socket)) reply.header("connection", "close");
+    const mustClose = ports.drain.active || !ports.source.status.loaded || isOld(request.raw.socket);
+    // If the connection closes before the client has sent the whole body, the client may not read the response.
+    if (mustClose && (request.raw.complete || request.raw.readableEnded)) reply.header("connection", "close");
     done();
   });
+  const { rejectedCalls } = ports.metrics;
   limitCallers(app, { client: options.client ?? null, clock: ports.clock, metrics: ports.metrics });
+  const bodies = new LargeBodies(LIMITS.largeReviewsBytes.value, () => rejectedCalls.inc({ reason: "bytes" }));
+  acceptReviewBodies(app, bodies);
   app.server.on("tlsClientError", (err) => {
     ports.metrics.handshakeErrors.inc();
     ports.log.debug({ err }, "TLS handshake failed");

@@ -3,14 +3,13 @@ import { readFile } from "node:fs/promises";
 import type { ServerOptions } from "node:https";
 import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply } from "fastify";
 import { ResolverError } from "../shared/decisions/errors.ts";
 import { LIMITS } from "../shared/decisions/limits.ts";
 import type { Clock } from "../shared/inventory/clock.ts";
 import { limitConnections } from "../shared/server/connection-limit.ts";
 import type { WebhookMetrics } from "./metrics.ts";
 import { respondError } from "./respond.ts";
-import { Uploads } from "./body/uploads.ts";
 
 /** The client that may send reviews: the API server. */
 export interface AllowedClient {
@@ -71,31 +70,20 @@ const CONNECTIONS = {
   replacesIncomplete: true,
 } as const;
 
-type Rejection = "client" | "connections" | "bytes";
+type Rejection = "client" | "connections";
 
 /**
- * Accepts reviews only from the allowed client, and limits the number of connections and the total size of the bodies
- * in flight. Rejects a request before its body is read. At a limit, first closes connections that have not sent their
- * whole body yet, and then rejects requests.
+ * Accepts reviews only from the allowed client, and limits the number of connections. Rejects a request before its body
+ * is read. At the limit, first closes connections that have not sent their whole body yet, and then rejects requests.
  */
 export function limitCallers(app: FastifyInstance, { client, clock, metrics }: CallerPorts): void {
-  const uploads = new Uploads(LIMITS.reviewsInFlightBytes.value, () => metrics.rejectedCalls.inc({ reason: "upload" }));
   const isExcess = limitConnections(app.server, CONNECTIONS, clock);
   app.addHook("onRequest", (request, reply, done) => {
     const { socket } = request.raw;
     if (isExcess(socket)) return reject(reply, "connections", metrics);
     if (client !== null && !hasName(socket, client.name)) return reject(reply, "client", metrics);
-    if (!uploads.accept(request.raw, reply.raw, bodyBytes(request))) return reject(reply, "bytes", metrics);
     done();
   });
-}
-
-/** Returns the size of the body, or the maximum size if the headers do not state the size. */
-function bodyBytes({ headers }: FastifyRequest): number {
-  const max = LIMITS.reviewBytes.value;
-  if (headers["transfer-encoding"] !== undefined) return max;
-  // The webhook stores at most `max` bytes of a larger body.
-  return Math.min(Number(headers["content-length"] ?? 0), max);
 }
 
 /** Whether the client certificate has the common name. The TLS handshake has already verified the certificate. */

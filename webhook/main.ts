@@ -18,6 +18,7 @@ import { buildWebhook, type WebhookApp, type WebhookPorts } from "./app.ts";
 import { readAllowedClient } from "./callers.ts";
 import { maintainCertificates, openCertificate } from "./certificates/origin.ts";
 import type { Timing } from "./certificates/plan.ts";
+import { closeIdleWhileUnloaded, CurrentSource } from "./current-source.ts";
 import { TURNS } from "./handler.ts";
 import { openSharedPending, type PendingByKind } from "./pending/open.ts";
 import { createWebhookMetrics, type WebhookMetrics } from "./metrics.ts";
@@ -89,7 +90,9 @@ export async function runWebhook(settings: WebhookSettings, runtime: WebhookRunt
   logUnknownGroups(source, log, settings.extraGroups);
   const metrics = createWebhookMetrics(registry);
   const drain = new Drain();
-  const timed = { ...runtime, metrics, drain, clock: systemClock, monotonicMs: () => systemClock.steady() };
+  const current = new CurrentSource(source, settings.maxStaleness, systemClock);
+  const clocks = { clock: systemClock, monotonicMs: () => systemClock.steady() };
+  const timed = { ...runtime, ...clocks, source: current, metrics, drain };
   const { pending, close: closePending } = await sharedPending(settings, timed);
   const ports = { ...timed, ...(pending !== null && { pending }) };
   const { onInternalError } = settings;
@@ -98,7 +101,8 @@ export async function runWebhook(settings: WebhookSettings, runtime: WebhookRunt
   const served = new ServedCertificate({ ...origin, server, clientCA: client?.ca ?? null, metrics });
   const stopReconciling = await startReconciling(settings, { ...runtime, metrics });
   const stopCertificates = maintainCertificates(origin, client, { served, now, log, metrics });
-  const closers = [stopReconciling, stopCertificates, closePending, () => app.close()];
+  const stopClosing = closeIdleWhileUnloaded(server, current, systemClock);
+  const closers = [stopReconciling, stopCertificates, closePending, async () => stopClosing(), () => app.close()];
   try {
     await startListening("--listen", address, () => app.listen({ host: address.host, port: address.port }));
     const health = await startHealthServer({

@@ -58,7 +58,7 @@ export function createWebhookMetrics(registry: Registry): WebhookMetrics {
     resolutions: counter("resolutions", "Role resolutions of ACK resources and clusters by outcome.", ["outcome"]),
     notices: counter("notices", "Warnings that resolution annotations were not written or were overwritten.", ["code"]),
     handshakeErrors: counter("tls_handshake_errors", "Failed TLS handshakes, for example with a wrong caBundle.", []),
-    rejectedCalls: counter("rejected_calls", "Requests that were rejected before their body was received.", ["reason"]),
+    rejectedCalls: counter("rejected_calls", "Requests rejected or denied before their body was received.", ["reason"]),
     certificateExpiry: absent(gauge(
       "certificate_expiry_timestamp_seconds", "Expiry of the serving certificate, in seconds since 1970-01-01.",
     )),

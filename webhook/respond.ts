@@ -22,7 +22,7 @@ const INTERNAL_SERVER_ERROR = 500;
 const GATEWAY_TIMEOUT = 504;
 /** The errors after which a retry can succeed. */
 const TIMEOUTS: ReadonlySet<ErrorCode> = new Set([
-  "ERR_REQUEST_DEADLINE", "ERR_NAMESPACE_UNREAD", "ERR_PENDING_WRITES",
+  "ERR_REQUEST_DEADLINE", "ERR_REQUEST_CONNECTIONS", "ERR_NAMESPACE_UNREAD", "ERR_PENDING_WRITES",
 ]);
 /** The Kubernetes StatusReason of each HTTP status (k8s.io/apimachinery pkg/apis/meta/v1/types.go). */
 const STATUS_REASONS: Readonly<Record<number, string>> = {

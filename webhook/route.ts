@@ -13,7 +13,7 @@ const MARGIN_MS = 100;
 const UNIT_MS: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1000, ms: 1 };
 
 const JSON_TYPE = "application/json";
-const NO_BODY = { bytes: Buffer.alloc(0), isComplete: true };
+const NO_BODY = { bytes: Buffer.alloc(0), missing: null };
 const INTERNAL_SERVER_ERROR = 500;
 
 // Request decorators. The decorators are not declared on FastifyRequest, because the sidecar's requests do not have
@@ -49,16 +49,18 @@ export function addReviewRoute(scope: FastifyInstance, path: string, handle: Rev
     done();
   });
   scope.post<{ Body: ReviewBody | undefined }>(path, async (request, reply) => {
-    const review = decodeReview(request.body ?? await parseReviewBody(NO_BODY));
+    const body = request.body ?? await parseReviewBody(NO_BODY);
+    const review = decodeReview(body);
     request.setDecorator(REVIEW, review);
     const startedMs = request.getDecorator<number>(STARTED_MS);
     const elapsedMs = (): number => monotonicMs() - startedMs;
     const budget = budgetMs(request.query);
     try {
+      if (body.isDiscarded) throw tooManyBodies();
       const verdict = await handle(review, () => budget - elapsedMs());
-      const body = respond(review, verdict);
+      const response = respond(review, verdict);
       recordVerdict(ports, { path, request: review, durationMs: elapsedMs() }, verdict);
-      return await sendJSON(reply, body);
+      return await sendJSON(reply, response);
     } catch (cause) {
       // Sends a verdict and not an HTTP error, because after an HTTP error, the failurePolicy could admit an object
       // whose content makes the review fail.
@@ -78,6 +80,11 @@ export function addReviewRoute(scope: FastifyInstance, path: string, handle: Rev
   });
 }
 
+function tooManyBodies(): ResolverError {
+  const message = "The webhook is reviewing too many large objects. Retry in a moment.";
+  return new ResolverError("ERR_REQUEST_CONNECTIONS", message);
+}
+
 /**
  * Returns whether the error prevents the review of any object. For such an error, the webhook sends an HTTP error, so
  * that the failurePolicy applies.
@@ -86,9 +93,9 @@ function isOutage({ code }: ResolverError): boolean {
   return code === "ERR_NOT_READY";
 }
 
-/** Returns whether the error is the result of a review that succeeded, so that --on-internal-error does not apply. */
+/** Returns whether the error is a verdict and not an internal error, so that --on-internal-error does not apply. */
 function isVerdict({ code }: ResolverError): boolean {
-  return code === "ERR_PENDING_WRITES";
+  return code === "ERR_PENDING_WRITES" || code === "ERR_REQUEST_CONNECTIONS";
 }
 
 /**

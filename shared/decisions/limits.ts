@@ -27,14 +27,19 @@ const PENDING_BEYOND = "the webhook denies the change: ERR_PENDING_WRITES";
 export const LIMITS = {
   /**
    * The API server accepts 3 MiB from a client. The review of an UPDATE contains the new object, the stored object, and
-   * less than 1 MiB of other data. controller-runtime has the same limit (pkg/webhook/admission/http.go).
+   * less than 1 MiB of other data. controller-runtime has the same limit (pkg/webhook/admission/http.go). The API
+   * server escapes characters such as `<` as six bytes, so a review of an object of 1.5 MiB can have 9 MiB.
    */
   reviewBytes: limit(7 * 1024 * 1024, "bytes", "body of an AdmissionReview", REVIEW_BEYOND),
-  /**
-   * The API server escapes characters such as `<` as six bytes, also in free texts like `metadata.ownerReferences`. An
-   * object of 1.5 MiB, the limit of etcd, can therefore take 9 MiB of a review.
-   */
-  reviewReceivedBytes: limit(64 * 1024 * 1024, "bytes", "body of an AdmissionReview that is denied", "HTTP 413"),
+  /** The fields before the object, which identify a review, take a few KiB. */
+  reviewHeadBytes: limit(
+    64 * 1024, "bytes", "body of an AdmissionReview that is always stored",
+    "the body counts toward the next limit; if it exceeds a limit, only this part is stored",
+  ),
+  largeReviewsBytes: limit(
+    32 * 1024 * 1024, "bytes", "all bodies in flight of more than 64 KiB",
+    "the webhook denies a review of the requester with the largest bodies; the request can be retried",
+  ),
   reviewValues: limit(
     50_000, "values", "values of an AdmissionReview, at any depth, without `managedFields`", REVIEW_BEYOND,
   ),
@@ -121,12 +126,6 @@ export const LIMITS = {
   tokenCharacters: limit(4_096, "characters", "content of `--token-file`", "the file is rejected"),
   formParameters: limit(250, "entries", "parameters of a form at `/sts`", "HTTP 400"),
   queryParameters: limit(100, "entries", "parameters of a query at `/v1/credentials`", "HTTP 400"),
-  reviewsInFlightBytes: limit(
-    64 * 1024 * 1024,
-    "bytes",
-    "bodies of all AdmissionReviews in flight",
-    "the server closes the connection that has been sending a body longest; if there is none, it returns HTTP 503",
-  ),
   webhookConnections: limit(
     512, "connections", "connections that the webhook serves",
     "the server closes the connection that has been idle or sending a body longest; if there is none, it returns HTTP "

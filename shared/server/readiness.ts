@@ -29,9 +29,14 @@ export interface SidecarReadinessInput extends InventoryReadinessInput {
 
 const MS_PER_SECOND = 1000;
 
-/** Throws ERR_NOT_READY if the inventory is not loaded yet. An unloaded inventory is never treated as empty. */
-export function requireLoaded({ loaded }: Pick<SourceStatus, "loaded">): void {
-  if (!loaded) throw new ResolverError("ERR_NOT_READY", "The inventory is not loaded yet. Retry in a moment.");
+/**
+ * Throws ERR_NOT_READY if the inventory is not loaded yet, or is too old. An unloaded inventory is never treated as
+ * empty.
+ */
+export function requireLoaded({ loaded, lastSyncMs }: Pick<SourceStatus, "loaded" | "lastSyncMs">): void {
+  if (loaded) return;
+  const state = lastSyncMs === null ? "not loaded yet" : "older than --max-staleness";
+  throw new ResolverError("ERR_NOT_READY", `The inventory is ${state}. Retry in a moment.`);
 }
 
 /**

@@ -98,18 +98,19 @@ test("reads the objects of a review of 7 MiB, and denies a larger review without
   const webhook = webhookUnderTest();
   const fits = await webhook.post("/validate/iamroleselectors", padded(7 * MIB));
   t.match(fits.json, { response: { allowed: false, status: { message: /^IRS-0/ } } });
-  for (const bytes of [7 * MIB + 1, 20 * MIB]) {
+  for (const bytes of [7 * MIB + 1, 20 * MIB, 65 * MIB]) {
     const { json } = await webhook.post("/validate/iamroleselectors", padded(bytes));
     const message = /^IRS-48 : the review is larger than 7340032 bytes/;
     t.match(json, { response: { allowed: false, status: { message } } });
   }
 });
 
-test("rejects a body of more than 64 MiB with status 413", async (t) => {
+test("rejects a body that is too large and does not identify a request with status 413", async (t) => {
   const webhook = webhookUnderTest();
   const { status: code, json } = await webhook.post("/validate/iamroleselectors", Buffer.alloc(64 * MIB + 1));
   t.equal(code, 413);
-  const message = "ERR_REQUEST_TOO_LARGE: The body is larger than 67108864 bytes, the limit of an AdmissionReview.";
+  const message = "ERR_REQUEST_TOO_LARGE: The request cannot be identified: the review is larger than 7340032 bytes, "
+    + "and request.object precedes other fields.";
   t.same(json, status(413, "RequestEntityTooLarge", message));
 });
 

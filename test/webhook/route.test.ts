@@ -4,6 +4,7 @@ import { test } from "tap";
 import { ResolverError } from "../../shared/decisions/errors.ts";
 import { createLogger } from "../../shared/server/logger.ts";
 import { createWebhookMetrics } from "../../webhook/metrics.ts";
+import { LargeBodies } from "../../webhook/body/large-bodies.ts";
 import { acceptReviewBodies } from "../../webhook/body/parse.ts";
 import { addReviewRoute, budgetMs, type OnInternalError } from "../../webhook/route.ts";
 import { fixture } from "./reviews.ts";
@@ -40,7 +41,7 @@ async function answerOf(cause: unknown, onInternalError: OnInternalError): Promi
   const fail = (): never => {
     throw cause;
   };
-  acceptReviewBodies(app);
+  acceptReviewBodies(app, new LargeBodies(0, () => {}));
   addReviewRoute(app, "/validate", fail, ports);
   const response = await app.inject({ method: "POST", url: "/validate", payload: fixture("selector-create") });
   return { status: response.statusCode, json: response.json(), metrics: await registry.metrics() };

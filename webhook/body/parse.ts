@@ -1,29 +1,42 @@
-import type { IncomingMessage } from "node:http";
+import type { Readable } from "node:stream";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { ResolverError } from "../../shared/decisions/errors.ts";
 import { parseJSON } from "../../shared/decisions/kubernetes/json.ts";
 import { LIMITS } from "../../shared/decisions/limits.ts";
-import { receiveBody, type ReceivedBody } from "./receive.ts";
-import { type Range, type ScannedReview, scanReview } from "./scan.ts";
+import type { LargeBodies } from "./large-bodies.ts";
+import { type ReceivedBody, ReviewUpload } from "./receive.ts";
+import { type Range, readHead, type ScannedReview, scanReview } from "./scan.ts";
 
 /** The parsed body of an AdmissionReview. */
 export interface ReviewBody {
-  /** If the body exceeds a limit, `request` contains only the fields before `object` and `oldObject`. */
+  /** If a part of the body is not parsed, `request` contains only the fields before `object` and `oldObject`. */
   readonly json: unknown;
   /** A clause that states which limit the body exceeds; null if the body exceeds no limit. */
   readonly excess: string | null;
+  /** Whether the webhook discarded a part of the body, because it stores too many large bodies. */
+  readonly isDiscarded: boolean;
 }
 
 const MAX_VALUES = LIMITS.reviewValues.value;
 const SHORT: ScannedReview = { headBytes: null, managedFields: [] };
 const EXPECTED = "Send an AdmissionReview of admission.k8s.io/v1 as JSON.";
 
+// A request decorator. See route.ts.
+const UPLOAD = "upload";
+
 /** Replaces all parsers of request bodies by a parser that accepts only AdmissionReviews as JSON. */
-export function acceptReviewBodies(app: FastifyInstance): void {
+export function acceptReviewBodies(app: FastifyInstance, bodies: LargeBodies): void {
+  app.decorateRequest(UPLOAD, null);
+  app.addHook("onRequest", (request, reply, done) => {
+    const upload = new ReviewUpload(request.raw, bodies);
+    request.setDecorator(UPLOAD, upload);
+    reply.raw.once("close", () => upload.end());
+    done();
+  });
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser("application/json", async (request: FastifyRequest, payload: IncomingMessage) => (
-    parseReviewBody(await receiveBody(request, payload))
+  app.addContentTypeParser("application/json", async (request: FastifyRequest, payload: Readable) => (
+    parseReviewBody(await request.getDecorator<ReviewUpload>(UPLOAD).receive(payload))
   ));
 }
 
@@ -34,20 +47,24 @@ export function acceptReviewBodies(app: FastifyInstance): void {
  * is parsed, `managedFields` are empty: no check reads them, and they do not count as values. Rejects with
  * ERR_REQUEST_MALFORMED or ERR_REQUEST_TOO_LARGE.
  */
-export async function parseReviewBody({ bytes, isComplete }: ReceivedBody): Promise<ReviewBody> {
+export async function parseReviewBody({ bytes, missing }: ReceivedBody): Promise<ReviewBody> {
   if (bytes.length === 0) throw malformed(`The body is empty. ${EXPECTED}`);
+  const isComplete = missing === null;
   const excess = isComplete
     ? `the review has more than ${MAX_VALUES} values`
     : `the review is larger than ${LIMITS.reviewBytes.value} bytes`;
   // A short body cannot exceed the limit of values, because each value takes at least one byte.
-  const { headBytes, managedFields } = bytes.length <= MAX_VALUES ? SHORT : scanReview(bytes, isComplete);
-  if (headBytes !== null) return { json: parseHead(bytes, headBytes, excess), excess };
+  const { headBytes, managedFields } = isComplete && bytes.length <= MAX_VALUES ? SHORT : scanReview(bytes, isComplete);
+  if (headBytes !== null) {
+    const isDiscarded = missing === "discarded";
+    return { json: parseHead(bytes, headBytes, excess), excess: isDiscarded ? null : excess, isDiscarded };
+  }
   const json = parseJSON(textWithout(bytes, managedFields));
   if (json === undefined) throw malformed(`The body is not JSON. ${EXPECTED}`);
   if (json === null) throw malformed(`The body is empty. ${EXPECTED}`);
   // Lets other requests run between the parsing and the checks of a large object, because both block the event loop.
   if (bytes.length > MAX_VALUES) await nextTurn();
-  return { json, excess: null };
+  return { json, excess: null, isDiscarded: false };
 }
 
 /** Returns the text of the body, with empty lists at the given positions. */
@@ -62,7 +79,7 @@ function textWithout(body: Buffer, lists: readonly Range[]): string {
 
 /** Parses the first `bytes` bytes of the body, which end before a key of the request. */
 function parseHead(body: Buffer, bytes: number, excess: string): unknown {
-  const json = parseJSON(`${body.toString("utf8", 0, bytes).trimEnd().replace(/,$/, "")}}}`);
+  const json = readHead(body, bytes);
   if (json !== undefined) return json;
   const message = `The request cannot be identified: ${excess}, and request.object precedes other fields.`;
   throw new ResolverError("ERR_REQUEST_TOO_LARGE", message);

@@ -1,3 +1,4 @@
+import { parseJSON } from "../../shared/decisions/kubernetes/json.ts";
 import { LIMITS } from "../../shared/decisions/limits.ts";
 
 /** The positions of the first byte of a value, and of the byte after its last byte. */
@@ -44,6 +45,11 @@ export function scanReview(json: Buffer, isComplete: boolean): ScannedReview {
     if (!isComplete && keys.objectBytes > 0) break;
   }
   return { headBytes: isComplete ? null : keys.headBytes, managedFields: keys.managedFields };
+}
+
+/** Parses the first `bytes` bytes of a review, which end before a key of the request. Otherwise, returns undefined. */
+export function readHead(review: Buffer, bytes: number): unknown {
+  return parseJSON(`${review.toString("utf8", 0, bytes).trimEnd().replace(/,$/, "")}}}`);
 }
 
 /** The keys that lead to the current position. */

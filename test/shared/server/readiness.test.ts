@@ -13,10 +13,13 @@ const SIDECAR: SidecarReadinessInput = { ...INVENTORY, base: { usable: true, fau
 const UNLOADED = { loaded: false, lastSyncMs: null, fault: "a.yaml:1: bad\nb.yaml:2: bad" };
 
 test("throws ERR_NOT_READY while the inventory is unloaded", (t) => {
-  t.throws(() => requireLoaded({ loaded: false }), {
+  t.throws(() => requireLoaded({ loaded: false, lastSyncMs: null }), {
     code: "ERR_NOT_READY", message: "The inventory is not loaded yet. Retry in a moment.",
   });
-  t.doesNotThrow(() => requireLoaded({ loaded: true }));
+  t.throws(() => requireLoaded({ loaded: false, lastSyncMs: 1 }), {
+    code: "ERR_NOT_READY", message: "The inventory is older than --max-staleness. Retry in a moment.",
+  });
+  t.doesNotThrow(() => requireLoaded({ loaded: true, lastSyncMs: 1 }));
   t.end();
 });
 

@@ -12,7 +12,7 @@ function bodyOf(fields: string, head = JSON.stringify(HEAD).slice(0, -1)): Buffe
 }
 
 function parse(bytes: Buffer): Promise<ReviewBody> {
-  return parseReviewBody({ bytes, isComplete: true });
+  return parseReviewBody({ bytes, missing: null });
 }
 
 function listOf(values: number): string {
@@ -27,7 +27,7 @@ test("parses a review that has exactly the limit of values", async (t) => {
   t.equal(excess, null);
   t.match(json, { kind: "AdmissionReview", request: HEAD });
   const over = await parse(bodyOf(`,"object":${listOf(most + 1)}`));
-  t.same(over, { json: { kind: "AdmissionReview", request: HEAD }, excess: EXCESS });
+  t.same(over, { json: { kind: "AdmissionReview", request: HEAD }, excess: EXCESS, isDiscarded: false });
 });
 
 test("parses only the fields before the objects if the review has too many values", async (t) => {
@@ -94,10 +94,13 @@ test("parses only the fields before the objects if the body is incomplete", asyn
   const excess = `the review is larger than ${LIMITS.reviewBytes.value} bytes`;
   const head = JSON.stringify(HEAD).slice(0, -1);
   const bytes = Buffer.from(`{"kind":"AdmissionReview","request":${head},"object":{"a":"${"x".repeat(MAX_VALUES)}`);
-  t.same(await parseReviewBody({ bytes, isComplete: false }), {
-    json: { kind: "AdmissionReview", request: HEAD }, excess,
+  t.same(await parseReviewBody({ bytes, missing: "too large" }), {
+    json: { kind: "AdmissionReview", request: HEAD }, excess, isDiscarded: false,
   });
-  const unknown = { bytes: Buffer.from(`{"a":"${"x".repeat(MAX_VALUES)}`), isComplete: false };
+  t.same(await parseReviewBody({ bytes, missing: "discarded" }), {
+    json: { kind: "AdmissionReview", request: HEAD }, excess: null, isDiscarded: true,
+  });
+  const unknown = { bytes: Buffer.from(`{"a":"${"x".repeat(MAX_VALUES)}`), missing: "too large" } as const;
   await t.rejects(parseReviewBody(unknown), { code: "ERR_REQUEST_TOO_LARGE", message: /larger than 7340032 bytes/ });
 });
 
