@@ -205,3 +205,36 @@ test("denies credentials for a kind that --kind does not list", async (t) => {
     );
   }
 });
+
+test("grants no role to which no resource in an existing namespace can resolve, on any path", async (t) => {
+  const a = (name: string, spec: object): object => selectorObject(name, { arn: ROLE_A, ...spec });
+  const twins = ["one", "two"].map((name) => a(name, { namespaceSelector: { names: ["team-a"] } }));
+  const wide = selectorObject("two", { arn: OTHER_ROLE });
+  for (const [title, ...selectors] of [
+    ["selectors that conflict, although their roles are equal", ...twins],
+    ["a selector that a cluster-wide selector shadows", twins[0], wide],
+    ["a namespace that does not exist", a("one", { namespaceSelector: { names: ["team-z"] } })],
+    ["a label that no namespace has",
+      a("one", { namespaceSelector: { labelSelector: { matchLabels: { team: "z" } } } })],
+  ] as const) {
+    const unresolvable = new Attack({ objects: [namespaceObject("team-a"), ...selectors.map((one) => ({ ...one }))] });
+    for (const path of ["selectors/one", "namespaces/team-a", "namespaces/team-z"]) {
+      t.notMatch((await unresolvable.get(`/v1/credentials/${path}`)).body, "111111111111", `${title}: ${path}`);
+    }
+    t.equal(await unresolvable.codeAfter(() => ({})), "AccessDenied", title);
+    t.same(unresolvable.sidecar.stsCalls, []);
+  }
+});
+
+test("neither issues nor refreshes the session of a role whose last namespace is gone", async (t) => {
+  const { sidecar } = new Attack();
+  const get = async (): Promise<number> => (await sidecar.get("/v1/credentials/selectors/team-a")).statusCode;
+  sidecar.inventory.apply([put(namespaceObject("other"))]);
+  t.equal(await get(), 200);
+  sidecar.inventory.apply([removal("", "Namespace", "team-a")]);
+  t.equal(await get(), 403, "the session is cached, but not issued");
+  await sidecar.clock.advance(2 * 3_600_000);
+  t.equal(sidecar.stsCalls.length, 1, "STS is not called again");
+  sidecar.inventory.apply([put(namespaceObject("team-a"))]);
+  t.equal(await get(), 200);
+});

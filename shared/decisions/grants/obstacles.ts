@@ -120,15 +120,20 @@ export class ObstacleSearch {
     const isUnknown = origin === "file" && namespaces.size === 0;
     const { scope } = this.#query;
     const all = scope === null ? candidateNamespaces(this.#inventory, selector) : [scope];
-    for (const name of all ?? (isUnknown ? [UNLISTED] : namespaces.names)) {
+    for (const name of all ?? (isUnknown ? possibleNames(selector) : namespaces.names)) {
       if (namespaces.has(name) || (isUnknown && name !== "")) yield name;
       else this.#steps.take();
     }
   }
 }
 
-/** Stands for a namespace that no selector lists. The name is too long for a namespace and for the value of a label. */
-const UNLISTED = "x".repeat(64);
+/**
+ * Returns names that the expressions of the selector can distinguish, if it requires no label. The first stands for a
+ * namespace that no selector names, because it is too long for a namespace and for the value of a label.
+ */
+function possibleNames({ namespaceLabels }: EffectiveSelector): string[] {
+  return ["x".repeat(64), ...(namespaceLabels?.matchExpressions ?? []).flatMap(({ values }) => values)];
+}
 
 function requirementsOf({ namespaceLabels }: EffectiveSelector): number {
   return (namespaceLabels?.matchLabels.length ?? 0) + (namespaceLabels?.matchExpressions.length ?? 0);

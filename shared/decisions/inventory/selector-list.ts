@@ -28,10 +28,10 @@ export class SelectorList {
 }
 
 function indexOf(selectors: readonly EffectiveSelector[]): SetIndex<EffectiveSelector> {
-  const uses = new Map<string, number>();
-  for (const label of selectors.flatMap(requiredLabels)) uses.set(label, (uses.get(label) ?? 0) + 1);
+  const requiring = new SetIndex<EffectiveSelector>();
+  for (const selector of selectors) for (const label of requiredLabels(selector)) requiring.add(label, selector);
   const index = new SetIndex<EffectiveSelector>();
-  for (const selector of selectors) index.add(rarestLabel(selector, (label) => uses.get(label) ?? 0), selector);
+  for (const selector of selectors) index.add(rarestLabel(selector, (label) => requiring.get(label).size), selector);
   return index;
 }
 
