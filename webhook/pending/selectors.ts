@@ -8,6 +8,7 @@ import { annotationAt } from "../../shared/decisions/kubernetes/object-meta.ts";
 import { decodeSelector } from "../../shared/decisions/selectors/decode.ts";
 import type { EffectiveSelector } from "../../shared/decisions/selectors/effective.ts";
 import { canOverlap } from "../../shared/decisions/selectors/overlap.ts";
+import { differingExtras } from "../../shared/decisions/selectors/session-annotations.ts";
 import type { PendingKind } from "./write.ts";
 import type { PendingWrite } from "./writes.ts";
 
@@ -53,7 +54,10 @@ export function concernsSelector(
   if (write.name === name) return false;
   const versions = [before, after].filter((version) => version !== null);
   const others = [write.value, selectors.get(write.name)].filter((other) => other !== null && other !== undefined);
-  return others.some((other) => (
-    versions.some((one) => one.roleARN === other.roleARN || canOverlap(one, other))
-  ));
+  return others.some((other) => versions.some((one) => differInSession(one, other) || canOverlap(one, other)));
+}
+
+/** Whether the selectors have the same role, but different session settings (IRS-40). */
+function differInSession(one: EffectiveSelector, other: EffectiveSelector): boolean {
+  return one.roleARN === other.roleARN && differingExtras(one.extras, other.extras).length > 0;
 }

@@ -201,7 +201,16 @@ test("a review of an update depends on writes that overlap only with the stored 
   t.same(subject.concerning(reviewed).map(({ name }) => name), ["team-a"]);
 });
 
-test("ignores writes of selectors that cannot overlap and have another role", async (t) => {
+test("ignores writes that cannot overlap, unless they set another session for the same role", async (t) => {
+  const sameRole = new Subject();
+  const { arn } = objectAt(OTHER, "spec");
+  const elsewhereWith = (annotations: object): JsonObject => ({
+    ...TEAM_A, metadata: { name: "x", annotations }, spec: { arn, namespaceSelector: { names: ["team-b"] } },
+  });
+  await sameRole.admit(elsewhereWith({}));
+  t.same(sameRole.concerning(REVIEWED), []);
+  await sameRole.admit(elsewhereWith({ "ack-role-resolver.io/external-id": "other-id" }));
+  t.equal(sameRole.concerning(REVIEWED).length, 1);
   const subject = new Subject();
   const elsewhere = { arn: `arn:aws:iam::${FIRST}:role/elsewhere`, namespaceSelector: { names: ["team-b"] } };
   await subject.admit({ ...TEAM_A, spec: elsewhere });
