@@ -80,6 +80,7 @@ async function startChurn(
   for (let slot = 0; slot < SLOTS; slot++) {
     await cluster.request("POST", "/api/v1/namespaces", namespaceObject(nameOf(slot)));
   }
+  await cluster.request("POST", "/api/v1/namespaces", namespaceObject("stable"));
   await cluster.request("POST", SELECTORS, selectorObject("stable", {
     arn: "arn:aws:iam::111111111111:role/stable", namespaceSelector: { names: ["stable"] },
   }));
