@@ -138,7 +138,8 @@ withHelm("renders settings as flags, and omits flags that are off", async (t, he
   t.same(flags, [
     "--cluster", "--tls-secret=ack-role-resolver/ack-role-resolver-webhook-tls", "--ack-system-namespace=ack-system",
     "--runtime=ack",
-    "--pending-writes=ack-role-resolver/ack-role-resolver-pending-writes", "--lease=ack-role-resolver/ack-role-resolver-webhook", "--check=IRS-17=warn",
+    "--pending-writes=ack-role-resolver/ack-role-resolver-pending-writes",
+    "--lease=ack-role-resolver/ack-role-resolver-webhook", "--check=IRS-17=warn",
     "--check=ACK-06=warn", "--controller-users=arn:a,b*", "--max-staleness=10m", "--team-level-carm",
   ]);
 });
