@@ -14,6 +14,7 @@ const GROUPS = ["s3.services.k8s.aws", "sqs.services.k8s.aws", "sns.services.k8s
 const KINDS = ["Bucket", "Queue", "Topic", "Instance"];
 const SETTINGS: DecisionSettings = {
   mode: "selectors", teamLevelCARM: false, serviceLevelCARM: false, ackSystemNamespace: "ack-system",
+  installationNamespaces: [],
   allowedAccounts: [], controllerServiceAccounts: [], capaServiceAccounts: [], identitySecretNamespace: null,
   controllerUsers: [], tenantLabels: [],
   allowedEndpointHosts: [], watchNamespaces: [],

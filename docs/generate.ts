@@ -62,6 +62,7 @@ function errorsPage(): string {
 function checksPage(): string {
   return page("Checks", [
     "The webhook and `lint` run these checks on IAMRoleSelectors, ACK resources, Namespaces and the CARM ConfigMaps.",
+    "The checks FE-01 and FE-02 apply to FieldExports, which make ACK controllers write ConfigMaps and Secrets.",
     "The checks CI-00 to CI-35 apply to identities of Cluster API Provider AWS (CAPA).",
     "The checks AC-00 to AC-09 apply to objects that refer to an identity ([Cluster API](cluster-api.md)).",
     "The webhook runs the checks POD-01 to POD-10 on new Pods that request a sidecar ([injection](injection.md)).",

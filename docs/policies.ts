@@ -46,6 +46,8 @@ export const NOT_COVERED: Readonly<Record<string, string>> = {
 
 const OLD_ENTRIES = `in an update, not if the stored selector has more than ${MAX_COMPARED.invalidNames} such entries`;
 
+const LISTED = "with `--controller-service-accounts` or `--controller-users`";
+
 /** The parts of covered checks that a policy does not cover, or the flag that a policy needs. */
 const REMARKS: Readonly<Record<string, string>> = {
   "IRS-04": "with `--allowed-accounts` or `--controller-role`",
@@ -54,7 +56,7 @@ const REMARKS: Readonly<Record<string, string>> = {
   "IRS-12": `repeated entries only in lists of at most ${MAX_COMPARED.types} entries; not apiVersion, `
     + "which no CRD stores",
   "IRS-13b": OLD_ENTRIES,
-  "IRS-24": "with `--controller-service-accounts` or `--controller-users`",
+  "IRS-24": LISTED, "CM-15": LISTED,
   "IRS-41": "not `{account}` of an ARN without an account, which IRS-03 denies",
   "IRS-45": "only ASCII characters; not the length and the characters that a template adds",
   "IRS-48": "the sizes of lists, maps and annotations; not the depth and the number of all values",
@@ -62,7 +64,7 @@ const REMARKS: Readonly<Record<string, string>> = {
   "ACK-10": "the form of the region; not its partition, which needs the role",
   "ACK-10b": "the region annotation of the resource; not the regions of the namespace and the controller",
   "ACK-12": "the policy, and that it has fields; not the JSON of the fields",
-  "AC-08": SIZES, "ACK-35": SIZES, "NS-14": SIZES,
+  "AC-08": SIZES, "ACK-35": SIZES, "FE-02": SIZES, "NS-14": SIZES,
   "NS-07": "the form of the region; not its partition",
   "NS-08": "the first 4,096 characters",
   "NS-08b": "with `--allowed-endpoint-hosts`",

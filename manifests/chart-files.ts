@@ -64,7 +64,8 @@ const OPTIONS = {
 };
 
 function policyTemplate(): string {
-  return `${NOTICE}${withExtraGroups(policiesTemplate(OPTIONS))}`;
+  const options = { ...OPTIONS, identitySecretNamespace: IDENTITY_SECRET_NAMESPACE };
+  return `${NOTICE}${withExtraGroups(policiesTemplate(options))}`;
 }
 
 function configurationsTemplate(): string {

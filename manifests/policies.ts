@@ -2,6 +2,7 @@ import type { Runtime } from "../shared/decisions/context.ts";
 import { SETTINGS } from "../shared/decisions/settings.ts";
 import { clusterPolicy } from "./policies/clusters.ts";
 import { controllerPolicy } from "./policies/controllers.ts";
+import { type FieldExportOptions, fieldExportPolicy } from "./policies/field-exports.ts";
 import { namespacePolicy } from "./policies/namespaces.ts";
 import {
   besideWebhook, type Policy, policyObjects, type PolicySettings, type SelectorFailurePolicy,
@@ -19,7 +20,7 @@ export const DEFAULT_POLICY_SETTINGS: PolicySettings = {
   capaServiceAccounts: SETTINGS.capaServiceAccounts.default,
 };
 
-export interface PolicyOptions extends Omit<WebhookOptions, "injectCA"> {
+export interface PolicyOptions extends Omit<WebhookOptions, "injectCA">, FieldExportOptions {
   readonly runtime: Runtime;
   /** The failurePolicy of the webhooks for selectors. `Ignore` if the policies are installed without the webhooks. */
   readonly failurePolicy: SelectorFailurePolicy;
@@ -29,7 +30,8 @@ export interface PolicyOptions extends Omit<WebhookOptions, "injectCA"> {
 export function checkPolicies(options: PolicyOptions, settings: PolicySettings): readonly Policy[] {
   return [
     selectorPolicy(settings, options.runtime),
-    controllerPolicy(settings),
+    controllerPolicy(settings, options),
+    fieldExportPolicy(settings, options),
     resourcePolicy(settings, options),
     clusterPolicy(settings, options),
     namespacePolicy(settings, options.namespace),

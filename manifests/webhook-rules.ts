@@ -7,10 +7,12 @@ import { NAME_LABEL } from "../shared/decisions/kubernetes/names.ts";
 
 // The kinds and operations for which the API server calls a webhook or evaluates a policy.
 
+type Rule = Required<Pick<V1RuleWithOperations, keyof V1RuleWithOperations>>;
+
 export const CREATE_AND_UPDATE = ["CREATE", "UPDATE"];
 export const EVERY_WRITE = [...CREATE_AND_UPDATE, "DELETE"];
 
-export function selectors(operations: string[]): V1RuleWithOperations {
+export function selectors(operations: string[]): Rule {
   return {
     apiGroups: [SELECTOR_GROUP],
     apiVersions: ["v1alpha1"],
@@ -20,7 +22,30 @@ export function selectors(operations: string[]): V1RuleWithOperations {
   };
 }
 
-export function kindDefinitions(operations: string[]): V1RuleWithOperations {
+/** FieldExports, in every version: a controller acts on each of them. No check applies to their deletion. */
+export const FIELD_EXPORTS: Rule = {
+  apiGroups: [SELECTOR_GROUP],
+  apiVersions: ["*"],
+  resources: ["fieldexports"],
+  operations: CREATE_AND_UPDATE,
+  scope: "Namespaced",
+};
+
+/**
+ * Returns the rule, which then also matches the subresource `status`. The API server lets a client change annotations,
+ * such as a waiver, through the status of a CustomResourceDefinition, and ignores this change for custom resources
+ * (k8s.io/apiextensions-apiserver pkg/registry).
+ */
+export function withStatus(rule: Rule): Rule {
+  return { ...rule, resources: rule.resources.flatMap((one) => [one, `${one}/status`]) };
+}
+
+/** Returns the rule, which then matches only updates of the subresource `status`. */
+export function onlyStatus(rule: Rule): Rule {
+  return { ...rule, resources: rule.resources.map((one) => `${one}/status`), operations: ["UPDATE"] };
+}
+
+export function kindDefinitions(operations: string[]): Rule {
   return {
     apiGroups: ["apiextensions.k8s.io"],
     apiVersions: ["v1"],
@@ -31,7 +56,7 @@ export function kindDefinitions(operations: string[]): V1RuleWithOperations {
 }
 
 /** Matches namespaces, and the subresources of Namespace through which a client can change labels and annotations. */
-export function namespaces(operations: string[]): V1RuleWithOperations {
+export function namespaces(operations: string[]): Rule {
   return {
     apiGroups: [""],
     apiVersions: ["v1"],
@@ -41,7 +66,7 @@ export function namespaces(operations: string[]): V1RuleWithOperations {
   };
 }
 
-export function configMaps(operations: string[]): V1RuleWithOperations {
+export function configMaps(operations: string[]): Rule {
   return {
     apiGroups: [""],
     apiVersions: ["v1"],
@@ -55,12 +80,12 @@ export function configMaps(operations: string[]): V1RuleWithOperations {
  * Returns the rule that matches ACK resources. Lists complete group names, because a rule cannot match the suffix of a
  * group. The resource `*` does not include subresources such as status.
  */
-export function ackResources(extraGroups: readonly string[], operations: string[]): V1RuleWithOperations {
+export function ackResources(extraGroups: readonly string[], operations: string[]): Rule {
   return { apiGroups: knownGroups(extraGroups), apiVersions: ["*"], resources: ["*"], operations, scope: "Namespaced" };
 }
 
 /** CAPA identities. */
-export const IDENTITIES: V1RuleWithOperations = {
+export const IDENTITIES: Rule = {
   apiGroups: [INFRASTRUCTURE_GROUP],
   apiVersions: ["*"],
   resources: IDENTITY_KINDS.map(identityPlural).toSorted(),
@@ -69,7 +94,7 @@ export const IDENTITIES: V1RuleWithOperations = {
 };
 
 /** The objects that refer to CAPA identities. No check applies to their deletion. */
-export const CLUSTERS: V1RuleWithOperations[] = pluralsByGroup(REFERRER_KINDS).map(({ group, plurals }) => ({
+export const CLUSTERS: Rule[] = pluralsByGroup(REFERRER_KINDS).map(({ group, plurals }) => ({
   apiGroups: [group],
   apiVersions: ["*"],
   resources: plurals,

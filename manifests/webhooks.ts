@@ -12,8 +12,8 @@ import {
 import { POD_RULES, podSelectors } from "./pod-selection.ts";
 import { labelsOf, WEBHOOK } from "./installation.ts";
 import {
-  ackResources, CLUSTERS, configMaps, CREATE_AND_UPDATE, EVERY_WRITE, exceptNamespaces, IDENTITIES, kindDefinitions,
-  namespaces, selectors,
+  ackResources, CLUSTERS, configMaps, CREATE_AND_UPDATE, EVERY_WRITE, exceptNamespaces, FIELD_EXPORTS, IDENTITIES,
+  kindDefinitions, namespaces, selectors, withStatus,
 } from "./webhook-rules.ts";
 
 /** Options that determine how the API server calls the webhook, and for which objects. */
@@ -114,32 +114,32 @@ export function mutatingWebhooks(options: WebhookOptions): V1MutatingWebhookConf
 export function validatingWebhooks(options: WebhookOptions): V1ValidatingWebhookConfiguration {
   const ofSelectors: V1ValidatingWebhook = {
     ...webhook("/validate/iamroleselectors", "Fail", options),
-    rules: [selectors(EVERY_WRITE)],
+    rules: [withStatus(selectors(EVERY_WRITE))],
     matchConditions: [NOT_BEING_DELETED, CHANGES_MORE_THAN_BOOKKEEPING],
   };
   // CustomResourceDefinitions have a separate webhook, because a match condition applies to all rules of a webhook.
   const definition: V1ValidatingWebhook = {
     ...webhook("/validate/iamroleselectors", "Fail", options),
     name: `definition.iamroleselectors.validate.${WEBHOOK.domain}`,
-    rules: [kindDefinitions(EVERY_WRITE)],
+    rules: [withStatus(kindDefinitions(EVERY_WRITE))],
     matchConditions: [NOT_BEING_DELETED, IS_DEFINITION_OF_SELECTORS, DELETES_OR_WAIVES],
   };
   const resources: V1ValidatingWebhook = {
     ...webhook("/validate/resources", "Ignore", options),
-    rules: [ackResources(options.extraGroups, EVERY_WRITE)],
+    rules: [withStatus(ackResources(options.extraGroups, EVERY_WRITE))],
     matchConditions: [NOT_DELETED_AGAIN, CHANGES_MORE_THAN_BOOKKEEPING],
     namespaceSelector: exceptNamespaces(["kube-system", options.namespace]),
   };
   const definitions: V1ValidatingWebhook = {
     ...webhook("/validate/resources", "Ignore", options),
     name: `definition.resources.validate.${WEBHOOK.domain}`,
-    rules: [kindDefinitions(EVERY_WRITE)],
+    rules: [withStatus(kindDefinitions(EVERY_WRITE))],
     matchConditions: [NOT_DELETED_AGAIN, IS_DEFINITION_OF_RESOURCES, DELETES_OR_WAIVES],
   };
   const metadata = configurationMetadata(options);
   const webhooks = [
     ofSelectors, definition, resources, definitions, ofNamespaces(options), ofCARMMaps(options),
-    ofIdentities(options), ofClusters(options),
+    ofFieldExports(options), ofIdentities(options), ofClusters(options),
     ...ofPods("/validate/pods", options),
   ];
   return { apiVersion: API_VERSION, kind: "ValidatingWebhookConfiguration", metadata, webhooks };
@@ -169,11 +169,23 @@ function ofCARMMaps(options: WebhookOptions): V1ValidatingWebhook {
   };
 }
 
+/**
+ * Returns the webhook for FieldExports, in every namespace. The failurePolicy is Fail, because the controller writes
+ * the value within seconds.
+ */
+function ofFieldExports(options: WebhookOptions): V1ValidatingWebhook {
+  return {
+    ...webhook("/validate/fieldexports", "Fail", options),
+    rules: [withStatus(FIELD_EXPORTS)],
+    matchConditions: [NOT_BEING_DELETED, CHANGES_MORE_THAN_BOOKKEEPING],
+  };
+}
+
 /** Returns the webhook for CAPA identities. */
 function ofIdentities(options: WebhookOptions): V1ValidatingWebhook {
   return {
     ...webhook("/validate/identities", "Fail", options),
-    rules: [IDENTITIES],
+    rules: [withStatus(IDENTITIES)],
     matchConditions: [NOT_BEING_DELETED, CHANGES_MORE_THAN_BOOKKEEPING],
   };
 }
@@ -182,7 +194,7 @@ function ofIdentities(options: WebhookOptions): V1ValidatingWebhook {
 function ofClusters(options: WebhookOptions): V1ValidatingWebhook {
   return {
     ...webhook("/validate/clusters", "Ignore", options),
-    rules: CLUSTERS,
+    rules: CLUSTERS.map(withStatus),
     matchConditions: [CHANGES_MORE_THAN_BOOKKEEPING],
     namespaceSelector: exceptNamespaces(["kube-system", options.namespace]),
   };

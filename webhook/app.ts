@@ -13,6 +13,7 @@ import { trackAge } from "./connection-age.ts";
 import { mutateClusters, validateClusters } from "./reviews/clusters.ts";
 import { validateConfigMaps } from "./reviews/configmaps.ts";
 import { type IdentityContext, validateIdentities } from "./reviews/identities.ts";
+import { validateFieldExports } from "./reviews/field-exports.ts";
 import type { AdmissionRequest } from "./decode.ts";
 import { reviewExcess, withStoredObject } from "./excess.ts";
 import { skipped, type Verdict } from "./handler.ts";
@@ -127,6 +128,7 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
   "/validate/resources": validateResources,
   "/validate/namespaces": validateNamespaces,
   "/validate/configmaps": validateConfigMaps,
+  "/validate/fieldexports": validateFieldExports,
   "/validate/identities": validateIdentities,
   "/mutate/clusters": mutateClusters,
   "/validate/clusters": validateClusters,

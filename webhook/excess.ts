@@ -1,12 +1,14 @@
 import type { CheckEntry } from "../shared/decisions/checks/check.ts";
 import { ACK_34, IRS_34 } from "../shared/decisions/checks/definitions/deletion.ts";
-import { AC_08, ACK_35, CI_34, CM_14, NS_14, POD_10 } from "../shared/decisions/checks/any-kind/limits.ts";
+import { AC_08, ACK_35, CI_34, CM_14, FE_02, NS_14, POD_10 } from "../shared/decisions/checks/any-kind/limits.ts";
 import { IRS_48 } from "../shared/decisions/checks/selectors/limits.ts";
 import { WAIVER_01 } from "../shared/decisions/checks/any-kind/waiver.ts";
 import type { DecisionSettings } from "../shared/decisions/context.ts";
 import { isIdentityKind, referrerKindOf } from "../shared/decisions/identities/kinds.ts";
 import { storedObject } from "../shared/decisions/inventory/stored-object.ts";
-import { isACKGroup, isCARMMapName, SELECTOR_GROUP, SELECTOR_KIND } from "../shared/decisions/kubernetes/kinds.ts";
+import {
+  FIELD_EXPORT_KIND, isACKGroup, isCARMMapName, SELECTOR_GROUP, SELECTOR_KIND,
+} from "../shared/decisions/kubernetes/kinds.ts";
 import { isWarnOnly } from "../shared/decisions/warn-only.ts";
 import type { InventorySource } from "../shared/inventory/source.ts";
 import type { AdmissionRequest } from "./decode.ts";
@@ -55,6 +57,8 @@ function limitCheckOf(request: AdmissionRequest): CheckEntry | null {
   switch (`${kind}.${group}`) {
     case `${SELECTOR_KIND}.${SELECTOR_GROUP}`:
       return IRS_48;
+    case `${FIELD_EXPORT_KIND}.${SELECTOR_GROUP}`:
+      return FE_02;
     case "Namespace.":
       return NS_14;
     case "Pod.":

@@ -17,6 +17,7 @@ import type { AccessReviewer } from "./access-review.ts";
 import { buildWebhook, type WebhookApp, type WebhookPorts } from "./app.ts";
 import { readAllowedClient } from "./callers.ts";
 import { maintainCertificates, openCertificate } from "./certificates/origin.ts";
+import { podNamespace } from "./certificates/hosts.ts";
 import type { Timing } from "./certificates/plan.ts";
 import { closeIdleWhileUnloaded, CurrentSource } from "./current-source.ts";
 import { TURNS } from "./handler.ts";
@@ -96,7 +97,8 @@ export async function runWebhook(settings: WebhookSettings, runtime: WebhookRunt
   const { pending, close: closePending } = await sharedPending(settings, timed);
   const ports = { ...timed, ...(pending !== null && { pending }) };
   const { onInternalError } = settings;
-  const app = buildWebhook({ decisions: decisionSettings(settings), onInternalError, tls: origin.pair, client }, ports);
+  const decisions = decisionSettings({ ...settings, podNamespace: await podNamespace() });
+  const app = buildWebhook({ decisions, onInternalError, tls: origin.pair, client }, ports);
   const { server } = app;
   const served = new ServedCertificate({ ...origin, server, clientCA: client?.ca ?? null, metrics });
   const stopReconciling = await startReconciling(settings, { ...runtime, metrics });

@@ -1,4 +1,3 @@
-import type { V1MatchCondition } from "@kubernetes/client-node";
 import { WAIVER_ANNOTATION } from "../../shared/decisions/annotation-keys.ts";
 import type { CheckEntry } from "../../shared/decisions/checks/check.ts";
 import { WAIVER_01 } from "../../shared/decisions/checks/any-kind/waiver.ts";
@@ -21,32 +20,46 @@ type ControllerSettings = Pick<PolicySettings, "controllerServiceAccounts" | "co
 /** Returns an expression: whether the user is one of the ACK controllers that the settings name. */
 export function isController({ controllerServiceAccounts, controllerUsers }: ControllerSettings): string {
   const names = controllerServiceAccounts.map(usernameOf);
-  const patterns = controllerUsers.map((pattern) => `(?s)^${pattern.split("*").map(quoted).join(".*")}$`);
+  const patterns = controllerUsers.map(userPattern);
   return `${USER} in ${texts(names)} || ${texts(patterns)}.exists(pattern, ${USER}.matches(pattern))`;
 }
 
+/** Returns the regular expression of a pattern of user names, in which `*` stands for any characters. */
+export function userPattern(pattern: string): string {
+  return `(?s)^${pattern.split("*").map(quoted).join(".*")}$`;
+}
+
 /** Returns the user name of a service account `NAMESPACE/NAME`. */
-function usernameOf(account: string): string {
+export function usernameOf(account: string): string {
   return `system:serviceaccount:${account.replace("/", ":")}`;
 }
 
-/** Returns the condition that exempts CAPA, whose faults the webhook only reports as warnings. */
-export function exceptCAPA({ capaServiceAccounts }: Pick<PolicySettings, "capaServiceAccounts">): V1MatchCondition {
-  return { name: "not-capa", expression: not(`${USER} in ${texts(capaServiceAccounts.map(usernameOf))}`) };
+/** Returns an expression: whether the user is a service account of CAPA. */
+export function isCAPA({ capaServiceAccounts }: Pick<PolicySettings, "capaServiceAccounts">): string {
+  return `${USER} in ${texts(capaServiceAccounts.map(usernameOf))}`;
 }
 
-/** Returns the condition that exempts ACK controllers, whose faults the webhook only reports as warnings. */
-export function exceptControllers(settings: ControllerSettings): V1MatchCondition {
-  return { name: "not-an-ack-controller", expression: not(isController(settings)) };
+/**
+ * Returns the variable `isExempt`, which is true for controllers that the webhook only warns, and a function that
+ * exempts them from a check. WAIVER-01 exempts nobody.
+ */
+export function exemption(isExempt: string): {
+  readonly variable: Variable;
+  readonly unlessExempt: (check: PolicyCheck) => PolicyCheck;
+} {
+  return {
+    variable: { name: "isExempt", expression: isExempt },
+    unlessExempt: (check) => ({ ...check, admits: `${read("isExempt")} || (${check.admits})` }),
+  };
 }
 
 /**
  * Returns the variables that `WAIVERS` and `isWaived` read: `waivers` lists the first 100 ids in the waiver annotation.
  * The appended commas separate the 100th id from the rest, which contains a comma.
  */
-export function waiverVariables(
-  { waiverUsers, waiverGroups }: Pick<PolicySettings, "waiverUsers" | "waiverGroups">,
-): readonly Variable[] {
+export function waiverVariables(settings: PolicySettings): readonly Variable[] {
+  const { waiverUsers, waiverGroups } = settings;
+  const isExcluded = `${isController(settings)} || ${isCAPA(settings)}`;
   const limit = LIMITS.listedEntries.value;
   return [
     ...derivedVariables("waivers", (state) => {
@@ -54,7 +67,10 @@ export function waiverVariables(
         + `.split(",", ${limit + 1})`;
       return `${listed}.filter(id, !id.contains(",")).map(id, ${trimmed("id")})`;
     }),
-    { name: "isWaiverUser", expression: isOneOf(waiverUsers, waiverGroups) },
+    {
+      name: "isWaiverUser",
+      expression: `(${isOneOf(waiverUsers, waiverGroups)}) && ${not(isExcluded)}`,
+    },
   ];
 }
 
@@ -63,7 +79,7 @@ export const WAIVERS: PolicyCheck = {
   check: WAIVER_01,
   admits: `${read("waivers")}.all(id, id == "" || id in ${read("waivers", "old")}) || ${read("isWaiverUser")}`,
   path: formatFieldPath(annotationPath(WAIVER_ANNOTATION)),
-  message: "the requester is not a waiver user and may not waive checks",
+  message: "the requester is a controller or not a waiver user, and may not waive checks",
   protectsWebhook: true,
 };
 

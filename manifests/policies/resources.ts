@@ -15,7 +15,7 @@ import { ackResources, CREATE_AND_UPDATE, exceptNamespaces } from "../webhook-ru
 import type { WebhookOptions } from "../webhooks.ts";
 import { fieldVariables, read, regexp, text, texts, unlessStored } from "./cel.ts";
 import type { Policy, PolicyCheck, PolicySettings } from "./policy.ts";
-import { exceptControllers, waiverVariables, WAIVERS } from "./requester.ts";
+import { exemption, isController, waiverVariables, WAIVERS } from "./requester.ts";
 import { OF_RESOURCES, resolutionCheck } from "./resolution.ts";
 
 const ANNOTATIONS = read("annotations");
@@ -71,10 +71,24 @@ function adoptionCheck(): PolicyCheck {
   };
 }
 
-/** Returns the policy for ACK resources. */
+const ANNOTATION_CHECKS: readonly PolicyCheck[] = [
+  resolutionCheck(ACK_02, OF_RESOURCES),
+  valueCheck(ACK_10, REGION_ANNOTATION, "the value is not a region", (value) => (
+    `${value}.matches(${regexp(REGION)})`
+  )),
+  REGION_DRIFT,
+  valueCheck(ACK_11, DELETION_POLICY_ANNOTATION, "the value is neither delete nor retain", (value) => (
+    `${value} in ${texts([DELETION_POLICY_DELETE, DELETION_POLICY_RETAIN])}`
+  )),
+  adoptionCheck(),
+  metadataLimitCheck(ACK_35),
+];
+
+/** Returns the policy for ACK resources. Exempts ACK controllers from all checks except WAIVER-01. */
 export function resourcePolicy(
   settings: PolicySettings, options: Pick<WebhookOptions, "namespace" | "extraGroups">,
 ): Policy {
+  const { variable, unlessExempt } = exemption(isController(settings));
   return {
     name: "resources",
     match: {
@@ -82,8 +96,9 @@ export function resourcePolicy(
       namespaceSelector: exceptNamespaces(["kube-system", options.namespace]),
       resourceRules: [ackResources(options.extraGroups, CREATE_AND_UPDATE)],
     },
-    conditions: [CHANGES_MORE_THAN_BOOKKEEPING, exceptControllers(settings)],
+    conditions: [CHANGES_MORE_THAN_BOOKKEEPING],
     variables: [
+      variable,
       ...fieldVariables("annotations", "metadata.annotations", "{}"),
       ...fieldVariables("labels", "metadata.labels", "{}"),
       { name: "region", expression: `${ANNOTATIONS}[?${REGION_KEY}].orValue("")` },
@@ -91,18 +106,6 @@ export function resourcePolicy(
       ...fieldVariables("statusRegion", "status.ackResourceMetadata.region", '""'),
       ...waiverVariables(settings),
     ],
-    checks: [
-      resolutionCheck(ACK_02, OF_RESOURCES),
-      valueCheck(ACK_10, REGION_ANNOTATION, "the value is not a region", (value) => (
-        `${value}.matches(${regexp(REGION)})`
-      )),
-      REGION_DRIFT,
-      valueCheck(ACK_11, DELETION_POLICY_ANNOTATION, "the value is neither delete nor retain", (value) => (
-        `${value} in ${texts([DELETION_POLICY_DELETE, DELETION_POLICY_RETAIN])}`
-      )),
-      adoptionCheck(),
-      metadataLimitCheck(ACK_35),
-      WAIVERS,
-    ],
+    checks: [...ANNOTATION_CHECKS.map(unlessExempt), WAIVERS],
   };
 }

@@ -1,7 +1,7 @@
 import { type LabelSelector, parseLabelSelector } from "./kubernetes/label-selector.ts";
 import type { JsonObject } from "./kubernetes/json.ts";
 import { injectionSettings, type InjectionSettings } from "./pods/settings.ts";
-import type { SettingsFor } from "./settings.ts";
+import { SETTINGS, type SettingsFor } from "./settings.ts";
 
 /** `ack` is the behavior of the shipped controllers. `extended` is the behavior with all documented features. */
 export type Runtime = "ack" | "extended";
@@ -39,6 +39,8 @@ export interface DecisionSettings {
   readonly teamLevelCARM: boolean;
   readonly serviceLevelCARM: boolean;
   readonly ackSystemNamespace: string;
+  /** The namespaces of this installation: of the webhook, of its Secret and of its Lease. */
+  readonly installationNamespaces: readonly string[];
   /** The region of the controllers; null if the region is unknown. */
   readonly region: string | null;
   readonly controllerAccount: string | null;
@@ -47,7 +49,7 @@ export interface DecisionSettings {
   readonly allowedAccounts: readonly string[];
   /** The service account of each ACK controller, as `NAMESPACE/NAME`. */
   readonly controllerServiceAccounts: readonly string[];
-  /** The service accounts of CAPA, as `NAMESPACE/NAME`. Empty offline, where no request has a requester. */
+  /** The service accounts of CAPA, as `NAMESPACE/NAME`. Offline, those of clusterctl. */
   readonly capaServiceAccounts: readonly string[];
   /** The namespace of the Secrets of static identities; null if no check reads Secrets. */
   readonly identitySecretNamespace: string | null;
@@ -79,9 +81,12 @@ type DecisionInput = Omit<
   Partial<Pick<
     SettingsFor<"webhook">,
     | "waiverUsers" | "waiverGroups" | "capaServiceAccounts" | "identitySecretNamespace" | "sidecarImage"
-    | "sidecarArgs" | "sidecarEnv" | "sidecarCaConfigMap" | "extraGroups"
+    | "sidecarArgs" | "sidecarEnv" | "sidecarCaConfigMap" | "extraGroups" | "tlsSecret" | "lease"
   >> &
-  Partial<Pick<SettingsFor<"lint">, "noWebhook" | "complete">>;
+  Partial<Pick<SettingsFor<"lint">, "noWebhook" | "complete">> & {
+    /** The namespace of the webhook's Pod; null or undefined if the program does not run in a Pod. */
+    readonly podNamespace?: string | null;
+  };
 
 /** Returns the severity of each check that `--check` lists. */
 export function checkSeveritiesOf(check: readonly string[]): DecisionSettings["checkSeverities"] {
@@ -103,13 +108,14 @@ export function decisionSettings(settings: DecisionInput): DecisionSettings {
     controllerAccount: settings.controllerAccount,
     controllerRole: settings.controllerRole,
     ackSystemNamespace: settings.ackSystemNamespace,
+    installationNamespaces: installationNamespaces(settings),
     checkSeverities: checkSeveritiesOf(settings.check),
     waiverUsers: settings.waiverUsers ?? [],
     waiverGroups: settings.waiverGroups ?? [],
     allowedAccounts: settings.allowedAccounts,
     controllerServiceAccounts: settings.controllerServiceAccounts,
     controllerUsers: settings.controllerUsers,
-    capaServiceAccounts: settings.capaServiceAccounts ?? [],
+    capaServiceAccounts: settings.capaServiceAccounts ?? SETTINGS.capaServiceAccounts.default,
     identitySecretNamespace: settings.identitySecretNamespace ?? null,
     tenantLabels: settings.tenantLabels,
     allowedEndpointHosts: settings.allowedEndpointHosts,
@@ -121,4 +127,12 @@ export function decisionSettings(settings: DecisionInput): DecisionSettings {
     isInputComplete: settings.complete === true,
     injection: injectionSettings(settings),
   };
+}
+
+/** Returns the namespaces of the installation, or the default of the manifests if no setting tells them. */
+function installationNamespaces(
+  { tlsSecret = null, lease = null, podNamespace = null }: Pick<DecisionInput, "tlsSecret" | "lease" | "podNamespace">,
+): readonly string[] {
+  const namespaces = [podNamespace, tlsSecret, lease].flatMap((name) => name?.split("/", 1) ?? []);
+  return namespaces.length > 0 ? [...new Set(namespaces)] : [SETTINGS.namespace.defaults.manifests];
 }

@@ -164,7 +164,7 @@ function differsInBookkeepingOnly(object: JsonObject, stored: JsonObject): boole
 }
 
 /** Returns whether all fields except `metadata` and `status` are equal. */
-function isSameContent(a: JsonObject, b: JsonObject): boolean {
+export function isSameContent(a: JsonObject, b: JsonObject): boolean {
   const keys = new Set([...Object.keys(a), ...Object.keys(b)]);
   keys.delete("status");
   keys.delete("metadata");

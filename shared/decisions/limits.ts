@@ -8,7 +8,7 @@ export interface Limit {
   readonly beyond: string;
 }
 
-const LIMIT_CHECKS = "checks AC-08, ACK-35, CI-34, CM-14, IRS-48, NS-14 and POD-10";
+const LIMIT_CHECKS = "checks AC-08, ACK-35, CI-34, CM-14, FE-02, IRS-48, NS-14 and POD-10";
 const REVIEW_BEYOND = `the webhook denies the object without parsing it (${LIMIT_CHECKS}), or checks its deletion with `
   + "the fields in the inventory";
 const DENIED = `the webhook denies the object, unless it is deleted (${LIMIT_CHECKS})`;

@@ -5,7 +5,8 @@ import type { WebhookUnderTest } from "../webhook/webhook-under-test.ts";
 /** Maps each kind to its validating path. */
 const PATHS: Readonly<Record<string, string>> = {
   IAMRoleSelector: "/validate/iamroleselectors", Bucket: "/validate/resources", Namespace: "/validate/namespaces",
-  ConfigMap: "/validate/configmaps",
+  ConfigMap: "/validate/configmaps", FieldExport: "/validate/fieldexports", AWSCluster: "/validate/clusters",
+  CustomResourceDefinition: "/validate/iamroleselectors",
 };
 
 /** Sends a review. Returns the codes of the denial, or "allowed" and the codes of the warnings. */

@@ -46,6 +46,7 @@ test("the policies contain each list of policySettings, and no other braces that
   const others = new Set(actions.filter((action) => !action.startsWith("{{ $lists.")));
   t.same([...others].toSorted(compareText), [
     "{{ . | quote }}", "{{ .Release.Namespace }}", "{{ .Values.ackSystemNamespace }}",
+    "{{ .Values.identitySecretNamespace }}",
     "{{- $lists := include \"ack-role-resolver.policyLists\" . | fromJson }}", "{{- else }}", "{{- end }}",
     "{{- if .Values.policies.enabled }}", "{{- if eq (include \"ack-role-resolver.failurePolicy\" .) \"Fail\" }}",
     "{{- if eq .Values.runtime \"extended\" }}",

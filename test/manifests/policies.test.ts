@@ -47,7 +47,8 @@ test("renders each policy with a binding that denies, and with failurePolicy Fai
   const policies = objects.filter((one) => stringAt(one, "kind") === "ValidatingAdmissionPolicy");
   const names = policies.map((one) => stringAt(one, "metadata", "name"));
   t.same(names, [
-    "iamroleselectors", "controllers", "resources", "clusters", "namespaces", "waivers", "service-account",
+    "iamroleselectors", "controllers", "fieldexports", "resources", "clusters", "namespaces", "waivers",
+    "service-account",
   ].map((name) => `${name}.ack-role-resolver.io`));
   for (const policy of policies) t.equal(stringAt(policy, "spec", "failurePolicy"), "Fail");
   const bindings = objects.filter((one) => !policies.includes(one));
@@ -83,7 +84,10 @@ test("each check that denies a write is covered, or docs/policies.md states the 
 
 test("disables each check that --check sets to warn or off, except the fixed limit check", (t) => {
   const checkSeverities = new Map([["IRS-15", "warn"], ["IRS-03", "off"], ["IRS-06", "deny"]] as const);
-  for (const name of ["iamroleselectors", "controllers", "resources", "clusters", "namespaces", "waivers"]) {
+  const names = [
+    "iamroleselectors", "controllers", "fieldexports", "resources", "clusters", "namespaces", "waivers",
+  ];
+  for (const name of names) {
     const policy = policyNamed(t, name, rendered({ checkSeverities }));
     t.equal(variable(policy, "disabledChecks"), '["IRS-03", "IRS-15"]', name);
   }
@@ -99,8 +103,11 @@ test("renders the waiver users, the allowed accounts and the allowed endpoint ho
     controllerRole: "arn:aws-cn:iam::999900001111:role/ack", allowedEndpointHosts: ["a.example"],
   });
   const selectors = policyNamed(t, "iamroleselectors", objects);
-  t.equal(variable(selectors, "isWaiverUser"), 'request.userInfo.?username.orValue("") in ["jane\\"x"] || '
-    + 'request.userInfo.?groups.orValue([]).exists(group, group in ["platform"])');
+  const noController = '!(request.userInfo.?username.orValue("") in [] || '
+    + '[].exists(pattern, request.userInfo.?username.orValue("").matches(pattern)) || '
+    + 'request.userInfo.?username.orValue("") in ["system:serviceaccount:capa-system:capa-controller-manager"])';
+  t.equal(variable(selectors, "isWaiverUser"), '(request.userInfo.?username.orValue("") in ["jane\\"x"] || '
+    + `request.userInfo.?groups.orValue([]).exists(group, group in ["platform"])) && ${noController}`);
   t.equal(variable(selectors, "allowedAccounts"), '["111122223333"]');
   t.equal(variable(selectors, "allowedPartitions"), '["aws-cn"]');
   t.equal(variable(policyNamed(t, "namespaces", objects), "allowedHosts"), String.raw`["a\\.example"]`);
@@ -111,20 +118,23 @@ test("renders the waiver users, the allowed accounts and the allowed endpoint ho
   t.end();
 });
 
-test("names ACK controllers by service account and by pattern, and exempts them from the policy of resources", (t) => {
+test("exempts the named ACK controllers from the checks of resources, but not from WAIVER-01", (t) => {
   const objects = rendered({
     controllerServiceAccounts: ["ack-system/ack-s3"], controllerUsers: ["arn:aws:sts::1:assumed-role/A.B/*"],
   });
   const expression = 'request.userInfo.?username.orValue("") in ["system:serviceaccount:ack-system:ack-s3"] || '
     + String.raw`["(?s)^arn:aws:sts::1:assumed-role/A\\.B/.*$"]`
     + '.exists(pattern, request.userInfo.?username.orValue("").matches(pattern))';
-  t.equal(variable(policyNamed(t, "controllers", objects), "IRS_24"), `!(${expression})`);
-  t.match(listAt(policyNamed(t, "resources", objects), "spec", "matchConditions"), [
-    { name: "changes-more-than-bookkeeping" }, { name: "not-an-ack-controller", expression: `!(${expression})` },
-  ]);
+  const controllers = policyNamed(t, "controllers", objects);
+  t.equal(variable(controllers, "IRS_24"), `request.kind.kind == "ConfigMap" || !(${expression})`);
+  t.equal(variable(controllers, "CM_15"), `!(request.kind.kind == "ConfigMap") || !(${expression})`);
+  const resources = policyNamed(t, "resources", objects);
+  t.equal(variable(resources, "isExempt"), expression);
+  for (const check of ["ACK_02", "ACK_35"]) t.match(variable(resources, check), /^variables\.isExempt \|\| \(/);
+  t.notMatch(variable(resources, "WAIVER_01"), "isExempt");
   const none = 'request.userInfo.?username.orValue("") in [] || '
     + '[].exists(pattern, request.userInfo.?username.orValue("").matches(pattern))';
-  t.equal(variable(policyNamed(t, "controllers"), "IRS_24"), `!(${none})`);
+  t.equal(variable(policyNamed(t, "resources"), "isExempt"), none);
   t.end();
 });
 
@@ -145,7 +155,7 @@ test("reads matchExpressions only with --runtime extended, because ACK's CRD doe
 });
 
 test("a denial lists all failed checks, and fits the 5 KiB that the API server allows", (t) => {
-  for (const name of ["iamroleselectors", "resources", "clusters", "namespaces"]) {
+  for (const name of ["iamroleselectors", "fieldexports", "resources", "clusters", "namespaces"]) {
     const policy = policyNamed(t, name, rendered({ allowedAccounts: ["1"], allowedEndpointHosts: ["a"] }));
     const [validation] = listAt(policy, "spec", "validations");
     t.match(validation, {
@@ -185,15 +195,37 @@ test("applies the policies of clusters and of the service account to the kinds t
     { apiGroups: [CAPA_GROUPS[0]], apiVersions: ["*"], operations: ["CREATE", "UPDATE"] },
     { apiGroups: [CAPA_GROUPS[1]], resources: ["awsmanagedcontrolplanes"], operations: ["CREATE", "UPDATE"] },
   ]);
-  const [, exemption] = listAt(policy, "spec", "matchConditions");
-  t.same(exemption, {
-    name: "not-capa",
-    expression: '!(request.userInfo.?username.orValue("") in ["system:serviceaccount:capa:manager"])',
-  });
+  t.equal(variable(policy, "isExempt"),
+    'request.userInfo.?username.orValue("") in ["system:serviceaccount:capa:manager"]');
+  t.match(variable(policy, "AC_09"), /^variables\.isExempt \|\| \(/);
+  t.notMatch(variable(policy, "WAIVER_01"), "isExempt");
   const rules = listAt(policyNamed(t, "service-account", objects), "spec", "matchConstraints", "resourceRules");
   const resources = new Set(rules.flatMap((rule) => listAt(rule, "resources")));
   const limited = ["awsclusters", "awsclusters/*", "awsclusterroleidentities", "awsclusterroleidentities/*"];
   t.ok(limited.every((one) => resources.has(one)));
+  t.end();
+});
+
+test("the policy on waivers covers the status of each kind that has a waiver", (t) => {
+  const rules = listAt(policyNamed(t, "waivers"), "spec", "matchConstraints", "resourceRules");
+  const resources = rules.flatMap((rule) => listAt(rule, "resources").map(String));
+  t.same(resources.filter((one) => !one.endsWith("/status")), [
+    "customresourcedefinitions", "configmaps", "awsclustercontrolleridentities", "awsclusterroleidentities",
+    "awsclusterstaticidentities", "awsserviceaccountidentities",
+  ]);
+  for (const one of ["customresourcedefinitions", "iamroleselectors", "*", "fieldexports", "awsclusters"]) {
+    t.ok(resources.includes(`${one}/status`), one);
+  }
+  t.end();
+});
+
+test("the policy of FieldExports names the namespaces of the installation and of the controllers", (t) => {
+  const settings = { controllerServiceAccounts: ["ack-s3/c"], controllerUsers: ["system:serviceaccount:ack-*:c"] };
+  const expression = variable(policyNamed(t, "fieldexports", rendered(settings)), "isProtected");
+  t.match(expression, 'variables.target in ["platform", "ack-system", "", "kube-system"] || ');
+  t.match(expression, '["system:serviceaccount:ack-s3:c"].exists(user, '
+    + 'user.startsWith("system:serviceaccount:" + variables.target + ":"))');
+  t.match(expression, '["(?s)^system:serviceaccount:ack-.*:c$"].filter(');
   t.end();
 });
 

@@ -39,7 +39,8 @@ test("quotes strings that YAML would parse as another type", (t) => {
 });
 
 const POLICIES = [
-  "iamroleselectors", "controllers", "resources", "clusters", "namespaces", "waivers", "service-account",
+  "iamroleselectors", "controllers", "fieldexports", "resources", "clusters", "namespaces", "waivers",
+  "service-account",
 ].flatMap(() => ["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"]);
 
 test("renders all parts in the order in which they must be applied, with the webhooks last", (t) => {

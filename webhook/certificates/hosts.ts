@@ -22,6 +22,12 @@ export async function verifiedHosts(
   tlsHost: readonly string[], namespaceFile = NAMESPACE_FILE,
 ): Promise<readonly string[]> {
   if (tlsHost.length > 0) return tlsHost;
-  const namespace = await readFile(namespaceFile, "utf8").catch(() => "");
-  return namespace === "" ? [] : [serviceHost(namespace.trim())];
+  const namespace = await podNamespace(namespaceFile);
+  return namespace === null ? [] : [serviceHost(namespace)];
+}
+
+/** Returns the namespace of the Pod in which the webhook runs, or null if it runs outside a Pod. */
+export async function podNamespace(namespaceFile = NAMESPACE_FILE): Promise<string | null> {
+  const namespace = (await readFile(namespaceFile, "utf8").catch(() => "")).trim();
+  return namespace === "" ? null : namespace;
 }

@@ -1,7 +1,9 @@
 import type { DecisionSettings, Operation } from "../context.ts";
 import { Inventory } from "../inventory/inventory.ts";
 import type { JsonObject } from "../kubernetes/json.ts";
-import { definedKind, isACKGroup, isCARMMap, isKindDefinition, isNamespace, isSelector } from "../kubernetes/kinds.ts";
+import {
+  definedKind, isACKGroup, isCARMMap, isFieldExport, isKindDefinition, isNamespace, isSelector,
+} from "../kubernetes/kinds.ts";
 import { objectReference } from "../kubernetes/object-meta.ts";
 import { isPod } from "../pods/pod.ts";
 import { type PodTemplate, podTemplateOf, requestsSidecar } from "../pods/template.ts";
@@ -16,8 +18,10 @@ import { isIdentity, isReferrer } from "../identities/kinds.ts";
 import { identityChange } from "./identities/change.ts";
 import { IDENTITY_CHECKS } from "./identities/list.ts";
 import { CI_33, isUnknownIdentity } from "./identities/shape.ts";
+import { isSameContent } from "../exemptions.ts";
+import { FIELD_EXPORT_CHECKS } from "./field-exports/target.ts";
 import { KIND_DELETION_CHECKS } from "./definitions/deletion.ts";
-import { AC_08, ACK_35, CI_34, CM_14, NS_14, POD_10 } from "./any-kind/limits.ts";
+import { AC_08, ACK_35, CI_34, CM_14, FE_02, NS_14, POD_10 } from "./any-kind/limits.ts";
 import { META_01 } from "./any-kind/metadata.ts";
 import { namespaceChange } from "./namespaces/change.ts";
 import { NAMESPACE_CHECKS } from "./namespaces/list.ts";
@@ -39,7 +43,7 @@ import { WAIVER_01 } from "./any-kind/waiver.ts";
  */
 export function isChecked(object: JsonObject, { namespaces }: Pick<Inventory, "namespaces">): boolean {
   return isSelectorLike(object) || isResource(object) || isNamespace(object) || isCARMMap(object)
-    || isIdentity(object) || isUnknownIdentity(object) || isReferrer(object)
+    || isFieldExport(object) || isIdentity(object) || isUnknownIdentity(object) || isReferrer(object)
     || reviewedTemplate(object, namespaces) !== null;
 }
 
@@ -81,6 +85,7 @@ function checksOf(input: CheckInput, settings: DecisionSettings): BoundCheck[] {
       changeChecks(CONFIG_MAP_CHECKS, configMapChange, input, settings)
     ));
   }
+  if (isFieldExport(object)) return withinLimits(FE_02, input, settings, () => fieldExportChecks(input, settings));
   if (podTemplateOf(object) !== null) {
     return withinLimits(POD_10, input, settings, () => podChecks(input, settings));
   }
@@ -93,6 +98,16 @@ function podChecks({ object, origin, inventory = null }: CheckInput, settings: D
   if (origin === "cluster" && isPod(object)) return bindChecks(POD_CHECKS, podCreation(object, settings), null);
   const template = inventory === null ? null : reviewedTemplate(object, inventory.namespaces);
   return template === null ? [] : templateChecks(template, settings);
+}
+
+/**
+ * Returns the checks of a FieldExport. A stored fault only warns if the spec stays the same: a change of any of its
+ * fields can change what the controller writes.
+ */
+function fieldExportChecks(input: CheckInput, settings: DecisionSettings): BoundCheck[] {
+  const { object } = input;
+  const isUnchanged = hasOldObject(input) && isSameContent(object, input.old);
+  return bindChecks(FIELD_EXPORT_CHECKS, { object, settings }, isUnchanged ? { object: input.old, settings } : null);
 }
 
 /** Returns the checks of CAPA identities, and of objects that refer to identities. */
@@ -110,15 +125,19 @@ function capaChecks(input: CheckInput, settings: DecisionSettings): BoundCheck[]
   return withinLimits(AC_08, input, settings, () => changeChecks(CLUSTER_CHECKS, clusterChange, input, settings));
 }
 
-/** Returns the checks of an object, or only the limit check if the object exceeds a limit. */
+/**
+ * Returns the checks of an object, or only the limit check and WAIVER-01 if the object exceeds a limit. The limit check
+ * only warns controllers, and WAIVER-01 reads a limited part of one annotation.
+ */
 function withinLimits(
   limitCheck: QuickCheck<JsonObject>, input: CheckInput, settings: DecisionSettings, checks: () => BoundCheck[],
 ): BoundCheck[] {
   // The limit check does not run at DELETE, because users must be able to delete an object that was stored before the
   // check existed.
   const [excess] = operationOf(input) === "DELETE" ? [] : limitCheck.find(input.object);
-  if (excess !== undefined) return bindChecks([limitCheck], input.object, null);
-  return [...checks(), ...bindChecks([META_01], input.object, input.old), ...waiverChecks(input, settings)];
+  const ofWaivers = waiverChecks(input, settings);
+  if (excess !== undefined) return [...bindChecks([limitCheck], input.object, null), ...ofWaivers];
+  return [...checks(), ...bindChecks([META_01], input.object, input.old), ...ofWaivers];
 }
 
 function nearMissChecks({ object, inventory = null }: CheckInput): BoundCheck[] {

@@ -25,6 +25,7 @@ export interface CheckInput {
   readonly pendingIdentities?: PendingChanges<RoleIdentity>;
   /**
    * Whether the checks report every fault as a warning, for example because a cluster controller deletes the object.
+   * Checks with `bindsControllers` still deny.
    */
   readonly warnOnly?: boolean;
 }

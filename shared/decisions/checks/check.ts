@@ -81,6 +81,10 @@ export interface CheckEntry {
    */
   readonly ofChange?: true;
   /**
+   * Whether the check also denies requesters whom the other checks only warn, such as controllers.
+   */
+  readonly bindsControllers?: true;
+  /**
    * Whether the check denies only in mode `carm`. In mode `selectors`, CARM maps have no effect, and the check only
    * warns.
    */

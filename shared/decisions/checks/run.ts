@@ -147,7 +147,8 @@ interface Circumstances {
 
 /** Determines the severity of a fault: only a new fault that is not waived can deny. */
 function toFinding(check: CheckEntry, fault: Fault, { input, settings, waiver, wasThere }: Circumstances): Finding {
-  const harmless = wasThere || waiver === "valid" || fault.severity === "warn" || input.warnOnly === true;
+  const warnOnly = input.warnOnly === true && check.bindsControllers !== true;
+  const harmless = wasThere || waiver === "valid" || fault.severity === "warn" || warnOnly;
   return {
     code: check.id,
     severity: !harmless && severityOf(check, settings) === "deny" ? "deny" : "warn",

@@ -11,6 +11,17 @@ export function isSelector(object: JsonObject): boolean {
   return stringAt(object, "kind") === SELECTOR_KIND && apiVersion.startsWith(`${SELECTOR_GROUP}/`);
 }
 
+export const FIELD_EXPORT_KIND = "FieldExport";
+
+/** Whether the kind is FieldExport, with which a user makes an ACK controller write a ConfigMap or a Secret. */
+export function isFieldExportKind({ group, kind }: { readonly group: string; readonly kind: string }): boolean {
+  return group === SELECTOR_GROUP && kind === FIELD_EXPORT_KIND;
+}
+
+export function isFieldExport(object: JsonObject): boolean {
+  return isFieldExportKind(objectReference(object));
+}
+
 /**
  * Whether the API group belongs to an ACK service. The group `services.k8s.aws` itself does not belong to a service.
  */

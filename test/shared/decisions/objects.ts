@@ -10,6 +10,7 @@ export const SETTINGS_BY_DEFAULT: DecisionSettings = {
   teamLevelCARM: false,
   serviceLevelCARM: false,
   ackSystemNamespace: "ack-system",
+  installationNamespaces: ["ack-role-resolver"],
   allowedAccounts: [],
   controllerServiceAccounts: [],
   capaServiceAccounts: [],

@@ -70,9 +70,10 @@ test("decisionSettings returns the last severity that is set for each check, and
     teamLevelCARM: true,
     serviceLevelCARM: false,
     ackSystemNamespace: "ack",
+    installationNamespaces: ["ack-role-resolver"],
     allowedAccounts: [],
     controllerServiceAccounts: [],
-    capaServiceAccounts: [],
+    capaServiceAccounts: ["capa-system/capa-controller-manager"],
     identitySecretNamespace: null,
     controllerUsers: [],
     tenantLabels: [],
@@ -94,5 +95,15 @@ test("decisionSettings returns the last severity that is set for each check, and
   });
   const waivers = { waiverUsers: ["u"], waiverGroups: ["g"] };
   t.match(decisionSettings({ ...INPUT, ...waivers }), waivers);
+  t.end();
+});
+
+test("decisionSettings finds the namespaces of the installation in the Pod, the Secret and the Lease", (t) => {
+  const namespaces = (known: object): readonly string[] => (
+    decisionSettings({ ...INPUT, ...known }).installationNamespaces
+  );
+  t.same(namespaces({ podNamespace: "a", tlsSecret: "b/tls", lease: "a/lease" }), ["a", "b"]);
+  t.same(namespaces({ lease: "platform/lease" }), ["platform"]);
+  t.same(namespaces({ podNamespace: null, tlsSecret: null, lease: null }), ["ack-role-resolver"]);
   t.end();
 });

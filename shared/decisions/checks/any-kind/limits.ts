@@ -56,6 +56,13 @@ export const AC_08: QuickCheck<JsonObject> = {
   example: "an AWSCluster whose spec is nested deeper than 100 levels",
 };
 
+export const FE_02: QuickCheck<JsonObject> = {
+  ...ACK_35,
+  id: "FE-02",
+  fix: "remove labels and annotations from the FieldExport",
+  example: "a FieldExport that has more than 1,000 annotations",
+};
+
 function* excessFaults(object: JsonObject): Iterable<Fault> {
   const excess = objectExcess(object);
   if (excess !== null) yield { ...excess };

@@ -1,5 +1,6 @@
 import { WAIVER_ANNOTATION } from "../../annotation-keys.ts";
 import type { DecisionSettings, Requester } from "../../context.ts";
+import { type ControllerSettings, isACKController, isCAPAController } from "../../exemptions.ts";
 import { annotationPath } from "../../kubernetes/field-path.ts";
 import type { JsonObject } from "../../kubernetes/json.ts";
 import { annotationAt } from "../../kubernetes/object-meta.ts";
@@ -7,7 +8,8 @@ import { listOf, MAX_NAMES, quote } from "../../kubernetes/text.ts";
 import { LIMITS } from "../../limits.ts";
 import type { Fault, QuickCheck } from "../check.ts";
 
-type WaiverSettings = Pick<DecisionSettings, "waiverUsers" | "waiverGroups">;
+type WaiverSettings = ControllerSettings
+  & Pick<DecisionSettings, "waiverUsers" | "waiverGroups" | "capaServiceAccounts">;
 
 /** A write of an object that may have the waiver annotation. */
 interface WaiverChange {
@@ -19,30 +21,36 @@ interface WaiverChange {
   readonly settings: WaiverSettings;
 }
 
+const COPIED_FIX = `remove the annotation ${WAIVER_ANNOTATION} from the object from which the controller copies it; `
+  + "a waiver user can then set it on this object";
+
 /**
- * The check applies to IAMRoleSelectors, ACK resources, Namespaces, CARM ConfigMaps, and the CustomResourceDefinitions
- * of IAMRoleSelectors and ACK resources.
+ * The check applies to every kind whose checks can be waived, and to the CustomResourceDefinitions of IAMRoleSelectors
+ * and ACK resources.
  */
 export const WAIVER_01: QuickCheck<WaiverChange> = {
   id: "WAIVER-01",
   severity: "deny",
   waivable: false,
   reason: "Without this check, any user could set a waiver, and the waiver would take effect when a waiver user next "
-    + "writes or deletes the object. "
-    + "Every user may remove a waiver.",
+    + "writes or deletes the object. Controllers copy annotations that tenants choose, so they may not set a waiver "
+    + "either, not even as waiver users. Every user may remove a waiver.",
   fix: `remove the annotation ${WAIVER_ANNOTATION}, or ask a user in --waiver-users or in a group in --waiver-groups `
     + "to set it",
   example: `metadata: {annotations: {${WAIVER_ANNOTATION}: IRS-30}} # set by a user who is not a waiver user`,
   requires: ["the requester"],
   ofChange: true, // the webhook does not know who wrote the stored object
+  bindsControllers: true,
   *find({ object, old, requester, settings }): Iterable<Fault> {
     if (requester === null || mayWaive(requester, settings)) return;
     const stored = new Set(old === null ? [] : waivedChecks(old));
     const added = waivedChecks(object).filter((id) => id !== "" && !stored.has(id));
     if (added.length === 0) return;
     const ids = listOf(added.slice(0, MAX_NAMES).map(quote), added.length);
-    const message = `the requester ${quote(requester.username)} is not a waiver user and may not waive ${ids}`;
-    yield { path: annotationPath(WAIVER_ANNOTATION), message };
+    const isCopied = isController(requester, settings);
+    const is = isCopied ? "a controller" : "not a waiver user";
+    const message = `the requester ${quote(requester.username)} is ${is} and may not waive ${ids}`;
+    yield { path: annotationPath(WAIVER_ANNOTATION), message, ...(isCopied && { fix: COPIED_FIX }) };
   },
 };
 
@@ -52,7 +60,14 @@ export function waivedChecks(object: JsonObject): readonly string[] {
   return text.split(",", LIMITS.listedEntries.value).map((id) => id.trim());
 }
 
-/** Returns whether the requester is a waiver user, whose waivers are valid. */
-export function mayWaive({ username, groups }: Requester, { waiverUsers, waiverGroups }: WaiverSettings): boolean {
-  return waiverUsers.includes(username) || groups.some((group) => waiverGroups.includes(group));
+/** Returns whether the requester is a waiver user, whose waivers are valid. A controller is never a waiver user. */
+export function mayWaive(requester: Requester, settings: WaiverSettings): boolean {
+  const { waiverUsers, waiverGroups } = settings;
+  const isListed = waiverUsers.includes(requester.username)
+    || requester.groups.some((group) => waiverGroups.includes(group));
+  return isListed && !isController(requester, settings);
+}
+
+function isController(requester: Requester, settings: WaiverSettings): boolean {
+  return isACKController(requester, settings) || isCAPAController(requester, settings);
 }

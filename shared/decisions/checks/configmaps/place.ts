@@ -1,5 +1,6 @@
 import { TEAM_MAP } from "../../annotation-keys.ts";
 import { quote } from "../../kubernetes/text.ts";
+import { controllerCheck } from "../any-kind/controllers.ts";
 import type { Fault, QuickCheck } from "../check.ts";
 import { type ConfigMapChange, isReadByControllers } from "./change.ts";
 
@@ -67,3 +68,13 @@ export const CM_12: QuickCheck<ConfigMapChange> = {
     yield { path: ["metadata", "name"], message };
   },
 };
+
+export const CM_15 = controllerCheck({
+  id: "CM-15",
+  reason: "A FieldExport makes an ACK controller write a ConfigMap, and ACK's charts let controllers write every "
+    + "ConfigMap. Anyone who can create a FieldExport could then add any role to the map.",
+  fix: "write the map as a user or with a deployment tool, and delete the FieldExport that names the map",
+  example: "# sent by system:serviceaccount:ack-system:ack-s3-controller, one of --controller-service-accounts",
+  objects: "CARM maps",
+  path: ["data"],
+});

@@ -1,31 +1,22 @@
-import { isACKController } from "../../exemptions.ts";
 import type { FieldPath } from "../../kubernetes/field-path.ts";
 import { field, type JsonObject, stringAt } from "../../kubernetes/json.ts";
 import { NAME_LABEL } from "../../kubernetes/names.ts";
 import { listOf, MAX_NAMES, quote } from "../../kubernetes/text.ts";
 import { transitionsOfSelector } from "../../resolution/change-set.ts";
 import type { Fault, QuickCheck, ScanningCheck } from "../check.ts";
+import { controllerCheck } from "../any-kind/controllers.ts";
 import type { SelectorChange } from "./change.ts";
 
-export const IRS_24: QuickCheck<SelectorChange> = {
+export const IRS_24 = controllerCheck({
   id: "IRS-24",
-  severity: "deny",
-  waivable: false,
   reason: "ACK's charts let controllers write IAMRoleSelectors. "
     + "An attacker who compromises a controller could then use any role.",
   fix: "write selectors as a user or with a deployment tool. Remove the permission to write selectors from the "
     + "controllers' ClusterRole",
   example: "# sent by system:serviceaccount:ack-system:ack-s3-controller, one of --controller-service-accounts",
-  requires: ["the requester", "--controller-service-accounts or --controller-users"],
-  on: ["CREATE", "UPDATE", "DELETE"],
-  ofChange: true, // the webhook does not know who wrote the stored object
-  *find({ requester, settings }): Iterable<Fault> {
-    if (requester === null || !isACKController(requester, settings)) return;
-    const name = quote(requester.username);
-    const message = `the requester ${name} is an ACK controller, and ACK controllers must not write selectors`;
-    yield { path: ["spec"], message };
-  },
-};
+  objects: "selectors",
+  path: ["spec"],
+});
 
 export const IRS_25: QuickCheck<SelectorChange> = {
   id: "IRS-25",

@@ -32,7 +32,7 @@ const everything = (metadata: JsonObject = {}): JsonObject => selectorObject("te
 
 test("returns no findings for an object whose kind has no checks", (t) => {
   const otherGroup = { ...everything(), apiVersion: "services.k8s.aws.example.com/v1", kind: "RoleSelector" };
-  for (const object of [otherGroup, { ...everything(), kind: "FieldExport" }, {}]) {
+  for (const object of [otherGroup, { ...everything(), kind: "AdoptedResource" }, {}]) {
     t.equal(isChecked(object, EMPTY), false);
     t.same(checkSelector(object), { findings: [], denied: false, skipped: [] });
   }

@@ -15,15 +15,16 @@ export interface Circumstances {
   readonly requester?: Requester | null;
   readonly origin?: Origin;
   readonly settings?: Partial<DecisionSettings>;
+  readonly warnOnly?: boolean;
 }
 
 export function checkChange(object: JsonObject, circumstances: Circumstances = {}): CheckResult {
-  const { known = [], old = null, requester = null, origin = "cluster", operation } = circumstances;
+  const { known = [], old = null, requester = null, origin = "cluster", operation, warnOnly = false } = circumstances;
   const settings = { ...SETTINGS_BY_DEFAULT, ...circumstances.settings };
   const inventory = new Inventory({ runtime: settings.runtime, origin });
   inventory.apply(known.map(put));
   return runChecks(
-    { object, old, requester, origin, inventory, ...(operation === undefined ? {} : { operation }) },
+    { object, old, requester, origin, inventory, warnOnly, ...(operation === undefined ? {} : { operation }) },
     settings,
   );
 }

@@ -44,6 +44,41 @@ test("WAIVER-01 allows any user to keep, reorder and remove check ids, but not t
   t.end();
 });
 
+const CONTROLLERS = {
+  controllerServiceAccounts: ["ack-system/ack-s3"], controllerUsers: ["capability-*"],
+  capaServiceAccounts: ["capa-system/capa-controller-manager"],
+};
+
+test("WAIVER-01 denies a new waiver by a controller, also as a waiver user and if other checks only warn", (t) => {
+  const users = [
+    "system:serviceaccount:ack-system:ack-s3", "capability-1",
+    "system:serviceaccount:capa-system:capa-controller-manager",
+  ];
+  for (const username of users) {
+    for (const groups of [[], ["system:masters"]]) {
+      const requester = { username, groups };
+      t.same(waiverLines(waiving("ACK-30", bucketObject()), { requester, settings: CONTROLLERS, warnOnly: true }), [
+        "deny WAIVER-01 metadata.annotations[ack-role-resolver.io/allow]: "
+          + `the requester "${username}" is a controller and may not waive "ACK-30". `
+          + "Remove the annotation ack-role-resolver.io/allow from the object from which the controller copies it; "
+          + "a waiver user can then set it on this object.",
+      ]);
+      const old = waiving("ACK-30", bucketObject());
+      t.same(waiverLines(structuredClone(old), { requester, settings: CONTROLLERS, old }), [], "a stored waiver");
+    }
+  }
+  t.end();
+});
+
+test("WAIVER-01 denies a new waiver also on an object that exceeds a limit", (t) => {
+  const labels = Object.fromEntries(Array.from({ length: 1_001 }, (_, i) => [`l${i}`, ""]));
+  const object = waiving("ACK-30", bucketObject({ labels }));
+  const requester = { username: "system:serviceaccount:ack-system:ack-s3", groups: [] };
+  const { findings } = checkChange(object, { requester, settings: CONTROLLERS, warnOnly: true });
+  t.match(findings, [{ code: "ACK-35", severity: "warn" }, { code: "WAIVER-01", severity: "deny" }]);
+  t.end();
+});
+
 test("WAIVER-01 is skipped if the requester is unknown, as in offline commands", (t) => {
   const { findings, skipped } = checkChange(waiving("IRS-30", bucketObject()));
   t.notOk(findings.some(({ code }) => code === "WAIVER-01"));

@@ -53,3 +53,29 @@ test("CM-12 warns about a team map if TeamLevelCARM is off", (t) => {
   t.same(linesOf("CM-12", map), []);
   t.end();
 });
+
+test("CM-15 denies each write of a CARM map by an ACK controller, in each mode, and cannot be waived", (t) => {
+  const username = "system:serviceaccount:ack-system:ack-s3";
+  const requester = { username, groups: ["system:masters"] };
+  const map = { ...mapObject(ACCOUNT_MAP, { [ONE]: ROLE }) };
+  const metadata = { ...mapMetadata(map), annotations: { "ack-role-resolver.io/allow": "CM-15" } };
+  const listed = { controllerServiceAccounts: ["ack-system/ack-s3"] };
+  for (const operation of ["CREATE", "UPDATE", "DELETE"] as const) {
+    for (const mode of ["carm", "selectors"] as const) {
+      const change = { requester, operation, settings: { ...listed, mode } };
+      t.same(linesOf("CM-15", { ...map, metadata }, change), [
+        `deny CM-15 data: the requester "${username}" is an ACK controller, and ACK controllers must not write `
+          + "CARM maps. Write the map as a user or with a deployment tool, and delete the FieldExport that names "
+          + "the map.",
+      ]);
+    }
+  }
+  t.same(linesOf("CM-15", map, { requester }), [], "no controller is listed");
+  const other = { requester: { username: "jane", groups: [] }, settings: listed };
+  t.same(linesOf("CM-15", map, other), [], "another requester");
+  t.end();
+});
+
+function mapMetadata(map: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(map["metadata"] ?? {}));
+}

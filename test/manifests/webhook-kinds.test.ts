@@ -1,0 +1,72 @@
+import { type Test, test } from "tap";
+import { mutatingWebhooks, validatingWebhooks, type WebhookOptions } from "../../manifests/webhooks.ts";
+
+const OPTIONS: WebhookOptions = {
+  namespace: "ack-role-resolver", ackSystemNamespace: "ack-system", url: null, caBundle: null, injectCA: false,
+  extraGroups: [], inject: true,
+};
+
+type Configured = NonNullable<ReturnType<typeof validatingWebhooks>["webhooks"]>[number];
+
+function configured(options: Partial<WebhookOptions> = {}): Configured[] {
+  const all = { ...OPTIONS, ...options };
+  return [...mutatingWebhooks(all).webhooks ?? [], ...validatingWebhooks(all).webhooks ?? []];
+}
+
+function named(t: Test, name: string, options: Partial<WebhookOptions> = {}): Configured {
+  const found = configured(options).find((webhook) => webhook.name === `${name}.ack-role-resolver.io`);
+  if (found === undefined) throw new Error(`${t.name}: no webhook ${name}`);
+  return found;
+}
+
+test("each validating webhook except those of ConfigMaps and Pods also matches the status of its kinds", (t) => {
+  for (const { name, rules = [] } of configured()) {
+    const resources = rules.flatMap((rule) => rule.resources ?? []);
+    const isValidating = name.includes(".validate.") && !/^(configmaps|pods|namespace\.pods)\./.test(name);
+    const expected = isValidating ? resources.filter((one) => !one.includes("/")).map((one) => `${one}/status`) : [];
+    const subresources = resources.filter((one) => one.includes("/") && one !== "namespaces/finalize");
+    t.same(subresources, expected, name);
+  }
+  const [rule] = named(t, "namespaces.validate").rules ?? [];
+  t.same(rule?.resources, ["namespaces", "namespaces/status", "namespaces/finalize"]);
+  t.end();
+});
+
+test("matches the identities of CAPA, and the kinds that refer to identities", (t) => {
+  const kinds = [
+    "awsclustercontrolleridentities", "awsclusterroleidentities", "awsclusterstaticidentities",
+    "awsserviceaccountidentities",
+  ];
+  t.same(named(t, "identities.validate", {}).rules, [{
+    apiGroups: ["infrastructure.cluster.x-k8s.io"], apiVersions: ["*"], operations: ["CREATE", "UPDATE", "DELETE"],
+    scope: "*", resources: kinds.flatMap((kind) => [kind, `${kind}/status`]),
+  }]);
+  for (const name of ["clusters.mutate", "clusters.validate"]) {
+    const { rules, namespaceSelector } = named(t, name, { namespace: "platform" });
+    t.same(rules?.map(({ apiGroups, apiVersions, resources = [] }) => (
+      [apiGroups, apiVersions, resources.filter((one) => !one.includes("/"))]
+    )), [
+      [
+        ["infrastructure.cluster.x-k8s.io"], ["*"],
+        ["awsclusters", "awsclustertemplates", "rosanetworks", "rosaroleconfigs"],
+      ],
+      [
+        ["controlplane.cluster.x-k8s.io"], ["*"],
+        ["awsmanagedcontrolplanes", "awsmanagedcontrolplanetemplates", "rosacontrolplanes"],
+      ],
+    ]);
+    t.match(namespaceSelector, { matchExpressions: [{ operator: "NotIn", values: ["kube-system", "platform"] }] });
+  }
+  t.end();
+});
+
+test("matches FieldExports of every version in every namespace", (t) => {
+  const { rules, namespaceSelector, clientConfig } = named(t, "fieldexports.validate");
+  t.same(rules, [{
+    apiGroups: ["services.k8s.aws"], apiVersions: ["*"], resources: ["fieldexports", "fieldexports/status"],
+    operations: ["CREATE", "UPDATE"], scope: "Namespaced",
+  }]);
+  t.equal(namespaceSelector, undefined);
+  t.equal(clientConfig.service?.path, "/validate/fieldexports");
+  t.end();
+});
