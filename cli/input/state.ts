@@ -41,7 +41,10 @@ export function byCode(skipped: readonly SkippedCheck[]): SkippedCheck[] {
 interface ReadOptions {
   /** The command, such as `lint -`, that reads the manifests of --from from standard input. */
   readonly stdinCommand: string;
-  /** Whether to read the CARM maps in all namespaces of a cluster, because CM-07 checks these maps. Default: false. */
+  /**
+   * Whether to read the CARM maps in all namespaces of a cluster, and the FieldExports, because CM-07 and FE-01 check
+   * them. Default: false.
+   */
   readonly inAllNamespaces?: boolean;
 }
 
@@ -80,7 +83,7 @@ async function readCluster(
   try {
     const { inventory, objects } = await loadCluster({
       runtime, api: await connectKubernetes({ kubeconfig, context }), resources: { extraGroups },
-      identitySecretNamespace,
+      identitySecretNamespace, fieldExports: inAllNamespaces,
       carmMaps: { namespace: ackSystemNamespace, isRequired: mode === "carm", inAllNamespaces },
       collect: withoutManagedFields,
       onProgress: ({ kinds, listed, objects: seen }) =>

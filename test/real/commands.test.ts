@@ -1,6 +1,7 @@
 import type { Test } from "tap";
 import { iamRoleSelectorCRD } from "../../manifests/crds.ts";
 import { ACK_CRDS } from "../fixtures/ack-crds.ts";
+import { ACK_FIELD_EXPORT_CRD, fieldExport } from "../fixtures/ack-field-export-crd.ts";
 import type { Cluster } from "./apiserver/cluster.ts";
 import { onCluster } from "./apiserver/on-cluster.ts";
 import { type ProgramResult, runProgram } from "../programs/run-program.ts";
@@ -9,11 +10,9 @@ const ROOT = new URL("../../", import.meta.url).pathname;
 const BUCKETS = "/apis/s3.services.k8s.aws/v1alpha1/namespaces/team-a/buckets";
 const MERGE = { headers: { "content-type": "application/merge-patch+json" } };
 
-const namespace = (name: string, labels: object = {}): object => ({
-  apiVersion: "v1",
-  kind: "Namespace",
-  metadata: { name, labels },
-});
+const namespace = (name: string, labels: object = {}): object => (
+  { apiVersion: "v1", kind: "Namespace", metadata: { name, labels } }
+);
 const selector = (name: string, account: string, spec: object): object => ({
   apiVersion: "services.k8s.aws/v1alpha1",
   kind: "IAMRoleSelector",
@@ -51,14 +50,13 @@ const STATE: readonly object[] = [
   resource("Bucket", "s3", { namespace: "team-a", name: "b1", labels: { size: "xl" } }),
   resource("Queue", "sqs", { namespace: "team-b", name: "q1" }),
   resource("Table", "dynamodb", { namespace: "team-c", name: "t1" }),
+  fieldExport("evil", "team-a", { kind: "configmap", name: "ack-role-account-map", namespace: "team-b" }),
 ];
 
 onCluster("the commands on a real API server", async (t, cluster) => {
-  await cluster.installCRDs([iamRoleSelectorCRD("ack"), ...ACK_CRDS]);
+  await cluster.installCRDs([iamRoleSelectorCRD("ack"), ACK_FIELD_EXPORT_CRD, ...ACK_CRDS]);
   await apply(cluster, STATE);
-  await cluster.request(
-    "PATCH",
-    `${BUCKETS}/b1/status`,
+  await cluster.request("PATCH", `${BUCKETS}/b1/status`,
     { status: { ackResourceMetadata: { ownerAccountID: "111122223333", region: "eu-west-1" } } },
     MERGE,
   );
@@ -124,8 +122,12 @@ async function audits(t: Test, cluster: Cluster): Promise<void> {
       { section: "unexpectedAccounts", name: "silver", path: "spec.arn", code: "AUD-04" },
       { section: "onDefault", kind: "Table", name: "t1", namespace: "team-c", code: "AUD-05", severity: "warn" },
       { section: "selectingNothing", name: "silver", code: "AUD-06", severity: "warn" },
+      { section: "checks", kind: "FieldExport", name: "evil", namespace: "team-a", code: "FE-01", severity: "deny" },
     ],
   });
+  const linted = await run(cluster, ["lint"]);
+  t.equal(linted.code, 1);
+  t.match(linted.stdout, "deny FE-01 FieldExport team-a/evil spec.to.name\n");
   const text = await run(cluster, ["audit"]);
   t.match(
     text.stdout,

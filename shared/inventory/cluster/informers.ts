@@ -1,7 +1,7 @@
 import { isIdentityKind, referrerKindOf } from "../../decisions/identities/kinds.ts";
 import type { Collection, Inventory, InventoryChange } from "../../decisions/inventory/inventory.ts";
 import type { JsonObject } from "../../decisions/kubernetes/json.ts";
-import { unknownGroups } from "../../decisions/kubernetes/kinds.ts";
+import { isFieldExportKind, unknownGroups } from "../../decisions/kubernetes/kinds.ts";
 import { objectReference } from "../../decisions/kubernetes/object-meta.ts";
 import { resourceKind } from "./kinds.ts";
 import { Reflector, type ReflectorHandler, type ReflectorOptions } from "./reflector.ts";
@@ -147,7 +147,7 @@ export class ResourceInformers {
   /**
    * Starts and removes informers when CustomResourceDefinitions change. A kind is required if this release knows its
    * group, or if `extraGroups` contains it. The user has granted no rights to another group, and a new AWS service must
-   * not prevent the start of a server.
+   * not prevent the start of a server. FieldExports are not required, because no other check reads them.
    */
   update(put: readonly JsonObject[], removed: readonly ObjectName[]): void {
     for (const { name } of removed) this.#remove(name);
@@ -166,7 +166,7 @@ export class ResourceInformers {
     if (this.#informers.get(name)?.path === path) return;
     this.#remove(name);
     if (kind === null) return;
-    const isRequired = unknownGroups([kind.group], this.#options.extraGroups).length === 0;
+    const isRequired = !isFieldExportKind(kind) && unknownGroups([kind.group], this.#options.extraGroups).length === 0;
     const observed = this.#options.observe(kind);
     const own = { kind: observed, collection: collectionOf(kind), isRequired, listSemaphore: this.#listSemaphore };
     const informer = new Informer({ ...this.#options, ...own });

@@ -1,7 +1,9 @@
 import { ACCOUNT_MAP, TEAM_MAP } from "../../decisions/annotation-keys.ts";
 import { isCAPAKind, isIdentityKind, SERVICE_ACCOUNT_IDENTITY } from "../../decisions/identities/kinds.ts";
 import { field, type JsonObject, stringAt } from "../../decisions/kubernetes/json.ts";
-import { definedKind, isACKGroup, SELECTOR_GROUP, SELECTOR_KIND } from "../../decisions/kubernetes/kinds.ts";
+import {
+  definedKind, isACKGroup, isFieldExportKind, SELECTOR_GROUP, SELECTOR_KIND,
+} from "../../decisions/kubernetes/kinds.ts";
 import {
   conditionsOfType, transformConfigMap, transformDefinition, transformIdentity, transformNamespace, transformReferrer,
   transformResource, transformSecret, transformSelector,
@@ -68,9 +70,9 @@ export function secretKind(namespace: string): WatchedKind {
 }
 
 /**
- * Returns the ACK kind or CAPA kind that a transformed CustomResourceDefinition defines. The version of the kind is the
- * stored version if the API server serves it, else the first served version. Returns null if no decision reads the
- * objects of the kind, or if the kind is not served.
+ * Returns the ACK kind, the CAPA kind or FieldExport if a transformed CustomResourceDefinition defines it. The version
+ * of the kind is the stored version if the API server serves it, else the first served version. Returns null if nothing
+ * reads the objects of the kind, or if the kind is not served.
  */
 export function resourceKind(definition: JsonObject): WatchedKind | null {
   const spec = field(definition, "spec");
@@ -83,7 +85,7 @@ export function resourceKind(definition: JsonObject): WatchedKind | null {
   return { group, version, kind, plural, pageSize: PAGE_SIZE, transform };
 }
 
-/** Returns null if no decision reads the objects of the kind. */
+/** Returns null if nothing reads the objects of the kind. */
 function transformOf(kind: { group: string; kind: string }, scope: string | null): WatchedKind["transform"] | null {
   if (isIdentityKind(kind)) {
     const expected = kind.kind === SERVICE_ACCOUNT_IDENTITY ? "Namespaced" : "Cluster";
@@ -92,7 +94,13 @@ function transformOf(kind: { group: string; kind: string }, scope: string | null
   // Skips cluster-scoped kinds, because roles are resolved only for resources in a namespace.
   if (scope !== "Namespaced") return null;
   if (isCAPAKind(kind)) return transformReferrer;
+  if (isFieldExportKind(kind)) return withoutObject;
   return isACKGroup(kind.group) ? transformResource : null;
+}
+
+/** No decision reads the stored objects of the kind. Only a collector receives them. */
+function withoutObject(): null {
+  return null;
 }
 
 /**

@@ -2,6 +2,7 @@ import { ResolverError } from "../../decisions/errors.ts";
 import { isIdentityKind } from "../../decisions/identities/kinds.ts";
 import { type Collection, Inventory } from "../../decisions/inventory/inventory.ts";
 import type { JsonObject } from "../../decisions/kubernetes/json.ts";
+import { isFieldExportKind } from "../../decisions/kubernetes/kinds.ts";
 import { apiVersionOf } from "../../decisions/kubernetes/object-meta.ts";
 import { type SteadyClock, systemClock } from "../clock.ts";
 import { type InventorySource, Listeners, type SourceStatus } from "../source.ts";
@@ -35,6 +36,8 @@ export interface ClusterSourceOptions {
   readonly carmMaps?: CARMMapsOptions | undefined;
   /** If set, loads the metadata of the Secrets in this namespace, but never their values. */
   readonly identitySecretNamespace?: string | null | undefined;
+  /** Whether `onObject` receives the FieldExports, which the inventory does not contain. Default: false. */
+  readonly fieldExports?: boolean | undefined;
   /**
    * Receives each listed or changed object with all its fields. If a list is repeated, `onObject` receives its objects
    * again.
@@ -76,6 +79,7 @@ export class ClusterSource implements InventorySource {
 
   constructor(options: ClusterSourceOptions) {
     const { runtime, api, clock = systemClock, random = Math.random, resources, identities, onObject } = options;
+    const { fieldExports } = options;
     const isForGrants = resources === undefined;
     this.inventory = new Inventory({ runtime, origin: "cluster", excluded: excludedCollections(options), isForGrants });
     // No observer receives Secrets, because the annotations of their metadata can contain values.
@@ -85,7 +89,9 @@ export class ClusterSource implements InventorySource {
     this.#outage = new Outage({ api, clock, random });
     const { inventory } = this;
     const common = { api, clock, random, inventory, outage: this.#outage, onChange: () => this.#onChange() };
-    const isWatched = (kind: WatchedKind): boolean => resources !== undefined || isIdentityKind(kind);
+    const isWatched = (kind: WatchedKind): boolean => (
+      isFieldExportKind(kind) ? fieldExports === true : resources !== undefined || isIdentityKind(kind)
+    );
     this.#resources = new ResourceInformers({
       ...common, observe, isWatched, extraGroups: resources?.extraGroups ?? [],
     });

@@ -219,3 +219,15 @@ test("lists only selectors, namespaces and CRDs if the resources option is not s
   t.equal(source.inventory.includes("namespaces"), true);
   t.match(source.inventory.kinds.versions(S3, "Bucket"), { storage: "v1alpha1", served: ["v1alpha1"] });
 });
+
+test("lists FieldExports only for an observer, and does not require them", async (t) => {
+  const path = "/apis/services.k8s.aws/v1alpha1/fieldexports";
+  const seen: unknown[] = [];
+  const { cluster, source } = await fakeCluster(t, [definition("services.k8s.aws", "FieldExport")], {
+    fieldExports: true, onObject: ({ kind }) => seen.push(kind),
+  });
+  cluster.objects.set(path, [resource("e")]);
+  await source.start();
+  await cluster.until(() => seen.includes("FieldExport"));
+  t.equal(source.inventory.resources.size, 0);
+});
