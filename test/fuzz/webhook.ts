@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { field, type JsonObject } from "../../shared/decisions/kubernetes/json.ts";
+import { fieldExport } from "../fixtures/ack-field-export-crd.ts";
 import { WEB_IDENTITY, withEKSIdentity } from "../fixtures/eks-identity.ts";
 import { controllerPod } from "../fixtures/pods.ts";
 import { clusterObject, controllerIdentity, roleIdentity } from "../shared/decisions/identities/objects.ts";
@@ -26,6 +27,7 @@ const OBJECTS: Readonly<Record<string, JsonObject>> = {
     apiVersion: "v1", kind: "ConfigMap", metadata: { name: "ack-role-account-map", namespace: "ack-system" },
     data: { 111122223333: "arn:aws:iam::111122223333:role/team-a" },
   },
+  fieldexports: fieldExport("e", "team-a", { kind: "configmap", namespace: "team-b", name: "c", key: "k" }),
   identities: roleIdentity("workload", "role/hub", { selector: { matchLabels: { env: "prod" } } }),
   clusters: clusterObject("c", "role/workload", "team-a"),
   pods: withEKSIdentity(controllerPod(), WEB_IDENTITY),
@@ -55,6 +57,7 @@ const FIELDS: readonly (readonly string[])[] = [
   ...["name", "value", "valueFrom"].map((name) => ["spec", "containers", "0", "env", "1", name]),
   ...["kind", "name"].map((name) => ["spec", "identityRef", name]), ["spec", "identityRef"], ["spec", "region"],
   ["spec", "allowedNamespaces"], ["spec", "allowedNamespaces", "list"], ["spec", "allowedNamespaces", "selector"],
+  ...["namespace", "name"].map((name) => ["spec", "to", name]), ["spec", "to"],
   ["spec", "sourceIdentityRef"], ["spec", "roleARN"], ["spec", "policyARNs"],
   ["status"], ["status", "ackResourceMetadata"], ["status", "ackResourceMetadata", "arn"], ["status", "conditions"],
   ["status", "ackResourceMetadata", "region"], ["data"], ["data", "team-a"], ["apiVersion"], ["kind"],
@@ -87,7 +90,7 @@ const review: fc.Arbitrary<Review> = fc.record({
     ...["iamroleselectors", "resources", "clusters", "pods"].flatMap((name) => (
       [`/mutate/${name}`, `/validate/${name}`]
     )),
-    "/validate/namespaces", "/validate/configmaps", "/validate/identities",
+    "/validate/namespaces", "/validate/configmaps", "/validate/fieldexports", "/validate/identities",
   ),
   operation: fc.constantFrom("CREATE", "UPDATE", "DELETE"),
   changes: fc.array(fc.record({

@@ -8,6 +8,7 @@ const PATHS = [
   "/mutate/resources",
   "/validate/namespaces",
   "/validate/configmaps",
+  "/validate/fieldexports",
   "/validate/identities",
   "/mutate/clusters",
   "/validate/clusters",
@@ -179,7 +180,8 @@ test("returns status 404 and the valid paths for an unknown path, and 405 for a 
   const { app } = webhookUnderTest();
   const path = await app.inject({ method: "POST", url: "/validate/nothing?timeout=1s", payload: {} });
   const paths = "/mutate/iamroleselectors, /validate/iamroleselectors, /mutate/resources, /validate/resources, "
-    + "/validate/namespaces, /validate/configmaps, /validate/identities, /mutate/clusters, /validate/clusters, "
+    + "/validate/namespaces, /validate/configmaps, /validate/fieldexports, /validate/identities, /mutate/clusters, "
+    + "/validate/clusters, "
     + "/mutate/pods, /validate/pods";
   const notFound = `ERR_REQUEST_NOT_FOUND: The path does not exist. The valid paths are ${paths}.`;
   t.same(path.json(), status(404, "NotFound", notFound));
