@@ -69,7 +69,7 @@ withHelm("the policies have the settings of the values, also with hostile texts"
     t.same([rendered.stderr, printed.status], ["", 0]);
     const policies = objectsIn(rendered.stdout).filter(isPolicy);
     t.same(byName(policies), byName(objectsIn(printed.stdout)));
-    t.equal(policies.length, 14);
+    t.equal(policies.length, 16);
   }
   const without = objectsIn((await template(helm, ["policies.enabled=false"])).stdout);
   t.notOk(without.some((object) => isPolicy(object)));
