@@ -15,7 +15,8 @@ const KINDS = ["Bucket", "Queue", "Topic", "Instance"];
 const SETTINGS: DecisionSettings = {
   mode: "selectors", teamLevelCARM: false, serviceLevelCARM: false, ackSystemNamespace: "ack-system",
   installationNamespaces: [],
-  allowedAccounts: [], controllerServiceAccounts: [], capaServiceAccounts: [], identitySecretNamespace: null,
+  allowedAccounts: [], controllerServiceAccounts: [], capaServiceAccounts: [],
+  clusterAPIServiceAccounts: [], identitySecretNamespace: null,
   controllerUsers: [], tenantLabels: [],
   allowedEndpointHosts: [], watchNamespaces: [],
   watchSelector: null, runtime: "ack", region: "eu-west-1", controllerAccount: "111122223333", controllerRole: null,

@@ -60,7 +60,7 @@ function rbacTemplate(): string {
 
 const OPTIONS = {
   namespace: NAMESPACE, ackSystemNamespace: ACK_SYSTEM_NAMESPACE, extraGroups: [EXTRA_GROUPS],
-  url: null, caBundle: CA_BUNDLE, injectCA: true, inject: true,
+  url: null, caBundle: CA_BUNDLE, injectCA: true, inject: true, reviewsIdentityUses: true,
 };
 
 function policyTemplate(): string {
@@ -72,6 +72,7 @@ function configurationsTemplate(): string {
   const text = renderYAML([mutatingWebhooks(OPTIONS), validatingWebhooks(OPTIONS)])
     .replaceAll(FAIL, FAILURE_POLICY)
     .replaceAll(/^( +)annotations:\n.*\n/gm, (lines) => when('eq .Values.certificates.mode "cert-manager"', lines))
+    .replaceAll(IDENTITY_USES, (lines) => when(REVIEWS_IDENTITY_USES, lines))
     .replaceAll(POD_WEBHOOKS, (lines) => when(".Values.injection.enabled", lines.replaceAll(FAILURE_POLICY, FAIL)))
     .replaceAll(caBundleLine, when('eq .Values.certificates.mode "files"', CA_BUNDLE_LINE));
   const failurePolicy = '{{- $failurePolicy := include "ack-role-resolver.failurePolicy" . }}\n';
@@ -85,6 +86,9 @@ const FAILURE_POLICY = "failurePolicy: {{ $failurePolicy }}\n";
  * without its sidecar. They are the last entries of each configuration.
  */
 const POD_WEBHOOKS = /^ {2}- name: pods\.[^]*?(?=^---$|(?![^]))/gm;
+const REVIEWS_IDENTITY_USES = 'contains "AC-05" (include "ack-role-resolver.accessChecks" .)';
+/** Matches the entry of the webhook for the writes that only AC-05 needs. */
+const IDENTITY_USES = /^ {2}- name: use\.clusters\.[^]*?(?=^ {2}- name: )/gm;
 const caBundleLine = new RegExp(`^ +caBundle: ${Buffer.from(CA_BUNDLE).toString("base64")}\n`, "gm");
 const CA_BUNDLE_LINE = "      caBundle: {{ .Values.certificates.caBundle | b64enc }}\n";
 

@@ -1,5 +1,6 @@
 import { stringify } from "yaml";
-import { needsAccessReviews } from "../shared/decisions/checks/access/reviews.ts";
+import { isCheckEnabled, needsAccessReviews } from "../shared/decisions/checks/access/reviews.ts";
+import { AC_05 } from "../shared/decisions/checks/clusters/use.ts";
 import type { Runtime } from "../shared/decisions/context.ts";
 import { ResolverError } from "../shared/decisions/errors.ts";
 import { isACKGroup } from "../shared/decisions/kubernetes/kinds.ts";
@@ -28,7 +29,7 @@ export const MANIFEST_PARTS = ["crds", "identity-crd", "rbac", "policies", "depl
 type ManifestPart = (typeof MANIFEST_PARTS)[number];
 
 export interface ManifestOptions
-  extends Omit<WebhookOptions, "injectCA">, Pick<DeploymentOptions, "identitySecretNamespace"> {
+  extends Omit<WebhookOptions, "injectCA" | "reviewsIdentityUses">, Pick<DeploymentOptions, "identitySecretNamespace"> {
   /**
    * The runtime of the selectors. For `ack`, the CRD accepts only selectors that shipped controllers support. For
    * `extended`, the CRD accepts every documented selector.
@@ -71,7 +72,10 @@ export function manifestObjects(part: ManifestPart, options: ManifestOptions): r
   const faults = optionFaults(part, options);
   if (faults.length > 0) throw new ResolverError("ERR_CONFIG_INVALID", faults.join("\n"));
   const { runtime, ownCRD, url, certificates } = options;
-  const configured = { ...options, injectCA: url === null && certificates === "cert-manager" };
+  const configured = {
+    ...options, injectCA: url === null && certificates === "cert-manager",
+    reviewsIdentityUses: options.policies !== undefined && isCheckEnabled(AC_05, options.policies),
+  };
   const parts = {
     rbac: () => rbacObjects(options),
     crds: () => [iamRoleSelectorCRD(runtime)],

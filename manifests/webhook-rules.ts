@@ -1,4 +1,5 @@
 import type { V1LabelSelector, V1RuleWithOperations } from "@kubernetes/client-node";
+import { PART_KINDS } from "../shared/decisions/identities/cluster-parts.ts";
 import {
   IDENTITY_KINDS, identityPlural, INFRASTRUCTURE_GROUP, pluralsByGroup, REFERRER_KINDS,
 } from "../shared/decisions/identities/kinds.ts";
@@ -93,14 +94,26 @@ export const IDENTITIES: Rule = {
   scope: "*",
 };
 
-/** The objects that refer to CAPA identities. No check applies to their deletion. */
-export const CLUSTERS: Rule[] = pluralsByGroup(REFERRER_KINDS).map(({ group, plurals }) => ({
-  apiGroups: [group],
-  apiVersions: ["*"],
-  resources: plurals,
-  operations: CREATE_AND_UPDATE,
-  scope: "Namespaced",
-}));
+/** The objects that refer to CAPA identities. Only AC-05 applies to their deletion. */
+export const CLUSTERS: Rule[] = rulesOf(REFERRER_KINDS, CREATE_AND_UPDATE);
+
+function rulesOf(kinds: Parameters<typeof pluralsByGroup>[0], operations: string[]): Rule[] {
+  return pluralsByGroup(kinds).map(({ group, plurals }) => ({
+    apiGroups: [group],
+    apiVersions: ["*"],
+    resources: plurals,
+    operations,
+    scope: "Namespaced",
+  }));
+}
+
+/**
+ * The writes that only AC-05 reviews: deletions of the objects that refer to CAPA identities, and all writes of the
+ * objects that use the identity of their Cluster.
+ */
+export const IDENTITY_USES: Rule[] = [
+  ...rulesOf(REFERRER_KINDS, ["DELETE"]), ...rulesOf(PART_KINDS, EVERY_WRITE),
+];
 
 /** Returns the selector of all namespaces except those with the given names. */
 export function exceptNamespaces(values: string[]): V1LabelSelector {

@@ -13,7 +13,7 @@ import { POD_RULES, podSelectors } from "./pod-selection.ts";
 import { labelsOf, WEBHOOK } from "./installation.ts";
 import {
   ackResources, CLUSTERS, configMaps, CREATE_AND_UPDATE, EVERY_WRITE, exceptNamespaces, FIELD_EXPORTS, IDENTITIES,
-  kindDefinitions, namespaces, selectors, withStatus,
+  IDENTITY_USES, kindDefinitions, namespaces, selectors, withStatus,
 } from "./webhook-rules.ts";
 
 /** Options that determine how the API server calls the webhook, and for which objects. */
@@ -38,6 +38,11 @@ export interface WebhookOptions {
   readonly extraGroups: readonly string[];
   /** Whether the API server sends Pods that request a sidecar to the webhook. Default: false. */
   readonly inject?: boolean;
+  /**
+   * Whether the API server sends the writes to the webhook that only AC-05 needs: deletions of clusters, and machines.
+   * Default: false.
+   */
+  readonly reviewsIdentityUses?: boolean;
 }
 
 const API_VERSION = "admissionregistration.k8s.io/v1";
@@ -140,6 +145,7 @@ export function validatingWebhooks(options: WebhookOptions): V1ValidatingWebhook
   const webhooks = [
     ofSelectors, definition, resources, definitions, ofNamespaces(options), ofCARMMaps(options),
     ofFieldExports(options), ofIdentities(options), ofClusters(options),
+    ...(options.reviewsIdentityUses === true ? [ofIdentityUses(options)] : []),
     ...ofPods("/validate/pods", options),
   ];
   return { apiVersion: API_VERSION, kind: "ValidatingWebhookConfiguration", metadata, webhooks };
@@ -196,6 +202,17 @@ function ofClusters(options: WebhookOptions): V1ValidatingWebhook {
     ...webhook("/validate/clusters", "Ignore", options),
     rules: CLUSTERS.map(withStatus),
     matchConditions: [CHANGES_MORE_THAN_BOOKKEEPING],
+    namespaceSelector: exceptNamespaces(["kube-system", options.namespace]),
+  };
+}
+
+/** Returns the webhook for the writes that only AC-05 needs. */
+function ofIdentityUses(options: WebhookOptions): V1ValidatingWebhook {
+  return {
+    ...webhook("/validate/clusters", "Ignore", options),
+    name: `use.clusters.validate.${WEBHOOK.domain}`,
+    rules: IDENTITY_USES,
+    matchConditions: [NOT_DELETED_AGAIN, CHANGES_MORE_THAN_BOOKKEEPING],
     namespaceSelector: exceptNamespaces(["kube-system", options.namespace]),
   };
 }

@@ -4,6 +4,7 @@ import { AC_08, ACK_35, CI_34, CM_14, FE_02, NS_14, POD_10 } from "../shared/dec
 import { IRS_48 } from "../shared/decisions/checks/selectors/limits.ts";
 import { WAIVER_01 } from "../shared/decisions/checks/any-kind/waiver.ts";
 import type { DecisionSettings } from "../shared/decisions/context.ts";
+import { isPartKind } from "../shared/decisions/identities/cluster-parts.ts";
 import { isIdentityKind, referrerKindOf } from "../shared/decisions/identities/kinds.ts";
 import { storedObject } from "../shared/decisions/inventory/stored-object.ts";
 import {
@@ -75,7 +76,7 @@ function limitCheckOf(request: AdmissionRequest): CheckEntry | null {
 /** Returns the check of a CAPA identity, of an object that refers to an identity, or of an ACK resource; else null. */
 function resourceCheckOf({ kind, namespace }: AdmissionRequest): CheckEntry | null {
   if (isIdentityKind(kind)) return CI_34;
-  if (referrerKindOf(kind) !== null) return AC_08;
+  if (referrerKindOf(kind) !== null || isPartKind(kind)) return AC_08;
   return isACKGroup(kind.group) && namespace !== "" ? ACK_35 : null;
 }
 

@@ -58,6 +58,9 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
     "Checks", "service account of Cluster API Provider AWS, whose changes of identities and clusters only cause "
       + "warnings",
   ),
+  clusterApiServiceAccounts: help(
+    "Checks", "service account of a controller of Cluster API, which needs no right to create machines (AC-05)",
+  ),
   controllerUsers: help(
     "Checks", "user name of an ACK controller that is not a service account, such as the EKS Capability for ACK; "
       + "* stands for any characters",

@@ -20,7 +20,7 @@ export interface Requester {
 /** The result of a SubjectAccessReview for the verb `use` on a selector or identity; `unknown` if the review failed. */
 export type Access = "allowed" | "denied" | "unknown";
 
-/** Whether the requester may use each selector, or the identity of a cluster, by the name of the object. */
+/** Whether the requester may use each selector, by its name, or each identity, by the key of `identityUses`. */
 export type AccessByName = ReadonlyMap<string, Access>;
 
 export type Severity = "deny" | "warn";
@@ -51,6 +51,8 @@ export interface DecisionSettings {
   readonly controllerServiceAccounts: readonly string[];
   /** The service accounts of CAPA, as `NAMESPACE/NAME`. Offline, those of clusterctl. */
   readonly capaServiceAccounts: readonly string[];
+  /** The service accounts of Cluster API, as `NAMESPACE/NAME`. Empty offline. */
+  readonly clusterAPIServiceAccounts: readonly string[];
   /** The namespace of the Secrets of static identities; null if no check reads Secrets. */
   readonly identitySecretNamespace: string | null;
   /** The user names of ACK controllers. `*` stands for any characters. */
@@ -80,8 +82,8 @@ type DecisionInput = Omit<
 > &
   Partial<Pick<
     SettingsFor<"webhook">,
-    | "waiverUsers" | "waiverGroups" | "capaServiceAccounts" | "identitySecretNamespace" | "sidecarImage"
-    | "sidecarArgs" | "sidecarEnv" | "sidecarCaConfigMap" | "extraGroups" | "tlsSecret" | "lease"
+    | "waiverUsers" | "waiverGroups" | "capaServiceAccounts" | "clusterApiServiceAccounts" | "identitySecretNamespace"
+    | "sidecarImage" | "sidecarArgs" | "sidecarEnv" | "sidecarCaConfigMap" | "extraGroups" | "tlsSecret" | "lease"
   >> &
   Partial<Pick<SettingsFor<"lint">, "noWebhook" | "complete">> & {
     /** The namespace of the webhook's Pod; null or undefined if the program does not run in a Pod. */
@@ -116,6 +118,7 @@ export function decisionSettings(settings: DecisionInput): DecisionSettings {
     controllerServiceAccounts: settings.controllerServiceAccounts,
     controllerUsers: settings.controllerUsers,
     capaServiceAccounts: settings.capaServiceAccounts ?? SETTINGS.capaServiceAccounts.default,
+    clusterAPIServiceAccounts: settings.clusterApiServiceAccounts ?? [],
     identitySecretNamespace: settings.identitySecretNamespace ?? null,
     tenantLabels: settings.tenantLabels,
     allowedEndpointHosts: settings.allowedEndpointHosts,

@@ -1,5 +1,7 @@
 import { RESOLUTION_KEYS } from "./annotation-keys.ts";
 import type { DecisionSettings, Operation, Requester } from "./context.ts";
+import { isPartKind } from "./identities/cluster-parts.ts";
+import type { KindName } from "./identities/kinds.ts";
 import type { Inventory } from "./inventory/inventory.ts";
 import { field, isJsonObject, isSame, type JsonObject, stringAt } from "./kubernetes/json.ts";
 import { matchesPattern } from "./user-pattern.ts";
@@ -91,6 +93,24 @@ export function isCAPAController(
   requester: Requester, { capaServiceAccounts }: Pick<DecisionSettings, "capaServiceAccounts">,
 ): boolean {
   return hasAccountOf(requester, capaServiceAccounts);
+}
+
+/** Returns whether the requester is a service account of Cluster API, which creates machines for users. */
+export function isClusterAPIController(
+  requester: Requester, { clusterAPIServiceAccounts }: Pick<DecisionSettings, "clusterAPIServiceAccounts">,
+): boolean {
+  return hasAccountOf(requester, clusterAPIServiceAccounts);
+}
+
+/**
+ * Returns whether the requester is a controller whose writes of the kind only cause warnings: CAPA, and Cluster API if
+ * it creates objects of the kind for users.
+ */
+export function isClusterController(
+  requester: Requester, kind: KindName,
+  settings: Pick<DecisionSettings, "capaServiceAccounts" | "clusterAPIServiceAccounts">,
+): boolean {
+  return isCAPAController(requester, settings) || (isPartKind(kind) && isClusterAPIController(requester, settings));
 }
 
 /** Returns whether the requester is one of the service accounts, each as `NAMESPACE/NAME`. */

@@ -76,7 +76,8 @@ export const LIMITS = {
     "the other entries are ignored, and one fault reports their number",
   ),
   accessReviews: limit(
-    100, "entries", "access reviews for one request, one for each IAMRoleSelector", "ACK-09 and NS-02 deny the request",
+    100, "entries", "access reviews for one request, one for each IAMRoleSelector or identity",
+    "ACK-09, NS-02 and AC-05 deny the request",
   ),
   identityRoles: limit(
     8, "entries", "AWSClusterRoleIdentities in a chain of identities",

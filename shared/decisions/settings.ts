@@ -71,6 +71,11 @@ export const SETTINGS = {
     flag: "--capa-service-accounts", type: "strings", value: "NS/NAME", pattern: SERVICE_ACCOUNT,
     default: ["capa-system/capa-controller-manager"], commands: ["webhook", "local", "manifests"],
   },
+  clusterApiServiceAccounts: {
+    flag: "--cluster-api-service-accounts", type: "strings", value: "NS/NAME", pattern: SERVICE_ACCOUNT,
+    default: ["capi-system/capi-manager", "capi-kubeadm-control-plane-system/capi-kubeadm-control-plane-manager"],
+    commands: ["webhook", "local"],
+  },
   tenantLabels: { flag: "--tenant-labels", type: "strings", value: "KEY", default: [], commands: DECIDERS },
   allowedEndpointHosts: {
     flag: "--allowed-endpoint-hosts", type: "strings", value: "HOST", default: [], commands: [...DECIDERS, "manifests"],

@@ -1,8 +1,10 @@
 import { IGNORED_NAMESPACES } from "./carm/maps.ts";
 import type { DecisionSettings, Operation, Requester } from "./context.ts";
 import {
-  type ControllerSettings, isACKController, isCAPAController, isCleanupController, isClusterCleanup, isNamespaceCleanup,
+  type ControllerSettings, isACKController, isCAPAController, isCleanupController, isClusterCleanup,
+  isClusterController, isNamespaceCleanup,
 } from "./exemptions.ts";
+import { isPartKind } from "./identities/cluster-parts.ts";
 import { isIdentityKind, referrerKindOf } from "./identities/kinds.ts";
 import type { Inventory } from "./inventory/inventory.ts";
 import { isACKGroup } from "./kubernetes/kinds.ts";
@@ -17,7 +19,7 @@ interface ReviewedRequest {
   readonly requester: Requester;
 }
 
-type WarnSettings = ControllerSettings & Pick<DecisionSettings, "capaServiceAccounts">;
+type WarnSettings = ControllerSettings & Pick<DecisionSettings, "capaServiceAccounts" | "clusterAPIServiceAccounts">;
 type Namespaces = Pick<Inventory, "namespaces">;
 
 /**
@@ -43,11 +45,13 @@ export function isWarnOnly(
   }
 }
 
-/** The same for an object that refers to a CAPA identity, or an ACK resource. */
+/** The same for an object that refers to a CAPA identity or is a part of a Cluster, or an ACK resource. */
 function isCleanupOrController(request: ReviewedRequest, settings: WarnSettings, inventory: Namespaces): boolean {
   const { kind, namespace, requester } = request;
-  const isReferrer = referrerKindOf(kind) !== null;
-  if (!isReferrer && !(isACKGroup(kind.group) && namespace !== "")) return false;
-  const isOwnController = isReferrer ? isCAPAController(requester, settings) : isACKController(requester, settings);
+  const isOfCAPA = referrerKindOf(kind) !== null || isPartKind(kind);
+  if (!isOfCAPA && !(isACKGroup(kind.group) && namespace !== "")) return false;
+  const isOwnController = isOfCAPA
+    ? isClusterController(requester, kind, settings)
+    : isACKController(requester, settings);
   return isOwnController || isClusterCleanup(request, inventory);
 }

@@ -3,6 +3,7 @@ import { parse } from "yaml";
 import {
   isManifestPart, MANIFEST_PARTS, manifestObjects, type ManifestOptions, renderManifests, renderYAML,
 } from "../../manifests/render.ts";
+import { DEFAULT_POLICY_SETTINGS } from "../../manifests/policies.ts";
 import { field, stringAt } from "../../shared/decisions/kubernetes/json.ts";
 import { readManifests } from "../../shared/inventory/manifests/reader.ts";
 
@@ -164,5 +165,31 @@ test("reports all invalid options in one error", (t) => {
 test("accepts the name of each part and rejects other names", (t) => {
   for (const part of MANIFEST_PARTS) t.ok(isManifestPart(part));
   for (const text of ["", "CRDs", "deployments", "constructor"]) t.notOk(isManifestPart(text));
+  t.end();
+});
+
+test("sends machines and the deletion of clusters to the webhook only if AC-05 is on", (t) => {
+  const rulesOf = (severity: "deny" | "warn" | "off" | null): unknown[] => {
+    const checkSeverities = new Map(severity === null ? [] : [["AC-05", severity]] as const);
+    const policies = { ...DEFAULT_POLICY_SETTINGS, checkSeverities };
+    const [, validating] = manifestObjects("webhooks", { ...OPTIONS, policies });
+    const webhooks = field(validating, "webhooks");
+    const name = "use.clusters.validate.ack-role-resolver.io";
+    const found = Array.isArray(webhooks) ? webhooks.filter((one) => stringAt(one, "name") === name) : [];
+    return found.map((one: unknown) => field(one, "rules"));
+  };
+  t.same(rulesOf(null), [], "by default");
+  t.same(rulesOf("off"), []);
+  t.equal(rulesOf("warn").length, 1);
+  t.match(rulesOf("deny"), [[
+    { resources: ["awsclusters", "awsclustertemplates", "rosanetworks", "rosaroleconfigs"], operations: ["DELETE"] },
+    { apiGroups: ["controlplane.cluster.x-k8s.io"], operations: ["DELETE"] },
+    {
+      resources: ["awsfargateprofiles", "awsmachinepools", "awsmachines", "awsmanagedmachinepools", "rosamachinepools"],
+      operations: ["CREATE", "UPDATE", "DELETE"], apiVersions: ["*"],
+    },
+    { apiGroups: ["cluster.x-k8s.io"], operations: ["CREATE", "UPDATE", "DELETE"] },
+    { resources: ["kubeadmcontrolplanes"], operations: ["CREATE", "UPDATE", "DELETE"] },
+  ]]);
   t.end();
 });

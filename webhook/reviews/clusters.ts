@@ -1,11 +1,15 @@
 import { identityToReview, isCheckEnabled } from "../../shared/decisions/checks/access/reviews.ts";
+import { type IdentityUse, identityUses } from "../../shared/decisions/checks/clusters/identity-uses.ts";
 import { AC_05 } from "../../shared/decisions/checks/clusters/use.ts";
-import type { AccessByName } from "../../shared/decisions/context.ts";
+import { type CheckInput, contextOf } from "../../shared/decisions/checks/change.ts";
+import type { Access, AccessByName } from "../../shared/decisions/context.ts";
 import { clusterMutationExemptionOf, isCAPAController } from "../../shared/decisions/exemptions.ts";
+import { isClusterPart } from "../../shared/decisions/identities/cluster-parts.ts";
 import { isReferrer } from "../../shared/decisions/identities/kinds.ts";
 import { readReferrer } from "../../shared/decisions/identities/referrer.ts";
 import { resolveReferrer } from "../../shared/decisions/identities/resolve.ts";
 import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
+import { LIMITS } from "../../shared/decisions/limits.ts";
 import { isWarnOnly } from "../../shared/decisions/warn-only.ts";
 import { requireLoaded } from "../../shared/server/readiness.ts";
 import type { AccessContext } from "../access-review.ts";
@@ -45,34 +49,41 @@ export async function mutateClusters(request: AdmissionRequest, context: Namespa
 }
 
 /**
- * Validates a create or update request for an object that refers to a CAPA identity. Only warns CAPA itself. Rejects
- * with ERR_NOT_READY if the inventory is not loaded yet.
+ * Validates a create, update or delete request for an object that refers to a CAPA identity, or that uses the identity
+ * of its Cluster. Only warns CAPA itself, and Cluster API about the machines that it creates for users. Rejects with
+ * ERR_NOT_READY if the inventory is not loaded yet.
  */
 export async function validateClusters(request: AdmissionRequest, context: ClusterContext): Promise<Verdict> {
-  return unlessExempt(request, isReferrer, async (submitted) => {
+  return unlessExempt(request, usesIdentity, async (submitted) => {
     const { settings, source: { inventory, status } } = context;
     requireLoaded(status);
     const { namespace } = request;
     // The selectors of identities read the labels of the namespace.
     await waitUntilKnown(namespace, () => inventory.namespaces.has(namespace), context);
     const warnOnly = isWarnOnly(request, settings, inventory);
-    const access = warnOnly ? null : await accessToIdentity(submitted, request, context);
-    const input = { ...checkInputOf(request, inNamespace(submitted, namespace), inventory), access, warnOnly };
-    return verdictOf(await runChecksInSlices(input, settings, context));
+    const input = checkInputOf(request, inNamespace(submitted, namespace), inventory);
+    const access = warnOnly ? null : await accessToIdentities(input, namespace, context);
+    return verdictOf(await runChecksInSlices({ ...input, access, warnOnly }, settings, context));
   });
 }
 
+function usesIdentity(object: JsonObject): boolean {
+  return isReferrer(object) || isClusterPart(object);
+}
+
 /**
- * Returns the requester's access to the identity that the object uses only after the change. Sends at most one access
- * review. Returns null if AC-05 does not run.
+ * Returns the requester's access to each identity that the object uses before or after the change. Returns null if
+ * AC-05 does not run.
  */
-async function accessToIdentity(
-  object: JsonObject,
-  { namespace, oldObject, operation, requester }: AdmissionRequest,
-  { reviewAccess, settings }: ClusterContext,
+async function accessToIdentities(
+  input: CheckInput, namespace: string, { reviewAccess, settings, source: { inventory } }: ClusterContext,
 ): Promise<AccessByName | null> {
   if (!isCheckEnabled(AC_05, settings)) return null;
-  const identity = identityToReview(object, operation === "UPDATE" ? oldObject : null);
-  if (identity === null || reviewAccess === null) return new Map();
-  return new Map([[identity.name, await reviewAccess(requester, { ...identity, namespace })]]);
+  const { object, old, requester } = input;
+  if (reviewAccess === null || requester === null) return new Map();
+  const uses = [...identityUses(object, old, contextOf(input, settings, inventory))];
+  const review = async ([key, { identity }]: readonly [string, IdentityUse]): Promise<readonly [string, Access]> => (
+    [key, await reviewAccess(requester, { ...identityToReview(identity), namespace })]
+  );
+  return new Map(await Promise.all(uses.slice(0, LIMITS.accessReviews.value).map(review)));
 }

@@ -10,10 +10,12 @@ import { type PodTemplate, podTemplateOf, requestsSidecar } from "../pods/templa
 import { type DecodedSelector, decodeSelector } from "../selectors/decode.ts";
 import { type CheckContext, type CheckInput, contextOf, hasOldObject, operationOf } from "./change.ts";
 import { bindChecks, type BoundCheck, type Check, type QuickCheck } from "./check.ts";
-import { clusterChange } from "./clusters/change.ts";
+import { clusterChange, useChange } from "./clusters/change.ts";
 import { CLUSTER_CHECKS } from "./clusters/list.ts";
+import { AC_05 } from "./clusters/use.ts";
 import { configMapChange } from "./configmaps/change.ts";
 import { CONFIG_MAP_CHECKS } from "./configmaps/list.ts";
+import { isClusterPart } from "../identities/cluster-parts.ts";
 import { isIdentity, isReferrer } from "../identities/kinds.ts";
 import { identityChange } from "./identities/change.ts";
 import { IDENTITY_CHECKS } from "./identities/list.ts";
@@ -121,8 +123,16 @@ function capaChecks(input: CheckInput, settings: DecisionSettings): BoundCheck[]
       changeChecks(IDENTITY_CHECKS, identityChange, input, settings)
     ))];
   }
+  if (isClusterPart(object)) return partChecks(input, settings);
   if (!isReferrer(object)) return [];
   return withinLimits(AC_08, input, settings, () => changeChecks(CLUSTER_CHECKS, clusterChange, input, settings));
+}
+
+/** Returns the checks of an object that uses the identity of its Cluster. Each of them concerns only the requester. */
+function partChecks(input: CheckInput, settings: DecisionSettings): BoundCheck[] {
+  const [excess] = operationOf(input) === "DELETE" ? [] : AC_08.find(input.object);
+  if (excess !== undefined) return bindChecks([AC_08], input.object, null);
+  return changeChecks([AC_05], useChange, input, settings);
 }
 
 /**

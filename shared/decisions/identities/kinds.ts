@@ -45,7 +45,7 @@ export function isIdentityKind({ group, kind }: KindName): boolean {
   return group === INFRASTRUCTURE_GROUP && identityKindOf(kind) !== null;
 }
 
-interface KindName {
+export interface KindName {
   readonly group: string;
   readonly kind: string;
 }

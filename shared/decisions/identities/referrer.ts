@@ -36,8 +36,8 @@ export function refersToIdentity(object: ResourceQuery | Referrer): object is Re
 }
 
 /** The label in which Cluster API records the name of the Cluster that an object belongs to. */
-const CLUSTER_LABEL = "cluster.x-k8s.io/cluster-name";
-const CLUSTER_GROUP = "cluster.x-k8s.io";
+export const CLUSTER_LABEL = "cluster.x-k8s.io/cluster-name";
+export const CLUSTER_GROUP = "cluster.x-k8s.io";
 
 const DEFAULT_REFERENCE: IdentityReference = { kind: CONTROLLER_IDENTITY, name: CONTROLLER_IDENTITY_NAME };
 

@@ -1,5 +1,6 @@
 import { REPLACES_ANNOTATION } from "../annotation-keys.ts";
-import { isIdentityKind } from "../identities/kinds.ts";
+import { isIdentityKind, referrerKindOf } from "../identities/kinds.ts";
+import { isOfTemplate } from "../identities/referrer.ts";
 import type { JsonObject } from "../kubernetes/json.ts";
 import type { LabelSelector } from "../kubernetes/label-selector.ts";
 import { apiVersionOf } from "../kubernetes/object-meta.ts";
@@ -31,10 +32,22 @@ export function storedObject({ kind, namespace, name }: ObjectID, inventory: Inv
     case "CustomResourceDefinition.apiextensions.k8s.io":
       return storedDefinition(type, name, inventory);
     default:
-      return isIdentityKind(kind)
-        ? storedIdentity({ kind, namespace, name }, inventory)
-        : storedResource({ kind, namespace, name }, inventory);
+      return storedOfService({ kind, namespace, name }, inventory);
   }
+}
+
+function storedOfService(id: ObjectID, inventory: Inventory): JsonObject | null {
+  if (isIdentityKind(id.kind)) return storedIdentity(id, inventory);
+  return referrerKindOf(id.kind) === null ? storedResource(id, inventory) : storedReferrer(id, inventory);
+}
+
+/** Returns the fields that AC-05 reads. */
+function storedReferrer({ kind, namespace, name }: ObjectID, { referrers }: Inventory): JsonObject | null {
+  const referrer = referrers.get({ ...kind, namespace, name });
+  if (referrer === null) return null;
+  const spec = { identityRef: referrer.written };
+  const type = { apiVersion: apiVersionOf(kind), kind: kind.kind };
+  return { ...type, metadata: { name, namespace }, spec: isOfTemplate(kind) ? { template: { spec } } : spec };
 }
 
 function storedMap(

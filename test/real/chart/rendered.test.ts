@@ -43,6 +43,19 @@ withHelm("helm template and the command manifests render the same objects", asyn
   await rendersSame(t, helm, ["certificates.mode=files", caBundle], ["--ca-file", file]);
 });
 
+withHelm("the chart sends machines to the webhook only if AC-05 is on, like the command manifests", async (t, helm) => {
+  const validating = (text: string): JsonObject | undefined => (
+    objectsIn(text).find(({ kind }) => kind === "ValidatingWebhookConfiguration")
+  );
+  for (const check of ["AC-05=deny", "AC-05=off", "ACK-09=deny"]) {
+    const { stderr, stdout } = await template(helm, ["accessReviews=true", `settings.check={${check}}`]);
+    t.equal(stderr, "");
+    const printed = await runCommand(["manifests", "all", "--access-reviews", "--check", check]);
+    t.same(validating(stdout), validating(printed.stdout), check);
+    t.equal(stdout.includes("use.clusters.validate.ack-role-resolver.io"), check === "AC-05=deny", check);
+  }
+});
+
 // The objects of the command do not contain the flags of the webhook, so this test compares only the policies.
 withHelm("the policies have the settings of the values, also with hostile texts", async (t, helm) => {
   const settings = {

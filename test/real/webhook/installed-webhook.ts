@@ -4,7 +4,10 @@ import path from "node:path";
 import type { Test } from "tap";
 import { makeCertificates } from "../../../certs/make.ts";
 import { storeCertificates } from "../../../certs/store.ts";
+import { DEFAULT_POLICY_SETTINGS } from "../../../manifests/policies.ts";
 import { manifestObjects } from "../../../manifests/render.ts";
+import { needsAccessReviews } from "../../../shared/decisions/checks/access/reviews.ts";
+import { checkSeveritiesOf } from "../../../shared/decisions/context.ts";
 import { ACK_CRDS } from "../../fixtures/ack-crds.ts";
 import { ACK_SELECTOR_CRD } from "../../fixtures/ack-selector-crd.ts";
 import type { Cluster } from "../apiserver/cluster.ts";
@@ -53,9 +56,11 @@ export async function installObjects(
   const certificates = await makeCertificates({ hosts: ["127.0.0.1"], now: new Date() });
   await storeCertificates(dir, certificates, { force: false });
 
+  const checkSeverities = checkSeveritiesOf(flags.filter((_, index) => flags[index - 1] === "--check"));
+  const policies = { ...DEFAULT_POLICY_SETTINGS, checkSeverities };
   const options = {
     ...MANIFEST_OPTIONS, caBundle: certificates.ca, ownCRD: crd === "own", inject: flags.includes("--sidecar-image"),
-    accessReviews: ["ACK-09=deny", "AC-05=deny"].some((flag) => flags.includes(flag)),
+    accessReviews: needsAccessReviews(policies), policies,
     identitySecretNamespace: flags.includes(SECRETS_FLAG) ? (flags[flags.indexOf(SECRETS_FLAG) + 1] ?? null) : null,
   } as const;
   await cluster.request("POST", "/api/v1/namespaces", { metadata: { name: options.ackSystemNamespace } });

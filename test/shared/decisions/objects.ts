@@ -14,6 +14,7 @@ export const SETTINGS_BY_DEFAULT: DecisionSettings = {
   allowedAccounts: [],
   controllerServiceAccounts: [],
   capaServiceAccounts: [],
+  clusterAPIServiceAccounts: [],
   identitySecretNamespace: null,
   controllerUsers: [],
   tenantLabels: [],

@@ -74,6 +74,7 @@ test("decisionSettings returns the last severity that is set for each check, and
     allowedAccounts: [],
     controllerServiceAccounts: [],
     capaServiceAccounts: ["capa-system/capa-controller-manager"],
+    clusterAPIServiceAccounts: [],
     identitySecretNamespace: null,
     controllerUsers: [],
     tenantLabels: [],

@@ -5,10 +5,11 @@ import { namespaceObject, put, SETTINGS_BY_DEFAULT } from "./objects.ts";
 
 const SETTINGS = {
   ...SETTINGS_BY_DEFAULT, controllerServiceAccounts: ["ack-system/ack-s3-controller"],
-  capaServiceAccounts: ["capa-system/capa-controller-manager"],
+  capaServiceAccounts: ["capa-system/capa-controller-manager"], clusterAPIServiceAccounts: ["capi-system/capi-manager"],
 };
 const ACK = "system:serviceaccount:ack-system:ack-s3-controller";
 const CAPA = "system:serviceaccount:capa-system:capa-controller-manager";
+const CAPI = "system:serviceaccount:capi-system:capi-manager";
 const NAMESPACES = "system:serviceaccount:kube-system:namespace-controller";
 const COLLECTOR = "system:serviceaccount:kube-system:generic-garbage-collector";
 
@@ -19,10 +20,11 @@ const KINDS = {
   configMap: { group: "", kind: "ConfigMap" },
   identity: { group: "infrastructure.cluster.x-k8s.io", kind: "AWSServiceAccountIdentity" },
   cluster: { group: "infrastructure.cluster.x-k8s.io", kind: "AWSCluster" },
+  machine: { group: "infrastructure.cluster.x-k8s.io", kind: "AWSMachine" },
   pod: { group: "", kind: "Pod" },
   definition: { group: "apiextensions.k8s.io", kind: "CustomResourceDefinition" },
 };
-const NAMESPACED: ReadonlySet<string> = new Set(["resource", "configMap", "identity", "cluster", "pod"]);
+const NAMESPACED: ReadonlySet<string> = new Set(["resource", "configMap", "identity", "cluster", "machine", "pod"]);
 
 /** Returns the kinds of which the checks only warn the user. */
 function warned(username: string, operation: "UPDATE" | "DELETE", namespace = "team-a", name = "a"): string {
@@ -40,16 +42,17 @@ function warned(username: string, operation: "UPDATE" | "DELETE", namespace = "t
 test("only warns controllers about the objects that they write, and Kubernetes about a cleanup", (t) => {
   t.equal(warned("jane", "UPDATE"), "");
   t.equal(warned("jane", "DELETE"), "");
-  t.equal(warned("jane", "DELETE", "ending"), "resource,configMap,identity,cluster");
+  t.equal(warned("jane", "DELETE", "ending"), "resource,configMap,identity,cluster,machine");
   t.equal(warned("jane", "UPDATE", "ending"), "");
   t.equal(warned("jane", "UPDATE", "team-a", "kube-system"), "namespace");
   for (const operation of ["UPDATE", "DELETE"] as const) {
     t.equal(warned(ACK, operation), "resource");
-    t.equal(warned(CAPA, operation), "identity,cluster");
+    t.equal(warned(CAPA, operation), "identity,cluster,machine");
+    t.equal(warned(CAPI, operation), "machine");
   }
-  t.equal(warned(NAMESPACES, "DELETE"), "resource,namespace,configMap,identity,cluster");
+  t.equal(warned(NAMESPACES, "DELETE"), "resource,namespace,configMap,identity,cluster,machine");
   t.equal(warned(NAMESPACES, "UPDATE"), "namespace", "the update that removes the finalizer");
-  t.equal(warned(COLLECTOR, "DELETE"), "resource,cluster");
+  t.equal(warned(COLLECTOR, "DELETE"), "resource,cluster,machine");
   t.equal(warned(COLLECTOR, "UPDATE"), "");
   t.end();
 });

@@ -2,7 +2,7 @@ import { test } from "tap";
 import type { Access } from "../../../shared/decisions/context.ts";
 import type { JsonObject } from "../../../shared/decisions/kubernetes/json.ts";
 import {
-  clusterObject, controllerIdentity, identityObject, roleIdentity, staticIdentity, withFields,
+  clusterObject, controllerIdentity, identityObject, ownedBy, roleIdentity, staticIdentity, withFields,
 } from "../../shared/decisions/identities/objects.ts";
 import { namespaceObject } from "../../shared/decisions/objects.ts";
 import { objectAt, reviewOf } from "../reviews.ts";
@@ -108,8 +108,10 @@ test("denies an identity or a cluster that exceeds a limit of reviews, and only 
 
 /** Returns a webhook with AC-05 on. Each access review adds an entry to `reviews` and returns `access`. */
 function reviewing(access: Access, reviews: unknown[] = []): typeof review {
-  const settings = { checkSeverities: new Map([["AC-05", "deny"] as const]), capaServiceAccounts: CAPA_ACCOUNTS };
-  const server = webhookUnderTest(new FakeSource(STORED), settings, async ({ username }, use) => {
+  const settings = { checkSeverities: new Map([["AC-05", "deny"] as const]), capaServiceAccounts: CAPA_ACCOUNTS,
+    clusterAPIServiceAccounts: ["capi-system/capi-manager"] };
+  const source = new FakeSource([...STORED, ownedBy("machines", clusterObject("m", "role/r"))]);
+  const server = webhookUnderTest(source, settings, async ({ username }, use) => {
     reviews.push([username, use]);
     return access;
   });
@@ -140,18 +142,43 @@ test("with AC-05 on, denies a requester whose access to the identity is denied o
   t.match(await reviewing("denied")(waived, admin), { allowed: false, status: { message: /^AC-05 / } }, "no waiver");
 });
 
-test("with AC-05 on, reviews no access for CAPA and for updates that do not change the identity", async (t) => {
+test("with AC-05 on, reviews access for each write of a cluster, except writes of CAPA", async (t) => {
   const reviews: unknown[] = [];
   const send = reviewing("denied", reviews);
   const stored = clusterObject("c", "role/r");
   const edited = withFields(stored, "spec", { region: "us-east-1" });
-  t.match(await send(edited, { operation: "UPDATE", oldObject: stored }), { allowed: true });
+  t.match(await send(edited, { operation: "UPDATE", oldObject: stored, ...by(CAPA) }), { allowed: true });
   t.match(await send(clusterObject("n", "role/r"), by(CAPA)), { allowed: true });
   t.match(await send(clusterObject("n", "Other/r")), { allowed: false, status: { message: /^AC-00 / } });
   t.same(reviews, []);
+  const deletion = { operation: "DELETE", object: null, oldObject: stored };
+  for (const change of [{ operation: "UPDATE", oldObject: stored }, deletion]) {
+    t.match(await send(edited, change), { allowed: false, status: { message: /AC-05 .*AWSClusterRoleIdentity "r"/ } });
+    t.same(reviews.splice(0), [["jane", USE_R]], "one access review");
+  }
   t.match(await send(clusterObject("c", null), { operation: "UPDATE", oldObject: stored }), { allowed: false,
     status: { message: /AC-05 .*may not use AWSClusterControllerIdentity "default"/ } });
-  t.same(reviews, [["jane", { ...USE_R, resource: "awsclustercontrolleridentities", name: "default" }]]);
+  const ofController = { ...USE_R, resource: "awsclustercontrolleridentities", name: "default" };
+  t.same(reviews, [["jane", ofController], ["jane", USE_R]]);
+});
+
+test("with AC-05 on, reviews access to the identity of the cluster of a machine, except for Cluster API", async (t) => {
+  const reviews: unknown[] = [];
+  const send = reviewing("denied", reviews);
+  const labels = { "cluster.x-k8s.io/cluster-name": "machines" };
+  const machine = { ...clusterObject("m", null), kind: "AWSMachine", metadata: { name: "m", namespace: "ns1", labels },
+    spec: {} };
+  t.match(await send(machine), { allowed: false, status: { message:
+    /^AC-05 metadata\.labels\[cluster.x-k8s.io\/cluster-name\]: .* AWSClusterRoleIdentity "r", the identity of / } });
+  t.same(reviews, [["jane", USE_R]]);
+  t.match(await send(machine, by("system:serviceaccount:capi-system:capi-manager")), { allowed: true });
+  t.match(await send(machine, by(CAPA)), { allowed: true });
+  t.same(reviews.length, 1);
+  const values = Array.from({ length: 50_001 }, () => "a");
+  for (const spec of [{ values }, { deep: JSON.parse("[".repeat(200) + "]".repeat(200)) as unknown }]) {
+    t.match(await send({ ...machine, spec }), { allowed: false, status: { message: /^AC-08 / } });
+    t.match(await send({ ...machine, spec }, by(CAPA)), { allowed: true });
+  }
 });
 
 test("with AC-05 on and no connection to the API server, denies the use of an identity", async (t) => {

@@ -1,14 +1,14 @@
 import type { DecisionSettings } from "../../context.ts";
 import type { Inventory } from "../../inventory/inventory.ts";
+import type { IdentityReference } from "../../identities/identity.ts";
 import { identityKindOf, identityPlural, INFRASTRUCTURE_GROUP } from "../../identities/kinds.ts";
-import { readReferrer } from "../../identities/referrer.ts";
 import { queryOf } from "../../kubernetes/ack-resource.ts";
 import type { JsonObject } from "../../kubernetes/json.ts";
 import { isACKGroup } from "../../kubernetes/kinds.ts";
 import { objectReference } from "../../kubernetes/object-meta.ts";
 import { usedSelectors } from "../../resolution/selection.ts";
 import type { CheckEntry } from "../check.ts";
-import { AC_05, usedIdentity } from "../clusters/use.ts";
+import { AC_05 } from "../clusters/use.ts";
 import { stateOf } from "../namespaces/change.ts";
 import { gainedSelectors, NS_02 } from "../namespaces/labels.ts";
 import { ACK_09 } from "../resources/selection.ts";
@@ -56,16 +56,15 @@ export function newSelectorsToReview(
 /** An identity whose use requires an access review. */
 interface ReviewedIdentity {
   readonly group: string;
-  /** The plural of the kind of the identity. */
+  /** The plural of the kind of the identity; `*` for every kind. */
   readonly resource: string;
+  /** "" for every identity of the kind. */
   readonly name: string;
 }
 
-/** Returns the identity that the object uses only after the change, or null. */
-export function identityToReview(object: JsonObject, old: JsonObject | null): ReviewedIdentity | null {
-  const referrer = readReferrer(object);
-  const reference = referrer === null ? null : usedIdentity(referrer, old === null ? null : readReferrer(old));
-  const kind = reference === null ? null : identityKindOf(reference.kind);
-  if (reference === null || kind === null) return null;
-  return { group: INFRASTRUCTURE_GROUP, resource: identityPlural(kind), name: reference.name };
+/** Returns the access review of an identity that an object uses. Null stands for every identity. */
+export function identityToReview(identity: IdentityReference | null): ReviewedIdentity {
+  const kind = identity === null ? null : identityKindOf(identity.kind);
+  const resource = kind === null ? "*" : identityPlural(kind);
+  return { group: INFRASTRUCTURE_GROUP, resource, name: identity?.name ?? "" };
 }

@@ -1,11 +1,12 @@
 import { test } from "tap";
 import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
 import { storedObject } from "../../../../shared/decisions/inventory/stored-object.ts";
+import { readReferrer } from "../../../../shared/decisions/identities/referrer.ts";
 import { resourceOf } from "../../../../shared/decisions/kubernetes/ack-resource.ts";
 import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
 import { objectReference } from "../../../../shared/decisions/kubernetes/object-meta.ts";
 import { decodeSelector } from "../../../../shared/decisions/selectors/decode.ts";
-import { roleIdentity } from "../identities/objects.ts";
+import { clusterObject, refTo, roleIdentity } from "../identities/objects.ts";
 import { bucketObject, kindObject, namespaceObject, put, ROLE, selectorObject } from "../objects.ts";
 
 const CONTEXT = { origin: "cluster", runtime: "extended" } as const;
@@ -68,10 +69,21 @@ test("returns the fields of other objects that the checks of a deletion read", (
   t.end();
 });
 
+test("returns an object that uses the same identity", (t) => {
+  const template = { ...clusterObject("t", null), kind: "AWSClusterTemplate" };
+  const spec = { template: { spec: { identityRef: refTo("role/a") } } };
+  for (const object of [clusterObject("c", "role/a"), clusterObject("c", null), { ...template, spec }, template]) {
+    t.same(readReferrer(storedAs(object) ?? {})?.written, readReferrer(object)?.written);
+    t.match(storedAs(object), { kind: object["kind"], metadata: { namespace: "ns1" } });
+  }
+  t.end();
+});
+
 test("returns null for an object that the inventory does not contain", (t) => {
   const others = [selectorObject("other", { arn: ROLE }), kindObject("Table", "dynamodb.services.k8s.aws", [])];
   const objects = [
     selectorObject("s", { arn: ROLE }), bucketObject(), namespaceObject("team-a"), roleIdentity("hub", "role/hub"),
+    clusterObject("c", null),
     { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "ack-role-account-map", namespace: "ack-system" } },
     { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "other", namespace: "ack-system" } },
     kindObject("Bucket", "s3.services.k8s.aws", []),

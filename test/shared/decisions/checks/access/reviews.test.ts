@@ -3,8 +3,7 @@ import {
   identityToReview, needsAccessReviews, newSelectorsToReview, selectorsToReview,
 } from "../../../../../shared/decisions/checks/access/reviews.ts";
 import { Inventory } from "../../../../../shared/decisions/inventory/inventory.ts";
-import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
-import { clusterObject, refTo } from "../../identities/objects.ts";
+import { refTo } from "../../identities/objects.ts";
 import { bucketObject, namespaceObject, put, ROLE, selectorObject } from "../../objects.ts";
 import { CLUSTER_OBJECTS, tiered } from "../resource-lines.ts";
 
@@ -50,32 +49,11 @@ test("reviews access to each selector that selects a namespace only because of i
   t.end();
 });
 
-test("reviews access to the identity of a new cluster, and to an identity that a changed reference names", (t) => {
-  const role = { group: "infrastructure.cluster.x-k8s.io", resource: "awsclusterroleidentities", name: "a" };
-  const controller = { ...role, resource: "awsclustercontrolleridentities", name: "default" };
-  const cluster = (reference: string | null): JsonObject => clusterObject("c", reference);
-  t.same(identityToReview(cluster("role/a"), null), role);
-  t.same(identityToReview(cluster("static/a"), null), { ...role, resource: "awsclusterstaticidentities" });
-  t.same(identityToReview(cluster("account/a"), null), { ...role, resource: "awsserviceaccountidentities" });
-  t.same(identityToReview(cluster(null), null), controller, "a missing reference");
-  t.same(identityToReview({ ...cluster(null), kind: "ROSANetwork" }, null), controller, "the credentials of CAPA");
-  const template = { ...cluster(null), kind: "AWSClusterTemplate" };
-  const spec = { template: { spec: { identityRef: refTo("role/a") } } };
-  t.same(identityToReview({ ...template, spec }, template), role, "a template");
-  t.same(identityToReview(cluster("role/a"), cluster("role/b")), role);
-  t.same(identityToReview(cluster("role/a"), cluster("static/a")), role, "only the kind changes");
-  t.same(identityToReview(cluster(null), cluster("role/a")), controller, "a removed reference");
-  t.end();
-});
-
-test("reviews no access if the identity does not change, or if no identity can have the kind or the name", (t) => {
-  const cluster = (reference: string | null): JsonObject => clusterObject("c", reference);
-  t.equal(identityToReview(cluster("role/a"), cluster("role/a")), null);
-  t.equal(identityToReview(cluster("controller"), cluster(null)), null);
-  for (const reference of ["Other/a", "role/", "role/A", "role/a.", `role/${"a".repeat(300)}`, "__proto__/a"]) {
-    t.equal(identityToReview(cluster(reference), null), null, reference);
-  }
-  t.equal(identityToReview({ ...cluster("role/a"), kind: "AWSMachine" }, null), null);
-  t.equal(identityToReview(cluster("role/a"), { ...cluster("role/a"), kind: "AWSMachine" })?.name, "a");
+test("reviews access to an identity by its resource, and to every identity of the group", (t) => {
+  const group = "infrastructure.cluster.x-k8s.io";
+  t.same(identityToReview(refTo("role/a")), { group, resource: "awsclusterroleidentities", name: "a" });
+  t.same(identityToReview(refTo("static/a")), { group, resource: "awsclusterstaticidentities", name: "a" });
+  t.same(identityToReview(refTo("account/a")), { group, resource: "awsserviceaccountidentities", name: "a" });
+  t.same(identityToReview(null), { group, resource: "*", name: "" });
   t.end();
 });
