@@ -2,12 +2,9 @@
 import { ACK_CRDS } from "../../fixtures/ack-crds.ts";
 import { onCluster } from "../apiserver/on-cluster.ts";
 import {
-  createKinds, deniesControllers, deniesEveryPath, keepsDefinition, keepsWaivers, prepareKinds,
+  ACK, CAPA_MANAGER, createKinds, deniesControllers, deniesEveryPath, keepsDefinition, keepsWaivers, prepareKinds,
 } from "../webhook/waiver-attacks.ts";
 import { installPolicies, PLAIN_CRD } from "./installed-policies.ts";
-
-const ACK = "system:serviceaccount:ack-system:ack-s3-controller";
-const CAPA = "system:serviceaccount:capa-system:capa-controller-manager";
 
 onCluster("the policies on waivers on a real API server, without the webhook", async (t, cluster) => {
   await cluster.installCRDs([PLAIN_CRD, ...ACK_CRDS]);
@@ -21,6 +18,6 @@ onCluster("the policies on waivers on a real API server, without the webhook", a
     keepsDefinition(tt, cluster)
   ));
   await t.test("deny a new waiver by an ACK controller", async (tt) => deniesControllers(tt, cluster, ACK));
-  await t.test("deny a new waiver by CAPA", async (tt) => deniesControllers(tt, cluster, CAPA));
+  await t.test("deny a new waiver by CAPA", async (tt) => deniesControllers(tt, cluster, CAPA_MANAGER));
   await t.test("a controller keeps the waiver of a waiver user", async (tt) => keepsWaivers(tt, cluster, ACK));
 });

@@ -5,12 +5,9 @@ import { onCluster } from "../apiserver/on-cluster.ts";
 import { denial } from "./field-export-attacks.ts";
 import { installWebhook } from "./installed-webhook.ts";
 import {
-  createKinds, deniesControllers, deniesEveryPath, keepsDefinition, keepsWaivers, prepareKinds,
+  ACK, CAPA_MANAGER, createKinds, deniesControllers, deniesEveryPath, keepsDefinition, keepsWaivers, prepareKinds,
 } from "./waiver-attacks.ts";
 import { bucket, buckets } from "./buckets.ts";
-
-const ACK = "system:serviceaccount:ack-system:ack-s3-controller";
-const CAPA = "system:serviceaccount:capa-system:capa-controller-manager";
 
 onCluster("waivers on a real API server", async (t, cluster) => {
   await prepareKinds(cluster);
@@ -22,7 +19,7 @@ onCluster("waivers on a real API server", async (t, cluster) => {
   await run("denies a new waiver on each kind, through the object and each subresource", deniesEveryPath);
   await run("denies only a waiver through the status of a CustomResourceDefinition", keepsDefinition);
   await t.test("denies a new waiver by an ACK controller", async (tt) => deniesControllers(tt, cluster, ACK));
-  await t.test("denies a new waiver by CAPA", async (tt) => deniesControllers(tt, cluster, CAPA));
+  await t.test("denies a new waiver by CAPA", async (tt) => deniesControllers(tt, cluster, CAPA_MANAGER));
   await t.test("a controller keeps the waiver of a waiver user", async (tt) => keepsWaivers(tt, cluster, ACK));
   await t.test("the denial of a controller names the object that it copies", async (tt) => {
     const headers = { "impersonate-user": ACK, "impersonate-group": "system:masters" };
