@@ -4,6 +4,7 @@ import { promisify } from "node:util";
 import forge from "node-forge";
 import { ResolverError } from "../shared/decisions/errors.ts";
 import { nameConstraints } from "./name-constraints.ts";
+import { parsed } from "./pem.ts";
 
 /** A CA certificate for `caBundle`, a serving certificate and the key of the serving certificate, all as PEM. */
 export interface Certificates {
@@ -47,6 +48,8 @@ export interface KeyPair {
   readonly pem: string;
 }
 
+/** The size of all keys, in bits. */
+export const KEY_BITS = 2048;
 const DEFAULT_DAYS = 365;
 const DAY_MS = 86_400_000;
 /** How long before `now` the validity starts, in ms. Clients whose clock is slow then accept the certificate. */
@@ -92,6 +95,25 @@ export async function issueCertificate(
   const notAfter = new Date(Math.min(request.notAfter.getTime(), certificate.validity.notAfter.getTime()));
   const issuer = { certificate, key: forge.pki.privateKeyFromPem(authority.key) };
   return { cert: toPEM(serverCertificate(keys, { ...request, notAfter }, issuer)), key: keys.pem };
+}
+
+/**
+ * Whether `issueCertificate` can sign with the pair. node-forge reads only RSA, throws for everything else, and signs
+ * with a larger key for seconds, in which nothing else runs. The signature is verified, because node-forge uses parts
+ * of the key that OpenSSL does not need.
+ */
+export function canIssue({ cert, key }: CertificateAndKey): boolean {
+  return parsed(() => {
+    const privateKey = forge.pki.privateKeyFromPem(key);
+    if (privateKey.n.bitLength() !== KEY_BITS) return false;
+    const digest = forge.md.sha256.create().update("ack-role-resolver");
+    const publicKey: unknown = forge.pki.certificateFromPem(cert).publicKey;
+    return isPublicKey(publicKey) && publicKey.verify(digest.digest().bytes(), privateKey.sign(digest));
+  }) === true;
+}
+
+function isPublicKey(key: unknown): key is forge.pki.rsa.PublicKey {
+  return typeof key === "object" && key !== null && "verify" in key;
 }
 
 /** Returns a self-signed CA certificate with the additional extensions. */
@@ -147,12 +169,12 @@ function checkRequest(hosts: readonly string[], days: number): void {
 }
 
 /**
- * Generates RSA keys of 2048 bits with node:crypto, which does not block the event loop. node-forge would block the
+ * Generates RSA keys with node:crypto, which does not block the event loop. node-forge would block the
  * event loop for seconds.
  */
 export async function generateKeys(): Promise<KeyPair> {
   const { publicKey, privateKey } = await promisify(generateKeyPair)("rsa", {
-    modulusLength: 2048,
+    modulusLength: KEY_BITS,
     publicKeyEncoding: { type: "spki", format: "pem" },
     privateKeyEncoding: { type: "pkcs8", format: "pem" },
   });

@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
 import forge from "node-forge";
 import { stringAt } from "../shared/decisions/kubernetes/json.ts";
+import { parsed } from "./pem.ts";
 
 const { asn1 } = forge;
 const ID = "2.5.29.30";
@@ -33,14 +34,20 @@ export const nameConstraints = {
   },
 };
 
+/** Whether the PEM certificate has exactly the name constraints that `encode(names)` creates. */
+export function permitsOnly(pem: string, names: readonly string[]): boolean {
+  return constraintsOf(pem) === nameConstraints.encode(names);
+}
+
 /**
- * Whether the name constraints of the PEM certificate are exactly those that `encode(names)` creates. Returns true for
- * a certificate without name constraints, which permits every name.
+ * Returns the DER value of the name constraints of the PEM certificate. Returns null for a certificate without name
+ * constraints, which permits every name, and for a certificate that node-forge cannot read, such as one of an EC key.
  */
-export function permitsNames(pem: string, names: readonly string[]): boolean {
-  const extensions: readonly unknown[] = forge.pki.certificateFromPem(pem).extensions;
-  const extension = extensions.find((one) => stringAt(one, "id") === ID);
-  return extension === undefined || stringAt(extension, "value") === nameConstraints.encode(names);
+export function constraintsOf(pem: string): string | null {
+  return parsed(() => {
+    const extensions: readonly unknown[] = forge.pki.certificateFromPem(pem).extensions;
+    return stringAt(extensions.find((one) => stringAt(one, "id") === ID), "value");
+  });
 }
 
 function subtree(type: number, value: string): forge.asn1.Asn1 {

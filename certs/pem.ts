@@ -14,12 +14,21 @@ export function parsePrivateKey(pem: string): KeyObject | null {
   return parsed(() => createPrivateKey(pem));
 }
 
-function parsed<T>(read: () => T): T | null {
+/** Returns the result of `read`, or null if it throws, as libraries do for some invalid certificates and keys. */
+export function parsed<T>(read: () => T): T | null {
   try {
     return read();
   } catch {
     return null;
   }
+}
+
+/** Whether the CA signed the certificate. False for a CA that is not a certificate. */
+export function isSignedBy(certificate: X509Certificate, authorityPEM: string): boolean {
+  return parsed(() => {
+    const issuer = new X509Certificate(authorityPEM);
+    return certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
+  }) === true;
 }
 
 const BLOCK = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;

@@ -1,7 +1,7 @@
 import { Argument, Command as Commander, CommanderError, Option } from "commander";
 import { ResolverError } from "../shared/decisions/errors.ts";
-import type { Command, Definition } from "../shared/decisions/setting-definition.ts";
-import { choicesOf, defaultOf, DEFINITIONS, type SettingName, type SettingsFor } from "../shared/decisions/settings.ts";
+import { choicesOf, type Command, defaultOf, type Definition } from "../shared/decisions/setting-definition.ts";
+import { DEFINITIONS, type SettingName, type SettingsFor } from "../shared/decisions/settings.ts";
 import { type Flags, readSettings } from "../shared/server/settings.ts";
 import { VERSION } from "../shared/server/version.ts";
 import { flagGroup, flagHelp } from "./help/flags.ts";
@@ -122,6 +122,11 @@ function addTools(program: Commander, { io, done }: ProgramContext): void {
   addCommand(certs, "certs make", "create the files ca.crt, tls.crt and tls.key").action(async (flags: Flags) => {
     const { runCertsMake } = await import("./certs.ts");
     done(await runCertsMake(readSettings("certs make", flags, io.environment), io));
+  });
+  const manageHelp = "maintain the webhook's certificate, its CA and the caBundle in a cluster, until a signal";
+  addCommand(certs, "certs manage", manageHelp).action(async (flags: Flags) => {
+    const { runCertsManage } = await import("./certs.ts");
+    done(await runCertsManage(readSettings("certs manage", flags, io.environment)));
   });
   const parts = new Argument("[part]", "manifests to print")
     .choices(["crds", "identity-crd", "rbac", "policies", "deployment", "webhooks", "all"]);

@@ -10,10 +10,8 @@ import { namespaceFetcher, roleIdentityFetcher, selectorFetcher } from "../webho
 import { EXIT, type ExitStatus, type IO } from "./io.ts";
 import { openSource, serveUntilStopped, startSource } from "./serve.ts";
 
-/** Serves admission reviews until a signal ends the process. Only tests pass `forTests`. */
-export async function runWebhookCommand(
-  settings: SettingsFor<"webhook">, io: IO, forTests: Pick<WebhookRuntime, "certificateTiming"> = {},
-): Promise<ExitStatus> {
+/** Serves admission reviews until a signal ends the process. */
+export async function runWebhookCommand(settings: SettingsFor<"webhook">, io: IO): Promise<ExitStatus> {
   const log = createLogger({ name: "webhook", level: settings.logLevel });
   logRuntime(settings.runtime, log);
   const api = await openAPI(settings, log);
@@ -21,7 +19,7 @@ export async function runWebhookCommand(
   if (!(await startSource(source, io))) return EXIT.usage;
   logInventory(source, log);
   try {
-    const webhook = await runWebhook(settings, { source, log, ...api, ...forTests });
+    const webhook = await runWebhook(settings, { source, log, ...api });
     const close = async (): Promise<void> => void (await Promise.all([webhook.close(), source.stop()]));
     return await serveUntilStopped({ log, drain: webhook.drain, drainMs: DRAIN_MS, close });
   } catch (error) {

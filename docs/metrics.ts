@@ -1,4 +1,5 @@
 import type { Registry } from "prom-client";
+import { createCertificateMetrics } from "../certs/rotation/metrics.ts";
 import { type Alert, ALERTS } from "../manifests/observability/alerts.ts";
 import { alertName } from "../manifests/observability/rules.ts";
 import {
@@ -22,7 +23,7 @@ const STS_CODES = [
 /** The values of each label. The keys are the names of the metrics that have labels, without the common prefix. */
 const LABELS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   build_info: {
-    component: "`webhook`, `sidecar`", version: "version of this program", node: "version of Node.js",
+    component: "`webhook`, `sidecar`, `certificates`", version: "version of this program", node: "version of Node.js",
   },
   webhook_requests_total: {
     path: ADMISSION_PATH, operation: "`CREATE`, `UPDATE`, `DELETE`, `CONNECT`, `unknown`",
@@ -37,10 +38,14 @@ const LABELS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     reason: "`client`: wrong client certificate, `connections`, `bytes` (denied): see [limits](limits.md)",
   },
   webhook_certificate_reloads_total: { outcome: "`ok`, `fault`" },
-  webhook_certificate_writes_total: {
-    step: "`create`, `restore`, `issue`, `stage`, `switch`, `retire`: the Secret; `publish`, `restore-bundle`: a "
-      + "caBundle; `any`: not known",
+  certificates_writes_total: {
+    step: "`create`, `restore`, `issue`, `stage`, `switch`, `retire`: the Secret of the CA; `serve`, "
+      + "`restore-serving`: the Secret of the serving certificate; `publish`, `restore-bundle`: a caBundle; `any`: "
+      + "not known",
     outcome: "`ok`, `conflict` (retried), `fault`",
+  },
+  certificates_events_total: {
+    outcome: "`ok`, `limited` (not written: the [series](events.md) was written recently), `failed` (retried)",
   },
   webhook_events_total: {
     outcome: "`ok`, `limited` (not written: the [series](events.md) was written recently), `failed` (retried)",
@@ -106,11 +111,21 @@ const NO_INVENTORY = {
 interface ServerMetrics {
   readonly webhook: readonly MetricDescription[];
   readonly sidecar: readonly MetricDescription[];
+  readonly certificates: readonly MetricDescription[];
 }
 
 /** Returns the metrics that each server registers. */
 export function describeMetrics(): ServerMetrics {
-  return { webhook: descriptionsOf(webhookRegistry()), sidecar: descriptionsOf(sidecarRegistry()) };
+  return {
+    webhook: descriptionsOf(webhookRegistry()), sidecar: descriptionsOf(sidecarRegistry()),
+    certificates: descriptionsOf(certificatesRegistry()),
+  };
+}
+
+function certificatesRegistry(): Registry {
+  const registry = createRegistry({ component: "certificates" });
+  createCertificateMetrics(registry);
+  return registry;
 }
 
 function webhookRegistry(): Registry {
@@ -146,20 +161,21 @@ function labelsOf(metric: object): string[] {
 
 /** Returns the lines of docs/metrics.md. Throws if LABELS does not document exactly the labels of the metrics. */
 export function metricLines(): string[] {
-  const { webhook, sidecar } = describeMetrics();
+  const { webhook, sidecar, certificates } = describeMetrics();
   const isShared = ({ name }: MetricDescription): boolean =>
     [webhook, sidecar].every((metrics) => metrics.some((one) => one.name === name));
   const sections = {
     "Both servers": sidecar.filter(isShared),
     Webhook: webhook.filter((one) => !isShared(one)),
     Sidecar: sidecar.filter((one) => !isShared(one)),
+    "`certs manage`": certificates.filter((one) => !isShared(one)),
   };
   const all = Object.values(sections).flat();
   const unknown = Object.keys(LABELS).filter((key) => !all.some(({ name }) => name === METRIC_PREFIX + key));
   if (unknown.length > 0) throw new Error(`docs/metrics.ts: LABELS has unknown metrics: ${unknown.join(", ")}`);
   return [
     "Both servers expose their metrics at `/metrics` on `--health-listen`, in the Prometheus text format.",
-    "Both servers also expose the `process_*` and `nodejs_*` metrics of prom-client.",
+    "`certs manage` does the same. All of them expose the `process_*` and `nodejs_*` metrics of prom-client.",
     `Every name starts with \`${METRIC_PREFIX}\`. Labels never contain client input; the tables list their values.`,
     ...Object.entries(sections).flatMap(([title, metrics]) => ["", `## ${title}`, "", ...table(metrics)]),
     "", "## Alerts", "",

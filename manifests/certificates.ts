@@ -1,13 +1,15 @@
 import type { V1Volume, V1VolumeMount } from "@kubernetes/client-node";
+import { CERTIFICATE_FILES } from "../certs/store.ts";
 import {
-  caBundleBinding, caBundleRole, certificatesBinding, certificatesLease, certificatesRole, certificatesSecret,
+  caBundleBinding, caBundleRole, certificatesAccount, certificatesBinding, certificatesLease, certificatesRole,
+  certificatesSecrets,
 } from "./rights/certificates.ts";
 import { labelsOf, WEBHOOK } from "./installation.ts";
 
 /** How the webhook gets its certificate, and how the API server gets the CA certificate. */
 export const CERTIFICATE_MODES = ["self-signed", "cert-manager", "files"] as const;
 /**
- * - `self-signed`: the webhook creates a CA, stores it in a Secret, and writes the caBundle of its configurations.
+ * - `self-signed`: `certs manage` creates a CA and the certificate, and writes the caBundle of the configurations.
  * - `cert-manager`: cert-manager issues the certificate into a Secret, and injects the caBundle.
  * - `files`: the user creates the Secret, and passes the caBundle.
  */
@@ -25,26 +27,27 @@ export function caInjection(namespace: string): Record<string, string> {
   return { "cert-manager.io/inject-ca-from": `${namespace}/${WEBHOOK.certificate}` };
 }
 
-/** Returns the flag of the webhook that names the Secret or the folder of its certificate. */
-export function certificateFlag(mode: CertificateMode, namespace: string): string {
-  return mode === "self-signed" ? `--tls-secret=${namespace}/${WEBHOOK.certificate}` : `--tls-dir=${TLS_DIR}`;
-}
+/** The flag of the webhook that names the folder of its certificate. */
+export const CERTIFICATE_FLAG = `--tls-dir=${TLS_DIR}`;
 
-/** Returns the volumes and mounts of the certificate. With `self-signed`, the webhook reads the Secret from the API. */
-export function certificateVolumes(mode: CertificateMode): { volumes?: V1Volume[]; volumeMounts?: V1VolumeMount[] } {
-  if (mode === "self-signed") return {};
+/**
+ * Returns the volume and the mount of the certificate. Its Pod starts when the Secret contains both files: until then,
+ * the kubelet retries. The Secret can contain other entries, such as the key of a CA, which the Pod must not read.
+ */
+export function certificateVolumes(): { volumes: V1Volume[]; volumeMounts: V1VolumeMount[] } {
+  const items = [CERTIFICATE_FILES.cert, CERTIFICATE_FILES.key].map((key) => ({ key, path: key }));
   // Readable by the group of the container (0440), because the files belong to root.
-  const secret = { secretName: WEBHOOK.certificate, defaultMode: 0o440 };
+  const secret = { secretName: WEBHOOK.certificate, defaultMode: 0o440, items };
   return {
     volumes: [{ name: VOLUME, secret }],
     volumeMounts: [{ name: VOLUME, mountPath: TLS_DIR, readOnly: true }],
   };
 }
 
-/** Returns the objects that the webhook needs to maintain its own certificates. */
+/** Returns the objects that `certs manage` needs to maintain the certificates, except its Deployment. */
 export function selfSignedObjects(namespace: string): readonly object[] {
   return [
-    certificatesSecret(namespace), certificatesLease(namespace),
+    certificatesAccount(namespace), ...certificatesSecrets(namespace), certificatesLease(namespace),
     certificatesRole(namespace), certificatesBinding(namespace), caBundleRole(), caBundleBinding(namespace),
   ];
 }

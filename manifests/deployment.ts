@@ -1,9 +1,10 @@
 import type {
-  V1Container, V1Deployment, V1EnvVar, V1PodSpec, V1Probe, V1TopologySpreadConstraint,
+  V1Container, V1Deployment, V1EnvVar, V1PodSecurityContext, V1PodSpec, V1Probe, V1SecurityContext,
+  V1TopologySpreadConstraint,
 } from "@kubernetes/client-node";
 import type { Runtime } from "../shared/decisions/context.ts";
 import { VERSION } from "../shared/server/version.ts";
-import { type CertificateMode, certificateFlag, certificateVolumes } from "./certificates.ts";
+import { CERTIFICATE_FLAG, certificateVolumes } from "./certificates.ts";
 import { labelsOf, WEBHOOK } from "./installation.ts";
 
 /** The image without a registry. Users push the image to their registry. */
@@ -13,10 +14,13 @@ export const DEFAULT_IMAGE = `ack-role-resolver:${VERSION}`;
 export const PORTS = { webhook: 9443, health: 9444 } as const;
 
 /** The labels that select the webhook's Pods. They do not change, because a Deployment's selector is immutable. */
-export const POD_SELECTOR = {
-  "app.kubernetes.io/name": labelsOf("webhook")["app.kubernetes.io/name"] ?? "",
-  "app.kubernetes.io/component": "webhook",
-};
+export const POD_SELECTOR = podSelector("webhook");
+
+/** Returns the labels that select the Pods of a component. */
+export function podSelector(component: "webhook" | "certificates"): Record<string, string> {
+  const { "app.kubernetes.io/version": _, ...selected } = labelsOf(component);
+  return selected;
+}
 
 /** Options of the webhook's Deployment. */
 export interface DeploymentOptions {
@@ -24,7 +28,6 @@ export interface DeploymentOptions {
   readonly ackSystemNamespace: string;
   readonly runtime: Runtime;
   readonly extraGroups: readonly string[];
-  readonly certificates: CertificateMode;
   readonly image: string;
   /** Whether the webhook writes reports of OpenReports. Default: false. */
   readonly policyReports?: boolean;
@@ -72,20 +75,29 @@ export function webhookDeployment(options: DeploymentOptions): V1Deployment {
   };
 }
 
+export const PRIORITY_CLASS = "system-cluster-critical";
+
+/** The security context of a Pod that meets the restricted Pod security standard. */
+export const POD_SECURITY: V1PodSecurityContext = {
+  runAsNonRoot: true, runAsUser: USER_ID, runAsGroup: USER_ID, fsGroup: USER_ID,
+  seccompProfile: { type: "RuntimeDefault" },
+};
+
+export const CONTAINER_SECURITY: V1SecurityContext = {
+  allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ["ALL"] },
+};
+
 function podSpec(options: DeploymentOptions): V1PodSpec {
-  const { volumes } = certificateVolumes(options.certificates);
+  const { volumes } = certificateVolumes();
   return {
     serviceAccountName: WEBHOOK.serviceAccount,
-    priorityClassName: "system-cluster-critical",
+    priorityClassName: PRIORITY_CLASS,
     enableServiceLinks: false,
     terminationGracePeriodSeconds: GRACE_SECONDS,
-    securityContext: {
-      runAsNonRoot: true, runAsUser: USER_ID, runAsGroup: USER_ID, fsGroup: USER_ID,
-      seccompProfile: { type: "RuntimeDefault" },
-    },
+    securityContext: POD_SECURITY,
     topologySpreadConstraints: [spreadOver("topology.kubernetes.io/zone"), spreadOver("kubernetes.io/hostname")],
     containers: [webhookContainer(options)],
-    ...(volumes && { volumes }),
+    volumes,
   };
 }
 
@@ -98,32 +110,30 @@ function spreadOver(topologyKey: string): V1TopologySpreadConstraint {
 }
 
 function webhookContainer(options: DeploymentOptions): V1Container {
-  const { volumeMounts } = certificateVolumes(options.certificates);
+  const { volumeMounts } = certificateVolumes();
   return {
     name: "webhook",
     image: options.image,
     imagePullPolicy: "IfNotPresent",
     args: webhookArguments(options),
-    env: environment(),
+    env: environment(HEAP_MIB),
     ports: Object.entries(PORTS).map(([name, containerPort]) => ({ name, containerPort })),
     startupProbe: probe("/startupz", { periodSeconds: 2, failureThreshold: 150 }),
     livenessProbe: probe("/healthz", { periodSeconds: 10, failureThreshold: 3, timeoutSeconds: 5 }),
     readinessProbe: probe("/readyz", { periodSeconds: 5, failureThreshold: 2, timeoutSeconds: 5 }),
     lifecycle: { preStop: { sleep: { seconds: PRE_STOP_SECONDS } } },
     resources: RESOURCES,
-    securityContext: {
-      allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ["ALL"] },
-    },
-    ...(volumeMounts && { volumeMounts }),
+    securityContext: CONTAINER_SECURITY,
+    volumeMounts,
   };
 }
 
 function webhookArguments(options: DeploymentOptions): string[] {
-  const { namespace, ackSystemNamespace, runtime, extraGroups, certificates, image } = options;
+  const { namespace, ackSystemNamespace, runtime, extraGroups, image } = options;
   const { inject = false, policyReports = false, identitySecretNamespace = null } = options;
   const { autoControllerIdentity = false, controllerIdentityNamespaces: namespaces = [] } = options;
   return [
-    "webhook", "--cluster", certificateFlag(certificates, namespace),
+    "webhook", "--cluster", CERTIFICATE_FLAG,
     `--ack-system-namespace=${ackSystemNamespace}`, `--runtime=${runtime}`,
     `--pending-writes=${namespace}/${WEBHOOK.pendingWrites}`,
     `--lease=${namespace}/${WEBHOOK.lease}`, ...(policyReports ? ["--policy-reports"] : []),
@@ -135,10 +145,11 @@ function webhookArguments(options: DeploymentOptions): string[] {
   ];
 }
 
-function environment(): V1EnvVar[] {
-  return [{ name: "NODE_OPTIONS", value: `--max-old-space-size=${HEAP_MIB}` }];
+/** Returns the variable that limits the heap of Node.js. */
+export function environment(heapMiB: number): V1EnvVar[] {
+  return [{ name: "NODE_OPTIONS", value: `--max-old-space-size=${heapMiB}` }];
 }
 
-function probe(path: string, timing: Partial<V1Probe>): V1Probe {
+export function probe(path: string, timing: Partial<V1Probe>): V1Probe {
   return { httpGet: { path, port: "health" }, ...timing };
 }

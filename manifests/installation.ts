@@ -9,10 +9,7 @@ export const WEBHOOK = {
   deployment: `${PRODUCT}-webhook`,
   service: { name: `${PRODUCT}-webhook`, port: 443 },
   serviceAccount: `${PRODUCT}-webhook`,
-  /**
-   * The name of the Secret that contains the webhook's certificate, of the Lease of its writer, and of the Certificate
-   * of cert-manager.
-   */
+  /** The name of the Secret that contains the webhook's certificate, and of the Certificate of cert-manager. */
   certificate: `${PRODUCT}-webhook-tls`,
   /** The Lease of `--lease`. */
   lease: `${PRODUCT}-webhook`,
@@ -24,8 +21,17 @@ export const WEBHOOK = {
   domain: `${PRODUCT}.io`,
 } as const;
 
+/**
+ * The name of the objects of `certs manage`: the Deployment, its ServiceAccount and Role, the Secret that contains the
+ * CA, and the Lease that elects the writer of the Secrets.
+ */
+export const CERTIFICATES = `${PRODUCT}-certificates`;
+
+/** The part of the installation to which an object belongs. */
+type Component = "crds" | "webhook" | "certificates";
+
 /** Recommended labels: https://kubernetes.io/docs/concepts/overview/working-with-objects/common-labels/ */
-export function labelsOf(component: "crds" | "webhook"): Record<string, string> {
+export function labelsOf(component: Component): Record<string, string> {
   return {
     "app.kubernetes.io/name": PRODUCT,
     "app.kubernetes.io/component": component,
@@ -45,7 +51,7 @@ export function serviceAccount(namespace: string): V1ServiceAccount {
 }
 
 /** Returns a Lease that no replica holds. */
-export function lease(name: string, namespace: string): V1Lease {
-  const metadata = { name, namespace, labels: labelsOf("webhook") };
+export function lease(name: string, namespace: string, component: Component = "webhook"): V1Lease {
+  const metadata = { name, namespace, labels: labelsOf(component) };
   return { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata };
 }

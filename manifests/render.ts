@@ -6,6 +6,7 @@ import { ResolverError } from "../shared/decisions/errors.ts";
 import { isACKGroup } from "../shared/decisions/kubernetes/kinds.ts";
 import { namespaceNameFaults } from "../shared/decisions/kubernetes/names.ts";
 import { quote } from "../shared/decisions/kubernetes/text.ts";
+import { certificatesDeployment } from "./certificates-deployment.ts";
 import { type CertificateMode, certManagerObjects, selfSignedObjects } from "./certificates.ts";
 import { iamRoleSelectorCRD } from "./crds.ts";
 import { type DeploymentOptions, webhookDeployment } from "./deployment.ts";
@@ -21,7 +22,7 @@ import {
   resourcesRole,
 } from "./rights/webhook.ts";
 import { controllerIdentityObjects, reconcilingObjects, reportObjects } from "./reconciling.ts";
-import { disruptionBudget, networkPolicy, webhookService } from "./service.ts";
+import { certificatesNetworkPolicy, disruptionBudget, networkPolicy, webhookService } from "./service.ts";
 import { selectorOwnerRole, tenantRole } from "./rights/users.ts";
 import { mutatingWebhooks, validatingWebhooks, type WebhookOptions } from "./webhooks.ts";
 
@@ -126,6 +127,7 @@ function deploymentObjects(options: ManifestOptions): object[] {
   return [
     networkPolicy(namespace), disruptionBudget(namespace), webhookService(namespace),
     ...(certificates === "cert-manager" ? certManagerObjects(namespace) : []),
+    ...(certificates === "self-signed" ? [certificatesNetworkPolicy(namespace), certificatesDeployment(options)] : []),
     webhookDeployment(options),
   ];
 }

@@ -1,6 +1,6 @@
 import type { V1NetworkPolicy, V1ObjectMeta, V1PodDisruptionBudget, V1Service } from "@kubernetes/client-node";
-import { POD_SELECTOR, PORTS } from "./deployment.ts";
-import { labelsOf, WEBHOOK } from "./installation.ts";
+import { POD_SELECTOR, podSelector, PORTS } from "./deployment.ts";
+import { CERTIFICATES, labelsOf, WEBHOOK } from "./installation.ts";
 
 /** The ports on which API servers usually listen: of the Service `kubernetes`, and of the API server itself. */
 const API_SERVER_PORTS = [443, 6443];
@@ -34,14 +34,26 @@ export function disruptionBudget(namespace: string): V1PodDisruptionBudget {
  * any address, so the policy does not restrict the clients of the two ports.
  */
 export function networkPolicy(namespace: string): V1NetworkPolicy {
+  return policyOf(workloadMetadata(namespace), POD_SELECTOR, Object.keys(PORTS));
+}
+
+/** Returns the policy for the Pod of `certs manage`, which only serves probes and metrics. */
+export function certificatesNetworkPolicy(namespace: string): V1NetworkPolicy {
+  const metadata = { name: CERTIFICATES, namespace, labels: labelsOf("certificates") };
+  return policyOf(metadata, podSelector("certificates"), ["health"]);
+}
+
+function policyOf(
+  metadata: V1ObjectMeta, matchLabels: Record<string, string>, ports: readonly string[],
+): V1NetworkPolicy {
   return {
     apiVersion: "networking.k8s.io/v1",
     kind: "NetworkPolicy",
-    metadata: workloadMetadata(namespace),
+    metadata,
     spec: {
-      podSelector: { matchLabels: POD_SELECTOR },
+      podSelector: { matchLabels },
       policyTypes: ["Ingress", "Egress"],
-      ingress: [{ ports: Object.keys(PORTS).map(tcp) }],
+      ingress: [{ ports: ports.map(tcp) }],
       egress: [
         { ports: [{ protocol: "UDP", port: DNS_PORT }, tcp(DNS_PORT)] },
         { ports: API_SERVER_PORTS.map(tcp) },

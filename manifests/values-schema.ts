@@ -3,8 +3,8 @@ import {
   IMAGE, IMAGE_PARTS, LITERAL_NAMESPACE, OBJECT_NAME, RESERVED_VARIABLES, SIDECAR_ARGUMENT, USE_PROXY, VARIABLE_NAME,
   VARIABLE_VALUE,
 } from "../shared/decisions/setting-patterns.ts";
-import { type Definition, MAX_COUNT } from "../shared/decisions/setting-definition.ts";
-import { choicesOf, DEFINITIONS, type SettingName } from "../shared/decisions/settings.ts";
+import { choicesOf, type Definition, MAX_COUNT } from "../shared/decisions/setting-definition.ts";
+import { DEFINITIONS, type SettingName } from "../shared/decisions/settings.ts";
 import { patternOf } from "../shared/server/settings.ts";
 import { CERTIFICATE_MODES } from "./certificates.ts";
 import { labelsOf } from "./installation.ts";
@@ -13,7 +13,7 @@ type Schema = Readonly<Record<string, unknown>>;
 
 /** Settings that the chart sets, and settings that do not apply in a cluster. */
 const NOT_IN_VALUES: ReadonlySet<SettingName> = new Set([
-  "ackSystemNamespace", "runtime", "extraGroups", "tlsDir", "tlsSecret", "lease", "pendingWrites", "policyReports",
+  "ackSystemNamespace", "runtime", "extraGroups", "tlsDir", "lease", "pendingWrites", "policyReports",
   "listen",
   "autoControllerIdentity", "controllerIdentityNamespaces",
   "healthListen", "from", "cluster", "kubeconfig", "context", "sidecarImage", "sidecarArgs",
@@ -108,6 +108,7 @@ function optional(pattern: string): Schema {
 const CERTIFICATES = {
   ...record({ mode: { enum: CERTIFICATE_MODES }, secretName: NAME }, {
     caBundle: TEXT,
+    resources: KUBERNETES_OBJECT,
     issuerRef: {
       ...record({}, { group: TEXT, kind: TEXT, name: NAME }), dependencies: { group: ["name"], kind: ["name"] },
     },

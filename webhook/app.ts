@@ -43,11 +43,8 @@ interface WebhookOptions {
   readonly decisions: DecisionSettings;
   /** Default: `deny`. */
   readonly onInternalError?: OnInternalError;
-  /**
-   * The initial serving certificate and key as PEM, or null if they are not available yet.
-   * `app.server.setSecureContext` replaces the certificate and key later.
-   */
-  readonly tls: { readonly cert: string; readonly key: string } | null;
+  /** The initial serving certificate and key as PEM. `app.server.setSecureContext` replaces them later. */
+  readonly tls: { readonly cert: string; readonly key: string };
   /** The only client that may send reviews. If null, any client may send reviews. */
   readonly client?: AllowedClient | null;
 }
@@ -81,7 +78,8 @@ export type WebhookApp = FastifyInstance<Server>;
 export function buildWebhook(options: WebhookOptions, ports: WebhookPorts): WebhookApp {
   const app = fastify({
     https: {
-      ...(options.tls !== null && { cert: options.tls.cert, key: options.tls.key }),
+      cert: options.tls.cert,
+      key: options.tls.key,
       ...clientOptions(options.client ?? null),
       handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
       headersTimeout: HEADERS_TIMEOUT_MS,

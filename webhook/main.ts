@@ -1,3 +1,4 @@
+import { podNamespace } from "../certs/hosts.ts";
 import { decisionSettings } from "../shared/decisions/context.ts";
 import { ResolverError } from "../shared/decisions/errors.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
@@ -17,8 +18,6 @@ import type { AccessReviewer } from "./access-review.ts";
 import { buildWebhook, type WebhookApp, type WebhookPorts } from "./app.ts";
 import { readAllowedClient } from "./callers.ts";
 import { maintainCertificates, openCertificate } from "./certificates/origin.ts";
-import { podNamespace } from "./certificates/hosts.ts";
-import type { Timing } from "./certificates/plan.ts";
 import { closeIdleWhileUnloaded, CurrentSource } from "./current-source.ts";
 import { TURNS } from "./handler.ts";
 import { openSharedPending, type PendingByKind } from "./pending/open.ts";
@@ -55,10 +54,8 @@ export interface WebhookRuntime {
   readonly fetchRoleIdentity?: ObjectFetcher;
   /** Undefined if the inventory consists of manifests. */
   readonly fetchNamespace?: ObjectFetcher;
-  /** The client of the API server. Required with --tls-secret. */
+  /** The client of the API server. Required with --lease. */
   readonly api?: KubernetesAPI;
-  /** Durations of the certificates of --tls-secret, for tests. */
-  readonly certificateTiming?: Partial<Timing>;
 }
 
 export interface RunningWebhook {
@@ -83,7 +80,7 @@ export async function runWebhook(settings: WebhookSettings, runtime: WebhookRunt
   const { source, log } = runtime;
   const address = parseListenAddress(settings.listen, "--listen");
   checkSidecarArgs(settings.sidecarArgs);
-  const origin = await openCertificate(settings, runtime);
+  const origin = await openCertificate(settings);
   const client = await readAllowedClient(settings);
   const registry = createRegistry({ component: "webhook" });
   registerInventoryMetrics(registry, source, () => systemClock.steady());

@@ -17,12 +17,8 @@ export interface WebhookMetrics {
   readonly handshakeErrors: Counter;
   readonly rejectedCalls: Counter<"reason">;
   readonly certificateExpiry: Gauge;
-  /** Absent until a CA is known: only `--tls-secret` has a CA. */
-  readonly caExpiry: Gauge;
   readonly missingHosts: Gauge;
   readonly certificateReloads: Counter<"outcome">;
-  readonly certificateWrites: Counter<"step" | "outcome">;
-  readonly certificateLeader: Gauge;
   readonly events: Counter<"outcome">;
   /** `outcome` is `ok` or `failed`. */
   readonly reports: Counter<"outcome">;
@@ -59,24 +55,14 @@ export function createWebhookMetrics(registry: Registry): WebhookMetrics {
     notices: counter("notices", "Warnings that resolution annotations were not written or were overwritten.", ["code"]),
     handshakeErrors: counter("tls_handshake_errors", "Failed TLS handshakes, for example with a wrong caBundle.", []),
     rejectedCalls: counter("rejected_calls", "Requests rejected or denied before their body was received.", ["reason"]),
-    certificateExpiry: absent(gauge(
+    certificateExpiry: gauge(
       "certificate_expiry_timestamp_seconds", "Expiry of the serving certificate, in seconds since 1970-01-01.",
-    )),
-    caExpiry: absent(gauge(
-      "ca_expiry_timestamp_seconds",
-      "Expiry of the CA in the Secret of --tls-secret, in seconds since 1970-01-01.",
-    )),
+    ),
     missingHosts: gauge(
       "certificate_missing_hosts", "Names of the webhook for which the serving certificate is not valid.",
     ),
     certificateReloads: counter(
       "certificate_reloads", "New serving certificates and client CAs, loaded (ok) or rejected (fault).", ["outcome"],
-    ),
-    certificateWrites: counter(
-      "certificate_writes", "Changes of the Secret of --tls-secret and of the caBundles, by step.", ["step", "outcome"],
-    ),
-    certificateLeader: gauge(
-      "certificate_leader", "1 if this replica renews the certificates of --tls-secret, else 0.",
     ),
     events: counter("events", "Kubernetes Events, by outcome.", ["outcome"]),
     reports: counter("reports", "Writes and lists of the reports of --policy-reports, by outcome.", ["outcome"]),

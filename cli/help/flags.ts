@@ -102,22 +102,23 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
   namespace: help(
     "Resource", "namespace of the resource that --kind describes, and of manifests that set no namespace",
     {
-      manifests: "namespace of the installation",
+      manifests: "namespace of the installation", "certs manage": "namespace of the installation",
       "credential-process": "namespace of the resource; requires --kind",
     },
-    { manifests: "Installation" },
+    { manifests: "Installation", "certs manage": "Certificates" },
   ),
   label: help("Resource", "label of the resource that --kind describes"),
   explain: help("Output", "print for each selector why it selects or does not select the resource"),
   delete: help("Input", "show what changes if the objects in the manifests are deleted"),
   tlsDir: help("Webhook", "folder that contains tls.crt and tls.key; the webhook reloads the files when they change"),
-  tlsSecret: help(
-    "Webhook", "Secret that stores the CA and the certificate of all replicas; the webhook creates and renews both, "
-      + "and sets the caBundle of the webhook configurations; requires --cluster",
-  ),
   tlsHost: help(
-    "Webhook", "DNS name or IP address that the API server calls; the certificate of --tls-secret is valid for it, and "
-      + "that of --tls-dir is verified (default: the names of the webhook's Service)",
+    "Webhook", "DNS name or IP address that the API server calls; the certificate of --tls-dir is verified for it "
+      + "(default: the name of the webhook's Service)",
+    {
+      "certs manage": "DNS name or IP address that the API server calls; the certificate is valid for it (default: the "
+        + "names of the webhook's Service)",
+    },
+    { "certs manage": "Certificates" },
   ),
   clientCaFile: help(
     "Webhook", "file that contains the CA certificates of the API server's client certificate; requires "
@@ -191,7 +192,7 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
   ownCrd: help("Installation", "print this project's CRD, which replaces the CRD of ACK's charts (see docs/crd.md)"),
   image: help("Installation", "image of the webhook (default: ack-role-resolver, with the version of this program)"),
   certificates: help(
-    "Installation", "source of the webhook's certificate: self-signed (the webhook creates it), cert-manager, or "
+    "Installation", "source of the webhook's certificate: self-signed (certs manage creates it), cert-manager, or "
       + "files (a Secret that you create; requires --ca-file) (default: files with --url or --ca-file, otherwise "
       + "self-signed)",
   ),

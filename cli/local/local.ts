@@ -113,8 +113,8 @@ function webhookSettings(settings: Settings, tlsDir: string): SettingsFor<"webho
   return { ...settings, ...off, ...ANY_CLIENT, ...ofServer };
 }
 
-function ofFolder(tlsDir: string): Pick<SettingsFor<"webhook">, "tlsDir" | "tlsSecret" | "tlsHost"> {
-  return { tlsDir, tlsSecret: null, tlsHost: [] };
+function ofFolder(tlsDir: string): Pick<SettingsFor<"webhook">, "tlsDir" | "tlsHost"> {
+  return { tlsDir, tlsHost: [] };
 }
 
 const ANY_CLIENT = { clientCaFile: null, clientName: null };

@@ -102,17 +102,17 @@ export const ALERTS: Readonly<Record<"inventory" | "webhook" | "sidecar", readon
     },
     {
       name: "WebhookCAExpires", severity: "warning", for: "0m",
-      expression: `${METRIC_PREFIX}webhook_ca_expiry_timestamp_seconds - time() < 60 * 86400`,
+      expression: `${METRIC_PREFIX}certificates_ca_expiry_timestamp_seconds - time() < 60 * 86400`,
       summary: "The CA of the webhook expires in {{ $value | humanizeDuration }}, and was not rotated.",
     },
     {
       name: "WebhookCertificateWritesFail", severity: "warning", for: "0m",
-      expression: grew(`${METRIC_PREFIX}webhook_certificate_writes_total{outcome="fault"}`, "1h"),
-      summary: "{{ $labels.instance }} cannot write the Secret of the certificates, or the caBundle.",
+      expression: grew(`${METRIC_PREFIX}certificates_writes_total{outcome="fault"}`, "1h"),
+      summary: "{{ $labels.instance }} cannot write a Secret of the certificates, or the caBundle.",
     },
     {
       name: "WebhookCABundleReverted", severity: "warning", for: "0m",
-      expression: `increase(${METRIC_PREFIX}webhook_certificate_writes_total{step="restore-bundle"}[1h]) > 3`,
+      expression: `increase(${METRIC_PREFIX}certificates_writes_total{step="restore-bundle"}[1h]) > 3`,
       summary: "Another program changes the caBundle of the webhook again and again.",
     },
     {

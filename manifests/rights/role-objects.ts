@@ -18,6 +18,12 @@ export const WRITE_EVENTS: V1PolicyRule = {
   apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create", "patch"],
 };
 
+/** The service account to which a binding grants a role. */
+export interface Account {
+  readonly name: string;
+  readonly namespace: string;
+}
+
 /** Returns a ClusterRole with the labels of the installation. */
 export function clusterRole(name: string, rules: readonly V1PolicyRule[]): V1ClusterRole {
   const metadata = { name, labels: labelsOf("webhook") };
@@ -30,24 +36,32 @@ export function namespacedRole(name: string, namespace: string, rules: readonly 
   return { apiVersion: RBAC_VERSION, kind: "Role", metadata, rules: [...rules] };
 }
 
-export function clusterBinding(name: string, role: string, namespace: string): V1ClusterRoleBinding {
+/** Returns the binding of a ClusterRole to the webhook in `namespace`, or to another service account. */
+export function clusterBinding(
+  name: string, role: string, namespace: string, account: Account = webhookAccount(namespace),
+): V1ClusterRoleBinding {
   return {
     apiVersion: RBAC_VERSION,
     kind: "ClusterRoleBinding",
     metadata: { name, labels: labelsOf("webhook") },
     roleRef: { apiGroup: RBAC_GROUP, kind: "ClusterRole", name: role },
-    subjects: [webhookAccount(namespace)],
+    subjects: [subject(account)],
   };
 }
 
-/** Returns the binding, in `namespace`, of a Role of the same name to the webhook in `webhookNamespace`. */
-export function roleBinding(name: string, namespace: string, webhookNamespace: string): V1RoleBinding {
+/**
+ * Returns the binding, in `namespace`, of a Role of the same name to the webhook in `webhookNamespace`, or to another
+ * service account.
+ */
+export function roleBinding(
+  name: string, namespace: string, webhookNamespace: string, account: Account = webhookAccount(webhookNamespace),
+): V1RoleBinding {
   return {
     apiVersion: RBAC_VERSION,
     kind: "RoleBinding",
     metadata: { name, namespace, labels: labelsOf("webhook") },
     roleRef: { apiGroup: RBAC_GROUP, kind: "Role", name },
-    subjects: [webhookAccount(webhookNamespace)],
+    subjects: [subject(account)],
   };
 }
 
@@ -62,8 +76,12 @@ export function controllersBinding(name: string, role: string, ackSystemNamespac
   };
 }
 
-function webhookAccount(namespace: string): RbacV1Subject {
-  return { kind: "ServiceAccount", name: WEBHOOK.serviceAccount, namespace };
+function webhookAccount(namespace: string): Account {
+  return { name: WEBHOOK.serviceAccount, namespace };
+}
+
+function subject({ name, namespace }: Account): RbacV1Subject {
+  return { kind: "ServiceAccount", name, namespace };
 }
 
 /** Returns one rule for each API group of the kinds. */

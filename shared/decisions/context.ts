@@ -83,7 +83,7 @@ type DecisionInput = Omit<
   Partial<Pick<
     SettingsFor<"webhook">,
     | "waiverUsers" | "waiverGroups" | "capaServiceAccounts" | "clusterApiServiceAccounts" | "identitySecretNamespace"
-    | "sidecarImage" | "sidecarArgs" | "sidecarEnv" | "sidecarCaConfigMap" | "extraGroups" | "tlsSecret" | "lease"
+    | "sidecarImage" | "sidecarArgs" | "sidecarEnv" | "sidecarCaConfigMap" | "extraGroups" | "lease"
   >> &
   Partial<Pick<SettingsFor<"lint">, "noWebhook" | "complete">> & {
     /** The namespace of the webhook's Pod; null or undefined if the program does not run in a Pod. */
@@ -134,8 +134,8 @@ export function decisionSettings(settings: DecisionInput): DecisionSettings {
 
 /** Returns the namespaces of the installation, or the default of the manifests if no setting tells them. */
 function installationNamespaces(
-  { tlsSecret = null, lease = null, podNamespace = null }: Pick<DecisionInput, "tlsSecret" | "lease" | "podNamespace">,
+  { lease = null, podNamespace = null }: Pick<DecisionInput, "lease" | "podNamespace">,
 ): readonly string[] {
-  const namespaces = [podNamespace, tlsSecret, lease].flatMap((name) => name?.split("/", 1) ?? []);
+  const namespaces = [podNamespace, lease].flatMap((name) => name?.split("/", 1) ?? []);
   return namespaces.length > 0 ? [...new Set(namespaces)] : [SETTINGS.namespace.defaults.manifests];
 }

@@ -2,7 +2,7 @@ import type { Pattern } from "./setting-patterns.ts";
 
 export const COMMANDS = [
   "local", "webhook", "sidecar", "lint", "resolve", "audit", "impact", "migrate carm", "credential-process",
-  "certs make", "manifests",
+  "certs make", "certs manage", "manifests",
 ] as const;
 export type Command = (typeof COMMANDS)[number];
 
@@ -35,3 +35,14 @@ export interface Definition {
 
 /** The maximum value of a setting of type `count`. */
 export const MAX_COUNT = 100;
+
+/** Returns the choices of a setting for a command, or undefined if any value is allowed. */
+export function choicesOf(definition: Definition, command: Command): readonly string[] | undefined {
+  return definition.choicesFor?.[command] ?? definition.choices;
+}
+
+/** Returns the default of a setting for a command. */
+export function defaultOf(definition: Definition, command: Command): Default {
+  const own = definition.defaults?.[command];
+  return own === undefined ? definition.default : own;
+}

@@ -22,15 +22,12 @@ export const OBJECT_NAME: Pattern = {
   regexp: "^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$",
   meaning: "an object name of up to 253 lowercase letters, digits, '-' and '.', such as team-a",
 };
-export const SECRET: Pattern = {
-  regexp: "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?/[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$",
-  meaning: "NAMESPACE/NAME of a Secret, such as ack-role-resolver/ack-role-resolver-webhook-tls",
-};
 export const LEASE: Pattern = {
-  regexp: SECRET.regexp, meaning: "NAMESPACE/NAME of a Lease, such as ack-role-resolver/ack-role-resolver-webhook",
+  regexp: "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?/[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$",
+  meaning: "NAMESPACE/NAME of a Lease, such as ack-role-resolver/ack-role-resolver-webhook",
 };
 export const CONFIG_MAP: Pattern = {
-  regexp: SECRET.regexp,
+  regexp: LEASE.regexp,
   meaning: "NAMESPACE/NAME of a ConfigMap, such as ack-role-resolver/ack-role-resolver-pending-writes",
 };
 export const HOST: Pattern = {

@@ -1,8 +1,8 @@
-import type { Command, Default, Definition } from "./setting-definition.ts";
+import type { Command, Definition } from "./setting-definition.ts";
 import { STS_AUDIENCE } from "./identities/kinds.ts";
 import {
   ACCOUNT, ADDRESS, AUDIENCE, CONFIG_MAP, GROUP, HOST, HTTPS_URL, IMAGE, LABEL_SELECTOR, LEASE, LITERAL_NAMESPACE,
-  LOOPBACK_URL, NAMESPACE, OBJECT_NAME, REGION, ROLE, SECRET, SERVICE_ACCOUNT, SESSION_NAME, SIDECAR_ARGUMENT,
+  LOOPBACK_URL, NAMESPACE, OBJECT_NAME, REGION, ROLE, SERVICE_ACCOUNT, SESSION_NAME, SIDECAR_ARGUMENT,
   SIDECAR_VARIABLE, USER_PATTERN,
 } from "./setting-patterns.ts";
 
@@ -10,6 +10,7 @@ const OFFLINE = ["lint", "resolve", "audit", "impact", "migrate carm"] as const;
 const SERVERS = ["webhook", "sidecar"] as const;
 const BY_MODE = ["lint", "resolve", "audit", "impact", ...SERVERS, "local"] as const;
 const READERS = [...OFFLINE, ...SERVERS] as const;
+const CONNECTORS = [...READERS, "certs manage"] as const;
 const DECIDERS = [...READERS, "local"] as const;
 
 /** The minimum length of the token that clients of the sidecar send. */
@@ -30,8 +31,8 @@ export const SETTINGS = {
   allowEmpty: { flag: "--allow-empty", type: "boolean", default: false, commands: OFFLINE },
   verbose: { flag: "--verbose", short: "-v", type: "boolean", default: false, commands: OFFLINE },
   cluster: { flag: "--cluster", type: "boolean", default: false, commands: READERS },
-  kubeconfig: { flag: "--kubeconfig", type: "string", value: "FILE", default: null, commands: READERS },
-  context: { flag: "--context", type: "string", value: "NAME", default: null, commands: READERS },
+  kubeconfig: { flag: "--kubeconfig", type: "string", value: "FILE", default: null, commands: CONNECTORS },
+  context: { flag: "--context", type: "string", value: "NAME", default: null, commands: CONNECTORS },
   mode: { flag: "--mode", type: "string", choices: ["selectors", "carm"], default: "selectors", commands: BY_MODE },
   teamLevelCarm: { flag: "--team-level-carm", type: "boolean", default: false, commands: DECIDERS },
   serviceLevelCarm: { flag: "--service-level-carm", type: "boolean", default: false, commands: DECIDERS },
@@ -117,8 +118,10 @@ export const SETTINGS = {
   noWebhook: { flag: "--no-webhook", type: "boolean", default: false, commands: ["lint"] },
   namespace: {
     flag: "--namespace", short: "-n", type: "string", value: "NS", pattern: NAMESPACE, default: "default",
-    defaults: { manifests: "ack-role-resolver", "credential-process": null },
-    commands: ["resolve", "manifests", "credential-process"],
+    defaults: {
+      manifests: "ack-role-resolver", "certs manage": "ack-role-resolver", "credential-process": null,
+    },
+    commands: ["resolve", "manifests", "certs manage", "credential-process"],
   },
   label: {
     flag: "--label", short: "-l", type: "strings", value: "KEY=VALUE", default: [],
@@ -127,10 +130,10 @@ export const SETTINGS = {
   explain: { flag: "--explain", type: "boolean", default: false, commands: ["resolve"] },
   delete: { flag: "--delete", type: "boolean", default: false, commands: ["impact"] },
   tlsDir: { flag: "--tls-dir", type: "string", value: "DIR", default: null, commands: ["webhook"] },
-  tlsSecret: {
-    flag: "--tls-secret", type: "string", value: "NS/NAME", pattern: SECRET, default: null, commands: ["webhook"],
+  tlsHost: {
+    flag: "--tls-host", type: "strings", value: "NAME", pattern: HOST, default: [],
+    commands: ["webhook", "certs manage"],
   },
-  tlsHost: { flag: "--tls-host", type: "strings", value: "NAME", pattern: HOST, default: [], commands: ["webhook"] },
   clientCaFile: { flag: "--client-ca-file", type: "string", value: "FILE", default: null, commands: ["webhook"] },
   clientName: { flag: "--client-name", type: "string", value: "NAME", default: null, commands: ["webhook"] },
   lease: { flag: "--lease", type: "string", value: "NS/NAME", pattern: LEASE, default: null, commands: ["webhook"] },
@@ -154,8 +157,8 @@ export const SETTINGS = {
   },
   healthListen: {
     flag: "--health-listen", type: "string", value: "HOST:PORT", pattern: ADDRESS, default: null,
-    defaults: { webhook: "0.0.0.0:9444", sidecar: "0.0.0.0:9781" },
-    commands: SERVERS,
+    defaults: { webhook: "0.0.0.0:9444", sidecar: "0.0.0.0:9781", "certs manage": "0.0.0.0:9444" },
+    commands: [...SERVERS, "certs manage"],
   },
   group: { flag: "--group", type: "strings", value: "GROUP", pattern: GROUP, default: [], commands: ["sidecar"] },
   kind: {
@@ -199,7 +202,7 @@ export const SETTINGS = {
   logLevel: {
     flag: "--log-level", type: "string", choices: ["debug", "info", "warn", "error"], default: "info",
     defaults: { local: "warn" },
-    commands: [...SERVERS, "local"],
+    commands: [...SERVERS, "local", "certs manage"],
   },
   webhookListen: {
     flag: "--webhook-listen", type: "string", value: "HOST:PORT", pattern: ADDRESS, default: "127.0.0.1:9443",
@@ -286,14 +289,3 @@ type NamesFor<C extends Command> = {
 export type SettingsFor<C extends Command> = {
   readonly [N in NamesFor<C>]: ValueOf<(typeof SETTINGS)[N], C>;
 };
-
-/** Returns the choices of a setting for a command, or undefined if any value is allowed. */
-export function choicesOf(definition: Definition, command: Command): readonly string[] | undefined {
-  return definition.choicesFor?.[command] ?? definition.choices;
-}
-
-/** Returns the default of a setting for a command. */
-export function defaultOf(definition: Definition, command: Command): Default {
-  const own = definition.defaults?.[command];
-  return own === undefined ? definition.default : own;
-}

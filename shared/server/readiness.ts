@@ -14,8 +14,8 @@ export interface WebhookReadinessInput extends InventoryReadinessInput {
   /** The current time in ms since the Unix epoch, which decides whether the certificate is expired. */
   readonly nowMs: number;
   readonly draining: boolean;
-  /** The expiry time of the serving certificate; null if no certificate is available yet. */
-  readonly certificateNotAfter: Date | null;
+  /** The expiry time of the serving certificate. */
+  readonly certificateNotAfter: Date;
   /** The names of the webhook for which the serving certificate is not valid. */
   readonly missingHosts: readonly string[];
 }
@@ -47,8 +47,7 @@ export function webhookReadiness(input: WebhookReadinessInput): Readiness {
   const reasons = inventoryReasons(input);
   if (input.draining) reasons.unshift("the webhook is shutting down");
   const { certificateNotAfter, missingHosts } = input;
-  if (certificateNotAfter === null) reasons.push("no serving certificate is available yet");
-  else if (input.nowMs >= certificateNotAfter.getTime()) {
+  if (input.nowMs >= certificateNotAfter.getTime()) {
     reasons.push(`the serving certificate expired at ${certificateNotAfter.toISOString()}`);
   }
   const readiness = toReadiness(reasons, input);

@@ -4,10 +4,8 @@ import { INFRASTRUCTURE_GROUP } from "../decisions/identities/kinds.ts";
 import { compileSchema, type NamedSchema } from "../decisions/kubernetes/json-schema.ts";
 import { closest, quote } from "../decisions/kubernetes/text.ts";
 import type { Pattern } from "../decisions/setting-patterns.ts";
-import { type Command, type Definition, MAX_COUNT } from "../decisions/setting-definition.ts";
-import {
-  choicesOf, defaultOf, DEFINITIONS, type SettingName, SETTINGS, type SettingsFor,
-} from "../decisions/settings.ts";
+import { choicesOf, type Command, defaultOf, type Definition, MAX_COUNT } from "../decisions/setting-definition.ts";
+import { DEFINITIONS, type SettingName, SETTINGS, type SettingsFor } from "../decisions/settings.ts";
 import { CHECK_SEVERITY, checkFault } from "./check-flag.ts";
 
 /**
@@ -187,11 +185,9 @@ function crossFieldFaults(command: Command, values: Readonly<Record<string, unkn
     ["webhook", notOneSource, ONE_SOURCE],
     ["sidecar", notOneSource, ONE_SOURCE],
     [
-      "webhook", set("tlsDir") === set("tlsSecret"),
-      "--tls-dir, --tls-secret: exactly one is required; "
-        + "create a folder with `ack-role-resolver certs make --dir DIR --host NAME`",
+      "webhook", !set("tlsDir"),
+      "--tls-dir: required; create the folder with `ack-role-resolver certs make --dir DIR --host NAME`",
     ],
-    ["webhook", set("tlsSecret") && !set("cluster"), "--tls-secret: requires --cluster"],
     ...([["lease", "--lease"], ["pendingWrites", "--pending-writes"]] as const).map(([name, flag]) => (
       ["webhook", set(name) && !set("cluster"), `${flag}: requires --cluster`] as const
     )),

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { connect } from "node:tls";
 import { type Test, test } from "tap";
 import { type CertificateAndKey, issueCertificate, makeAuthority, makeCertificates } from "../../certs/make.ts";
-import { permitsNames } from "../../certs/name-constraints.ts";
+import { constraintsOf, permitsOnly } from "../../certs/name-constraints.ts";
 import { boundAddress } from "../../shared/server/listen-address.ts";
 
 const DAY_MS = 86_400_000;
@@ -49,13 +49,15 @@ test("a CA for an address permits only the address, and no DNS name", async (t) 
   t.equal(await verify(t, authority.cert, named, ""), "excluded subtree violation");
 });
 
-test("permitsNames compares the name constraints with the names, in any order", async (t) => {
+test("permitsOnly compares the name constraints with the names, in any order", async (t) => {
   const { cert } = await makeAuthority({ ...lifetime, names: ["b.svc", "a.svc"] });
-  t.equal(permitsNames(cert, ["a.svc", "b.svc"]), true);
-  t.equal(permitsNames(cert, ["a.svc"]), false);
-  t.equal(permitsNames(cert, ["a.svc", "b.svc", "c.svc"]), false);
+  t.equal(permitsOnly(cert, ["a.svc", "b.svc"]), true);
+  t.equal(permitsOnly(cert, ["a.svc"]), false);
+  t.equal(permitsOnly(cert, ["a.svc", "b.svc", "c.svc"]), false);
   const { ca } = await makeCertificates({ hosts: ["a.svc"], now });
-  t.equal(permitsNames(ca, ["c.svc"]), true, "a CA without name constraints permits every name");
+  t.equal(permitsOnly(ca, ["c.svc"]), false, "a CA without name constraints permits every name");
+  t.equal(constraintsOf(ca), null);
+  t.equal(constraintsOf("-----BEGIN CERTIFICATE-----\ngarbage"), null);
 });
 
 test("an issued certificate does not outlive its CA", async (t) => {

@@ -65,16 +65,18 @@ test("--url and --ca-file set the address and the CA bundle of the webhooks", as
 test("--image and --certificates set the image and the certificate of the Deployment", async (t) => {
   const deployment = async (...argv: string[]): Promise<string> => {
     const all = await objects(...argv);
-    return JSON.stringify(all.find((object) => stringAt(object, "kind") === "Deployment"));
+    return JSON.stringify(all.filter((object) => stringAt(object, "kind") === "Deployment"));
   };
   const image = "registry.example:5000/team/resolver:1.2.3";
   const byDefault = await deployment("all");
   t.match(byDefault, `"image":"ack-role-resolver:${manifest.version}"`);
-  t.match(byDefault, "--tls-secret=ack-role-resolver/ack-role-resolver-webhook-tls");
+  t.match(byDefault, '"certs","manage","--namespace=ack-role-resolver"');
   t.match(await deployment("all", "--image", image), `"image":"${image}"`);
   const file = path.join(t.testdir({ "ca.crt": CA }), "ca.crt");
   for (const argv of [["--certificates", "cert-manager"], ["--ca-file", file]]) {
-    t.match(await deployment("all", ...argv), "--tls-dir=/etc/ack-role-resolver/tls");
+    const printed = await deployment("all", ...argv);
+    t.match(printed, "--tls-dir=/etc/ack-role-resolver/tls");
+    t.notMatch(printed, '"manage"');
   }
   t.match(await runCommand(["manifests", "--image", "a b"]), {
     status: 2, stderr: "--image: expected an image, such as registry.example/ack-role-resolver:1.0.0",

@@ -1,10 +1,12 @@
 import { readdir, readFile } from "node:fs/promises";
 import { test } from "tap";
+import { runManager } from "../../certs/rotation/run.ts";
 import { storeCertificates } from "../../certs/store.ts";
 import { describeMetrics, metricLines } from "../../docs/metrics.ts";
 import { createLogger } from "../../shared/server/logger.ts";
 import { readSettings } from "../../shared/server/settings.ts";
 import { runWebhook } from "../../webhook/main.ts";
+import { FakeKubernetes } from "../certs/rotation/fake-kubernetes.ts";
 import { makePairs } from "../certs/pairs.ts";
 import { get, start } from "../sidecar/running-sidecar.ts";
 import { COMPANY, FakeSource } from "../webhook/webhook-under-test.ts";
@@ -39,13 +41,21 @@ test("a running webhook exposes the same metrics as docs/metrics.md describes", 
   t.same(await exposed(webhook.healthAddress), names(describeMetrics().webhook));
 });
 
+test("a running `certs manage` exposes the same metrics as docs/metrics.md describes", async (t) => {
+  const settings = readSettings("certs manage", { healthListen: "127.0.0.1:0" }, {});
+  const log = createLogger({ name: "certificates", level: "silent" });
+  const manager = await runManager(settings, { api: new FakeKubernetes(), log });
+  t.teardown(() => manager.close());
+  t.same(await exposed(manager.healthAddress), names(describeMetrics().certificates));
+});
+
 test("docs/metrics.md has a row for each metric of the webhook and the sidecar", async (t) => {
   const page = await readFile(new URL("../../docs/metrics.md", import.meta.url), "utf8");
   const rows = [...page.matchAll(/^\| `(\w+)` \| (?:counter|gauge|histogram) \|/gm)].map(
     ([, name]) => `ack_role_resolver_${name}`,
   );
-  const { webhook, sidecar } = describeMetrics();
-  t.same(rows.toSorted(), [...new Set([...names(webhook), ...names(sidecar)])].toSorted());
+  const { webhook, sidecar, certificates } = describeMetrics();
+  t.same(rows.toSorted(), [...new Set([webhook, sidecar, certificates].flatMap(names))].toSorted());
 });
 
 test("docs/metrics.md matches the output of its generator", async (t) => {

@@ -93,7 +93,7 @@ test("the schema requires each value whose default is not empty, because null de
   const all = [...properties(JSON.parse(FILES["values.schema.json"] ?? ""), values, "")];
   t.same(all.filter(([, required, value]) => required && isEmpty(value)).map(([path]) => path), ["settings"]);
   const notRequired = all.filter(([, required, value]) => !required && !isEmpty(value)).map(([path]) => path);
-  t.same(notRequired, ["resources", "priorityClassName"], "Kubernetes has a default");
+  t.same(notRequired, ["certificates.resources", "resources", "priorityClassName"], "Kubernetes has a default");
 });
 
 test("the schema contains each flag of the webhook that a cluster needs", (t) => {
@@ -101,7 +101,7 @@ test("the schema contains each flag of the webhook that a cluster needs", (t) =>
   const own = DEFINITIONS.filter(([, { commands }]) => commands.includes("webhook")).map(([name]) => name);
   const settings = field(field(values, "settings"), "properties");
   t.same(own.filter((name) => (field(settings, name) ?? field(values, name)) === undefined), [
-    "from", "cluster", "kubeconfig", "context", "tlsDir", "tlsSecret", "lease", "pendingWrites",
+    "from", "cluster", "kubeconfig", "context", "tlsDir", "lease", "pendingWrites",
     // The chart sets these flags from the values of `autoControllerIdentity` and `injection`.
     "controllerIdentityNamespaces", "listen", "healthListen", "sidecarImage", "sidecarArgs",
     "sidecarEnv", "sidecarCaConfigMap",

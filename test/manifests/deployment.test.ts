@@ -1,15 +1,16 @@
 import type { V1PodSpec } from "@kubernetes/client-node";
 import { test } from "tap";
+import { certificatesDeployment } from "../../manifests/certificates-deployment.ts";
 import {
   DEFAULT_IMAGE, type DeploymentOptions, POD_SELECTOR, PORTS, webhookDeployment,
 } from "../../manifests/deployment.ts";
-import { networkPolicy, webhookService } from "../../manifests/service.ts";
+import { certificatesNetworkPolicy, networkPolicy, webhookService } from "../../manifests/service.ts";
 import { SETTINGS } from "../../shared/decisions/settings.ts";
 import { DRAIN_MS } from "../../webhook/main.ts";
 
 const OPTIONS: DeploymentOptions = {
   namespace: "platform", ackSystemNamespace: "ack-system", runtime: "ack", extraGroups: [],
-  certificates: "self-signed", image: DEFAULT_IMAGE,
+  image: DEFAULT_IMAGE,
 };
 /** The time limit of the close after the drain, in s: the default of `stopOnSignals`. */
 const CLOSE_SECONDS = 10;
@@ -61,17 +62,42 @@ test("the ports are the default ports of the webhook, and the Service and the Ne
   t.end();
 });
 
-test("the flags of the certificate match the mounted files", (t) => {
-  const flagOf = (options: Partial<DeploymentOptions>): string | undefined => (
-    podSpec(options).containers[0]?.args?.find((flag) => flag.startsWith("--tls"))
-  );
-  t.equal(flagOf({}), "--tls-secret=platform/ack-role-resolver-webhook-tls");
-  t.equal(podSpec().volumes, undefined);
-  for (const certificates of ["cert-manager", "files"] as const) {
-    const { containers: [container], volumes } = podSpec({ certificates });
-    t.match(volumes, [{ name: "tls", secret: { secretName: "ack-role-resolver-webhook-tls" } }]);
-    t.match(container?.volumeMounts, [{ name: "tls", readOnly: true }]);
-    t.equal(flagOf({ certificates }), `--tls-dir=${container?.volumeMounts?.[0]?.mountPath}`);
-  }
+test("the webhook mounts only the files of its certificate, and starts when the Secret contains both", (t) => {
+  const { containers: [container], volumes } = podSpec();
+  const items = ["tls.crt", "tls.key"].map((key) => ({ key, path: key }));
+  const secret = { secretName: "ack-role-resolver-webhook-tls", defaultMode: 0o440, items };
+  t.same(volumes, [{ name: "tls", secret }]);
+  t.match(container?.volumeMounts, [{ name: "tls", readOnly: true }]);
+  t.ok(container?.args?.includes(`--tls-dir=${container.volumeMounts?.[0]?.mountPath}`));
+  t.end();
+});
+
+type Labels = Readonly<Record<string, string>>;
+
+const isSelected = (labels: Labels = {}, selector: Labels = {}): boolean => (
+  Object.entries(selector).every(([key, value]) => labels[key] === value)
+);
+
+test("the certificates have a restricted Pod of their own, which runs with its own account", (t) => {
+  const { spec } = certificatesDeployment({ namespace: "platform", image: "resolver:1" });
+  const pod = spec?.template.spec;
+  t.match(pod, { serviceAccountName: "ack-role-resolver-certificates", securityContext: { runAsNonRoot: true } });
+  t.match(pod?.containers, [{
+    args: ["certs", "manage", "--namespace=platform"],
+    securityContext: { readOnlyRootFilesystem: true, allowPrivilegeEscalation: false },
+  }]);
+  t.match(SETTINGS.healthListen.defaults, { "certs manage": `0.0.0.0:${PORTS.health}` });
+  t.end();
+});
+
+test("no Service selects the Pod of the certificates, and its NetworkPolicy allows only probes and scrapes", (t) => {
+  const { spec } = certificatesDeployment({ namespace: "platform", image: "resolver:1" });
+  const labels = spec?.template.metadata?.labels;
+  t.ok(isSelected(labels, spec?.selector.matchLabels));
+  t.notOk(isSelected(labels, webhookService("platform").spec?.selector));
+  const policy = certificatesNetworkPolicy("platform").spec;
+  t.ok(isSelected(labels, policy?.podSelector?.matchLabels));
+  t.notOk(isSelected(labels, networkPolicy("platform").spec?.podSelector?.matchLabels));
+  t.same(policy?.ingress, [{ ports: [{ protocol: "TCP", port: "health" }] }]);
   t.end();
 });

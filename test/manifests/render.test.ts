@@ -50,9 +50,9 @@ test("renders all parts in the order in which they must be applied, with the web
     "ClusterRole", "Role", "RoleBinding", "ClusterRole", "ClusterRole", "ClusterRole",
     "Lease", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding",
     "ConfigMap", "Role", "RoleBinding",
-    "Secret", "Lease", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding",
+    "ServiceAccount", "Secret", "Secret", "Lease", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding",
     "CustomResourceDefinition",
-    "NetworkPolicy", "PodDisruptionBudget", "Service", "Deployment", ...POLICIES,
+    "NetworkPolicy", "PodDisruptionBudget", "Service", "NetworkPolicy", "Deployment", "Deployment", ...POLICIES,
     "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration",
   ]);
   t.end();
@@ -141,7 +141,7 @@ test("adds the same labels to every object", (t) => {
     const labels = field(field(object, "metadata"), "labels");
     t.equal(stringAt(labels, "app.kubernetes.io/name"), "ack-role-resolver", stringAt(object, "kind") ?? "");
     t.match(stringAt(labels, "app.kubernetes.io/version"), /^\d+\.\d+\.\d+$/);
-    t.match(stringAt(labels, "app.kubernetes.io/component"), /^(crds|webhook)$/);
+    t.match(stringAt(labels, "app.kubernetes.io/component"), /^(crds|webhook|certificates)$/);
   }
   t.end();
 });

@@ -1,6 +1,7 @@
 import { test } from "tap";
 import {
-  caBundleBinding, caBundleRole, certificatesBinding, certificatesLease, certificatesRole, certificatesSecret,
+  caBundleBinding, caBundleRole, certificatesAccount, certificatesBinding, certificatesLease, certificatesRole,
+  certificatesSecrets,
 } from "../../manifests/rights/certificates.ts";
 import { installNamespace, serviceAccount } from "../../manifests/installation.ts";
 import {
@@ -10,8 +11,9 @@ import {
   accessReviewsBinding, accessReviewsRole, mapsBinding, mapsRole, readerBinding, readerRole, resourcesBinding,
   resourcesRole,
 } from "../../manifests/rights/webhook.ts";
+import { manifestObjects } from "../../manifests/render.ts";
 import { leaseRole, reconcilerRole, reconcilingObjects } from "../../manifests/reconciling.ts";
-import { stringAt } from "../../shared/decisions/kubernetes/json.ts";
+import { field, stringAt } from "../../shared/decisions/kubernetes/json.ts";
 import { selectorOwnerRole, tenantRole } from "../../manifests/rights/users.ts";
 import { ACK_GROUPS } from "../../shared/decisions/kubernetes/kinds.ts";
 
@@ -106,21 +108,49 @@ test("the roles of users allow reading selectors, and only the role of owners al
   t.end();
 });
 
-test("the certificates role allows only maintaining one Secret and one Lease, and writing Events", (t) => {
-  const resourceNames = ["ack-role-resolver-webhook-tls"];
+const CERTIFICATES_ACCOUNT = [
+  { kind: "ServiceAccount", name: "ack-role-resolver-certificates", namespace: "platform" },
+];
+
+test("the certificates role allows only maintaining two Secrets and one Lease, and writing Events", (t) => {
+  const name = "ack-role-resolver-certificates";
+  const [leases, secrets] = [{ apiGroups: ["coordination.k8s.io"], resources: ["leases"] }, {
+    apiGroups: [""], resources: ["secrets"],
+  }];
   t.same(certificatesRole("platform").rules, [
-    { apiGroups: [""], resources: ["secrets"], resourceNames, verbs: ["list", "watch", "update"] },
-    { apiGroups: ["coordination.k8s.io"], resources: ["leases"], resourceNames, verbs: ["get", "update"] },
+    { ...secrets, resourceNames: [name, "ack-role-resolver-webhook-tls"], verbs: ["list", "watch", "update"] },
+    { ...leases, resourceNames: [name], verbs: ["get", "update"] },
+    { ...secrets, verbs: ["create"] }, { ...leases, verbs: ["create"] },
     { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create", "patch"] },
   ]);
-  const secret = { type: "Opaque", metadata: { namespace: "platform", name: resourceNames[0] } };
-  t.match(certificatesSecret("platform"), secret);
-  t.notOk("data" in certificatesSecret("platform"), "a repeated apply does not remove the certificates");
-  t.match(certificatesLease("platform"), { kind: "Lease", metadata: secret.metadata });
+  for (const secret of certificatesSecrets("platform")) {
+    t.match(secret, { type: "Opaque", metadata: { namespace: "platform" } });
+    t.notOk("data" in secret, "a repeated apply does not remove the certificates");
+  }
+  t.match(certificatesLease("platform"), { kind: "Lease", metadata: { namespace: "platform", name } });
   const { metadata, roleRef, subjects } = certificatesBinding("platform");
   t.match([metadata?.namespace, roleRef.kind], ["platform", "Role"]);
   t.equal(roleRef.name, certificatesRole("platform").metadata?.name);
-  t.same(subjects, readerBinding("platform").subjects);
+  t.same(subjects, CERTIFICATES_ACCOUNT);
+  t.match(certificatesAccount("platform"), { metadata: { name, namespace: "platform" } });
+  t.end();
+});
+
+test("no role of the webhook mentions Secrets, workloads or webhook configurations", (t) => {
+  const options = {
+    namespace: "platform", runtime: "ack", ackSystemNamespace: "ack-system", url: null, caBundle: null,
+    accessReviews: true, extraGroups: [], ownCRD: false, certificates: "self-signed", image: "resolver:1",
+    policyReports: true, autoControllerIdentity: true,
+  } as const;
+  const objects = manifestObjects("rbac", options);
+  const bindings = objects.filter((one) => JSON.stringify(field(one, "subjects") ?? "").includes('resolver-webhook"'));
+  const roles = bindings.map((one) => `${stringAt(one, "roleRef", "kind")} ${stringAt(one, "roleRef", "name")}`);
+  t.ok(roles.length > 5);
+  const nameOf = (one: object): string => `${stringAt(one, "kind")} ${stringAt(one, "metadata", "name")}`;
+  const granted = objects.filter((one) => roles.includes(nameOf(one)));
+  t.equal(granted.length, new Set(roles).size);
+  const text = JSON.stringify(granted.map((one) => field(one, "rules")));
+  t.notMatch(text, /"(secrets|pods|jobs|deployments|\w+webhookconfigurations|serviceaccounts\/token)"/);
   t.end();
 });
 
@@ -131,7 +161,7 @@ test("the CA bundle role allows only changing the webhook configurations of this
     resourceNames: ["ack-role-resolver"], verbs: ["list", "watch", "patch"],
   }]);
   t.equal(caBundleBinding("platform").roleRef.name, caBundleRole().metadata?.name);
-  t.same(caBundleBinding("platform").subjects, readerBinding("platform").subjects);
+  t.same(caBundleBinding("platform").subjects, CERTIFICATES_ACCOUNT);
   t.end();
 });
 

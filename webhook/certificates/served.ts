@@ -7,8 +7,8 @@ const MS_PER_SECOND = 1000;
 
 interface ServedCertificateOptions {
   readonly server: Server;
-  /** The certificate and key that `server` uses, or null if no certificate is available yet. */
-  readonly pair: ServingPair | null;
+  /** The certificate and key that `server` uses. */
+  readonly pair: ServingPair;
   /** The CA certificates of clients that `server` uses, as PEM; null if clients need no certificate. */
   readonly clientCA: string | null;
   /** The names for which the certificate must be valid. */
@@ -18,11 +18,10 @@ interface ServedCertificateOptions {
 
 /**
  * The TLS files of the server. New connections use new files. Open connections continue to use the previous files.
- * Without a certificate, the server rejects each TLS handshake.
  */
 export class ServedCertificate {
   readonly #options: ServedCertificateOptions;
-  #pair: ServingPair | null;
+  #pair: ServingPair;
   #clientCA: string | null;
   /** The names for which the certificate is not valid. */
   missingHosts: readonly string[] = [];
@@ -34,9 +33,9 @@ export class ServedCertificate {
     this.#record();
   }
 
-  /** The expiry time of the current certificate; null if no certificate is available yet. */
-  get notAfter(): Date | null {
-    return this.#pair?.notAfter ?? null;
+  /** The expiry time of the current certificate. */
+  get notAfter(): Date {
+    return this.#pair.notAfter;
   }
 
   /** Throws if OpenSSL rejects the certificate or the key. The server then continues to use the previous pair. */
@@ -50,16 +49,15 @@ export class ServedCertificate {
     this.#use(this.#pair, ca);
   }
 
-  #use(pair: ServingPair | null, clientCA: string | null): void {
-    const tls = pair === null ? {} : { cert: pair.cert, key: pair.key };
-    this.#options.server.setSecureContext({ ...tls, ...(clientCA !== null && { ca: clientCA }) });
+  #use(pair: ServingPair, clientCA: string | null): void {
+    const { cert, key } = pair;
+    this.#options.server.setSecureContext({ cert, key, ...(clientCA !== null && { ca: clientCA }) });
     this.#pair = pair;
     this.#clientCA = clientCA;
     this.#options.metrics.certificateReloads.inc({ outcome: "ok" });
   }
 
   #record(): void {
-    if (this.#pair === null) return;
     const { metrics, hosts } = this.#options;
     const certificate = parseCertificate(this.#pair.cert);
     this.missingHosts = certificate === null ? [] : missingHosts(certificate, hosts);

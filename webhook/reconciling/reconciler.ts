@@ -11,7 +11,7 @@ import type { InventorySource } from "../../shared/inventory/source.ts";
 import type { Logger } from "../../shared/server/logger.ts";
 import { RetryQueue } from "../../shared/server/retry-queue.ts";
 import type { TurnQueue } from "../../shared/server/turn-queue.ts";
-import { LeaderElection } from "../leader-election.ts";
+import { LeaderElection } from "../../shared/server/leader-election.ts";
 import type { WebhookMetrics } from "../metrics.ts";
 import { ProblemCollector } from "../../shared/decisions/problems/report.ts";
 import { ControllerIdentityCreator } from "./controller-identity.ts";

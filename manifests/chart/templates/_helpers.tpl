@@ -8,6 +8,17 @@ app.kubernetes.io/name: ack-role-resolver
 app.kubernetes.io/component: webhook
 {{- end }}
 
+{{/* The labels of the Deployment that maintains the certificates. */}}
+{{- define "ack-role-resolver.certificatesLabels" -}}
+{{ include "ack-role-resolver.certificatesSelectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+{{- end }}
+
+{{- define "ack-role-resolver.certificatesSelectorLabels" -}}
+app.kubernetes.io/name: ack-role-resolver
+app.kubernetes.io/component: certificates
+{{- end }}
+
 {{/* The name of the Secret of the certificate. */}}
 {{- define "ack-role-resolver.certificate" -}}
 {{- if eq .Values.certificates.mode "files" }}{{ .Values.certificates.secretName }}

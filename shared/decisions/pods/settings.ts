@@ -1,5 +1,6 @@
 import type { JsonObject } from "../kubernetes/json.ts";
-import { defaultOf, SETTINGS, type SettingsFor } from "../settings.ts";
+import { defaultOf } from "../setting-definition.ts";
+import { SETTINGS, type SettingsFor } from "../settings.ts";
 
 /** The settings of the injection of sidecars. */
 export interface InjectionSettings {

@@ -1,5 +1,6 @@
 import type { JsonObject } from "../kubernetes/json.ts";
-import { defaultOf, SETTINGS } from "../settings.ts";
+import { defaultOf } from "../setting-definition.ts";
+import { SETTINGS } from "../settings.ts";
 import type { Container, Pod } from "./pod.ts";
 import type { InjectionSettings } from "./settings.ts";
 

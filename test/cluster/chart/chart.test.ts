@@ -9,7 +9,9 @@ import { projectArchive } from "../project-image.ts";
 import { NAMESPACE, POD_LABELS, REPLICAS } from "../webhook/installed.ts";
 import { selector } from "../webhook/selector.ts";
 import { limitsTraffic } from "./network-policy.ts";
-import { failurePolicies, hasCertificates, prepareCluster, Release, reportsProblem, rotatesLeaf } from "./release.ts";
+import {
+  failurePolicies, hasCertificates, prepareCluster, Release, reportsProblem, restoresDeleted, rotatesLeaf,
+} from "./release.ts";
 import { startTraffic, type Tally, type Traffic, TRAFFIC_NAMESPACE } from "./traffic.ts";
 import { usesEveryRight } from "./use-rights.ts";
 
@@ -38,6 +40,7 @@ withNode("a release of the chart, while a client changes objects", async (t, fou
   await step("helm install starts all Pods, whose certificates the API server trusts", installs);
   await step("helm upgrade replaces all Pods, and changes the failurePolicy to Fail", upgrades);
   await step("the NetworkPolicy allows the Pods of the webhook only the traffic that they need", limitsTraffic);
+  await step("deleted Secrets of the certificates are created again", restoresDeleted);
   await step("each right in the roles of the release is used, and no request of the webhook is denied", usesEveryRight);
   await step("helm rollback restores the failurePolicy of each revision", rollsBack);
   await step("helm uninstall deletes every object of the release", uninstalls);

@@ -1,6 +1,6 @@
 import { field, isJsonObject } from "../../../shared/decisions/kubernetes/json.ts";
 import type { Pod, PodCluster } from "../cluster.ts";
-import { NAMESPACE } from "../webhook/installed.ts";
+import { DEPLOYMENT, NAMESPACE } from "../webhook/installed.ts";
 
 /** The fields of a NetworkPolicy that the rules depend on. A rule with other fields is not supported. */
 interface NetworkPolicy {
@@ -27,7 +27,7 @@ const CHAINS = { ingress: ["POLICY-INGRESS", "-d"], egress: ["POLICY-EGRESS", "-
 const HOOKS = ["FORWARD", "INPUT", "OUTPUT"] as const;
 
 /**
- * Enforces the only NetworkPolicy of the namespace with iptables rules, for all new connections of the Pods that the
+ * Enforces the NetworkPolicy of the webhook with iptables rules, for all new connections of the Pods that the
  * policy selects at this time. Returns the names of these Pods, sorted.
  */
 export async function enforcePolicy(cluster: PodCluster): Promise<string[]> {
@@ -51,9 +51,8 @@ export async function removeRules(cluster: PodCluster): Promise<void> {
 }
 
 async function readPolicy(cluster: PodCluster): Promise<NetworkPolicy["spec"]> {
-  const stored = await cluster.kubectl(["get", "networkpolicy", "-n", NAMESPACE, "-o", "json"]);
-  const { items: [policy, ...others] } = parsePolicies(stored);
-  if (policy === undefined || others.length > 0) throw new Error(`not one NetworkPolicy: ${stored}`);
+  const stored = await cluster.kubectl(["get", "networkpolicy", DEPLOYMENT, "-n", NAMESPACE, "-o", "json"]);
+  const policy = parsePolicy(stored);
   const { podSelector, policyTypes, ingress, egress } = policy.spec;
   const isSupported = Object.keys(podSelector).join() === "matchLabels"
     && policyTypes.toSorted().join() === "Egress,Ingress"
@@ -62,8 +61,8 @@ async function readPolicy(cluster: PodCluster): Promise<NetworkPolicy["spec"]> {
   return policy.spec;
 }
 
-function parsePolicies(list: string): { readonly items: readonly NetworkPolicy[] } {
-  return JSON.parse(list);
+function parsePolicy(text: string): NetworkPolicy {
+  return JSON.parse(text);
 }
 
 async function allowPorts(

@@ -100,8 +100,13 @@ const CAPA_CRDS: readonly InstalledCRD[] = [
   ...REFERRER_KINDS.map(({ group, kind, plural }) => ackCRD(group, kind, plural, [CAPA_VERSION])),
 ];
 
-/** Tests that the webhook has created its certificate, and that both webhook configurations trust it. */
+/**
+ * Tests that the certificates exist, that the webhook mounts no key of a CA, and that both webhook configurations trust
+ * the certificate.
+ */
 export async function hasCertificates(t: Test, { api }: PodCluster): Promise<void> {
+  const mounted = Object.keys((await secretData(api, "ack-role-resolver-webhook-tls")) ?? {});
+  t.same(mounted.toSorted(), ["ca.crt", "tls.crt", "tls.key"]);
   const certificates = await secretData(api);
   t.match(certificates, { "tls.crt": /./, "tls.key": /./, "ca.crt": /./, "ca.key": /./ });
   const bundles = async (): Promise<string[]> => (
@@ -113,19 +118,31 @@ export async function hasCertificates(t: Test, { api }: PodCluster): Promise<voi
   t.ok((await bundles()).length > 0);
 }
 
-/** Tests that the webhook replaces its certificate after a request. */
+/** Tests that the certificate is replaced after a request. */
 export async function rotatesLeaf(t: Test, cluster: PodCluster): Promise<void> {
   const before = stringAt(await secretData(cluster.api), "tls.crt");
   const annotate = ["annotate", "secret", SECRET, "-n", NAMESPACE, "ack-role-resolver.io/rotate=leaf"];
   await cluster.kubectl(annotate);
   const isReplaced = async (): Promise<boolean> => stringAt(await secretData(cluster.api), "tls.crt") !== before;
-  t.ok(await until(isReplaced), "the webhook replaces its certificate");
+  t.ok(await until(isReplaced), "the certificate is replaced");
 }
 
-const SECRET = "ack-role-resolver-webhook-tls";
+/** Tests that deleted Secrets of the certificates and their Lease are created again. */
+export async function restoresDeleted(t: Test, { cluster }: Release): Promise<void> {
+  const objects = [`secret/${SECRET}`, "secret/ack-role-resolver-webhook-tls", `lease/${SECRET}`];
+  await cluster.kubectl(["delete", "-n", NAMESPACE, ...objects]);
+  const isRestored = async (): Promise<boolean> => {
+    const found = await cluster.kubectl(["get", "-n", NAMESPACE, "-o", "name", "--ignore-not-found", ...objects]);
+    return found.trim().split("\n").length === objects.length;
+  };
+  t.ok(await until(isRestored, 60_000), "the Secrets and the Lease are created again");
+  await hasCertificates(t, cluster);
+}
 
-async function secretData(api: PodCluster["api"]): Promise<unknown> {
-  return field((await api.request("GET", `/api/v1/namespaces/${NAMESPACE}/secrets/${SECRET}`)).body, "data");
+const SECRET = "ack-role-resolver-certificates";
+
+async function secretData(api: PodCluster["api"], name = SECRET): Promise<unknown> {
+  return field((await api.request("GET", `/api/v1/namespaces/${NAMESPACE}/secrets/${name}`)).body, "data");
 }
 
 /** Waits until the webhook has written an Event about the resource that no selector selects. */

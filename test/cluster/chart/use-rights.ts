@@ -11,7 +11,7 @@ import { SELECTORS } from "../../real/webhook/installed-webhook.ts";
 import type { PodCluster } from "../cluster.ts";
 import { NAMESPACE, POD_LABELS } from "../webhook/installed.ts";
 import { selector } from "../webhook/selector.ts";
-import type { Release } from "./release.ts";
+import { type Release, rotatesLeaf } from "./release.ts";
 import { deniedRequests, rightsIn, unusedRights } from "./rights.ts";
 
 const ROLE = "arn:aws:iam::111122223333:role/a";
@@ -32,6 +32,10 @@ export async function usesEveryRight(t: Test, release: Release): Promise<void> {
   ];
   await cluster.apply(bindings);
   await useRareRights(cluster);
+  // The new process continues the Events of the old one.
+  await rotatesLeaf(t, cluster);
+  await cluster.kubectl(["delete", "pod", "-n", NAMESPACE, "-l", "app.kubernetes.io/component=certificates"]);
+  await rotatesLeaf(t, cluster);
   await ownsSelectors(t, cluster);
   await readsSelectors(t, cluster);
   await readIdentities(t, cluster);
@@ -41,7 +45,9 @@ export async function usesEveryRight(t: Test, release: Release): Promise<void> {
   const unused = async (): Promise<readonly string[]> => unusedRights(rights, await cluster.auditEvents());
   await until(async () => (await unused()).length === 0);
   t.same(await unused(), [], "each right is used");
-  t.same(deniedRequests(IDENTITIES.webhook.username, await cluster.auditEvents()), [], "no request is denied");
+  for (const { username } of [IDENTITIES.webhook, IDENTITIES.certificates]) {
+    t.same(deniedRequests(username, await cluster.auditEvents()), [], `no request of ${username} is denied`);
+  }
 }
 
 function binding(role: string, user: string): JsonObject {
@@ -55,7 +61,7 @@ function binding(role: string, user: string): JsonObject {
 
 /**
  * Makes the webhook review the access to a selector, and fetch a namespace and a selector. It fetches a namespace if
- * the watch of namespaces is more than 100 ms late, and a selector if it admitted an overlapping selector that the
+ * the watch of namespaces is more than 100 ms late, and a selector if it admitted a deletion of this selector that the
  * watch has not delivered yet.
  */
 async function useRareRights(cluster: PodCluster): Promise<void> {
@@ -65,9 +71,8 @@ async function useRareRights(cluster: PodCluster): Promise<void> {
   await cluster.apply([{ apiVersion: "s3.services.k8s.aws/v1alpha1", kind: "Bucket", metadata, spec: {} }]);
   await sendReview(cluster, BUCKETS, { metadata: { name: "a", namespace: "late" }, spec: {} });
   const spec = { arn: ROLE, namespaceSelector: { names: ["pending"] } };
-  for (const name of ["pending", "overlapping"]) {
-    await sendReview(cluster, REVIEWED_SELECTORS, { metadata: { name }, spec });
-  }
+  await sendReview(cluster, REVIEWED_SELECTORS, { metadata: { name: "pending" }, spec }, "DELETE");
+  await sendReview(cluster, REVIEWED_SELECTORS, { metadata: { name: "overlapping" }, spec });
 }
 
 /** The kind of the objects in a review, and the path of the webhook. */
@@ -86,19 +91,21 @@ const REVIEWED_SELECTORS: ReviewedKind = {
 };
 
 /**
- * Sends a review of the creation of an object to a replica, from the Pod of the replica. Rejects if the replica does
- * not respond.
+ * Sends a review of the creation or deletion of an object to a replica, from the Pod of the replica. Rejects if the
+ * replica does not respond.
  */
 async function sendReview(
   cluster: PodCluster, { group, kind, plural, path }: ReviewedKind, { metadata, spec }: ReviewedObject,
+  operation: "CREATE" | "DELETE" = "CREATE",
 ): Promise<void> {
   const version = "v1alpha1";
+  const written = { apiVersion: `${group}/${version}`, kind, metadata, spec };
   const review = {
     apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview",
     request: {
-      uid: "1", kind: { group, version, kind }, resource: { group, version, resource: plural }, operation: "CREATE",
-      ...metadata, userInfo: { username: "jane" }, oldObject: null, dryRun: false,
-      object: { apiVersion: `${group}/${version}`, kind, metadata, spec },
+      uid: "1", kind: { group, version, kind }, resource: { group, version, resource: plural }, operation,
+      ...metadata, userInfo: { username: "jane" }, dryRun: false,
+      object: operation === "CREATE" ? written : null, oldObject: operation === "DELETE" ? written : null,
     },
   };
   const script = `const options = { method: "POST", rejectUnauthorized: false };

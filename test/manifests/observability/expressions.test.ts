@@ -5,7 +5,8 @@ import { ALERTS } from "../../../manifests/observability/alerts.ts";
 import { GRAPHS } from "../../../manifests/observability/dashboard.ts";
 import { alertName } from "../../../manifests/observability/rules.ts";
 
-const metrics = [...describeMetrics().webhook, ...describeMetrics().sidecar];
+const { webhook, sidecar, certificates } = describeMetrics();
+const metrics = [...webhook, ...sidecar, ...certificates];
 const alerts = Object.values(ALERTS).flat();
 const expressions = [
   ...alerts.map(({ name, expression }) => [name, expression] as const),

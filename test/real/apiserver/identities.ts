@@ -9,6 +9,7 @@ export const IDENTITIES = {
   admin: { username: "admin", groups: ["system:masters"] },
   jane: { username: "jane", groups: ["developers"] },
   webhook: serviceAccount("ack-role-resolver", "ack-role-resolver-webhook"),
+  certificates: serviceAccount("ack-role-resolver", "ack-role-resolver-certificates"),
   controller: serviceAccount("ack-system", "ack-s3-controller"),
   // The API server grants rights to these users by default:
   // kubernetes.io/docs/reference/access-authn-authz/rbac/#core-component-roles
@@ -23,9 +24,9 @@ export type Tokens = Readonly<Record<Identity, string>>;
 
 export function randomTokens(): Tokens {
   return {
-    admin: randomUUID(), jane: randomUUID(), webhook: randomUUID(), controller: randomUUID(),
-    "kube-controller-manager": randomUUID(), "kube-scheduler": randomUUID(), "kube-proxy": randomUUID(),
-    kubelet: randomUUID(),
+    admin: randomUUID(), jane: randomUUID(), webhook: randomUUID(), certificates: randomUUID(),
+    controller: randomUUID(), "kube-controller-manager": randomUUID(), "kube-scheduler": randomUUID(),
+    "kube-proxy": randomUUID(), kubelet: randomUUID(),
   };
 }
 
@@ -52,7 +53,8 @@ export function kubeconfig(url: string, caFile: string, tokens: Tokens, current:
 
 function names(): readonly Identity[] {
   return [
-    "admin", "jane", "webhook", "controller", "kube-controller-manager", "kube-scheduler", "kube-proxy", "kubelet",
+    "admin", "jane", "webhook", "certificates", "controller", "kube-controller-manager", "kube-scheduler", "kube-proxy",
+    "kubelet",
   ];
 }
 

@@ -15,7 +15,8 @@ import { findPrograms } from "../find-programs.ts";
 import { type ServerProcess, startServer } from "../server-process.ts";
 import { type Balancer, startBalancer } from "../webhook/certificates/balancer.ts";
 import { type Load, startLoad } from "../webhook/certificates/load.ts";
-import { read, SECRET, secretText, servedSerial } from "../webhook/certificates/replicas.ts";
+import { read, secretText, SERVING } from "../webhook/certificates/objects.ts";
+import { servedSerial } from "../webhook/certificates/replicas.ts";
 import { untilCalled } from "../webhook/installed-webhook.ts";
 import { mountSecret } from "./mounted-secret.ts";
 import { certManagerCRDs, startCertManager } from "./program.ts";
@@ -72,8 +73,8 @@ async function installs(t: Test, { cluster, helm }: Installation): Promise<void>
 }
 
 async function issues(t: Test, { cluster }: Installation): Promise<void> {
-  t.ok(await until(async () => (await secretText(cluster, "tls.crt")) !== ""));
-  const [leaf, ca] = [await secretText(cluster, "tls.crt"), await secretText(cluster, "ca.crt")];
+  t.ok(await until(async () => (await secretText(cluster, "tls.crt", SERVING)) !== ""));
+  const [leaf, ca] = [await secretText(cluster, "tls.crt", SERVING), await secretText(cluster, "ca.crt", SERVING)];
   const certificate = new X509Certificate(leaf);
   t.ok(certificate.verify(new X509Certificate(ca).publicKey));
   t.equal(certificate.checkHost(SERVICE_NAME), SERVICE_NAME);
@@ -86,8 +87,8 @@ async function startFromDeployment(t: Test, installation: Installation): Promise
   const { cluster, balancer, dir } = installation;
   const spec = field(field(field(await read(cluster, DEPLOYMENT), "spec"), "template"), "spec");
   const [[container], [volume]] = [[field(spec, "containers")].flat(), [field(spec, "volumes")].flat()];
-  t.equal(stringAt(field(volume, "secret"), "secretName"), SECRET.split("/").at(-1));
-  await mountSecret(dir, await read(cluster, SECRET));
+  t.equal(stringAt(field(volume, "secret"), "secretName"), SERVING.split("/").at(-1));
+  await mountSecret(dir, await read(cluster, SERVING));
   const args = [field(container, "args")].flat().slice(1).map(String);
   const local = args.map((arg) => (arg.startsWith(TLS_DIR_FLAG) ? `${TLS_DIR_FLAG}${dir}` : arg));
   t.ok(local.includes(`${TLS_DIR_FLAG}${dir}`));
@@ -104,10 +105,10 @@ async function losesNoAdmission(t: Test, installation: Installation, webhook: Se
   await setAvailable(cluster, 1);
   const load = await startLoad(cluster, balancer, { workers: 2, servername: SERVICE_NAME });
   t.match(await helm("upgrade", RELEASE, CHART, "--reuse-values"), { code: 0, stdout: /failurePolicy: Fail/u });
-  const ca = await secretText(cluster, "ca.crt");
+  const ca = await secretText(cluster, "ca.crt", SERVING);
   const causes = {
     "a renewal": () => renew(cluster),
-    "a deleted Secret": () => cluster.request("DELETE", SECRET),
+    "a deleted Secret": () => cluster.request("DELETE", SERVING),
     "an invalid Secret": () => invalidate(cluster, installation.dir),
     "a new CA": () => replaceCA(cluster),
   };
@@ -119,7 +120,7 @@ async function losesNoAdmission(t: Test, installation: Installation, webhook: Se
   await load.stop();
   t.same(load.viaAPIServer.failures, [], `the API server admitted ${load.viaAPIServer.admitted} changes`);
   t.same(load.direct.failures, [], `the webhook answered ${load.direct.admitted} reviews on new connections`);
-  const newCA = await secretText(cluster, "ca.crt");
+  const newCA = await secretText(cluster, "ca.crt", SERVING);
   t.not(newCA, ca);
   t.ok((await bundles(cluster)).every((bundle) => bundle === ca + newCA), "every caBundle contains both CAs");
 }
@@ -138,12 +139,12 @@ async function replacesCertificate(t: Test, installation: Installation, replacem
   await replace();
   const isReplaced = async (): Promise<boolean> => ![served, null].includes(await storedSerial(cluster));
   t.ok(await until(isReplaced), "cert-manager issues another certificate");
-  const ca = await secretText(cluster, "ca.crt");
+  const ca = await secretText(cluster, "ca.crt", SERVING);
   const isTrusted = async (): Promise<boolean> => (await bundles(cluster)).every((bundle) => bundle.includes(ca));
   t.ok(await until(isTrusted), "every caBundle contains its CA");
   await untilAdmitted(t, load);
   t.equal(await servedSerial(webhook), served, "the webhook serves the previous certificate meanwhile");
-  await mountSecret(dir, await read(cluster, SECRET));
+  await mountSecret(dir, await read(cluster, SERVING));
   const stored = await storedSerial(cluster);
   t.ok(await until(async () => (await servedSerial(webhook)) === stored), "the webhook serves the new one");
   await untilAdmitted(t, load);

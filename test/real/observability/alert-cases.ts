@@ -93,12 +93,12 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     "webhook_certificate_missing_hosts", {}, "1x20", "The serving certificate of a:9444 lacks names of the webhook: 1.",
   ),
   WebhookCAExpires: one(
-    "webhook_ca_expiry_timestamp_seconds", {}, "87600x20",
+    "certificates_ca_expiry_timestamp_seconds", {}, "87600x20",
     "The CA of the webhook expires in 1d 0h 0m 0s, and was not rotated.",
   ),
   WebhookCertificateWritesFail: one(
-    "webhook_certificate_writes_total", { outcome: "fault", step: "any" }, FIRST_EVENT,
-    "a:9444 cannot write the Secret of the certificates, or the caBundle.",
+    "certificates_writes_total", { outcome: "fault", step: "any" }, FIRST_EVENT,
+    "a:9444 cannot write a Secret of the certificates, or the caBundle.",
   ),
   AnnotationsStayStale: one(
     "webhook_failing_refreshes", {}, "3x20", "Objects whose stale annotations cannot be updated: 3.",
@@ -108,7 +108,7 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     summary: "No webhook searches for stale annotations.",
   },
   WebhookCABundleReverted: one(
-    "webhook_certificate_writes_total", { outcome: "ok", step: "restore-bundle" }, "0+1x20",
+    "certificates_writes_total", { outcome: "ok", step: "restore-bundle" }, "0+1x20",
     "Another program changes the caBundle of the webhook again and again.",
   ),
   SidecarErrors: {

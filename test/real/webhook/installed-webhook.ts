@@ -51,15 +51,12 @@ interface Installation {
 export async function installObjects(
   t: Test, cluster: Cluster, flags: readonly string[] = [], crd: SelectorCRD = "ACK",
 ): Promise<Installation> {
-  const dir = await mkdtemp(path.join(tmpdir(), "ack-role-resolver-tls-"));
-  t.teardown(() => rm(dir, { recursive: true }));
-  const certificates = await makeCertificates({ hosts: ["127.0.0.1"], now: new Date() });
-  await storeCertificates(dir, certificates, { force: false });
+  const { dir, ca } = await certificateFolder(t);
 
   const checkSeverities = checkSeveritiesOf(flags.filter((_, index) => flags[index - 1] === "--check"));
   const policies = { ...DEFAULT_POLICY_SETTINGS, checkSeverities };
   const options = {
-    ...MANIFEST_OPTIONS, caBundle: certificates.ca, ownCRD: crd === "own", inject: flags.includes("--sidecar-image"),
+    ...MANIFEST_OPTIONS, caBundle: ca, ownCRD: crd === "own", inject: flags.includes("--sidecar-image"),
     accessReviews: needsAccessReviews(policies), policies,
     identitySecretNamespace: flags.includes(SECRETS_FLAG) ? (flags[flags.indexOf(SECRETS_FLAG) + 1] ?? null) : null,
   } as const;
@@ -79,6 +76,15 @@ export async function installObjects(
     await untilCalled(cluster);
   };
   return { certificates: dir, start, register };
+}
+
+/** Creates a folder with a certificate for 127.0.0.1. Returns the folder and the CA of the certificate. */
+export async function certificateFolder(t: Test): Promise<{ readonly dir: string; readonly ca: string }> {
+  const dir = await mkdtemp(path.join(tmpdir(), "ack-role-resolver-tls-"));
+  t.teardown(() => rm(dir, { recursive: true }));
+  const certificates = await makeCertificates({ hosts: ["127.0.0.1"], now: new Date() });
+  await storeCertificates(dir, certificates, { force: false });
+  return { dir, ca: certificates.ca };
 }
 
 /** Applies the objects as admin. */

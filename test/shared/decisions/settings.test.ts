@@ -2,7 +2,8 @@ import { Ajv } from "ajv";
 import { test } from "tap";
 import { decisionSettings } from "../../../shared/decisions/context.ts";
 import { COMMANDS, MAX_COUNT } from "../../../shared/decisions/setting-definition.ts";
-import { defaultOf, DEFINITIONS, SETTINGS } from "../../../shared/decisions/settings.ts";
+import { defaultOf } from "../../../shared/decisions/setting-definition.ts";
+import { DEFINITIONS, SETTINGS } from "../../../shared/decisions/settings.ts";
 
 test("the flags, short flags and names of settings are unique", (t) => {
   const flags = DEFINITIONS.map(([, { flag }]) => flag);
@@ -100,12 +101,12 @@ test("decisionSettings returns the last severity that is set for each check, and
   t.end();
 });
 
-test("decisionSettings finds the namespaces of the installation in the Pod, the Secret and the Lease", (t) => {
+test("decisionSettings finds the namespaces of the installation in the Pod and the Lease", (t) => {
   const namespaces = (known: object): readonly string[] => (
     decisionSettings({ ...INPUT, ...known }).installationNamespaces
   );
-  t.same(namespaces({ podNamespace: "a", tlsSecret: "b/tls", lease: "a/lease" }), ["a", "b"]);
+  t.same(namespaces({ podNamespace: "a", lease: "b/lease" }), ["a", "b"]);
   t.same(namespaces({ lease: "platform/lease" }), ["platform"]);
-  t.same(namespaces({ podNamespace: null, tlsSecret: null, lease: null }), ["ack-role-resolver"]);
+  t.same(namespaces({ podNamespace: null, lease: null }), ["ack-role-resolver"]);
   t.end();
 });

@@ -2,23 +2,24 @@ import { test } from "tap";
 import { readSettings } from "../../../shared/server/settings.ts";
 import { faultsOf } from "./settings-faults.ts";
 
-test("the webhook requires either a folder or a Secret for its certificate", (t) => {
-  const secret = { cluster: true, tlsSecret: "ack-role-resolver/tls" };
-  t.match(readSettings("webhook", { ...secret, tlsHost: ["a.ns.svc,10.0.0.1", "fd00::1"] }, {}), {
-    tlsDir: null, tlsSecret: "ack-role-resolver/tls", tlsHost: ["a.ns.svc", "10.0.0.1", "fd00::1"],
-  });
-  t.same(faultsOf("webhook", { ...secret, tlsDir: "d" }), [
-    "--tls-dir, --tls-secret: exactly one is required; "
-      + "create a folder with `ack-role-resolver certs make --dir DIR --host NAME`",
+test("the webhook requires the folder of its certificate, and verifies the names of --tls-host", (t) => {
+  const flags = { cluster: true, tlsDir: "tls" };
+  const tlsHost = ["a.ns.svc", "10.0.0.1", "fd00::1"];
+  t.match(readSettings("webhook", { ...flags, tlsHost: ["a.ns.svc,10.0.0.1", "fd00::1"] }, {}), { tlsHost });
+  t.same(faultsOf("webhook", { cluster: true }), [
+    "--tls-dir: required; create the folder with `ack-role-resolver certs make --dir DIR --host NAME`",
   ]);
-  t.same(faultsOf("webhook", { from: ["m"], tlsSecret: "ns/tls" }), ["--tls-secret: requires --cluster"]);
-  for (const tlsSecret of ["tls", "ns/", "/tls", "ns/tls/x", "Ns/tls", "ns/../tls", "n.s/tls"]) {
-    const [fault] = faultsOf("webhook", { cluster: true, tlsSecret });
-    t.match(fault, /^--tls-secret: expected NAMESPACE\/NAME of a Secret/, tlsSecret);
-  }
   for (const host of ["*.ns.svc", "A.svc", "a..b", "https://a", "a:443", "-a", "1:2:3", ":::1", "1::2::3"]) {
-    const [fault] = faultsOf("webhook", { ...secret, tlsHost: [host] });
+    const [fault] = faultsOf("webhook", { ...flags, tlsHost: [host] });
     t.match(fault, /^--tls-host ".*": expected a DNS name in lowercase/, host);
   }
+  t.end();
+});
+
+test("certs manage needs no flag in the namespace of the default installation", (t) => {
+  t.match(readSettings("certs manage", {}, {}), {
+    namespace: "ack-role-resolver", tlsHost: [], healthListen: "0.0.0.0:9444", kubeconfig: null,
+  });
+  t.match(faultsOf("certs manage", { namespace: "Platform" })[0], /^--namespace: expected a namespace name/);
   t.end();
 });

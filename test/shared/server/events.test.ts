@@ -4,7 +4,7 @@ import { LIMITS } from "../../../shared/decisions/limits.ts";
 import type { EventSubject } from "../../../shared/decisions/problems/problem.ts";
 import type { EventText } from "../../../shared/server/event-object.ts";
 import { EventRecorder } from "../../../shared/server/events.ts";
-import { FakeKubernetes } from "../../webhook/certificates/fake-kubernetes.ts";
+import { FakeKubernetes } from "../../certs/rotation/fake-kubernetes.ts";
 import { FakeClock } from "../inventory/fake-clock.ts";
 
 const EVENTS = "/apis/events.k8s.io/v1/namespaces";

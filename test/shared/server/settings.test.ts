@@ -193,8 +193,7 @@ test("reports missing settings and settings that exclude each other", (t) => {
   ]);
   t.same(faultsOf("webhook", {}), [
     source,
-    "--tls-dir, --tls-secret: exactly one is required; "
-      + "create a folder with `ack-role-resolver certs make --dir DIR --host NAME`",
+    "--tls-dir: required; create the folder with `ack-role-resolver certs make --dir DIR --host NAME`",
   ]);
   t.same(faultsOf("sidecar", {}), [
     source,

@@ -20,7 +20,7 @@ interface Fixture {
   readonly server: Server;
 }
 
-function fixture(t: Test, pair: ServingPair | null): Fixture {
+function fixture(t: Test, pair: ServingPair): Fixture {
   const server = createServer();
   t.teardown(() => server.close());
   const registry = new Registry();
@@ -30,10 +30,8 @@ function fixture(t: Test, pair: ServingPair | null): Fixture {
   return { served, registry, server };
 }
 
-test("has no expiry metric until a certificate is available", async (t) => {
-  const { served, registry } = fixture(t, null);
-  t.equal(served.notAfter, null);
-  t.notMatch(await registry.metrics(), /^ack_role_resolver_webhook_certificate_expiry_timestamp_seconds /m);
+test("records the expiry and the missing names of each certificate", async (t) => {
+  const { served, registry } = fixture(t, pairOf(second));
   served.usePair(pairOf(first));
   t.same(served.notAfter, pairOf(first).notAfter);
   t.match(await registry.metrics(), /^ack_role_resolver_webhook_certificate_expiry_timestamp_seconds \d{10}$/m);
@@ -48,13 +46,12 @@ test("continues to use the previous pair if OpenSSL rejects a new one", (t) => {
   t.end();
 });
 
-test("a client CA that is replaced before the first certificate is used with the certificate", async (t) => {
-  const { served, server } = fixture(t, null);
+test("a replaced client CA is used with the current and each later certificate", async (t) => {
+  const { served, server } = fixture(t, pairOf(first));
   const { ca } = await makeClients("api");
   const contexts: unknown[] = [];
   server.setSecureContext = (options) => void contexts.push(options);
   served.useClientCA(ca);
-  const pair = pairOf(first);
-  served.usePair(pair);
-  t.same(contexts, [{ ca }, { cert: pair.cert, key: pair.key, ca }]);
+  served.usePair(pairOf(second));
+  t.same(contexts, [first, second].map(({ cert, key }) => ({ cert, key, ca })));
 });

@@ -7,7 +7,7 @@ import { SharedStore } from "../../../webhook/pending/shared-store.ts";
 import { writeOf } from "../../../webhook/pending/write.ts";
 import { FIRST, selectorFor } from "../../shared/decisions/checks/account-fixtures.ts";
 import { FakeClock } from "../../sidecar/fake-clock.ts";
-import { FakeKubernetes } from "../certificates/fake-kubernetes.ts";
+import { FakeKubernetes } from "../../certs/rotation/fake-kubernetes.ts";
 import { objectAt } from "../reviews.ts";
 import { FakeSource } from "../webhook-under-test.ts";
 

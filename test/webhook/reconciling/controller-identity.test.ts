@@ -3,7 +3,7 @@ import { field, type JsonObject } from "../../../shared/decisions/kubernetes/jso
 import { controllerIdentity, INFRASTRUCTURE } from "../../shared/decisions/identities/objects.ts";
 import { kindObject } from "../../shared/decisions/objects.ts";
 import { FakeClock } from "../../shared/inventory/fake-clock.ts";
-import { FakeKubernetes } from "../certificates/fake-kubernetes.ts";
+import { FakeKubernetes } from "../../certs/rotation/fake-kubernetes.ts";
 import { pass, type Replica, startReplica } from "./reconciler-fixture.ts";
 
 const SECOND = 1_000;

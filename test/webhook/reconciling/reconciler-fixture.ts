@@ -12,7 +12,7 @@ import {
   bucketObject, kindObject, namespaceObject, put, removal, ROLE, selectorObject, SETTINGS_BY_DEFAULT,
 } from "../../shared/decisions/objects.ts";
 import type { FakeClock } from "../../shared/inventory/fake-clock.ts";
-import type { FakeKubernetes } from "../certificates/fake-kubernetes.ts";
+import type { FakeKubernetes } from "../../certs/rotation/fake-kubernetes.ts";
 
 const GROUP = "s3.services.k8s.aws";
 export const BUCKETS = `/apis/${GROUP}/v1alpha1/namespaces/team-a/buckets`;

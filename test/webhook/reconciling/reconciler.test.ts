@@ -5,7 +5,7 @@ import {
 } from "../../shared/decisions/identities/objects.ts";
 import { kindObject, ROLE } from "../../shared/decisions/objects.ts";
 import { FakeClock } from "../../shared/inventory/fake-clock.ts";
-import { FakeKubernetes } from "../certificates/fake-kubernetes.ts";
+import { FakeKubernetes } from "../../certs/rotation/fake-kubernetes.ts";
 import {
   annotationOf, BUCKETS, createBuckets, LEASE, OTHER_ROLE, pass, type Replica, selectorTo, settle, startReplica,
 } from "./reconciler-fixture.ts";

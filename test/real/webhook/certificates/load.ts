@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { Agent, type AgentOptions, request } from "node:https";
 import type { IncomingMessage } from "node:http";
 import type { Cluster } from "../../apiserver/cluster.ts";
-import { bundleOf, CONFIGURATIONS } from "./replicas.ts";
+import { bundleOf, CONFIGURATIONS } from "./objects.ts";
 import type { Balancer } from "./balancer.ts";
 
 /** The number of answers, and the texts of the failures. */

@@ -3,9 +3,8 @@ import type { Test } from "tap";
 import type { Cluster } from "../../apiserver/cluster.ts";
 import { until } from "../../apiserver/until.ts";
 import type { ServerProcess } from "../../server-process.ts";
-import { bundleOf, CONFIGURATIONS, SECRET, secretText, servedSerial } from "./replicas.ts";
-
-export const MERGE_PATCH = { headers: { "content-type": "application/merge-patch+json" } };
+import { bundleOf, CONFIGURATIONS, MERGE_PATCH, SECRET, secretText } from "./objects.ts";
+import { servedSerial } from "./replicas.ts";
 
 async function request(cluster: Cluster, what: "leaf" | "ca"): Promise<void> {
   const patch = { metadata: { annotations: { "ack-role-resolver.io/rotate": what } } };

@@ -7,7 +7,7 @@ import { until } from "../../apiserver/until.ts";
 import type { ServerProcess } from "../../server-process.ts";
 import { bucket, buckets, patch } from "../buckets.ts";
 import { startBalancer } from "../certificates/balancer.ts";
-import { apply, SELECTORS, untilCalled } from "../installed-webhook.ts";
+import { apply, certificateFolder, SELECTORS, untilCalled } from "../installed-webhook.ts";
 import {
   auditedPatches, installRights, leads, maximumPerSecond, metric, NAMESPACE, OPTIONS, startReplica,
 } from "./replicas.ts";
@@ -28,7 +28,10 @@ onCluster("two replicas update stale annotations", async (t, cluster) => {
   await installRights(cluster);
   await createObjects(cluster);
   const flags = [`--refresh-qps=${QPS}`, "--tls-host=127.0.0.1"];
-  const replicas = [await startReplica(t, cluster, flags), await startReplica(t, cluster, flags)] as const;
+  const { dir, ca } = await certificateFolder(t);
+  const replicas = [
+    await startReplica(t, cluster, flags, dir), await startReplica(t, cluster, flags, dir),
+  ] as const;
   await t.test("annotate what was admitted while no webhook was installed", async (tt) => (
     annotatesUnseen(tt, cluster, replicas)
   ));
@@ -42,7 +45,7 @@ onCluster("two replicas update stale annotations", async (t, cluster) => {
   await t.test("continue when the leader is killed", async (tt) => replacesLeader(tt, replicas));
   const last = replicas[(await leads(replicas[0]).catch(() => false)) ? 0 : 1];
   await t.test("update annotations through the webhook and the policy", async (tt) => (
-    writesThroughWebhook(tt, cluster, last)
+    writesThroughWebhook(tt, cluster, last, ca)
   ));
 });
 
@@ -159,10 +162,12 @@ async function replacesLeader(t: Test, replicas: readonly ServerProcess[]): Prom
   t.ok(await until(() => leads(other)), `another replica leads after ${Date.now() - killedMs} ms`);
 }
 
-async function writesThroughWebhook(t: Test, cluster: Cluster, webhook: ServerProcess): Promise<void> {
+async function writesThroughWebhook(
+  t: Test, cluster: Cluster, webhook: ServerProcess, caBundle: string,
+): Promise<void> {
   const balancer = await startBalancer(t);
   balancer.backends = [webhook.address];
-  await apply(cluster, manifestObjects("webhooks", { ...OPTIONS, url: `https://${balancer.address}` }));
+  await apply(cluster, manifestObjects("webhooks", { ...OPTIONS, url: `https://${balancer.address}`, caBundle }));
   const isCalled = (): Promise<boolean> => untilCalled(cluster).then(() => true, () => false);
   t.ok(await until(isCalled));
   await change(t, cluster, { metadata: { annotations: { [`${PREFIX}allow`]: "IRS-20,IRS-30,IRS-31" } }, ...DEFAULT });

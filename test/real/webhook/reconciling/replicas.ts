@@ -7,7 +7,7 @@ import { ACK_SELECTOR_CRD } from "../../../fixtures/ack-selector-crd.ts";
 import type { Cluster } from "../../apiserver/cluster.ts";
 import { type ServerProcess, startServer } from "../../server-process.ts";
 import { metricsOf } from "../certificates/replicas.ts";
-import { apply } from "../installed-webhook.ts";
+import { apply, certificateFolder } from "../installed-webhook.ts";
 
 export const NAMESPACE = "ack-role-resolver";
 export const OPTIONS = {
@@ -24,13 +24,17 @@ export async function installRights(cluster: Cluster, { policies = true } = {}):
   if (policies) await apply(cluster, manifestObjects("policies", OPTIONS));
 }
 
-/** Starts a replica as the service account of the manifests, with the flags of the printed Deployment. */
+/**
+ * Starts a replica as the service account of the manifests, with the flags of the printed Deployment. `tlsDir` is the
+ * folder of its certificate. Default: a new folder.
+ */
 export async function startReplica(
-  t: Test, cluster: Cluster, flags: readonly string[] = [],
+  t: Test, cluster: Cluster, flags: readonly string[] = [], tlsDir: string | null = null,
 ): Promise<ServerProcess> {
+  const dir = tlsDir ?? (await certificateFolder(t)).dir;
   const replica = await startServer("webhook", [
-    "--cluster", "--kubeconfig", cluster.kubeconfig, "--context", "webhook",
-    `--tls-secret=${NAMESPACE}/ack-role-resolver-webhook-tls`, `--lease=${NAMESPACE}/ack-role-resolver-webhook`,
+    "--cluster", "--kubeconfig", cluster.kubeconfig, "--context", "webhook", "--tls-dir", dir,
+    `--lease=${NAMESPACE}/ack-role-resolver-webhook`,
     ...flags,
   ]);
   t.teardown(() => replica.stop("SIGKILL"));

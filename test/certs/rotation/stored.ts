@@ -1,6 +1,6 @@
 import { type CertificateAndKey, issueCertificate, makeAuthority } from "../../../certs/make.ts";
 import type { JsonObject } from "../../../shared/decisions/kubernetes/json.ts";
-import type { StoredAuthority, StoredCertificates, StoredLeaf } from "../../../webhook/certificates/secret.ts";
+import type { StoredAuthority, StoredCertificates, StoredLeaf } from "../../../certs/rotation/secret.ts";
 
 export const DAY_MS = 86_400_000;
 export const HOSTS = ["hook.ns.svc", "hook.ns.svc.cluster.local"];
@@ -11,7 +11,7 @@ export const TIMING = { leafMs: 30 * DAY_MS, caMs: 365 * DAY_MS, publishMs: 60_0
 export function leaf(overrides: Partial<StoredLeaf> = {}): StoredLeaf {
   return {
     cert: "leaf", key: "leaf key", notBeforeMs: NOW_MS, notAfterMs: NOW_MS + 30 * DAY_MS, missingHosts: [],
-    isTrusted: true, ...overrides,
+    ...overrides,
   };
 }
 
@@ -24,7 +24,7 @@ export function authority(overrides: Partial<StoredAuthority> = {}): StoredAutho
 
 export function stored(overrides: Partial<StoredCertificates> = {}): StoredCertificates {
   return {
-    leaf: leaf(), ca: authority(), next: null, previous: [], rotate: null, faults: [], isForeign: false, ...overrides,
+    leaf: leaf(), ca: authority(), next: null, previous: [], rotate: null, faults: [], ...overrides,
   };
 }
 

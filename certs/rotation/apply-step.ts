@@ -1,4 +1,4 @@
-import { type CertificateAndKey, issueCertificate, makeAuthority } from "../../certs/make.ts";
+import { type CertificateAndKey, issueCertificate, makeAuthority } from "../make.ts";
 import type { Step, Timing } from "./plan.ts";
 import type { CertificateSet, StoredCertificates } from "./secret.ts";
 

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { nextStep, type PlanInput, type Step } from "../../../webhook/certificates/plan.ts";
+import { nextStep, type PlanInput, type Step } from "../../../certs/rotation/plan.ts";
 import { authority, DAY_MS, leaf, NOW_MS, stored, TIMING } from "./stored.ts";
 
 const INPUT: PlanInput = {
@@ -111,10 +111,5 @@ test("follows a change of the names", (t) => {
     type: "stage", reason: "the next CA does not permit the names",
   });
   t.equal(typeOf({ stored: stored({ next: authority({ notAfterMs: NOW_MS }) }) }), "stage", "the next CA expired");
-  t.end();
-});
-
-test("does not change a Secret of cert-manager", (t) => {
-  t.equal(typeOf({ stored: stored({ ca: null, leaf: null, faults: ["ca.key: missing"], isForeign: true }) }), null);
   t.end();
 });

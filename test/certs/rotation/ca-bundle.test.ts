@@ -2,7 +2,8 @@ import { test } from "tap";
 import fastJSONPatch, { type Operation } from "fast-json-patch";
 import { field, isJsonObject, type JsonObject } from "../../../shared/decisions/kubernetes/json.ts";
 import { mutatingWebhooks, validatingWebhooks } from "../../../manifests/webhooks.ts";
-import { bundlePatch, caBundle, trustedCAs } from "../../../webhook/certificates/ca-bundle.ts";
+import { bundleChanges, caBundle, type TestedOperation, trustedCAs } from "../../../certs/rotation/ca-bundle.ts";
+import { makeCertificates } from "../../../certs/make.ts";
 import { authority, makeCA, stored } from "./stored.ts";
 
 const OPTIONS = {
@@ -23,7 +24,11 @@ function asStored(object: object): JsonObject {
   return isJsonObject(copy) ? copy : {};
 }
 
-function patched(before: JsonObject, patch: ReturnType<typeof bundlePatch>): JsonObject {
+function bundlePatch(...input: Parameters<typeof bundleChanges>): TestedOperation[] {
+  return bundleChanges(...input).flatMap(({ patch }) => patch);
+}
+
+function patched(before: JsonObject, patch: readonly TestedOperation[]): JsonObject {
   const operations: Operation[] = patch.map((one) => ({ ...one }));
   return fastJSONPatch.applyPatch(before, operations, true, false).newDocument;
 }
@@ -31,7 +36,7 @@ function patched(before: JsonObject, patch: ReturnType<typeof bundlePatch>): Jso
 test("the caBundle contains each CA once, and the current CA first", (t) => {
   t.equal(caBundle(stored({ ca: null })), "");
   t.equal(caBundle(stored({ ca: authority(ca) })), ca.cert);
-  const rotating = stored({ ca: authority(ca), next: authority(next), previous: [previous.cert + ca.cert] });
+  const rotating = stored({ ca: authority(ca), next: authority(next), previous: [previous.cert, ca.cert] });
   t.equal(caBundle(rotating), ca.cert + next.cert + previous.cert);
   t.end();
 });
@@ -74,12 +79,24 @@ test("the patch fails if the webhooks moved meanwhile", (t) => {
   t.end();
 });
 
-test("trustedCAs returns each CA in the caBundles once, and ignores invalid caBundles", (t) => {
+test("a change tells a webhook without a caBundle from a webhook with another one", (t) => {
   const url = `https://${HOST}`;
+  const object = configuration({ url }, { url, caBundle: "" }, { url, caBundle: btoa(ca.cert) });
+  const changes = bundleChanges(object, BUNDLE, [HOST]).map(({ name, isEmpty }) => ({ name, isEmpty }));
+  t.same(changes, [
+    { name: "0.example.com", isEmpty: true }, { name: "1.example.com", isEmpty: true },
+    { name: "2.example.com", isEmpty: false },
+  ]);
+  t.end();
+});
+
+test("trustedCAs returns each CA with name constraints once, and ignores invalid caBundles", async (t) => {
+  const url = `https://${HOST}`;
+  const { ca: other } = await makeCertificates({ hosts: [HOST], now: new Date() });
   const objects = [
+    configuration({ url, caBundle: btoa(other) }),
     configuration({ url, caBundle: BASE64 }, { url, caBundle: "?" }, { url }),
     configuration({ url, caBundle: Buffer.from(ca.cert).toString("base64") }, { url: "https://a", caBundle: BASE64 }),
   ];
   t.same(trustedCAs(objects, [HOST]), [ca.cert, next.cert]);
-  t.end();
 });

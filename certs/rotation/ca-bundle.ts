@@ -1,48 +1,68 @@
-import { splitCertificates } from "../../certs/pem.ts";
 import {
   field, type JsonObject, jsonPointer, type PatchOperation, stringAt,
 } from "../../shared/decisions/kubernetes/json.ts";
-import type { StoredCertificates } from "./secret.ts";
+import { constraintsOf } from "../name-constraints.ts";
+import { splitCertificates } from "../pem.ts";
+import { authoritiesOf, type StoredCertificates } from "./secret.ts";
 
-/** An operation of a JSON patch that the webhook sends to the API server. The patch fails if a test fails. */
-type TestedOperation = PatchOperation | { readonly op: "test"; readonly path: string; readonly value: unknown };
+/** An operation of a JSON patch that the API server receives. The patch fails if a test fails. */
+export type TestedOperation = PatchOperation | { readonly op: "test"; readonly path: string; readonly value: unknown };
 
 /**
  * Returns the CAs that the API server must trust, as PEM: the current CA, the next CA before its first certificate, and
  * the previous CAs until no replica serves their certificates. Returns "" if the Secret has no CA.
  */
-export function caBundle({ ca, next, previous }: StoredCertificates): string {
-  if (ca === null) return "";
-  const all = [ca.cert, ...(next === null ? [] : [next.cert]), ...previous].flatMap(splitCertificates);
-  return [...new Set(all)].join("");
+export function caBundle(stored: StoredCertificates): string {
+  return stored.ca === null ? "" : authoritiesOf(stored).join("");
 }
 
-/**
- * Returns the JSON patch that sets the caBundle of each webhook that calls one of `hosts`. Returns an empty patch if
- * all these webhooks have the caBundle. The patch tests the name and the target of each webhook: if another client
- * changes the list at the same time, the API server rejects the patch.
- */
-export function bundlePatch(
+/** A webhook whose caBundle must change. */
+interface BundleChange {
+  /** The name of the webhook. */
+  readonly name: string;
+  /** Whether the webhook has no caBundle, as a new webhook. */
+  readonly isEmpty: boolean;
+  /**
+   * The JSON patch that sets the caBundle. It tests the name and the target of the webhook: if another client changes
+   * the list at the same time, the API server rejects the patch.
+   */
+  readonly patch: readonly TestedOperation[];
+}
+
+/** Returns the changes after which each webhook that calls one of `hosts` has the caBundle. */
+export function bundleChanges(
   configuration: JsonObject, bundle: string, hosts: readonly string[],
-): readonly TestedOperation[] {
+): readonly BundleChange[] {
   const value = Buffer.from(bundle).toString("base64");
-  return ownWebhooks(configuration, hosts).flatMap(({ index, name, clientConfig }): TestedOperation[] => {
-    if (stringAt(clientConfig, "caBundle") === value) return [];
+  return ownWebhooks(configuration, hosts).flatMap(({ index, name, clientConfig }) => {
+    const current = stringAt(clientConfig, "caBundle") ?? "";
+    if (current === value) return [];
     const target = field(clientConfig, "service") === undefined ? "url" : "service";
     const config = ["webhooks", index, "clientConfig"] as const;
-    return [
+    const patch: TestedOperation[] = [
       { op: "test", path: jsonPointer("webhooks", index, "name"), value: name },
       { op: "test", path: jsonPointer(...config, target), value: field(clientConfig, target) },
       { op: "add", path: jsonPointer(...config, "caBundle"), value },
     ];
+    return [{ name: name ?? "", isEmpty: current === "", patch }];
   });
 }
 
-/** Returns the CAs in the caBundles of the webhooks that call one of `hosts`, as PEM, without duplicates. */
+/** Returns the names of the webhooks that call one of `hosts`. */
+export function ownNames(configuration: JsonObject, hosts: readonly string[]): ReadonlySet<string> {
+  return new Set(ownWebhooks(configuration, hosts).map(({ name }) => name ?? ""));
+}
+
+/**
+ * Returns the CAs in the caBundles of the webhooks that call one of `hosts`, as PEM, without duplicates. Omits CAs
+ * without name constraints, which come from other programs.
+ */
 export function trustedCAs(configurations: readonly JsonObject[], hosts: readonly string[]): string[] {
   const bundles = configurations.flatMap((one) => ownWebhooks(one, hosts))
     .map(({ clientConfig }) => stringAt(clientConfig, "caBundle") ?? "");
-  return [...new Set(bundles.flatMap((text) => splitCertificates(Buffer.from(text, "base64").toString("utf8"))))];
+  const all = new Set([...new Set(bundles)]
+    .flatMap((text) => splitCertificates(Buffer.from(text, "base64").toString("utf8"))));
+  return [...all].filter((one) => constraintsOf(one) !== null);
 }
 
 interface OwnWebhook {

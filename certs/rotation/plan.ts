@@ -25,7 +25,10 @@ export interface Timing {
    * server reads the configurations with a delay.
    */
   readonly publishMs: number;
-  /** How long the API server trusts the previous CA after the new certificate is stored. */
+  /**
+   * How long the API server trusts the previous CA after the new certificate is stored. A kubelet updates the files of
+   * a Pod within about 90 s, or 150 s if it does not watch Secrets.
+   */
   readonly retireMs: number;
 }
 
@@ -40,13 +43,12 @@ export interface PlanInput {
    * a caBundle differs or is unknown.
    */
   readonly inForceMs: number | null;
-  /** How long the certificates in the Secret have not changed, in ms. */
+  /** How long the Secrets have contained the current certificate, in ms. */
   readonly unchangedMs: number;
 }
 
 /** Returns the next change of the Secret, or null if no change is due. */
 export function nextStep(input: PlanInput): Step | null {
-  if (input.stored.isForeign) return null;
   return repairStep(input) ?? rotationStep(input) ?? renewalStep(input);
 }
 

@@ -1,14 +1,15 @@
 import { type JsonObject, stringAt } from "../../shared/decisions/kubernetes/json.ts";
 import type { KubernetesRequest } from "../../shared/inventory/cluster/api.ts";
-import type { ObjectName } from "../../shared/inventory/cluster/watched-kind.ts";
-import { bundlePatch } from "./ca-bundle.ts";
 import { rejectionText, sendRequest, type SendPorts } from "../../shared/inventory/cluster/send-request.ts";
+import type { ObjectName } from "../../shared/inventory/cluster/watched-kind.ts";
+import { labelsOf } from "../../manifests/installation.ts";
+import type { TestedOperation } from "./ca-bundle.ts";
 
 /** The result of a write: the stored object, or null if another client changed the object at the same time. */
 type Written = JsonObject | null;
 
 /** The field manager, which `kubectl get --show-managed-fields` shows. */
-const MANAGER = "fieldManager=ack-role-resolver-webhook";
+const MANAGER = "fieldManager=ack-role-resolver-certificates";
 
 /**
  * Creates or updates the Secret. The update contains the resource version that the replica read. So a replica that is
@@ -19,11 +20,13 @@ export async function writeSecret(
 ): Promise<Written> {
   const path = `/api/v1/namespaces/${namespace}/secrets`;
   const isNew = stringAt(secret, "metadata", "resourceVersion") === null;
-  const body = JSON.stringify(isNew ? { ...secret, type: "Opaque", metadata: { namespace, name } } : secret);
+  const metadata = { namespace, name, labels: labelsOf("certificates") };
+  const created = { ...secret, apiVersion: "v1", kind: "Secret", type: "Opaque", metadata };
   const request = isNew
-    ? { method: "POST", path: `${path}?${MANAGER}`, body } as const
-    : { method: "PUT", path: `${path}/${name}?${MANAGER}`, body } as const;
-  return await send(ports, request, new Set([409]));
+    ? { method: "POST", path: `${path}?${MANAGER}`, body: JSON.stringify(created) } as const
+    : { method: "PUT", path: `${path}/${name}?${MANAGER}`, body: JSON.stringify(secret) } as const;
+  // 404: another client deleted the Secret.
+  return await send(ports, request, new Set(isNew ? [409] : [404, 409]));
 }
 
 /**
@@ -32,7 +35,7 @@ export async function writeSecret(
  * and would own the fields, so that a GitOps tool reports a conflict.
  */
 export async function writeBundle(
-  ports: SendPorts, [plural, configuration]: readonly [string, JsonObject], patch: ReturnType<typeof bundlePatch>,
+  ports: SendPorts, [plural, configuration]: readonly [string, JsonObject], patch: readonly TestedOperation[],
 ): Promise<Written> {
   const name = stringAt(configuration, "metadata", "name") ?? "";
   const path = `/apis/admissionregistration.k8s.io/v1/${plural}/${name}?${MANAGER}`;

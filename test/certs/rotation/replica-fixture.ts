@@ -1,17 +1,20 @@
+import { isDeepStrictEqual } from "node:util";
 import { Registry } from "prom-client";
 import type { Test } from "tap";
-import type { ServingPair } from "../../../certs/read.ts";
 import { mutatingWebhooks, validatingWebhooks } from "../../../manifests/webhooks.ts";
+import { isJsonObject, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
 import { createLogger } from "../../../shared/server/logger.ts";
-import { CertificateManager } from "../../../webhook/certificates/manager.ts";
-import { createWebhookMetrics } from "../../../webhook/metrics.ts";
+import { CertificateManager } from "../../../certs/rotation/manager.ts";
+import { createCertificateMetrics } from "../../../certs/rotation/metrics.ts";
 import type { FakeClock } from "../../shared/inventory/fake-clock.ts";
 import { entryOf, type FakeKubernetes } from "./fake-kubernetes.ts";
 import { TIMING } from "./stored.ts";
 
 const NAMESPACE = "ack-role-resolver";
-export const SECRET = `/api/v1/namespaces/${NAMESPACE}/secrets/tls`;
-export const LEASE = `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases/tls`;
+export const SECRET = `/api/v1/namespaces/${NAMESPACE}/secrets/certificates`;
+/** The Secret that the Pods of the webhook mount. */
+export const SERVING = `/api/v1/namespaces/${NAMESPACE}/secrets/webhook-tls`;
+export const LEASE = `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases/certificates`;
 export const EVENTS = `/apis/events.k8s.io/v1/namespaces/${NAMESPACE}/events`;
 const CONFIGURATION = "/apis/admissionregistration.k8s.io/v1";
 export const MUTATING = `${CONFIGURATION}/mutatingwebhookconfigurations/ack-role-resolver`;
@@ -23,17 +26,32 @@ const HOST = `ack-role-resolver-webhook.${NAMESPACE}.svc`;
 
 interface Replica {
   readonly manager: CertificateManager;
-  /** The certificates that the replica served, in order. */
-  readonly served: ServingPair[];
   /** The log lines. */
   readonly lines: string[];
   readonly registry: Registry;
 }
 
-/** Creates an empty Secret, as the printed manifests do. */
-export function installSecret(api: FakeKubernetes): void {
-  const metadata = { namespace: NAMESPACE, name: "tls" };
-  api.put(SECRET, { apiVersion: "v1", kind: "Secret", type: "Opaque", metadata });
+/** Creates the empty Secrets, as the printed manifests do. */
+export function installSecrets(api: FakeKubernetes): void {
+  for (const path of [SECRET, SERVING]) {
+    const metadata = { namespace: NAMESPACE, name: path.split("/").at(-1) };
+    api.put(path, { apiVersion: "v1", kind: "Secret", type: "Opaque", metadata });
+  }
+}
+
+/** Returns the certificates that the Pods of the webhook mounted, in order, without repetitions. */
+export function served(api: FakeKubernetes): string[] {
+  const texts = api.history.filter(({ metadata }) => stringAt(metadata, "name") === "webhook-tls")
+    .map((secret) => entryOf(secret, "tls.crt")).filter((text) => text.startsWith("-----BEGIN CERTIFICATE"));
+  return texts.filter((text, index) => text !== texts[index - 1]);
+}
+
+/** Whether the Pods of the webhook mount exactly the certificate, without a key of a CA. */
+export function isServed(api: FakeKubernetes): boolean {
+  const keys = ["tls.crt", "tls.key", "ca.crt"];
+  const data: unknown = api.object(SERVING)["data"];
+  return isJsonObject(data) && isDeepStrictEqual(Object.keys(data).toSorted(), keys.toSorted())
+    && keys.every((key) => entryOf(api.object(SERVING), key) === entry(api, key) && entry(api, key) !== "");
 }
 
 /** Creates the printed webhook configurations, without a caBundle. */
@@ -42,21 +60,21 @@ export function installConfigurations(api: FakeKubernetes): void {
   for (const [path, { kind, metadata, webhooks }] of printed) api.put(path, { kind, metadata, webhooks });
 }
 
-/** Starts a replica of the webhook, without its server. */
+/** Starts a replica of `certs manage`, without its server. */
 export function startReplica(
   t: Test, api: FakeKubernetes, clock: FakeClock, { identity = "first", hosts = [HOST] } = {},
 ): Replica {
-  const [served, lines, registry]: [ServingPair[], string[], Registry] = [[], [], new Registry()];
+  const [lines, registry]: [string[], Registry] = [[], new Registry()];
   const manager = new CertificateManager({
     api, clock,
-    random: () => 0, metrics: createWebhookMetrics(registry), secret: { namespace: NAMESPACE, name: "tls" },
-    log: createLogger({ name: "webhook", destination: { write: (line) => void lines.push(line) } }),
+    random: () => 0, metrics: createCertificateMetrics(registry),
+    secret: { namespace: NAMESPACE, name: "certificates" }, serving: { namespace: NAMESPACE, name: "webhook-tls" },
+    log: createLogger({ name: "certificates", destination: { write: (line) => void lines.push(line) } }),
     hosts, configuration: "ack-role-resolver", identity, timing: TIMING,
-    serve: (pair) => void served.push(pair),
   });
   manager.start();
   t.teardown(() => manager.close());
-  return { manager, served, lines, registry };
+  return { manager, lines, registry };
 }
 
 /** Waits for a condition. Lets real work continue, such as the generation of keys, which takes no time of the clock. */

@@ -1,11 +1,12 @@
 import { test } from "tap";
+import { isJsonObject, type JsonObject } from "../../../shared/decisions/kubernetes/json.ts";
 import { FakeClock } from "../../shared/inventory/fake-clock.ts";
 import { FakeKubernetes } from "./fake-kubernetes.ts";
 import {
-  advanceUntil, annotate, bundles, entry, eventReasons, EVENTS, installConfigurations, installSecret, isPublished,
-  MUTATING, SECRET, startReplica, until,
+  advanceUntil, annotate, bundles, entry, eventReasons, EVENTS, installConfigurations, installSecrets, isPublished,
+  MUTATING, SECRET, served, SERVING, startReplica, until,
 } from "./replica-fixture.ts";
-import { DAY_MS } from "./stored.ts";
+import { DAY_MS, makeCA } from "./stored.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -13,27 +14,46 @@ function sortedData(api: FakeKubernetes): string {
   return JSON.stringify(Object.entries(Object(api.object(SECRET)["data"])).toSorted(([a], [b]) => a.localeCompare(b)));
 }
 
-test("restores a caBundle that another program changes", async (t) => {
+test("sets the caBundle of new webhooks without a warning, and restores one that is changed", async (t) => {
   const [api, clock] = [new FakeKubernetes(), new FakeClock()];
-  installSecret(api);
+  installSecrets(api);
   const replica = startReplica(t, api, clock);
-  await until(() => replica.served.length > 0);
+  await until(() => served(api).length > 0);
   t.notOk(api.requests.some((one) => one.startsWith("PATCH")), "a missing configuration is not an error");
   installConfigurations(api);
   await until(() => isPublished(api));
-  await advanceUntil(clock, () => eventReasons(api).length > 0);
-  t.same(eventReasons(api), ["CertificatesCreated"], "the first caBundle restores nothing");
-  const version = api.object(MUTATING);
-  installConfigurations(api);
+  await advanceUntil(clock, () => eventReasons(api).includes("CABundleSet"));
+  changeWebhooks(api, (webhooks) => [...webhooks, { ...Object(webhooks[0]), name: "new.example.com" }], "");
   await until(() => isPublished(api));
-  t.not(api.object(MUTATING), version);
+  t.notMatch(await replica.registry.metrics(), /restore-bundle/, "an upgrade adds webhooks without a caBundle");
+  installConfigurations(api);
+  await advanceUntil(clock, () => isPublished(api));
+  t.match(await replica.registry.metrics(), /certificates_writes_total{step="restore-bundle",outcome="ok"} [12]\n/);
+  t.same(replica.lines.filter((line) => line.includes("another program")), []);
+  changeWebhooks(api, (webhooks) => webhooks, btoa((await makeCA()).cert));
+  await advanceUntil(clock, () => isPublished(api));
   await advanceUntil(clock, () => eventReasons(api).includes("CABundleRestored"));
-  t.match(await replica.registry.metrics(), /certificate_writes_total{step="restore-bundle",outcome="ok"} [12]\n/);
+  t.same(eventReasons(api), ["CertificatesCreated", "CABundleSet", "CABundleRestored"]);
 });
 
-test("keeps the certificate while the Secret is invalid, and repairs the Secret", async (t) => {
+function asObject(value: unknown): JsonObject {
+  return isJsonObject(value) ? value : {};
+}
+
+/** Changes the webhooks, and sets the caBundle of the last one, as another program does. */
+function changeWebhooks(api: FakeKubernetes, change: (webhooks: unknown[]) => unknown[], caBundle: string): void {
+  api.change(MUTATING, (configuration) => {
+    const { webhooks } = configuration;
+    const changed = change(Array.isArray(webhooks) ? webhooks : []);
+    const last = asObject(changed.pop());
+    const clientConfig = { ...asObject(last["clientConfig"]), caBundle };
+    return { ...configuration, webhooks: [...changed, { ...last, clientConfig }] };
+  });
+}
+
+test("keeps the certificate while the Secret is invalid or deleted, and restores the Secret", async (t) => {
   const [api, clock] = [new FakeKubernetes(), new FakeClock()];
-  installSecret(api);
+  installSecrets(api);
   installConfigurations(api);
   const replica = startReplica(t, api, clock);
   await until(() => isPublished(api));
@@ -48,11 +68,12 @@ test("keeps the certificate while the Secret is invalid, and repairs the Secret"
     await until(isRepaired);
   }
   api.remove(SECRET);
-  await until(isRepaired);
-  t.equal(replica.served.length, 1);
+  const missingMs = await advanceUntil(clock, isRepaired);
+  t.ok(missingMs >= 10_000 && missingMs <= 20_000, `created again after ${missingMs} ms`);
+  t.equal(served(api).length, 1);
   t.same(bundles(api), [entry(api, "ca.crt")]);
-  const rejections = replica.lines.filter((line) => line.includes("new serving certificate rejected"));
-  t.equal(rejections.length, 4, "each fault is logged once");
+  const rejections = replica.lines.filter((line) => line.includes("are missing or invalid"));
+  t.equal(rejections.length, 5, "each fault is logged once, and the empty Secret of the installation");
   const events = [...api.objects].filter(([path]) => path.startsWith(EVENTS));
   const outputs = [...replica.lines, JSON.stringify(events), await replica.registry.metrics()].join("\n");
   const secrets = [planted, ...["tls.key", "ca.key"].flatMap((key) => entry(api, key).split("\n").slice(1, -2))];
@@ -62,7 +83,7 @@ test("keeps the certificate while the Secret is invalid, and repairs the Secret"
 
 test("reports a rejected write once and retries it, and counts an Event that cannot be written", async (t) => {
   const [api, clock] = [new FakeKubernetes(), new FakeClock()];
-  installSecret(api);
+  installSecrets(api);
   installConfigurations(api);
   api.rejected.set(`PUT ${SECRET}`, 403);
   api.rejected.set(`POST ${EVENTS}`, 403);
@@ -79,33 +100,35 @@ test("reports a rejected write once and retries it, and counts an Event that can
   const faults = faultLines();
   t.equal(faults.length, 1);
   t.match(JSON.parse(faults[0] ?? ""), {
-    level: "error", activity: "write", secret: "ack-role-resolver/tls",
+    level: "error", activity: "write", secret: "ack-role-resolver/certificates",
     fault: `PUT ${SECRET}: the API server returned 403 (Fake); `
       + "apply the objects of `ack-role-resolver manifests rbac`",
   }, "the message of the API server, which quotes the request, is not logged");
-  t.match(await replica.registry.metrics(), /certificate_writes_total{step="any",outcome="fault"} 1\n/);
+  t.match(await replica.registry.metrics(), /certificates_writes_total{step="any",outcome="fault"} 1\n/);
   api.rejected.delete(`PUT ${SECRET}`);
   clock.advance(10_000);
-  await until(() => replica.served.length === 1);
+  await until(() => served(api).length === 1);
   await until(() => replica.lines.some((line) => line.includes("Event could not be written")));
-  t.match(await replica.registry.metrics(), /webhook_events_total{outcome="failed"} 1\n/);
+  t.match(await replica.registry.metrics(), /certificates_events_total{outcome="failed"} 1\n/);
 });
 
 test("does not change a Secret that cert-manager writes", async (t) => {
   const [api, clock] = [new FakeKubernetes(), new FakeClock()];
   const annotations = { "cert-manager.io/certificate-name": "webhook" };
-  api.put(SECRET, { kind: "Secret", metadata: { namespace: "ack-role-resolver", name: "tls", annotations } });
+  installSecrets(api);
+  const metadata = { namespace: "ack-role-resolver", name: "webhook-tls", annotations };
+  api.put(SERVING, { kind: "Secret", metadata });
   installConfigurations(api);
   const replica = startReplica(t, api, clock);
-  await until(() => replica.lines.some((line) => line.includes("mount the Secret and use --tls-dir instead")));
+  await until(() => replica.lines.some((line) => line.includes("use certificates of mode cert-manager")));
   t.notOk(api.requests.some((one) => one.startsWith("PUT /api/v1") || one.startsWith("PATCH")));
 });
 
 test("writes an Event if the certificate was not renewed in time", async (t) => {
   const [api, clock] = [new FakeKubernetes(), new FakeClock()];
-  installSecret(api);
+  installSecrets(api);
   const replica = startReplica(t, api, clock);
-  await until(() => replica.served.length === 1);
+  await until(() => served(api).length === 1);
   api.rejected.set(`PUT ${SECRET}`, 500);
   clock.advance(26 * DAY_MS);
   await advanceUntil(clock, () => eventReasons(api).includes("CertificateExpiring"));
@@ -119,7 +142,7 @@ test("writes an Event if the certificate was not renewed in time", async (t) => 
 
 test("does not overwrite a Secret that another leader changes while a caBundle is written", async (t) => {
   const [api, clock] = [new FakeKubernetes(), new FakeClock()];
-  installSecret(api);
+  installSecrets(api);
   installConfigurations(api);
   const replica = startReplica(t, api, clock);
   await until(() => isPublished(api));
@@ -133,21 +156,21 @@ test("does not overwrite a Secret that another leader changes while a caBundle i
   annotate(api, "leaf");
   installConfigurations(api);
   await until(() => api.request === request);
-  await advanceUntil(clock, () => replica.served.length === 2);
-  t.match(await replica.registry.metrics(), /certificate_writes_total{step="issue",outcome="conflict"} 1\n/);
+  await advanceUntil(clock, () => served(api).length === 2);
+  t.match(await replica.registry.metrics(), /certificates_writes_total{step="issue",outcome="conflict"} 1\n/);
   t.match(api.object(SECRET), { metadata: { labels: { by: "other" } } });
 });
 
 test("renews the certificate although the caBundle cannot be read or written", async (t) => {
   for (const request of ["PATCH", "GET /apis/admissionregistration.k8s.io/"]) {
     const [api, clock] = [new FakeKubernetes(), new FakeClock()];
-    installSecret(api);
+    installSecrets(api);
     installConfigurations(api);
     api.rejected.set(request, 403);
     const replica = startReplica(t, api, clock);
-    await advanceUntil(clock, () => replica.served.length === 1);
+    await advanceUntil(clock, () => served(api).length === 1);
     clock.advance(20 * DAY_MS);
-    await advanceUntil(clock, () => replica.served.length === 2);
+    await advanceUntil(clock, () => served(api).length === 2);
     const faults = replica.lines.filter((line) => line.includes("certificates cannot be maintained"));
     t.ok(faults.length > 0, request);
     annotate(api, "ca");
@@ -160,11 +183,11 @@ test("renews the certificate although the caBundle cannot be read or written", a
 
 test("reports an annotation that requests no known rotation", async (t) => {
   const [api, clock] = [new FakeKubernetes(), new FakeClock()];
-  installSecret(api);
+  installSecrets(api);
   installConfigurations(api);
   const replica = startReplica(t, api, clock);
   await until(() => isPublished(api));
   annotate(api, "certificate");
   await until(() => replica.lines.some((line) => line.includes('\\"certificate\\": expected leaf or ca')));
-  t.equal(replica.served.length, 1);
+  t.equal(served(api).length, 1);
 });

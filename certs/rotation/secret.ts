@@ -1,14 +1,12 @@
 import type { X509Certificate } from "node:crypto";
-import type { CertificateAndKey } from "../../certs/make.ts";
-import { permitsNames } from "../../certs/name-constraints.ts";
-import { missingHosts, parseCertificate, parsePrivateKey, splitCertificates } from "../../certs/pem.ts";
-import { field, isJsonObject, type JsonObject, stringAt } from "../../shared/decisions/kubernetes/json.ts";
 import { quote } from "../../shared/decisions/kubernetes/text.ts";
+import { field, isJsonObject, type JsonObject, stringAt } from "../../shared/decisions/kubernetes/json.ts";
+import { canIssue, type CertificateAndKey } from "../make.ts";
+import { permitsOnly } from "../name-constraints.ts";
+import { isSignedBy, missingHosts, splitCertificates } from "../pem.ts";
+import { type Entry, type ParsedPair, parsePair } from "./stored-pair.ts";
 
-/**
- * The keys of the Secret's data. `tls.crt`, `tls.key` and `ca.crt` have the names that a Secret of type
- * kubernetes.io/tls has.
- */
+/** The keys of the data of the Secret that contains the CA. */
 const SECRET_KEYS = {
   cert: "tls.crt", key: "tls.key", ca: "ca.crt", caKey: "ca.key",
   /** The CA of the next rotation step. The API server must trust it before it signs a certificate. */
@@ -19,9 +17,6 @@ const SECRET_KEYS = {
 
 /** The annotation of the Secret by which a user requests a new certificate (`leaf`) or a new CA (`ca`). */
 const ROTATE_ANNOTATION = "ack-role-resolver.io/rotate";
-
-/** The annotation of a Secret that cert-manager writes. */
-const CERT_MANAGER_ANNOTATION = "cert-manager.io/certificate-name";
 
 /** The certificates that the Secret stores, as PEM. */
 export interface CertificateSet {
@@ -46,8 +41,6 @@ export interface StoredAuthority extends Dated {
 export interface StoredLeaf extends Dated {
   /** The names of the webhook for which the certificate is not valid. */
   readonly missingHosts: readonly string[];
-  /** Whether the CA in the Secret signed the certificate. */
-  readonly isTrusted: boolean;
 }
 
 /** The content of the Secret. A part that is missing or invalid is null, and has a fault. */
@@ -59,79 +52,78 @@ export interface StoredCertificates {
   readonly rotate: string | null;
   /** What is wrong with the content: the key of the data and the expected value. A fault never contains a value. */
   readonly faults: readonly string[];
-  /** Whether another program writes the Secret. The webhook then does not change the Secret. */
-  readonly isForeign: boolean;
 }
 
-/** Parses the Secret. Does not compare times. */
-export function parseSecret(secret: JsonObject, hosts: readonly string[]): StoredCertificates {
+interface ParseContext {
+  readonly hosts: readonly string[];
+  /** Whether this installation issued the CA, which is a PEM certificate. */
+  readonly isOwn: (authorityPEM: string) => boolean;
+}
+
+/** Parses the Secret. Does not compare times. Never throws, because any program may have written the data. */
+export function parseSecret(secret: JsonObject, context: ParseContext): StoredCertificates {
   const faults: string[] = [];
-  const text = (key: string): string | null => {
+  const entry = (key: string): Entry => {
     const value = stringAt(secret, "data", key);
-    return value === null ? null : Buffer.from(value, "base64").toString("utf8");
+    return [key, value === null ? null : Buffer.from(value, "base64").toString("utf8")];
   };
   const pair = (certKey: string, keyKey: string): ParsedPair | null => {
-    const parsed = parsePair([certKey, text(certKey)], [keyKey, text(keyKey)]);
+    const parsed = parsePair(entry(certKey), entry(keyKey));
     if (!("faults" in parsed)) return parsed;
     faults.push(...parsed.faults);
     return null;
   };
   const K = SECRET_KEYS;
-  const ca = authority(pair(K.ca, K.caKey), [K.ca, hosts, faults]);
-  const hasNext = text(K.nextCA) !== null || text(K.nextCAKey) !== null;
-  const next = hasNext ? authority(pair(K.nextCA, K.nextCAKey), [K.nextCA, hosts, faults]) : null;
-  const leaf = leafOf(pair(K.cert, K.key), ca, hosts);
-  if (leaf !== null && ca !== null && !leaf.isTrusted) faults.push(`${K.cert}: not signed by the CA in ${K.ca}`);
-  const previousText = text(K.previousCA);
-  const previous = splitCertificates(previousText ?? "").filter((one) => parseCertificate(one)?.ca === true);
-  if (previousText !== null && previous.length === 0) faults.push(`${K.previousCA}: not a PEM certificate of a CA`);
+  const ca = authority(pair(K.ca, K.caKey), [K.ca, context, faults]);
+  const hasNext = [K.nextCA, K.nextCAKey].some((key) => entry(key)[1] !== null);
+  const next = hasNext ? authority(pair(K.nextCA, K.nextCAKey), [K.nextCA, context, faults]) : null;
+  const leaf = leafOf(pair(K.cert, K.key), context.hosts);
+  if (leaf !== null && ca !== null && !isSignedBy(leaf.certificate, ca.cert)) {
+    faults.push(`${K.cert}: not signed by the CA in ${K.ca}`);
+  }
+  const previous = previousOf(entry(K.previousCA), context, faults);
   const rotate = stringAt(secret, "metadata", "annotations", ROTATE_ANNOTATION);
-  const isForeign = stringAt(secret, "metadata", "annotations", CERT_MANAGER_ANNOTATION) !== null;
-  return { leaf, ca, next, previous, rotate, faults, isForeign };
+  return { leaf: leaf?.stored ?? null, ca, next, previous, rotate, faults };
 }
 
-interface ParsedPair extends CertificateAndKey {
-  readonly certificate: X509Certificate;
-}
+/** The entry, what is known about the installation, and the list to which a fault is added. */
+type Validation = readonly [certKey: string, context: ParseContext, faults: string[]];
 
-type Entry = readonly [key: string, text: string | null];
+const NOT_ISSUED = "a CA that this installation did not issue";
 
-function parsePair([certKey, cert]: Entry, [keyKey, key]: Entry): ParsedPair | { readonly faults: string[] } {
-  if (cert === null && key === null) return { faults: [`${certKey}, ${keyKey}: missing`] };
-  const pair = { cert: cert ?? "", key: key ?? "" };
-  const certificate = parseCertificate(pair.cert);
-  const privateKey = parsePrivateKey(pair.key);
-  const faults: string[] = [];
-  if (certificate === null) faults.push(`${certKey}: not a PEM certificate`);
-  if (privateKey === null) faults.push(`${keyKey}: not a PEM private key without a passphrase`);
-  if (certificate === null || privateKey === null) return { faults };
-  if (certificate.checkPrivateKey(privateKey)) return { ...pair, certificate };
-  return { faults: [`${keyKey}: not the private key of the certificate in ${certKey}`] };
-}
-
-type AuthorityContext = readonly [certKey: string, hosts: readonly string[], faults: string[]];
-
-function authority(pair: ParsedPair | null, [certKey, hosts, faults]: AuthorityContext): StoredAuthority | null {
+function authority(pair: ParsedPair | null, [certKey, context, faults]: Validation): StoredAuthority | null {
   if (pair === null) return null;
   const { cert, key, certificate } = pair;
-  if (certificate.ca) return { cert, key, ...datesOf(certificate), permitsHosts: permitsNames(cert, hosts) };
-  faults.push(`${certKey}: not the certificate of a CA`);
+  const fault = authorityFault(pair, context);
+  if (fault === null) return { cert, key, ...datesOf(certificate), permitsHosts: permitsOnly(cert, context.hosts) };
+  faults.push(`${certKey}: ${fault}`);
   return null;
 }
 
-function leafOf(
-  pair: ParsedPair | null, ca: CertificateAndKey | null, hosts: readonly string[],
-): StoredLeaf | null {
-  if (pair === null) return null;
-  const { cert, key, certificate } = pair;
-  const isTrusted = ca !== null && isSignedBy(certificate, ca.cert);
-  return { cert, key, ...datesOf(certificate), missingHosts: missingHosts(certificate, hosts), isTrusted };
+function authorityFault(pair: ParsedPair, { isOwn }: ParseContext): string | null {
+  if (!pair.certificate.ca) return "not the certificate of a CA";
+  // All CAs of this program can issue. So a pair with another kind of key comes from another program.
+  return canIssue(pair) && isOwn(pair.cert) ? null : NOT_ISSUED;
 }
 
-/** Whether the CA signed the certificate. Both are PEM certificates or parsed certificates. */
-export function isSignedBy(certificate: X509Certificate, authorityPEM: string): boolean {
-  const issuer = parseCertificate(authorityPEM);
-  return issuer !== null && certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
+/** Returns the CAs of the entry that this installation issued. Adds a fault if the entry contains anything else. */
+function previousOf([key, text]: Entry, { isOwn }: ParseContext, faults: string[]): string[] {
+  if (text === null) return [];
+  const previous = [...new Set(splitCertificates(text))].filter(isOwn);
+  if (previous.length === 0 || previous.join("") !== text) faults.push(`${key}: contains ${NOT_ISSUED}, or other text`);
+  return previous;
+}
+
+interface ParsedLeaf {
+  readonly stored: StoredLeaf;
+  readonly certificate: X509Certificate;
+}
+
+function leafOf(pair: ParsedPair | null, hosts: readonly string[]): ParsedLeaf | null {
+  if (pair === null) return null;
+  const { cert, key, certificate } = pair;
+  const stored = { cert, key, ...datesOf(certificate), missingHosts: missingHosts(certificate, hosts) };
+  return { stored, certificate };
 }
 
 function datesOf({ validFromDate, validToDate }: X509Certificate): { notBeforeMs: number; notAfterMs: number } {
@@ -172,6 +164,14 @@ export function withCertificates(secret: JsonObject, set: CertificateSet, step: 
   const isFulfilled = FULFILLED_BY.get(rotate)?.includes(step) === true;
   const kept = isFulfilled ? others : annotations;
   return { ...secret, apiVersion: "v1", kind: "Secret", metadata: { ...metadata, annotations: kept }, data };
+}
+
+/** Returns all CAs, as PEM, each once: the current one first. */
+export function authoritiesOf({ ca, next, previous }: Omit<CertificateSet, "leaf" | "ca"> & {
+  readonly ca: CertificateAndKey | null;
+}): string[] {
+  const current = [ca, next].flatMap((one) => one?.cert ?? []);
+  return [...new Set([...current, ...previous])];
 }
 
 function asObject(value: unknown): Record<string, unknown> {

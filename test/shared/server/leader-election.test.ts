@@ -1,8 +1,8 @@
 import { type Test, test } from "tap";
-import { field, type JsonObject, stringAt } from "../../shared/decisions/kubernetes/json.ts";
-import { LeaderElection, takenLease } from "../../webhook/leader-election.ts";
-import { FakeClock } from "../shared/inventory/fake-clock.ts";
-import { FakeKubernetes } from "./certificates/fake-kubernetes.ts";
+import { field, type JsonObject, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
+import { LeaderElection, takenLease } from "../../../shared/server/leader-election.ts";
+import { FakeClock } from "../inventory/fake-clock.ts";
+import { FakeKubernetes } from "../../certs/rotation/fake-kubernetes.ts";
 
 const PATH = "/apis/coordination.k8s.io/v1/namespaces/ns/leases/tls";
 

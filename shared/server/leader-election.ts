@@ -1,9 +1,9 @@
-import { errorMessage } from "../shared/decisions/errors.ts";
-import { field, type JsonObject, stringAt } from "../shared/decisions/kubernetes/json.ts";
-import { sleep, type SteadyClock } from "../shared/inventory/clock.ts";
-import type { KubernetesAPI, KubernetesRequest } from "../shared/inventory/cluster/api.ts";
-import { microTime } from "../shared/inventory/cluster/micro-time.ts";
-import { rejectionText, sendRequest } from "../shared/inventory/cluster/send-request.ts";
+import { errorMessage } from "../decisions/errors.ts";
+import { field, type JsonObject, stringAt } from "../decisions/kubernetes/json.ts";
+import { sleep, type SteadyClock } from "../inventory/clock.ts";
+import type { KubernetesAPI, KubernetesRequest } from "../inventory/cluster/api.ts";
+import { microTime } from "../inventory/cluster/micro-time.ts";
+import { rejectionText, sendRequest } from "../inventory/cluster/send-request.ts";
 
 /** The durations of client-go's leader election, as kube-controller-manager uses them. */
 const LEASE_SECONDS = 15;

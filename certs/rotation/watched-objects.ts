@@ -10,12 +10,15 @@ interface WatchedObjectsOptions {
   readonly clock: SteadyClock;
   /** Returns a number from 0 (inclusive) to 1 (exclusive). */
   readonly random: () => number;
+  /** The Secret that contains the CA. */
   readonly secret: ObjectName;
+  /** The Secret that contains the serving certificate. */
+  readonly serving: ObjectName;
   /** The name of both webhook configurations. */
   readonly configuration: string;
   readonly onChange: () => void;
   /** Receives why an object is not current; null when it is current again. */
-  readonly onFault: (plural: string, fault: string | null) => void;
+  readonly onFault: (object: string, fault: string | null) => void;
 }
 
 /** The last known state of an object: undefined if it was never read, null if it does not exist. */
@@ -23,15 +26,23 @@ type Watched = JsonObject | null | undefined;
 
 const CONFIGURATIONS = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"] as const;
 
-/** Watches the Secret and both webhook configurations. Each watch selects one name, because RBAC limits the names. */
+/** How long a deleted Secret stays deleted, in ms: an uninstallation deletes it before this process is stopped. */
+const DELETED_MS = 10_000;
+
+/** Watches the Secrets and both webhook configurations. Each watch selects one name, because RBAC limits the names. */
 export class WatchedObjects {
+  readonly #options: WatchedObjectsOptions;
   readonly #reflectors: readonly Reflector[];
   readonly #outage: Outage;
+  /** The objects by kind and name. */
   readonly #objects = new Map<string, JsonObject | null>();
-  /** The plural names of the kinds whose list or watch has failed. */
+  /** The steady time at which each object was deleted, by kind and name. */
+  readonly #deleted = new Map<string, number>();
+  /** The kinds and names whose list or watch has failed. */
   readonly #failed = new Set<string>();
 
   constructor(options: WatchedObjectsOptions) {
+    this.#options = options;
     this.#outage = new Outage(options);
     this.#reflectors = kindsOf(options).map((kind) => this.#reflector(kind, options));
   }
@@ -44,59 +55,87 @@ export class WatchedObjects {
     await Promise.all([...this.#reflectors.map((one) => one.stop()), this.#outage.stop()]);
   }
 
-  get secret(): Watched {
-    return this.#objects.get("Secret");
+  /** The state of a Secret. */
+  secret({ name }: ObjectName): Watched {
+    return this.#objects.get(keyOf("Secret", name));
+  }
+
+  /** Whether a Secret was deleted a moment ago, and must not be created again yet. */
+  isRecentlyDeleted({ name }: ObjectName): boolean {
+    const deletedMs = this.#deleted.get(keyOf("Secret", name));
+    return deletedMs !== undefined && this.#options.clock.steady() - deletedMs < DELETED_MS;
+  }
+
+  /** Whether all objects were read. */
+  get isComplete(): boolean {
+    return this.#objects.size === this.#reflectors.length;
   }
 
   /**
-   * Whether an object was not read yet, although its list has not failed. The CAs in the configurations are needed to
-   * replace a lost Secret, but a failed list must not delay the renewal of a certificate.
+   * Whether an object was not read yet, although its list has not failed. The CAs in the configurations and in the
+   * Secrets are needed to replace a lost Secret, but a failed list must not delay the renewal of a certificate.
    */
   get isListing(): boolean {
-    return CONFIGURATIONS.some((kind) => !this.#objects.has(kind) && !this.#failed.has(pluralOf(kind)));
+    const keys = kindsOf(this.#options).map(({ kind, object }) => keyOf(kind, object?.name ?? ""));
+    return keys.some((key) => !this.#objects.has(key) && !this.#failed.has(key));
   }
 
   /** The existing configurations, each with its plural name; null if one of them was never read. */
   get configurations(): readonly (readonly [plural: string, object: JsonObject])[] | null {
-    const all = CONFIGURATIONS.map((kind) => [pluralOf(kind), this.#objects.get(kind)] as const);
+    const { configuration } = this.#options;
+    const all = CONFIGURATIONS.map((kind) => (
+      [pluralOf(kind), this.#objects.get(keyOf(kind, configuration))] as const
+    ));
     if (all.some(([, object]) => object === undefined)) return null;
     return all.flatMap(([plural, object]) => (object === null || object === undefined ? [] : [[plural, object]]));
   }
 
   /** Stores the object that the API server returned for a write, before its watch reports the object. */
   store(object: JsonObject): void {
-    this.#objects.set(stringAt(object, "kind") ?? "", object);
+    const key = keyOf(stringAt(object, "kind") ?? "", stringAt(object, "metadata", "name") ?? "");
+    this.#objects.set(key, object);
+    this.#deleted.delete(key);
   }
 
   #reflector(kind: WatchedKind, options: WatchedObjectsOptions): Reflector {
-    const { onChange, onFault } = options;
+    const { onChange, onFault, clock } = options;
+    const key = keyOf(kind.kind, kind.object?.name ?? "");
     return new Reflector({
       ...options, kind, outage: this.#outage,
       handler: {
         onObjects: (put, removed) => {
           const [stored] = put;
-          if (stored?.object) this.#objects.set(kind.kind, stored.object);
-          else if (removed.length > 0 || !this.#objects.has(kind.kind)) this.#objects.set(kind.kind, null);
+          if (stored?.object) {
+            this.#objects.set(key, stored.object);
+            this.#deleted.delete(key);
+          } else if (removed.length > 0 || !this.#objects.has(key)) {
+            if (this.#objects.has(key)) this.#deleted.set(key, clock.steady());
+            this.#objects.set(key, null);
+          }
           onChange();
         },
         onSync: () => undefined,
         onFault: (fault) => {
-          if (fault !== null) this.#failed.add(kind.plural);
-          onFault(kind.plural, fault);
+          if (fault !== null) this.#failed.add(key);
+          onFault(`${kind.plural}/${kind.object?.name ?? ""}`, fault);
         },
       },
     });
   }
 }
 
-function kindsOf({ secret, configuration }: WatchedObjectsOptions): WatchedKind[] {
+function kindsOf({ secret, serving, configuration }: WatchedObjectsOptions): WatchedKind[] {
   const common = { pageSize: 10, transform: (object: JsonObject) => object };
   const configurations = CONFIGURATIONS.map((kind) => ({
     ...common, group: "admissionregistration.k8s.io", version: "v1", kind, plural: pluralOf(kind),
     object: { namespace: "", name: configuration },
   }));
-  const ofSecret = { ...common, group: "", version: "v1", kind: "Secret", plural: "secrets", object: secret };
-  return [ofSecret, ...configurations];
+  const ofSecret = { ...common, group: "", version: "v1", kind: "Secret", plural: "secrets" };
+  return [{ ...ofSecret, object: secret }, { ...ofSecret, object: serving }, ...configurations];
+}
+
+function keyOf(kind: string, name: string): string {
+  return `${kind}/${name}`;
 }
 
 function pluralOf(kind: (typeof CONFIGURATIONS)[number]): string {

@@ -1,4 +1,3 @@
-import type { ServingPair } from "../../certs/read.ts";
 import { errorMessage } from "../../shared/decisions/errors.ts";
 import { field, stringAt } from "../../shared/decisions/kubernetes/json.ts";
 import type { EventSubject } from "../../shared/decisions/problems/problem.ts";
@@ -6,16 +5,17 @@ import { sleep, type SteadyClock } from "../../shared/inventory/clock.ts";
 import type { KubernetesAPI } from "../../shared/inventory/cluster/api.ts";
 import type { ObjectName } from "../../shared/inventory/cluster/watched-kind.ts";
 import { EventRecorder } from "../../shared/server/events.ts";
+import { LeaderElection } from "../../shared/server/leader-election.ts";
 import type { Logger } from "../../shared/server/logger.ts";
-import { EVENT_CONTROLLER, type WebhookMetrics } from "../metrics.ts";
 import { applyStep } from "./apply-step.ts";
 import { BundlePublisher } from "./bundle-publisher.ts";
 import { caBundle, trustedCAs } from "./ca-bundle.ts";
-import { LeaderElection } from "../leader-election.ts";
+import { type CertificateMetrics, EVENT_CONTROLLER } from "./metrics.ts";
 import { nextStep, type Step, type Timing } from "./plan.ts";
 import { CertificateReports } from "./reports.ts";
 import { annotationFault, type CertificateSet, type StoredCertificates, withCertificates } from "./secret.ts";
 import { SecretState } from "./secret-state.ts";
+import { ServingSecret } from "./serving-secret.ts";
 import { WatchedObjects } from "./watched-objects.ts";
 import { writeSecret } from "./writer.ts";
 
@@ -25,9 +25,11 @@ interface CertificateManagerOptions {
   /** Returns a number from 0 (inclusive) to 1 (exclusive). */
   readonly random: () => number;
   readonly log: Logger;
-  readonly metrics: WebhookMetrics;
-  /** The Secret of --tls-secret. The Lease has the same namespace and name. */
+  readonly metrics: CertificateMetrics;
+  /** The Secret that contains the CA. The Lease has the same namespace and name. */
   readonly secret: ObjectName;
+  /** The Secret that the Pods of the webhook mount. */
+  readonly serving: ObjectName;
   /** The names of the webhook, from --tls-host. */
   readonly hosts: readonly string[];
   /** The name of both webhook configurations. */
@@ -35,8 +37,6 @@ interface CertificateManagerOptions {
   /** The unique name of this replica. */
   readonly identity: string;
   readonly timing: Timing;
-  /** Uses the certificate for new connections. */
-  readonly serve: (pair: ServingPair) => void;
 }
 
 /** How often each replica checks the time, in ms. Changes of the objects are noticed immediately. */
@@ -53,8 +53,9 @@ interface Prepared {
 }
 
 /**
- * Serves the certificate in a Secret, which all replicas share. The replica that holds the Lease also creates, renews
- * and rotates the certificates, and maintains the caBundles of the webhook configurations.
+ * Creates, renews and rotates the CA and the certificate of the webhook in one Secret, copies the certificate to the
+ * Secret that the Pods of the webhook mount, and maintains the caBundles of the webhook configurations. Only the
+ * process that holds the Lease writes.
  */
 export class CertificateManager {
   readonly #options: CertificateManagerOptions;
@@ -63,17 +64,18 @@ export class CertificateManager {
   readonly #state: SecretState;
   readonly #reports: CertificateReports;
   readonly #publisher: BundlePublisher;
+  readonly #serving: ServingSecret;
   readonly #events: EventRecorder;
   readonly #stopping = new AbortController();
   #wake = new AbortController();
-  /** Since when (steady time) the data of the Secret has been `text`. */
+  /** Since when (steady time) the data of the Secret has been `text`, and its certificate has been served. */
   #content = { text: "", sinceMs: 0 };
   /** The certificates of the last step, for a retry if the API server rejects the write: keys need CPU time. */
   #prepared: Prepared | null = null;
   #running: Promise<unknown> = Promise.resolve();
 
   constructor(options: CertificateManagerOptions) {
-    const { clock, metrics, secret, hosts, serve } = options;
+    const { clock, metrics, secret, hosts } = options;
     this.#options = options;
     const events = new EventRecorder({ ...options, controller: EVENT_CONTROLLER, mayWrite: () => true });
     this.#events = events;
@@ -81,25 +83,31 @@ export class CertificateManager {
       events.record(this.#secretSubject(), { ...event, action: "Rotate" })
     ));
     this.#reports = reports;
-    const state = new SecretState({
-      hosts, nowMs: () => clock.now(), serve, onFault: (fault) => reports.secretFault(fault, state.served !== null),
+    this.#state = new SecretState({
+      hosts, nowMs: () => clock.now(), onFault: (fault) => reports.secretFault(fault),
     });
-    this.#state = state;
     const wake = (): void => this.#wake.abort();
-    this.#watched = new WatchedObjects({
-      ...options, onChange: wake, onFault: (plural, fault) => reports.fault(`watch of ${plural}`, fault),
+    const watched = new WatchedObjects({
+      ...options, onChange: wake, onFault: (object, fault) => reports.fault(`watch of ${object}`, fault),
     });
-    this.#election = new LeaderElection({
+    const election = new LeaderElection({
       ...options, ...secret, onFault: (fault) => reports.fault("lease", fault),
       onLeading: () => {
         reports.leading();
         wake();
       },
     });
-    this.#publisher = new BundlePublisher({
-      ...options, reports, watched: this.#watched, election: this.#election, stopping: this.#stopping.signal,
-    });
-    metrics.certificateLeader.set(0);
+    this.#watched = watched;
+    this.#election = election;
+    const ports = { ...options, reports, watched, election };
+    this.#publisher = new BundlePublisher({ ...ports, stopping: this.#stopping.signal });
+    this.#serving = new ServingSecret(ports);
+    metrics.leader.set(0);
+  }
+
+  /** Whether all objects were read, so that this process can do its work when it gets the Lease. */
+  get isReady(): boolean {
+    return this.#watched.isComplete;
   }
 
   start(): void {
@@ -109,11 +117,12 @@ export class CertificateManager {
   }
 
   #secretSubject(): EventSubject {
-    const uid = stringAt(this.#watched.secret, "metadata", "uid");
-    return { apiVersion: "v1", kind: "Secret", ...this.#options.secret, uid };
+    const { secret } = this.#options;
+    const uid = stringAt(this.#watched.secret(secret), "metadata", "uid");
+    return { apiVersion: "v1", kind: "Secret", ...secret, uid };
   }
 
-  /** Ends all requests and releases the Lease. The served certificate stays in use. */
+  /** Ends all requests and releases the Lease. */
   async close(): Promise<void> {
     this.#stopping.abort();
     this.#wake.abort();
@@ -133,33 +142,55 @@ export class CertificateManager {
         this.#reports.fault("write", errorMessage(error));
         return false;
       });
-      metrics.certificateLeader.set(Number(this.#election.isLeader));
+      metrics.leader.set(Number(this.#election.isLeader));
       // oxlint-disable-next-line no-await-in-loop
       if (!hasChanged && !signal.aborted) await sleep(clock, tickMs, this.#wake.signal);
     }
   }
 
-  /** Serves the certificate. The leader also writes what is due. Returns whether another pass is due immediately. */
+  /** Writes what is due. Returns whether another pass is due immediately. */
   async #pass(): Promise<boolean> {
-    const { clock } = this.#options;
-    this.#state.update(this.#watched.secret);
-    const { stored, remembered, served, canRestore } = this.#state;
+    const { secret, serving } = this.#options;
+    const watched = this.#watched;
+    const trusted = this.#trusted();
+    this.#state.update({ secret: watched.secret(secret), serving: watched.secret(serving), trusted });
+    const { stored, remembered } = this.#state;
     if (stored === null) return false;
-    this.#reports.expiries(served, stored.ca);
-    const unchangedMs = this.#unchangedMs();
-    if (!this.#election.isLeader || this.#watched.isListing) return false;
+    this.#reports.expiries(stored.leaf, stored.ca);
+    if (!this.#election.isLeader || watched.isListing) return false;
     this.#reports.fault("annotation", annotationFault(stored));
-    if (stored.isForeign) {
-      this.#reports.fault("write", "cert-manager writes the Secret; mount the Secret and use --tls-dir instead");
+    if (this.#serving.isForeign) {
+      const fault = `cert-manager writes the Secret ${serving.name}; use certificates of mode cert-manager`;
+      this.#reports.fault("write", fault);
       return false;
     }
     // While the Secret is invalid, its CAs may be incomplete.
-    const inForceMs = await this.#publish(stored.faults.length === 0 ? stored : remembered);
-    const { timing } = this.#options;
+    const valid = stored.faults.length === 0 ? stored : remembered;
+    const inForceMs = await this.#publish(valid);
+    const isServed = await this.#serve(valid, inForceMs);
+    return await this.#advance(stored, inForceMs, this.#unchangedMs(isServed));
+  }
+
+  /** Performs the step that is due. Returns whether the Secret changed. */
+  async #advance(stored: StoredCertificates, inForceMs: number | null, unchangedMs: number): Promise<boolean> {
+    const { clock, timing } = this.#options;
+    const { canRestore } = this.#state;
     const step = nextStep({ nowMs: clock.now(), timing, stored, canRestore, inForceMs, unchangedMs });
     if (step !== null) return await this.#perform(step);
     this.#reports.fault("write", null);
     return false;
+  }
+
+  /** Returns the CAs in the caBundles; null if a configuration was never read. */
+  #trusted(): readonly string[] | null {
+    const configurations = this.#watched.configurations?.map(([, configuration]) => configuration) ?? null;
+    return configurations === null ? null : trustedCAs(configurations, this.#options.hosts);
+  }
+
+  /** Whether the API server trusts the CA of the certificate, or cannot trust the replaced certificate either. */
+  #mayServe({ ca }: StoredCertificates, inForceMs: number | null): boolean {
+    const trusted = this.#trusted() ?? [];
+    return inForceMs !== null || trusted.length === 0 || trusted.includes(ca?.cert ?? "");
   }
 
   /** Returns how long the caBundles have been correct, in ms; null if a caBundle cannot be read or written. */
@@ -176,22 +207,35 @@ export class CertificateManager {
     }
   }
 
-  #unchangedMs(): number {
+  /** Returns whether the serving Secret contains the certificate. */
+  async #serve(stored: StoredCertificates | null, inForceMs: number | null): Promise<boolean> {
+    if (stored === null) return false;
+    try {
+      const isServed = await this.#serving.write(stored, { isTrusted: this.#mayServe(stored, inForceMs) });
+      this.#reports.fault("serving Secret", null);
+      return isServed;
+    } catch (error) {
+      // The Secret of the CA must be repaired even if the serving Secret cannot be written.
+      this.#reports.fault("serving Secret", errorMessage(error));
+      return false;
+    }
+  }
+
+  #unchangedMs(isServed: boolean): number {
     const nowMs = this.#options.clock.steady();
-    const text = JSON.stringify(field(this.#watched.secret, "data") ?? null);
-    if (text !== this.#content.text) this.#content = { text, sinceMs: nowMs };
+    const text = isServed ? JSON.stringify(field(this.#state.object, "data") ?? null) : "";
+    if (text === "" || text !== this.#content.text) this.#content = { text, sinceMs: nowMs };
     return nowMs - this.#content.sinceMs;
   }
 
   async #perform(step: Step): Promise<boolean> {
     // The watch may have reported a newer Secret meanwhile. The update must fail then.
     const { stored, object } = this.#state;
-    if (stored === null) return false;
+    const { secret } = this.#options;
+    if (stored === null || (object === null && this.#watched.isRecentlyDeleted(secret))) return false;
     const set = await this.#prepare(step, stored);
     if (!this.#election.isLeader) return false;
-    const written = await writeSecret(
-      this.#options, withCertificates(object ?? {}, set, step.type), this.#options.secret,
-    );
+    const written = await writeSecret(this.#options, withCertificates(object ?? {}, set, step.type), secret);
     this.#reports.performed(step, { isConflict: written === null });
     if (written === null) return false;
     this.#watched.store(written);
@@ -206,10 +250,9 @@ export class CertificateManager {
     if (prepared?.stored === stored && prepared.type === type && clock.steady() - prepared.atMs < PREPARED_MS) {
       return prepared.set;
     }
-    const configurations = (this.#watched.configurations ?? []).map(([, configuration]) => configuration);
-    const trusted = trustedCAs(configurations, hosts);
     const { remembered } = this.#state;
-    const set = await applyStep(type, { stored, remembered, trusted, hosts, timing, nowMs });
+    const set = await applyStep(type, { stored, remembered, trusted: this.#trusted() ?? [], hosts, timing, nowMs });
+    this.#state.addCreated(set);
     this.#prepared = { stored, type, set, atMs: clock.steady() };
     return set;
   }

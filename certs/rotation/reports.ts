@@ -1,14 +1,15 @@
 import type { Logger } from "../../shared/server/logger.ts";
 import type { EventText } from "../../shared/server/event-object.ts";
+import { countOf } from "../../shared/decisions/kubernetes/text.ts";
 import type { Clock } from "../../shared/inventory/clock.ts";
 import type { ObjectName } from "../../shared/inventory/cluster/watched-kind.ts";
-import type { WebhookMetrics } from "../metrics.ts";
+import type { CertificateMetrics } from "./metrics.ts";
 import type { Step } from "./plan.ts";
 import type { StoredAuthority, StoredLeaf } from "./secret.ts";
 
 interface ReportOptions {
   readonly log: Logger;
-  readonly metrics: WebhookMetrics;
+  readonly metrics: CertificateMetrics;
   readonly clock: Pick<Clock, "now">;
   readonly secret: ObjectName;
 }
@@ -24,6 +25,19 @@ const EVENTS: Readonly<Record<Step["type"], Pick<EventText, "type" | "reason">>>
   switch: { type: "Normal", reason: "CARotated" },
   retire: { type: "Normal", reason: "PreviousCARemoved" },
 };
+
+/** The activities whose faults are counted as failed writes. */
+const WRITES: ReadonlySet<string> = new Set(["write", "caBundle", "serving Secret"]);
+
+interface PublishResult {
+  readonly isConflict: boolean;
+  /** Whether another program had changed or removed a caBundle that was correct. */
+  readonly isReverted: boolean;
+  /** Whether another program had set another caBundle. */
+  readonly isReplaced: boolean;
+  /** The number of webhooks that had no caBundle. */
+  readonly filled: number;
+}
 
 /** A certificate is renewed at two thirds of its lifetime. Less than a sixth of the lifetime left is a fault. */
 const EXPIRING_SHARE = 1 / 6;
@@ -52,49 +66,57 @@ export class CertificateReports {
     if (this.#faults.get(activity) === fault) return;
     this.#faults.set(activity, fault);
     this.#options.log.error({ secret: this.#name, activity, fault }, "certificates cannot be maintained");
-    const isWrite = activity === "write" || activity === "caBundle";
-    if (isWrite) this.#options.metrics.certificateWrites.inc({ step: "any", outcome: "fault" });
+    if (WRITES.has(activity)) this.#options.metrics.writes.inc({ step: "any", outcome: "fault" });
   }
 
   leading(): void {
-    this.#options.log.info({ secret: this.#name }, "this replica renews the certificates");
+    this.#options.log.info({ secret: this.#name }, "this process renews the certificates");
   }
 
   /** Reports that the Secret is invalid, or null if the Secret is valid again. */
-  secretFault(fault: string | null, isServing: boolean): void {
-    const { log, metrics } = this.#options;
-    const fields = { secret: this.#name, fault };
-    if (fault === null) {
-      log.info({ secret: this.#name }, "the certificates in the Secret are valid");
-    } else if (!isServing) {
-      log.warn(fields, "no serving certificate is available yet");
-    } else {
-      metrics.certificateReloads.inc({ outcome: "fault" });
-      log.error(fields, "new serving certificate rejected; the previous certificate is still in use");
-      this.#record({ type: "Warning", reason: "CertificateRejected", note: `A replica does not serve it: ${fault}` });
-    }
+  secretFault(fault: string | null): void {
+    const { log } = this.#options;
+    if (fault === null) log.info({ secret: this.#name }, "the certificates in the Secret are valid");
+    else log.warn({ secret: this.#name, fault }, "the certificates in the Secret are missing or invalid");
   }
 
   performed(step: Step, { isConflict }: { readonly isConflict: boolean }): void {
     const { log, metrics } = this.#options;
-    metrics.certificateWrites.inc({ step: step.type, outcome: isConflict ? "conflict" : "ok" });
+    metrics.writes.inc({ step: step.type, outcome: isConflict ? "conflict" : "ok" });
     if (isConflict) return;
     log.info({ secret: this.#name, step: step.type, reason: step.reason }, "certificates changed");
     this.#record({ ...EVENTS[step.type], note: `Step ${step.type}: ${step.reason}` });
   }
 
-  published(plural: string, result: { readonly isConflict: boolean; readonly isRestored: boolean }): void {
+  /** Reports a write of the serving Secret. `isRestored` means that another program had changed a correct one. */
+  served(name: string, result: { readonly isConflict: boolean; readonly isRestored: boolean }): void {
     const { log, metrics } = this.#options;
-    const step = result.isRestored ? "restore-bundle" : "publish";
-    metrics.certificateWrites.inc({ step, outcome: result.isConflict ? "conflict" : "ok" });
+    const step = result.isRestored ? "restore-serving" : "serve";
+    metrics.writes.inc({ step, outcome: result.isConflict ? "conflict" : "ok" });
     if (result.isConflict) return;
     if (!result.isRestored) {
-      log.info({ configurations: plural }, "caBundle set");
+      log.info({ secret: name }, "serving certificate stored");
       return;
     }
-    log.warn({ configurations: plural }, "caBundle restored: another program had changed it");
-    const note = `Another program changed the caBundle in ${plural}; exclude the field from the program`;
-    this.#record({ type: "Warning", reason: "CABundleRestored", note });
+    log.warn({ secret: name }, "serving certificate restored: another program had changed or deleted it");
+    const note = `Another program changed or deleted the Secret ${name}`;
+    this.#record({ type: "Warning", reason: "ServingCertificateRestored", note });
+  }
+
+  published(plural: string, { isConflict, isReverted, isReplaced, filled }: PublishResult): void {
+    const { log, metrics } = this.#options;
+    metrics.writes.inc({ step: isReverted ? "restore-bundle" : "publish", outcome: isConflict ? "conflict" : "ok" });
+    if (isConflict) return;
+    if (isReplaced) {
+      log.warn({ configurations: plural }, "caBundle restored: another program had changed it");
+      const note = `Another program changed the caBundle in ${plural}; exclude the field from the program`;
+      this.#record({ type: "Warning", reason: "CABundleRestored", note });
+      return;
+    }
+    log.info({ configurations: plural, filled }, "caBundle set");
+    if (filled === 0) return;
+    const note = `Set the caBundle of ${countOf(filled, "webhook")} in ${plural} that had none`;
+    this.#record({ type: "Normal", reason: "CABundleSet", note });
   }
 
   /** Sets the metric of the CA, and writes an Event if a certificate should have been renewed long ago. */

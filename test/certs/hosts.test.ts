@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { test } from "tap";
-import { serviceHosts, verifiedHosts } from "../../../webhook/certificates/hosts.ts";
+import { serviceHosts, verifiedHosts } from "../../certs/hosts.ts";
 
 test("the names of the Service are the names that the API server and Pods use", (t) => {
   t.same(serviceHosts("team"), [
