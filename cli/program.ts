@@ -173,7 +173,9 @@ function optionOf(name: SettingName, definition: Definition, command: Command): 
 
 function hint(definition: Definition, command: Command): string {
   const value = defaultOf(definition, command);
-  const text = definition.type === "duration" && typeof value === "number" ? `${value / 1000}s` : String(value);
+  const text = definition.type === "duration" && typeof value === "number" ? `${value / 1000}s`
+    // A long list does not fit the terminal.
+    : Array.isArray(value) && value.length > 1 ? `${value.length} values in docs/settings.md` : String(value);
   const remarks = [
     definition.allowsComma === true ? "repeatable" : "",
     value === null || value === false || text === "" ? "" : `default: ${text}`,
