@@ -65,8 +65,10 @@ function binding(role: string, user: string): JsonObject {
  * watch has not delivered yet.
  */
 async function useRareRights(cluster: PodCluster): Promise<void> {
-  await cluster.kubectl(["create", "namespace", "reviewed"]);
-  await cluster.apply([selector("reviewed", ROLE)]);
+  for (const name of ["reviewed", "pending"]) {
+    await cluster.kubectl(["create", "namespace", name]);
+    await cluster.apply([selector(name, ROLE)]);
+  }
   const metadata = { name: "a", namespace: "reviewed" };
   await cluster.apply([{ apiVersion: "s3.services.k8s.aws/v1alpha1", kind: "Bucket", metadata, spec: {} }]);
   await sendReview(cluster, BUCKETS, { metadata: { name: "a", namespace: "late" }, spec: {} });
