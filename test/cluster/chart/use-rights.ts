@@ -8,6 +8,7 @@ import { until } from "../../real/apiserver/until.ts";
 import { BASE, ENVIRONMENT } from "../../real/planted-sidecar.ts";
 import { startServer } from "../../real/server-process.ts";
 import { SELECTORS } from "../../real/webhook/installed-webhook.ts";
+import { objectAt } from "../../webhook/reviews.ts";
 import type { PodCluster } from "../cluster.ts";
 import { NAMESPACE, POD_LABELS } from "../webhook/installed.ts";
 import { selector } from "../webhook/selector.ts";
@@ -73,7 +74,11 @@ async function useRareRights(cluster: PodCluster): Promise<void> {
   await cluster.apply([{ apiVersion: "s3.services.k8s.aws/v1alpha1", kind: "Bucket", metadata, spec: {} }]);
   await sendReview(cluster, BUCKETS, { metadata: { name: "a", namespace: "late" }, spec: {} });
   const spec = { arn: ROLE, namespaceSelector: { names: ["pending"] } };
-  await sendReview(cluster, REVIEWED_SELECTORS, { metadata: { name: "pending" }, spec }, "DELETE");
+  // The deletion is pending while the inventory contains exactly this version.
+  const { body } = await cluster.api.request("GET", `${SELECTORS}/pending`);
+  const { uid, resourceVersion } = objectAt(body, "metadata");
+  const pending = { metadata: { name: "pending", uid, resourceVersion }, spec };
+  await sendReview(cluster, REVIEWED_SELECTORS, pending, "DELETE");
   await sendReview(cluster, REVIEWED_SELECTORS, { metadata: { name: "overlapping" }, spec });
 }
 
@@ -106,7 +111,7 @@ async function sendReview(
     apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview",
     request: {
       uid: "1", kind: { group, version, kind }, resource: { group, version, resource: plural }, operation,
-      ...metadata, userInfo: { username: "jane" }, dryRun: false,
+      name: metadata.name, namespace: metadata.namespace, userInfo: { username: "jane" }, dryRun: false,
       object: operation === "CREATE" ? written : null, oldObject: operation === "DELETE" ? written : null,
     },
   };
@@ -121,7 +126,9 @@ async function sendReview(
 }
 
 interface ReviewedObject {
-  readonly metadata: { readonly name: string; readonly namespace?: string };
+  readonly metadata: {
+    readonly name: string; readonly namespace?: string; readonly uid?: unknown; readonly resourceVersion?: unknown;
+  };
   readonly spec: object;
 }
 
