@@ -89,9 +89,9 @@ export function readClusterPart(object: JsonObject): ClusterPart {
 function referrersOf(cluster: JsonObject): ReferrerName[] {
   return ["infrastructureRef", "controlPlaneRef"].flatMap((key) => {
     const path = ["spec", key];
-    const [kind, name] = ["kind", "name"].map((part) => stringAt(cluster, ...path, part) ?? "");
-    const known = REFERRER_KINDS.find((one) => one.kind === kind);
-    return known === undefined || name === undefined ? [] : [{ group: known.group, kind: known.kind, name, path }];
+    const known = REFERRER_KINDS.find(({ kind }) => kind === stringAt(cluster, ...path, "kind"));
+    if (known === undefined) return [];
+    return [{ group: known.group, kind: known.kind, name: stringAt(cluster, ...path, "name") ?? "", path }];
   });
 }
 

@@ -97,9 +97,8 @@ function* clusterUses({ clusters, isOfAWS, namespace }: ClusterPart, { referrers
   for (const { name, path } of clusters) {
     let isKnown = false;
     for (const [referrer] of referrers.ofCluster(namespace, name)) {
-      if (referrer === undefined) continue;
       isKnown = true;
-      yield useOf(referrer, path, `, the identity of Cluster ${quote(name)}`);
+      if (referrer !== undefined) yield useOf(referrer, path, `, the identity of Cluster ${quote(name)}`);
     }
     if (isKnown || !isOfAWS) continue;
     const what = `${UNKNOWN} no AWSCluster or control plane belongs to Cluster ${quote(name)}`;

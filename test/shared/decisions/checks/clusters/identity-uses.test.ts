@@ -105,7 +105,7 @@ test("a machine uses every identity if a Machine or a MachinePool becomes its ow
   t.same(used(first, { old: first }), [A]);
   t.same(used(machine("a"), { old: first }), [A], "a removed owner");
   t.same(used(owned(["v1", "Machine", "x"], [CAPI, "Other", "x"], [7, "Machine"])), [A]);
-  const invalid = withFields(machine("a"), "metadata", { ownerReferences: ["x", null] });
+  const invalid = withFields(machine("a"), "metadata", { ownerReferences: ["x", null, { apiVersion: CAPI }] });
   t.same(used(invalid), [A]);
   t.end();
 });
