@@ -1,23 +1,5 @@
-import { type Test, test } from "tap";
-import { mutatingWebhooks, validatingWebhooks, type WebhookOptions } from "../../manifests/webhooks.ts";
-
-const OPTIONS: WebhookOptions = {
-  namespace: "ack-role-resolver", ackSystemNamespace: "ack-system", url: null, caBundle: null, injectCA: false,
-  extraGroups: [], inject: true,
-};
-
-type Configured = NonNullable<ReturnType<typeof validatingWebhooks>["webhooks"]>[number];
-
-function configured(options: Partial<WebhookOptions> = {}): Configured[] {
-  const all = { ...OPTIONS, ...options };
-  return [...mutatingWebhooks(all).webhooks ?? [], ...validatingWebhooks(all).webhooks ?? []];
-}
-
-function named(t: Test, name: string, options: Partial<WebhookOptions> = {}): Configured {
-  const found = configured(options).find((webhook) => webhook.name === `${name}.ack-role-resolver.io`);
-  if (found === undefined) throw new Error(`${t.name}: no webhook ${name}`);
-  return found;
-}
+import { test } from "tap";
+import { configured, named } from "./configured-webhooks.ts";
 
 test("each validating webhook except those of ConfigMaps and Pods also matches the status of its kinds", (t) => {
   for (const { name, rules = [] } of configured()) {

@@ -1,27 +1,9 @@
-import type { V1MutatingWebhook, V1ValidatingWebhook } from "@kubernetes/client-node";
-import { type Test, test } from "tap";
-import { mutatingWebhooks, validatingWebhooks, type WebhookOptions } from "../../manifests/webhooks.ts";
+import { test } from "tap";
+import { mutatingWebhooks } from "../../manifests/webhooks.ts";
 import { stringAt } from "../../shared/decisions/kubernetes/json.ts";
 import { ACK_GROUPS } from "../../shared/decisions/kubernetes/kinds.ts";
 import { webhookUnderTest } from "../webhook/webhook-under-test.ts";
-
-const OPTIONS: WebhookOptions = {
-  namespace: "ack-role-resolver", ackSystemNamespace: "ack-system", url: null, caBundle: null, injectCA: false,
-  extraGroups: [], inject: true,
-};
-
-type Configured = V1MutatingWebhook | V1ValidatingWebhook;
-
-function configured(options: Partial<WebhookOptions> = {}): Configured[] {
-  const all = { ...OPTIONS, ...options };
-  return [...mutatingWebhooks(all).webhooks ?? [], ...validatingWebhooks(all).webhooks ?? []];
-}
-
-function named(t: Test, name: string, options: Partial<WebhookOptions> = {}): Configured {
-  const found = configured(options).find((webhook) => webhook.name === `${name}.ack-role-resolver.io`);
-  if (found === undefined) throw new Error(`${t.name}: no webhook ${name}`);
-  return found;
-}
+import { configured, named, OPTIONS } from "./configured-webhooks.ts";
 
 test("the webhook configurations contain exactly the paths that the webhook serves", async (t) => {
   const { json } = await webhookUnderTest().post("/no/such/path", {});
