@@ -38,7 +38,7 @@ async function reviews(t: Test, cluster: PodCluster): Promise<void> {
   const malformed = selector("bad", "arn:aws:iam::111122223333:user/jane");
   const denied = await cluster.api.request("POST", SELECTORS, malformed);
   t.equal(denied.status, 422);
-  t.match(stringAt(denied.body, "message"), /ValidatingAdmissionPolicy '.*IRS-03 spec\.arn: the value is not the ARN/);
+  t.match(stringAt(denied.body, "message"), /admission webhook .*IRS-03 spec\.arn: .* is not the ARN of an IAM role/);
   const { body } = await cluster.api.request("POST", SELECTORS, misappliedSelector("bad"));
   t.match(stringAt(body, "message"), /admission webhook .*IRS-16 /);
   await cluster.kubectl(["create", "namespace", "team-a"]);
