@@ -20,10 +20,12 @@ const MAX_WARNED_FINDINGS = 5;
 const UNPROCESSABLE = 422;
 const INTERNAL_SERVER_ERROR = 500;
 const GATEWAY_TIMEOUT = 504;
-/** The errors after which a retry can succeed. */
-const TIMEOUTS: ReadonlySet<ErrorCode> = new Set([
-  "ERR_REQUEST_DEADLINE", "ERR_REQUEST_CONNECTIONS", "ERR_NAMESPACE_UNREAD", "ERR_PENDING_WRITES",
+/** The errors that end soon, or that another replica does not have. */
+const BRIEF: ReadonlySet<ErrorCode> = new Set([
+  "ERR_REQUEST_CONNECTIONS", "ERR_NAMESPACE_UNREAD", "ERR_PENDING_WRITES",
 ]);
+/** The API server sends it as Retry-After. client-go then sends a request again, 10 times at most. */
+const RETRY_AFTER_SECONDS = 1;
 /** The Kubernetes StatusReason of each HTTP status (k8s.io/apimachinery pkg/apis/meta/v1/types.go). */
 const STATUS_REASONS: Readonly<Record<number, string>> = {
   400: "BadRequest",
@@ -65,17 +67,25 @@ function reasonOf(status: number): string {
   return STATUS_REASONS[status] ?? "InternalError";
 }
 
+/** Whether the client should repeat its request after this error. */
+export function isBrief({ code }: ResolverError): boolean {
+  return BRIEF.has(code);
+}
+
 /**
  * Returns the response body of a review that failed: a denial, or an admission with a warning. The API server returns
- * the status code and the reason of a denial to the client.
+ * the status of a denial to the client.
  */
 export function respondFailed(request: AdmissionRequest, error: ResolverError, answer: "denied" | "allowed"): Buffer {
   if (answer === "allowed") {
     return allowed(request, [warningLine(`${error.code}: object admitted without checks (--on-internal-error admit)`)]);
   }
   const message = `${error.code}: ${error.message}`;
-  const code = TIMEOUTS.has(error.code) ? GATEWAY_TIMEOUT : INTERNAL_SERVER_ERROR;
-  return review(request, { allowed: false, status: { status: "Failure", message, reason: reasonOf(code), code } });
+  const isTimeout = isBrief(error) || error.code === "ERR_REQUEST_DEADLINE";
+  const code = isTimeout ? GATEWAY_TIMEOUT : INTERNAL_SERVER_ERROR;
+  const details = isBrief(error) ? { details: { retryAfterSeconds: RETRY_AFTER_SECONDS } } : {};
+  const status = { status: "Failure", message, reason: reasonOf(code), ...details, code };
+  return review(request, { allowed: false, status });
 }
 
 /**

@@ -4,7 +4,7 @@ import { type Recorder, recordError, recordVerdict } from "./review-log.ts";
 import { type AdmissionRequest, decodeReview } from "./decode.ts";
 import type { Verdict } from "./handler.ts";
 import { parseReviewBody, type ReviewBody } from "./body/parse.ts";
-import { respond, respondError, respondFailed } from "./respond.ts";
+import { isBrief, respond, respondError, respondFailed } from "./respond.ts";
 
 /** The timeout of a webhook call if the parameter `timeout` is missing: the default of the API server. */
 const DEFAULT_TIMEOUT_MS = 10_000;
@@ -68,6 +68,8 @@ export function addReviewRoute(scope: FastifyInstance, path: string, handle: Rev
       if (isOutage(error)) throw error;
       const answer = onInternalError === "deny" || isVerdict(error) ? "denied" : "allowed";
       recordError(ports, { path, request: review, durationMs: elapsedMs() }, { error, answer });
+      // The API server can then send the repeated request to another replica.
+      if (isBrief(error)) reply.header("connection", "close");
       return sendJSON(reply, respondFailed(review, error, answer));
     }
   });

@@ -27,6 +27,7 @@ test("returns the default timeout of the API server if the request has no valid 
 
 interface Answer {
   readonly status: number;
+  readonly connection: unknown;
   readonly json: unknown;
   readonly metrics: string;
 }
@@ -44,7 +45,8 @@ async function answerOf(cause: unknown, onInternalError: OnInternalError): Promi
   acceptReviewBodies(app, new LargeBodies(0, () => {}));
   addReviewRoute(app, "/validate", fail, ports);
   const response = await app.inject({ method: "POST", url: "/validate", payload: fixture("selector-create") });
-  return { status: response.statusCode, json: response.json(), metrics: await registry.metrics() };
+  const { statusCode: status, headers: { connection } } = response;
+  return { status, connection, json: response.json(), metrics: await registry.metrics() };
 }
 
 const COUNTED = (code: string): string => (
@@ -61,6 +63,16 @@ test("denies an object whose review fails, and counts the error", async (t) => {
   const timeout = { status: "Failure", message: "ERR_REQUEST_DEADLINE: Late.", reason: "Timeout", code: 504 };
   t.match([late.status, late.json], [200, { response: { allowed: false, status: timeout } }]);
   t.match(late.metrics, COUNTED("ERR_REQUEST_DEADLINE"));
+  t.notMatch(late.json, { response: { status: { details: {} } } }, "the review of a large object is not repeated");
+});
+
+test("lets the client repeat its request soon, on a new connection, after an error that ends soon", async (t) => {
+  for (const code of ["ERR_PENDING_WRITES", "ERR_REQUEST_CONNECTIONS", "ERR_NAMESPACE_UNREAD"] as const) {
+    const { status, json, connection } = await answerOf(new ResolverError(code, "Busy."), "deny");
+    const denial = { message: `${code}: Busy.`, reason: "Timeout", details: { retryAfterSeconds: 1 }, code: 504 };
+    t.match([status, json], [200, { response: { allowed: false, status: denial } }]);
+    t.equal(connection, "close");
+  }
 });
 
 test("with --on-internal-error admit, admits an object whose review fails, and returns a warning", async (t) => {

@@ -42,6 +42,11 @@ export interface PendingKind<T> {
   readonly widen: (object: JsonObject) => JsonObject;
 }
 
+/** Whether later reviews see no difference between the changed object and the one that it replaces. */
+export function hasNoEffect<T>({ reduce }: PendingKind<T>, { object, old, isDeletion }: ReviewedChange): boolean {
+  return !isDeletion && old !== null && JSON.stringify(reduce(old)) === JSON.stringify(reduce(object));
+}
+
 /** Returns the write of a change. The effect of a large object is extended until the object is small. */
 export function writeOf<T>(kind: PendingKind<T>, { object, old, isDeletion }: ReviewedChange): SharedWrite {
   const replaced = isDeletion ? object : old;

@@ -4,7 +4,7 @@ import { NO_CHANGES, type PendingChanges } from "../../shared/decisions/resoluti
 import { type Clock, withTimeout } from "../../shared/inventory/clock.ts";
 import type { FetchedObject, ObjectFetcher } from "../object-fetch.ts";
 import type { Added, ListedWrite, PendingStore } from "./list.ts";
-import { isDelivered, type PendingKind, type ReviewedChange, writeOf } from "./write.ts";
+import { hasNoEffect, isDelivered, type PendingKind, type ReviewedChange, writeOf } from "./write.ts";
 
 /** The maximum time to fetch the objects whose deletion is pending, in ms. */
 const FETCH_MS = 500;
@@ -67,8 +67,11 @@ export class PendingWrites<T> {
     return this.#ports.store.list.remainingMs(writes.map(({ listed }) => listed));
   }
 
+  /** Adds the change. A change without an effect is not added. */
   async add(change: ReviewedChange, isCurrent: () => boolean, remainingMs: () => number): Promise<Added> {
     const { store, kind } = this.#ports;
+    // For example, an `apply` of the stored object. If the stored object changes meanwhile, another review follows.
+    if (hasNoEffect(kind, change)) return isCurrent() ? "added" : "outdated";
     return await store.add(writeOf(kind, change), isCurrent, remainingMs);
   }
 

@@ -10,6 +10,8 @@ const AT_ONCE = 4;
 /** The objects that each worker changes in turn. */
 const OBJECTS = 10;
 const RETRY_MS = 200;
+/** The number of times that client-go repeats a request after a response with Retry-After. */
+const MAX_RETRIES = 10;
 /** 403: the API server has not read its RBAC rules yet. 503: it has not registered its paths yet. */
 const NOT_READY: ReadonlySet<number> = new Set([403, 429, 503]);
 export const LOAD_ROLE = "arn:aws:iam::111122223333:role/load";
@@ -25,6 +27,8 @@ export class AdmissionLoad {
   answered = 0;
   /** The number of requests that the API server did not answer. They are retried, because no admission was lost. */
   unanswered = 0;
+  /** The number of requests that were repeated because of a response with Retry-After. */
+  repeated = 0;
   /** One line for each change that failed. */
   readonly failures: string[] = [];
   readonly latenciesMs: number[] = [];
@@ -59,7 +63,7 @@ export class AdmissionLoad {
     for (let i = worker; !this.#isStopped; i += AT_ONCE) {
       const path = this.#paths[i % this.#paths.length] ?? "";
       const startMs = performance.now();
-      const response = await this.#change(path, i);
+      const response = await this.#changeLikeClientGo(path, i);
       if (response === null) {
         this.unanswered += 1;
         await pause(RETRY_MS);
@@ -72,11 +76,25 @@ export class AdmissionLoad {
     }
   }
 
-  /** Changes a label. Returns null if the connection breaks, or if a new API server is not ready for the request. */
+  async #changeLikeClientGo(path: string, i: number): Promise<ApiResponse | null> {
+    for (let retries = 0; ; retries++) {
+      const response = await this.#change(path, i);
+      const retryAfter = response?.headers["retry-after"];
+      if (response === null || retryAfter === undefined || retries === MAX_RETRIES) return response;
+      this.repeated += 1;
+      await pause(Number(retryAfter) * 1000);
+    }
+  }
+
+  /**
+   * Changes a field, of selectors one that reviews compare. Returns null if the connection breaks, or if a new API
+   * server is not ready for the request.
+   */
   async #change(path: string, i: number): Promise<ApiResponse | null> {
-    const body = { metadata: { labels: { change: String(i) } } };
+    const name = `change-${i}`;
+    const spec = path.startsWith(SELECTORS) ? { namespaceSelector: { names: [name] } } : { name };
     try {
-      const response = await this.#cluster.api.request("PATCH", path, body, { headers: MERGE, agent: this.#agent });
+      const response = await this.#cluster.api.request("PATCH", path, { spec }, { headers: MERGE, agent: this.#agent });
       return NOT_READY.has(response.status) ? null : response;
     } catch {
       return null;

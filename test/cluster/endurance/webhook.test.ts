@@ -163,9 +163,9 @@ const FAILED_CALL = new RegExp(
     + "apiserver_internal_error)\")",
 );
 
-function report(t: Test, { answered, unanswered, latenciesMs }: AdmissionLoad): void {
+function report(t: Test, { answered, unanswered, repeated, latenciesMs }: AdmissionLoad): void {
   const sorted = latenciesMs.toSorted((a, b) => a - b);
   const percentile = (share: number): number => Math.round(sorted[Math.floor(share * sorted.length)] ?? 0);
   t.comment(`${answered} changes; ${unanswered} retried without a response of the API server; `
-    + `p50 ${percentile(0.5)} ms, p99 ${percentile(0.99)} ms`);
+    + `${repeated} repeated after Retry-After; p50 ${percentile(0.5)} ms, p99 ${percentile(0.99)} ms`);
 }

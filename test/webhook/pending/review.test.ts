@@ -77,6 +77,21 @@ test("runs the checks once if no write is pending", async (t) => {
   t.same(setup.pendingWrites.all().map(({ name }) => name), ["other"]);
 });
 
+test("does not share a change without an effect, such as a label or an apply of the stored object", async (t) => {
+  const { pendingWrites } = new Setup();
+  const labelled = { ...OTHER, metadata: { ...objectAt(OTHER, "metadata"), labels: { team: "a" } } };
+  const add = async (object: JsonObject, old: JsonObject | null, isCurrent = true): Promise<unknown> => (
+    pendingWrites.add({ object, old, isDeletion: false }, () => isCurrent, () => 1_000)
+  );
+  t.equal(await add(labelled, OTHER), "added");
+  t.equal(await add(OTHER, OTHER, false), "outdated");
+  t.same(pendingWrites.all(), []);
+  t.equal(await add(selectorFor("other", FIRST, ["team-b"]), OTHER), "added");
+  t.equal(pendingWrites.all().length, 1);
+  t.equal(await add(OTHER, null), "added");
+  t.equal(pendingWrites.all().length, 2, "a new object has an effect");
+});
+
 test("denies a change if other changes arrive in each of five rounds", async (t) => {
   const setup = new Setup();
   const elsewhere = (run: number): JsonObject => selectorFor(`new-${run}`, FIRST, ["team-b"]);
