@@ -1,6 +1,6 @@
 import type { V1ConfigMap, V1Role } from "@kubernetes/client-node";
 import { labelsOf, WEBHOOK } from "../installation.ts";
-import { namespacedRole, READ, roleBinding } from "./role-objects.ts";
+import { LIST, namespacedRole, roleBinding } from "./role-objects.ts";
 
 /**
  * Returns the ConfigMap in which the replicas share the changes that they admit, and the right to update it. With the
@@ -19,6 +19,6 @@ function configMap(namespace: string): V1ConfigMap {
 function role(namespace: string): V1Role {
   const resourceNames = [WEBHOOK.pendingWrites];
   return namespacedRole(WEBHOOK.pendingWrites, namespace, [
-    { apiGroups: [""], resources: ["configmaps"], resourceNames, verbs: [...READ, "update"] },
+    { apiGroups: [""], resources: ["configmaps"], resourceNames, verbs: [...LIST, "update"] },
   ]);
 }

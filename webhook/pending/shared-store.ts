@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { errorMessage } from "../../shared/decisions/errors.ts";
-import { type JsonObject, stringAt } from "../../shared/decisions/kubernetes/json.ts";
+import { field, isJsonObject, type JsonObject, stringAt } from "../../shared/decisions/kubernetes/json.ts";
 import { LIMITS } from "../../shared/decisions/limits.ts";
 import { sleep, type SteadyClock } from "../../shared/inventory/clock.ts";
 import type { KubernetesAPI } from "../../shared/inventory/cluster/api.ts";
@@ -28,6 +28,7 @@ const MAX_ATTEMPTS = 10;
 const MAX_WAITING = 64;
 const POLL_MS = 25;
 const CONFLICT = 409;
+const RESTORE = "apply the objects of `ack-role-resolver manifests rbac`";
 
 interface SharedStoreOptions {
   readonly api: KubernetesAPI;
@@ -135,12 +136,17 @@ export class SharedStore implements PendingStore {
     this.#seen = new Set(this.#data.writes.keys());
   }
 
+  /** Lists the ConfigMap, because the watch needs the right to list it anyway. */
   async #read(timeoutMs: number): Promise<void> {
-    const request = { path: this.#path() };
+    const { name, namespace } = this.#options.configMap;
+    const request = { path: `${this.#collection()}?fieldSelector=metadata.name%3D${name}` };
     const limits = { timeoutMs: Math.min(CALL_MS, timeoutMs), maxBytes: MAX_BYTES };
     const response = await sendRequest(this.#options, request, limits);
-    if (response.status !== 200 || response.object === null) throw new Error(rejectionText(request, response));
-    this.#accept(response.object);
+    if (response.status !== 200) throw new Error(rejectionText(request, response));
+    const items = field(response.object, "items");
+    const object: unknown = Array.isArray(items) ? items[0] : null;
+    if (!isJsonObject(object)) throw new Error(`ConfigMap ${namespace}/${name} does not exist; ${RESTORE}`);
+    this.#accept(object);
   }
 
   /** Updates the ConfigMap. Returns false if another replica has changed it. */
@@ -148,8 +154,9 @@ export class SharedStore implements PendingStore {
     const { list } = this;
     const step = { kept: list.without(write), added: [randomUUID(), write], versions: list.versions } as const;
     const data = nextData(this.#data, step);
+    const { name } = this.#options.configMap;
     const request = {
-      method: "PUT", path: `${this.#path()}?fieldManager=ack-role-resolver-webhook`,
+      method: "PUT", path: `${this.#collection()}/${name}?fieldManager=ack-role-resolver-webhook`,
       body: JSON.stringify({ ...this.#object, data }),
     } as const;
     const limits = { timeoutMs: Math.min(CALL_MS, timeoutMs), maxBytes: MAX_BYTES };
@@ -160,9 +167,8 @@ export class SharedStore implements PendingStore {
     return true;
   }
 
-  #path(): string {
-    const { namespace, name } = this.#options.configMap;
-    return `/api/v1/namespaces/${namespace}/configmaps/${name}`;
+  #collection(): string {
+    return `/api/v1/namespaces/${this.#options.configMap.namespace}/configmaps`;
   }
 
   /**

@@ -133,7 +133,7 @@ test("refuses a change if the ConfigMap is missing or cannot be updated", async 
   await settle(replica);
   api.remove(PATH);
   await settle(replica);
-  t.match(await replica.create("a"), { reason: `GET ${PATH}: the API server returned 404 (NotFound)${fix}` });
+  t.match(await replica.create("a"), { reason: `ConfigMap ns/pending does not exist${fix}` });
   t.same(replica.names, []);
   api.put(PATH, { apiVersion: "v1", kind: "ConfigMap", metadata: CONFIG_MAP });
   t.equal(await replica.create("a"), "added");
