@@ -16,6 +16,8 @@ import { objectAt } from "../reviews.ts";
 import { FakeSource } from "../webhook-under-test.ts";
 
 const TEAM_A = selectorFor("team-a", FIRST, ["team-a"]);
+/** TEAM_A before an update. */
+const OLD = selectorFor("team-a", FIRST, ["team-old"]);
 const OTHER = selectorFor("other", FIRST, ["team-a"]);
 
 function withVersion(object: JsonObject, resourceVersion: string): JsonObject {
@@ -72,8 +74,8 @@ test("a creation is pending until the inventory contains the same object", async
 });
 
 test("an update is pending until the inventory contains a newer version, also one that has more digits", async (t) => {
-  const subject = new Subject(withVersion(TEAM_A, "7"));
-  await subject.admit(TEAM_A, { old: withVersion(TEAM_A, "9") });
+  const subject = new Subject(withVersion(OLD, "7"));
+  await subject.admit(TEAM_A, { old: withVersion(OLD, "9") });
   for (const version of ["8", "9"]) {
     subject.source.put(withVersion(TEAM_A, version));
     t.same(subject.names, ["team-a"], version);
@@ -96,7 +98,7 @@ test("a deletion is pending until the watch has passed the deleted version", asy
 
 test("an update of a deleted object is pending for 34 s if the position of the watch is unknown", async (t) => {
   const subject = new Subject();
-  await subject.admit(TEAM_A, { old: withVersion(TEAM_A, "9") });
+  await subject.admit(TEAM_A, { old: withVersion(OLD, "9") });
   await subject.admit(withVersion(OTHER, "8"), { isDeletion: true });
   t.same(subject.names, ["team-a"]);
   await subject.clock.advance(LIMITS.pendingMs.value - 1);
@@ -106,8 +108,8 @@ test("an update of a deleted object is pending for 34 s if the position of the w
 });
 
 test("equal changes of one object count once, and have the newest base", async (t) => {
-  const subject = new Subject(withVersion(TEAM_A, "1"));
-  for (const version of ["7", "5"]) await subject.admit(TEAM_A, { old: withVersion(TEAM_A, version) });
+  const subject = new Subject(withVersion(OLD, "1"));
+  for (const version of ["7", "5"]) await subject.admit(TEAM_A, { old: withVersion(OLD, version) });
   t.same(subject.names, ["team-a"]);
   subject.source.put(withVersion(TEAM_A, "6"));
   t.same(subject.names, ["team-a"]);
