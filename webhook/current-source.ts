@@ -29,6 +29,10 @@ export class CurrentSource implements InventorySource {
     return isStale ? { ...status, loaded: false } : status;
   }
 
+  positionOf(kind: string): string | null {
+    return this.#source.positionOf(kind);
+  }
+
   start(): Promise<void> {
     return this.#source.start();
   }

@@ -23,7 +23,7 @@ export interface InventorySource {
    * Returns the resource version up to which the inventory contains the changes of a kind; null if it is unknown. Only
    * a cluster has resource versions.
    */
-  positionOf?(kind: string): string | null;
+  positionOf(kind: string): string | null;
   /**
    * Resolves when the inventory is complete. Rejects if manifests are unreadable. If the cluster is unreachable,
    * retries until `stop` is called.

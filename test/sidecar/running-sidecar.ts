@@ -29,7 +29,8 @@ export function loadedSource(): InventorySource & { status: SourceStatus } {
   const inventory = new Inventory({ runtime: "ack", origin: "file" });
   inventory.apply([namespaceObject("team-a"), TEAM_A].map(put));
   const status: SourceStatus = { loaded: true, lastSyncMs: performance.now(), fault: null };
-  return { inventory, status, start: () => Promise.resolve(), stop: () => Promise.resolve(), onChange: () => () => {} };
+  const resolved = (): Promise<void> => Promise.resolve();
+  return { inventory, status, positionOf: () => null, start: resolved, stop: resolved, onChange: () => () => {} };
 }
 
 export const SETTINGS: SidecarSettings = {

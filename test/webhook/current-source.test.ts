@@ -2,8 +2,12 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { connect } from "node:net";
 import { test } from "tap";
+import { createLogger } from "../../shared/server/logger.ts";
 import { boundAddress } from "../../shared/server/listen-address.ts";
 import { closeIdleWhileUnloaded, CurrentSource } from "../../webhook/current-source.ts";
+import { PendingList } from "../../webhook/pending/list.ts";
+import { SharedStore } from "../../webhook/pending/shared-store.ts";
+import { FakeKubernetes } from "../certs/rotation/fake-kubernetes.ts";
 import { FakeClock } from "../shared/inventory/fake-clock.ts";
 import { fixture } from "./reviews.ts";
 import { COMPANY, FakeSource, webhookUnderTest } from "./webhook-under-test.ts";
@@ -32,6 +36,25 @@ test("answers as not ready, and closes connections, while the inventory is older
   t.match(malformed, [200, /"allowed":false.*IRS-/, "close"], "a check of the object alone still denies");
   source.status = { loaded: true, lastSyncMs: clock.steady(), fault: null };
   t.match(await post("/mutate/resources", "bucket-create-selected"), [200, /"allowed":true/, "keep-alive"]);
+});
+
+test("compares no change before the watch has delivered what another replica removed from the list", async (t) => {
+  const [clock, source, api] = [new FakeClock(), new FakeSource(), new FakeKubernetes()];
+  const configMap = { namespace: "ns", name: "pending" };
+  api.put("/api/v1/namespaces/ns/configmaps/pending", {
+    apiVersion: "v1", kind: "ConfigMap", metadata: configMap, data: { "delivered.IAMRoleSelector": "70" },
+  });
+  const current = new CurrentSource(source, 300_000, clock);
+  const list = new PendingList({ source: current, kinds: [], monotonicMs: () => clock.steady() });
+  const log = createLogger({ name: "webhook", level: "fatal" });
+  const store = new SharedStore({ api, clock, random: () => 0, log, list, source: current, configMap });
+  const write = { kind: "IAMRoleSelector", name: "team-a", isDeletion: false, uid: null, base: null, object: null };
+  source.positionOf = () => "70";
+  t.equal(await store.add(write, () => true, () => 2_000), "added");
+  source.positionOf = () => "69";
+  const late = store.add(write, () => true, () => 2_000);
+  clock.advance(2_000);
+  t.match(await late, { reason: "the watch of this replica is late" });
 });
 
 test("closes idle connections while the inventory is too old, and open ones after their response", async (t) => {

@@ -17,7 +17,7 @@ export class FakeSource implements InventorySource {
   readonly inventory: Inventory;
   readonly #listeners = new Set<() => void>();
   status: SourceStatus = { loaded: true, lastSyncMs: 0, fault: null };
-  positionOf?: (kind: string) => string | null;
+  positionOf: (kind: string) => string | null = () => null;
 
   constructor(objects: readonly JsonObject[] = [], runtime: Runtime = "ack") {
     this.inventory = new Inventory({ runtime, origin: "cluster" });

@@ -145,7 +145,7 @@ export class PendingList {
   #deliver(write: ListedWrite): boolean {
     const { source } = this.#ports;
     const state = this.#kinds.get(write.kind)?.stateIn(source.inventory, write.name);
-    if (!isDelivered(write, state, source.positionOf?.(write.kind) ?? null)) return false;
+    if (!isDelivered(write, state, source.positionOf(write.kind))) return false;
     const version = newest([this.#versions.get(write.kind) ?? null, state?.resourceVersion ?? write.base]);
     if (version !== null) this.#versions.set(write.kind, version);
     return true;

@@ -190,7 +190,7 @@ export class SharedStore implements PendingStore {
   #isBehind(): boolean {
     const { source } = this.#options;
     return [...this.#data.delivered].some(([kind, { version, seenMs }]) => {
-      const position = source.positionOf?.(kind) ?? null;
+      const position = source.positionOf(kind);
       // Resource versions can decrease, for example when etcd is restored.
       return position !== null && isNewer(version, position) && !this.#isExpired(seenMs);
     });

@@ -101,6 +101,10 @@ export class ManifestSource implements InventorySource {
     await this.#checking;
   }
 
+  positionOf(): null {
+    return null;
+  }
+
   onChange(listener: () => void): () => void {
     return this.#listeners.add(listener);
   }

@@ -28,6 +28,7 @@ test("logs each change of the inventory state once, and includes the fault in th
     get status() {
       return status;
     },
+    positionOf: () => null,
     start: async () => {}, stop: async () => {}, onChange: (listener) => listeners.add(listener),
   };
   const setStatus = (loaded: boolean, fault: string | null): void => {

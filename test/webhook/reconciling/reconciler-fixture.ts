@@ -38,6 +38,10 @@ class FakeSource implements InventorySource {
     return { loaded: true, lastSyncMs: this.lastSyncMs ?? this.#clock.steady(), fault: null };
   }
 
+  positionOf(): null {
+    return null;
+  }
+
   async start(): Promise<void> {}
   async stop(): Promise<void> {}
 
