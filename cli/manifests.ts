@@ -5,7 +5,7 @@ import { checkSeveritiesOf } from "../shared/decisions/context.ts";
 import { ResolverError } from "../shared/decisions/errors.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
 import { EXIT, type ExitStatus, type IO } from "./io.ts";
-import { writeRuntimeNotice } from "./output/runtime-notice.ts";
+import { writeStartNotices } from "./output/start-notices.ts";
 
 /** Prints the install manifests as YAML. */
 export async function runManifests(part: string, settings: SettingsFor<"manifests">, io: IO): Promise<ExitStatus> {
@@ -14,7 +14,7 @@ export async function runManifests(part: string, settings: SettingsFor<"manifest
   }
   const { url, caFile, ownCrd: ownCRD } = settings;
   const caBundle = caFile === null ? null : await readCA(caFile);
-  writeRuntimeNotice(settings.runtime, io);
+  writeStartNotices(settings, io);
   const certificates = settings.certificates ?? (url === null && caFile === null ? "self-signed" : "files");
   const policies = { ...settings, checkSeverities: checkSeveritiesOf(settings.check) };
   const options = { ...settings, policies, caBundle, ownCRD, certificates, image: settings.image ?? DEFAULT_IMAGE };

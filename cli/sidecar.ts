@@ -1,5 +1,5 @@
 import type { SettingsFor } from "../shared/decisions/settings.ts";
-import { createLogger, logInventory, logRuntime } from "../shared/server/logger.ts";
+import { createLogger, logInventory, logNotices } from "../shared/server/logger.ts";
 import { Drain } from "../shared/server/stopping.ts";
 import { runSidecar, type SidecarRuntime } from "../sidecar/main.ts";
 import { checkSidecarSettings } from "../sidecar/options.ts";
@@ -15,7 +15,7 @@ export async function runSidecarCommand(settings: SettingsFor<"sidecar">, io: IO
   // Settings are validated first, so invalid settings are reported even if the manifests are invalid too.
   checkSidecarSettings(settings, io.environment);
   const source = await openSource("sidecar", settings);
-  logRuntime(settings.runtime, log);
+  logNotices(settings, log);
   if (!(await startSource(source, io))) return EXIT.usage;
   logInventory(source, log);
   try {

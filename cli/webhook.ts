@@ -3,7 +3,7 @@ import { decisionSettings } from "../shared/decisions/context.ts";
 import { ResolverError } from "../shared/decisions/errors.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
 import { systemClock } from "../shared/inventory/clock.ts";
-import { createLogger, type Logger, logInventory, logRuntime } from "../shared/server/logger.ts";
+import { createLogger, type Logger, logInventory, logNotices } from "../shared/server/logger.ts";
 import { cachedAccessReviewer } from "../webhook/access-review.ts";
 import { DRAIN_MS, runWebhook, type WebhookRuntime } from "../webhook/main.ts";
 import { namespaceFetcher, roleIdentityFetcher, selectorFetcher } from "../webhook/object-fetch.ts";
@@ -13,7 +13,7 @@ import { openSource, serveUntilStopped, startSource } from "./serve.ts";
 /** Serves admission reviews until a signal ends the process. */
 export async function runWebhookCommand(settings: SettingsFor<"webhook">, io: IO): Promise<ExitStatus> {
   const log = createLogger({ name: "webhook", level: settings.logLevel });
-  logRuntime(settings.runtime, log);
+  logNotices(settings, log);
   const api = await openAPI(settings, log);
   const source = await openSource("webhook", settings);
   if (!(await startSource(source, io))) return EXIT.usage;

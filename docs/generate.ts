@@ -7,6 +7,7 @@ import { chartFiles } from "../manifests/chart-files.ts";
 import { renderDashboard } from "../manifests/observability/dashboard.ts";
 import { renderRules } from "../manifests/observability/rules.ts";
 import { CATALOGUE } from "../shared/decisions/checks/catalogue.ts";
+import { REMOVED_CODES } from "../shared/decisions/checks/removed-codes.ts";
 import type { CheckEntry } from "../shared/decisions/checks/check.ts";
 import { ERRORS } from "../shared/decisions/errors.ts";
 import { LIMITS } from "../shared/decisions/limits.ts";
@@ -73,6 +74,14 @@ function checksPage(): string {
     "The webhook returns the five most severe warnings. If one has more than 120 characters, a second warning contains",
     "its fix, such as `CI-08 fix: select the namespaces by a label that only an administrator sets`.",
     ...CATALOGUE.flatMap(checkSection),
+    "## Removed checks",
+    "",
+    "For one release, `--check` and waivers accept these codes with a warning. The",
+    "[changelog](../CHANGELOG.md#removed) gives the reasons.",
+    "",
+    "| code | reported by |",
+    "| --- | --- |",
+    ...REMOVED_CODES.map(({ code: id, successor }) => `| ${id} | ${successor ?? "none"} |`),
   ]);
 }
 

@@ -10,7 +10,7 @@ import type { SkipCounts } from "../../shared/inventory/manifests/skip.ts";
 import { type InputSettings, readInput } from "./input.ts";
 import { type IO, writeLines } from "../io.ts";
 import { Progress } from "../output/progress.ts";
-import { writeRuntimeNotice } from "../output/runtime-notice.ts";
+import { writeStartNotices } from "../output/start-notices.ts";
 
 /** An object and its position in the input. The field `file` is null for an object of a cluster. */
 export interface StateObject extends Pick<Manifest, "object" | "lineOf"> {
@@ -53,7 +53,7 @@ interface ReadOptions {
  * @throws ResolverError if the cluster is unreachable, or denies access to a required kind.
  */
 export async function readState(settings: StateSettings, io: IO, options: ReadOptions): Promise<State> {
-  writeRuntimeNotice(settings.runtime, io);
+  writeStartNotices(settings, io);
   return settings.cluster ? await readCluster(settings, io, options) : await readManifestState(settings, io, options);
 }
 

@@ -16,7 +16,7 @@ import { runSidecar } from "../../sidecar/main.ts";
 import { runWebhook } from "../../webhook/main.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "../io.ts";
 import { tableFormat } from "../output/resolution-table.ts";
-import { writeRuntimeNotice } from "../output/runtime-notice.ts";
+import { writeStartNotices } from "../output/start-notices.ts";
 import { serveUntilStopped, startSource } from "../serve.ts";
 import { startSTSEmulator } from "./sts-emulator/emulator.ts";
 import type { BaseCredentials } from "./sts-emulator/principals.ts";
@@ -33,7 +33,7 @@ const BASE_LIFE_MS = 365 * 86_400_000;
 export async function runLocal(original: Settings, io: IO): Promise<ExitStatus> {
   const settings = { ...original, from: original.from.map(exampleFolder) };
   const source = new ManifestSource(settings.from, { runtime: settings.runtime });
-  writeRuntimeNotice(settings.runtime, io);
+  writeStartNotices(settings, io);
   if (!(await startSource(source, io))) return EXIT.usage;
   const folder = await mkdtemp(join(tmpdir(), "ack-role-resolver-"));
   const closers: (() => Promise<void>)[] = [() => source.stop(), () => rm(folder, { recursive: true, force: true })];

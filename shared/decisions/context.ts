@@ -1,3 +1,4 @@
+import { successorAt } from "./checks/removed-codes.ts";
 import { type LabelSelector, parseLabelSelector } from "./kubernetes/label-selector.ts";
 import type { JsonObject } from "./kubernetes/json.ts";
 import { injectionSettings, type InjectionSettings } from "./pods/settings.ts";
@@ -90,12 +91,20 @@ type DecisionInput = Omit<
     readonly podNamespace?: string | null;
   };
 
-/** Returns the severity of each check that `--check` lists. */
+/**
+ * Returns the severity of each check that `--check` lists. A value for a removed check applies to its successor, unless
+ * the successor is listed too.
+ */
 export function checkSeveritiesOf(check: readonly string[]): DecisionSettings["checkSeverities"] {
-  return new Map(check.map((one): [string, Severity | "off"] => {
+  const listed = check.map((one): readonly [string, Severity | "off"] => {
     const [id = "", severity] = one.split("=");
     return [id, severity === "deny" || severity === "warn" ? severity : "off"];
-  }));
+  });
+  const inherited = listed.flatMap(([id, severity]) => {
+    const successor = successorAt(id, severity);
+    return successor === null ? [] : [[successor, severity] as const];
+  });
+  return new Map([...inherited, ...listed]);
 }
 
 /**

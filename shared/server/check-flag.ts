@@ -1,13 +1,16 @@
 import { CATALOGUE, CHECK_IDS } from "../decisions/checks/catalogue.ts";
+import { REMOVED_CODES } from "../decisions/checks/removed-codes.ts";
 import { allClosest, listOf, quote } from "../decisions/kubernetes/text.ts";
 import type { Pattern } from "../decisions/setting-patterns.ts";
+
+const ACCEPTED_IDS: ReadonlySet<string> = new Set([...CHECK_IDS, ...REMOVED_CODES.map(({ code }) => code)]);
 
 /**
  * The pattern of a --check value. The settings table does not define this pattern, because the table must not depend on
  * the check catalogue.
  */
 export const CHECK_SEVERITY: Pattern = {
-  regexp: `^(${[...CHECK_IDS].join("|")})=(deny|warn|off)$`,
+  regexp: `^(${[...ACCEPTED_IDS].join("|")})=(deny|warn|off)$`,
   meaning: "ID=deny, ID=warn or ID=off",
 };
 
@@ -16,7 +19,7 @@ const FIXED_IDS: ReadonlySet<string> = new Set(CATALOGUE.flatMap(({ id, fixed = 
 /** Returns what is wrong with a value of --check. If the check ID is unknown, the text lists the most similar IDs. */
 export function checkFault(value: string): string {
   const [id = "", severity] = value.split("=", 2);
-  if (severity === undefined || id === "" || CHECK_IDS.has(id)) return `expected ${CHECK_SEVERITY.meaning}`;
+  if (severity === undefined || id === "" || ACCEPTED_IDS.has(id)) return `expected ${CHECK_SEVERITY.meaning}`;
   if (FIXED_IDS.has(id)) return `the severity of check ${id} is fixed`;
   const similar = allClosest(id, CHECK_IDS);
   const missing = `check ${quote(id)} does not exist`;

@@ -1,7 +1,6 @@
 import { type DestinationStream, type Level, type Logger, pino, stdTimeFunctions, destination as toFile } from "pino";
-import type { Runtime } from "../decisions/context.ts";
 import { unknownGroups } from "../decisions/kubernetes/kinds.ts";
-import { runtimeNotice } from "../decisions/runtime-notice.ts";
+import { type NoticedSettings, startNotices } from "../decisions/start-notices.ts";
 import type { InventorySource } from "../inventory/source.ts";
 
 export type { Logger } from "pino";
@@ -67,10 +66,9 @@ export function logInventory(source: InventorySource, log: Logger): () => void {
   return source.onChange(logChange);
 }
 
-/** Logs a warning at the start of a server if shipped ACK controllers do not support `runtime`. */
-export function logRuntime(runtime: Runtime, log: Pick<Logger, "warn">): void {
-  const notice = runtimeNotice(runtime);
-  if (notice !== null) log.warn(notice);
+/** Logs the warnings about the settings of a server at its start. */
+export function logNotices(settings: NoticedSettings, log: Pick<Logger, "warn">): void {
+  for (const notice of startNotices(settings)) log.warn(notice);
 }
 
 interface GroupView {

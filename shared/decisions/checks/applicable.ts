@@ -37,7 +37,7 @@ import { selectorChange } from "./selectors/change.ts";
 import { IRS_48 } from "./selectors/limits.ts";
 import { IRS_51, isSelectorLike } from "./selectors/near-miss.ts";
 import { SELECTOR_SELF_CHECKS } from "./selectors/self-checks.ts";
-import { WAIVER_01 } from "./any-kind/waiver.ts";
+import { REMOVED_WAIVERS, WAIVER_01 } from "./any-kind/waiver.ts";
 
 /**
  * Returns whether any check of manifests applies to an object. Of the Pods and the workloads that create Pods, only
@@ -155,7 +155,7 @@ function nearMissChecks({ object, inventory = null }: CheckInput): BoundCheck[] 
 }
 
 function waiverChecks({ object, old, requester }: CheckInput, settings: DecisionSettings): BoundCheck[] {
-  return bindChecks([WAIVER_01], { object, old, requester, settings }, null);
+  return bindChecks([WAIVER_01, REMOVED_WAIVERS], { object, old, requester, settings }, null);
 }
 
 function selectorChecks(input: CheckInput, settings: DecisionSettings): BoundCheck[] {

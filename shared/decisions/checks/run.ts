@@ -7,6 +7,7 @@ import type { CheckInput } from "./change.ts";
 import {
   type BoundCheck, type CheckEntry, compareFindings, type Fault, FAULTS_BETWEEN_PAUSES, type Finding,
 } from "./check.ts";
+import { currentWaiver } from "./removed-codes.ts";
 import { unmetRequirements } from "./requirements.ts";
 import { warnOfPlaceholders } from "./unrendered.ts";
 import { mayWaive, waivedChecks } from "./any-kind/waiver.ts";
@@ -172,6 +173,6 @@ function waiverState(
   { object, requester }: CheckInput,
   settings: DecisionSettings,
 ): WaiverState {
-  if (!waivedChecks(object).includes(id)) return "none";
+  if (!waivedChecks(object).map(currentWaiver).includes(id)) return "none";
   return requester === null || mayWaive(requester, settings) ? "valid" : "ignored";
 }

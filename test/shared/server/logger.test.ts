@@ -2,11 +2,11 @@ import { rm, writeFile } from "node:fs/promises";
 import { test } from "tap";
 import { Inventory } from "../../../shared/decisions/inventory/inventory.ts";
 import { field, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
-import { EXTENDED_NOTICE } from "../../../shared/decisions/runtime-notice.ts";
+import { EXTENDED_NOTICE } from "../../../shared/decisions/start-notices.ts";
 import { ManifestSource } from "../../../shared/inventory/manifests/source.ts";
 import { type InventorySource, Listeners, type SourceStatus } from "../../../shared/inventory/source.ts";
 import {
-  createLogger, type Logger, logInventory, logRuntime, logUnknownGroups,
+  createLogger, type Logger, logInventory, logNotices, logUnknownGroups,
 } from "../../../shared/server/logger.ts";
 
 function captured(): { readonly log: Logger; readonly lines: () => unknown[] } {
@@ -132,9 +132,9 @@ test("logs each unknown group once, and ignores the groups in --extra-groups", (
 test("logs at startup that shipped controllers do not support the runtime extended", (t) => {
   const logged: unknown[] = [];
   const log = { warn: (line: unknown) => void logged.push(line) };
-  logRuntime("ack", log);
+  logNotices({ runtime: "ack" }, log);
   t.same(logged, []);
-  logRuntime("extended", log);
+  logNotices({ runtime: "extended" }, log);
   t.same(logged, [EXTENDED_NOTICE]);
   t.end();
 });

@@ -16,7 +16,7 @@ export const AUD_01 = {
   severity: "deny",
   waivable: false,
   section: "conflicts",
-  supersedes: ["ACK-03", "ACK-04"],
+  supersedes: ["ACK-03"],
   reason: "Controllers do not reconcile a resource that more than one IAMRoleSelector selects. "
     + "No condition on the resource reports the conflict.",
   fix: "restrict or delete selectors until only one selects the resource; "
@@ -34,7 +34,7 @@ export const AUD_02 = {
   severity: "deny",
   waivable: false,
   section: "refused",
-  supersedes: ["ACK-03", "ACK-04"],
+  supersedes: ["ACK-03"],
   reason: "Controllers do not reconcile a resource whose role is missing from the CARM maps, or whose annotation "
     + `\`${USE_SELECTOR_ANNOTATION}\` names a selector that does not select the resource (\`--runtime extended\`).`,
   fix: "add the missing key to the CARM map, correct the account or team annotation of the namespace, or name a "

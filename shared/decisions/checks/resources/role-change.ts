@@ -88,7 +88,7 @@ function roleOf({ outcome, roleARN }: Resolution): string | null {
 
 /**
  * Returns the roles that may manage the resource. If no role resolves for a pinned resource, returns the roles of all
- * selectors that select the resource or, if no selector selects it, the controller's own role. ACK-04 only warns about
+ * selectors that select the resource or, if no selector selects it, the controller's own role. ACK-03 only warns about
  * a new conflict, so ACK-06 uses these roles to prevent a change of the role in two steps.
  */
 function rolesOf(

@@ -14,25 +14,11 @@ export const ACK_03: QuickCheck<ResourceChange> = {
   id: "ACK-03",
   severity: "warn",
   waivable: true,
-  reason: "Controllers do not reconcile a new resource if several selectors select the resource, "
-    + "or if the CARM maps contain no role for it. No condition on the resource reports a conflict of selectors.",
+  reason: "Controllers do not reconcile a resource if several selectors select it, or if the CARM maps contain no role "
+    + "for it. No condition on the resource reports a conflict of selectors.",
   fix: "restrict or delete selectors until only one selects the resource, or change the labels of the resource",
   example: "a Bucket in a namespace that two IAMRoleSelectors name",
   requires: RESOLUTION,
-  on: ["CREATE"],
-  find: noRoleFaults,
-};
-
-export const ACK_04: QuickCheck<ResourceChange> = {
-  id: "ACK-04",
-  severity: "warn",
-  waivable: true,
-  reason: "Controllers do not reconcile a resource if several selectors select it or if it has no role. "
-    + "For an update, the check only warns, because the update may resolve the conflict.",
-  fix: "restrict or delete selectors until only one selects the resource, or change the labels of the resource",
-  example: "a new label on a Bucket that makes a second IAMRoleSelector select it",
-  requires: RESOLUTION,
-  on: ["UPDATE"],
   find: noRoleFaults,
 };
 

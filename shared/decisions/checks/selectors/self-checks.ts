@@ -6,7 +6,7 @@ import { IRS_08, IRS_09 } from "./namespaces.ts";
 import { IRS_01, IRS_02, IRS_03, IRS_06 } from "./role.ts";
 import { IRS_41, IRS_42, IRS_43, IRS_44, IRS_45, IRS_46, IRS_46B, IRS_47 } from "./session.ts";
 import { IRS_00 } from "./shape.ts";
-import { IRS_12, IRS_13B, IRS_14 } from "./types.ts";
+import { IRS_12, IRS_13B } from "./types.ts";
 
 /**
  * The checks that need only the IAMRoleSelector itself. `decodeSelector` runs these checks. This list is separate from
@@ -24,7 +24,6 @@ export const SELECTOR_SELF_CHECKS: readonly SelectorCheck[] = [
   IRS_11,
   IRS_12,
   IRS_13B,
-  IRS_14,
   IRS_15,
   IRS_15B,
   IRS_35,

@@ -97,34 +97,3 @@ export const IRS_13B: SelectorCheck = {
     }
   },
 };
-
-export const IRS_14: SelectorCheck = {
-  id: "IRS-14",
-  severity: "warn",
-  waivable: false,
-  reason: "An entry has no effect if a broader entry covers the same kinds. A later change of the narrower entry then "
-    + "has no effect either.",
-  fix: "remove the entry, or restrict the broader entry",
-  example: "spec: {resourceTypeSelector: [{group: s3.services.k8s.aws}, {group: s3.services.k8s.aws, kind: Bucket}]}",
-  *find(subject): Iterable<Fault> {
-    const entries = [...typeEntries(subject)];
-    const byKey = new Map(entries.map(([, entry]) => [keyOf(entry), entry]));
-    for (const [path, entry] of entries) {
-      const broader = broaderThan(entry).map((one) => byKey.get(keyOf(one))).find((one) => one !== undefined);
-      if (broader === undefined) continue;
-      yield { path, message: `the entry ${formatEntry(entry)} is covered by ${formatEntry(broader)}` };
-    }
-  },
-};
-
-/** Returns every broader entry: a copy of the entry in which one or more parts are empty. */
-function broaderThan({ group, version, kind }: TypeEntry): TypeEntry[] {
-  const all = orEmpty(group).flatMap((g) => (
-    orEmpty(version).flatMap((v) => orEmpty(kind).map((k) => ({ group: g, version: v, kind: k })))
-  ));
-  return all.slice(0, -1); // the last copy is the entry itself
-}
-
-function orEmpty(part: string): string[] {
-  return part === "" ? [""] : ["", part];
-}

@@ -119,7 +119,7 @@ test("ACK-06 denies each step of a role change during which the resource has no 
   t.match(moves(choosing("missing"), selected), [/without a selector for the controller's own role/]);
   t.match(moves(choosing("missing"), choosing("gold", "gold")), [/from no role to the role/]);
   t.same(moves(choosing("missing"), tiered()), [], "the controller's own role");
-  t.same(lines("ACK-06", choosing("missing", "gold"), { old: tiered("gold") }), [], "not pinned: ACK-04 warns");
+  t.same(lines("ACK-06", choosing("missing", "gold"), { old: tiered("gold") }), [], "not pinned: ACK-03 warns");
   t.end();
 });
 

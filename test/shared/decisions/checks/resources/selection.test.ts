@@ -19,24 +19,22 @@ const CARM: readonly JsonObject[] = [
 const MAPS = { known: CARM, settings: { mode: "carm" } } as const;
 const unselected = bucketObject({ namespace: "sandbox" });
 
-test("ACK-03 warns about a conflict at CREATE, and ACK-04 warns about a conflict at UPDATE", (t) => {
+test("ACK-03 warns about a conflict of a new or changed resource", (t) => {
   const conflict = "metadata: Cannot determine which IAMRoleSelector to use. "
     + "Conflicting IAMRoleSelectors: [gold, silver]; controllers do not reconcile the resource. "
     + "Restrict or delete selectors until only one selects the resource, or change the labels of the resource.";
   t.same(findingLines("ACK-03", tiered("gold", "silver")), [`warn ACK-03 ${conflict}`]);
   t.same(findingLines("ACK-03", tiered("gold")), []);
-  t.same(findingLines("ACK-04", tiered("gold", "silver")), []);
-  t.same(findingLines("ACK-04", tiered("gold", "silver"), { old: tiered("gold") }), [`warn ACK-04 ${conflict}`]);
-  t.same(findingLines("ACK-04", tiered("gold"), { old: tiered("gold", "silver") }), []);
-  t.same(findingLines("ACK-03", tiered("gold", "silver"), { old: tiered("gold") }), []);
+  t.same(findingLines("ACK-03", tiered("gold", "silver"), { old: tiered("gold") }), [`warn ACK-03 ${conflict}`]);
+  t.same(findingLines("ACK-03", tiered("gold"), { old: tiered("gold", "silver") }), []);
   t.end();
 });
 
-test("ACK-03 and ACK-04 warn if the CARM maps contain no role for the resource", (t) => {
+test("ACK-03 warns if the CARM maps contain no role for the resource", (t) => {
   const noKey = 'metadata: ConfigMap ack-system/ack-role-account-map has no key "111122223333". '
     + "Correct the CARM map, or the account or team annotation of the namespace.";
   t.same(findingLines("ACK-03", bucketObject(), MAPS), [`warn ACK-03 ${noKey}`]);
-  t.same(findingLines("ACK-04", bucketObject(), { ...MAPS, old: bucketObject() }), [`warn ACK-04 ${noKey}`]);
+  t.same(findingLines("ACK-03", bucketObject(), { ...MAPS, old: bucketObject() }), [`warn ACK-03 ${noKey}`]);
   t.same(findingLines("ACK-03", unselected, MAPS), []);
   t.end();
 });
@@ -112,7 +110,7 @@ test("ACK-06 cannot be waived, and allows another selector if it has the same ro
 });
 
 test("ACK-06 allows labels that cause a conflict, and denies labels that end the conflict with another role", (t) => {
-  t.same(findingLines("ACK-06", tiered("gold", "silver"), { old: tiered("gold") }), [], "ACK-04 warns");
+  t.same(findingLines("ACK-06", tiered("gold", "silver"), { old: tiered("gold") }), [], "ACK-03 warns");
   t.same(findingLines("ACK-06", tiered("silver"), { old: tiered("gold", "silver") }), [], "it does not exist in AWS");
   const both = owned("111122223333", tiered("gold", "silver"));
   t.same(findingLines("ACK-06", tiered("silver"), { old: both }), [

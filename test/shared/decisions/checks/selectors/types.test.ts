@@ -100,29 +100,3 @@ test("IRS-13b: denies a group that is not an ACK group, and can be waived", (t) 
   t.match(findingsOf("IRS-13b", waived), [{ severity: "warn", waived: true }]);
   t.end();
 });
-
-test("IRS-14: warns about a type entry that a broader entry covers, in any order", (t) => {
-  const of = (...resourceTypeSelector: unknown[]): string[] => specLines("IRS-14", { arn: ROLE, resourceTypeSelector });
-  const bucket = { group: "s3.services.k8s.aws", version: "v1", kind: "Bucket" };
-  const covered = (at: number, by: string): string =>
-    `IRS-14 ${PATH}[${at}]: the entry {group: "s3.services.k8s.aws", version: "v1", kind: "Bucket"} is covered by `
-      + `${by}. Remove the entry, or restrict the broader entry.`;
-  t.same(of(bucket, { kind: "Bucket" }), [covered(0, '{group: "", version: "", kind: "Bucket"}')]);
-  t.same(of({ group: bucket.group, version: "v1" }, bucket), [
-    covered(1, '{group: "s3.services.k8s.aws", version: "v1", kind: ""}'),
-  ]);
-  t.same(of({ version: "v1" }, { apiVersion: "s3.services.k8s.aws/v1", kind: "Bucket" }), [
-    covered(1, '{group: "", version: "v1", kind: ""}'),
-  ]);
-  t.same(of(bucket, { ...bucket, version: "" }, { ...bucket, version: "v2" }).length, 2, "both covered entries");
-  t.same(of(bucket, { ...bucket, kind: "Table" }, { ...bucket, version: "v2" }, { kind: "Table", version: "v2" }), []);
-  t.same(of(bucket, bucket), [], "IRS-12 reports equal entries");
-  t.same(of({}, bucket), [], "IRS-12 reports empty entries");
-  t.end();
-});
-
-test("IRS-14: checks 20,000 type entries without comparing all pairs", (t) => {
-  const many = Array.from({ length: 20_000 }, (_, i) => ({ group: `g${i}.services.k8s.aws`, kind: "K" }));
-  t.same(specLines("IRS-14", { arn: ROLE, resourceTypeSelector: many }), []);
-  t.end();
-});
