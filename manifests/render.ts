@@ -138,8 +138,11 @@ const OWN_CRD_MISSING = "manifests crds: requires --own-crd, because the CRD rep
 const OWN_NAMESPACE = "--inject: requires different values of --namespace and --ack-system-namespace, because the "
   + "webhook injects no sidecar in its own namespace";
 
+const READABLE_KEY = "--identity-secret-namespace: requires another namespace than --namespace, because the webhook "
+  + "could then read the key of its CA";
+
 function optionFaults(part: ManifestPart, options: ManifestOptions): string[] {
-  const { namespace, ackSystemNamespace, extraGroups, ownCRD } = options;
+  const { namespace, ackSystemNamespace, extraGroups, ownCRD, identitySecretNamespace } = options;
   const named = { "--namespace": namespace, "--ack-system-namespace": ackSystemNamespace };
   const ofNamespace = Object.entries(named).flatMap(([flag, name]) => (
     namespaceNameFaults(name).map((fault) => `${flag} ${quote(name)}: ${fault}`)
@@ -148,8 +151,9 @@ function optionFaults(part: ManifestPart, options: ManifestOptions): string[] {
     .map((group) => `--extra-groups ${quote(group)}: not an ACK group; expected a name that ends in .services.k8s.aws`);
   const ofCRD = part === "crds" && !ownCRD ? [OWN_CRD_MISSING] : [];
   const ofInjection = options.inject === true && namespace === ackSystemNamespace ? [OWN_NAMESPACE] : [];
+  const ofSecrets = identitySecretNamespace === namespace ? [READABLE_KEY] : [];
   return [
-    ...ofNamespace, ...ofGroups, ...ofCRD, ...ofInjection, ...accessFaults(part, options),
+    ...ofNamespace, ...ofGroups, ...ofCRD, ...ofInjection, ...ofSecrets, ...accessFaults(part, options),
     ...certificateFaults(part, options),
   ];
 }

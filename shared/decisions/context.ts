@@ -85,6 +85,7 @@ type DecisionInput = Omit<
     SettingsFor<"webhook">,
     | "waiverUsers" | "waiverGroups" | "capaServiceAccounts" | "clusterApiServiceAccounts" | "identitySecretNamespace"
     | "sidecarImage" | "sidecarArgs" | "sidecarEnv" | "sidecarCaConfigMap" | "extraGroups" | "lease"
+    | "pendingWrites"
   >> &
   Partial<Pick<SettingsFor<"lint">, "noWebhook" | "complete">> & {
     /** The namespace of the webhook's Pod; null or undefined if the program does not run in a Pod. */
@@ -143,8 +144,10 @@ export function decisionSettings(settings: DecisionInput): DecisionSettings {
 
 /** Returns the namespaces of the installation, or the default of the manifests if no setting tells them. */
 function installationNamespaces(
-  { lease = null, podNamespace = null }: Pick<DecisionInput, "lease" | "podNamespace">,
+  { lease = null, pendingWrites = null, podNamespace = null }: Pick<
+    DecisionInput, "lease" | "pendingWrites" | "podNamespace"
+  >,
 ): readonly string[] {
-  const namespaces = [podNamespace, lease].flatMap((name) => name?.split("/", 1) ?? []);
+  const namespaces = [podNamespace, lease, pendingWrites].flatMap((name) => name?.split("/", 1) ?? []);
   return namespaces.length > 0 ? [...new Set(namespaces)] : [SETTINGS.namespace.defaults.manifests];
 }

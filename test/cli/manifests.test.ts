@@ -118,6 +118,15 @@ test("--inject requires another namespace than that of the controllers", async (
   t.match(await runCommand(["manifests", "all", ...namespaces]), { status: 0 });
 });
 
+test("does not let the webhook list the Secrets of its own namespace, which contain the key of its CA", async (t) => {
+  const namespaces = ["--namespace", "capa", "--identity-secret-namespace", "capa"];
+  for (const part of ["all", "rbac"]) {
+    t.match(await runCommand(["manifests", part, ...namespaces]), {
+      status: 2, stdout: "", stderr: /--identity-secret-namespace: requires another namespace than --namespace/,
+    }, part);
+  }
+});
+
 test("requires --access-reviews if --check enables a check that needs it", async (t) => {
   const run = async (...argv: string[]): ReturnType<typeof runCommand> => await runCommand(["manifests", ...argv]);
   for (const part of ["all", "rbac"]) {

@@ -23,6 +23,9 @@
 {{- if and .Values.injection.enabled (eq .Values.ackSystemNamespace .Release.Namespace) }}
   {{- fail (printf "injection.enabled: must be false in the namespace %q of the ACK controllers, because the webhook injects no sidecar in its own namespace; install the chart in another namespace" .Release.Namespace) }}
 {{- end }}
+{{- if eq .Values.identitySecretNamespace .Release.Namespace }}
+  {{- fail (printf "identitySecretNamespace: must be another namespace than %q, because the webhook could then read the key of its CA; install the chart in another namespace" .Release.Namespace) }}
+{{- end }}
 {{- end }}
 
 {{/* Fails with a message if the cluster cannot have this release. */}}

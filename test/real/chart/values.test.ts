@@ -52,6 +52,10 @@ withHelm("rejects a value without the value that it requires", async (t, helm) =
       ["injection.enabled=true", `ackSystemNamespace=${NAMESPACE}`],
       'injection.enabled: must be false in the namespace "ack-role-resolver" of the ACK controllers',
     ],
+    [
+      [`identitySecretNamespace=${NAMESPACE}`],
+      'identitySecretNamespace: must be another namespace than "ack-role-resolver"',
+    ],
   ] as const) {
     const { code, stderr } = await template(helm, values);
     t.equal(code, 1, values.join());

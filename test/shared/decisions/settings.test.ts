@@ -101,12 +101,13 @@ test("decisionSettings returns the last severity that is set for each check, and
   t.end();
 });
 
-test("decisionSettings finds the namespaces of the installation in the Pod and the Lease", (t) => {
+test("decisionSettings finds the namespaces of the installation in the Pod, the Lease and the pending writes", (t) => {
   const namespaces = (known: object): readonly string[] => (
     decisionSettings({ ...INPUT, ...known }).installationNamespaces
   );
   t.same(namespaces({ podNamespace: "a", lease: "b/lease" }), ["a", "b"]);
   t.same(namespaces({ lease: "platform/lease" }), ["platform"]);
+  t.same(namespaces({ lease: "platform/lease", pendingWrites: "state/pending" }), ["platform", "state"]);
   t.same(namespaces({ podNamespace: null, lease: null }), ["ack-role-resolver"]);
   t.end();
 });
