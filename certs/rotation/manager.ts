@@ -160,7 +160,7 @@ export class CertificateManager {
     if (!this.#election.isLeader || watched.isListing) return false;
     this.#reports.fault("annotation", annotationFault(stored));
     if (this.#serving.isForeign) {
-      const fault = `cert-manager writes the Secret ${serving.name}; use certificates of mode cert-manager`;
+      const fault = `cert-manager writes the Secret ${serving.name} too; set certificates.mode to cert-manager`;
       this.#reports.fault("write", fault);
       return false;
     }

@@ -99,7 +99,7 @@ export class CertificateReports {
       return;
     }
     log.warn({ secret: name }, "serving certificate restored: another program had changed or deleted it");
-    const note = `Another program changed or deleted the Secret ${name}`;
+    const note = `Restored the Secret ${name}, which another program had changed or deleted`;
     this.#record({ type: "Warning", reason: "ServingCertificateRestored", note });
   }
 
@@ -109,7 +109,7 @@ export class CertificateReports {
     if (isConflict) return;
     if (isReplaced) {
       log.warn({ configurations: plural }, "caBundle restored: another program had changed it");
-      const note = `Another program changed the caBundle in ${plural}; exclude the field from the program`;
+      const note = `Restored the caBundle in ${plural}; exclude this field from the program that changes it`;
       this.#record({ type: "Warning", reason: "CABundleRestored", note });
       return;
     }

@@ -47,7 +47,7 @@ export async function runManager(
     listen: healthListen, registry, started: () => true,
     ready: () => ({
       ready: manager.isReady, warnings: [],
-      reasons: manager.isReady ? [] : ["the Secrets and the webhook configurations are not read yet"],
+      reasons: manager.isReady ? [] : ["the Secrets and the webhook configurations have not been read yet"],
     }),
   });
   manager.start();

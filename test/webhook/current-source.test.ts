@@ -54,7 +54,7 @@ test("compares no change before the watch has delivered what another replica rem
   source.positionOf = () => "69";
   const late = store.add(write, () => true, () => 2_000);
   clock.advance(2_000);
-  t.match(await late, { reason: "the watch of this replica is late" });
+  t.match(await late, { reason: "the watch of this replica is behind" });
 });
 
 test("closes idle connections while the inventory is too old, and open ones after their response", async (t) => {

@@ -47,11 +47,11 @@ export async function runChecksWithPending<T>(review: PendingReview<T>): Promise
     if (added === "added") return result;
     if (added !== "outdated") throw refusalError(added);
   }
-  throw refusalError({ reason: "other changes that can conflict with it arrive all the time", retryMs: BUSY_MS });
+  throw refusalError({ reason: "other changes that can conflict with it keep arriving", retryMs: BUSY_MS });
 }
 
 function refusalError({ reason, retryMs }: Refusal): ResolverError {
-  const message = `The change cannot be compared with changes at the same time: ${reason}. Apply it again in `;
+  const message = `The change cannot be compared with those that are pending: ${reason}. Apply it again in `;
   return new ResolverError("ERR_PENDING_WRITES", `${message}${secondsText(Math.max(retryMs, BUSY_MS))}.`);
 }
 

@@ -114,7 +114,7 @@ export class SharedStore implements PendingStore {
       const added = await this.#attempt(write, isCurrent, remainingMs());
       if (added !== "conflict") return added;
     }
-    return refusal(remainingMs() > 0 ? "other replicas store changes all the time" : "its review has no time left");
+    return refusal(remainingMs() > 0 ? "other replicas keep storing changes" : "the time of its review is over");
   }
 
   /** Adds the write to the known ConfigMap. Resolves to `conflict` if another replica has changed the ConfigMap. */
@@ -180,7 +180,7 @@ export class SharedStore implements PendingStore {
     if (!this.#isBehind()) return true;
     const endMs = clock.steady() + Math.min(CALL_MS, limitMs);
     while (this.#isBehind()) {
-      if (clock.steady() >= endMs) throw new Error("the watch of this replica is late");
+      if (clock.steady() >= endMs) throw new Error("the watch of this replica is behind");
       // oxlint-disable-next-line no-await-in-loop
       await sleep(clock, POLL_MS, new AbortController().signal);
     }

@@ -120,7 +120,7 @@ test("does not change a Secret that cert-manager writes", async (t) => {
   api.put(SERVING, { kind: "Secret", metadata });
   installConfigurations(api);
   const replica = startReplica(t, api, clock);
-  await until(() => replica.lines.some((line) => line.includes("use certificates of mode cert-manager")));
+  await until(() => replica.lines.some((line) => line.includes("set certificates.mode to cert-manager")));
   t.notOk(api.requests.some((one) => one.startsWith("PUT /api/v1") || one.startsWith("PATCH")));
 });
 

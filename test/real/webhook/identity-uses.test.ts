@@ -129,7 +129,7 @@ function messageOf({ body }: ApiResponse): string {
 }
 
 const OTHER = /AC-05 .*the requester may not use AWSClusterRoleIdentity "other"/;
-const EVERY = /AC-05 .*the requester may not use every identity, which is required because/;
+const EVERY = /AC-05 .*, so the requester needs the verb use on every identity/;
 const OWNER = { apiVersion: "cluster.x-k8s.io/v1beta1", kind: "Machine", name: "of-b", uid: "u" };
 const GONE = { apiVersion: "v1", kind: "Pod", name: "gone", uid: "00000000-0000-0000-0000-000000000000" };
 

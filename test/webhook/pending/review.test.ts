@@ -95,8 +95,8 @@ test("does not share a change without an effect, such as a label or an apply of 
 test("denies a change if other changes arrive in each of five rounds", async (t) => {
   const setup = new Setup();
   const elsewhere = (run: number): JsonObject => selectorFor(`new-${run}`, FIRST, ["team-b"]);
-  const message = "The change cannot be compared with changes at the same time: other changes that can conflict with "
-    + "it arrive all the time. Apply it again in 1 s.";
+  const message = "The change cannot be compared with those that are pending: other changes that can conflict with it "
+    + "keep arriving. Apply it again in 1 s.";
   await t.rejects(setup.isAllowed((run) => setup.admit(elsewhere(run))), { code: "ERR_PENDING_WRITES", message });
   t.notOk(setup.pendingWrites.all().some(({ name }) => name === "other"));
 });

@@ -106,7 +106,7 @@ test("removes a delivered write, and another replica waits until its watch has p
   second.position = "69";
   const late = second.create("c");
   await second.clock.advance(2_000);
-  t.match(await late, { reason: "the watch of this replica is late" });
+  t.match(await late, { reason: "the watch of this replica is behind" });
   const waiting = second.create("c");
   await second.clock.advance(50);
   second.position = "70";
@@ -151,7 +151,7 @@ test("refuses changes for 34 s if the ConfigMap has an entry that is not a write
   t.same(storedNames(api), ["a"]);
 });
 
-test("refuses a change while 64 others wait, or if its review has no time left", async (t) => {
+test("refuses a change while 64 others wait, or if the time of its review is over", async (t) => {
   const { api, first: replica } = setUp(t);
   const { promise, resolve } = Promise.withResolvers<void>();
   api.held.set("GET", promise);
@@ -161,5 +161,5 @@ test("refuses a change while 64 others wait, or if its review has no time left",
   t.same(new Set(await Promise.all(waiting)), new Set(["added"]));
   const write = writeOf(KIND, { object: selector("late", ""), old: null, isDeletion: false });
   const refused = await replica.store.add(write, () => true, () => 200);
-  t.match(refused, { reason: "its review has no time left" });
+  t.match(refused, { reason: "the time of its review is over" });
 });

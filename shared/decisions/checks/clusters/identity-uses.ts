@@ -16,7 +16,7 @@ export interface IdentityUse {
   /** Null if the identity is unknown. The requester then needs the verb on every identity. */
   readonly identity: IdentityReference | null;
   readonly path: FieldPath;
-  /** A clause that states what the requester uses. */
+  /** What the requester uses; for an unknown identity, a clause that states why it is unknown. */
   readonly what: string;
   /** The fix that makes an unknown identity known; null for a known identity. */
   readonly fix: string | null;
@@ -74,11 +74,9 @@ function canExist({ kind, name }: IdentityReference): boolean {
   return identityKindOf(kind) !== null && subdomainFaults(name).length === 0;
 }
 
-const UNKNOWN = "every identity, which is required because";
-
 function* partUses(part: ClusterPart, stored: ClusterPart | null, inventory: Inventory): Iterable<IdentityUse> {
   if (!inventory.includes("referrers")) {
-    const what = `${UNKNOWN} the webhook has not listed all clusters yet`;
+    const what = "the webhook has not listed all clusters yet";
     yield { identity: null, path: ["metadata"], what, fix: "retry in a moment" };
   }
   for (const state of stored === null ? [part] : [part, stored]) {
@@ -88,8 +86,8 @@ function* partUses(part: ClusterPart, stored: ClusterPart | null, inventory: Inv
   const before = new Set(stored?.owners);
   const owner = part.owners.find((one) => !before.has(one));
   if (owner === undefined) return;
-  const what = `${UNKNOWN} the owner ${quote(owner)} decides on the Cluster`;
-  yield { identity: null, path: OWNERS_PATH, what, fix: "leave the owner to Cluster API" };
+  const what = `the owner ${quote(owner)} determines the Cluster`;
+  yield { identity: null, path: OWNERS_PATH, what, fix: "do not set the owner, because Cluster API sets it" };
 }
 
 /** Yields the identities of the Clusters to which the object belongs. */
@@ -101,13 +99,14 @@ function* clusterUses({ clusters, isOfAWS, namespace }: ClusterPart, { referrers
       if (referrer !== undefined) yield useOf(referrer, path, `, the identity of Cluster ${quote(name)}`);
     }
     if (isKnown || !isOfAWS) continue;
-    const what = `${UNKNOWN} no AWSCluster or control plane belongs to Cluster ${quote(name)}`;
+    const what = `no AWSCluster or control plane belongs to Cluster ${quote(name)}`;
     const fix = `first create the AWSCluster or control plane with the label ${CLUSTER_LABEL}: ${name}`;
     yield { identity: null, path, what, fix };
   }
   if (clusters.length > 0 || !isOfAWS) return;
-  const what = `${UNKNOWN} the label ${CLUSTER_LABEL} is missing`;
-  yield { identity: null, path: ["metadata", "labels"], what, fix: `set the label ${CLUSTER_LABEL} to its Cluster` };
+  const what = `the label ${CLUSTER_LABEL} is missing`;
+  const fix = `set the label ${CLUSTER_LABEL} to the name of its Cluster`;
+  yield { identity: null, path: ["metadata", "labels"], what, fix };
 }
 
 /** Yields the identities of the objects that a Cluster names. An object that does not exist has no identity yet. */

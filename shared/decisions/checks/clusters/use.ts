@@ -35,11 +35,14 @@ export const AC_05: QuickCheck<UseChange> = {
     for (const [key, { fix, identity, path, what }] of uses()) {
       const answer = access?.get(key) ?? "unknown";
       if (answer === "denied") {
-        const message = `the requester may not use ${what}`;
+        const message = identity === null
+          ? `${what}, so the requester needs the verb use on every identity`
+          : `the requester may not use ${what}`;
         yield { path, message, fix: fix ?? useFix(identityUseRule(identity), namespace) };
       }
       if (answer === "unknown") {
-        const message = `the webhook could not verify that the requester may use ${what}`;
+        const used = identity === null ? `every identity, which is required because ${what}` : what;
+        const message = `the webhook could not verify that the requester may use ${used}`;
         yield { path, message, fix: "retry in a moment; the webhook log shows why the access review failed" };
       }
     }

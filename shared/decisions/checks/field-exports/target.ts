@@ -11,6 +11,9 @@ export interface FieldExportWrite {
   readonly settings: ProtectionSettings;
 }
 
+/** The fix for a FieldExport in a protected namespace. */
+const OTHER_NAMESPACE = "create the FieldExport in another namespace";
+
 export const FE_01: QuickCheck<FieldExportWrite> = {
   id: "FE-01",
   severity: "deny",
@@ -31,7 +34,7 @@ export const FE_01: QuickCheck<FieldExportWrite> = {
     if (owner !== null) {
       const path = named === "" ? ["metadata", "namespace"] : ["spec", "to", "namespace"];
       const message = `the controller would write into namespace ${quote(namespace)}, which belongs to ${owner}`;
-      yield { path, message };
+      yield { path, message, ...(named === "" && { fix: OTHER_NAMESPACE }) };
     }
     const name = stringAt(to, "name") ?? "";
     if (!isCARMMapName(name)) return;

@@ -20,7 +20,8 @@ export const NS_17: QuickCheck<NamespaceChange> = {
   reason: "Without this check, any user who can write a namespace could remove "
     + `\`${SELECTOR_REQUIRED_ANNOTATION}\` and use the controllers' own role. Every user may set it to \`"true"\`. `
     + "Only a waiver user may remove that value, or write another value, which has no effect.",
-  fix: `set ${SELECTOR_REQUIRED_ANNOTATION} to "true", or ask a user in --waiver-users or --waiver-groups`,
+  fix: `set ${SELECTOR_REQUIRED_ANNOTATION} to "true", or ask a user in --waiver-users or in a group in `
+    + "--waiver-groups to change it",
   example: `kubectl annotate namespace team-a ${SELECTOR_REQUIRED_ANNOTATION}- # by a user who is not a waiver user`,
   requires: ["the requester"],
   ofChange: true, // the webhook does not know who wrote the stored object

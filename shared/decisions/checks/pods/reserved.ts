@@ -8,9 +8,9 @@ export const POD_11: QuickCheck<PodCreation> = {
   id: "POD-11",
   severity: "deny",
   waivable: false,
-  reason: "The webhook reserves the names of the container and the volumes that it adds. If it reused what has such a "
-    + "name, the sidecar could run another image, or its token could be on the disk of the node.",
-  fix: "choose another name; the webhook adds what it reserves the name for",
+  reason: "The webhook reserves the names of the container and the volumes that it adds. If it reused what a user "
+    + "wrote under such a name, the sidecar could run another image, or its token could be on the disk of the node.",
+  fix: "choose another name, and let the webhook add its own container and volumes",
   example: `spec: {initContainers: [{name: ${SIDECAR_NAME}, image: other}]}`,
   *find({ reserved }): Iterable<Fault> {
     for (const { path, ...use } of reserved) yield { path, ...textOf(use) };
@@ -19,7 +19,7 @@ export const POD_11: QuickCheck<PodCreation> = {
 
 function textOf({ name, found, field }: Omit<ReservedUse, "path">): Pick<Fault, "message" | "fix"> {
   if (found === "mount") {
-    const message = `only the sidecar and the controller mount the volume ${quote(name)}, as the webhook adds it`;
+    const message = `the volume ${quote(name)} is reserved: only the mounts that the webhook adds may use it`;
     return { message, fix: "remove the mount, or mount a volume with another name" };
   }
   if (found === "volume") {
@@ -28,5 +28,5 @@ function textOf({ name, found, field }: Omit<ReservedUse, "path">): Pick<Fault, 
   }
   const difference = field === "" ? "" : `: ${quote(field)} differs`;
   const message = `the container ${quote(name)} has a reserved name, and is not what the webhook adds${difference}`;
-  return { message, fix: "rename the container, or remove it; the webhook adds the sidecar" };
+  return { message, fix: "rename or remove the container, and let the webhook add the sidecar" };
 }

@@ -166,10 +166,11 @@ test("AC-05 states the Cluster of the identity, and how an unknown identity beco
     + "it to the requester.",
   ]);
   t.same(lines(machine("x"), "denied"), [
-    `${path}the requester may not use every identity, which is required because no AWSCluster or control plane belongs `
-    + `to Cluster "x". First create the AWSCluster or control plane with the label ${LABEL}: x.`,
+    `${path}no AWSCluster or control plane belongs to Cluster "x", so the requester needs the verb use on every `
+    + `identity. First create the AWSCluster or control plane with the label ${LABEL}: x.`,
   ]);
-  t.match(lines(machine(null), "denied"), [/the label .* is missing\. Set the label .* to its Cluster\.$/]);
+  const unlabeled = / the label .* is missing, so .* Set the label .* to the name of its Cluster\.$/;
+  t.match(lines(machine(null), "denied"), [unlabeled]);
   t.match(lines(machine("x"), "unknown"), [/could not verify that the requester may use every identity, .* Retry in/]);
   t.same(lines(machine("a"), "allowed"), []);
   const huge = machine("a", { values: Array.from({ length: 50_001 }, () => "a") });

@@ -15,7 +15,8 @@ function lines(to: ExportTarget, namespace = "team-a", circumstances: Circumstan
 
 function inNamespace(path: string, namespace: string, owner: string): string {
   const quoted = JSON.stringify(namespace);
-  return `deny FE-01 ${path}: the controller would write into namespace ${quoted}, which belongs to ${owner}. ${FIX}`;
+  const fix = path === "metadata.namespace" ? "Create the FieldExport in another namespace." : FIX;
+  return `deny FE-01 ${path}: the controller would write into namespace ${quoted}, which belongs to ${owner}. ${fix}`;
 }
 
 test("FE-01 denies an export into each protected namespace", (t) => {

@@ -21,7 +21,7 @@ function lines(from: string | null, to: string | null, { isNew = false, username
 
 const denied = (change: string): string[] => [
   `deny NS-17 metadata.annotations[${KEY}]: the requester "jane" is not a waiver user and may not ${change}. `
-  + `Set ${KEY} to "true", or ask a user in --waiver-users or --waiver-groups.`,
+  + `Set ${KEY} to "true", or ask a user in --waiver-users or in a group in --waiver-groups to change it.`,
 ];
 
 test("NS-17 denies the removal of selector-required, and each other value", (t) => {

@@ -210,10 +210,10 @@ test("POD-11 denies what uses a reserved name, and states what to rename", async
   });
   t.same(injected(pod), pod, "the webhook does not change the Pod");
   t.match(lines(pod).filter((line) => line.startsWith("POD-11")), [
-    "POD-11 spec.containers[1].volumeMounts[0]: only the sidecar and the controller mount the volume "
-      + '"ack-role-resolver-token", as the webhook adds it. Remove the mount, or mount a volume with another name.',
+    'POD-11 spec.containers[1].volumeMounts[0]: the volume "ack-role-resolver-token" is reserved: only the mounts that '
+      + "the webhook adds may use it. Remove the mount, or mount a volume with another name.",
     'POD-11 spec.initContainers[0].image: the container "ack-role-resolver" has a reserved name, and is not what the '
-      + 'webhook adds: "image" differs. Rename the container, or remove it; the webhook adds the sidecar.',
+      + 'webhook adds: "image" differs. Rename or remove the container, and let the webhook add the sidecar.',
     'POD-11 spec.volumes[0]: the volume "ack-role-resolver-token" has a reserved name, and is not the volume that the '
       + "webhook adds. Rename the volume.",
   ]);
