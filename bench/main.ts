@@ -1,29 +1,54 @@
-import { readdir } from "node:fs/promises";
-import { cpus } from "node:os";
-import { formatResult, isMissed, type Result } from "./result.ts";
+// `npm run bench -- [--quick] [--write] [ROW...]`: measures all rows, or those whose names contain an argument. A run
+// of all rows, or with --write, writes bench/results/. Exits with status 1 if a goal is missed or a row fails.
+import { existsSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import process from "node:process";
+import { parseArgs } from "node:util";
+import { formatSummary } from "./figure.ts";
+import { picture, readResults } from "./picture.ts";
+import { measureRow, type RowResult, resultsOf } from "./results.ts";
+import { ROWS } from "./rows.ts";
+import { Stage } from "./stage.ts";
 
-interface Bench {
-  readonly run: () => readonly Result[] | Promise<readonly Result[]>;
+const { values: { quick, write }, positionals } = parseArgs({
+  options: { quick: { type: "boolean", default: false }, write: { type: "boolean", default: false } },
+  allowPositionals: true,
+});
+const selected = ROWS.filter(({ name }) => positionals.length === 0 || positionals.some((part) => name.includes(part)));
+
+function print({ name, title, seconds, loadBefore, figures, error }: RowResult): void {
+  process.stdout.write(`\n${name}: ${title} (${seconds} s, load average ${loadBefore})\n`);
+  if (error !== null) process.stdout.write(`  FAILED: ${error}\n`);
+  for (const figure of figures) process.stdout.write(`${formatSummary(figure)}\n`);
+  if (error !== null || figures.some(({ isMissed }) => isMissed)) process.exitCode = 1;
 }
 
-function isBench(module: unknown): module is Bench {
-  return typeof module === "object" && module !== null && "run" in module && typeof module.run === "function";
+/** Writes the results. Keeps the other rows of an earlier run on the same day and commit. */
+function save(measured: readonly RowResult[]): void {
+  const results = resultsOf(measured);
+  const folder = path.join(import.meta.dirname, "results");
+  const file = path.join(folder, `${results.date.slice(0, 10)}-${results.commit}.json`);
+  const earlier = existsSync(file) ? readResults(file).rows : [];
+  const all = [...measured, ...earlier];
+  const rows = ROWS.flatMap(({ name }) => all.find((row) => row.name === name) ?? []);
+  writeFileSync(file, `${JSON.stringify({ ...results, rows }, null, 2)}\n`);
+  writeFileSync(path.join(folder, "latest.svg"), picture({ ...results, rows }));
 }
 
-/** Runs all benchmarks of this folder in sequence. Exits with status 1 if a benchmark misses its target. */
 async function main(): Promise<void> {
-  process.stdout.write(`Node ${process.version}, ${cpus()[0]?.model ?? "unknown processor"}\n`);
-  const files = await readdir(import.meta.dirname);
-  const names = files.filter((name) => name.endsWith(".ts") && name !== "main.ts").toSorted();
-  for (const name of names) {
-    // oxlint-disable-next-line no-await-in-loop -- one at a time: concurrent benchmarks affect each other
-    const module: unknown = await import(new URL(name, import.meta.url).href);
-    if (!isBench(module)) continue;
-    process.stdout.write(`\n${name.slice(0, -".ts".length)}\n`);
-    // oxlint-disable-next-line no-await-in-loop -- one at a time: concurrent benchmarks affect each other
-    const results = await module.run();
-    for (const result of results) process.stdout.write(`${formatResult(result)}\n`);
-    if (results.some(isMissed)) process.exitCode = 1;
+  if (selected.length === 0) throw new Error(`no such row; the rows are ${ROWS.map(({ name }) => name).join(", ")}`);
+  const stage = await Stage.open(quick);
+  const rows: RowResult[] = [];
+  try {
+    for (const row of selected) {
+      // oxlint-disable-next-line no-await-in-loop -- one at a time: concurrent measurements affect each other
+      const result = await measureRow(stage, row);
+      rows.push(result);
+      print(result);
+      if (write || (!quick && selected.length === ROWS.length)) save(rows);
+    }
+  } finally {
+    await stage.close();
   }
 }
 

@@ -1,15 +1,15 @@
 /**
  * A tenant that sends large objects to the API server, 4 at once, until it is killed. The arguments are the URL of the
- * API server, the file of its CA, and a token. The program prints a line for each response. It has its own process, so
- * that its work does not delay the measured requests.
+ * API server, the file of its CA, a token and a namespace. The program prints a line for each response. It has its own
+ * process, so that its work does not delay the measured requests.
  */
 import { readFileSync } from "node:fs";
 import { Agent, request } from "node:https";
 import process from "node:process";
 
 const AT_ONCE = 4;
-const [server = "", caFile = "", token = ""] = process.argv.slice(2);
-const url = new URL("/apis/s3.services.k8s.aws/v1alpha1/namespaces/attacker/buckets?dryRun=All", server);
+const [server = "", caFile = "", token = "", namespace = ""] = process.argv.slice(2);
+const url = new URL(`/apis/s3.services.k8s.aws/v1alpha1/namespaces/${namespace}/buckets?dryRun=All`, server);
 const agent = new Agent({ keepAlive: true, ca: readFileSync(caFile) });
 const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
 

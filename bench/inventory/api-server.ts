@@ -1,15 +1,21 @@
-import { once } from "node:events";
-import { createServer, type ServerResponse } from "node:http";
-import { ACK_GROUPS } from "../../shared/decisions/kubernetes/kinds.ts";
-import { NAMESPACE_COUNT, RESOURCE_KINDS, RESOURCES_PER_KIND, SELECTOR_COUNT } from "./size.ts";
-
 /**
- * Runs a fake API server in a separate process. The server lists a large cluster in pages, sends no watch events and
- * prints its port.
+ * A fake API server. It lists a large cluster in pages, sends no watch events, and prints its port. The argument is a
+ * ClusterSize as JSON.
  */
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { createServer, type RequestListener, type ServerResponse } from "node:http";
+import { createServer as createTLSServer } from "node:https";
+import path from "node:path";
+import process from "node:process";
+import { ACK_GROUPS } from "../../shared/decisions/kubernetes/kinds.ts";
+import type { ClusterSize } from "./fake-cluster.ts";
 
+const [argument = "{}"] = process.argv.slice(2);
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the benchmark passes a ClusterSize
+const { selectors, namespaces, kinds = 0, resources = 0, tlsDir } = JSON.parse(argument) as ClusterSize;
 const BYTES_PER_OBJECT = 4096;
-const GROUPS = ACK_GROUPS.slice(0, RESOURCE_KINDS);
+const GROUPS = ACK_GROUPS.slice(0, kinds);
 
 interface Collection {
   readonly count: number;
@@ -17,11 +23,11 @@ interface Collection {
 }
 
 const COLLECTIONS: ReadonlyMap<string, Collection> = new Map([
-  ["/apis/services.k8s.aws/v1alpha1/iamroleselectors", { count: SELECTOR_COUNT, object: selector }],
-  ["/api/v1/namespaces", { count: NAMESPACE_COUNT, object: namespace }],
-  ["/apis/apiextensions.k8s.io/v1/customresourcedefinitions", { count: RESOURCE_KINDS, object: definition }],
+  ["/apis/services.k8s.aws/v1alpha1/iamroleselectors", { count: selectors, object: selector }],
+  ["/api/v1/namespaces", { count: namespaces, object: namespace }],
+  ["/apis/apiextensions.k8s.io/v1/customresourcedefinitions", { count: kinds, object: definition }],
   ...GROUPS.map((group): [string, Collection] => [
-    `/apis/${group}/v1alpha1/things`, { count: RESOURCES_PER_KIND, object: resource },
+    `/apis/${group}/v1alpha1/things`, { count: resources / kinds, object: resource },
   ]),
 ]);
 
@@ -34,13 +40,13 @@ function metadata(name: string, i: number, more: object = {}): object {
 
 function selector(i: number): object {
   const arn = `arn:aws:iam::${String(100_000_000_000 + i)}:role/ack-team-${i}`;
-  const namespaceSelector = { names: [`namespace-${i % NAMESPACE_COUNT}`] };
-  return { metadata: metadata(`team-${i}`, i), spec: { arn, namespaceSelector } };
+  const namespaceSelector = { names: [`team-${i % namespaces}`] };
+  return { metadata: metadata(`selector-${i}`, i), spec: { arn, namespaceSelector } };
 }
 
 function namespace(i: number): object {
-  const labels = { "kubernetes.io/metadata.name": `namespace-${i}`, "team": `team-${i % 500}`, "env": "prod" };
-  return { metadata: metadata(`namespace-${i}`, i, { labels }), status: { phase: "Active" } };
+  const labels = { "kubernetes.io/metadata.name": `team-${i}`, "team": `team-${i % 500}`, "env": "prod" };
+  return { metadata: metadata(`team-${i}`, i, { labels }), status: { phase: "Active" } };
 }
 
 function definition(i: number): object {
@@ -55,22 +61,22 @@ function definition(i: number): object {
 
 /** Returns a resource that has the status of a controller and the annotations of the webhook. */
 function resource(i: number): object {
-  const account = String(100_000_000_000 + (i % SELECTOR_COUNT));
+  const account = String(100_000_000_000 + (i % selectors));
   const annotations = {
     "services.k8s.aws/region": "eu-west-1",
     "ack-role-resolver.io/outcome": "selected",
     "ack-role-resolver.io/via": "selector",
-    "ack-role-resolver.io/selector": `team-${i % SELECTOR_COUNT}`,
-    "ack-role-resolver.io/selector-resource-version": String(1_000_000 + (i % SELECTOR_COUNT)),
-    "ack-role-resolver.io/role-arn": `arn:aws:iam::${account}:role/ack-team-${i % SELECTOR_COUNT}`,
-    "ack-role-resolver.io/reason": `IAMRoleSelector team-${i % SELECTOR_COUNT} selects the resource.`,
+    "ack-role-resolver.io/selector": `team-${i % selectors}`,
+    "ack-role-resolver.io/selector-resource-version": String(1_000_000 + (i % selectors)),
+    "ack-role-resolver.io/role-arn": `arn:aws:iam::${account}:role/ack-team-${i % selectors}`,
+    "ack-role-resolver.io/reason": `IAMRoleSelector team-${i % selectors} selects the resource.`,
   };
   const labels = {
     "app.kubernetes.io/name": "shop", "app.kubernetes.io/instance": `shop-${i % 1000}`,
     "app.kubernetes.io/managed-by": "Helm", "team": `team-${i % 500}`,
   };
   return {
-    metadata: metadata(`thing-${i}`, i, { namespace: `namespace-${i % NAMESPACE_COUNT}`, labels, annotations }),
+    metadata: metadata(`thing-${i}`, i, { namespace: `team-${i % namespaces}`, labels, annotations }),
     spec: { name: `thing-${i}`, tags: [{ key: "team", value: `team-${i % 500}` }] },
     status: {
       ackResourceMetadata: {
@@ -98,21 +104,27 @@ function filled(object: object): string {
 
 function answerList(response: ServerResponse, { count, object }: Collection, query: URLSearchParams): void {
   const from = Number(query.get("continue") ?? 0);
-  const to = Math.min(count, from + Number(query.get("limit")));
+  const to = Math.min(count, from + Number(query.get("limit") ?? count));
   const items = Array.from({ length: to - from }, (_, i) => filled(object(from + i)));
   const more = to < count ? `,"continue":"${to}"` : "";
   const listMetadata = `{"resourceVersion":"2000000"${more}}`;
   response.end(`{"kind":"List","apiVersion":"v1","metadata":${listMetadata},"items":[${items.join(",")}]}`);
 }
 
-const server = createServer((request, response) => {
+const answer: RequestListener = (request, response) => {
   const { pathname, searchParams } = new URL(request.url ?? "", "http://localhost");
   const collection = COLLECTIONS.get(pathname);
   response.setHeader("content-type", "application/json");
   if (collection === undefined) response.writeHead(404).end();
   else if (searchParams.has("watch")) response.flushHeaders();
   else answerList(response, collection, searchParams);
-});
+};
+
+function tls(dir: string): { readonly cert: Buffer; readonly key: Buffer } {
+  return { cert: readFileSync(path.join(dir, "tls.crt")), key: readFileSync(path.join(dir, "tls.key")) };
+}
+
+const server = tlsDir === undefined ? createServer(answer) : createTLSServer(tls(tlsDir), answer);
 await once(server.listen(0, "127.0.0.1"), "listening");
 const address = server.address();
 if (typeof address === "object" && address !== null) process.stdout.write(`${address.port}\n`);

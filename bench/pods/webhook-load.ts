@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { PodCluster } from "../../test/cluster/cluster.ts";
 import { selector } from "../../test/cluster/webhook/selector.ts";
 import { SELECTORS } from "../../test/real/webhook/installed-webhook.ts";
-import { quantile } from "../sidecar/load.ts";
+import { quantile } from "../figure.ts";
 
 /** The namespace of the buckets. It must exist. */
 export const LOAD_NAMESPACE = "loaded";

@@ -1,9 +1,11 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { NAMESPACES, RESOURCES, SELECTORS } from "./size.ts";
 
+/** Makes 20,000 files: 13 for each namespace. */
+export const NAMESPACES = 1_538;
 const SELECTORS_PER_TEAM = 4;
-const RESOURCES_PER_NAMESPACE = RESOURCES / NAMESPACES;
+const SELECTORS_PER_NAMESPACE = 2;
+const RESOURCES_PER_NAMESPACE = 10;
 const ACCOUNT = "111122223333";
 
 /**
@@ -11,8 +13,8 @@ const ACCOUNT = "111122223333";
  * Every namespace has ten resources. Label selectors select the namespaces: half of the namespaces have one selector
  * for all kinds, and the others have three selectors for different kinds.
  */
-export function writePlatform(folder: string): void {
-  for (let i = 0; i < NAMESPACES; i++) {
+export function writePlatform(folder: string, namespaces: number): void {
+  for (let i = 0; i < namespaces; i++) {
     const team = path.join(folder, "teams", `ns-${i}`);
     mkdirSync(team, { recursive: true });
     writeFileSync(path.join(team, "namespace.yaml"), namespace(i));
@@ -20,13 +22,15 @@ export function writePlatform(folder: string): void {
   }
   const selectors = path.join(folder, "selectors");
   mkdirSync(selectors, { recursive: true });
-  for (let i = 0; i < SELECTORS; i++) writeFileSync(path.join(selectors, `s-${i}.yaml`), selector(i));
+  for (let i = 0; i < namespaces * SELECTORS_PER_NAMESPACE; i++) {
+    writeFileSync(path.join(selectors, `s-${i}.yaml`), selector(i));
+  }
 }
 
 /** Writes a change of the platform: every hundredth selector uses another role. */
-export function writeChange(folder: string): void {
+export function writeChange(folder: string, namespaces: number): void {
   mkdirSync(folder, { recursive: true });
-  for (let i = 0; i < SELECTORS; i += 100) {
+  for (let i = 0; i < namespaces * SELECTORS_PER_NAMESPACE; i += 100) {
     writeFileSync(path.join(folder, `s-${i}.yaml`), selector(i).replace(":role/ack/", ":role/ack/v2/"));
   }
 }
@@ -85,6 +89,9 @@ spec:
         env: ${type === undefined ? "staging" : "prod"}
 ${types}`;
 }
+
+/** One of the selectors. */
+export const SELECTOR = selector(0);
 
 /** Returns a resource as `kubectl get -o yaml` prints it. One of 100 resources is not synced. */
 function resource(namespaceIndex: number, j: number): string {

@@ -1,7 +1,6 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import type { Test } from "tap";
 import { makeCertificates } from "../../../certs/make.ts";
 import { storeCertificates } from "../../../certs/store.ts";
 import { DEFAULT_POLICY_SETTINGS } from "../../../manifests/policies.ts";
@@ -22,6 +21,12 @@ export const MANIFEST_OPTIONS = {
   accessReviews: false, ownCRD: false, certificates: "files", image: "ack-role-resolver:1.2.3",
 } as const;
 
+/** A test, or another owner of what it starts. */
+interface Owner {
+  /** Calls the function at the end of the owner. */
+  teardown(close: () => unknown): void;
+}
+
 /** The source of the CRD of IAMRoleSelector: ACK's charts, or this project. */
 export type SelectorCRD = "ACK" | "own";
 
@@ -30,7 +35,7 @@ export type SelectorCRD = "ACK" | "own";
  * `webhook --cluster` as the service account of the manifests. Resolves when the API server calls the webhook.
  */
 export async function installWebhook(
-  t: Test, cluster: Cluster, flags: readonly string[] = [], crd: SelectorCRD = "ACK",
+  t: Owner, cluster: Cluster, flags: readonly string[] = [], crd: SelectorCRD = "ACK",
 ): Promise<ServerProcess> {
   const { start, register } = await installObjects(t, cluster, flags, crd);
   const webhook = await start();
@@ -42,6 +47,8 @@ export async function installWebhook(
 interface Installation {
   /** The folder of the certificate of the webhooks. */
   readonly certificates: string;
+  /** The CA of this certificate, as PEM. */
+  readonly ca: string;
   /** Starts `webhook --cluster`. */
   readonly start: () => Promise<ServerProcess>;
   /** Applies the webhook configurations. Resolves when the API server calls the address. */
@@ -49,7 +56,7 @@ interface Installation {
 }
 
 export async function installObjects(
-  t: Test, cluster: Cluster, flags: readonly string[] = [], crd: SelectorCRD = "ACK",
+  t: Owner, cluster: Cluster, flags: readonly string[] = [], crd: SelectorCRD = "ACK",
 ): Promise<Installation> {
   const { dir, ca } = await certificateFolder(t);
 
@@ -75,11 +82,11 @@ export async function installObjects(
     await apply(cluster, manifestObjects("webhooks", { ...options, url: `https://${address}` }));
     await untilCalled(cluster);
   };
-  return { certificates: dir, start, register };
+  return { certificates: dir, ca, start, register };
 }
 
 /** Creates a folder with a certificate for 127.0.0.1. Returns the folder and the CA of the certificate. */
-export async function certificateFolder(t: Test): Promise<{ readonly dir: string; readonly ca: string }> {
+export async function certificateFolder(t: Owner): Promise<{ readonly dir: string; readonly ca: string }> {
   const dir = await mkdtemp(path.join(tmpdir(), "ack-role-resolver-tls-"));
   t.teardown(() => rm(dir, { recursive: true }));
   const certificates = await makeCertificates({ hosts: ["127.0.0.1"], now: new Date() });

@@ -1,14 +1,15 @@
 import { setImmediate as turn } from "node:timers/promises";
-import { runChecksPaced } from "../shared/decisions/checks/run.ts";
-import { type DecisionSettings, decisionSettings } from "../shared/decisions/context.ts";
-import { Inventory } from "../shared/decisions/inventory/inventory.ts";
-import type { JsonObject } from "../shared/decisions/kubernetes/json.ts";
-import { drain } from "../shared/decisions/paced.ts";
-import { selectingSelectors } from "../shared/decisions/resolution/selection.ts";
-import { readSettings } from "../shared/server/settings.ts";
-import { runInSlices } from "../shared/server/slices.ts";
-import { randomFrom } from "./random.ts";
-import { median, type Result } from "./result.ts";
+import { runChecksPaced } from "../../shared/decisions/checks/run.ts";
+import { type DecisionSettings, decisionSettings } from "../../shared/decisions/context.ts";
+import { Inventory } from "../../shared/decisions/inventory/inventory.ts";
+import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
+import { drain } from "../../shared/decisions/paced.ts";
+import { selectingSelectors } from "../../shared/decisions/resolution/selection.ts";
+import { readSettings } from "../../shared/server/settings.ts";
+import { runInSlices } from "../../shared/server/slices.ts";
+import { randomFrom } from "../random.ts";
+import { atMost, type Figure, median } from "../figure.ts";
+import type { Row } from "../row.ts";
 
 const SEED = 20_260_801;
 const SELECTORS = 10_000;
@@ -19,7 +20,7 @@ const KINDS = ["Bucket", "Queue", "Topic", "Instance"];
 const OWNER = "111122223333";
 
 const FLAGS = { cluster: true, tlsDir: "unused", controllerAccount: "777788889999" } as const;
-const SETTINGS: DecisionSettings = decisionSettings(readSettings("webhook", FLAGS, {}));
+export const SETTINGS: DecisionSettings = decisionSettings(readSettings("webhook", FLAGS, {}));
 
 /**
  * Returns an inventory in which each namespace has 20 resources. Two selectors match each namespace: one selector
@@ -128,7 +129,6 @@ async function sliced(inventory: Inventory, change: Change): Promise<SlicedRun> 
   return { wholeMs: median(rounds.map((one) => one.wholeMs)), sliceMs: Math.min(...rounds.map((one) => one.sliceMs)) };
 }
 
-
 /** Returns the time to resolve every resource, in ms. A check that does not use an index would take this time. */
 function scanMs(inventory: Inventory): number {
   const start = performance.now();
@@ -136,26 +136,31 @@ function scanMs(inventory: Inventory): number {
   return performance.now() - start;
 }
 
-/**
- * Measures the checks of selector changes in a cluster of 10,000 selectors, 5,000 namespaces and 100,000 resources.
- * Each change affects 1% or all of the resources.
- */
-export async function run(): Promise<readonly Result[]> {
+/** Measures the checks of selector changes that affect 1% or all of the resources. */
+async function measure(): Promise<readonly Figure[]> {
   const inventory = buildCluster();
   scanMs(inventory);
   const scan = scanMs(inventory);
-  const results: Result[] = [{ name: "resolve every resource once", value: scan, unit: "ms", target: null }];
-  for (const change of FEW) {
-    const value = percentile(inventory, change);
-    results.push({ name: `1% affected, ${change.name}: p99`, value, unit: "ms", target: 20 });
-    const ratio = `1% affected, ${change.name}: resolving every resource / p99`;
-    results.push({ name: ratio, value: scan / value, unit: "x", target: null });
-  }
+  const figures: Figure[] = FEW.map((change) => ({
+    name: `1% affected, ${change.name}: p99, beside resolving every resource`, unit: "ms",
+    ours: [percentile(inventory, change)], floor: [scan], goal: atMost(20, "value"),
+  }));
   for (const change of ALL) {
     // oxlint-disable-next-line no-await-in-loop -- one at a time: concurrent changes affect each other
     const { wholeMs, sliceMs } = await sliced(inventory, change);
-    results.push({ name: `all affected, ${change.name}: median`, value: wholeMs, unit: "ms", target: 1500 });
-    results.push({ name: `all affected, ${change.name}: longest slice`, value: sliceMs, unit: "ms", target: 10 });
+    const all = `all affected, ${change.name}`;
+    figures.push(
+      {
+        name: `${all}, beside resolving every resource`, unit: "ms", ours: [wholeMs], floor: [scan],
+        goal: atMost(1_500, "value"),
+      },
+      { name: `${all}: longest slice`, unit: "ms", ours: [sliceMs], goal: atMost(10, "value") },
+    );
   }
-  return results;
+  return figures;
 }
+
+export const REVERSE_ROW: Row = {
+  name: "selector-checks", title: "checks of a change among 10,000 selectors, 5,000 namespaces and 100,000 resources",
+  measure,
+};

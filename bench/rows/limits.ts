@@ -1,9 +1,10 @@
-import type { JsonObject } from "../shared/decisions/kubernetes/json.ts";
-import { LIMITS } from "../shared/decisions/limits.ts";
-import { reviewOf } from "../test/webhook/reviews.ts";
-import { webhookUnderTest } from "../test/webhook/webhook-under-test.ts";
-import { measureBlock, type TaskTimes } from "./event-loop.ts";
-import { median, type Result } from "./result.ts";
+import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
+import { LIMITS } from "../../shared/decisions/limits.ts";
+import { reviewOf } from "../../test/webhook/reviews.ts";
+import { webhookUnderTest } from "../../test/webhook/webhook-under-test.ts";
+import { measureBlock, type TaskTimes } from "../event-loop.ts";
+import { atMost, type Figure } from "../figure.ts";
+import type { Row } from "../row.ts";
 
 /** The size of the largest object that the API server accepts from a client. */
 const MAX_OBJECT_BYTES = 3 * 1024 * 1024;
@@ -94,24 +95,29 @@ const SIZED: readonly Sized[] = [
  * Measures reviews of an UPDATE whose objects are at the limits, and of an UPDATE whose objects have the same shape but
  * a size of 3 MiB.
  */
-export async function run(): Promise<readonly Result[]> {
-  const results: Result[] = [];
-  for (const { name, size, path, object, targetMs = WITHIN_MS } of SIZED) {
-    const within = object(size);
-    // Runs the tasks one after the other, because concurrent tasks would block each other.
-    // oxlint-disable-next-line no-await-in-loop
-    const { totalMs } = await review(path, within);
-    results.push({ name: `${Math.floor(size)} ${name}: response`, value: totalMs, unit: "ms", target: targetMs });
-    const largest = object(Math.floor(size * MAX_OBJECT_BYTES / JSON.stringify(within).length));
-    // oxlint-disable-next-line no-await-in-loop
-    const { blockMs } = await review(path, largest);
-    results.push({ name: `3 MiB of ${name}: longest block`, value: blockMs, unit: "ms", target: BLOCK_MS });
-  }
-  return results;
-}
+export const LIMITS_ROW: Row = {
+  name: "hostile-shapes", title: "reviews of objects at the limits, and of 3 MiB",
+  measure: async () => {
+    const figures: Figure[] = [];
+    for (const { name, size, path, object, targetMs = WITHIN_MS } of SIZED) {
+      const within = object(size);
+      // Runs the tasks one after the other, because concurrent tasks would block each other.
+      // oxlint-disable-next-line no-await-in-loop
+      const small = (await review(path, within)).map(({ totalMs }) => totalMs);
+      const response = `${Math.floor(size)} ${name}: response`;
+      figures.push({ name: response, ours: small, unit: "ms", goal: atMost(targetMs, "value") });
+      const largest = object(Math.floor(size * MAX_OBJECT_BYTES / JSON.stringify(within).length));
+      // oxlint-disable-next-line no-await-in-loop
+      const large = (await review(path, largest)).map(({ blockMs }) => blockMs);
+      const block = `3 MiB of ${name}: longest block`;
+      figures.push({ name: block, ours: large, unit: "ms", goal: atMost(BLOCK_MS, "value") });
+    }
+    return figures;
+  },
+};
 
-/** Returns the median times of an UPDATE. */
-async function review(path: string, object: JsonObject): Promise<TaskTimes> {
+/** Returns the times of an UPDATE in several runs. */
+async function review(path: string, object: JsonObject): Promise<readonly TaskTimes[]> {
   const body = JSON.stringify(reviewOf(object, { operation: "UPDATE", oldObject: { ...object, status: {} } }));
   const webhook = webhookUnderTest();
   const all: TaskTimes[] = [];
@@ -119,5 +125,5 @@ async function review(path: string, object: JsonObject): Promise<TaskTimes> {
     // oxlint-disable-next-line no-await-in-loop
     all.push(await measureBlock(() => webhook.post(path, body), RESPONSE_LIMIT_MS));
   }
-  return { blockMs: median(all.map((one) => one.blockMs)), totalMs: median(all.map((one) => one.totalMs)) };
+  return all;
 }
