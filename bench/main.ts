@@ -1,6 +1,6 @@
 // `npm run bench -- [--quick] [--write] [ROW...]`: measures all rows, or those whose names contain an argument. A run
 // of all rows, or with --write, writes bench/results/. Exits with status 1 if a goal is missed or a row fails.
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
 import { parseArgs } from "node:util";
@@ -16,8 +16,9 @@ const { values: { quick, write }, positionals } = parseArgs({
 });
 const selected = ROWS.filter(({ name }) => positionals.length === 0 || positionals.some((part) => name.includes(part)));
 
-function print({ name, title, seconds, loadBefore, figures, error }: RowResult): void {
+function print({ name, title, seconds, loadBefore, otherCores, isDisturbed, figures, error }: RowResult): void {
   process.stdout.write(`\n${name}: ${title} (${seconds} s, load average ${loadBefore})\n`);
+  if (isDisturbed) process.stdout.write(`  DISTURBED: other programs kept ${otherCores} cores busy at the start\n`);
   if (error !== null) process.stdout.write(`  FAILED: ${error}\n`);
   for (const figure of figures) process.stdout.write(`${formatSummary(figure)}\n`);
   if (error !== null || figures.some(({ isMissed }) => isMissed)) process.exitCode = 1;
@@ -27,6 +28,7 @@ function print({ name, title, seconds, loadBefore, figures, error }: RowResult):
 function save(measured: readonly RowResult[]): void {
   const results = resultsOf(measured);
   const folder = path.join(import.meta.dirname, "results");
+  mkdirSync(folder, { recursive: true });
   const file = path.join(folder, `${results.date.slice(0, 10)}-${results.commit}.json`);
   const earlier = existsSync(file) ? readResults(file).rows : [];
   const all = [...measured, ...earlier];

@@ -17,11 +17,11 @@ const [GREEN, RED, GRAY] = ["#2da44e", "#cf222e", "#6e7781"];
 
 /** Returns an SVG with a bar for each figure that has a goal. A bar that reaches the line reaches its goal. */
 export function picture({ date, commit, machine, versions, rows }: Results): string {
-  const lines = rows.flatMap(({ name, figures }) => {
+  const lines = rows.flatMap(({ name, figures, isDisturbed }) => {
     const withGoals = figures.filter(({ goal }) => goal !== null);
     // One row has a figure for each hostile shape. Its worst one says it all.
     const shown = withGoals.length <= 6 ? withGoals : withGoals.toSorted((a, b) => shareOf(a) - shareOf(b)).slice(0, 1);
-    return shown.map((figure) => ({ label: `${name}: ${figure.name}`, figure }));
+    return shown.map((figure) => ({ label: `${name}: ${figure.name}`, figure, isDisturbed }));
   });
   const height = TOP + lines.length * LINE + 16;
   const about = [
@@ -30,25 +30,33 @@ export function picture({ date, commit, machine, versions, rows }: Results): str
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" ${FONT}>`,
     `<rect width="${WIDTH}" height="${height}" fill="white"/>`,
-    text(12, 22, "How much of each goal is reached: a bar that reaches the line reaches its goal.", BOLD),
+    text(12, 22, "How much of each goal is reached: a bar that reaches the line reaches it. Gray: disturbed.", BOLD),
     text(12, 42, about, `fill="${GRAY}"`),
-    ...lines.map(({ label, figure }, i) => lineOf(label, figure, TOP + i * LINE)),
+    ...lines.map((line, i) => lineOf(line, TOP + i * LINE)),
     `<path d="M${GOAL_AT} ${TOP - 6}V${height - 10}" stroke="black" stroke-width="1.5"/>`,
     "</svg>\n",
   ].join("\n");
 }
 
-function lineOf(label: string, figure: Summary, y: number): string {
+interface Line {
+  readonly label: string;
+  readonly figure: Summary;
+  readonly isDisturbed: boolean;
+}
+
+function lineOf({ label, figure, isDisturbed }: Line, y: number): string {
   const { unit, ours, floor, ratio, goal, isMissed } = figure;
   const share = Math.min(MAX_SHARE, Math.max(0.01, shareOf(figure)));
   const width = Math.round((GOAL_AT - LABEL_WIDTH) * share);
   const value = `${formatNumber(ours.median)} ${unit}`;
   const bare = floor === null || ratio === null
     ? "" : `, floor ${formatNumber(floor.median)} ${unit}, ${formatNumber(ratio.median)} x`;
+  // A disturbed figure says neither.
+  const color = isDisturbed ? GRAY : isMissed ? RED : GREEN;
   const wanted = goal === null ? "" : `; ${formatGoal(goal, unit)}`;
   return [
     text(LABEL_WIDTH - 8, y + 12, shortened(label), 'text-anchor="end"'),
-    `<rect x="${LABEL_WIDTH}" y="${y}" width="${width}" height="${LINE - 6}" fill="${isMissed ? RED : GREEN}"/>`,
+    `<rect x="${LABEL_WIDTH}" y="${y}" width="${width}" height="${LINE - 6}" fill="${color}"/>`,
     text(GOAL_AT + (GOAL_AT - LABEL_WIDTH) * (MAX_SHARE - 1) + 8, y + 12, `${value}${bare}${wanted}`, `fill="${GRAY}"`),
   ].join("\n");
 }

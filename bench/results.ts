@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { cpus, loadavg, release, totalmem } from "node:os";
 import path from "node:path";
 import process from "node:process";
+import { setTimeout as sleep } from "node:timers/promises";
 import lock from "../package-lock.json" with { type: "json" };
 import { type Summary, summarize } from "./figure.ts";
 import type { ProfileLine } from "./profile.ts";
@@ -31,6 +32,10 @@ export interface RowResult {
   /** The load average of the last minute before and after the row, which includes the row itself. */
   readonly loadBefore: number;
   readonly loadAfter: number;
+  /** The processors that other programs kept busy just before the row. */
+  readonly otherCores: number;
+  /** Whether this is so much that the figures of the row mean little. */
+  readonly isDisturbed: boolean;
   readonly figures: readonly Summary[];
   /** The functions that take most of the time of our server under this load. */
   readonly profile: readonly ProfileLine[];
@@ -38,11 +43,27 @@ export interface RowResult {
   readonly error: string | null;
 }
 
+const SAMPLE_MS = 1_000;
+const MAX_OTHER_CORES = 0.3;
+
+/** Returns the processors that all programs keep busy, while those of the benchmark wait. */
+async function busyCores(): Promise<number> {
+  const before = busyMs();
+  await sleep(SAMPLE_MS);
+  return (busyMs() - before) / SAMPLE_MS;
+}
+
+function busyMs(): number {
+  return cpus().reduce((sum, { times: { user, nice, sys, irq } }) => sum + user + nice + sys + irq, 0);
+}
+
 export async function measureRow(stage: Stage, { name, title, measure, profile }: Row): Promise<RowResult> {
+  const otherCores = round(await busyCores());
   const startMs = performance.now();
   const [loadBefore = 0] = loadavg();
-  const end = (): Pick<RowResult, "name" | "title" | "seconds" | "loadBefore" | "loadAfter"> => ({
-    name, title, loadBefore: round(loadBefore), loadAfter: round(loadavg()[0] ?? 0),
+  const end = (): Omit<RowResult, "figures" | "profile" | "error"> => ({
+    name, title, loadBefore: round(loadBefore), loadAfter: round(loadavg()[0] ?? 0), otherCores,
+    isDisturbed: otherCores > MAX_OTHER_CORES,
     seconds: Math.round((performance.now() - startMs) / 1_000),
   });
   try {

@@ -13,17 +13,21 @@ test("the share of a goal is below 1 exactly if the goal is missed", async (t) =
 });
 
 test("draws a bar for each figure with a goal, and escapes its name", async (t) => {
-  const row = { title: "", seconds: 1, loadBefore: 0, loadAfter: 0, profile: [], error: null };
+  const row = {
+    title: "", seconds: 1, loadBefore: 0, loadAfter: 0, otherCores: 0, isDisturbed: false, profile: [], error: null,
+  };
   const svg = picture({
     date: "2026-08-01T12:00:00Z", commit: "abc", isChanged: false, versions: { node: "26.0.0" },
     machine: { processor: "Fast & small", cores: 2, memoryGB: 8, kernel: "6" },
     rows: [
       { ...row, name: "first", figures: [SLOW, summarize({ name: "unbound", unit: "ms", ours: [1] })] },
       { ...row, name: "second", figures: Array.from({ length: 7 }, () => FAST) },
+      { ...row, name: "third", isDisturbed: true, figures: [FAST, SLOW] },
     ],
   });
   t.equal(svg.match(/fill="#cf222e"/g)?.length, 1);
   t.equal(svg.match(/fill="#2da44e"/g)?.length, 1, "the worst of many figures");
+  t.equal(svg.match(/<rect .*fill="#6e7781"/g)?.length, 2, "figures of a disturbed row");
   t.match(svg, "second: p99 &lt; 2");
   t.match(svg, "Fast &amp; small");
   t.notMatch(svg, "unbound");
