@@ -126,6 +126,13 @@ export class PendingList {
     this.#stopListening ??= this.#ports.source.onChange(() => this.#prune());
   }
 
+  /**
+   * Makes `since` return null for all earlier sequences: a write that the list never contained may have been delivered.
+   */
+  forget(): void {
+    this.#forgotten = ++this.#sequence;
+  }
+
   /** Removes the writes that have expired or that the inventory contains. */
   #prune(): void {
     if (this.#pending.length === 0) return;

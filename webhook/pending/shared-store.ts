@@ -6,7 +6,7 @@ import { sleep, type SteadyClock } from "../../shared/inventory/clock.ts";
 import type { KubernetesAPI } from "../../shared/inventory/cluster/api.ts";
 import { Outage } from "../../shared/inventory/cluster/outage.ts";
 import { Reflector } from "../../shared/inventory/cluster/reflector.ts";
-import { isNewer } from "../../shared/inventory/cluster/resource-version.ts";
+import { isNewer, newest } from "../../shared/inventory/cluster/resource-version.ts";
 import { Semaphore } from "../../shared/inventory/cluster/semaphore.ts";
 import { rejectionText, sendRequest } from "../../shared/inventory/cluster/send-request.ts";
 import type { ObjectName } from "../../shared/inventory/cluster/watched-kind.ts";
@@ -131,7 +131,12 @@ export class SharedStore implements PendingStore {
     const known = this.#object ? stringAt(this.#object, "metadata", "resourceVersion") : null;
     if (!isNewer(stringAt(object, "metadata", "resourceVersion"), known)) return;
     this.#object = object;
-    this.#data = sharedDataOf(object, this.#data, this.#options.clock.steady());
+    const before = this.#data;
+    this.#data = sharedDataOf(object, before, this.#options.clock.steady());
+    for (const [kind, { version }] of this.#data.delivered) {
+      const versions = [before.delivered.get(kind)?.version ?? null, this.list.versions.get(kind) ?? null];
+      if (isNewer(version, newest(versions))) this.list.forget();
+    }
     for (const [id, write] of this.#data.writes) if (!this.#seen.has(id)) this.list.add(write, id);
     this.#seen = new Set(this.#data.writes.keys());
   }

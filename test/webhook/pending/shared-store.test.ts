@@ -96,6 +96,24 @@ test("the watch adds the writes of other replicas, whose age counts from then on
   t.same(second.names, []);
 });
 
+test("compares a change again if another replica's write was stored and removed meanwhile", async (t) => {
+  const { first, second } = setUp(t);
+  await second.create("c");
+  const { sequence } = second.list;
+  await first.create("a");
+  first.source.put(selector("a", "70"));
+  await first.create("b");
+  second.position = "70";
+  const add = (since: number): Promise<Added> => {
+    const write = writeOf(KIND, { object: selector("d", ""), old: null, isDeletion: false });
+    // Selector b does not concern selector d.
+    const isCurrent = (): boolean => second.list.since(since, KIND.kind)?.every(({ name }) => name === "b") === true;
+    return second.store.add(write, isCurrent, () => 2_000);
+  };
+  t.equal(await add(sequence), "outdated");
+  t.equal(await add(second.list.sequence), "added");
+});
+
 test("removes a delivered write, and another replica waits until its watch has passed the version", async (t) => {
   const { api, first, second } = setUp(t);
   await first.create("a");
