@@ -79,16 +79,19 @@ async function drains(t: Test, cluster: PodCluster): Promise<void> {
   await cluster.untilRolledOut(NAMESPACE, DEPLOYMENT);
 }
 
-/** Drops the packets of a replica to the API server. The API server can still call the replica. */
+/** Drops the packets between a replica and the API server, except for those of calls of the replica. */
 async function partitions(t: Test, cluster: PodCluster, { size }: Context): Promise<void> {
   const [pod] = await runningPods(cluster);
   if (pod === undefined) throw new Error("no replica is running");
-  const rule = ["INPUT", "-s", pod.address, "-p", "tcp", "--dport", API_PORT, "-j", "DROP"];
-  await cluster.runOnNode("iptables", ["-I", ...rule]);
+  const rules = [
+    ["INPUT", "-s", pod.address, "-p", "tcp", "--dport", API_PORT, "-j", "DROP"],
+    ["OUTPUT", "-d", pod.address, "-p", "tcp", "--sport", API_PORT, "-j", "DROP"],
+  ];
+  for (const rule of rules) await cluster.runOnNode("iptables", ["-I", ...rule]);
   await cluster.apply([selector("during-partition", LOAD_ROLE)]);
   await pause(size.partitionMs);
   t.not(await countSelectors(cluster, pod), await countStored(cluster), "the replica does not read the new selector");
-  await cluster.runOnNode("iptables", ["-D", ...rule]);
+  for (const rule of rules) await cluster.runOnNode("iptables", ["-D", ...rule]);
   await untilCurrent(t, cluster, [pod]);
 }
 
