@@ -24,6 +24,7 @@ const FOLDERS: readonly (readonly [folder: string, ...flags: readonly string[]])
   ["test/fixtures/ci"],
   ["test/fixtures/capa"], ["test/corpus/examples"], ["test/corpus/examples", "--runtime", "extended"],
   ["test/corpus/examples", "--mode", "carm", "--team-level-carm", "--service-level-carm"],
+  ["test/corpus/faults", "--complete", "--identity-secret-namespace", "capa-system", "--runtime", "extended"],
   ...["good", "warned", "malformed"].map((name) => [`test/fixtures/selectors/${name}`] as const),
   ...["good-extended", "malformed-extended"].map(
     (name) => [`test/fixtures/selectors/${name}`, "--runtime", "extended"] as const
@@ -39,7 +40,7 @@ export async function* commandCases(): AsyncIterable<Case> {
   for (const [folder, ...flags] of FOLDERS) {
     const content = filesIn(folder).map((file) => readFileSync(path.join(ROOT, file), "utf8"));
     for (const command of READERS) {
-      const own = flags.filter((flag) => command !== "resolve" || flag !== "--complete");
+      const own = command === "resolve" ? withoutLintFlags(flags) : flags;
       yield await caseOf([command, folder, ...own], {}, content);
     }
   }
@@ -49,6 +50,12 @@ export async function* commandCases(): AsyncIterable<Case> {
     yield await caseOf(["migrate", "carm", "test/corpus/examples/carm.yaml", ...flags], {}, "examples");
   }
   for (let number = 0; number < INVENTORIES; number++) yield* inventoryCases(inventory(number));
+}
+
+/** Returns the flags without those that `resolve` does not have. */
+function withoutLintFlags(flags: readonly string[]): readonly string[] {
+  const secrets = flags.indexOf("--identity-secret-namespace");
+  return flags.filter((flag, i) => flag !== "--complete" && (secrets < 0 || (i !== secrets && i !== secrets + 1)));
 }
 
 /** Applies and deletes each file of the examples in the state of the whole folder. */

@@ -83,10 +83,19 @@ function operationParts({ op, path, value }: Readonly<Record<string, unknown>>):
 function valueCauses(place: string, before: unknown, after: unknown): string[] {
   if (JSON.stringify(before) === JSON.stringify(after)) return [];
   if (Array.isArray(before) && Array.isArray(after)) return listCauses(place, before, after);
-  if (!isObject(before) || !isObject(after)) return [`${place}: ${shown(before)} -> ${shown(after)}`];
+  if (!isObject(before) || !isObject(after)) return [leafCause(place, before, after)];
   const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])];
   const causes = keys.flatMap((key) => valueCauses(`${place}.${key}`, before[key], after[key]));
   return causes.length > 0 ? causes : [`${place}: another order of the fields`];
+}
+
+function leafCause(place: string, before: unknown, after: unknown): string {
+  if (before === undefined) return `${place} new`;
+  if (after === undefined) return `${place} gone`;
+  // Counts differ in every case, so their values are not part of the cause.
+  const areCounts = typeof before === "number" && typeof after === "number";
+  if (areCounts) return `${place} ${before < after ? "larger" : "smaller"}`;
+  return `${place}: ${shown(before)} -> ${shown(after)}`;
 }
 
 function listCauses(place: string, before: readonly unknown[], after: readonly unknown[]): string[] {
@@ -115,7 +124,7 @@ const MAX_SHOWN = 100;
 /** Returns the value in the text of a cause. Values that differ in every case would put each case in its own group. */
 function shown(value: unknown): string {
   if (value === undefined) return "none";
-  const text = typeof value === "string" ? value : JSON.stringify(value);
+  const text = (typeof value === "string" ? value : JSON.stringify(value)).replaceAll(/\s+/g, " ");
   return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
 }
 

@@ -96,7 +96,7 @@ export class WebhookProgram {
 
 /** Returns the JSON patch in the body of an AdmissionReview; [] if it has none. */
 export function patchIn(body: string): readonly Operation[] {
-  const patch = body.startsWith("{") ? at(JSON.parse(body), "response", "patch") : undefined;
+  const patch = body.includes('"patch"') ? at(JSON.parse(body), "response", "patch") : undefined;
   return typeof patch === "string" ? JSON.parse(Buffer.from(patch, "base64").toString()) : [];
 }
 
