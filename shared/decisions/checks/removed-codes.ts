@@ -26,7 +26,12 @@ export function removedCode(code: string): RemovedCode | null {
 /** Returns the check to which `--check CODE=SEVERITY` applies now; null if the check was not removed, or has none. */
 export function successorAt(code: string, severity: string): string | null {
   const removed = removedCode(code);
-  return removed === null || (removed.denies === true && severity !== "deny") ? null : removed.successor;
+  return removed === null ? null : successorOf(removed, severity);
+}
+
+/** Returns the check to which this severity of the removed check applies now; null if there is none. */
+export function successorOf({ denies, successor }: RemovedCode, severity: string): string | null {
+  return denies === true && severity !== "deny" ? null : successor;
 }
 
 /** Returns the code of the check that a waiver of `code` waives now. */
@@ -40,12 +45,15 @@ export function removedCheckNotices(check: readonly string[]): string[] {
   return check.flatMap((value) => {
     const [id = "", severity = ""] = value.split("=", 2);
     const removed = removedCode(id);
-    return removed === null ? [] : [`--check ${value} ${noticeOf(removed, severity)}`];
+    return removed === null ? [] : [`--check ${value} ${removedCheckNotice(removed, severity)}`];
   });
 }
 
-function noticeOf({ code, denies, reason, successor }: RemovedCode, severity: string): string {
+/** Returns what a severity of the removed check does now, as the rest of a sentence. */
+export function removedCheckNotice(removed: RemovedCode, severity: string): string {
+  const { code, reason, successor } = removed;
   if (successor === null) return `has no effect: ${code} was removed, because ${reason}`;
-  if (denies !== true || severity === "deny") return `is now ${successor}=${severity}: ${code} is part of ${successor}`;
-  return `has no effect: ${code} is part of ${successor}, which denies. Set ${successor}=${severity} if you mean that`;
+  const merge = `${code} is part of ${successor}`;
+  if (successorOf(removed, severity) !== null) return `is now ${successor}=${severity}: ${merge}`;
+  return `has no effect: ${merge}, which denies. Set ${successor}=${severity} if you mean that`;
 }

@@ -1,7 +1,9 @@
 import { readFileSync } from "node:fs";
 import { test } from "tap";
 import { CATALOGUE } from "../../../../shared/decisions/checks/catalogue.ts";
-import { removedCheckNotices, REMOVED_CODES } from "../../../../shared/decisions/checks/removed-codes.ts";
+import {
+  removedCheckNotice, removedCheckNotices, REMOVED_CODES, successorOf,
+} from "../../../../shared/decisions/checks/removed-codes.ts";
 import { findingLine } from "../../../../shared/decisions/checks/check.ts";
 import { runChecks } from "../../../../shared/decisions/checks/run.ts";
 import { checkSeveritiesOf } from "../../../../shared/decisions/context.ts";
@@ -39,6 +41,18 @@ test("--check accepts each removed code, applies it to the successor, and never 
   t.same(removedCheckNotices(["IRS-17=off"]), []);
   const both = ["ACK-03=off", "ACK-04=deny"];
   t.equal(checkSeveritiesOf(both).get("ACK-03"), "off", "the successor itself is set");
+  t.end();
+});
+
+test("a severity of a removed check never weakens a successor that denies", (t) => {
+  const removed = { code: "IRS-99", successor: "IRS-03", denies: true, reason: "both judge the role" } as const;
+  t.equal(successorOf(removed, "deny"), "IRS-03");
+  t.equal(successorOf(removed, "off"), null);
+  t.equal(removedCheckNotice(removed, "deny"), "is now IRS-03=deny: IRS-99 is part of IRS-03");
+  t.equal(
+    removedCheckNotice(removed, "off"),
+    "has no effect: IRS-99 is part of IRS-03, which denies. Set IRS-03=off if you mean that",
+  );
   t.end();
 });
 
