@@ -1,5 +1,6 @@
 // Sends changes whose reviews exceed the size limit, because the API server escapes `<` as `\u003c`.
-import { stringAt } from "../../../shared/decisions/kubernetes/json.ts";
+import { WEBHOOK } from "../../../manifests/installation.ts";
+import { field, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
 import type { Cluster } from "../apiserver/cluster.ts";
 import { onCluster } from "../apiserver/on-cluster.ts";
 import { until } from "../apiserver/until.ts";
@@ -10,6 +11,9 @@ const BUCKETS = "/apis/s3.services.k8s.aws/v1alpha1/namespaces/payments/buckets"
 const MERGE_PATCH = { "content-type": "application/merge-patch+json" };
 /** A text that takes 1.3 MB in the request and in etcd, and 7.8 MB in the review. */
 const ESCAPED = "<".repeat(1_300_000);
+const LARGE = 12;
+const SMALL = 41;
+const CLIENTS = 30;
 
 onCluster("large reviews on a real API server", async (t, cluster) => {
   await installWebhook(t, cluster);
@@ -29,7 +33,56 @@ onCluster("large reviews on a real API server", async (t, cluster) => {
     tt.equal(status, 422);
     tt.match(stringAt(body, "message"), "ACK-35 : the review is larger than 7340032 bytes");
   });
+  await t.test("denies faulty changes while reviews of 8 MB exceed the limit of all bodies", async (tt) => {
+    // A slow machine must not be the reason of an admission: the API server admits a change after this timeout.
+    await setTimeouts(cluster, 30);
+    const flood = Promise.allSettled(Array.from({ length: LARGE }, async (_, i) => {
+      const { status } = await cluster.request("POST", BUCKETS, {
+        apiVersion: "s3.services.k8s.aws/v1alpha1", kind: "Bucket", metadata: { name: `large-${i}` },
+        spec: { name: "large", policy: ESCAPED },
+      });
+      return status;
+    }));
+    const moves = await Promise.all(Array.from({ length: SMALL }, () => (
+      patch(cluster, { labels: { env: "dev" } }, "?dryRun=All")
+    )));
+    tt.same(moves.filter((one) => one === "allowed"), []);
+    tt.ok(moves.some((one) => one.includes("NS-01")), "the webhook reviews changes during the flood");
+    tt.same((await flood).filter((one) => one.status === "fulfilled" && one.value < 400), []);
+  });
+  await t.test("admits a change of labels of an object to which 30 clients have applied fields", async (tt) => {
+    for (const path of [`${BUCKETS}/ledger`, `${SELECTORS}/dev`, `${NAMESPACES}/payments`]) {
+      const { body } = await cluster.request("GET", path);
+      const type = { apiVersion: stringAt(body, "apiVersion"), kind: stringAt(body, "kind") };
+      for (let i = 0; i < CLIENTS; i++) await apply(cluster, `${path}?fieldManager=client-${i}`, { ...type, i });
+      const labels = { changed: "true" };
+      const { status } = await cluster.request("PATCH", path, { metadata: { labels } }, { headers: MERGE_PATCH });
+      tt.equal(status, 200, path);
+    }
+  });
 });
+
+/** Applies 100 annotations, of which `managedFields` contains one copy for each client. */
+async function apply(cluster: Cluster, path: string, { i, ...type }: { readonly i: number }): Promise<void> {
+  const keys = Array.from({ length: 100 }, (_, entry) => `example.com/entry-${entry}`);
+  keys.push(`example.com/client-${i}`);
+  const annotations: object = Object.fromEntries(keys.map((key) => [key, "x"]));
+  const headers = { "content-type": "application/apply-patch+yaml" };
+  const { status, body } = await cluster.request("PATCH", path, { ...type, metadata: { annotations } }, { headers });
+  if (status !== 200) throw new Error(`${path}: ${status} ${stringAt(body, "message") ?? ""}`);
+}
+
+async function setTimeouts(cluster: Cluster, timeoutSeconds: number): Promise<void> {
+  for (const plural of ["validatingwebhookconfigurations", "mutatingwebhookconfigurations"]) {
+    const path = `/apis/admissionregistration.k8s.io/v1/${plural}/${WEBHOOK.configuration}`;
+    const webhooks = field((await cluster.request("GET", path)).body, "webhooks");
+    const operations = (Array.isArray(webhooks) ? webhooks : []).map((_, i) => (
+      { op: "replace", path: `/webhooks/${i}/timeoutSeconds`, value: timeoutSeconds }
+    ));
+    const headers = { "content-type": "application/json-patch+json" };
+    await cluster.request("PATCH", path, operations, { headers });
+  }
+}
 
 function byEnv(env: string, account: string): object {
   const spec = {
