@@ -1,12 +1,13 @@
 import { Argument, Command as Commander, CommanderError, Option } from "commander";
 import { ResolverError } from "../shared/decisions/errors.ts";
 import { choicesOf, type Command, defaultOf, type Definition } from "../shared/decisions/setting-definition.ts";
+import { type RemovedSetting, removedFrom } from "../shared/decisions/removed-settings.ts";
 import { DEFINITIONS, type SettingName, type SettingsFor } from "../shared/decisions/settings.ts";
-import { type Flags, readSettings } from "../shared/server/settings.ts";
+import { type Flags, readSettings, removedWarnings } from "../shared/server/settings.ts";
 import { VERSION } from "../shared/server/version.ts";
 import { flagGroup, flagHelp } from "./help/flags.ts";
 import { HELP_LAYOUT } from "./help/layout.ts";
-import { EXIT, type ExitStatus, type IO } from "./io.ts";
+import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
 import { widthOf } from "./output/terminal.ts";
 
 /** Runs a command and returns its exit status. `argv` does not include the paths of Node.js and the script. */
@@ -57,19 +58,26 @@ function addServers(program: Commander, { io, done }: ProgramContext): void {
   addCommand(program, "local", "run the webhook, the sidecar and an STS emulator locally for a folder of manifests")
     .action(async (flags: Flags) => {
       const { runLocal } = await import("./local/local.ts");
-      done(await runLocal(readSettings("local", flags, io.environment), io));
+      done(await runLocal(settingsOf("local", flags, io), io));
     });
   addCommand(program, "webhook", "serve the admission webhook").action(async (flags: Flags) => {
     const { runWebhookCommand } = await import("./webhook.ts");
-    done(await runWebhookCommand(readSettings("webhook", flags, io.environment), io));
+    done(await runWebhookCommand(settingsOf("webhook", flags, io), io));
   });
   addCommand(program, "sidecar", "serve role credentials on a loopback address").action(async (flags: Flags) => {
     // Limits the heap first, because loading the modules of the sidecar grows the heap.
     const { limitHeapGrowth } = await import("./small-heap.ts");
     limitHeapGrowth();
     const { runSidecarCommand } = await import("./sidecar.ts");
-    done(await runSidecarCommand(readSettings("sidecar", flags, io.environment), io));
+    done(await runSidecarCommand(settingsOf("sidecar", flags, io), io));
   });
+}
+
+/** Returns the settings of a command. Writes a warning for each removed setting, also if another one is invalid. */
+function settingsOf<C extends Command>(command: C, flags: Flags, { environment, stderr }: IO): SettingsFor<C> {
+  const warnings = removedWarnings(command, { flags, environment });
+  writeLines(stderr, warnings.map((text) => `warning: ${text}`));
+  return readSettings(command, flags, environment);
 }
 
 const SAME_AS_FROM = "same as --from PATH";
@@ -77,7 +85,7 @@ const SAME_AS_FROM = "same as --from PATH";
 function addReaders(program: Commander, { io, done }: ProgramContext): void {
   program.commandsGroup("Checks and reports:");
   const settings = <C extends Command>(command: C, flags: Flags, paths: readonly string[]): SettingsFor<C> =>
-    readSettings(command, withPaths(flags, paths), io.environment);
+    settingsOf(command, withPaths(flags, paths), io);
   addCommand(program, "lint", "run the checks of the webhook on manifests or on the objects of a cluster")
     .addArgument(pathArgument(SAME_AS_FROM))
     .action(async (paths: string[], flags: Flags) => {
@@ -100,7 +108,7 @@ function addReaders(program: Commander, { io, done }: ProgramContext): void {
     .addArgument(pathArgument("manifests to apply, or to delete with --delete"))
     .action(async (paths: string[], flags: Flags) => {
       const { runImpact } = await import("./impact.ts");
-      done(await runImpact(paths, readSettings("impact", flags, io.environment), io));
+      done(await runImpact(paths, settingsOf("impact", flags, io), io));
     });
   const migrate = program.command("migrate").description("migrate to IAMRoleSelectors").helpCommand(false);
   addCommand(migrate, "migrate carm", "generate IAMRoleSelectors from the CARM maps and prove that no role changes")
@@ -116,17 +124,17 @@ function addTools(program: Commander, { io, done }: ProgramContext): void {
   const processHelp = "print credentials from a running sidecar, for the setting credential_process in ~/.aws/config";
   addCommand(program, "credential-process", processHelp).action(async (flags: Flags) => {
     const { runCredentialProcess } = await import("./credential-process.ts");
-    done(await runCredentialProcess(readSettings("credential-process", flags, io.environment), io));
+    done(await runCredentialProcess(settingsOf("credential-process", flags, io), io));
   });
   const certs = program.command("certs").description("manage certificates").helpCommand(false);
   addCommand(certs, "certs make", "create the files ca.crt, tls.crt and tls.key").action(async (flags: Flags) => {
     const { runCertsMake } = await import("./certs.ts");
-    done(await runCertsMake(readSettings("certs make", flags, io.environment), io));
+    done(await runCertsMake(settingsOf("certs make", flags, io), io));
   });
   const manageHelp = "maintain the webhook's certificate, its CA and the caBundle in a cluster, until a signal";
   addCommand(certs, "certs manage", manageHelp).action(async (flags: Flags) => {
     const { runCertsManage } = await import("./certs.ts");
-    done(await runCertsManage(readSettings("certs manage", flags, io.environment)));
+    done(await runCertsManage(settingsOf("certs manage", flags, io)));
   });
   const parts = new Argument("[part]", "manifests to print")
     .choices(["crds", "identity-crd", "rbac", "policies", "deployment", "webhooks", "all"]);
@@ -134,7 +142,7 @@ function addTools(program: Commander, { io, done }: ProgramContext): void {
     .addArgument(parts.default("all"))
     .action(async (part: string, flags: Flags) => {
       const { runManifests } = await import("./manifests.ts");
-      done(await runManifests(part, readSettings("manifests", flags, io.environment), io));
+      done(await runManifests(part, settingsOf("manifests", flags, io), io));
     });
 }
 
@@ -143,6 +151,7 @@ function addCommand(parent: Commander, command: Command, description: string): C
   const created = parent.command(command.split(" ").at(-1) ?? command).description(description);
   const own = DEFINITIONS.filter(([, { commands }]) => commands.includes(command));
   for (const [name, definition] of own) created.addOption(optionOf(name, definition, command));
+  for (const removed of removedFrom(command)) created.addOption(removedOption(removed));
   if (own.some(([, definition]) => isSplit(definition))) created.addHelpText("after", LISTS_HELP);
   return created;
 }
@@ -168,6 +177,15 @@ function optionOf(name: SettingName, definition: Definition, command: Command): 
   option.negate = false;
   option.helpGroup(`${flagGroup(name, command)}:`);
   if (type !== "strings") return option;
+  return option.argParser((item: string, before: string[] | undefined) => [...(before ?? []), item]);
+}
+
+/** Returns an option that the help does not list, and that accepts every value. */
+function removedOption({ flag, short, isBoolean }: RemovedSetting): Option {
+  const flags = `${short === undefined ? "" : `${short}, `}${flag}${isBoolean === true ? "" : " <VALUE>"}`;
+  const option = new Option(flags).hideHelp();
+  option.attributeName = () => flag;
+  if (isBoolean === true) return option;
   return option.argParser((item: string, before: string[] | undefined) => [...(before ?? []), item]);
 }
 

@@ -53,7 +53,6 @@ const LABELS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   webhook_controller_identity_creations_total: {
     outcome: "`ok`, `exists` (created meanwhile by another program), `failed` (retried)",
   },
-  webhook_reports_total: { outcome: "`ok`, `failed`" },
   webhook_refreshes_total: {
     outcome: "`ok`, `conflict` (retried), `gone`: deleted meanwhile, `outage`: API server unavailable (retried), "
       + "`fault`: rejected (retried)",

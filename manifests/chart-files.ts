@@ -8,7 +8,8 @@ import { selfSignedObjects } from "./certificates.ts";
 import { policiesTemplate } from "./chart-policies.ts";
 import { identitySecretObjects } from "./rights/identity-secrets.ts";
 import { pendingWritesObjects } from "./rights/pending-writes.ts";
-import { controllerIdentityObjects, reconcilingObjects, reportObjects } from "./reconciling.ts";
+import { controllerIdentityObjects, reconcilingObjects } from "./reconciling.ts";
+import { REMOVED_VALUES } from "../shared/decisions/removed-settings.ts";
 import { renderYAML } from "./render.ts";
 import { selectorOwnerRole, tenantRole } from "./rights/users.ts";
 import { valuesSchema } from "./values-schema.ts";
@@ -30,6 +31,7 @@ export function chartFiles(): Readonly<Record<string, string>> {
   return {
     "templates/rbac.yaml": rbacTemplate(),
     "templates/policies.yaml": policyTemplate(),
+    "templates/_removed.tpl": removedTemplate(),
     "templates/webhook-configurations.yaml": configurationsTemplate(),
     "values.schema.json": `${JSON.stringify(valuesSchema(), null, 2)}\n`,
   };
@@ -45,12 +47,11 @@ function rbacTemplate(): string {
   const ofSidecars = renderYAML([sidecarsBinding(ACK_SYSTEM_NAMESPACE), sidecarEventsBinding(ACK_SYSTEM_NAMESPACE)]);
   const accessReviews = renderYAML([accessReviewsRole(), accessReviewsBinding(NAMESPACE)]);
   const reconciling = renderYAML(reconcilingObjects({ namespace: NAMESPACE, extraGroups: [EXTRA_GROUPS] }));
-  const reports = renderYAML(reportObjects({ namespace: NAMESPACE }));
   const controllerIdentity = renderYAML(controllerIdentityObjects({ namespace: NAMESPACE }));
   const ofIdentities = { namespace: NAMESPACE, secretNamespace: IDENTITY_SECRET_NAMESPACE };
   const secrets = renderYAML(identitySecretObjects(ofIdentities));
   const optional = [
-    when(".Values.reconciling", reconciling), when("and .Values.reconciling .Values.policyReports", reports),
+    when(".Values.reconciling", reconciling),
     when("and .Values.reconciling .Values.autoControllerIdentity.enabled", controllerIdentity),
     selfSigned, when(".Values.accessReviews", accessReviews), when(".Values.injection.enabled", ofSidecars),
     when(".Values.identitySecretNamespace", secrets),
@@ -62,6 +63,15 @@ const OPTIONS = {
   namespace: NAMESPACE, ackSystemNamespace: ACK_SYSTEM_NAMESPACE, extraGroups: [EXTRA_GROUPS],
   url: null, caBundle: CA_BUNDLE, injectCA: true, inject: true, reviewsIdentityUses: true,
 };
+
+/** Returns the warnings about values that the chart no longer has, for NOTES.txt. */
+function removedTemplate(): string {
+  const lines = REMOVED_VALUES.map(({ key, isSetting, instead }) => {
+    const [parent, name] = isSetting ? [".Values.settings", `settings.${key}`] : [".Values", key];
+    return when(`hasKey ${parent} "${key}"`, `${name} is no longer a value: ${instead}\n`);
+  });
+  return `${NOTICE}{{- define "ack-role-resolver.removed" -}}\n${lines.join("")}{{- end }}\n`;
+}
 
 function policyTemplate(): string {
   const options = { ...OPTIONS, identitySecretNamespace: IDENTITY_SECRET_NAMESPACE };

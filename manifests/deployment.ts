@@ -29,8 +29,6 @@ export interface DeploymentOptions {
   readonly runtime: Runtime;
   readonly extraGroups: readonly string[];
   readonly image: string;
-  /** Whether the webhook writes reports of OpenReports. Default: false. */
-  readonly policyReports?: boolean;
   /** The namespace of the Secrets of static identities; null if nothing reads these Secrets. Default: null. */
   readonly identitySecretNamespace?: string | null;
   /** Whether the webhook creates the AWSClusterControllerIdentity. Default: false. */
@@ -130,13 +128,13 @@ function webhookContainer(options: DeploymentOptions): V1Container {
 
 function webhookArguments(options: DeploymentOptions): string[] {
   const { namespace, ackSystemNamespace, runtime, extraGroups, image } = options;
-  const { inject = false, policyReports = false, identitySecretNamespace = null } = options;
+  const { inject = false, identitySecretNamespace = null } = options;
   const { autoControllerIdentity = false, controllerIdentityNamespaces: namespaces = [] } = options;
   return [
     "webhook", "--cluster", CERTIFICATE_FLAG,
     `--ack-system-namespace=${ackSystemNamespace}`, `--runtime=${runtime}`,
     `--pending-writes=${namespace}/${WEBHOOK.pendingWrites}`,
-    `--lease=${namespace}/${WEBHOOK.lease}`, ...(policyReports ? ["--policy-reports"] : []),
+    `--lease=${namespace}/${WEBHOOK.lease}`,
     ...(identitySecretNamespace === null ? [] : [`--identity-secret-namespace=${identitySecretNamespace}`]),
     ...(autoControllerIdentity ? ["--auto-controller-identity"] : []),
     ...namespaces.map((name) => `--controller-identity-namespaces=${name}`),

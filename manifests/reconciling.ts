@@ -15,9 +15,6 @@ import type { WebhookOptions } from "./webhooks.ts";
  */
 const RECONCILER_ROLE = "ack-role-resolver-reconciler";
 
-/** The ClusterRole that allows the webhook to write the reports of `--policy-reports`. */
-const REPORTS_ROLE = "ack-role-resolver-reports";
-
 /** The ClusterRole that allows the webhook to create the identity of `--auto-controller-identity`. */
 const CONTROLLER_IDENTITY_ROLE = "ack-role-resolver-controller-identity";
 
@@ -45,18 +42,6 @@ export function reconcilerRole(extraGroups: readonly string[]): V1ClusterRole {
     ...rulesOf(REFERRER_KINDS, ["patch"]),
     WRITE_EVENTS,
   ]);
-}
-
-/** Returns the role that a webhook with `--policy-reports` needs, and its binding. */
-export function reportObjects({ namespace }: Pick<WebhookOptions, "namespace">): readonly object[] {
-  return [
-    clusterRole(REPORTS_ROLE, [{
-      apiGroups: ["openreports.io"], resources: ["reports", "clusterreports"],
-      // Server-side apply requires `create` for a new report.
-      verbs: ["list", "create", "patch", "delete"],
-    }]),
-    clusterBinding(REPORTS_ROLE, REPORTS_ROLE, namespace),
-  ];
 }
 
 /** Returns the role that a webhook with `--auto-controller-identity` needs, and its binding. */

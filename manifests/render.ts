@@ -21,7 +21,7 @@ import {
   accessReviewsBinding, accessReviewsRole, mapsBinding, mapsRole, readerBinding, readerRole, resourcesBinding,
   resourcesRole,
 } from "./rights/webhook.ts";
-import { controllerIdentityObjects, reconcilingObjects, reportObjects } from "./reconciling.ts";
+import { controllerIdentityObjects, reconcilingObjects } from "./reconciling.ts";
 import { certificatesNetworkPolicy, disruptionBudget, networkPolicy, webhookService } from "./service.ts";
 import { selectorOwnerRole, tenantRole } from "./rights/users.ts";
 import { mutatingWebhooks, validatingWebhooks, type WebhookOptions } from "./webhooks.ts";
@@ -38,8 +38,6 @@ export interface ManifestOptions
   readonly runtime: Runtime;
   /** Whether the manifests allow the webhook to create SubjectAccessReviews, which `--check ACK-09=deny` requires. */
   readonly accessReviews: boolean;
-  /** Whether the webhook writes reports of OpenReports. */
-  readonly policyReports?: boolean;
   /** Whether the webhook creates the AWSClusterControllerIdentity, and the namespaces that may use it. */
   readonly autoControllerIdentity?: boolean;
   readonly controllerIdentityNamespaces?: readonly string[];
@@ -108,17 +106,9 @@ function rbacObjects(options: ManifestOptions): object[] {
     // A webhook outside the cluster has one replica.
     ...(url === null ? pendingWritesObjects(namespace) : []),
     ...(certificates === "self-signed" ? selfSignedObjects(namespace) : []),
-    ...reconcilingRoles(options),
+    ...(options.autoControllerIdentity === true ? controllerIdentityObjects({ namespace }) : []),
     ...(accessReviews ? [accessReviewsRole(), accessReviewsBinding(namespace)] : []),
     ...(inject ? [sidecarsBinding(ackSystemNamespace), sidecarEventsBinding(ackSystemNamespace)] : []),
-  ];
-}
-
-/** Returns the roles of the optional features of a webhook with `--lease`. */
-function reconcilingRoles({ namespace, policyReports, autoControllerIdentity }: ManifestOptions): object[] {
-  return [
-    ...(policyReports === true ? reportObjects({ namespace }) : []),
-    ...(autoControllerIdentity === true ? controllerIdentityObjects({ namespace }) : []),
   ];
 }
 

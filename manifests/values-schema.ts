@@ -3,6 +3,7 @@ import {
   IMAGE, IMAGE_PARTS, LITERAL_NAMESPACE, OBJECT_NAME, RESERVED_VARIABLES, SIDECAR_ARGUMENT, USE_PROXY, VARIABLE_NAME,
   VARIABLE_VALUE,
 } from "../shared/decisions/setting-patterns.ts";
+import { REMOVED_VALUES } from "../shared/decisions/removed-settings.ts";
 import { choicesOf, type Definition, MAX_COUNT } from "../shared/decisions/setting-definition.ts";
 import { DEFINITIONS, type SettingName } from "../shared/decisions/settings.ts";
 import { patternOf } from "../shared/server/settings.ts";
@@ -13,8 +14,7 @@ type Schema = Readonly<Record<string, unknown>>;
 
 /** Settings that the chart sets, and settings that do not apply in a cluster. */
 const NOT_IN_VALUES: ReadonlySet<SettingName> = new Set([
-  "ackSystemNamespace", "runtime", "extraGroups", "tlsDir", "lease", "pendingWrites", "policyReports",
-  "listen",
+  "ackSystemNamespace", "runtime", "extraGroups", "tlsDir", "lease", "pendingWrites", "listen",
   "autoControllerIdentity", "controllerIdentityNamespaces",
   "healthListen", "from", "cluster", "kubeconfig", "context", "sidecarImage", "sidecarArgs",
   "sidecarEnv", "sidecarCaConfigMap",
@@ -52,6 +52,12 @@ const POD_LABELS = {
   ...TEXTS_BY_NAME, properties: Object.fromEntries(Object.keys(labelsOf("webhook")).map((name) => [name, false])),
 };
 
+/** Removed values, which may have any value, because they only cause a warning in NOTES.txt. */
+const ANY_REMOVED = {
+  values: Object.fromEntries(REMOVED_VALUES.flatMap(({ key, isSetting }) => (isSetting ? [] : [[key, {}]]))),
+  settings: Object.fromEntries(REMOVED_VALUES.flatMap(({ key, isSetting }) => (isSetting ? [[key, {}]] : []))),
+};
+
 /** Returns the schema of values.yaml. */
 export function valuesSchema(): Schema {
   const required = {
@@ -59,14 +65,13 @@ export function valuesSchema(): Schema {
     runtime: { enum: ["ack", "extended"] },
     accessReviews: BOOLEAN,
     reconciling: BOOLEAN,
-    policyReports: BOOLEAN,
     autoControllerIdentity: record({ enabled: BOOLEAN }, { namespaces: NAMESPACES }),
     injection: record({ enabled: BOOLEAN }, {
       image: optional(IMAGE.regexp), args: { type: "array", items: SIDECAR_ARGUMENT_SCHEMA },
       extraEnv: { type: "array", items: SIDECAR_VARIABLE_SCHEMA }, caConfigMap: optional(OBJECT_NAME.regexp),
     }),
     settings: {
-      ...record({}, Object.fromEntries(settingSchemas())),
+      ...record({}, { ...Object.fromEntries(settingSchemas()), ...ANY_REMOVED.settings }),
       dependencies: { clientCaFile: ["clientName"], clientName: ["clientCaFile"] },
     },
     certificates: CERTIFICATES,
@@ -78,6 +83,7 @@ export function valuesSchema(): Schema {
     // Helm passes the values `global` and `enabled` of a parent chart. A disabled dependency is not rendered.
     global: KUBERNETES_OBJECT,
     enabled: { const: true },
+    ...ANY_REMOVED.values,
     extraGroups: { type: "array", items: EXTRA_GROUP },
     identitySecretNamespace: optional(NAMESPACE.pattern),
     ...OPTIONAL_IN_WORKLOAD,

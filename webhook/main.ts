@@ -144,7 +144,7 @@ type ReconcilingRuntime = Pick<WebhookRuntime, "source" | "log" | "api"> & { rea
 async function startReconciling(
   settings: WebhookSettings, { api, ...runtime }: ReconcilingRuntime,
 ): Promise<() => Promise<void>> {
-  const { lease, refreshQps: qps, maxStaleness: maxStalenessMs, extraGroups, policyReports } = settings;
+  const { lease, refreshQps: qps, maxStaleness: maxStalenessMs, extraGroups } = settings;
   const { autoControllerIdentity, controllerIdentityNamespaces: namespaces } = settings;
   if (lease === null) return async () => undefined;
   if (api === undefined) throw new ResolverError("ERR_CONFIG_INVALID", "--lease: requires --cluster");
@@ -152,7 +152,7 @@ async function startReconciling(
   const { Reconciler } = await import("./reconciling/reconciler.ts");
   const reconciler = new Reconciler({
     ...runtime, api, clock: systemClock, random: Math.random, settings: decisionSettings(settings), qps,
-    maxStalenessMs, extraGroups, policyReports, lease: nameOf(lease), identity: REPLICA_IDENTITY, turns: TURNS,
+    maxStalenessMs, extraGroups, lease: nameOf(lease), identity: REPLICA_IDENTITY, turns: TURNS,
     controllerIdentityNamespaces: autoControllerIdentity ? namespaces : null,
   });
   reconciler.start();

@@ -21,7 +21,6 @@ export interface WebhookMetrics {
   readonly certificateReloads: Counter<"outcome">;
   readonly events: Counter<"outcome">;
   /** `outcome` is `ok` or `failed`. */
-  readonly reports: Counter<"outcome">;
   /** `outcome` is `ok`, `exists` or `failed`. */
   readonly controllerIdentityCreations: Counter<"outcome">;
   readonly refreshes: Counter<"outcome">;
@@ -65,7 +64,6 @@ export function createWebhookMetrics(registry: Registry): WebhookMetrics {
       "certificate_reloads", "New serving certificates and client CAs, loaded (ok) or rejected (fault).", ["outcome"],
     ),
     events: counter("events", "Kubernetes Events, by outcome.", ["outcome"]),
-    reports: counter("reports", "Writes and lists of the reports of --policy-reports, by outcome.", ["outcome"]),
     controllerIdentityCreations: counter(
       "controller_identity_creations", "Attempts of --auto-controller-identity to create the identity.", ["outcome"],
     ),

@@ -2,6 +2,7 @@ import { ResolverError } from "../shared/decisions/errors.ts";
 import { quote } from "../shared/decisions/kubernetes/text.ts";
 import { flagOf } from "../shared/decisions/pods/settings.ts";
 import { INJECTED_FLAGS } from "../shared/decisions/pods/sidecar.ts";
+import { removedFrom } from "../shared/decisions/removed-settings.ts";
 import { DEFINITIONS, SETTINGS } from "../shared/decisions/settings.ts";
 import { type Flags, readSettings } from "../shared/server/settings.ts";
 
@@ -20,7 +21,7 @@ export function checkSidecarArgs(args: readonly string[]): void {
     cluster: true, group: ["s3.services.k8s.aws"], region: "us-east-1", tokenFile: "token",
   };
   const faults: string[] = [];
-  for (const arg of args) {
+  for (const arg of args.filter((one) => !isRemoved(flagOf(one)))) {
     const fault = addFlag(flags, arg);
     if (fault !== null) faults.push(`--sidecar-args ${quote(arg)}: ${fault}`);
   }
@@ -42,6 +43,11 @@ function addFlag(flags: Record<string, Flags[string]>, arg: string): string | nu
   const values = definition.type === "strings" ? [flags[name] ?? [], value].flat().map(String) : value;
   flags[name] = hasValue ? values : true;
   return null;
+}
+
+/** Whether the sidecar still accepts the flag, with a warning in its log. */
+function isRemoved(flag: string): boolean {
+  return removedFrom("sidecar").some((removed) => removed.flag === flag);
 }
 
 function faultsOf(flags: Flags): string[] {

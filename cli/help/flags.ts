@@ -133,9 +133,6 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
     "Webhook", "ConfigMap in which all replicas share the changes that they admit; required with several replicas; "
       + "requires --cluster (default: each replica compares only its own changes)",
   ),
-  policyReports: help(
-    "Webhook", "write the problems of each namespace as Report of OpenReports; requires --lease",
-  ),
   autoControllerIdentity: help(
     "Webhook", "create the AWSClusterControllerIdentity default of CAPA while it does not exist; requires --lease",
   ),

@@ -123,7 +123,7 @@ const ONE_REPLICA = { pendingWrites: null };
 const NO_INJECTION = { sidecarImage: null, sidecarArgs: [], sidecarEnv: [], sidecarCaConfigMap: null };
 const NO_CLUSTER = { cluster: false, stateDir: null, kubeconfig: null, context: null, maxStaleness: 60_000 };
 const NO_CONTROLLER_IDENTITY = { autoControllerIdentity: false, controllerIdentityNamespaces: [] };
-const NO_REFRESH = { lease: null, refreshQps: 1, policyReports: false, ...NO_CONTROLLER_IDENTITY };
+const NO_REFRESH = { lease: null, refreshQps: 1, ...NO_CONTROLLER_IDENTITY };
 
 /** Returns the settings of the sidecar, which serves all controllers in local mode. */
 function sidecarSettings(

@@ -188,10 +188,6 @@ export const LIMITS = {
       + "objects in namespaces",
     "the server writes no Event for other objects and reasons, until it has reported none of these for 2 h",
   ),
-  reportResults: limit(
-    500, "entries", "results of a report of `--policy-reports`",
-    "the report contains the first results of the scan; its summary counts all problems",
-  ),
   queuedRefreshes: limit(
     100_000, "entries", "resources and clusters that wait for an update of their annotations",
     "the webhook finds the others again when the first ones are updated",

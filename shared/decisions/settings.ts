@@ -141,7 +141,6 @@ export const SETTINGS = {
     flag: "--pending-writes", type: "string", value: "NS/NAME", pattern: CONFIG_MAP, default: null,
     commands: ["webhook"],
   },
-  policyReports: { flag: "--policy-reports", type: "boolean", default: false, commands: ["webhook", "manifests"] },
   autoControllerIdentity: {
     flag: "--auto-controller-identity", type: "boolean", default: false, commands: ["webhook", "manifests"],
   },

@@ -3,6 +3,7 @@ import { ResolverError } from "../decisions/errors.ts";
 import { INFRASTRUCTURE_GROUP } from "../decisions/identities/kinds.ts";
 import { compileSchema, type NamedSchema } from "../decisions/kubernetes/json-schema.ts";
 import { closest, quote } from "../decisions/kubernetes/text.ts";
+import { REMOVED_SETTINGS, removedFrom } from "../decisions/removed-settings.ts";
 import type { Pattern } from "../decisions/setting-patterns.ts";
 import { choicesOf, type Command, defaultOf, type Definition, MAX_COUNT } from "../decisions/setting-definition.ts";
 import { DEFINITIONS, type SettingName, SETTINGS, type SettingsFor } from "../decisions/settings.ts";
@@ -37,7 +38,8 @@ export function readSettings<C extends Command>(command: C, flags: Flags, enviro
   const values: Record<string, unknown> = {};
   for (const [name, definition] of DEFINITIONS) {
     if (!definition.commands.includes(command)) continue;
-    const value = fromFlag(definition, flags[name]) ?? fromEnvironment(definition, environment);
+    const own = fromFlag(definition, flags[name]) ?? fromEnvironment(definition, environment);
+    const value = withRemoved(own, definition, removedValues(name, command, { flags, environment }));
     values[name] = convert(definition, value) ?? defaultOf(definition, command);
   }
   const validate = compileSchema<SettingsFor<C>>(settingsSchema(command));
@@ -56,13 +58,39 @@ export function readSettings<C extends Command>(command: C, flags: Flags, enviro
   return settings;
 }
 
+type Input = { readonly flags: Flags; readonly environment: Environment };
+
+/** Returns a warning for each removed setting that is set, with the setting or the action that replaces it. */
+export function removedWarnings(command: Command, { flags, environment }: Input): readonly string[] {
+  return removedFrom(command).flatMap(({ flag, instead }) => {
+    const variable = environmentName(flag);
+    const sources = [flags[flag] === undefined ? [] : [flag], environment[variable] === undefined ? [] : [variable]];
+    return sources.flat().map((source) => `${source} is no longer a setting: ${instead}`);
+  });
+}
+
+/** Returns the values of the removed settings whose successor is the setting. */
+function removedValues(name: SettingName, command: Command, { flags, environment }: Input): readonly string[] {
+  return removedFrom(command).flatMap(({ flag, successor }) => {
+    const value = flags[flag] ?? environment[environmentName(flag)] ?? [];
+    return successor?.setting === name ? [value].flat().flatMap((text) => successor.valuesOf(String(text))) : [];
+  });
+}
+
+/** Adds the values of removed settings to a list. Another setting has such a value only if it has none of its own. */
+function withRemoved(own: Flags[string], { type }: Definition, removed: readonly string[]): Flags[string] {
+  if (removed.length === 0) return own;
+  return type === "strings" ? [own ?? [], removed].flat().map(String) : own ?? removed[0];
+}
+
 function unknownVariables(environment: Environment): string[] {
-  const known = DEFINITIONS.map(([, { flag }]) => environmentName(flag));
+  const current = DEFINITIONS.map(([, { flag }]) => environmentName(flag));
+  const known = new Set([...current, ...REMOVED_SETTINGS.map(({ flag }) => environmentName(flag))]);
   const unknown = Object.keys(environment).filter((name) =>
-    name.startsWith(PREFIX) && !known.includes(name) && !SERVICE_LINK.test(name.slice(PREFIX.length)));
+    name.startsWith(PREFIX) && !known.has(name) && !SERVICE_LINK.test(name.slice(PREFIX.length)));
   return unknown.toSorted().map((name) => {
     // Compares only the part after the common prefix, because the prefix would make all names similar.
-    const guess = closest(name.slice(PREFIX.length), known.map((one) => one.slice(PREFIX.length)));
+    const guess = closest(name.slice(PREFIX.length), current.map((one) => one.slice(PREFIX.length)));
     const hint = guess === null ? "see --help for the names of variables" : `did you mean ${PREFIX}${guess}?`;
     return `${name}: unknown setting; ${hint}`;
   });
@@ -191,7 +219,6 @@ function crossFieldFaults(command: Command, values: Readonly<Record<string, unkn
     ...([["lease", "--lease"], ["pendingWrites", "--pending-writes"]] as const).map(([name, flag]) => (
       ["webhook", set(name) && !set("cluster"), `${flag}: requires --cluster`] as const
     )),
-    ["webhook", values["policyReports"] === true && !set("lease"), "--policy-reports: requires --lease"],
     ["webhook", set("autoControllerIdentity") && !set("lease"), "--auto-controller-identity: requires --lease"],
     ...(["webhook", "manifests"] as const).map((one) => [
       one, set("controllerIdentityNamespaces") && !set("autoControllerIdentity"),

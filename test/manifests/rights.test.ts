@@ -140,7 +140,7 @@ test("no role of the webhook mentions Secrets, workloads or webhook configuratio
   const options = {
     namespace: "platform", runtime: "ack", ackSystemNamespace: "ack-system", url: null, caBundle: null,
     accessReviews: true, extraGroups: [], ownCRD: false, certificates: "self-signed", image: "resolver:1",
-    policyReports: true, autoControllerIdentity: true,
+    autoControllerIdentity: true,
   } as const;
   const objects = manifestObjects("rbac", options);
   const bindings = objects.filter((one) => JSON.stringify(field(one, "subjects") ?? "").includes('resolver-webhook"'));

@@ -63,19 +63,13 @@ export class ProblemReporter {
     return clock.steady() - endMs >= (isChanged ? durationMs * PAUSE : INTERVAL_MS);
   }
 
-  /**
-   * Reports the problems of all selectors and CustomResourceDefinitions, and passes each one to `onProblem`. Resources
-   * are reported by their scan.
-   */
-  async scan(onProblem: (problem: Problem) => void): Promise<void> {
+  /** Reports the problems of all selectors and CustomResourceDefinitions. Resources are reported by their scan. */
+  async scan(): Promise<void> {
     const { clock, turns, source: { inventory }, extraGroups } = this.#options;
     const startMs = clock.steady();
     const { revision } = inventory.selectors;
-    const report = (problem: Problem): void => {
-      onProblem(problem);
-      this.report(problem);
-    };
-    await runInBackground(clusterProblems(inventory, extraGroups, report), { clock, turns });
+    const problems = clusterProblems(inventory, extraGroups, (problem) => this.report(problem));
+    await runInBackground(problems, { clock, turns });
     const endMs = clock.steady();
     this.#last = { revision, endMs, durationMs: endMs - startMs };
   }

@@ -13,10 +13,8 @@ import { RetryQueue } from "../../shared/server/retry-queue.ts";
 import type { TurnQueue } from "../../shared/server/turn-queue.ts";
 import { LeaderElection } from "../../shared/server/leader-election.ts";
 import type { WebhookMetrics } from "../metrics.ts";
-import { ProblemCollector } from "../../shared/decisions/problems/report.ts";
 import { ControllerIdentityCreator } from "./controller-identity.ts";
 import { ProblemReporter } from "./problem-reporter.ts";
-import { ReportWriter } from "./report-writer.ts";
 import { Refresher } from "./refresher.ts";
 import { Scanner } from "./scanner.ts";
 
@@ -37,8 +35,6 @@ interface ReconcilerOptions {
   readonly lease: ObjectName;
   /** The unique name of this replica. */
   readonly identity: string;
-  /** The value of --policy-reports. */
-  readonly policyReports: boolean;
   /** The value of --controller-identity-namespaces; null without --auto-controller-identity. */
   readonly controllerIdentityNamespaces: readonly string[] | null;
   /** The value of --refresh-qps. */
@@ -62,8 +58,6 @@ export class Reconciler {
   readonly #scanner: Scanner;
   readonly #refresher: Refresher;
   readonly #reporter: ProblemReporter;
-  /** Null without --policy-reports. */
-  readonly #reports: ReportWriter | null;
   /** Null without --auto-controller-identity. */
   readonly #controllerIdentity: ControllerIdentityCreator | null;
   readonly #scope: ResourceScope;
@@ -80,7 +74,6 @@ export class Reconciler {
     const exemptNamespaces = new Set([SYSTEM_NAMESPACE, lease.namespace]);
     const ports = { ...options, mayWrite: () => this.#mayWrite() };
     this.#reporter = new ProblemReporter(ports);
-    this.#reports = options.policyReports ? new ReportWriter(ports) : null;
     this.#controllerIdentity = namespaces === null ? null : new ControllerIdentityCreator({ ...ports, namespaces });
     const scope = { inventory: source.inventory, settings, exemptNamespaces };
     this.#election = new LeaderElection({
@@ -100,7 +93,7 @@ export class Reconciler {
     this.#election.start();
     const { signal } = this.#stopping;
     this.#running = Promise.all([
-      this.#run(), this.#refresher.run(signal), this.#reporter.run(signal), this.#reports?.run(signal),
+      this.#run(), this.#refresher.run(signal), this.#reporter.run(signal),
       this.#controllerIdentity?.run(signal),
     ]);
   }
@@ -126,7 +119,7 @@ export class Reconciler {
       this.#observeLeadership();
       // Scans are sequential.
       // oxlint-disable-next-line no-await-in-loop
-      if (this.#mayWrite() && this.#reporter.isDue) await this.#scanCluster();
+      if (this.#mayWrite() && this.#reporter.isDue) await this.#reporter.scan();
       // oxlint-disable-next-line no-await-in-loop
       if (this.#mayWrite() && this.#scanner.isDue) await this.#scan();
       // oxlint-disable-next-line no-await-in-loop
@@ -145,39 +138,22 @@ export class Reconciler {
     this.#scanner.reset();
     this.#queue.clear();
     this.#reporter.reset();
-    this.#reports?.reset();
     if (isLeader) return;
     for (const gauge of [metrics.staleResources, metrics.failingRefreshes, metrics.lastScan]) gauge.remove();
   }
 
-  /** Returns a collector for the reports; null without --policy-reports. */
-  #collector(): ProblemCollector | null {
-    return this.#reports === null ? null : new ProblemCollector();
-  }
-
-  async #scanCluster(): Promise<void> {
-    const problems = this.#collector();
-    await this.#reporter.scan((problem) => problems?.add(problem));
-    if (this.#mayWrite() && problems !== null) this.#reports?.publish(problems.reports(), { isCluster: true });
-  }
-
   async #scan(): Promise<void> {
     const { metrics, clock } = this.#options;
-    const problems = this.#collector();
     let stale = 0;
     const isComplete = await this.#scanner.scan((state) => {
       if (this.#enqueue(state)) stale += 1;
-      for (const problem of resourceProblems(state, this.#scope)) {
-        problems?.add(problem);
-        this.#reporter.report(problem);
-      }
+      for (const problem of resourceProblems(state, this.#scope)) this.#reporter.report(problem);
       return this.#mayWrite();
     });
     if (!isComplete) return;
     metrics.staleResources.set(stale);
     metrics.lastScan.set(clock.now() / 1_000);
     this.#reportStale(stale);
-    if (problems !== null) this.#reports?.publish(problems.reports(), { isCluster: false });
   }
 
   /** Queues the resource if its annotations are stale. Returns whether they are. */

@@ -15,10 +15,8 @@
     {{- fail (printf "accessReviews: must be true, because settings.check contains %s; to set it to false, first turn this off in a separate upgrade" .) }}
   {{- end }}
 {{- end }}
-{{- range $name, $isSet := dict "policyReports" .Values.policyReports "autoControllerIdentity.enabled" .Values.autoControllerIdentity.enabled }}
-  {{- if and $isSet (not $.Values.reconciling) }}
-    {{- fail (printf "reconciling: must be true, because %s is true" $name) }}
-  {{- end }}
+{{- if and .Values.autoControllerIdentity.enabled (not .Values.reconciling) }}
+  {{- fail "reconciling: must be true, because autoControllerIdentity.enabled is true" }}
 {{- end }}
 {{- if and .Values.injection.enabled (eq .Values.ackSystemNamespace .Release.Namespace) }}
   {{- fail (printf "injection.enabled: must be false in the namespace %q of the ACK controllers, because the webhook injects no sidecar in its own namespace; install the chart in another namespace" .Release.Namespace) }}

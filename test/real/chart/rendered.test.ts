@@ -21,7 +21,6 @@ const SAME: readonly (readonly [values: readonly string[], flags: readonly strin
       "--access-reviews",
     ],
   ],
-  [["policyReports=true"], ["--policy-reports"]],
   [["autoControllerIdentity.enabled=true"], ["--auto-controller-identity"]],
   [
     ["autoControllerIdentity.enabled=true", "autoControllerIdentity.namespaces={team-a,team-b}"],

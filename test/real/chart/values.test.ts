@@ -43,7 +43,6 @@ withHelm("rejects a value without the value that it requires", async (t, helm) =
   for (const [values, fault] of [
     [["settings.check={ACK-09=deny}"], access("ACK-09=deny")],
     [["settings.check={NS-02=off,NS-02=warn}"], access("NS-02=warn")],
-    [["policyReports=true", "reconciling=false"], "reconciling: must be true, because policyReports is true"],
     [
       ["autoControllerIdentity.enabled=true", "reconciling=false"],
       "reconciling: must be true, because autoControllerIdentity.enabled is true",

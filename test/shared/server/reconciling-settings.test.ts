@@ -13,7 +13,6 @@ test("a count is an integer from 1 to 100, and a Lease requires a cluster", (t) 
   t.same(faultsOf("webhook", { ...webhook, lease: "b" }), [
     "--lease: expected NAMESPACE/NAME of a Lease, such as ack-role-resolver/ack-role-resolver-webhook",
   ]);
-  t.same(faultsOf("webhook", { ...webhook, policyReports: true }), ["--policy-reports: requires --lease"]);
   t.end();
 });
 

@@ -79,14 +79,13 @@ export interface Replica {
 interface ReplicaOptions {
   readonly identity?: string;
   readonly qps?: number;
-  readonly policyReports?: boolean;
   readonly controllerIdentityNamespaces?: readonly string[] | null;
 }
 
 /** Starts a replica with the namespaces of the tests, the selector team-a, and the buckets of the API server. */
 export function startReplica(
   t: Test, api: FakeKubernetes, clock: FakeClock,
-  { identity = "first", qps = 5, policyReports = false, controllerIdentityNamespaces = null }: ReplicaOptions = {},
+  { identity = "first", qps = 5, controllerIdentityNamespaces = null }: ReplicaOptions = {},
 ): Replica {
   const source = new FakeSource(clock);
   source.put(
@@ -103,8 +102,7 @@ export function startReplica(
   };
   const reconciler = new Reconciler({
     api: recording, source, qps, identity, random: () => 0, settings: SETTINGS_BY_DEFAULT, maxStalenessMs: 300_000,
-    extraGroups: [], policyReports, controllerIdentityNamespaces,
-    clock,
+    extraGroups: [], controllerIdentityNamespaces, clock,
     log: createLogger({ name: "webhook", destination: { write: (line) => void lines.push(line) } }),
     metrics: createWebhookMetrics(registry), lease: { namespace: "ack-role-resolver", name: "webhook" },
     turns: new TurnQueue(),

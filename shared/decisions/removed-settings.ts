@@ -1,0 +1,39 @@
+import type { Command } from "./setting-definition.ts";
+import type { SettingName } from "./settings.ts";
+
+/** A setting that this release no longer has. Setting it causes a warning, and becomes an error in the next release. */
+export interface RemovedSetting {
+  readonly flag: `--${string}`;
+  readonly short?: `-${string}`;
+  readonly commands: readonly Command[];
+  /** Whether the flag had no value. */
+  readonly isBoolean?: true;
+  /** The setting that takes over the value, and its values for a text. Without it, the value has no effect. */
+  readonly successor?: { readonly setting: SettingName; readonly valuesOf: (text: string) => readonly string[] };
+  /** What replaces the setting. Begins the warning after the name of the setting. */
+  readonly instead: string;
+  /** The value of the chart, if it was not in `settings`. */
+  readonly chartValue?: string;
+}
+
+export const REMOVED_SETTINGS: readonly RemovedSetting[] = [
+  {
+    flag: "--policy-reports", commands: ["webhook", "manifests"], isBoolean: true, chartValue: "policyReports",
+    instead: "the webhook no longer writes reports of OpenReports; read its Events, or run `audit`",
+  },
+];
+
+/** The values of the chart that set a removed setting: a value of its own, or a key of `settings`. */
+export const REMOVED_VALUES = REMOVED_SETTINGS.filter(({ commands }) => commands.includes("webhook"))
+  .map(({ flag, chartValue, instead }) => (
+    { key: chartValue ?? camelCase(flag), isSetting: chartValue === undefined, instead }
+  ));
+
+function camelCase(flag: string): string {
+  return flag.slice(2).replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** Returns the removed settings of a command. */
+export function removedFrom(command: Command): readonly RemovedSetting[] {
+  return REMOVED_SETTINGS.filter(({ commands }) => commands.includes(command));
+}
