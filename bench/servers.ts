@@ -19,7 +19,7 @@ const ROUND_MS = 2_500;
 export const certificates = shared(async (stage) => {
   const dir = stage.file("tls");
   const made = await makeCertificates({ hosts: ["127.0.0.1"], now: new Date() });
-  await storeCertificates(dir, made, { force: false });
+  await storeCertificates(dir, made);
   return { dir, ca: made.ca };
 });
 

@@ -9,9 +9,9 @@ import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
 import { serveUntilStopped } from "./serve.ts";
 
 /** Writes the certificates and prints their paths, one line each. */
-export async function runCertsMake({ dir, host, force }: SettingsFor<"certs make">, io: IO): Promise<ExitStatus> {
+export async function runCertsMake({ dir, host }: SettingsFor<"certs make">, io: IO): Promise<ExitStatus> {
   const certificates = await makeCertificates({ hosts: host, now: new Date() });
-  writeLines(io.stdout, await storeCertificates(dir ?? "", certificates, { force }));
+  writeLines(io.stdout, await storeCertificates(dir ?? "", certificates));
   return EXIT.fine;
 }
 

@@ -17,7 +17,7 @@ import { IssuedCredentials } from "./credentials/issued.ts";
 import {
   checkSidecarSettings, loopbackAddress, sidecarOptions, type SidecarSettings, unknownGroups,
 } from "./options.ts";
-import { TokenCheck, TokenFile, type TokenFilePorts } from "./token.ts";
+import { TokenFile } from "./token.ts";
 import { createServices } from "./wiring.ts";
 
 export interface SidecarRuntime {
@@ -59,7 +59,8 @@ export async function runSidecar(settings: SidecarSettings, runtime: SidecarRunt
   const issued = await IssuedCredentials.open(settings.stateDir, { log, clock });
   const ports = { options, source, log, provider, registry, clock, issued, random: Math.random, api: runtime.api };
   const services = createServices(settings, ports);
-  const token = await openToken(settings, { log, clock, metrics: services.metrics }).catch((error: unknown) => {
+  const tokenPorts = { log, clock, metrics: services.metrics, randomBytes };
+  const token = await TokenFile.open(settings.tokenFile ?? "", tokenPorts).catch((error: unknown) => {
     services.close();
     throw error;
   });
@@ -91,16 +92,6 @@ export async function runSidecar(settings: SidecarSettings, runtime: SidecarRunt
     await closeAll(closers);
     throw error;
   }
-}
-
-type OpenToken = { readonly check: TokenCheck; close(): void };
-
-async function openToken(
-  { token, tokenFile }: SidecarSettings,
-  ports: Omit<TokenFilePorts, "randomBytes">,
-): Promise<OpenToken> {
-  if (tokenFile !== null) return TokenFile.open(tokenFile, { ...ports, randomBytes });
-  return { check: new TokenCheck(token ?? randomBytes(32).toString("base64url"), ports.clock), close: () => {} };
 }
 
 async function listenAt(app: FastifyInstance, address: ListenAddress): Promise<ListenAddress> {

@@ -15,7 +15,7 @@ import { readSTSEndpoint } from "./sts-upstream/endpoint.ts";
 export type SidecarSettings = Pick<
   SettingsFor<"sidecar">,
   | "group" | "kind" | "scopeNamespace" | "unmatched" | "base" | "sessionName" | "stsEndpoint"
-  | "identitySecretNamespace" | "allowedAudiences" | "listen" | "healthListen" | "token" | "tokenFile" | "stateDir"
+  | "identitySecretNamespace" | "allowedAudiences" | "listen" | "healthListen" | "tokenFile" | "stateDir"
   | "maxStaleness"
 > & Parameters<typeof decisionSettings>[0];
 

@@ -16,6 +16,7 @@ import { type Command, COMMANDS } from "../shared/decisions/setting-definition.t
 import { DEFINITIONS } from "../shared/decisions/settings.ts";
 import { runCommand } from "./cli/run-command.ts";
 import { get } from "./loopback-request.ts";
+import { fileWith } from "./token-file.ts";
 
 const ROOT = path.join(import.meta.dirname, "..");
 const SELECTOR = `apiVersion: services.k8s.aws/v1alpha1
@@ -43,7 +44,7 @@ test("the built sidecar reads its AWS identity from the environment and issues r
   const sts = await startSTSEmulator({ baseCredentials: [BASE] });
   t.teardown(() => sts.close());
   const sidecar = spawn(process.execPath, [
-    COMMAND, "sidecar", "--from", dir, "--group", "s3.services.k8s.aws", "--token", TOKEN,
+    COMMAND, "sidecar", "--from", dir, "--group", "s3.services.k8s.aws", "--token-file", fileWith(TOKEN),
     "--sts-endpoint", sts.url, "--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0",
   ], {
     env: {

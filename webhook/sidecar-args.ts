@@ -6,10 +6,10 @@ import { removedFrom } from "../shared/decisions/removed-settings.ts";
 import { DEFINITIONS, SETTINGS } from "../shared/decisions/settings.ts";
 import { type Flags, readSettings } from "../shared/server/settings.ts";
 
-const { from, kubeconfig, context, token, listen, healthListen } = SETTINGS;
+const { from, kubeconfig, context, listen, healthListen } = SETTINGS;
 /** Flags on which the injected container or the variables of the controller depend. */
 const RESERVED: ReadonlySet<string> = new Set([
-  ...Object.values(INJECTED_FLAGS), ...[from, kubeconfig, context, token, listen, healthListen].map(({ flag }) => flag),
+  ...Object.values(INJECTED_FLAGS), ...[from, kubeconfig, context, listen, healthListen].map(({ flag }) => flag),
 ]);
 
 /**

@@ -76,8 +76,6 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
   noWebhook: help(
     "Checks", "assume that the webhook is not installed, and deny selectors that the API server would reject",
   ),
-  watchNamespace: help("Decisions", "namespace that the controllers watch (default: all namespaces)"),
-  watchSelectors: help("Decisions", "label selector of the resources that the controllers watch"),
   check: help(
     "Checks", "set the severity of a check",
     {
@@ -151,7 +149,6 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
   identitySecretNamespace: help("Grants", "namespace of the Secrets of AWSClusterStaticIdentities (checked by CI-10)"),
   allowedAudiences: help("Grants", "audience of the tokens that AWSServiceAccountIdentities may request"),
   scopeNamespace: help("Grants", "grant only roles that resources in this namespace resolve to"),
-  token: help("Credentials", "token that clients must send (for local use only)"),
   tokenFile: help(
     "Credentials", "token file that the sidecar shares with clients; created if missing or empty, reloaded on change",
     { "credential-process": "token file of the running sidecar" },
@@ -181,7 +178,6 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
   stsListen: help("Server", "address of the embedded STS emulator"),
   dir: help("Certificates", "folder for ca.crt, tls.crt and tls.key"),
   host: help("Certificates", "DNS name or IP address that the certificate is valid for"),
-  force: help("Certificates", "replace existing certificates"),
   url: help(
     "Installation", "URL of a webhook that runs outside the cluster (default: the webhook's Service in the cluster)",
   ),

@@ -79,7 +79,7 @@ async function startAll(settings: Settings, { source, groups, folder, closers }:
   closers.push(() => sts.close());
 
   const certificates = await makeCertificates({ hosts: ["localhost", "127.0.0.1", "::1"], now: new Date() });
-  const [caFile = ""] = await storeCertificates(folder, certificates, { force: false });
+  const [caFile = ""] = await storeCertificates(folder, certificates);
   const webhookLog = createLogger({ name: "webhook", level: settings.logLevel });
   const webhook = await withLocalFlags("webhook", () =>
     runWebhook(webhookSettings(settings, folder), { source, log: webhookLog }));
@@ -131,7 +131,7 @@ function sidecarSettings(
 ): SettingsFor<"sidecar"> {
   const { sidecarListen: listen, sidecarHealthListen: healthListen } = settings;
   return {
-    ...settings, ...NO_CLUSTER, listen, healthListen, stsEndpoint, tokenFile, token: null, group: [...group], kind: [],
+    ...settings, ...NO_CLUSTER, listen, healthListen, stsEndpoint, tokenFile, group: [...group], kind: [],
     scopeNamespace: null, identitySecretNamespace: null, allowedAudiences: [], unmatched: null, base: null,
     sessionName: "ack-role-resolver",
   };

@@ -1,5 +1,4 @@
 import { successorAt } from "./checks/removed-codes.ts";
-import { type LabelSelector, parseLabelSelector } from "./kubernetes/label-selector.ts";
 import type { JsonObject } from "./kubernetes/json.ts";
 import { injectionSettings, type InjectionSettings } from "./pods/settings.ts";
 import { SETTINGS, type SettingsFor } from "./settings.ts";
@@ -60,9 +59,6 @@ export interface DecisionSettings {
   readonly controllerUsers: readonly string[];
   readonly tenantLabels: readonly string[];
   readonly allowedEndpointHosts: readonly string[];
-  readonly watchNamespaces: readonly string[];
-  /** The label selector of the resources that the controllers watch; null if the controllers watch all resources. */
-  readonly watchSelector: LabelSelector | null;
   readonly checkSeverities: ReadonlyMap<string, Severity | "off">;
   readonly waiverUsers: readonly string[];
   readonly waiverGroups: readonly string[];
@@ -132,8 +128,6 @@ export function decisionSettings(settings: DecisionInput): DecisionSettings {
     identitySecretNamespace: settings.identitySecretNamespace ?? null,
     tenantLabels: settings.tenantLabels,
     allowedEndpointHosts: settings.allowedEndpointHosts,
-    watchNamespaces: settings.watchNamespace,
-    watchSelector: settings.watchSelectors === null ? null : parseLabelSelector(settings.watchSelectors),
     teamLevelCARM: settings.teamLevelCarm,
     serviceLevelCARM: settings.serviceLevelCarm,
     isWebhookInstalled: settings.noWebhook !== true,

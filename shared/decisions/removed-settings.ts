@@ -1,5 +1,5 @@
 import type { Command } from "./setting-definition.ts";
-import type { SettingName } from "./settings.ts";
+import { DECIDERS, type SettingName } from "./settings.ts";
 
 /** A setting that this release no longer has. Setting it causes a warning, and becomes an error in the next release. */
 export interface RemovedSetting {
@@ -20,6 +20,14 @@ export const REMOVED_SETTINGS: readonly RemovedSetting[] = [
   {
     flag: "--policy-reports", commands: ["webhook", "manifests"], isBoolean: true, chartValue: "policyReports",
     instead: "the webhook no longer writes reports of OpenReports; read its Events, or run `audit`",
+  },
+  ...(["--watch-namespace", "--watch-selectors"] as const).map((flag) => ({
+    flag, commands: DECIDERS, instead: "no decision depends on what controllers watch",
+  })),
+  { flag: "--token", commands: ["sidecar"], instead: "write the token to the file of --token-file" },
+  {
+    flag: "--force", commands: ["certs make"], isBoolean: true,
+    instead: "existing certificates are never replaced; delete the files first",
   },
 ];
 

@@ -1,5 +1,3 @@
-import { LABEL_SELECTOR_TEXT } from "./kubernetes/label-selector.ts";
-
 /** The pattern that a value of a setting must match, and a description of the pattern for error messages. */
 export interface Pattern {
   readonly regexp: string;
@@ -53,9 +51,6 @@ export const ROLE: Pattern = {
 export const SERVICE_ACCOUNT: Pattern = { regexp: "^[^/\\s]+/[^/\\s]+$", meaning: "NAMESPACE/NAME" };
 export const USER_PATTERN: Pattern = {
   regexp: "^(?=.{1,256}$).*[^*]", meaning: "a user name or pattern of at most 256 characters, and not only *",
-};
-export const LABEL_SELECTOR: Pattern = {
-  regexp: LABEL_SELECTOR_TEXT, meaning: "a label selector, such as team=a,tier in (gold,silver)",
 };
 export const SESSION_NAME: Pattern = {
   regexp: "^[A-Za-z0-9_+=,.@-]{2,64}$", meaning: "2 to 64 letters, digits or _+=,.@-",

@@ -1,7 +1,7 @@
 import type { Command, Definition } from "./setting-definition.ts";
 import { STS_AUDIENCE } from "./identities/kinds.ts";
 import {
-  ACCOUNT, ADDRESS, AUDIENCE, CONFIG_MAP, GROUP, HOST, HTTPS_URL, IMAGE, LABEL_SELECTOR, LEASE, LITERAL_NAMESPACE,
+  ACCOUNT, ADDRESS, AUDIENCE, CONFIG_MAP, GROUP, HOST, HTTPS_URL, IMAGE, LEASE, LITERAL_NAMESPACE,
   LOOPBACK_URL, NAMESPACE, OBJECT_NAME, REGION, ROLE, SERVICE_ACCOUNT, SESSION_NAME, SIDECAR_ARGUMENT,
   SIDECAR_VARIABLE, USER_PATTERN,
 } from "./setting-patterns.ts";
@@ -11,14 +11,10 @@ const SERVERS = ["webhook", "sidecar"] as const;
 const BY_MODE = ["lint", "resolve", "audit", "impact", ...SERVERS, "local"] as const;
 const READERS = [...OFFLINE, ...SERVERS] as const;
 const CONNECTORS = [...READERS, "certs manage"] as const;
-const DECIDERS = [...READERS, "local"] as const;
+export const DECIDERS = [...READERS, "local"] as const;
 
 /** The minimum length of the token that clients of the sidecar send. */
 export const MIN_TOKEN_LENGTH = 16;
-const TOKEN = {
-  regexp: `^[!-~]{${MIN_TOKEN_LENGTH},}$`,
-  meaning: `at least ${MIN_TOKEN_LENGTH} characters of printable ASCII without spaces`,
-};
 
 /** The settings table: the source of flags, environment variables and docs/settings.md. */
 export const SETTINGS = {
@@ -80,13 +76,6 @@ export const SETTINGS = {
   tenantLabels: { flag: "--tenant-labels", type: "strings", value: "KEY", default: [], commands: DECIDERS },
   allowedEndpointHosts: {
     flag: "--allowed-endpoint-hosts", type: "strings", value: "HOST", default: [], commands: [...DECIDERS, "manifests"],
-  },
-  watchNamespace: {
-    flag: "--watch-namespace", type: "strings", value: "NS", pattern: NAMESPACE, default: [], commands: DECIDERS,
-  },
-  watchSelectors: {
-    flag: "--watch-selectors", type: "string", value: "SELECTOR", pattern: LABEL_SELECTOR, default: null,
-    commands: DECIDERS,
   },
   check: {
     flag: "--check", type: "strings", value: "ID=deny|warn|off", default: [], commands: [...DECIDERS, "manifests"],
@@ -176,7 +165,6 @@ export const SETTINGS = {
     flag: "--allowed-audiences", type: "strings", value: "AUDIENCE", pattern: AUDIENCE, default: [STS_AUDIENCE],
     commands: ["sidecar"],
   },
-  token: { flag: "--token", type: "string", value: "TOKEN", pattern: TOKEN, default: null, commands: ["sidecar"] },
   tokenFile: {
     flag: "--token-file", type: "string", value: "FILE", default: null,
     commands: ["sidecar", "local", "credential-process"],
@@ -225,7 +213,6 @@ export const SETTINGS = {
   },
   dir: { flag: "--dir", type: "string", value: "DIR", default: null, commands: ["certs make"] },
   host: { flag: "--host", type: "strings", value: "NAME", default: [], commands: ["certs make"] },
-  force: { flag: "--force", type: "boolean", default: false, commands: ["certs make"] },
   url: { flag: "--url", type: "string", value: "URL", pattern: HTTPS_URL, default: null, commands: ["manifests"] },
   caFile: { flag: "--ca-file", type: "string", value: "FILE", default: null, commands: ["manifests"] },
   ownCrd: { flag: "--own-crd", type: "boolean", default: false, commands: ["manifests"] },

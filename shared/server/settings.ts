@@ -235,7 +235,10 @@ function crossFieldFaults(command: Command, values: Readonly<Record<string, unkn
       "certs make", !set("host"),
       "--host: required; the name that clients connect to, such as ack-role-resolver-webhook.ack-role-resolver.svc",
     ],
-    ["sidecar", set("token") === set("tokenFile"), "--token, --token-file: exactly one is required"],
+    [
+      "sidecar", !set("tokenFile"),
+      "--token-file: required; the file that clients read too, such as token; the sidecar creates a missing file",
+    ],
     ...credentialProcessRules(values, set),
   ];
   return rules.flatMap(([of, violated, message]) => (of === command && violated ? [message] : []));

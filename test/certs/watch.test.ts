@@ -6,6 +6,7 @@ import { readServingPair, type ServingPair } from "../../certs/read.ts";
 import { storeCertificates } from "../../certs/store.ts";
 import { CertificateWatch } from "../../certs/watch.ts";
 import { makePairs } from "./pairs.ts";
+import { replaceCertificates } from "./replace-certificates.ts";
 
 const [first, second] = await makePairs();
 
@@ -42,13 +43,13 @@ function keepAlive(): () => void {
 
 test("reports a new certificate and key once after a file event", async (t) => {
   const dir = t.testdir({});
-  await storeCertificates(dir, first, { force: false });
+  await storeCertificates(dir, first);
   const { watch, pairs, faults, seen } = await watched(dir);
   watch.start();
   t.teardown(() => watch.close());
   t.teardown(keepAlive());
   const passed = once(seen, "pair");
-  await storeCertificates(dir, second, { force: true });
+  await replaceCertificates(dir, second);
   await passed;
   await watch.check();
   t.same(pairs.map(({ cert }) => cert), [second.cert]);
@@ -78,7 +79,7 @@ test("reports a new certificate when a projected Secret swaps its ..data link", 
 
 test("reports an invalid certificate and key once, and reports the next valid certificate and key", async (t) => {
   const dir = t.testdir({});
-  await storeCertificates(dir, first, { force: false });
+  await storeCertificates(dir, first);
   const { watch, pairs, faults } = await watched(dir);
   await writeFile(join(dir, "tls.key"), second.key);
   await watch.check();
@@ -89,19 +90,19 @@ test("reports an invalid certificate and key once, and reports the next valid ce
   await rm(join(dir, "tls.key"));
   await watch.check();
   t.match(faults[1], { code: "ERR_CONFIG_TLS_MISSING" });
-  await storeCertificates(dir, second, { force: true });
+  await replaceCertificates(dir, second);
   await watch.check();
   t.same(pairs.map(({ cert }) => cert), [second.cert]);
 });
 
 test("reports a certificate that the server rejects, and passes the certificate to the server again", async (t) => {
   const dir = t.testdir({});
-  await storeCertificates(dir, first, { force: false });
+  await storeCertificates(dir, first);
   let rejections = 1;
   const { watch, pairs, faults } = await watched(dir, () => {
     if (rejections-- > 0) throw new Error("planted");
   });
-  await storeCertificates(dir, second, { force: true });
+  await replaceCertificates(dir, second);
   await watch.check();
   t.match(faults, [{ message: "planted" }]);
   t.same(pairs, []);
@@ -111,7 +112,7 @@ test("reports a certificate that the server rejects, and passes the certificate 
 
 test("starts even if the certificate folder does not exist", async (t) => {
   const dir = t.testdir({});
-  await storeCertificates(dir, first, { force: false });
+  await storeCertificates(dir, first);
   const { watch, faults } = await watched(dir);
   await rm(dir, { recursive: true });
   watch.start();

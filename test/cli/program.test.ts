@@ -42,7 +42,7 @@ test("the help of every command fits the terminal and groups the flags by headin
   }
   const { stdout } = await runCommand(["sidecar", "--help"]);
   t.match(stdout, /^Input:\n {2}--from [^]*^Decisions:\n {2}--mode [^]*^Checks:\n {2}--allowed-accounts /m);
-  t.match(stdout, /^Grants:\n {2}--group <GROUP,\.\.\.> [^]*  --kind [^]*^Credentials:\n {2}--token /m);
+  t.match(stdout, /^Grants:\n {2}--group <GROUP,\.\.\.> [^]*  --kind [^]*^Credentials:\n {2}--token-file /m);
   t.match((await runCommand(["manifests", "--help"])).stdout, /^Installation:\n {2}-n, --namespace /m);
 });
 

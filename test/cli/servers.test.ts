@@ -4,6 +4,7 @@ import { createServer } from "node:net";
 import path from "node:path";
 import { type Test, test } from "tap";
 import { boundAddress } from "../../shared/server/listen-address.ts";
+import { fileWith } from "../token-file.ts";
 import { type CommandResult, runCommand } from "./run-command.ts";
 
 const SELECTOR = `apiVersion: services.k8s.aws/v1alpha1
@@ -16,8 +17,8 @@ const SIDECAR = [
   "sidecar",
   "--group",
   "s3.services.k8s.aws",
-  "--token",
-  "planted-token-0123456789",
+  "--token-file",
+  fileWith("planted-token-0123456789"),
   "--region",
   "eu-west-1",
   "--log-level",

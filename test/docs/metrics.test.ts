@@ -27,7 +27,7 @@ test("a running sidecar exposes the same metrics as docs/metrics.md describes", 
 test("a running webhook exposes the same metrics as docs/metrics.md describes", async (t) => {
   const [pair] = await makePairs();
   const tlsDir = t.testdir({});
-  await storeCertificates(tlsDir, pair, { force: false });
+  await storeCertificates(tlsDir, pair);
   const settings = readSettings(
     "webhook",
     { cluster: true, tlsDir, listen: "127.0.0.1:0", healthListen: "127.0.0.1:0" },

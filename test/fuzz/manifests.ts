@@ -6,7 +6,7 @@ import { ResolverError } from "../../shared/decisions/errors.ts";
 import { Inventory } from "../../shared/decisions/inventory/inventory.ts";
 import { parseRoleARN } from "../../shared/decisions/kubernetes/arn.ts";
 import { parseKindArgument } from "../../shared/decisions/kubernetes/kinds.ts";
-import { parseLabels, parseLabelSelector } from "../../shared/decisions/kubernetes/label-selector.ts";
+import { parseLabels } from "../../shared/decisions/kubernetes/label-selector.ts";
 import { drain } from "../../shared/decisions/paced.ts";
 import { LIMITS } from "../../shared/decisions/limits.ts";
 import { formatInputFault, readManifests } from "../../shared/inventory/manifests/reader.ts";
@@ -98,8 +98,6 @@ export const TEXTS: Target = target("texts", {
     parseRoleARN(`arn:aws:iam::111122223333:role/${text}`);
     parseKindArgument(text);
     parseLabels([text, `a=${text}`, `${text}=a`], () => undefined);
-    // Limits the length, because a label selector in this form occurs only in a command-line flag.
-    parseLabelSelector(text.slice(0, 2_000));
   },
 });
 

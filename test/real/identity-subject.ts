@@ -17,6 +17,7 @@ import { until } from "./apiserver/until.ts";
 import { ENVIRONMENT, PLANTED } from "./planted-sidecar.ts";
 import { type ServerProcess, startServer } from "./server-process.ts";
 import { apply } from "./webhook/installed-webhook.ts";
+import { fileWith } from "../token-file.ts";
 
 /** The time within which a change of an identity or a Secret must take effect, in ms. */
 export const EFFECT_LIMIT_MS = 2_000;
@@ -92,7 +93,7 @@ export async function startSidecar(t: Test, cluster: Cluster, endpoint: string):
 /** Starts a sidecar that serves identities, with the flags of its API server and its Secrets. */
 export async function startWith(t: Test, endpoint: string, flags: readonly string[]): Promise<ServerProcess> {
   const sidecar = await startServer("sidecar", [
-    "--cluster", ...flags, "--group", INFRASTRUCTURE, "--token", TOKEN, "--sts-endpoint", endpoint,
+    "--cluster", ...flags, "--group", INFRASTRUCTURE, "--token-file", fileWith(TOKEN), "--sts-endpoint", endpoint,
     "--log-level", "debug",
   ], ENVIRONMENT);
   t.teardown(() => sidecar.stop());

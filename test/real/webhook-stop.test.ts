@@ -22,7 +22,7 @@ const PROPAGATION_MS = 1_500;
 
 async function startWebhook(t: Test): Promise<ServerProcess> {
   const dir = t.testdir({});
-  await storeCertificates(dir, pair, { force: false });
+  await storeCertificates(dir, pair);
   const webhook = await startServer("webhook", ["--from", EXAMPLES, "--tls-dir", dir]);
   t.teardown(() => webhook.stop("SIGKILL"));
   return webhook;

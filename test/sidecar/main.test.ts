@@ -84,7 +84,7 @@ test("listens on 127.0.0.1 if --listen is localhost", async (t) => {
 
 test("creates a missing token file and accepts the token in the file", async (t) => {
   const tokenFile = join(t.testdir({}), "token");
-  const { sidecar } = await start(t, { token: null, tokenFile });
+  const { sidecar } = await start(t, { tokenFile });
   t.equal(
     (await get(sidecar.address, "/v1/credentials", { authorization: await readFile(tokenFile, "utf8") })).status,
     200,

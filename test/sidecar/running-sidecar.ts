@@ -9,6 +9,7 @@ import { type RunningSidecar, runSidecar, type SidecarRuntime } from "../../side
 import type { SidecarSettings } from "../../sidecar/options.ts";
 import { get as getURL, type LoopbackAnswer } from "../loopback-request.ts";
 import { namespaceObject, put } from "../shared/decisions/objects.ts";
+import { fileWith } from "../token-file.ts";
 import { TEAM_A } from "./sidecar-under-test.ts";
 
 export const BASE = {
@@ -34,7 +35,7 @@ export function loadedSource(): InventorySource & { status: SourceStatus } {
 }
 
 export const SETTINGS: SidecarSettings = {
-  ...readSettings("sidecar", { from: ["unused"], group: ["s3.services.k8s.aws"], token: TOKEN }, {}),
+  ...readSettings("sidecar", { from: ["unused"], group: ["s3.services.k8s.aws"], tokenFile: fileWith(TOKEN) }, {}),
   listen: "127.0.0.1:0",
   healthListen: "127.0.0.1:0",
 };

@@ -88,7 +88,7 @@ test("trace logs, metrics and error responses contain no secret", async (t) => {
     ...BASE,
     expirationMs: clock.now() + 5 * MINUTE,
   });
-  const settings = { token: null, tokenFile, check: ["IRS-27=warn"] };
+  const settings = { tokenFile, check: ["IRS-27=warn"] };
   const { sidecar, logLines } = await start(
     t,
     settings,

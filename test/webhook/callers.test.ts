@@ -15,6 +15,7 @@ import { makeClients } from "../certs/clients.ts";
 import { makePairs } from "../certs/pairs.ts";
 import { fixture } from "./reviews.ts";
 import { COMPANY, FakeSource } from "./webhook-under-test.ts";
+import { replaceCertificates } from "../certs/replace-certificates.ts";
 
 const [serving, renewed] = await makePairs();
 const { ca, pairs: [apiserver, node] } = await makeClients("kube-apiserver", "node");
@@ -29,7 +30,7 @@ interface Running {
 
 async function running(t: Test, flags: Readonly<Record<string, string>> = {}): Promise<Running> {
   const dir = t.testdir({ "clients.crt": ca });
-  await storeCertificates(dir, serving, { force: false });
+  await storeCertificates(dir, serving);
   const settings = readSettings("webhook", { ...FLAGS, tlsDir: dir, ...flags }, {});
   const webhook = await runWebhook(settings, { source: new FakeSource(COMPANY), log });
   t.teardown(() => webhook.close());
@@ -106,7 +107,7 @@ test("verifies the client of a resumed TLS session", async (t) => {
 
 test("verifies clients with the same CA after the serving certificate was reloaded", async (t) => {
   const { webhook, dir } = await verifying(t);
-  await storeCertificates(dir, renewed, { force: true });
+  await replaceCertificates(dir, renewed);
   const reloaded = 'ack_role_resolver_webhook_certificate_reloads_total{outcome="ok"} 1';
   while (!(await metrics(webhook)).includes(reloaded));
   t.equal((await send(webhook, { ...apiserver, agent: new Agent() })).status, 200);
@@ -132,7 +133,7 @@ test("reloads the CA of client certificates, and uses the last valid CA if the n
   await writeFile(join(dir, "clients.crt"), "no certificate");
   while (!(await metrics(webhook)).includes('certificate_reloads_total{outcome="fault"} 1'));
   t.equal((await send(webhook, { ...imposter, agent: new Agent() })).status, 200);
-  await storeCertificates(dir, renewed, { force: true });
+  await replaceCertificates(dir, renewed);
   while (!(await metrics(webhook)).includes('certificate_reloads_total{outcome="ok"} 2'));
   t.equal((await send(webhook, { ...imposter, agent: new Agent() })).status, 200, "with the reloaded CA");
 });

@@ -16,6 +16,7 @@ import { type RunningWebhook, runWebhook } from "../../webhook/main.ts";
 import { makePairs } from "../certs/pairs.ts";
 import { fixture, golden } from "./reviews.ts";
 import { COMPANY, FakeSource, webhookUnderTest } from "./webhook-under-test.ts";
+import { replaceCertificates } from "../certs/replace-certificates.ts";
 
 const [first, second] = await makePairs();
 const log = createLogger({ name: "webhook", level: "silent" });
@@ -58,7 +59,7 @@ async function send(webhook: RunningWebhook, options: SendOptions): Promise<Answ
 
 async function dirWith(t: Test): Promise<string> {
   const dir = t.testdir({});
-  await storeCertificates(dir, first, { force: false });
+  await storeCertificates(dir, first);
   return dir;
 }
 
@@ -123,7 +124,7 @@ test("serves a new certificate without a restart, while open connections stay op
   t.teardown(() => agent.destroy());
   await send(webhook, { ca: first.ca, agent });
   const before = await servedSerial(webhook);
-  await storeCertificates(dir, second, { force: true });
+  await replaceCertificates(dir, second);
   await untilMetric(webhook, `ack_role_resolver_webhook_certificate_reloads_total{outcome="ok"} 1`);
   t.not(await servedSerial(webhook), before);
   t.equal((await send(webhook, { ca: second.ca })).status, 200);
@@ -139,7 +140,7 @@ test("rejects and counts a key that does not match the certificate, and serves t
   await untilMetric(webhook, `ack_role_resolver_webhook_certificate_reloads_total{outcome="fault"} 1`);
   t.equal(await servedSerial(webhook), before);
   t.equal((await send(webhook, { ca: first.ca })).status, 200);
-  await storeCertificates(dir, second, { force: true });
+  await replaceCertificates(dir, second);
   await untilMetric(webhook, `ack_role_resolver_webhook_certificate_reloads_total{outcome="ok"} 1`);
   t.not(await servedSerial(webhook), before);
 });

@@ -3,4 +3,10 @@
 {{- if hasKey .Values "policyReports" }}
 policyReports is no longer a value: the webhook no longer writes reports of OpenReports; read its Events, or run `audit`
 {{- end }}
+{{- if hasKey .Values.settings "watchNamespace" }}
+settings.watchNamespace is no longer a value: no decision depends on what controllers watch
+{{- end }}
+{{- if hasKey .Values.settings "watchSelectors" }}
+settings.watchSelectors is no longer a value: no decision depends on what controllers watch
+{{- end }}
 {{- end }}

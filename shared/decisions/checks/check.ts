@@ -27,9 +27,7 @@ export type Requirement =
   | "--allowed-accounts"
   | "--controller-service-accounts or --controller-users"
   | "--tenant-labels"
-  | "--allowed-endpoint-hosts"
-  | "--watch-namespace"
-  | "--watch-selectors";
+  | "--allowed-endpoint-hosts";
 
 /** One problem that a check found. */
 export interface Fault {

@@ -15,6 +15,8 @@ export interface RemovedCode {
 export const REMOVED_CODES: readonly RemovedCode[] = [
   { code: "IRS-14", successor: null, reason: "a type entry that a broader entry covers changes no role" },
   { code: "ACK-04", successor: "ACK-03", waivable: true, reason: "both report a resource without a role" },
+  { code: "ACK-19", successor: null, reason: "a controller visibly does nothing where it does not watch" },
+  { code: "ACK-19b", successor: null, reason: "a controller visibly does nothing where it does not watch" },
 ];
 
 const BY_CODE: ReadonlyMap<string, RemovedCode> = new Map(REMOVED_CODES.map((row) => [row.code, row]));

@@ -39,8 +39,6 @@ const IS_MET: Readonly<Record<Requirement, (input: CheckInput, settings: Decisio
     controllerServiceAccounts.length > 0 || controllerUsers.length > 0,
   "--tenant-labels": (_, { tenantLabels }) => tenantLabels.length > 0,
   "--allowed-endpoint-hosts": (_, { allowedEndpointHosts }) => allowedEndpointHosts.length > 0,
-  "--watch-namespace": (_, { watchNamespaces }) => watchNamespaces.length > 0,
-  "--watch-selectors": (_, { watchSelector }) => watchSelector !== null,
 };
 
 /**

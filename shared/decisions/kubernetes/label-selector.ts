@@ -71,29 +71,3 @@ function contains(values: readonly string[], value: string): boolean {
 export function isEmptySelector(selector: LabelSelector): boolean {
   return selector.matchLabels.length === 0 && selector.matchExpressions.length === 0;
 }
-
-const KEY = "[A-Za-z0-9][-A-Za-z0-9_./]*";
-const VALUE = "[-A-Za-z0-9_.]*";
-const EQUALITY = `\\s*(?:==?|!=)\\s*${VALUE}`;
-const SET = `\\s+(?:in|notin)\\s*\\(\\s*${VALUE}(?:\\s*,\\s*${VALUE})*\\s*\\)`;
-const REQUIREMENT = `\\s*(?:!\\s*${KEY}|${KEY}(?:${EQUALITY}|${SET})?)\\s*`;
-
-/** The pattern of a label selector in text form, such as `team=a,tier in (gold,silver),!old`. */
-export const LABEL_SELECTOR_TEXT = `^${REQUIREMENT}(?:,${REQUIREMENT})*$`;
-
-/**
- * Parses a label selector that matches `LABEL_SELECTOR_TEXT`. Source: k8s.io/apimachinery pkg/labels/selector.go,
- * Parse. The operators Gt and Lt are not supported.
- */
-export function parseLabelSelector(text: string): LabelSelector {
-  // A comma inside parentheses separates values, not requirements.
-  return { matchLabels: [], matchExpressions: text.split(/,(?![^(]*\))/).map((part) => parseRequirement(part.trim())) };
-}
-
-function parseRequirement(text: string): LabelRequirement {
-  if (text.startsWith("!")) return { key: text.slice(1).trim(), operator: "DoesNotExist", values: [] };
-  const parts = text.split(/\s*(==|!=|=)\s*|\s+(in|notin)\s*\(\s*|\s*\)$/).filter((part) => part !== undefined);
-  const [key = "", operator = "", values = ""] = parts;
-  if (operator === "") return { key, operator: "Exists", values: [] };
-  return { key, operator: operator === "!=" || operator === "notin" ? "NotIn" : "In", values: values.split(/\s*,\s*/) };
-}

@@ -32,7 +32,6 @@ export function inexpressibleOf(input: MigrationInput, result: MigrationResult):
     ...laterNamespaces(result),
     ...ignoredNamespaces(input),
     ...ignoredTeams(input),
-    ...watchedNamespace(input),
     ...otherSelectors(result),
     ...unknownNamespaces(input),
     ...unlistedKinds(input),
@@ -103,20 +102,6 @@ function ignoredTeams({ inventory, settings: { teamLevelCARM } }: MigrationInput
     subject: `${TEAM_ANNOTATION} on ${describeNamespaces(annotated.toSorted(compareText))}`,
     reason: "controllers without the feature gate TeamLevelCARM do not read the annotation",
     fix: "if the controllers run with that gate, set --team-level-carm and run the command again",
-  }];
-}
-
-/**
- * A controller that watches one namespace does not start CARM (aws-controllers-k8s/runtime
- * pkg/runtime/service_controller.go).
- */
-function watchedNamespace({ settings: { watchNamespaces } }: MigrationInput): Inexpressible[] {
-  if (watchNamespaces.length !== 1) return [];
-  return [{
-    subject: `controllers that watch only ${describeNamespaces(watchNamespaces)}`,
-    reason: "these controllers do not start CARM, so before the switch they use their own role; the proof wrongly "
-      + "assumes that they use CARM",
-    fix: "remove the selectors of that namespace if its resources must continue to use the controller's own role",
   }];
 }
 

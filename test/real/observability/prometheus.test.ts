@@ -41,7 +41,7 @@ async function startServers(t: Test): Promise<Servers> {
   const folder = t.testdir({});
   const inFolder = (name: string): string => path.join(folder, name);
   const [tls, manifests, tokenFile] = [inFolder("tls"), inFolder("manifests"), inFolder("token")];
-  await storeCertificates(tls, pair, { force: false });
+  await storeCertificates(tls, pair);
   await cp(path.join(MANIFESTS, "examples/storefront"), manifests, { recursive: true });
   const sts = await startSTSEmulator({ baseCredentials: [BASE] });
   t.teardown(() => sts.close());

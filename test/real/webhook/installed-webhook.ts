@@ -90,7 +90,7 @@ export async function certificateFolder(t: Owner): Promise<{ readonly dir: strin
   const dir = await mkdtemp(path.join(tmpdir(), "ack-role-resolver-tls-"));
   t.teardown(() => rm(dir, { recursive: true }));
   const certificates = await makeCertificates({ hosts: ["127.0.0.1"], now: new Date() });
-  await storeCertificates(dir, certificates, { force: false });
+  await storeCertificates(dir, certificates);
   return { dir, ca: certificates.ca };
 }
 

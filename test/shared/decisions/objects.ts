@@ -19,8 +19,6 @@ export const SETTINGS_BY_DEFAULT: DecisionSettings = {
   controllerUsers: [],
   tenantLabels: [],
   allowedEndpointHosts: [],
-  watchNamespaces: [],
-  watchSelector: null,
   runtime: "ack",
   region: null,
   controllerAccount: null,

@@ -56,8 +56,6 @@ const INPUT = {
   controllerUsers: [],
   tenantLabels: [],
   allowedEndpointHosts: [],
-  watchNamespace: [],
-  watchSelectors: "a",
   check: ["IRS-03=warn", "IRS-15=off", "IRS-15b=deny", "IRS-03=deny"],
 } as const;
 
@@ -80,8 +78,6 @@ test("decisionSettings returns the last severity that is set for each check, and
     controllerUsers: [],
     tenantLabels: [],
     allowedEndpointHosts: [],
-    watchNamespaces: [],
-    watchSelector: { matchLabels: [], matchExpressions: [{ key: "a", operator: "Exists", values: [] }] },
     checkSeverities: new Map([
       ["IRS-03", "deny"],
       ["IRS-15", "off"],

@@ -3,7 +3,7 @@ import type { Flags } from "../../../shared/server/settings.ts";
 import { faultsOf } from "./settings-faults.ts";
 
 test("accepts --identity-secret-namespace only with a cluster and the API group of the identities", (t) => {
-  const flags: Flags = { token: "0123456789abcdef", identitySecretNamespace: "capa-system" };
+  const flags: Flags = { tokenFile: "token", identitySecretNamespace: "capa-system" };
   const capa = ["s3.services.k8s.aws", "infrastructure.cluster.x-k8s.io"];
   t.same(faultsOf("sidecar", { ...flags, cluster: true, group: capa }), []);
   t.same(faultsOf("sidecar", { ...flags, from: ["m"], group: capa }), [

@@ -2,8 +2,7 @@ import { test } from "tap";
 import { environmentName, type Flags, readSettings } from "../../../shared/server/settings.ts";
 import { faultsOf } from "./settings-faults.ts";
 
-const TOKEN = "0123456789abcdef";
-const SIDECAR: Flags = { from: ["m"], group: ["s3.services.k8s.aws"], token: TOKEN };
+const SIDECAR: Flags = { from: ["m"], group: ["s3.services.k8s.aws"], tokenFile: "token" };
 
 test("flags override environment variables, and environment variables override defaults", (t) => {
   const environment = { ACK_ROLE_RESOLVER_REGION: "eu-west-1", ACK_ROLE_RESOLVER_MAX_STALENESS: "30s", UNRELATED: "x" };
@@ -23,7 +22,7 @@ test("flags override environment variables, and environment variables override d
     "the command has a default value",
   );
   t.notOk(
-    "token" in readSettings("webhook", { from: ["m"], tlsDir: "d", token: TOKEN }, {}),
+    "tokenFile" in readSettings("webhook", { from: ["m"], tlsDir: "d", tokenFile: "token" }, {}),
     "a setting of another command",
   );
   t.equal(environmentName("--health-listen"), "ACK_ROLE_RESOLVER_HEALTH_LISTEN");
@@ -56,11 +55,11 @@ test("converts the text of environment variables to booleans, lists and duration
 test("splits the values of repeatable flags at commas", (t) => {
   const lists: Flags = {
     allowedAccounts: ["111122223333,444455556666", "777788889999"], check: ["IRS-03=warn, IRS-17=off"],
-    watchNamespace: ["a,b"],
+    tenantLabels: ["a,b"],
   };
   t.match(readSettings("lint", { from: ["m"], ...lists }, {}), {
     allowedAccounts: ["111122223333", "444455556666", "777788889999"], check: ["IRS-03=warn", "IRS-17=off"],
-    watchNamespace: ["a", "b"],
+    tenantLabels: ["a", "b"],
   });
   t.match(
     readSettings("resolve", { from: ["m"], kind: ["Bucket.s3.services.k8s.aws"], label: ["a=b,c=d"] }, {}),
@@ -198,11 +197,7 @@ test("reports missing settings and settings that exclude each other", (t) => {
   t.same(faultsOf("sidecar", {}), [
     source,
     "--group: required; the API group of the controller, such as s3.services.k8s.aws",
-    "--token, --token-file: exactly one is required",
-  ]);
-  t.same(faultsOf("sidecar", { ...SIDECAR, cluster: true, tokenFile: "f" }), [
-    source,
-    "--token, --token-file: exactly one is required",
+    "--token-file: required; the file that clients read too, such as token; the sidecar creates a missing file",
   ]);
   t.same(faultsOf("certs make", {}), [
     "--dir: required; the folder to write the certificates to",
@@ -219,26 +214,13 @@ test("accepts only the choices that a command has for a setting", (t) => {
   t.end();
 });
 
-test("rejects a token of fewer than 16 characters, or with a space", (t) => {
-  const fault = "--token: expected at least 16 characters of printable ASCII without spaces";
-  for (const token of ["t", TOKEN.slice(1), `${TOKEN} 0`]) t.same(faultsOf("sidecar", { ...SIDECAR, token }), [fault]);
-  t.end();
-});
-
-test("does not quote a token in any fault", (t) => {
-  const faults = faultsOf("sidecar", { ...SIDECAR, token: "hush-hush", tokenFile: "f", region: "?" }).join("\n");
-  t.match(faults, /--region/);
-  t.notMatch(faults, /hush/);
-  t.end();
-});
-
 test("names the environment variable of an invalid setting, or the flag that overrides the variable", (t) => {
   const environment = {
     ACK_ROLE_RESOLVER_UNMATCHED: "maybe",
     ACK_ROLE_RESOLVER_GROUP: "s3.services.k8s.aws,S3",
     ACK_ROLE_RESOLVER_REGION: "eu",
   };
-  const flags: Flags = { from: ["m"], token: TOKEN, region: "us" };
+  const flags: Flags = { from: ["m"], tokenFile: "token", region: "us" };
   t.same(faultsOf("sidecar", flags, environment).toSorted(), [
     "--region: expected an AWS region, such as eu-west-1",
     'ACK_ROLE_RESOLVER_GROUP "S3": expected an API group, such as s3.services.k8s.aws',
@@ -254,12 +236,10 @@ test("rejects an invalid namespace name in each flag whose value is a namespace"
       ...SIDECAR,
       scopeNamespace: "Team_A",
       ackSystemNamespace: "-a",
-      watchNamespace: ["ok", "a".repeat(64)],
     }).toSorted(),
     [
       `--ack-system-namespace: ${expected}`,
       `--scope-namespace: ${expected}`,
-      `--watch-namespace "${"a".repeat(64)}": ${expected}`,
     ],
   );
   t.same(faultsOf("resolve", { from: ["m"], namespace: "team a" }), [`--namespace: ${expected}`]);
@@ -268,7 +248,6 @@ test("rejects an invalid namespace name in each flag whose value is a namespace"
       ...SIDECAR,
       scopeNamespace: "a".repeat(63),
       ackSystemNamespace: "0",
-      watchNamespace: ["a-0"],
     }),
     [],
   );

@@ -43,7 +43,7 @@ test("/readyz returns 503 until the Secrets are listed, and while their list is 
 test("stops the watch of the Secrets if the sidecar cannot start", async (t) => {
   const clock = new FakeClock(Date.now());
   const server = new SecretServer(clock);
-  const settings = { ...SETTINGS, token: null, tokenFile: `${t.testdir()}/missing/folder/token` };
+  const settings = { ...SETTINGS, tokenFile: `${t.testdir()}/missing/folder/token` };
   await t.rejects(start(t, settings, { clock, api: server.api }));
   await clock.advance(SECOND);
   const before = server.requests.length;

@@ -22,7 +22,7 @@ const VALIDATE = "/validate/resources?timeout=30s";
 
 async function running(t: Test): Promise<RunningWebhook> {
   const dir = t.testdir();
-  await storeCertificates(dir, serving, { force: false });
+  await storeCertificates(dir, serving);
   const flags = { cluster: true, listen: "127.0.0.1:0", healthListen: "127.0.0.1:0", tlsDir: dir };
   const log = createLogger({ name: "webhook", level: "silent" });
   const source = new FakeSource(COMPANY);

@@ -88,12 +88,13 @@ test("accepts --sidecar-args that the sidecar accepts", async (t) => {
   for (const args of [
     [], ["--base=identity-only", "--unmatched=deny"], ["--kind=Bucket.s3.services.k8s.aws", "--kind=Topic"],
     ["--region=eu-west-1"], ["--team-level-carm", "--mode=carm"], ["--sts-endpoint=https://sts.example.com/?a=b"],
+    ["--watch-namespace=team-a"], // removed: the sidecar logs a warning
   ]) t.doesNotThrow(() => checkSidecarArgs(args), args.join(" "));
 });
 
 test("rejects --sidecar-args that the webhook sets, or that the sidecar rejects, with every fault", async (t) => {
   t.throws(() => checkSidecarArgs([
-    "--group=s3.services.k8s.aws", "--tls-dir=x", "--base", "--team-level-carm=true", "--base=none", "--token=x",
+    "--group=s3.services.k8s.aws", "--tls-dir=x", "--base", "--team-level-carm=true", "--base=none", "--token-file=x",
   ]), {
     code: "ERR_CONFIG_INVALID",
     message: [
@@ -101,7 +102,7 @@ test("rejects --sidecar-args that the webhook sets, or that the sidecar rejects,
       '--sidecar-args "--tls-dir=x": the sidecar has no such flag',
       '--sidecar-args "--base": expected a value: --base=VALUE',
       '--sidecar-args "--team-level-carm=true": the flag has no value',
-      '--sidecar-args "--token=x": the webhook sets this flag',
+      '--sidecar-args "--token-file=x": the webhook sets this flag',
       "--sidecar-args: --base: expected one of vend, identity-only",
     ].join("\n"),
   });

@@ -122,11 +122,8 @@ function* endpointFaults(controller: Container, name: string): Iterable<Fault> {
   }
 }
 
-const TOKEN_FLAG = "--token=";
-
 /** The token file must be in a volume that the controller and the sidecar mount. */
 function* tokenFaults(controller: Container, sidecar: Container): Iterable<Fault> {
-  if (sidecar.words.some((word) => word.startsWith(TOKEN_FLAG))) return;
   const file = valueOf(controller, TOKEN_FILE) ?? "";
   const shared = new Set(sidecar.mounts.map(({ volume }) => volume));
   const isShared = controller.mounts.some(({ volume, mountPath }) => (

@@ -1,5 +1,4 @@
 import { SELECTOR_REQUIRED_ANNOTATION, USE_SELECTOR_ANNOTATION } from "../../annotation-keys.ts";
-import { satisfies } from "../../kubernetes/label-selector.ts";
 import { conflictSentence } from "../../resolution/conflict.ts";
 import { DEFAULT_ROLE, describeRole, usedSelectors } from "../../resolution/selection.ts";
 import type { Fault, QuickCheck } from "../check.ts";
@@ -8,7 +7,6 @@ import { selectorUseRule, useFix } from "../access/use-permission.ts";
 import { refusedFix, RESOLUTION, resolutionClause, type ResourceChange } from "./change.ts";
 
 const METADATA = ["metadata"] as const;
-const LABELS = ["metadata", "labels"] as const;
 
 export const ACK_03: QuickCheck<ResourceChange> = {
   id: "ACK-03",
@@ -119,33 +117,3 @@ function selectorUses(change: ResourceChange): ReadonlyMap<string, State> {
   const before = stored === null ? [] : usedSelectors(inventory, stored.resource);
   return new Map([...before.map((name) => [name, "before"] as const), ...after]);
 }
-
-export const ACK_19: QuickCheck<ResourceChange> = {
-  id: "ACK-19",
-  severity: "warn",
-  waivable: false,
-  reason: "Controllers ignore resources outside the namespaces that they watch.",
-  fix: "move the resource to a watched namespace, or let the controllers watch this namespace",
-  example: "a Bucket in team-b, with --watch-namespace team-a",
-  requires: ["--watch-namespace"],
-  *find({ resource, settings }): Iterable<Fault> {
-    if (settings.watchNamespaces.includes(resource.namespace)) return;
-    const message = `controllers do not watch namespace ${resource.namespace}, so no controller manages the resource`;
-    yield { path: ["metadata", "namespace"], message };
-  },
-};
-
-export const ACK_19B: QuickCheck<ResourceChange> = {
-  id: "ACK-19b",
-  severity: "warn",
-  waivable: false,
-  reason: "Controllers ignore resources that do not have the labels that --watch-selectors requires.",
-  fix: "add the labels that the controllers watch, or change --watch-selectors of the controllers",
-  example: "a Bucket without the label managed, with --watch-selectors managed",
-  requires: ["--watch-selectors"],
-  *find({ resource, settings: { watchSelector } }): Iterable<Fault> {
-    if (watchSelector === null || satisfies(resource.labels, watchSelector)) return;
-    const message = "controllers do not watch resources with these labels, so no controller manages the resource";
-    yield { path: LABELS, message };
-  },
-};

@@ -3,6 +3,7 @@ import { startSTSEmulator } from "../../../../cli/local/sts-emulator/emulator.ts
 import type { Cluster } from "../../apiserver/cluster.ts";
 import { BASE, ENVIRONMENT } from "../../planted-sidecar.ts";
 import { startServer } from "../../server-process.ts";
+import { fileWith } from "../../../token-file.ts";
 
 export const TOKEN = "a-token-of-a-controller";
 
@@ -23,7 +24,7 @@ export async function startRefusedSidecar(
   t.teardown(() => sts.close());
   const sidecar = await startServer("sidecar", [
     "--cluster", "--kubeconfig", cluster.kubeconfig, "--context", "controller", ...flags,
-    "--token", TOKEN, "--sts-endpoint", sts.url,
+    "--token-file", fileWith(TOKEN), "--sts-endpoint", sts.url,
   ], ENVIRONMENT);
   t.teardown(() => sidecar.stop("SIGKILL"));
   return sidecar.address;

@@ -1,45 +1,7 @@
 import { test } from "tap";
 import {
-  isEmptySelector, isOperator, LABEL_SELECTOR_TEXT, type LabelRequirement, parseLabelSelector, satisfies,
+  isEmptySelector, isOperator, type LabelRequirement, satisfies,
 } from "../../../../shared/decisions/kubernetes/label-selector.ts";
-
-const FORM = new RegExp(LABEL_SELECTOR_TEXT);
-
-const READ: readonly (readonly [text: string, key: string, operator: string, values: readonly string[]])[] = [
-  ["team=a", "team", "In", ["a"]],
-  ["team == a", "team", "In", ["a"]],
-  ["team=", "team", "In", [""]],
-  ["example.com/team!=a", "example.com/team", "NotIn", ["a"]],
-  ["tier in (gold, silver)", "tier", "In", ["gold", "silver"]],
-  ["tier in (gold)", "tier", "In", ["gold"]],
-  ["tier notin ( gold,silver )", "tier", "NotIn", ["gold", "silver"]],
-  ["managed", "managed", "Exists", []],
-  ["! old", "old", "DoesNotExist", []],
-];
-
-test("parses each form of a label requirement as Kubernetes does", (t) => {
-  for (const [text, key, operator, values] of READ) {
-    t.match(text, FORM);
-    t.same(parseLabelSelector(text), { matchLabels: [], matchExpressions: [{ key, operator, values }] }, text);
-  }
-  t.end();
-});
-
-test("splits label requirements and their values at commas", (t) => {
-  const text = " team=a, tier in (gold,silver) ,!old";
-  t.match(text, FORM);
-  const selector = parseLabelSelector(text);
-  t.ok(satisfies(new Map([["team", "a"], ["tier", "silver"]]), selector));
-  t.notOk(satisfies(new Map([["team", "a"], ["tier", "silver"], ["old", ""]]), selector));
-  t.notOk(satisfies(new Map([["team", "a"], ["tier", "bronze"]]), selector));
-  t.end();
-});
-
-test("does not match invalid label selectors", (t) => {
-  for (const text of ["", ",", "team=a,", "=a", "team in gold", "team in (gold", "team ~ a", "team=a b", "!", "a=b=c"])
-    t.notMatch(text, FORM, JSON.stringify(text));
-  t.end();
-});
 
 const matches = (labels: Readonly<Record<string, string>>, ...matchExpressions: readonly LabelRequirement[]): boolean =>
   satisfies(new Map(Object.entries(labels)), { matchLabels: [], matchExpressions });

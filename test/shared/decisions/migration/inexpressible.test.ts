@@ -155,15 +155,6 @@ test("reports team annotations if TeamLevelCARM is off", (t) => {
   t.end();
 });
 
-test("reports that controllers do not start CARM if they watch only one namespace", (t) => {
-  t.same(reasonsOf(BLUE, { watchNamespaces: ["a"] }), [
-    'controllers that watch only namespace "a": these controllers do not start CARM, so before the switch they use '
-      + "their own role; the proof wrongly assumes that they use CARM",
-  ]);
-  t.same(reasonsOf(BLUE, { watchNamespaces: ["a", "b"] }), []);
-  t.end();
-});
-
 test("reports stored selectors that the migration did not generate", (t) => {
   const other = selectorObject("other", { arn: B, namespaceSelector: { names: ["z"] } });
   t.same(reasonsOf([...BLUE, other, selectorObject("blue", { arn: A }), selectorObject("bad", {})]), [

@@ -51,6 +51,6 @@ const NONE = { image: null, args: [], env: [], caConfigMap: null, extraGroups: [
 test("commands without an injection inject no sidecar", async (t) => {
   const settings = readSettings("lint", { from: ["m"], extraGroups: ["new.services.k8s.aws"] }, {});
   t.same(injectionSettings(settings), { ...NONE, extraGroups: ["new.services.k8s.aws"] });
-  const sidecar = { cluster: true, group: ["a.b"], token: "0123456789abcdef" };
+  const sidecar = { cluster: true, group: ["a.b"], tokenFile: "token" };
   t.same(injectionSettings(readSettings("sidecar", sidecar, {})), NONE);
 });

@@ -2,7 +2,6 @@ import { test } from "tap";
 import { unmetRequirements } from "../../../../../shared/decisions/checks/requirements.ts";
 import { ACK_05 } from "../../../../../shared/decisions/checks/resources/selection.ts";
 import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
-import { parseLabelSelector } from "../../../../../shared/decisions/kubernetes/label-selector.ts";
 import { bucketObject, namespaceObject, selectorObject, SETTINGS_BY_DEFAULT } from "../../objects.ts";
 import {
   ADMIN, annotated, attempted, CLUSTER_OBJECTS, findingLines, GOLD, owned, skippedChecks, tiered, tierSelector,
@@ -182,27 +181,6 @@ test("ACK-09 requires permission to use the controllers' own role if no selector
   t.same(findingLines("ACK-09", tiered(), { settings, access: new Map([[name, "allowed"]] as const) }), []);
   const carm = { ...settings, mode: "carm" } as const;
   t.same(findingLines("ACK-09", tiered(), { settings: carm, access }), [], "CARM maps set the role");
-  t.end();
-});
-
-test("ACK-19 warns about a resource in a namespace that controllers do not watch", (t) => {
-  t.same(findingLines("ACK-19", tiered("gold"), { settings: { watchNamespaces: ["team-b"] } }), [
-    "warn ACK-19 metadata.namespace: controllers do not watch namespace team-a, so no controller manages the resource. "
-    + "Move the resource to a watched namespace, or let the controllers watch this namespace.",
-  ]);
-  t.same(findingLines("ACK-19", tiered("gold"), { settings: { watchNamespaces: ["team-b", "team-a"] } }), []);
-  t.same(skippedChecks(tiered("gold"))["ACK-19"], "--watch-namespace");
-  t.end();
-});
-
-test("ACK-19b warns about a resource whose labels do not match the label selector that controllers watch", (t) => {
-  const settings = { watchSelector: parseLabelSelector("gold") };
-  t.same(findingLines("ACK-19b", tiered("silver"), { settings }), [
-    "warn ACK-19b metadata.labels: controllers do not watch resources with these labels, so no controller manages the "
-    + "resource. Add the labels that the controllers watch, or change --watch-selectors of the controllers.",
-  ]);
-  t.same(findingLines("ACK-19b", tiered("gold"), { settings }), []);
-  t.same(skippedChecks(tiered("gold"))["ACK-19b"], "--watch-selectors");
   t.end();
 });
 
