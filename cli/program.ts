@@ -191,9 +191,8 @@ function removedOption({ flag, short, isBoolean }: RemovedSetting): Option {
 
 function hint(definition: Definition, command: Command): string {
   const value = defaultOf(definition, command);
-  const text = definition.type === "duration" && typeof value === "number" ? `${value / 1000}s`
-    // A long list does not fit the terminal.
-    : Array.isArray(value) && value.length > 1 ? `${value.length} values in docs/settings.md` : String(value);
+  // A long list does not fit the terminal.
+  const text = Array.isArray(value) && value.length > 1 ? `${value.length} values in docs/settings.md` : String(value);
   const remarks = [
     definition.allowsComma === true ? "repeatable" : "",
     value === null || value === false || text === "" ? "" : `default: ${text}`,

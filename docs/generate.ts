@@ -37,19 +37,18 @@ function settingRow(name: SettingName, definition: Definition): string[] {
   const { flag, short, type, choices, choicesFor, value, commands, defaults } = definition;
   const otherChoices = Object.entries(choicesFor ?? {}).map(([command, own]) => `; ${command}: ${own.join(", ")}`);
   const ofCommands = Object.entries(defaults ?? {}).map(
-    ([command, own]) => `${defaultText(type, own) || "none"} (${command})`,
+    ([command, own]) => `${defaultText(own) || "none"} (${command})`,
   );
   return [
     code(short === undefined ? flag : `${short}, ${flag}`), code(environmentName(flag)),
     cell([choices?.join(", ") ?? value ?? type, ...otherChoices].join("")),
-    [defaultText(type, definition.default), ...ofCommands].filter((text) => text !== "").join(", "),
+    [defaultText(definition.default), ...ofCommands].filter((text) => text !== "").join(", "),
     commands.join(", "), type === "strings" ? "yes" : "no", cell(combinedHelp(name)),
   ];
 }
 
-function defaultText(type: Definition["type"], value: Definition["default"]): string {
-  if (value === null) return "";
-  return type === "duration" ? `${Number(value) / 1000}s` : String(value);
+function defaultText(value: Definition["default"]): string {
+  return value === null ? "" : String(value);
 }
 
 function errorsPage(): string {

@@ -4,7 +4,7 @@ import {
   VARIABLE_VALUE,
 } from "../shared/decisions/setting-patterns.ts";
 import { REMOVED_VALUES } from "../shared/decisions/removed-settings.ts";
-import { choicesOf, type Definition, MAX_COUNT } from "../shared/decisions/setting-definition.ts";
+import { choicesOf, type Definition } from "../shared/decisions/setting-definition.ts";
 import { DEFINITIONS, type SettingName } from "../shared/decisions/settings.ts";
 import { patternOf } from "../shared/server/settings.ts";
 import { CERTIFICATE_MODES } from "./certificates.ts";
@@ -45,7 +45,6 @@ const SIDECAR_VARIABLE_SCHEMA = record({
   },
   value: { type: "string", pattern: `^${VARIABLE_VALUE}$` },
 });
-const DURATION = { type: "string", pattern: "^0*[1-9][0-9]*(ms|s|m|h)$" };
 const CIDR = { type: "string", pattern: "^[0-9A-Fa-f.:]+/[0-9]{1,3}$" };
 /** The labels of a Pod, except those that the chart sets. */
 const POD_LABELS = {
@@ -177,8 +176,6 @@ function settingSchemas(): (readonly [SettingName, Schema])[] {
 function settingSchema(name: SettingName, definition: Definition): Schema {
   const { type } = definition;
   if (type === "boolean") return BOOLEAN;
-  if (type === "duration") return DURATION;
-  if (type === "count") return { ...COUNT, maximum: MAX_COUNT };
   const choices = choicesOf(definition, "webhook");
   const pattern = patternOf(name, definition)?.regexp;
   // Helm's regular expressions have no lookahead. The webhook checks these values when it starts.

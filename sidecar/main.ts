@@ -72,7 +72,7 @@ export async function runSidecar(settings: SidecarSettings, runtime: SidecarRunt
   try {
     bound = await listenAt(app, bound);
     const ready = (): Readiness => sidecarReadiness({
-      inventory: source.status, maxStalenessMs: settings.maxStaleness, base: services.base, steadyMs: clock.steady(),
+      inventory: source.status, base: services.base, steadyMs: clock.steady(),
       secrets: services.secrets?.status ?? null,
     });
     const started = (): boolean => source.status.loaded && services.secrets?.status.loaded !== false;

@@ -16,7 +16,6 @@ export type SidecarSettings = Pick<
   SettingsFor<"sidecar">,
   | "group" | "kind" | "scopeNamespace" | "unmatched" | "base" | "sessionName" | "stsEndpoint"
   | "identitySecretNamespace" | "allowedAudiences" | "listen" | "healthListen" | "tokenFile" | "stateDir"
-  | "maxStaleness"
 > & Parameters<typeof decisionSettings>[0];
 
 /**

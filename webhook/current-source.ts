@@ -2,20 +2,19 @@ import type { Server } from "node:http";
 import type { Inventory } from "../shared/decisions/inventory/inventory.ts";
 import type { Clock, SteadyClock } from "../shared/inventory/clock.ts";
 import type { InventorySource, SourceStatus } from "../shared/inventory/source.ts";
+import { MAX_STALENESS_MS } from "../shared/server/readiness.ts";
 
 /**
- * An inventory source that counts as not loaded while its inventory is older than `--max-staleness`. The webhook then
+ * An inventory source that counts as not loaded while its inventory is older than MAX_STALENESS_MS. The webhook then
  * answers reviews like before the first load: a replica that lost the API server must not decide based on objects that
  * have changed long ago.
  */
 export class CurrentSource implements InventorySource {
   readonly #source: InventorySource;
-  readonly #maxStalenessMs: number;
   readonly #clock: Pick<SteadyClock, "steady">;
 
-  constructor(source: InventorySource, maxStalenessMs: number, clock: Pick<SteadyClock, "steady">) {
+  constructor(source: InventorySource, clock: Pick<SteadyClock, "steady">) {
     this.#source = source;
-    this.#maxStalenessMs = maxStalenessMs;
     this.#clock = clock;
   }
 
@@ -25,7 +24,7 @@ export class CurrentSource implements InventorySource {
 
   get status(): SourceStatus {
     const { status } = this.#source;
-    const isStale = this.#clock.steady() - (status.lastSyncMs ?? 0) > this.#maxStalenessMs;
+    const isStale = this.#clock.steady() - (status.lastSyncMs ?? 0) > MAX_STALENESS_MS;
     return isStale ? { ...status, loaded: false } : status;
   }
 

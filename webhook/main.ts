@@ -88,7 +88,7 @@ export async function runWebhook(settings: WebhookSettings, runtime: WebhookRunt
   logUnknownGroups(source, log, settings.extraGroups);
   const metrics = createWebhookMetrics(registry);
   const drain = new Drain();
-  const current = new CurrentSource(source, settings.maxStaleness, systemClock);
+  const current = new CurrentSource(source, systemClock);
   const clocks = { clock: systemClock, monotonicMs: () => systemClock.steady() };
   const timed = { ...runtime, ...clocks, source: current, metrics, drain };
   const { pending, close: closePending } = await sharedPending(settings, timed);
@@ -111,7 +111,6 @@ export async function runWebhook(settings: WebhookSettings, runtime: WebhookRunt
       ready: () => webhookReadiness({
         draining: drain.active,
         inventory: source.status,
-        maxStalenessMs: settings.maxStaleness,
         certificateNotAfter: served.notAfter,
         missingHosts: served.missingHosts,
         nowMs: systemClock.now(),
@@ -144,15 +143,15 @@ type ReconcilingRuntime = Pick<WebhookRuntime, "source" | "log" | "api"> & { rea
 async function startReconciling(
   settings: WebhookSettings, { api, ...runtime }: ReconcilingRuntime,
 ): Promise<() => Promise<void>> {
-  const { lease, refreshQps: qps, maxStaleness: maxStalenessMs, extraGroups } = settings;
+  const { lease, extraGroups } = settings;
   const { autoControllerIdentity, controllerIdentityNamespaces: namespaces } = settings;
   if (lease === null) return async () => undefined;
   if (api === undefined) throw new ResolverError("ERR_CONFIG_INVALID", "--lease: requires --cluster");
   // Loaded on demand, because `local` and webhooks without --lease do not need it.
   const { Reconciler } = await import("./reconciling/reconciler.ts");
   const reconciler = new Reconciler({
-    ...runtime, api, clock: systemClock, random: Math.random, settings: decisionSettings(settings), qps,
-    maxStalenessMs, extraGroups, lease: nameOf(lease), identity: REPLICA_IDENTITY, turns: TURNS,
+    ...runtime, api, clock: systemClock, random: Math.random, settings: decisionSettings(settings),
+    extraGroups, lease: nameOf(lease), identity: REPLICA_IDENTITY, turns: TURNS,
     controllerIdentityNamespaces: autoControllerIdentity ? namespaces : null,
   });
   reconciler.start();

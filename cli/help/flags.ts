@@ -137,8 +137,10 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
   controllerIdentityNamespaces: help(
     "Webhook", "namespace that may use the identity of --auto-controller-identity (default: no namespace)",
   ),
-  refreshQps: help("Webhook", "maximum number of objects per second whose stale annotations the webhook updates"),
-  listen: help("Server", "address to listen on", { sidecar: "loopback address to listen on" }),
+  listen: help("Server", "address to listen on", {
+    sidecar: "loopback address to listen on",
+    local: "first of five addresses: of the sidecar, its health, STS, the webhook and its health, on consecutive ports",
+  }),
   healthListen: help("Server", "address of /healthz, /readyz, /startupz and /metrics"),
   group: help("Grants", "API group of the controller that this sidecar serves, such as s3.services.k8s.aws"),
   kind: help(
@@ -169,13 +171,7 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
       + "accepts (default: vend if the sidecar's own credentials have a session token)",
   ),
   sessionName: help("Credentials", "name of each STS session"),
-  maxStaleness: help("Server", "maximum age of the inventory; with an older inventory, the server is unready"),
   logLevel: help("Server", "minimum log level; logs are JSON lines on standard error"),
-  webhookListen: help("Server", "address of the webhook"),
-  webhookHealthListen: help("Server", "address of the webhook's health and metrics endpoints"),
-  sidecarListen: help("Server", "address of the sidecar"),
-  sidecarHealthListen: help("Server", "address of the sidecar's health and metrics endpoints"),
-  stsListen: help("Server", "address of the embedded STS emulator"),
   dir: help("Certificates", "folder for ca.crt, tls.crt and tls.key"),
   host: help("Certificates", "DNS name or IP address that the certificate is valid for"),
   url: help(

@@ -9,7 +9,7 @@ import { storeCertificates } from "../../certs/store.ts";
 import { ResolverError } from "../../shared/decisions/errors.ts";
 import { SETTINGS, type SettingsFor } from "../../shared/decisions/settings.ts";
 import { ManifestSource } from "../../shared/inventory/manifests/source.ts";
-import { parseListenAddress, startListening } from "../../shared/server/listen-address.ts";
+import { formatListenAddress, parseListenAddress, startListening } from "../../shared/server/listen-address.ts";
 import { createLogger } from "../../shared/server/logger.ts";
 import { Drain } from "../../shared/server/stopping.ts";
 import { runSidecar } from "../../sidecar/main.ts";
@@ -73,23 +73,24 @@ interface Parts {
 
 async function startAll(settings: Settings, { source, groups, folder, closers }: Parts): Promise<LocalAddresses> {
   const base = localIdentity(settings);
-  const stsAddress = parseListenAddress(settings.stsListen, "--sts-listen");
-  const sts = await startListening("--sts-listen", stsAddress, () =>
+  const addresses = localAddresses(settings.listen);
+  const stsAddress = parseListenAddress(addresses.sts, "--listen");
+  const sts = await startListening("--listen", stsAddress, () =>
     startSTSEmulator({ ...stsAddress, baseCredentials: [base] }));
   closers.push(() => sts.close());
 
   const certificates = await makeCertificates({ hosts: ["localhost", "127.0.0.1", "::1"], now: new Date() });
   const [caFile = ""] = await storeCertificates(folder, certificates);
   const webhookLog = createLogger({ name: "webhook", level: settings.logLevel });
-  const webhook = await withLocalFlags("webhook", () =>
-    runWebhook(webhookSettings(settings, folder), { source, log: webhookLog }));
+  const webhook = await withLocalFlag(() =>
+    runWebhook(webhookSettings(settings, addresses.webhook, folder), { source, log: webhookLog }));
   closers.push(() => webhook.close());
 
   const tokenFile = settings.tokenFile ?? join(folder, "token");
   const sidecarLog = createLogger({ name: "sidecar", level: settings.logLevel });
   const ports = { source, environment: {}, log: sidecarLog, baseProvider: async () => base };
-  const sidecar = await withLocalFlags("sidecar", () =>
-    runSidecar(sidecarSettings(settings, groups, sts.url, tokenFile), ports));
+  const sidecar = await withLocalFlag(() =>
+    runSidecar({ ...sidecarSettings(settings, groups, sts.url, tokenFile), ...addresses.sidecar }, ports));
   closers.push(() => sidecar.close());
   return { webhook, sidecar, sts, tokenFile, caFile };
 }
@@ -106,9 +107,19 @@ function randomText(bytes: number): string {
   return randomBytes(bytes).toString("hex").toUpperCase();
 }
 
-function webhookSettings(settings: Settings, tlsDir: string): SettingsFor<"webhook"> {
-  const { webhookListen: listen, webhookHealthListen: healthListen } = settings;
-  const ofServer = { ...ofFolder(tlsDir), listen, healthListen, extraGroups: [], identitySecretNamespace: null };
+type ServerAddresses = Pick<SettingsFor<"webhook">, "listen" | "healthListen">;
+
+/** Returns the addresses of the servers: those on the five ports from `listen`, or free ports if its port is 0. */
+function localAddresses(listen: string): Readonly<Record<"webhook" | "sidecar", ServerAddresses>> & { sts: string } {
+  const { host, port } = parseListenAddress(listen, "--listen");
+  const at = (offset: number): string => formatListenAddress({ host, port: port === 0 ? 0 : port + offset });
+  return {
+    sidecar: { listen: at(0), healthListen: at(1) }, sts: at(2), webhook: { listen: at(3), healthListen: at(4) },
+  };
+}
+
+function webhookSettings(settings: Settings, addresses: ServerAddresses, tlsDir: string): SettingsFor<"webhook"> {
+  const ofServer = { ...ofFolder(tlsDir), ...addresses, extraGroups: [], identitySecretNamespace: null };
   const off = { ...NO_CLUSTER, ...NO_REFRESH, ...ONE_REPLICA, ...NO_INJECTION };
   return { ...settings, ...off, ...ANY_CLIENT, ...ofServer };
 }
@@ -121,32 +132,28 @@ const ANY_CLIENT = { clientCaFile: null, clientName: null };
 const ONE_REPLICA = { pendingWrites: null };
 /** No API server calls the webhook, so it receives no Pods. */
 const NO_INJECTION = { sidecarImage: null, sidecarArgs: [], sidecarEnv: [], sidecarCaConfigMap: null };
-const NO_CLUSTER = { cluster: false, stateDir: null, kubeconfig: null, context: null, maxStaleness: 60_000 };
+const NO_CLUSTER = { cluster: false, stateDir: null, kubeconfig: null, context: null };
 const NO_CONTROLLER_IDENTITY = { autoControllerIdentity: false, controllerIdentityNamespaces: [] };
-const NO_REFRESH = { lease: null, refreshQps: 1, ...NO_CONTROLLER_IDENTITY };
+const NO_REFRESH = { lease: null, ...NO_CONTROLLER_IDENTITY };
 
 /** Returns the settings of the sidecar, which serves all controllers in local mode. */
 function sidecarSettings(
   settings: Settings, group: readonly string[], stsEndpoint: string, tokenFile: string,
-): SettingsFor<"sidecar"> {
-  const { sidecarListen: listen, sidecarHealthListen: healthListen } = settings;
+): Omit<SettingsFor<"sidecar">, keyof ServerAddresses> {
   return {
-    ...settings, ...NO_CLUSTER, listen, healthListen, stsEndpoint, tokenFile, group: [...group], kind: [],
+    ...settings, ...NO_CLUSTER, stsEndpoint, tokenFile, group: [...group], kind: [],
     scopeNamespace: null, identitySecretNamespace: null, allowedAudiences: [], unmatched: null, base: null,
     sessionName: "ack-role-resolver",
   };
 }
 
-/**
- * Runs `start`. In error messages of a server, replaces --listen and --health-listen by the flags of local mode, such
- * as --webhook-listen.
- */
-async function withLocalFlags<T>(server: "webhook" | "sidecar", start: () => Promise<T>): Promise<T> {
+/** Runs `start`. In error messages of a server, names the flag of local mode instead of --health-listen. */
+async function withLocalFlag<T>(start: () => Promise<T>): Promise<T> {
   try {
     return await start();
   } catch (error) {
     if (!(error instanceof ResolverError)) throw error;
-    const message = error.message.replaceAll(/--((health-)?listen)/g, `--${server}-$1`);
+    const message = error.message.replaceAll("--health-listen", "--listen");
     throw new ResolverError(error.code, message, { cause: error });
   }
 }

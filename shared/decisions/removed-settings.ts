@@ -26,6 +26,15 @@ export const REMOVED_SETTINGS: readonly RemovedSetting[] = [
   })),
   { flag: "--token", commands: ["sidecar"], instead: "write the token to the file of --token-file" },
   {
+    flag: "--max-staleness", commands: ["webhook", "sidecar"],
+    instead: "a server is unready if its inventory is older than 5 minutes",
+  },
+  { flag: "--refresh-qps", commands: ["webhook"], instead: "the webhook updates 5 objects per second" },
+  ...(["--webhook", "--webhook-health", "--sidecar", "--sidecar-health", "--sts"] as const).map((server) => ({
+    flag: `${server}-listen` as const, commands: ["local"] as const,
+    instead: "set --listen to the first of five addresses on consecutive ports",
+  })),
+  {
     flag: "--force", commands: ["certs make"], isBoolean: true,
     instead: "existing certificates are never replaced; delete the files first",
   },

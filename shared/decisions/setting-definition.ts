@@ -6,7 +6,7 @@ export const COMMANDS = [
 ] as const;
 export type Command = (typeof COMMANDS)[number];
 
-export type Default = string | boolean | number | null | readonly string[];
+export type Default = string | boolean | null | readonly string[];
 
 /** A row of the settings table. */
 export interface Definition {
@@ -14,10 +14,9 @@ export interface Definition {
   /** The one-letter form of the flag. */
   readonly short?: `-${string}`;
   /**
-   * The type of the value. A flag of type `strings` is repeatable, and each value is a comma-separated list. A
-   * `duration` such as 5m, 30s or 500ms is converted to milliseconds. A `count` is an integer from 1 to 100.
+   * The type of the value. A flag of type `strings` is repeatable, and each value is a comma-separated list.
    */
-  readonly type: "string" | "boolean" | "duration" | "count" | "strings";
+  readonly type: "string" | "boolean" | "strings";
   /** Whether a value can contain a comma. If so, the value of the flag is not split at commas. */
   readonly allowsComma?: true;
   /** The placeholder for the value in the help. */
@@ -32,9 +31,6 @@ export interface Definition {
   readonly defaults?: Partial<Readonly<Record<Command, Default>>>;
   readonly commands: readonly Command[];
 }
-
-/** The maximum value of a setting of type `count`. */
-export const MAX_COUNT = 100;
 
 /** Returns the choices of a setting for a command, or undefined if any value is allowed. */
 export function choicesOf(definition: Definition, command: Command): readonly string[] | undefined {

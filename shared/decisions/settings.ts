@@ -137,11 +137,10 @@ export const SETTINGS = {
     flag: "--controller-identity-namespaces", type: "strings", value: "NS", pattern: LITERAL_NAMESPACE, default: [],
     commands: ["webhook", "manifests"],
   },
-  refreshQps: { flag: "--refresh-qps", type: "count", value: "N", default: 5, commands: ["webhook"] },
   listen: {
     flag: "--listen", type: "string", value: "HOST:PORT", pattern: ADDRESS, default: null,
-    defaults: { webhook: "0.0.0.0:9443", sidecar: "127.0.0.1:9780" },
-    commands: SERVERS,
+    defaults: { webhook: "0.0.0.0:9443", sidecar: "127.0.0.1:9780", local: "127.0.0.1:9780" },
+    commands: [...SERVERS, "local"],
   },
   healthListen: {
     flag: "--health-listen", type: "string", value: "HOST:PORT", pattern: ADDRESS, default: null,
@@ -185,31 +184,10 @@ export const SETTINGS = {
     flag: "--session-name", type: "string", value: "NAME", pattern: SESSION_NAME, default: "ack-role-resolver",
     commands: ["sidecar"],
   },
-  maxStaleness: { flag: "--max-staleness", type: "duration", value: "DURATION", default: 300_000, commands: SERVERS },
   logLevel: {
     flag: "--log-level", type: "string", choices: ["debug", "info", "warn", "error"], default: "info",
     defaults: { local: "warn" },
     commands: [...SERVERS, "local", "certs manage"],
-  },
-  webhookListen: {
-    flag: "--webhook-listen", type: "string", value: "HOST:PORT", pattern: ADDRESS, default: "127.0.0.1:9443",
-    commands: ["local"],
-  },
-  webhookHealthListen: {
-    flag: "--webhook-health-listen", type: "string", value: "HOST:PORT", pattern: ADDRESS, default: "127.0.0.1:9444",
-    commands: ["local"],
-  },
-  sidecarListen: {
-    flag: "--sidecar-listen", type: "string", value: "HOST:PORT", pattern: ADDRESS, default: "127.0.0.1:9780",
-    commands: ["local"],
-  },
-  sidecarHealthListen: {
-    flag: "--sidecar-health-listen", type: "string", value: "HOST:PORT", pattern: ADDRESS, default: "127.0.0.1:9781",
-    commands: ["local"],
-  },
-  stsListen: {
-    flag: "--sts-listen", type: "string", value: "HOST:PORT", pattern: ADDRESS, default: "127.0.0.1:9782",
-    commands: ["local"],
   },
   dir: { flag: "--dir", type: "string", value: "DIR", default: null, commands: ["certs make"] },
   host: { flag: "--host", type: "strings", value: "NAME", default: [], commands: ["certs make"] },
@@ -256,7 +234,6 @@ function isSettingName(name: string): name is SettingName {
 }
 
 type ValueOf<D extends Definition, C extends Command> = D["type"] extends "boolean" ? boolean
-  : D["type"] extends "duration" | "count" ? number
   : D["type"] extends "strings" ? readonly string[]
   : D extends { readonly choicesFor: { readonly [K in C]: readonly (infer Choice)[] } } ? Choice | NullDefault<D, C>
   : D extends { readonly choices: readonly (infer Choice)[] } ? Choice | NullDefault<D, C>

@@ -2,10 +2,11 @@ import { ResolverError } from "../decisions/errors.ts";
 import type { SourceStatus } from "../inventory/source.ts";
 import type { Readiness } from "./health.ts";
 
+/** The maximum age of the inventory, in ms. With an older inventory, the server is unready. */
+export const MAX_STALENESS_MS = 300_000;
+
 interface InventoryReadinessInput {
   readonly inventory: SourceStatus;
-  /** The value of --max-staleness, in ms. The server is unready if its inventory is older than this time. */
-  readonly maxStalenessMs: number;
   /** The current time of the steady clock, which sets `inventory.lastSyncMs`, in ms. */
   readonly steadyMs: number;
 }
@@ -35,12 +36,12 @@ const MS_PER_SECOND = 1000;
  */
 export function requireLoaded({ loaded, lastSyncMs }: Pick<SourceStatus, "loaded" | "lastSyncMs">): void {
   if (loaded) return;
-  const state = lastSyncMs === null ? "not loaded yet" : "older than --max-staleness";
+  const state = lastSyncMs === null ? "not loaded yet" : "older than 5 minutes";
   throw new ResolverError("ERR_NOT_READY", `The inventory is ${state}. Retry in a moment.`);
 }
 
 /**
- * Returns ready if the inventory is loaded and not older than `--max-staleness`, the certificate is valid, and the
+ * Returns ready if the inventory is loaded and not older than 5 minutes, the certificate is valid, and the
  * webhook is not draining. A certificate for other names is only a warning: the API server may call another name.
  */
 export function webhookReadiness(input: WebhookReadinessInput): Readiness {
@@ -57,9 +58,9 @@ export function webhookReadiness(input: WebhookReadinessInput): Readiness {
 }
 
 /**
- * Returns ready if the inventory and the list of Secrets are loaded and not older than `--max-staleness`, and the base
+ * Returns ready if the inventory and the list of Secrets are loaded and not older than 5 minutes, and the base
  * identity is usable. The sidecar remains ready during an STS outage, because it still serves cached sessions, which a
- * restart would lose. With an inventory that is older than `--max-staleness`, the sidecar still issues credentials, but
+ * restart would lose. With an inventory that is older than 5 minutes, the sidecar still issues credentials, but
  * it is unready so that operators notice the fault.
  */
 export function sidecarReadiness(input: SidecarReadinessInput): Readiness {
@@ -77,19 +78,19 @@ const INVENTORY = "the inventory";
 const SECRETS = "the list of Secrets";
 
 function inventoryReasons(
-  { inventory, maxStalenessMs, steadyMs }: InventoryReadinessInput, subject: string = INVENTORY,
+  { inventory, steadyMs }: InventoryReadinessInput, subject: string = INVENTORY,
 ): string[] {
   const { loaded, lastSyncMs } = inventory;
   if (!loaded || lastSyncMs === null) return [`${subject} is not loaded yet${causeOf(inventory)}`];
   const ageMs = steadyMs - lastSyncMs;
-  if (ageMs <= maxStalenessMs) return [];
-  const limit = `--max-staleness is ${maxStalenessMs / MS_PER_SECOND} s`;
+  if (ageMs <= MAX_STALENESS_MS) return [];
+  const limit = `maximum: ${MAX_STALENESS_MS / MS_PER_SECOND} s`;
   return [`${subject} is ${toSeconds(ageMs)} s old (${limit})${causeOf(inventory)}`];
 }
 
 /**
  * Returns a warning if the inventory is stale. A stale inventory makes the server unready only when the age of the
- * inventory exceeds `--max-staleness`.
+ * inventory exceeds 5 minutes.
  */
 function staleWarnings({ inventory, steadyMs }: InventoryReadinessInput, subject: string = INVENTORY): string[] {
   const { lastSyncMs, fault } = inventory;

@@ -5,7 +5,7 @@ import { compileSchema, type NamedSchema } from "../decisions/kubernetes/json-sc
 import { closest, quote } from "../decisions/kubernetes/text.ts";
 import { REMOVED_SETTINGS, removedFrom } from "../decisions/removed-settings.ts";
 import type { Pattern } from "../decisions/setting-patterns.ts";
-import { choicesOf, type Command, defaultOf, type Definition, MAX_COUNT } from "../decisions/setting-definition.ts";
+import { choicesOf, type Command, defaultOf, type Definition } from "../decisions/setting-definition.ts";
 import { DEFINITIONS, type SettingName, SETTINGS, type SettingsFor } from "../decisions/settings.ts";
 import { CHECK_SEVERITY, checkFault } from "./check-flag.ts";
 
@@ -21,7 +21,6 @@ const PREFIX = "ACK_ROLE_RESOLVER_";
  * Matches suffixes of variables that Kubernetes injects if a Service is named ack-role-resolver* (enableServiceLinks).
  */
 const SERVICE_LINK = /(^|_)(SERVICE_HOST|SERVICE_PORT(_.*)?|PORT|PORT_[0-9]+_.*)$/;
-const DURATION_UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
 /** Returns the name of a flag's environment variable, such as ACK_ROLE_RESOLVER_HEALTH_LISTEN for --health-listen. */
 export function environmentName(flag: string): string {
@@ -110,20 +109,9 @@ function fromEnvironment(
   return text.split(",").map((item) => item.trim()).filter((item) => item !== "");
 }
 
-/**
- * Converts text to a boolean or a number. Returns the text unchanged if the text cannot be converted; validation then
- * fails.
- */
+/** Converts text to a boolean. Returns the text unchanged if it is neither true nor false; validation then fails. */
 function convert({ type }: Definition, value: string | boolean | readonly string[] | undefined): unknown {
-  if (typeof value !== "string") return value;
-  if (type === "boolean" && (value === "true" || value === "false")) return value === "true";
-  if (type === "count" && /^[0-9]{1,9}$/.test(value)) return Number(value);
-  return type === "duration" ? convertDuration(value) : value;
-}
-
-function convertDuration(value: string): string | number {
-  const [, amount, unit = ""] = /^([0-9]+)(ms|s|m|h)$/.exec(value) ?? [];
-  return amount === undefined ? value : Number(amount) * (DURATION_UNITS_MS[unit] ?? 1);
+  return type === "boolean" && (value === "true" || value === "false") ? value === "true" : value;
 }
 
 /** Returns the JSON Schema of a command's converted settings. */
@@ -141,8 +129,6 @@ function valueSchema(name: SettingName, definition: Definition, command: Command
   const choices = choicesOf(definition, command);
   const pattern = patternOf(name, definition);
   if (type === "boolean") return { type };
-  if (type === "duration") return { type: "integer", minimum: 1 };
-  if (type === "count") return { type: "integer", minimum: 1, maximum: MAX_COUNT };
   const text = {
     minLength: 1, ...(choices && { enum: [...choices, null] }), ...(pattern && { pattern: pattern.regexp }),
   };
@@ -185,8 +171,6 @@ function faultText(error: ErrorObject, { command, flags, environment, values }: 
 function expectation(name: SettingName, definition: Definition, command: Command): string {
   const choices = choicesOf(definition, command);
   if (definition.type === "boolean") return "true or false";
-  if (definition.type === "duration") return "a duration of at least 1ms, such as 5m, 30s or 500ms";
-  if (definition.type === "count") return `an integer from 1 to ${MAX_COUNT}`;
   if (choices !== undefined) return `one of ${choices.join(", ")}`;
   return patternOf(name, definition)?.meaning ?? "a non-empty value";
 }

@@ -26,7 +26,6 @@ test("the help of a command shows the placeholder and default of each flag", asy
     /manifests|resolve:|sidecar:/,
     "the help of one command does not show other commands",
   );
-  t.match((await runCommand(["sidecar", "--help"])).stdout, /--max-staleness <DURATION>[^]*default: 300s/);
   t.match((await runCommand(["certs", "make", "--help"])).stdout, /--host <NAME,\.\.\.>[^]*comma-separated list/);
   t.match((await runCommand(["lint", "--help"])).stdout, /--from <PATH>[^]*\(repeatable\)/, "--from is not a list");
 });

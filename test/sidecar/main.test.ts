@@ -25,7 +25,7 @@ test("starts, serves credentials, reports readiness and stops", async (t) => {
 
   source.status = { loaded: true, lastSyncMs: performance.now() - 300_001, fault: "the cluster does not answer" };
   t.match(await get(sidecar.healthAddress, "/readyz"), {
-    status: 503, body: /^the inventory is 30\d s old \(--max-staleness is 300 s\): the cluster does not answer\n$/,
+    status: 503, body: /^the inventory is 30\d s old \(maximum: 300 s\): the cluster does not answer\n$/,
   });
   t.equal(
     (await get(sidecar.address, "/v1/credentials/selectors/team-a")).status,

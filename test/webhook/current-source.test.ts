@@ -12,9 +12,9 @@ import { FakeClock } from "../shared/inventory/fake-clock.ts";
 import { fixture } from "./reviews.ts";
 import { COMPANY, FakeSource, webhookUnderTest } from "./webhook-under-test.ts";
 
-test("answers as not ready, and closes connections, while the inventory is older than --max-staleness", async (t) => {
+test("answers as not ready, and closes connections, while the inventory is older than 5 minutes", async (t) => {
   const [clock, source, served] = [new FakeClock(), new FakeSource(), new FakeSource(COMPANY)];
-  const current = new CurrentSource(source, 300_000, clock);
+  const current = new CurrentSource(source, clock);
   Object.defineProperty(served, "status", { get: () => current.status });
   const { app } = webhookUnderTest(served);
   const post = async (path: string, name: string): Promise<readonly [number, string, unknown]> => {
@@ -26,7 +26,7 @@ test("answers as not ready, and closes connections, while the inventory is older
   t.same([status, connection], [200, "keep-alive"]);
   clock.advance(1);
   clock.setWallClock(-3_600_000);
-  const message = "ERR_NOT_READY: The inventory is older than --max-staleness. Retry in a moment.";
+  const message = "ERR_NOT_READY: The inventory is older than 5 minutes. Retry in a moment.";
   for (const path of ["/mutate/resources", "/validate/resources"]) {
     const [code, body, header] = await post(path, "bucket-create-selected");
     t.same([code, header], [500, "close"], path);
@@ -44,7 +44,7 @@ test("compares no change before the watch has delivered what another replica rem
   api.put("/api/v1/namespaces/ns/configmaps/pending", {
     apiVersion: "v1", kind: "ConfigMap", metadata: configMap, data: { "delivered.IAMRoleSelector": "70" },
   });
-  const current = new CurrentSource(source, 300_000, clock);
+  const current = new CurrentSource(source, clock);
   const list = new PendingList({ source: current, kinds: [], monotonicMs: () => clock.steady() });
   const log = createLogger({ name: "webhook", level: "fatal" });
   const store = new SharedStore({ api, clock, random: () => 0, log, list, source: current, configMap });
@@ -59,7 +59,7 @@ test("compares no change before the watch has delivered what another replica rem
 
 test("closes idle connections while the inventory is too old, and open ones after their response", async (t) => {
   const [clock, source] = [new FakeClock(), new FakeSource()];
-  const current = new CurrentSource(source, 300_000, clock);
+  const current = new CurrentSource(source, clock);
   const server = createServer((_request, response) => response.end()).listen(0, "127.0.0.1");
   t.teardown(() => server.close());
   await once(server, "listening");

@@ -9,13 +9,14 @@ import type { KubernetesAPI } from "../../shared/inventory/cluster/api.ts";
 import type { ObjectName } from "../../shared/inventory/cluster/watched-kind.ts";
 import type { InventorySource } from "../../shared/inventory/source.ts";
 import type { Logger } from "../../shared/server/logger.ts";
+import { MAX_STALENESS_MS } from "../../shared/server/readiness.ts";
 import { RetryQueue } from "../../shared/server/retry-queue.ts";
 import type { TurnQueue } from "../../shared/server/turn-queue.ts";
 import { LeaderElection } from "../../shared/server/leader-election.ts";
 import type { WebhookMetrics } from "../metrics.ts";
 import { ControllerIdentityCreator } from "./controller-identity.ts";
 import { ProblemReporter } from "./problem-reporter.ts";
-import { Refresher } from "./refresher.ts";
+import { REFRESH_QPS, Refresher } from "./refresher.ts";
 import { Scanner } from "./scanner.ts";
 
 interface ReconcilerOptions {
@@ -27,8 +28,6 @@ interface ReconcilerOptions {
   readonly metrics: WebhookMetrics;
   readonly source: InventorySource;
   readonly settings: DecisionSettings;
-  /** The value of --max-staleness, in ms. With an older inventory, no annotation is written. */
-  readonly maxStalenessMs: number;
   /** The groups of --extra-groups. */
   readonly extraGroups: readonly string[];
   /** The Lease of --lease. The webhook does not annotate the resources in its namespace. */
@@ -37,8 +36,6 @@ interface ReconcilerOptions {
   readonly identity: string;
   /** The value of --controller-identity-namespaces; null without --auto-controller-identity. */
   readonly controllerIdentityNamespaces: readonly string[] | null;
-  /** The value of --refresh-qps. */
-  readonly qps: number;
   readonly turns: TurnQueue;
 }
 
@@ -106,10 +103,10 @@ export class Reconciler {
     await this.#election.stop();
   }
 
-  /** Whether this replica is the leader, and its inventory is loaded and not older than --max-staleness. */
+  /** Whether this replica is the leader, and its inventory is loaded and not too old. */
   #mayWrite(): boolean {
-    const { source: { status }, clock, maxStalenessMs } = this.#options;
-    const isCurrent = status.loaded && clock.steady() - (status.lastSyncMs ?? 0) <= maxStalenessMs;
+    const { source: { status }, clock } = this.#options;
+    const isCurrent = status.loaded && clock.steady() - (status.lastSyncMs ?? 0) <= MAX_STALENESS_MS;
     return isCurrent && this.#election.isLeader && !this.#stopping.signal.aborted;
   }
 
@@ -164,9 +161,10 @@ export class Reconciler {
   }
 
   #reportStale(stale: number): void {
-    const { log, qps } = this.#options;
+    const { log } = this.#options;
     if (stale > 0 && this.#stale === 0) {
-      log.info({ stale, qps, seconds: Math.ceil(stale / qps) }, "stale annotations found; updating them");
+      const seconds = Math.ceil(stale / REFRESH_QPS);
+      log.info({ stale, qps: REFRESH_QPS, seconds }, "stale annotations found; updating them");
     }
     if (stale === 0 && this.#stale > 0) log.info("all annotations are current");
     this.#stale = stale;

@@ -20,8 +20,6 @@ interface RefresherOptions {
   readonly metrics: Pick<WebhookMetrics, "refreshes">;
   readonly scope: ResourceScope;
   readonly queue: RetryQueue;
-  /** The maximum number of writes per second. */
-  readonly qps: number;
   /** Called if the API server rejected the write of a resource. */
   readonly onFault: (resource: AnnotatedObject, fault: string) => void;
   /** Whether this replica is the leader and its inventory is current. */
@@ -34,9 +32,11 @@ const IDLE_MS = 500;
 const SKIPPED_BETWEEN_PAUSES = 20;
 /** The maximum number of writes whose result the inventory does not contain yet. */
 const MAX_UNSEEN = 1_000;
-const MS_PER_SECOND = 1_000;
+/** The maximum number of writes per second. */
+export const REFRESH_QPS = 5;
+const WRITE_MS = 1_000 / REFRESH_QPS;
 
-/** Updates the annotations of the queued resources: one resource at a time, and at most `qps` per second. */
+/** Updates the annotations of the queued resources: one resource at a time, and at most REFRESH_QPS per second. */
 export class Refresher {
   readonly #options: RefresherOptions;
   readonly #outage: Backoff;
@@ -72,7 +72,7 @@ export class Refresher {
 
   /** Writes at most one resource. Returns the time until the next write, in ms. */
   async #next(): Promise<number> {
-    const { queue, clock, qps, mayWrite, scope } = this.#options;
+    const { queue, clock, mayWrite, scope } = this.#options;
     const queued = mayWrite() ? queue.take(clock.steady()) : null;
     if (queued === null) return IDLE_MS;
     // Resolves again, because the resource or a selector may have changed since the scan.
@@ -89,7 +89,7 @@ export class Refresher {
     else if (outcome !== "gone") queue.retry(queued, clock.steady());
     if (outcome === "outage") return this.#outage.next();
     this.#outage.reset();
-    return Math.max(0, startMs + MS_PER_SECOND / qps - clock.steady());
+    return Math.max(0, startMs + WRITE_MS - clock.steady());
   }
 
   /** Returns the state of a resource; null if its annotations need no write. */

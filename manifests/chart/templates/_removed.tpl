@@ -9,4 +9,10 @@ settings.watchNamespace is no longer a value: no decision depends on what contro
 {{- if hasKey .Values.settings "watchSelectors" }}
 settings.watchSelectors is no longer a value: no decision depends on what controllers watch
 {{- end }}
+{{- if hasKey .Values.settings "maxStaleness" }}
+settings.maxStaleness is no longer a value: a server is unready if its inventory is older than 5 minutes
+{{- end }}
+{{- if hasKey .Values.settings "refreshQps" }}
+settings.refreshQps is no longer a value: the webhook updates 5 objects per second
+{{- end }}
 {{- end }}

@@ -5,8 +5,7 @@ import { createInterface } from "node:readline";
 import { test } from "tap";
 
 const ROOT = path.join(import.meta.dirname, "../../..");
-const LISTENERS = ["webhook", "webhook-health", "sidecar", "sidecar-health", "sts"];
-const FREE_PORTS = LISTENERS.flatMap((listener) => [`--${listener}-listen`, "127.0.0.1:0"]);
+const FREE_PORTS = ["--listen", "127.0.0.1:0"];
 
 test("local mode handles SIGINT before it prints how to stop the servers", async (t) => {
   // Prints whether the program added a handler of SIGINT before it wrote the last line.

@@ -4,7 +4,7 @@ import {
 } from "../../../shared/server/readiness.ts";
 
 const INVENTORY = {
-  inventory: { loaded: true, lastSyncMs: 0, fault: null }, maxStalenessMs: 300_000, steadyMs: 300_000,
+  inventory: { loaded: true, lastSyncMs: 0, fault: null }, steadyMs: 300_000,
 };
 const WEBHOOK: WebhookReadinessInput = {
   ...INVENTORY, nowMs: 300_000, draining: false, certificateNotAfter: new Date(1_000_000), missingHosts: [],
@@ -17,13 +17,13 @@ test("throws ERR_NOT_READY while the inventory is unloaded", (t) => {
     code: "ERR_NOT_READY", message: "The inventory is not loaded yet. Retry in a moment.",
   });
   t.throws(() => requireLoaded({ loaded: false, lastSyncMs: 1 }), {
-    code: "ERR_NOT_READY", message: "The inventory is older than --max-staleness. Retry in a moment.",
+    code: "ERR_NOT_READY", message: "The inventory is older than 5 minutes. Retry in a moment.",
   });
   t.doesNotThrow(() => requireLoaded({ loaded: true, lastSyncMs: 1 }));
   t.end();
 });
 
-test("the webhook is ready if the inventory is not older than --max-staleness", (t) => {
+test("the webhook is ready if the inventory is not older than 5 minutes", (t) => {
   t.same(webhookReadiness(WEBHOOK), { ready: true, reasons: [], warnings: [] });
   const faulty = { loaded: true, lastSyncMs: 0, fault: "a blip" };
   t.same(
@@ -54,7 +54,7 @@ test("the webhook lists each reason why it is unready on a separate line", (t) =
   });
   const faulty = { loaded: true, lastSyncMs: 0, fault: "the API server denies the request" };
   t.same(webhookReadiness({ ...WEBHOOK, inventory: faulty, steadyMs: 400_000 }).reasons, [
-    "the inventory is 400 s old (--max-staleness is 300 s): the API server denies the request",
+    "the inventory is 400 s old (maximum: 300 s): the API server denies the request",
   ]);
   t.end();
 });
@@ -72,7 +72,7 @@ test("the sidecar is ready if the inventory is current and the base identity is 
     "the base identity is usable after a failed renewal",
   );
   t.same(sidecarReadiness({ ...SIDECAR, steadyMs: 300_001 }), {
-    ready: false, reasons: ["the inventory is 301 s old (--max-staleness is 300 s)"], warnings: [],
+    ready: false, reasons: ["the inventory is 301 s old (maximum: 300 s)"], warnings: [],
   });
   const neverSynced = { loaded: true, lastSyncMs: null, fault: null };
   t.equal(sidecarReadiness({ ...SIDECAR, inventory: neverSynced }).ready, false);
@@ -104,7 +104,7 @@ test("the sidecar treats the list of Secrets like the inventory", (t) => {
   });
   const current = { loaded: true, lastSyncMs: 300_001, fault: null };
   t.same(sidecarReadiness({ ...SIDECAR, inventory: current, secrets: loaded, steadyMs: 300_001 }).reasons, [
-    `the list of Secrets is 301 s old (--max-staleness is 300 s): ${fault}`,
+    `the list of Secrets is 301 s old (maximum: 300 s): ${fault}`,
   ]);
   t.end();
 });

@@ -5,11 +5,11 @@ import { faultsOf } from "./settings-faults.ts";
 const SIDECAR: Flags = { from: ["m"], group: ["s3.services.k8s.aws"], tokenFile: "token" };
 
 test("flags override environment variables, and environment variables override defaults", (t) => {
-  const environment = { ACK_ROLE_RESOLVER_REGION: "eu-west-1", ACK_ROLE_RESOLVER_MAX_STALENESS: "30s", UNRELATED: "x" };
+  const environment = { ACK_ROLE_RESOLVER_REGION: "eu-west-1", ACK_ROLE_RESOLVER_BASE: "vend", UNRELATED: "x" };
   const settings = readSettings("sidecar", { ...SIDECAR, region: "us-east-1" }, environment);
   t.match(settings, {
     region: "us-east-1",
-    maxStaleness: 30_000,
+    base: "vend",
     sessionName: "ack-role-resolver",
     listen: "127.0.0.1:9780",
     healthListen: "0.0.0.0:9781",
@@ -29,7 +29,7 @@ test("flags override environment variables, and environment variables override d
   t.end();
 });
 
-test("converts the text of environment variables to booleans, lists and durations", (t) => {
+test("converts the text of environment variables to booleans and lists", (t) => {
   const settings = readSettings(
     "webhook",
     {},
@@ -38,16 +38,9 @@ test("converts the text of environment variables to booleans, lists and duration
       ACK_ROLE_RESOLVER_TLS_DIR: "d",
       ACK_ROLE_RESOLVER_WAIVER_GROUPS: " a, b ,,",
       ACK_ROLE_RESOLVER_FROM: "",
-      ACK_ROLE_RESOLVER_MAX_STALENESS: "2h",
     },
   );
-  t.match(settings, { cluster: true, waiverGroups: ["a", "b"], from: [], maxStaleness: 7_200_000 });
-  for (const [text, ms] of [
-    ["500ms", 500],
-    ["1s", 1000],
-    ["5m", 300_000],
-  ] as const)
-    t.equal(readSettings("sidecar", { ...SIDECAR, maxStaleness: text }, {}).maxStaleness, ms);
+  t.match(settings, { cluster: true, waiverGroups: ["a", "b"], from: [] });
   t.equal(readSettings("sidecar", SIDECAR, { ACK_ROLE_RESOLVER_CLUSTER: "false" }).cluster, false);
   t.end();
 });
@@ -104,7 +97,6 @@ test("reports the flag and the expected value of every malformed setting", (t) =
       controllerRole: "role/x",
       runtime: "shipped",
       cluster: "yes",
-      maxStaleness: "5",
       check: ["IRS-03=warn", "IRS-03=of"],
       logLevel: "loud",
     }).toSorted(),
@@ -117,19 +109,11 @@ test("reports the flag and the expected value of every malformed setting", (t) =
       "--from, --cluster: exactly one is required",
       "--listen: expected HOST:PORT, such as 127.0.0.1:9780 or [::1]:9780",
       "--log-level: expected one of debug, info, warn, error",
-      "--max-staleness: expected a duration of at least 1ms, such as 5m, 30s or 500ms",
       "--region: expected an AWS region, such as eu-west-1",
       "--runtime: expected one of ack, extended",
       "--tls-dir: expected a non-empty value",
     ],
   );
-  for (const maxStaleness of ["0s", "-1s", "1.5s", "1 s", "1d", "s", ""]) {
-    t.same(
-      faultsOf("sidecar", { ...SIDECAR, maxStaleness }),
-      ["--max-staleness: expected a duration of at least 1ms, such as 5m, 30s or 500ms"],
-      maxStaleness,
-    );
-  }
   t.end();
 });
 

@@ -5,7 +5,7 @@ import { SECRET_NAMESPACE, secretData, SecretServer } from "./secret-server.ts";
 import { INFRASTRUCTURE } from "../../shared/decisions/identities/objects.ts";
 import { HOUR, SECOND } from "../fake-sts.ts";
 
-const SETTINGS = { group: [INFRASTRUCTURE], identitySecretNamespace: SECRET_NAMESPACE, maxStaleness: 300 * SECOND };
+const SETTINGS = { group: [INFRASTRUCTURE], identitySecretNamespace: SECRET_NAMESPACE };
 
 test("/readyz returns 503 until the Secrets are listed, and while their list is too old", async (t) => {
   const clock = new FakeClock(Date.now());
@@ -32,7 +32,7 @@ test("/readyz returns 503 until the Secrets are listed, and while their list is 
   await clock.advance(200 * SECOND);
   t.match(await page("/readyz"), /^200 ok\nthe list of Secrets is stale, and was last current \d+ s ago: the API /);
   await clock.advance(200 * SECOND);
-  t.match(await page("/readyz"), /^503 the list of Secrets is \d+ s old \(--max-staleness is 300 s\): the API server /);
+  t.match(await page("/readyz"), /^503 the list of Secrets is \d+ s old \(maximum: 300 s\): the API server /);
   server.status = 200;
   await clock.advance(60 * SECOND);
   t.same(await page("/readyz"), "200 ok");

@@ -78,14 +78,13 @@ export interface Replica {
 
 interface ReplicaOptions {
   readonly identity?: string;
-  readonly qps?: number;
   readonly controllerIdentityNamespaces?: readonly string[] | null;
 }
 
 /** Starts a replica with the namespaces of the tests, the selector team-a, and the buckets of the API server. */
 export function startReplica(
   t: Test, api: FakeKubernetes, clock: FakeClock,
-  { identity = "first", qps = 5, controllerIdentityNamespaces = null }: ReplicaOptions = {},
+  { identity = "first", controllerIdentityNamespaces = null }: ReplicaOptions = {},
 ): Replica {
   const source = new FakeSource(clock);
   source.put(
@@ -101,7 +100,7 @@ export function startReplica(
     },
   };
   const reconciler = new Reconciler({
-    api: recording, source, qps, identity, random: () => 0, settings: SETTINGS_BY_DEFAULT, maxStalenessMs: 300_000,
+    api: recording, source, identity, random: () => 0, settings: SETTINGS_BY_DEFAULT,
     extraGroups: [], controllerIdentityNamespaces, clock,
     log: createLogger({ name: "webhook", destination: { write: (line) => void lines.push(line) } }),
     metrics: createWebhookMetrics(registry), lease: { namespace: "ack-role-resolver", name: "webhook" },

@@ -47,7 +47,7 @@ test("annotates clusters with the rate and the queue of resources, and follows a
   const path = `/apis/${INFRASTRUCTURE}/v1beta2/namespaces/team-a/awsclusters/c`;
   api.put(path, clusterObject("c", "role/r", "team-a"));
   createBuckets(api, ["a", "b"]);
-  const replica = startReplica(t, api, clock, { qps: 1 });
+  const replica = startReplica(t, api, clock);
   const versions = [{ name: "v1beta2", served: true, storage: true }];
   const identity = (resourceVersion: string, list: readonly string[]): JsonObject => (
     { ...roleIdentity("r", "controller", { list }), metadata: { name: "r", resourceVersion } }
@@ -81,10 +81,10 @@ test("writes nothing if only the resource version of the selector changes", asyn
   t.equal(replica.patches.length, 1);
 });
 
-test("writes at most --refresh-qps resources per second, without a burst", async (t) => {
+test("writes at most 5 resources per second, without a burst", async (t) => {
   const [api, clock] = [new FakeKubernetes(), new FakeClock()];
   createBuckets(api, Array.from({ length: 40 }, (_, i) => `b${i}`));
-  const replica = startReplica(t, api, clock, { qps: 5 });
+  const replica = startReplica(t, api, clock);
   await pass(clock, 10_000, api, [replica]);
   t.equal(replica.patches.length, 40);
   const times = replica.patches.map(({ atMs }) => atMs);
@@ -106,7 +106,7 @@ test("does not write resources that are being deleted or are in an exempt namesp
 test("does not write a resource that is deleted, or whose annotations are corrected, after the scan", async (t) => {
   const [api, clock] = [new FakeKubernetes(), new FakeClock()];
   createBuckets(api, Array.from({ length: 30 }, (_, i) => `b${i}`));
-  const replica = startReplica(t, api, clock, { qps: 1 });
+  const replica = startReplica(t, api, clock);
   await untilFirstWrite(clock, replica);
   t.equal(replica.patches.length, 1);
   for (let i = 1; i < 30; i += 1) {
@@ -154,7 +154,7 @@ test("during an outage of the API server, sends few writes, and resumes afterwar
   const [api, clock] = [new FakeKubernetes(), new FakeClock()];
   createBuckets(api, Array.from({ length: 20 }, (_, i) => `b${i}`));
   api.rejected.set(PATCH, 503);
-  const replica = startReplica(t, api, clock, { qps: 100 });
+  const replica = startReplica(t, api, clock);
   await pass(clock, 4_000, api, [replica]);
   t.ok(replica.patches.length <= 6, `${replica.patches.length} writes in 4 s`);
   api.rejected.clear();
@@ -162,7 +162,7 @@ test("during an outage of the API server, sends few writes, and resumes afterwar
   t.equal(await replica.metric("refreshes_total", { outcome: "ok" }), 20);
 });
 
-test("does not write while its inventory is older than --max-staleness", async (t) => {
+test("does not write while its inventory is older than 5 minutes", async (t) => {
   const [api, clock] = [new FakeKubernetes(), new FakeClock()];
   createBuckets(api, ["a"]);
   const replica = startReplica(t, api, clock);

@@ -30,7 +30,7 @@ onCluster("annotations of clusters on a real API server", async (t, cluster) => 
   await until(async () => (await cluster.request("GET", CLUSTERS)).status === 200);
   await createIdentities(cluster);
   const lease = `${OPTIONS.namespace}/ack-role-resolver-webhook`;
-  await installWebhook(t, cluster, [`--lease=${lease}`, "--refresh-qps=20"]);
+  await installWebhook(t, cluster, [`--lease=${lease}`]);
   await apply(cluster, manifestObjects("policies", OPTIONS));
   const run = async (name: string, body: (t: Test, cluster: Cluster) => Promise<void>): Promise<void> => {
     await t.test(name, async (tt) => body(tt, cluster));

@@ -13,8 +13,8 @@ import {
 } from "./replicas.ts";
 
 /** The number of resources for which the API server calls no webhook. */
-const RESOURCES = 150;
-const QPS = 20;
+const RESOURCES = 50;
+const QPS = 5;
 /** In any second, one more write can start, and the time until the API server receives a write varies. */
 const MAX_PER_SECOND = QPS + 2;
 const PREFIX = "ack-role-resolver.io/";
@@ -27,7 +27,7 @@ const SELECTOR = `${SELECTORS}/team-a`;
 onCluster("two replicas update stale annotations", async (t, cluster) => {
   await installRights(cluster);
   await createObjects(cluster);
-  const flags = [`--refresh-qps=${QPS}`, "--tls-host=127.0.0.1"];
+  const flags = ["--tls-host=127.0.0.1"];
   const { dir, ca } = await certificateFolder(t);
   const replicas = [
     await startReplica(t, cluster, flags, dir), await startReplica(t, cluster, flags, dir),

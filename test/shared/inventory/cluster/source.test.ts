@@ -132,10 +132,10 @@ test("the inventory becomes older while the system time is set back", async (t) 
   clock.setWallClock(-3_600_000);
   clock.advance(300_001);
   const input = {
-    inventory, maxStalenessMs: 300_000, steadyMs: clock.steady(), nowMs: clock.now(), draining: false,
+    inventory, steadyMs: clock.steady(), nowMs: clock.now(), draining: false,
     certificateNotAfter: new Date(clock.now() + 1), missingHosts: [],
   };
-  t.same(webhookReadiness(input).reasons, ["the inventory is 301 s old (--max-staleness is 300 s)"]);
+  t.same(webhookReadiness(input).reasons, ["the inventory is 301 s old (maximum: 300 s)"]);
 });
 
 test("the inventory is not loaded if the cluster has no IAMRoleSelector CRD", async (t) => {
