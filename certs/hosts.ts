@@ -14,14 +14,19 @@ export function serviceHosts(namespace: string): readonly string[] {
   return [serviceHost(namespace), `${serviceHost(namespace)}.cluster.local`];
 }
 
+/** Returns the DNS name or IP address of a URL, without the brackets of IPv6. */
+export function hostOf(url: string): string {
+  return new URL(url).hostname.replace(/^\[(.*)\]$/, "$1");
+}
+
 /**
- * Returns the names for which a certificate of --tls-dir must be valid: --tls-host, else the name that the API server
- * calls if the webhook runs in a Pod, else none.
+ * Returns the names for which a certificate of --tls-dir must be valid: the host of --url, else the name that the API
+ * server calls if the webhook runs in a Pod, else none.
  */
 export async function verifiedHosts(
-  tlsHost: readonly string[], namespaceFile = NAMESPACE_FILE,
+  url: string | null, namespaceFile = NAMESPACE_FILE,
 ): Promise<readonly string[]> {
-  if (tlsHost.length > 0) return tlsHost;
+  if (url !== null) return [hostOf(url)];
   const namespace = await podNamespace(namespaceFile);
   return namespace === null ? [] : [serviceHost(namespace)];
 }

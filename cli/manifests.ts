@@ -1,10 +1,12 @@
 import { readFile } from "node:fs/promises";
 import { DEFAULT_IMAGE } from "../manifests/deployment.ts";
 import { isManifestPart, MANIFEST_PARTS, renderManifests } from "../manifests/render.ts";
+import { needsAccessReviews } from "../shared/decisions/checks/access/reviews.ts";
 import { checkSeveritiesOf } from "../shared/decisions/context.ts";
 import { ResolverError } from "../shared/decisions/errors.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
-import { EXIT, type ExitStatus, type IO } from "./io.ts";
+import { controllersOf } from "../shared/decisions/user-pattern.ts";
+import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
 import { writeStartNotices } from "./output/start-notices.ts";
 
 /** Prints the install manifests as YAML. */
@@ -12,15 +14,22 @@ export async function runManifests(part: string, settings: SettingsFor<"manifest
   if (!isManifestPart(part)) {
     throw new ResolverError("ERR_CONFIG_INVALID", `"${part}": expected one of ${MANIFEST_PARTS.join(", ")}`);
   }
-  const { url, caFile, ownCrd: ownCRD } = settings;
+  const { url, caFile } = settings;
   const caBundle = caFile === null ? null : await readCA(caFile);
   writeStartNotices(settings, io);
   const certificates = settings.certificates ?? (url === null && caFile === null ? "self-signed" : "files");
-  const policies = { ...settings, checkSeverities: checkSeveritiesOf(settings.check) };
-  const options = { ...settings, policies, caBundle, ownCRD, certificates, image: settings.image ?? DEFAULT_IMAGE };
+  const { check, controllerUsers } = settings;
+  const policies = { ...settings, ...controllersOf(controllerUsers), checkSeverities: checkSeveritiesOf(check) };
+  const options = {
+    ...settings, policies, caBundle, certificates, image: settings.image ?? DEFAULT_IMAGE,
+    accessReviews: needsAccessReviews(policies),
+  };
+  if (part === "crds") writeLines(io.stderr, [REPLACES]);
   io.stdout.write(renderManifests(part, options));
   return EXIT.fine;
 }
+
+const REPLACES = "warning: this CRD replaces the CRD of ACK's charts; docs/crd.md states when that is useful";
 
 const CA_FIX = "use the ca.crt that `certs make` wrote";
 

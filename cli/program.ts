@@ -169,13 +169,15 @@ function isSplit({ type, allowsComma }: Definition): boolean {
 function optionOf(name: SettingName, definition: Definition, command: Command): Option {
   const { flag, short, type } = definition;
   const placeholder = definition.value ?? choicesOf(definition, command)?.join("|") ?? "VALUE";
-  const value = type === "boolean" ? "" : ` <${placeholder}${isSplit(definition) ? ",..." : ""}>`;
+  const list = `${placeholder}${isSplit(definition) ? ",..." : ""}`;
+  const value = type === "boolean" ? "" : definition.bare === undefined ? ` <${list}>` : ` [${list}]`;
   const flags = `${short === undefined ? "" : `${short}, `}${flag}${value}`;
   const option = new Option(flags, flagHelp(name, command) + hint(definition, command));
   // Declares --no-X as a separate flag: by default, commander reads --no-X as the negation of a flag --X.
   option.attributeName = () => name;
   option.negate = false;
   option.helpGroup(`${flagGroup(name, command)}:`);
+  if (definition.bare !== undefined) option.preset(definition.bare);
   if (type !== "strings") return option;
   return option.argParser((item: string, before: string[] | undefined) => [...(before ?? []), item]);
 }

@@ -46,7 +46,7 @@ export const NOT_COVERED: Readonly<Record<string, string>> = {
 
 const OLD_ENTRIES = `in an update, not if the stored selector has more than ${MAX_COMPARED.invalidNames} such entries`;
 
-const LISTED = "with `--controller-service-accounts` or `--controller-users`";
+const LISTED = "with `--controller-users`";
 
 /** The parts of covered checks that a policy does not cover, or the flag that a policy needs. */
 const REMARKS: Readonly<Record<string, string>> = {

@@ -56,7 +56,7 @@ const NO_EXPRESSIONS: ValidationRule = {
   reason: "FieldValueForbidden",
   message: `${IRS_35.id} shipped ACK controllers ignore matchExpressions `
     + "and would select more resources than intended. Use matchLabels. If no shipped controller reads this selector, "
-    + "install the CRD that ack-role-resolver manifests crds --own-crd --runtime extended prints.",
+    + "install the CRD that ack-role-resolver manifests crds --runtime extended prints.",
 };
 
 interface SelectorNames extends Readonly<Record<"kind" | "listKind" | "plural" | "singular", string>> {

@@ -31,10 +31,8 @@ export interface DeploymentOptions {
   readonly image: string;
   /** The namespace of the Secrets of static identities; null if nothing reads these Secrets. Default: null. */
   readonly identitySecretNamespace?: string | null;
-  /** Whether the webhook creates the AWSClusterControllerIdentity. Default: false. */
-  readonly autoControllerIdentity?: boolean;
-  /** The namespaces that may use this identity. Default: []. */
-  readonly controllerIdentityNamespaces?: readonly string[];
+  /** The namespaces that may use the AWSClusterControllerIdentity that the webhook creates; [] if it creates none. */
+  readonly autoControllerIdentity?: readonly string[];
   /** Whether the webhook injects sidecars. They have the image of the webhook. Default: false. */
   readonly inject?: boolean;
 }
@@ -129,15 +127,13 @@ function webhookContainer(options: DeploymentOptions): V1Container {
 function webhookArguments(options: DeploymentOptions): string[] {
   const { namespace, ackSystemNamespace, runtime, extraGroups, image } = options;
   const { inject = false, identitySecretNamespace = null } = options;
-  const { autoControllerIdentity = false, controllerIdentityNamespaces: namespaces = [] } = options;
+  const { autoControllerIdentity = [] } = options;
   return [
     "webhook", "--cluster", CERTIFICATE_FLAG,
     `--ack-system-namespace=${ackSystemNamespace}`, `--runtime=${runtime}`,
-    `--pending-writes=${namespace}/${WEBHOOK.pendingWrites}`,
-    `--lease=${namespace}/${WEBHOOK.lease}`,
+    `--namespace=${namespace}`,
     ...(identitySecretNamespace === null ? [] : [`--identity-secret-namespace=${identitySecretNamespace}`]),
-    ...(autoControllerIdentity ? ["--auto-controller-identity"] : []),
-    ...namespaces.map((name) => `--controller-identity-namespaces=${name}`),
+    ...autoControllerIdentity.map((name) => `--auto-controller-identity=${name}`),
     ...extraGroups.map((group) => `--extra-groups=${group}`),
     ...(inject ? [`--sidecar-image=${image}`] : []),
   ];

@@ -11,9 +11,9 @@ export const WEBHOOK = {
   serviceAccount: `${PRODUCT}-webhook`,
   /** The name of the Secret that contains the webhook's certificate, and of the Certificate of cert-manager. */
   certificate: `${PRODUCT}-webhook-tls`,
-  /** The Lease of `--lease`. */
+  /** The Lease that elects the replica that updates annotations. */
   lease: `${PRODUCT}-webhook`,
-  /** The ConfigMap of `--pending-writes`. */
+  /** The ConfigMap in which the replicas share the changes that they admit. */
   pendingWrites: `${PRODUCT}-pending-writes`,
   /**
    * The suffix of each webhook name. The API server requires a domain in the name, and prints the name in each denial.

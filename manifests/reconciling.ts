@@ -11,7 +11,7 @@ import type { WebhookOptions } from "./webhooks.ts";
 
 /**
  * The ClusterRole that allows the webhook to patch ACK resources and clusters, and to write Events, and the Role that
- * allows it to renew the Lease of `--lease`.
+ * allows it to renew its Lease.
  */
 const RECONCILER_ROLE = "ack-role-resolver-reconciler";
 
@@ -21,7 +21,7 @@ const CONTROLLER_IDENTITY_ROLE = "ack-role-resolver-controller-identity";
 type ReconcilingOptions = Pick<WebhookOptions, "namespace" | "extraGroups">;
 
 /**
- * Returns the objects that a webhook with `--lease` needs. RBAC cannot limit a patch to annotations, nor exclude
+ * Returns the objects that a webhook with `--namespace` needs. RBAC cannot limit a patch to annotations, nor exclude
  * subresources from `*`. The policy for the webhook's service account denies all other changes of these objects.
  */
 export function reconcilingObjects({ namespace, extraGroups }: ReconcilingOptions): readonly object[] {

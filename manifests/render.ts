@@ -1,5 +1,5 @@
 import { stringify } from "yaml";
-import { isCheckEnabled, needsAccessReviews } from "../shared/decisions/checks/access/reviews.ts";
+import { isCheckEnabled } from "../shared/decisions/checks/access/reviews.ts";
 import { AC_05 } from "../shared/decisions/checks/clusters/use.ts";
 import type { Runtime } from "../shared/decisions/context.ts";
 import { ResolverError } from "../shared/decisions/errors.ts";
@@ -38,11 +38,8 @@ export interface ManifestOptions
   readonly runtime: Runtime;
   /** Whether the manifests allow the webhook to create SubjectAccessReviews, which `--check ACK-09=deny` requires. */
   readonly accessReviews: boolean;
-  /** Whether the webhook creates the AWSClusterControllerIdentity, and the namespaces that may use it. */
-  readonly autoControllerIdentity?: boolean;
-  readonly controllerIdentityNamespaces?: readonly string[];
-  /** Whether the manifests contain this project's CRD, which replaces the CRD of ACK's charts. */
-  readonly ownCRD: boolean;
+  /** The namespaces that may use the AWSClusterControllerIdentity that the webhook creates; [] if it creates none. */
+  readonly autoControllerIdentity?: readonly string[];
   /** Where the certificate of a webhook in the cluster comes from. */
   readonly certificates: CertificateMode;
   /** The image of the webhook's Deployment. */
@@ -70,7 +67,7 @@ export function renderManifests(part: ManifestPart, options: ManifestOptions): s
 export function manifestObjects(part: ManifestPart, options: ManifestOptions): readonly object[] {
   const faults = optionFaults(part, options);
   if (faults.length > 0) throw new ResolverError("ERR_CONFIG_INVALID", faults.join("\n"));
-  const { runtime, ownCRD, url, certificates } = options;
+  const { runtime, url, certificates } = options;
   const configured = {
     ...options, injectCA: url === null && certificates === "cert-manager",
     reviewsIdentityUses: options.policies !== undefined && isCheckEnabled(AC_05, options.policies),
@@ -88,14 +85,15 @@ export function manifestObjects(part: ManifestPart, options: ManifestOptions): r
   // Without the webhooks, the policies are the only defense.
   if (part !== "all") return parts[part]("Ignore");
   return [
-    ...parts.rbac(), ...(ownCRD ? parts.crds() : []), ...(url === null ? parts.deployment() : []),
+    ...parts.rbac(), ...(url === null ? parts.deployment() : []),
     ...parts.policies("Fail"), ...parts.webhooks(),
   ];
 }
 
 function rbacObjects(options: ManifestOptions): object[] {
-  const { namespace, ackSystemNamespace, extraGroups, certificates, url } = options;
+  const { namespace, ackSystemNamespace, extraGroups, certificates } = options;
   const { accessReviews, inject = false, identitySecretNamespace: ofSecrets = null } = options;
+  const { autoControllerIdentity = [] } = options;
   return [
     installNamespace(namespace), serviceAccount(namespace),
     readerRole(), readerBinding(namespace), resourcesRole(extraGroups), resourcesBinding(namespace), identitiesRole(),
@@ -103,10 +101,9 @@ function rbacObjects(options: ManifestOptions): object[] {
     eventsRole(), selectorOwnerRole(), tenantRole(),
     ...(ofSecrets === null ? [] : identitySecretObjects({ namespace, secretNamespace: ofSecrets })),
     ...reconcilingObjects({ namespace, extraGroups }),
-    // A webhook outside the cluster has one replica.
-    ...(url === null ? pendingWritesObjects(namespace) : []),
+    ...pendingWritesObjects(namespace),
     ...(certificates === "self-signed" ? selfSignedObjects(namespace) : []),
-    ...(options.autoControllerIdentity === true ? controllerIdentityObjects({ namespace }) : []),
+    ...(autoControllerIdentity.length > 0 ? controllerIdentityObjects({ namespace }) : []),
     ...(accessReviews ? [accessReviewsRole(), accessReviewsBinding(namespace)] : []),
     ...(inject ? [sidecarsBinding(ackSystemNamespace), sidecarEventsBinding(ackSystemNamespace)] : []),
   ];
@@ -122,9 +119,6 @@ function deploymentObjects(options: ManifestOptions): object[] {
   ];
 }
 
-const OWN_CRD_MISSING = "manifests crds: requires --own-crd, because the CRD replaces the CRD of ACK's charts. "
-  + "docs/crd.md states when the replacement is useful";
-
 const OWN_NAMESPACE = "--inject: requires different values of --namespace and --ack-system-namespace, because the "
   + "webhook injects no sidecar in its own namespace";
 
@@ -132,27 +126,18 @@ const READABLE_KEY = "--identity-secret-namespace: requires another namespace th
   + "could then read the key of its CA";
 
 function optionFaults(part: ManifestPart, options: ManifestOptions): string[] {
-  const { namespace, ackSystemNamespace, extraGroups, ownCRD, identitySecretNamespace } = options;
+  const { namespace, ackSystemNamespace, extraGroups, identitySecretNamespace } = options;
   const named = { "--namespace": namespace, "--ack-system-namespace": ackSystemNamespace };
   const ofNamespace = Object.entries(named).flatMap(([flag, name]) => (
     namespaceNameFaults(name).map((fault) => `${flag} ${quote(name)}: ${fault}`)
   ));
   const ofGroups = extraGroups.filter((group) => !isACKGroup(group))
     .map((group) => `--extra-groups ${quote(group)}: not an ACK group; expected a name that ends in .services.k8s.aws`);
-  const ofCRD = part === "crds" && !ownCRD ? [OWN_CRD_MISSING] : [];
   const ofInjection = options.inject === true && namespace === ackSystemNamespace ? [OWN_NAMESPACE] : [];
   const ofSecrets = identitySecretNamespace === namespace ? [READABLE_KEY] : [];
   return [
-    ...ofNamespace, ...ofGroups, ...ofCRD, ...ofInjection, ...ofSecrets, ...accessFaults(part, options),
-    ...certificateFaults(part, options),
+    ...ofNamespace, ...ofGroups, ...ofInjection, ...ofSecrets, ...certificateFaults(part, options),
   ];
-}
-
-/** Without the right to create access reviews, a webhook in the cluster denies what it must review. */
-function accessFaults(part: ManifestPart, { url, accessReviews, policies }: ManifestOptions): string[] {
-  const grantsRights = url === null && (part === "rbac" || part === "all");
-  if (!grantsRights || accessReviews || policies === undefined || !needsAccessReviews(policies)) return [];
-  return ["--access-reviews: required, because --check enables ACK-09, NS-02 or AC-05"];
 }
 
 /** Without the right CA certificate, the API server rejects every change of a selector (failurePolicy: Fail). */

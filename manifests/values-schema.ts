@@ -1,7 +1,7 @@
 // The JSON Schema of the values of the Helm chart. Helm reports each invalid value with its path.
 import {
-  IMAGE, IMAGE_PARTS, LITERAL_NAMESPACE, OBJECT_NAME, RESERVED_VARIABLES, SIDECAR_ARGUMENT, USE_PROXY, VARIABLE_NAME,
-  VARIABLE_VALUE,
+  IMAGE, IMAGE_PARTS, NAMESPACE as NAMESPACE_NAME, OBJECT_NAME, RESERVED_VARIABLES, SIDECAR_ARGUMENT, USE_PROXY,
+  VARIABLE_NAME, VARIABLE_VALUE,
 } from "../shared/decisions/setting-patterns.ts";
 import { REMOVED_VALUES } from "../shared/decisions/removed-settings.ts";
 import { choicesOf, type Definition } from "../shared/decisions/setting-definition.ts";
@@ -14,8 +14,8 @@ type Schema = Readonly<Record<string, unknown>>;
 
 /** Settings that the chart sets, and settings that do not apply in a cluster. */
 const NOT_IN_VALUES: ReadonlySet<SettingName> = new Set([
-  "ackSystemNamespace", "runtime", "extraGroups", "tlsDir", "lease", "pendingWrites", "listen",
-  "autoControllerIdentity", "controllerIdentityNamespaces",
+  "ackSystemNamespace", "runtime", "extraGroups", "tlsDir", "namespace", "listen",
+  "autoControllerIdentity",
   "healthListen", "from", "cluster", "kubeconfig", "context", "sidecarImage", "sidecarArgs",
   "sidecarEnv", "sidecarCaConfigMap",
   "identitySecretNamespace",
@@ -33,7 +33,7 @@ const NAMED_LIST = {
   type: "array", items: { type: "object", properties: { name: TEXT, value: TEXT }, required: ["name"] },
 };
 const NAME = { type: "string", pattern: OBJECT_NAME.regexp };
-const NAMESPACE = { type: "string", pattern: LITERAL_NAMESPACE.regexp };
+const NAMESPACE = { type: "string", pattern: NAMESPACE_NAME.regexp };
 const NAMESPACES = { type: "array", items: NAMESPACE };
 const EXTRA_GROUP = { type: "string", pattern: "^[a-z0-9-]+\\.services\\.k8s\\.aws$" };
 const SIDECAR_ARGUMENT_SCHEMA = { type: "string", pattern: SIDECAR_ARGUMENT.regexp };

@@ -53,7 +53,7 @@ const API_VERSION = "admissionregistration.k8s.io/v1";
  */
 const TIMEOUT_SECONDS = 3;
 
-/** The paths whose reviews record an admitted change in the ConfigMap of `--pending-writes`, unless it is a dry run. */
+/** The paths whose reviews record an admitted change in the ConfigMap of pending writes, unless it is a dry run. */
 const RECORDING: ReadonlySet<string> = new Set(["/validate/iamroleselectors", "/validate/identities"]);
 
 /** Returns the settings of a webhook that do not depend on its rules. */

@@ -3,6 +3,7 @@ import path from "node:path";
 import { test } from "tap";
 import { isACKController } from "../shared/decisions/exemptions.ts";
 import { field } from "../shared/decisions/kubernetes/json.ts";
+import { controllersOf } from "../shared/decisions/user-pattern.ts";
 import { readSettings } from "../shared/server/settings.ts";
 import { runCommand } from "./cli/run-command.ts";
 import { codeBlocks } from "./documented-commands.ts";
@@ -22,7 +23,8 @@ test("the policies in the capability guide allow both STS actions that the capab
 
 test("the user pattern in the capability guide names the sessions of the Capability Role, and no other user", (t) => {
   const [, pattern = ""] = /^--controller-users '(.*)'$/m.exec(PAGE) ?? [];
-  const settings = readSettings("webhook", { cluster: true, tlsDir: "/tls", controllerUsers: [pattern] }, {});
+  const { controllerUsers } = readSettings("webhook", { cluster: true, tlsDir: "/tls", controllerUsers: [pattern] }, {});
+  const settings = controllersOf(controllerUsers);
   const isController = (username: string): boolean => isACKController({ username, groups: [] }, settings);
   t.ok(isController("arn:aws:sts::111122223333:assumed-role/ACKCapabilityRole/ack-1234"));
   t.notOk(isController("arn:aws:sts::111122223333:assumed-role/ACKCapabilityRoleOfAnother/ack-1234"));

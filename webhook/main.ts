@@ -1,10 +1,10 @@
 import { podNamespace } from "../certs/hosts.ts";
-import { decisionSettings } from "../shared/decisions/context.ts";
+import { WEBHOOK } from "../manifests/installation.ts";
+import { type DecisionSettings, decisionSettings } from "../shared/decisions/context.ts";
 import { ResolverError } from "../shared/decisions/errors.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
 import { systemClock } from "../shared/inventory/clock.ts";
 import type { KubernetesAPI } from "../shared/inventory/cluster/api.ts";
-import { nameOf } from "../shared/inventory/cluster/watched-kind.ts";
 import type { InventorySource } from "../shared/inventory/source.ts";
 import { type HealthServer, startHealthServer } from "../shared/server/health.ts";
 import {
@@ -54,7 +54,7 @@ export interface WebhookRuntime {
   readonly fetchRoleIdentity?: ObjectFetcher;
   /** Undefined if the inventory consists of manifests. */
   readonly fetchNamespace?: ObjectFetcher;
-  /** The client of the API server. Required with --lease. */
+  /** The client of the API server. Required with --namespace. */
   readonly api?: KubernetesAPI;
 }
 
@@ -91,14 +91,15 @@ export async function runWebhook(settings: WebhookSettings, runtime: WebhookRunt
   const current = new CurrentSource(source, systemClock);
   const clocks = { clock: systemClock, monotonicMs: () => systemClock.steady() };
   const timed = { ...runtime, ...clocks, source: current, metrics, drain };
-  const { pending, close: closePending } = await sharedPending(settings, timed);
+  const ofPod = await podNamespace();
+  const { pending, close: closePending } = sharedPending(settings, settings.namespace ?? ofPod, timed);
   const ports = { ...timed, ...(pending !== null && { pending }) };
   const { onInternalError } = settings;
-  const decisions = decisionSettings({ ...settings, podNamespace: await podNamespace() });
+  const decisions = decisionSettings({ ...settings, installationNamespaces: [ofPod, settings.namespace] });
   const app = buildWebhook({ decisions, onInternalError, tls: origin.pair, client }, ports);
   const { server } = app;
   const served = new ServedCertificate({ ...origin, server, clientCA: client?.ca ?? null, metrics });
-  const stopReconciling = await startReconciling(settings, { ...runtime, metrics });
+  const stopReconciling = await startReconciling(settings, decisions, { ...runtime, metrics });
   const stopCertificates = maintainCertificates(origin, client, { served, now, log, metrics });
   const stopClosing = closeIdleWhileUnloaded(server, current, systemClock);
   const closers = [stopReconciling, stopCertificates, closePending, async () => stopClosing(), () => app.close()];
@@ -127,32 +128,32 @@ export async function runWebhook(settings: WebhookSettings, runtime: WebhookRunt
 
 type PendingRuntime = Pick<WebhookPorts, "source" | "log" | "clock" | "monotonicMs"> & WebhookRuntime;
 
-/** Returns the pending writes of all replicas if --pending-writes is set, and a function that ends their watch. */
-async function sharedPending(
-  settings: WebhookSettings, { api, ...ports }: PendingRuntime,
-): Promise<{ readonly pending: PendingByKind | null; readonly close: () => Promise<void> }> {
-  const { pendingWrites, runtime } = settings;
-  if (pendingWrites === null) return { pending: null, close: async () => undefined };
-  if (api === undefined) throw new ResolverError("ERR_CONFIG_INVALID", "--pending-writes: requires --cluster");
-  return openSharedPending(runtime, nameOf(pendingWrites), { ...ports, clock: systemClock, api });
+/**
+ * Returns the pending writes that all replicas share in the namespace, and a function that ends their watch. Without a
+ * namespace or a cluster, a replica compares only its own changes.
+ */
+function sharedPending(
+  { runtime }: WebhookSettings, namespace: string | null, { api, ...ports }: PendingRuntime,
+): { readonly pending: PendingByKind | null; readonly close: () => Promise<void> } {
+  if (namespace === null || api === undefined) return { pending: null, close: async () => undefined };
+  return openSharedPending(runtime, { namespace, name: WEBHOOK.pendingWrites }, { ...ports, clock: systemClock, api });
 }
 
 type ReconcilingRuntime = Pick<WebhookRuntime, "source" | "log" | "api"> & { readonly metrics: WebhookMetrics };
 
-/** Starts the update of stale annotations if --lease is set. Returns a function that stops it. */
+/** Starts the update of stale annotations if --namespace is set. Returns a function that stops it. */
 async function startReconciling(
-  settings: WebhookSettings, { api, ...runtime }: ReconcilingRuntime,
+  { namespace, extraGroups, autoControllerIdentity: names }: WebhookSettings, settings: DecisionSettings,
+  { api, ...runtime }: ReconcilingRuntime,
 ): Promise<() => Promise<void>> {
-  const { lease, extraGroups } = settings;
-  const { autoControllerIdentity, controllerIdentityNamespaces: namespaces } = settings;
-  if (lease === null) return async () => undefined;
-  if (api === undefined) throw new ResolverError("ERR_CONFIG_INVALID", "--lease: requires --cluster");
-  // Loaded on demand, because `local` and webhooks without --lease do not need it.
+  if (namespace === null) return async () => undefined;
+  if (api === undefined) throw new ResolverError("ERR_CONFIG_INVALID", "--namespace: requires --cluster");
+  // Loaded on demand, because `local` and webhooks without --namespace do not need it.
   const { Reconciler } = await import("./reconciling/reconciler.ts");
   const reconciler = new Reconciler({
-    ...runtime, api, clock: systemClock, random: Math.random, settings: decisionSettings(settings),
-    extraGroups, lease: nameOf(lease), identity: REPLICA_IDENTITY, turns: TURNS,
-    controllerIdentityNamespaces: autoControllerIdentity ? namespaces : null,
+    ...runtime, api, clock: systemClock, random: Math.random, settings,
+    extraGroups, lease: { namespace, name: WEBHOOK.lease }, identity: REPLICA_IDENTITY, turns: TURNS,
+    controllerIdentityNamespaces: names.length === 0 ? null : names.join() === "none" ? [] : names,
   });
   reconciler.start();
   return () => reconciler.close();

@@ -24,7 +24,7 @@ export interface WebhookMetrics {
   /** `outcome` is `ok`, `exists` or `failed`. */
   readonly controllerIdentityCreations: Counter<"outcome">;
   readonly refreshes: Counter<"outcome">;
-  /** Absent without --lease. */
+  /** Absent without --namespace. */
   readonly reconcilingLeader: Gauge;
   /** The leader sets the following gauges. They are absent on other replicas. */
   readonly staleResources: Gauge;
@@ -79,7 +79,7 @@ function reconcilingGauges(
 ): Pick<WebhookMetrics, ReconcilingGauge> {
   return {
     reconcilingLeader: absent(gauge(
-      "reconciling_leader", "1 if this replica updates stale annotations, else 0. Absent without --lease.",
+      "reconciling_leader", "1 if this replica updates stale annotations, else 0. Absent without --namespace.",
     )),
     staleResources: absent(gauge(
       "stale_resources", "Resources and clusters whose annotations were stale in the last scan.",

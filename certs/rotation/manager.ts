@@ -30,7 +30,7 @@ interface CertificateManagerOptions {
   readonly secret: ObjectName;
   /** The Secret that the Pods of the webhook mount. */
   readonly serving: ObjectName;
-  /** The names of the webhook, from --tls-host. */
+  /** The names of the webhook, from its Service or --url. */
   readonly hosts: readonly string[];
   /** The name of both webhook configurations. */
   readonly configuration: string;

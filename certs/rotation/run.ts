@@ -6,7 +6,7 @@ import { startHealthServer } from "../../shared/server/health.ts";
 import type { Logger } from "../../shared/server/logger.ts";
 import { createRegistry } from "../../shared/server/metrics.ts";
 import { REPLICA_IDENTITY } from "../../shared/server/replica-identity.ts";
-import { serviceHosts } from "../hosts.ts";
+import { hostOf, serviceHosts } from "../hosts.ts";
 import { CertificateManager } from "./manager.ts";
 import { createCertificateMetrics } from "./metrics.ts";
 import type { Timing } from "./plan.ts";
@@ -27,20 +27,20 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 const TIMING: Timing = { leafMs: 30 * DAY_MS, caMs: 365 * DAY_MS, publishMs: MINUTE_MS, retireMs: 10 * MINUTE_MS };
 
-type ManagerSettings = Pick<SettingsFor<"certs manage">, "namespace" | "tlsHost" | "healthListen">;
+type ManagerSettings = Pick<SettingsFor<"certs manage">, "namespace" | "url" | "healthListen">;
 
 /**
  * Starts the maintenance of the webhook's certificate and of its caBundles, and a server of probes and metrics. Rejects
  * with ERR_CONFIG_* if the address is unusable.
  */
 export async function runManager(
-  { namespace, tlsHost, healthListen }: ManagerSettings, { api, log, timing }: ManagerRuntime,
+  { namespace, url, healthListen }: ManagerSettings, { api, log, timing }: ManagerRuntime,
 ): Promise<RunningManager> {
   const registry = createRegistry({ component: "certificates" });
   const manager = new CertificateManager({
     api, log, clock: systemClock, random: Math.random, metrics: createCertificateMetrics(registry),
     secret: { namespace, name: CERTIFICATES }, serving: { namespace, name: WEBHOOK.certificate },
-    hosts: tlsHost.length > 0 ? tlsHost : serviceHosts(namespace), configuration: WEBHOOK.configuration,
+    hosts: url === null ? serviceHosts(namespace) : [hostOf(url)], configuration: WEBHOOK.configuration,
     identity: REPLICA_IDENTITY, timing: { ...TIMING, ...timing },
   });
   const health = await startHealthServer({

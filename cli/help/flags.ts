@@ -21,6 +21,11 @@ function help(
   return { group, general, commands, groups };
 }
 
+const SKIPPED = "debug lists the skipped files on standard error";
+const OFFLINE_LOG = {
+  lint: SKIPPED, resolve: SKIPPED, audit: SKIPPED, impact: SKIPPED, "migrate carm": SKIPPED,
+} as const;
+
 /** The heading and the help of each flag. A help text is a phrase without a full stop at its end. */
 const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
   from: help(
@@ -33,7 +38,6 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
   ),
   skipUnreadable: help("Input", "skip unreadable files and objects with a warning, instead of exiting with status 2"),
   allowEmpty: help("Input", "accept input that contains no Kubernetes object, instead of exiting with status 2"),
-  verbose: help("Output", "list the skipped files on standard error"),
   cluster: help("Input", "read the objects of a live cluster instead of manifests"),
   kubeconfig: help(
     "Input", "kubeconfig file for --cluster (default: KUBECONFIG, ~/.kube/config or the Pod's service account)",
@@ -53,7 +57,6 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
   controllerAccount: help("Decisions", "AWS account ID of the controllers' own role"),
   controllerRole: help("Decisions", "ARN of the controllers' own role"),
   allowedAccounts: help("Checks", "AWS account that roles may belong to (default: any account)"),
-  controllerServiceAccounts: help("Checks", "service account of an ACK controller"),
   capaServiceAccounts: help(
     "Checks", "service account of Cluster API Provider AWS, whose changes of identities and clusters only cause "
       + "warnings",
@@ -62,8 +65,8 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
     "Checks", "service account of a controller of Cluster API, which needs no right to create machines (AC-05)",
   ),
   controllerUsers: help(
-    "Checks", "user name of an ACK controller that is not a service account, such as the EKS Capability for ACK; "
-      + "* stands for any characters",
+    "Checks", "ACK controller: NS/NAME of its service account, or a user name, such as that of the EKS Capability for "
+      + "ACK, in which * stands for any characters",
   ),
   tenantLabels: help("Checks", "key of a namespace label that tenants may set"),
   allowedEndpointHosts: help(
@@ -101,41 +104,24 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
     "Resource", "namespace of the resource that --kind describes, and of manifests that set no namespace",
     {
       manifests: "namespace of the installation", "certs manage": "namespace of the installation",
+      webhook: "namespace of the installation: the replica that holds its Lease updates stale annotations and writes "
+        + "Events; requires --cluster (default: no replica does)",
       "credential-process": "namespace of the resource; requires --kind",
     },
-    { manifests: "Installation", "certs manage": "Certificates" },
+    { manifests: "Installation", "certs manage": "Certificates", webhook: "Webhook" },
   ),
   label: help("Resource", "label of the resource that --kind describes"),
   explain: help("Output", "print for each selector why it selects or does not select the resource"),
   delete: help("Input", "show what changes if the objects in the manifests are deleted"),
   tlsDir: help("Webhook", "folder that contains tls.crt and tls.key; the webhook reloads the files when they change"),
-  tlsHost: help(
-    "Webhook", "DNS name or IP address that the API server calls; the certificate of --tls-dir is verified for it "
-      + "(default: the name of the webhook's Service)",
-    {
-      "certs manage": "DNS name or IP address that the API server calls; the certificate is valid for it (default: the "
-        + "names of the webhook's Service)",
-    },
-    { "certs manage": "Certificates" },
-  ),
   clientCaFile: help(
     "Webhook", "file that contains the CA certificates of the API server's client certificate; requires "
       + "--client-name (default: any client may send reviews)",
   ),
   clientName: help("Webhook", "common name of the API server's client certificate; requires --client-ca-file"),
-  lease: help(
-    "Webhook", "Lease that elects the replica that updates stale annotations and writes Events; requires --cluster "
-      + "(default: no replica does)",
-  ),
-  pendingWrites: help(
-    "Webhook", "ConfigMap in which all replicas share the changes that they admit; required with several replicas; "
-      + "requires --cluster (default: each replica compares only its own changes)",
-  ),
   autoControllerIdentity: help(
-    "Webhook", "create the AWSClusterControllerIdentity default of CAPA while it does not exist; requires --lease",
-  ),
-  controllerIdentityNamespaces: help(
-    "Webhook", "namespace that may use the identity of --auto-controller-identity (default: no namespace)",
+    "Webhook", "create the AWSClusterControllerIdentity default of CAPA while it does not exist, for the listed "
+      + "namespaces, or none; requires --namespace",
   ),
   listen: help("Server", "address to listen on", {
     sidecar: "loopback address to listen on",
@@ -171,22 +157,27 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
       + "accepts (default: vend if the sidecar's own credentials have a session token)",
   ),
   sessionName: help("Credentials", "name of each STS session"),
-  logLevel: help("Server", "minimum log level; logs are JSON lines on standard error"),
+  logLevel: help("Server", "minimum log level; logs are JSON lines on standard error", OFFLINE_LOG, {
+    lint: "Output", resolve: "Output", audit: "Output", impact: "Output", "migrate carm": "Output",
+  }),
   dir: help("Certificates", "folder for ca.crt, tls.crt and tls.key"),
   host: help("Certificates", "DNS name or IP address that the certificate is valid for"),
   url: help(
     "Installation", "URL of a webhook that runs outside the cluster (default: the webhook's Service in the cluster)",
+    {
+      webhook: "URL that the API server calls; the certificate of --tls-dir is verified for its host (default: the "
+        + "webhook's Service)",
+      "certs manage": "URL that the API server calls; the certificate is valid for its host (default: the webhook's "
+        + "Service)",
+    },
+    { webhook: "Webhook", "certs manage": "Certificates" },
   ),
   caFile: help("Installation", "file with the CA certificate that signed the webhook's certificate"),
-  ownCrd: help("Installation", "print this project's CRD, which replaces the CRD of ACK's charts (see docs/crd.md)"),
   image: help("Installation", "image of the webhook (default: ack-role-resolver, with the version of this program)"),
   certificates: help(
     "Installation", "source of the webhook's certificate: self-signed (certs manage creates it), cert-manager, or "
       + "files (a Secret that you create; requires --ca-file) (default: files with --url or --ca-file, otherwise "
       + "self-signed)",
-  ),
-  accessReviews: help(
-    "Installation", "allow the webhook to create SubjectAccessReviews; the checks ACK-09, NS-02 and AC-05 need them",
   ),
   inject: help("Installation", "inject sidecars into labeled Pods (see docs/injection.md)"),
   sidecarImage: help("Webhook", "image of injected sidecars; without it, the webhook injects no sidecar"),

@@ -8,7 +8,7 @@ import { countSkipped, type SkipCounts, skipName, skipText } from "../../shared/
 import { type IO, writeLines } from "../io.ts";
 import { showElapsed } from "../output/progress.ts";
 
-export type InputSettings = Pick<SettingsFor<"lint">, "ignore" | "skipUnreadable" | "allowEmpty" | "verbose">;
+export type InputSettings = Pick<SettingsFor<"lint">, "ignore" | "skipUnreadable" | "allowEmpty" | "logLevel">;
 
 /** The objects and faults of the input, and the number of skipped files by reason. */
 interface Input extends ManifestResult {
@@ -26,7 +26,7 @@ export async function readInput(
   const reading = readManifestPaths(paths, { ignore, skipUnreadable, stdin: () => text(io.stdin) });
   // A progress line would overwrite what a user types as standard input.
   const input = paths.includes(STDIN) ? await reading : await showElapsed("reading manifests", io, reading);
-  writeLines(io.stderr, skippedLines(input, settings.verbose, stdinCommand));
+  writeLines(io.stderr, skippedLines(input, settings.logLevel === "debug", stdinCommand));
   const { manifests, faults } = input;
   const isEmpty = manifests.length === 0 && faults.length === 0 && !settings.allowEmpty;
   const empty = { file: paths.join(", "), line: null, message: EMPTY };
@@ -37,16 +37,16 @@ const EMPTY = "no Kubernetes object found; pass other files or folders, or pass 
 
 const HELM_TEMPLATE = "helm template . | ack-role-resolver";
 
-function skippedLines({ skipped, skippedFaults }: ManifestInput, verbose: boolean, stdinCommand: string): string[] {
+function skippedLines({ skipped, skippedFaults }: ManifestInput, isListed: boolean, stdinCommand: string): string[] {
   if (skipped.length === 0) return [];
   const counts = countSkipped(skipped);
   const hints = [
-    ...(verbose ? [] : ["-v lists them"]),
+    ...(isListed ? [] : ["--log-level debug lists them"]),
     ...(counts["helm-template"] === undefined ? [] : [`to read a chart: ${HELM_TEMPLATE} ${stdinCommand}`]),
   ];
   const unreadable = countOf(counts.unreadable ?? 0, "file");
   return [
-    ...(verbose ? skipped.map(({ path, reason }) => printable(`skipped ${path}: ${skipName(reason)}`)) : []),
+    ...(isListed ? skipped.map(({ path, reason }) => printable(`skipped ${path}: ${skipName(reason)}`)) : []),
     ...skippedFaults.map((fault) => `warning: ${formatInputFault(fault)}`),
     ...(skippedFaults.length === 0 ? [] : [`warning: ${unreadable} skipped as unreadable; the result may be wrong`]),
     `skipped ${skipText(counts)}${hints.length === 0 ? "" : ` (${hints.join("; ")})`}`,

@@ -119,22 +119,16 @@ function localAddresses(listen: string): Readonly<Record<"webhook" | "sidecar", 
 }
 
 function webhookSettings(settings: Settings, addresses: ServerAddresses, tlsDir: string): SettingsFor<"webhook"> {
-  const ofServer = { ...ofFolder(tlsDir), ...addresses, extraGroups: [], identitySecretNamespace: null };
-  const off = { ...NO_CLUSTER, ...NO_REFRESH, ...ONE_REPLICA, ...NO_INJECTION };
+  const ofServer = { tlsDir, url: null, ...addresses, extraGroups: [], identitySecretNamespace: null };
+  const off = { ...NO_CLUSTER, ...NO_REFRESH, ...NO_INJECTION };
   return { ...settings, ...off, ...ANY_CLIENT, ...ofServer };
 }
 
-function ofFolder(tlsDir: string): Pick<SettingsFor<"webhook">, "tlsDir" | "tlsHost"> {
-  return { tlsDir, tlsHost: [] };
-}
-
 const ANY_CLIENT = { clientCaFile: null, clientName: null };
-const ONE_REPLICA = { pendingWrites: null };
 /** No API server calls the webhook, so it receives no Pods. */
 const NO_INJECTION = { sidecarImage: null, sidecarArgs: [], sidecarEnv: [], sidecarCaConfigMap: null };
 const NO_CLUSTER = { cluster: false, stateDir: null, kubeconfig: null, context: null };
-const NO_CONTROLLER_IDENTITY = { autoControllerIdentity: false, controllerIdentityNamespaces: [] };
-const NO_REFRESH = { lease: null, ...NO_CONTROLLER_IDENTITY };
+const NO_REFRESH = { namespace: null, autoControllerIdentity: [] };
 
 /** Returns the settings of the sidecar, which serves all controllers in local mode. */
 function sidecarSettings(

@@ -2,6 +2,7 @@ import { successorAt } from "./checks/removed-codes.ts";
 import type { JsonObject } from "./kubernetes/json.ts";
 import { injectionSettings, type InjectionSettings } from "./pods/settings.ts";
 import { SETTINGS, type SettingsFor } from "./settings.ts";
+import { controllersOf } from "./user-pattern.ts";
 
 /** `ack` is the behavior of the shipped controllers. `extended` is the behavior with all documented features. */
 export type Runtime = "ack" | "extended";
@@ -74,18 +75,17 @@ export interface DecisionSettings {
 
 type DecisionInput = Omit<
   SettingsFor<"lint">,
-  | "from" | "ignore" | "skipUnreadable" | "allowEmpty" | "verbose" | "cluster" | "kubeconfig" | "context"
+  | "from" | "ignore" | "skipUnreadable" | "allowEmpty" | "logLevel" | "cluster" | "kubeconfig" | "context"
   | "extraGroups" | "output" | "failOn" | "noWebhook" | "complete" | "identitySecretNamespace"
 > &
   Partial<Pick<
     SettingsFor<"webhook">,
     | "waiverUsers" | "waiverGroups" | "capaServiceAccounts" | "clusterApiServiceAccounts" | "identitySecretNamespace"
-    | "sidecarImage" | "sidecarArgs" | "sidecarEnv" | "sidecarCaConfigMap" | "extraGroups" | "lease"
-    | "pendingWrites"
+    | "sidecarImage" | "sidecarArgs" | "sidecarEnv" | "sidecarCaConfigMap" | "extraGroups"
   >> &
   Partial<Pick<SettingsFor<"lint">, "noWebhook" | "complete">> & {
-    /** The namespace of the webhook's Pod; null or undefined if the program does not run in a Pod. */
-    readonly podNamespace?: string | null;
+    /** The namespaces of the webhook: of its Pod and of its Lease, if they are known. */
+    readonly installationNamespaces?: readonly (string | null)[];
   };
 
 /**
@@ -116,13 +116,12 @@ export function decisionSettings(settings: DecisionInput): DecisionSettings {
     controllerAccount: settings.controllerAccount,
     controllerRole: settings.controllerRole,
     ackSystemNamespace: settings.ackSystemNamespace,
-    installationNamespaces: installationNamespaces(settings),
+    installationNamespaces: knownNamespaces(settings.installationNamespaces ?? []),
     checkSeverities: checkSeveritiesOf(settings.check),
     waiverUsers: settings.waiverUsers ?? [],
     waiverGroups: settings.waiverGroups ?? [],
     allowedAccounts: settings.allowedAccounts,
-    controllerServiceAccounts: settings.controllerServiceAccounts,
-    controllerUsers: settings.controllerUsers,
+    ...controllersOf(settings.controllerUsers),
     capaServiceAccounts: settings.capaServiceAccounts ?? SETTINGS.capaServiceAccounts.default,
     clusterAPIServiceAccounts: settings.clusterApiServiceAccounts ?? [],
     identitySecretNamespace: settings.identitySecretNamespace ?? null,
@@ -136,12 +135,8 @@ export function decisionSettings(settings: DecisionInput): DecisionSettings {
   };
 }
 
-/** Returns the namespaces of the installation, or the default of the manifests if no setting tells them. */
-function installationNamespaces(
-  { lease = null, pendingWrites = null, podNamespace = null }: Pick<
-    DecisionInput, "lease" | "pendingWrites" | "podNamespace"
-  >,
-): readonly string[] {
-  const namespaces = [podNamespace, lease, pendingWrites].flatMap((name) => name?.split("/", 1) ?? []);
-  return namespaces.length > 0 ? [...new Set(namespaces)] : [SETTINGS.namespace.defaults.manifests];
+/** Returns the namespaces of the installation, or the default of the manifests if none is known. */
+function knownNamespaces(names: readonly (string | null)[]): readonly string[] {
+  const known = new Set(names.filter((name) => name !== null));
+  return known.size > 0 ? [...known] : [SETTINGS.namespace.defaults.manifests];
 }

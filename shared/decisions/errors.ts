@@ -137,7 +137,7 @@ export const ERRORS = {
   ERR_PENDING_WRITES: entry(
     503, true,
     "The webhook cannot compare the change of an IAMRoleSelector or an AWSClusterRoleIdentity with changes that are "
-      + "made at the same time, for example because it cannot update the ConfigMap of --pending-writes. "
+      + "made at the same time, for example because it cannot update its ConfigMap of pending writes. "
       + "The webhook always denies the object, with code 504.",
   ),
   ERR_REQUEST_HOST: entry(

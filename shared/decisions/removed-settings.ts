@@ -1,5 +1,5 @@
 import type { Command } from "./setting-definition.ts";
-import { DECIDERS, type SettingName } from "./settings.ts";
+import { DECIDERS, OFFLINE, type SettingName } from "./settings.ts";
 
 /** A setting that this release no longer has. Setting it causes a warning, and becomes an error in the next release. */
 export interface RemovedSetting {
@@ -14,6 +14,16 @@ export interface RemovedSetting {
   readonly instead: string;
   /** The value of the chart, if it was not in `settings`. */
   readonly chartValue?: string;
+}
+
+/** Returns the namespace of NAMESPACE/NAME. */
+function namespaceIn(text: string): readonly string[] {
+  return text.split("/", 1);
+}
+
+/** Returns the items of a comma-separated list. */
+function listOf(text: string): readonly string[] {
+  return text.split(",").map((item) => item.trim());
 }
 
 export const REMOVED_SETTINGS: readonly RemovedSetting[] = [
@@ -34,6 +44,40 @@ export const REMOVED_SETTINGS: readonly RemovedSetting[] = [
     flag: `${server}-listen` as const, commands: ["local"] as const,
     instead: "set --listen to the first of five addresses on consecutive ports",
   })),
+  {
+    flag: "--lease", commands: ["webhook"], instead: "set --namespace to the namespace of the installation",
+    successor: { setting: "namespace", valuesOf: namespaceIn },
+  },
+  {
+    flag: "--pending-writes", commands: ["webhook"],
+    instead: "replicas share their changes in the namespace of their Pod, or in --namespace",
+    successor: { setting: "namespace", valuesOf: namespaceIn },
+  },
+  {
+    flag: "--tls-host", commands: ["webhook", "certs manage"],
+    instead: "set --url to the URL that the API server calls",
+    successor: { setting: "url", valuesOf: (host) => [`https://${host.includes(":") ? `[${host}]` : host}`] },
+  },
+  {
+    flag: "--verbose", short: "-v", commands: OFFLINE, isBoolean: true, instead: "use --log-level debug",
+    successor: { setting: "logLevel", valuesOf: (text) => (text === "false" ? [] : ["debug"]) },
+  },
+  {
+    flag: "--controller-service-accounts", commands: [...DECIDERS, "manifests"],
+    instead: "list NS/NAME in --controller-users", successor: { setting: "controllerUsers", valuesOf: listOf },
+  },
+  {
+    flag: "--controller-identity-namespaces", commands: ["webhook", "manifests"],
+    instead: "list the namespaces in --auto-controller-identity",
+    successor: { setting: "autoControllerIdentity", valuesOf: listOf },
+  },
+  {
+    flag: "--own-crd", commands: ["manifests"], isBoolean: true, instead: "`manifests crds` prints the CRD",
+  },
+  {
+    flag: "--access-reviews", commands: ["manifests"], isBoolean: true,
+    instead: "`manifests` grants the right if --check enables ACK-09, NS-02 or AC-05",
+  },
   {
     flag: "--force", commands: ["certs make"], isBoolean: true,
     instead: "existing certificates are never replaced; delete the files first",

@@ -19,6 +19,8 @@ export interface Definition {
   readonly type: "string" | "boolean" | "strings";
   /** Whether a value can contain a comma. If so, the value of the flag is not split at commas. */
   readonly allowsComma?: true;
+  /** The value of a flag that is given without one. */
+  readonly bare?: string;
   /** The placeholder for the value in the help. */
   readonly value?: string;
   readonly choices?: readonly string[];

@@ -13,27 +13,14 @@ export const NAMESPACE: Pattern = {
   regexp: "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$",
   meaning: "a namespace name of up to 63 lowercase letters, digits and '-', such as team-a",
 };
-export const LITERAL_NAMESPACE: Pattern = {
-  regexp: NAMESPACE.regexp, meaning: `${NAMESPACE.meaning}; CAPA has no wildcard for names, so list each namespace`,
+/** A value of `--auto-controller-identity`. The setting was a boolean once. */
+export const IDENTITY_NAMESPACE: Pattern = {
+  regexp: `^(?!(true|false)$)${NAMESPACE.regexp.slice(1)}`,
+  meaning: `none, or ${NAMESPACE.meaning}; CAPA has no wildcard for names, so list each namespace`,
 };
 export const OBJECT_NAME: Pattern = {
   regexp: "^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$",
   meaning: "an object name of up to 253 lowercase letters, digits, '-' and '.', such as team-a",
-};
-export const LEASE: Pattern = {
-  regexp: "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?/[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$",
-  meaning: "NAMESPACE/NAME of a Lease, such as ack-role-resolver/ack-role-resolver-webhook",
-};
-export const CONFIG_MAP: Pattern = {
-  regexp: LEASE.regexp,
-  meaning: "NAMESPACE/NAME of a ConfigMap, such as ack-role-resolver/ack-role-resolver-pending-writes",
-};
-export const HOST: Pattern = {
-  // An IPv6 address has 7 colons, or :: once.
-  regexp: "^((?=.{1,253}$)[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*"
-    + "|([0-9a-f]{1,4}:){7}[0-9a-f]{1,4}"
-    + "|(?=.*::)(?!.*(::.*::|:::))[0-9a-f]{0,4}(:[0-9a-f]{0,4}){2,7})$",
-  meaning: "a DNS name in lowercase, such as ack-role-resolver-webhook.ack-role-resolver.svc, or an IP address",
 };
 export const LOOPBACK_URL: Pattern = {
   regexp: "^https?://(127(\\.[0-9]{1,3}){3}|localhost|\\[::1\\])(:[0-9]{1,5})?/?$",
@@ -58,7 +45,12 @@ export const SESSION_NAME: Pattern = {
 export const AUDIENCE: Pattern = {
   regexp: "^[!-~]{1,256}$", meaning: "1 to 256 characters of printable ASCII without spaces, such as sts.amazonaws.com",
 };
-export const HTTPS_URL: Pattern = { regexp: "^https://[^/?#@\\s]+/?$", meaning: "https://HOST:PORT" };
+/** A DNS name in lowercase or an IP address, without a wildcard, because the certificate must be valid for it. */
+export const HTTPS_URL: Pattern = {
+  regexp: "^https://([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*|\\[[0-9a-f:.]+\\])"
+    + "(:[0-9]{1,5})?/?$",
+  meaning: "https://HOST:PORT",
+};
 /** The parts of the name of an image. Source: github.com/distribution/reference, regexp.go. */
 export const IMAGE_PARTS = {
   repository: "[A-Za-z0-9][-A-Za-z0-9._/]*(:[0-9]+/[-a-z0-9._/]+)?",

@@ -1,12 +1,12 @@
 import type { Command, Definition } from "./setting-definition.ts";
 import { STS_AUDIENCE } from "./identities/kinds.ts";
 import {
-  ACCOUNT, ADDRESS, AUDIENCE, CONFIG_MAP, GROUP, HOST, HTTPS_URL, IMAGE, LEASE, LITERAL_NAMESPACE,
+  ACCOUNT, ADDRESS, AUDIENCE, GROUP, HTTPS_URL, IMAGE, IDENTITY_NAMESPACE,
   LOOPBACK_URL, NAMESPACE, OBJECT_NAME, REGION, ROLE, SERVICE_ACCOUNT, SESSION_NAME, SIDECAR_ARGUMENT,
   SIDECAR_VARIABLE, USER_PATTERN,
 } from "./setting-patterns.ts";
 
-const OFFLINE = ["lint", "resolve", "audit", "impact", "migrate carm"] as const;
+export const OFFLINE = ["lint", "resolve", "audit", "impact", "migrate carm"] as const;
 const SERVERS = ["webhook", "sidecar"] as const;
 const BY_MODE = ["lint", "resolve", "audit", "impact", ...SERVERS, "local"] as const;
 const READERS = [...OFFLINE, ...SERVERS] as const;
@@ -25,7 +25,6 @@ export const SETTINGS = {
   ignore: { flag: "--ignore", type: "strings", allowsComma: true, value: "GLOB", default: [], commands: OFFLINE },
   skipUnreadable: { flag: "--skip-unreadable", type: "boolean", default: false, commands: OFFLINE },
   allowEmpty: { flag: "--allow-empty", type: "boolean", default: false, commands: OFFLINE },
-  verbose: { flag: "--verbose", short: "-v", type: "boolean", default: false, commands: OFFLINE },
   cluster: { flag: "--cluster", type: "boolean", default: false, commands: READERS },
   kubeconfig: { flag: "--kubeconfig", type: "string", value: "FILE", default: null, commands: CONNECTORS },
   context: { flag: "--context", type: "string", value: "NAME", default: null, commands: CONNECTORS },
@@ -54,10 +53,6 @@ export const SETTINGS = {
   },
   allowedAccounts: {
     flag: "--allowed-accounts", type: "strings", value: "ID", pattern: ACCOUNT, default: [],
-    commands: [...DECIDERS, "manifests"],
-  },
-  controllerServiceAccounts: {
-    flag: "--controller-service-accounts", type: "strings", value: "NS/NAME", pattern: SERVICE_ACCOUNT, default: [],
     commands: [...DECIDERS, "manifests"],
   },
   controllerUsers: {
@@ -108,9 +103,9 @@ export const SETTINGS = {
   namespace: {
     flag: "--namespace", short: "-n", type: "string", value: "NS", pattern: NAMESPACE, default: "default",
     defaults: {
-      manifests: "ack-role-resolver", "certs manage": "ack-role-resolver", "credential-process": null,
+      manifests: "ack-role-resolver", "certs manage": "ack-role-resolver", "credential-process": null, webhook: null,
     },
-    commands: ["resolve", "manifests", "certs manage", "credential-process"],
+    commands: ["resolve", "webhook", "manifests", "certs manage", "credential-process"],
   },
   label: {
     flag: "--label", short: "-l", type: "strings", value: "KEY=VALUE", default: [],
@@ -119,23 +114,11 @@ export const SETTINGS = {
   explain: { flag: "--explain", type: "boolean", default: false, commands: ["resolve"] },
   delete: { flag: "--delete", type: "boolean", default: false, commands: ["impact"] },
   tlsDir: { flag: "--tls-dir", type: "string", value: "DIR", default: null, commands: ["webhook"] },
-  tlsHost: {
-    flag: "--tls-host", type: "strings", value: "NAME", pattern: HOST, default: [],
-    commands: ["webhook", "certs manage"],
-  },
   clientCaFile: { flag: "--client-ca-file", type: "string", value: "FILE", default: null, commands: ["webhook"] },
   clientName: { flag: "--client-name", type: "string", value: "NAME", default: null, commands: ["webhook"] },
-  lease: { flag: "--lease", type: "string", value: "NS/NAME", pattern: LEASE, default: null, commands: ["webhook"] },
-  pendingWrites: {
-    flag: "--pending-writes", type: "string", value: "NS/NAME", pattern: CONFIG_MAP, default: null,
-    commands: ["webhook"],
-  },
   autoControllerIdentity: {
-    flag: "--auto-controller-identity", type: "boolean", default: false, commands: ["webhook", "manifests"],
-  },
-  controllerIdentityNamespaces: {
-    flag: "--controller-identity-namespaces", type: "strings", value: "NS", pattern: LITERAL_NAMESPACE, default: [],
-    commands: ["webhook", "manifests"],
+    flag: "--auto-controller-identity", type: "strings", value: "NS", bare: "none", pattern: IDENTITY_NAMESPACE,
+    default: [], commands: ["webhook", "manifests"],
   },
   listen: {
     flag: "--listen", type: "string", value: "HOST:PORT", pattern: ADDRESS, default: null,
@@ -187,13 +170,15 @@ export const SETTINGS = {
   logLevel: {
     flag: "--log-level", type: "string", choices: ["debug", "info", "warn", "error"], default: "info",
     defaults: { local: "warn" },
-    commands: [...SERVERS, "local", "certs manage"],
+    commands: [...OFFLINE, ...SERVERS, "local", "certs manage"],
   },
   dir: { flag: "--dir", type: "string", value: "DIR", default: null, commands: ["certs make"] },
   host: { flag: "--host", type: "strings", value: "NAME", default: [], commands: ["certs make"] },
-  url: { flag: "--url", type: "string", value: "URL", pattern: HTTPS_URL, default: null, commands: ["manifests"] },
+  url: {
+    flag: "--url", type: "string", value: "URL", pattern: HTTPS_URL, default: null,
+    commands: ["manifests", "webhook", "certs manage"],
+  },
   caFile: { flag: "--ca-file", type: "string", value: "FILE", default: null, commands: ["manifests"] },
-  ownCrd: { flag: "--own-crd", type: "boolean", default: false, commands: ["manifests"] },
   image: { flag: "--image", type: "string", value: "IMAGE", pattern: IMAGE, default: null, commands: ["manifests"] },
   certificates: {
     flag: "--certificates", type: "string", choices: ["self-signed", "cert-manager", "files"], default: null,
@@ -215,7 +200,6 @@ export const SETTINGS = {
     flag: "--sidecar-ca-config-map", type: "string", value: "NAME", pattern: OBJECT_NAME, default: null,
     commands: ["webhook"],
   },
-  accessReviews: { flag: "--access-reviews", type: "boolean", default: false, commands: ["manifests"] },
   extraGroups: {
     flag: "--extra-groups", type: "strings", value: "GROUP", pattern: GROUP, default: [],
     commands: ["manifests", "webhook", "lint", "resolve", "audit", "impact", "migrate carm"],

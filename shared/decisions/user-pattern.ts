@@ -16,3 +16,20 @@ export function matchesPattern(pattern: string, text: string): boolean {
   }
   return text.length - from >= last.length && text.endsWith(last);
 }
+
+/** The name of a service account in `--controller-users`. No user name of Kubernetes or AWS has this form. */
+const SERVICE_ACCOUNT = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\/[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
+
+/** The ACK controllers in the cluster, as NAMESPACE/NAME, and patterns of the user names of others. */
+interface Controllers {
+  readonly controllerServiceAccounts: readonly string[];
+  readonly controllerUsers: readonly string[];
+}
+
+/** Returns the service accounts and the patterns of user names in the values of `--controller-users`. */
+export function controllersOf(users: readonly string[]): Controllers {
+  return {
+    controllerServiceAccounts: users.filter((user) => SERVICE_ACCOUNT.test(user)),
+    controllerUsers: users.filter((user) => !SERVICE_ACCOUNT.test(user)),
+  };
+}

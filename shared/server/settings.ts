@@ -184,6 +184,7 @@ function crossFieldFaults(command: Command, values: Readonly<Record<string, unkn
   const noSource = !set("from") && !set("cluster");
   const bothSources = set("from") && set("cluster");
   const notOneSource = noSource || bothSources;
+  const { url } = values;
   const rules: readonly (readonly [command: Command, violated: boolean, message: string])[] = [
     ...(["lint", "resolve", "audit", "migrate carm"] as const).flatMap((reader) => [
       [reader, noSource, NO_MANIFESTS], [reader, bothSources, ONE_SOURCE],
@@ -196,18 +197,15 @@ function crossFieldFaults(command: Command, values: Readonly<Record<string, unkn
     ["impact", notOneSource, `${ONE_SOURCE}; the manifests are applied to the state in this source`],
     ["webhook", notOneSource, ONE_SOURCE],
     ["sidecar", notOneSource, ONE_SOURCE],
+    ...SETTINGS.url.commands.map((one) => (
+      [one, typeof url === "string" && !URL.canParse(url), "--url: expected https://HOST:PORT"] as const
+    )),
     [
       "webhook", !set("tlsDir"),
       "--tls-dir: required; create the folder with `ack-role-resolver certs make --dir DIR --host NAME`",
     ],
-    ...([["lease", "--lease"], ["pendingWrites", "--pending-writes"]] as const).map(([name, flag]) => (
-      ["webhook", set(name) && !set("cluster"), `${flag}: requires --cluster`] as const
-    )),
-    ["webhook", set("autoControllerIdentity") && !set("lease"), "--auto-controller-identity: requires --lease"],
-    ...(["webhook", "manifests"] as const).map((one) => [
-      one, set("controllerIdentityNamespaces") && !set("autoControllerIdentity"),
-      "--controller-identity-namespaces: requires --auto-controller-identity",
-    ] as const),
+    ["webhook", set("namespace") && !set("cluster"), "--namespace: requires --cluster"],
+    ["webhook", set("autoControllerIdentity") && !set("namespace"), "--auto-controller-identity: requires --namespace"],
     ...(["sidecarEnv", "sidecarCaConfigMap"] as const).map((name) => [
       "webhook", set(name) && !set("sidecarImage"), `${SETTINGS[name].flag}: requires --sidecar-image`,
     ] as const),

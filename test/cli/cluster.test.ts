@@ -101,7 +101,7 @@ test("with --runtime extended, each command writes one notice to stderr", async 
     t.notMatch((await run(command)).stderr, notice, command);
   }
   t.equal((await run("impact", "-", "--runtime", "extended")).stderr.split(notice).length, 2);
-  const manifests = await runCommand(["manifests", "crds", "--own-crd", "--runtime", "extended"]);
+  const manifests = await runCommand(["manifests", "crds", "--runtime", "extended"]);
   t.equal(manifests.stderr, notice);
 });
 

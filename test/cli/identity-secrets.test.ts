@@ -72,7 +72,8 @@ test("no output of a command contains the value of a Secret", async (t) => {
   const broken = `${MANIFESTS}---\napiVersion: v1\nkind: Secret\ndata: {a: !!int ${PLANTED}, b: *${PLANTED}}\n`;
   for (const stdin of [MANIFESTS, broken]) {
     for (const output of ["text", "json", "sarif"]) {
-      const { stdout, stderr } = await runCommand(["lint", "-", "-v", "-o", output, ...FLAG], { stdin });
+      const argv = ["lint", "-", "--log-level", "debug", "-o", output, ...FLAG];
+      const { stdout, stderr } = await runCommand(argv, { stdin });
       t.notMatch(`${stdout}${stderr}`, PLANTED);
       t.ok(stdout.length > 0);
     }

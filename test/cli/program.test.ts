@@ -59,7 +59,7 @@ test("wraps the help at COLUMNS if the variable is set, and otherwise at 80 colu
 test("starts the description of a long flag on the next line", async (t) => {
   t.match(
     (await runCommand(["lint", "--help"])).stdout,
-    /^ {2}--controller-service-accounts <NS\/NAME,\.\.\.>\n {30}service account of an ACK controller\n/m,
+    /^ {2}--allowed-endpoint-hosts <HOST,\.\.\.>\n {30}host that the endpoint-url annotation/m,
   );
 });
 

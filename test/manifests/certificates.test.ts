@@ -6,7 +6,7 @@ import { SETTINGS } from "../../shared/decisions/settings.ts";
 
 const OPTIONS: ManifestOptions = {
   namespace: "platform", runtime: "ack", ackSystemNamespace: "ack-system", url: null, caBundle: null,
-  accessReviews: false, extraGroups: [], ownCRD: false, certificates: "cert-manager", image: "resolver:1",
+  accessReviews: false, extraGroups: [], certificates: "cert-manager", image: "resolver:1",
 };
 
 test("cert-manager issues a certificate for the name that the API server calls, and injects its CA", (t) => {

@@ -103,9 +103,9 @@ test("the schema contains each flag of the webhook that a cluster needs", (t) =>
   const own = DEFINITIONS.filter(([, { commands }]) => commands.includes("webhook")).map(([name]) => name);
   const settings = field(field(values, "settings"), "properties");
   t.same(own.filter((name) => (field(settings, name) ?? field(values, name)) === undefined), [
-    "from", "cluster", "kubeconfig", "context", "tlsDir", "lease", "pendingWrites",
+    "from", "cluster", "kubeconfig", "context", "namespace", "tlsDir",
     // The chart sets these flags from the values of `autoControllerIdentity` and `injection`.
-    "controllerIdentityNamespaces", "listen", "healthListen", "sidecarImage", "sidecarArgs",
+    "listen", "healthListen", "sidecarImage", "sidecarArgs",
     "sidecarEnv", "sidecarCaConfigMap",
   ]);
   t.end();

@@ -34,7 +34,7 @@ test("the CRD of AWSServiceAccountIdentity has the defaults and the limits of th
 test("manifests prints the CRD only for the part identity-crd", (t) => {
   const options = {
     namespace: "a", ackSystemNamespace: "ack-system", extraGroups: [], url: null, caBundle: null, runtime: "ack",
-    accessReviews: false, ownCRD: false, certificates: "self-signed", image: DEFAULT_IMAGE,
+    accessReviews: false, certificates: "self-signed", image: DEFAULT_IMAGE,
   } as const;
   t.same(manifestObjects("identity-crd", options), [serviceAccountIdentityCRD()]);
   t.notMatch(JSON.stringify(manifestObjects("all", options)), /"AWSServiceAccountIdentity"/);

@@ -9,7 +9,7 @@ import { readManifests } from "../../shared/inventory/manifests/reader.ts";
 
 const OPTIONS: ManifestOptions = {
   namespace: "ack-role-resolver", runtime: "ack", ackSystemNamespace: "ack-system", url: null, caBundle: null,
-  accessReviews: false, extraGroups: [], ownCRD: true,
+  accessReviews: false, extraGroups: [],
   certificates: "self-signed", image: "registry.example/ack-role-resolver:1.2.3",
 };
 const OUTSIDE: ManifestOptions = { ...OPTIONS, runtime: "extended", url: "https://127.0.0.1:9443", caBundle: "PEM\n" };
@@ -51,7 +51,6 @@ test("renders all parts in the order in which they must be applied, with the web
     "Lease", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding",
     "ConfigMap", "Role", "RoleBinding",
     "ServiceAccount", "Secret", "Secret", "Lease", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding",
-    "CustomResourceDefinition",
     "NetworkPolicy", "PodDisruptionBudget", "Service", "NetworkPolicy", "Deployment", "Deployment", ...POLICIES,
     "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration",
   ]);
@@ -59,7 +58,7 @@ test("renders all parts in the order in which they must be applied, with the web
 });
 
 test("renders no Deployment and no Service for a webhook outside the cluster", (t) => {
-  const kinds = manifestObjects("all", { ...OUTSIDE, ownCRD: false }).map((object) => stringAt(object, "kind"));
+  const kinds = manifestObjects("all", { ...OUTSIDE, }).map((object) => stringAt(object, "kind"));
   t.notMatch(kinds.join(" "), /\b(Deployment|Service)\b/);
   const message = "manifests deployment: not available with --url, because the webhook runs outside the cluster";
   t.throws(() => renderManifests("deployment", OUTSIDE), { code: "ERR_CONFIG_INVALID", message });

@@ -139,8 +139,8 @@ test("the certificates role allows only maintaining two Secrets and one Lease, a
 test("no role of the webhook mentions Secrets, workloads or webhook configurations", (t) => {
   const options = {
     namespace: "platform", runtime: "ack", ackSystemNamespace: "ack-system", url: null, caBundle: null,
-    accessReviews: true, extraGroups: [], ownCRD: false, certificates: "self-signed", image: "resolver:1",
-    autoControllerIdentity: true,
+    accessReviews: true, extraGroups: [], certificates: "self-signed", image: "resolver:1",
+    autoControllerIdentity: ["none"],
   } as const;
   const objects = manifestObjects("rbac", options);
   const bindings = objects.filter((one) => JSON.stringify(field(one, "subjects") ?? "").includes('resolver-webhook"'));

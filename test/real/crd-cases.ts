@@ -24,7 +24,7 @@ const IRS_12 = "IRS-12 apiVersion is not stored, because controllers do not read
   + "If the webhook did not rewrite the entry, check that the webhook is installed.";
 const IRS_35 = "IRS-35 shipped ACK controllers ignore matchExpressions and would select more resources than intended. "
   + "Use matchLabels. If no shipped controller reads this selector, "
-  + "install the CRD that ack-role-resolver manifests crds --own-crd --runtime extended prints.";
+  + "install the CRD that ack-role-resolver manifests crds --runtime extended prints.";
 const ROLE_STAYS =
   "the role of an IAMRoleSelector cannot be changed or removed: existing resources in the role's account would be " +
   "orphaned. Create a selector with another name for the new role. " +

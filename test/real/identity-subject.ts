@@ -67,7 +67,7 @@ export async function createIdentities(cluster: Cluster): Promise<void> {
   }
   await apply(cluster, manifestObjects("rbac", {
     namespace: "ack-role-resolver", runtime: "ack", ackSystemNamespace: "ack-system", url: null, caBundle: null,
-    accessReviews: false, extraGroups: [], ownCRD: false, certificates: "files", image: "ack-role-resolver:1.2.3",
+    accessReviews: false, extraGroups: [], certificates: "files", image: "ack-role-resolver:1.2.3",
     inject: false, identitySecretNamespace: "capa-system",
   }));
   const bind = (kind: "ClusterRole" | "Role", name: string, metadata: object): object => ({

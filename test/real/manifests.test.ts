@@ -12,7 +12,7 @@ import { testCRD } from "./crd-cases.ts";
 
 const OPTIONS: ManifestOptions = {
   namespace: "ack-role-resolver", runtime: "ack", ackSystemNamespace: "ack-system", url: null, caBundle: null,
-  accessReviews: false, extraGroups: ["new.services.k8s.aws"], ownCRD: true,
+  accessReviews: false, extraGroups: ["new.services.k8s.aws"],
   certificates: "self-signed", image: "ack-role-resolver:1.2.3",
 };
 const SELECTORS = "/apis/services.k8s.aws/v1alpha1/iamroleselectors";

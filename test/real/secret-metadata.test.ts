@@ -45,7 +45,7 @@ onCluster("the metadata of Secrets on a real API server", async (t, cluster) => 
   }
   await apply(cluster, manifestObjects("rbac", {
     namespace: "ack-role-resolver", runtime: "ack", ackSystemNamespace: "ack-system", url: "https://127.0.0.1:1",
-    caBundle: "CA", accessReviews: false, extraGroups: [], ownCRD: false, certificates: "files", image: "resolver:1",
+    caBundle: "CA", accessReviews: false, extraGroups: [], certificates: "files", image: "resolver:1",
     identitySecretNamespace: NAMESPACE,
   }));
   const source = new ClusterSource({

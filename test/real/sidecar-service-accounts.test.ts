@@ -67,7 +67,7 @@ async function install(cluster: Cluster): Promise<void> {
   }
   await apply(cluster, manifestObjects("rbac", {
     namespace: "ack-role-resolver", runtime: "ack", ackSystemNamespace: "ack-system", url: null, caBundle: null,
-    accessReviews: false, extraGroups: [], ownCRD: false, certificates: "files", image: "ack-role-resolver:1.2.3",
+    accessReviews: false, extraGroups: [], certificates: "files", image: "ack-role-resolver:1.2.3",
     inject: false,
   }));
   await applyText(cluster, DOCUMENTED);

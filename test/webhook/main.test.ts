@@ -145,11 +145,11 @@ test("rejects and counts a key that does not match the certificate, and serves t
   t.not(await servedSerial(webhook), before);
 });
 
-test("reports a certificate of --tls-dir that is not valid for --tls-host, and serves it", async (t) => {
+test("reports a certificate of --tls-dir that is not valid for the host of --url, and serves it", async (t) => {
   const lines: string[] = [];
   const source = new FakeSource(COMPANY);
   source.status = { loaded: true, lastSyncMs: systemClock.steady(), fault: null };
-  const flags = { ...FLAGS, tlsDir: await dirWith(t), tlsHost: ["127.0.0.1", "hook.ns.svc"] };
+  const flags = { ...FLAGS, tlsDir: await dirWith(t), url: "https://hook.ns.svc" };
   const capturing = createLogger({ name: "webhook", destination: { write: (line) => void lines.push(line) } });
   const webhook = await runWebhook(readSettings("webhook", flags, {}), { source, log: capturing });
   t.teardown(() => webhook.close());

@@ -17,10 +17,10 @@ interface Origin {
 
 /** Returns the certificate of --tls-dir. Rejects with ERR_CONFIG_* if the files are invalid. */
 export async function openCertificate(
-  { tlsDir: dir, tlsHost }: Pick<SettingsFor<"webhook">, "tlsDir" | "tlsHost">,
+  { tlsDir: dir, url }: Pick<SettingsFor<"webhook">, "tlsDir" | "url">,
 ): Promise<Origin> {
   if (dir === null) throw new ResolverError("ERR_CONFIG_INVALID", "--tls-dir: required");
-  const [hosts, pair] = await Promise.all([verifiedHosts(tlsHost), readServingPair(dir, new Date(systemClock.now()))]);
+  const [hosts, pair] = await Promise.all([verifiedHosts(url), readServingPair(dir, new Date(systemClock.now()))]);
   return { dir, hosts, pair };
 }
 

@@ -43,7 +43,7 @@ export function watchServingFiles({ dir, pair }: ServingFiles, ports: ReloadPort
 }
 
 const MISSING_HOSTS = "the serving certificate is not valid for all names of the webhook: the API server rejects the "
-  + "certificate if it calls such a name; create a certificate for the names, or correct --tls-host";
+  + "certificate if it calls such a name; create a certificate for the names, or correct --url";
 
 /** Reloads the CA of client certificates when its file changes. Returns a function that stops the reload. */
 export function watchClientCA({ file, ca }: AllowedClient, ports: ReloadPorts): () => void {

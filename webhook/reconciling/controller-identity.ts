@@ -17,7 +17,7 @@ interface ControllerIdentityOptions {
   readonly log: Pick<Logger, "info" | "warn">;
   readonly metrics: Pick<WebhookMetrics, "controllerIdentityCreations">;
   readonly source: Pick<InventorySource, "inventory">;
-  /** The namespaces of --controller-identity-namespaces. [] allows no namespace. */
+  /** The namespaces of --auto-controller-identity. [] allows no namespace. */
   readonly namespaces: readonly string[];
   /** Whether this replica is the leader. */
   readonly mayWrite: () => boolean;

@@ -30,11 +30,11 @@ interface ReconcilerOptions {
   readonly settings: DecisionSettings;
   /** The groups of --extra-groups. */
   readonly extraGroups: readonly string[];
-  /** The Lease of --lease. The webhook does not annotate the resources in its namespace. */
+  /** The Lease in the namespace of the installation. The webhook does not annotate the resources in its namespace. */
   readonly lease: ObjectName;
   /** The unique name of this replica. */
   readonly identity: string;
-  /** The value of --controller-identity-namespaces; null without --auto-controller-identity. */
+  /** The namespaces of --auto-controller-identity; null without it. */
   readonly controllerIdentityNamespaces: readonly string[] | null;
   readonly turns: TurnQueue;
 }
@@ -172,7 +172,7 @@ export class Reconciler {
 
   #reportLease(fault: string | null): void {
     if (fault !== null && fault !== this.#leaseFault) {
-      this.#options.log.error({ fault }, "the Lease of --lease cannot be read or written; annotations stay stale");
+      this.#options.log.error({ fault }, "the Lease of the webhook cannot be read or written; annotations stay stale");
     }
     this.#leaseFault = fault;
   }

@@ -25,19 +25,19 @@
 {{- end }}
 
 {{- $serviceAccounts := list }}
-{{- range .Values.settings.controllerServiceAccounts }}
-  {{- $serviceAccounts = append $serviceAccounts (printf "system:serviceaccount:%s" (replace "/" ":" .)) }}
+{{- /* A pattern for each user, in which * stands for any text. */}}
+{{- $users := list }}
+{{- range concat (.Values.settings.controllerUsers | default list) (.Values.settings.controllerServiceAccounts | default list) }}
+  {{- if regexMatch "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?/[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$" . }}
+    {{- $serviceAccounts = append $serviceAccounts (printf "system:serviceaccount:%s" (replace "/" ":" .)) }}
+  {{- else }}
+    {{- $users = append $users (printf "(?s)^%s$" (regexQuoteMeta . | replace "\\*" ".*")) }}
+  {{- end }}
 {{- end }}
 
 {{- $capaAccounts := list }}
 {{- range .Values.settings.capaServiceAccounts | default (list "capa-system/capa-controller-manager") }}
   {{- $capaAccounts = append $capaAccounts (printf "system:serviceaccount:%s" (replace "/" ":" .)) }}
-{{- end }}
-
-{{- /* A pattern for each user, in which * stands for any text. */}}
-{{- $users := list }}
-{{- range .Values.settings.controllerUsers }}
-  {{- $users = append $users (printf "(?s)^%s$" (regexQuoteMeta . | replace "\\*" ".*")) }}
 {{- end }}
 
 {{- $hosts := list }}

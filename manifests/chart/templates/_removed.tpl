@@ -15,4 +15,19 @@ settings.maxStaleness is no longer a value: a server is unready if its inventory
 {{- if hasKey .Values.settings "refreshQps" }}
 settings.refreshQps is no longer a value: the webhook updates 5 objects per second
 {{- end }}
+{{- if hasKey .Values.settings "lease" }}
+settings.lease is no longer a value: set --namespace to the namespace of the installation
+{{- end }}
+{{- if hasKey .Values.settings "pendingWrites" }}
+settings.pendingWrites is no longer a value: replicas share their changes in the namespace of their Pod, or in --namespace
+{{- end }}
+{{- if hasKey .Values.settings "tlsHost" }}
+settings.tlsHost is no longer a value: set --url to the URL that the API server calls
+{{- end }}
+{{- if hasKey .Values.settings "controllerServiceAccounts" }}
+settings.controllerServiceAccounts is no longer a value: list NS/NAME in --controller-users
+{{- end }}
+{{- if hasKey .Values.settings "controllerIdentityNamespaces" }}
+settings.controllerIdentityNamespaces is no longer a value: list the namespaces in --auto-controller-identity
+{{- end }}
 {{- end }}

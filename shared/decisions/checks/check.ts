@@ -25,7 +25,7 @@ export type Requirement =
   | "--controller-account or --controller-role"
   | "--allowed-accounts or --controller-role"
   | "--allowed-accounts"
-  | "--controller-service-accounts or --controller-users"
+  | "--controller-users"
   | "--tenant-labels"
   | "--allowed-endpoint-hosts";
 

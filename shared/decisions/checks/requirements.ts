@@ -35,7 +35,7 @@ const IS_MET: Readonly<Record<Requirement, (input: CheckInput, settings: Decisio
   "--allowed-accounts or --controller-role": (_, { allowedAccounts, controllerRole }) =>
     allowedAccounts.length > 0 || controllerRole !== null,
   "--allowed-accounts": (_, { allowedAccounts }) => allowedAccounts.length > 0,
-  "--controller-service-accounts or --controller-users": (_, { controllerServiceAccounts, controllerUsers }) =>
+  "--controller-users": (_, { controllerServiceAccounts, controllerUsers }) =>
     controllerServiceAccounts.length > 0 || controllerUsers.length > 0,
   "--tenant-labels": (_, { tenantLabels }) => tenantLabels.length > 0,
   "--allowed-endpoint-hosts": (_, { allowedEndpointHosts }) => allowedEndpointHosts.length > 0,

@@ -19,7 +19,7 @@ const CHECKS = ["lint", "resolve", "audit", "migrate carm"] as const;
 test("each command skips files that are not Kubernetes objects, and reports their counts in one line", async (t) => {
   const dir = t.testdir({ "a.yaml": SELECTOR + `---\n${BUCKET}`, chart: CHART, "package.json": "{}" });
   const line = "skipped 1 Helm template, 1 Helm chart or values file, 1 JSON file without apiVersion and kind "
-    + "(-v lists them; to read a chart: helm template . | ack-role-resolver ";
+    + "(--log-level debug lists them; to read a chart: helm template . | ack-role-resolver ";
   const impact = ["impact", `${dir}/a.yaml`, "--from", dir];
   const commands = [...CHECKS.map((command) => [...command.split(" "), dir]), impact];
   for (const argv of commands) {
@@ -30,13 +30,13 @@ test("each command skips files that are not Kubernetes objects, and reports thei
   }
 });
 
-test("JSON output contains the counts, and -v lists the files", async (t) => {
+test("JSON output contains the counts, and --log-level debug lists the files", async (t) => {
   const dir = t.testdir({ "a.yaml": SELECTOR, chart: CHART, "b\u0007.json": "{}" });
   const impact = ["impact", "-o", "json", `${dir}/chart`, "--allow-empty", "--from", dir];
   t.match(JSON.parse((await runCommand(impact)).stdout), {
     skippedFiles: { "helm-template": 2, "helm-chart": 2, json: 1 },
   }, "impact counts the files of the change and of the state");
-  const { stdout, stderr } = await runCommand(["lint", dir, "-o", "json", "--verbose"]);
+  const { stdout, stderr } = await runCommand(["lint", dir, "-o", "json", "--log-level", "debug"]);
   t.match(JSON.parse(stdout), { skippedFiles: { "helm-template": 1, "helm-chart": 1, json: 1 } });
   t.same(stderr.replaceAll(dir, "").split("\n"), [
     "skipped /b\\u0007.json: JSON file without apiVersion and kind",
@@ -69,7 +69,7 @@ test("exits 2 on invalid YAML; with --skip-unreadable, prints a warning and skip
   t.match(stdout, /team-a +Bucket\/logs +selected/);
   t.match(stderr.replaceAll(dir, ""), new RegExp(
     "^warning: /b.yaml:\\d: invalid YAML.*\nwarning: 1 file skipped as unreadable; the result may be wrong\n"
-    + "skipped 1 unreadable file \\(-v lists them\\)\n",
+    + "skipped 1 unreadable file \\(--log-level debug lists them\\)\n",
   ));
 });
 
@@ -78,7 +78,7 @@ test("--ignore excludes an overlay, so that its objects are not duplicates", asy
   t.equal((await runCommand(["resolve", dir])).status, 2);
   const { status, stderr } = await runCommand(["resolve", dir, "--ignore", "a,x", "--ignore", "/b/"]);
   t.equal(status, 0);
-  t.equal(stderr.split("\n")[0], "skipped 1 ignored file or folder (-v lists them)");
+  t.equal(stderr.split("\n")[0], "skipped 1 ignored file or folder (--log-level debug lists them)");
 });
 
 test("resolve and audit report a selector whose ARN is not rendered, but exit 0", async (t) => {

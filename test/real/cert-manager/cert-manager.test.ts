@@ -92,7 +92,7 @@ async function startFromDeployment(t: Test, installation: Installation): Promise
   const args = [field(container, "args")].flat().slice(1).map(String);
   const local = args.map((arg) => (arg.startsWith(TLS_DIR_FLAG) ? `${TLS_DIR_FLAG}${dir}` : arg));
   t.ok(local.includes(`${TLS_DIR_FLAG}${dir}`));
-  const access = ["--kubeconfig", cluster.kubeconfig, "--context", "webhook", "--tls-host", SERVICE_NAME];
+  const access = ["--kubeconfig", cluster.kubeconfig, "--context", "webhook", "--url", `https://${SERVICE_NAME}`];
   const webhook = await startServer("webhook", [...local, ...access]);
   t.teardown(() => webhook.stop("SIGKILL"));
   balancer.backends = [webhook.address];

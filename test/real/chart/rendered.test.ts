@@ -16,16 +16,13 @@ const SAME: readonly (readonly [values: readonly string[], flags: readonly strin
   [[], []],
   [["certificates.mode=cert-manager"], ["--certificates", "cert-manager"]],
   [
-    ["runtime=extended", "ackSystemNamespace=ack", "extraGroups={zzz.services.k8s.aws}", "accessReviews=true"],
-    [
-      "--runtime", "extended", "--ack-system-namespace", "ack", "--extra-groups", "zzz.services.k8s.aws",
-      "--access-reviews",
-    ],
+    ["runtime=extended", "ackSystemNamespace=ack", "extraGroups={zzz.services.k8s.aws}"],
+    ["--runtime", "extended", "--ack-system-namespace", "ack", "--extra-groups", "zzz.services.k8s.aws"],
   ],
   [["autoControllerIdentity.enabled=true"], ["--auto-controller-identity"]],
   [
     ["autoControllerIdentity.enabled=true", "autoControllerIdentity.namespaces={team-a,team-b}"],
-    ["--auto-controller-identity", "--controller-identity-namespaces", "team-a,team-b"],
+    ["--auto-controller-identity", "team-a,team-b"],
   ],
   [
     ["image.repository=registry.example/team/resolver", "image.tag=1.2.3"],
@@ -50,7 +47,7 @@ withHelm("the chart sends machines to the webhook only if AC-05 is on, like the 
   for (const check of ["AC-05=deny", "AC-05=off", "ACK-09=deny"]) {
     const { stderr, stdout } = await template(helm, ["accessReviews=true", `settings.check={${check}}`]);
     t.equal(stderr, "");
-    const printed = await runCommand(["manifests", "all", "--access-reviews", "--check", check]);
+    const printed = await runCommand(["manifests", "all", "--check", check]);
     t.same(validating(stdout), validating(printed.stdout), check);
     t.equal(stdout.includes("use.clusters.validate.ack-role-resolver.io"), check === "AC-05=deny", check);
   }
@@ -63,9 +60,10 @@ withHelm("the policies have the settings of the values, also with hostile texts"
     waiverUsers: ['jane"}} {{ fail "x" }}', "it's: a, user\\", "<&>\n- x"], waiverGroups: ["platform"],
     allowedAccounts: ["111122223333", "444455556666"],
     controllerRole: "arn:aws-cn:iam::999900001111:role/ack",
-    controllerServiceAccounts: ["ack-system/ack-s3", "ack-system/ack-iam"],
     capaServiceAccounts: ["capa/one", "capa/two"],
-    controllerUsers: ["arn:aws:sts::1:assumed-role/A.B/*", String.raw`a\*(b)|[c]$`, "a,b*"],
+    controllerUsers: [
+      "ack-system/ack-s3", "ack-system/ack-iam", "arn:aws:sts::1:assumed-role/A.B/*", String.raw`a\*(b)|[c]$`, "a,b*",
+    ],
     allowedEndpointHosts: ["a.example", "*.b.example"],
   };
   const flags = DEFINITIONS.flatMap(([name, { flag }]) => (
@@ -152,8 +150,7 @@ withHelm("renders settings as flags, and omits flags that are off", async (t, he
     "--namespace=ack-role-resolver",
     "--cluster", "--tls-dir=/etc/ack-role-resolver/tls", "--ack-system-namespace=ack-system",
     "--runtime=ack",
-    "--pending-writes=ack-role-resolver/ack-role-resolver-pending-writes",
-    "--lease=ack-role-resolver/ack-role-resolver-webhook", "--check=IRS-17=warn",
+    "--namespace=ack-role-resolver", "--check=IRS-17=warn",
     "--check=ACK-06=warn", "--controller-users=arn:a,b*", "--log-level=warn", "--team-level-carm",
   ]);
 });

@@ -7,7 +7,7 @@ import { until } from "../apiserver/until.ts";
 import { bucket, buckets, createObjects, patch, warnings } from "./buckets.ts";
 import { installWebhook } from "./installed-webhook.ts";
 
-const FLAGS = ["--controller-service-accounts", "ack-system/ack-s3-controller", "--check", "ACK-09=deny"];
+const FLAGS = ["--controller-users", "ack-system/ack-s3-controller", "--check", "ACK-09=deny"];
 const JANE = { user: "jane" } as const;
 const SILVER = { labels: { tier: "silver" } };
 const PATH = buckets("team-a", "admins");

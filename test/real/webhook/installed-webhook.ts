@@ -18,7 +18,7 @@ const SECRETS_FLAG = "--identity-secret-namespace";
 /** The options of the manifests of a webhook outside of the cluster. */
 export const MANIFEST_OPTIONS = {
   namespace: "ack-role-resolver", runtime: "ack", ackSystemNamespace: "ack-system", url: null, extraGroups: [],
-  accessReviews: false, ownCRD: false, certificates: "files", image: "ack-role-resolver:1.2.3",
+  accessReviews: false, certificates: "files", image: "ack-role-resolver:1.2.3",
 } as const;
 
 /** A test, or another owner of what it starts. */
@@ -63,13 +63,13 @@ export async function installObjects(
   const checkSeverities = checkSeveritiesOf(flags.filter((_, index) => flags[index - 1] === "--check"));
   const policies = { ...DEFAULT_POLICY_SETTINGS, checkSeverities };
   const options = {
-    ...MANIFEST_OPTIONS, caBundle: ca, ownCRD: crd === "own", inject: flags.includes("--sidecar-image"),
+    ...MANIFEST_OPTIONS, caBundle: ca, inject: flags.includes("--sidecar-image"),
     accessReviews: needsAccessReviews(policies), policies,
     identitySecretNamespace: flags.includes(SECRETS_FLAG) ? (flags[flags.indexOf(SECRETS_FLAG) + 1] ?? null) : null,
   } as const;
   await cluster.request("POST", "/api/v1/namespaces", { metadata: { name: options.ackSystemNamespace } });
   if (crd === "ACK") await cluster.installCRDs([ACK_SELECTOR_CRD]);
-  const crds = options.ownCRD ? manifestObjects("crds", options) : [];
+  const crds = crd === "own" ? manifestObjects("crds", options) : [];
   await apply(cluster, [...manifestObjects("rbac", options), ...crds]);
   await cluster.installCRDs(ACK_CRDS);
   const access = ["--cluster", "--kubeconfig", cluster.kubeconfig, "--context", "webhook"];

@@ -23,7 +23,7 @@ interface Replicas {
 
 /** Installs two webhooks that share their pending writes. The API server calls them in turn. */
 export async function installReplicas(t: Test, cluster: Cluster, flags: readonly string[] = []): Promise<Replicas> {
-  const installed = await installObjects(t, cluster, ["--pending-writes", `${namespace}/${name}`, ...flags]);
+  const installed = await installObjects(t, cluster, ["--namespace", namespace, ...flags]);
   const replicas = [await installed.start(), await installed.start()];
   let used: readonly ServerProcess[] = replicas;
   const server = await balancer(installed.certificates, () => used);

@@ -9,7 +9,7 @@ import { bucket, buckets, createForeignBucket, createObjects, GOLD, patch, warni
 import { installWebhook } from "./installed-webhook.ts";
 
 const FLAGS = [
-  "--controller-service-accounts", "ack-system/ack-s3-controller", "--controller-account", "777788889999",
+  "--controller-users", "ack-system/ack-s3-controller", "--controller-account", "777788889999",
   "--region", "eu-west-1", "--check", "ACK-09=deny",
 ];
 const JANE = { user: "jane" } as const;

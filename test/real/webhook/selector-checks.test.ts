@@ -9,7 +9,7 @@ import { installWebhook, SELECTORS } from "./installed-webhook.ts";
 const ROLE = "arn:aws:iam::111122223333:role/team-a";
 const MERGE_PATCH = { headers: { "content-type": "application/merge-patch+json" } };
 const FLAGS = [
-  "--controller-service-accounts",
+  "--controller-users",
   "ack-system/ack-s3-controller",
   "--allowed-accounts",
   "111122223333",
@@ -228,7 +228,7 @@ async function deniesDroppedFields(t: Test, cluster: Cluster): Promise<void> {
     'The IAMRoleSelector "narrowed" is invalid: spec.namespaceSelector.labelSelector.matchExpressions: IRS-16 ' +
       "the API server pruned this field of the applied manifest: the CRD does not define it. " +
       "Use the fields that the CRD defines (kubectl explain iamroleselector.spec), or install the CRD that "
-        + "the command `ack-role-resolver manifests crds --own-crd` prints.\n",
+        + "the command `ack-role-resolver manifests crds` prints.\n",
   );
   const typed = selector("typed", {
     arn: ROLE,

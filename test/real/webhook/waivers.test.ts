@@ -11,7 +11,7 @@ import { bucket, buckets } from "./buckets.ts";
 
 onCluster("waivers on a real API server", async (t, cluster) => {
   await prepareKinds(cluster);
-  await installWebhook(t, cluster, ["--controller-service-accounts", "ack-system/ack-s3-controller"]);
+  await installWebhook(t, cluster, ["--controller-users", "ack-system/ack-s3-controller"]);
   await createKinds(t, cluster);
   const run = async (name: string, body: (t: Test, cluster: Cluster) => Promise<void>): Promise<void> => {
     await t.test(name, async (tt) => body(tt, cluster));

@@ -50,8 +50,7 @@ const INPUT = {
   serviceLevelCarm: false,
   ackSystemNamespace: "ack",
   allowedAccounts: [],
-  controllerServiceAccounts: [],
-  controllerUsers: [],
+  controllerUsers: ["ack-system/ack-s3", "ack-*", "arn:aws:sts::1:assumed-role/A/*"],
   tenantLabels: [],
   allowedEndpointHosts: [],
   check: ["IRS-03=warn", "IRS-15=off", "IRS-15b=deny", "IRS-03=deny"],
@@ -69,11 +68,11 @@ test("decisionSettings returns the last severity that is set for each check, and
     ackSystemNamespace: "ack",
     installationNamespaces: ["ack-role-resolver"],
     allowedAccounts: [],
-    controllerServiceAccounts: [],
+    controllerServiceAccounts: ["ack-system/ack-s3"],
     capaServiceAccounts: ["capa-system/capa-controller-manager"],
     clusterAPIServiceAccounts: [],
     identitySecretNamespace: null,
-    controllerUsers: [],
+    controllerUsers: ["ack-*", "arn:aws:sts::1:assumed-role/A/*"],
     tenantLabels: [],
     allowedEndpointHosts: [],
     checkSeverities: new Map([
@@ -95,13 +94,12 @@ test("decisionSettings returns the last severity that is set for each check, and
   t.end();
 });
 
-test("decisionSettings finds the namespaces of the installation in the Pod, the Lease and the pending writes", (t) => {
+test("decisionSettings finds the namespaces of the installation of the Pod and the Lease", (t) => {
   const namespaces = (known: object): readonly string[] => (
     decisionSettings({ ...INPUT, ...known }).installationNamespaces
   );
-  t.same(namespaces({ podNamespace: "a", lease: "b/lease" }), ["a", "b"]);
-  t.same(namespaces({ lease: "platform/lease" }), ["platform"]);
-  t.same(namespaces({ lease: "platform/lease", pendingWrites: "state/pending" }), ["platform", "state"]);
-  t.same(namespaces({ podNamespace: null, lease: null }), ["ack-role-resolver"]);
+  t.same(namespaces({ installationNamespaces: ["a", "b"] }), ["a", "b"]);
+  t.same(namespaces({ installationNamespaces: [null, "platform"] }), ["platform"]);
+  t.same(namespaces({ installationNamespaces: [null, null] }), ["ack-role-resolver"]);
   t.end();
 });

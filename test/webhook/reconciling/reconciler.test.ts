@@ -211,7 +211,7 @@ test("a leader that cannot renew the Lease stops writing before another replica 
   const stoppedMs = first.patches.at(-1)?.atMs ?? 0;
   t.ok(clock.now() - stoppedMs >= 2_000, "10 s after the last renewal");
   t.equal(await first.metric("reconciling_leader"), 0);
-  t.match(first.lines.join(""), /Lease of --lease cannot be read or written/);
+  t.match(first.lines.join(""), /Lease of the webhook cannot be read or written/);
   await first.reconciler.close();
   api.rejected.clear();
   await pass(clock, 10_000, api, [second]);

@@ -23,7 +23,7 @@ export function controllerCheck({ objects, path, ...texts }: ControllerCheck): Q
     ...texts,
     severity: "deny",
     waivable: false,
-    requires: ["the requester", "--controller-service-accounts or --controller-users"],
+    requires: ["the requester", "--controller-users"],
     on: ["CREATE", "UPDATE", "DELETE"],
     ofChange: true, // the webhook does not know who wrote the stored object
     *find({ requester, settings }): Iterable<Fault> {

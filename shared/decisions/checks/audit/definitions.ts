@@ -19,7 +19,7 @@ export const AUD_08 = {
     + "define. A selector that uses such a field then selects more resources than intended, and no check reports this. "
     + "A field that the CRD of ACK's charts does not define is reported if a selector uses it, or if the manifest that "
     + "kubectl applied last uses it.",
-  fix: "do not use these fields, or install the CRD that `ack-role-resolver manifests crds --own-crd` prints",
+  fix: "do not use these fields, or install the CRD that `ack-role-resolver manifests crds` prints",
   example: "# The CRD of ACK's charts, which does not define matchExpressions, and a selector with matchExpressions.",
   *findInDefinition({ group, kind, inventory: { kinds: { selectorFields } }, objects }) {
     if (group !== SELECTOR_GROUP || kind !== SELECTOR_KIND || selectorFields === null) return;

@@ -135,7 +135,7 @@ export const AUD_07: AuditCheck = {
   reason: "The annotations are stale: they no longer match the role that resolves for the resource, or the identity "
     + "that resolves for the cluster. "
     + "It changed after the last write of the object, or the webhook was down during that write.",
-  fix: "wait until a webhook with --lease updates the annotations, or write the object again, for example with "
+  fix: "wait until the webhook updates the annotations, or write the object again, for example with "
     + "`kubectl annotate --overwrite`",
   example: "# A Bucket whose annotation names the previous role of its IAMRoleSelector.",
   findInResource: ({ resource, resolution }) => staleFaults(resource, resolution),

@@ -74,7 +74,7 @@ export const CM_15 = controllerCheck({
   reason: "A FieldExport makes an ACK controller write a ConfigMap, and ACK's charts let controllers write every "
     + "ConfigMap. Anyone who can create a FieldExport could then add any role to the map.",
   fix: "write the map as a user or with a deployment tool, and delete the FieldExport that names the map",
-  example: "# sent by system:serviceaccount:ack-system:ack-s3-controller, one of --controller-service-accounts",
+  example: "# sent by system:serviceaccount:ack-system:ack-s3-controller, one of --controller-users",
   objects: "CARM maps",
   path: ["data"],
 });

@@ -78,7 +78,7 @@ export const ACK_09: QuickCheck<ResourceChange> = {
     + `\`${USE_SELECTOR_ANNOTATION}\` picks one of them (\`--runtime extended\`), only that selector counts. `
     + `For a resource that no selector selects, the requester needs the verb on the name \`${DEFAULT_ROLE}\`, `
     + "which stands for the controllers' own role. "
-    + "The controllers in `--controller-service-accounts` and `--controller-users` do not need the verb.",
+    + "The controllers in `--controller-users` do not need the verb.",
   fix: `create a Role in the namespace of the resource, or a ClusterRole, with the rule ${selectorUseRule("NAME")}, `
     + "and a RoleBinding in that namespace that grants it to the requester",
   example: "a Bucket created by a user without the verb use on the IAMRoleSelector that selects it",

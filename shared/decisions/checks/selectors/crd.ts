@@ -5,7 +5,7 @@ import { ACK_FIELDS } from "../../selectors/ack-schema.ts";
 import type { Fault, QuickCheck } from "../check.ts";
 import type { SelectorChange } from "./change.ts";
 
-const OWN_CRD = "install the CRD that `ack-role-resolver manifests crds --own-crd` prints";
+const OWN_CRD = "install the CRD that `ack-role-resolver manifests crds` prints";
 
 export const IRS_50: QuickCheck<SelectorChange> = {
   id: "IRS-50",

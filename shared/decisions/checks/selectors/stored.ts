@@ -38,7 +38,7 @@ export const IRS_16: QuickCheck<SelectorChange> = {
   reason: "Before the API server calls a webhook, it prunes every field that the CRD does not define. "
     + "The selector then selects more than intended.",
   fix: "use the fields that the CRD defines (kubectl explain iamroleselector.spec), "
-    + "or install the CRD that the command `ack-role-resolver manifests crds --own-crd` prints",
+    + "or install the CRD that the command `ack-role-resolver manifests crds` prints",
   example: "# kubectl apply, with a CRD that does not define matchExpressions\n"
     + "spec: {namespaceSelector: {names: [], labelSelector: {matchLabels: {}, "
     + "matchExpressions: [{key: team, operator: Exists}]}}}",

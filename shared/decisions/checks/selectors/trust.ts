@@ -13,7 +13,7 @@ export const IRS_24 = controllerCheck({
     + "An attacker who compromises a controller could then use any role.",
   fix: "write selectors as a user or with a deployment tool. Remove the permission to write selectors from the "
     + "controllers' ClusterRole",
-  example: "# sent by system:serviceaccount:ack-system:ack-s3-controller, one of --controller-service-accounts",
+  example: "# sent by system:serviceaccount:ack-system:ack-s3-controller, one of --controller-users",
   objects: "selectors",
   path: ["spec"],
 });

@@ -29,8 +29,7 @@ onCluster("annotations of clusters on a real API server", async (t, cluster) => 
   await apply(cluster, [...CAPA_CRDS, ...REFERRER_CRDS]);
   await until(async () => (await cluster.request("GET", CLUSTERS)).status === 200);
   await createIdentities(cluster);
-  const lease = `${OPTIONS.namespace}/ack-role-resolver-webhook`;
-  await installWebhook(t, cluster, [`--lease=${lease}`]);
+  await installWebhook(t, cluster, [`--namespace=${OPTIONS.namespace}`]);
   await apply(cluster, manifestObjects("policies", OPTIONS));
   const run = async (name: string, body: (t: Test, cluster: Cluster) => Promise<void>): Promise<void> => {
     await t.test(name, async (tt) => body(tt, cluster));

@@ -10,6 +10,6 @@ const [flags, durations] = process.argv.slice(2).map((text) => {
   return isJsonObject(value) ? value : {};
 });
 const strings = Object.fromEntries(Object.entries(flags ?? {}).map(([name, value]) => [name, String(value)]));
-const settings = readSettings("certs manage", { ...strings, tlsHost: ["127.0.0.1"] }, {});
+const settings = readSettings("certs manage", { ...strings, url: "https://127.0.0.1" }, {});
 const timing = Object.fromEntries(Object.entries(durations ?? {}).map(([name, ms]) => [name, Number(ms)]));
 await runCertsManage(settings, { timing });

@@ -19,7 +19,7 @@ const TIMING = { publishMs: 2_000, retireMs: 4_000 };
 const MANAGER = new URL("./manager.ts", import.meta.url).pathname;
 export const OPTIONS = {
   namespace: NAMESPACE, runtime: "ack", ackSystemNamespace: "ack-system", url: null, caBundle: null,
-  accessReviews: false, extraGroups: [], ownCRD: false, certificates: "self-signed", image: "unused",
+  accessReviews: false, extraGroups: [], certificates: "self-signed", image: "unused",
 } as const;
 
 /** Starts `certs manage` as its service account in the manifests. */
@@ -34,7 +34,7 @@ export async function startManager(t: Test, cluster: Cluster): Promise<ServerPro
 async function startReplica(t: Test, cluster: Cluster): Promise<ServerProcess> {
   const dir = await keepMounted(t, cluster, SERVING);
   const access = ["--cluster", "--kubeconfig", cluster.kubeconfig, "--context", "webhook"];
-  const replica = await startServer("webhook", [...access, "--tls-dir", dir, "--tls-host", "127.0.0.1"]);
+  const replica = await startServer("webhook", [...access, "--tls-dir", dir, "--url", "https://127.0.0.1"]);
   t.teardown(() => replica.stop("SIGKILL"));
   return replica;
 }

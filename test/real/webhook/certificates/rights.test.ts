@@ -138,7 +138,7 @@ async function hasFewRights(t: Test, cluster: Cluster): Promise<void> {
 
 onCluster("the webhook has no power over its configurations and the key of its CA", async (t, cluster) => {
   await cluster.request("POST", "/api/v1/namespaces", { metadata: { name: OPTIONS.ackSystemNamespace } });
-  const all = { ...OPTIONS, accessReviews: true, autoControllerIdentity: true, inject: true };
+  const all = { ...OPTIONS, accessReviews: true, autoControllerIdentity: ["none"], inject: true };
   await apply(cluster, manifestObjects("rbac", all));
   await apply(cluster, manifestObjects("webhooks", { ...OPTIONS, url: "https://127.0.0.1:1" }));
   const stored = JSON.stringify((await cluster.request("GET", SECRET)).body);

@@ -14,8 +14,7 @@ const API = `/apis/${INFRASTRUCTURE}/v1beta2`;
 const CONTROLLERS = `${API}/awsclustercontrolleridentities`;
 const SINGLETON = `${CONTROLLERS}/default`;
 const FLAGS = [
-  "--lease", "ack-role-resolver/ack-role-resolver-webhook", "--auto-controller-identity",
-  "--controller-identity-namespaces", "team-a,team-b",
+  "--namespace", "ack-role-resolver", "--auto-controller-identity", "team-a,team-b",
 ];
 const AS_WEBHOOK = { headers: { "Impersonate-User": IDENTITIES.webhook.username } };
 const created = (outcome: string): string => String.raw`controller_identity_creations_total\{outcome="${outcome}"\}`;
@@ -31,7 +30,7 @@ onCluster("the leader creates the AWSClusterControllerIdentity with a list of na
     await apply(cluster, CAPA_CRDS);
     await until(async () => ((await metric(replica, created("failed"))) ?? 0) > 0);
     tt.match(JSON.stringify(replica.log), /"fix":"grant the verb create on awsclustercontrolleridentities/);
-    await apply(cluster, manifestObjects("rbac", { ...OPTIONS, autoControllerIdentity: true }));
+    await apply(cluster, manifestObjects("rbac", { ...OPTIONS, autoControllerIdentity: ["none"] }));
     tt.match(await singleton(cluster), {
       metadata: { labels: { "clusterctl.cluster.x-k8s.io/move-hierarchy": "" } },
       spec: { allowedNamespaces: { list: ["team-a", "team-b"] } },

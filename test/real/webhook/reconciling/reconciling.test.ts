@@ -27,7 +27,7 @@ const SELECTOR = `${SELECTORS}/team-a`;
 onCluster("two replicas update stale annotations", async (t, cluster) => {
   await installRights(cluster);
   await createObjects(cluster);
-  const flags = ["--tls-host=127.0.0.1"];
+  const flags = ["--url=https://127.0.0.1"];
   const { dir, ca } = await certificateFolder(t);
   const replicas = [
     await startReplica(t, cluster, flags, dir), await startReplica(t, cluster, flags, dir),

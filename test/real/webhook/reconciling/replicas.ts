@@ -12,7 +12,7 @@ import { apply, certificateFolder } from "../installed-webhook.ts";
 export const NAMESPACE = "ack-role-resolver";
 export const OPTIONS = {
   namespace: NAMESPACE, runtime: "ack", ackSystemNamespace: "ack-system", url: null, caBundle: null,
-  accessReviews: false, extraGroups: [], ownCRD: false, certificates: "self-signed", image: "unused",
+  accessReviews: false, extraGroups: [], certificates: "self-signed", image: "unused",
 } as const;
 const MANAGER = "fieldManager=ack-role-resolver-reconciler";
 
@@ -34,7 +34,7 @@ export async function startReplica(
   const dir = tlsDir ?? (await certificateFolder(t)).dir;
   const replica = await startServer("webhook", [
     "--cluster", "--kubeconfig", cluster.kubeconfig, "--context", "webhook", "--tls-dir", dir,
-    `--lease=${NAMESPACE}/ack-role-resolver-webhook`,
+    `--namespace=${NAMESPACE}`,
     ...flags,
   ]);
   t.teardown(() => replica.stop("SIGKILL"));

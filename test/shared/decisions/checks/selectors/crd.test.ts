@@ -10,7 +10,7 @@ const INCOMPLETE = {
   resourceLabelSelector: { matchLabels: {}, matchExpressions: [{ key: "team", operator: "Exists" }] },
 };
 const FROM_FILE = { origin: "file" } as const;
-const OR_OWN = "or install the CRD that `ack-role-resolver manifests crds --own-crd` prints.";
+const OR_OWN = "or install the CRD that `ack-role-resolver manifests crds` prints.";
 const required = (path: string, names: string, fix: string): string => (
   `IRS-50 ${path}: the CRD requires ${names}; without the webhook, the API server rejects the selector. Add ${fix}.`
 );

@@ -63,7 +63,7 @@ function prunedLines(applied: JsonObject, stored: JsonObject, openAPIV3Schema?: 
 const lineOf = (path: string): string =>
   `IRS-16 ${path}: the API server pruned this field of the applied manifest: the CRD does not define it. `
     + "Use the fields that the CRD defines (kubectl explain iamroleselector.spec), "
-    + "or install the CRD that the command `ack-role-resolver manifests crds --own-crd` prints.";
+    + "or install the CRD that the command `ack-role-resolver manifests crds` prints.";
 
 test("IRS-16: denies a selector if the API server pruned a field of the applied manifest", (t) => {
   const applied = {

@@ -42,14 +42,14 @@ test("IRS-24: allows other requesters, and is skipped if no requester or no cont
   ]) {
     t.same(changeLines("IRS-24", { arn: ROLE }, sentBy(username)), []);
   }
-  t.equal(needsOf("IRS-24", { arn: ROLE }), "the requester, --controller-service-accounts or --controller-users");
+  t.equal(needsOf("IRS-24", { arn: ROLE }), "the requester, --controller-users");
   t.equal(needsOf("IRS-24", { arn: ROLE }, { settings: SETTINGS }), "the requester");
   const users = { settings: { controllerUsers: ["capability-*"] } };
   const byUser = changeLines("IRS-24", { arn: ROLE }, { ...sentBy("capability-1"), ...users });
   t.match(byUser, [/^IRS-24 spec: the requester "capability-1" is an ACK controller/]);
   t.equal(
     needsOf("IRS-24", { arn: ROLE }, { requester: { username: CONTROLLER, groups: [] } }),
-    "--controller-service-accounts or --controller-users",
+    "--controller-users",
   );
   t.equal(needsOf("IRS-24", { arn: ROLE }, sentBy("jane")), null);
   t.end();
