@@ -8,6 +8,7 @@ import { type Json, textAt } from "../generate/json.ts";
 import { INFRASTRUCTURE, RESOURCE_KINDS } from "../generate/names.ts";
 import type { Environment } from "../generate/settings.ts";
 import { BASE } from "./fake-sts.ts";
+import { fileWith } from "../../token-file.ts";
 
 const TOKEN = "token-of-the-controller";
 /** A sidecar reads Secrets only in a cluster, and other settings only concern the webhook. */
@@ -31,7 +32,8 @@ export class SidecarProgram {
     const own = Object.fromEntries(Object.entries(environment).filter(([name]) => !FOREIGN.test(name)));
     const group = [...RESOURCE_KINDS.map((one) => one.group), INFRASTRUCTURE];
     const flags = {
-      cluster: true, group, token: TOKEN, stsEndpoint: url, listen: "127.0.0.1:0", healthListen: "127.0.0.1:0",
+      cluster: true, group, tokenFile: fileWith(TOKEN), stsEndpoint: url, listen: "127.0.0.1:0",
+      healthListen: "127.0.0.1:0",
     };
     const settings = readSettings("sidecar", flags, own);
     const log = createLogger({ name: "sidecar", level: "error", destination: { write: () => undefined } });
