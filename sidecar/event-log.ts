@@ -79,7 +79,7 @@ export class EventLog {
   }
 
   /**
-   * Logs that role chaining limits a session. Logs only once per process, because check IRS-46b warns the author of
+   * Logs that role chaining limits a session. Logs only once per process, because check IRS-46 warns the author of
    * each such selector.
    */
   logCappedDuration(roleARN: string, requestedSeconds: number): void {

@@ -36,7 +36,7 @@ test("the installation guide finds the selectors that cannot be applied without 
   const lint = async (file: string): Promise<string> => (
     (await runCommand([...flags.split(" "), path.join(dir, file)])).stdout
   );
-  t.match(await lint("byLabel.yaml"), /deny IRS-50 .*names/);
+  t.match(await lint("byLabel.yaml"), /deny IRS-00 .*names/);
   t.match(await lint("fixed.yaml"), /1 checked, 0 denied/);
 });
 

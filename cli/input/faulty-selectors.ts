@@ -3,7 +3,7 @@ import { warnOfPlaceholders } from "../../shared/decisions/checks/unrendered.ts"
 import type { Origin } from "../../shared/decisions/context.ts";
 import type { Inventory } from "../../shared/decisions/inventory/inventory.ts";
 import { compareText, printable } from "../../shared/decisions/kubernetes/text.ts";
-import type { DecodedSelector } from "../../shared/decisions/selectors/decode.ts";
+import { type DecodedSelector, withholdsGrant } from "../../shared/decisions/selectors/decode.ts";
 
 /** A selector that is malformed or that the webhook would deny. */
 interface FaultySelector {
@@ -28,7 +28,7 @@ export function faultySelectors({ selectors }: Inventory, origin: Origin): Fault
 }
 
 function denialsOf({ faults }: DecodedSelector): Finding[] {
-  return faults.filter(({ check }) => check.severity === "deny" && !check.waivable).map(({ check, fault }) => {
+  return faults.filter(withholdsGrant).map(({ check, fault }) => {
     const { path, message, fix = check.fix } = fault;
     return { code: check.id, severity: "deny", path, message, fix, waivable: false, waived: false };
   });

@@ -18,21 +18,13 @@ export interface Hits {
   readonly first: readonly Transition[];
 }
 
-interface HitsText {
-  readonly noun: string;
-  /** The effect on the resources: a verb phrase that follows a count such as `2 resources`. */
-  readonly effect: string;
-  /** Returns the text of one resource. Default: the resource and its account before the change. */
-  readonly itemOf?: (transition: Transition) => string;
-  /** The number of resources after which the scan stopped. Default: `SCAN_LIMIT`. */
-  readonly limit?: number;
-}
-
-/** Returns `2 resources EFFECT: Bucket team-a/b1 in account 111122223333 and Bucket team-a/b2`. Sorts the resources. */
-export function listHits(
-  { found, first }: Hits, { noun, effect, itemOf = itemBefore, limit = SCAN_LIMIT }: HitsText,
-): string {
-  return `${countOf(found, noun, limit)} ${effect}: ${listOf(first.map(itemOf).toSorted(compareText), found, limit)}`;
+/**
+ * Returns `2 resources EFFECT: Bucket team-a/b1 in account 111122223333 and Bucket team-a/b2`, sorted. `itemOf` returns
+ * the text of one resource. Default: the resource and its account before the change.
+ */
+export function listHits({ found, first }: Hits, effect: string, itemOf = itemBefore): string {
+  const items = listOf(first.map(itemOf).toSorted(compareText), found, SCAN_LIMIT);
+  return `${countOf(found, "resource", SCAN_LIMIT)} ${effect}: ${items}`;
 }
 
 function itemBefore(transition: Transition): string {

@@ -13,10 +13,42 @@ export interface RemovedCode {
 
 /** Every removed check. CHANGELOG.md and docs/checks.md list the same codes. */
 export const REMOVED_CODES: readonly RemovedCode[] = [
+  { code: "IRS-06", successor: "IRS-03", denies: true, reason: "both judge the ARN of the role" },
   { code: "IRS-14", successor: null, reason: "a type entry that a broader entry covers changes no role" },
+  { code: "IRS-21", successor: null, reason: "a role in the same account is intended, and `impact` lists it" },
+  { code: "IRS-23", successor: null, reason: "selectors may share a role; IRS-40 denies differing sessions" },
+  { code: "IRS-32", successor: null, reason: "the end of a conflict is intended, and `impact` lists it" },
+  { code: "IRS-33", successor: null, reason: "it reported that a deletion is safe" },
+  { code: "IRS-46b", successor: "IRS-46", denies: true, reason: "both judge the session duration" },
+  { code: "IRS-49", successor: null, reason: "IRS-30 denies the deletion by the garbage collector" },
+  { code: "IRS-50", successor: "IRS-00", denies: true, reason: "both compare a selector with a schema" },
   { code: "ACK-04", successor: "ACK-03", waivable: true, reason: "both report a resource without a role" },
   { code: "ACK-19", successor: null, reason: "a controller visibly does nothing where it does not watch" },
   { code: "ACK-19b", successor: null, reason: "a controller visibly does nothing where it does not watch" },
+  { code: "ACK-14", successor: "ACK-15", reason: "both report annotations that controllers ignore" },
+  { code: "ACK-16", successor: null, reason: "AWS reports a reference that it does not allow" },
+  { code: "ACK-18", successor: "ACK-07", denies: true, reason: "both compare the account in the status with the role" },
+  { code: "ACK-33", successor: null, reason: "`retain` is intended, and ACK-11 denies other policies" },
+  { code: "NS-03b", successor: "NS-03", denies: true, reason: "both judge the key of the namespace in a CARM map" },
+  {
+    code: "NS-05b", successor: "NS-03", denies: true, waivable: true,
+    reason: "both judge the key of the namespace in a CARM map",
+  },
+  { code: "NS-06", successor: "CM-09", reason: "both report CARM in mode `selectors`" },
+  { code: "NS-09b", successor: "NS-09", denies: true, reason: "both judge the deletion policies of services" },
+  { code: "NS-11", successor: "NS-10", reason: "both report annotations that controllers ignore on a namespace" },
+  { code: "NS-13b", successor: "NS-13", reason: "both list what the deletion of a namespace deletes" },
+  { code: "NS-15", successor: "ACK-36", reason: "both report that `use-selector` has no effect" },
+  { code: "CM-02", successor: "CM-01", denies: true, reason: "both judge the role of a key" },
+  { code: "CM-03", successor: "CM-01", denies: true, reason: "both judge the role of a key" },
+  { code: "CM-05", successor: "CM-01", denies: true, reason: "both judge the role of a key" },
+  { code: "CM-06", successor: "CM-04", reason: "both report entries that controllers do not read" },
+  { code: "CM-07b", successor: "CM-07", reason: "both report maps of other namespaces" },
+  { code: "CM-10", successor: null, reason: "controllers read every change of a map late, as intended" },
+  {
+    code: "CM-11", successor: "CM-08", denies: true, waivable: true, reason: "both judge entries that are still in use",
+  },
+  { code: "CM-13", successor: "CM-12", reason: "both report that a feature gate is off" },
 ];
 
 const BY_CODE: ReadonlyMap<string, RemovedCode> = new Map(REMOVED_CODES.map((row) => [row.code, row]));

@@ -110,21 +110,14 @@ function* countFaults(faults: readonly Fault[]): Paced<Map<string, number>> {
   return counts;
 }
 
-/**
- * The maximum length of the path in the key of a fault. A path can have several MB, and many faults can have this path.
- */
-const MAX_PATH_LENGTH = 500;
+/** The maximum length of a name in the key of a fault. A name in an object can have several MB. */
+const MAX_NAME_LENGTH = 500;
 
 /** Returns a key that is equal for equal faults. The key contains no list positions, because edits shift positions. */
 function identity({ message, path }: Fault): string {
-  let names = "";
-  for (const step of path) {
-    if (names.length >= MAX_PATH_LENGTH) break;
-    if (typeof step === "number") continue;
-    const name = typeof step === "string" ? step : step.key;
-    names += `\n${name.slice(0, MAX_PATH_LENGTH)}`;
-  }
-  return message + names;
+  const names = path.filter((step) => typeof step !== "number");
+  return [message, ...names.map((step) => (typeof step === "string" ? step : step.key).slice(0, MAX_NAME_LENGTH))]
+    .join("\n");
 }
 
 /** Returns the configured severity of a check, or its default in the current mode. */

@@ -6,7 +6,7 @@ import { formatFieldPath } from "../kubernetes/field-path.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import { listOf } from "../kubernetes/text.ts";
 import { type Paced, paced } from "../paced.ts";
-import type { DecodedSelector } from "../selectors/decode.ts";
+import { type DecodedSelector, withholdsGrant } from "../selectors/decode.ts";
 import { type Problem, selectorSubject } from "./problem.ts";
 
 /** A note has room for a few faults. `audit` lists all faults. */
@@ -44,7 +44,7 @@ export function* clusterProblems(
 }
 
 function faultProblem({ name, spec: { uid }, faults }: DecodedSelector, isMalformed: boolean): Problem {
-  const denying = faults.filter(({ check }) => check.severity === "deny" && !check.waivable);
+  const denying = faults.filter(withholdsGrant);
   const texts = denying.slice(0, MAX_FAULTS).map(({ check, fault: { path, message, fix } }) => {
     // The message of a fault can quote the value, and an external ID is a secret.
     const isSecret = path.some((part) => typeof part === "object" && part.key === EXTERNAL_ID_ANNOTATION);

@@ -4,7 +4,7 @@ import type { ResourceQuery } from "../kubernetes/ack-resource.ts";
 import { type FieldPath, formatFieldPath } from "../kubernetes/field-path.ts";
 import { type LabelRequirement, type Labels, type LabelSelector, satisfies } from "../kubernetes/label-selector.ts";
 import { compareText, printable } from "../kubernetes/text.ts";
-import type { DecodedSelector } from "../selectors/decode.ts";
+import { type DecodedSelector, withholdsGrant } from "../selectors/decode.ts";
 import type { EffectiveSelector } from "../selectors/effective.ts";
 import type { TypeEntry } from "../selectors/type-entry.ts";
 import { choiceOf } from "./selection.ts";
@@ -65,9 +65,7 @@ function chosenField(name: string, { choice }: ExplainInput): Pick<SelectorExpla
 }
 
 function explainMalformed({ name, faults }: DecodedSelector, input: ExplainInput): SelectorExplanation {
-  const decisive = faults.filter(({ check, fault }) => (
-    fault.dropsSelector === true || (check.severity === "deny" && !check.waivable)
-  ));
+  const decisive = faults.filter((one) => one.fault.dropsSelector === true || withholdsGrant(one));
   const reasons = decisive.map(({ check, fault }) => `${check.id} ${formatFieldPath(fault.path)}: ${fault.message}`);
   const message = `The selector is malformed, so controllers ignore it: ${reasons.join("; ")}.`;
   return { selector: name, selects: false, ...chosenField(name, input), malformed: true, parts: [], message };

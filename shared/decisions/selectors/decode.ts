@@ -102,9 +102,9 @@ export function isGrantable(faults: readonly CheckedFault[]): boolean {
 }
 
 /**
- * Whether a fault of the check withholds the role of a selector. Depends only on the check's own severity and not on
- * `--check`, so that a check that is off by default never withholds a role.
+ * Whether the fault withholds the role of a selector. Depends only on the check's own severity and not on `--check`, so
+ * that a check that is off by default never withholds a role.
  */
-export function withholdsGrant({ check }: Pick<CheckedFault, "check">): boolean {
-  return check.severity === "deny" && !check.waivable;
+export function withholdsGrant({ check, fault }: CheckedFault): boolean {
+  return check.severity === "deny" && !check.waivable && fault.severity !== "warn";
 }

@@ -31,7 +31,7 @@ onCluster("exempt changes on a real API server", async (t, cluster) => {
   await t.test("denies labels that change the role, even if an annotation has 125,000 faults", async (tt) =>
     hidesRelabeling(tt, cluster),
   );
-  await t.test("denies the garbage collector's deletion of a selector in use, and warns about its owner", async (tt) =>
+  await t.test("denies the garbage collector's deletion of a selector in use", async (tt) =>
     plantsOwner(tt, cluster),
   );
   await t.test("denies a waiver by a user who is not a waiver user", async (tt) => plantsWaiver(tt, cluster));
@@ -93,12 +93,11 @@ async function plantsOwner(t: Test, cluster: Cluster): Promise<void> {
   await existsInAccount(cluster, buckets("team-a", "drifting"), "111122223333");
   const path = `${SELECTORS}/gold`;
   const owner = { apiVersion: "v1", kind: "Node", name: "gone", uid: "00000000-0000-0000-0000-000000000000" };
-  const owned = async (): Promise<ApiResponse> => (
-    await patch(cluster, `${path}?dryRun=All`, { metadata: { ownerReferences: [owner] } })
-  );
-  const isWarned = async (): Promise<boolean> => warnings(await owned()).some((line) => line.startsWith("IRS-49 "));
-  t.ok(await until(isWarned));
   t.equal((await patch(cluster, path, { metadata: { ownerReferences: [owner] } })).status, 200);
+  const isDenied = async (): Promise<boolean> => (
+    /^422 .*IRS-30 /s.test(denial(await cluster.request("DELETE", `${path}?dryRun=All`, undefined, COLLECTOR)))
+  );
+  t.ok(await until(isDenied));
   t.match(denial(await cluster.request("DELETE", path, undefined, COLLECTOR)), /^422 .*IRS-30 /s);
   t.equal((await cluster.request("GET", path)).status, 200);
   t.equal((await patch(cluster, path, { metadata: { ownerReferences: null } })).status, 200);

@@ -72,9 +72,9 @@ async function fill(cluster: Cluster): Promise<void> {
   }
 }
 
-const FAULTS = `Warning: NS-06 services.k8s.aws/team-id: the annotation has no effect, because IAMRoleSelectors set \
+const FAULTS = `Warning: CM-09 services.k8s.aws/team-id: the annotation has no effect, because IAMRoleSelectors set \
 the role
-Warning: NS-06 fix: create an IAMRoleSelector for the namespace, and remove the annotation once no controller uses CARM
+Warning: CM-09 fix: create an IAMRoleSelector for the namespace, and remove the annotation once no controller uses CARM
 The Namespace "sandbox" is invalid: 
 * metadata.annotations[services.k8s.aws/default-region]: NS-07 region "cn-north-1" is in partition aws-cn, but the \
 controllers are in partition aws. Set a region of the controllers' partition, such as eu-west-1.

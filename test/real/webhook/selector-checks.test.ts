@@ -172,7 +172,7 @@ async function validatesAnnotations(t: Test, cluster: Cluster): Promise<void> {
   t.match(
     (await annotate("duration-seconds=7200")).stderr,
     new RegExp(
-      "^Warning: IRS-46b ack-role-resolver\\.io/duration-seconds: " +
+      "^Warning: IRS-46 ack-role-resolver\\.io/duration-seconds: " +
         "7200 s exceeds the 3600 s limit",
       "m",
     ),

@@ -43,7 +43,7 @@ test("allows the namespace controller to delete a CARM map in use", async (t) =>
     reviewOf(oldObject, { operation: "DELETE", object: null, oldObject, userInfo: { username, groups: [] } })
   );
   const byController = await webhook.post(PATH, deletionBy("system:serviceaccount:kube-system:namespace-controller"));
-  const inUse = /^CM-11 metadata\.name: the map is used by 1 namespace: payments; 1 resource: /;
+  const inUse = /^CM-08 data\[\d+\]: the key loses its role, but is used by 1 namespace: payments; 1 resource: /;
   t.match(objectAt(byController.json, "response"), { allowed: true, warnings: [inUse] });
   for (const username of ["jane", "system:serviceaccount:kube-system:generic-garbage-collector"]) {
     t.equal(objectAt((await webhook.post(PATH, deletionBy(username))).json, "response")["allowed"], false, username);

@@ -151,12 +151,7 @@ test("allows a selector to be replaced by another selector in two steps", async 
   t.match((await post(webhook, reviewOf(replacement))).response, { allowed: true, warnings: [/^IRS-17 /] });
   t.match((await post(webhook, deletion(TEAM_A))).response, { allowed: false }, "the replacement is not stored yet");
   source.put(replacement);
-  const deleted = await post(webhook, deletion(TEAM_A));
-  const warnings = [
-    /^IRS-32 metadata\.name: /, /^IRS-32 … /, /^IRS-32 fix: /,
-    /^IRS-33 metadata\.name: /, /^IRS-33 … /, /^IRS-33 fix: /,
-  ];
-  t.match(deleted.response, { allowed: true, warnings });
+  t.strictSame((await post(webhook, deletion(TEAM_A))).response, ALLOWED);
 });
 
 test("validates a selector even if only its session annotations changed", async (t) => {
@@ -177,7 +172,7 @@ test("validates a selector even if only its session annotations changed", async 
   t.match(warned.response, {
     allowed: true,
     warnings: [
-      /^IRS-46b ack-role-resolver\.io\/duration-seconds: 7200 s/, /^IRS-46b fix: use at most 3600/,
+      /^IRS-46 ack-role-resolver\.io\/duration-seconds: 7200 s/, /^IRS-46 fix: use at most 3600/,
       /^IRS-47 ack-role-resolver\.io\/externalid: /, /^IRS-47 fix: use ack-role-resolver\.io\/external-id /,
     ],
   });

@@ -33,10 +33,6 @@ class KeyUsers {
     else this.#resources.push(user.resource);
   }
 
-  get size(): number {
-    return this.#namespaces.length + this.#resources.length;
-  }
-
   /**
    * Returns `1 namespace: team-a; 1 resource: Bucket team-a/b1`. If `isPartial`, the scan stopped early and may have
    * missed users.
@@ -52,20 +48,19 @@ class KeyUsers {
 /** The keys whose account changes, and the namespaces and resources that use each key. */
 class AffectedKeys {
   readonly #groups = new Map<string, KeyGroup>();
-  /** The namespaces and resources that use any of the keys. */
-  readonly allUsers = new KeyUsers();
+  #found = 0;
 
   add(change: KeyChange, user: KeyUser): void {
     const id = JSON.stringify(change);
     const group = this.#groups.get(id) ?? { change, users: new KeyUsers() };
     this.#groups.set(id, group);
     group.users.add(user);
-    this.allUsers.add(user);
+    this.#found++;
   }
 
   /** Whether the scan can stop because it has found `SCAN_LIMIT` users of the keys. */
   get isFull(): boolean {
-    return this.allUsers.size >= SCAN_LIMIT;
+    return this.#found >= SCAN_LIMIT;
   }
 
   groups(): Iterable<KeyGroup> {

@@ -1,10 +1,8 @@
 import type { Check } from "../check.ts";
 import type { ConfigMapChange } from "./change.ts";
-import { CM_01, CM_02, CM_03, CM_04, CM_05, CM_06, CM_13 } from "./entries.ts";
-import { CM_07, CM_07B, CM_09, CM_12, CM_15 } from "./place.ts";
-import { CM_08, CM_10, CM_11 } from "./removal.ts";
+import { CM_01, CM_04, CM_12 } from "./entries.ts";
+import { CM_07, CM_09, CM_15 } from "./place.ts";
+import { CM_08 } from "./removal.ts";
 
 /** The checks that run when a CARM ConfigMap changes. */
-export const CONFIG_MAP_CHECKS: readonly Check<ConfigMapChange>[] = [
-  CM_01, CM_02, CM_03, CM_04, CM_05, CM_06, CM_07, CM_07B, CM_08, CM_09, CM_10, CM_11, CM_12, CM_13, CM_15,
-];
+export const CONFIG_MAP_CHECKS: readonly Check<ConfigMapChange>[] = [CM_01, CM_04, CM_07, CM_08, CM_09, CM_12, CM_15];

@@ -1,4 +1,3 @@
-import { TEAM_MAP } from "../../annotation-keys.ts";
 import { quote } from "../../kubernetes/text.ts";
 import { controllerCheck } from "../any-kind/controllers.ts";
 import type { Fault, QuickCheck } from "../check.ts";
@@ -8,34 +7,27 @@ export const CM_07: QuickCheck<ConfigMapChange> = {
   id: "CM-07",
   severity: "warn",
   waivable: false,
-  reason: "Each controller reads only the maps in its own namespace.",
+  reason: "Each controller reads only the maps in its own namespace. If controllers run in several namespaces and "
+    + "their maps differ, the controllers use different roles.",
   fix: "move the map to the controllers' namespace, or set --ack-system-namespace to the namespace of the map",
   example: "metadata: {name: ack-role-account-map, namespace: default}",
   *find(change): Iterable<Fault> {
-    if (isReadByControllers(change)) return;
-    const { namespace, settings } = change;
-    const message = `controllers read the map in namespace ${settings.ackSystemNamespace}, not in ${quote(namespace)}`;
-    yield { path: ["metadata", "namespace"], message };
-  },
-};
-
-export const CM_07B: QuickCheck<ConfigMapChange> = {
-  id: "CM-07b",
-  severity: "warn",
-  waivable: false,
-  reason: "If controllers run in several namespaces, each controller reads the map in its own namespace. "
-    + "If the maps differ, the controllers use different roles.",
-  fix: "write the same entries to the map in every namespace where controllers run",
-  example: "data: {} # of ack-role-account-map in ack-system, while the copy in ack-s3 has an entry",
-  requires: ["config maps"],
-  *find({ data, inventory, name, namespace }): Iterable<Fault> {
+    const { data, inventory, name, namespace, settings } = change;
+    if (!isReadByControllers(change)) {
+      const read = settings.ackSystemNamespace;
+      const message = `controllers read the map in namespace ${read}, not in ${quote(namespace)}`;
+      yield { path: ["metadata", "namespace"], message };
+    }
     for (const other of inventory.namespacesOfConfigMap(name)) {
       const copy = inventory.configMap(other, name);
       if (other === namespace || copy === null || sameEntries(copy, data)) continue;
-      yield { path: ["data"], message: `the entries differ from the entries of the map in namespace ${quote(other)}` };
+      const message = `the entries differ from the entries of the map in namespace ${quote(other)}`;
+      yield { path: ["data"], message, fix: COPIES_FIX };
     }
   },
 };
+
+const COPIES_FIX = "write the same entries to the map in every namespace where controllers run";
 
 function sameEntries(a: ReadonlyMap<string, string>, b: ReadonlyMap<string, string>): boolean {
   return a.size === b.size && [...a].every(([key, value]) => b.get(key) === value);
@@ -45,27 +37,13 @@ export const CM_09: QuickCheck<ConfigMapChange> = {
   id: "CM-09",
   severity: "warn",
   waivable: false,
-  reason: "In mode selectors, controllers do not read the CARM maps: IAMRoleSelectors set the role.",
+  reason: "In mode selectors, controllers read neither the CARM maps nor the CARM annotations of namespaces: "
+    + "IAMRoleSelectors set the role.",
   fix: "replace each entry with an IAMRoleSelector; ack-role-resolver migrate carm generates these selectors",
   example: "data: {'111122223333': 'arn:aws:iam::111122223333:role/a'} # with --mode selectors",
-  ofChange: true,
   *find({ data, settings, stored }): Iterable<Fault> {
     if (settings.mode === "carm" || sameEntries(stored, data)) return;
     yield { path: ["data"], message: "the map has no effect, because IAMRoleSelectors set the role" };
-  },
-};
-
-export const CM_12: QuickCheck<ConfigMapChange> = {
-  id: "CM-12",
-  severity: "warn",
-  waivable: false,
-  reason: "Controllers read the team map only if the feature gate TeamLevelCARM is enabled.",
-  fix: "enable the feature gate TeamLevelCARM on the controllers and set --team-level-carm",
-  example: "metadata: {name: ack-role-team-map} # with --mode carm alone",
-  *find({ name, settings }): Iterable<Fault> {
-    if (name !== TEAM_MAP || settings.mode !== "carm" || settings.teamLevelCARM) return;
-    const message = "controllers ignore the team map, because --team-level-carm is off";
-    yield { path: ["metadata", "name"], message };
   },
 };
 

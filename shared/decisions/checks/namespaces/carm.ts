@@ -1,39 +1,40 @@
-import { ACCOUNT_MAP, OWNER_ACCOUNT_ANNOTATION, TEAM_ANNOTATION, TEAM_MAP } from "../../annotation-keys.ts";
+import {
+  ACCOUNT_MAP, DEFAULT_REGION_ANNOTATION, DELETION_POLICY_ANNOTATION, OWNER_ACCOUNT_ANNOTATION, REGION_ANNOTATION,
+  RESOURCE_ANNOTATIONS, TEAM_ANNOTATION, TEAM_MAP,
+} from "../../annotation-keys.ts";
 import { IGNORED_NAMESPACES, teamOf } from "../../carm/maps.ts";
 import type { DecisionSettings } from "../../context.ts";
 import { annotationPath } from "../../kubernetes/field-path.ts";
 import { quote } from "../../kubernetes/text.ts";
 import type { Fault, QuickCheck } from "../check.ts";
+import { CM_09 } from "../configmaps/place.ts";
 import { annotationOf, type NamespaceChange } from "./change.ts";
 
 const OWNER_PATH = annotationPath(OWNER_ACCOUNT_ANNOTATION);
 const TEAM_PATH = annotationPath(TEAM_ANNOTATION);
-const ENTRY_FIX = "first add the key and the role's ARN to the ConfigMap, or correct the annotation of the namespace";
 
 export const NS_03: QuickCheck<NamespaceChange> = {
   id: "NS-03",
   severity: "deny",
   waivable: true,
   deniesInCARM: true,
-  reason: "Controllers look up the owner account of the namespace in ack-role-account-map. "
-    + "If the map has no role for the account, controllers do not reconcile the resources of the namespace.",
-  fix: ENTRY_FIX,
+  reason: "Controllers look up the owner account of the namespace in ack-role-account-map or, if it has a team, the "
+    + "team in ack-role-team-map. If the map has no role for the key, controllers do not reconcile the resources "
+    + "of the namespace.",
+  fix: "first add the key and the role's ARN to the ConfigMap, or correct the annotation of the namespace",
   example: "metadata: {annotations: {services.k8s.aws/owner-account-id: '111122223333'}} # the map has no such key",
   requires: ["config maps"],
   *find(change): Iterable<Fault> {
-    const owner = effectiveOwner(change);
-    const message = owner === "" ? null : missingRole(change, ACCOUNT_MAP, owner);
-    if (message !== null) yield { path: OWNER_PATH, message };
+    const { name, settings, state } = change;
+    if (IGNORED_NAMESPACES.has(name)) return;
+    const team = settings.teamLevelCARM ? teamOf(state.annotations, settings) : "";
+    const [map, path, key] = team === ""
+      ? [ACCOUNT_MAP, OWNER_PATH, annotationOf(state, OWNER_ACCOUNT_ANNOTATION)]
+      : [TEAM_MAP, TEAM_PATH, team];
+    const message = key === "" ? null : missingRole(change, map, key);
+    if (message !== null) yield { path, message };
   },
 };
-
-/**
- * Returns the key that controllers look up in the account map; "" if controllers ignore the namespace or use its team.
- */
-function effectiveOwner({ name, settings, state }: NamespaceChange): string {
-  const readsTeam = settings.teamLevelCARM && teamOf(state.annotations, settings) !== "";
-  return IGNORED_NAMESPACES.has(name) || readsTeam ? "" : annotationOf(state, OWNER_ACCOUNT_ANNOTATION);
-}
 
 /** Returns a message if the map has no role for the key; null if the map has a role for at least one service. */
 function missingRole({ inventory, settings }: NamespaceChange, map: string, key: string): string | null {
@@ -48,17 +49,15 @@ function hasRole(data: ReadonlyMap<string, string>, key: string, { serviceLevelC
   return serviceLevelCARM && [...data].some(([other, role]) => other.endsWith(`.${key}`) && role !== "");
 }
 
-export const NS_03B: QuickCheck<NamespaceChange> = {
-  id: "NS-03b",
-  severity: "warn",
-  waivable: false,
-  reason: "A key of the account map may be any text, so controllers do not detect a mistyped account id.",
-  fix: "write the 12 digits of the account id, in quotes",
-  example: "metadata: {annotations: {services.k8s.aws/owner-account-id: 1111-2222-3333}}",
+/** NS-03 for the syntax of an account ID, also if no map is known. A key may be any text, so the fault only warns. */
+export const NS_03_SYNTAX: QuickCheck<NamespaceChange> = {
+  ...NS_03,
+  requires: [],
   *find({ state }): Iterable<Fault> {
     const owner = annotationOf(state, OWNER_ACCOUNT_ANNOTATION);
     if (!/^[\s-]*[0-9][0-9\s-]*$/.test(owner) || /^[0-9]{12}$/.test(owner)) return;
-    yield { path: OWNER_PATH, message: `${quote(owner)} looks like an account id, but is not exactly 12 digits` };
+    const message = `${quote(owner)} looks like an account id, but is not exactly 12 digits`;
+    yield { path: OWNER_PATH, message, fix: "write the 12 digits of the account id, in quotes", severity: "warn" };
   },
 };
 
@@ -82,37 +81,14 @@ export const NS_05: QuickCheck<NamespaceChange> = {
   },
 };
 
-export const NS_05B: QuickCheck<NamespaceChange> = {
-  id: "NS-05b",
-  severity: "deny",
-  waivable: true,
-  deniesInCARM: true,
-  reason: "Controllers look up the team of the namespace in ack-role-team-map. If the map has no role for the team, "
-    + "controllers do not reconcile the resources of the namespace, even if the owner account has a role.",
-  fix: ENTRY_FIX,
-  example: "metadata: {annotations: {services.k8s.aws/team-id: payments}} # the map has no such key",
-  requires: ["config maps"],
-  *find(change): Iterable<Fault> {
-    const { name, settings, state } = change;
-    const team = teamOf(state.annotations, settings);
-    const isRead = settings.teamLevelCARM && team !== "" && !IGNORED_NAMESPACES.has(name);
-    const message = isRead ? missingRole(change, TEAM_MAP, team) : null;
-    if (message !== null) yield { path: TEAM_PATH, message };
-  },
-};
-
-export const NS_06: QuickCheck<NamespaceChange> = {
-  id: "NS-06",
-  severity: "warn",
-  waivable: false,
-  reason: "In mode selectors, controllers do not read the CARM annotations: IAMRoleSelectors set the role.",
-  fix: "create an IAMRoleSelector for the namespace, and remove the annotation once no controller uses CARM",
-  example: "metadata: {annotations: {services.k8s.aws/owner-account-id: '111122223333'}} # with --mode selectors",
+/** CM-09 for the annotations of a namespace. */
+export const CM_09_OF_NAMESPACES: QuickCheck<NamespaceChange> = {
+  ...CM_09,
   *find(change): Iterable<Fault> {
     if (change.settings.mode === "carm") return;
-    for (const path of carmPaths(change)) {
-      yield { path, message: "the annotation has no effect, because IAMRoleSelectors set the role" };
-    }
+    const message = "the annotation has no effect, because IAMRoleSelectors set the role";
+    const fix = "create an IAMRoleSelector for the namespace, and remove the annotation once no controller uses CARM";
+    for (const path of carmPaths(change)) yield { path, message, fix };
   },
 };
 
@@ -123,18 +99,27 @@ function* carmPaths({ state }: NamespaceChange): Iterable<Fault["path"]> {
   }
 }
 
-export const NS_11: QuickCheck<NamespaceChange> = {
-  id: "NS-11",
+export const NS_10: QuickCheck<NamespaceChange> = {
+  id: "NS-10",
   severity: "warn",
   waivable: false,
-  reason: "Controllers ignore the CARM annotations of kube-system, kube-public and kube-node-lease. "
-    + "Controllers manage the resources of these namespaces with their own role.",
-  fix: "move the resources to another namespace, or use an IAMRoleSelector",
-  example: "kubectl annotate namespace kube-system services.k8s.aws/team-id=platform",
+  reason: "Controllers read some annotations, such as services.k8s.aws/region, only on resources. "
+    + "On a namespace, these annotations have no effect. Controllers also ignore the CARM annotations of kube-system, "
+    + "kube-public and kube-node-lease, and manage the resources of these namespaces with their own role.",
+  fix: "move the annotation from the namespace to its resources",
+  example: "metadata: {annotations: {services.k8s.aws/region: eu-west-1}}",
   *find(change): Iterable<Fault> {
+    for (const key of change.state.annotations.keys()) {
+      // Check NS-09 reports a deletion policy that names no service.
+      if (!RESOURCE_ANNOTATIONS.has(key) || key === DELETION_POLICY_ANNOTATION) continue;
+      const message = "controllers ignore this annotation on a namespace";
+      const fix = `set ${DEFAULT_REGION_ANNOTATION} on the namespace, or annotate its resources`;
+      yield { path: annotationPath(key), message, ...(key === REGION_ANNOTATION && { fix }) };
+    }
     if (!IGNORED_NAMESPACES.has(change.name)) return;
+    const fix = "move the resources to another namespace, or use an IAMRoleSelector";
     for (const path of carmPaths(change)) {
-      yield { path, message: `controllers ignore this annotation on namespace ${change.name}` };
+      yield { path, message: `controllers ignore this annotation on namespace ${change.name}`, fix };
     }
   },
 };

@@ -3,17 +3,13 @@ import type { Inventory } from "../../inventory/inventory.ts";
 import { quote } from "../../kubernetes/text.ts";
 import { selectsNamespace } from "../../selectors/effective.ts";
 import type { Fault, QuickCheck } from "../check.ts";
-import { IGNORED_CHOICE_FIX, IGNORED_CHOICE_REASON, ignoredChoiceFaults } from "../resources/choice.ts";
+import { ACK_36, ignoredChoiceFaults } from "../resources/choice.ts";
 import { CHOICE_PATH } from "../role-cause.ts";
 import type { NamespaceChange } from "./change.ts";
 
-export const NS_15: QuickCheck<NamespaceChange> = {
-  id: "NS-15",
-  severity: "warn",
-  waivable: false,
-  reason: IGNORED_CHOICE_REASON,
-  fix: IGNORED_CHOICE_FIX,
-  example: `metadata: {name: team-a, annotations: {${USE_SELECTOR_ANNOTATION}: gold}} # with --runtime ack`,
+/** ACK-36 for the annotation of a namespace. */
+export const ACK_36_OF_NAMESPACES: QuickCheck<NamespaceChange> = {
+  ...ACK_36,
   find: ({ state, settings }) => ignoredChoiceFaults(state, settings),
 };
 

@@ -1,8 +1,6 @@
-import {
-  DEFAULT_REGION_ANNOTATION, DELETION_POLICY_ANNOTATION, REGION_ANNOTATION, RESOURCE_ANNOTATIONS,
-} from "../../annotation-keys.ts";
+import { DELETION_POLICY_ANNOTATION } from "../../annotation-keys.ts";
 import { serviceOf } from "../../carm/maps.ts";
-import { annotationPath } from "../../kubernetes/field-path.ts";
+import { annotationPath, type FieldPath } from "../../kubernetes/field-path.ts";
 import { ACK_GROUPS } from "../../kubernetes/kinds.ts";
 import { closest, compareText, countOf, listOf, MAX_NAMES, quote } from "../../kubernetes/text.ts";
 import { resourceName } from "../../resolution/change-set.ts";
@@ -19,71 +17,44 @@ export const NS_09: QuickCheck<NamespaceChange> = {
   severity: "deny",
   waivable: false,
   reason: "Controllers treat any policy except delete as retain. The AWS resources then remain in AWS, and controllers "
-    + "log no warning.",
+    + "log no warning. A controller reads only the policy of its own service, in lower case: for another service, the "
+    + "check warns.",
   fix: "set the deletion policy to delete or retain",
   example: "metadata: {annotations: {s3.services.k8s.aws/deletion-policy: Delete}}",
-  *find({ state }): Iterable<Fault> {
-    for (const [key, value] of state.annotations) {
-      if (!SERVICE_POLICY.test(key) || value === "" || POLICIES.has(value)) continue;
-      const message = `${quote(value)} is not a deletion policy, so controllers treat it as retain`;
-      yield { path: annotationPath(key), message };
-    }
-  },
-};
-
-export const NS_09B: QuickCheck<NamespaceChange> = {
-  id: "NS-09b",
-  severity: "warn",
-  waivable: false,
-  reason: "On a namespace, a controller reads only the deletion policy of its own service, in lower case.",
-  fix: "use SERVICE.services.k8s.aws/deletion-policy with the lower-case name of the service, such as s3",
-  example: "metadata: {annotations: {services.k8s.aws/deletion-policy: retain}}",
   *find({ inventory, state }): Iterable<Fault> {
-    const installed = inventory.kinds.groups;
-    for (const key of state.annotations.keys()) {
+    for (const [key, value] of state.annotations) {
+      const path = annotationPath(key);
       const [, service] = SERVICE_POLICY.exec(key) ?? [];
       if (key === DELETION_POLICY_ANNOTATION) {
         const message = "the deletion policy names no service, so controllers ignore it on a namespace";
-        yield { path: annotationPath(key), message };
-      } else if (service !== undefined) yield* serviceFaults(key, service, installed);
+        yield { path, message, fix: SERVICE_FIX, severity: "warn" };
+      }
+      if (service === undefined) continue;
+      if (value !== "" && !POLICIES.has(value)) {
+        yield { path, message: `${quote(value)} is not a deletion policy, so controllers treat it as retain` };
+      }
+      yield* serviceFaults(path, service, inventory.kinds.groups);
     }
   },
 };
 
-function* serviceFaults(key: string, service: string, installed: ReadonlySet<string>): Iterable<Fault> {
+const SERVICE_FIX = "use SERVICE.services.k8s.aws/deletion-policy with the lower-case name of the service, such as s3";
+
+function* serviceFaults(path: FieldPath, service: string, installed: ReadonlySet<string>): Iterable<Fault> {
   const group = `${service}.services.k8s.aws`;
   if (ACK_GROUPS.includes(group) || installed.has(group)) return;
   const meant = closest(service, ACK_GROUPS.map(serviceOf));
   const message = `${quote(service)} is not an ACK service, so controllers ignore the annotation`;
-  const fix = meant === null ? {} : { fix: `use ${meant}.${DELETION_POLICY_ANNOTATION} if you meant ${meant}` };
-  yield { path: annotationPath(key), message, ...fix };
+  const fix = meant === null ? SERVICE_FIX : `use ${meant}.${DELETION_POLICY_ANNOTATION} if you meant ${meant}`;
+  yield { path, message, fix, severity: "warn" };
 }
-
-export const NS_10: QuickCheck<NamespaceChange> = {
-  id: "NS-10",
-  severity: "warn",
-  waivable: false,
-  reason: "Controllers read some annotations, such as services.k8s.aws/region, only on resources. "
-    + "On a namespace, these annotations have no effect.",
-  fix: "move the annotation from the namespace to its resources",
-  example: "metadata: {annotations: {services.k8s.aws/region: eu-west-1}}",
-  *find({ state }): Iterable<Fault> {
-    for (const key of state.annotations.keys()) {
-      // Check NS-09b reports a deletion policy that names no service.
-      if (!RESOURCE_ANNOTATIONS.has(key) || key === DELETION_POLICY_ANNOTATION) continue;
-      const message = "controllers ignore this annotation on a namespace";
-      const fix = `set ${DEFAULT_REGION_ANNOTATION} on the namespace, or annotate its resources`;
-      yield { path: annotationPath(key), message, ...(key === REGION_ANNOTATION && { fix }) };
-    }
-  },
-};
 
 export const NS_13: QuickCheck<NamespaceChange> = {
   id: "NS-13",
   severity: "warn",
   waivable: false,
-  reason: "When a namespace is deleted, controllers delete the AWS resources of its objects. For each deletion, "
-    + "controllers need the namespace's labels and annotations, and the selector of the resource.",
+  reason: "When a namespace is deleted, controllers delete the AWS resources of its objects, and CAPA deletes its "
+    + "clusters. Until then, they need the namespace's labels and annotations, the selectors and the identities.",
   fix: "until the namespace is deleted, do not change its labels and annotations, or the selectors",
   example: "kubectl delete namespace team-a # while it contains a Bucket",
   requires: ["resources"],

@@ -10,6 +10,7 @@ import type { Fault, QuickCheck, ScanningCheck } from "../check.ts";
 import { SCAN_LIMIT } from "../message-lists.ts";
 import { isSameLabels } from "../role-cause.ts";
 import type { NamespaceChange } from "./change.ts";
+import { NS_13 } from "./deletion.ts";
 
 const OBJECTS_BETWEEN_PAUSES = 200;
 
@@ -56,22 +57,17 @@ function lostLink(inventory: Inventory, user: Referrer, { before, after }: Label
   return chain.links.find(({ allowed }) => !allowed);
 }
 
-export const NS_13B: QuickCheck<NamespaceChange> = {
-  id: "NS-13b",
-  severity: "warn",
-  waivable: false,
-  reason: "When a namespace is deleted, CAPA deletes the clusters in it, and their AWS resources. Until then, CAPA "
-    + "needs the namespace's labels and the identities of the clusters.",
-  fix: "do not change the namespace's labels or the identities until the namespace is deleted",
-  example: "kubectl delete namespace team-a # while it contains an AWSCluster",
+/** NS-13 for the objects of Cluster API in a namespace. */
+export const NS_13_OF_CLUSTERS: QuickCheck<NamespaceChange> = {
+  ...NS_13,
   requires: ["clusters"],
-  on: ["DELETE"],
   *find({ inventory, name }): Iterable<Fault> {
     const objects = [...inventory.referrers.inNamespace(name)].filter((one) => !isOfTemplate(one));
     if (objects.length === 0) return;
     const list = sortedListOf(objects.map(referrerName));
     const count = countOf(objects.length, "object");
     const message = printable(`the deletion of the namespace also deletes ${count} of Cluster API: ${list}`);
-    yield { path: ["metadata", "name"], message };
+    const fix = "do not change the namespace's labels or the identities until the namespace is deleted";
+    yield { path: ["metadata", "name"], message, fix };
   },
 };

@@ -78,38 +78,23 @@ export const ACK_13: QuickCheck<ResourceChange> = {
   },
 };
 
-export const ACK_14: QuickCheck<ResourceChange> = {
-  id: "ACK-14",
-  severity: "warn",
-  waivable: false,
-  reason: "Controllers read some annotations, such as services.k8s.aws/owner-account-id, only on namespaces. "
-    + "On a resource, these annotations have no effect.",
-  fix: "move the annotation to the namespace, or remove it",
-  example: "metadata: {annotations: {services.k8s.aws/owner-account-id: '111122223333'}}",
-  *find({ resource }): Iterable<Fault> {
-    for (const key of resource.annotations.keys()) {
-      if (!isNamespaceAnnotation(key)) continue;
-      const message = "controllers read this annotation on namespaces only, and ignore it on a resource";
-      yield { path: annotationPath(key), message };
-    }
-  },
-};
-
-function isNamespaceAnnotation(key: string): boolean {
-  return NAMESPACE_ANNOTATIONS.has(key) || isServiceDeletionPolicy(key);
-}
-
 export const ACK_15: QuickCheck<ResourceChange> = {
   id: "ACK-15",
   severity: "warn",
   waivable: false,
-  reason: "Controllers ignore unknown annotations, so a misspelled annotation has no effect.",
+  reason: "Controllers ignore unknown annotations, so a misspelled annotation has no effect. Controllers read some "
+    + "annotations, such as services.k8s.aws/owner-account-id, only on namespaces.",
   fix: "remove the annotation",
   example: "metadata: {annotations: {services.k8s.aws/deletion-polcy: retain}}",
   *find({ resource }): Iterable<Fault> {
     for (const key of resource.annotations.keys()) {
-      if (!key.startsWith(ACK_PREFIX) || RESOURCE_ANNOTATIONS.has(key) || NAMESPACE_ANNOTATIONS.has(key)) continue;
-      yield { path: annotationPath(key), message: "controllers do not know this annotation", ...suggestedFix(key) };
+      const path = annotationPath(key);
+      if (NAMESPACE_ANNOTATIONS.has(key) || isServiceDeletionPolicy(key)) {
+        const message = "controllers read this annotation on namespaces only, and ignore it on a resource";
+        yield { path, message, fix: "move the annotation to the namespace, or remove it" };
+      } else if (key.startsWith(ACK_PREFIX) && !RESOURCE_ANNOTATIONS.has(key)) {
+        yield { path, message: "controllers do not know this annotation", ...suggestedFix(key) };
+      }
     }
   },
 };

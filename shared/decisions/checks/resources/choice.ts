@@ -4,18 +4,13 @@ import type { Fault, QuickCheck } from "../check.ts";
 import { CHOICE_PATH } from "../role-cause.ts";
 import type { ResourceChange } from "./change.ts";
 
-export const IGNORED_CHOICE_REASON = `The annotation \`${USE_SELECTOR_ANNOTATION}\` requires \`--runtime extended\`. `
-  + "Shipped ACK controllers do not read the annotation, so all selectors that select the resource conflict.";
-
-export const IGNORED_CHOICE_FIX = "remove it and restrict the selectors, or set --runtime extended if every controller "
-  + "supports it";
-
 export const ACK_36: QuickCheck<ResourceChange> = {
   id: "ACK-36",
   severity: "warn",
   waivable: false,
-  reason: IGNORED_CHOICE_REASON,
-  fix: IGNORED_CHOICE_FIX,
+  reason: `The annotation \`${USE_SELECTOR_ANNOTATION}\` of a resource or a namespace requires \`--runtime extended\`. `
+    + "Shipped ACK controllers do not read the annotation, so all selectors that select the resource conflict.",
+  fix: "remove it and restrict the selectors, or set --runtime extended if every controller supports it",
   example: `metadata: {annotations: {${USE_SELECTOR_ANNOTATION}: gold}} # with --runtime ack`,
   find: ({ resource, settings }) => ignoredChoiceFaults(resource, settings),
 };

@@ -2,8 +2,7 @@ import { DELETION_POLICY_ANNOTATION } from "../../annotation-keys.ts";
 import { carmAnnotations } from "../../carm/maps.ts";
 import type { Inventory } from "../../inventory/inventory.ts";
 import type { ResourceQuery } from "../../kubernetes/ack-resource.ts";
-import { annotationPath } from "../../kubernetes/field-path.ts";
-import { listOf, quote } from "../../kubernetes/text.ts";
+import { listOf } from "../../kubernetes/text.ts";
 import type { Fault, QuickCheck } from "../check.ts";
 import {
   refusedFix, RESOLUTION, RESOLUTION_AND_CONTROLLER_ACCOUNT, resolutionClause, type ResourceChange,
@@ -81,23 +80,4 @@ export const ACK_32: QuickCheck<ResourceChange> = {
   requires: RESOLUTION,
   on: ["DELETE"],
   find: (change) => accountDriftFaults(change, "so the deletion would never finish"),
-};
-
-export const ACK_33: QuickCheck<ResourceChange> = {
-  id: "ACK-33",
-  severity: "warn",
-  waivable: false,
-  reason: "If the deletion policy is not delete, the resource stays in AWS and no controller manages it.",
-  fix: "to delete the AWS resource too, first set the deletion policy to delete",
-  example: `kubectl delete of a Bucket with ${DELETION_POLICY_ANNOTATION}: retain`,
-  on: ["DELETE"],
-  *find({ inventory, resource }): Iterable<Fault> {
-    const policy = deletionPolicyOf(inventory, resource);
-    if (policy === DELETION_POLICY_DELETE) return;
-    const isOnResource = resource.annotations.has(DELETION_POLICY_ANNOTATION);
-    const path = isOnResource ? annotationPath(DELETION_POLICY_ANNOTATION) : METADATA;
-    const source = isOnResource ? "" : "of the namespace ";
-    const effect = policy === DELETION_POLICY_RETAIN ? "is retain" : `${quote(policy)} is treated as retain`;
-    yield { path, message: `the deletion policy ${source}${effect}, so the resource stays in AWS` };
-  },
 };

@@ -23,14 +23,20 @@ export const ACK_07: QuickCheck<ResourceChange> = {
   severity: "deny",
   waivable: false,
   reason: "Controllers never reconcile a resource whose status and role are in different accounts. "
-    + "No condition on the resource reports the cause.",
+    + "No condition on the resource reports the cause. The status records the account of the first attempt, even if "
+    + "it created nothing. For a new manifest with such a status, the check only warns.",
   fix: "keep the labels that match a selector whose role is in the resource's account. "
     + "To move the resource to another account, delete it and create it again",
   example: "a label on a Bucket in account 111122223333 that makes an "
     + "IAMRoleSelector for account 444455556666 select it",
   requires: RESOLUTION,
-  on: ["UPDATE"],
-  find: (change) => accountDriftFaults(change, "so controllers never reconcile it", RECREATE),
+  *find(change): Iterable<Fault> {
+    const isNew = change.operation === "CREATE";
+    if (isNew && change.resource.created) return;
+    for (const fault of accountDriftFaults(change, "so controllers never reconcile it", RECREATE)) {
+      yield isNew ? { ...fault, severity: "warn" } : fault;
+    }
+  },
 };
 
 export const ACK_08: QuickCheck<ResourceChange> = {
@@ -46,26 +52,6 @@ export const ACK_08: QuickCheck<ResourceChange> = {
   find: (change) => (
     controllerRoleFaults(change, (account) => `would create it again in account ${account} with its own role`)
   ),
-};
-
-export const ACK_18: QuickCheck<ResourceChange> = {
-  id: "ACK-18",
-  severity: "warn",
-  waivable: false,
-  reason: "The status records the account of the first attempt, even if the attempt created nothing. "
-    + "Controllers then reject a role in any other account.",
-  fix: "clear status.ackResourceMetadata, or restore the old role, delete the resource and create it again",
-  example: "status: {ackResourceMetadata: {ownerAccountID: '111122223333'}} # no arn, and a role in 444455556666",
-  requires: RESOLUTION,
-  // At UPDATE, check ACK-07 reports the drift.
-  on: ["CREATE"],
-  *find(change): Iterable<Fault> {
-    const drift = change.resource.created ? null : accountDriftOf(change, "selected");
-    if (drift === null) return;
-    const message = `the status records account ${drift.recorded} from a failed attempt, but the role is in account `
-      + drift.resolved;
-    yield { path: LABELS, message };
-  },
 };
 
 /**

@@ -1,7 +1,7 @@
 import type { Inventory } from "../../inventory/inventory.ts";
 import { parseARN, parseRoleARN } from "../../kubernetes/arn.ts";
 import { annotationPath } from "../../kubernetes/field-path.ts";
-import { compareText, countOf, listOf, sortedListOf } from "../../kubernetes/text.ts";
+import { compareText, listOf, sortedListOf } from "../../kubernetes/text.ts";
 import { isUnchanged, type PendingChanges } from "../../resolution/change-set.ts";
 import { controllerAccountOf } from "../../resolution/resolve.ts";
 import type { EffectiveSelector } from "../../selectors/effective.ts";
@@ -9,7 +9,6 @@ import { differingExtras, shortName } from "../../selectors/session-annotations.
 import type { Fault, QuickCheck } from "../check.ts";
 import { SCAN_LIMIT } from "../message-lists.ts";
 import type { SelectorChange } from "./change.ts";
-import { isReplacing } from "./effects.ts";
 
 const PATH = ["spec", "arn"] as const;
 
@@ -55,28 +54,6 @@ export const IRS_05: QuickCheck<SelectorChange> = {
     } else if (role.accountID === controllerAccountOf(settings)) {
       yield { path: PATH, message: `account ${role.accountID} is the controller's own account` };
     }
-  },
-};
-
-export const IRS_23: QuickCheck<SelectorChange> = {
-  id: "IRS-23",
-  severity: "warn",
-  waivable: false,
-  reason: "If two selectors have the same role, one selector is often enough. "
-    + "If the two selectors select the same resource, they conflict although their roles are equal.",
-  fix: "merge the selectors into one if possible, and make sure that only one selector selects each resource",
-  example: "# while IAMRoleSelector team-b has the same role\n"
-    + "spec: {arn: 'arn:aws:iam::111122223333:role/shared', namespaceSelector: {names: [team-a]}}",
-  *find({ inventory, spec, after }): Iterable<Fault> {
-    if (after === null) return;
-    const others: string[] = [];
-    for (const other of inventory.selectors.ofRole(after.roleARN)) {
-      if (other.name !== spec.name && !isReplacing(after, other)) others.push(other.name);
-      if (others.length === SCAN_LIMIT) break;
-    }
-    if (others.length === 0) return;
-    const count = countOf(others.length, "other selector", SCAN_LIMIT);
-    yield { path: PATH, message: `the selector shares its role with ${count}: ${firstOf(others)}` };
   },
 };
 

@@ -1,16 +1,17 @@
 import type { Check } from "../check.ts";
-import { IRS_04, IRS_05, IRS_23, IRS_40 } from "./account.ts";
+import { IRS_04, IRS_05, IRS_40 } from "./account.ts";
 import type { SelectorChange } from "./change.ts";
 import { IRS_17, IRS_18 } from "./conflicts.ts";
-import { IRS_50 } from "./crd.ts";
-import { IRS_19, IRS_20, IRS_21 } from "./moves.ts";
+import { IRS_00_OF_CRD } from "./crd.ts";
+import { IRS_19, IRS_20 } from "./moves.ts";
 import { IRS_10, IRS_13, IRS_22, IRS_26 } from "./reach.ts";
-import { IRS_30, IRS_31, IRS_32, IRS_33 } from "./removal.ts";
+import { IRS_30, IRS_31 } from "./removal.ts";
 import { IRS_07, IRS_16 } from "./stored.ts";
-import { IRS_24, IRS_25, IRS_27, IRS_49 } from "./trust.ts";
+import { IRS_24, IRS_25, IRS_27 } from "./trust.ts";
 
 /** The checks that compare a change of an IAMRoleSelector with the stored selector, the inventory or the settings. */
 export const SELECTOR_CHANGE_CHECKS: readonly Check<SelectorChange>[] = [
+  IRS_00_OF_CRD,
   IRS_04,
   IRS_05,
   IRS_07,
@@ -21,18 +22,12 @@ export const SELECTOR_CHANGE_CHECKS: readonly Check<SelectorChange>[] = [
   IRS_18,
   IRS_19,
   IRS_20,
-  IRS_21,
   IRS_22,
-  IRS_23,
   IRS_24,
   IRS_25,
   IRS_26,
   IRS_27,
   IRS_30,
   IRS_31,
-  IRS_32,
-  IRS_33,
   IRS_40,
-  IRS_49,
-  IRS_50,
 ];

@@ -11,8 +11,6 @@ export interface SelectorChange extends CheckContext {
   /** The selector after the change; at DELETE the deleted selector. */
   readonly object: JsonObject;
   readonly spec: SelectorSpec;
-  /** The stored selector; null at CREATE and DELETE. */
-  readonly oldObject: JsonObject | null;
   /** The spec of the stored selector; null at CREATE. */
   readonly old: SelectorSpec | null;
   /** The effective selector before the change; null if the selector did not exist or was malformed. */
@@ -41,7 +39,7 @@ export function selectorChange(
   const step = { name: decoded.name, before, after, pending };
   return {
     ...context,
-    object: decoded.object, oldObject: stored?.object ?? null,
+    object: decoded.object,
     spec: decoded.spec, old: old?.spec ?? null, before, after, pending,
     effects: new SelectorEffects({ inventory: context.inventory, settings: context.settings, step }),
   };

@@ -121,7 +121,7 @@ function listConflicts(hits: Hits, effect: string, { name }: EffectiveSelector):
     const resource = resourceInAccount(transition.resource, transition.resource.status.ownerAccountID);
     return `${resource} (also selected by ${listOf(others)})`;
   };
-  return listHits(hits, { noun: "resource", effect, itemOf });
+  return listHits(hits, effect, itemOf);
 }
 
 /**

@@ -4,19 +4,16 @@ import { type KnownFields, missingFields, unknownFields } from "../../kubernetes
 import { ACK_FIELDS } from "../../selectors/ack-schema.ts";
 import type { Fault, QuickCheck } from "../check.ts";
 import type { SelectorChange } from "./change.ts";
+import { IRS_00 } from "./shape.ts";
 
 const OWN_CRD = "install the CRD that `ack-role-resolver manifests crds` prints";
 
-export const IRS_50: QuickCheck<SelectorChange> = {
-  id: "IRS-50",
-  severity: "deny",
-  waivable: false,
-  reason: "The CRD in ACK's charts requires some fields even if they are empty, such as names, and does not define all "
-    + "documented fields. Without the webhook, the API server rejects a selector that does not match the CRD. "
-    + "The check reads the CRD in the input or in the cluster, or else the CRD in ACK's charts. "
-    + "The check denies only with `lint --no-webhook`.",
-  fix: "write every field that the CRD requires, and only fields that the CRD defines",
-  example: "spec: {namespaceSelector: {labelSelector: {matchLabels: {team: a}}}} # add names: []",
+/**
+ * IRS-00 for the CRD in the input, or else for the CRD in ACK's charts. These CRDs require some fields even if they are
+ * empty, and do not define all documented fields. The check denies only with `lint --no-webhook`.
+ */
+export const IRS_00_OF_CRD: QuickCheck<SelectorChange> = {
+  ...IRS_00,
   *find({ object, origin, inventory, settings }): Iterable<Fault> {
     // The API server has already validated the selectors in a cluster.
     if (origin === "cluster") return;
@@ -29,7 +26,7 @@ export const IRS_50: QuickCheck<SelectorChange> = {
     }
     for (const { path } of unknownFields(fields, object)) {
       const fix = FIXES.get(path.at(-1));
-      if (fix === undefined) continue; // IRS-00 reports fields that no CRD defines.
+      if (fix === undefined) continue; // The schema reports fields that no CRD defines.
       const rejected = "kubectl rejects the selector, or the API server prunes the field";
       const message = `the CRD does not define this field: ${rejected}`;
       yield { path, message, fix: `${fix}, or ${OWN_CRD}`, ...severity };

@@ -1,7 +1,6 @@
 import type { DecisionSettings } from "../../context.ts";
 import type { Inventory } from "../../inventory/inventory.ts";
 import { isPinned } from "../../kubernetes/ack-resource.ts";
-import { accountOfARN } from "../../kubernetes/arn.ts";
 import type { Paced } from "../../paced.ts";
 import {
   accountMoveOf, accountOfResource, type SelectorTransition, type Transition, transitionsOfSelector,
@@ -36,14 +35,7 @@ type Effect =
    * The resource is pinned to an account, but the change gives it a role in another account. With the annotation
    * `replaces`, the resource may get this role only after the replaced selectors are deleted.
    */
-  | "changes account"
-  /** The resource is pinned to an account, and the change gives it a different role in the same account. */
-  | "changes role"
-  /**
-   * The change ends a conflict: this selector and another selector selected the resource, and now only the other
-   * selects it.
-   */
-  | "leaves conflict";
+  | "changes account";
 
 interface MutableHits extends Hits {
   found: number;
@@ -63,11 +55,6 @@ interface EffectsInput {
 export class SelectorEffects {
   /** The controller's own account; null if the settings do not name this account. */
   readonly controllerAccount: string | null;
-  /**
-   * Maps a selector to the number of resources that leave a conflict because only this selector still selects them.
-   * Covers only the resources that have been scanned so far.
-   */
-  readonly remainingSelectors = new Map<EffectiveSelector, number>();
   /**
    * The names of the selectors that conflict with the changed selector. Covers only the resources that have been
    * scanned so far.
@@ -123,10 +110,9 @@ export class SelectorEffects {
     if (after.outcome === "conflict" && is !== null) yield this.#conflict(transition, is, was);
     if (after.outcome === "default") yield* this.#losses(transition);
     if (after.outcome === "refused" && before.outcome === "selected") yield "loses choice";
-    const [only] = after.selectors;
-    if (after.outcome !== "selected" || only === undefined) return;
-    yield* this.#moves(transition, only);
-    if (was !== null && is === null) yield this.#leaveTo(only);
+    if (after.outcome === "selected" && accountMoveOf(transition, this.controllerAccount) !== null) {
+      yield "changes account";
+    }
   }
 
   #conflict(transition: Transition, selector: EffectiveSelector, was: EffectiveSelector | null): Effect {
@@ -150,29 +136,6 @@ export class SelectorEffects {
     if (resource.deleting || isDeletable) yield "loses account";
   }
 
-  /** Yields the effects on a resource whose role `selector` sets after the change. */
-  *#moves(transition: Transition, selector: EffectiveSelector): Iterable<Effect> {
-    const { before, resource } = transition;
-    if (accountMoveOf(transition, this.controllerAccount) !== null) yield "changes account";
-    const from = accountOfResource(transition, this.controllerAccount);
-    const staysInAccount = isPinned(resource) && from === accountOfARN(selector.roleARN);
-    if (staysInAccount && before.outcome !== "conflict" && this.#roleBy(before) !== selector.roleARN) {
-      yield "changes role";
-    }
-  }
-
-  #leaveTo(selector: EffectiveSelector): Effect {
-    this.remainingSelectors.set(selector, (this.remainingSelectors.get(selector) ?? 0) + 1);
-    return "leaves conflict";
-  }
-
-  /**
-   * Returns the role before the change. If the resource was refused, returns the role of one of the selectors that
-   * selected it.
-   */
-  #roleBy({ selectors: [first] }: Selection): string | null {
-    return first === undefined ? this.#input.settings.controllerRole : first.roleARN;
-  }
 }
 
 /** Returns the selectors that remain when every replaced selector is deleted. */

@@ -1,14 +1,13 @@
 import { REPLACES_ANNOTATION } from "../../annotation-keys.ts";
 import type { Inventory } from "../../inventory/inventory.ts";
-import { accountOfARN } from "../../kubernetes/arn.ts";
-import { compareText, countOf, listOf } from "../../kubernetes/text.ts";
+import { compareText, listOf } from "../../kubernetes/text.ts";
 import { accountOfResource, recreationHint, type Transition } from "../../resolution/change-set.ts";
 import type { EffectiveSelector } from "../../selectors/effective.ts";
-import type { Fault, ScanningCheck } from "../check.ts";
+import type { ScanningCheck } from "../check.ts";
 import { listHits, resourceInAccount } from "../message-lists.ts";
 import { deletionPolicyOf } from "../resources/deletion.ts";
 import type { SelectorChange } from "./change.ts";
-import { CHOICE_FIX, FALLS_BACK, LOSES_CHOICE } from "./moves.ts";
+import { lossFaults } from "./moves.ts";
 
 const PATH = ["metadata", "name"] as const;
 
@@ -26,22 +25,11 @@ export const IRS_30: ScanningCheck<SelectorChange> = {
   on: ["DELETE"],
   ofChange: true,
   *scan({ before, effects, spec: { name }, inventory }) {
-    const faults: Fault[] = [];
-    const hits = yield* effects.of("loses selector");
-    if (hits.found > 0) {
-      faults.push({
-        path: PATH,
-        message: listHits(hits, { noun: "resource", effect: FALLS_BACK }),
-        fix: "delete the resources first, or create a replacement: a selector with another name, "
-          + `the spec of ${name}, a role in the same account and the annotation ${REPLACES_ANNOTATION}: ${name}. `
-          + `Then retry the deletion of ${name}`,
-      });
-    }
-    const choices = yield* effects.of("loses choice");
-    if (choices.found > 0) {
-      const message = listHits(choices, { noun: "resource", effect: LOSES_CHOICE });
-      faults.push({ path: PATH, message, fix: CHOICE_FIX });
-    }
+    const faults = yield* lossFaults(
+      effects, PATH, "delete the resources first, or create a replacement: a selector with another name, the spec of "
+      + `${name}, a role in the same account and the annotation ${REPLACES_ANNOTATION}: ${name}. Then retry the `
+      + `deletion of ${name}`,
+    );
     if (faults.length > 0) return faults;
     const unlisted = unlistedKinds(inventory, before);
     if (unlisted.length === 0) return [];
@@ -90,56 +78,6 @@ export const IRS_31: ScanningCheck<SelectorChange> = {
     const effect = "would be deleted or orphaned with the controller's own credentials "
       + `for account ${String(effects.controllerAccount)}`;
     const fix = IRS_31.fix + recreationHint(hits.first.map(({ resource }) => resource));
-    return [{ path: PATH, message: listHits(hits, { noun: "resource", effect, itemOf }), fix }];
-  },
-};
-
-export const IRS_32: ScanningCheck<SelectorChange> = {
-  id: "IRS-32",
-  severity: "warn",
-  waivable: false,
-  reason: "When one of two conflicting selectors is deleted, controllers use the role of the other selector. "
-    + "Controllers reconcile new resources within minutes, and existing resources at the next resync.",
-  fix: "make sure that this is the selector to delete",
-  example: "kubectl delete iamroleselector team-a # while team-a-new selects the same resources",
-  requires: ["resources"],
-  on: ["DELETE"],
-  ofChange: true,
-  *scan({ effects }) {
-    yield* effects.of("leaves conflict", Infinity);
-    const remaining = [...effects.remainingSelectors].toSorted(([a], [b]) => compareText(a.name, b.name));
-    return remaining.map(([{ name, roleARN }, count]) => {
-      const resources = countOf(count, "resource");
-      return {
-        path: PATH,
-        message: `the deletion ends a conflict: ${resources} would be selected only by ${name} (${roleARN})`,
-      };
-    });
-  },
-};
-
-export const IRS_33: ScanningCheck<SelectorChange> = {
-  id: "IRS-33",
-  severity: "warn",
-  waivable: false,
-  reason: "The deletion is safe: another selector, whose role is in the same account, selects every resource of "
-    + "the deleted selector. To rename a selector or to rotate its role, delete the old selector in this way.",
-  fix: "continue with the deletion: no resource changes its account",
-  example:
-    "kubectl delete iamroleselector team-a # while team-a-new selects the same resources in the same account",
-  requires: ["resources"],
-  on: ["DELETE"],
-  ofChange: true,
-  *scan({ before, effects }) {
-    const lost = yield* effects.of("loses selector");
-    const choices = yield* effects.of("loses choice");
-    const { found } = yield* effects.of("leaves conflict", Infinity);
-    const [only, another] = effects.remainingSelectors.keys();
-    if (before === null || lost.found + choices.found > 0 || only === undefined || another !== undefined) return [];
-    const account = accountOfARN(before.roleARN);
-    if (account !== accountOfARN(only.roleARN)) return [];
-    const resources = `every resource of this selector (${countOf(found, "resource")})`;
-    const message = `${only.name} selects ${resources}, and its role is in the same account ${String(account)}`;
-    return [{ path: PATH, message }];
+    return [{ path: PATH, message: listHits(hits, effect, itemOf), fix }];
   },
 };

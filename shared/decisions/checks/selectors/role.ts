@@ -1,4 +1,4 @@
-import { parseARN, parseRoleARN, roleARNFaults } from "../../kubernetes/arn.ts";
+import { parseARN, roleARNFaults } from "../../kubernetes/arn.ts";
 import { quote } from "../../kubernetes/text.ts";
 import type { Fault, SelectorCheck } from "../check.ts";
 
@@ -36,22 +36,6 @@ export const IRS_02: SelectorCheck = {
   },
 };
 
-export const IRS_03: SelectorCheck = {
-  id: "IRS-03",
-  severity: "deny",
-  waivable: false,
-  reason: "Controllers accept any ARN. Later, STS rejects the role, or controllers use an empty account ID.",
-  fix: FIX,
-  example: "spec: {arn: 'arn:aws:iam::111122223333:user/jane'}",
-  *find({ spec: { arn } }): Iterable<Fault> {
-    if (arn === null) return;
-    const parsed = parseARN(arn);
-    const faults = parsed === null ? [] : roleARNFaults(arn, parsed);
-    if (faults.length === 0) return;
-    yield { path: PATH, message: `${quote(arn)} is not the ARN of an IAM role: ${faults.join("; ")}` };
-  },
-};
-
 /**
  * The role paths that AWS reserves, and the type of role under each path.
  * Sources: https://docs.aws.amazon.com/IAM/latest/UserGuide/id_roles_create-service-linked-role.html and, for IAM
@@ -62,19 +46,28 @@ const RESERVED_PATHS: Readonly<Record<string, string>> = {
   "role/aws-reserved/": "a role that AWS reserves",
 };
 
-export const IRS_06: SelectorCheck = {
-  id: "IRS-06",
-  severity: "warn",
+export const IRS_03: SelectorCheck = {
+  id: "IRS-03",
+  severity: "deny",
   waivable: false,
-  reason: "Only AWS can assume service-linked and reserved roles, so every resource of the selector would fail.",
-  fix: "create your own role whose trust policy names the controller's role",
-  example: "spec: {arn: 'arn:aws:iam::111122223333:role/aws-service-role/s3.amazonaws.com/AWSServiceRoleForS3'}",
-  *find({ spec }): Iterable<Fault> {
-    const arn = spec.arn ?? "";
-    const resource = parseRoleARN(arn)?.resource ?? "";
+  reason: "Controllers accept any ARN. Later, STS rejects the role, or controllers use an empty account ID. The check "
+    + "only warns about service-linked and reserved roles, which only AWS can assume.",
+  fix: FIX,
+  example: "spec: {arn: 'arn:aws:iam::111122223333:user/jane'}",
+  *find({ spec: { arn } }): Iterable<Fault> {
+    if (arn === null) return;
+    const parsed = parseARN(arn);
+    if (parsed === null) return;
+    const faults = roleARNFaults(arn, parsed);
+    if (faults.length > 0) {
+      yield { path: PATH, message: `${quote(arn)} is not the ARN of an IAM role: ${faults.join("; ")}` };
+      return;
+    }
     for (const [path, type] of Object.entries(RESERVED_PATHS)) {
-      if (!resource.startsWith(path)) continue;
-      yield { path: PATH, message: `${quote(arn)} is ${type}, which only AWS can assume` };
+      if (!parsed.resource.startsWith(path)) continue;
+      const message = `${quote(arn)} is ${type}, which only AWS can assume`;
+      const fix = "create your own role whose trust policy names the controller's role";
+      yield { path: PATH, message, fix, severity: "warn" };
     }
   },
 };

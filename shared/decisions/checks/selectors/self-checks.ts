@@ -3,8 +3,8 @@ import { IRS_15, IRS_15B } from "./breadth.ts";
 import { IRS_11, IRS_35 } from "./labels.ts";
 import { IRS_48 } from "./limits.ts";
 import { IRS_08, IRS_09 } from "./namespaces.ts";
-import { IRS_01, IRS_02, IRS_03, IRS_06 } from "./role.ts";
-import { IRS_41, IRS_42, IRS_43, IRS_44, IRS_45, IRS_46, IRS_46B, IRS_47 } from "./session.ts";
+import { IRS_01, IRS_02, IRS_03 } from "./role.ts";
+import { IRS_41, IRS_42, IRS_43, IRS_44, IRS_45, IRS_46, IRS_47 } from "./session.ts";
 import { IRS_00 } from "./shape.ts";
 import { IRS_12, IRS_13B } from "./types.ts";
 
@@ -18,7 +18,6 @@ export const SELECTOR_SELF_CHECKS: readonly SelectorCheck[] = [
   IRS_01,
   IRS_02,
   IRS_03,
-  IRS_06,
   IRS_08,
   IRS_09,
   IRS_11,
@@ -33,7 +32,6 @@ export const SELECTOR_SELF_CHECKS: readonly SelectorCheck[] = [
   IRS_44,
   IRS_45,
   IRS_46,
-  IRS_46B,
   IRS_47,
   IRS_48,
 ];

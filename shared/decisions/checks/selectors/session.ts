@@ -102,11 +102,15 @@ export const IRS_45: SelectorCheck = {
   },
 };
 
+const CHAINED_FIX = `use at most ${MAX_CHAINED_SECONDS}, unless the sidecar runs with a long-lived access key`;
+
 export const IRS_46: SelectorCheck = {
   id: "IRS-46",
   severity: "deny",
   waivable: false,
-  reason: "STS rejects a session duration outside its limits, so the role cannot be assumed.",
+  reason: "STS rejects a session duration outside its limits, so the role cannot be assumed. Above 1 hour, the check "
+    + "only warns: the sidecar's own identity is nearly always a session, and a session that is created from another "
+    + "session lasts at most 1 hour.",
   fix: `use a number of seconds from ${DURATION_LIMITS.min} to ${DURATION_LIMITS.max}, in quotes`,
   example: `metadata: {annotations: {${DURATION_SECONDS_ANNOTATION}: 1h}}`,
   *find({ object }): Iterable<Fault> {
@@ -117,23 +121,10 @@ export const IRS_46: SelectorCheck = {
     if (seconds === null) yield { path: DURATION_PATH, message: `${quote(text)} is not a number of seconds` };
     else if (seconds < min || seconds > max) {
       yield { path: DURATION_PATH, message: `${text} s is outside the limits of ${min} to ${max} s` };
+    } else if (seconds > MAX_CHAINED_SECONDS) {
+      const message = `${seconds} s exceeds the ${MAX_CHAINED_SECONDS} s limit for chained sessions`;
+      yield { path: DURATION_PATH, message, fix: CHAINED_FIX, severity: "warn" };
     }
-  },
-};
-
-export const IRS_46B: SelectorCheck = {
-  id: "IRS-46b",
-  severity: "warn",
-  waivable: false,
-  reason: "A chained session, which is created from another session, lasts at most 1 hour. "
-    + "The sidecar's own identity is nearly always a session, so the sidecar requests only 1 hour.",
-  fix: `use at most ${MAX_CHAINED_SECONDS}, unless the sidecar runs with a long-lived access key`,
-  example: `metadata: {annotations: {${DURATION_SECONDS_ANNOTATION}: '7200'}}`,
-  *find({ object }): Iterable<Fault> {
-    const seconds = readDuration(annotationAt(object, DURATION_SECONDS_ANNOTATION) ?? "");
-    if (seconds === null || seconds <= MAX_CHAINED_SECONDS || seconds > DURATION_LIMITS.max) return;
-    const message = `${seconds} s exceeds the ${MAX_CHAINED_SECONDS} s limit for chained sessions`;
-    yield { path: DURATION_PATH, message };
   },
 };
 

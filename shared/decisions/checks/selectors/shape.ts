@@ -18,7 +18,9 @@ export const IRS_00: SelectorCheck = {
   id: "IRS-00",
   severity: "deny",
   waivable: false,
-  reason: "The API server rejects an object that does not match the schema, and prunes unknown fields.",
+  reason: "The API server rejects an object that does not match the schema, and prunes unknown fields. "
+    + "The CRD in ACK's charts requires some fields even if they are empty, such as names: the webhook adds them, so "
+    + "the check denies a missing one only with `lint --no-webhook`.",
   fix: "write the field as the schema defines it (kubectl explain iamroleselector.spec)",
   example: "spec: {namespaceSelector: {names: team-a}}",
   *find({ object }): Iterable<Fault> {

@@ -1,9 +1,7 @@
 import type { FieldPath } from "../../kubernetes/field-path.ts";
-import { field, type JsonObject, stringAt } from "../../kubernetes/json.ts";
 import { NAME_LABEL } from "../../kubernetes/names.ts";
-import { listOf, MAX_NAMES, quote } from "../../kubernetes/text.ts";
-import { transitionsOfSelector } from "../../resolution/change-set.ts";
-import type { Fault, QuickCheck, ScanningCheck } from "../check.ts";
+import { quote } from "../../kubernetes/text.ts";
+import type { Fault, QuickCheck } from "../check.ts";
 import { controllerCheck } from "../any-kind/controllers.ts";
 import type { SelectorChange } from "./change.ts";
 
@@ -41,45 +39,6 @@ export const IRS_25: QuickCheck<SelectorChange> = {
 
 function tenantLabelMessage(key: string): string {
   return `tenants can set the label ${quote(key)} on their namespaces`;
-}
-
-export const IRS_49: ScanningCheck<SelectorChange> = {
-  id: "IRS-49",
-  severity: "warn",
-  waivable: false,
-  reason: "The garbage collector deletes an object if none of its owners exists. "
-    + "The webhook checks such a deletion in the same way as a deletion by a user. "
-    + "The garbage collector retries a denied deletion.",
-  fix: "remove the ownerReference from the selector, and delete the selector explicitly when it is no longer needed",
-  example: "kubectl patch of an IAMRoleSelector in use, which adds an entry to metadata.ownerReferences",
-  requires: ["resources", "the stored object"],
-  on: ["UPDATE"],
-  ofChange: true,
-  *scan({ after, inventory, object, oldObject, spec: { name } }) {
-    const stored = new Set(ownersOf(oldObject).map(({ uid }) => uid));
-    const added = ownersOf(object).filter(({ uid }) => !stored.has(uid));
-    if (after === null || added.length === 0) return [];
-    const isUnused = yield* transitionsOfSelector(inventory, { name, before: null, after }, () => false);
-    if (isUnused) return [];
-    const owners = listOf(added.slice(0, MAX_NAMES).map(({ text }) => text), added.length);
-    const message = "the selector selects resources, and the garbage collector would delete the selector when none of "
-      + `its owners exists; new owners: ${owners}`;
-    return [{ path: ["metadata", "ownerReferences"], message }];
-  },
-};
-
-interface Owner {
-  readonly uid: string | null;
-  readonly text: string;
-}
-
-function ownersOf(object: JsonObject | null): readonly Owner[] {
-  const references = field(field(object, "metadata"), "ownerReferences");
-  if (!Array.isArray(references)) return [];
-  return references.map((reference: unknown) => ({
-    uid: stringAt(reference, "uid"),
-    text: `${stringAt(reference, "kind") ?? "object"} ${quote(stringAt(reference, "name") ?? "")}`,
-  }));
 }
 
 /**

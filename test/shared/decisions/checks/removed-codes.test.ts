@@ -57,10 +57,12 @@ test("a severity of a removed check never weakens a successor that denies", (t) 
 });
 
 test("a notice states what a value for a removed check does now", (t) => {
-  t.same(removedCheckNotices(["IRS-14=off", "ACK-04=off"]), [
+  t.same(removedCheckNotices(["IRS-14=off", "ACK-04=off", "CM-05=warn", "CM-05=deny"]), [
     "--check IRS-14=off has no effect: IRS-14 was removed, because a type entry that a broader entry covers changes no "
       + "role",
     "--check ACK-04=off is now ACK-03=off: ACK-04 is part of ACK-03",
+    "--check CM-05=warn has no effect: CM-05 is part of CM-01, which denies. Set CM-01=warn if you mean that",
+    "--check CM-05=deny is now CM-01=deny: CM-05 is part of CM-01",
   ]);
   t.end();
 });

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import type { SelectorCheck } from "../../../../shared/decisions/checks/check.ts";
+import type { Fault, SelectorCheck } from "../../../../shared/decisions/checks/check.ts";
 import { SELECTOR_SELF_CHECKS } from "../../../../shared/decisions/checks/selectors/self-checks.ts";
 import { isGrantable } from "../../../../shared/decisions/selectors/decode.ts";
 
@@ -9,12 +9,13 @@ function never(): never {
   throw new Error("the catalogue has no self check");
 }
 
-function isGrantableWith(overrides: Partial<SelectorCheck>): boolean {
-  const fault = { path: ["spec"], message: "is wrong", fix: "correct it" };
+function isGrantableWith(overrides: Partial<SelectorCheck>, severity: Pick<Fault, "severity"> = {}): boolean {
+  const fault = { path: ["spec"], message: "is wrong", fix: "correct it", ...severity };
   return isGrantable([{ check: { ...CHECK, ...overrides }, fault }]);
 }
 
-test("withholds the role of a selector only for a deny check that cannot be waived", (t) => {
+test("withholds the role of a selector only for a denial that cannot be waived", (t) => {
+  t.ok(isGrantableWith({ severity: "deny", waivable: false }, { severity: "warn" }), "the fault only warns");
   t.ok(isGrantable([]));
   t.notOk(isGrantableWith({ severity: "deny", waivable: false }));
   t.ok(isGrantableWith({ severity: "deny", waivable: true }));

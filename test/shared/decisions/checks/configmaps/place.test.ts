@@ -18,17 +18,17 @@ test("CM-07 warns about a map that is not in the ACK system namespace", (t) => {
   t.end();
 });
 
-test("CM-07b warns about a map if a copy in another namespace has different entries", (t) => {
+test("CM-07 warns about a map if a copy in another namespace has different entries", (t) => {
   const map = mapObject(ACCOUNT_MAP, { [ONE]: ROLE });
   const copy = (data: JsonObject, name = ACCOUNT_MAP): JsonObject => mapObject(name, data, "ack-s3");
   const differing = [
-    'warn CM-07b data: the entries differ from the entries of the map in namespace "ack-s3". '
+    'warn CM-07 data: the entries differ from the entries of the map in namespace "ack-s3". '
     + 'Write the same entries to the map in every namespace where controllers run.',
   ];
-  t.same(linesOf("CM-07b", map, { known: [map, copy({})] }), differing);
-  t.same(linesOf("CM-07b", map, { known: [map, copy({ [ONE]: roleIn(ONE, "b") })] }), differing);
+  t.same(linesOf("CM-07", map, { known: [map, copy({})] }), differing);
+  t.same(linesOf("CM-07", map, { known: [map, copy({ [ONE]: roleIn(ONE, "b") })] }), differing);
   const known = [map, copy({ [ONE]: ROLE }), copy({}, TEAM_MAP), mapObject(ACCOUNT_MAP, {})];
-  t.same(linesOf("CM-07b", map, { known }), []);
+  t.same(linesOf("CM-07", map, { known }), []);
   t.end();
 });
 

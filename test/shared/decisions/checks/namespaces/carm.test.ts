@@ -54,14 +54,15 @@ test("NS-03 denies a new key without a role, and only warns if the stored namesp
   t.end();
 });
 
-test("NS-03b warns about a mistyped account ID", (t) => {
+test("NS-03 warns about a mistyped account ID, also without a map", (t) => {
+  const lines = (value: string): string[] => annotationLines("NS-03", owner(value), { origin: "file" });
   for (const value of ["1111-2222-3333", "11112222333", " 111122223333"]) {
-    t.same(annotationLines("NS-03b", owner(value)), [
-      `warn NS-03b ${OWNER_PATH}: ${JSON.stringify(value)} looks like an account id, but is not exactly 12 digits. `
+    t.same(lines(value), [
+      `warn NS-03 ${OWNER_PATH}: ${JSON.stringify(value)} looks like an account id, but is not exactly 12 digits. `
       + "Write the 12 digits of the account id, in quotes.",
     ]);
   }
-  for (const value of [ONE, "payments", "team-7", "", "-"]) t.same(annotationLines("NS-03b", owner(value)), [], value);
+  for (const value of [ONE, "payments", "team-7", "", "-"]) t.same(lines(value), [], value);
   t.end();
 });
 
@@ -76,38 +77,38 @@ test("NS-05 warns in mode carm about an annotation that controllers ignore", (t)
   ]);
   t.same(annotationLines("NS-05", team("payments"), carm(BOTH)), []);
   t.same(annotationLines("NS-05", owner(ONE), carm()), []);
-  t.same(annotationLines("NS-05", team("payments")), [], "in mode selectors NS-06 reports the annotation");
+  t.same(annotationLines("NS-05", team("payments")), [], "in mode selectors CM-09 reports the annotation");
   t.end();
 });
 
-test("NS-05b denies a team that is not a key of the team map if TeamLevelCARM is on", (t) => {
-  t.same(annotationLines("NS-05b", team("search"), carm(BOTH)), [
-    `deny NS-05b ${TEAM_PATH}: ConfigMap ack-system/ack-role-team-map has no role for key "search". ${FIX}`,
+test("NS-03 denies a team that is not a key of the team map if TeamLevelCARM is on", (t) => {
+  t.same(annotationLines("NS-03", team("search"), carm(BOTH)), [
+    `deny NS-03 ${TEAM_PATH}: ConfigMap ack-system/ack-role-team-map has no role for key "search". ${FIX}`,
   ]);
-  t.same(annotationLines("NS-05b", team("payments"), carm(BOTH)), []);
-  t.same(annotationLines("NS-05b", team("search"), carm()), []);
-  t.same(linesOf("NS-05b", namespaceObject("kube-system", {}, team("search")), carm(BOTH)), []);
+  t.same(annotationLines("NS-03", team("payments"), carm(BOTH)), []);
+  t.same(annotationLines("NS-03", team("search"), carm()), []);
+  t.same(linesOf("NS-03", namespaceObject("kube-system", {}, team("search")), carm(BOTH)), []);
   t.end();
 });
 
-test("NS-06 warns about CARM annotations in mode selectors", (t) => {
+test("CM-09 warns about CARM annotations in mode selectors", (t) => {
   const line = (path: string): string => (
-    `warn NS-06 ${path}: the annotation has no effect, because IAMRoleSelectors set the role. `
+    `warn CM-09 ${path}: the annotation has no effect, because IAMRoleSelectors set the role. `
     + "Create an IAMRoleSelector for the namespace, and remove the annotation once no controller uses CARM."
   );
-  t.same(annotationLines("NS-06", { ...owner(ONE), ...team("payments") }), [line(OWNER_PATH), line(TEAM_PATH)]);
-  t.same(annotationLines("NS-06", owner(ONE), carm()), []);
+  t.same(annotationLines("CM-09", { ...owner(ONE), ...team("payments") }), [line(OWNER_PATH), line(TEAM_PATH)]);
+  t.same(annotationLines("CM-09", owner(ONE), carm()), []);
   const region = { "services.k8s.aws/default-region": "eu-west-1" };
-  t.same(annotationLines("NS-06", region), [], "controllers read this annotation in both modes");
+  t.same(annotationLines("CM-09", region), [], "controllers read this annotation in both modes");
   t.end();
 });
 
-test("NS-11 warns about CARM annotations on a namespace that CARM ignores", (t) => {
-  t.same(linesOf("NS-11", namespaceObject("kube-system", {}, owner(ONE))), [
-    `warn NS-11 ${OWNER_PATH}: controllers ignore this annotation on namespace kube-system. `
+test("NS-10 warns about CARM annotations on a namespace that CARM ignores", (t) => {
+  t.same(linesOf("NS-10", namespaceObject("kube-system", {}, owner(ONE))), [
+    `warn NS-10 ${OWNER_PATH}: controllers ignore this annotation on namespace kube-system. `
     + "Move the resources to another namespace, or use an IAMRoleSelector.",
   ]);
-  t.same(linesOf("NS-11", namespaceObject("kube-systems", {}, owner(ONE))), []);
-  t.same(linesOf("NS-11", namespaceObject("kube-public", { "services.k8s.aws/team-id": "a" })), [], "a label");
+  t.same(linesOf("NS-10", namespaceObject("kube-systems", {}, owner(ONE))), []);
+  t.same(linesOf("NS-10", namespaceObject("kube-public", { "services.k8s.aws/team-id": "a" })), [], "a label");
   t.end();
 });

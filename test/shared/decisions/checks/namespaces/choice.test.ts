@@ -21,11 +21,11 @@ const SELECTORS = [
   selector("other", roleIn(TWO)), selector("elsewhere", roleIn(ONE), "team-b"), selectorObject("broken", {}),
 ];
 
-test("NS-15 warns about the annotation use-selector if it has no effect", (t) => {
-  t.match(annotationLines("NS-15", use("gold")), [/^warn NS-15 .*: the annotation has no effect with --runtime ack\./]);
-  t.match(annotationLines("NS-15", use("gold"), { settings: CARM }), [/has no effect with --mode carm/]);
-  t.same(annotationLines("NS-15", use("gold"), EXTENDED), []);
-  t.same(annotationLines("NS-15", {}), []);
+test("ACK-36 warns about the annotation use-selector of a namespace if it has no effect", (t) => {
+  t.match(annotationLines("ACK-36", use("gold")), [/^warn ACK-36 .*: the annotation has no effect with --runtime ack/]);
+  t.match(annotationLines("ACK-36", use("gold"), { settings: CARM }), [/has no effect with --mode carm/]);
+  t.same(annotationLines("ACK-36", use("gold"), EXTENDED), []);
+  t.same(annotationLines("ACK-36", {}), []);
   t.end();
 });
 
@@ -41,7 +41,7 @@ test("NS-16 warns if the annotation names a selector that selects no resource of
   t.same(annotationLines("NS-16", use("broken"), known), line('"broken" is malformed'));
   const elsewhere = '"elsewhere" selects no resource in namespace team-a';
   t.same(annotationLines("NS-16", use("elsewhere"), known), line(elsewhere));
-  t.same(annotationLines("NS-16", use("missing"), { known: SELECTORS }), [], "NS-15 warns");
+  t.same(annotationLines("NS-16", use("missing"), { known: SELECTORS }), [], "ACK-36 warns");
   t.same(annotationLines("NS-16", use("missing"), { settings: { ...CARM, runtime: "extended" } }), []);
   t.same(annotationLines("NS-16", use("missing"), EXTENDED).length, 1);
   t.same(annotationLines("NS-16", use("missing"), { ...EXTENDED, origin: "file" }), [], "manifests without selectors");

@@ -11,26 +11,25 @@ test("NS-09 denies an unknown deletion policy in the annotation of a service", (
     + "so controllers treat it as retain. Set the deletion policy to delete or retain.",
   ]);
   for (const value of ["delete", "retain", ""]) t.same(lines(value), [], value);
-  t.same(lines("Delete", "services.k8s.aws/deletion-policy"), [], "controllers ignore the annotation on a namespace");
   t.same(lines("Delete", "s3.services.k8s.aws/deletion-policies"), []);
   t.end();
 });
 
-test("NS-09b warns about a deletion policy annotation whose service is missing or unknown", (t) => {
+test("NS-09 warns about a deletion policy annotation whose service is missing or unknown", (t) => {
   const fix = "Use SERVICE.services.k8s.aws/deletion-policy with the lower-case name of the service, such as s3.";
   const lines = (key: string, known: Parameters<typeof annotationLines>[2] = {}): string[] => (
-    annotationLines("NS-09b", { [key]: "retain" }, known)
+    annotationLines("NS-09", { [key]: "retain" }, known)
   );
   t.same(lines("services.k8s.aws/deletion-policy"), [
-    "warn NS-09b metadata.annotations[services.k8s.aws/deletion-policy]: "
+    "warn NS-09 metadata.annotations[services.k8s.aws/deletion-policy]: "
     + `the deletion policy names no service, so controllers ignore it on a namespace. ${fix}`,
   ]);
   t.same(lines("DynamoDB.services.k8s.aws/deletion-policy"), [
-    'warn NS-09b metadata.annotations[DynamoDB.services.k8s.aws/deletion-policy]: "DynamoDB" is not an ACK service, '
+    'warn NS-09 metadata.annotations[DynamoDB.services.k8s.aws/deletion-policy]: "DynamoDB" is not an ACK service, '
     + "so controllers ignore the annotation. Use dynamodb.services.k8s.aws/deletion-policy if you meant dynamodb.",
   ]);
   t.same(lines("frobnicator.services.k8s.aws/deletion-policy"), [
-    'warn NS-09b metadata.annotations[frobnicator.services.k8s.aws/deletion-policy]: '
+    'warn NS-09 metadata.annotations[frobnicator.services.k8s.aws/deletion-policy]: '
     + '"frobnicator" is not an ACK service, '
     + `so controllers ignore the annotation. ${fix}`,
   ]);

@@ -69,17 +69,17 @@ test("NS-12 can be waived, and stops after 20 objects", (t) => {
   t.end();
 });
 
-test("NS-13b warns if the deletion of a namespace also deletes objects of Cluster API", (t) => {
+test("NS-13 warns if the deletion of a namespace also deletes objects of Cluster API", (t) => {
   const objects = [C1, clusterObject("c2", null), clusterObject("x", null, "ns2"),
     { ...clusterObject("t", null), kind: "AWSClusterTemplate" }];
   const deletion = (name: string): string[] => (
-    capaLines("NS-13b", namespaceObject(name), { objects, operation: "DELETE" })
+    capaLines("NS-13", namespaceObject(name), { objects, operation: "DELETE" })
   );
   t.same(deletion("ns1"), [
-    "warn NS-13b metadata.name: the deletion of the namespace also deletes 2 objects of Cluster API: AWSCluster ns1/c1 "
+    "warn NS-13 metadata.name: the deletion of the namespace also deletes 2 objects of Cluster API: AWSCluster ns1/c1 "
     + "and AWSCluster ns1/c2. Do not change the namespace's labels or the identities until the namespace is deleted.",
   ]);
   t.same(deletion("ns3"), []);
-  t.same(capaLines("NS-13b", namespaceObject("ns1"), { objects }), [], "the check runs only at DELETE");
+  t.same(capaLines("NS-13", namespaceObject("ns1"), { objects }), [], "the check runs only at DELETE");
   t.end();
 });

@@ -2,8 +2,7 @@ import { test } from "tap";
 import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
 import { bucketObject, namespaceObject } from "../../objects.ts";
 import {
-  ADMIN, annotated, type Circumstances, CLUSTER_OBJECTS, CONTROLLER_ACCOUNT, findingLines, owned, skippedChecks,
-  tiered,
+  ADMIN, annotated, type Circumstances, CONTROLLER_ACCOUNT, findingLines, owned, skippedChecks, tiered,
 } from "../resource-lines.ts";
 
 const POLICY = "services.k8s.aws/deletion-policy";
@@ -69,25 +68,5 @@ test("ACK-32 denies a deletion if the role is not in the account of the resource
   t.same(deletionLines("ACK-32", owned("111122223333")), []);
   const waived = annotated({ "ack-role-resolver.io/allow": "ACK-32" }, owned("444455556666"));
   t.same(deletionLines("ACK-32", waived, { requester: ADMIN }), [`warn (waived) ${line}`]);
-  t.end();
-});
-
-test("ACK-33 warns if the deletion does not delete the resource in AWS", (t) => {
-  const line = (path: string, policy: string): string => (
-    `warn ACK-33 ${path}: the deletion policy ${policy}, so the resource stays in AWS. `
-    + "To delete the AWS resource too, first set the deletion policy to delete."
-  );
-  const path = `metadata.annotations[${POLICY}]`;
-  t.same(deletionLines("ACK-33", annotated({ [POLICY]: "retain" })), [line(path, "is retain")]);
-  t.same(deletionLines("ACK-33", annotated({ [POLICY]: "Delete" })), [line(path, '"Delete" is treated as retain')]);
-  t.same(deletionLines("ACK-33", annotated({ [POLICY]: "delete" })), []);
-  const known = [
-    ...CLUSTER_OBJECTS,
-    namespaceObject("team-a", {}, { "s3.services.k8s.aws/deletion-policy": "retain" }),
-  ];
-  t.same(deletionLines("ACK-33", tiered("gold"), { known }), [line("metadata", "of the namespace is retain")]);
-  const overridden = deletionLines("ACK-33", annotated({ [POLICY]: "delete" }), { known });
-  t.same(overridden, [], "the annotation of the resource overrides that of the namespace");
-  t.same(deletionLines("ACK-11", annotated({ [POLICY]: "Delete" })), [], "ACK-11 does not run at DELETE");
   t.end();
 });

@@ -1,8 +1,8 @@
 import { test } from "tap";
 import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
-import { namespaceObject, selectorObject } from "../../objects.ts";
+import { namespaceObject } from "../../objects.ts";
 import {
-  attemptedBucket, existingBucket, findingLines, FIRST, newBucket, replacesMetadata, roleIn, SECOND, selectorFor,
+  attemptedBucket, existingBucket, findingLines, FIRST, newBucket, replacesMetadata, SECOND, selectorFor,
 } from "../account-fixtures.ts";
 import type { Circumstances } from "../selector-changes.ts";
 
@@ -45,7 +45,6 @@ test("IRS-20 and IRS-30 deny a change after which a resource names a selector th
     + "resources, or remove the annotation. Then try again.";
   t.same(lines("IRS-20", NARROW, { known, old: A }), [`deny IRS-20 spec: ${message}`]);
   t.same(lines("IRS-30", A, { known, operation: "DELETE" }), [`deny IRS-30 metadata.name: ${message}`]);
-  t.same(lines("IRS-33", A, { known, operation: "DELETE" }), [], "the deletion is not safe");
   t.same(findingLines("IRS-30", A, { known, operation: "DELETE" }), [], "--runtime ack: b selects all resources");
   const unchosen = [A, B, existingBucket("b1", FIRST, use("b"))];
   t.same(lines("IRS-30", A, { known: unchosen, operation: "DELETE" }), [], "the resource uses b");
@@ -61,16 +60,12 @@ test("IRS-20 and IRS-30 deny a change after which a resource names a selector th
   t.end();
 });
 
-test("IRS-19 and IRS-21 report a new selector that changes the role of a resource which already names it", (t) => {
+test("IRS-19 denies a new selector that moves a resource which already names it to another account", (t) => {
   const other = selectorFor("b", SECOND, ["team-a"]);
   const planted = (name: string): JsonObject => existingBucket(name, FIRST, use("b"));
   t.match(lines("IRS-19", other, { known: [A, planted("b1")] }), [/team-a\/b1 from account 1{4}.* to account 4{4}/]);
   const unproven = { ...planted("b1"), status: { ackResourceMetadata: { arn: "arn:aws:s3:::b1" } } };
   t.equal(lines("IRS-19", other, { known: [A, unproven] }).length, 1, "the selectors show the account");
   t.same(lines("IRS-19", other, { known: [A, attemptedBucket("b1", SECOND, use("b"))] }), []);
-  t.match(lines("IRS-21", B, { known: [A, planted("b1")] }), [/1 existing resource would switch to a different role/]);
-  const same = selectorObject("b", { arn: roleIn(FIRST, "a"), namespaceSelector: { names: ["team-a"] } });
-  t.same(lines("IRS-21", same, { known: [A, planted("b1")] }), []);
-  t.same(lines("IRS-21", B, { known: [A, existingBucket("b1", FIRST, use("a"))] }), [], "the resource keeps its role");
   t.end();
 });

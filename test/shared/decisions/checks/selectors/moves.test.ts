@@ -144,35 +144,3 @@ test("IRS-20: denies an update that leaves resources without a selector", (t) =>
   t.same(findingLines("IRS-20", narrow, { known, old, settings: { mode: "carm" } }), []);
   t.end();
 });
-
-test("IRS-21: warns about a different role in the same account, and counts the affected resources", (t) => {
-  const other = (name: string): JsonObject => selectorFor(name, FIRST, ["team-a"]);
-  const linesOf = (...known: readonly JsonObject[]): string[] => findingLines("IRS-21", other("new"), { known });
-  const line = (count: string, list: string): string =>
-    `warn IRS-21 spec: ${count} would switch to a different role in the same account at the next resync: ${list}. `
-      + "Make sure that the role has all permissions that these resources need.";
-  const to = (name: string): string => `Bucket team-a/${name} to ${roleIn(FIRST, "new")}`;
-  t.same(linesOf(existingBucket("b1", FIRST), newBucket("b2"), existingBucket("b3", SECOND)), [
-    line("1 existing resource", to("b1")),
-  ]);
-  t.same(
-    linesOf(...repeat(25, (name) => existingBucket(name, FIRST))),
-    [line("25 existing resources", `${to("b00")}, ${to("b01")}, ${to("b02")} and 22 more`)],
-    "the message counts all resources",
-  );
-  t.same(linesOf(other("gold"), existingBucket("b1", FIRST)), [], "the selectors are in conflict");
-  t.same(
-    findingLines("IRS-21", other("new"), { known: [other("new"), existingBucket("b1", FIRST)], old: other("new") }),
-    [],
-    "the selectors have the same role",
-  );
-  t.same(
-    findingLines("IRS-21", other("new"), {
-      known: [existingBucket("b1", FIRST)],
-      settings: { controllerAccount: null, controllerRole: roleIn(FIRST, "new") },
-    }),
-    [],
-    "the resource used the controller's own role before",
-  );
-  t.end();
-});

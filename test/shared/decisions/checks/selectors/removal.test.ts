@@ -4,8 +4,7 @@ import { Inventory, type InventoryChange } from "../../../../../shared/decisions
 import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
 import { namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "../../objects.ts";
 import {
-  attemptedBucket, existingBucket, findingLines, FIRST, newBucket, OWN, repeat, replacesMetadata, roleIn, SECOND,
-  selectorFor,
+  attemptedBucket, existingBucket, findingLines, FIRST, newBucket, OWN, repeat, replacesMetadata, roleIn, selectorFor,
 } from "../account-fixtures.ts";
 import { checkChange } from "../selector-changes.ts";
 
@@ -172,51 +171,5 @@ test("IRS-31: ignores resources that are retained, not yet created, or in the co
     1,
     "the policy of the resource takes precedence",
   );
-  t.end();
-});
-
-test("IRS-32: warns about a deletion that ends a conflict, and names the remaining selectors", (t) => {
-  const left = (count: string, name: string): string => (
-    `warn IRS-32 metadata.name: the deletion ends a conflict: ${count} would be selected only by ${name} `
-      + `(${roleIn(FIRST, name)}). Make sure that this is the selector to delete.`
-  );
-  const [gold, silver] = [selectorFor("gold", FIRST, ["team-a"]), selectorFor("silver", FIRST, ["team-b"])];
-  t.same(deletionLines("IRS-32", [gold, newBucket("b1"), newBucket("b2")]), [left("2 resources", "gold")]);
-  const wide = selectorFor("team-a", FIRST, ["team-a", "team-b"]);
-  const known = [wide, silver, gold, newBucket("b1"), newBucket("b2", { namespace: "team-b" })];
-  t.same(findingLines("IRS-32", wide, { known, operation: "DELETE" }), [
-    left("1 resource", "gold"),
-    left("1 resource", "silver"),
-  ]);
-  t.same(
-    deletionLines("IRS-32", [gold, selectorFor("third", FIRST, ["team-a"]), newBucket("b1")]),
-    [],
-    "two selectors remain in conflict",
-  );
-  t.same(deletionLines("IRS-32", [newBucket("b1")]), []);
-  t.end();
-});
-
-test("IRS-33: warns if the resources of the deleted selector get another role in the same account", (t) => {
-  const line = "warn IRS-33 metadata.name: new selects every resource of this selector (2 resources), and its role "
-    + "is in the same account 111122223333. Continue with the deletion: no resource changes its account.";
-  const replacer = selectorFor("new", FIRST, ["team-a"], replacesMetadata("team-a"));
-  const there = [existingBucket("b1", FIRST), newBucket("b2")];
-  t.same(deletionLines("IRS-33", [replacer, ...there]), [line]);
-  t.same(deletionLines("IRS-33", [selectorFor("new", SECOND, ["team-a"]), newBucket("b2")]), [], "another account");
-  t.same(
-    deletionLines("IRS-33", [
-      selectorObject("new", {
-        arn: roleIn(FIRST),
-        namespaceSelector: { names: ["team-a"] },
-        resourceLabelSelector: { matchLabels: { a: "b" } },
-      }),
-      existingBucket("b1", FIRST, { labels: { a: "b" } }),
-      newBucket("b2"),
-    ]),
-    [],
-    "the other selector selects only one of the resources",
-  );
-  t.same(deletionLines("IRS-33", [replacer]), [], "no resources");
   t.end();
 });

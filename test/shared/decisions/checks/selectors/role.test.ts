@@ -83,19 +83,20 @@ test("IRS-03: allows a path, a name and an ARN of the maximum length, and denies
   t.end();
 });
 
-test("IRS-06: warns about a role that only AWS can assume", (t) => {
-  const of = (resource: string): string[] => specLines("IRS-06", { arn: `arn:aws:iam::111122223333:role/${resource}` });
+test("IRS-03: warns about a role that only AWS can assume", (t) => {
+  const arnOf = (resource: string): string => `arn:aws:iam::111122223333:role/${resource}`;
+  const of = (resource: string): string[] => specLines("IRS-03", { arn: arnOf(resource) });
   const fix = "Create your own role whose trust policy names the controller's role.";
   t.same(of("aws-service-role/s3.amazonaws.com/AWSServiceRoleForS3"), [
-    `IRS-06 spec.arn: "arn:aws:iam::111122223333:role/aws-service-role/s3.amazonaws.com/AWSServiceRoleForS3" is a `
+    `IRS-03 spec.arn: "arn:aws:iam::111122223333:role/aws-service-role/s3.amazonaws.com/AWSServiceRoleForS3" is a `
       + `service-linked role, which only AWS can assume. ${fix}`,
   ]);
   t.same(of("aws-reserved/sso.amazonaws.com/AWSReservedSSO_Admin_0123456789abcdef"), [
-    "IRS-06 spec.arn: "
+    "IRS-03 spec.arn: "
       + `"arn:aws:iam::111122223333:role/aws-reserved/sso.amazonaws.com/AWSReservedSSO_Admin_0123456789abcdef" is a `
       + `role that AWS reserves, which only AWS can assume. ${fix}`,
   ]);
   for (const resource of ["service-role/lambda", "aws-service-role", "team/aws-reserved/x"]) t.same(of(resource), []);
-  t.same(specLines("IRS-06", {}), []);
+  t.same(specLines("IRS-03", {}), []);
   t.end();
 });

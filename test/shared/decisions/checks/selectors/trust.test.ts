@@ -1,8 +1,7 @@
 import { test } from "tap";
 import { findingLine } from "../../../../../shared/decisions/checks/check.ts";
 import { IRS_27 } from "../../../../../shared/decisions/checks/selectors/trust.ts";
-import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
-import { bucketObject, namespaceObject, ROLE, selectorObject } from "../../objects.ts";
+import { ROLE, selectorObject } from "../../objects.ts";
 import { changeLines, type Circumstances, findingsOf, needsOf } from "../selector-changes.ts";
 
 const CONTROLLER = "system:serviceaccount:ack-system:ack-s3";
@@ -93,28 +92,5 @@ test("IRS-27: is off by default, never denies a selector, and is skipped because
     t.same(changeLines("IRS-27", spec, { settings }), []);
   }
   t.same(IRS_27.find(), [], "the sidecar runs this check");
-  t.end();
-});
-
-test("IRS-49: warns about a new owner of a selector in use", (t) => {
-  const owned = (arn: string, ...owners: unknown[]): JsonObject => (
-    selectorObject("team-a", { arn, namespaceSelector: { names: ["team-a"] } }, { ownerReferences: owners })
-  );
-  const known = [namespaceObject("team-a"), bucketObject()];
-  const [dead, other] = [{ kind: "ConfigMap", name: "gone", uid: "u-1" }, { uid: "u-2" }];
-  const lines = (object: JsonObject, old: JsonObject, objects = known): string[] => (
-    findingsOf("IRS-49", object, { old, known: objects }).map((one) => `${one.severity} ${findingLine(one)}`)
-  );
-  t.same(lines(owned(ROLE, dead, other), owned(ROLE)), [
-    "warn IRS-49 metadata.ownerReferences: the selector selects resources, and the garbage collector would delete the "
-    + 'selector when none of its owners exists; new owners: ConfigMap "gone" and object "". '
-    + "Remove the ownerReference from the selector, and delete the selector explicitly when it is no longer needed.",
-  ]);
-  t.equal(lines(owned(ROLE, dead, other), owned(ROLE, other)).length, 1, "another owner");
-  t.same(lines(owned(ROLE, dead), owned(ROLE, dead)), [], "the owner is not new");
-  t.same(lines(owned(ROLE), owned(ROLE, dead)), [], "the owner is removed");
-  t.same(lines(owned(ROLE, dead), owned(ROLE), [namespaceObject("team-a")]), [], "the selector is not in use");
-  t.same(lines(owned("x", dead), owned("x")), [], "a malformed selector has no effect");
-  t.same(lines(selectorObject("team-a", { arn: ROLE }, { ownerReferences: "x" }), owned(ROLE)), []);
   t.end();
 });
