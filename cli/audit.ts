@@ -1,9 +1,8 @@
 import { type Audit, type AuditFinding, auditObjects } from "../shared/decisions/audit.ts";
-import { type Section, SECTIONS } from "../shared/decisions/checks/audit/audit-check.ts";
+import { type Section, SECTIONS } from "../shared/decisions/checks/check.ts";
 import { decisionSettings } from "../shared/decisions/context.ts";
 import { countOf } from "../shared/decisions/kubernetes/text.ts";
 import type { SettingsFor } from "../shared/decisions/settings.ts";
-import { systemClock } from "../shared/inventory/clock.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
 import {
   countBySeverity, findingLines, isFailing, locate, type LocatedFinding, skippedLines,
@@ -39,9 +38,7 @@ export async function runAudit(settings: SettingsFor<"audit">, io: IO): Promise<
 }
 
 function auditWithProgress({ objects, inventory, origin }: State, settings: SettingsFor<"audit">, io: IO): Audit {
-  const { extraGroups } = settings;
-  const nowMs = systemClock.now();
-  const input = { objects: objects.map(({ object }) => object), inventory, origin, extraGroups, nowMs };
+  const input = { objects: objects.map(({ object }) => object), inventory, origin };
   const work = auditObjects(input, decisionSettings(settings));
   return runWithProgress(work, io, (checked) => `${checked} of ${countOf(objects.length, "object")} checked`);
 }

@@ -64,7 +64,7 @@ function checksPage(): string {
     "The webhook and `lint` run these checks on IAMRoleSelectors, ACK resources, Namespaces and the CARM ConfigMaps.",
     "The checks FE-01 and FE-02 apply to FieldExports, which make ACK controllers write ConfigMaps and Secrets.",
     "The checks CI-00 to CI-35 apply to identities of Cluster API Provider AWS (CAPA).",
-    "The checks AC-00 to AC-09 apply to objects that refer to an identity ([Cluster API](cluster-api.md)).",
+    "The checks AC-00 to AC-08 apply to objects that refer to an identity ([Cluster API](cluster-api.md)).",
     "The webhook runs the checks POD-01 to POD-10 on new Pods that request a sidecar ([injection](injection.md)).",
     "`lint` runs them, except POD-09, on manifests of these Pods, and on workloads that create such Pods.",
     "`--check ID=deny|warn|off` changes the severity of a check, unless the severity is fixed.",
@@ -84,9 +84,11 @@ function checksPage(): string {
   ]);
 }
 
-function checkSection({ id, severity, waivable, fixed, deniesInCARM, reason, fix, example }: CheckEntry): string[] {
+function checkSection({ deniesInCARM, inAudit, ...check }: CheckEntry): string[] {
+  const { id, severity, waivable, fixed, reason, fix, example } = check;
   const carm = deniesInCARM === true ? " with --mode carm, otherwise warn" : "";
-  const remark = `${carm}${waivable ? ", waivable" : ""}${fixed === true ? ", fixed" : ""}`;
+  const audit = inAudit?.severity === undefined ? "" : `, ${inAudit.severity} in \`audit\``;
+  const remark = `${carm}${audit}${waivable ? ", waivable" : ""}${fixed === true ? ", fixed" : ""}`;
   const severityLine = `Severity: ${severity}${remark}. ${reason}`;
   return ["", `## ${id}`, "", severityLine, "", "```yaml", example, "```", "", `Fix: ${fix}.`];
 }

@@ -1,15 +1,13 @@
 import { checkPolicies, DEFAULT_POLICY_SETTINGS } from "../manifests/policies.ts";
 import { MAX_COMPARED } from "../manifests/policies/selector-matches.ts";
-import { AUDIT_CHECKS } from "../shared/decisions/checks/audit/list.ts";
 import { CATALOGUE } from "../shared/decisions/checks/catalogue.ts";
 import type { CheckEntry } from "../shared/decisions/checks/check.ts";
-import { AC_09 } from "../shared/decisions/checks/clusters/annotations.ts";
 import { CLUSTER_CHECKS } from "../shared/decisions/checks/clusters/list.ts";
 import { IDENTITY_CHECKS } from "../shared/decisions/checks/identities/list.ts";
 import { CI_33 } from "../shared/decisions/checks/identities/shape.ts";
 import { CI_34 } from "../shared/decisions/checks/any-kind/limits.ts";
-import { POD_CHECKS } from "../shared/decisions/checks/pods/list.ts";
-import { ACK_02 } from "../shared/decisions/checks/resources/annotations.ts";
+import { POD_CHECKS } from "../shared/decisions/checks/pods/pod-checks.ts";
+import { ACK_02 } from "../shared/decisions/checks/resolution-annotations.ts";
 
 const OTHER_OBJECTS = "needs other objects";
 const CARM = "it denies only with `--mode carm`, and a map can have 20,000 entries, which exceed the cost limit of CEL";
@@ -19,9 +17,6 @@ const INJECTION = "not needed: the `failurePolicy` of the webhooks for Pods is a
 
 const CAPA_CHECKS: readonly CheckEntry[] = [...IDENTITY_CHECKS, CI_33, CI_34, ...CLUSTER_CHECKS];
 const CAPA = "not available: the policies read only the metadata of clusters, and no identity";
-/** The checks that only warn in the webhook, which replaces the annotations, but that deny in a policy. */
-const OF_ANNOTATIONS: readonly string[] = [ACK_02.id, AC_09.id];
-const CONTRADICTIONS = "only annotations that contradict each other, see below";
 const SIZES = "the number of labels and annotations; not the depth and the number of all values";
 
 /** The reasons why no policy covers a check that denies by default. */
@@ -59,7 +54,7 @@ const REMARKS: Readonly<Record<string, string>> = {
   "IRS-41": "not `{account}` of an ARN without an account, which IRS-03 denies",
   "IRS-45": "only ASCII characters; not the length and the characters that a template adds",
   "IRS-48": "the sizes of lists, maps and annotations; not the depth and the number of all values",
-  ...Object.fromEntries(OF_ANNOTATIONS.map((id) => [id, CONTRADICTIONS])),
+  "ACK-02": "only annotations that contradict each other, see below; the policy denies, because nothing replaces them",
   "ACK-10": "the form of the region; not its partition, which needs the role",
   "ACK-10b": "the region annotation of the resource; not the regions of the namespace and the controller",
   "ACK-12": "the policy, and that it has fields; not the JSON of the fields",
@@ -85,10 +80,7 @@ export function policiesByCheck(): ReadonlyMap<string, readonly string[]> {
 
 /** Returns the checks of writes that deny by default, and the checks of forged annotations. */
 export function checksOfWrites(): readonly CheckEntry[] {
-  const ofAudit = new Set(AUDIT_CHECKS.map(({ id }) => id));
-  return CATALOGUE.filter(({ id, severity }) => (
-    (severity === "deny" || OF_ANNOTATIONS.includes(id)) && !ofAudit.has(id)
-  ));
+  return CATALOGUE.filter((check) => check.severity === "deny" || check === ACK_02);
 }
 
 /** Returns the rows of the table in docs/policies.md. */

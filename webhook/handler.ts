@@ -19,7 +19,7 @@ export const TURNS = new TurnQueue();
 
 /** A warning about the annotations that the webhook writes to an object. */
 export interface Notice {
-  readonly code: ErrorCode | "ACK-02" | "AC-09";
+  readonly code: ErrorCode | "ACK-02";
   /** The message starts in lower case and has no trailing full stop. */
   readonly message: string;
 }

@@ -1,5 +1,5 @@
-import { AC_09 } from "../../shared/decisions/checks/clusters/annotations.ts";
 import { AC_08 } from "../../shared/decisions/checks/any-kind/limits.ts";
+import { ACK_02 } from "../../shared/decisions/checks/resolution-annotations.ts";
 import { CHANGES_MORE_THAN_BOOKKEEPING } from "../conditions.ts";
 import { CLUSTERS, exceptNamespaces } from "../webhook-rules.ts";
 import type { WebhookOptions } from "../webhooks.ts";
@@ -29,6 +29,6 @@ export function clusterPolicy(settings: PolicySettings, { namespace }: Pick<Webh
       ...fieldVariables("labels", "metadata.labels", "{}"),
       ...waiverVariables(settings),
     ],
-    checks: [...[resolutionCheck(AC_09, OF_CLUSTERS), metadataLimitCheck(AC_08)].map(unlessExempt), WAIVERS],
+    checks: [...[resolutionCheck(ACK_02, OF_CLUSTERS), metadataLimitCheck(AC_08)].map(unlessExempt), WAIVERS],
   };
 }

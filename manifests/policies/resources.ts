@@ -4,7 +4,8 @@ import {
 import type { CheckEntry } from "../../shared/decisions/checks/check.ts";
 import { ACK_35 } from "../../shared/decisions/checks/any-kind/limits.ts";
 import { ACK_12, ADOPT, POLICIES } from "../../shared/decisions/checks/resources/adoption.ts";
-import { ACK_02, ACK_10, ACK_11 } from "../../shared/decisions/checks/resources/annotations.ts";
+import { ACK_02 } from "../../shared/decisions/checks/resolution-annotations.ts";
+import { ACK_10, ACK_11 } from "../../shared/decisions/checks/resources/annotations.ts";
 import { DELETION_POLICY_DELETE, DELETION_POLICY_RETAIN } from "../../shared/decisions/checks/resources/deletion.ts";
 import { ACK_10B } from "../../shared/decisions/checks/resources/drift.ts";
 import { annotationPath, formatFieldPath } from "../../shared/decisions/kubernetes/field-path.ts";

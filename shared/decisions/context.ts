@@ -9,6 +9,9 @@ export type Runtime = "ack" | "extended";
 
 export type Operation = "CREATE" | "UPDATE" | "DELETE";
 
+/** When a check runs: at a change, or when `audit` checks a stored object. */
+export type Occasion = Operation | "AUDIT";
+
 /** The user that sent a request: `userInfo` of the AdmissionReview. */
 export interface Requester {
   readonly username: string;

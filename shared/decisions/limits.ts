@@ -85,7 +85,7 @@ export const LIMITS = {
   ),
   secretFields: limit(
     2_000, "values", "`metadata.managedFields` of a Secret of a static identity; in manifests also its keys",
-    "the names of the keys are unknown, so CI-10 and CI-12 do not check them",
+    "the names of the keys are unknown, so CI-10 does not check them",
   ),
   grantedTypes: limit(
     10_000, "entries", "kinds and versions that the selectors of a namespace name, for credential requests without a "

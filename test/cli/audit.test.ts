@@ -45,19 +45,18 @@ Malformed selectors (not effective)
     fix: write the role's ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME
 
 Resources in conflict
--:31: deny AUD-01 Queue team-a/q1 metadata.name
-    2 IAMRoleSelectors select the resource: queues, team-a
-    fix: restrict or delete selectors until only one selects the resource; \`resolve --explain\` shows why each \
-selector selects the resource
+-:30: deny ACK-03 Queue team-a/q1 metadata
+    Cannot determine which IAMRoleSelector to use. Conflicting IAMRoleSelectors: [queues, team-a]; controllers do not \
+reconcile the resource
+    fix: restrict or delete selectors until only one selects the resource, or change the labels of the resource
 
 Resources that use the controller's own role
--:38: warn AUD-05 Bucket team-b/b1 metadata.name
-    no selector or CARM map sets the role, so the controller uses its own role
-    fix: create a selector that selects the resource, or set --check AUD-05=off if resources \
-are meant to use the controller's own role
+-:38: warn ACK-05 Bucket team-b/b1 metadata
+    No IAMRoleSelector selects the resource, so the controller's own role is used
+    fix: label the resource or its namespace so that a selector matches, unless the controller's account is intended
 
 Objects with stale annotations
--:33: warn AUD-07 Queue team-a/q1 metadata.annotations[ack-role-resolver.io/conflicting-selectors]
+-:33: warn ACK-02 Queue team-a/q1 metadata.annotations[ack-role-resolver.io/conflicting-selectors]
     ack-role-resolver.io/conflicting-selectors is "queues,old" but should be "queues,team-a"; \
 ack-role-resolver.io/reason is absent but should be \
 "Cannot determine which IAMRoleSelector to use. Conflicting IAMRoleSelectors: [queues, team-a]"
@@ -69,7 +68,7 @@ test("text output shows the counts and each section that has findings; stderr li
   const { status, stdout, stderr } = await runCommand(ARGUMENTS, { stdin: STATE });
   t.equal(status, 1);
   t.equal(stdout, REPORT);
-  t.match(stderr, /^skipped checks:\n( {2}needs .*\n)* {2}needs --allowed-accounts: AUD-04\n/);
+  t.match(stderr, /^skipped checks:\n( {2}needs .*\n)* {2}needs --allowed-accounts or --controller-role: IRS-04\n/);
 });
 
 test("JSON output contains the counts and the findings; each finding has a section", async (t) => {
@@ -106,21 +105,21 @@ test("JSON output contains the counts and the findings; each finding has a secti
   t.strictSame(findings[1], {
     section: "conflicts",
     file: "-",
-    line: 31,
+    line: 30,
     kind: "Queue",
     name: "q1",
     namespace: "team-a",
-    path: "metadata.name",
-    code: "AUD-01",
+    path: "metadata",
+    code: "ACK-03",
     severity: "deny",
-    message: "2 IAMRoleSelectors select the resource: queues, team-a",
-    fix: "restrict or delete selectors until only one selects the resource; `resolve --explain` shows why each "
-      + "selector selects the resource",
+    message: "Cannot determine which IAMRoleSelector to use. Conflicting IAMRoleSelectors: [queues, team-a]; "
+      + "controllers do not reconcile the resource",
+    fix: "restrict or delete selectors until only one selects the resource, or change the labels of the resource",
     waivable: false,
     waived: false,
   });
   t.same(findings.map(({ section }) => section), ["malformed", "conflicts", "onDefault", "staleAnnotations"]);
-  t.match(notApplied.find(({ code }) => code === "AUD-04"), { needs: "--allowed-accounts" });
+  t.match(notApplied.find(({ code }) => code === "IRS-04"), { needs: "--allowed-accounts or --controller-role" });
 });
 
 test("exits 0 if no finding exists, or if every finding is a warning and --fail-on warn is not set", async (t) => {
@@ -145,8 +144,8 @@ test("denies a role whose account is not one of --allowed-accounts", async (t) =
   t.match(stdout, "\n1  selector or resource that uses a forbidden account\n");
   t.match(
     stdout,
-    "-:4: deny AUD-04 IAMRoleSelector a spec.arn\n" +
-      "    the role is in account 111122223333, which is not one of --allowed-accounts\n",
+    "-:4: deny IRS-04 IAMRoleSelector a spec.arn\n" +
+      "    account 111122223333 is not one of the allowed accounts: 999999999999\n",
   );
   t.equal((await runCommand(["audit", "-", "--allowed-accounts", "111122223333"], { stdin: GOOD })).status, 0);
 });
@@ -202,7 +201,7 @@ Clusters by account
 1  account 111122223333
 
 Identities that every namespace may use
--:4: warn AUD-13 AWSClusterStaticIdentity all spec.allowedNamespaces
+-:4: warn CI-04 AWSClusterStaticIdentity all spec.allowedNamespaces
 `);
 });
 

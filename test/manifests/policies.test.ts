@@ -197,7 +197,7 @@ test("applies the policies of clusters and of the service account to the kinds t
   ]);
   t.equal(variable(policy, "isExempt"),
     'request.userInfo.?username.orValue("") in ["system:serviceaccount:capa:manager"]');
-  t.match(variable(policy, "AC_09"), /^variables\.isExempt \|\| \(/);
+  t.match(variable(policy, "ACK_02"), /^variables\.isExempt \|\| \(/);
   t.notMatch(variable(policy, "WAIVER_01"), "isExempt");
   const rules = listAt(policyNamed(t, "service-account", objects), "spec", "matchConstraints", "resourceRules");
   const resources = new Set(rules.flatMap((rule) => listAt(rule, "resources")));

@@ -45,7 +45,7 @@ export async function mutateClusters(request: AdmissionRequest, context: Namespa
   // The selectors of identities read the labels of the namespace.
   const isKnown = await waitUntilKnown(namespace, () => inventory.namespaces.has(namespace), context);
   if (!isKnown) return removeAnnotations(object, unknownNamespace(namespace));
-  return annotate(request, object, resolveReferrer(inventory, referrer, settings), "AC-09");
+  return annotate(request, object, resolveReferrer(inventory, referrer, settings));
 }
 
 /**

@@ -13,19 +13,15 @@ const TOO_LARGE: Notice = {
   message: "not annotated: the annotations would exceed the Kubernetes limit of 256 KiB",
 };
 
-/** Annotates the object with its resolution. `check` is the check that reports annotations of users. */
-export function annotate(
-  { oldObject }: AdmissionRequest, object: JsonObject, resolution: Resolution, check: "ACK-02" | "AC-09",
-): Verdict {
+/** Annotates the object with its resolution. */
+export function annotate({ oldObject }: AdmissionRequest, object: JsonObject, resolution: Resolution): Verdict {
   const { patch, tooLarge } = annotationPatch(object, resolution);
-  const notices = tooLarge ? [TOO_LARGE] : overwriteNotices(object, oldObject ?? {}, resolution, check);
+  const notices = tooLarge ? [TOO_LARGE] : overwriteNotices(object, oldObject ?? {}, resolution);
   return { outcome: "mutated", patch, notices, resolution };
 }
 
 /** Returns a notice if the requester sets an annotation of the webhook to an incorrect value. */
-function overwriteNotices(
-  object: JsonObject, stored: JsonObject, resolution: Resolution, code: Notice["code"],
-): Notice[] {
+function overwriteNotices(object: JsonObject, stored: JsonObject, resolution: Resolution): Notice[] {
   const correct = resolutionAnnotations(resolution);
   const keys = RESOLUTION_KEYS.filter((key) => {
     const submitted = annotationAt(object, key);
@@ -33,7 +29,7 @@ function overwriteNotices(
   });
   if (keys.length === 0) return [];
   const message = `${keys.join(", ")}: submitted values are overwritten; only the webhook writes these annotations`;
-  return [{ code, message }];
+  return [{ code: "ACK-02", message }];
 }
 
 /**

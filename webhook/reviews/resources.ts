@@ -29,7 +29,7 @@ export async function mutateResources(request: AdmissionRequest, context: Namesp
   requireLoaded(context.source.status);
   if (!(await waitForLabels(namespace, context))) return removeAnnotations(object, unknownNamespace(namespace));
   const { source: { inventory }, settings } = context;
-  return annotate(request, object, resolve(inventory, queryWithStoredStatus(request, object), settings), "ACK-02");
+  return annotate(request, object, resolve(inventory, queryWithStoredStatus(request, object), settings));
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { DecisionSettings, Operation } from "../context.ts";
+import type { DecisionSettings, Occasion } from "../context.ts";
 import { Inventory } from "../inventory/inventory.ts";
 import type { JsonObject } from "../kubernetes/json.ts";
 import {
@@ -22,16 +22,18 @@ import { IDENTITY_CHECKS } from "./identities/list.ts";
 import { CI_33, isUnknownIdentity } from "./identities/shape.ts";
 import { isSameContent } from "../exemptions.ts";
 import { FIELD_EXPORT_CHECKS } from "./field-exports/target.ts";
+import { DEFINITION_CHECKS } from "./definitions/blind-spots.ts";
 import { KIND_DELETION_CHECKS } from "./definitions/deletion.ts";
 import { AC_08, ACK_35, CI_34, CM_14, FE_02, NS_14, POD_10 } from "./any-kind/limits.ts";
 import { META_01 } from "./any-kind/metadata.ts";
 import { namespaceChange } from "./namespaces/change.ts";
 import { NAMESPACE_CHECKS } from "./namespaces/list.ts";
 import { podCreation } from "./pods/change.ts";
-import { POD_CHECKS } from "./pods/list.ts";
-import { templateChecks } from "./pods/template.ts";
+import { POD_CHECKS, templateChecks } from "./pods/pod-checks.ts";
 import { resourceChange } from "./resources/change.ts";
+import { ACK_02_OF_CLUSTERS } from "./resolution-annotations.ts";
 import { RESOURCE_CHECKS } from "./resources/list.ts";
+import { IRS_04_OF_RESOURCES } from "./selectors/account.ts";
 import { SELECTOR_CHANGE_CHECKS } from "./selectors/change-checks.ts";
 import { selectorChange } from "./selectors/change.ts";
 import { IRS_48 } from "./selectors/limits.ts";
@@ -61,15 +63,17 @@ function isResource(object: JsonObject): boolean {
   return isACKGroup(objectReference(object).group);
 }
 
-const WRITES: readonly Operation[] = ["CREATE", "UPDATE"];
+const BY_DEFAULT: readonly Occasion[] = ["CREATE", "UPDATE", "AUDIT"];
 
 /**
- * Returns every check that applies to the change, together with the data that the check examines. Decodes each object
- * only once.
+ * Returns every check that applies to the change or to the audited object, together with the data that the check
+ * examines. Decodes each object only once.
  */
 export function applicableChecks(input: CheckInput, settings: DecisionSettings): BoundCheck[] {
   const operation = operationOf(input);
-  return checksOf(input, settings).filter(({ check }) => (check.on ?? WRITES).includes(operation));
+  const checks = checksOf(input, settings).filter(({ check }) => (check.on ?? BY_DEFAULT).includes(operation));
+  if (operation !== "AUDIT") return checks;
+  return checks.map((bound) => ({ ...bound, check: { ...bound.check, ...bound.check.inAudit } }));
 }
 
 function checksOf(input: CheckInput, settings: DecisionSettings): BoundCheck[] {
@@ -125,7 +129,9 @@ function capaChecks(input: CheckInput, settings: DecisionSettings): BoundCheck[]
   }
   if (isClusterPart(object)) return partChecks(input, settings);
   if (!isReferrer(object)) return [];
-  return withinLimits(AC_08, input, settings, () => changeChecks(CLUSTER_CHECKS, clusterChange, input, settings));
+  return withinLimits(AC_08, input, settings, () => (
+    changeChecks([...CLUSTER_CHECKS, ACK_02_OF_CLUSTERS], clusterChange, input, settings)
+  ));
 }
 
 /** Returns the checks of an object that uses the identity of its Cluster. Each of them concerns only the requester. */
@@ -190,7 +196,7 @@ function resourceChecks(input: CheckInput, settings: DecisionSettings): BoundChe
   const change = resourceChange(input, contextOf(input, settings, inventory));
   // The checks also examine the old resource, to find the faults that it already has.
   const before = hasOldObject(input) && change.stored !== null ? { ...change, ...change.stored } : null;
-  return bindChecks(RESOURCE_CHECKS, change, before);
+  return bindChecks([...RESOURCE_CHECKS, IRS_04_OF_RESOURCES], change, before);
 }
 
 /**
@@ -212,8 +218,12 @@ function changeChecks<Subject>(
 }
 
 function kindDefinitionChecks(input: CheckInput, settings: DecisionSettings): BoundCheck[] {
-  const { inventory = null, object } = input;
+  const { inventory = null, object, storedSelectors: selectors = [] } = input;
   if (inventory === null) return waiverChecks(input, settings);
   const deletion = { ...contextOf(input, settings, inventory), ...definedKind(object) };
-  return [...bindChecks(KIND_DELETION_CHECKS, deletion, null), ...waiverChecks(input, settings)];
+  const stored = { ...definedKind(object), inventory, selectors, extraGroups: settings.injection.extraGroups };
+  return [
+    ...bindChecks(KIND_DELETION_CHECKS, deletion, null), ...bindChecks(DEFINITION_CHECKS, stored, null),
+    ...waiverChecks(input, settings),
+  ];
 }

@@ -1,4 +1,4 @@
-import type { AccessByName, DecisionSettings, Operation, Origin, Requester } from "../context.ts";
+import type { AccessByName, DecisionSettings, Occasion, Origin, Requester } from "../context.ts";
 import type { RoleIdentity } from "../identities/identity.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import type { JsonObject } from "../kubernetes/json.ts";
@@ -8,10 +8,10 @@ import type { PendingChanges } from "../resolution/change-set.ts";
 export interface CheckInput {
   /** The object after the change. At DELETE, the deleted object. */
   readonly object: JsonObject;
-  /** The stored object at UPDATE; otherwise null. */
+  /** The stored object at UPDATE and AUDIT; otherwise null. */
   readonly old: JsonObject | null;
   /** Default: UPDATE if `old` is set, else CREATE. */
-  readonly operation?: Operation;
+  readonly operation?: Occasion;
   /** The user that requests the change. Null if the command runs offline; every waiver is then valid. */
   readonly requester: Requester | null;
   readonly origin: Origin;
@@ -28,11 +28,13 @@ export interface CheckInput {
    * Checks with `bindsControllers` still deny.
    */
   readonly warnOnly?: boolean;
+  /** All stored IAMRoleSelectors. Only `audit` sets them. Default: none. */
+  readonly storedSelectors?: readonly JsonObject[];
 }
 
 /** The data that a check reads in addition to the changed object. */
 export interface CheckContext {
-  readonly operation: Operation;
+  readonly operation: Occasion;
   readonly settings: DecisionSettings;
   readonly inventory: Inventory;
   readonly origin: Origin;
@@ -41,7 +43,7 @@ export interface CheckContext {
 }
 
 /** Returns the operation of a change. */
-export function operationOf({ operation, old }: CheckInput): Operation {
+export function operationOf({ operation, old }: CheckInput): Occasion {
   return operation ?? (old === null ? "CREATE" : "UPDATE");
 }
 
@@ -57,4 +59,11 @@ export function contextOf(input: CheckInput, settings: DecisionSettings, invento
  */
 export function hasOldObject(input: CheckInput): input is CheckInput & { readonly old: JsonObject } {
   return input.old !== null && input.old !== input.object;
+}
+
+/**
+ * Whether the input contains every namespace and every kind. Manifests often contain only some namespaces of a cluster.
+ */
+export function isComplete({ origin, settings }: Pick<CheckContext, "origin" | "settings">): boolean {
+  return origin === "cluster" || settings.isInputComplete;
 }

@@ -1,4 +1,4 @@
-import type { Operation, Origin, Runtime, Severity } from "../context.ts";
+import type { Occasion, Origin, Runtime, Severity } from "../context.ts";
 import type { Excess } from "../kubernetes/bounds.ts";
 import { type FieldPath, formatFieldPath } from "../kubernetes/field-path.ts";
 import type { JsonObject } from "../kubernetes/json.ts";
@@ -24,10 +24,16 @@ export type Requirement =
   | "STS"
   | "--controller-account or --controller-role"
   | "--allowed-accounts or --controller-role"
-  | "--allowed-accounts"
   | "--controller-users"
   | "--tenant-labels"
   | "--allowed-endpoint-hosts";
+
+/** The sections of the `audit` report, in the order of the report. In the JSON output, each section is a key. */
+export const SECTIONS = [
+  "malformed", "faulty", "conflicts", "refused", "drift", "unexpectedAccounts", "onDefault", "selectingNothing",
+  "staleAnnotations", "unusableIdentities", "openIdentities", "missingSources", "checks",
+] as const;
+export type Section = (typeof SECTIONS)[number];
 
 /** One problem that a check found. */
 export interface Fault {
@@ -43,6 +49,8 @@ export interface Fault {
   readonly dropsSelector?: boolean;
   /** If set, the fault is only a warning, even if the severity of the check is deny. */
   readonly severity?: "warn";
+  /** The section of `audit` that reports this fault. Default: the section of the check. */
+  readonly section?: Section;
 }
 
 /** An IAMRoleSelector, for the checks that need no other object. */
@@ -71,8 +79,12 @@ export interface CheckEntry {
   readonly example: string;
   /** Default: none. */
   readonly requires?: readonly Requirement[];
-  /** The operations that the check applies to. Default: CREATE and UPDATE. */
-  readonly on?: readonly Operation[];
+  /** When the check runs. Default: CREATE, UPDATE and AUDIT. */
+  readonly on?: readonly Occasion[];
+  /** The section of `audit` that reports the faults. Default: `checks`. */
+  readonly section?: Section;
+  /** What differs when `audit` runs the check on a stored object. */
+  readonly inAudit?: Partial<Pick<CheckEntry, "severity" | "waivable" | "requires">>;
   /**
    * Whether every fault of the check counts as new, for example because the check compares the old object with the new
    * object.
@@ -154,6 +166,8 @@ export interface Finding {
   readonly waivable: boolean;
   /** Whether the check is waived for the object. A waived finding never denies. */
   readonly waived: boolean;
+  /** The section of `audit` that reports the finding. Default: `checks`. */
+  readonly section?: Section;
 }
 
 type FindingText = Pick<Finding, "code" | "path" | "message" | "fix">;

@@ -49,6 +49,40 @@ export const REMOVED_CODES: readonly RemovedCode[] = [
     code: "CM-11", successor: "CM-08", denies: true, waivable: true, reason: "both judge entries that are still in use",
   },
   { code: "CM-13", successor: "CM-12", reason: "both report that a feature gate is off" },
+  { code: "AUD-01", successor: "ACK-03", reason: "`audit` runs ACK-03 on stored resources, and denies a conflict" },
+  { code: "AUD-02", successor: "ACK-03", reason: "`audit` runs ACK-03 on stored resources, and denies a missing role" },
+  {
+    code: "AUD-03", successor: "ACK-07", denies: true,
+    reason: "`audit` runs ACK-07, ACK-08 and ACK-10b on stored resources",
+  },
+  {
+    code: "AUD-04", successor: "IRS-04", denies: true,
+    reason: "`audit` runs IRS-04 on stored selectors and resources",
+  },
+  { code: "AUD-05", successor: "ACK-05", reason: "`audit` runs ACK-05 on stored resources" },
+  { code: "AUD-06", successor: "IRS-22", reason: "`audit` runs IRS-22 on stored selectors" },
+  { code: "AUD-07", successor: "ACK-02", reason: "`audit` runs ACK-02 on stored objects" },
+  {
+    code: "AUD-11", successor: null,
+    reason: "the age of an access key does not show whether a controller uses it wrongly",
+  },
+  { code: "AUD-12", successor: "CI-03", reason: "AC-02 reports each cluster that uses an identity without namespaces" },
+  { code: "AUD-13", successor: "CI-04", reason: "`audit` runs CI-04 on stored identities" },
+  {
+    code: "AUD-14", successor: "CI-26",
+    reason: "`audit` runs CI-26 on stored identities, and denies a missing source",
+  },
+  { code: "AC-09", successor: "ACK-02", reason: "both report annotations that only the webhook writes" },
+  {
+    code: "CI-05b", successor: "CI-05", denies: true,
+    reason: "both report names of `allowedNamespaces` that no namespace has",
+  },
+  { code: "CI-10b", successor: "CI-10", denies: true, reason: "both report a Secret that CAPA cannot use" },
+  {
+    code: "CI-32", successor: "CI-31", denies: true, waivable: true,
+    reason: "both deny the deletion of an identity that is in use",
+  },
+  { code: "CI-12", successor: null, reason: "an access key that never expires works as intended" },
 ];
 
 const BY_CODE: ReadonlyMap<string, RemovedCode> = new Map(REMOVED_CODES.map((row) => [row.code, row]));

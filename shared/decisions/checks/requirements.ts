@@ -1,6 +1,6 @@
 import type { DecisionSettings } from "../context.ts";
 import { objectReference } from "../kubernetes/object-meta.ts";
-import type { CheckInput } from "./change.ts";
+import { type CheckInput, isComplete } from "./change.ts";
 import type { CheckEntry, Requirement } from "./check.ts";
 
 /** Returns the unmet requirements of a check. */
@@ -16,7 +16,7 @@ export function unmetRequirements(
  */
 const IS_MET: Readonly<Record<Requirement, (input: CheckInput, settings: DecisionSettings) => boolean>> = {
   "namespaces": ({ inventory }) => inventory?.includes("namespaces") === true,
-  "--complete or --cluster": isComplete,
+  "--complete or --cluster": ({ origin }, settings) => isComplete({ origin, settings }),
   "kinds": ({ inventory }) => inventory?.includes("kinds") === true,
   "resources": ({ inventory }) => inventory?.includes("resources") === true,
   "config maps": ({ inventory }) => inventory?.includes("config maps") === true,
@@ -26,7 +26,8 @@ const IS_MET: Readonly<Record<Requirement, (input: CheckInput, settings: Decisio
   "--identity-secret-namespace": (_, { identitySecretNamespace }) => identitySecretNamespace !== null,
   "the requester": ({ requester }) => requester !== null,
   "the stored object": ({ old }) => old !== null,
-  "selectors and namespaces": canResolve,
+  // An audit, like `resolve`, treats its input as the whole state.
+  "selectors and namespaces": (input, settings) => input.operation === "AUDIT" || canResolve(input, settings),
   "access reviews": ({ access = null }) => access !== null,
   // The requirement is never met here, because only the sidecar calls STS (sidecar/probe/assume-role-probe.ts).
   "STS": () => false,
@@ -34,19 +35,11 @@ const IS_MET: Readonly<Record<Requirement, (input: CheckInput, settings: Decisio
     controllerAccount !== null || controllerRole !== null,
   "--allowed-accounts or --controller-role": (_, { allowedAccounts, controllerRole }) =>
     allowedAccounts.length > 0 || controllerRole !== null,
-  "--allowed-accounts": (_, { allowedAccounts }) => allowedAccounts.length > 0,
   "--controller-users": (_, { controllerServiceAccounts, controllerUsers }) =>
     controllerServiceAccounts.length > 0 || controllerUsers.length > 0,
   "--tenant-labels": (_, { tenantLabels }) => tenantLabels.length > 0,
   "--allowed-endpoint-hosts": (_, { allowedEndpointHosts }) => allowedEndpointHosts.length > 0,
 };
-
-/**
- * Whether the input contains every namespace and every kind. Manifests often contain only some namespaces of a cluster.
- */
-function isComplete({ origin }: CheckInput, { isInputComplete }: DecisionSettings): boolean {
-  return origin === "cluster" || isInputComplete;
-}
 
 /** Whether the input contains the Secrets of static identities. Manifests usually contain no Secrets. */
 function hasSecrets({ inventory = null }: CheckInput, { identitySecretNamespace }: DecisionSettings): boolean {

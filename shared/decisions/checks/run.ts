@@ -139,13 +139,18 @@ interface Circumstances {
   readonly wasThere: boolean;
 }
 
-/** Determines the severity of a fault: only a new fault that is not waived can deny. */
-function toFinding(check: CheckEntry, fault: Fault, { input, settings, waiver, wasThere }: Circumstances): Finding {
+/** Whether the fault is only a warning: only a new fault that is not waived can deny. */
+function isHarmless(check: CheckEntry, fault: Fault, { input, waiver, wasThere }: Circumstances): boolean {
   const warnOnly = input.warnOnly === true && check.bindsControllers !== true;
-  const harmless = wasThere || waiver === "valid" || fault.severity === "warn" || warnOnly;
+  return wasThere || waiver === "valid" || fault.severity === "warn" || warnOnly;
+}
+
+function toFinding(check: CheckEntry, fault: Fault, circumstances: Circumstances): Finding {
+  const { settings, waiver } = circumstances;
+  const section = fault.section ?? check.section;
   return {
     code: check.id,
-    severity: !harmless && severityOf(check, settings) === "deny" ? "deny" : "warn",
+    severity: !isHarmless(check, fault, circumstances) && severityOf(check, settings) === "deny" ? "deny" : "warn",
     path: fault.path,
     message:
       waiver === "ignored"
@@ -154,6 +159,7 @@ function toFinding(check: CheckEntry, fault: Fault, { input, settings, waiver, w
     fix: fault.fix ?? check.fix,
     waivable: check.waivable,
     waived: waiver === "valid",
+    ...(section !== undefined && { section }),
   };
 }
 

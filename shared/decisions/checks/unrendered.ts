@@ -37,7 +37,7 @@ export function warnOfPlaceholders(
  * Returns a finding for a manifest as a warning if its message quotes a template placeholder. Returns other findings
  * unchanged.
  */
-export function warnOfQuotedPlaceholder<One extends Finding>(finding: One, source: Source): One {
+function warnOfQuotedPlaceholder<One extends Finding>(finding: One, source: Source): One {
   return isOffline(source) && placeholderIn(finding.message) !== null ? asWarning(finding) : finding;
 }
 

@@ -162,13 +162,6 @@ export function requirementsOf(allowed: AllowedNamespaces): number {
   return selector === null ? 0 : selector.matchLabels.length + selector.matchExpressions.length;
 }
 
-/** Returns a clause that states why no namespace may use an identity with these `allowedNamespaces`, or null. */
-export function unusableReason(allowed: AllowedNamespaces): string | null {
-  if (allowed.type === "none") return allowed.reason;
-  if (allowed.type === "all" || allowed.names.size > 0 || allowed.selector !== null) return null;
-  return allowed.selectorFault ?? "allowedNamespaces contains no namespace: its list and its selector are empty";
-}
-
 function yes(reason: string): NamespaceVerdict {
   return { allowed: true, code: null, reason };
 }

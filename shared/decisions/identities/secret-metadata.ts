@@ -1,5 +1,5 @@
 import { excessOf } from "../kubernetes/bounds.ts";
-import { field, isJsonObject, type JsonObject, stringAt } from "../kubernetes/json.ts";
+import { field, isJsonObject, type JsonObject } from "../kubernetes/json.ts";
 import { LIMITS } from "../limits.ts";
 import { REQUIRED_KEYS, similarKey, TOKEN_KEY } from "./secret-keys.ts";
 
@@ -16,30 +16,19 @@ export interface SecretKey {
 export interface SecretMetadata {
   /** The keys that CAPA reads. Null if the names of the keys are unknown. */
   readonly keys: readonly SecretKey[] | null;
-  /** The time at which SecretAccessKey was written, or the Secret was created, in ms; null if it is unknown. */
-  readonly writtenMs: number | null;
 }
 
 const READ_KEYS = [...REQUIRED_KEYS, TOKEN_KEY];
-const SECRET_ACCESS_KEY = REQUIRED_KEYS[1];
 /** `managedFields[].fieldsV1.f:data.f:KEY` has 5 levels. */
 const BOUNDS = { maxDepth: 16, maxValues: LIMITS.secretFields.value };
 
 /**
- * Reads the names of the keys of a Secret, and the time of the access key. In a cluster, the names are in
- * `metadata.managedFields`, because only the metadata of Secrets is read. In a manifest, they are in `data` and
- * `stringData`.
+ * Reads the names of the keys of a Secret. In a cluster, the names are in `metadata.managedFields`, because only the
+ * metadata of Secrets is read. In a manifest, they are in `data` and `stringData`.
  */
 export function readSecretMetadata(secret: JsonObject): SecretMetadata {
-  const metadata = field(secret, "metadata");
-  const managers = managersOf(field(metadata, "managedFields"));
-  const times = managers.filter((manager) => keysOf(manager).includes(SECRET_ACCESS_KEY)).map(timeOf);
-  const known = times.filter((time) => time !== null);
-  return {
-    keys: keysInManifest(secret) ?? keysInManagers(managers),
-    // If several managers own the key, each of them wrote or confirmed its current value at its time.
-    writtenMs: known.length > 0 ? Math.min(...known) : parseTime(stringAt(metadata, "creationTimestamp")),
-  };
+  const managers = managersOf(field(field(secret, "metadata"), "managedFields"));
+  return { keys: keysInManifest(secret) ?? keysInManagers(managers) };
 }
 
 /** Returns the keys of the maps `data` and `stringData`, or null if the Secret has neither map. */
@@ -87,14 +76,4 @@ function fieldsOf(manager: unknown, map: "f:data" | "f:stringData"): string[] {
   const owned = field(field(manager, "fieldsV1"), map);
   if (!isJsonObject(owned)) return [];
   return Object.keys(owned).flatMap((name) => (name.startsWith("f:") ? [name.slice("f:".length)] : []));
-}
-
-function timeOf(manager: unknown): number | null {
-  return parseTime(stringAt(manager, "time"));
-}
-
-function parseTime(text: string | null): number | null {
-  // oxlint-disable-next-line no-restricted-globals -- parses a text, and reads no clock
-  const time = text === null ? NaN : Date.parse(text);
-  return Number.isNaN(time) ? null : time;
 }

@@ -1,6 +1,6 @@
 import { EXTERNAL_ID_ANNOTATION } from "../annotation-keys.ts";
 import { findingSentences } from "../checks/check.ts";
-import { AUD_08, AUD_09 } from "../checks/audit/definitions.ts";
+import { AUD_08, AUD_09 } from "../checks/definitions/blind-spots.ts";
 import { overlappingSelectors } from "../checks/selectors/conflicts.ts";
 import { formatFieldPath } from "../kubernetes/field-path.ts";
 import type { Inventory } from "../inventory/inventory.ts";
@@ -66,12 +66,12 @@ function* definitionProblems(inventory: Inventory, extraGroups: readonly string[
     const subject = {
       apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", namespace: "", name, uid,
     };
-    const audited = { group, kind, inventory, objects: [], extraGroups };
-    const missing = Array.from(AUD_08.findInDefinition(audited), ({ message }) => message);
+    const stored = { group, kind, inventory, selectors: [], extraGroups };
+    const missing = Array.from(AUD_08.find(stored), ({ message }) => message);
     if (missing.length > 0) {
       yield { subject, reason: "SelectorFieldsPruned", note: sentences(missing.join("; "), AUD_08.fix) };
     }
-    for (const { message } of AUD_09.findInDefinition(audited)) {
+    for (const { message } of AUD_09.find(stored)) {
       yield { subject, reason: "UnknownACKGroup", note: sentences(message, AUD_09.fix) };
     }
   }

@@ -26,7 +26,7 @@ export function transformConfigMap(object: JsonObject): JsonObject {
   };
 }
 
-const SECRET_METADATA = ["name", "namespace", "creationTimestamp", "managedFields"];
+const SECRET_METADATA = ["name", "namespace", "managedFields"];
 
 /** Drops the annotations, because the last-applied annotation of `kubectl apply` contains the values of the Secret. */
 export function transformSecret(object: JsonObject): JsonObject {

@@ -3,7 +3,7 @@ import { field, type JsonObject } from "../../decisions/kubernetes/json.ts";
 /** The fields of a Secret that are not secret. All other fields may contain copies of values, also annotations. */
 const OPEN_FIELDS: ReadonlySet<string> = new Set(["apiVersion", "kind", "type"]);
 const OPEN_METADATA: ReadonlySet<string> = new Set([
-  "name", "generateName", "namespace", "labels", "creationTimestamp", "managedFields",
+  "name", "generateName", "namespace", "labels", "managedFields",
 ]);
 
 const REMOVED = "removed by ack-role-resolver";

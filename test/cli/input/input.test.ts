@@ -95,7 +95,7 @@ test("audit denies a conflict of selectors, but only warns if a selector's name 
   const other = SELECTOR.replace("name: team-a", "name: team-b");
   const conflict = (name: string): string => [SELECTOR, other.replace("team-b", name), BUCKET].join("---\n");
   const denied = await runCommand(["audit", "-"], { stdin: conflict("team-b") });
-  t.match([denied.status, denied.stdout], [1, "deny AUD-01 Bucket team-a/logs"]);
+  t.match([denied.status, denied.stdout], [1, "deny ACK-03 Bucket team-a/logs"]);
   const warned = await runCommand(["audit", "-", "--check", "IRS-17=warn"], { stdin: conflict('"<team>"') });
-  t.match(warned.stdout, "warn AUD-01 Bucket team-a/logs");
+  t.match(warned.stdout, "warn ACK-03 Bucket team-a/logs");
 });

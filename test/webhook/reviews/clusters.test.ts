@@ -49,8 +49,8 @@ test("keeps other annotations, and overwrites forged annotations with a warning"
     ["replace", "outcome"], ["replace", "via"], ["remove", "selector"], ["remove", "selector-resource-version"],
     ["replace", "role-arn"], ["remove", "conflicting-selectors"], ["replace", "identity-chain"], ["replace", "reason"],
   ]);
-  t.match(json, { response: { allowed: true, warnings: [/^AC-09 ack-role-resolver\.io\/outcome, /] } });
-  t.match(await webhook.registry.metrics(), 'notices_total{code="AC-09"} 1');
+  t.match(json, { response: { allowed: true, warnings: [/^ACK-02 ack-role-resolver\.io\/outcome, /] } });
+  t.match(await webhook.registry.metrics(), 'notices_total{code="ACK-02"} 1');
   const update = reviewOf(cluster({ annotations: forged }), { operation: "UPDATE", oldObject: cluster({}) });
   t.equal(patchOf((await webhook.post(PATH, update)).json)?.length, 8, "an update that changes only annotations");
 });

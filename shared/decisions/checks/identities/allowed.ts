@@ -5,6 +5,7 @@ import { expressionFaults, matchLabelFaults, readLabelSelector } from "../../kub
 import { namespaceNameFaults } from "../../kubernetes/names.ts";
 import { quote } from "../../kubernetes/text.ts";
 import type { Fault, QuickCheck } from "../check.ts";
+import { type CheckContext, isComplete } from "../change.ts";
 import type { IdentityChange } from "./change.ts";
 
 const ALLOWED = ["spec", "allowedNamespaces"] as const;
@@ -23,6 +24,7 @@ export const CI_02: QuickCheck<IdentityChange> = {
     + "matchExpressions is empty, but a typed client such as clusterctl drops such a field.",
   fix: "write list: [] to allow no namespace, or allowedNamespaces: {} to allow every namespace",
   example: "spec: {allowedNamespaces: {selector: {}}}",
+  section: "openIdentities",
   *find({ allowed, identity }): Iterable<Fault> {
     if (identity.kind === SERVICE_ACCOUNT_IDENTITY) return;
     const selector = field(allowed, "selector");
@@ -49,6 +51,7 @@ export const CI_03: QuickCheck<IdentityChange> = {
   reason: "No namespace may use an identity without allowedNamespaces.",
   fix: "list the namespaces that may use the identity: allowedNamespaces: {list: [NAMESPACE]}",
   example: "kind: AWSClusterStaticIdentity\nspec: {secretRef: creds}",
+  section: "unusableIdentities",
   *find({ allowed, identity }): Iterable<Fault> {
     if (identity.kind === SERVICE_ACCOUNT_IDENTITY || (allowed ?? null) !== null) return;
     yield { path: ALLOWED, message: `allowedNamespaces is ${allowed === null ? "null" : "missing"}` };
@@ -62,6 +65,7 @@ export const CI_04: QuickCheck<IdentityChange> = {
   reason: "Every user who may create a cluster in any namespace may use the account of the identity.",
   fix: "list the namespaces that may use the identity: allowedNamespaces: {list: [NAMESPACE]}",
   example: "spec: {allowedNamespaces: {}}",
+  section: "openIdentities",
   *find({ allowed }): Iterable<Fault> {
     if (allowsAllEverywhere(allowed)) yield { path: ALLOWED, message: "allowedNamespaces allows every namespace" };
   },
@@ -76,36 +80,29 @@ export const CI_05: QuickCheck<IdentityChange> = {
   id: "CI-05",
   severity: "deny",
   waivable: false,
-  reason: "Names in the list are literal, and * is not a wildcard. No namespace can have such a name.",
+  reason: "Names in the list are literal, and * is not a wildcard. No namespace can have such a name. The check only "
+    + "warns about a namespace that does not exist: a user who may create the namespace may then use the identity.",
   fix: "use the exact name of a namespace, or select namespaces by label with selector",
   example: "spec: {allowedNamespaces: {list: ['team-*']}}",
-  *find({ allowed }): Iterable<Fault> {
+  *find({ allowed, ...change }): Iterable<Fault> {
     for (const [i, name] of listOf(allowed).entries()) {
-      const faults = typeof name === "string" ? namespaceNameFaults(name) : [];
-      if (faults.length === 0) continue;
-      const message = `${quote(String(name))} is not a valid namespace name: ${faults.join("; ")}`;
-      yield { path: [...ALLOWED, "list", i], message };
+      if (typeof name !== "string") continue;
+      const path = [...ALLOWED, "list", i];
+      const faults = namespaceNameFaults(name).join("; ");
+      if (faults !== "") yield { path, message: `${quote(name)} is not a valid namespace name: ${faults}` };
+      else if (isMissing(name, change)) {
+        const fix = "correct the name, or create the namespace";
+        yield { path, message: `namespace ${name} does not exist`, fix, severity: "warn" };
+      }
     }
   },
 };
 
-export const CI_05B: QuickCheck<IdentityChange> = {
-  id: "CI-05b",
-  severity: "warn",
-  waivable: false,
-  reason: "A listed namespace does not exist, which is often a typo. A user who may create the namespace may then use "
-    + "the identity.",
-  fix: "correct the name, or create the namespace",
-  example: "spec: {allowedNamespaces: {list: [no-such-namespace]}}",
-  requires: ["namespaces", "--complete or --cluster"],
-  *find({ allowed, inventory }): Iterable<Fault> {
-    for (const [i, name] of listOf(allowed).entries()) {
-      const isValid = typeof name === "string" && namespaceNameFaults(name).length === 0;
-      if (!isValid || inventory.namespaces.has(name)) continue;
-      yield { path: [...ALLOWED, "list", i], message: `namespace ${name} does not exist` };
-    }
-  },
-};
+/** Whether the namespace certainly does not exist. Manifests often contain only some namespaces of a cluster. */
+function isMissing(name: string, change: CheckContext): boolean {
+  const { namespaces } = change.inventory;
+  return isComplete(change) && change.inventory.includes("namespaces") && !namespaces.has(name);
+}
 
 export const CI_06: QuickCheck<IdentityChange> = {
   id: "CI-06",

@@ -3,6 +3,7 @@ import { TOKEN_KEY } from "../../identities/secret-keys.ts";
 import type { SecretKey, SecretMetadata } from "../../identities/secret-metadata.ts";
 import { subdomainFaults } from "../../kubernetes/names.ts";
 import { quote } from "../../kubernetes/text.ts";
+import { isComplete } from "../change.ts";
 import type { Fault, QuickCheck } from "../check.ts";
 import type { IdentityChange } from "./change.ts";
 
@@ -15,9 +16,7 @@ interface ReferredSecret {
 }
 
 /** Returns the Secret of a static identity. Returns null for other identities, and for a name that CI-11 rejects. */
-export function secretOf(
-  { identity, inventory, settings }: Pick<IdentityChange, "identity" | "inventory" | "settings">,
-): ReferredSecret | null {
+function secretOf({ identity, inventory, settings }: IdentityChange): ReferredSecret | null {
   const { identitySecretNamespace: namespace } = settings;
   const name = identity.kind === STATIC_IDENTITY ? (identity.secretName ?? "") : "";
   if (namespace === null || name === "" || subdomainFaults(name).length > 0) return null;
@@ -34,56 +33,25 @@ function* keyFaults(fullName: string, { name, state, similar }: SecretKey): Iter
   }
 }
 
+const MISSING_FIX = "create the Secret with the keys AccessKeyID and SecretAccessKey, or an identity that names "
+  + "another Secret";
+
 export const CI_10: QuickCheck<IdentityChange> = {
   id: "CI-10",
   severity: "deny",
   waivable: true,
   reason: "CAPA reads a missing key of the Secret as empty, so that each call to AWS fails. A key in the wrong case is "
-    + "missing. The check only warns about a missing or empty key, because users write identities and Secrets in any "
-    + "order. It never reads a value.",
+    + "missing. The check only warns about a missing Secret and a missing or empty key, because users write identities "
+    + "and Secrets in any order. It never reads a value.",
   fix: "write the keys AccessKeyID and SecretAccessKey, and for a session SessionToken, to the Secret",
   example: "# The Secret creds has the keys accessKeyID and secretAccessKey.\nspec: {secretRef: creds}",
   requires: ["--identity-secret-namespace", "secrets"],
   *find(change): Iterable<Fault> {
     const secret = secretOf(change);
     if (secret === null) return;
+    if (secret.metadata === null && isComplete(change)) {
+      yield { path: PATH, message: `the Secret ${secret.fullName} does not exist`, fix: MISSING_FIX, severity: "warn" };
+    }
     for (const key of secret.metadata?.keys ?? []) yield* keyFaults(secret.fullName, key);
-  },
-};
-
-export const CI_10B: QuickCheck<IdentityChange> = {
-  id: "CI-10b",
-  severity: "warn",
-  waivable: false,
-  reason: "CAPA cannot use a static identity whose Secret does not exist in its namespace. CAPA rejects a change of "
-    + "secretRef.",
-  fix: "create the Secret with the keys AccessKeyID and SecretAccessKey, or an identity that names another Secret",
-  example: "spec: {secretRef: no-such-secret}",
-  requires: ["--identity-secret-namespace", "secrets", "--complete or --cluster"],
-  *find(change): Iterable<Fault> {
-    const secret = secretOf(change);
-    if (secret?.metadata === null) yield { path: PATH, message: `the Secret ${secret.fullName} does not exist` };
-  },
-};
-
-export const CI_12: QuickCheck<IdentityChange> = {
-  id: "CI-12",
-  severity: "warn",
-  waivable: false,
-  reason: "An access key without a session token is valid until a user deletes it in IAM. Every client that has read "
-    + "the Secret can use it.",
-  fix: "use an AWSClusterRoleIdentity, or rotate the access key often and limit who may read the Secret",
-  example: "# The Secret creds has the keys AccessKeyID and SecretAccessKey, and no SessionToken.\n"
-    + "spec: {secretRef: creds}",
-  requires: ["--identity-secret-namespace", "secrets"],
-  *find(change): Iterable<Fault> {
-    const secret = secretOf(change);
-    const keys = secret?.metadata?.keys ?? null;
-    if (secret === null || keys === null) return;
-    const isLongLived = keys.every(({ name, state, similar }) => (
-      name === TOKEN_KEY ? similar === null && (state === "missing" || state === "empty") : state === "present"
-    ));
-    if (!isLongLived) return;
-    yield { path: PATH, message: `the Secret ${secret.fullName} has no ${TOKEN_KEY}: the access key never expires` };
   },
 };

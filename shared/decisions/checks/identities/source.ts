@@ -57,6 +57,8 @@ export const CI_26: QuickCheck<IdentityChange> = {
   fix: "create the source, or correct the reference",
   example: "spec: {sourceIdentityRef: {kind: AWSClusterStaticIdentity, name: no-such-identity}}",
   requires: ["identities", "--complete or --cluster"],
+  section: "missingSources",
+  inAudit: { severity: "deny" },
   *find({ identity, inventory }): Iterable<Fault> {
     const source = missingSource(identity, inventory);
     if (source !== null) yield { path: PATH, message: `${describeIdentity(source)} does not exist` };
@@ -64,7 +66,7 @@ export const CI_26: QuickCheck<IdentityChange> = {
 };
 
 /** Returns the source of the identity if it does not exist, or null. CI-25 reports a source that cannot exist. */
-export function missingSource(identity: Identity, { identities }: Inventory): IdentityReference | null {
+function missingSource(identity: Identity, { identities }: Inventory): IdentityReference | null {
   const source = identity.kind === ROLE_IDENTITY ? identity.source : null;
   if (source === null || identityKindOf(source.kind) === null || source.kind === SERVICE_ACCOUNT_IDENTITY) return null;
   if (source.kind === CONTROLLER_IDENTITY && source.name !== CONTROLLER_IDENTITY_NAME) return null;

@@ -109,34 +109,23 @@ function* directUsers({ identity, inventory }: IdentityChange): Paced<string[]> 
   return names;
 }
 
+const DEFAULT_FIX = "delete these objects first, or change their reference. To change the allowed namespaces, waive the "
+  + "check, and create the identity again at once";
+
 export const CI_31: ScanningCheck<IdentityChange> = {
   id: "CI-31",
   severity: "deny",
   waivable: true,
-  reason: "CAPA can neither reconcile nor delete a cluster whose identity does not exist.",
+  reason: "CAPA can neither reconcile nor delete a cluster whose identity does not exist. Clusters without identityRef "
+    + "use the AWSClusterControllerIdentity. CAPA can create it again, and then allows every namespace.",
   fix: "delete these objects first, or change their reference to another identity in the same account",
   example: "kubectl delete awsclusterroleidentity team-a # while a cluster uses the identity",
   requires: ["clusters"],
   on: ["DELETE"],
   ofChange: true,
   *scan(change): Paced<readonly Fault[]> {
-    if (change.identity.kind === CONTROLLER_IDENTITY) return [];
     const names = yield* directUsers(change);
-    return names.length === 0 ? [] : [{ path: [], message: usersText(names, "use") }];
-  },
-};
-
-export const CI_32: ScanningCheck<IdentityChange> = {
-  ...CI_31,
-  id: "CI-32",
-  reason: "Clusters without identityRef use the AWSClusterControllerIdentity. CAPA can create it again, and then "
-    + "allows every namespace.",
-  fix: "delete these objects first, or change their reference. To change the allowed namespaces, waive the check, and "
-    + "create the identity again at once",
-  example: "kubectl delete awsclustercontrolleridentity default # while a cluster uses the identity",
-  *scan(change): Paced<readonly Fault[]> {
-    if (change.identity.kind !== CONTROLLER_IDENTITY) return [];
-    const names = yield* directUsers(change);
-    return names.length === 0 ? [] : [{ path: [], message: usersText(names, "use") }];
+    const fix = change.identity.kind === CONTROLLER_IDENTITY ? { fix: DEFAULT_FIX } : {};
+    return names.length === 0 ? [] : [{ path: [], message: usersText(names, "use"), ...fix }];
   },
 };

@@ -7,21 +7,8 @@ import { annotationPath } from "../../kubernetes/field-path.ts";
 import { closest, quote } from "../../kubernetes/text.ts";
 import { LIMITS } from "../../limits.ts";
 import type { Fault, QuickCheck } from "../check.ts";
-import { wrongAnnotations } from "../resolution-annotations.ts";
-import { RESOLUTION, type ResourceChange } from "./change.ts";
+import type { ResourceChange } from "./change.ts";
 import { DELETION_POLICY_DELETE, DELETION_POLICY_RETAIN } from "./deletion.ts";
-
-export const ACK_02: QuickCheck<ResourceChange> = {
-  id: "ACK-02",
-  severity: "warn",
-  waivable: false,
-  reason: "Only the webhook writes the annotations that report a resource's role. "
-    + "Without this check, a user could annotate a resource with a role that the resource does not use.",
-  fix: "remove the annotation; the webhook sets the resolved value",
-  example: "metadata: {annotations: {ack-role-resolver.io/role-arn: 'arn:aws:iam::111122223333:role/admin'}}",
-  requires: RESOLUTION,
-  find: ({ resource, resolution }) => wrongAnnotations(resource.annotations, resolution),
-};
 
 export const ACK_10: QuickCheck<ResourceChange> = {
   id: "ACK-10",

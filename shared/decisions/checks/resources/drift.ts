@@ -15,7 +15,7 @@ const CHOICE_FIX = `in the annotation ${USE_SELECTOR_ANNOTATION} of the resource
   + "resource and has a role in the account that the status records";
 
 /** The fix for a role in another account if the status does not prove that the resource exists in AWS. */
-const RECREATE = "keep the labels that match a selector whose role is in the account that the status records. If the "
+const RECREATE = "set labels that match a selector whose role is in the account that the status records. If the "
   + "creation of the resource failed, delete the resource now, while its old role is in use, and create it again";
 
 export const ACK_07: QuickCheck<ResourceChange> = {
@@ -25,11 +25,12 @@ export const ACK_07: QuickCheck<ResourceChange> = {
   reason: "Controllers never reconcile a resource whose status and role are in different accounts. "
     + "No condition on the resource reports the cause. The status records the account of the first attempt, even if "
     + "it created nothing. For a new manifest with such a status, the check only warns.",
-  fix: "keep the labels that match a selector whose role is in the resource's account. "
+  fix: "set labels that match a selector whose role is in the resource's account. "
     + "To move the resource to another account, delete it and create it again",
   example: "a label on a Bucket in account 111122223333 that makes an "
     + "IAMRoleSelector for account 444455556666 select it",
   requires: RESOLUTION,
+  section: "drift",
   *find(change): Iterable<Fault> {
     const isNew = change.operation === "CREATE";
     if (isNew && change.resource.created) return;
@@ -45,10 +46,11 @@ export const ACK_08: QuickCheck<ResourceChange> = {
   waivable: false,
   reason: "If no selector selects a resource of another account, controllers use their own role. "
     + "Controllers then create the resource again in their own account, or abandon it.",
-  fix: "keep the labels that match a selector whose role is in the resource's account",
+  fix: "set labels that match a selector whose role is in the resource's account",
   example: "a Bucket in account 111122223333 without the label that its IAMRoleSelector matches",
   requires: RESOLUTION_AND_CONTROLLER_ACCOUNT,
-  on: ["UPDATE"],
+  on: ["UPDATE", "AUDIT"],
+  section: "drift",
   find: (change) => (
     controllerRoleFaults(change, (account) => `would create it again in account ${account} with its own role`)
   ),
@@ -109,10 +111,11 @@ export const ACK_10B: QuickCheck<ResourceChange> = {
   waivable: false,
   reason: "Controllers never reconcile a resource whose desired region differs from the region in which it exists. "
     + "No condition on the resource reports the cause.",
-  fix: "keep the region in which the resource exists. "
+  fix: "set the region in which the resource exists. "
     + "To move the resource to another region, delete it and create it again",
   example: `metadata: {annotations: {${REGION_ANNOTATION}: eu-west-1}} # on a Bucket that exists in us-east-1`,
-  on: ["UPDATE"],
+  on: ["UPDATE", "AUDIT"],
+  section: "drift",
   find: regionDriftFaults,
 };
 

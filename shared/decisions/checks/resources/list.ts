@@ -1,6 +1,7 @@
 import type { Check } from "../check.ts";
+import { ACK_02 } from "../resolution-annotations.ts";
 import { ACK_12, ACK_17 } from "./adoption.ts";
-import { ACK_02, ACK_10, ACK_11, ACK_13, ACK_15, ACK_20 } from "./annotations.ts";
+import { ACK_10, ACK_11, ACK_13, ACK_15, ACK_20 } from "./annotations.ts";
 import type { ResourceChange } from "./change.ts";
 import { ACK_36 } from "./choice.ts";
 import { ACK_30, ACK_31, ACK_32 } from "./deletion.ts";

@@ -17,6 +17,7 @@ export const ACK_03: QuickCheck<ResourceChange> = {
   fix: "restrict or delete selectors until only one selects the resource, or change the labels of the resource",
   example: "a Bucket in a namespace that two IAMRoleSelectors name",
   requires: RESOLUTION,
+  inAudit: { severity: "deny", waivable: false },
   find: noRoleFaults,
 };
 
@@ -24,9 +25,10 @@ function* noRoleFaults({ resolution, inventory }: ResourceChange): Iterable<Faul
   const { outcome, selectors } = resolution;
   if (outcome === "conflict") {
     const message = `${conflictSentence(selectors.map(({ name }) => name))}; controllers do not reconcile the resource`;
-    yield { path: METADATA, message, ...(inventory.runtime === "extended" && { fix: CONFLICT_FIX }) };
+    const fix = inventory.runtime === "extended" ? { fix: CONFLICT_FIX } : {};
+    yield { path: METADATA, message, section: "conflicts", ...fix };
   } else if (outcome === "refused") {
-    yield { path: METADATA, message: resolutionClause(resolution), fix: refusedFix(resolution) };
+    yield { path: METADATA, message: resolutionClause(resolution), section: "refused", fix: refusedFix(resolution) };
   }
 }
 
@@ -40,6 +42,7 @@ export const ACK_05: QuickCheck<ResourceChange> = {
   fix: "label the resource or its namespace so that a selector matches, unless the controller's account is intended",
   example: "a Bucket in a namespace that no IAMRoleSelector selects",
   requires: RESOLUTION,
+  section: "onDefault",
   *find(change): Iterable<Fault> {
     if (change.resolution.outcome !== "default" || requiresSelector(change)) return;
     yield { path: METADATA, message: resolutionClause(change.resolution) };
@@ -56,6 +59,7 @@ export const ACK_05B: QuickCheck<ResourceChange> = {
   example: `metadata: {name: team-a, annotations: {${SELECTOR_REQUIRED_ANNOTATION}: "true"}} `
     + "# the Namespace of a Bucket that no IAMRoleSelector selects",
   requires: RESOLUTION,
+  section: "onDefault",
   *find(change): Iterable<Fault> {
     if (change.resolution.outcome !== "default" || !requiresSelector(change)) return;
     const { namespace } = change.resource;

@@ -1,13 +1,14 @@
 import type { Inventory } from "../../inventory/inventory.ts";
 import { parseARN, parseRoleARN } from "../../kubernetes/arn.ts";
 import { annotationPath } from "../../kubernetes/field-path.ts";
-import { compareText, listOf, sortedListOf } from "../../kubernetes/text.ts";
+import { compareText, listOf, quote, sortedListOf } from "../../kubernetes/text.ts";
 import { isUnchanged, type PendingChanges } from "../../resolution/change-set.ts";
 import { controllerAccountOf } from "../../resolution/resolve.ts";
 import type { EffectiveSelector } from "../../selectors/effective.ts";
 import { differingExtras, shortName } from "../../selectors/session-annotations.ts";
 import type { Fault, QuickCheck } from "../check.ts";
 import { SCAN_LIMIT } from "../message-lists.ts";
+import type { ResourceChange } from "../resources/change.ts";
 import type { SelectorChange } from "./change.ts";
 
 const PATH = ["spec", "arn"] as const;
@@ -20,6 +21,7 @@ export const IRS_04: QuickCheck<SelectorChange> = {
   fix: "use a role in one of the accounts that --allowed-accounts lists",
   example: "# with --allowed-accounts 111122223333\nspec: {arn: 'arn:aws:iam::444455556666:role/elsewhere'}",
   requires: ["--allowed-accounts or --controller-role"],
+  section: "unexpectedAccounts",
   *find({ spec, settings: { allowedAccounts, controllerRole } }): Iterable<Fault> {
     const role = parseRoleARN(spec.arn ?? "");
     if (role === null) return;
@@ -29,12 +31,32 @@ export const IRS_04: QuickCheck<SelectorChange> = {
       const fix = `use a role in partition ${partition}: STS cannot assume a role across partitions`;
       yield { path: PATH, message, fix };
     }
-    if (allowedAccounts.length > 0 && !allowedAccounts.includes(role.accountID)) {
+    if (isForbidden(role.accountID, allowedAccounts)) {
       const message = `account ${role.accountID} is not one of the allowed accounts: ${sortedListOf(allowedAccounts)}`;
       yield { path: PATH, message };
     }
   },
 };
+
+/** The part of IRS-04 that examines a stored resource: its account, or the account of its role in the CARM maps. */
+export const IRS_04_OF_RESOURCES: QuickCheck<ResourceChange> = {
+  ...IRS_04,
+  on: ["AUDIT"],
+  *find({ resource: { status }, resolution: { via, accountID }, settings }): Iterable<Fault> {
+    const { allowedAccounts, controllerAccount } = settings;
+    const account = status.ownerAccountID ?? (via === "selector" ? null : accountID);
+    if (account === null || account === controllerAccount || !isForbidden(account, allowedAccounts)) return;
+    const path = status.ownerAccountID === null
+      ? ["metadata", "namespace"]
+      : ["status", "ackResourceMetadata", "ownerAccountID"];
+    yield { path, message: `the resource is in account ${quote(account)}, which is not one of --allowed-accounts` };
+  },
+};
+
+/** Whether `--allowed-accounts` excludes the account. */
+function isForbidden(account: string, allowedAccounts: readonly string[]): boolean {
+  return allowedAccounts.length > 0 && !allowedAccounts.includes(account);
+}
 
 export const IRS_05: QuickCheck<SelectorChange> = {
   id: "IRS-05",

@@ -38,9 +38,18 @@ export const IRS_22: ScanningCheck<SelectorChange> = {
   fix: "compare it with kubectl get namespaces --show-labels; ignore the warning if a namespace is created later",
   example: "spec: {namespaceSelector: {labelSelector: {matchLabels: {team: no-such-team}}}}",
   requires: ["namespaces", "--complete or --cluster"],
-  *scan({ inventory, after }) {
-    if (after === null || (yield* selectsAnything(inventory, after))) return [];
-    return [{ path: ["spec"], message: "the selector selects no existing namespace and no existing resource" }];
+  section: "selectingNothing",
+  inAudit: { requires: ["resources"] },
+  *scan({ inventory, after, operation, settings }) {
+    // In mode carm, selectors have no effect. IRS-26 reports this.
+    if (after === null || settings.mode === "carm") return [];
+    // A new selector is often written before the resources, but a stored one has its resources.
+    const isStored = operation === "AUDIT";
+    if (!isStored && (yield* selectsNamespaces(inventory, after))) return [];
+    const step = { name: after.name, before: null, after };
+    if (!(yield* transitionsOfSelector(inventory, step, () => false))) return [];
+    const what = isStored ? "resource" : "namespace and no existing resource";
+    return [{ path: ["spec"], message: `the selector selects no existing ${what}` }];
   },
 };
 
@@ -49,15 +58,12 @@ export const IRS_22: ScanningCheck<SelectorChange> = {
  */
 const NAMESPACES_BETWEEN_PAUSES = 1000;
 
-/** Whether the selector selects any namespace or any resource of the inventory. */
-function* selectsAnything(inventory: Inventory, selector: EffectiveSelector): Paced<boolean> {
+/** Whether the selector selects any existing namespace. */
+function* selectsNamespaces(inventory: Inventory, selector: EffectiveSelector): Paced<boolean> {
   const names = candidateNamespaces(inventory, selector) ?? inventory.namespaces.names;
-  const noNamespace = yield* paced(names, NAMESPACES_BETWEEN_PAUSES, (name) => (
+  return !(yield* paced(names, NAMESPACES_BETWEEN_PAUSES, (name) => (
     !inventory.namespaces.has(name) || !selectsNamespace(selector, name, inventory.namespaces.labelsOf(name))
-  ));
-  if (!noNamespace) return true;
-  const step = { name: selector.name, before: null, after: selector };
-  return !(yield* transitionsOfSelector(inventory, step, () => false));
+  )));
 }
 
 /** The scan pauses after every entry, because it compares the entry with every installed kind. */

@@ -142,7 +142,7 @@ async function overwritesForged(t: Test, cluster: Cluster): Promise<void> {
   const annotations = { [`${PREFIX}role-arn`]: "arn:aws:iam::111122223333:role/admin", [`${PREFIX}selector`]: "x" };
   const response = await patch(cluster, `${CLUSTERS}/c-v1beta2`, { metadata: { annotations } });
   t.equal(response.status, 200);
-  t.match(warnings(response)[0], /^AC-09 ack-role-resolver\.io\/selector, ack-role-resolver\.io\/role-arn: submitted/);
+  t.match(warnings(response)[0], /^ACK-02 ack-role-resolver\.io\/selector, ack-role-resolver\.io\/role-arn: submitted/);
   t.equal(annotationsOf(response.body).get(`${PREFIX}role-arn`), ROLE);
   t.notOk(annotationsOf(response.body).has(`${PREFIX}selector`));
 }

@@ -170,7 +170,7 @@ export const FACTS: readonly FactCase[] = [
     "the creator of the singleton does not react to its deletion, and creates it with a rule for every namespace",
     [
       remove(`${CONTROLLERS}/default`), "denied",
-      /CI-32 .*use the identity: .*Delete these objects first.*To change the allowed namespaces, waive/,
+      /CI-31 .*use the identity: .*Delete these objects first.*To change the allowed namespaces, waive/,
     ],
   ),
   ...rows(

@@ -51,7 +51,7 @@ export async function installCAPA(t: Test, cluster: Cluster, flags: readonly str
     const path = `${CONTROLLERS}/default?dryRun=All`;
     const ninth = create(`${ROLES}?dryRun=All`, role("chain-9", { sourceIdentityRef: refTo("chain-8") }));
     const outcomes = [await send(cluster, remove(path)), await send(cluster, ninth)].map(outcomeOf);
-    return /CI-32/.test(outcomes[0] ?? "") && /CI-25/.test(outcomes[1] ?? "");
+    return /CI-31/.test(outcomes[0] ?? "") && /CI-25/.test(outcomes[1] ?? "");
   };
   t.ok(await until(isWatched), "the inventory has the objects");
 }

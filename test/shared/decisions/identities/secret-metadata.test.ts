@@ -57,21 +57,3 @@ test("reads the names of the keys and empty values from a manifest", (t) => {
   t.equal(states({ data: "text" }), null);
   t.end();
 });
-
-test("the access key was written when its manager wrote it, else when the Secret was created", (t) => {
-  const writtenMs = (managedFields: unknown, metadata: JsonObject = {}): number | null => (
-    readSecretMetadata(secret(managedFields, metadata)).writtenMs
-  );
-  const created = { creationTimestamp: "2026-01-01T00:00:00Z" };
-  const [february, march] = ["2026-02-01T00:00:00Z", "2026-03-01T00:00:00Z"].map((text) => Date.parse(text));
-  const ofFebruary = managedBy("a", BOTH, { time: "2026-02-01T00:00:00Z" });
-  const ofMarch = managedBy("b", ["AccessKeyID"], { time: "2026-03-01T00:00:00Z" });
-  t.equal(writtenMs([ofFebruary, ofMarch], created), february);
-  t.equal(writtenMs([managedBy("b", BOTH, { time: "2026-03-01T00:00:00Z" }), ofFebruary], created), february);
-  t.equal(writtenMs([managedBy("b", BOTH, { time: "2026-03-01T00:00:00Z" })], created), march);
-  t.equal(writtenMs([ofMarch], created), Date.parse("2026-01-01T00:00:00Z"));
-  t.equal(writtenMs([managedBy("a", BOTH, { time: "x" })], created), Date.parse("2026-01-01T00:00:00Z"));
-  t.equal(writtenMs([], { creationTimestamp: "no time" }), null);
-  t.equal(writtenMs(undefined), null);
-  t.end();
-});

@@ -1,7 +1,9 @@
 import { test } from "tap";
+import { ownerOfNamespace } from "../../../../../shared/decisions/checks/field-exports/target.ts";
 import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
 import { type ExportTarget, fieldExport } from "../../../../fixtures/ack-field-export-crd.ts";
 import { ADMIN, JANE } from "../resource-lines.ts";
+import { SETTINGS_BY_DEFAULT } from "../../objects.ts";
 import { checkChange, type Circumstances } from "../selector-changes.ts";
 import { linesOf } from "../subjects.ts";
 
@@ -96,5 +98,22 @@ test("no check applies to the deletion of a FieldExport, and FE-02 limits its si
   const annotations = Object.fromEntries(Array.from({ length: 1_001 }, (_, i) => [`a${i}`, ""]));
   const { findings } = checkChange(fieldExport("e", "ack-system", MAP, { annotations }));
   t.match(findings, [{ code: "FE-02", severity: "deny", waivable: false }]);
+  t.end();
+});
+
+test("a pattern of users protects the namespaces that its service accounts have", (t) => {
+  const isProtected = (pattern: string, namespace: string): boolean => (
+    ownerOfNamespace(namespace, { ...SETTINGS_BY_DEFAULT, controllerUsers: [pattern] }) !== null
+  );
+  t.ok(isProtected("system:serviceaccount:ack-s3:*", "ack-s3"));
+  t.notOk(isProtected("system:serviceaccount:ack-s3:*", "ack-s"));
+  t.notOk(isProtected("system:serviceaccount:ack-s3:*", "ack-s3-2"));
+  t.ok(isProtected("system:serviceaccount:ack-*:controller", "ack-rds"));
+  t.ok(isProtected("system:serviceaccount:ack-*", "ack-rds"));
+  t.notOk(isProtected("system:serviceaccount:ack-*", "team-a"));
+  const others = ["system:serviceaccount:*:ack-s3", "system:serviceaccount:**", "system:serviceaccount:", "ack*"];
+  for (const pattern of others) {
+    t.notOk(isProtected(pattern, "team-a"), pattern);
+  }
   t.end();
 });

@@ -5,7 +5,7 @@ import {
 } from "../resource-lines.ts";
 
 const SILVER_DRIFT = 'the resource is in account "111122223333" but its role is in account "444455556666"';
-const MOVE_FIX = "Keep the labels that match a selector whose role is in the resource's account. To move the "
+const MOVE_FIX = "Set labels that match a selector whose role is in the resource's account. To move the "
   + "resource to another account, delete it and create it again.";
 
 test("ACK-07 denies a change that moves a resource to a role in another account", (t) => {
@@ -42,7 +42,7 @@ test("ACK-07 denies a move of a resource without an ARN, and the fix is to recre
   t.same(findingLines("ACK-07", tiered("silver"), { old }), [
     'deny ACK-07 metadata.labels: the status of the resource records account "111122223333" '
       + 'but its role is in account "444455556666", so controllers never reconcile it. '
-      + "Keep the labels that match a selector whose role is in the account that the status records. If the creation "
+      + "Set labels that match a selector whose role is in the account that the status records. If the creation "
       + "of the resource failed, delete the resource now, while its old role is in use, and create it again.",
   ]);
   t.same(findingLines("ACK-07", tiered("gold"), { old }), []);
@@ -65,7 +65,7 @@ test("ACK-08 denies a change that makes a resource of another account use the co
   const line = 'ACK-08 metadata.labels: the resource is in account "111122223333", '
     + 'but the controller would create it again in '
     + 'account "777788889999" with its own role. '
-    + "Keep the labels that match a selector whose role is in the resource's account.";
+    + "Set labels that match a selector whose role is in the resource's account.";
   t.same(findingLines("ACK-08", tiered(), { old }), [`deny ${line}`]);
   t.same(findingLines("ACK-08", tiered("gold"), { old }), []);
   t.same(
@@ -94,7 +94,7 @@ test("ACK-10b denies a change of the region of an existing resource", (t) => {
   const drift = (region: string, source: string): string => (
     `deny ACK-10b metadata.annotations[${key}]: the resource exists in region "eu-west-1", `
     + `but its desired region is "${region}" `
-    + `(set by the ${source}). Keep the region in which the resource exists. `
+    + `(set by the ${source}). Set the region in which the resource exists. `
     + "To move the resource to another region, delete it and create it again."
   );
   t.same(findingLines("ACK-10b", annotated({ [key]: "us-east-1" }), { old }), [drift("us-east-1", "resource")]);

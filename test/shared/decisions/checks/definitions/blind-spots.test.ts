@@ -1,6 +1,6 @@
 import { test } from "tap";
 import { iamRoleSelectorCRD } from "../../../../../manifests/crds.ts";
-import { AUD_08 } from "../../../../../shared/decisions/checks/audit/definitions.ts";
+import { AUD_08 } from "../../../../../shared/decisions/checks/definitions/blind-spots.ts";
 import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
 import { Inventory } from "../../../../../shared/decisions/inventory/inventory.ts";
 import { ACK_SELECTOR_CRD, olderACKSelectorCRD } from "../../../../fixtures/ack-selector-crd.ts";
@@ -10,9 +10,8 @@ function messagesFor(definition: object, selectors: readonly JsonObject[] = []):
   const inventory = new Inventory({ runtime: "ack", origin: "cluster" });
   const object: JsonObject = { ...definition };
   inventory.apply([{ type: "put", object }]);
-  const objects = [object, ...selectors];
-  const subject = { group: "services.k8s.aws", kind: "IAMRoleSelector", inventory, objects, extraGroups: [] };
-  return Array.from(AUD_08.findInDefinition(subject), ({ message }) => message);
+  const subject = { group: "services.k8s.aws", kind: "IAMRoleSelector", inventory, selectors, extraGroups: [] };
+  return Array.from(AUD_08.find(subject), ({ message }) => message);
 }
 
 const LABELS = { matchLabels: {}, matchExpressions: [{ key: "team", operator: "Exists" }] };
