@@ -1,6 +1,6 @@
 import path from "node:path";
 import { pathToFileURL } from "node:url";
-import { isChecked } from "../shared/decisions/checks/applicable.ts";
+import { isChecked } from "../shared/decisions/checks/by-kind.ts";
 import { CATALOGUE } from "../shared/decisions/checks/catalogue.ts";
 import type { CheckEntry } from "../shared/decisions/checks/check.ts";
 import { type CheckResult, runChecks } from "../shared/decisions/checks/run.ts";

@@ -23,7 +23,8 @@ test("the policies in the capability guide allow both STS actions that the capab
 
 test("the user pattern in the capability guide names the sessions of the Capability Role, and no other user", (t) => {
   const [, pattern = ""] = /^--controller-users '(.*)'$/m.exec(PAGE) ?? [];
-  const { controllerUsers } = readSettings("webhook", { cluster: true, tlsDir: "/tls", controllerUsers: [pattern] }, {});
+  const given = { cluster: true, tlsDir: "/tls", controllerUsers: [pattern] };
+  const { controllerUsers } = readSettings("webhook", given, {});
   const settings = controllersOf(controllerUsers);
   const isController = (username: string): boolean => isACKController({ username, groups: [] }, settings);
   t.ok(isController("arn:aws:sts::111122223333:assumed-role/ACKCapabilityRole/ack-1234"));

@@ -2,31 +2,24 @@ import type { Server } from "node:https";
 import fastify, { type FastifyInstance } from "fastify";
 import type { DecisionSettings } from "../shared/decisions/context.ts";
 import { ResolverError } from "../shared/decisions/errors.ts";
+import { KINDS } from "../shared/decisions/kinds/table.ts";
 import { LIMITS } from "../shared/decisions/limits.ts";
 import type { Clock } from "../shared/inventory/clock.ts";
 import type { InventorySource } from "../shared/inventory/source.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import type { Drain } from "../shared/server/stopping.ts";
+import { TurnQueue } from "../shared/server/turn-queue.ts";
 import type { AccessReviewer } from "./access-review.ts";
 import { type AllowedClient, clientOptions, limitCallers } from "./callers.ts";
 import { trackAge } from "./connection-age.ts";
-import { mutateClusters, validateClusters } from "./reviews/clusters.ts";
-import { validateConfigMaps } from "./reviews/configmaps.ts";
-import { type IdentityContext, validateIdentities } from "./reviews/identities.ts";
-import { validateFieldExports } from "./reviews/field-exports.ts";
-import type { AdmissionRequest } from "./decode.ts";
-import { reviewExcess, withStoredObject } from "./excess.ts";
-import { skipped, type Verdict } from "./handler.ts";
-import { mutateIAMRoleSelectors, type SelectorContext, validateIAMRoleSelectors } from "./reviews/iamroleselectors.ts";
 import type { WebhookMetrics } from "./metrics.ts";
-import { validateNamespaces } from "./reviews/namespaces.ts";
+import { mutate } from "./mutate.ts";
 import { openPending, type PendingByKind, type PendingPorts } from "./pending/open.ts";
-import { mutatePods, validatePods } from "./reviews/pods.ts";
-import { mutateResources, type ResourceContext, validateResources } from "./reviews/resources.ts";
 import { LargeBodies } from "./body/large-bodies.ts";
 import { acceptReviewBodies } from "./body/parse.ts";
 import { addReviewRoute, asResolverError, type OnInternalError, sendError } from "./route.ts";
 import type { ObjectFetcher } from "./object-fetch.ts";
+import { validate } from "./validate.ts";
 
 /**
  * The API server closes an idle webhook connection after 90 s (measured). If the webhook closed the connection first, a
@@ -57,6 +50,8 @@ export interface WebhookPorts extends PendingPorts {
   readonly log: Logger;
   readonly metrics: WebhookMetrics;
   readonly drain: Drain;
+  /** The paused reviews and scans of the process. Default: only those of this server. */
+  readonly turns?: TurnQueue;
   /** Sends access reviews; undefined if no check needs access reviews. */
   readonly reviewAccess?: AccessReviewer;
   /** Fetches an IAMRoleSelector from the API server; undefined if the inventory consists of manifests. */
@@ -116,52 +111,38 @@ export function buildWebhook(options: WebhookOptions, ports: WebhookPorts): Webh
   return app;
 }
 
-type Handler = (request: AdmissionRequest, context: HandlerContext) => Verdict | Promise<Verdict>;
-type HandlerContext = SelectorContext & ResourceContext & IdentityContext;
-
-const HANDLERS: Readonly<Record<string, Handler>> = {
-  "/mutate/iamroleselectors": mutateIAMRoleSelectors,
-  "/validate/iamroleselectors": validateIAMRoleSelectors,
-  "/mutate/resources": mutateResources,
-  "/validate/resources": validateResources,
-  "/validate/namespaces": validateNamespaces,
-  "/validate/configmaps": validateConfigMaps,
-  "/validate/fieldexports": validateFieldExports,
-  "/validate/identities": validateIdentities,
-  "/mutate/clusters": mutateClusters,
-  "/validate/clusters": validateClusters,
-  "/mutate/pods": mutatePods,
-  "/validate/pods": validatePods,
-};
+/** The paths of the webhook, by the verb that they start with. */
+const PATHS = {
+  mutate: ["iamroleselectors", "resources", "clusters", "pods"],
+  validate: [...new Set(KINDS.flatMap(({ path }) => path ?? []))],
+} as const;
 
 function addRoutes(app: WebhookApp, options: WebhookOptions, ports: WebhookPorts): void {
   const { decisions: settings, onInternalError = "deny" } = options;
-  const { source, clock, monotonicMs, reviewAccess = null, fetchNamespace = null } = ports;
+  const { reviewAccess = null, fetchNamespace = null, turns = new TurnQueue() } = ports;
   const pending = ports.pending ?? openPending(settings.runtime, ports);
-  const context = { source, clock, settings, monotonicMs, reviewAccess, fetchNamespace, ...pending };
+  const context = { ...ports, settings, reviewAccess, fetchNamespace, turns, ...pending };
   const route = { ...ports, onInternalError };
-  for (const [path, handler] of Object.entries(HANDLERS)) {
-    app.register((scope, _options, done) => {
-      const isMutation = path.startsWith("/mutate/");
-      addReviewRoute(scope, path, (request, remainingMs) => {
-        const { excess } = request;
-        if (excess === null) return handler(request, { ...context, remainingMs });
-        if (isMutation) return skipped("limit exceeded");
-        const deletion = withStoredObject(request, context);
-        if (deletion !== null) return handler(deletion, { ...context, remainingMs });
-        return reviewExcess(request, excess, context);
-      }, route);
-      done();
-    });
+  const paths: string[] = [];
+  for (const [verb, review] of [["mutate", mutate], ["validate", validate]] as const) {
+    for (const path of PATHS[verb]) {
+      const url = `/${verb}/${path}`;
+      paths.push(url);
+      app.register((scope, _options, done) => {
+        addReviewRoute(scope, url, (request, remainingMs) => review(request, path, { ...context, remainingMs }), route);
+        done();
+      });
+    }
   }
+  answerOtherPaths(app, paths);
+}
+
+function answerOtherPaths(app: WebhookApp, paths: readonly string[]): void {
   app.setNotFoundHandler((request, reply) => {
     const path = request.url.split("?", 1)[0] ?? "";
-    if (!Object.hasOwn(HANDLERS, path)) {
-      const paths = Object.keys(HANDLERS).join(", ");
-      return sendError(
-        reply,
-        new ResolverError("ERR_REQUEST_NOT_FOUND", `The path does not exist. The valid paths are ${paths}.`),
-      );
+    if (!paths.includes(path)) {
+      const message = `The path does not exist. The valid paths are ${paths.join(", ")}.`;
+      return sendError(reply, new ResolverError("ERR_REQUEST_NOT_FOUND", message));
     }
     reply.header("allow", "POST");
     return sendError(reply, new ResolverError("ERR_REQUEST_METHOD", `${path} accepts only POST.`));

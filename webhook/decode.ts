@@ -130,3 +130,12 @@ function objectAt(request: JsonObject, key: "object" | "oldObject"): JsonObject 
 function malformed(message: string): ResolverError {
   return new ResolverError("ERR_REQUEST_MALFORMED", message);
 }
+
+/**
+ * Overwrites the namespace of the object with the namespace of the request, because RBAC authorized the request for
+ * this namespace.
+ */
+export function inNamespace(object: JsonObject, namespace: string): JsonObject {
+  const metadata = field(object, "metadata");
+  return { ...object, metadata: { ...(isJsonObject(metadata) && metadata), namespace } };
+}

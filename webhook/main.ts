@@ -14,12 +14,12 @@ import { type Logger, logUnknownGroups } from "../shared/server/logger.ts";
 import { createRegistry, registerInventoryMetrics, registerKindMetrics } from "../shared/server/metrics.ts";
 import { webhookReadiness } from "../shared/server/readiness.ts";
 import { Drain } from "../shared/server/stopping.ts";
+import { TurnQueue } from "../shared/server/turn-queue.ts";
 import type { AccessReviewer } from "./access-review.ts";
 import { buildWebhook, type WebhookApp, type WebhookPorts } from "./app.ts";
 import { readAllowedClient } from "./callers.ts";
 import { maintainCertificates, openCertificate } from "./certificates/origin.ts";
 import { closeIdleWhileUnloaded, CurrentSource } from "./current-source.ts";
-import { TURNS } from "./handler.ts";
 import { openSharedPending, type PendingByKind } from "./pending/open.ts";
 import { createWebhookMetrics, type WebhookMetrics } from "./metrics.ts";
 import type { ObjectFetcher } from "./object-fetch.ts";
@@ -93,13 +93,14 @@ export async function runWebhook(settings: WebhookSettings, runtime: WebhookRunt
   const timed = { ...runtime, ...clocks, source: current, metrics, drain };
   const ofPod = await podNamespace();
   const { pending, close: closePending } = sharedPending(settings, settings.namespace ?? ofPod, timed);
-  const ports = { ...timed, ...(pending !== null && { pending }) };
+  const turns = new TurnQueue();
+  const ports = { ...timed, turns, ...(pending !== null && { pending }) };
   const { onInternalError } = settings;
   const decisions = decisionSettings({ ...settings, installationNamespaces: [ofPod, settings.namespace] });
   const app = buildWebhook({ decisions, onInternalError, tls: origin.pair, client }, ports);
   const { server } = app;
   const served = new ServedCertificate({ ...origin, server, clientCA: client?.ca ?? null, metrics });
-  const stopReconciling = await startReconciling(settings, decisions, { ...runtime, metrics });
+  const stopReconciling = await startReconciling(settings, decisions, { ...runtime, metrics, turns });
   const stopCertificates = maintainCertificates(origin, client, { served, now, log, metrics });
   const stopClosing = closeIdleWhileUnloaded(server, current, systemClock);
   const closers = [stopReconciling, stopCertificates, closePending, async () => stopClosing(), () => app.close()];
@@ -139,12 +140,15 @@ function sharedPending(
   return openSharedPending(runtime, { namespace, name: WEBHOOK.pendingWrites }, { ...ports, clock: systemClock, api });
 }
 
-type ReconcilingRuntime = Pick<WebhookRuntime, "source" | "log" | "api"> & { readonly metrics: WebhookMetrics };
+interface ReconcilingRuntime extends Pick<WebhookRuntime, "source" | "log" | "api"> {
+  readonly metrics: WebhookMetrics;
+  readonly turns: TurnQueue;
+}
 
 /** Starts the update of stale annotations if --namespace is set. Returns a function that stops it. */
 async function startReconciling(
   { namespace, extraGroups, autoControllerIdentity: names }: WebhookSettings, settings: DecisionSettings,
-  { api, ...runtime }: ReconcilingRuntime,
+  { api, turns, ...runtime }: ReconcilingRuntime,
 ): Promise<() => Promise<void>> {
   if (namespace === null) return async () => undefined;
   if (api === undefined) throw new ResolverError("ERR_CONFIG_INVALID", "--namespace: requires --cluster");
@@ -152,7 +156,7 @@ async function startReconciling(
   const { Reconciler } = await import("./reconciling/reconciler.ts");
   const reconciler = new Reconciler({
     ...runtime, api, clock: systemClock, random: Math.random, settings,
-    extraGroups, lease: { namespace, name: WEBHOOK.lease }, identity: REPLICA_IDENTITY, turns: TURNS,
+    extraGroups, lease: { namespace, name: WEBHOOK.lease }, identity: REPLICA_IDENTITY, turns,
     controllerIdentityNamespaces: names.length === 0 ? null : names.join() === "none" ? [] : names,
   });
   reconciler.start();

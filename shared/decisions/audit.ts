@@ -3,10 +3,10 @@ import { hasResolution } from "./checks/resolution-annotations.ts";
 import { runChecks, type SkippedCheck } from "./checks/run.ts";
 import type { DecisionSettings, Origin } from "./context.ts";
 import { type ClusterUsage, clusterUsage } from "./identities/cluster-usage.ts";
-import { isIdentity, isReferrer } from "./identities/kinds.ts";
 import type { Inventory } from "./inventory/inventory.ts";
 import type { JsonObject } from "./kubernetes/json.ts";
-import { isACKGroup, isSelector } from "./kubernetes/kinds.ts";
+import { type KindID, kindOf } from "./kinds/table.ts";
+import { isSelector } from "./kubernetes/kinds.ts";
 import { objectMeta, objectReference } from "./kubernetes/object-meta.ts";
 import { compareText } from "./kubernetes/text.ts";
 import { type Paced, paced } from "./paced.ts";
@@ -90,18 +90,16 @@ function sectionOf({ section, severity, waivable }: Finding, object: JsonObject,
 }
 
 function totalsOf(objects: readonly JsonObject[]): Omit<AuditTotals, "clusters"> {
-  const resources = objects.filter(isResource);
-  const annotatable = [...resources, ...objects.filter(isReferrer)];
+  const byKind = Map.groupBy(objects, (object) => kindOf(objectReference(object))?.id);
+  const ofKind = (id: KindID): readonly JsonObject[] => byKind.get(id) ?? [];
+  const resources = ofKind("resource").filter((object) => objectReference(object).name !== "");
   return {
-    objects: objects.length, selectors: objects.filter(isSelector).length, resources: resources.length,
-    identities: objects.filter(isIdentity).length,
-    unannotated: annotatable.filter((object) => !hasResolution(objectMeta(object).annotations)).length,
+    objects: objects.length, selectors: ofKind("selector").length, resources: resources.length,
+    identities: ofKind("identity").length,
+    unannotated: [...resources, ...ofKind("cluster")].filter((object) => (
+      !hasResolution(objectMeta(object).annotations)
+    )).length,
   };
-}
-
-function isResource(object: JsonObject): boolean {
-  const { group, name } = objectReference(object);
-  return isACKGroup(group) && name !== "";
 }
 
 function countBySection(findings: readonly AuditFinding[]): Record<Section, number> {

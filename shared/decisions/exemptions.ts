@@ -1,8 +1,5 @@
 import { RESOLUTION_KEYS } from "./annotation-keys.ts";
 import type { DecisionSettings, Operation, Requester } from "./context.ts";
-import { isPartKind } from "./identities/cluster-parts.ts";
-import type { KindName } from "./identities/kinds.ts";
-import type { Inventory } from "./inventory/inventory.ts";
 import { field, isJsonObject, isSame, type JsonObject, stringAt } from "./kubernetes/json.ts";
 import { matchesPattern } from "./user-pattern.ts";
 
@@ -102,23 +99,17 @@ export function isClusterAPIController(
   return hasAccountOf(requester, clusterAPIServiceAccounts);
 }
 
-/**
- * Returns whether the requester is a controller whose writes of the kind only cause warnings: CAPA, and Cluster API if
- * it creates objects of the kind for users.
- */
-export function isClusterController(
-  requester: Requester, kind: KindName,
-  settings: Pick<DecisionSettings, "capaServiceAccounts" | "clusterAPIServiceAccounts">,
-): boolean {
-  return isCAPAController(requester, settings) || (isPartKind(kind) && isClusterAPIController(requester, settings));
-}
-
 /** Returns whether the requester is one of the service accounts, each as `NAMESPACE/NAME`. */
 function hasAccountOf(requester: Requester, accounts: readonly string[]): boolean {
   return accounts.some((account) => {
     const [namespace = "", name = ""] = account.split("/");
     return isServiceAccount(requester, namespace, name);
   });
+}
+
+/** The part of an inventory that shows which namespaces are being deleted. */
+export interface TerminatingNamespaces {
+  readonly namespaces: { readonly isTerminating: (namespace: string) => boolean };
 }
 
 interface RequestOrigin {
@@ -134,21 +125,10 @@ interface RequestOrigin {
  */
 export function isNamespaceCleanup(
   { operation, namespace, requester }: RequestOrigin,
-  inventory: Pick<Inventory, "namespaces">,
+  inventory: TerminatingNamespaces,
 ): boolean {
   if (operation !== "DELETE" || namespace === "") return false;
   return inventory.namespaces.isTerminating(namespace) || isCleanupController(requester, "namespace-controller");
-}
-
-/**
- * Returns whether Kubernetes deletes a namespaced object because its namespace or owner is deleted. Callers use this
- * function only for ACK resources. A user who may only patch an IAMRoleSelector, a CustomResourceDefinition or a CARM
- * map could otherwise delete the object by adding an owner that does not exist.
- */
-export function isClusterCleanup(origin: RequestOrigin, inventory: Pick<Inventory, "namespaces">): boolean {
-  const { operation, namespace, requester } = origin;
-  if (isNamespaceCleanup(origin, inventory)) return true;
-  return operation === "DELETE" && namespace !== "" && isCleanupController(requester, "generic-garbage-collector");
 }
 
 /**

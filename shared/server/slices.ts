@@ -19,23 +19,35 @@ interface SliceOptions {
 const SHARE_OF_SLICE = 0.5;
 
 /**
- * Runs long work in slices, so that the event loop can serve other requests between slices. Rejects with
- * ERR_REQUEST_DEADLINE if the deadline passes. Never returns a partial result.
+ * Runs work in slices, so that the event loop can serve other requests between slices. Returns a promise only if the
+ * work does not end in its first slice. Throws ERR_REQUEST_DEADLINE if the deadline passes. Never returns a partial
+ * result.
  */
-export async function runInSlices<Result>(
-  steps: Paced<Result>, { sliceMs, now, pause, remainingMs }: SliceOptions,
-): Promise<Result> {
-  let startedMs = now();
-  for (let pauses = 0;;) {
-    const step = steps.next();
-    const isOver = now() - startedMs >= sliceMs * SHARE_OF_SLICE;
-    if ((isOver || step.done === true) && remainingMs() <= 0) throw deadlineError();
-    if (step.done === true) return step.value;
-    if (!isOver) continue;
+export function runInSlices<Result>(steps: Paced<Result>, options: SliceOptions): Result | Promise<Result> {
+  const first = runSlice(steps, options);
+  return first.done === true ? first.value : runFurtherSlices(steps, options);
+}
+
+async function runFurtherSlices<Result>(steps: Paced<Result>, options: SliceOptions): Promise<Result> {
+  for (let pauses = 0; ; pauses++) {
     // Slices are sequential.
     // oxlint-disable-next-line no-await-in-loop
-    await pause(pauses++);
-    startedMs = now();
+    await options.pause(pauses);
+    const step = runSlice(steps, options);
+    if (step.done === true) return step.value;
+  }
+}
+
+/** Runs steps until the time of a slice is over. Returns the last step. */
+function runSlice<Result>(
+  steps: Paced<Result>, { sliceMs, now, remainingMs }: SliceOptions,
+): IteratorResult<unknown, Result> {
+  const endMs = now() + sliceMs * SHARE_OF_SLICE;
+  for (;;) {
+    const step = steps.next();
+    const isOver = now() >= endMs;
+    if ((isOver || step.done === true) && remainingMs() <= 0) throw deadlineError();
+    if (isOver || step.done === true) return step;
   }
 }
 

@@ -57,15 +57,16 @@ test("denies every operation on a managed object whose review has too many value
 });
 
 test("denies the deletion of a CustomResourceDefinition whose review has too many values", async (t) => {
-  const deletion = (name: string): Promise<string> => (
-    answer("/validate/iamroleselectors", { ...CRD, metadata: { name } }, { operation: "DELETE" })
+  const deletion = (path: string, name: string): Promise<string> => (
+    answer(`/validate/${path}`, { ...CRD, metadata: { name } }, { operation: "DELETE" })
   );
-  t.match(await deletion("iamroleselectors.services.k8s.aws"), "IRS-34");
-  t.match(await deletion("buckets.s3.services.k8s.aws"), "ACK-34");
-  t.match(await deletion(""), "ACK-34", "the deletion of a collection");
+  t.match(await deletion("iamroleselectors", "iamroleselectors.services.k8s.aws"), "IRS-34");
+  t.match(await deletion("resources", "buckets.s3.services.k8s.aws"), "ACK-34");
+  t.match(await deletion("iamroleselectors", ""), "IRS-34", "the deletion of a collection");
+  t.match(await deletion("resources", ""), "ACK-34", "the deletion of a collection");
   const definition = { ...CRD, metadata: { name: "buckets.s3.services.k8s.aws" } };
   t.match(await answer("/validate/resources", definition, { operation: "UPDATE" }), "WAIVER-01", "an added waiver");
-  t.equal(await deletion("alertmanagers.monitoring.coreos.com"), "()");
+  t.equal(await deletion("resources", "alertmanagers.monitoring.coreos.com"), "()");
 });
 
 test("allows objects that the webhook does not check, and returns no patch for them", async (t) => {

@@ -179,10 +179,9 @@ test("denies an object that is nested too deeply, and still serves the next revi
 test("returns status 404 and the valid paths for an unknown path, and 405 for a method other than POST", async (t) => {
   const { app } = webhookUnderTest();
   const path = await app.inject({ method: "POST", url: "/validate/nothing?timeout=1s", payload: {} });
-  const paths = "/mutate/iamroleselectors, /validate/iamroleselectors, /mutate/resources, /validate/resources, "
-    + "/validate/namespaces, /validate/configmaps, /validate/fieldexports, /validate/identities, /mutate/clusters, "
-    + "/validate/clusters, "
-    + "/mutate/pods, /validate/pods";
+  const paths = "/mutate/iamroleselectors, /mutate/resources, /mutate/clusters, /mutate/pods, "
+    + "/validate/iamroleselectors, /validate/fieldexports, /validate/namespaces, /validate/configmaps, "
+    + "/validate/resources, /validate/pods, /validate/identities, /validate/clusters";
   const notFound = `ERR_REQUEST_NOT_FOUND: The path does not exist. The valid paths are ${paths}.`;
   t.same(path.json(), status(404, "NotFound", notFound));
   t.equal(path.statusCode, 404);

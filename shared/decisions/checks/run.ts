@@ -2,7 +2,7 @@ import type { DecisionSettings, Severity } from "../context.ts";
 import { compareText } from "../kubernetes/text.ts";
 import { LIMITS } from "../limits.ts";
 import { drain, type Paced, paced } from "../paced.ts";
-import { applicableChecks } from "./applicable.ts";
+import { applicableChecks } from "./by-kind.ts";
 import type { CheckInput } from "./change.ts";
 import {
   type BoundCheck, type CheckEntry, compareFindings, type Fault, FAULTS_BETWEEN_PAUSES, type Finding,

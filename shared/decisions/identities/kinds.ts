@@ -93,10 +93,6 @@ export function referrerKindOf({ group, kind }: KindName): ReferrerKind | null {
   return REFERRER_KINDS.find((known) => known.group === group && known.kind === kind) ?? null;
 }
 
-export function isReferrer(object: JsonObject): boolean {
-  return referrerKindOf(objectReference(object)) !== null;
-}
-
 /** Returns whether decisions read the objects of a CAPA kind: identities, and objects that refer to identities. */
 export function isCAPAKind(kind: KindName): boolean {
   return isIdentityKind(kind) || referrerKindOf(kind) !== null;

@@ -4,46 +4,52 @@ import {
 } from "../identities/identity.ts";
 import { ROLE_IDENTITY, STATIC_IDENTITY } from "../identities/kinds.ts";
 import type { JsonObject } from "../kubernetes/json.ts";
+import type { ObjectID } from "../kubernetes/object-meta.ts";
 import { SetIndex } from "./set-index.ts";
 
 /** The CAPA identities of an inventory, indexed by name, source and Secret. */
 export class IdentityStore {
   readonly #runtime: Runtime;
+  readonly #onChange: (identity: Identity) => void;
   readonly #byKey = new Map<string, Identity>();
   readonly #bySource = new SetIndex<Identity>();
   readonly #bySecret = new SetIndex<Identity>();
 
-  constructor({ runtime }: { readonly runtime: Runtime }) {
+  /** `onChange` receives each identity after it was stored or removed. */
+  constructor({ runtime }: { readonly runtime: Runtime }, onChange: (identity: Identity) => void = () => undefined) {
     this.#runtime = runtime;
+    this.#onChange = onChange;
   }
 
   get size(): number {
     return this.#byKey.size;
   }
 
-  /** Stores the identity and returns it. Returns null if the object has no name. */
-  put(object: JsonObject): Identity | null {
+  put(object: JsonObject): void {
     const identity = readIdentity(object, this.#runtime);
-    if (identity === null || identity.name === "") return null;
-    this.remove(identity.kind, identity.name, identity.namespace);
+    if (identity === null || identity.name === "") return;
+    this.#delete(this.get(identity, identity.namespace));
     this.#byKey.set(identityKey(identity), identity);
     if (identity.kind === ROLE_IDENTITY && identity.source !== null) {
       this.#bySource.add(referenceKey(identity.source, ""), identity);
     }
     if (identity.kind === STATIC_IDENTITY) this.#bySecret.add(identity.secretName ?? "", identity);
-    return identity;
+    this.#onChange(identity);
   }
 
-  /** Removes the identity and returns it. Returns null if it does not exist. */
-  remove(kind: string, name: string, namespace: string): Identity | null {
+  remove({ kind, name, namespace }: Omit<ObjectID, "group">): void {
     const identity = this.get({ kind, name }, namespace);
-    if (identity === null) return null;
+    this.#delete(identity);
+    if (identity !== null) this.#onChange(identity);
+  }
+
+  #delete(identity: Identity | null): void {
+    if (identity === null) return;
     this.#byKey.delete(identityKey(identity));
     if (identity.kind === ROLE_IDENTITY && identity.source !== null) {
       this.#bySource.delete(referenceKey(identity.source, ""), identity);
     }
     if (identity.kind === STATIC_IDENTITY) this.#bySecret.delete(identity.secretName ?? "", identity);
-    return identity;
   }
 
   /**

@@ -1,10 +1,8 @@
-import { ACCOUNT_MAP, TEAM_MAP } from "../annotation-keys.ts";
 import type { Origin, Runtime } from "../context.ts";
-import type { Identity } from "../identities/identity.ts";
-import { isIdentityKind, referrerKindOf } from "../identities/kinds.ts";
-import { field, type JsonObject, stringMap } from "../kubernetes/json.ts";
-import { isSelector, SELECTOR_GROUP, SELECTOR_KIND } from "../kubernetes/kinds.ts";
-import { objectReference } from "../kubernetes/object-meta.ts";
+import { type KindID, kindOf } from "../kinds/table.ts";
+import type { JsonObject } from "../kubernetes/json.ts";
+import { type ObjectID, objectReference } from "../kubernetes/object-meta.ts";
+import { CARMMapStore } from "./carm-maps.ts";
 import { IdentityStore } from "./identities.ts";
 import { KindStore } from "./kinds.ts";
 import { NamespaceStore } from "./namespaces.ts";
@@ -12,7 +10,7 @@ import { ReferrerStore } from "./referrers.ts";
 import { ResourceStore } from "./resources.ts";
 import { SecretStore } from "./secrets.ts";
 import { SelectorStore } from "./selectors.ts";
-import { ReversibleMap, SetIndex } from "./set-index.ts";
+import { SetIndex } from "./set-index.ts";
 
 export type InventoryChange =
   | { readonly type: "put"; readonly object: JsonObject }
@@ -58,6 +56,12 @@ export interface InventoryContext {
 
 type Writes = "put" | "remove";
 
+/** The stored objects of a kind. */
+interface Store {
+  put(object: JsonObject, id: ObjectID): void;
+  remove(id: ObjectID): void;
+}
+
 /** The cluster state that decisions depend on. Only `apply` changes the state, one object at a time. */
 export class Inventory {
   readonly namespaces: Omit<NamespaceStore, Writes>;
@@ -68,30 +72,29 @@ export class Inventory {
   readonly referrers: Omit<ReferrerStore, Writes | "updateAccounts">;
   readonly secrets: Omit<SecretStore, Writes>;
   readonly #context: InventoryContext;
-  readonly #namespaces: NamespaceStore;
-  readonly #selectors: SelectorStore;
-  readonly #kinds = new KindStore();
-  readonly #resources = new ResourceStore();
-  readonly #identities: IdentityStore;
-  readonly #referrers: ReferrerStore;
-  readonly #secrets = new SecretStore();
-  /** By `NAMESPACE/NAME`. */
-  readonly #configMaps = new Map<string, ReversibleMap>();
+  readonly #maps = new CARMMapStore();
+  readonly #stores: Partial<Record<KindID, Store>>;
+  readonly #collections: Record<Collection, { readonly size: number }>;
   readonly #unlisted = new SetIndex<string>();
 
   constructor(context: InventoryContext) {
     this.#context = context;
-    this.#namespaces = new NamespaceStore(context);
-    this.#selectors = new SelectorStore(context, this.#namespaces);
-    this.namespaces = this.#namespaces;
-    this.selectors = this.#selectors;
-    this.kinds = this.#kinds;
-    this.resources = this.#resources;
-    this.#identities = new IdentityStore(context);
-    this.#referrers = new ReferrerStore(context, this.#identities);
-    this.identities = this.#identities;
-    this.referrers = this.#referrers;
-    this.secrets = this.#secrets;
+    const namespaces = new NamespaceStore(context, (name) => selectors.evictNamespace(name));
+    const selectors: SelectorStore = new SelectorStore(context, namespaces);
+    const identities = new IdentityStore(context, (identity) => referrers.updateAccounts(identity));
+    const referrers: ReferrerStore = new ReferrerStore(context, identities);
+    const [kinds, resources, secrets] = [new KindStore(), new ResourceStore(), new SecretStore()];
+    this.#stores = {
+      selector: selectors, namespace: namespaces, "carm-map": this.#maps, secret: secrets, resource: resources,
+      identity: identities, cluster: referrers,
+      "selector-definition": kinds, "resource-definition": kinds, "other-definition": kinds,
+    };
+    this.#collections = {
+      namespaces, kinds, resources, identities, referrers, secrets,
+      "config maps": this.#maps, "config maps of other namespaces": this.#maps,
+    };
+    [this.namespaces, this.selectors, this.kinds, this.resources] = [namespaces, selectors, kinds, resources];
+    [this.identities, this.referrers, this.secrets] = [identities, referrers, secrets];
   }
 
   /** Whether the objects come from manifests or from a cluster. */
@@ -110,8 +113,10 @@ export class Inventory {
    */
   apply(changes: readonly InventoryChange[]): void {
     for (const change of changes) {
-      if (change.type === "put") this.#put(change.object);
-      else if (change.type === "remove") this.#remove(change);
+      if (change.type === "put") {
+        const id = objectReference(change.object);
+        this.#storeOf(id)?.put(change.object, id);
+      } else if (change.type === "remove") this.#storeOf(change)?.remove(change);
       else if (change.type === "unlisted") this.#unlisted.add(change.collection, change.item);
       else this.#unlisted.delete(change.collection, change.item);
     }
@@ -119,17 +124,17 @@ export class Inventory {
 
   /** Returns the data of a CARM ConfigMap, or null if the ConfigMap does not exist. */
   configMap(namespace: string, name: string): ReadonlyMap<string, string> | null {
-    return this.#configMaps.get(`${namespace}/${name}`)?.values ?? null;
+    return this.#maps.data(namespace, name);
   }
 
   /** Returns the keys of a CARM ConfigMap that have the value. */
   configMapKeys(namespace: string, name: string, value: string): ReadonlySet<string> {
-    return this.#configMaps.get(`${namespace}/${name}`)?.keysOf(value) ?? NO_KEYS;
+    return this.#maps.keysOf(namespace, name, value);
   }
 
   /** Yields the namespaces that have a CARM ConfigMap named `name`. */
-  *namespacesOfConfigMap(name: string): Iterable<string> {
-    for (const key of this.#configMaps.keys()) if (key.endsWith(`/${name}`)) yield key.slice(0, -name.length - 1);
+  namespacesOfConfigMap(name: string): Iterable<string> {
+    return this.#maps.namespacesOf(name);
   }
 
   /**
@@ -143,17 +148,7 @@ export class Inventory {
       const isExcluded = this.#context.excluded?.includes(collection) === true;
       return !isExcluded && (collection === "resources" || this.unlisted(collection).size === 0);
     }
-    const stores = {
-      namespaces: this.#namespaces,
-      kinds: this.#kinds,
-      resources: this.#resources,
-      "config maps": this.#configMaps,
-      "config maps of other namespaces": this.#configMaps,
-      identities: this.#identities,
-      referrers: this.#referrers,
-      secrets: this.#secrets,
-    };
-    return stores[collection].size > 0;
+    return this.#collections[collection].size > 0;
   }
 
   /**
@@ -163,55 +158,9 @@ export class Inventory {
     return this.#unlisted.get(collection);
   }
 
-  #put(object: JsonObject): void {
-    const { group, kind, namespace, name } = objectReference(object);
-    switch (`${kind}.${group}`) {
-      case "Namespace.":
-        this.#namespaces.put(object, name);
-        return this.#selectors.evictNamespace(name);
-      case "ConfigMap.":
-        if (CARM_MAPS.has(name)) {
-          this.#configMaps.set(`${namespace}/${name}`, new ReversibleMap(stringMap(field(object, "data"))));
-        }
-        return;
-      case "Secret.":
-        // In a manifest, a missing namespace usually stands for `default`.
-        return this.#secrets.put(object, namespace === "" ? "default" : namespace, name);
-      case KIND_DEFINITION:
-        return this.#kinds.put(object);
-      default:
-        if (isSelector(object)) this.#selectors.put(object, name);
-        else if (isIdentityKind({ group, kind })) this.#updateAccounts(this.#identities.put(object));
-        else if (referrerKindOf({ group, kind }) !== null) this.#referrers.put(object);
-        else this.#resources.put(object);
-    }
-  }
-
-  #remove({ group, kind, namespace, name }: Extract<InventoryChange, { type: "remove" }>): void {
-    switch (`${kind}.${group}`) {
-      case "Namespace.":
-        this.#namespaces.remove(name);
-        return this.#selectors.evictNamespace(name);
-      case "ConfigMap.":
-        return void this.#configMaps.delete(`${namespace}/${name}`);
-      case "Secret.":
-        return this.#secrets.remove(namespace, name);
-      case KIND_DEFINITION:
-        return this.#kinds.remove(name);
-      case `${SELECTOR_KIND}.${SELECTOR_GROUP}`:
-        return this.#selectors.remove(name);
-      default:
-        if (isIdentityKind({ group, kind })) this.#updateAccounts(this.#identities.remove(kind, name, namespace));
-        else if (referrerKindOf({ group, kind }) !== null) this.#referrers.remove(group, kind, namespace, name);
-        else this.#resources.remove(group, kind, namespace, name);
-    }
-  }
-
-  #updateAccounts(identity: Identity | null): void {
-    if (identity !== null) this.#referrers.updateAccounts(identity);
+  /** Returns the store of an object; null if decisions do not read it. */
+  #storeOf(id: ObjectID): Store | null {
+    const kind = kindOf(id);
+    return kind === null ? null : this.#stores[kind.id] ?? null;
   }
 }
-
-const NO_KEYS: ReadonlySet<string> = new Set();
-const KIND_DEFINITION = "CustomResourceDefinition.apiextensions.k8s.io";
-const CARM_MAPS: ReadonlySet<string> = new Set([ACCOUNT_MAP, TEAM_MAP]);

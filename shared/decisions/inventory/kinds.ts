@@ -1,6 +1,6 @@
 import { field, type JsonObject, stringAt } from "../kubernetes/json.ts";
 import { definedKind, isACKGroup, SELECTOR_GROUP, SELECTOR_KIND } from "../kubernetes/kinds.ts";
-import { objectReference } from "../kubernetes/object-meta.ts";
+import { objectReference, type ObjectID } from "../kubernetes/object-meta.ts";
 import { type KnownFields, objectFields } from "../kubernetes/shape.ts";
 import type { TypeEntry } from "../selectors/type-entry.ts";
 
@@ -36,7 +36,7 @@ export class KindStore {
     const storage = stringAt(stored, "name");
     const { name } = objectReference(definition);
     const { group, kind } = definedKind(definition);
-    this.remove(name);
+    this.remove({ name });
     const key = keyOf(group, kind);
     this.#keys.set(name, key);
     if (storage === null) return;
@@ -48,7 +48,7 @@ export class KindStore {
     if (key === SELECTORS) this.#selectorFields = fieldsOf(stored);
   }
 
-  remove(name: string): void {
+  remove({ name }: Pick<ObjectID, "name">): void {
     const key = this.#keys.get(name);
     if (key === undefined) return;
     this.#keys.delete(name);

@@ -5,7 +5,7 @@ import type { Runtime } from "../context.ts";
 import { type JsonObject, stringAt } from "../kubernetes/json.ts";
 import type { Labels } from "../kubernetes/label-selector.ts";
 import { NAME_LABEL } from "../kubernetes/names.ts";
-import { objectMeta } from "../kubernetes/object-meta.ts";
+import { objectMeta, type ObjectID } from "../kubernetes/object-meta.ts";
 import { labelKey, SetIndex } from "./set-index.ts";
 
 /** The account and the team that the annotations of a namespace name for CARM; "" if they name none. */
@@ -21,6 +21,8 @@ interface Namespace {
   readonly isTerminating: boolean;
 }
 
+type NamespaceName = Pick<ObjectID, "name">;
+
 interface NamespaceContext {
   readonly runtime: Runtime;
   readonly isForGrants?: boolean;
@@ -29,6 +31,7 @@ interface NamespaceContext {
 /** The Namespaces of an inventory, indexed by name, label, and account and team for CARM. */
 export class NamespaceStore {
   readonly #context: NamespaceContext;
+  readonly #onChange: (name: string) => void;
   /** The namespaces that were dropped because they exceed a limit. */
   readonly #oversized = new Set<string>();
   readonly #namespaces = new Map<string, Namespace>();
@@ -36,16 +39,28 @@ export class NamespaceStore {
   readonly #usingCARM = new Set<string>();
   readonly #byOwner = new SetIndex<string>();
 
-  constructor(context: NamespaceContext) {
+  /** `onChange` receives the name of each namespace after it was stored or removed. */
+  constructor(context: NamespaceContext, onChange: (name: string) => void = () => undefined) {
     this.#context = context;
+    this.#onChange = onChange;
   }
 
   get size(): number {
     return this.#namespaces.size;
   }
 
-  put(object: JsonObject, name: string): void {
-    this.remove(name);
+  put(object: JsonObject, { name }: NamespaceName): void {
+    this.#delete(name);
+    this.#add(object, name);
+    this.#onChange(name);
+  }
+
+  remove({ name }: NamespaceName): void {
+    this.#delete(name);
+    this.#onChange(name);
+  }
+
+  #add(object: JsonObject, name: string): void {
     if (this.#context.isForGrants === true && objectExcess(object) !== null) {
       this.#oversized.add(name);
       return;
@@ -62,7 +77,7 @@ export class NamespaceStore {
     for (const key of ownerKeys(owner)) this.#byOwner.add(key, name);
   }
 
-  remove(name: string): void {
+  #delete(name: string): void {
     this.#oversized.delete(name);
     const namespace = this.#namespaces.get(name);
     if (namespace === undefined) return;

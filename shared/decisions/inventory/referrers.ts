@@ -5,6 +5,7 @@ import {
   clusterOf, credentialsOf, readReferrer, type Referrer, referenceOf, taggedClusterName,
 } from "../identities/referrer.ts";
 import type { JsonObject } from "../kubernetes/json.ts";
+import type { ObjectID } from "../kubernetes/object-meta.ts";
 import { GroupIndex } from "./group-index.ts";
 import type { IdentityStore } from "./identities.ts";
 import { SetIndex } from "./set-index.ts";
@@ -36,7 +37,7 @@ export class ReferrerStore {
     const referrer = readReferrer(object);
     if (referrer === null || referrer.name === null) return;
     const { group, kind, namespace, name } = referrer;
-    this.remove(group, kind, namespace, name);
+    this.remove({ group, kind, namespace, name });
     this.#byKey.set(referrerKey(referrer), referrer);
     this.#byNamespace.add(namespace, referrer);
     const reference = referenceOf(referrer, this.#runtime);
@@ -46,7 +47,7 @@ export class ReferrerStore {
     this.#setAccount(referrer, this.#accountOf(referrer));
   }
 
-  remove(group: string, kind: string, namespace: string, name: string): void {
+  remove({ group, kind, namespace, name }: ObjectID): void {
     const key = referrerKey({ group, kind, namespace, name });
     const referrer = this.#byKey.get(key);
     if (referrer === undefined) return;

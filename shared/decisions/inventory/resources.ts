@@ -1,6 +1,6 @@
 import { type ACKResource, resourceOf } from "../kubernetes/ack-resource.ts";
 import type { JsonObject } from "../kubernetes/json.ts";
-import { isACKGroup } from "../kubernetes/kinds.ts";
+import type { ObjectID } from "../kubernetes/object-meta.ts";
 import { labelKey, SetIndex } from "./set-index.ts";
 
 /**
@@ -58,8 +58,9 @@ export class ResourceStore {
 
   put(object: JsonObject): void {
     const resource = this.#intern(resourceOf(object));
-    if (!isACKGroup(resource.group) || resource.name === null) return;
-    this.remove(resource.group, resource.kind, resource.namespace, resource.name);
+    const { group, kind, namespace, name } = resource;
+    if (name === null) return;
+    this.remove({ group, kind, namespace, name });
     this.#byKey.set(resourceKey(resource), resource);
     this.#byNamespace.add(resource.namespace, resource);
     this.#byGroup.add(resource.group, resource);
@@ -87,7 +88,7 @@ export class ResourceStore {
     };
   }
 
-  remove(group: string, kind: string, namespace: string, name: string): void {
+  remove({ group, kind, namespace, name }: ObjectID): void {
     const key = keyOf(group, kind, namespace, name);
     const resource = this.#byKey.get(key);
     if (resource === undefined) return;

@@ -1,5 +1,8 @@
 import { readSecretMetadata, type SecretMetadata } from "../identities/secret-metadata.ts";
 import type { JsonObject } from "../kubernetes/json.ts";
+import type { ObjectID } from "../kubernetes/object-meta.ts";
+
+type SecretName = Pick<ObjectID, "namespace" | "name">;
 
 /** The metadata of the Secrets of an inventory. Stores no value of a Secret. */
 export class SecretStore {
@@ -10,12 +13,14 @@ export class SecretStore {
     return this.#byNamespace.size;
   }
 
-  put(object: JsonObject, namespace: string, name: string): void {
+  put(object: JsonObject, { namespace: written, name }: SecretName): void {
+    // In a manifest, a missing namespace usually stands for `default`.
+    const namespace = written === "" ? "default" : written;
     const secrets = this.#byNamespace.get(namespace) ?? new Map<string, SecretMetadata>();
     this.#byNamespace.set(namespace, secrets.set(name, readSecretMetadata(object)));
   }
 
-  remove(namespace: string, name: string): void {
+  remove({ namespace, name }: SecretName): void {
     const secrets = this.#byNamespace.get(namespace);
     secrets?.delete(name);
     if (secrets?.size === 0) this.#byNamespace.delete(namespace);

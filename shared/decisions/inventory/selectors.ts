@@ -1,5 +1,6 @@
 import type { Origin, Runtime } from "../context.ts";
 import type { JsonObject } from "../kubernetes/json.ts";
+import type { ObjectID } from "../kubernetes/object-meta.ts";
 import type { Labels } from "../kubernetes/label-selector.ts";
 import { type Paced, paced } from "../paced.ts";
 import { type DecodedSelector, decodeSelector, isGrantable } from "../selectors/decode.ts";
@@ -49,8 +50,8 @@ export class SelectorStore {
     this.#index = new SelectorIndex(namespaces);
   }
 
-  put(object: JsonObject, name: string): void {
-    this.remove(name);
+  put(object: JsonObject, { name }: Pick<ObjectID, "name">): void {
+    this.remove({ name });
     const all = decodeSelector(object, this.#context);
     // An inventory for grants drops the object, because a faulty selector can have 500,000 values, which take 30 times
     // the memory of their JSON text.
@@ -76,7 +77,7 @@ export class SelectorStore {
     return this.#revision;
   }
 
-  remove(name: string): void {
+  remove({ name }: Pick<ObjectID, "name">): void {
     this.#revision += 1;
     this.#malformed.delete(name);
     const faulty = this.#faulty.get(name);

@@ -1,11 +1,10 @@
 import { REPLACES_ANNOTATION } from "../annotation-keys.ts";
-import { isIdentityKind, referrerKindOf } from "../identities/kinds.ts";
 import { isOfTemplate } from "../identities/referrer.ts";
+import type { KindID } from "../kinds/table.ts";
 import type { JsonObject } from "../kubernetes/json.ts";
 import type { LabelSelector } from "../kubernetes/label-selector.ts";
 import { apiVersionOf } from "../kubernetes/object-meta.ts";
 import type { ACKResource } from "../kubernetes/ack-resource.ts";
-import { isCARMMapName, SELECTOR_GROUP, SELECTOR_KIND } from "../kubernetes/kinds.ts";
 import type { EffectiveSelector } from "../selectors/effective.ts";
 import type { Inventory } from "./inventory.ts";
 
@@ -15,66 +14,66 @@ interface ObjectID {
   readonly name: string;
 }
 
+type Stored = (id: ObjectID, inventory: Inventory) => JsonObject | null;
+
+/** The kinds whose deletion is checked. */
+const STORED: Partial<Record<KindID, Stored>> = {
+  selector: storedSelector,
+  namespace: (id, { namespaces }) => (namespaces.has(id.name) ? { ...typeOf(id), metadata: { name: id.name } } : null),
+  "carm-map": storedMap,
+  "selector-definition": storedDefinition,
+  "resource-definition": storedDefinition,
+  identity: storedIdentity,
+  cluster: storedReferrer,
+  resource: storedResource,
+};
+
 /**
  * Returns an object with the fields of the inventory that the checks of a deletion read. Returns null if the inventory
  * does not contain the object, or no check applies to its deletion. A deletion can then be checked although the object
  * is too large to be parsed.
  */
-export function storedObject({ kind, namespace, name }: ObjectID, inventory: Inventory): JsonObject | null {
-  const type = { apiVersion: apiVersionOf(kind), kind: kind.kind };
-  switch (`${kind.kind}.${kind.group}`) {
-    case `${SELECTOR_KIND}.${SELECTOR_GROUP}`:
-      return storedSelector(type, name, inventory);
-    case "Namespace.":
-      return inventory.namespaces.has(name) ? { ...type, metadata: { name } } : null;
-    case "ConfigMap.":
-      return storedMap(type, { namespace, name }, inventory);
-    case "CustomResourceDefinition.apiextensions.k8s.io":
-      return storedDefinition(type, name, inventory);
-    default:
-      return storedOfService({ kind, namespace, name }, inventory);
-  }
+export function storedObject(kind: KindID, id: ObjectID, inventory: Inventory): JsonObject | null {
+  return STORED[kind]?.(id, inventory) ?? null;
 }
 
-function storedOfService(id: ObjectID, inventory: Inventory): JsonObject | null {
-  if (isIdentityKind(id.kind)) return storedIdentity(id, inventory);
-  return referrerKindOf(id.kind) === null ? storedResource(id, inventory) : storedReferrer(id, inventory);
+function typeOf({ kind }: ObjectID): JsonObject {
+  return { apiVersion: apiVersionOf(kind), kind: kind.kind };
 }
 
 /** Returns the fields that AC-05 reads. */
-function storedReferrer({ kind, namespace, name }: ObjectID, { referrers }: Inventory): JsonObject | null {
+function storedReferrer(id: ObjectID, { referrers }: Inventory): JsonObject | null {
+  const { kind, namespace, name } = id;
   const referrer = referrers.get({ ...kind, namespace, name });
   if (referrer === null) return null;
   const spec = { identityRef: referrer.written };
-  const type = { apiVersion: apiVersionOf(kind), kind: kind.kind };
-  return { ...type, metadata: { name, namespace }, spec: isOfTemplate(kind) ? { template: { spec } } : spec };
+  return { ...typeOf(id), metadata: { name, namespace }, spec: isOfTemplate(kind) ? { template: { spec } } : spec };
 }
 
-function storedMap(
-  type: JsonObject, metadata: Pick<ObjectID, "namespace" | "name">, inventory: Inventory,
-): JsonObject | null {
-  const data = isCARMMapName(metadata.name) ? inventory.configMap(metadata.namespace, metadata.name) : null;
-  return data === null ? null : { ...type, metadata, data: Object.fromEntries(data) };
+function storedMap(id: ObjectID, inventory: Inventory): JsonObject | null {
+  const { namespace, name } = id;
+  const data = inventory.configMap(namespace, name);
+  return data === null ? null : { ...typeOf(id), metadata: { namespace, name }, data: Object.fromEntries(data) };
 }
 
-function storedIdentity({ kind, namespace, name }: ObjectID, { identities }: Inventory): JsonObject | null {
-  const identity = identities.get({ kind: kind.kind, name }, namespace);
-  if (identity === null) return null;
-  const metadata = { name, namespace: identity.namespace };
-  return { apiVersion: apiVersionOf(kind), kind: kind.kind, metadata, spec: {} };
+function storedIdentity(id: ObjectID, { identities }: Inventory): JsonObject | null {
+  const { kind: { kind }, namespace, name } = id;
+  const identity = identities.get({ kind, name }, namespace);
+  return identity === null ? null : { ...typeOf(id), metadata: { name, namespace: identity.namespace }, spec: {} };
 }
 
-function storedResource({ kind, namespace, name }: ObjectID, { resources }: Inventory): JsonObject | null {
-  const resource = resources.get({ ...kind, namespace, name });
-  return resource === null ? null : { apiVersion: apiVersionOf(kind), kind: kind.kind, ...resourceFields(resource) };
+function storedResource(id: ObjectID, { resources }: Inventory): JsonObject | null {
+  const resource = resources.get({ ...id.kind, namespace: id.namespace, name: id.name });
+  return resource === null ? null : { ...typeOf(id), ...resourceFields(resource) };
 }
 
 /** The inventory contains the complete object only of a selector that has a fault. */
-function storedSelector(type: JsonObject, name: string, { selectors }: Inventory): JsonObject | null {
+function storedSelector(id: ObjectID, { selectors }: Inventory): JsonObject | null {
+  const { name } = id;
   const faulty = selectors.faulty.get(name) ?? selectors.malformed.get(name);
   if (faulty !== undefined) return faulty.object;
   const effective = selectors.get(name);
-  return effective === undefined ? null : { ...type, ...selectorFields(effective) };
+  return effective === undefined ? null : { ...typeOf(id), ...selectorFields(effective) };
 }
 
 /** Returns fields from which `compileSpec` creates an equal selector. */
@@ -97,10 +96,11 @@ function labelFields(selector: LabelSelector | null): JsonObject | null {
   return { matchLabels: Object.fromEntries(selector.matchLabels), matchExpressions: selector.matchExpressions };
 }
 
-function storedDefinition(type: JsonObject, name: string, { kinds }: Inventory): JsonObject | null {
+function storedDefinition(id: ObjectID, { kinds }: Inventory): JsonObject | null {
+  const { name } = id;
   for (const definition of kinds.definitions()) {
     if (definition.name !== name) continue;
-    return { ...type, metadata: { name }, spec: { group: definition.group, names: { kind: definition.kind } } };
+    return { ...typeOf(id), metadata: { name }, spec: { group: definition.group, names: { kind: definition.kind } } };
   }
   return null;
 }

@@ -18,10 +18,6 @@ export function isFieldExportKind({ group, kind }: { readonly group: string; rea
   return group === SELECTOR_GROUP && kind === FIELD_EXPORT_KIND;
 }
 
-export function isFieldExport(object: JsonObject): boolean {
-  return isFieldExportKind(objectReference(object));
-}
-
 /**
  * Whether the API group belongs to an ACK service. The group `services.k8s.aws` itself does not belong to a service.
  */

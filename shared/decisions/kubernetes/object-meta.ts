@@ -1,12 +1,15 @@
 import { field, type JsonObject, stringAt, stringMap } from "./json.ts";
 
-/** The type, namespace and name of a Kubernetes object. Missing strings are "". */
-interface ObjectReference {
+/** What identifies a Kubernetes object. Missing strings are "". */
+export interface ObjectID {
   readonly group: string;
-  readonly version: string;
   readonly kind: string;
   readonly namespace: string;
   readonly name: string;
+}
+
+interface ObjectReference extends ObjectID {
+  readonly version: string;
 }
 
 /** The type and metadata of a Kubernetes object. */

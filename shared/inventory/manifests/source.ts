@@ -176,7 +176,7 @@ interface LoadedState {
 /** The maximum time that a load blocks the event loop, in ms. */
 const SLICE_MS = 10;
 
-function inSlices<Result>(steps: Paced<Result>): Promise<Result> {
+async function inSlices<Result>(steps: Paced<Result>): Promise<Result> {
   return runInSlices(steps, {
     sliceMs: SLICE_MS, now: () => systemClock.steady(), pause: nextTurn, remainingMs: () => Infinity,
   });

@@ -1,7 +1,7 @@
 import { test } from "tap";
 import type { Requester } from "../../../shared/decisions/context.ts";
 import {
-  clusterMutationExemptionOf, exemptionOf, isACKController, isCAPAController, isClusterCleanup, isNamespaceCleanup,
+  clusterMutationExemptionOf, exemptionOf, isACKController, isCAPAController, isNamespaceCleanup,
   mutationExemptionOf,
 } from "../../../shared/decisions/exemptions.ts";
 import { Inventory } from "../../../shared/decisions/inventory/inventory.ts";
@@ -193,7 +193,7 @@ test("treats only the service accounts in the settings as ACK controllers", (t) 
   t.end();
 });
 
-test("treats deletions in a terminating namespace or by a cleanup controller as cluster cleanup", (t) => {
+test("treats deletions in a terminating namespace or by its controller as cleanup of the namespace", (t) => {
   const inventory = new Inventory({ runtime: "ack", origin: "cluster" });
   inventory.apply([
     put(namespaceObject("team-a")),
@@ -201,19 +201,16 @@ test("treats deletions in a terminating namespace or by a cleanup controller as 
     put({ ...namespaceObject("terminating"), status: { phase: "Terminating" } }),
   ]);
   const deletion = { operation: "DELETE", namespace: "team-a", requester: requester("jane") } as const;
-  t.notOk(isClusterCleanup(deletion, inventory));
-  t.ok(isClusterCleanup({ ...deletion, namespace: "deleted" }, inventory));
-  t.ok(isClusterCleanup({ ...deletion, namespace: "terminating" }, inventory));
-  t.notOk(isClusterCleanup({ ...deletion, namespace: "" }, inventory));
-  for (const name of ["namespace-controller", "generic-garbage-collector"]) {
-    const byController = { ...deletion, requester: requester(`system:serviceaccount:kube-system:${name}`) };
-    t.ok(isClusterCleanup(byController, inventory), name);
-    t.equal(isNamespaceCleanup(byController, inventory), name === "namespace-controller", name);
-    t.notOk(isClusterCleanup({ ...byController, namespace: "" }, inventory), "a cluster-scoped object");
-    t.notOk(isClusterCleanup({ ...byController, operation: "UPDATE" }, inventory), "an update");
-    const byNamesake = { ...deletion, requester: requester(`system:serviceaccount:team-a:${name}`) };
-    t.notOk(isClusterCleanup(byNamesake, inventory), "a service account of another namespace");
-  }
+  t.notOk(isNamespaceCleanup(deletion, inventory));
+  t.ok(isNamespaceCleanup({ ...deletion, namespace: "deleted" }, inventory));
+  t.ok(isNamespaceCleanup({ ...deletion, namespace: "terminating" }, inventory));
+  t.notOk(isNamespaceCleanup({ ...deletion, namespace: "" }, inventory));
+  const byController = { ...deletion, requester: requester("system:serviceaccount:kube-system:namespace-controller") };
+  t.ok(isNamespaceCleanup(byController, inventory));
+  t.notOk(isNamespaceCleanup({ ...byController, namespace: "" }, inventory), "a cluster-scoped object");
+  t.notOk(isNamespaceCleanup({ ...byController, operation: "UPDATE" }, inventory), "an update");
+  const byNamesake = { ...deletion, requester: requester("system:serviceaccount:team-a:namespace-controller") };
+  t.notOk(isNamespaceCleanup(byNamesake, inventory), "a service account of another namespace");
   t.end();
 });
 

@@ -45,7 +45,7 @@ test("pauses long work before each slice ends, and does not count pauses as work
 test("rejects when the deadline passes during the work, and returns no partial result", async (t) => {
   const { steps, now, pause, pauses } = work([6, 6, 6]);
   let remaining = 2;
-  await t.rejects(runInSlices(steps, { sliceMs: 10, now, pause, remainingMs: () => --remaining }), {
+  await t.rejects(async () => runInSlices(steps, { sliceMs: 10, now, pause, remainingMs: () => --remaining }), {
     code: "ERR_REQUEST_DEADLINE",
     message:
       "The change affects too many objects to check within the API server's timeout. Retry, or split the change.",
@@ -55,7 +55,7 @@ test("rejects when the deadline passes during the work, and returns no partial r
 
 test("rejects if the work finishes after the deadline", async (t) => {
   const { steps, now, pause } = work([4]);
-  await t.rejects(runInSlices(steps, { sliceMs: 10, now, pause, remainingMs: () => 0 }), {
+  await t.rejects(async () => runInSlices(steps, { sliceMs: 10, now, pause, remainingMs: () => 0 }), {
     code: "ERR_REQUEST_DEADLINE",
   });
 });
@@ -65,5 +65,6 @@ test("rejects with the error that the work throws", async (t) => {
     yield 1;
     throw new Error("no");
   }
-  await t.rejects(runInSlices(fails(), { ...ENOUGH, now: () => 0, pause: async () => {} }), { message: "no" });
+  const options = { ...ENOUGH, now: () => 0, pause: async () => {} };
+  await t.rejects(async () => runInSlices(fails(), options), { message: "no" });
 });

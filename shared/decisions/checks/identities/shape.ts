@@ -156,7 +156,7 @@ export const CI_33: QuickCheck<IdentityLike> = {
   ofChange: true,
   *find({ object, inventory }): Iterable<Fault> {
     const { group, version, kind } = objectReference(object);
-    if (isUnknownIdentity(object)) {
+    if (identityKindOf(kind) === null) {
       const message = `${quote(kind)} is not the kind of an identity; expected one of ${IDENTITY_KINDS.join(", ")}`;
       yield { path: ["kind"], message };
     }
@@ -166,9 +166,3 @@ export const CI_33: QuickCheck<IdentityLike> = {
     yield { path: ["apiVersion"], message };
   },
 };
-
-/** Whether the kind is in the group of the identities and ends in Identity, but no identity has this kind. */
-export function isUnknownIdentity(object: JsonObject): boolean {
-  const { group, kind } = objectReference(object);
-  return group === INFRASTRUCTURE_GROUP && /^AWS\w*Identity$/i.test(kind) && identityKindOf(kind) === null;
-}

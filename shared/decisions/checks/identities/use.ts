@@ -109,8 +109,8 @@ function* directUsers({ identity, inventory }: IdentityChange): Paced<string[]> 
   return names;
 }
 
-const DEFAULT_FIX = "delete these objects first, or change their reference. To change the allowed namespaces, waive the "
-  + "check, and create the identity again at once";
+const DEFAULT_FIX = "delete these objects first, or change their reference. To change the allowed namespaces, "
+  + "waive the check, and create the identity again at once";
 
 export const CI_31: ScanningCheck<IdentityChange> = {
   id: "CI-31",

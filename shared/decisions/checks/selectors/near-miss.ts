@@ -36,8 +36,3 @@ export const IRS_51: QuickCheck<SelectorLike> = {
     }
   },
 };
-
-/** Returns whether the kind is IAMRoleSelector, or another spelling of it such as IamRoleSelectors, in any group. */
-export function isSelectorLike(object: JsonObject): boolean {
-  return /^iam[-_]?role[-_]?selectors?$/i.test(objectReference(object).kind);
-}

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { isChecked } from "../../../../shared/decisions/checks/applicable.ts";
+import { isChecked } from "../../../../shared/decisions/checks/by-kind.ts";
 import { findingLine } from "../../../../shared/decisions/checks/check.ts";
 import { type CheckResult, runChecks } from "../../../../shared/decisions/checks/run.ts";
 import type { DecisionSettings, Requester } from "../../../../shared/decisions/context.ts";

@@ -29,7 +29,7 @@ test("lists the storage version of each installed ACK kind", (t) => {
   kinds.put(kindObject("Table", "dynamodb.services.k8s.aws", [{ name: "v1", storage: false, served: true }]));
   kinds.put(definition(stored()));
   t.same([...kinds.installedTypes()], [{ group: "s3.services.k8s.aws", version: "v1alpha1", kind: "Bucket" }]);
-  kinds.remove("buckets.s3.services.k8s.aws");
+  kinds.remove({ name: "buckets.s3.services.k8s.aws" });
   t.same([...kinds.installedTypes()], []);
   t.end();
 });
@@ -70,7 +70,7 @@ test("returns the fields of the IAMRoleSelector storage version while the CRD ex
   t.equal(kinds.selectorFields, null, "the kind has no storage version");
   kinds.put(definition(stored({ properties: {} })));
   t.not(kinds.selectorFields, null);
-  kinds.remove(SELECTORS);
+  kinds.remove({ name: SELECTORS });
   t.equal(kinds.selectorFields, null);
   t.end();
 });

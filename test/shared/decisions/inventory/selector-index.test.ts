@@ -53,7 +53,7 @@ test("caches the selectors of a stored namespace until a change affects those se
   const namespaces = new NamespaceStore(CONTEXT);
   const index = new SelectorIndex(namespaces);
   const labels = new Map([["team", "x"]]);
-  namespaces.put(namespaceObject("n", { team: "x" }), "n");
+  namespaces.put(namespaceObject("n", { team: "x" }), { name: "n" });
   const selector = byLabel("a", { team: "x" });
   index.add(selector);
   const first = index.inNamespace("n", labels, true);

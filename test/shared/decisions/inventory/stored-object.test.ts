@@ -1,6 +1,7 @@
 import { test } from "tap";
 import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
 import { storedObject } from "../../../../shared/decisions/inventory/stored-object.ts";
+import { kindOf } from "../../../../shared/decisions/kinds/table.ts";
 import { readReferrer } from "../../../../shared/decisions/identities/referrer.ts";
 import { resourceOf } from "../../../../shared/decisions/kubernetes/ack-resource.ts";
 import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
@@ -16,7 +17,8 @@ function storedAs(object: JsonObject, stored: readonly JsonObject[] = [object]):
   const inventory = new Inventory(CONTEXT);
   inventory.apply(stored.map(put));
   const { namespace, name, ...kind } = objectReference(object);
-  return storedObject({ kind, namespace, name }, inventory);
+  const id = kindOf(objectReference(object))?.id;
+  return id === undefined ? null : storedObject(id, { kind, namespace, name }, inventory);
 }
 
 test("returns a selector that selects the same resources", (t) => {

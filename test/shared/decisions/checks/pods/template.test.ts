@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { test } from "tap";
-import { isChecked } from "../../../../../shared/decisions/checks/applicable.ts";
+import { isChecked } from "../../../../../shared/decisions/checks/by-kind.ts";
 import { findingLine } from "../../../../../shared/decisions/checks/check.ts";
 import { runChecks } from "../../../../../shared/decisions/checks/run.ts";
 import { Inventory } from "../../../../../shared/decisions/inventory/inventory.ts";

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { isChecked } from "../../../../../shared/decisions/checks/applicable.ts";
+import { isChecked } from "../../../../../shared/decisions/checks/by-kind.ts";
 import { findingLine } from "../../../../../shared/decisions/checks/check.ts";
 import { Inventory } from "../../../../../shared/decisions/inventory/inventory.ts";
 import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";

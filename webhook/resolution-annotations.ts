@@ -1,12 +1,12 @@
-import { RESOLUTION_KEYS } from "../../shared/decisions/annotation-keys.ts";
+import { RESOLUTION_KEYS } from "../shared/decisions/annotation-keys.ts";
 import {
   field, isJsonObject, type JsonObject, jsonPointer, type PatchOperation,
-} from "../../shared/decisions/kubernetes/json.ts";
-import { annotationAt } from "../../shared/decisions/kubernetes/object-meta.ts";
-import { annotationPatch, resolutionAnnotations } from "../../shared/decisions/resolution/annotations.ts";
-import type { Resolution } from "../../shared/decisions/resolution/resolve.ts";
-import type { AdmissionRequest } from "../decode.ts";
-import type { Notice, Verdict } from "../handler.ts";
+} from "../shared/decisions/kubernetes/json.ts";
+import { annotationAt } from "../shared/decisions/kubernetes/object-meta.ts";
+import { annotationPatch, resolutionAnnotations } from "../shared/decisions/resolution/annotations.ts";
+import type { Resolution } from "../shared/decisions/resolution/resolve.ts";
+import type { AdmissionRequest } from "./decode.ts";
+import type { Notice, Verdict } from "./handler.ts";
 
 const TOO_LARGE: Notice = {
   code: "ERR_ANNOTATIONS_TOO_LARGE",

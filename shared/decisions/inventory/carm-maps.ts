@@ -1,0 +1,40 @@
+import { field, type JsonObject, stringMap } from "../kubernetes/json.ts";
+import type { ObjectID } from "../kubernetes/object-meta.ts";
+import { ReversibleMap } from "./set-index.ts";
+
+type MapName = Pick<ObjectID, "namespace" | "name">;
+
+/** The CARM maps of an inventory. */
+export class CARMMapStore {
+  /** By `NAMESPACE/NAME`. */
+  readonly #maps = new Map<string, ReversibleMap>();
+
+  get size(): number {
+    return this.#maps.size;
+  }
+
+  put(object: JsonObject, { namespace, name }: MapName): void {
+    this.#maps.set(`${namespace}/${name}`, new ReversibleMap(stringMap(field(object, "data"))));
+  }
+
+  remove({ namespace, name }: MapName): void {
+    this.#maps.delete(`${namespace}/${name}`);
+  }
+
+  /** Returns the data of a CARM map, or null if the ConfigMap does not exist. */
+  data(namespace: string, name: string): ReadonlyMap<string, string> | null {
+    return this.#maps.get(`${namespace}/${name}`)?.values ?? null;
+  }
+
+  /** Returns the keys of a CARM map that have the value. */
+  keysOf(namespace: string, name: string, value: string): ReadonlySet<string> {
+    return this.#maps.get(`${namespace}/${name}`)?.keysOf(value) ?? NO_KEYS;
+  }
+
+  /** Yields the namespaces that have a CARM map of this name. */
+  *namespacesOf(name: string): Iterable<string> {
+    for (const key of this.#maps.keys()) if (key.endsWith(`/${name}`)) yield key.slice(0, -name.length - 1);
+  }
+}
+
+const NO_KEYS: ReadonlySet<string> = new Set();
