@@ -47,13 +47,17 @@ export async function load(options: LoadOptions): Promise<LoadResult> {
   const connections = await Promise.all(Array.from({ length: options.connections }, () => open(port, isTLS)));
   const startMs = performance.now();
   let sent = 0;
-  const client = async (connection: Connection): Promise<void> => {
+  const client = async (opened: Connection): Promise<void> => {
+    let connection = opened;
     while (!isDone(sent, performance.now() - startMs)) {
       const request = requests[sent % requests.length] ?? Buffer.alloc(0);
       const dueMs = ratePerSecond === undefined ? null : startMs + (sent * 1000) / ratePerSecond;
       sent += 1;
       // oxlint-disable-next-line no-await-in-loop -- one request after another
       const fromMs = dueMs === null ? performance.now() : await awaitDue(dueMs);
+      // The webhook closes old connections, and the API server then opens others.
+      // oxlint-disable-next-line no-await-in-loop -- one request after another
+      if (connection.isClosed) connection = await open(port, isTLS);
       // oxlint-disable-next-line no-await-in-loop -- one request after another
       const status = await connection.request(request);
       latencies.push(performance.now() - fromMs);
@@ -97,13 +101,15 @@ class Connection {
   #length = 0;
   #response: PromiseWithResolvers<number> | null = null;
   body = "";
+  /** Whether the server closes the connection after the last response. */
+  isClosed = false;
 
   constructor(socket: Socket) {
     this.#socket = socket;
     socket.setNoDelay(true);
     socket.on("data", (bytes: Buffer) => this.#receive(bytes));
-    socket.on("close", () => this.#response?.reject(new Error("the server closed the connection")));
-    socket.on("error", (error) => this.#response?.reject(error));
+    socket.on("close", () => this.#fail(new Error("the server closed the connection")));
+    socket.on("error", (error) => this.#fail(error));
   }
 
   /** Sends a request. Resolves to the HTTP status when the response is complete. */
@@ -111,6 +117,11 @@ class Connection {
     this.#response = Promise.withResolvers<number>();
     this.#socket.write(request);
     return this.#response.promise;
+  }
+
+  #fail(error: Error): void {
+    this.isClosed = true;
+    this.#response?.reject(error);
   }
 
   close(): void {
@@ -133,6 +144,7 @@ class Connection {
     const length = /\r\ncontent-length: (\d+)/i.exec(text)?.[1];
     this.body = text.slice(head + HEAD_END.length);
     if (head < 0) return false;
+    this.isClosed ||= /\r\nconnection: close\r\n/i.test(text.slice(0, head + 2));
     return length === undefined ? text.endsWith(LAST_CHUNK) : this.body.length >= Number(length);
   }
 }
