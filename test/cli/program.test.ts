@@ -83,7 +83,7 @@ const USAGE_ERRORS: readonly (readonly [title: string, argv: string[], stderr: s
       "^ack-role-resolver: --runtime: expected one of ack, extended\n" +
         "ack-role-resolver: --region: expected an AWS region, such as eu-west-1\n" +
         "ack-role-resolver: --controller-account: expected an AWS account ID of 12 digits\n" +
-        'ack-role-resolver: --check "IRS-99=off": check "IRS-99" does not exist; similar ids: IRS-09, ',
+        'ack-role-resolver: --check "IRS-99=off": check "IRS-99" does not exist; similar ids: IRS-09',
     ),
   ],
   ["a missing path", ["resolve", "no/such/folder"], /^no\/such\/folder: /],

@@ -51,6 +51,22 @@ test("reports conflicts, and resources that use the controller's own role", (t) 
   t.end();
 });
 
+test("denies a conflict also if ACK-03 is waived, because a waiver permits a write", (t) => {
+  const waived = bucketObject({ annotations: { "ack-role-resolver.io/allow": "ACK-03" } });
+  const { findings } = audit([waived, selector(), selector("b")]);
+  t.match(findings.filter(({ code }) => code === "ACK-03"), [{ severity: "deny", waivable: false, waived: false }]);
+  t.end();
+});
+
+test("denies the controller's own role in a namespace that requires a selector", (t) => {
+  const strict = namespaceObject("team-a", {}, { "ack-role-resolver.io/selector-required": "true" });
+  t.same(auditLines([bucketObject(), strict]), [
+    "onDefault 0 deny ACK-05b namespace team-a requires a selector, but the resource would use the controller's own "
+    + "role",
+  ]);
+  t.end();
+});
+
 test("reports a resource that names a selector that does not select it", (t) => {
   const naming = (name: string): JsonObject => (
     bucketObject({ annotations: { "ack-role-resolver.io/use-selector": name } })

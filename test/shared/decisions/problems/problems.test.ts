@@ -64,6 +64,9 @@ test("reports the default role and a drift, unless the check is off", (t) => {
   t.same(ofResources([BUCKET, selector("gold")]), []);
   const moved = { ...BUCKET, status: { ackResourceMetadata: { ownerAccountID: "444455556666" } } };
   t.same(reasons(ofResources([moved, selector("gold")])), ["RoleDrift"]);
+  const both = { ...BUCKET, status: { ackResourceMetadata: { ownerAccountID: "444455556666", region: "us-east-1" } } };
+  t.match(ofResources([both, selector("gold")], { region: "eu-west-1" }), [{ reason: "RoleDrift", note: /account/ }],
+    "one Event for each reason");
   const refused = [BUCKET, namespaceObject("team-a", {}, { "services.k8s.aws/owner-account-id": "111122223333" })];
   t.same(reasons(ofResources(refused, { mode: "carm" })), ["RoleUnresolved"]);
   t.end();
