@@ -1,7 +1,6 @@
-import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { generateKeyPairSync, type KeyObject, sign, X509Certificate } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
+import forge from "node-forge";
 import { type Test, test } from "tap";
 import { type CertificateAndKey, makeCertificates } from "../../../certs/make.ts";
 import { FakeClock } from "../../shared/inventory/fake-clock.ts";
@@ -12,6 +11,7 @@ import {
 } from "./replica-fixture.ts";
 import { makeCA, makeLeaf } from "./stored.ts";
 
+const { asn1, pem } = forge;
 const HOST = "ack-role-resolver-webhook.ack-role-resolver.svc";
 type Texts = Readonly<Record<string, string>>;
 
@@ -127,23 +127,55 @@ test("does not adopt a CA from the Secret of the webhook that no caBundle contai
   t.ok(bundles(api).join("").includes(own));
 });
 
-/** Returns a CA of another kind of key, made by OpenSSL. */
-function otherCA(t: Test, ...algorithm: readonly string[]): CertificateAndKey {
-  const dir = t.testdir({});
-  const [key, cert] = [join(dir, "key"), join(dir, "cert")];
-  const subject = ["-subj", "/CN=a", "-addext", "basicConstraints=critical,CA:TRUE"];
-  const files = ["-keyout", key, "-out", cert];
-  const args = ["req", "-x509", "-nodes", "-days", "30", ...algorithm, ...subject, ...files];
-  execFileSync("openssl", args, { stdio: "ignore" });
-  return { cert: readFileSync(cert, "utf8"), key: readFileSync(key, "utf8") };
+/** The signature algorithms of RFC 5758, 8410 and 8017, by type of key. */
+const SIGNATURES: Readonly<Record<string, string>> = {
+  ec: "1.2.840.10045.4.3.2", ed25519: "1.3.101.112", rsa: "1.2.840.113549.1.1.11",
+};
+/** The positions of fields in a TBSCertificate: RFC 5280, section 4.1. */
+const [TBS_SIGNATURE, TBS_PUBLIC_KEY] = [2, 6];
+
+interface KeyPair {
+  readonly publicKey: KeyObject;
+  readonly privateKey: KeyObject;
+}
+
+/** Returns the elements of a constructed ASN.1 value. */
+function elements({ value }: forge.asn1.Asn1): forge.asn1.Asn1[] {
+  if (typeof value === "string") throw new Error("the value is primitive");
+  return value;
+}
+
+function sequence(...values: forge.asn1.Asn1[]): forge.asn1.Asn1 {
+  return asn1.create(asn1.Class.UNIVERSAL, asn1.Type.SEQUENCE, true, values);
+}
+
+/** Returns the CA with another key pair. Node signs it, because node-forge signs with RSA only. */
+function withKeys(ca: CertificateAndKey, { publicKey, privateKey }: KeyPair): CertificateAndKey {
+  const type = publicKey.asymmetricKeyType ?? "";
+  const oid = asn1.oidToDer(SIGNATURES[type] ?? "").getBytes();
+  const algorithm = sequence(asn1.create(asn1.Class.UNIVERSAL, asn1.Type.OID, false, oid));
+  const [tbs = sequence()] = elements(asn1.fromDer(pem.decode(ca.cert)[0]?.body ?? ""));
+  elements(tbs)[TBS_SIGNATURE] = algorithm;
+  const spki = publicKey.export({ type: "spki", format: "der" });
+  elements(tbs)[TBS_PUBLIC_KEY] = asn1.fromDer(spki.toString("latin1"));
+  const content = Buffer.from(asn1.toDer(tbs).getBytes(), "latin1");
+  const signed = sign(type === "ed25519" ? null : "sha256", content, privateKey);
+  const bits = asn1.create(asn1.Class.UNIVERSAL, asn1.Type.BITSTRING, false, `\0${signed.toString("latin1")}`);
+  const body = asn1.toDer(sequence(tbs, algorithm, bits)).getBytes();
+  return {
+    cert: pem.encode({ type: "CERTIFICATE", body }), key: privateKey.export({ type: "pkcs8", format: "pem" }),
+  };
 }
 
 test("restores a Secret whose next CA has a key that node-forge cannot read, also after a restart", async (t) => {
+  const authority = await makeCA();
   const others = {
-    EC: otherCA(t, "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"),
-    Ed25519: otherCA(t, "-newkey", "ed25519"), "RSA of 4096 bits": otherCA(t, "-newkey", "rsa:4096"),
+    EC: generateKeyPairSync("ec", { namedCurve: "P-256" }), Ed25519: generateKeyPairSync("ed25519"),
+    "RSA of 4096 bits": generateKeyPairSync("rsa", { modulusLength: 4096 }),
   };
-  for (const [name, { cert, key }] of Object.entries(others)) {
+  for (const [name, keys] of Object.entries(others)) {
+    const { cert, key } = withKeys(authority, keys);
+    t.ok(new X509Certificate(cert).verify(keys.publicKey), name);
     const { api, clock, close } = await start(t);
     const own = entry(api, "ca.crt");
     for (const [certKey, keyKey] of [["next-ca.crt", "next-ca.key"], ["ca.crt", "ca.key"]] as const) {
