@@ -102,7 +102,7 @@ test("with --runtime extended, each command writes one notice to stderr", async 
   }
   t.equal((await run("impact", "-", "--runtime", "extended")).stderr.split(notice).length, 2);
   const manifests = await runCommand(["manifests", "crds", "--runtime", "extended"]);
-  t.equal(manifests.stderr, notice);
+  t.equal(manifests.stderr.split(notice).length, 2);
 });
 
 const ALL_MAPS = "/api/v1/configmaps";

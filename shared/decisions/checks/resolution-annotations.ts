@@ -31,7 +31,7 @@ export const ACK_02_OF_CLUSTERS: QuickCheck<ClusterChange> = {
   find: (change) => wrongAnnotations(change.referrer.annotations, change.stored?.annotations, change),
 };
 
-const STALE_FIX = "wait until a webhook with --lease updates the annotations, or write the object again, for example "
+const STALE_FIX = "wait until the webhook updates the annotations, or write the object again, for example "
   + "with `kubectl annotate --overwrite`";
 
 /**

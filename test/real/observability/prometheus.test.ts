@@ -23,7 +23,7 @@ const BUCKET = JSON.stringify(reviewOf({
 }));
 /** The legends whose graphs are empty if no request fails. */
 const EMPTY_WITHOUT_FAULTS: ReadonlySet<string> = new Set(["{{code}}", "rejected: {{reason}}"]);
-/** The graphs of metrics that only a webhook with --lease has. The webhook of this test reads manifests. */
+/** The graphs of metrics that only a webhook with --namespace has. The webhook of this test reads manifests. */
 const NEED_LEASE: ReadonlySet<string> = new Set(["Stale annotations", "Updates of stale annotations"]);
 
 interface Servers {
