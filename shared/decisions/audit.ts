@@ -85,8 +85,7 @@ function sectionOf({ section, severity, waivable }: Finding, object: JsonObject,
   if (section !== undefined) return section;
   if (!isSelector(object) || severity !== "deny" || waivable) return "checks";
   const { name } = objectReference(object);
-  if (selectors.malformed.has(name)) return "malformed";
-  return selectors.faulty.has(name) ? "faulty" : "checks";
+  return selectors.malformed.has(name) ? "malformed" : "faulty";
 }
 
 function totalsOf(objects: readonly JsonObject[]): Omit<AuditTotals, "clusters"> {

@@ -155,11 +155,10 @@ function ofChange<Subject>(
   return (input, settings) => {
     const inventory = input.inventory ?? new Inventory({ runtime: settings.runtime, origin: input.origin });
     const context = contextOf(input, settings, inventory);
-    const subject = subjectOf(input, context);
-    if (subject === null) return [];
+    const subjects = [subjectOf(input, context)].filter((subject) => subject !== null);
     // The checks also examine the old object, to find the faults that it already has.
     const old = hasOldObject(input) ? subjectOf({ ...input, object: input.old }, context) : null;
-    return bindChecks(checks, subject, old);
+    return subjects.flatMap((subject) => bindChecks(checks, subject, old));
   };
 }
 

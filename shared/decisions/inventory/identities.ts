@@ -16,7 +16,7 @@ export class IdentityStore {
   readonly #bySecret = new SetIndex<Identity>();
 
   /** `onChange` receives each identity after it was stored or removed. */
-  constructor({ runtime }: { readonly runtime: Runtime }, onChange: (identity: Identity) => void = () => undefined) {
+  constructor({ runtime }: { readonly runtime: Runtime }, onChange: (identity: Identity) => void) {
     this.#runtime = runtime;
     this.#onChange = onChange;
   }

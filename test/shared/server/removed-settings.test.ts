@@ -54,6 +54,13 @@ test("an unknown variable is not similar to a removed one", (t) => {
   t.end();
 });
 
+test("a removed host becomes a URL, also an IPv6 address", (t) => {
+  const removed = REMOVED_SETTINGS.find(({ flag }) => flag === "--tls-host");
+  const urls = ["a.example.com", "2001:db8::1"].map((host) => removed?.successor?.valuesOf(host));
+  t.same(urls, [["https://a.example.com"], ["https://[2001:db8::1]"]]);
+  t.end();
+});
+
 test("the chart accepts each removed value, and warns in its notes", async (t) => {
   const properties = field(valuesSchema(), "properties");
   const removed = chartFiles()["templates/_removed.tpl"] ?? "";

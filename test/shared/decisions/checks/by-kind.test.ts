@@ -3,6 +3,7 @@ import { isChecked, limitCheckOf } from "../../../../shared/decisions/checks/by-
 import { runChecks } from "../../../../shared/decisions/checks/run.ts";
 import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
 import { KINDS } from "../../../../shared/decisions/kinds/table.ts";
+import { podTemplateOf } from "../../../../shared/decisions/pods/template.ts";
 import { bucketObject, kindObject, put, SETTINGS_BY_DEFAULT } from "../objects.ts";
 
 test("each reviewed kind has a check of its limit, for a write and for a deletion", (t) => {
@@ -17,6 +18,11 @@ test("each reviewed kind has a check of its limit, for a write and for a deletio
   };
   t.same(codes("UPDATE"), writes);
   t.same(codes("DELETE"), { ...writes, "selector-definition": "IRS-34", "resource-definition": "ACK-34" });
+  t.end();
+});
+
+test("only objects of some kinds create Pods", (t) => {
+  t.equal(podTemplateOf(bucketObject()), null);
   t.end();
 });
 

@@ -189,6 +189,8 @@ test("CI-07: denies a change after which clusters may no longer use their chain"
     /: 2 objects lose the identity: AWSCluster ns1\/c1 and AWSCluster ns2\/c3\./,
   ]);
   t.same(capaLines("CI-07", roleIdentity("r", "controller", {}), { old: stored, objects }), []);
+  const same = account({});
+  t.same(capaLines("CI-07", same, { old: same, objects: [same, clusterObject("c", "account/sa")] }), []);
   t.end();
 });
 
