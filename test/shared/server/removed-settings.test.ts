@@ -54,10 +54,13 @@ test("an unknown variable is not similar to a removed one", (t) => {
   t.end();
 });
 
-test("a removed host becomes a URL, also an IPv6 address", (t) => {
-  const removed = REMOVED_SETTINGS.find(({ flag }) => flag === "--tls-host");
-  const urls = ["a.example.com", "2001:db8::1"].map((host) => removed?.successor?.valuesOf(host));
-  t.same(urls, [["https://a.example.com"], ["https://[2001:db8::1]"]]);
+test("the value of a removed flag becomes a value of its successor", (t) => {
+  const valuesOf = (flag: string, ...values: readonly string[]): unknown => {
+    const removed = REMOVED_SETTINGS.find((one) => one.flag === flag);
+    return values.map((value) => removed?.successor?.valuesOf(value));
+  };
+  t.same(valuesOf("--tls-host", "a.example.com", "2001:db8::1"), [["https://a.example.com"], ["https://[2001:db8::1]"]]);
+  t.same(valuesOf("--verbose", "true", "false"), [["debug"], []]);
   t.end();
 });
 
