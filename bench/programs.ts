@@ -8,7 +8,7 @@ import process from "node:process";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { build } from "esbuild";
-import { stringAt } from "../shared/decisions/kubernetes/json.ts";
+import { stringAt } from "../shared/formats/json.ts";
 import { type Stage, shared } from "./stage.ts";
 
 /** A server that runs in a separate process. */

@@ -2,7 +2,7 @@ import { generateKeyPair, randomBytes } from "node:crypto";
 import { isIP } from "node:net";
 import { promisify } from "node:util";
 import forge from "node-forge";
-import { ResolverError } from "../shared/decisions/errors.ts";
+import { ResolverError } from "../shared/formats/errors.ts";
 import { nameConstraints } from "./name-constraints.ts";
 import { parsed } from "./pem.ts";
 

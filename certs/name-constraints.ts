@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import forge from "node-forge";
-import { stringAt } from "../shared/decisions/kubernetes/json.ts";
+import { stringAt } from "../shared/formats/json.ts";
 import { parsed } from "./pem.ts";
 
 const { asn1 } = forge;

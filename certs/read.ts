@@ -1,7 +1,7 @@
 import type { KeyObject, X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type ErrorCode, ResolverError } from "../shared/decisions/errors.ts";
+import { type ErrorCode, ResolverError } from "../shared/formats/errors.ts";
 import { parseCertificate, parsePrivateKey } from "./pem.ts";
 import { CERTIFICATE_FILES } from "./store.ts";
 

@@ -1,6 +1,6 @@
 import { access, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { ResolverError } from "../shared/decisions/errors.ts";
+import { ResolverError } from "../shared/formats/errors.ts";
 import type { Certificates } from "./make.ts";
 
 /** The file names in a certificate folder. A Secret of type kubernetes.io/tls has the same names. */

@@ -1,8 +1,8 @@
-import { type Audit, type AuditFinding, auditObjects } from "../shared/decisions/audit.ts";
-import { type Section, SECTIONS } from "../shared/decisions/checks/check.ts";
-import { decisionSettings } from "../shared/decisions/context.ts";
-import { countOf } from "../shared/decisions/kubernetes/text.ts";
-import type { SettingsFor } from "../shared/decisions/settings.ts";
+import { type Audit, type AuditFinding, auditObjects } from "../shared/checks/audit.ts";
+import { type Section, SECTIONS } from "../shared/checks/check.ts";
+import { decisionSettings } from "../shared/contract/context.ts";
+import { countOf } from "../shared/formats/text.ts";
+import type { SettingsFor } from "../shared/contract/settings.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
 import {
   countBySeverity, findingLines, isFailing, locate, type LocatedFinding, skippedLines,

@@ -1,8 +1,8 @@
 import { makeCertificates } from "../certs/make.ts";
 import { type ManagerRuntime, runManager } from "../certs/rotation/run.ts";
 import { storeCertificates } from "../certs/store.ts";
-import type { SettingsFor } from "../shared/decisions/settings.ts";
-import { connectKubernetes } from "../shared/inventory/cluster/kubeconfig.ts";
+import type { SettingsFor } from "../shared/contract/settings.ts";
+import { connectKubernetes } from "../shared/cluster/kubeconfig.ts";
 import { createLogger } from "../shared/server/logger.ts";
 import { Drain } from "../shared/server/stopping.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";

@@ -1,15 +1,54 @@
 import type { IncomingMessage, RequestOptions } from "node:http";
 import type { LookupFunction } from "node:net";
-import { ResolverError } from "../shared/decisions/errors.ts";
-import { field, parseJSON, stringAt } from "../shared/decisions/kubernetes/json.ts";
-import { printable } from "../shared/decisions/kubernetes/text.ts";
-import { parseKindFlag, parseLabelFlags } from "../shared/decisions/resolution/hypothetical-resource.ts";
-import type { SettingsFor } from "../shared/decisions/settings.ts";
-import { type SteadyClock, systemClock, withTimeout } from "../shared/inventory/clock.ts";
+import { type SteadyClock, systemClock, withTimeout } from "../shared/clock.ts";
+import type { SettingsFor } from "../shared/contract/settings.ts";
+import { ResolverError } from "../shared/formats/errors.ts";
+import { field, parseJSON, stringAt } from "../shared/formats/json.ts";
+import { printable } from "../shared/formats/text.ts";
+import { parseKindFlag, parseLabelFlags } from "../shared/resolution/hypothetical-resource.ts";
 import { formatExpiration, statedExpirationMs } from "../sidecar/http/respond.ts";
 import { readToken } from "../sidecar/token.ts";
 import { EXIT, type ExitStatus, type IO } from "./io.ts";
-import { instructionsForUser, responseForUser } from "./sidecar-message.ts";
+
+/**
+ * Maps instructions for HTTP clients and SDKs, which messages of the sidecar contain, to instructions for users of
+ * credential-process. The messages are in shared/decisions/grants, sidecar/http and sidecar/token.ts.
+ */
+const INSTRUCTIONS: readonly (readonly [forClients: RegExp, forUser: string])[] = [
+  [
+    /^The Authorization header does not contain the token\. .*$/s,
+    "The sidecar rejected the token. Set --token-file to the token file that the sidecar uses.",
+  ],
+  [/Allow the user of the sidecar to read/, "Allow this user to read"],
+  [/Request one kind with kind=KIND\.VERSION\.GROUP at \S+,/, "Set --kind KIND.VERSION.GROUP,"],
+  [/Request \S+ with label=KEY=VALUE for each label of the resource\./, "Set --label for each label of the resource."],
+  [
+    /Request the credentials of a namespace, (or run the controllers and the sidecar with )the sidecar's /,
+    "Set --namespace and --kind instead of --selector, $1",
+  ],
+];
+
+/** Matches a flag in a message of the sidecar, and any words that already state that it is a flag of the sidecar. */
+const FLAG = /(the sidecar runs with |the sidecar's )?(--[a-z][a-z-]*)(?: of the sidecar)?/g;
+
+/**
+ * Adapts a message of the sidecar for a user of credential-process. Marks each flag in the message as a flag of the
+ * sidecar. Replaces instructions about the HTTP request by instructions about flags of credential-process.
+ */
+function responseForUser(message: string): string {
+  const marked = message.replace(FLAG, (_, owner: string | undefined, flag: string) => (
+    `${owner ?? "the sidecar's "}${flag}`
+  ));
+  return instructionsForUser(marked);
+}
+
+/**
+ * Replaces the instructions in a message by instructions for a user of credential-process. Does not mark other flags in
+ * the message.
+ */
+function instructionsForUser(message: string): string {
+  return INSTRUCTIONS.reduce((text, [forClients, forUser]) => text.replace(forClients, forUser), message);
+}
 
 /** A complete response of the server at --endpoint. */
 export interface SidecarResponse {

@@ -1,27 +1,91 @@
-import { runChecks } from "../shared/decisions/checks/run.ts";
-import { decisionSettings } from "../shared/decisions/context.ts";
-import { ResolverError } from "../shared/decisions/errors.ts";
-import type { JsonObject } from "../shared/decisions/kubernetes/json.ts";
-import { objectReference } from "../shared/decisions/kubernetes/object-meta.ts";
-import { countOf } from "../shared/decisions/kubernetes/text.ts";
+import { runChecks } from "../shared/checks/run.ts";
+import { decisionSettings } from "../shared/contract/context.ts";
+import type { SettingsFor } from "../shared/contract/settings.ts";
+import { STDIN } from "../shared/files/listing.ts";
+import type { Manifest } from "../shared/files/manifest-reader.ts";
+import { objectKey } from "../shared/files/object-key.ts";
+import { type ProposedState, stateAfterApply, stateAfterDelete } from "../shared/files/proposed-state.ts";
+import { sumOfCounts } from "../shared/files/skip.ts";
+import { ResolverError } from "../shared/formats/errors.ts";
+import type { JsonObject } from "../shared/formats/json.ts";
+import { objectReference } from "../shared/formats/object-meta.ts";
+import { countOf, printable } from "../shared/formats/text.ts";
 import {
-  type Change, CHANGES, compareInventories, countsOf, DISRUPTIVE, type ImpactComparison, isDisruptive,
-} from "../shared/decisions/resolution/impact.ts";
-import type { SettingsFor } from "../shared/decisions/settings.ts";
-import { STDIN } from "../shared/inventory/manifests/listing.ts";
-import { objectKey } from "../shared/inventory/manifests/object-key.ts";
-import { type ProposedState, stateAfterApply, stateAfterDelete } from "../shared/inventory/manifests/proposed-state.ts";
-import type { Manifest } from "../shared/inventory/manifests/reader.ts";
-import { sumOfCounts } from "../shared/inventory/manifests/skip.ts";
-import { readInput } from "./input/input.ts";
+  type Change, CHANGES, compareInventories, countsOf, DISRUPTIVE, type Impact, type ImpactComparison, isDisruptive,
+} from "../shared/resolution/impact.ts";
+import type { Resolution } from "../shared/resolution/resolve.ts";
+import { inventoryOf, isUnreadable, readInput, readState, type State } from "./input/state.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
-import { changedValue, wideCell } from "./output/impact-cells.ts";
 import { findingLines, locate, type LocatedFinding } from "./output/located-finding.ts";
 import { mapWithProgress, runWithProgress } from "./output/progress.ts";
-import { type TableFormat, tableFormat } from "./output/resolution-table.ts";
-import { resourceName } from "./resolve.ts";
-import { inventoryOf, isUnreadable, readState, type State } from "./input/state.ts";
+import { causeText, ownRole, roleOrReason, tableFormat, type TableFormat } from "./output/resolution-table.ts";
 import { formatTable, type Paint, painter } from "./output/terminal.ts";
+import { resourceName } from "./resolve.ts";
+
+type Side = "before" | "after";
+
+/** Returns the value that the change affects, such as the account, the role, the region or the selector. */
+function changedValue(impact: Impact, side: Side): string {
+  const { change, [side]: resolution } = impact;
+  if (resolution === null) return "-";
+  if (change === "secret") return secretText(impact, side);
+  if (resolution.outcome === "selected" || OF_ANY_OUTCOME.has(change)) {
+    return VALUES[change]?.(resolution) ?? roleOrReason(resolution);
+  }
+  return roleOrReason(resolution);
+}
+
+/** The changes whose value a resource without a role also has. */
+const OF_ANY_OUTCOME: ReadonlySet<Change> = new Set(["region", "identity", "source"]);
+
+/** For each type of change, a function that returns the changed value. Null stands for the role or the reason. */
+const VALUES: Partial<Record<Change, (resolution: Resolution) => string | null>> = {
+  region: ({ region }) => region?.value ?? "no region",
+  account: ({ accountID }) => accountID ?? "unknown account",
+  role: ({ roleARN }) => (roleARN === null ? null : roleResource(roleARN)),
+  selector: causeText,
+  identity: shortChain,
+  source: shortChain,
+};
+
+/** Returns the identities of the chain, such as `Role/team-a, Static/keys`. */
+function shortChain({ chain = [] }: Resolution): string {
+  if (chain.length === 0) return "-";
+  const links = chain.map(({ kind, name }) => `${kind.replace(/^AWS(?:Cluster)?|Identity$/g, "")}/${name}`);
+  return printable(links.join(", "));
+}
+
+function secretText({ secrets }: Impact, side: Side): string {
+  const name = secrets?.[side] ?? null;
+  return name === null ? "no Secret" : `Secret ${printable(name)}`;
+}
+
+/** Returns the text of a cell in the wide table. The region is shown only if the region changes. */
+function wideCell(impact: Impact, side: Side): string {
+  const { change, [side]: resolution } = impact;
+  if (resolution === null) return "-";
+  const { outcome, code, selectors, region } = resolution;
+  if (outcome === "conflict") return `conflict of ${selectors.map(({ name }) => name).join(", ")}`;
+  // The error code of a change of the identities can stay the same.
+  if (outcome === "refused") return [`refused: ${code ?? ""}`, causeText(resolution)].filter(Boolean).join(" by ");
+  const role = roleText(resolution);
+  if (change === "secret") return `${role} with ${secretText(impact, side)}`;
+  return change === "region" ? `${role} in ${region?.value ?? "no region"}` : role;
+}
+
+function roleText(resolution: Resolution): string {
+  const { outcome, accountID, roleARN, selectors, chain } = resolution;
+  const account = accountID ?? "unknown account";
+  if (outcome === "default") return `${account}, ${ownRole(resolution)}`;
+  const causes = chain === undefined ? selectors.map(({ name }) => name) : [causeText(resolution)];
+  const role = roleARN === null ? [] : [roleResource(roleARN)];
+  return [account, ...role, ...causes.map((cause) => `by ${cause}`)].join(" ");
+}
+
+/** Returns the last part of an ARN, such as role/ack/team-a. */
+function roleResource(roleARN: string): string {
+  return roleARN.split(":").at(-1) ?? "";
+}
 
 type Settings = SettingsFor<"impact">;
 

@@ -1,5 +1,5 @@
 import type { Readable, Writable } from "node:stream";
-import type { Environment } from "../shared/server/settings.ts";
+import type { Environment } from "../shared/server/read-settings.ts";
 
 /** An output stream. `columns` is the width of the terminal, if the stream is a terminal. */
 type TextStream = Writable & { readonly isTTY?: boolean; readonly columns?: number | undefined };

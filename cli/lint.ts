@@ -1,15 +1,15 @@
 import path from "node:path";
 import { pathToFileURL } from "node:url";
-import { isChecked } from "../shared/decisions/checks/by-kind.ts";
-import { CATALOGUE } from "../shared/decisions/checks/catalogue.ts";
-import type { CheckEntry } from "../shared/decisions/checks/check.ts";
-import { type CheckResult, runChecks } from "../shared/decisions/checks/run.ts";
-import { decisionSettings } from "../shared/decisions/context.ts";
-import { compareText } from "../shared/decisions/kubernetes/text.ts";
-import type { SettingsFor } from "../shared/decisions/settings.ts";
-import { STDIN } from "../shared/inventory/manifests/listing.ts";
-import { formatInputFault, type InputFault } from "../shared/inventory/manifests/reader.ts";
-import { VERSION } from "../shared/server/version.ts";
+import { isChecked } from "../shared/checks/by-kind.ts";
+import { CATALOGUE } from "../shared/checks/catalogue.ts";
+import type { CheckEntry } from "../shared/checks/check.ts";
+import { type CheckResult, runChecks } from "../shared/checks/run.ts";
+import { decisionSettings } from "../shared/contract/context.ts";
+import { compareText } from "../shared/formats/text.ts";
+import type { SettingsFor } from "../shared/contract/settings.ts";
+import { STDIN } from "../shared/files/listing.ts";
+import { formatInputFault, type InputFault } from "../shared/files/manifest-reader.ts";
+import { VERSION } from "../shared/contract/version.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
 import {
   countBySeverity, findingLines, isFailing, locate, type LocatedFinding, skippedLines,

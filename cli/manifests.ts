@@ -1,13 +1,13 @@
 import { readFile } from "node:fs/promises";
 import { DEFAULT_IMAGE } from "../manifests/deployment.ts";
 import { isManifestPart, MANIFEST_PARTS, renderManifests } from "../manifests/render.ts";
-import { needsAccessReviews } from "../shared/decisions/checks/access/reviews.ts";
-import { checkSeveritiesOf } from "../shared/decisions/context.ts";
-import { ResolverError } from "../shared/decisions/errors.ts";
-import type { SettingsFor } from "../shared/decisions/settings.ts";
-import { controllersOf } from "../shared/decisions/user-pattern.ts";
+import { needsAccessReviews } from "../shared/checks/access-reviews.ts";
+import { checkSeveritiesOf } from "../shared/contract/context.ts";
+import { ResolverError } from "../shared/formats/errors.ts";
+import type { SettingsFor } from "../shared/contract/settings.ts";
+import { controllersOf } from "../shared/formats/names.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
-import { writeStartNotices } from "./output/start-notices.ts";
+import { writeStartNotices } from "./serve.ts";
 
 /** Prints the install manifests as YAML. */
 export async function runManifests(part: string, settings: SettingsFor<"manifests">, io: IO): Promise<ExitStatus> {

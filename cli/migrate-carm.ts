@@ -1,18 +1,18 @@
 import { renderYAML } from "../manifests/render.ts";
-import { type Finding, findingLine } from "../shared/decisions/checks/check.ts";
-import { runChecks } from "../shared/decisions/checks/run.ts";
-import { ACCOUNT_MAP, TEAM_MAP } from "../shared/decisions/annotation-keys.ts";
-import { decisionSettings } from "../shared/decisions/context.ts";
-import { ResolverError } from "../shared/decisions/errors.ts";
-import type { Inventory } from "../shared/decisions/inventory/inventory.ts";
-import { accountOfARN } from "../shared/decisions/kubernetes/arn.ts";
-import { isACKGroup } from "../shared/decisions/kubernetes/kinds.ts";
-import { objectReference } from "../shared/decisions/kubernetes/object-meta.ts";
-import { countOf, printable } from "../shared/decisions/kubernetes/text.ts";
+import { type Finding, findingLine } from "../shared/checks/check.ts";
+import { runChecks } from "../shared/checks/run.ts";
+import { ACCOUNT_MAP, TEAM_MAP } from "../shared/contract/annotation-keys.ts";
+import { decisionSettings } from "../shared/contract/context.ts";
+import { ResolverError } from "../shared/formats/errors.ts";
+import type { Inventory } from "../shared/inventory/inventory.ts";
+import { accountOfARN } from "../shared/formats/arn.ts";
+import { isACKGroup } from "../shared/contract/ack-groups.ts";
+import { objectReference } from "../shared/formats/object-meta.ts";
+import { countOf, printable } from "../shared/formats/text.ts";
 import {
   type MigrationPlan, planMigration, type ProvedMigration, proveMigration,
-} from "../shared/decisions/migration/plan.ts";
-import type { SettingsFor } from "../shared/decisions/settings.ts";
+} from "../shared/resolution/migration-plan.ts";
+import type { SettingsFor } from "../shared/contract/settings.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
 import { runWithProgress } from "./output/progress.ts";
 import { isUnreadable, readState, type State } from "./input/state.ts";

@@ -1,12 +1,11 @@
 import { Argument, Command as Commander, CommanderError, Option } from "commander";
-import { ResolverError } from "../shared/decisions/errors.ts";
-import { choicesOf, type Command, defaultOf, type Definition } from "../shared/decisions/setting-definition.ts";
-import { type RemovedSetting, removedFrom } from "../shared/decisions/removed-settings.ts";
-import { DEFINITIONS, type SettingName, type SettingsFor } from "../shared/decisions/settings.ts";
-import { type Flags, readSettings, removedWarnings } from "../shared/server/settings.ts";
-import { VERSION } from "../shared/server/version.ts";
-import { flagGroup, flagHelp } from "./help/flags.ts";
-import { HELP_LAYOUT } from "./help/layout.ts";
+import { ResolverError } from "../shared/formats/errors.ts";
+import { choicesOf, type Command, defaultOf, type Definition } from "../shared/contract/setting-definition.ts";
+import { type RemovedSetting, removedFrom } from "../shared/contract/removed-settings.ts";
+import { DEFINITIONS, type SettingName, type SettingsFor } from "../shared/contract/settings.ts";
+import { type Flags, readSettings, removedWarnings } from "../shared/server/read-settings.ts";
+import { VERSION } from "../shared/contract/version.ts";
+import { flagGroup, flagHelp, HELP_LAYOUT } from "./help.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
 import { widthOf } from "./output/terminal.ts";
 

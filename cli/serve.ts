@@ -1,11 +1,17 @@
-import { ResolverError } from "../shared/decisions/errors.ts";
-import { servesIdentities } from "../shared/decisions/grants/by-identity.ts";
-import type { SettingsFor } from "../shared/decisions/settings.ts";
-import { ManifestSource } from "../shared/inventory/manifests/source.ts";
-import type { InventorySource } from "../shared/inventory/source.ts";
+import { type NoticedSettings, startNotices } from "../shared/contract/removed-settings.ts";
+import type { SettingsFor } from "../shared/contract/settings.ts";
+import { ResolverError } from "../shared/formats/errors.ts";
+import { servesIdentities } from "../shared/resolution/grant-by-identity.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import { type Drain, stopOnSignals } from "../shared/server/stopping.ts";
-import type { IO } from "./io.ts";
+import { ManifestSource } from "../shared/sources/file-source.ts";
+import type { InventorySource } from "../shared/sources/source.ts";
+import { type IO, writeLines } from "./io.ts";
+
+/** Writes the warnings about the settings of a command to stderr. */
+export function writeStartNotices(settings: NoticedSettings, io: IO): void {
+  writeLines(io.stderr, startNotices(settings).map((notice) => `warning: ${notice}`));
+}
 
 type WebhookSettings = SettingsFor<"webhook">;
 type SourceSettings =
@@ -26,7 +32,7 @@ export async function openSource(command: "webhook" | "sidecar", settings: Sourc
   const { extraGroups = [], group: groups = [], identitySecretNamespace = null } = settings;
   if (!cluster) return new ManifestSource(from, { runtime });
   const [{ ClusterSource }, { connectKubernetes }] = await Promise.all([
-    import("../shared/inventory/cluster/source.ts"), import("../shared/inventory/cluster/kubeconfig.ts"),
+    import("../shared/sources/cluster-source.ts"), import("../shared/cluster/kubeconfig.ts"),
   ]);
   const isRequired = mode === "carm";
   return new ClusterSource({

@@ -1,4 +1,4 @@
-import type { SettingsFor } from "../shared/decisions/settings.ts";
+import type { SettingsFor } from "../shared/contract/settings.ts";
 import { createLogger, logInventory, logNotices } from "../shared/server/logger.ts";
 import { Drain } from "../shared/server/stopping.ts";
 import { runSidecar, type SidecarRuntime } from "../sidecar/main.ts";
@@ -32,6 +32,6 @@ export async function runSidecarCommand(settings: SettingsFor<"sidecar">, io: IO
 /** Returns the client with which the sidecar writes Events. The Kubernetes client is loaded only with --cluster. */
 async function openAPI(settings: SettingsFor<"sidecar">): Promise<Pick<SidecarRuntime, "api">> {
   if (!settings.cluster) return {};
-  const { connectKubernetes } = await import("../shared/inventory/cluster/kubeconfig.ts");
+  const { connectKubernetes } = await import("../shared/cluster/kubeconfig.ts");
   return { api: await connectKubernetes(settings) };
 }

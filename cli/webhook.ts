@@ -1,8 +1,8 @@
-import { needsAccessReviews } from "../shared/decisions/checks/access/reviews.ts";
-import { decisionSettings } from "../shared/decisions/context.ts";
-import { ResolverError } from "../shared/decisions/errors.ts";
-import type { SettingsFor } from "../shared/decisions/settings.ts";
-import { systemClock } from "../shared/inventory/clock.ts";
+import { needsAccessReviews } from "../shared/checks/access-reviews.ts";
+import { decisionSettings } from "../shared/contract/context.ts";
+import { ResolverError } from "../shared/formats/errors.ts";
+import type { SettingsFor } from "../shared/contract/settings.ts";
+import { systemClock } from "../shared/clock.ts";
 import { createLogger, type Logger, logInventory, logNotices } from "../shared/server/logger.ts";
 import { cachedAccessReviewer } from "../webhook/access-review.ts";
 import { DRAIN_MS, runWebhook, type WebhookRuntime } from "../webhook/main.ts";
@@ -40,7 +40,7 @@ async function openAPI(
     throw new ResolverError("ERR_CONFIG_INVALID", "--check: ACK-09, NS-02 and AC-05 require --cluster");
   }
   if (!settings.cluster) return {};
-  const { connectKubernetes } = await import("../shared/inventory/cluster/kubeconfig.ts");
+  const { connectKubernetes } = await import("../shared/cluster/kubeconfig.ts");
   const ports = { api: await connectKubernetes(settings), clock: systemClock, log };
   const fetchers = {
     fetchSelector: selectorFetcher(ports), fetchNamespace: namespaceFetcher(ports),

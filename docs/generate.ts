@@ -2,18 +2,18 @@
 // status 1 if a file is stale.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import process from "node:process";
-import { combinedHelp } from "../cli/help/flags.ts";
+import { combinedHelp } from "../cli/help.ts";
 import { chartFiles } from "../manifests/chart-files.ts";
 import { renderDashboard } from "../manifests/observability/dashboard.ts";
-import { renderRules } from "../manifests/observability/rules.ts";
-import { CATALOGUE } from "../shared/decisions/checks/catalogue.ts";
-import { REMOVED_CODES } from "../shared/decisions/checks/removed-codes.ts";
-import type { CheckEntry } from "../shared/decisions/checks/check.ts";
-import { ERRORS } from "../shared/decisions/errors.ts";
-import { LIMITS } from "../shared/decisions/limits.ts";
-import type { Definition } from "../shared/decisions/setting-definition.ts";
-import { DEFINITIONS, type SettingName } from "../shared/decisions/settings.ts";
-import { environmentName } from "../shared/server/settings.ts";
+import { renderRules } from "../manifests/observability/alerts.ts";
+import { CATALOGUE } from "../shared/checks/catalogue.ts";
+import { REMOVED_CODES } from "../shared/contract/removed-codes.ts";
+import type { CheckEntry } from "../shared/checks/check.ts";
+import { ERRORS } from "../shared/formats/errors.ts";
+import { LIMITS } from "../shared/contract/limits.ts";
+import type { Definition } from "../shared/contract/setting-definition.ts";
+import { DEFINITIONS, type SettingName } from "../shared/contract/settings.ts";
+import { environmentName } from "../shared/server/read-settings.ts";
 import { metricLines } from "./metrics.ts";
 import { withCoverageTable } from "./policies.ts";
 

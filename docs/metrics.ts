@@ -1,7 +1,6 @@
 import type { Registry } from "prom-client";
-import { createCertificateMetrics } from "../certs/rotation/metrics.ts";
-import { type Alert, ALERTS } from "../manifests/observability/alerts.ts";
-import { alertName } from "../manifests/observability/rules.ts";
+import { createCertificateMetrics } from "../certs/rotation/reports.ts";
+import { type Alert, alertName, ALERTS } from "../manifests/observability/alerts.ts";
 import {
   createRegistry, METRIC_PREFIX, registerInventoryMetrics, registerKindMetrics,
 } from "../shared/server/metrics.ts";

@@ -1,13 +1,13 @@
 import { checkPolicies, DEFAULT_POLICY_SETTINGS } from "../manifests/policies.ts";
 import { MAX_COMPARED } from "../manifests/policies/selector-matches.ts";
-import { CATALOGUE } from "../shared/decisions/checks/catalogue.ts";
-import type { CheckEntry } from "../shared/decisions/checks/check.ts";
-import { CLUSTER_CHECKS } from "../shared/decisions/checks/clusters/list.ts";
-import { IDENTITY_CHECKS } from "../shared/decisions/checks/identities/list.ts";
-import { CI_33 } from "../shared/decisions/checks/identities/shape.ts";
-import { CI_34 } from "../shared/decisions/checks/any-kind/limits.ts";
-import { POD_CHECKS } from "../shared/decisions/checks/pods/pod-checks.ts";
-import { ACK_02 } from "../shared/decisions/checks/resolution-annotations.ts";
+import { CATALOGUE } from "../shared/checks/catalogue.ts";
+import type { CheckEntry } from "../shared/checks/check.ts";
+import { CLUSTER_CHECKS } from "../shared/checks/cluster-neighbors.ts";
+import { IDENTITY_CHECKS } from "../shared/checks/identity-checks.ts";
+import { CI_33 } from "../shared/checks/identity-shape.ts";
+import { CI_34 } from "../shared/checks/size-limits.ts";
+import { POD_CHECKS } from "../shared/checks/pod-checks.ts";
+import { ACK_02 } from "../shared/checks/forged-annotations.ts";
 
 const OTHER_OBJECTS = "needs other objects";
 const CARM = "it denies only with `--mode carm`, and a map can have 20,000 entries, which exceed the cost limit of CEL";

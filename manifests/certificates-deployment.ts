@@ -2,7 +2,7 @@ import type { V1Container, V1Deployment } from "@kubernetes/client-node";
 import {
   CONTAINER_SECURITY, type DeploymentOptions, environment, POD_SECURITY, podSelector, PORTS, PRIORITY_CLASS, probe,
 } from "./deployment.ts";
-import { CERTIFICATES, labelsOf } from "./installation.ts";
+import { CERTIFICATES, labelsOf } from "../shared/contract/installation.ts";
 
 /** The limit of V8's old generation, in MiB. */
 const HEAP_MIB = 64;

@@ -1,9 +1,9 @@
 import type { V1MatchCondition } from "@kubernetes/client-node";
-import { ACCOUNT_MAP, RESOLUTION_KEYS, TEAM_MAP, WAIVER_ANNOTATION } from "../shared/decisions/annotation-keys.ts";
-import { BOOKKEEPING } from "../shared/decisions/exemptions.ts";
-import { SELECTOR_GROUP } from "../shared/decisions/kubernetes/kinds.ts";
-import { LIMITS } from "../shared/decisions/limits.ts";
-import { MIRROR_ANNOTATION } from "../shared/decisions/pods/pod.ts";
+import { ACCOUNT_MAP, RESOLUTION_KEYS, TEAM_MAP, WAIVER_ANNOTATION } from "../shared/contract/annotation-keys.ts";
+import { BOOKKEEPING } from "../shared/contract/exemptions.ts";
+import { SELECTOR_GROUP } from "../shared/contract/ack-groups.ts";
+import { LIMITS } from "../shared/contract/limits.ts";
+import { MIRROR_ANNOTATION } from "../shared/model/pod.ts";
 import { texts } from "./policies/cel.ts";
 
 // The conditions under which the API server calls a webhook or evaluates a policy. If a condition of a webhook with

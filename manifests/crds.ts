@@ -1,10 +1,10 @@
-import { IRS_35 } from "../shared/decisions/checks/selectors/labels.ts";
-import { IRS_00 } from "../shared/decisions/checks/selectors/shape.ts";
-import { IRS_12 } from "../shared/decisions/checks/selectors/types.ts";
-import type { Runtime } from "../shared/decisions/context.ts";
-import { SELECTOR_GROUP, SELECTOR_KIND } from "../shared/decisions/kubernetes/kinds.ts";
-import { SELECTOR_SPEC_SCHEMA, type StructuralSchema } from "../shared/decisions/selectors/schema.ts";
-import { labelsOf } from "./installation.ts";
+import { IRS_35 } from "../shared/checks/selector-matches.ts";
+import { IRS_00 } from "../shared/checks/selector-shape.ts";
+import { IRS_12 } from "../shared/checks/selector-types.ts";
+import type { Runtime } from "../shared/contract/context.ts";
+import { SELECTOR_GROUP, SELECTOR_KIND } from "../shared/contract/ack-groups.ts";
+import { SELECTOR_SPEC_SCHEMA, type StructuralSchema } from "../shared/model/selector-schema.ts";
+import { labelsOf } from "../shared/contract/installation.ts";
 
 /** A CEL rule in a schema. The API server applies the rule to each value of the schema. */
 interface ValidationRule {

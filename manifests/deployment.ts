@@ -2,10 +2,10 @@ import type {
   V1Container, V1Deployment, V1EnvVar, V1PodSecurityContext, V1PodSpec, V1Probe, V1SecurityContext,
   V1TopologySpreadConstraint,
 } from "@kubernetes/client-node";
-import type { Runtime } from "../shared/decisions/context.ts";
-import { VERSION } from "../shared/server/version.ts";
+import type { Runtime } from "../shared/contract/context.ts";
+import { VERSION } from "../shared/contract/version.ts";
 import { CERTIFICATE_FLAG, certificateVolumes } from "./certificates.ts";
-import { labelsOf, WEBHOOK } from "./installation.ts";
+import { labelsOf, WEBHOOK } from "../shared/contract/installation.ts";
 
 /** The image without a registry. Users push the image to their registry. */
 export const DEFAULT_IMAGE = `ack-role-resolver:${VERSION}`;

@@ -1,10 +1,10 @@
 import {
   CAPA_VERSION, identityPlural, INFRASTRUCTURE_GROUP, SERVICE_ACCOUNT_IDENTITY, STS_AUDIENCE,
-} from "../shared/decisions/identities/kinds.ts";
-import { EXPIRATION_LIMITS, MAX_AUDIENCES } from "../shared/decisions/identities/service-account.ts";
-import { ARN_LENGTH } from "../shared/decisions/kubernetes/arn.ts";
-import { DURATION_LIMITS } from "../shared/decisions/selectors/session.ts";
-import { labelsOf } from "./installation.ts";
+} from "../shared/contract/capa-kinds.ts";
+import { EXPIRATION_LIMITS, MAX_AUDIENCES } from "../shared/resolution/service-account.ts";
+import { ARN_LENGTH } from "../shared/formats/arn.ts";
+import { DURATION_LIMITS } from "../shared/model/session.ts";
+import { labelsOf } from "../shared/contract/installation.ts";
 
 /** The schema of the field `spec`. The fields are those of CAPA's proposal "Single Controller Multitenancy". */
 const SPEC = {

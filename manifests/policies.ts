@@ -1,16 +1,14 @@
-import type { Runtime } from "../shared/decisions/context.ts";
-import { SETTINGS } from "../shared/decisions/settings.ts";
-import { clusterPolicy } from "./policies/clusters.ts";
-import { controllerPolicy } from "./policies/controllers.ts";
+import type { Runtime } from "../shared/contract/context.ts";
+import { SETTINGS } from "../shared/contract/settings.ts";
+import { clusterPolicy, resourcePolicy } from "./policies/resources.ts";
+import { controllerPolicy, waiverPolicy } from "./policies/waivers.ts";
 import { type FieldExportOptions, fieldExportPolicy } from "./policies/field-exports.ts";
 import { namespacePolicy } from "./policies/namespaces.ts";
 import {
   besideWebhook, type Policy, policyObjects, type PolicySettings, type SelectorFailurePolicy,
 } from "./policies/policy.ts";
-import { resourcePolicy } from "./policies/resources.ts";
 import { selectorPolicy } from "./policies/selectors.ts";
 import { serviceAccountPolicy } from "./policies/service-account.ts";
-import { waiverPolicy } from "./policies/waivers.ts";
 import type { WebhookOptions } from "./webhooks.ts";
 
 /** The policy settings that the flags have by default. */

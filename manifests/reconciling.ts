@@ -1,13 +1,14 @@
 import type { V1ClusterRole, V1Role } from "@kubernetes/client-node";
 import {
   CONTROLLER_IDENTITY, identityPlural, INFRASTRUCTURE_GROUP, REFERRER_KINDS,
-} from "../shared/decisions/identities/kinds.ts";
-import { knownGroups } from "../shared/decisions/kubernetes/kinds.ts";
-import { lease, WEBHOOK } from "./installation.ts";
+} from "../shared/contract/capa-kinds.ts";
+import { knownGroups } from "../shared/contract/ack-groups.ts";
+import { WEBHOOK } from "../shared/contract/installation.ts";
 import {
   clusterBinding, clusterRole, namespacedRole, roleBinding, rulesOf, WRITE_EVENTS,
 } from "./rights/role-objects.ts";
 import type { WebhookOptions } from "./webhooks.ts";
+import { lease } from "./installation-objects.ts";
 
 /**
  * The ClusterRole that allows the webhook to patch ACK resources and clusters, and to write Events, and the Role that

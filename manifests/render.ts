@@ -1,11 +1,11 @@
 import { stringify } from "yaml";
-import { isCheckEnabled } from "../shared/decisions/checks/access/reviews.ts";
-import { AC_05 } from "../shared/decisions/checks/clusters/use.ts";
-import type { Runtime } from "../shared/decisions/context.ts";
-import { ResolverError } from "../shared/decisions/errors.ts";
-import { isACKGroup } from "../shared/decisions/kubernetes/kinds.ts";
-import { namespaceNameFaults } from "../shared/decisions/kubernetes/names.ts";
-import { quote } from "../shared/decisions/kubernetes/text.ts";
+import { isCheckEnabled } from "../shared/checks/access-reviews.ts";
+import { AC_05 } from "../shared/checks/cluster-reference.ts";
+import type { Runtime } from "../shared/contract/context.ts";
+import { ResolverError } from "../shared/formats/errors.ts";
+import { isACKGroup } from "../shared/contract/ack-groups.ts";
+import { namespaceNameFaults } from "../shared/formats/names.ts";
+import { quote } from "../shared/formats/text.ts";
 import { certificatesDeployment } from "./certificates-deployment.ts";
 import { type CertificateMode, certManagerObjects, selfSignedObjects } from "./certificates.ts";
 import { iamRoleSelectorCRD } from "./crds.ts";
@@ -13,18 +13,19 @@ import { type DeploymentOptions, webhookDeployment } from "./deployment.ts";
 import { admissionPolicies, DEFAULT_POLICY_SETTINGS } from "./policies.ts";
 import type { PolicySettings, SelectorFailurePolicy } from "./policies/policy.ts";
 import { serviceAccountIdentityCRD } from "./identity-crd.ts";
-import { pendingWritesObjects } from "./rights/pending-writes.ts";
-import { identitySecretObjects } from "./rights/identity-secrets.ts";
-import { installNamespace, serviceAccount } from "./installation.ts";
-import { eventsRole, identitiesRole, sidecarEventsBinding, sidecarsBinding } from "./rights/sidecars.ts";
+import { pendingWritesObjects } from "./rights/role-objects.ts";
+import {
+  eventsRole, identitiesRole, identitySecretObjects, selectorOwnerRole, sidecarEventsBinding, sidecarsBinding,
+  tenantRole,
+} from "./rights/sidecars.ts";
 import {
   accessReviewsBinding, accessReviewsRole, mapsBinding, mapsRole, readerBinding, readerRole, resourcesBinding,
   resourcesRole,
 } from "./rights/webhook.ts";
 import { controllerIdentityObjects, reconcilingObjects } from "./reconciling.ts";
 import { certificatesNetworkPolicy, disruptionBudget, networkPolicy, webhookService } from "./service.ts";
-import { selectorOwnerRole, tenantRole } from "./rights/users.ts";
 import { mutatingWebhooks, validatingWebhooks, type WebhookOptions } from "./webhooks.ts";
+import { installNamespace, serviceAccount } from "./installation-objects.ts";
 
 export const MANIFEST_PARTS = ["crds", "identity-crd", "rbac", "policies", "deployment", "webhooks", "all"] as const;
 type ManifestPart = (typeof MANIFEST_PARTS)[number];

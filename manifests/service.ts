@@ -1,6 +1,6 @@
 import type { V1NetworkPolicy, V1ObjectMeta, V1PodDisruptionBudget, V1Service } from "@kubernetes/client-node";
 import { POD_SELECTOR, podSelector, PORTS } from "./deployment.ts";
-import { CERTIFICATES, labelsOf, WEBHOOK } from "./installation.ts";
+import { CERTIFICATES, labelsOf, WEBHOOK } from "../shared/contract/installation.ts";
 
 /** The ports on which API servers usually listen: of the Service `kubernetes`, and of the API server itself. */
 const API_SERVER_PORTS = [443, 6443];

@@ -1,14 +1,13 @@
 // The JSON Schema of the values of the Helm chart. Helm reports each invalid value with its path.
 import {
-  IMAGE, IMAGE_PARTS, NAMESPACE as NAMESPACE_NAME, OBJECT_NAME, RESERVED_VARIABLES, SIDECAR_ARGUMENT, USE_PROXY,
-  VARIABLE_NAME, VARIABLE_VALUE,
-} from "../shared/decisions/setting-patterns.ts";
-import { REMOVED_VALUES } from "../shared/decisions/removed-settings.ts";
-import { choicesOf, type Definition } from "../shared/decisions/setting-definition.ts";
-import { DEFINITIONS, type SettingName } from "../shared/decisions/settings.ts";
-import { patternOf } from "../shared/server/settings.ts";
+  choicesOf, type Definition, IMAGE, IMAGE_PARTS, NAMESPACE as NAMESPACE_NAME, OBJECT_NAME, RESERVED_VARIABLES,
+  SIDECAR_ARGUMENT, USE_PROXY, VARIABLE_NAME, VARIABLE_VALUE,
+} from "../shared/contract/setting-definition.ts";
+import { REMOVED_VALUES } from "../shared/contract/removed-settings.ts";
+import { DEFINITIONS, type SettingName } from "../shared/contract/settings.ts";
+import { patternOf } from "../shared/server/read-settings.ts";
 import { CERTIFICATE_MODES } from "./certificates.ts";
-import { labelsOf } from "./installation.ts";
+import { labelsOf } from "../shared/contract/installation.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
 

@@ -1,10 +1,10 @@
 import type { V1LabelSelector, V1RuleWithOperations } from "@kubernetes/client-node";
-import { PART_KINDS } from "../shared/decisions/identities/cluster-parts.ts";
+import { PART_KINDS } from "../shared/contract/cluster-parts.ts";
 import {
   IDENTITY_KINDS, identityPlural, INFRASTRUCTURE_GROUP, pluralsByGroup, REFERRER_KINDS,
-} from "../shared/decisions/identities/kinds.ts";
-import { knownGroups, SELECTOR_GROUP } from "../shared/decisions/kubernetes/kinds.ts";
-import { NAME_LABEL } from "../shared/decisions/kubernetes/names.ts";
+} from "../shared/contract/capa-kinds.ts";
+import { knownGroups, SELECTOR_GROUP } from "../shared/contract/ack-groups.ts";
+import { NAME_LABEL } from "../shared/formats/names.ts";
 
 // The kinds and operations for which the API server calls a webhook or evaluates a policy.
 

@@ -1,20 +1,45 @@
 import type {
-  AdmissionregistrationV1WebhookClientConfig as ClientConfig, V1MutatingWebhook, V1MutatingWebhookConfiguration,
-  V1ObjectMeta, V1ValidatingWebhook, V1ValidatingWebhookConfiguration,
+  AdmissionregistrationV1WebhookClientConfig as ClientConfig, V1LabelSelector, V1MutatingWebhook,
+  V1MutatingWebhookConfiguration, V1ObjectMeta, V1ValidatingWebhook, V1ValidatingWebhookConfiguration,
 } from "@kubernetes/client-node";
-import { IGNORED_NAMESPACES } from "../shared/decisions/carm/maps.ts";
-import { NAME_LABEL } from "../shared/decisions/kubernetes/names.ts";
+import { IGNORED_NAMESPACES, INJECT_LABEL } from "../shared/contract/annotation-keys.ts";
+import { labelsOf, WEBHOOK } from "../shared/contract/installation.ts";
+import { NAME_LABEL } from "../shared/formats/names.ts";
 import { caInjection } from "./certificates.ts";
 import {
   CHANGES_MORE_THAN_BOOKKEEPING, CHANGES_NAMESPACE, DELETES_OR_WAIVES, IS_CARM_MAP, IS_DEFINITION_OF_RESOURCES,
-  IS_DEFINITION_OF_SELECTORS, MUTATES, MUTATES_CLUSTER, NOT_BEING_DELETED, NOT_DELETED_AGAIN,
+  IS_DEFINITION_OF_SELECTORS, MUTATES, MUTATES_CLUSTER, NOT_A_MIRROR_POD, NOT_BEING_DELETED, NOT_DELETED_AGAIN,
 } from "./conditions.ts";
-import { POD_RULES, podSelectors } from "./pod-selection.ts";
-import { labelsOf, WEBHOOK } from "./installation.ts";
 import {
   ackResources, CLUSTERS, configMaps, CREATE_AND_UPDATE, EVERY_WRITE, exceptNamespaces, FIELD_EXPORTS, IDENTITIES,
   IDENTITY_USES, kindDefinitions, namespaces, selectors, withStatus,
 } from "./webhook-rules.ts";
+
+/** Matches new Pods. Updates cannot change the containers of a Pod. */
+const POD_RULES: Pick<V1ValidatingWebhook, "rules" | "matchConditions"> = {
+  rules: [{ apiGroups: [""], apiVersions: ["v1"], resources: ["pods"], operations: ["CREATE"], scope: "Namespaced" }],
+  matchConditions: [NOT_A_MIRROR_POD],
+};
+
+type PodSelectors = Required<Pick<V1ValidatingWebhook, "namespaceSelector" | "objectSelector">>;
+
+/**
+ * Returns the selectors of Pods in the given namespaces that request a sidecar: by their own label, or by the label of
+ * their Namespace. No Pod matches both. The label of a Pod matches with any value except `false`, so that the webhook
+ * denies an invalid value.
+ */
+function podSelectors({ matchExpressions = [] }: V1LabelSelector): readonly [PodSelectors, PodSelectors] {
+  const exists = { key: INJECT_LABEL, operator: "Exists" };
+  const notFalse = { key: INJECT_LABEL, operator: "NotIn", values: ["false"] };
+  const isUnlabeled = { key: INJECT_LABEL, operator: "DoesNotExist" };
+  return [
+    { namespaceSelector: { matchExpressions }, objectSelector: { matchExpressions: [exists, notFalse] } },
+    {
+      namespaceSelector: { matchLabels: { [INJECT_LABEL]: "true" }, matchExpressions },
+      objectSelector: { matchExpressions: [isUnlabeled] },
+    },
+  ];
+}
 
 /** Options that determine how the API server calls the webhook, and for which objects. */
 export interface WebhookOptions {

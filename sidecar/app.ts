@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
-import { ResolverError } from "../shared/decisions/errors.ts";
-import type { Grant } from "../shared/decisions/grants/grant.ts";
-import { LIMITS as ALL_LIMITS } from "../shared/decisions/limits.ts";
-import type { Clock, SteadyClock } from "../shared/inventory/clock.ts";
+import { ResolverError } from "../shared/formats/errors.ts";
+import type { Grant } from "../shared/resolution/grant.ts";
+import { LIMITS as ALL_LIMITS } from "../shared/contract/limits.ts";
+import type { Clock, SteadyClock } from "../shared/clock.ts";
 import { limitConnections } from "../shared/server/connection-limit.ts";
 import type { ListenAddress } from "../shared/server/listen-address.ts";
 import type { Logger } from "../shared/server/logger.ts";

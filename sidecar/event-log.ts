@@ -1,8 +1,8 @@
-import { ResolverError } from "../shared/decisions/errors.ts";
-import { MAX_CHAINED_SECONDS } from "../shared/decisions/selectors/session.ts";
+import { ResolverError } from "../shared/formats/errors.ts";
+import { MAX_CHAINED_SECONDS } from "../shared/model/session.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import type { BaseState } from "./base/identity.ts";
-import type { SourceStatus } from "../shared/inventory/source.ts";
+import type { SourceStatus } from "../shared/sources/source.ts";
 import { CircuitOpenError, type CircuitState } from "./sts-upstream/circuit-breaker.ts";
 
 /** The maximum number of stored session keys, which is the size of the session cache. */

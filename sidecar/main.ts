@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import type { FastifyInstance } from "fastify";
-import { type Clock, type SteadyClock, systemClock } from "../shared/inventory/clock.ts";
-import type { KubernetesAPI } from "../shared/inventory/cluster/api.ts";
-import type { InventorySource } from "../shared/inventory/source.ts";
+import { type Clock, type SteadyClock, systemClock } from "../shared/clock.ts";
+import type { KubernetesAPI } from "../shared/cluster/api.ts";
+import type { InventorySource } from "../shared/sources/source.ts";
 import { type Readiness, startHealthServer } from "../shared/server/health.ts";
 import {
   boundAddress, formatListenAddress, type ListenAddress, startListening,

@@ -1,15 +1,15 @@
-import { decisionSettings } from "../shared/decisions/context.ts";
-import { ResolverError } from "../shared/decisions/errors.ts";
-import type { IdentityQuery } from "../shared/decisions/grants/by-identity.ts";
-import type { NamespaceQuery, RoleQuery } from "../shared/decisions/grants/grant.ts";
-import { INFRASTRUCTURE_GROUP } from "../shared/decisions/identities/kinds.ts";
+import { decisionSettings } from "../shared/contract/context.ts";
+import { ResolverError } from "../shared/formats/errors.ts";
+import type { IdentityQuery } from "../shared/resolution/grant-by-identity.ts";
+import type { NamespaceQuery, RoleQuery } from "../shared/resolution/grant.ts";
+import { INFRASTRUCTURE_GROUP } from "../shared/contract/capa-kinds.ts";
 import {
   ACK_GROUPS, closestGroup, type KindArgument, parseKindArgument,
-} from "../shared/decisions/kubernetes/kinds.ts";
-import type { SettingsFor } from "../shared/decisions/settings.ts";
+} from "../shared/contract/ack-groups.ts";
+import type { SettingsFor } from "../shared/contract/settings.ts";
 import { isLoopbackHost, type ListenAddress, parseListenAddress } from "../shared/server/listen-address.ts";
 import { rejectOwnAddress } from "./base/provider.ts";
-import { readSTSEndpoint } from "./sts-upstream/endpoint.ts";
+import { readSTSEndpoint } from "./sts-upstream/connection.ts";
 
 /** The settings of the sidecar, except the settings of the inventory source, which the caller creates. */
 export type SidecarSettings = Pick<

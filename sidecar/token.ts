@@ -2,12 +2,12 @@ import { hash, randomUUID, timingSafeEqual } from "node:crypto";
 import { constants } from "node:fs";
 import { chmod, type FileHandle, open, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { ResolverError } from "../shared/decisions/errors.ts";
-import { stringAt } from "../shared/decisions/kubernetes/json.ts";
-import { countOf } from "../shared/decisions/kubernetes/text.ts";
-import { LIMITS } from "../shared/decisions/limits.ts";
-import { MIN_TOKEN_LENGTH } from "../shared/decisions/settings.ts";
-import type { SteadyClock } from "../shared/inventory/clock.ts";
+import { ResolverError } from "../shared/formats/errors.ts";
+import { stringAt } from "../shared/formats/json.ts";
+import { countOf } from "../shared/formats/text.ts";
+import { LIMITS } from "../shared/contract/limits.ts";
+import { MIN_TOKEN_LENGTH } from "../shared/contract/settings.ts";
+import type { SteadyClock } from "../shared/clock.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import type { SidecarMetrics } from "./metrics.ts";
 

@@ -1,32 +1,70 @@
 import { randomBytes } from "node:crypto";
 import type { Registry } from "prom-client";
-import { grantRole } from "../shared/decisions/grants/decide.ts";
-import type { RoleQuery } from "../shared/decisions/grants/grant.ts";
-import type { SettingsFor } from "../shared/decisions/settings.ts";
-import type { SteadyClock } from "../shared/inventory/clock.ts";
-import type { KubernetesAPI } from "../shared/inventory/cluster/api.ts";
-import type { InventorySource } from "../shared/inventory/source.ts";
+import type { Clock, SteadyClock } from "../shared/clock.ts";
+import type { KubernetesAPI } from "../shared/cluster/api.ts";
+import type { SettingsFor } from "../shared/contract/settings.ts";
+import type { Identity } from "../shared/model/identity.ts";
+import { grantRole } from "../shared/resolution/grant-decision.ts";
+import type { RoleQuery } from "../shared/resolution/grant.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import { registerInventoryMetrics } from "../shared/server/metrics.ts";
 import { REPLICA_IDENTITY } from "../shared/server/replica-identity.ts";
-import type { AssumeRoleProbe } from "./probe/assume-role-probe.ts";
+import type { InventorySource } from "../shared/sources/source.ts";
 import { BaseIdentity, type BaseProvider } from "./base/identity.ts";
 import { CredentialCache } from "./credentials/cache.ts";
 import { IdentityOnlyKeys } from "./credentials/identity-only.ts";
-import { isCurrentIdentity } from "./identities/current-identity.ts";
-import type { IdentitySessions } from "./identities/sessions.ts";
 import type { IssuedCredentials } from "./credentials/issued.ts";
 import { Issuer } from "./credentials/issuer.ts";
-import { roleOfSession } from "./credentials/session-key.ts";
-import { createIdentitySessions } from "./create-identity-sessions.ts";
+import { roleOfSession } from "./credentials/session.ts";
 import { EventLog } from "./event-log.ts";
-import { createSidecarMetrics, registerSidecarState, type SidecarMetrics, type SidecarState } from "./metrics.ts";
-import { RefusedIdentities } from "./refused-roles/refused-identities.ts";
-import { RoleEvents } from "./refused-roles/role-events.ts";
+import { IdentitySessions, isCurrentIdentity } from "./identities/sessions.ts";
+import { RefusedIdentities, type RefusedRole } from "./refused-roles/refused-identities.ts";
 import { IdentitySecrets } from "./identities/secrets.ts";
+import { ServiceAccountTokens } from "./identities/service-account-tokens.ts";
+import { WebIdentitySessions } from "./identities/web-identity-sessions.ts";
+import { createSidecarMetrics, registerSidecarState, type SidecarMetrics, type SidecarState } from "./metrics.ts";
+import type { AssumeRoleProbe } from "./probe/assume-role-probe.ts";
 import { startProbe } from "./probe/start-probe.ts";
-import { createSTS } from "./sts-upstream/client.ts";
+import { RoleEvents } from "./refused-roles/role-events.ts";
+import { createSTS, type STS } from "./sts-upstream/client.ts";
+import type { UpstreamSTSError } from "./sts-upstream/errors.ts";
 import { STSCallGuard } from "./sts-upstream/rate-limiter.ts";
+
+interface IdentityPorts {
+  readonly source: Pick<InventorySource, "inventory">;
+  readonly clock: Clock;
+  /** Undefined if the inventory consists of manifests. */
+  readonly api?: KubernetesAPI | undefined;
+}
+
+interface IdentityParts {
+  readonly base: BaseIdentity;
+  readonly sts: STS;
+  readonly sessions: CredentialCache;
+  readonly metrics: Pick<SidecarMetrics, "tokenRequests">;
+  readonly roleEvents: RoleEvents | null;
+  readonly secrets: IdentitySecrets | null;
+  readonly refused: RefusedIdentities;
+}
+
+/** Creates the sessions of CAPA identities, which report each role that STS rejects. */
+function createIdentitySessions(
+  settings: Pick<SettingsFor<"sidecar">, "sessionName" | "region">, { source, api, clock }: IdentityPorts,
+  { base, sts, sessions, secrets, roleEvents, refused, metrics }: IdentityParts,
+): IdentitySessions {
+  const ports = {
+    sts, sessions, isCurrent: (identity: Identity) => isCurrentIdentity(source.inventory, identity),
+    onAssumed: (identity: Identity) => refused.remove(identity),
+    onRefused(role: RefusedRole, error: UpstreamSTSError) {
+      refused.add(role.identity);
+      void roleEvents?.identityRefused(role, error);
+    },
+  };
+  const onRequest = (result: string): void => metrics.tokenRequests.inc({ result });
+  const tokens = api === undefined ? null : new ServiceAccountTokens({ api, clock, onRequest });
+  const webIdentities = new WebIdentitySessions(settings, { ...ports, tokens });
+  return new IdentitySessions(settings, { ...ports, base, secrets, webIdentities });
+}
 
 /** The services that the sidecar's server uses. */
 interface Services {

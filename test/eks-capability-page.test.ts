@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "tap";
-import { isACKController } from "../shared/decisions/exemptions.ts";
-import { field } from "../shared/decisions/kubernetes/json.ts";
-import { controllersOf } from "../shared/decisions/user-pattern.ts";
-import { readSettings } from "../shared/server/settings.ts";
+import { isACKController } from "../shared/contract/exemptions.ts";
+import { field } from "../shared/formats/json.ts";
+import { controllersOf } from "../shared/formats/names.ts";
+import { readSettings } from "../shared/server/read-settings.ts";
 import { runCommand } from "./cli/run-command.ts";
 import { codeBlocks } from "./documented-commands.ts";
 

@@ -4,8 +4,8 @@ import { Ajv } from "ajv";
 import { test } from "tap";
 import { parse } from "yaml";
 import { valuesSchema } from "../manifests/values-schema.ts";
-import { INJECT_LABEL } from "../shared/decisions/annotation-keys.ts";
-import { field, stringAt } from "../shared/decisions/kubernetes/json.ts";
+import { INJECT_LABEL } from "../shared/contract/annotation-keys.ts";
+import { field, stringAt } from "../shared/formats/json.ts";
 import { codeBlocks } from "./documented-commands.ts";
 
 const read = (page: string): string => readFileSync(path.join(import.meta.dirname, "../docs", page), "utf8");

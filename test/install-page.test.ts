@@ -3,9 +3,9 @@ import path from "node:path";
 import { Ajv } from "ajv";
 import { test } from "tap";
 import { parse, parseAllDocuments } from "yaml";
-import { selectorOwnerRole, tenantRole } from "../manifests/rights/users.ts";
+import { selectorOwnerRole, tenantRole } from "../manifests/rights/sidecars.ts";
 import { valuesSchema } from "../manifests/values-schema.ts";
-import { stringAt } from "../shared/decisions/kubernetes/json.ts";
+import { stringAt } from "../shared/formats/json.ts";
 import { runCommand } from "./cli/run-command.ts";
 import { codeBlocks } from "./documented-commands.ts";
 

@@ -4,12 +4,12 @@ import type { V1ClusterRole, V1Role } from "@kubernetes/client-node";
 import { test } from "tap";
 import { parseAllDocuments } from "yaml";
 import { MAPS_ROLE, mapsRole, READER_ROLE, readerRole } from "../manifests/rights/webhook.ts";
-import { ERRORS } from "../shared/decisions/errors.ts";
-import { isJsonObject, type JsonObject } from "../shared/decisions/kubernetes/json.ts";
-import { defaultOf } from "../shared/decisions/setting-definition.ts";
-import { SETTINGS } from "../shared/decisions/settings.ts";
-import { carmMapKinds, CLUSTER_KINDS } from "../shared/inventory/cluster/kinds.ts";
-import { readSettings } from "../shared/server/settings.ts";
+import { ERRORS } from "../shared/formats/errors.ts";
+import { isJsonObject, type JsonObject } from "../shared/formats/json.ts";
+import { defaultOf } from "../shared/contract/setting-definition.ts";
+import { SETTINGS } from "../shared/contract/settings.ts";
+import { carmMapKinds, CLUSTER_KINDS } from "../shared/sources/cluster-kinds.ts";
+import { readSettings } from "../shared/server/read-settings.ts";
 import { runCommand } from "./cli/run-command.ts";
 
 const PAGE = readFileSync(path.join(import.meta.dirname, "../docs/sidecar.md"), "utf8");

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
-import type { Access, AccessByName, Requester } from "../shared/decisions/context.ts";
-import { field, stringAt } from "../shared/decisions/kubernetes/json.ts";
-import { SELECTOR_GROUP } from "../shared/decisions/kubernetes/kinds.ts";
-import { LIMITS } from "../shared/decisions/limits.ts";
-import type { SteadyClock } from "../shared/inventory/clock.ts";
-import { bodyText, type KubernetesAPI } from "../shared/inventory/cluster/api.ts";
-import { Semaphore } from "../shared/inventory/cluster/semaphore.ts";
+import type { Access, AccessByName, Requester } from "../shared/contract/context.ts";
+import { field, stringAt } from "../shared/formats/json.ts";
+import { SELECTOR_GROUP } from "../shared/contract/ack-groups.ts";
+import { LIMITS } from "../shared/contract/limits.ts";
+import type { SteadyClock } from "../shared/clock.ts";
+import { bodyText, type KubernetesAPI } from "../shared/cluster/api.ts";
+import { Semaphore } from "../shared/cluster/semaphore.ts";
 import { BoundedMap } from "../shared/server/bounded-map.ts";
 import type { Logger } from "../shared/server/logger.ts";
 

@@ -1,25 +1,42 @@
 import type { Server } from "node:https";
+import type { Socket } from "node:net";
 import fastify, { type FastifyInstance } from "fastify";
-import type { DecisionSettings } from "../shared/decisions/context.ts";
-import { ResolverError } from "../shared/decisions/errors.ts";
-import { KINDS } from "../shared/decisions/kinds/table.ts";
-import { LIMITS } from "../shared/decisions/limits.ts";
-import type { Clock } from "../shared/inventory/clock.ts";
-import type { InventorySource } from "../shared/inventory/source.ts";
+import type { Clock } from "../shared/clock.ts";
+import type { DecisionSettings } from "../shared/contract/context.ts";
+import { KINDS } from "../shared/contract/kinds.ts";
+import { LIMITS } from "../shared/contract/limits.ts";
+import { ResolverError } from "../shared/formats/errors.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import type { Drain } from "../shared/server/stopping.ts";
 import { TurnQueue } from "../shared/server/turn-queue.ts";
+import type { InventorySource } from "../shared/sources/source.ts";
 import type { AccessReviewer } from "./access-review.ts";
-import { type AllowedClient, clientOptions, limitCallers } from "./callers.ts";
-import { trackAge } from "./connection-age.ts";
-import type { WebhookMetrics } from "./metrics.ts";
-import { mutate } from "./mutate.ts";
-import { openPending, type PendingByKind, type PendingPorts } from "./pending/open.ts";
 import { LargeBodies } from "./body/large-bodies.ts";
 import { acceptReviewBodies } from "./body/parse.ts";
-import { addReviewRoute, asResolverError, type OnInternalError, sendError } from "./route.ts";
+import { type AllowedClient, clientOptions, limitCallers } from "./callers.ts";
+import type { WebhookMetrics } from "./metrics.ts";
+import { mutate } from "./mutate.ts";
 import type { ObjectFetcher } from "./object-fetch.ts";
+import { openPending, type PendingByKind, type PendingPorts } from "./pending/open.ts";
+import { addReviewRoute, asResolverError, type OnInternalError, sendError } from "./route.ts";
 import { validate } from "./validate.ts";
+
+const MAX_AGE_MS = 30_000;
+
+/**
+ * Returns whether a connection is so old that the server should close it after the response. Otherwise the API server
+ * uses the same connections for as long as it has requests: all of them to the one replica that remained when the other
+ * one restarted, so that the loss of that replica breaks every request in flight. The API server does not use a
+ * connection again after `Connection: close`, so no request is lost by it.
+ */
+function trackAge(server: Server, monotonicMs: () => number): (socket: Socket) => boolean {
+  const acceptedMs = new WeakMap<Socket, number>();
+  server.on("secureConnection", (socket: Socket) => void acceptedMs.set(socket, monotonicMs()));
+  return (socket) => {
+    const startMs = acceptedMs.get(socket);
+    return startMs !== undefined && monotonicMs() - startMs >= MAX_AGE_MS;
+  };
+}
 
 /**
  * The API server closes an idle webhook connection after 90 s (measured). If the webhook closed the connection first, a

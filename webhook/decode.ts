@@ -1,9 +1,9 @@
-import type { Requester } from "../shared/decisions/context.ts";
-import { ResolverError } from "../shared/decisions/errors.ts";
-import type { AdmissionChange } from "../shared/decisions/exemptions.ts";
-import { field, isJsonObject, type JsonObject, stringAt } from "../shared/decisions/kubernetes/json.ts";
-import { quote } from "../shared/decisions/kubernetes/text.ts";
-import { LIMITS } from "../shared/decisions/limits.ts";
+import type { Requester } from "../shared/contract/context.ts";
+import { ResolverError } from "../shared/formats/errors.ts";
+import type { AdmissionChange } from "../shared/contract/exemptions.ts";
+import { field, isJsonObject, type JsonObject, stringAt } from "../shared/formats/json.ts";
+import { quote } from "../shared/formats/text.ts";
+import { LIMITS } from "../shared/contract/limits.ts";
 import type { ReviewBody } from "./body/parse.ts";
 
 export const REVIEW_API_VERSION = "admission.k8s.io/v1";

@@ -1,31 +1,90 @@
+import type { Server } from "node:http";
 import { podNamespace } from "../certs/hosts.ts";
-import { WEBHOOK } from "../manifests/installation.ts";
-import { type DecisionSettings, decisionSettings } from "../shared/decisions/context.ts";
-import { ResolverError } from "../shared/decisions/errors.ts";
-import type { SettingsFor } from "../shared/decisions/settings.ts";
-import { systemClock } from "../shared/inventory/clock.ts";
-import type { KubernetesAPI } from "../shared/inventory/cluster/api.ts";
-import type { InventorySource } from "../shared/inventory/source.ts";
+import { type Clock, type SteadyClock, systemClock } from "../shared/clock.ts";
+import type { KubernetesAPI } from "../shared/cluster/api.ts";
+import { decisionSettings, type DecisionSettings } from "../shared/contract/context.ts";
+import { WEBHOOK } from "../shared/contract/installation.ts";
+import type { SettingsFor } from "../shared/contract/settings.ts";
+import { ResolverError } from "../shared/formats/errors.ts";
+import type { Inventory } from "../shared/inventory/inventory.ts";
 import { type HealthServer, startHealthServer } from "../shared/server/health.ts";
 import {
   boundAddress, formatListenAddress, parseListenAddress, startListening,
 } from "../shared/server/listen-address.ts";
 import { type Logger, logUnknownGroups } from "../shared/server/logger.ts";
 import { createRegistry, registerInventoryMetrics, registerKindMetrics } from "../shared/server/metrics.ts";
-import { webhookReadiness } from "../shared/server/readiness.ts";
+import { MAX_STALENESS_MS, webhookReadiness } from "../shared/server/readiness.ts";
+import { REPLICA_IDENTITY } from "../shared/server/replica-identity.ts";
 import { Drain } from "../shared/server/stopping.ts";
 import { TurnQueue } from "../shared/server/turn-queue.ts";
+import type { InventorySource, SourceStatus } from "../shared/sources/source.ts";
 import type { AccessReviewer } from "./access-review.ts";
 import { buildWebhook, type WebhookApp, type WebhookPorts } from "./app.ts";
 import { readAllowedClient } from "./callers.ts";
-import { maintainCertificates, openCertificate } from "./certificates/origin.ts";
-import { closeIdleWhileUnloaded, CurrentSource } from "./current-source.ts";
-import { openSharedPending, type PendingByKind } from "./pending/open.ts";
 import { createWebhookMetrics, type WebhookMetrics } from "./metrics.ts";
 import type { ObjectFetcher } from "./object-fetch.ts";
-import { REPLICA_IDENTITY } from "../shared/server/replica-identity.ts";
-import { ServedCertificate } from "./certificates/served.ts";
+import { openSharedPending, type PendingByKind } from "./pending/open.ts";
+import { maintainCertificates, openCertificate, ServedCertificate } from "./serving-certificate.ts";
 import { checkSidecarArgs } from "./sidecar-args.ts";
+
+/**
+ * An inventory source that counts as not loaded while its inventory is older than MAX_STALENESS_MS. The webhook then
+ * answers reviews like before the first load: a replica that lost the API server must not decide based on objects that
+ * have changed long ago.
+ */
+export class CurrentSource implements InventorySource {
+  readonly #source: InventorySource;
+  readonly #clock: Pick<SteadyClock, "steady">;
+
+  constructor(source: InventorySource, clock: Pick<SteadyClock, "steady">) {
+    this.#source = source;
+    this.#clock = clock;
+  }
+
+  get inventory(): Inventory {
+    return this.#source.inventory;
+  }
+
+  get status(): SourceStatus {
+    const { status } = this.#source;
+    const isStale = this.#clock.steady() - (status.lastSyncMs ?? 0) > MAX_STALENESS_MS;
+    return isStale ? { ...status, loaded: false } : status;
+  }
+
+  positionOf(kind: string): string | null {
+    return this.#source.positionOf(kind);
+  }
+
+  start(): Promise<void> {
+    return this.#source.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#source.stop();
+  }
+
+  onChange(listener: () => void): () => void {
+    return this.#source.onChange(listener);
+  }
+}
+
+const CHECK_MS = 1_000;
+
+/**
+ * Closes idle connections each second while the inventory is not loaded, so that the API server connects to another
+ * replica. Removing a replica from the endpoints of the Service does not close connections. Returns a function that
+ * stops this.
+ */
+export function closeIdleWhileUnloaded(
+  server: Pick<Server, "closeIdleConnections">, source: Pick<InventorySource, "status">, clock: Pick<Clock, "schedule">,
+): () => void {
+  const check = (): void => {
+    if (!source.status.loaded) server.closeIdleConnections();
+    cancel = clock.schedule(CHECK_MS, check);
+  };
+  let cancel = clock.schedule(CHECK_MS, check);
+  return () => cancel();
+}
 
 /**
  * The maximum time for which the webhook accepts requests after a stop signal, in ms. While requests arrive, the nodes

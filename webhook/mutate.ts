@@ -1,21 +1,66 @@
-import { INJECT_LABEL } from "../shared/decisions/annotation-keys.ts";
-import { objectExcess } from "../shared/decisions/checks/any-kind/limits.ts";
-import { clusterMutationExemptionOf, isCAPAController, mutationExemptionOf } from "../shared/decisions/exemptions.ts";
-import { readReferrer } from "../shared/decisions/identities/referrer.ts";
-import { resolveReferrer } from "../shared/decisions/identities/resolve.ts";
-import { type KindID, reviewedKind } from "../shared/decisions/kinds/table.ts";
-import { queryOf, type ResourceQuery } from "../shared/decisions/kubernetes/ack-resource.ts";
-import { type JsonObject, stringAt } from "../shared/decisions/kubernetes/json.ts";
-import { objectReference } from "../shared/decisions/kubernetes/object-meta.ts";
-import { injectionPatch } from "../shared/decisions/pods/inject.ts";
-import { decodePod, isMirrorPod } from "../shared/decisions/pods/pod.ts";
-import { resolve } from "../shared/decisions/resolution/resolve.ts";
-import { completionPatch } from "../shared/decisions/selectors/completion.ts";
+import { objectExcess } from "../shared/checks/size-limits.ts";
+import { queryOf, type ResourceQuery } from "../shared/contract/ack-resource.ts";
+import { INJECT_LABEL, RESOLUTION_KEYS } from "../shared/contract/annotation-keys.ts";
+import { clusterMutationExemptionOf, isCAPAController, mutationExemptionOf } from "../shared/contract/exemptions.ts";
+import { type KindID, reviewedKind } from "../shared/contract/kinds.ts";
+import {
+  field, isJsonObject, type JsonObject, jsonPointer, type PatchOperation, stringAt,
+} from "../shared/formats/json.ts";
+import { annotationAt, objectReference } from "../shared/formats/object-meta.ts";
+import { injectionPatch } from "../shared/model/injection.ts";
+import { decodePod, isMirrorPod } from "../shared/model/pod.ts";
+import { readReferrer } from "../shared/model/referrer.ts";
+import { completionPatch } from "../shared/model/selector.ts";
+import { annotationPatch, resolutionAnnotations } from "../shared/resolution/resolution-annotations.ts";
+import { resolveReferrer } from "../shared/resolution/resolve-identity.ts";
+import { type Resolution, resolve } from "../shared/resolution/resolve.ts";
 import { requireLoaded } from "../shared/server/readiness.ts";
 import { type AdmissionRequest, inNamespace } from "./decode.ts";
 import { type Notice, type ReviewContext, skipped, type SkipReason, type Verdict } from "./handler.ts";
 import { dependsOnNamespaces, waitUntilKnown } from "./namespace-wait.ts";
-import { annotate, removeAnnotations, unknownNamespace } from "./resolution-annotations.ts";
+
+const TOO_LARGE: Notice = {
+  code: "ERR_ANNOTATIONS_TOO_LARGE",
+  message: "not annotated: the annotations would exceed the Kubernetes limit of 256 KiB",
+};
+
+/** Annotates the object with its resolution. */
+function annotate({ oldObject }: AdmissionRequest, object: JsonObject, resolution: Resolution): Verdict {
+  const { patch, tooLarge } = annotationPatch(object, resolution);
+  const notices = tooLarge ? [TOO_LARGE] : overwriteNotices(object, oldObject ?? {}, resolution);
+  return { outcome: "mutated", patch, notices, resolution };
+}
+
+/** Returns a notice if the requester sets an annotation of the webhook to an incorrect value. */
+function overwriteNotices(object: JsonObject, stored: JsonObject, resolution: Resolution): Notice[] {
+  const correct = resolutionAnnotations(resolution);
+  const keys = RESOLUTION_KEYS.filter((key) => {
+    const submitted = annotationAt(object, key);
+    return submitted !== null && submitted !== annotationAt(stored, key) && submitted !== correct.get(key);
+  });
+  if (keys.length === 0) return [];
+  const message = `${keys.join(", ")}: submitted values are overwritten; only the webhook writes these annotations`;
+  return [{ code: "ACK-02", message }];
+}
+
+/**
+ * Removes the webhook's annotations from an object whose resolution is unknown, because the annotations could be wrong.
+ */
+function removeAnnotations(object: JsonObject, notice: Notice): Verdict {
+  const annotations = field(field(object, "metadata"), "annotations");
+  const keys = isJsonObject(annotations) ? RESOLUTION_KEYS.filter((key) => Object.hasOwn(annotations, key)) : [];
+  const patch = keys.map((key): PatchOperation => ({
+    op: "remove",
+    path: jsonPointer("metadata", "annotations", key),
+  }));
+  return { outcome: "mutated", patch, notices: [notice], resolution: null };
+}
+
+/** Returns the notice of an object whose resolution depends on a namespace that is not known. */
+function unknownNamespace(namespace: string): Notice {
+  const message = `not annotated: the labels of namespace ${namespace} are not known yet`;
+  return { code: "ERR_NAMESPACE_UNKNOWN", message };
+}
 
 type Mutate = (
   request: AdmissionRequest, object: JsonObject, context: ReviewContext,

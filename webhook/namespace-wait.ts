@@ -1,8 +1,8 @@
-import type { DecisionSettings } from "../shared/decisions/context.ts";
-import { ResolverError } from "../shared/decisions/errors.ts";
-import { quote } from "../shared/decisions/kubernetes/text.ts";
-import type { Clock } from "../shared/inventory/clock.ts";
-import type { InventorySource } from "../shared/inventory/source.ts";
+import type { DecisionSettings } from "../shared/contract/context.ts";
+import { ResolverError } from "../shared/formats/errors.ts";
+import { quote } from "../shared/formats/text.ts";
+import type { Clock } from "../shared/clock.ts";
+import type { InventorySource } from "../shared/sources/source.ts";
 import type { ObjectFetcher } from "./object-fetch.ts";
 
 /**

@@ -1,13 +1,13 @@
 import {
   CAPA_VERSION, identityPlural, INFRASTRUCTURE_GROUP, ROLE_IDENTITY,
-} from "../shared/decisions/identities/kinds.ts";
-import { field, isJsonObject, type JsonObject } from "../shared/decisions/kubernetes/json.ts";
-import { SELECTOR_GROUP } from "../shared/decisions/kubernetes/kinds.ts";
-import type { Clock } from "../shared/inventory/clock.ts";
-import type { KubernetesAPI } from "../shared/inventory/cluster/api.ts";
-import { Semaphore } from "../shared/inventory/cluster/semaphore.ts";
+} from "../shared/contract/capa-kinds.ts";
+import { field, isJsonObject, type JsonObject } from "../shared/formats/json.ts";
+import { SELECTOR_GROUP } from "../shared/contract/ack-groups.ts";
+import type { Clock } from "../shared/clock.ts";
+import type { KubernetesAPI } from "../shared/cluster/api.ts";
+import { Semaphore } from "../shared/cluster/semaphore.ts";
 import type { Logger } from "../shared/server/logger.ts";
-import { sendRequest } from "../shared/inventory/cluster/send-request.ts";
+import { sendRequest } from "../shared/cluster/send-request.ts";
 
 /** The timeout of one request, in ms. */
 const CALL_MS = 500;

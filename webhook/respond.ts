@@ -1,9 +1,8 @@
-import { CATALOGUE } from "../shared/decisions/checks/catalogue.ts";
-import { type Finding, findingLine, findingSentences } from "../shared/decisions/checks/check.ts";
-import type { ErrorCode, ResolverError } from "../shared/decisions/errors.ts";
-import { type FieldPath, formatFieldPath } from "../shared/decisions/kubernetes/field-path.ts";
-import type { PatchOperation } from "../shared/decisions/kubernetes/json.ts";
-import { UNPRINTABLE } from "../shared/decisions/kubernetes/text.ts";
+import { CATALOGUE } from "../shared/checks/catalogue.ts";
+import { type Finding, findingLine, findingSentences } from "../shared/checks/check.ts";
+import type { ErrorCode, ResolverError } from "../shared/formats/errors.ts";
+import { type FieldPath, formatFieldPath, type PatchOperation } from "../shared/formats/json.ts";
+import { UNPRINTABLE } from "../shared/formats/text.ts";
 import { type AdmissionRequest, REVIEW_API_VERSION, REVIEW_KIND } from "./decode.ts";
 import type { Verdict } from "./handler.ts";
 

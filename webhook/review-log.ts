@@ -1,7 +1,7 @@
-import type { Finding } from "../shared/decisions/checks/check.ts";
-import type { ResolverError } from "../shared/decisions/errors.ts";
-import { apiVersionOf } from "../shared/decisions/kubernetes/object-meta.ts";
-import type { Resolution } from "../shared/decisions/resolution/resolve.ts";
+import type { Finding } from "../shared/checks/check.ts";
+import type { ResolverError } from "../shared/formats/errors.ts";
+import { apiVersionOf } from "../shared/formats/object-meta.ts";
+import type { Resolution } from "../shared/resolution/resolve.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import type { AdmissionRequest } from "./decode.ts";
 import type { Notice, Verdict } from "./handler.ts";

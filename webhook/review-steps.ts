@@ -1,26 +1,102 @@
 import {
   identityToReview, isCheckEnabled, newSelectorsToReview, selectorsToReview,
-} from "../shared/decisions/checks/access/reviews.ts";
-import { type CheckInput, contextOf } from "../shared/decisions/checks/change.ts";
-import { type IdentityUse, identityUses } from "../shared/decisions/checks/clusters/identity-uses.ts";
-import { AC_05 } from "../shared/decisions/checks/clusters/use.ts";
-import { NS_02 } from "../shared/decisions/checks/namespaces/labels.ts";
-import { ACK_09 } from "../shared/decisions/checks/resources/selection.ts";
-import { type CheckResult, runChecks } from "../shared/decisions/checks/run.ts";
-import type { Access, AccessByName } from "../shared/decisions/context.ts";
-import type { KindID } from "../shared/decisions/kinds/table.ts";
-import type { JsonObject } from "../shared/decisions/kubernetes/json.ts";
-import { objectReference } from "../shared/decisions/kubernetes/object-meta.ts";
-import { LIMITS } from "../shared/decisions/limits.ts";
+} from "../shared/checks/access-reviews.ts";
+import { type CheckInput, contextOf } from "../shared/checks/change.ts";
+import { type IdentityUse, identityUses } from "../shared/checks/cluster-identity-uses.ts";
+import { AC_05 } from "../shared/checks/cluster-reference.ts";
+import { NS_02 } from "../shared/checks/namespace-labels.ts";
+import { ACK_09 } from "../shared/checks/resource-selection.ts";
+import { type CheckResult, runChecks } from "../shared/checks/run.ts";
+import type { Access, AccessByName } from "../shared/contract/context.ts";
+import type { KindID } from "../shared/contract/kinds.ts";
+import { LIMITS } from "../shared/contract/limits.ts";
+import { ResolverError } from "../shared/formats/errors.ts";
+import type { JsonObject } from "../shared/formats/json.ts";
+import { objectReference } from "../shared/formats/object-meta.ts";
+import { sortedListOf } from "../shared/formats/text.ts";
+import type { PendingChanges } from "../shared/resolution/change-set.ts";
 import { reviewAll } from "./access-review.ts";
 import type { AdmissionRequest } from "./decode.ts";
-import { type ReviewContext, runChecksInSlices, type SkipReason } from "./handler.ts";
-import { requireNamespace, waitUntilKnown } from "./namespace-wait.ts";
-import { roleIdentityOf, writesInBrokenChain } from "./pending/identities.ts";
-import { runChecksWithPending } from "./pending/review.ts";
-import type { ReviewedChange } from "./pending/write.ts";
-import { concernsSelector, reviewedSelector } from "./pending/selectors.ts";
+import { type ReviewContext, type ReviewTime, runChecksInSlices, type SkipReason } from "./handler.ts";
 import { podSkipReason } from "./mutate.ts";
+import { requireNamespace, waitUntilKnown } from "./namespace-wait.ts";
+import type { Refusal } from "./pending/list.ts";
+import { concernsSelector, reviewedSelector, roleIdentityOf, writesInBrokenChain } from "./pending/pending-kinds.ts";
+import type { ReviewedChange } from "./pending/write.ts";
+import { type PendingWrite, type PendingWrites, possibleStates, secondsText } from "./pending/writes.ts";
+
+/** The maximum number of times that a review runs its checks because other reviews admitted changes meanwhile. */
+const MAX_ROUNDS = 5;
+/** When to send a change again that was compared too often, in ms: other reviews may have ended by then. */
+const BUSY_MS = 1_000;
+
+/** A review whose result depends on the pending writes of other objects. */
+interface PendingReview<T> {
+  readonly pendingWrites: PendingWrites<T>;
+  /** Returns the pending writes that can affect the checks, in the same order. */
+  readonly related: (writes: readonly PendingWrite<T>[]) => readonly PendingWrite<T>[];
+  /** Runs the checks as if the changes were in the inventory. */
+  readonly run: (changes: PendingChanges<T>) => Promise<CheckResult>;
+  readonly time: ReviewTime;
+  /** The reviewed change, which becomes a pending write if the checks admit it; null for a dry run. */
+  readonly change: ReviewedChange | null;
+}
+
+/**
+ * Runs the checks also with the pending writes. Admits a change only in the step that makes it a pending write, and
+ * only if no other review has admitted a related change since the checks started: otherwise, runs them again. Throws
+ * ERR_PENDING_WRITES if the change cannot become a pending write, or if other reviews admit related changes all the
+ * time.
+ */
+export async function runChecksWithPending<T>(review: PendingReview<T>): Promise<CheckResult> {
+  const { pendingWrites, related, time, change } = review;
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const { sequence } = pendingWrites;
+    // The rounds are sequential.
+    // oxlint-disable-next-line no-await-in-loop
+    const result = await runInStates(review);
+    if (result.denied || change === null) return result;
+    const isCurrent = (): boolean => {
+      const added = pendingWrites.since(sequence);
+      return added !== null && related(added).length === 0;
+    };
+    // oxlint-disable-next-line no-await-in-loop
+    const added = await pendingWrites.add(change, isCurrent, time.remainingMs);
+    if (added === "added") return result;
+    if (added !== "outdated") throw refusalError(added);
+  }
+  throw refusalError({ reason: "other changes that can conflict with it keep arriving", retryMs: BUSY_MS });
+}
+
+function refusalError({ reason, retryMs }: Refusal): ResolverError {
+  const message = `The change cannot be compared with those that are pending: ${reason}. Apply it again in `;
+  return new ResolverError("ERR_PENDING_WRITES", `${message}${secondsText(Math.max(retryMs, BUSY_MS))}.`);
+}
+
+/** Runs the checks in each state that the other objects can have. Returns the first result that denies. */
+async function runInStates<T>(review: PendingReview<T>): Promise<CheckResult> {
+  const { pendingWrites, related, run } = review;
+  // Reads the pending writes first: a write that is delivered while the checks run may not be in what they have read.
+  const { stored, open } = await pendingWrites.confirm(related(pendingWrites.all()));
+  const result = await run(stored);
+  if (result.denied) return result;
+  for (const state of possibleStates(open, stored)) {
+    // The first denial ends the loop.
+    // oxlint-disable-next-line no-await-in-loop
+    const possible = await run(state);
+    if (possible.denied) return withRetry(possible, open, pendingWrites.remainingMs(open));
+  }
+  return result;
+}
+
+/** Replaces the fix of each denial: only a change that is not stored yet, and may never be, causes it. */
+function withRetry<T>(result: CheckResult, writes: readonly PendingWrite<T>[], retryMs: number): CheckResult {
+  const names = [...new Set(writes.map(({ name }) => name))];
+  const subject = `${sortedListOf(names)} ${names.length === 1 ? "is" : "are"}`;
+  const fix = `apply it again in ${secondsText(retryMs)}: ${subject} being changed at the same time`;
+  const findings = result.findings.map((one) => (one.severity === "deny" ? { ...one, fix } : one));
+  return { ...result, findings };
+}
 
 /** A request whose object the checks examine. */
 export interface Review {
@@ -84,7 +160,7 @@ async function checkSelector({ request, input }: Review, context: ReviewContext)
   return await runChecksWithPending({
     pendingWrites: pendingSelectors, time: context,
     related: (writes) => writes.filter((write) => concernsSelector(reviewed, write, inventory)),
-    runChecks: async (pending) => runChecksInSlices({ ...input, pending }, settings, context),
+    run: async (pending) => runChecksInSlices({ ...input, pending }, settings, context),
     change: changeOf(request, input),
   });
 }
@@ -97,7 +173,7 @@ async function checkIdentity({ request, input }: Review, context: ReviewContext)
   return await runChecksWithPending({
     pendingWrites: pendingIdentities, time: context,
     related: (writes) => writesInBrokenChain(role, writes, inventory),
-    runChecks: async (pending) => runChecksInSlices({ ...input, pendingIdentities: pending }, settings, context),
+    run: async (pending) => runChecksInSlices({ ...input, pendingIdentities: pending }, settings, context),
     change: changeOf(request, input),
   });
 }

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
-import { ResolverError } from "../shared/decisions/errors.ts";
+import { ResolverError } from "../shared/formats/errors.ts";
 import { type Recorder, recordError, recordVerdict } from "./review-log.ts";
 import { type AdmissionRequest, decodeReview } from "./decode.ts";
 import type { Verdict } from "./handler.ts";

@@ -1,10 +1,10 @@
-import { ResolverError } from "../shared/decisions/errors.ts";
-import { quote } from "../shared/decisions/kubernetes/text.ts";
-import { flagOf } from "../shared/decisions/pods/settings.ts";
-import { INJECTED_FLAGS } from "../shared/decisions/pods/sidecar.ts";
-import { removedFrom } from "../shared/decisions/removed-settings.ts";
-import { DEFINITIONS, SETTINGS } from "../shared/decisions/settings.ts";
-import { type Flags, readSettings } from "../shared/server/settings.ts";
+import { ResolverError } from "../shared/formats/errors.ts";
+import { quote } from "../shared/formats/text.ts";
+import { flagOf } from "../shared/contract/sidecar-settings.ts";
+import { INJECTED_FLAGS } from "../shared/model/injected-sidecar.ts";
+import { removedFrom } from "../shared/contract/removed-settings.ts";
+import { DEFINITIONS, SETTINGS } from "../shared/contract/settings.ts";
+import { type Flags, readSettings } from "../shared/server/read-settings.ts";
 
 const { from, kubeconfig, context, listen, healthListen } = SETTINGS;
 /** Flags on which the injected container or the variables of the controller depend. */

@@ -7,8 +7,8 @@ import path from "node:path";
 import process from "node:process";
 import fastify, { type FastifyInstance } from "fastify";
 import { destination } from "pino";
-import { stringAt } from "../../shared/decisions/kubernetes/json.ts";
-import { systemClock } from "../../shared/inventory/clock.ts";
+import { stringAt } from "../../shared/formats/json.ts";
+import { systemClock } from "../../shared/clock.ts";
 import { tokenDigest, verifySignature } from "../../sidecar/sts/signature.ts";
 import { TokenCheck } from "../../sidecar/token.ts";
 

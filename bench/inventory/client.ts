@@ -1,6 +1,6 @@
-import { field, stringAt } from "../../shared/decisions/kubernetes/json.ts";
-import { bodyText, httpKubernetesAPI } from "../../shared/inventory/cluster/api.ts";
-import { ClusterSource } from "../../shared/inventory/cluster/source.ts";
+import { field, stringAt } from "../../shared/formats/json.ts";
+import { bodyText, httpKubernetesAPI } from "../../shared/cluster/api.ts";
+import { ClusterSource } from "../../shared/sources/cluster-source.ts";
 
 /**
  * Reads the cluster from the fake API server, then prints the time and peak memory as JSON. The mode `sync` loads an

@@ -3,7 +3,7 @@ import path from "node:path";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { manifestObjects } from "../../manifests/render.ts";
-import { field } from "../../shared/decisions/kubernetes/json.ts";
+import { field } from "../../shared/formats/json.ts";
 import { findProgram } from "../../test/programs/cache.ts";
 import { readEnvironment } from "../../test/programs/environment.ts";
 import { assetsIn, KUBERNETES } from "../../test/programs/kubernetes.ts";

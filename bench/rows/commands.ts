@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
-import { field } from "../../shared/decisions/kubernetes/json.ts";
+import { field } from "../../shared/formats/json.ts";
 import { atMost, type Figure } from "../figure.ts";
 import { builtCommand, runTimeMs } from "../programs.ts";
 import { inPairs, inRounds, type Row } from "../row.ts";

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { spawn } from "node:child_process";
-import { field } from "../../shared/decisions/kubernetes/json.ts";
+import { field } from "../../shared/formats/json.ts";
 import { atMost, single } from "../figure.ts";
 import { startFakeAPIServer } from "../inventory/fake-cluster.ts";
 import { bundle, stop } from "../programs.ts";

@@ -1,7 +1,7 @@
-import { Inventory } from "../../shared/decisions/inventory/inventory.ts";
-import { queryOf, type ResourceQuery } from "../../shared/decisions/kubernetes/ack-resource.ts";
-import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
-import { resolve } from "../../shared/decisions/resolution/resolve.ts";
+import { Inventory } from "../../shared/inventory/inventory.ts";
+import { queryOf, type ResourceQuery } from "../../shared/contract/ack-resource.ts";
+import type { JsonObject } from "../../shared/formats/json.ts";
+import { resolve } from "../../shared/resolution/resolve.ts";
 import { randomFrom } from "../random.ts";
 import { atMost, single } from "../figure.ts";
 import { inRounds, type Row } from "../row.ts";

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Sha256 } from "@smithy/core/checksum";
 import { SignatureV4 } from "@smithy/signature-v4";
 import { startSTSEmulator } from "../../cli/local/sts-emulator/emulator.ts";
-import { stringAt } from "../../shared/decisions/kubernetes/json.ts";
+import { stringAt } from "../../shared/formats/json.ts";
 import { atLeast, atMost, type Figure, quantile, single } from "../figure.ts";
 import { startFakeCluster } from "../inventory/fake-cluster.ts";
 import { httpRequest, load, loadFigures, type LoadOptions, loadServer } from "../load.ts";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
+import type { JsonObject } from "../../shared/formats/json.ts";
 import { objectAt, reviewOf } from "../../test/webhook/reviews.ts";
 import { atLeast, atMost, type Figure, type Goal, single } from "../figure.ts";
 import { startFakeCluster } from "../inventory/fake-cluster.ts";

@@ -1,11 +1,11 @@
-import { sleep, type SteadyClock } from "../../shared/inventory/clock.ts";
-import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
-import type { KubernetesAPI } from "../../shared/inventory/cluster/api.ts";
-import type { LeaderElection } from "../../shared/server/leader-election.ts";
+import { sleep, type SteadyClock } from "../../shared/clock.ts";
+import type { JsonObject } from "../../shared/formats/json.ts";
+import type { KubernetesAPI } from "../../shared/cluster/api.ts";
+import type { LeaderElection } from "../../shared/cluster/leader-election.ts";
 import { bundleChanges, ownNames } from "./ca-bundle.ts";
 import type { CertificateReports } from "./reports.ts";
 import type { WatchedObjects } from "./watched-objects.ts";
-import { writeBundle } from "./writer.ts";
+import { writeBundle } from "./apply-step.ts";
 
 interface BundlePublisherOptions {
   readonly api: KubernetesAPI;

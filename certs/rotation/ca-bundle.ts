@@ -1,6 +1,6 @@
 import {
   field, type JsonObject, jsonPointer, type PatchOperation, stringAt,
-} from "../../shared/decisions/kubernetes/json.ts";
+} from "../../shared/formats/json.ts";
 import { constraintsOf } from "../name-constraints.ts";
 import { splitCertificates } from "../pem.ts";
 import { authoritiesOf, type StoredCertificates } from "./secret.ts";

@@ -1,23 +1,20 @@
-import { errorMessage } from "../../shared/decisions/errors.ts";
-import { field, stringAt } from "../../shared/decisions/kubernetes/json.ts";
-import type { EventSubject } from "../../shared/decisions/problems/problem.ts";
-import { sleep, type SteadyClock } from "../../shared/inventory/clock.ts";
-import type { KubernetesAPI } from "../../shared/inventory/cluster/api.ts";
-import type { ObjectName } from "../../shared/inventory/cluster/watched-kind.ts";
+import { errorMessage } from "../../shared/formats/errors.ts";
+import { field, stringAt } from "../../shared/formats/json.ts";
+import type { EventSubject } from "../../shared/checks/problem.ts";
+import { sleep, type SteadyClock } from "../../shared/clock.ts";
+import type { KubernetesAPI } from "../../shared/cluster/api.ts";
+import type { ObjectName } from "../../shared/cluster/watched-kind.ts";
 import { EventRecorder } from "../../shared/server/events.ts";
-import { LeaderElection } from "../../shared/server/leader-election.ts";
+import { LeaderElection } from "../../shared/cluster/leader-election.ts";
 import type { Logger } from "../../shared/server/logger.ts";
-import { applyStep } from "./apply-step.ts";
+import { applyStep, writeSecret } from "./apply-step.ts";
 import { BundlePublisher } from "./bundle-publisher.ts";
 import { caBundle, trustedCAs } from "./ca-bundle.ts";
-import { type CertificateMetrics, EVENT_CONTROLLER } from "./metrics.ts";
+import { type CertificateMetrics, CertificateReports, EVENT_CONTROLLER } from "./reports.ts";
 import { nextStep, type Step, type Timing } from "./plan.ts";
-import { CertificateReports } from "./reports.ts";
 import { annotationFault, type CertificateSet, type StoredCertificates, withCertificates } from "./secret.ts";
-import { SecretState } from "./secret-state.ts";
-import { ServingSecret } from "./serving-secret.ts";
+import { SecretState, ServingSecret } from "./secret-state.ts";
 import { WatchedObjects } from "./watched-objects.ts";
-import { writeSecret } from "./writer.ts";
 
 interface CertificateManagerOptions {
   readonly api: KubernetesAPI;

@@ -1,11 +1,50 @@
+import { Counter, Gauge, type Registry } from "prom-client";
+import type { Clock } from "../../shared/clock.ts";
+import type { ObjectName } from "../../shared/cluster/watched-kind.ts";
+import { countOf } from "../../shared/formats/text.ts";
+import type { EventText } from "../../shared/server/event-series.ts";
 import type { Logger } from "../../shared/server/logger.ts";
-import type { EventText } from "../../shared/server/event-object.ts";
-import { countOf } from "../../shared/decisions/kubernetes/text.ts";
-import type { Clock } from "../../shared/inventory/clock.ts";
-import type { ObjectName } from "../../shared/inventory/cluster/watched-kind.ts";
-import type { CertificateMetrics } from "./metrics.ts";
+import { METRIC_PREFIX } from "../../shared/server/metrics.ts";
 import type { Step } from "./plan.ts";
 import type { StoredAuthority, StoredLeaf } from "./secret.ts";
+
+/** The name of `certs manage` in Events. */
+export const EVENT_CONTROLLER = "ack-role-resolver.io/certificates";
+
+const PREFIX = `${METRIC_PREFIX}certificates_`;
+
+/** The metrics of `certs manage`. No label is a name. */
+export interface CertificateMetrics {
+  /** Absent until a CA is known. */
+  readonly caExpiry: Gauge;
+  readonly writes: Counter<"step" | "outcome">;
+  readonly leader: Gauge;
+  readonly events: Counter<"outcome">;
+}
+
+export function createCertificateMetrics(registry: Registry): CertificateMetrics {
+  const registers = [registry];
+  const caExpiry = new Gauge({
+    name: `${PREFIX}ca_expiry_timestamp_seconds`,
+    help: "Expiry of the CA of the webhook, in seconds since 1970-01-01.", registers,
+  });
+  // Without this call, the gauge would be 0 until it is set.
+  caExpiry.remove();
+  return {
+    caExpiry,
+    writes: new Counter({
+      name: `${PREFIX}writes_total`, help: "Changes of the Secrets and of the caBundles, by step.",
+      labelNames: ["step", "outcome"], registers,
+    }),
+    leader: new Gauge({
+      name: `${PREFIX}leader`, help: "1 if this process holds the Lease and renews the certificates, else 0.",
+      registers,
+    }),
+    events: new Counter({
+      name: `${PREFIX}events_total`, help: "Kubernetes Events, by outcome.", labelNames: ["outcome"], registers,
+    }),
+  };
+}
 
 interface ReportOptions {
   readonly log: Logger;

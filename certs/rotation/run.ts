@@ -1,14 +1,14 @@
-import { WEBHOOK, CERTIFICATES } from "../../manifests/installation.ts";
-import type { SettingsFor } from "../../shared/decisions/settings.ts";
-import { systemClock } from "../../shared/inventory/clock.ts";
-import type { KubernetesAPI } from "../../shared/inventory/cluster/api.ts";
+import { WEBHOOK, CERTIFICATES } from "../../shared/contract/installation.ts";
+import type { SettingsFor } from "../../shared/contract/settings.ts";
+import { systemClock } from "../../shared/clock.ts";
+import type { KubernetesAPI } from "../../shared/cluster/api.ts";
 import { startHealthServer } from "../../shared/server/health.ts";
 import type { Logger } from "../../shared/server/logger.ts";
 import { createRegistry } from "../../shared/server/metrics.ts";
 import { REPLICA_IDENTITY } from "../../shared/server/replica-identity.ts";
 import { hostOf, serviceHosts } from "../hosts.ts";
 import { CertificateManager } from "./manager.ts";
-import { createCertificateMetrics } from "./metrics.ts";
+import { createCertificateMetrics } from "./reports.ts";
 import type { Timing } from "./plan.ts";
 
 export interface ManagerRuntime {

@@ -1,9 +1,9 @@
-import { type JsonObject, stringAt } from "../../shared/decisions/kubernetes/json.ts";
-import type { SteadyClock } from "../../shared/inventory/clock.ts";
-import type { KubernetesAPI } from "../../shared/inventory/cluster/api.ts";
-import { Outage } from "../../shared/inventory/cluster/outage.ts";
-import { Reflector } from "../../shared/inventory/cluster/reflector.ts";
-import type { ObjectName, WatchedKind } from "../../shared/inventory/cluster/watched-kind.ts";
+import { type JsonObject, stringAt } from "../../shared/formats/json.ts";
+import type { SteadyClock } from "../../shared/clock.ts";
+import type { KubernetesAPI } from "../../shared/cluster/api.ts";
+import { Outage } from "../../shared/cluster/outage.ts";
+import { Reflector } from "../../shared/cluster/reflector.ts";
+import type { ObjectName, WatchedKind } from "../../shared/cluster/watched-kind.ts";
 
 interface WatchedObjectsOptions {
   readonly api: KubernetesAPI;

@@ -1,10 +1,9 @@
-import type { Finding } from "../../shared/decisions/checks/check.ts";
-import type { CheckResult } from "../../shared/decisions/checks/run.ts";
-import type { Severity } from "../../shared/decisions/context.ts";
-import { type FieldPath, formatFieldPath } from "../../shared/decisions/kubernetes/field-path.ts";
-import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
-import { objectReference } from "../../shared/decisions/kubernetes/object-meta.ts";
-import { printable } from "../../shared/decisions/kubernetes/text.ts";
+import type { Finding } from "../../shared/checks/check.ts";
+import type { CheckResult } from "../../shared/checks/run.ts";
+import type { Severity } from "../../shared/contract/context.ts";
+import { type FieldPath, formatFieldPath, type JsonObject } from "../../shared/formats/json.ts";
+import { objectReference } from "../../shared/formats/object-meta.ts";
+import { printable } from "../../shared/formats/text.ts";
 import type { StateObject } from "../input/state.ts";
 import type { Paint } from "./terminal.ts";
 

@@ -1,6 +1,6 @@
-import type { Paced } from "../../shared/decisions/paced.ts";
-import { type SteadyClock, systemClock } from "../../shared/inventory/clock.ts";
-import type { Environment } from "../../shared/server/settings.ts";
+import type { Paced } from "../../shared/formats/paced.ts";
+import { type SteadyClock, systemClock } from "../../shared/clock.ts";
+import type { Environment } from "../../shared/server/read-settings.ts";
 import type { IO } from "../io.ts";
 import { widthOf } from "./terminal.ts";
 

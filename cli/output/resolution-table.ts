@@ -1,10 +1,10 @@
-import { USE_SELECTOR_ANNOTATION } from "../../shared/decisions/annotation-keys.ts";
-import type { ChainLink } from "../../shared/decisions/identities/chain.ts";
-import type { IdentityReference } from "../../shared/decisions/identities/identity.ts";
-import { parseRoleARN } from "../../shared/decisions/kubernetes/arn.ts";
-import { printable } from "../../shared/decisions/kubernetes/text.ts";
-import { partText, type SelectorExplanation } from "../../shared/decisions/resolution/explain.ts";
-import type { Resolution } from "../../shared/decisions/resolution/resolve.ts";
+import { USE_SELECTOR_ANNOTATION } from "../../shared/contract/annotation-keys.ts";
+import type { ChainLink } from "../../shared/resolution/identity-chain.ts";
+import type { IdentityReference } from "../../shared/model/identity.ts";
+import { parseRoleARN } from "../../shared/formats/arn.ts";
+import { printable } from "../../shared/formats/text.ts";
+import { partText, type SelectorExplanation } from "../../shared/resolution/explain.ts";
+import type { Resolution } from "../../shared/resolution/resolve.ts";
 import type { IO } from "../io.ts";
 import { formatTable, type Paint, widthOf } from "./terminal.ts";
 

@@ -1,6 +1,6 @@
 import { styleText } from "node:util";
-import { printable } from "../../shared/decisions/kubernetes/text.ts";
-import type { Environment } from "../../shared/server/settings.ts";
+import { printable } from "../../shared/formats/text.ts";
+import type { Environment } from "../../shared/server/read-settings.ts";
 
 type Style = "red" | "yellow" | "green" | "cyan" | "dim" | "bold";
 export type Paint = (style: Style, text: string) => string;

@@ -1,5 +1,40 @@
 import { METRIC_PREFIX } from "../../shared/server/metrics.ts";
-import { quantile } from "./promql.ts";
+import { renderYAML } from "../render.ts";
+
+/** Returns the alerts as a rule file of Prometheus. The content is also valid as the spec of a PrometheusRule. */
+export function renderRules(): string {
+  const groups = Object.entries(ALERTS).map(([group, alerts]) => ({
+    name: `ack-role-resolver-${group}`, rules: alerts.map(rule),
+  }));
+  return renderYAML([{ groups }]);
+}
+
+/** Returns the name of the alert in Prometheus. */
+export function alertName({ name }: Pick<Alert, "name">): string {
+  return `ACKRoleResolver${name}`;
+}
+
+function rule(alert: Alert): object {
+  const { severity, expression, summary } = alert;
+  return {
+    alert: alertName(alert), expr: expression, for: alert.for, labels: { severity },
+    annotations: { summary, runbook: `docs/runbook.md#${alertName(alert).toLowerCase()}` },
+  };
+}
+
+/** Returns the PromQL selector of a metric. `name` excludes the prefix of all metrics. */
+export function metric(name: string, labels = ""): string {
+  return `${METRIC_PREFIX}${name}${labels === "" ? "" : `{${labels}}`}`;
+}
+
+export function rate(name: string): string {
+  return `rate(${metric(name)}[5m])`;
+}
+
+/** Returns the expression of a quantile, such as 0.99, of all series of a histogram. */
+export function quantile(share: number, histogram: string): string {
+  return `histogram_quantile(${share}, sum by (le) (${rate(`${histogram}_bucket`)}))`;
+}
 
 /** An alert on the metrics of the webhook and the sidecar. docs/runbook.md has one section for each alert. */
 export interface Alert {

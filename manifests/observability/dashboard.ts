@@ -1,4 +1,4 @@
-import { metric, quantile, rate } from "./promql.ts";
+import { metric, quantile, rate } from "./alerts.ts";
 
 /** A graph of the dashboard. */
 interface Graph {

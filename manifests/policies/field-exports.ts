@@ -1,6 +1,6 @@
-import { ACCOUNT_MAP, TEAM_MAP } from "../../shared/decisions/annotation-keys.ts";
-import { FE_02 } from "../../shared/decisions/checks/any-kind/limits.ts";
-import { ACCOUNT_PREFIX, FE_01, SYSTEM_NAMESPACE } from "../../shared/decisions/checks/field-exports/target.ts";
+import { ACCOUNT_MAP, TEAM_MAP } from "../../shared/contract/annotation-keys.ts";
+import { FE_02 } from "../../shared/checks/size-limits.ts";
+import { ACCOUNT_PREFIX, FE_01, SYSTEM_NAMESPACE } from "../../shared/checks/field-exports.ts";
 import { CHANGES_MORE_THAN_BOOKKEEPING, NOT_BEING_DELETED } from "../conditions.ts";
 import { FIELD_EXPORTS } from "../webhook-rules.ts";
 import type { WebhookOptions } from "../webhooks.ts";

@@ -1,15 +1,15 @@
 import {
-  DEFAULT_REGION_ANNOTATION, DELETION_POLICY_ANNOTATION, ENDPOINT_URL_ANNOTATION, SELECTOR_REQUIRED_ANNOTATION,
-} from "../../shared/decisions/annotation-keys.ts";
-import { IGNORED_NAMESPACES } from "../../shared/decisions/carm/maps.ts";
-import { NS_14 } from "../../shared/decisions/checks/any-kind/limits.ts";
-import { NS_09 } from "../../shared/decisions/checks/namespaces/deletion.ts";
-import { HOST_AND_PORT, NS_08, NS_08B, PATH_CHARACTERS } from "../../shared/decisions/checks/namespaces/endpoint.ts";
-import { NS_07 } from "../../shared/decisions/checks/namespaces/region.ts";
-import { NS_17, REQUIRED } from "../../shared/decisions/checks/namespaces/selector-required.ts";
-import { DELETION_POLICY_DELETE, DELETION_POLICY_RETAIN } from "../../shared/decisions/checks/resources/deletion.ts";
-import { REGION } from "../../shared/decisions/kubernetes/arn.ts";
-import { annotationPath, formatFieldPath } from "../../shared/decisions/kubernetes/field-path.ts";
+  DEFAULT_REGION_ANNOTATION, DELETION_POLICY_ANNOTATION, ENDPOINT_URL_ANNOTATION, IGNORED_NAMESPACES,
+  SELECTOR_REQUIRED_ANNOTATION,
+} from "../../shared/contract/annotation-keys.ts";
+import { NS_14 } from "../../shared/checks/size-limits.ts";
+import { NS_09 } from "../../shared/checks/namespace-deletion.ts";
+import { HOST_AND_PORT, NS_08, NS_08B, PATH_CHARACTERS } from "../../shared/checks/namespace-endpoint.ts";
+import { NS_07 } from "../../shared/checks/namespace-region.ts";
+import { NS_17, REQUIRED } from "../../shared/checks/namespace-owner.ts";
+import { DELETION_POLICY_DELETE, DELETION_POLICY_RETAIN } from "../../shared/checks/resource-deletion.ts";
+import { REGION } from "../../shared/formats/arn.ts";
+import { annotationPath, formatFieldPath } from "../../shared/formats/json.ts";
 import { CHANGES_NAMESPACE } from "../conditions.ts";
 import { CREATE_AND_UPDATE, exceptNamespaces, namespaces } from "../webhook-rules.ts";
 import {

@@ -2,11 +2,10 @@ import type {
   V1MatchCondition, V1MatchResources, V1ValidatingAdmissionPolicy,
   V1ValidatingAdmissionPolicyBinding,
 } from "@kubernetes/client-node";
-import type { CheckEntry } from "../../shared/decisions/checks/check.ts";
-import { findingSentences } from "../../shared/decisions/checks/check.ts";
-import type { DecisionSettings } from "../../shared/decisions/context.ts";
-import { labelsOf, WEBHOOK } from "../installation.ts";
-import { compareText } from "../../shared/decisions/kubernetes/text.ts";
+import { type CheckEntry, findingSentences } from "../../shared/checks/check.ts";
+import type { DecisionSettings } from "../../shared/contract/context.ts";
+import { labelsOf, WEBHOOK } from "../../shared/contract/installation.ts";
+import { compareText } from "../../shared/formats/text.ts";
 import { read, text, texts, type Variable } from "./cel.ts";
 
 /** The settings of the webhook that also determine the policies. Both must have the same values. */

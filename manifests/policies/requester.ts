@@ -1,8 +1,8 @@
-import { WAIVER_ANNOTATION } from "../../shared/decisions/annotation-keys.ts";
-import type { CheckEntry } from "../../shared/decisions/checks/check.ts";
-import { WAIVER_01 } from "../../shared/decisions/checks/any-kind/waiver.ts";
-import { annotationPath, formatFieldPath } from "../../shared/decisions/kubernetes/field-path.ts";
-import { LIMITS } from "../../shared/decisions/limits.ts";
+import { WAIVER_ANNOTATION } from "../../shared/contract/annotation-keys.ts";
+import type { CheckEntry } from "../../shared/checks/check.ts";
+import { WAIVER_01 } from "../../shared/checks/waiver.ts";
+import { annotationPath, formatFieldPath } from "../../shared/formats/json.ts";
+import { LIMITS } from "../../shared/contract/limits.ts";
 import { derivedVariables, not, quoted, read, text, texts, trimmed, type Variable } from "./cel.ts";
 import type { PolicyCheck, PolicySettings } from "./policy.ts";
 

@@ -1,9 +1,11 @@
-import { RESOLUTION_KEYS, RESOLVER_PREFIX } from "../../shared/decisions/annotation-keys.ts";
-import type { CheckEntry } from "../../shared/decisions/checks/check.ts";
-import { IDENTITY_KINDS } from "../../shared/decisions/identities/kinds.ts";
-import { DNS_SUBDOMAIN } from "../../shared/decisions/kubernetes/names.ts";
-import { MAX_CHAIN_LENGTH, MAX_CHAIN_LINKS, MAX_REASON_LENGTH } from "../../shared/decisions/resolution/annotations.ts";
-import { type Outcome, OUTCOMES } from "../../shared/decisions/resolution/selection.ts";
+import { RESOLUTION_KEYS, RESOLVER_PREFIX } from "../../shared/contract/annotation-keys.ts";
+import type { CheckEntry } from "../../shared/checks/check.ts";
+import { IDENTITY_KINDS } from "../../shared/contract/capa-kinds.ts";
+import { DNS_SUBDOMAIN } from "../../shared/formats/names.ts";
+import {
+  MAX_CHAIN_LENGTH, MAX_CHAIN_LINKS, MAX_REASON_LENGTH,
+} from "../../shared/resolution/resolution-annotations.ts";
+import { type Outcome, OUTCOMES } from "../../shared/resolution/selection.ts";
 import { body, not, read, text, texts } from "./cel.ts";
 import type { PolicyCheck } from "./policy.ts";
 

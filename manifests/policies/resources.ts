@@ -1,23 +1,47 @@
+import type { CheckEntry } from "../../shared/checks/check.ts";
+import { ACK_02 } from "../../shared/checks/forged-annotations.ts";
+import { ACK_12, ADOPT, POLICIES } from "../../shared/checks/resource-adoption.ts";
+import { ACK_10, ACK_11 } from "../../shared/checks/resource-annotations.ts";
+import { DELETION_POLICY_DELETE, DELETION_POLICY_RETAIN } from "../../shared/checks/resource-deletion.ts";
+import { ACK_10B } from "../../shared/checks/resource-drift.ts";
+import { AC_08, ACK_35 } from "../../shared/checks/size-limits.ts";
 import {
   ADOPTION_FIELDS_ANNOTATION, ADOPTION_POLICY_ANNOTATION, DELETION_POLICY_ANNOTATION, REGION_ANNOTATION,
-} from "../../shared/decisions/annotation-keys.ts";
-import type { CheckEntry } from "../../shared/decisions/checks/check.ts";
-import { ACK_35 } from "../../shared/decisions/checks/any-kind/limits.ts";
-import { ACK_12, ADOPT, POLICIES } from "../../shared/decisions/checks/resources/adoption.ts";
-import { ACK_02 } from "../../shared/decisions/checks/resolution-annotations.ts";
-import { ACK_10, ACK_11 } from "../../shared/decisions/checks/resources/annotations.ts";
-import { DELETION_POLICY_DELETE, DELETION_POLICY_RETAIN } from "../../shared/decisions/checks/resources/deletion.ts";
-import { ACK_10B } from "../../shared/decisions/checks/resources/drift.ts";
-import { annotationPath, formatFieldPath } from "../../shared/decisions/kubernetes/field-path.ts";
-import { REGION } from "../../shared/decisions/kubernetes/arn.ts";
-import { LIMITS } from "../../shared/decisions/limits.ts";
+} from "../../shared/contract/annotation-keys.ts";
+import { LIMITS } from "../../shared/contract/limits.ts";
+import { REGION } from "../../shared/formats/arn.ts";
+import { annotationPath, formatFieldPath } from "../../shared/formats/json.ts";
 import { CHANGES_MORE_THAN_BOOKKEEPING } from "../conditions.ts";
-import { ackResources, CREATE_AND_UPDATE, exceptNamespaces } from "../webhook-rules.ts";
+import { ackResources, CLUSTERS, CREATE_AND_UPDATE, exceptNamespaces } from "../webhook-rules.ts";
 import type { WebhookOptions } from "../webhooks.ts";
 import { fieldVariables, read, regexp, text, texts, unlessStored } from "./cel.ts";
 import type { Policy, PolicyCheck, PolicySettings } from "./policy.ts";
-import { exemption, isController, waiverVariables, WAIVERS } from "./requester.ts";
-import { OF_RESOURCES, resolutionCheck } from "./resolution.ts";
+import { exemption, isCAPA, isController, WAIVERS, waiverVariables } from "./requester.ts";
+import { OF_CLUSTERS, OF_RESOURCES, resolutionCheck } from "./resolution.ts";
+
+/**
+ * Returns the policy for the annotations of objects that refer to CAPA identities. Exempts CAPA itself from
+ * all checks except WAIVER-01.
+ */
+export function clusterPolicy(settings: PolicySettings, { namespace }: Pick<WebhookOptions, "namespace">): Policy {
+  const { variable, unlessExempt } = exemption(isCAPA(settings));
+  return {
+    name: "clusters",
+    match: {
+      matchPolicy: "Equivalent",
+      namespaceSelector: exceptNamespaces(["kube-system", namespace]),
+      resourceRules: CLUSTERS,
+    },
+    conditions: [CHANGES_MORE_THAN_BOOKKEEPING],
+    variables: [
+      variable,
+      ...fieldVariables("annotations", "metadata.annotations", "{}"),
+      ...fieldVariables("labels", "metadata.labels", "{}"),
+      ...waiverVariables(settings),
+    ],
+    checks: [...[resolutionCheck(ACK_02, OF_CLUSTERS), metadataLimitCheck(AC_08)].map(unlessExempt), WAIVERS],
+  };
+}
 
 const ANNOTATIONS = read("annotations");
 const OLD = read("annotations", "old");

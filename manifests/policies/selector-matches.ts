@@ -1,12 +1,11 @@
-import { IRS_11 } from "../../shared/decisions/checks/selectors/labels.ts";
-import { IRS_08, IRS_09 } from "../../shared/decisions/checks/selectors/namespaces.ts";
-import { IRS_12, IRS_13B } from "../../shared/decisions/checks/selectors/types.ts";
-import type { Runtime } from "../../shared/decisions/context.ts";
-import { SELECTOR_GROUP } from "../../shared/decisions/kubernetes/kinds.ts";
-import { OPERATORS } from "../../shared/decisions/kubernetes/label-selector.ts";
+import { IRS_08, IRS_09, IRS_11 } from "../../shared/checks/selector-matches.ts";
+import { IRS_12, IRS_13B } from "../../shared/checks/selector-types.ts";
+import type { Runtime } from "../../shared/contract/context.ts";
+import { SELECTOR_GROUP } from "../../shared/contract/ack-groups.ts";
+import { OPERATORS } from "../../shared/formats/label-selector.ts";
 import {
   DNS_LABEL, DNS_SUBDOMAIN, LABEL_VALUE, MAX_LABEL_LENGTH, MAX_SUBDOMAIN_LENGTH, QUALIFIED_NAME,
-} from "../../shared/decisions/kubernetes/names.ts";
+} from "../../shared/formats/names.ts";
 import {
   body, derivedVariables, not, read, regexp, type State, text, texts, unlessStored, type Variable,
 } from "./cel.ts";

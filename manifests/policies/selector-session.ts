@@ -1,17 +1,17 @@
 import {
   DURATION_SECONDS_ANNOTATION, EXTERNAL_ID_ANNOTATION, SESSION_NAME_ANNOTATION, SESSION_TAGS_ANNOTATION,
   SOURCE_IDENTITY_ANNOTATION,
-} from "../../shared/decisions/annotation-keys.ts";
-import type { CheckEntry } from "../../shared/decisions/checks/check.ts";
+} from "../../shared/contract/annotation-keys.ts";
+import type { CheckEntry } from "../../shared/checks/check.ts";
 import {
   IRS_41, IRS_42, IRS_43, IRS_44, IRS_45, IRS_46,
-} from "../../shared/decisions/checks/selectors/session.ts";
-import { annotationPath, formatFieldPath } from "../../shared/decisions/kubernetes/field-path.ts";
-import { DURATION_SECONDS, TEMPLATE, TEMPLATES } from "../../shared/decisions/selectors/session-annotations.ts";
+} from "../../shared/checks/selector-session.ts";
+import { annotationPath, formatFieldPath } from "../../shared/formats/json.ts";
+import { DURATION_SECONDS, TEMPLATE, TEMPLATES } from "../../shared/model/session-annotations.ts";
 import {
   DURATION_LIMITS, EXTERNAL_ID_LIMITS, MAX_TAGS, SESSION_NAME_LIMITS, TAG_KEY_LIMITS, TAG_PUNCTUATION,
   TAG_VALUE_LIMITS, type TextLimits,
-} from "../../shared/decisions/selectors/session.ts";
+} from "../../shared/model/session.ts";
 import {
   anyCase, derivedVariables, not, read, regexp, type State, text, texts, trimmed, unlessStored, type Variable,
 } from "./cel.ts";

@@ -3,13 +3,13 @@ import type {
 } from "@kubernetes/client-node";
 import {
   RESOLVER_PREFIX, SELECTOR_ANNOTATIONS, SELECTOR_REQUIRED_ANNOTATION, USE_SELECTOR_ANNOTATION,
-} from "../../shared/decisions/annotation-keys.ts";
+} from "../../shared/contract/annotation-keys.ts";
 import {
   CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, IDENTITY_KINDS, identityPlural, INFRASTRUCTURE_GROUP, pluralsByGroup,
   REFERRER_KINDS,
-} from "../../shared/decisions/identities/kinds.ts";
-import { knownGroups, SELECTOR_GROUP } from "../../shared/decisions/kubernetes/kinds.ts";
-import { WEBHOOK } from "../installation.ts";
+} from "../../shared/contract/capa-kinds.ts";
+import { knownGroups, SELECTOR_GROUP } from "../../shared/contract/ack-groups.ts";
+import { WEBHOOK } from "../../shared/contract/installation.ts";
 import type { WebhookOptions } from "../webhooks.ts";
 import { text, texts } from "./cel.ts";
 import { policyWithBinding } from "./policy.ts";

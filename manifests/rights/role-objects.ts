@@ -1,8 +1,29 @@
 import type {
-  RbacV1Subject, V1ClusterRole, V1ClusterRoleBinding, V1PolicyRule, V1Role, V1RoleBinding,
+  RbacV1Subject, V1ClusterRole, V1ClusterRoleBinding, V1ConfigMap, V1PolicyRule, V1Role, V1RoleBinding,
 } from "@kubernetes/client-node";
-import { pluralsByGroup } from "../../shared/decisions/identities/kinds.ts";
-import { labelsOf, WEBHOOK } from "../installation.ts";
+import { pluralsByGroup } from "../../shared/contract/capa-kinds.ts";
+import { labelsOf, WEBHOOK } from "../../shared/contract/installation.ts";
+
+/**
+ * Returns the ConfigMap in which the replicas share the changes that they admit, and the right to update it. With the
+ * ConfigMap, the webhook needs no right to create ConfigMaps, which RBAC cannot limit to one name. A client that
+ * applies the manifests again does not change the data.
+ */
+export function pendingWritesObjects(namespace: string): readonly object[] {
+  return [configMap(namespace), pendingWritesRole(namespace), roleBinding(WEBHOOK.pendingWrites, namespace, namespace)];
+}
+
+function configMap(namespace: string): V1ConfigMap {
+  const metadata = { name: WEBHOOK.pendingWrites, namespace, labels: labelsOf("webhook") };
+  return { apiVersion: "v1", kind: "ConfigMap", metadata };
+}
+
+function pendingWritesRole(namespace: string): V1Role {
+  const resourceNames = [WEBHOOK.pendingWrites];
+  return namespacedRole(WEBHOOK.pendingWrites, namespace, [
+    { apiGroups: [""], resources: ["configmaps"], resourceNames, verbs: [...LIST, "update"] },
+  ]);
+}
 
 const RBAC_GROUP = "rbac.authorization.k8s.io";
 

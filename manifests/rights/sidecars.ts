@@ -1,8 +1,53 @@
 import type { V1ClusterRole, V1ClusterRoleBinding, V1Role } from "@kubernetes/client-node";
-import { IDENTITY_KINDS, identityPlural, INFRASTRUCTURE_GROUP } from "../../shared/decisions/identities/kinds.ts";
-import { PRODUCT } from "../installation.ts";
-import { clusterRole, controllersBinding, LIST, namespacedRole, READ, WRITE_EVENTS } from "./role-objects.ts";
+import { SELECTOR_GROUP } from "../../shared/contract/ack-groups.ts";
+import { IDENTITY_KINDS, identityPlural, INFRASTRUCTURE_GROUP } from "../../shared/contract/capa-kinds.ts";
+import { PRODUCT, WEBHOOK } from "../../shared/contract/installation.ts";
+import {
+  clusterRole, controllersBinding, LIST, namespacedRole, READ, roleBinding, WRITE_EVENTS,
+} from "./role-objects.ts";
 import { READER_ROLE } from "./webhook.ts";
+
+/** The verb `deletecollection` is missing: one request could delete every selector. */
+const WRITE = ["create", "update", "patch", "delete"];
+
+/**
+ * Returns the role for the users who manage IAMRoleSelectors. Such a user decides which role any resource in the
+ * cluster uses, so the manifests contain no binding of the role.
+ */
+export function selectorOwnerRole(): V1ClusterRole {
+  return clusterRole("ack-role-resolver-selector-owner", [
+    { apiGroups: [SELECTOR_GROUP], resources: ["iamroleselectors"], verbs: [...READ, ...WRITE] },
+  ]);
+}
+
+/**
+ * Returns the role for the users who manage ACK resources in their namespaces. The role allows them to read the
+ * selectors. The manifests contain no binding of the role.
+ */
+export function tenantRole(): V1ClusterRole {
+  return clusterRole("ack-role-resolver-tenant", [
+    { apiGroups: [SELECTOR_GROUP], resources: ["iamroleselectors"], verbs: READ },
+  ]);
+}
+
+/** The Role that allows the webhook to list the Secrets in the namespace of `--identity-secret-namespace`. */
+const WEBHOOK_SECRETS_ROLE = `${WEBHOOK.serviceAccount}-identity-secrets`;
+
+/**
+ * Returns the objects that allow sidecars to read the Secrets of static identities, and the webhook to check their
+ * metadata. Users bind the Role of the sidecars.
+ */
+export function identitySecretObjects(
+  { namespace, secretNamespace }: { readonly namespace: string; readonly secretNamespace: string },
+): object[] {
+  const webhookBinding = roleBinding(WEBHOOK_SECRETS_ROLE, secretNamespace, namespace);
+  return [identitySecretsRole(secretNamespace), webhookSecretsRole(secretNamespace), webhookBinding];
+}
+
+/** The webhook requests only metadata, but RBAC cannot limit the right to list Secrets to their metadata. */
+function webhookSecretsRole(namespace: string): V1Role {
+  return namespacedRole(WEBHOOK_SECRETS_ROLE, namespace, [{ apiGroups: [""], resources: ["secrets"], verbs: LIST }]);
+}
 
 /**
  * The ClusterRole that allows a sidecar to write Events, and its binding for the injected sidecars. Users also bind it

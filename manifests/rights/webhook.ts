@@ -1,12 +1,12 @@
 import type {
   V1ClusterRole, V1ClusterRoleBinding, V1PolicyRule, V1Role, V1RoleBinding,
 } from "@kubernetes/client-node";
-import { ACCOUNT_MAP, TEAM_MAP } from "../../shared/decisions/annotation-keys.ts";
+import { ACCOUNT_MAP, TEAM_MAP } from "../../shared/contract/annotation-keys.ts";
 import {
   IDENTITY_KINDS, identityPlural, INFRASTRUCTURE_GROUP, REFERRER_KINDS,
-} from "../../shared/decisions/identities/kinds.ts";
-import { knownGroups, SELECTOR_GROUP } from "../../shared/decisions/kubernetes/kinds.ts";
-import { PRODUCT, WEBHOOK } from "../installation.ts";
+} from "../../shared/contract/capa-kinds.ts";
+import { knownGroups, SELECTOR_GROUP } from "../../shared/contract/ack-groups.ts";
+import { PRODUCT, WEBHOOK } from "../../shared/contract/installation.ts";
 import { clusterBinding, clusterRole, LIST, namespacedRole, READ, roleBinding, rulesOf } from "./role-objects.ts";
 
 /**

@@ -1,7 +1,7 @@
-import { CATALOGUE, CHECK_IDS } from "../decisions/checks/catalogue.ts";
-import { REMOVED_CODES } from "../decisions/checks/removed-codes.ts";
-import { allClosest, listOf, quote } from "../decisions/kubernetes/text.ts";
-import type { Pattern } from "../decisions/setting-patterns.ts";
+import { CATALOGUE, CHECK_IDS } from "../checks/catalogue.ts";
+import { REMOVED_CODES } from "../contract/removed-codes.ts";
+import { allClosest, listOf, quote } from "../formats/text.ts";
+import type { Pattern } from "../contract/setting-definition.ts";
 
 const ACCEPTED_IDS: ReadonlySet<string> = new Set([...CHECK_IDS, ...REMOVED_CODES.map(({ code }) => code)]);
 

@@ -1,12 +1,11 @@
-import { errorMessage } from "../decisions/errors.ts";
-import type { EventSubject } from "../decisions/problems/problem.ts";
-import { sleep, type SteadyClock } from "../inventory/clock.ts";
-import type { KubernetesAPI } from "../inventory/cluster/api.ts";
-import { Backoff } from "../inventory/cluster/backoff.ts";
-import { microTime } from "../inventory/cluster/micro-time.ts";
-import { rejectionText, sendRequest } from "../inventory/cluster/send-request.ts";
-import { eventObject, type EventText } from "./event-object.ts";
-import { EventScope, type Series } from "./event-series.ts";
+import { errorMessage } from "../formats/errors.ts";
+import type { EventSubject } from "../checks/problem.ts";
+import { sleep, type SteadyClock } from "../clock.ts";
+import type { KubernetesAPI } from "../cluster/api.ts";
+import { Backoff } from "../cluster/backoff.ts";
+import { microTime } from "../cluster/wire.ts";
+import { rejectionText, sendRequest } from "../cluster/send-request.ts";
+import { eventObject, EventScope, type EventText, type Series } from "./event-series.ts";
 import type { Logger } from "./logger.ts";
 import type { QueuedWrite } from "./retry-queue.ts";
 

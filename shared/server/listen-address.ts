@@ -1,5 +1,5 @@
 import { isIP, type Server } from "node:net";
-import { ResolverError } from "../decisions/errors.ts";
+import { ResolverError } from "../formats/errors.ts";
 
 /** A listen address. The host is an IP address (IPv6 without brackets) or a name. Port 0 selects a free port. */
 export interface ListenAddress {

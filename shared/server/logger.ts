@@ -1,7 +1,7 @@
 import { type DestinationStream, type Level, type Logger, pino, stdTimeFunctions, destination as toFile } from "pino";
-import { unknownGroups } from "../decisions/kubernetes/kinds.ts";
-import { type NoticedSettings, startNotices } from "../decisions/start-notices.ts";
-import type { InventorySource } from "../inventory/source.ts";
+import { unknownGroups } from "../contract/ack-groups.ts";
+import { type NoticedSettings, startNotices } from "../contract/removed-settings.ts";
+import type { InventorySource } from "../sources/source.ts";
 
 export type { Logger } from "pino";
 

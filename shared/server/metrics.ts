@@ -1,9 +1,9 @@
 import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
-import { unknownGroups } from "../decisions/kubernetes/kinds.ts";
-import type { KnownFields } from "../decisions/kubernetes/shape.ts";
-import { prunedFields } from "../decisions/selectors/pruned-fields.ts";
-import type { SourceStatus } from "../inventory/source.ts";
-import { VERSION } from "./version.ts";
+import { unknownGroups } from "../contract/ack-groups.ts";
+import type { KnownFields } from "../contract/shape.ts";
+import { prunedFields } from "../model/ack-selector-schema.ts";
+import type { SourceStatus } from "../sources/source.ts";
+import { VERSION } from "../contract/version.ts";
 
 export const METRIC_PREFIX = "ack_role_resolver_";
 

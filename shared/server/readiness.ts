@@ -1,5 +1,5 @@
-import { ResolverError } from "../decisions/errors.ts";
-import type { SourceStatus } from "../inventory/source.ts";
+import { ResolverError } from "../formats/errors.ts";
+import type { SourceStatus } from "../sources/source.ts";
 import type { Readiness } from "./health.ts";
 
 /** The maximum age of the inventory, in ms. With an older inventory, the server is unready. */

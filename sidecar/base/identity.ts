@@ -1,5 +1,5 @@
-import { ResolverError } from "../../shared/decisions/errors.ts";
-import { type SteadyClock, withTimeout } from "../../shared/inventory/clock.ts";
+import { ResolverError } from "../../shared/formats/errors.ts";
+import { type SteadyClock, withTimeout } from "../../shared/clock.ts";
 import { CredentialCache } from "../credentials/cache.ts";
 import type { Credentials, SigningCredentials } from "../credentials/session.ts";
 import type { STS } from "../sts-upstream/client.ts";

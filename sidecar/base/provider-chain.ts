@@ -1,6 +1,6 @@
 import { getDefaultRoleAssumer, getDefaultRoleAssumerWithWebIdentity } from "@aws-sdk/client-sts";
 import { fromNodeProviderChain } from "@aws-sdk/credential-providers";
-import { proxyOptions } from "../sts-upstream/proxy.ts";
+import { proxyOptions } from "../sts-upstream/connection.ts";
 
 export type ProviderChain = ReturnType<typeof fromNodeProviderChain>;
 

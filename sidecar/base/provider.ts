@@ -1,4 +1,4 @@
-import { ResolverError } from "../../shared/decisions/errors.ts";
+import { ResolverError } from "../../shared/formats/errors.ts";
 import { isLoopbackHost, type ListenAddress } from "../../shared/server/listen-address.ts";
 import type { BaseProvider } from "./identity.ts";
 import type { ProviderChain, ProviderChainOptions } from "./provider-chain.ts";

@@ -1,4 +1,4 @@
-import { type ErrorCode, ResolverError } from "../../shared/decisions/errors.ts";
+import { type ErrorCode, ResolverError } from "../../shared/formats/errors.ts";
 import { STSNotCalledError } from "../sts-upstream/circuit-breaker.ts";
 import { UpstreamSTSError } from "../sts-upstream/errors.ts";
 

@@ -1,5 +1,5 @@
-import { ResolverError } from "../../shared/decisions/errors.ts";
-import { type SteadyClock, withTimeout } from "../../shared/inventory/clock.ts";
+import { ResolverError } from "../../shared/formats/errors.ts";
+import { type SteadyClock, withTimeout } from "../../shared/clock.ts";
 import { STSNotCalledError } from "../sts-upstream/circuit-breaker.ts";
 import { type CallGuard, type CallOptions, NO_GUARD } from "../sts-upstream/rate-limiter.ts";
 import { backoffFor } from "./backoff.ts";

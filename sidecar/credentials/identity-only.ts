@@ -1,4 +1,4 @@
-import type { Clock } from "../../shared/inventory/clock.ts";
+import type { Clock } from "../../shared/clock.ts";
 import type { BaseIdentity } from "../base/identity.ts";
 import { makeKeys } from "../sts/signature.ts";
 import type { CallerIdentity, Credentials } from "./session.ts";

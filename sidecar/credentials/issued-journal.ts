@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { constants, type FileHandle, open, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { ResolverError } from "../../shared/decisions/errors.ts";
-import { field, parseJSON, stringAt } from "../../shared/decisions/kubernetes/json.ts";
-import { type Clock, withTimeout } from "../../shared/inventory/clock.ts";
+import { ResolverError } from "../../shared/formats/errors.ts";
+import { field, parseJSON, stringAt } from "../../shared/formats/json.ts";
+import { type Clock, withTimeout } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/server/logger.ts";
 import type { Signer } from "../sts/signature.ts";
 import type { CallerIdentity } from "./session.ts";

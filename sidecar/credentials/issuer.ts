@@ -1,8 +1,8 @@
-import { ResolverError } from "../../shared/decisions/errors.ts";
-import type { IdentityGrant } from "../../shared/decisions/grants/by-identity.ts";
-import type { Denial, Grant, RoleGrant } from "../../shared/decisions/grants/grant.ts";
-import { accountOfARN } from "../../shared/decisions/kubernetes/arn.ts";
-import { MAX_CHAINED_SECONDS, type SessionRequest } from "../../shared/decisions/selectors/session.ts";
+import { ResolverError } from "../../shared/formats/errors.ts";
+import type { IdentityGrant } from "../../shared/resolution/grant-by-identity.ts";
+import type { Denial, Grant, RoleGrant } from "../../shared/resolution/grant.ts";
+import { accountOfARN } from "../../shared/formats/arn.ts";
+import { MAX_CHAINED_SECONDS, type SessionRequest } from "../../shared/model/session.ts";
 import type { BaseIdentity } from "../base/identity.ts";
 import type { STS } from "../sts-upstream/client.ts";
 import { UpstreamSTSError } from "../sts-upstream/errors.ts";
@@ -11,8 +11,7 @@ import type { IdentityOnlyKeys } from "./identity-only.ts";
 import type { IdentitySessions } from "../identities/sessions.ts";
 import type { IssuedKind } from "./issued-journal.ts";
 import type { IssuedCredentials } from "./issued.ts";
-import { SessionKeyCache } from "./session-key.ts";
-import type { Credentials } from "./session.ts";
+import { type Credentials, SessionKeyCache } from "./session.ts";
 
 export interface IssuerOptions {
   readonly sessionName: string;

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from "fastify";
-import { grantRole } from "../../shared/decisions/grants/decide.ts";
-import { MAX_CHAINED_SECONDS, type SessionExtras, type SessionTag } from "../../shared/decisions/selectors/session.ts";
+import { grantRole } from "../../shared/resolution/grant-decision.ts";
+import { MAX_CHAINED_SECONDS, type SessionExtras, type SessionTag } from "../../shared/model/session.ts";
 import { requireLoaded } from "../../shared/server/readiness.ts";
 import type { IssuedKey } from "../credentials/issued-journal.ts";
 import type { IssuedCredentials } from "../credentials/issued.ts";

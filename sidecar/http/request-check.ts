@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { ResolverError } from "../../shared/decisions/errors.ts";
+import { ResolverError } from "../../shared/formats/errors.ts";
 import { formatListenAddress, type ListenAddress } from "../../shared/server/listen-address.ts";
 import { isFormType, sanitize } from "../sts/query-protocol.ts";
 import type { TokenCheck } from "../token.ts";

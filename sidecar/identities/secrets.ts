@@ -1,19 +1,18 @@
 import { createHmac, randomBytes } from "node:crypto";
-import { ResolverError } from "../../shared/decisions/errors.ts";
-import { describeIdentity } from "../../shared/decisions/identities/denials.ts";
-import type { StaticIdentity } from "../../shared/decisions/identities/identity.ts";
-import { type AccessKey, readAccessKey } from "../../shared/decisions/identities/secret-keys.ts";
-import { stringAt } from "../../shared/decisions/kubernetes/json.ts";
-import { LIMITS } from "../../shared/decisions/limits.ts";
-import type { SteadyClock } from "../../shared/inventory/clock.ts";
-import type { KubernetesAPI } from "../../shared/inventory/cluster/api.ts";
-import { secretKind } from "../../shared/inventory/cluster/kinds.ts";
-import { BodyTooLarge } from "../../shared/inventory/cluster/limited-api.ts";
-import { Outage } from "../../shared/inventory/cluster/outage.ts";
-import { Reflector, type ReflectorHandler } from "../../shared/inventory/cluster/reflector.ts";
-import { type ObjectResponse, rejectionText, sendRequest } from "../../shared/inventory/cluster/send-request.ts";
-import type { ObjectName, StoredObject, WatchedKind } from "../../shared/inventory/cluster/watched-kind.ts";
-import type { SourceStatus } from "../../shared/inventory/source.ts";
+import { ResolverError } from "../../shared/formats/errors.ts";
+import { describeIdentity } from "../../shared/resolution/identity-denials.ts";
+import type { StaticIdentity } from "../../shared/model/identity.ts";
+import { type AccessKey, readAccessKey } from "../../shared/model/identity-secret.ts";
+import { stringAt } from "../../shared/formats/json.ts";
+import { LIMITS } from "../../shared/contract/limits.ts";
+import type { SteadyClock } from "../../shared/clock.ts";
+import { BodyTooLarge, type KubernetesAPI } from "../../shared/cluster/api.ts";
+import { secretKind } from "../../shared/sources/cluster-kinds.ts";
+import { Outage } from "../../shared/cluster/outage.ts";
+import { Reflector, type ReflectorHandler } from "../../shared/cluster/reflector.ts";
+import { type ObjectResponse, rejectionText, sendRequest } from "../../shared/cluster/send-request.ts";
+import type { ObjectName, StoredObject, WatchedKind } from "../../shared/cluster/watched-kind.ts";
+import type { SourceStatus } from "../../shared/sources/source.ts";
 
 /** The access key of a static identity. */
 export interface StaticKey extends AccessKey {

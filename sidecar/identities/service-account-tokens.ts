@@ -1,12 +1,12 @@
-import { ResolverError } from "../../shared/decisions/errors.ts";
-import { describeIdentity } from "../../shared/decisions/identities/denials.ts";
-import type { ServiceAccountIdentity } from "../../shared/decisions/identities/identity.ts";
-import { isJsonObject, parseJSON, stringAt } from "../../shared/decisions/kubernetes/json.ts";
-import { LIMITS } from "../../shared/decisions/limits.ts";
-import type { Clock } from "../../shared/inventory/clock.ts";
-import type { KubernetesAPI, KubernetesRequest } from "../../shared/inventory/cluster/api.ts";
-import { Semaphore } from "../../shared/inventory/cluster/semaphore.ts";
-import { type ObjectResponse, responseText, sendRequest } from "../../shared/inventory/cluster/send-request.ts";
+import { ResolverError } from "../../shared/formats/errors.ts";
+import { describeIdentity } from "../../shared/resolution/identity-denials.ts";
+import type { ServiceAccountIdentity } from "../../shared/model/identity.ts";
+import { isJsonObject, parseJSON, stringAt } from "../../shared/formats/json.ts";
+import { LIMITS } from "../../shared/contract/limits.ts";
+import type { Clock } from "../../shared/clock.ts";
+import type { KubernetesAPI, KubernetesRequest } from "../../shared/cluster/api.ts";
+import { Semaphore } from "../../shared/cluster/semaphore.ts";
+import { type ObjectResponse, responseText, sendRequest } from "../../shared/cluster/send-request.ts";
 
 interface ServiceAccountTokensOptions {
   readonly api: KubernetesAPI;

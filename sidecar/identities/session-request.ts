@@ -1,5 +1,5 @@
-import type { RoleIdentity, ServiceAccountIdentity } from "../../shared/decisions/identities/identity.ts";
-import { MAX_CHAINED_SECONDS, type SessionRequest } from "../../shared/decisions/selectors/session.ts";
+import type { RoleIdentity, ServiceAccountIdentity } from "../../shared/model/identity.ts";
+import { MAX_CHAINED_SECONDS, type SessionRequest } from "../../shared/model/session.ts";
 
 export interface IdentitySessionOptions {
   /** The session name of an identity that has no session name. */

@@ -1,22 +1,31 @@
-import { ResolverError } from "../../shared/decisions/errors.ts";
-import type { IdentityGrant } from "../../shared/decisions/grants/by-identity.ts";
-import { describeIdentity } from "../../shared/decisions/identities/denials.ts";
-import {
-  type Identity, identityKey, type RoleIdentity, type StaticIdentity,
-} from "../../shared/decisions/identities/identity.ts";
-import { SERVICE_ACCOUNT_IDENTITY } from "../../shared/decisions/identities/kinds.ts";
-import { chainedDurationDenial } from "../../shared/decisions/identities/role-session.ts";
-import type { SessionRequest } from "../../shared/decisions/selectors/session.ts";
+import { isDeepStrictEqual } from "node:util";
+import { SERVICE_ACCOUNT_IDENTITY } from "../../shared/contract/capa-kinds.ts";
+import { ResolverError } from "../../shared/formats/errors.ts";
+import type { Inventory } from "../../shared/inventory/inventory.ts";
+import { type Identity, identityKey, type RoleIdentity, type StaticIdentity } from "../../shared/model/identity.ts";
+import type { SessionRequest } from "../../shared/model/session.ts";
+import type { IdentityGrant } from "../../shared/resolution/grant-by-identity.ts";
+import { describeIdentity } from "../../shared/resolution/identity-denials.ts";
+import { chainedDurationDenial } from "../../shared/resolution/role-session.ts";
 import type { BaseIdentity } from "../base/identity.ts";
-import type { IdentitySecrets, StaticKey } from "./secrets.ts";
+import type { CredentialCache } from "../credentials/cache.ts";
+import { type Credentials, type Load, SessionKeyCache, type SigningCredentials } from "../credentials/session.ts";
 import type { STS } from "../sts-upstream/client.ts";
 import { RejectedSignerError, RetryableSTSError, UpstreamSTSError } from "../sts-upstream/errors.ts";
-import type { CredentialCache } from "../credentials/cache.ts";
-import { type RefusedRole, RefusedRoleError } from "./refused-role.ts";
+import { type RefusedRole, RefusedRoleError } from "../refused-roles/refused-identities.ts";
+import type { IdentitySecrets, StaticKey } from "./secrets.ts";
 import { type IdentitySessionOptions, sessionRequest } from "./session-request.ts";
-import { SessionKeyCache } from "../credentials/session-key.ts";
-import type { Credentials, Load, SigningCredentials } from "../credentials/session.ts";
 import type { WebIdentitySessions } from "./web-identity-sessions.ts";
+
+interface Identities {
+  readonly identities: Pick<Inventory["identities"], "get">;
+}
+
+/** Whether the inventory contains the identity, and no change of it except for its metadata. */
+export function isCurrentIdentity({ identities }: Identities, identity: Identity): boolean {
+  const current = identities.get(identity, identity.namespace);
+  return isDeepStrictEqual({ ...current, resourceVersion: null }, { ...identity, resourceVersion: null });
+}
 
 interface IdentitySessionsPorts {
   readonly base: Pick<BaseIdentity, "get" | "whenVerified" | "invalidate">;

@@ -1,6 +1,6 @@
-import { ResolverError } from "../../shared/decisions/errors.ts";
-import type { Clock } from "../../shared/inventory/clock.ts";
-import type { InventorySource } from "../../shared/inventory/source.ts";
+import { ResolverError } from "../../shared/formats/errors.ts";
+import type { Clock } from "../../shared/clock.ts";
+import type { InventorySource } from "../../shared/sources/source.ts";
 import type { Logger } from "../../shared/server/logger.ts";
 import type { SidecarMetrics } from "../metrics.ts";
 import type { ProbedRoles, ProbeTarget } from "./probed-roles.ts";

@@ -1,11 +1,11 @@
-import { completeChain, grantToAnyNamespace } from "../../shared/decisions/grants/any-namespace.ts";
-import type { IdentityGrant } from "../../shared/decisions/grants/by-identity.ts";
-import type { Grant, RoleGrant, RoleQuery } from "../../shared/decisions/grants/grant.ts";
-import type { Identity, RoleIdentity } from "../../shared/decisions/identities/identity.ts";
-import { ROLE_IDENTITY } from "../../shared/decisions/identities/kinds.ts";
-import type { Inventory } from "../../shared/decisions/inventory/inventory.ts";
-import type { EffectiveSelector } from "../../shared/decisions/selectors/effective.ts";
-import { RefusedRoleError } from "../identities/refused-role.ts";
+import { completeChain, grantToAnyNamespace } from "../../shared/resolution/any-namespace.ts";
+import type { IdentityGrant } from "../../shared/resolution/grant-by-identity.ts";
+import type { Grant, RoleGrant, RoleQuery } from "../../shared/resolution/grant.ts";
+import type { Identity, RoleIdentity } from "../../shared/model/identity.ts";
+import { ROLE_IDENTITY } from "../../shared/contract/capa-kinds.ts";
+import type { Inventory } from "../../shared/inventory/inventory.ts";
+import type { EffectiveSelector } from "../../shared/model/effective-selector.ts";
+import { RefusedRoleError } from "../refused-roles/refused-identities.ts";
 import type { UpstreamSTSError } from "../sts-upstream/errors.ts";
 import { identityTrustPolicyFix, trustPolicyFix } from "../refused-roles/trust-policy-fix.ts";
 

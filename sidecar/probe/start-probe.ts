@@ -1,8 +1,8 @@
-import { servesIdentities } from "../../shared/decisions/grants/by-identity.ts";
-import { grantSelector } from "../../shared/decisions/grants/decide.ts";
-import type { RoleQuery } from "../../shared/decisions/grants/grant.ts";
-import type { Clock } from "../../shared/inventory/clock.ts";
-import type { InventorySource } from "../../shared/inventory/source.ts";
+import { servesIdentities } from "../../shared/resolution/grant-by-identity.ts";
+import { grantSelector } from "../../shared/resolution/grant-decision.ts";
+import type { RoleQuery } from "../../shared/resolution/grant.ts";
+import type { Clock } from "../../shared/clock.ts";
+import type { InventorySource } from "../../shared/sources/source.ts";
 import type { Logger } from "../../shared/server/logger.ts";
 import { AssumeRoleProbe } from "./assume-role-probe.ts";
 import type { BaseIdentity } from "../base/identity.ts";

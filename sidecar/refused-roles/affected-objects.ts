@@ -1,12 +1,60 @@
-import { field, isJsonObject, type JsonObject, stringAt } from "../../shared/decisions/kubernetes/json.ts";
-import { apiVersionOf } from "../../shared/decisions/kubernetes/object-meta.ts";
-import type { EventSubject } from "../../shared/decisions/problems/problem.ts";
-import type { TypeEntry } from "../../shared/decisions/selectors/type-entry.ts";
-import type { Inventory } from "../../shared/decisions/inventory/inventory.ts";
-import { BodyTooLarge } from "../../shared/inventory/cluster/limited-api.ts";
-import { type Page, type PageRequest, readPages } from "../../shared/inventory/cluster/pages.ts";
-import { sendRequest, type SendPorts } from "../../shared/inventory/cluster/send-request.ts";
-import { collectionPath, METADATA_TYPES } from "../../shared/inventory/cluster/watched-kind.ts";
+import { type EventSubject, resourceSubject } from "../../shared/checks/problem.ts";
+import { BodyTooLarge } from "../../shared/cluster/api.ts";
+import { type Page, type PageRequest, readPages } from "../../shared/cluster/pages.ts";
+import { type SendPorts, sendRequest } from "../../shared/cluster/send-request.ts";
+import { collectionPath, METADATA_TYPES } from "../../shared/cluster/watched-kind.ts";
+import { resourceOf } from "../../shared/contract/ack-resource.ts";
+import { REFERRER_KINDS } from "../../shared/contract/capa-kinds.ts";
+import { field, isJsonObject, type JsonObject, stringAt } from "../../shared/formats/json.ts";
+import { apiVersionOf } from "../../shared/formats/object-meta.ts";
+import type { Inventory } from "../../shared/inventory/inventory.ts";
+import { type Identity, identityKey } from "../../shared/model/identity.ts";
+import { readReferrer, referenceOf } from "../../shared/model/referrer.ts";
+import type { TypeEntry } from "../../shared/model/resource-types.ts";
+import { identityChain } from "../../shared/resolution/identity-chain.ts";
+import { selectionFor } from "../../shared/resolution/selection.ts";
+
+interface AffectedResourcePorts extends AffectedPorts {
+  /** The groups of --group. */
+  readonly groups: readonly string[];
+}
+
+/** Yields resources whose role the selector sets. Lists only metadata. */
+export function affectedResources(selector: string, ports: AffectedResourcePorts): AsyncIterable<EventSubject> {
+  const { inventory, groups } = ports;
+  const types = Array.from(inventory.kinds.installedTypes()).filter(({ group }) => groups.includes(group));
+  return affectedObjects(types, ports, {
+    metadataOnly: true,
+    subjectOf(object) {
+      const resource = resourceOf(object);
+      const { outcome, selectors } = selectionFor(inventory, resource);
+      return outcome === "selected" && selectors[0]?.name === selector ? resourceSubject(resource) : null;
+    },
+  });
+}
+
+/**
+ * Yields clusters, and other objects that use an identity, whose chain contains the identity and allows their
+ * namespace. Templates use no credentials.
+ */
+export function affectedClusters(identity: Identity, ports: AffectedPorts): AsyncIterable<EventSubject> {
+  const { inventory } = ports;
+  const types = REFERRER_KINDS.flatMap(({ group, kind, isTemplate }) => {
+    const version = isTemplate ? null : inventory.kinds.servedVersion(group, kind);
+    return version === null ? [] : [{ group, version, kind }];
+  });
+  const subjectOf = (object: JsonObject): EventSubject | null => subjectIfAffected(object, identity, inventory);
+  return affectedObjects(types, ports, { metadataOnly: false, subjectOf });
+}
+
+function subjectIfAffected(object: JsonObject, identity: Identity, inventory: Inventory): EventSubject | null {
+  const referrer = readReferrer(object);
+  const reference = referrer === null ? null : referenceOf(referrer, inventory.runtime);
+  if (referrer === null || reference === null) return null;
+  const { identities, denial } = identityChain(inventory, reference, referrer.namespace);
+  const key = identityKey(identity);
+  return denial === null && identities.some((one) => identityKey(one) === key) ? resourceSubject(referrer) : null;
+}
 
 /** The maximum number of objects that are reported for one role. */
 const MAX_AFFECTED = 20;

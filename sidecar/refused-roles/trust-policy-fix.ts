@@ -1,6 +1,6 @@
-import type { RoleGrant } from "../../shared/decisions/grants/grant.ts";
-import type { RoleIdentity } from "../../shared/decisions/identities/identity.ts";
-import { parseARN } from "../../shared/decisions/kubernetes/arn.ts";
+import type { RoleGrant } from "../../shared/resolution/grant.ts";
+import type { RoleIdentity } from "../../shared/model/identity.ts";
+import { parseARN } from "../../shared/formats/arn.ts";
 
 /** Returns a fix that describes the required trust policy. The fix omits the external ID, which can be confidential. */
 export function trustPolicyFix({ roleARN, extras }: RoleGrant, identity: string | null): string {

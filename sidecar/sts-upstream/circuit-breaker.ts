@@ -1,5 +1,5 @@
-import { ResolverError } from "../../shared/decisions/errors.ts";
-import type { SteadyClock } from "../../shared/inventory/clock.ts";
+import { ResolverError } from "../../shared/formats/errors.ts";
+import type { SteadyClock } from "../../shared/clock.ts";
 import { RejectedSignerError, RetryableSTSError } from "./errors.ts";
 
 /** `closed`: all calls run. `open`: no call runs. `half-open`: one call runs, to test whether STS has recovered. */

@@ -2,12 +2,11 @@ import {
   AssumeRoleCommand, type AssumeRoleCommandInput, AssumeRoleWithWebIdentityCommand, type AssumedRoleUser,
   GetCallerIdentityCommand, type STSClient, type Credentials as STSSession,
 } from "@aws-sdk/client-sts";
-import { ResolverError } from "../../shared/decisions/errors.ts";
-import { accountOfARN } from "../../shared/decisions/kubernetes/arn.ts";
-import type { SessionRequest, SessionTag } from "../../shared/decisions/selectors/session.ts";
+import { ResolverError } from "../../shared/formats/errors.ts";
+import { accountOfARN } from "../../shared/formats/arn.ts";
+import type { SessionRequest, SessionTag } from "../../shared/model/session.ts";
 import type { CallerIdentity, Credentials, SigningCredentials } from "../credentials/session.ts";
-import { STSConnection } from "./connection.ts";
-import { readSTSEndpoint } from "./endpoint.ts";
+import { readSTSEndpoint, STSConnection } from "./connection.ts";
 import { metricCode, toResolverError, WEB_IDENTITY_ACTION } from "./errors.ts";
 
 /**

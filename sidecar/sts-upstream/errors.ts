@@ -1,7 +1,7 @@
 import { STSServiceException } from "@aws-sdk/client-sts";
-import { ResolverError } from "../../shared/decisions/errors.ts";
-import { stringAt } from "../../shared/decisions/kubernetes/json.ts";
-import { printable } from "../../shared/decisions/kubernetes/text.ts";
+import { ResolverError } from "../../shared/formats/errors.ts";
+import { stringAt } from "../../shared/formats/json.ts";
+import { printable } from "../../shared/formats/text.ts";
 
 /** ERR_STS_REFUSED: STS rejected the role or the request. `/sts` returns the error of STS to the client. */
 export class UpstreamSTSError extends ResolverError {

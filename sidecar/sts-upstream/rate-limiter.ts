@@ -1,4 +1,4 @@
-import type { SteadyClock } from "../../shared/inventory/clock.ts";
+import type { SteadyClock } from "../../shared/clock.ts";
 import { CircuitBreaker, type CircuitState } from "./circuit-breaker.ts";
 
 /** The limits of one sidecar. STS allows 600 calls/s for each account and Region, which many sidecars share. */

@@ -1,9 +1,9 @@
-import { parseRoleARN } from "../../shared/decisions/kubernetes/arn.ts";
-import { parseJSON } from "../../shared/decisions/kubernetes/json.ts";
+import { parseRoleARN } from "../../shared/formats/arn.ts";
+import { parseJSON } from "../../shared/formats/json.ts";
 import {
   DURATION_LIMITS, EXTERNAL_ID_LIMITS, MAX_POLICY_ARNS, MAX_POLICY_LENGTH, MAX_TAGS, SESSION_NAME_LIMITS,
   type SessionTag, TAG_KEY_LIMITS, TAG_VALUE_LIMITS, type TextLimits,
-} from "../../shared/decisions/selectors/session.ts";
+} from "../../shared/model/session.ts";
 import { joinFaults, sanitize, STSErrorResponse, validationError } from "./query-protocol.ts";
 
 /** The parameters of a validated AssumeRole request. */

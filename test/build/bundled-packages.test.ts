@@ -1,8 +1,7 @@
 import type { Metafile } from "esbuild";
 import { test } from "tap";
 import { type BundledPackage, bundledPackages, type PackageLock } from "../../build/bundled-packages.ts";
-import { softwareBillOfMaterials } from "../../build/sbom.ts";
-import { thirdPartyLicenses } from "../../build/third-party-licenses.ts";
+import { softwareBillOfMaterials, thirdPartyLicenses } from "../../build/sbom.ts";
 
 const INTEGRITY = `sha512-${Buffer.from("hash").toString("base64")}`;
 const HASH = Buffer.from("hash").toString("hex");

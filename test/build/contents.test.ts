@@ -6,7 +6,7 @@ import process from "node:process";
 import { type Test, test } from "tap";
 import lock from "../../package-lock.json" with { type: "json" };
 import manifest from "../../package.json" with { type: "json" };
-import { field, stringAt } from "../../shared/decisions/kubernetes/json.ts";
+import { field, stringAt } from "../../shared/formats/json.ts";
 import { copyOfCheckout, ROOT } from "../real/ci/packed.ts";
 import { schemaValidator } from "./sbom-schema.ts";
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
+import type { JsonObject } from "../../shared/formats/json.ts";
 import { objectAt, reviewOf } from "../webhook/reviews.ts";
 import type { WebhookUnderTest } from "../webhook/webhook-under-test.ts";
 

@@ -1,7 +1,7 @@
 // Attempts to let a controller write what a tenant may not write.
 import { test } from "tap";
-import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
-import { LIMITS } from "../../shared/decisions/limits.ts";
+import type { JsonObject } from "../../shared/formats/json.ts";
+import { LIMITS } from "../../shared/contract/limits.ts";
 import { fieldExport } from "../fixtures/ack-field-export-crd.ts";
 import { clusterObject, controllerIdentity } from "../shared/decisions/identities/objects.ts";
 import { objectAt, reviewOf } from "../webhook/reviews.ts";

@@ -1,6 +1,6 @@
 // Attempts to manage or delete a resource with a role that its author may not use.
 import { test } from "tap";
-import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
+import type { JsonObject } from "../../shared/formats/json.ts";
 import { objectAt, reviewOf } from "../webhook/reviews.ts";
 import { COMPANY, FakeSource, type WebhookUnderTest, webhookUnderTest } from "../webhook/webhook-under-test.ts";
 

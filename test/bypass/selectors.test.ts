@@ -1,6 +1,6 @@
 // Attempts to get a malformed selector past the webhook.
 import { type Test, test } from "tap";
-import { field, type JsonObject, stringAt } from "../../shared/decisions/kubernetes/json.ts";
+import { field, type JsonObject, stringAt } from "../../shared/formats/json.ts";
 import { reviewOf } from "../webhook/reviews.ts";
 import { webhookUnderTest } from "../webhook/webhook-under-test.ts";
 

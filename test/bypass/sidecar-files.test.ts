@@ -2,8 +2,8 @@
 // attacker tries to continue to use a role after the owner of the role revokes the grant.
 import { rm, writeFile } from "node:fs/promises";
 import { type Test, test } from "tap";
-import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
-import { ManifestSource } from "../../shared/inventory/manifests/source.ts";
+import type { JsonObject } from "../../shared/formats/json.ts";
+import { ManifestSource } from "../../shared/sources/file-source.ts";
 import { namespaceObject, selectorObject } from "../shared/decisions/objects.ts";
 import { get, start } from "../sidecar/running-sidecar.ts";
 import { ROLE_A, TEAM_A } from "../sidecar/sidecar-under-test.ts";

@@ -1,9 +1,9 @@
 // Attacks by users that write IAMRoleSelectors or Namespaces. Each test expects that the sidecar limits its work and
 // memory, and still serves other selectors.
 import { type Test, test } from "tap";
-import { grantInNamespace, grantRole } from "../../shared/decisions/grants/decide.ts";
-import { Inventory } from "../../shared/decisions/inventory/inventory.ts";
-import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
+import { grantInNamespace, grantRole } from "../../shared/resolution/grant-decision.ts";
+import { Inventory } from "../../shared/inventory/inventory.ts";
+import type { JsonObject } from "../../shared/formats/json.ts";
 import { namespaceObject, put, removal, selectorObject, SETTINGS_BY_DEFAULT } from "../shared/decisions/objects.ts";
 import { ROLE_A, SCOPED, SidecarUnderTest, TEAM_A } from "../sidecar/sidecar-under-test.ts";
 import { Attack } from "./attack.ts";

@@ -1,11 +1,11 @@
 // Objects within the limits that would block the event loop until the API server's timeout. After the timeout, the
 // failurePolicy would admit these objects without the checks.
 import { type Test, test } from "tap";
-import { type CheckResult, runChecksPaced } from "../../shared/decisions/checks/run.ts";
-import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
-import { readIdentity } from "../../shared/decisions/identities/identity.ts";
-import { parseARN } from "../../shared/decisions/kubernetes/arn.ts";
-import type { Paced } from "../../shared/decisions/paced.ts";
+import { type CheckResult, runChecksPaced } from "../../shared/checks/run.ts";
+import type { JsonObject } from "../../shared/formats/json.ts";
+import { readIdentity } from "../../shared/model/identity.ts";
+import { parseARN } from "../../shared/formats/arn.ts";
+import type { Paced } from "../../shared/formats/paced.ts";
 import { roleIdentity } from "../shared/decisions/identities/objects.ts";
 import { SETTINGS_BY_DEFAULT } from "../shared/decisions/objects.ts";
 import { COMPANY, FakeSource } from "../webhook/webhook-under-test.ts";

@@ -6,7 +6,7 @@ import { connect } from "node:net";
 import { test } from "tap";
 import { startSTSEmulator } from "../../cli/local/sts-emulator/emulator.ts";
 import { Principals } from "../../cli/local/sts-emulator/principals.ts";
-import { LIMITS } from "../../shared/decisions/limits.ts";
+import { LIMITS } from "../../shared/contract/limits.ts";
 import { send } from "../loopback-request.ts";
 
 const USER = { accessKeyID: "AKIAUSER", secretAccessKey: "secret", arn: "arn:aws:iam::999999999999:user/ops" };

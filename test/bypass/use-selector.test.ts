@@ -1,7 +1,7 @@
 // Attempts to get another role with the annotation use-selector (--runtime extended).
 import { test } from "tap";
-import type { DecisionSettings } from "../../shared/decisions/context.ts";
-import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
+import type { DecisionSettings } from "../../shared/contract/context.ts";
+import type { JsonObject } from "../../shared/formats/json.ts";
 import type { AccessReviewer } from "../../webhook/access-review.ts";
 import { namespaceObject } from "../shared/decisions/objects.ts";
 import { objectAt, reviewOf } from "../webhook/reviews.ts";

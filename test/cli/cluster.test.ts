@@ -1,5 +1,5 @@
 import { type Test, test } from "tap";
-import { EXTENDED_NOTICE } from "../../shared/decisions/start-notices.ts";
+import { EXTENDED_NOTICE } from "../../shared/contract/removed-settings.ts";
 import { ACK_SELECTOR_CRD, olderACKSelectorCRD } from "../fixtures/ack-selector-crd.ts";
 import {
   BUCKETS, definition, DEFINITIONS, FakeCluster, NAMESPACES, resource, SELECTORS,

@@ -6,7 +6,7 @@ import {
   runCredentialProcess, type SendRequest, sendRequest, type SidecarResponse,
 } from "../../cli/credential-process.ts";
 import { boundAddress } from "../../shared/server/listen-address.ts";
-import { readSettings } from "../../shared/server/settings.ts";
+import { readSettings } from "../../shared/server/read-settings.ts";
 import { FakeClock } from "../sidecar/fake-clock.ts";
 import { captureOutput, type CommandResult, runCommand } from "./run-command.ts";
 

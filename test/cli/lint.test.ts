@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { field } from "../../shared/decisions/kubernetes/json.ts";
+import { field } from "../../shared/formats/json.ts";
 import { runCommand } from "./run-command.ts";
 
 const GOOD = `apiVersion: services.k8s.aws/v1alpha1

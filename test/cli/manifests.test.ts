@@ -2,7 +2,7 @@ import path from "node:path";
 import { test } from "tap";
 import { parseAllDocuments } from "yaml";
 import manifest from "../../package.json" with { type: "json" };
-import { field, stringAt } from "../../shared/decisions/kubernetes/json.ts";
+import { field, stringAt } from "../../shared/formats/json.ts";
 import { runCommand } from "./run-command.ts";
 
 const CA = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { ACK_GROUPS } from "../../shared/decisions/kubernetes/kinds.ts";
+import { ACK_GROUPS } from "../../shared/contract/ack-groups.ts";
 import { runCommand } from "./run-command.ts";
 
 const MAP = `apiVersion: v1

@@ -1,7 +1,7 @@
 import { test } from "tap";
-import { combinedHelp, flagHelp } from "../../cli/help/flags.ts";
-import { COMMANDS } from "../../shared/decisions/setting-definition.ts";
-import { DEFINITIONS } from "../../shared/decisions/settings.ts";
+import { combinedHelp, flagHelp } from "../../cli/help.ts";
+import { COMMANDS } from "../../shared/contract/setting-definition.ts";
+import { DEFINITIONS } from "../../shared/contract/settings.ts";
 import { runCommand } from "./run-command.ts";
 
 test("--help exits 0 and lists every command on standard output", async (t) => {

@@ -2,7 +2,7 @@ import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { Ajv } from "ajv";
 import { test } from "tap";
-import { CATALOGUE } from "../../shared/decisions/checks/catalogue.ts";
+import { CATALOGUE } from "../../shared/checks/catalogue.ts";
 import { runCommand } from "./run-command.ts";
 
 const text = {

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
-import { field, isJsonObject, type JsonObject, stringAt } from "../../shared/decisions/kubernetes/json.ts";
+import { field, isJsonObject, type JsonObject, stringAt } from "../../shared/formats/json.ts";
 import type { Cluster } from "../real/apiserver/cluster.ts";
 import type { ProgramResult } from "../programs/run-program.ts";
 import { until } from "../real/apiserver/until.ts";

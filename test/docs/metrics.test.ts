@@ -4,7 +4,7 @@ import { runManager } from "../../certs/rotation/run.ts";
 import { storeCertificates } from "../../certs/store.ts";
 import { describeMetrics, metricLines } from "../../docs/metrics.ts";
 import { createLogger } from "../../shared/server/logger.ts";
-import { readSettings } from "../../shared/server/settings.ts";
+import { readSettings } from "../../shared/server/read-settings.ts";
 import { runWebhook } from "../../webhook/main.ts";
 import { FakeKubernetes } from "../certs/rotation/fake-kubernetes.ts";
 import { makePairs } from "../certs/pairs.ts";

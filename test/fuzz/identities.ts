@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
+import type { JsonObject } from "../../shared/formats/json.ts";
 import {
   identityObject, INFRASTRUCTURE, roleIdentity, staticIdentity,
 } from "../shared/decisions/identities/objects.ts";

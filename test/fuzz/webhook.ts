@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { field, type JsonObject } from "../../shared/decisions/kubernetes/json.ts";
+import { field, type JsonObject } from "../../shared/formats/json.ts";
 import { fieldExport } from "../fixtures/ack-field-export-crd.ts";
 import { WEB_IDENTITY, withEKSIdentity } from "../fixtures/eks-identity.ts";
 import { controllerPod } from "../fixtures/pods.ts";

@@ -1,8 +1,8 @@
 import { test } from "tap";
 import { caInjection, certManagerObjects, CERTIFICATE_MODES } from "../../manifests/certificates.ts";
 import { manifestObjects, type ManifestOptions } from "../../manifests/render.ts";
-import { field, stringAt } from "../../shared/decisions/kubernetes/json.ts";
-import { SETTINGS } from "../../shared/decisions/settings.ts";
+import { field, stringAt } from "../../shared/formats/json.ts";
+import { SETTINGS } from "../../shared/contract/settings.ts";
 
 const OPTIONS: ManifestOptions = {
   namespace: "platform", runtime: "ack", ackSystemNamespace: "ack-system", url: null, caBundle: null,

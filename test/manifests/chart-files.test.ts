@@ -2,11 +2,11 @@ import { readdir, readFile } from "node:fs/promises";
 import { test } from "tap";
 import { parse } from "yaml";
 import { chartFiles } from "../../manifests/chart-files.ts";
-import { field } from "../../shared/decisions/kubernetes/json.ts";
-import { ACK_GROUPS } from "../../shared/decisions/kubernetes/kinds.ts";
-import { compareText } from "../../shared/decisions/kubernetes/text.ts";
-import { REMOVED_VALUES } from "../../shared/decisions/removed-settings.ts";
-import { DEFINITIONS } from "../../shared/decisions/settings.ts";
+import { field } from "../../shared/formats/json.ts";
+import { ACK_GROUPS } from "../../shared/contract/ack-groups.ts";
+import { compareText } from "../../shared/formats/text.ts";
+import { REMOVED_VALUES } from "../../shared/contract/removed-settings.ts";
+import { DEFINITIONS } from "../../shared/contract/settings.ts";
 
 const FILES = chartFiles();
 const RBAC = FILES["templates/rbac.yaml"] ?? "";

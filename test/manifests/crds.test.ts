@@ -1,7 +1,7 @@
 import { test } from "tap";
 import { type CRDSchema, iamRoleSelectorCRD } from "../../manifests/crds.ts";
-import type { Runtime } from "../../shared/decisions/context.ts";
-import { SELECTOR_SPEC_SCHEMA, type StructuralSchema } from "../../shared/decisions/selectors/schema.ts";
+import type { Runtime } from "../../shared/contract/context.ts";
+import { SELECTOR_SPEC_SCHEMA, type StructuralSchema } from "../../shared/model/selector-schema.ts";
 
 function schemaOf(runtime: Runtime): CRDSchema {
   const [version] = iamRoleSelectorCRD(runtime).spec.versions;

@@ -5,7 +5,7 @@ import {
   DEFAULT_IMAGE, type DeploymentOptions, POD_SELECTOR, PORTS, webhookDeployment,
 } from "../../manifests/deployment.ts";
 import { certificatesNetworkPolicy, networkPolicy, webhookService } from "../../manifests/service.ts";
-import { SETTINGS } from "../../shared/decisions/settings.ts";
+import { SETTINGS } from "../../shared/contract/settings.ts";
 import { DRAIN_MS } from "../../webhook/main.ts";
 
 const OPTIONS: DeploymentOptions = {

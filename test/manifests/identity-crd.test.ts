@@ -2,8 +2,8 @@ import { test } from "tap";
 import { DEFAULT_IMAGE } from "../../manifests/deployment.ts";
 import { serviceAccountIdentityCRD } from "../../manifests/identity-crd.ts";
 import { manifestObjects } from "../../manifests/render.ts";
-import { field, isJsonObject } from "../../shared/decisions/kubernetes/json.ts";
-import { resourceKind } from "../../shared/inventory/cluster/kinds.ts";
+import { field, isJsonObject } from "../../shared/formats/json.ts";
+import { resourceKind } from "../../shared/sources/cluster-kinds.ts";
 
 test("the CRD of AWSServiceAccountIdentity defines a namespaced kind that a cluster source lists", (t) => {
   const crd = { ...serviceAccountIdentityCRD(), status: { conditions: [{ type: "Established", status: "True" }] } };

@@ -3,10 +3,10 @@ import { checksOfWrites, NOT_COVERED, policiesByCheck } from "../../docs/policie
 import { admissionPolicies, DEFAULT_POLICY_SETTINGS } from "../../manifests/policies.ts";
 import { anyCase, body, quoted, regexp, text, trimmed, unlessStored } from "../../manifests/policies/cel.ts";
 import type { PolicySettings, SelectorFailurePolicy } from "../../manifests/policies/policy.ts";
-import type { Runtime } from "../../shared/decisions/context.ts";
-import { field, isJsonObject, type JsonObject, stringAt } from "../../shared/decisions/kubernetes/json.ts";
-import { ACK_GROUPS } from "../../shared/decisions/kubernetes/kinds.ts";
-import { DNS_LABEL, LABEL_VALUE } from "../../shared/decisions/kubernetes/names.ts";
+import type { Runtime } from "../../shared/contract/context.ts";
+import { field, isJsonObject, type JsonObject, stringAt } from "../../shared/formats/json.ts";
+import { ACK_GROUPS } from "../../shared/contract/ack-groups.ts";
+import { DNS_LABEL, LABEL_VALUE } from "../../shared/formats/names.ts";
 
 const OPTIONS = {
   namespace: "platform", ackSystemNamespace: "ack-system", url: null, caBundle: null,

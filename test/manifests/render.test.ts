@@ -4,8 +4,8 @@ import {
   isManifestPart, MANIFEST_PARTS, manifestObjects, type ManifestOptions, renderManifests, renderYAML,
 } from "../../manifests/render.ts";
 import { DEFAULT_POLICY_SETTINGS } from "../../manifests/policies.ts";
-import { field, stringAt } from "../../shared/decisions/kubernetes/json.ts";
-import { readManifests } from "../../shared/inventory/manifests/reader.ts";
+import { field, stringAt } from "../../shared/formats/json.ts";
+import { readManifests } from "../../shared/files/manifest-reader.ts";
 
 const OPTIONS: ManifestOptions = {
   namespace: "ack-role-resolver", runtime: "ack", ackSystemNamespace: "ack-system", url: null, caBundle: null,

@@ -2,10 +2,9 @@ import { test } from "tap";
 import {
   caBundleBinding, caBundleRole, certificatesAccount, certificatesBinding, certificatesLease, certificatesRole,
   certificatesSecrets,
-} from "../../manifests/rights/certificates.ts";
-import { installNamespace, serviceAccount } from "../../manifests/installation.ts";
+} from "../../manifests/certificates.ts";
 import {
-  eventsRole, identitiesRole, identitySecretsRole, sidecarEventsBinding,
+  eventsRole, identitiesRole, identitySecretsRole, selectorOwnerRole, sidecarEventsBinding, tenantRole,
 } from "../../manifests/rights/sidecars.ts";
 import {
   accessReviewsBinding, accessReviewsRole, mapsBinding, mapsRole, readerBinding, readerRole, resourcesBinding,
@@ -13,9 +12,9 @@ import {
 } from "../../manifests/rights/webhook.ts";
 import { manifestObjects } from "../../manifests/render.ts";
 import { leaseRole, reconcilerRole, reconcilingObjects } from "../../manifests/reconciling.ts";
-import { field, stringAt } from "../../shared/decisions/kubernetes/json.ts";
-import { selectorOwnerRole, tenantRole } from "../../manifests/rights/users.ts";
-import { ACK_GROUPS } from "../../shared/decisions/kubernetes/kinds.ts";
+import { field, stringAt } from "../../shared/formats/json.ts";
+import { ACK_GROUPS } from "../../shared/contract/ack-groups.ts";
+import { installNamespace, serviceAccount } from "../../manifests/installation-objects.ts";
 
 const verbs = ["list", "watch"];
 const read = ["get", ...verbs];

@@ -1,7 +1,7 @@
 import { test } from "tap";
 import { mutatingWebhooks } from "../../manifests/webhooks.ts";
-import { stringAt } from "../../shared/decisions/kubernetes/json.ts";
-import { ACK_GROUPS } from "../../shared/decisions/kubernetes/kinds.ts";
+import { stringAt } from "../../shared/formats/json.ts";
+import { ACK_GROUPS } from "../../shared/contract/ack-groups.ts";
 import { webhookUnderTest } from "../webhook/webhook-under-test.ts";
 import { configured, named, OPTIONS } from "./configured-webhooks.ts";
 

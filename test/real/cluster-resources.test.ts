@@ -1,11 +1,11 @@
 import type { Test } from "tap";
 import { iamRoleSelectorCRD } from "../../manifests/crds.ts";
-import type { ACKResource } from "../../shared/decisions/kubernetes/ack-resource.ts";
-import { field, stringAt } from "../../shared/decisions/kubernetes/json.ts";
-import type { KubernetesAPI } from "../../shared/inventory/cluster/api.ts";
-import { connectKubernetes } from "../../shared/inventory/cluster/kubeconfig.ts";
-import { loadCluster } from "../../shared/inventory/cluster/load.ts";
-import { ClusterSource } from "../../shared/inventory/cluster/source.ts";
+import type { ACKResource } from "../../shared/contract/ack-resource.ts";
+import { field, stringAt } from "../../shared/formats/json.ts";
+import type { KubernetesAPI } from "../../shared/cluster/api.ts";
+import { connectKubernetes } from "../../shared/cluster/kubeconfig.ts";
+import { loadCluster } from "../../shared/sources/load-cluster.ts";
+import { ClusterSource } from "../../shared/sources/cluster-source.ts";
 import { ackCRD } from "../fixtures/ack-crds.ts";
 import { bucketObject } from "../shared/decisions/objects.ts";
 import { eventually } from "../shared/inventory/cluster/fake-cluster.ts";

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Test } from "tap";
 import { iamRoleSelectorCRD } from "../../manifests/crds.ts";
-import type { KubernetesAPI } from "../../shared/inventory/cluster/api.ts";
-import { connectKubernetes } from "../../shared/inventory/cluster/kubeconfig.ts";
-import { ClusterSource } from "../../shared/inventory/cluster/source.ts";
+import type { KubernetesAPI } from "../../shared/cluster/api.ts";
+import { connectKubernetes } from "../../shared/cluster/kubeconfig.ts";
+import { ClusterSource } from "../../shared/sources/cluster-source.ts";
 import { ackCRD } from "../fixtures/ack-crds.ts";
 import { eventually } from "../shared/inventory/cluster/fake-cluster.ts";
 import type { Cluster } from "./apiserver/cluster.ts";

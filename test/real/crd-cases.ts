@@ -1,9 +1,9 @@
 import type { Test } from "tap";
 import { iamRoleSelectorCRD } from "../../manifests/crds.ts";
-import type { Runtime } from "../../shared/decisions/context.ts";
-import { field, type JsonObject, stringAt } from "../../shared/decisions/kubernetes/json.ts";
-import { compareText } from "../../shared/decisions/kubernetes/text.ts";
-import { decodeSelector } from "../../shared/decisions/selectors/decode.ts";
+import type { Runtime } from "../../shared/contract/context.ts";
+import { field, type JsonObject, stringAt } from "../../shared/formats/json.ts";
+import { compareText } from "../../shared/formats/text.ts";
+import { decodeSelector } from "../../shared/model/selector.ts";
 import { type FixtureSet, type SelectorFixture, selectorFixtures } from "../fixtures/selectors/selector-fixtures.ts";
 import { selectorObject } from "../shared/decisions/objects.ts";
 import type { ApiResponse } from "./apiserver/api-request.ts";

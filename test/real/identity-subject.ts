@@ -4,7 +4,7 @@ import { RBAC_VERSION } from "../../manifests/rights/role-objects.ts";
 import { EVENTS_ROLE, IDENTITIES_ROLE, IDENTITY_SECRETS_ROLE } from "../../manifests/rights/sidecars.ts";
 import { READER_ROLE } from "../../manifests/rights/webhook.ts";
 import { manifestObjects } from "../../manifests/render.ts";
-import { isJsonObject, type JsonObject, stringAt } from "../../shared/decisions/kubernetes/json.ts";
+import { isJsonObject, type JsonObject, stringAt } from "../../shared/formats/json.ts";
 import { createSTS } from "../../sidecar/sts-upstream/client.ts";
 import { ACK_SELECTOR_CRD } from "../fixtures/ack-selector-crd.ts";
 import { CAPA_CRDS } from "../fixtures/capa/crds.ts";

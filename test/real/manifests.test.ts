@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import type { Test } from "tap";
 import { manifestObjects, type ManifestOptions, renderManifests } from "../../manifests/render.ts";
-import { field, stringAt } from "../../shared/decisions/kubernetes/json.ts";
+import { field, stringAt } from "../../shared/formats/json.ts";
 import { ACK_CRDS } from "../fixtures/ack-crds.ts";
 import { bucketObject, selectorObject } from "../shared/decisions/objects.ts";
 import type { ApiResponse } from "./apiserver/api-request.ts";

@@ -1,9 +1,9 @@
 import path from "node:path";
 import type { Test } from "tap";
-import { field, isJsonObject, type JsonObject, stringAt } from "../../shared/decisions/kubernetes/json.ts";
-import { isACKGroup } from "../../shared/decisions/kubernetes/kinds.ts";
-import { objectReference } from "../../shared/decisions/kubernetes/object-meta.ts";
-import { readManifestPaths } from "../../shared/inventory/manifests/files.ts";
+import { field, isJsonObject, type JsonObject, stringAt } from "../../shared/formats/json.ts";
+import { isACKGroup } from "../../shared/contract/ack-groups.ts";
+import { objectReference } from "../../shared/formats/object-meta.ts";
+import { readManifestPaths } from "../../shared/files/files.ts";
 import { runCommand } from "../cli/run-command.ts";
 import { ACK_CRDS } from "../fixtures/ack-crds.ts";
 import type { Cluster } from "./apiserver/cluster.ts";

@@ -5,7 +5,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import type { Test } from "tap";
 import { startSTSEmulator, type STSEmulator, type STSEmulatorOptions } from "../../cli/local/sts-emulator/emulator.ts";
-import { isJsonObject, stringAt } from "../../shared/decisions/kubernetes/json.ts";
+import { isJsonObject, stringAt } from "../../shared/formats/json.ts";
 import { get, type LoopbackAnswer, type LoopbackRequest, send } from "../loopback-request.ts";
 import { namespaceObject, selectorObject } from "../shared/decisions/objects.ts";
 import { assumeBody, elementOf, signed, type Signing, type VendedKeys } from "../sidecar/sts/signed-request.ts";

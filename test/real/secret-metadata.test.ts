@@ -1,8 +1,8 @@
 import type { Test } from "tap";
 import { manifestObjects } from "../../manifests/render.ts";
-import { stringAt } from "../../shared/decisions/kubernetes/json.ts";
-import { connectKubernetes } from "../../shared/inventory/cluster/kubeconfig.ts";
-import { ClusterSource } from "../../shared/inventory/cluster/source.ts";
+import { stringAt } from "../../shared/formats/json.ts";
+import { connectKubernetes } from "../../shared/cluster/kubeconfig.ts";
+import { ClusterSource } from "../../shared/sources/cluster-source.ts";
 import { ACK_SELECTOR_CRD } from "../fixtures/ack-selector-crd.ts";
 import { eventually } from "../shared/inventory/cluster/fake-cluster.ts";
 import type { Cluster } from "./apiserver/cluster.ts";

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
-import { isJsonObject } from "../../shared/decisions/kubernetes/json.ts";
+import { isJsonObject } from "../../shared/formats/json.ts";
 import { get } from "../loopback-request.ts";
 import { until } from "./apiserver/until.ts";
 

@@ -1,8 +1,8 @@
 // Runs a real sidecar while STS fails. Tests uncached requests, cached sessions, and the recovery.
 import { t as root, test, type Test } from "tap";
 import type { STSCall } from "../../cli/local/sts-emulator/emulator.ts";
-import { type Fault, THROTTLED } from "../../cli/local/sts-emulator/faults.ts";
-import { stringAt } from "../../shared/decisions/kubernetes/json.ts";
+import { type Fault, THROTTLED } from "../../cli/local/sts-emulator/principals.ts";
+import { stringAt } from "../../shared/formats/json.ts";
 import { elementOf, type VendedKeys, WHO } from "../sidecar/sts/signed-request.ts";
 import { until } from "./apiserver/until.ts";
 import { BASE, type MeasuredResponse, PLANTED, PlantedSidecar } from "./planted-sidecar.ts";

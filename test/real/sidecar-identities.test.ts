@@ -3,7 +3,7 @@ import type { Test } from "tap";
 import { startSTSEmulator } from "../../cli/local/sts-emulator/emulator.ts";
 import { RBAC_VERSION } from "../../manifests/rights/role-objects.ts";
 import { IDENTITY_SECRETS_ROLE } from "../../manifests/rights/sidecars.ts";
-import { stringAt } from "../../shared/decisions/kubernetes/json.ts";
+import { stringAt } from "../../shared/formats/json.ts";
 import { get } from "../loopback-request.ts";
 import { refTo } from "../shared/decisions/identities/objects.ts";
 import { MOTO, wheelsIn } from "../programs/wheels.ts";

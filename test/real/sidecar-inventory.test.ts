@@ -4,7 +4,7 @@ import { AssumeRoleCommand, STSClient, STSServiceException } from "@aws-sdk/clie
 import { type Test, test } from "tap";
 import { startSTSEmulator, type STSEmulator } from "../../cli/local/sts-emulator/emulator.ts";
 import { iamRoleSelectorCRD } from "../../manifests/crds.ts";
-import { isJsonObject, type JsonObject, stringAt } from "../../shared/decisions/kubernetes/json.ts";
+import { isJsonObject, type JsonObject, stringAt } from "../../shared/formats/json.ts";
 import { ackCRD } from "../fixtures/ack-crds.ts";
 import { get } from "../loopback-request.ts";
 import { namespaceObject, selectorObject } from "../shared/decisions/objects.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Test } from "tap";
 import { serviceAccountIdentityCRD } from "../../manifests/identity-crd.ts";
 import { manifestObjects } from "../../manifests/render.ts";
-import { field, isJsonObject, type JsonObject, parseJSON, stringAt } from "../../shared/decisions/kubernetes/json.ts";
+import { field, isJsonObject, type JsonObject, parseJSON, stringAt } from "../../shared/formats/json.ts";
 import { codeBlocks } from "../documented-commands.ts";
 import { ACK_SELECTOR_CRD } from "../fixtures/ack-selector-crd.ts";
 import { get } from "../loopback-request.ts";

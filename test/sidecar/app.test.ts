@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { promisify } from "node:util";
 import { test } from "tap";
-import { ResolverError } from "../../shared/decisions/errors.ts";
+import { ResolverError } from "../../shared/formats/errors.ts";
 import { boundAddress } from "../../shared/server/listen-address.ts";
 import type { Credentials } from "../../sidecar/credentials/session.ts";
 import { BASE_SECRET, HEADERS, ROLE_A, ROLE_SECRET, SidecarUnderTest, TOKEN } from "./sidecar-under-test.ts";

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { ResolverError } from "../../shared/decisions/errors.ts";
+import { ResolverError } from "../../shared/formats/errors.ts";
 import { createLogger } from "../../shared/server/logger.ts";
 import { EventLog } from "../../sidecar/event-log.ts";
 import { CircuitOpenError } from "../../sidecar/sts-upstream/circuit-breaker.ts";

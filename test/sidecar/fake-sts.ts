@@ -1,4 +1,4 @@
-import { ResolverError } from "../../shared/decisions/errors.ts";
+import { ResolverError } from "../../shared/formats/errors.ts";
 import type { Credentials, Load, Lookup } from "../../sidecar/credentials/session.ts";
 import { UpstreamSTSError } from "../../sidecar/sts-upstream/errors.ts";
 import type { FakeClock } from "./fake-clock.ts";

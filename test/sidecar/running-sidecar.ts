@@ -1,10 +1,10 @@
 import type { Test } from "tap";
 import { startSTSEmulator, type STSEmulator, type STSEmulatorOptions } from "../../cli/local/sts-emulator/emulator.ts";
 import type { BaseCredentials } from "../../cli/local/sts-emulator/principals.ts";
-import { Inventory } from "../../shared/decisions/inventory/inventory.ts";
-import type { InventorySource, SourceStatus } from "../../shared/inventory/source.ts";
+import { Inventory } from "../../shared/inventory/inventory.ts";
+import type { InventorySource, SourceStatus } from "../../shared/sources/source.ts";
 import { createLogger } from "../../shared/server/logger.ts";
-import { readSettings } from "../../shared/server/settings.ts";
+import { readSettings } from "../../shared/server/read-settings.ts";
 import { type RunningSidecar, runSidecar, type SidecarRuntime } from "../../sidecar/main.ts";
 import type { SidecarSettings } from "../../sidecar/options.ts";
 import { get as getURL, type LoopbackAnswer } from "../loopback-request.ts";

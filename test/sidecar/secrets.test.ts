@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { test } from "tap";
-import { Inventory } from "../../shared/decisions/inventory/inventory.ts";
+import { Inventory } from "../../shared/inventory/inventory.ts";
 import { namespaceObject, put, selectorObject } from "../shared/decisions/objects.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { BASE, get, loadedSource, start } from "./running-sidecar.ts";

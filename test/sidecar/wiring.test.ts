@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { ResolverError } from "../../shared/decisions/errors.ts";
+import { ResolverError } from "../../shared/formats/errors.ts";
 import type { SigningCredentials } from "../../sidecar/credentials/session.ts";
 import { FakeClock, moveUntil } from "./fake-clock.ts";
 import { BASE, get, start } from "./running-sidecar.ts";

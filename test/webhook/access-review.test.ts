@@ -1,8 +1,8 @@
 import { Readable } from "node:stream";
 import { test } from "tap";
-import type { Requester } from "../../shared/decisions/context.ts";
-import { stringAt } from "../../shared/decisions/kubernetes/json.ts";
-import type { KubernetesAPI, KubernetesRequest } from "../../shared/inventory/cluster/api.ts";
+import type { Requester } from "../../shared/contract/context.ts";
+import { stringAt } from "../../shared/formats/json.ts";
+import type { KubernetesAPI, KubernetesRequest } from "../../shared/cluster/api.ts";
 import { createLogger } from "../../shared/server/logger.ts";
 import { type AccessReviewer, cachedAccessReviewer, reviewAll, type ObjectUse } from "../../webhook/access-review.ts";
 import { FakeClock } from "../shared/inventory/fake-clock.ts";

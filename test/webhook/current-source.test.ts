@@ -4,7 +4,7 @@ import { connect } from "node:net";
 import { test } from "tap";
 import { createLogger } from "../../shared/server/logger.ts";
 import { boundAddress } from "../../shared/server/listen-address.ts";
-import { closeIdleWhileUnloaded, CurrentSource } from "../../webhook/current-source.ts";
+import { closeIdleWhileUnloaded, CurrentSource } from "../../webhook/main.ts";
 import { PendingList } from "../../webhook/pending/list.ts";
 import { SharedStore } from "../../webhook/pending/shared-store.ts";
 import { FakeKubernetes } from "../certs/rotation/fake-kubernetes.ts";

@@ -1,6 +1,6 @@
 import { type Test, test } from "tap";
-import type { DecisionSettings } from "../../shared/decisions/context.ts";
-import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
+import type { DecisionSettings } from "../../shared/contract/context.ts";
+import type { JsonObject } from "../../shared/formats/json.ts";
 import type { FetchedObject, ObjectFetcher } from "../../webhook/object-fetch.ts";
 import { objectAt, reviewOf } from "./reviews.ts";
 import { COMPANY, FakeSource, untilWaiting, type WebhookUnderTest, webhookUnderTest } from "./webhook-under-test.ts";

@@ -4,7 +4,7 @@ import {
 } from "fast-check";
 import jsonPatch from "fast-json-patch";
 import { test } from "tap";
-import { isJsonObject, type JsonObject, stringAt } from "../../shared/decisions/kubernetes/json.ts";
+import { isJsonObject, type JsonObject, stringAt } from "../../shared/formats/json.ts";
 import { objectAt, patchOf, reviewOf } from "./reviews.ts";
 import { webhookUnderTest } from "./webhook-under-test.ts";
 

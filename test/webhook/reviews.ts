@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { env } from "node:process";
-import { field, isJsonObject, type JsonObject, type PatchOperation } from "../../shared/decisions/kubernetes/json.ts";
+import { field, isJsonObject, type JsonObject, type PatchOperation } from "../../shared/formats/json.ts";
 
 /** Returns a review as the API server sends it. Each call parses the file again. */
 export function fixture(name: string): { readonly request: Record<string, unknown> } & Record<string, unknown> {

@@ -1,7 +1,7 @@
 import fastify from "fastify";
 import { Registry } from "prom-client";
 import { test } from "tap";
-import { ResolverError } from "../../shared/decisions/errors.ts";
+import { ResolverError } from "../../shared/formats/errors.ts";
 import { createLogger } from "../../shared/server/logger.ts";
 import { createWebhookMetrics } from "../../webhook/metrics.ts";
 import { LargeBodies } from "../../webhook/body/large-bodies.ts";

@@ -1,11 +1,11 @@
 import { Registry } from "prom-client";
-import { type DecisionSettings, decisionSettings, type Runtime } from "../../shared/decisions/context.ts";
-import { Inventory } from "../../shared/decisions/inventory/inventory.ts";
-import type { JsonObject } from "../../shared/decisions/kubernetes/json.ts";
-import type { Clock } from "../../shared/inventory/clock.ts";
-import type { InventorySource, SourceStatus } from "../../shared/inventory/source.ts";
+import { type DecisionSettings, decisionSettings, type Runtime } from "../../shared/contract/context.ts";
+import { Inventory } from "../../shared/inventory/inventory.ts";
+import type { JsonObject } from "../../shared/formats/json.ts";
+import type { Clock } from "../../shared/clock.ts";
+import type { InventorySource, SourceStatus } from "../../shared/sources/source.ts";
 import { createLogger } from "../../shared/server/logger.ts";
-import { readSettings } from "../../shared/server/settings.ts";
+import { readSettings } from "../../shared/server/read-settings.ts";
 import { Drain } from "../../shared/server/stopping.ts";
 import type { AccessReviewer } from "../../webhook/access-review.ts";
 import { buildWebhook, type WebhookApp, type WebhookPorts } from "../../webhook/app.ts";

@@ -1,5 +1,5 @@
-import { parseJSON } from "../../shared/decisions/kubernetes/json.ts";
-import { LIMITS } from "../../shared/decisions/limits.ts";
+import { parseJSON } from "../../shared/formats/json.ts";
+import { LIMITS } from "../../shared/contract/limits.ts";
 
 /** The positions of the first byte of a value, and of the byte after its last byte. */
 export interface Range {

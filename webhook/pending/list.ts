@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { LIMITS } from "../../shared/decisions/limits.ts";
-import { newest } from "../../shared/inventory/cluster/resource-version.ts";
-import type { InventorySource } from "../../shared/inventory/source.ts";
+import { LIMITS } from "../../shared/contract/limits.ts";
+import { newest } from "../../shared/cluster/resource-version.ts";
+import type { InventorySource } from "../../shared/sources/source.ts";
 import { isDelivered, isSameWrite, type PendingKind, type SharedWrite } from "./write.ts";
 
 /** A pending write, which this replica or another one admitted. */

@@ -1,15 +1,14 @@
-import type { Runtime } from "../../shared/decisions/context.ts";
-import type { RoleIdentity } from "../../shared/decisions/identities/identity.ts";
-import type { EffectiveSelector } from "../../shared/decisions/selectors/effective.ts";
-import type { SteadyClock } from "../../shared/inventory/clock.ts";
-import type { KubernetesAPI } from "../../shared/inventory/cluster/api.ts";
-import type { ObjectName } from "../../shared/inventory/cluster/watched-kind.ts";
-import type { InventorySource } from "../../shared/inventory/source.ts";
+import type { Runtime } from "../../shared/contract/context.ts";
+import type { RoleIdentity } from "../../shared/model/identity.ts";
+import type { EffectiveSelector } from "../../shared/model/effective-selector.ts";
+import type { SteadyClock } from "../../shared/clock.ts";
+import type { KubernetesAPI } from "../../shared/cluster/api.ts";
+import type { ObjectName } from "../../shared/cluster/watched-kind.ts";
+import type { InventorySource } from "../../shared/sources/source.ts";
 import type { Logger } from "../../shared/server/logger.ts";
 import type { ObjectFetcher } from "../object-fetch.ts";
-import { roleIdentityWrites } from "./identities.ts";
+import { roleIdentityWrites, selectorWrites } from "./pending-kinds.ts";
 import { inProcess, PendingList, type PendingStore } from "./list.ts";
-import { selectorWrites } from "./selectors.ts";
 import { SharedStore } from "./shared-store.ts";
 import { PendingWrites } from "./writes.ts";
 

@@ -1,7 +1,7 @@
-import type { Inventory } from "../../shared/decisions/inventory/inventory.ts";
-import { field, isJsonObject, type JsonObject, parseJSON, stringAt } from "../../shared/decisions/kubernetes/json.ts";
-import { LIMITS } from "../../shared/decisions/limits.ts";
-import { isNewer } from "../../shared/inventory/cluster/resource-version.ts";
+import type { Inventory } from "../../shared/inventory/inventory.ts";
+import { field, isJsonObject, type JsonObject, parseJSON, stringAt } from "../../shared/formats/json.ts";
+import { LIMITS } from "../../shared/contract/limits.ts";
+import { isNewer } from "../../shared/cluster/resource-version.ts";
 
 /** An admitted change of an object, as replicas share it. */
 export interface SharedWrite {

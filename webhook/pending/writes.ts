@@ -1,7 +1,7 @@
-import { type JsonObject, stringAt } from "../../shared/decisions/kubernetes/json.ts";
-import { LIMITS } from "../../shared/decisions/limits.ts";
-import { NO_CHANGES, type PendingChanges } from "../../shared/decisions/resolution/change-set.ts";
-import { type Clock, withTimeout } from "../../shared/inventory/clock.ts";
+import { type JsonObject, stringAt } from "../../shared/formats/json.ts";
+import { LIMITS } from "../../shared/contract/limits.ts";
+import { NO_CHANGES, type PendingChanges } from "../../shared/resolution/change-set.ts";
+import { type Clock, withTimeout } from "../../shared/clock.ts";
 import type { FetchedObject, ObjectFetcher } from "../object-fetch.ts";
 import type { Added, ListedWrite, PendingStore } from "./list.ts";
 import { hasNoEffect, isDelivered, type PendingKind, type ReviewedChange, writeOf } from "./write.ts";

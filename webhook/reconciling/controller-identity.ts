@@ -1,15 +1,15 @@
-import { errorMessage } from "../../shared/decisions/errors.ts";
+import { errorMessage } from "../../shared/formats/errors.ts";
 import {
   CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, identityPlural, INFRASTRUCTURE_GROUP,
-} from "../../shared/decisions/identities/kinds.ts";
-import { sleep, type SteadyClock } from "../../shared/inventory/clock.ts";
-import type { KubernetesAPI } from "../../shared/inventory/cluster/api.ts";
-import { rejectionText, sendRequest } from "../../shared/inventory/cluster/send-request.ts";
-import type { InventorySource } from "../../shared/inventory/source.ts";
+} from "../../shared/contract/capa-kinds.ts";
+import { sleep, type SteadyClock } from "../../shared/clock.ts";
+import type { KubernetesAPI } from "../../shared/cluster/api.ts";
+import { rejectionText, sendRequest } from "../../shared/cluster/send-request.ts";
+import type { InventorySource } from "../../shared/sources/source.ts";
 import type { Logger } from "../../shared/server/logger.ts";
 import { RETRY_MS } from "../../shared/server/retry-queue.ts";
 import type { WebhookMetrics } from "../metrics.ts";
-import { FIELD_MANAGER } from "./field-manager.ts";
+import { FIELD_MANAGER } from "./refresher.ts";
 
 interface ControllerIdentityOptions {
   readonly api: KubernetesAPI;

@@ -1,13 +1,13 @@
-import { clusterProblems } from "../../shared/decisions/problems/cluster-problems.ts";
-import type { Problem } from "../../shared/decisions/problems/problem.ts";
-import type { SteadyClock } from "../../shared/inventory/clock.ts";
-import type { KubernetesAPI } from "../../shared/inventory/cluster/api.ts";
-import type { InventorySource } from "../../shared/inventory/source.ts";
+import { clusterProblems } from "../../shared/checks/problems.ts";
+import type { Problem } from "../../shared/checks/problem.ts";
+import type { SteadyClock } from "../../shared/clock.ts";
+import type { KubernetesAPI } from "../../shared/cluster/api.ts";
+import type { InventorySource } from "../../shared/sources/source.ts";
 import { EventRecorder } from "../../shared/server/events.ts";
 import type { Logger } from "../../shared/server/logger.ts";
 import type { TurnQueue } from "../../shared/server/turn-queue.ts";
 import { EVENT_CONTROLLER, type WebhookMetrics } from "../metrics.ts";
-import { runInBackground } from "./background.ts";
+import { runInBackground } from "./refresher.ts";
 
 interface ProblemReporterOptions {
   readonly api: KubernetesAPI;

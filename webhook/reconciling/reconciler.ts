@@ -1,23 +1,83 @@
-import type { DecisionSettings } from "../../shared/decisions/context.ts";
-import { LIMITS } from "../../shared/decisions/limits.ts";
-import { resourceProblems, staleProblem } from "../../shared/decisions/problems/resource-problems.ts";
+import { resourceProblems, staleProblem } from "../../shared/checks/problems.ts";
+import { sleep, type SteadyClock } from "../../shared/clock.ts";
+import type { KubernetesAPI } from "../../shared/cluster/api.ts";
+import { LeaderElection } from "../../shared/cluster/leader-election.ts";
+import type { ObjectName } from "../../shared/cluster/watched-kind.ts";
+import type { DecisionSettings } from "../../shared/contract/context.ts";
+import { LIMITS } from "../../shared/contract/limits.ts";
 import {
-  annotatedKey, type ResourceScope, type ResourceState,
-} from "../../shared/decisions/resolution/stale-resources.ts";
-import { sleep, type SteadyClock } from "../../shared/inventory/clock.ts";
-import type { KubernetesAPI } from "../../shared/inventory/cluster/api.ts";
-import type { ObjectName } from "../../shared/inventory/cluster/watched-kind.ts";
-import type { InventorySource } from "../../shared/inventory/source.ts";
+  annotatedKey, type ResourceScope, type ResourceState, scanResources,
+} from "../../shared/resolution/stale-resources.ts";
 import type { Logger } from "../../shared/server/logger.ts";
 import { MAX_STALENESS_MS } from "../../shared/server/readiness.ts";
 import { RetryQueue } from "../../shared/server/retry-queue.ts";
 import type { TurnQueue } from "../../shared/server/turn-queue.ts";
-import { LeaderElection } from "../../shared/server/leader-election.ts";
+import type { InventorySource } from "../../shared/sources/source.ts";
 import type { WebhookMetrics } from "../metrics.ts";
 import { ControllerIdentityCreator } from "./controller-identity.ts";
 import { ProblemReporter } from "./problem-reporter.ts";
-import { REFRESH_QPS, Refresher } from "./refresher.ts";
-import { Scanner } from "./scanner.ts";
+import { type BackgroundPorts, REFRESH_QPS, Refresher, runInBackground } from "./refresher.ts";
+
+interface ScannerOptions extends BackgroundPorts {
+  readonly scope: ResourceScope;
+}
+
+/** The time between two scans without a change, in ms. */
+const INTERVAL_MS = 60_000;
+/** The minimum time between two scans after a change of a selector, and after another change, in ms. */
+const AFTER_SELECTOR_MS = 1_000;
+const AFTER_CHANGE_MS = 10_000;
+/** The minimum time between two scans as a multiple of the duration of a scan, so that scans use little CPU time. */
+const SELECTOR_PAUSE = 4;
+const CHANGE_PAUSE = 20;
+
+/** Compares the annotations of all resources with their resolution, after changes and at least once a minute. */
+export class Scanner {
+  readonly #options: ScannerOptions;
+  #isChanged = true;
+  #revision: number | null = null;
+  /** The steady time of the end of the last scan, and its duration, in ms; null before the first scan. */
+  #last: { readonly endMs: number; readonly durationMs: number } | null = null;
+
+  constructor(options: ScannerOptions) {
+    this.#options = options;
+  }
+
+  /** Records that the inventory may have changed. */
+  changed(): void {
+    this.#isChanged = true;
+  }
+
+  /** Makes a scan due immediately. */
+  reset(): void {
+    this.#last = null;
+  }
+
+  get isDue(): boolean {
+    const { clock, scope: { inventory } } = this.#options;
+    if (this.#last === null) return true;
+    const { endMs, durationMs } = this.#last;
+    const delayMs = inventory.selectors.revision !== this.#revision
+      ? Math.max(AFTER_SELECTOR_MS, durationMs * SELECTOR_PAUSE)
+      : Math.max(AFTER_CHANGE_MS, durationMs * CHANGE_PAUSE);
+    return clock.steady() - endMs >= (this.#isChanged ? Math.min(delayMs, INTERVAL_MS) : INTERVAL_MS);
+  }
+
+  /**
+   * Visits the state of each resource, in slices. Stops if `visit` returns false. Returns whether all resources were
+   * visited.
+   */
+  async scan(visit: (state: ResourceState) => boolean): Promise<boolean> {
+    const { clock, scope, turns } = this.#options;
+    const startMs = clock.steady();
+    this.#isChanged = false;
+    this.#revision = scope.inventory.selectors.revision;
+    const isComplete = await runInBackground(scanResources(scope, visit), { clock, turns });
+    const endMs = clock.steady();
+    this.#last = { endMs, durationMs: endMs - startMs };
+    return isComplete;
+  }
+}
 
 interface ReconcilerOptions {
   readonly api: KubernetesAPI;

@@ -1,15 +1,100 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { sleep, type SteadyClock } from "../../shared/clock.ts";
+import type { KubernetesAPI } from "../../shared/cluster/api.ts";
+import { Backoff } from "../../shared/cluster/backoff.ts";
+import { type ObjectResponse, rejectionText, type SendPorts, sendRequest } from "../../shared/cluster/send-request.ts";
+import { errorMessage } from "../../shared/formats/errors.ts";
+import { stringAt } from "../../shared/formats/json.ts";
+import type { Paced } from "../../shared/formats/paced.ts";
+import type { Inventory } from "../../shared/inventory/inventory.ts";
 import {
-  annotatedKey, type AnnotatedObject, annotatedWithKey, type ResourceScope, type ResourceState, resourceState,
-} from "../../shared/decisions/resolution/stale-resources.ts";
-import { sleep, type SteadyClock } from "../../shared/inventory/clock.ts";
-import type { KubernetesAPI } from "../../shared/inventory/cluster/api.ts";
-import { Backoff } from "../../shared/inventory/cluster/backoff.ts";
+  annotatedKey, type AnnotatedObject, annotatedWithKey, type ResourceScope, resourceState, type ResourceState,
+} from "../../shared/resolution/stale-resources.ts";
 import { BoundedMap } from "../../shared/server/bounded-map.ts";
 import type { Logger } from "../../shared/server/logger.ts";
 import type { RetryQueue } from "../../shared/server/retry-queue.ts";
+import type { TurnQueue } from "../../shared/server/turn-queue.ts";
+import { runInSlices } from "../../shared/sources/slices.ts";
 import type { WebhookMetrics } from "../metrics.ts";
-import { writeAnnotations, type WriteResult } from "./annotation-writer.ts";
+
+/** The maximum time for which a scan blocks the event loop, in ms. */
+const SLICE_MS = 10;
+const UNLIMITED = (): number => Infinity;
+
+export interface BackgroundPorts {
+  readonly clock: Pick<SteadyClock, "steady">;
+  /** The paused reviews. A scan pauses between them. */
+  readonly turns: TurnQueue;
+}
+
+/** Runs a scan in slices without a deadline, between the reviews. Returns the result of the scan. */
+export async function runInBackground<T>(scan: Paced<T>, { clock, turns }: BackgroundPorts): Promise<T> {
+  return runInSlices(scan, {
+    sliceMs: SLICE_MS, now: () => clock.steady(), remainingMs: UNLIMITED,
+    pause: (pauses) => turns.pause(pauses, UNLIMITED),
+  });
+}
+
+/**
+ * The result of a write:
+ * - `ok`: the API server stored the annotations.
+ * - `conflict`: the resource is newer than its copy in the inventory.
+ * - `gone`: the resource or its kind does not exist anymore.
+ * - `outage`: the API server is unavailable or overloaded, so other writes would fail too.
+ * - `fault`: the API server rejected the write of this resource.
+ */
+type WriteOutcome = "ok" | "conflict" | "gone" | "outage" | "fault";
+
+interface WriteResult {
+  readonly outcome: WriteOutcome;
+  /** Why the write failed; null if it did not fail. */
+  readonly fault: string | null;
+}
+
+const CONTENT_TYPE = "application/merge-patch+json";
+
+/**
+ * Writes annotations of one resource; the value null removes an annotation. The patch contains the resource version in
+ * the inventory, so the API server rejects the patch if the resource has changed since. Never rejects.
+ */
+async function writeAnnotations(
+  ports: SendPorts, resource: AnnotatedObject, annotations: ReadonlyMap<string, string | null>,
+  { kinds }: Pick<Inventory, "kinds">,
+): Promise<WriteResult> {
+  const { group, version, kind, namespace, name, resourceVersion } = resource;
+  const plural = kinds.versions(group, kind)?.plural ?? "";
+  if (plural === "" || name === null || resourceVersion === null) return { outcome: "gone", fault: null };
+  const path = ["/apis", group, version, "namespaces", namespace, plural, name];
+  const request = {
+    method: "PATCH", path: `${path.map(encoded).join("/")}?fieldManager=${FIELD_MANAGER}`, contentType: CONTENT_TYPE,
+    body: JSON.stringify({ metadata: { resourceVersion, annotations: Object.fromEntries(annotations) } }),
+  } as const;
+  try {
+    return resultOf(request, await sendRequest(ports, request));
+  } catch (error) {
+    return { outcome: "outage", fault: errorMessage(error) };
+  }
+}
+
+function encoded(part: string, index: number): string {
+  return index === 0 ? part : encodeURIComponent(part);
+}
+
+const OVERLOADED = 429;
+const UNAUTHORIZED = 401;
+
+function resultOf(request: { readonly method: "PATCH"; readonly path: string }, response: ObjectResponse): WriteResult {
+  const { status, object } = response;
+  if (status === 200) return { outcome: "ok", fault: null };
+  if (status === 404) return { outcome: "gone", fault: null };
+  // A webhook or a quota can also reject a change with 409.
+  if (status === 409 && stringAt(object, "reason") === "Conflict") return { outcome: "conflict", fault: null };
+  const isOutage = status >= 500 || status === OVERLOADED || status === UNAUTHORIZED;
+  return { outcome: isOutage ? "outage" : "fault", fault: rejectionText(request, response) };
+}
+
+/** The field manager of all writes, which `kubectl get --show-managed-fields` shows. */
+export const FIELD_MANAGER = "ack-role-resolver-reconciler";
 
 interface RefresherOptions {
   readonly api: KubernetesAPI;

@@ -2,9 +2,9 @@ import { randomBytes as cryptoRandomBytes, randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { pipeline, Readable } from "node:stream";
-import { LIMITS } from "../../../shared/decisions/limits.ts";
-import { MAX_CHAINED_SECONDS } from "../../../shared/decisions/selectors/session.ts";
-import { systemClock } from "../../../shared/inventory/clock.ts";
+import { LIMITS } from "../../../shared/contract/limits.ts";
+import { MAX_CHAINED_SECONDS } from "../../../shared/model/session.ts";
+import { systemClock } from "../../../shared/clock.ts";
 import { limitConnections } from "../../../shared/server/connection-limit.ts";
 import { boundAddress, formatListenAddress } from "../../../shared/server/listen-address.ts";
 import { formatExpiration } from "../../../sidecar/http/respond.ts";
@@ -13,8 +13,7 @@ import {
   type Content, readForm, renderError, renderResult, STSErrorResponse,
 } from "../../../sidecar/sts/query-protocol.ts";
 import { verifySignature } from "../../../sidecar/sts/signature.ts";
-import { type Fault, faultyBody } from "./faults.ts";
-import { type BaseCredentials, type Principal, Principals, roleID } from "./principals.ts";
+import { type BaseCredentials, type Fault, faultyBody, type Principal, Principals, roleID } from "./principals.ts";
 
 /** The parameters of a request to the emulator, without its credentials. */
 export interface STSCall {

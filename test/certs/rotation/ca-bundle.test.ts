@@ -1,6 +1,6 @@
 import { test } from "tap";
 import fastJSONPatch, { type Operation } from "fast-json-patch";
-import { field, isJsonObject, type JsonObject } from "../../../shared/decisions/kubernetes/json.ts";
+import { field, isJsonObject, type JsonObject } from "../../../shared/formats/json.ts";
 import { mutatingWebhooks, validatingWebhooks } from "../../../manifests/webhooks.ts";
 import { bundleChanges, caBundle, type TestedOperation, trustedCAs } from "../../../certs/rotation/ca-bundle.ts";
 import { makeCertificates } from "../../../certs/make.ts";

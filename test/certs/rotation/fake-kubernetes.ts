@@ -2,8 +2,8 @@ import fastJSONPatch, { type Operation } from "fast-json-patch";
 import { Readable } from "node:stream";
 import {
   field, isJsonObject, type JsonObject, parseJSON, stringAt,
-} from "../../../shared/decisions/kubernetes/json.ts";
-import type { KubernetesAPI, KubernetesRequest, KubernetesResponse } from "../../../shared/inventory/cluster/api.ts";
+} from "../../../shared/formats/json.ts";
+import type { KubernetesAPI, KubernetesRequest, KubernetesResponse } from "../../../shared/cluster/api.ts";
 
 interface Watcher {
   readonly collection: string;

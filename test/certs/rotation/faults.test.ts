@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { isJsonObject, type JsonObject } from "../../../shared/decisions/kubernetes/json.ts";
+import { isJsonObject, type JsonObject } from "../../../shared/formats/json.ts";
 import { FakeClock } from "../../shared/inventory/fake-clock.ts";
 import { FakeKubernetes } from "./fake-kubernetes.ts";
 import {

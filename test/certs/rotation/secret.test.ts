@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { field, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
+import { field, stringAt } from "../../../shared/formats/json.ts";
 import { type CertificateSet, parseSecret, withCertificates } from "../../../certs/rotation/secret.ts";
 import { HOSTS, makeCA, makeLeaf, NOW_MS, secretWith } from "./stored.ts";
 

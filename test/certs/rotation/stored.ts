@@ -1,5 +1,5 @@
 import { type CertificateAndKey, issueCertificate, makeAuthority } from "../../../certs/make.ts";
-import type { JsonObject } from "../../../shared/decisions/kubernetes/json.ts";
+import type { JsonObject } from "../../../shared/formats/json.ts";
 import type { StoredAuthority, StoredCertificates, StoredLeaf } from "../../../certs/rotation/secret.ts";
 
 export const DAY_MS = 86_400_000;

@@ -1,7 +1,7 @@
 import { Writable } from "node:stream";
 import { test } from "tap";
 import { mapWithProgress, Progress, runWithProgress, showElapsed } from "../../../cli/output/progress.ts";
-import type { Environment } from "../../../shared/server/settings.ts";
+import type { Environment } from "../../../shared/server/read-settings.ts";
 import { FakeClock } from "../../sidecar/fake-clock.ts";
 
 class Stream extends Writable {

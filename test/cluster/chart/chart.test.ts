@@ -1,5 +1,5 @@
 import type { Test } from "tap";
-import { field, stringAt, stringMap } from "../../../shared/decisions/kubernetes/json.ts";
+import { field, stringAt, stringMap } from "../../../shared/formats/json.ts";
 import { findHelm } from "../../real/chart/helm.ts";
 import { setTimeLimit } from "../../real/time-limit.ts";
 import { misappliedSelector, SELECTORS, untilCalled } from "../../real/webhook/installed-webhook.ts";

@@ -1,4 +1,4 @@
-import { field, isJsonObject } from "../../../shared/decisions/kubernetes/json.ts";
+import { field, isJsonObject } from "../../../shared/formats/json.ts";
 import type { Pod, PodCluster } from "../cluster.ts";
 import { DEPLOYMENT, NAMESPACE } from "../webhook/installed.ts";
 

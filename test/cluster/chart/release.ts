@@ -1,9 +1,9 @@
 import type { Test } from "tap";
-import { field, isJsonObject, type JsonObject, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
+import { field, isJsonObject, type JsonObject, stringAt } from "../../../shared/formats/json.ts";
 import {
   CAPA_VERSION, IDENTITY_KINDS, identityPlural, INFRASTRUCTURE_GROUP, REFERRER_KINDS, SERVICE_ACCOUNT_IDENTITY,
-} from "../../../shared/decisions/identities/kinds.ts";
-import { knownGroups } from "../../../shared/decisions/kubernetes/kinds.ts";
+} from "../../../shared/contract/capa-kinds.ts";
+import { knownGroups } from "../../../shared/contract/ack-groups.ts";
 import { ACK_CRDS, ackCRD } from "../../fixtures/ack-crds.ts";
 import { ACK_SELECTOR_CRD } from "../../fixtures/ack-selector-crd.ts";
 import type { InstalledCRD } from "../../real/apiserver/cluster.ts";

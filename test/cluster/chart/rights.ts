@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, field, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
+import { isJsonObject, type JsonObject, field, stringAt } from "../../../shared/formats/json.ts";
 import type { AuditEvent } from "../cluster.ts";
 
 /** One right of a Role or a ClusterRole: one verb for one kind, and the users who have the role. */

@@ -1,6 +1,6 @@
 import { Agent } from "node:https";
 import { setInterval as ticks } from "node:timers/promises";
-import { stringAt } from "../../../shared/decisions/kubernetes/json.ts";
+import { stringAt } from "../../../shared/formats/json.ts";
 import { SELECTORS } from "../../real/webhook/installed-webhook.ts";
 import type { PodCluster } from "../cluster.ts";
 import { selector } from "../webhook/selector.ts";

@@ -2,7 +2,7 @@ import type { Test } from "tap";
 import { startSTSEmulator } from "../../../cli/local/sts-emulator/emulator.ts";
 import { EVENTS_ROLE, IDENTITIES_ROLE } from "../../../manifests/rights/sidecars.ts";
 import { READER_ROLE } from "../../../manifests/rights/webhook.ts";
-import { isJsonObject, type JsonObject } from "../../../shared/decisions/kubernetes/json.ts";
+import { isJsonObject, type JsonObject } from "../../../shared/formats/json.ts";
 import { IDENTITIES } from "../../real/apiserver/identities.ts";
 import { until } from "../../real/apiserver/until.ts";
 import { BASE, ENVIRONMENT } from "../../real/planted-sidecar.ts";

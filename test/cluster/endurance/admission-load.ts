@@ -1,6 +1,6 @@
 import { Agent } from "node:https";
 import { setTimeout as pause } from "node:timers/promises";
-import { stringAt } from "../../../shared/decisions/kubernetes/json.ts";
+import { stringAt } from "../../../shared/formats/json.ts";
 import type { ApiResponse } from "../../real/apiserver/api-request.ts";
 import { SELECTORS } from "../../real/webhook/installed-webhook.ts";
 import type { PodCluster } from "../cluster.ts";

@@ -1,6 +1,6 @@
 import path from "node:path";
 import type { Test } from "tap";
-import { field } from "../../../shared/decisions/kubernetes/json.ts";
+import { field } from "../../../shared/formats/json.ts";
 import { runProgram } from "../../programs/run-program.ts";
 import { readEnvironment, readPath } from "../../programs/environment.ts";
 

@@ -1,6 +1,6 @@
 import path from "node:path";
 import type { Test } from "tap";
-import { stringAt } from "../../../shared/decisions/kubernetes/json.ts";
+import { stringAt } from "../../../shared/formats/json.ts";
 import { WEB_IDENTITY, withEKSIdentity } from "../../fixtures/eks-identity.ts";
 import { buildArchive } from "../../programs/images.ts";
 import { MOTO, wheelsIn } from "../../programs/wheels.ts";

@@ -1,8 +1,8 @@
 import type { Test } from "tap";
 import { iamRoleSelectorCRD } from "../../../manifests/crds.ts";
 import { admissionPolicies, DEFAULT_POLICY_SETTINGS } from "../../../manifests/policies.ts";
-import { WEBHOOK } from "../../../manifests/installation.ts";
-import { CAPA_VERSION, REFERRER_KINDS } from "../../../shared/decisions/identities/kinds.ts";
+import { WEBHOOK } from "../../../shared/contract/installation.ts";
+import { CAPA_VERSION, REFERRER_KINDS } from "../../../shared/contract/capa-kinds.ts";
 import { ACK_CRDS, type CRD } from "../../fixtures/ack-crds.ts";
 import { ACK_FIELD_EXPORT_CRD } from "../../fixtures/ack-field-export-crd.ts";
 import { ACK_SELECTOR_CRD } from "../../fixtures/ack-selector-crd.ts";

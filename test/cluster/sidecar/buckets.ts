@@ -1,4 +1,4 @@
-import { field, isJsonObject, type JsonObject } from "../../../shared/decisions/kubernetes/json.ts";
+import { field, isJsonObject, type JsonObject } from "../../../shared/formats/json.ts";
 import { until } from "../../real/apiserver/until.ts";
 import type { PodCluster } from "../cluster.ts";
 import { NAMESPACE, POD_LABELS } from "./controller-pod.ts";

@@ -1,7 +1,7 @@
 import type { Test } from "tap";
 import { EVENTS_ROLE } from "../../../manifests/rights/sidecars.ts";
 import { READER_ROLE } from "../../../manifests/rights/webhook.ts";
-import { stringAt } from "../../../shared/decisions/kubernetes/json.ts";
+import { stringAt } from "../../../shared/formats/json.ts";
 import { runCommand } from "../../cli/run-command.ts";
 import { ACK_CRDS } from "../../fixtures/ack-crds.ts";
 import { ACK_SELECTOR_CRD } from "../../fixtures/ack-selector-crd.ts";

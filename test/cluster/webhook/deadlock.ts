@@ -1,5 +1,5 @@
 import type { Test } from "tap";
-import { stringAt } from "../../../shared/decisions/kubernetes/json.ts";
+import { stringAt } from "../../../shared/formats/json.ts";
 import { SELECTORS } from "../../real/webhook/installed-webhook.ts";
 import type { Pod, PodCluster } from "../cluster.ts";
 import { NODE } from "../node/components.ts";

@@ -1,5 +1,5 @@
 import type { Test } from "tap";
-import { field, stringAt, stringMap } from "../../../shared/decisions/kubernetes/json.ts";
+import { field, stringAt, stringMap } from "../../../shared/formats/json.ts";
 import { misappliedSelector, SELECTORS, untilCalled } from "../../real/webhook/installed-webhook.ts";
 import type { PodCluster } from "../cluster.ts";
 import { startCluster, withNode } from "../on-node.ts";

@@ -1,5 +1,5 @@
 import { createLogger } from "../../../shared/server/logger.ts";
-import { readSettings } from "../../../shared/server/settings.ts";
+import { readSettings } from "../../../shared/server/read-settings.ts";
 import { type RunningSidecar, runSidecar } from "../../../sidecar/main.ts";
 import { send } from "../../loopback-request.ts";
 import { assumeBody, signed, type VendedKeys } from "../../sidecar/sts/signed-request.ts";

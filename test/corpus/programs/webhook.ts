@@ -1,9 +1,9 @@
 import jsonPatch, { type Operation } from "fast-json-patch";
 import { Registry } from "prom-client";
-import { decisionSettings } from "../../../shared/decisions/context.ts";
-import type { Clock } from "../../../shared/inventory/clock.ts";
+import { decisionSettings } from "../../../shared/contract/context.ts";
+import type { Clock } from "../../../shared/clock.ts";
 import { createLogger } from "../../../shared/server/logger.ts";
-import { readSettings } from "../../../shared/server/settings.ts";
+import { readSettings } from "../../../shared/server/read-settings.ts";
 import { Drain } from "../../../shared/server/stopping.ts";
 import { buildWebhook, type WebhookApp } from "../../../webhook/app.ts";
 import { createWebhookMetrics } from "../../../webhook/metrics.ts";

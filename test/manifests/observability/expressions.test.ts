@@ -1,9 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { test } from "tap";
 import { describeMetrics } from "../../../docs/metrics.ts";
-import { ALERTS } from "../../../manifests/observability/alerts.ts";
+import { alertName, ALERTS } from "../../../manifests/observability/alerts.ts";
 import { GRAPHS } from "../../../manifests/observability/dashboard.ts";
-import { alertName } from "../../../manifests/observability/rules.ts";
 
 const { webhook, sidecar, certificates } = describeMetrics();
 const metrics = [...webhook, ...sidecar, ...certificates];

@@ -2,7 +2,7 @@ import { X509Certificate } from "node:crypto";
 import path from "node:path";
 import type { Test } from "tap";
 import { certManagerObjects } from "../../../manifests/certificates.ts";
-import { field, isJsonObject, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
+import { field, isJsonObject, stringAt } from "../../../shared/formats/json.ts";
 import { ACK_SELECTOR_CRD } from "../../fixtures/ack-selector-crd.ts";
 import { CERT_MANAGER } from "../../programs/cert-manager.ts";
 import type { Cluster } from "../apiserver/cluster.ts";

@@ -1,6 +1,6 @@
 import { mkdir, rename, symlink, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { field, isJsonObject, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
+import { field, isJsonObject, stringAt } from "../../../shared/formats/json.ts";
 
 /** Writes a Secret into a folder as the kubelet does: the link `..data` replaces all files at once. */
 export async function mountSecret(dir: string, secret: unknown): Promise<void> {

@@ -1,5 +1,5 @@
 import { X509Certificate } from "node:crypto";
-import { stringAt } from "../../../shared/decisions/kubernetes/json.ts";
+import { stringAt } from "../../../shared/formats/json.ts";
 import type { Cluster } from "../apiserver/cluster.ts";
 import { until } from "../apiserver/until.ts";
 import { NAMESPACE } from "../chart/helm.ts";

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import type { Test } from "tap";
-import { stringAt } from "../../../shared/decisions/kubernetes/json.ts";
+import { stringAt } from "../../../shared/formats/json.ts";
 import { codeBlocks } from "../../documented-commands.ts";
 import { selectorObject } from "../../shared/decisions/objects.ts";
 import type { Cluster } from "../apiserver/cluster.ts";

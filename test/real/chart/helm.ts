@@ -1,7 +1,7 @@
 import path from "node:path";
 import { type Test, test } from "tap";
 import { parseAllDocuments } from "yaml";
-import { isJsonObject, type JsonObject } from "../../../shared/decisions/kubernetes/json.ts";
+import { isJsonObject, type JsonObject } from "../../../shared/formats/json.ts";
 import { type ProgramResult, runProgram } from "../../programs/run-program.ts";
 import { RENDERERS } from "../../programs/renderers.ts";
 import { findPrograms } from "../find-programs.ts";

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import type { Test } from "tap";
-import { field, isJsonObject, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
+import { field, isJsonObject, stringAt } from "../../../shared/formats/json.ts";
 import { ACK_SELECTOR_CRD } from "../../fixtures/ack-selector-crd.ts";
 import { selectorObject } from "../../shared/decisions/objects.ts";
 import type { Cluster } from "../apiserver/cluster.ts";

@@ -1,6 +1,6 @@
-import { needsAccessReviews } from "../../../shared/decisions/checks/access/reviews.ts";
-import { CHECK_IDS } from "../../../shared/decisions/checks/catalogue.ts";
-import { field } from "../../../shared/decisions/kubernetes/json.ts";
+import { needsAccessReviews } from "../../../shared/checks/access-reviews.ts";
+import { CHECK_IDS } from "../../../shared/checks/catalogue.ts";
+import { field } from "../../../shared/formats/json.ts";
 import { CHART, NAMESPACE, objectsIn, RELEASE, template, withHelm } from "./helm.ts";
 
 withHelm("rejects invalid values with their paths", async (t, helm) => {

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { parse } from "yaml";
-import { isJsonObject, type JsonObject } from "../../../shared/decisions/kubernetes/json.ts";
+import { isJsonObject, type JsonObject } from "../../../shared/formats/json.ts";
 import { type ProgramResult, runProgram } from "../../programs/run-program.ts";
 import { ROOT, withoutTap } from "./packed.ts";
 

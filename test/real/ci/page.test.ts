@@ -3,7 +3,7 @@ import path from "node:path";
 import { type Test, test } from "tap";
 import { parse } from "yaml";
 import manifest from "../../../package.json" with { type: "json" };
-import { isJsonObject } from "../../../shared/decisions/kubernetes/json.ts";
+import { isJsonObject } from "../../../shared/formats/json.ts";
 import { codeBlocks, documentedCommands } from "../../documented-commands.ts";
 import { runProgram } from "../../programs/run-program.ts";
 import { updatesGolden } from "../../programs/environment.ts";

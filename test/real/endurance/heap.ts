@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { field, isJsonObject } from "../../../shared/decisions/kubernetes/json.ts";
+import { field, isJsonObject } from "../../../shared/formats/json.ts";
 import { get } from "../../loopback-request.ts";
 
 /** Returns the environment variable with which a Node.js process opens its inspector on a loopback port. */

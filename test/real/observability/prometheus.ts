@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import type { Test } from "tap";
 import { stringify } from "yaml";
-import { isJsonObject, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
+import { isJsonObject, stringAt } from "../../../shared/formats/json.ts";
 import { freePorts } from "../../free-ports.ts";
 import { get } from "../../loopback-request.ts";
 import { startProcess } from "../apiserver/managed-process.ts";

@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
-import { satisfies } from "../../../shared/decisions/kubernetes/label-selector.ts";
+import { satisfies } from "../../../shared/formats/label-selector.ts";
 import {
   labelKeyFaults, labelValueFaults, namespaceNameFaults, subdomainFaults,
-} from "../../../shared/decisions/kubernetes/names.ts";
-import { decodeSelector } from "../../../shared/decisions/selectors/decode.ts";
+} from "../../../shared/formats/names.ts";
+import { decodeSelector } from "../../../shared/model/selector.ts";
 import { labels, labelSelector } from "../../shared/decisions/arbitraries.ts";
 import { ROLE, selectorObject } from "../../shared/decisions/objects.ts";
 import { parameters } from "../../shared/decisions/property.ts";

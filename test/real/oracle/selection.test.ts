@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import jsonPatch from "fast-json-patch";
-import { Inventory } from "../../../shared/decisions/inventory/inventory.ts";
-import { queryOf } from "../../../shared/decisions/kubernetes/ack-resource.ts";
-import type { JsonObject } from "../../../shared/decisions/kubernetes/json.ts";
-import { resolve } from "../../../shared/decisions/resolution/resolve.ts";
-import { rewriteTypeEntries } from "../../../shared/decisions/selectors/type-entry.ts";
+import { Inventory } from "../../../shared/inventory/inventory.ts";
+import { queryOf } from "../../../shared/contract/ack-resource.ts";
+import type { JsonObject } from "../../../shared/formats/json.ts";
+import { resolve } from "../../../shared/resolution/resolve.ts";
+import { rewriteTypeEntries } from "../../../shared/model/resource-types.ts";
 import { labels, NAMESPACES, resource, SELECTOR_NAMES, spec } from "../../shared/decisions/arbitraries.ts";
 import type { ModelResource, ModelSelector } from "../../shared/decisions/model.ts";
 import { namespaceObject, put, removal, selectorObject, SETTINGS_BY_DEFAULT } from "../../shared/decisions/objects.ts";

@@ -1,5 +1,5 @@
 import type { Test } from "tap";
-import { type JsonObject, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
+import { type JsonObject, stringAt } from "../../../shared/formats/json.ts";
 import { ACK_CRDS, ackCRD } from "../../fixtures/ack-crds.ts";
 import { clusterObject } from "../../shared/decisions/identities/objects.ts";
 import { bucketObject, namespaceObject, ROLE, selectorObject } from "../../shared/decisions/objects.ts";

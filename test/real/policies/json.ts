@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../../shared/decisions/kubernetes/json.ts";
+import { isJsonObject, type JsonObject } from "../../../shared/formats/json.ts";
 
 /** Returns the value if it is an object, otherwise an empty object. */
 export function objectOf(value: unknown): JsonObject {

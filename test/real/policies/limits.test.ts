@@ -1,6 +1,6 @@
 import type { Test } from "tap";
-import { type JsonObject, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
-import { LIMITS } from "../../../shared/decisions/limits.ts";
+import { type JsonObject, stringAt } from "../../../shared/formats/json.ts";
+import { LIMITS } from "../../../shared/contract/limits.ts";
 import { ACK_CRDS } from "../../fixtures/ack-crds.ts";
 import { bucketObject, namespaceObject, ROLE, selectorObject } from "../../shared/decisions/objects.ts";
 import type { ApiResponse } from "../apiserver/api-request.ts";

@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
-import { SELECTOR_ANNOTATIONS } from "../../../shared/decisions/annotation-keys.ts";
-import type { Runtime } from "../../../shared/decisions/context.ts";
-import { field, type JsonObject } from "../../../shared/decisions/kubernetes/json.ts";
-import { decodeSelector } from "../../../shared/decisions/selectors/decode.ts";
+import { SELECTOR_ANNOTATIONS } from "../../../shared/contract/annotation-keys.ts";
+import type { Runtime } from "../../../shared/contract/context.ts";
+import { field, type JsonObject } from "../../../shared/formats/json.ts";
+import { decodeSelector } from "../../../shared/model/selector.ts";
 import { type SelectorFixture, selectorFixtures } from "../../fixtures/selectors/selector-fixtures.ts";
 import { selectorObject } from "../../shared/decisions/objects.ts";
 import { plain } from "./json.ts";

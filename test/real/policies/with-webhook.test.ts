@@ -1,6 +1,6 @@
 import type { Test } from "tap";
 import { admissionPolicies, DEFAULT_POLICY_SETTINGS } from "../../../manifests/policies.ts";
-import { field, type JsonObject, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
+import { field, type JsonObject, stringAt } from "../../../shared/formats/json.ts";
 import { selectorFixtures } from "../../fixtures/selectors/selector-fixtures.ts";
 import { ackCRD } from "../../fixtures/ack-crds.ts";
 import { clusterObject } from "../../shared/decisions/identities/objects.ts";

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Test } from "tap";
-import { isJsonObject } from "../../../shared/decisions/kubernetes/json.ts";
+import { isJsonObject } from "../../../shared/formats/json.ts";
 import { type Client, clientVariables, printed, type SDK } from "./client.ts";
 import { startTestbed, type Testbed } from "./testbed.ts";
 

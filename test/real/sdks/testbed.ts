@@ -5,11 +5,11 @@ import type { Test } from "tap";
 import {
   startSTSEmulator, type STSEmulator, type STSEmulatorOptions,
 } from "../../../cli/local/sts-emulator/emulator.ts";
-import { field, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
-import type { SteadyClock } from "../../../shared/inventory/clock.ts";
-import { ManifestSource } from "../../../shared/inventory/manifests/source.ts";
+import { field, stringAt } from "../../../shared/formats/json.ts";
+import type { SteadyClock } from "../../../shared/clock.ts";
+import { ManifestSource } from "../../../shared/sources/file-source.ts";
 import { createLogger } from "../../../shared/server/logger.ts";
-import { readSettings } from "../../../shared/server/settings.ts";
+import { readSettings } from "../../../shared/server/read-settings.ts";
 import { type RunningSidecar, runSidecar } from "../../../sidecar/main.ts";
 import type { SidecarSettings } from "../../../sidecar/options.ts";
 import { get } from "../../loopback-request.ts";

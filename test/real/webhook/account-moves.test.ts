@@ -1,6 +1,6 @@
 // Attempts to move a resource to another account after its first reconcile attempt failed.
 import type { Test } from "tap";
-import { field, type JsonObject, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
+import { field, type JsonObject, stringAt } from "../../../shared/formats/json.ts";
 import {
   attemptedBucket, FIRST, OWN, replacesMetadata, SECOND, selectorFor,
 } from "../../shared/decisions/checks/account-fixtures.ts";

@@ -1,5 +1,5 @@
 import type { Test } from "tap";
-import { field, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
+import { field, stringAt } from "../../../shared/formats/json.ts";
 import type { ApiResponse } from "../apiserver/api-request.ts";
 import type { Cluster } from "../apiserver/cluster.ts";
 import { onCluster } from "../apiserver/on-cluster.ts";

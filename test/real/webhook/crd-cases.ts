@@ -1,7 +1,7 @@
 import type { Test } from "tap";
-import { field, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
-import { unknownFields } from "../../../shared/decisions/kubernetes/shape.ts";
-import { ACK_FIELDS } from "../../../shared/decisions/selectors/ack-schema.ts";
+import { field, stringAt } from "../../../shared/formats/json.ts";
+import { unknownFields } from "../../../shared/contract/shape.ts";
+import { ACK_FIELDS } from "../../../shared/model/ack-selector-schema.ts";
 import { selectorFixtures } from "../../fixtures/selectors/selector-fixtures.ts";
 import { selectorObject } from "../../shared/decisions/objects.ts";
 import type { Cluster } from "../apiserver/cluster.ts";

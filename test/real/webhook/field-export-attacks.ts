@@ -1,5 +1,5 @@
 import type { Test } from "tap";
-import { field, type JsonObject, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
+import { field, type JsonObject, stringAt } from "../../../shared/formats/json.ts";
 import { ACK_FIELD_EXPORT_CRD, type ExportTarget, fieldExport } from "../../fixtures/ack-field-export-crd.ts";
 import type { ApiResponse } from "../apiserver/api-request.ts";
 import type { Cluster, RequestOptions } from "../apiserver/cluster.ts";

@@ -1,6 +1,6 @@
 // A FieldExport makes an ACK controller write into a namespace that its author cannot write.
 import type { Test } from "tap";
-import { stringAt } from "../../../shared/decisions/kubernetes/json.ts";
+import { stringAt } from "../../../shared/formats/json.ts";
 import { fieldExport } from "../../fixtures/ack-field-export-crd.ts";
 import type { Cluster } from "../apiserver/cluster.ts";
 import { onCluster } from "../apiserver/on-cluster.ts";

@@ -1,6 +1,6 @@
 import type { Test } from "tap";
-import { PART_KINDS } from "../../../shared/decisions/identities/cluster-parts.ts";
-import { stringAt } from "../../../shared/decisions/kubernetes/json.ts";
+import { PART_KINDS } from "../../../shared/contract/cluster-parts.ts";
+import { stringAt } from "../../../shared/formats/json.ts";
 import { CAPA_CRDS, PART_CRDS, REFERRER_CRDS } from "../../fixtures/capa/crds.ts";
 import type { ApiResponse } from "../apiserver/api-request.ts";
 import type { Cluster, RequestOptions } from "../apiserver/cluster.ts";

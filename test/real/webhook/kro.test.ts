@@ -2,8 +2,8 @@ import { readFile } from "node:fs/promises";
 import type { Test } from "tap";
 import {
   field, isJsonObject, type JsonObject, parseJSON, stringAt,
-} from "../../../shared/decisions/kubernetes/json.ts";
-import { readManifests } from "../../../shared/inventory/manifests/reader.ts";
+} from "../../../shared/formats/json.ts";
+import { readManifests } from "../../../shared/files/manifest-reader.ts";
 import type { Cluster } from "../apiserver/cluster.ts";
 import { onCluster } from "../apiserver/on-cluster.ts";
 import { until } from "../apiserver/until.ts";

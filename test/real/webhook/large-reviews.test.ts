@@ -1,6 +1,6 @@
 // Sends changes whose reviews exceed the size limit, because the API server escapes `<` as `\u003c`.
-import { WEBHOOK } from "../../../manifests/installation.ts";
-import { field, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
+import { WEBHOOK } from "../../../shared/contract/installation.ts";
+import { field, stringAt } from "../../../shared/formats/json.ts";
 import type { Cluster } from "../apiserver/cluster.ts";
 import { onCluster } from "../apiserver/on-cluster.ts";
 import { until } from "../apiserver/until.ts";

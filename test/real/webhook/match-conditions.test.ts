@@ -1,9 +1,9 @@
 import type { Test } from "tap";
 import { iamRoleSelectorCRD } from "../../../manifests/crds.ts";
 import { mutatingWebhooks, validatingWebhooks } from "../../../manifests/webhooks.ts";
-import { WAIVER_ANNOTATION } from "../../../shared/decisions/annotation-keys.ts";
-import { clusterMutationExemptionOf, exemptionOf, mutationExemptionOf } from "../../../shared/decisions/exemptions.ts";
-import { isJsonObject, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
+import { WAIVER_ANNOTATION } from "../../../shared/contract/annotation-keys.ts";
+import { clusterMutationExemptionOf, exemptionOf, mutationExemptionOf } from "../../../shared/contract/exemptions.ts";
+import { isJsonObject, stringAt } from "../../../shared/formats/json.ts";
 import { ACK_CRDS, ackCRD } from "../../fixtures/ack-crds.ts";
 import { clusterObject } from "../../shared/decisions/identities/objects.ts";
 import { ROLE, selectorObject } from "../../shared/decisions/objects.ts";

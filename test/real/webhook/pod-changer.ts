@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:https";
 import type { Test } from "tap";
 import { makeCertificates } from "../../../certs/make.ts";
-import { field, isJsonObject, type JsonObject, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
+import { field, isJsonObject, type JsonObject, stringAt } from "../../../shared/formats/json.ts";
 import { boundAddress } from "../../../shared/server/listen-address.ts";
 
 /** Changes a Pod, like the webhook of another project. */

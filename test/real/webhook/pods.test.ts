@@ -1,5 +1,5 @@
 import type { Test } from "tap";
-import { field, isJsonObject, type JsonObject, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
+import { field, isJsonObject, type JsonObject, stringAt } from "../../../shared/formats/json.ts";
 import { type Identity, POD_IDENTITY, WEB_IDENTITY, withEKSIdentity } from "../../fixtures/eks-identity.ts";
 import { CONTROLLER, controllerPod } from "../../fixtures/pods.ts";
 import { containerOf, mountsOf, sorted, variablesOf } from "../../shared/decisions/pods/injected.ts";

@@ -1,5 +1,5 @@
 import type { Test } from "tap";
-import { field, type JsonObject, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
+import { field, type JsonObject, stringAt } from "../../../shared/formats/json.ts";
 import { FIRST, OWN, replacesMetadata, SECOND, selectorFor } from "../../shared/decisions/checks/account-fixtures.ts";
 import { bucketObject } from "../../shared/decisions/objects.ts";
 import type { ApiResponse } from "../apiserver/api-request.ts";

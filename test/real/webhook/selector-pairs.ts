@@ -1,6 +1,6 @@
 import { request } from "node:https";
 import type { Test } from "tap";
-import { stringAt } from "../../../shared/decisions/kubernetes/json.ts";
+import { stringAt } from "../../../shared/formats/json.ts";
 import { reviewOf } from "../../webhook/reviews.ts";
 import type { ApiResponse } from "../apiserver/api-request.ts";
 import type { Cluster } from "../apiserver/cluster.ts";

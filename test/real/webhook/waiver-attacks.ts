@@ -1,5 +1,5 @@
 import type { Test } from "tap";
-import { field, type JsonObject, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
+import { field, type JsonObject, stringAt } from "../../../shared/formats/json.ts";
 import { ACK_FIELD_EXPORT_CRD, fieldExport } from "../../fixtures/ack-field-export-crd.ts";
 import { CAPA_CRDS } from "../../fixtures/capa/crds.ts";
 import { clusterObject, controllerIdentity, roleIdentity } from "../../shared/decisions/identities/objects.ts";

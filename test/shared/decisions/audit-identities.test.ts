@@ -1,8 +1,8 @@
 import { test } from "tap";
-import { type Audit, auditObjects } from "../../../shared/decisions/audit.ts";
-import type { DecisionSettings } from "../../../shared/decisions/context.ts";
-import type { JsonObject } from "../../../shared/decisions/kubernetes/json.ts";
-import { drain } from "../../../shared/decisions/paced.ts";
+import { type Audit, auditObjects } from "../../../shared/checks/audit.ts";
+import type { DecisionSettings } from "../../../shared/contract/context.ts";
+import type { JsonObject } from "../../../shared/formats/json.ts";
+import { drain } from "../../../shared/formats/paced.ts";
 import {
   clusterObject, CONTROL_PLANE, controllerIdentity, identityInventory, identityObject, ownedBy, roleIdentity,
   staticIdentity,

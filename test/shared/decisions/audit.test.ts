@@ -1,10 +1,10 @@
 import { test } from "tap";
-import { RESOLUTION_KEYS } from "../../../shared/decisions/annotation-keys.ts";
-import { type Audit, auditObjects } from "../../../shared/decisions/audit.ts";
-import type { DecisionSettings } from "../../../shared/decisions/context.ts";
-import { Inventory } from "../../../shared/decisions/inventory/inventory.ts";
-import type { JsonObject } from "../../../shared/decisions/kubernetes/json.ts";
-import { drain } from "../../../shared/decisions/paced.ts";
+import { RESOLUTION_KEYS } from "../../../shared/contract/annotation-keys.ts";
+import { type Audit, auditObjects } from "../../../shared/checks/audit.ts";
+import type { DecisionSettings } from "../../../shared/contract/context.ts";
+import { Inventory } from "../../../shared/inventory/inventory.ts";
+import type { JsonObject } from "../../../shared/formats/json.ts";
+import { drain } from "../../../shared/formats/paced.ts";
 import { clusterObject, controllerIdentity } from "./identities/objects.ts";
 import { bucketObject, namespaceObject, put, ROLE, selectorObject, SETTINGS_BY_DEFAULT } from "./objects.ts";
 

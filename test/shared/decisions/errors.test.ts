@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { type ErrorCode, errorMessage, ERRORS, ResolverError } from "../../../shared/decisions/errors.ts";
+import { type ErrorCode, errorMessage, ERRORS, ResolverError } from "../../../shared/formats/errors.ts";
 
 test("each error code has a valid name, status and meaning; only 503 and internal errors are retryable", (t) => {
   for (const [code, { status, retry, meaning }] of Object.entries(ERRORS)) {

@@ -1,11 +1,11 @@
 import { test } from "tap";
-import type { Requester } from "../../../shared/decisions/context.ts";
+import type { Requester } from "../../../shared/contract/context.ts";
 import {
   clusterMutationExemptionOf, exemptionOf, isACKController, isCAPAController, isNamespaceCleanup,
   mutationExemptionOf,
-} from "../../../shared/decisions/exemptions.ts";
-import { Inventory } from "../../../shared/decisions/inventory/inventory.ts";
-import type { JsonObject } from "../../../shared/decisions/kubernetes/json.ts";
+} from "../../../shared/contract/exemptions.ts";
+import { Inventory } from "../../../shared/inventory/inventory.ts";
+import type { JsonObject } from "../../../shared/formats/json.ts";
 import { namespaceObject, put } from "./objects.ts";
 
 const META = {

@@ -1,6 +1,6 @@
-import type { DecisionSettings } from "../../../shared/decisions/context.ts";
-import type { InventoryChange } from "../../../shared/decisions/inventory/inventory.ts";
-import type { JsonObject } from "../../../shared/decisions/kubernetes/json.ts";
+import type { DecisionSettings } from "../../../shared/contract/context.ts";
+import type { InventoryChange } from "../../../shared/inventory/inventory.ts";
+import type { JsonObject } from "../../../shared/formats/json.ts";
 
 export const ROLE = "arn:aws:iam::111122223333:role/team-a";
 

@@ -1,8 +1,8 @@
 import { Ajv } from "ajv";
 import { test } from "tap";
-import { decisionSettings } from "../../../shared/decisions/context.ts";
-import { COMMANDS, defaultOf } from "../../../shared/decisions/setting-definition.ts";
-import { DEFINITIONS, SETTINGS } from "../../../shared/decisions/settings.ts";
+import { decisionSettings } from "../../../shared/contract/context.ts";
+import { COMMANDS, defaultOf } from "../../../shared/contract/setting-definition.ts";
+import { DEFINITIONS, SETTINGS } from "../../../shared/contract/settings.ts";
 
 test("the flags, short flags and names of settings are unique", (t) => {
   const flags = DEFINITIONS.map(([, { flag }]) => flag);

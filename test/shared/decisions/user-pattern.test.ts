@@ -1,6 +1,6 @@
 import { assert, property, array, constantFrom } from "fast-check";
 import { test } from "tap";
-import { matchesPattern } from "../../../shared/decisions/user-pattern.ts";
+import { matchesPattern } from "../../../shared/formats/names.ts";
 
 const ROLE = "arn:aws:sts::111122223333:assumed-role/ACKCapability/";
 

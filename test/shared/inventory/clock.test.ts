@@ -1,6 +1,6 @@
 import { mock } from "node:test";
 import { afterEach, beforeEach, test } from "tap";
-import { systemClock } from "../../../shared/inventory/clock.ts";
+import { systemClock } from "../../../shared/clock.ts";
 
 const DAY_MS = 86_400_000;
 

@@ -1,4 +1,4 @@
-import type { SteadyClock } from "../../../shared/inventory/clock.ts";
+import type { SteadyClock } from "../../../shared/clock.ts";
 
 interface Timer {
   readonly atMs: number;

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { readSettings } from "../../../shared/server/settings.ts";
+import { readSettings } from "../../../shared/server/read-settings.ts";
 import { faultsOf } from "./settings-faults.ts";
 
 test("the webhook requires the folder of its certificate, and verifies the host of --url", (t) => {

@@ -1,8 +1,8 @@
 import { type Test, test } from "tap";
-import { field, type JsonObject, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
-import { LIMITS } from "../../../shared/decisions/limits.ts";
-import type { EventSubject } from "../../../shared/decisions/problems/problem.ts";
-import type { EventText } from "../../../shared/server/event-object.ts";
+import { field, type JsonObject, stringAt } from "../../../shared/formats/json.ts";
+import { LIMITS } from "../../../shared/contract/limits.ts";
+import type { EventSubject } from "../../../shared/checks/problem.ts";
+import type { EventText } from "../../../shared/server/event-series.ts";
 import { EventRecorder } from "../../../shared/server/events.ts";
 import { FakeKubernetes } from "../../certs/rotation/fake-kubernetes.ts";
 import { FakeClock } from "../inventory/fake-clock.ts";

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import type { Flags } from "../../../shared/server/settings.ts";
+import type { Flags } from "../../../shared/server/read-settings.ts";
 import { faultsOf } from "./settings-faults.ts";
 
 test("accepts --identity-secret-namespace only with a cluster and the API group of the identities", (t) => {

@@ -1,6 +1,6 @@
 import { type Test, test } from "tap";
-import { field, type JsonObject, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
-import { LeaderElection, takenLease } from "../../../shared/server/leader-election.ts";
+import { field, type JsonObject, stringAt } from "../../../shared/formats/json.ts";
+import { LeaderElection, takenLease } from "../../../shared/cluster/leader-election.ts";
 import { FakeClock } from "../inventory/fake-clock.ts";
 import { FakeKubernetes } from "../../certs/rotation/fake-kubernetes.ts";
 

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { test } from "tap";
-import { ResolverError } from "../../../shared/decisions/errors.ts";
+import { ResolverError } from "../../../shared/formats/errors.ts";
 import {
   boundAddress, formatListenAddress, isLoopbackHost, parseListenAddress, startListening,
 } from "../../../shared/server/listen-address.ts";

@@ -1,13 +1,14 @@
 import { rm, writeFile } from "node:fs/promises";
 import { test } from "tap";
-import { Inventory } from "../../../shared/decisions/inventory/inventory.ts";
-import { field, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
-import { EXTENDED_NOTICE } from "../../../shared/decisions/start-notices.ts";
-import { ManifestSource } from "../../../shared/inventory/manifests/source.ts";
-import { type InventorySource, Listeners, type SourceStatus } from "../../../shared/inventory/source.ts";
+import { Inventory } from "../../../shared/inventory/inventory.ts";
+import { field, stringAt } from "../../../shared/formats/json.ts";
+import { EXTENDED_NOTICE } from "../../../shared/contract/removed-settings.ts";
+import { ManifestSource } from "../../../shared/sources/file-source.ts";
+import type { InventorySource, SourceStatus } from "../../../shared/sources/source.ts";
 import {
   createLogger, type Logger, logInventory, logNotices, logUnknownGroups,
 } from "../../../shared/server/logger.ts";
+import { Listeners } from "../../../shared/cluster/listeners.ts";
 
 function captured(): { readonly log: Logger; readonly lines: () => unknown[] } {
   const output: string[] = [];

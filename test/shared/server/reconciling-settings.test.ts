@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { readSettings } from "../../../shared/server/settings.ts";
+import { readSettings } from "../../../shared/server/read-settings.ts";
 import { runCommand } from "../../cli/run-command.ts";
 import { faultsOf } from "./settings-faults.ts";
 

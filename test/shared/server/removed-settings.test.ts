@@ -2,11 +2,11 @@ import { readFile } from "node:fs/promises";
 import { test } from "tap";
 import { chartFiles } from "../../../manifests/chart-files.ts";
 import { valuesSchema } from "../../../manifests/values-schema.ts";
-import { field } from "../../../shared/decisions/kubernetes/json.ts";
-import { REMOVED_SETTINGS, REMOVED_VALUES, removedFrom } from "../../../shared/decisions/removed-settings.ts";
-import { COMMANDS } from "../../../shared/decisions/setting-definition.ts";
-import { DEFINITIONS, SETTINGS } from "../../../shared/decisions/settings.ts";
-import { environmentName, removedWarnings } from "../../../shared/server/settings.ts";
+import { field } from "../../../shared/formats/json.ts";
+import { REMOVED_SETTINGS, REMOVED_VALUES, removedFrom } from "../../../shared/contract/removed-settings.ts";
+import { COMMANDS } from "../../../shared/contract/setting-definition.ts";
+import { DEFINITIONS, SETTINGS } from "../../../shared/contract/settings.ts";
+import { environmentName, removedWarnings } from "../../../shared/server/read-settings.ts";
 import { runCommand } from "../../cli/run-command.ts";
 import { faultsOf } from "./settings-faults.ts";
 

@@ -1,5 +1,5 @@
-import type { Command } from "../../../shared/decisions/setting-definition.ts";
-import { type Environment, type Flags, readSettings } from "../../../shared/server/settings.ts";
+import type { Command } from "../../../shared/contract/setting-definition.ts";
+import { type Environment, type Flags, readSettings } from "../../../shared/server/read-settings.ts";
 
 /** Returns each fault of the settings of a command; [] if they are valid. */
 export function faultsOf(command: Command, flags: Flags, environment: Environment = {}): readonly string[] {

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { environmentName, type Flags, readSettings } from "../../../shared/server/settings.ts";
+import { environmentName, type Flags, readSettings } from "../../../shared/server/read-settings.ts";
 import { faultsOf } from "./settings-faults.ts";
 
 const SIDECAR: Flags = { from: ["m"], group: ["s3.services.k8s.aws"], tokenFile: "token" };

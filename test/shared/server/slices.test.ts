@@ -1,6 +1,6 @@
 import { test } from "tap";
-import type { Paced } from "../../../shared/decisions/paced.ts";
-import { runInSlices } from "../../../shared/server/slices.ts";
+import type { Paced } from "../../../shared/formats/paced.ts";
+import { runInSlices } from "../../../shared/sources/slices.ts";
 
 interface TimedWork {
   readonly steps: Paced<string>;

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { ResolverError } from "../../../shared/decisions/errors.ts";
+import { ResolverError } from "../../../shared/formats/errors.ts";
 import { BaseIdentity, type BaseProvider } from "../../../sidecar/base/identity.ts";
 import type { CallerIdentity, SigningCredentials } from "../../../sidecar/credentials/session.ts";
 import { UpstreamSTSError } from "../../../sidecar/sts-upstream/errors.ts";

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { type ErrorCode, ResolverError } from "../../../shared/decisions/errors.ts";
+import { type ErrorCode, ResolverError } from "../../../shared/formats/errors.ts";
 import { backoffFor } from "../../../sidecar/credentials/backoff.ts";
 import { CircuitOpenError } from "../../../sidecar/sts-upstream/circuit-breaker.ts";
 import { UpstreamSTSError } from "../../../sidecar/sts-upstream/errors.ts";

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { ResolverError } from "../../../shared/decisions/errors.ts";
+import { ResolverError } from "../../../shared/formats/errors.ts";
 import { CredentialCache, type CredentialCacheOptions } from "../../../sidecar/credentials/cache.ts";
 import type { Credentials } from "../../../sidecar/credentials/session.ts";
 import { FakeClock } from "../fake-clock.ts";

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { test } from "tap";
-import { ResolverError } from "../../../shared/decisions/errors.ts";
+import { ResolverError } from "../../../shared/formats/errors.ts";
 import { IdentityOnlyKeys } from "../../../sidecar/credentials/identity-only.ts";
 import type { Credentials } from "../../../sidecar/credentials/session.ts";
 import { FakeClock } from "../fake-clock.ts";

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import type { JsonObject } from "../../../shared/decisions/kubernetes/json.ts";
+import type { JsonObject } from "../../../shared/formats/json.ts";
 import { namespaceObject, put, selectorObject } from "../../shared/decisions/objects.ts";
 import { BASE_SECRET, ROLE_A, SidecarUnderTest } from "../sidecar-under-test.ts";
 

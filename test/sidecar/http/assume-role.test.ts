@@ -1,6 +1,6 @@
 import { test } from "tap";
-import { ResolverError } from "../../../shared/decisions/errors.ts";
-import type { SessionRequest } from "../../../shared/decisions/selectors/session.ts";
+import { ResolverError } from "../../../shared/formats/errors.ts";
+import type { SessionRequest } from "../../../shared/model/session.ts";
 import type { Credentials } from "../../../sidecar/credentials/session.ts";
 import { UpstreamSTSError } from "../../../sidecar/sts-upstream/errors.ts";
 import { namespaceObject } from "../../shared/decisions/objects.ts";

@@ -1,5 +1,5 @@
 import { type Test, test } from "tap";
-import { type JsonObject, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
+import { type JsonObject, stringAt } from "../../../shared/formats/json.ts";
 import {
   controllerIdentity, INFRASTRUCTURE, refTo, roleIdentity, staticIdentity,
 } from "../../shared/decisions/identities/objects.ts";

@@ -1,6 +1,6 @@
 import { Registry } from "prom-client";
 import { test } from "tap";
-import { ResolverError } from "../../../shared/decisions/errors.ts";
+import { ResolverError } from "../../../shared/formats/errors.ts";
 import { createLogger } from "../../../shared/server/logger.ts";
 import { type Rejection, RejectionLog } from "../../../sidecar/http/rejection-log.ts";
 import { createSidecarMetrics } from "../../../sidecar/metrics.ts";

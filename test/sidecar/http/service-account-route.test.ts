@@ -1,5 +1,5 @@
 import { test } from "tap";
-import type { JsonObject } from "../../../shared/decisions/kubernetes/json.ts";
+import type { JsonObject } from "../../../shared/formats/json.ts";
 import { UpstreamSTSError } from "../../../sidecar/sts-upstream/errors.ts";
 import {
   controllerIdentity, identityObject, INFRASTRUCTURE, roleARN, roleIdentity,

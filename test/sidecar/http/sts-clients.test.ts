@@ -2,7 +2,7 @@ import {
   AssumeRoleCommand, AssumeRoleWithWebIdentityCommand, GetCallerIdentityCommand, STSClient,
 } from "@aws-sdk/client-sts";
 import { type Test, test } from "tap";
-import { stringAt } from "../../../shared/decisions/kubernetes/json.ts";
+import { stringAt } from "../../../shared/formats/json.ts";
 import { get, type Running, start } from "../running-sidecar.ts";
 import { ROLE_A } from "../sidecar-under-test.ts";
 import type { VendedKeys } from "../sts/signed-request.ts";

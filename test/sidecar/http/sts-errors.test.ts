@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { type ErrorCode, ERRORS, ResolverError } from "../../../shared/decisions/errors.ts";
+import { type ErrorCode, ERRORS, ResolverError } from "../../../shared/formats/errors.ts";
 import { toSTSError } from "../../../sidecar/http/sts-routes.ts";
 import { UpstreamSTSError } from "../../../sidecar/sts-upstream/errors.ts";
 import { STSErrorResponse } from "../../../sidecar/sts/query-protocol.ts";

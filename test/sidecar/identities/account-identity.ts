@@ -1,4 +1,4 @@
-import type { ServiceAccountIdentity } from "../../../shared/decisions/identities/identity.ts";
+import type { ServiceAccountIdentity } from "../../../shared/model/identity.ts";
 
 /** Returns the service account identity `team-a/capa`. */
 export function accountIdentity(rest: Partial<ServiceAccountIdentity> = {}): ServiceAccountIdentity {

@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import { test } from "tap";
-import type { IdentityGrant } from "../../../shared/decisions/grants/by-identity.ts";
-import type { RoleIdentity, StaticIdentity } from "../../../shared/decisions/identities/identity.ts";
+import type { IdentityGrant } from "../../../shared/resolution/grant-by-identity.ts";
+import type { RoleIdentity, StaticIdentity } from "../../../shared/model/identity.ts";
 import type { CredentialCache } from "../../../sidecar/credentials/cache.ts";
 import { IdentitySessions } from "../../../sidecar/identities/sessions.ts";
-import { roleOfSession } from "../../../sidecar/credentials/session-key.ts";
+import { roleOfSession } from "../../../sidecar/credentials/session.ts";
 import type { StaticKey } from "../../../sidecar/identities/secrets.ts";
 import { WebIdentitySessions } from "../../../sidecar/identities/web-identity-sessions.ts";
 import { parameters } from "../../shared/decisions/property.ts";

@@ -1,7 +1,7 @@
 import { type Test, test } from "tap";
 import type { BaseCredentials } from "../../../cli/local/sts-emulator/principals.ts";
-import { Inventory } from "../../../shared/decisions/inventory/inventory.ts";
-import { stringAt } from "../../../shared/decisions/kubernetes/json.ts";
+import { Inventory } from "../../../shared/inventory/inventory.ts";
+import { stringAt } from "../../../shared/formats/json.ts";
 import {
   controllerIdentity, INFRASTRUCTURE, roleARN, roleIdentity, staticIdentity,
 } from "../../shared/decisions/identities/objects.ts";

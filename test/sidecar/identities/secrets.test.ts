@@ -1,6 +1,6 @@
 import { type Test, test } from "tap";
-import type { StaticIdentity } from "../../../shared/decisions/identities/identity.ts";
-import type { SourceStatus } from "../../../shared/inventory/source.ts";
+import type { StaticIdentity } from "../../../shared/model/identity.ts";
+import type { SourceStatus } from "../../../shared/sources/source.ts";
 import { IdentitySecrets } from "../../../sidecar/identities/secrets.ts";
 import { FakeClock } from "../fake-clock.ts";
 import { SECRET_NAMESPACE, type SecretData, secretData, SecretServer } from "./secret-server.ts";

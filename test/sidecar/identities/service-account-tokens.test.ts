@@ -1,5 +1,5 @@
 import { test } from "tap";
-import type { ServiceAccountIdentity } from "../../../shared/decisions/identities/identity.ts";
+import type { ServiceAccountIdentity } from "../../../shared/model/identity.ts";
 import { ServiceAccountTokens } from "../../../sidecar/identities/service-account-tokens.ts";
 import { accountIdentity } from "./account-identity.ts";
 import { FakeClock } from "../fake-clock.ts";

@@ -1,9 +1,8 @@
-import type { Identity, RoleIdentity, StaticIdentity } from "../../../shared/decisions/identities/identity.ts";
-import type { SessionRequest } from "../../../shared/decisions/selectors/session.ts";
-import { isCurrentIdentity } from "../../../sidecar/identities/current-identity.ts";
+import type { Identity, RoleIdentity, StaticIdentity } from "../../../shared/model/identity.ts";
+import type { SessionRequest } from "../../../shared/model/session.ts";
+import { IdentitySessions, isCurrentIdentity } from "../../../sidecar/identities/sessions.ts";
 import { CredentialCache } from "../../../sidecar/credentials/cache.ts";
-import { IdentitySessions } from "../../../sidecar/identities/sessions.ts";
-import type { RefusedRole } from "../../../sidecar/identities/refused-role.ts";
+import type { RefusedRole } from "../../../sidecar/refused-roles/refused-identities.ts";
 import type { Credentials, SigningCredentials } from "../../../sidecar/credentials/session.ts";
 import type { StaticKey } from "../../../sidecar/identities/secrets.ts";
 import { STSCallGuard } from "../../../sidecar/sts-upstream/rate-limiter.ts";

@@ -1,10 +1,9 @@
 import * as fc from "fast-check";
 import { test } from "tap";
-import type { Identity, ServiceAccountIdentity } from "../../../shared/decisions/identities/identity.ts";
-import type { SessionRequest } from "../../../shared/decisions/selectors/session.ts";
+import type { Identity, ServiceAccountIdentity } from "../../../shared/model/identity.ts";
+import type { SessionRequest } from "../../../shared/model/session.ts";
 import { CredentialCache } from "../../../sidecar/credentials/cache.ts";
-import { roleOfSession, sessionKey } from "../../../sidecar/credentials/session-key.ts";
-import type { Credentials } from "../../../sidecar/credentials/session.ts";
+import { type Credentials, roleOfSession, sessionKey } from "../../../sidecar/credentials/session.ts";
 import { WebIdentitySessions } from "../../../sidecar/identities/web-identity-sessions.ts";
 import { ServiceAccountTokens } from "../../../sidecar/identities/service-account-tokens.ts";
 import { RetryableSTSError, UpstreamSTSError } from "../../../sidecar/sts-upstream/errors.ts";

@@ -1,10 +1,10 @@
 import { Registry } from "prom-client";
 import { test } from "tap";
-import { ResolverError } from "../../../shared/decisions/errors.ts";
-import type { Grant, RoleGrant } from "../../../shared/decisions/grants/grant.ts";
-import { Inventory } from "../../../shared/decisions/inventory/inventory.ts";
-import type { JsonObject } from "../../../shared/decisions/kubernetes/json.ts";
-import { NO_EXTRAS } from "../../../shared/decisions/selectors/session.ts";
+import { ResolverError } from "../../../shared/formats/errors.ts";
+import type { Grant, RoleGrant } from "../../../shared/resolution/grant.ts";
+import { Inventory } from "../../../shared/inventory/inventory.ts";
+import type { JsonObject } from "../../../shared/formats/json.ts";
+import { NO_EXTRAS } from "../../../shared/model/session.ts";
 import { createLogger } from "../../../shared/server/logger.ts";
 import { AssumeRoleProbe } from "../../../sidecar/probe/assume-role-probe.ts";
 import { createSidecarMetrics } from "../../../sidecar/metrics.ts";

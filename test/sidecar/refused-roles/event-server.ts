@@ -1,8 +1,8 @@
 import { Readable } from "node:stream";
-import { isJsonObject, type JsonObject, parseJSON } from "../../../shared/decisions/kubernetes/json.ts";
+import { isJsonObject, type JsonObject, parseJSON } from "../../../shared/formats/json.ts";
 import type {
   KubernetesAPI, KubernetesRequest, KubernetesResponse,
-} from "../../../shared/inventory/cluster/api.ts";
+} from "../../../shared/cluster/api.ts";
 import type { FakeClock } from "../fake-clock.ts";
 import { tokenOf } from "../identities/token-server.ts";
 

@@ -1,6 +1,6 @@
 import { test } from "tap";
-import { field, type JsonObject, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
-import { compareText } from "../../../shared/decisions/kubernetes/text.ts";
+import { field, type JsonObject, stringAt } from "../../../shared/formats/json.ts";
+import { compareText } from "../../../shared/formats/text.ts";
 import {
   clusterObject, controllerIdentity, identityObject, INFRASTRUCTURE, roleARN, roleIdentity,
 } from "../../shared/decisions/identities/objects.ts";

@@ -1,6 +1,6 @@
 import { test } from "tap";
-import type { Identity } from "../../../shared/decisions/identities/identity.ts";
-import { isCurrentIdentity } from "../../../sidecar/identities/current-identity.ts";
+import type { Identity } from "../../../shared/model/identity.ts";
+import { isCurrentIdentity } from "../../../sidecar/identities/sessions.ts";
 import { RefusedIdentities } from "../../../sidecar/refused-roles/refused-identities.ts";
 import { identityInventory, roleIdentity } from "../../shared/decisions/identities/objects.ts";
 import { put } from "../../shared/decisions/objects.ts";

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { field, type JsonObject, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
+import { field, type JsonObject, stringAt } from "../../../shared/formats/json.ts";
 import { bucketObject, kindObject, put, ROLE, selectorObject } from "../../shared/decisions/objects.ts";
 import { EventServer, settle } from "./event-server.ts";
 import { FakeClock } from "../fake-clock.ts";

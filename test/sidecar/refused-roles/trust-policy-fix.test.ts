@@ -1,6 +1,6 @@
 import { test } from "tap";
-import type { RoleGrant } from "../../../shared/decisions/grants/grant.ts";
-import { NO_EXTRAS } from "../../../shared/decisions/selectors/session.ts";
+import type { RoleGrant } from "../../../shared/resolution/grant.ts";
+import { NO_EXTRAS } from "../../../shared/model/session.ts";
 import { trustPolicyFix } from "../../../sidecar/refused-roles/trust-policy-fix.ts";
 
 const ROLE = "arn:aws:iam::111122223333:role/team-a";

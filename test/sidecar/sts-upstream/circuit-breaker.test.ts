@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { ResolverError } from "../../../shared/decisions/errors.ts";
+import { ResolverError } from "../../../shared/formats/errors.ts";
 import { CircuitBreaker, type CircuitState, STSNotCalledError } from "../../../sidecar/sts-upstream/circuit-breaker.ts";
 import { RejectedSignerError } from "../../../sidecar/sts-upstream/errors.ts";
 import { FakeClock } from "../fake-clock.ts";

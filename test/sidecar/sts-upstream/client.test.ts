@@ -3,9 +3,10 @@ import { type Test, test } from "tap";
 import {
   startSTSEmulator, type STSEmulator, type STSEmulatorOptions,
 } from "../../../cli/local/sts-emulator/emulator.ts";
-import { accessDenied, type Fault, THROTTLED } from "../../../cli/local/sts-emulator/faults.ts";
-import type { BaseCredentials } from "../../../cli/local/sts-emulator/principals.ts";
-import { NO_EXTRAS, type SessionRequest } from "../../../shared/decisions/selectors/session.ts";
+import {
+  accessDenied, type BaseCredentials, type Fault, THROTTLED,
+} from "../../../cli/local/sts-emulator/principals.ts";
+import { NO_EXTRAS, type SessionRequest } from "../../../shared/model/session.ts";
 import type { SigningCredentials } from "../../../sidecar/credentials/session.ts";
 import { CircuitBreaker } from "../../../sidecar/sts-upstream/circuit-breaker.ts";
 import { createSTS, type STS, type STSOptions } from "../../../sidecar/sts-upstream/client.ts";

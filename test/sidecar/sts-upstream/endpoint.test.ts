@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { parseSTSEndpoint } from "../../../sidecar/sts-upstream/endpoint.ts";
+import { parseSTSEndpoint } from "../../../sidecar/sts-upstream/connection.ts";
 
 test("accepts https and loopback endpoints, and rejects a user, password, query or fragment in the URL", (t) => {
   const goodEndpoints = [

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import { text } from "node:stream/consumers";
 import { type Test, test } from "tap";
-import { NO_EXTRAS, type SessionRequest } from "../../../shared/decisions/selectors/session.ts";
+import { NO_EXTRAS, type SessionRequest } from "../../../shared/model/session.ts";
 import { boundAddress } from "../../../shared/server/listen-address.ts";
 import { CircuitBreaker } from "../../../sidecar/sts-upstream/circuit-breaker.ts";
 import { createSTS, type STS } from "../../../sidecar/sts-upstream/client.ts";

@@ -4,7 +4,7 @@ import { type Test, test } from "tap";
 import { parseCertificate } from "../../../certs/pem.ts";
 import type { ServingPair } from "../../../certs/read.ts";
 import { createWebhookMetrics } from "../../../webhook/metrics.ts";
-import { ServedCertificate } from "../../../webhook/certificates/served.ts";
+import { ServedCertificate } from "../../../webhook/serving-certificate.ts";
 import { makeClients } from "../../certs/clients.ts";
 import { makePairs } from "../../certs/pairs.ts";
 

@@ -1,10 +1,10 @@
 import { test } from "tap";
-import type { JsonObject } from "../../../shared/decisions/kubernetes/json.ts";
-import { LIMITS } from "../../../shared/decisions/limits.ts";
-import type { EffectiveSelector } from "../../../shared/decisions/selectors/effective.ts";
+import type { JsonObject } from "../../../shared/formats/json.ts";
+import { LIMITS } from "../../../shared/contract/limits.ts";
+import type { EffectiveSelector } from "../../../shared/model/effective-selector.ts";
 import {
   concernsSelector, type ReviewedSelector, reviewedSelector, selectorWrites,
-} from "../../../webhook/pending/selectors.ts";
+} from "../../../webhook/pending/pending-kinds.ts";
 import { type Added, inProcess, PendingList } from "../../../webhook/pending/list.ts";
 import type { ReviewedChange } from "../../../webhook/pending/write.ts";
 import { possibleStates, type PendingWrite, PendingWrites } from "../../../webhook/pending/writes.ts";

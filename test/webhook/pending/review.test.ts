@@ -1,9 +1,9 @@
 import { test } from "tap";
-import { runChecks } from "../../../shared/decisions/checks/run.ts";
-import type { JsonObject } from "../../../shared/decisions/kubernetes/json.ts";
-import type { EffectiveSelector } from "../../../shared/decisions/selectors/effective.ts";
-import { runChecksWithPending } from "../../../webhook/pending/review.ts";
-import { selectorWrites } from "../../../webhook/pending/selectors.ts";
+import { runChecks } from "../../../shared/checks/run.ts";
+import type { JsonObject } from "../../../shared/formats/json.ts";
+import type { EffectiveSelector } from "../../../shared/model/effective-selector.ts";
+import { runChecksWithPending } from "../../../webhook/review-steps.ts";
+import { selectorWrites } from "../../../webhook/pending/pending-kinds.ts";
 import { inProcess, PendingList } from "../../../webhook/pending/list.ts";
 import { PendingWrites } from "../../../webhook/pending/writes.ts";
 import { FIRST, selectorFor } from "../../shared/decisions/checks/account-fixtures.ts";
@@ -38,7 +38,7 @@ class Setup {
       pendingWrites, change: { object: OTHER, old: null, isDeletion: false },
       time: { monotonicMs: () => clock.steady(), remainingMs: () => 10_000 },
       related: (writes) => writes.filter(({ name }) => name !== "other"),
-      runChecks: async (pending) => {
+      run: async (pending) => {
         const input = { object: OTHER, old: null, requester: null, origin: "cluster", inventory, pending } as const;
         const result = runChecks(input, SETTINGS_BY_DEFAULT);
         this.runs += 1;

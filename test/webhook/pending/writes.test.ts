@@ -1,6 +1,6 @@
 import { test } from "tap";
-import { type JsonObject, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
-import { LIMITS } from "../../../shared/decisions/limits.ts";
+import { type JsonObject, stringAt } from "../../../shared/formats/json.ts";
+import { LIMITS } from "../../../shared/contract/limits.ts";
 import type { FetchedObject } from "../../../webhook/object-fetch.ts";
 import { FIRST, replacesMetadata, selectorFor } from "../../shared/decisions/checks/account-fixtures.ts";
 import { bucketObject } from "../../shared/decisions/objects.ts";

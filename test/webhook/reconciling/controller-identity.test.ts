@@ -1,5 +1,5 @@
 import { type Test, test } from "tap";
-import { field, type JsonObject } from "../../../shared/decisions/kubernetes/json.ts";
+import { field, type JsonObject } from "../../../shared/formats/json.ts";
 import { controllerIdentity, INFRASTRUCTURE } from "../../shared/decisions/identities/objects.ts";
 import { kindObject } from "../../shared/decisions/objects.ts";
 import { FakeClock } from "../../shared/inventory/fake-clock.ts";

@@ -1,9 +1,9 @@
 import { Registry } from "prom-client";
 import type { Test } from "tap";
-import { Inventory } from "../../../shared/decisions/inventory/inventory.ts";
-import { field, type JsonObject, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
-import type { KubernetesAPI } from "../../../shared/inventory/cluster/api.ts";
-import { type InventorySource, Listeners, type SourceStatus } from "../../../shared/inventory/source.ts";
+import { Inventory } from "../../../shared/inventory/inventory.ts";
+import { field, type JsonObject, stringAt } from "../../../shared/formats/json.ts";
+import type { KubernetesAPI } from "../../../shared/cluster/api.ts";
+import type { InventorySource, SourceStatus } from "../../../shared/sources/source.ts";
 import { createLogger } from "../../../shared/server/logger.ts";
 import { TurnQueue } from "../../../shared/server/turn-queue.ts";
 import { createWebhookMetrics } from "../../../webhook/metrics.ts";
@@ -13,6 +13,7 @@ import {
 } from "../../shared/decisions/objects.ts";
 import type { FakeClock } from "../../shared/inventory/fake-clock.ts";
 import type { FakeKubernetes } from "../../certs/rotation/fake-kubernetes.ts";
+import { Listeners } from "../../../shared/cluster/listeners.ts";
 
 const GROUP = "s3.services.k8s.aws";
 export const BUCKETS = `/apis/${GROUP}/v1alpha1/namespaces/team-a/buckets`;

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { type JsonObject, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
+import { type JsonObject, stringAt } from "../../../shared/formats/json.ts";
 import {
   clusterObject, controllerIdentity, INFRASTRUCTURE, roleIdentity,
 } from "../../shared/decisions/identities/objects.ts";

@@ -1,7 +1,7 @@
 import { test } from "tap";
-import { Inventory } from "../../../shared/decisions/inventory/inventory.ts";
+import { Inventory } from "../../../shared/inventory/inventory.ts";
 import { TurnQueue } from "../../../shared/server/turn-queue.ts";
-import { Scanner } from "../../../webhook/reconciling/scanner.ts";
+import { Scanner } from "../../../webhook/reconciling/reconciler.ts";
 import {
   bucketObject, namespaceObject, put, ROLE, selectorObject, SETTINGS_BY_DEFAULT,
 } from "../../shared/decisions/objects.ts";

@@ -1,7 +1,7 @@
 import { test } from "tap";
-import { RESOLUTION_KEYS } from "../../../shared/decisions/annotation-keys.ts";
-import { REFERRER_KINDS } from "../../../shared/decisions/identities/kinds.ts";
-import type { JsonObject } from "../../../shared/decisions/kubernetes/json.ts";
+import { RESOLUTION_KEYS } from "../../../shared/contract/annotation-keys.ts";
+import { REFERRER_KINDS } from "../../../shared/contract/capa-kinds.ts";
+import type { JsonObject } from "../../../shared/formats/json.ts";
 import {
   clusterObject, controllerIdentity, refTo, roleARN, roleIdentity,
 } from "../../shared/decisions/identities/objects.ts";

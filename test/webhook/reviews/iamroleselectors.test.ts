@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { type JsonObject, stringAt } from "../../../shared/decisions/kubernetes/json.ts";
+import { type JsonObject, stringAt } from "../../../shared/formats/json.ts";
 import { FIRST, replacesMetadata, selectorFor } from "../../shared/decisions/checks/account-fixtures.ts";
 import { bucketObject, kindObject, namespaceObject, withWaiver } from "../../shared/decisions/objects.ts";
 import { objectAt, reviewOf } from "../reviews.ts";

@@ -1,6 +1,6 @@
 import { test } from "tap";
-import type { Access } from "../../../shared/decisions/context.ts";
-import type { JsonObject } from "../../../shared/decisions/kubernetes/json.ts";
+import type { Access } from "../../../shared/contract/context.ts";
+import type { JsonObject } from "../../../shared/formats/json.ts";
 import {
   clusterObject, controllerIdentity, identityObject, ownedBy, roleIdentity, staticIdentity, withFields,
 } from "../../shared/decisions/identities/objects.ts";

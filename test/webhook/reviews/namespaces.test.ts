@@ -1,5 +1,5 @@
 import { test } from "tap";
-import type { JsonObject } from "../../../shared/decisions/kubernetes/json.ts";
+import type { JsonObject } from "../../../shared/formats/json.ts";
 import type { AccessReviewer } from "../../../webhook/access-review.ts";
 import { fixture, fixtureText, golden, objectAt, reviewOf } from "../reviews.ts";
 import { COMPANY, FakeSource, type WebhookUnderTest, webhookUnderTest } from "../webhook-under-test.ts";

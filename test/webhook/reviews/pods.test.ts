@@ -1,8 +1,8 @@
 import jsonPatch from "fast-json-patch";
 import { test } from "tap";
-import { decisionSettings, type DecisionSettings } from "../../../shared/decisions/context.ts";
-import type { JsonObject } from "../../../shared/decisions/kubernetes/json.ts";
-import { readSettings } from "../../../shared/server/settings.ts";
+import { decisionSettings, type DecisionSettings } from "../../../shared/contract/context.ts";
+import type { JsonObject } from "../../../shared/formats/json.ts";
+import { readSettings } from "../../../shared/server/read-settings.ts";
 import { checkSidecarArgs } from "../../../webhook/sidecar-args.ts";
 import { controllerPod } from "../../fixtures/pods.ts";
 import { objectAt, patchOf, reviewOf } from "../reviews.ts";

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import type { JsonObject } from "../../../shared/decisions/kubernetes/json.ts";
+import type { JsonObject } from "../../../shared/formats/json.ts";
 import { fixture, objectAt, patchOf, reviewOf } from "../reviews.ts";
 import { COMPANY, FakeSource, untilWaiting, webhookUnderTest } from "../webhook-under-test.ts";
 

@@ -1,6 +1,6 @@
 import { test } from "tap";
-import type { Access } from "../../../shared/decisions/context.ts";
-import type { JsonObject } from "../../../shared/decisions/kubernetes/json.ts";
+import type { Access } from "../../../shared/contract/context.ts";
+import type { JsonObject } from "../../../shared/formats/json.ts";
 import { kindObject, withWaiver } from "../../shared/decisions/objects.ts";
 import { fixture, objectAt, reviewOf } from "../reviews.ts";
 import { COMPANY, FakeSource, untilWaiting, type WebhookUnderTest, webhookUnderTest } from "../webhook-under-test.ts";

@@ -6,8 +6,9 @@ import { type Test, test } from "tap";
 import {
   startSTSEmulator, type STSEmulator, type STSEmulatorOptions,
 } from "../../../../cli/local/sts-emulator/emulator.ts";
-import { accessDenied, type Fault, THROTTLED } from "../../../../cli/local/sts-emulator/faults.ts";
-import type { BaseCredentials } from "../../../../cli/local/sts-emulator/principals.ts";
+import {
+  accessDenied, type BaseCredentials, type Fault, THROTTLED,
+} from "../../../../cli/local/sts-emulator/principals.ts";
 import { get, type LoopbackAnswer, send } from "../../../loopback-request.ts";
 
 const USER: BaseCredentials = {
@@ -289,8 +290,7 @@ test("returns XML in the STS namespace, includes a request ID, and rejects a mal
 
 test("escapes special characters in the XML response", async (t) => {
   const fault: Fault = { do: "reject", code: "AccessDenied", status: 403, message: "<a> & b" };
-  const emulator = await start(t, { faults: () => fault });
-  await t.rejects(client(t, emulator, USER).send(assume()), { message: "<a> & b" });
+  await t.rejects(client(t, await start(t, { faults: () => fault }), USER).send(assume()), { message: "<a> & b" });
 });
 
 test("rejects with an error if the port is in use, and formats IPv6 addresses", async (t) => {

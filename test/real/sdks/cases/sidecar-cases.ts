@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Test } from "tap";
 import type { STSEmulatorOptions } from "../../../../cli/local/sts-emulator/emulator.ts";
-import { accessDenied, THROTTLED } from "../../../../cli/local/sts-emulator/faults.ts";
+import { accessDenied, THROTTLED } from "../../../../cli/local/sts-emulator/principals.ts";
 import type { SidecarSettings } from "../../../../sidecar/options.ts";
 import { until } from "../../apiserver/until.ts";
 import { readEnvironment } from "../../../programs/environment.ts";

@@ -1,9 +1,9 @@
 import type { Test } from "tap";
 import { manifestObjects } from "../../../../manifests/render.ts";
-import { REFERRER_KINDS, type ReferrerKind } from "../../../../shared/decisions/identities/kinds.ts";
+import { REFERRER_KINDS, type ReferrerKind } from "../../../../shared/contract/capa-kinds.ts";
 import {
   field, isJsonObject, type JsonObject, stringAt, stringMap,
-} from "../../../../shared/decisions/kubernetes/json.ts";
+} from "../../../../shared/formats/json.ts";
 import { CAPA_CRDS, REFERRER_CRDS } from "../../../fixtures/capa/crds.ts";
 import type { ApiResponse } from "../../apiserver/api-request.ts";
 import type { Cluster } from "../../apiserver/cluster.ts";

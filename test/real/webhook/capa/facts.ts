@@ -1,4 +1,4 @@
-import { REFERRER_KINDS } from "../../../../shared/decisions/identities/kinds.ts";
+import { REFERRER_KINDS } from "../../../../shared/contract/capa-kinds.ts";
 import {
   allowing, type Change, collection, CONTROLLER, CONTROLLERS, create, identity, LIST, patch, referrer, refTo, remove,
   role, ROLES, specOf, STATICS,

@@ -2,7 +2,7 @@ import { generateKeyPairSync } from "node:crypto";
 import process from "node:process";
 import { type Test } from "tap";
 import { makeAuthority, makeCertificates } from "../../../../certs/make.ts";
-import { stringAt } from "../../../../shared/decisions/kubernetes/json.ts";
+import { stringAt } from "../../../../shared/formats/json.ts";
 import type { Cluster } from "../../apiserver/cluster.ts";
 import { onCluster } from "../../apiserver/on-cluster.ts";
 import { until } from "../../apiserver/until.ts";

@@ -2,8 +2,8 @@
 // setting name and the durations, both as JSON.
 import process from "node:process";
 import { runCertsManage } from "../../../../cli/certs.ts";
-import { isJsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
-import { readSettings } from "../../../../shared/server/settings.ts";
+import { isJsonObject } from "../../../../shared/formats/json.ts";
+import { readSettings } from "../../../../shared/server/read-settings.ts";
 
 const [flags, durations] = process.argv.slice(2).map((text) => {
   const value: unknown = JSON.parse(text);

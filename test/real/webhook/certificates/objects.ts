@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, stringAt } from "../../../../shared/decisions/kubernetes/json.ts";
+import { isJsonObject, type JsonObject, stringAt } from "../../../../shared/formats/json.ts";
 import type { Cluster } from "../../apiserver/cluster.ts";
 
 export const NAMESPACE = "ack-role-resolver";

@@ -1,7 +1,7 @@
 import type { Test } from "tap";
 import { makeAuthority } from "../../../../certs/make.ts";
 import { manifestObjects } from "../../../../manifests/render.ts";
-import { field, stringAt } from "../../../../shared/decisions/kubernetes/json.ts";
+import { field, stringAt } from "../../../../shared/formats/json.ts";
 import type { Cluster } from "../../apiserver/cluster.ts";
 import type { Identity } from "../../apiserver/identities.ts";
 import { onCluster } from "../../apiserver/on-cluster.ts";

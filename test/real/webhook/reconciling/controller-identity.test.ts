@@ -1,6 +1,6 @@
 import type { Test } from "tap";
 import { manifestObjects } from "../../../../manifests/render.ts";
-import { field, isJsonObject, type JsonObject, stringAt } from "../../../../shared/decisions/kubernetes/json.ts";
+import { field, isJsonObject, type JsonObject, stringAt } from "../../../../shared/formats/json.ts";
 import { CAPA_CRDS } from "../../../fixtures/capa/crds.ts";
 import { controllerIdentity, INFRASTRUCTURE, roleIdentity } from "../../../shared/decisions/identities/objects.ts";
 import type { Cluster } from "../../apiserver/cluster.ts";

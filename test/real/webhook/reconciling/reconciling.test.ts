@@ -1,6 +1,6 @@
 import type { Test } from "tap";
 import { manifestObjects } from "../../../../manifests/render.ts";
-import { field, isJsonObject, type JsonObject, stringAt } from "../../../../shared/decisions/kubernetes/json.ts";
+import { field, isJsonObject, type JsonObject, stringAt } from "../../../../shared/formats/json.ts";
 import type { Cluster } from "../../apiserver/cluster.ts";
 import { onCluster } from "../../apiserver/on-cluster.ts";
 import { until } from "../../apiserver/until.ts";

@@ -1,6 +1,6 @@
 import { IDENTITIES_ROLE } from "../../../../manifests/rights/sidecars.ts";
 import { manifestObjects } from "../../../../manifests/render.ts";
-import { stringAt } from "../../../../shared/decisions/kubernetes/json.ts";
+import { stringAt } from "../../../../shared/formats/json.ts";
 import { CAPA_CRDS } from "../../../fixtures/capa/crds.ts";
 import { get } from "../../../loopback-request.ts";
 import {

@@ -1,5 +1,5 @@
 import { manifestObjects } from "../../../../manifests/render.ts";
-import { stringAt } from "../../../../shared/decisions/kubernetes/json.ts";
+import { stringAt } from "../../../../shared/formats/json.ts";
 import { get } from "../../../loopback-request.ts";
 import { selectorObject } from "../../../shared/decisions/objects.ts";
 import type { Cluster } from "../../apiserver/cluster.ts";

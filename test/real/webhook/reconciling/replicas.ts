@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import type { Test } from "tap";
 import { manifestObjects } from "../../../../manifests/render.ts";
-import { field, parseJSON, stringAt } from "../../../../shared/decisions/kubernetes/json.ts";
+import { field, parseJSON, stringAt } from "../../../../shared/formats/json.ts";
 import { ACK_CRDS } from "../../../fixtures/ack-crds.ts";
 import { ACK_SELECTOR_CRD } from "../../../fixtures/ack-selector-crd.ts";
 import type { Cluster } from "../../apiserver/cluster.ts";

@@ -1,9 +1,9 @@
 import { test } from "tap";
-import type { DecisionSettings } from "../../../../shared/decisions/context.ts";
-import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
-import { queryOf } from "../../../../shared/decisions/kubernetes/ack-resource.ts";
-import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
-import { type Resolution, resolve } from "../../../../shared/decisions/resolution/resolve.ts";
+import type { DecisionSettings } from "../../../../shared/contract/context.ts";
+import { Inventory } from "../../../../shared/inventory/inventory.ts";
+import { queryOf } from "../../../../shared/contract/ack-resource.ts";
+import type { JsonObject } from "../../../../shared/formats/json.ts";
+import { type Resolution, resolve } from "../../../../shared/resolution/resolve.ts";
 import { bucketObject, namespaceObject, put, ROLE, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 
 const OTHER = "arn:aws:iam::444455556666:role/b";

@@ -1,5 +1,5 @@
-import { findingLine } from "../../../../shared/decisions/checks/check.ts";
-import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
+import { findingLine } from "../../../../shared/checks/check.ts";
+import type { JsonObject } from "../../../../shared/formats/json.ts";
 import { bucketObject, selectorObject } from "../objects.ts";
 import { type Circumstances, findingsOf } from "./selector-changes.ts";
 

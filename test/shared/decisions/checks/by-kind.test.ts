@@ -1,9 +1,9 @@
 import { test } from "tap";
-import { isChecked, limitCheckOf } from "../../../../shared/decisions/checks/by-kind.ts";
-import { runChecks } from "../../../../shared/decisions/checks/run.ts";
-import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
-import { KINDS } from "../../../../shared/decisions/kinds/table.ts";
-import { podTemplateOf } from "../../../../shared/decisions/pods/template.ts";
+import { isChecked, limitCheckOf } from "../../../../shared/checks/by-kind.ts";
+import { runChecks } from "../../../../shared/checks/run.ts";
+import { Inventory } from "../../../../shared/inventory/inventory.ts";
+import { KINDS } from "../../../../shared/contract/kinds.ts";
+import { podTemplateOf } from "../../../../shared/model/pod.ts";
 import { bucketObject, kindObject, put, SETTINGS_BY_DEFAULT } from "../objects.ts";
 
 test("each reviewed kind has a check of its limit, for a write and for a deletion", (t) => {

@@ -1,10 +1,10 @@
 import { test } from "tap";
-import { type Finding, findingLine } from "../../../../shared/decisions/checks/check.ts";
-import type { CheckInput } from "../../../../shared/decisions/checks/change.ts";
-import { runChecks } from "../../../../shared/decisions/checks/run.ts";
-import type { DecisionSettings } from "../../../../shared/decisions/context.ts";
-import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
-import { countOf } from "../../../../shared/decisions/kubernetes/text.ts";
+import { type Finding, findingLine } from "../../../../shared/checks/check.ts";
+import type { CheckInput } from "../../../../shared/checks/change.ts";
+import { runChecks } from "../../../../shared/checks/run.ts";
+import type { DecisionSettings } from "../../../../shared/contract/context.ts";
+import type { JsonObject } from "../../../../shared/formats/json.ts";
+import { countOf } from "../../../../shared/formats/text.ts";
 import { identityInventory } from "../identities/objects.ts";
 import { SETTINGS_BY_DEFAULT } from "../objects.ts";
 

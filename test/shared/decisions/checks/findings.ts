@@ -1,7 +1,7 @@
-import { findingLine } from "../../../../shared/decisions/checks/check.ts";
-import { runChecks } from "../../../../shared/decisions/checks/run.ts";
-import type { Origin, Runtime } from "../../../../shared/decisions/context.ts";
-import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
+import { findingLine } from "../../../../shared/checks/check.ts";
+import { runChecks } from "../../../../shared/checks/run.ts";
+import type { Origin, Runtime } from "../../../../shared/contract/context.ts";
+import type { JsonObject } from "../../../../shared/formats/json.ts";
 import { selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 
 interface Context {

@@ -1,10 +1,10 @@
 import { test } from "tap";
-import type { SelectorSubject } from "../../../../shared/decisions/checks/check.ts";
-import { runChecks } from "../../../../shared/decisions/checks/run.ts";
-import { SELECTOR_CHANGE_CHECKS } from "../../../../shared/decisions/checks/selectors/change-checks.ts";
-import { SELECTOR_SELF_CHECKS } from "../../../../shared/decisions/checks/selectors/self-checks.ts";
-import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
-import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
+import type { SelectorSubject } from "../../../../shared/checks/check.ts";
+import { runChecks } from "../../../../shared/checks/run.ts";
+import { SELECTOR_CHANGE_CHECKS } from "../../../../shared/checks/selector-checks.ts";
+import { SELECTOR_SELF_CHECKS } from "../../../../shared/checks/self-checks.ts";
+import { Inventory } from "../../../../shared/inventory/inventory.ts";
+import type { JsonObject } from "../../../../shared/formats/json.ts";
 import {
   bucketObject, kindObject, namespaceObject, put, ROLE, selectorObject, SETTINGS_BY_DEFAULT,
 } from "../objects.ts";

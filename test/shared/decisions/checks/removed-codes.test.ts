@@ -1,14 +1,14 @@
 import { readFileSync } from "node:fs";
 import { test } from "tap";
-import { CATALOGUE } from "../../../../shared/decisions/checks/catalogue.ts";
+import { CATALOGUE } from "../../../../shared/checks/catalogue.ts";
 import {
   removedCheckNotice, removedCheckNotices, REMOVED_CODES, successorOf,
-} from "../../../../shared/decisions/checks/removed-codes.ts";
-import { findingLine } from "../../../../shared/decisions/checks/check.ts";
-import { runChecks } from "../../../../shared/decisions/checks/run.ts";
-import { checkSeveritiesOf } from "../../../../shared/decisions/context.ts";
-import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
-import { readSettings } from "../../../../shared/server/settings.ts";
+} from "../../../../shared/contract/removed-codes.ts";
+import { findingLine } from "../../../../shared/checks/check.ts";
+import { runChecks } from "../../../../shared/checks/run.ts";
+import { checkSeveritiesOf } from "../../../../shared/contract/context.ts";
+import { Inventory } from "../../../../shared/inventory/inventory.ts";
+import { readSettings } from "../../../../shared/server/read-settings.ts";
 import { bucketObject, put, ROLE, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 
 const CHECKS = new Map(CATALOGUE.map((check) => [check.id, check]));

@@ -1,10 +1,10 @@
-import { findingLine } from "../../../../shared/decisions/checks/check.ts";
-import { type CheckResult, runChecks } from "../../../../shared/decisions/checks/run.ts";
+import { findingLine } from "../../../../shared/checks/check.ts";
+import { type CheckResult, runChecks } from "../../../../shared/checks/run.ts";
 import type {
   AccessByName, DecisionSettings, Operation, Origin, Requester,
-} from "../../../../shared/decisions/context.ts";
-import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
-import { isJsonObject, type JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
+} from "../../../../shared/contract/context.ts";
+import { Inventory } from "../../../../shared/inventory/inventory.ts";
+import { isJsonObject, type JsonObject } from "../../../../shared/formats/json.ts";
 import { bucketObject, namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 
 export const GOLD = "arn:aws:iam::111122223333:role/gold";

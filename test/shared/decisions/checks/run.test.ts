@@ -1,10 +1,10 @@
 import { test } from "tap";
-import { isChecked } from "../../../../shared/decisions/checks/by-kind.ts";
-import { findingLine } from "../../../../shared/decisions/checks/check.ts";
-import { type CheckResult, runChecks } from "../../../../shared/decisions/checks/run.ts";
-import type { DecisionSettings, Requester } from "../../../../shared/decisions/context.ts";
-import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
-import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
+import { isChecked } from "../../../../shared/checks/by-kind.ts";
+import { findingLine } from "../../../../shared/checks/check.ts";
+import { type CheckResult, runChecks } from "../../../../shared/checks/run.ts";
+import type { DecisionSettings, Requester } from "../../../../shared/contract/context.ts";
+import { Inventory } from "../../../../shared/inventory/inventory.ts";
+import type { JsonObject } from "../../../../shared/formats/json.ts";
 import { put, ROLE, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 
 const EMPTY = new Inventory({ runtime: "ack", origin: "file" });

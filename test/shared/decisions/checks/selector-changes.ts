@@ -1,8 +1,8 @@
-import { type Finding, findingLine } from "../../../../shared/decisions/checks/check.ts";
-import { type CheckResult, runChecks } from "../../../../shared/decisions/checks/run.ts";
-import type { DecisionSettings, Operation, Origin, Requester } from "../../../../shared/decisions/context.ts";
-import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
-import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
+import { type Finding, findingLine } from "../../../../shared/checks/check.ts";
+import { type CheckResult, runChecks } from "../../../../shared/checks/run.ts";
+import type { DecisionSettings, Operation, Origin, Requester } from "../../../../shared/contract/context.ts";
+import { Inventory } from "../../../../shared/inventory/inventory.ts";
+import type { JsonObject } from "../../../../shared/formats/json.ts";
 import { put, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 
 /**

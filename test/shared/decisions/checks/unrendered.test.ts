@@ -1,10 +1,10 @@
 import { test } from "tap";
-import type { CheckInput } from "../../../../shared/decisions/checks/change.ts";
-import { runChecks } from "../../../../shared/decisions/checks/run.ts";
-import { warnOfPlaceholders } from "../../../../shared/decisions/checks/unrendered.ts";
-import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
-import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
-import { placeholderIn } from "../../../../shared/decisions/kubernetes/placeholder.ts";
+import type { CheckInput } from "../../../../shared/checks/change.ts";
+import { runChecks } from "../../../../shared/checks/run.ts";
+import { warnOfPlaceholders } from "../../../../shared/checks/unrendered.ts";
+import { Inventory } from "../../../../shared/inventory/inventory.ts";
+import type { JsonObject } from "../../../../shared/formats/json.ts";
+import { placeholderIn } from "../../../../shared/formats/names.ts";
 import { SETTINGS_BY_DEFAULT } from "../objects.ts";
 
 const FIX = "render the manifests first, for example with helm template, kustomize build or envsubst";

@@ -1,6 +1,6 @@
 import { test } from "tap";
-import { completeChain, grantToAnyNamespace } from "../../../../shared/decisions/grants/any-namespace.ts";
-import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
+import { completeChain, grantToAnyNamespace } from "../../../../shared/resolution/any-namespace.ts";
+import type { JsonObject } from "../../../../shared/formats/json.ts";
 import { controllerIdentity, identityInventory, roleIdentity, staticIdentity } from "../identities/objects.ts";
 import { namespaceObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 

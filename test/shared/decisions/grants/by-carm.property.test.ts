@@ -1,12 +1,12 @@
 import { strict as assert } from "node:assert";
 import * as fc from "fast-check";
 import { test } from "tap";
-import { lookUpMaps } from "../../../../shared/decisions/carm/maps.ts";
-import type { DecisionSettings } from "../../../../shared/decisions/context.ts";
-import { grantInNamespace, grantRole } from "../../../../shared/decisions/grants/decide.ts";
-import type { Grant } from "../../../../shared/decisions/grants/grant.ts";
-import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
-import { parseRoleARN } from "../../../../shared/decisions/kubernetes/arn.ts";
+import { lookUpMaps } from "../../../../shared/model/carm-maps.ts";
+import type { DecisionSettings } from "../../../../shared/contract/context.ts";
+import { grantInNamespace, grantRole } from "../../../../shared/resolution/grant-decision.ts";
+import type { Grant } from "../../../../shared/resolution/grant.ts";
+import { Inventory } from "../../../../shared/inventory/inventory.ts";
+import { parseRoleARN } from "../../../../shared/formats/arn.ts";
 import { GROUPS } from "../arbitraries.ts";
 import { namespaceObject, put, SETTINGS_BY_DEFAULT } from "../objects.ts";
 import { parameters } from "../property.ts";

@@ -1,6 +1,6 @@
 import { test } from "tap";
-import { grantIdentity, servesIdentities } from "../../../../shared/decisions/grants/by-identity.ts";
-import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
+import { grantIdentity, servesIdentities } from "../../../../shared/resolution/grant-by-identity.ts";
+import type { JsonObject } from "../../../../shared/formats/json.ts";
 import {
   controllerIdentity, identityInventory, identityObject, refTo, roleARN, roleIdentity,
   staticIdentity,

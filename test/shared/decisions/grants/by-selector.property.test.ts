@@ -1,11 +1,11 @@
 import { strict as assert } from "node:assert";
 import * as fc from "fast-check";
 import { test } from "tap";
-import { grantInNamespace, grantRole, grantSelector } from "../../../../shared/decisions/grants/decide.ts";
-import type { Grant, RoleQuery } from "../../../../shared/decisions/grants/grant.ts";
-import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
-import type { ResourceQuery } from "../../../../shared/decisions/kubernetes/ack-resource.ts";
-import { type Resolution, resolve } from "../../../../shared/decisions/resolution/resolve.ts";
+import { grantInNamespace, grantRole, grantSelector } from "../../../../shared/resolution/grant-decision.ts";
+import type { Grant, RoleQuery } from "../../../../shared/resolution/grant.ts";
+import { Inventory } from "../../../../shared/inventory/inventory.ts";
+import type { ResourceQuery } from "../../../../shared/contract/ack-resource.ts";
+import { type Resolution, resolve } from "../../../../shared/resolution/resolve.ts";
 import { choice, GROUPS, KINDS, NAMESPACES, SELECTOR_NAMES, spec, VERSIONS } from "../arbitraries.ts";
 import type { ModelSelector } from "../model.ts";
 import { namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";

@@ -1,8 +1,8 @@
 import { test } from "tap";
-import { grantInNamespace, grantSelector } from "../../../../shared/decisions/grants/decide.ts";
-import type { NamespaceQuery } from "../../../../shared/decisions/grants/grant.ts";
-import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
-import { parseKindArgument } from "../../../../shared/decisions/kubernetes/kinds.ts";
+import { grantInNamespace, grantSelector } from "../../../../shared/resolution/grant-decision.ts";
+import type { NamespaceQuery } from "../../../../shared/resolution/grant.ts";
+import type { JsonObject } from "../../../../shared/formats/json.ts";
+import { parseKindArgument } from "../../../../shared/contract/ack-groups.ts";
 import { kindObject, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 import { A, B, comparable, type ComparableGrant, inventoryOf, RDS, role, S3, selector } from "./comparable-grant.ts";
 

@@ -1,6 +1,6 @@
 import { test } from "tap";
-import { grantInNamespace, grantRole, grantSelector } from "../../../../shared/decisions/grants/decide.ts";
-import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
+import { grantInNamespace, grantRole, grantSelector } from "../../../../shared/resolution/grant-decision.ts";
+import type { JsonObject } from "../../../../shared/formats/json.ts";
 import { namespaceObject, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 import { A, B, comparable, type ComparableGrant, inventoryOf, RDS, role, S3, selector } from "./comparable-grant.ts";
 

@@ -1,6 +1,6 @@
-import type { Grant, RoleGrant } from "../../../../shared/decisions/grants/grant.ts";
-import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
-import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
+import type { Grant, RoleGrant } from "../../../../shared/resolution/grant.ts";
+import { Inventory } from "../../../../shared/inventory/inventory.ts";
+import type { JsonObject } from "../../../../shared/formats/json.ts";
 import { namespaceObject, put, selectorObject } from "../objects.ts";
 
 export const S3 = "s3.services.k8s.aws";

@@ -1,6 +1,6 @@
 import { test } from "tap";
-import { grantInNamespace, grantRole, grantSelector } from "../../../../shared/decisions/grants/decide.ts";
-import type { Grant } from "../../../../shared/decisions/grants/grant.ts";
+import { grantInNamespace, grantRole, grantSelector } from "../../../../shared/resolution/grant-decision.ts";
+import type { Grant } from "../../../../shared/resolution/grant.ts";
 import { namespaceObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 import { A, B, inventoryOf, S3, selector } from "./comparable-grant.ts";
 

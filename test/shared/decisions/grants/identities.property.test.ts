@@ -1,12 +1,12 @@
 import { strict as assert } from "node:assert";
 import * as fc from "fast-check";
 import { test } from "tap";
-import { grantToAnyNamespace } from "../../../../shared/decisions/grants/any-namespace.ts";
-import { grantIdentity } from "../../../../shared/decisions/grants/by-identity.ts";
-import { readReferrer } from "../../../../shared/decisions/identities/referrer.ts";
-import { resolveReferrer } from "../../../../shared/decisions/identities/resolve.ts";
-import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
-import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
+import { grantToAnyNamespace } from "../../../../shared/resolution/any-namespace.ts";
+import { grantIdentity } from "../../../../shared/resolution/grant-by-identity.ts";
+import { readReferrer } from "../../../../shared/model/referrer.ts";
+import { resolveReferrer } from "../../../../shared/resolution/resolve-identity.ts";
+import { Inventory } from "../../../../shared/inventory/inventory.ts";
+import type { JsonObject } from "../../../../shared/formats/json.ts";
 import { labels, NAMESPACES } from "../arbitraries.ts";
 import { clusterObject, controllerIdentity, refTo, roleIdentity, staticIdentity } from "../identities/objects.ts";
 import { namespaceObject, put, SETTINGS_BY_DEFAULT } from "../objects.ts";

@@ -1,10 +1,10 @@
 import { test } from "tap";
-import { selectorGrantOfRole } from "../../../../shared/decisions/grants/by-selector.ts";
-import { grantInNamespace, grantRole, grantSelector } from "../../../../shared/decisions/grants/decide.ts";
-import type { Grant } from "../../../../shared/decisions/grants/grant.ts";
-import { Steps, withinSteps } from "../../../../shared/decisions/grants/steps.ts";
-import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
-import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
+import { selectorGrantOfRole } from "../../../../shared/resolution/grant-by-selector.ts";
+import { grantInNamespace, grantRole, grantSelector } from "../../../../shared/resolution/grant-decision.ts";
+import type { Grant } from "../../../../shared/resolution/grant.ts";
+import { Steps, withinSteps } from "../../../../shared/resolution/grant-types.ts";
+import { Inventory } from "../../../../shared/inventory/inventory.ts";
+import type { JsonObject } from "../../../../shared/formats/json.ts";
 import { namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 
 const S3 = "s3.services.k8s.aws";

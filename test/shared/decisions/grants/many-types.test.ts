@@ -1,9 +1,9 @@
 import { type Test, test } from "tap";
-import { grantInNamespace, grantRole, grantSelector } from "../../../../shared/decisions/grants/decide.ts";
-import type { Grant } from "../../../../shared/decisions/grants/grant.ts";
-import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
-import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
-import { TypeSet } from "../../../../shared/decisions/selectors/type-set.ts";
+import { grantInNamespace, grantRole, grantSelector } from "../../../../shared/resolution/grant-decision.ts";
+import type { Grant } from "../../../../shared/resolution/grant.ts";
+import { Inventory } from "../../../../shared/inventory/inventory.ts";
+import type { JsonObject } from "../../../../shared/formats/json.ts";
+import { TypeSet } from "../../../../shared/model/resource-types.ts";
 import { namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 
 const S3 = "s3.services.k8s.aws";

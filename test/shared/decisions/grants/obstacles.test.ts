@@ -1,8 +1,8 @@
 import { test } from "tap";
-import { grantRole, grantSelector } from "../../../../shared/decisions/grants/decide.ts";
-import type { Grant, RoleQuery } from "../../../../shared/decisions/grants/grant.ts";
-import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
-import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
+import { grantRole, grantSelector } from "../../../../shared/resolution/grant-decision.ts";
+import type { Grant, RoleQuery } from "../../../../shared/resolution/grant.ts";
+import { Inventory } from "../../../../shared/inventory/inventory.ts";
+import type { JsonObject } from "../../../../shared/formats/json.ts";
 import { namespaceObject, put, removal, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 import { A, B, inventoryOf, RDS, S3, selector } from "./comparable-grant.ts";
 

@@ -1,8 +1,8 @@
 import { test } from "tap";
 import {
   allowsNamespace, readAllowedNamespaces, type ReferringNamespace,
-} from "../../../../shared/decisions/identities/allowed-namespaces.ts";
-import { NAME_LABEL } from "../../../../shared/decisions/kubernetes/names.ts";
+} from "../../../../shared/model/allowed-namespaces.ts";
+import { NAME_LABEL } from "../../../../shared/formats/names.ts";
 
 const NS1: ReferringNamespace = {
   name: "ns1", labels: new Map([["team", "a"], [NAME_LABEL, "ns1"]]), isPartial: false,

@@ -1,6 +1,6 @@
 import { test } from "tap";
-import { identityChain, type IdentityChain } from "../../../../shared/decisions/identities/chain.ts";
-import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
+import { identityChain, type IdentityChain } from "../../../../shared/resolution/identity-chain.ts";
+import type { JsonObject } from "../../../../shared/formats/json.ts";
 import { namespaceObject } from "../objects.ts";
 import {
   controllerIdentity, identityInventory, identityObject, refTo, roleARN, roleIdentity, staticIdentity,

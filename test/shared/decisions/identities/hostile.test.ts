@@ -1,11 +1,11 @@
 import { test } from "tap";
-import { accountText } from "../../../../shared/decisions/identities/account.ts";
-import { identityChain } from "../../../../shared/decisions/identities/chain.ts";
-import { describeIdentity } from "../../../../shared/decisions/identities/denials.ts";
-import { readIdentity } from "../../../../shared/decisions/identities/identity.ts";
-import { visitUsers } from "../../../../shared/decisions/identities/users.ts";
-import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
-import { drain, type Paced } from "../../../../shared/decisions/paced.ts";
+import { accountText } from "../../../../shared/model/identity-account.ts";
+import { identityChain } from "../../../../shared/resolution/identity-chain.ts";
+import { describeIdentity } from "../../../../shared/resolution/identity-denials.ts";
+import { readIdentity } from "../../../../shared/model/identity.ts";
+import { visitUsers } from "../../../../shared/resolution/identity-users.ts";
+import type { JsonObject } from "../../../../shared/formats/json.ts";
+import { drain, type Paced } from "../../../../shared/formats/paced.ts";
 import { capaLines, denials } from "../checks/capa-lines.ts";
 import { namespaceObject } from "../objects.ts";
 import { clusterObject, identityInventory, ownedBy, refTo, roleIdentity, staticIdentity } from "./objects.ts";

@@ -1,8 +1,8 @@
 import { test } from "tap";
 import {
   accountOfIdentity, type Identity, readIdentity, referenceKey,
-} from "../../../../shared/decisions/identities/identity.ts";
-import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
+} from "../../../../shared/model/identity.ts";
+import type { JsonObject } from "../../../../shared/formats/json.ts";
 import {
   controllerIdentity, identityObject, INFRASTRUCTURE, roleARN, roleIdentity, staticIdentity,
 } from "./objects.ts";

@@ -1,5 +1,5 @@
-import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
-import { isJsonObject, type JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
+import { Inventory } from "../../../../shared/inventory/inventory.ts";
+import { isJsonObject, type JsonObject } from "../../../../shared/formats/json.ts";
 
 export const INFRASTRUCTURE = "infrastructure.cluster.x-k8s.io";
 export const CONTROL_PLANE = "controlplane.cluster.x-k8s.io";

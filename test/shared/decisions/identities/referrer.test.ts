@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { readReferrer, referenceOf, type Referrer } from "../../../../shared/decisions/identities/referrer.ts";
+import { readReferrer, referenceOf, type Referrer } from "../../../../shared/model/referrer.ts";
 import { CONTROL_PLANE, INFRASTRUCTURE } from "./objects.ts";
 
 const REF = { kind: "AWSClusterRoleIdentity", name: "r" };

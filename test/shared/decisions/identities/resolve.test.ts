@@ -1,8 +1,8 @@
 import { test } from "tap";
-import { readReferrer } from "../../../../shared/decisions/identities/referrer.ts";
-import { resolveReferrer } from "../../../../shared/decisions/identities/resolve.ts";
-import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
-import type { Resolution } from "../../../../shared/decisions/resolution/resolve.ts";
+import { readReferrer } from "../../../../shared/model/referrer.ts";
+import { resolveReferrer } from "../../../../shared/resolution/resolve-identity.ts";
+import type { JsonObject } from "../../../../shared/formats/json.ts";
+import type { Resolution } from "../../../../shared/resolution/resolve.ts";
 import {
   clusterObject, controllerIdentity, identityInventory, identityObject, roleARN, roleIdentity, staticIdentity,
 } from "./objects.ts";

@@ -1,7 +1,7 @@
 import { test } from "tap";
-import { type Identity, readIdentity, type RoleIdentity } from "../../../../shared/decisions/identities/identity.ts";
-import { chainedDurationDenial, roleSessionDenial } from "../../../../shared/decisions/identities/role-session.ts";
-import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
+import { type Identity, readIdentity, type RoleIdentity } from "../../../../shared/model/identity.ts";
+import { chainedDurationDenial, roleSessionDenial } from "../../../../shared/resolution/role-session.ts";
+import type { JsonObject } from "../../../../shared/formats/json.ts";
 import { roleIdentity } from "./objects.ts";
 
 function isRole(identity: Identity | null): identity is RoleIdentity {

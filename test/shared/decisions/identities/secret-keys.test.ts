@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { readAccessKey } from "../../../../shared/decisions/identities/secret-keys.ts";
+import { readAccessKey } from "../../../../shared/model/identity-secret.ts";
 
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 const ID = base64("AKIAPLANTED");

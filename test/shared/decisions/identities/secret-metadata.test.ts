@@ -1,6 +1,6 @@
 import { test } from "tap";
-import { readSecretMetadata, type SecretKey } from "../../../../shared/decisions/identities/secret-metadata.ts";
-import { type JsonObject, parseJSON } from "../../../../shared/decisions/kubernetes/json.ts";
+import { readSecretMetadata, type SecretKey } from "../../../../shared/model/identity-secret.ts";
+import { type JsonObject, parseJSON } from "../../../../shared/formats/json.ts";
 import { secretMetadata as secret, managedBy } from "./secrets.ts";
 
 /** Returns `NAME STATE`, and the similar key, for each key. */

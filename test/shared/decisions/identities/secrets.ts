@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
+import type { JsonObject } from "../../../../shared/formats/json.ts";
 
 interface ManagerParts {
   readonly map?: "f:data" | "f:stringData";

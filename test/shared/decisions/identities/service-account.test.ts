@@ -1,9 +1,9 @@
 import { test } from "tap";
 import {
   type Identity, readIdentity, type ServiceAccountIdentity,
-} from "../../../../shared/decisions/identities/identity.ts";
-import { serviceAccountDenial } from "../../../../shared/decisions/identities/service-account.ts";
-import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
+} from "../../../../shared/model/identity.ts";
+import { serviceAccountDenial } from "../../../../shared/resolution/service-account.ts";
+import type { JsonObject } from "../../../../shared/formats/json.ts";
 import { identityObject, roleARN } from "./objects.ts";
 
 const STS = "sts.amazonaws.com";

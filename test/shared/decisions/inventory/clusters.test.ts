@@ -1,6 +1,6 @@
 import { test } from "tap";
-import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
-import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
+import { Inventory } from "../../../../shared/inventory/inventory.ts";
+import type { JsonObject } from "../../../../shared/formats/json.ts";
 import {
   CONTROL_PLANE, clusterObject, identityInventory, INFRASTRUCTURE, ownedBy, roleIdentity, staticIdentity, withFields,
 } from "../identities/objects.ts";

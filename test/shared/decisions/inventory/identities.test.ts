@@ -1,6 +1,6 @@
 import { test } from "tap";
-import type { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
-import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
+import type { Inventory } from "../../../../shared/inventory/inventory.ts";
+import type { JsonObject } from "../../../../shared/formats/json.ts";
 import {
   clusterObject, identityInventory, identityObject, INFRASTRUCTURE, refTo, roleIdentity, staticIdentity,
 } from "../identities/objects.ts";

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
+import { Inventory } from "../../../../shared/inventory/inventory.ts";
 import { bucketObject, kindObject, namespaceObject, put, removal, ROLE, selectorObject } from "../objects.ts";
 
 const byLabel = (labels: object): object => ({

@@ -1,7 +1,7 @@
 import { test } from "tap";
-import { KindStore } from "../../../../shared/decisions/inventory/kinds.ts";
-import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
-import { droppedFields } from "../../../../shared/decisions/kubernetes/shape.ts";
+import { KindStore } from "../../../../shared/inventory/known-kinds.ts";
+import type { JsonObject } from "../../../../shared/formats/json.ts";
+import { droppedFields } from "../../../../shared/contract/shape.ts";
 import { kindObject, ROLE, selectorObject } from "../objects.ts";
 
 const SELECTORS = "iamroleselectors.services.k8s.aws";

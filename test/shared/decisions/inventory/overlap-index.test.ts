@@ -1,11 +1,11 @@
 import { strict as assert } from "node:assert";
 import * as fc from "fast-check";
 import { test } from "tap";
-import { Inventory, type InventoryChange } from "../../../../shared/decisions/inventory/inventory.ts";
-import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
-import { drain } from "../../../../shared/decisions/paced.ts";
-import { type EffectiveSelector, selectsNamespace } from "../../../../shared/decisions/selectors/effective.ts";
-import { canOverlap } from "../../../../shared/decisions/selectors/overlap.ts";
+import { Inventory, type InventoryChange } from "../../../../shared/inventory/inventory.ts";
+import type { JsonObject } from "../../../../shared/formats/json.ts";
+import { drain } from "../../../../shared/formats/paced.ts";
+import { type EffectiveSelector, selectsNamespace } from "../../../../shared/model/effective-selector.ts";
+import { canOverlap } from "../../../../shared/model/selector-overlap.ts";
 import { labels, NAMESPACES, SELECTOR_NAMES, spec } from "../arbitraries.ts";
 import { namespaceObject, put, removal, ROLE, selectorObject } from "../objects.ts";
 import { parameters } from "../property.ts";

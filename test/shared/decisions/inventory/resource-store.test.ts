@@ -1,6 +1,6 @@
 import { test } from "tap";
-import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
-import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
+import { Inventory } from "../../../../shared/inventory/inventory.ts";
+import type { JsonObject } from "../../../../shared/formats/json.ts";
 import { bucketObject, put, SETTINGS_BY_DEFAULT } from "../objects.ts";
 
 const GROUP = "s3.services.k8s.aws";

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { InternPool } from "../../../../shared/decisions/inventory/resources.ts";
+import { InternPool } from "../../../../shared/inventory/resources.ts";
 
 test("returns the same map object for equal maps", (t) => {
   const pool = new InternPool();

@@ -1,10 +1,10 @@
 import { test } from "tap";
-import { NamespaceStore } from "../../../../shared/decisions/inventory/namespaces.ts";
-import { SelectorIndex } from "../../../../shared/decisions/inventory/selector-index.ts";
-import { SelectorList } from "../../../../shared/decisions/inventory/selector-list.ts";
-import { SetIndex } from "../../../../shared/decisions/inventory/set-index.ts";
-import { decodeSelector } from "../../../../shared/decisions/selectors/decode.ts";
-import type { EffectiveSelector } from "../../../../shared/decisions/selectors/effective.ts";
+import { NamespaceStore } from "../../../../shared/inventory/namespaces.ts";
+import { SelectorIndex } from "../../../../shared/inventory/selector-index.ts";
+import { SelectorList } from "../../../../shared/inventory/selector-list.ts";
+import { SetIndex } from "../../../../shared/inventory/set-index.ts";
+import { decodeSelector } from "../../../../shared/model/selector.ts";
+import type { EffectiveSelector } from "../../../../shared/model/effective-selector.ts";
 import { namespaceObject, ROLE, selectorObject } from "../objects.ts";
 
 const CONTEXT = { runtime: "extended", origin: "file" } as const;

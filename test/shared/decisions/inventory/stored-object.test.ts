@@ -1,12 +1,12 @@
 import { test } from "tap";
-import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
-import { storedObject } from "../../../../shared/decisions/inventory/stored-object.ts";
-import { kindOf } from "../../../../shared/decisions/kinds/table.ts";
-import { readReferrer } from "../../../../shared/decisions/identities/referrer.ts";
-import { resourceOf } from "../../../../shared/decisions/kubernetes/ack-resource.ts";
-import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
-import { objectReference } from "../../../../shared/decisions/kubernetes/object-meta.ts";
-import { decodeSelector } from "../../../../shared/decisions/selectors/decode.ts";
+import { Inventory } from "../../../../shared/inventory/inventory.ts";
+import { storedObject } from "../../../../shared/inventory/stored-object.ts";
+import { kindOf } from "../../../../shared/contract/kinds.ts";
+import { readReferrer } from "../../../../shared/model/referrer.ts";
+import { resourceOf } from "../../../../shared/contract/ack-resource.ts";
+import type { JsonObject } from "../../../../shared/formats/json.ts";
+import { objectReference } from "../../../../shared/formats/object-meta.ts";
+import { decodeSelector } from "../../../../shared/model/selector.ts";
 import { clusterObject, refTo, roleIdentity } from "../identities/objects.ts";
 import { bucketObject, kindObject, namespaceObject, put, ROLE, selectorObject } from "../objects.ts";
 

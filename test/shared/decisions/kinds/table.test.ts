@@ -1,6 +1,6 @@
 import { test } from "tap";
-import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
-import { kindOf, KINDS, reviewedKind, warnsOnly } from "../../../../shared/decisions/kinds/table.ts";
+import { Inventory } from "../../../../shared/inventory/inventory.ts";
+import { kindOf, KINDS, reviewedKind, warnsOnly } from "../../../../shared/contract/kinds.ts";
 import { namespaceObject, put, SETTINGS_BY_DEFAULT } from "../objects.ts";
 
 const SETTINGS = {

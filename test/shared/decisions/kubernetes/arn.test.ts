@@ -1,7 +1,7 @@
 import { test } from "tap";
 import {
   accountOfARN, isRegion, parseARN, partitionOfRegion, roleARNFaults,
-} from "../../../../shared/decisions/kubernetes/arn.ts";
+} from "../../../../shared/formats/arn.ts";
 import { ROLE } from "../objects.ts";
 
 // These cases are copied from the tests of aws-sdk-go-v2.

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { excessOf } from "../../../../shared/decisions/kubernetes/bounds.ts";
+import { excessOf } from "../../../../shared/formats/json.ts";
 
 const nested = (levels: number): unknown => {
   let value: unknown = {};

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { omitField } from "../../../../shared/decisions/kubernetes/json.ts";
+import { omitField } from "../../../../shared/formats/json.ts";
 
 test("omitField returns a copy without the field, and an empty object for another value", (t) => {
   const object = { a: 1, b: 2 };

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { ACK_GROUPS, parseKindArgument } from "../../../../shared/decisions/kubernetes/kinds.ts";
+import { ACK_GROUPS, parseKindArgument } from "../../../../shared/contract/ack-groups.ts";
 import { ACK_CRDS } from "../../../fixtures/ack-crds.ts";
 
 test("ACK_GROUPS lists complete group names, sorted and unique", (t) => {

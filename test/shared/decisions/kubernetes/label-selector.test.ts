@@ -1,7 +1,7 @@
 import { test } from "tap";
 import {
   isEmptySelector, isOperator, type LabelRequirement, satisfies,
-} from "../../../../shared/decisions/kubernetes/label-selector.ts";
+} from "../../../../shared/formats/label-selector.ts";
 
 const matches = (labels: Readonly<Record<string, string>>, ...matchExpressions: readonly LabelRequirement[]): boolean =>
   satisfies(new Map(Object.entries(labels)), { matchLabels: [], matchExpressions });

@@ -1,7 +1,7 @@
 import { test } from "tap";
 import {
   labelKeyFaults, labelValueFaults, namespaceNameFaults, subdomainFaults,
-} from "../../../../shared/decisions/kubernetes/names.ts";
+} from "../../../../shared/formats/names.ts";
 
 const FORM = "letters, digits, '-', '_' and '.', and start and end with a letter or digit";
 

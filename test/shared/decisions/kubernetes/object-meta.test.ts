@@ -1,10 +1,10 @@
 import { test } from "tap";
 import {
   field, isJsonObject, type JsonObject, stringAt, stringMap,
-} from "../../../../shared/decisions/kubernetes/json.ts";
-import { isSelector } from "../../../../shared/decisions/kubernetes/kinds.ts";
-import { apiVersionOf, objectMeta, splitAPIVersion } from "../../../../shared/decisions/kubernetes/object-meta.ts";
-import { readSelectorSpec } from "../../../../shared/decisions/selectors/iamroleselector.ts";
+} from "../../../../shared/formats/json.ts";
+import { isSelector } from "../../../../shared/contract/ack-groups.ts";
+import { apiVersionOf, objectMeta, splitAPIVersion } from "../../../../shared/formats/object-meta.ts";
+import { readSelectorSpec } from "../../../../shared/model/iamroleselector.ts";
 import { namespaceObject, selectorObject } from "../objects.ts";
 
 test("splits an apiVersion into group and version, and joins them again", (t) => {

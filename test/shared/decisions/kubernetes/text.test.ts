@@ -1,7 +1,7 @@
 import { test } from "tap";
-import { compareFindings, type Finding } from "../../../../shared/decisions/checks/check.ts";
-import { formatFieldPath, plainKeys } from "../../../../shared/decisions/kubernetes/field-path.ts";
-import { allClosest, closest, countOf, printable, quote } from "../../../../shared/decisions/kubernetes/text.ts";
+import { compareFindings, type Finding } from "../../../../shared/checks/check.ts";
+import { formatFieldPath, plainKeys } from "../../../../shared/formats/json.ts";
+import { allClosest, closest, countOf, printable, quote } from "../../../../shared/formats/text.ts";
 
 test("escapes control characters, line breaks and bidirectional marks in quoted values", (t) => {
   t.equal(quote('a "b" \\'), '"a \\"b\\" \\\\"');

@@ -1,8 +1,8 @@
-import type { DecisionSettings } from "../../../../shared/decisions/context.ts";
-import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
-import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
-import { planMigration, type ProvedMigration, proveMigration } from "../../../../shared/decisions/migration/plan.ts";
-import { drain } from "../../../../shared/decisions/paced.ts";
+import type { DecisionSettings } from "../../../../shared/contract/context.ts";
+import { Inventory } from "../../../../shared/inventory/inventory.ts";
+import type { JsonObject } from "../../../../shared/formats/json.ts";
+import { planMigration, type ProvedMigration, proveMigration } from "../../../../shared/resolution/migration-plan.ts";
+import { drain } from "../../../../shared/formats/paced.ts";
 import { bucketObject, namespaceObject, put, SETTINGS_BY_DEFAULT } from "../objects.ts";
 
 export const A = "arn:aws:iam::111122223333:role/a";

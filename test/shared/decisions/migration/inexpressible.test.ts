@@ -1,9 +1,9 @@
 import { test } from "tap";
-import type { DecisionSettings } from "../../../../shared/decisions/context.ts";
-import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
-import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
-import { planMigration, proveMigration } from "../../../../shared/decisions/migration/plan.ts";
-import { drain } from "../../../../shared/decisions/paced.ts";
+import type { DecisionSettings } from "../../../../shared/contract/context.ts";
+import { Inventory } from "../../../../shared/inventory/inventory.ts";
+import type { JsonObject } from "../../../../shared/formats/json.ts";
+import { planMigration, proveMigration } from "../../../../shared/resolution/migration-plan.ts";
+import { drain } from "../../../../shared/formats/paced.ts";
 import { bucketObject, namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 import { A, B, bucketIn, mapObject, migrated, ownedNamespace } from "./carm-objects.ts";
 

@@ -1,11 +1,11 @@
 import { strict as assert } from "node:assert";
 import * as fc from "fast-check";
 import { test } from "tap";
-import { runChecks } from "../../../../shared/decisions/checks/run.ts";
-import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
-import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
-import { objectReference } from "../../../../shared/decisions/kubernetes/object-meta.ts";
-import type { ProvedMigration } from "../../../../shared/decisions/migration/plan.ts";
+import { runChecks } from "../../../../shared/checks/run.ts";
+import { Inventory } from "../../../../shared/inventory/inventory.ts";
+import type { JsonObject } from "../../../../shared/formats/json.ts";
+import { objectReference } from "../../../../shared/formats/object-meta.ts";
+import type { ProvedMigration } from "../../../../shared/resolution/migration-plan.ts";
 import { kindObject, namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 import { parameters } from "../property.ts";
 import {

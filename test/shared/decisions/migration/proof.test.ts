@@ -1,8 +1,8 @@
 import { test } from "tap";
-import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
-import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
-import { proveSelectors } from "../../../../shared/decisions/migration/proof.ts";
-import { drain } from "../../../../shared/decisions/paced.ts";
+import { Inventory } from "../../../../shared/inventory/inventory.ts";
+import type { JsonObject } from "../../../../shared/formats/json.ts";
+import { proveSelectors } from "../../../../shared/resolution/migration-proof.ts";
+import { drain } from "../../../../shared/formats/paced.ts";
 import { bucketObject, namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 import { A, B, bucketIn, mapObject, migrated, ownedNamespace } from "./carm-objects.ts";
 

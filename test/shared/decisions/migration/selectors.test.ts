@@ -1,8 +1,8 @@
 import { test } from "tap";
-import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
-import { ACK_GROUPS } from "../../../../shared/decisions/kubernetes/kinds.ts";
-import { subdomainFaults } from "../../../../shared/decisions/kubernetes/names.ts";
-import { selectorName } from "../../../../shared/decisions/migration/selectors.ts";
+import type { JsonObject } from "../../../../shared/formats/json.ts";
+import { ACK_GROUPS } from "../../../../shared/contract/ack-groups.ts";
+import { subdomainFaults } from "../../../../shared/formats/names.ts";
+import { selectorName } from "../../../../shared/resolution/migration-selectors.ts";
 import { bucketObject, kindObject, selectorObject } from "../objects.ts";
 import { asModel } from "./carm-model.ts";
 import { A, B, C, mapObject, migrated, ownedNamespace } from "./carm-objects.ts";

@@ -3,7 +3,7 @@ import {
   array, assert, boolean, constant, constantFrom, option, property, record, uniqueArray,
 } from "fast-check";
 import { test } from "tap";
-import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
+import type { JsonObject } from "../../../../shared/formats/json.ts";
 import { POD_IDENTITY, WEB_IDENTITY, withEKSIdentity } from "../../../fixtures/eks-identity.ts";
 import { controllerPod, IMAGE } from "../../../fixtures/pods.ts";
 import { injected, sorted } from "./injected.ts";

@@ -1,7 +1,7 @@
 import { type Test, test } from "tap";
-import { field, type JsonObject, stringAt } from "../../../../shared/decisions/kubernetes/json.ts";
-import { injectionPatch } from "../../../../shared/decisions/pods/inject.ts";
-import { decodePod } from "../../../../shared/decisions/pods/pod.ts";
+import { field, type JsonObject, stringAt } from "../../../../shared/formats/json.ts";
+import { injectionPatch } from "../../../../shared/model/injection.ts";
+import { decodePod } from "../../../../shared/model/pod.ts";
 import { type Identity, POD_IDENTITY, WEB_IDENTITY, withEKSIdentity } from "../../../fixtures/eks-identity.ts";
 import { CONTROLLER, controllerPod } from "../../../fixtures/pods.ts";
 import { containerOf, injected, INJECTION, mountsOf, sorted, variablesOf } from "./injected.ts";

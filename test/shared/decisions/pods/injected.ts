@@ -1,9 +1,9 @@
 import jsonPatch, { type Operation } from "fast-json-patch";
-import { field, isJsonObject, type JsonObject, stringAt } from "../../../../shared/decisions/kubernetes/json.ts";
-import { injectionPatch } from "../../../../shared/decisions/pods/inject.ts";
-import { decodePod } from "../../../../shared/decisions/pods/pod.ts";
+import { field, isJsonObject, type JsonObject, stringAt } from "../../../../shared/formats/json.ts";
+import { injectionPatch } from "../../../../shared/model/injection.ts";
+import { decodePod } from "../../../../shared/model/pod.ts";
 import { objectAt } from "../../../webhook/reviews.ts";
-import type { InjectionSettings } from "../../../../shared/decisions/pods/settings.ts";
+import type { InjectionSettings } from "../../../../shared/contract/sidecar-settings.ts";
 
 export const INJECTION: InjectionSettings = {
   image: "registry.example.com/resolver:1", args: [], env: [], caConfigMap: null, extraGroups: [],

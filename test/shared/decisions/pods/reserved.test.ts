@@ -1,12 +1,11 @@
 import * as fc from "fast-check";
 import { test } from "tap";
-import { formatFieldPath } from "../../../../shared/decisions/kubernetes/field-path.ts";
-import { field, isJsonObject, type JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
-import { injectionPatch } from "../../../../shared/decisions/pods/inject.ts";
-import { decodePod } from "../../../../shared/decisions/pods/pod.ts";
-import { controllersOf } from "../../../../shared/decisions/pods/request.ts";
-import { reservedUses } from "../../../../shared/decisions/pods/reserved.ts";
-import type { InjectionSettings } from "../../../../shared/decisions/pods/settings.ts";
+import { field, formatFieldPath, isJsonObject, type JsonObject } from "../../../../shared/formats/json.ts";
+import { injectionPatch } from "../../../../shared/model/injection.ts";
+import { decodePod } from "../../../../shared/model/pod.ts";
+import { controllersOf } from "../../../../shared/model/injection-request.ts";
+import { reservedUses } from "../../../../shared/model/reserved-names.ts";
+import type { InjectionSettings } from "../../../../shared/contract/sidecar-settings.ts";
 import { POD_IDENTITY, WEB_IDENTITY, withEKSIdentity } from "../../../fixtures/eks-identity.ts";
 import { CONTROLLER, controllerPod } from "../../../fixtures/pods.ts";
 import { objectAt } from "../../../webhook/reviews.ts";

@@ -1,6 +1,6 @@
 import { test } from "tap";
-import { injectionSettings } from "../../../../shared/decisions/pods/settings.ts";
-import { readSettings } from "../../../../shared/server/settings.ts";
+import { injectionSettings } from "../../../../shared/contract/sidecar-settings.ts";
+import { readSettings } from "../../../../shared/server/read-settings.ts";
 
 const WEBHOOK = { cluster: true, tlsDir: "unused" };
 

@@ -1,12 +1,11 @@
 import { test } from "tap";
-import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
-import { resourceOf } from "../../../../shared/decisions/kubernetes/ack-resource.ts";
-import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
-import { drain } from "../../../../shared/decisions/paced.ts";
-import { clusterProblems } from "../../../../shared/decisions/problems/cluster-problems.ts";
-import type { Problem } from "../../../../shared/decisions/problems/problem.ts";
-import { resourceProblems, staleProblem } from "../../../../shared/decisions/problems/resource-problems.ts";
-import { type ResourceScope, scanResources } from "../../../../shared/decisions/resolution/stale-resources.ts";
+import { Inventory } from "../../../../shared/inventory/inventory.ts";
+import { resourceOf } from "../../../../shared/contract/ack-resource.ts";
+import type { JsonObject } from "../../../../shared/formats/json.ts";
+import { drain } from "../../../../shared/formats/paced.ts";
+import { clusterProblems, resourceProblems, staleProblem } from "../../../../shared/checks/problems.ts";
+import type { Problem } from "../../../../shared/checks/problem.ts";
+import { type ResourceScope, scanResources } from "../../../../shared/resolution/stale-resources.ts";
 import { clusterObject, controllerIdentity, roleIdentity } from "../identities/objects.ts";
 import {
   bucketObject, kindObject, namespaceObject, put, ROLE, selectorObject, SETTINGS_BY_DEFAULT,

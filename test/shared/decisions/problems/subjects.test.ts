@@ -1,6 +1,6 @@
 import { test } from "tap";
-import { readReferrer } from "../../../../shared/decisions/identities/referrer.ts";
-import { identitySubject, resourceSubject } from "../../../../shared/decisions/problems/problem.ts";
+import { readReferrer } from "../../../../shared/model/referrer.ts";
+import { identitySubject, resourceSubject } from "../../../../shared/checks/problem.ts";
 import { clusterObject, identityInventory, INFRASTRUCTURE } from "../identities/objects.ts";
 import { kindObject } from "../objects.ts";
 

@@ -1,13 +1,13 @@
 import jsonPatch, { type Operation } from "fast-json-patch";
 import { test } from "tap";
-import { RESOLUTION_KEYS } from "../../../../shared/decisions/annotation-keys.ts";
-import { type JsonObject, jsonPointer } from "../../../../shared/decisions/kubernetes/json.ts";
+import { RESOLUTION_KEYS } from "../../../../shared/contract/annotation-keys.ts";
+import { type JsonObject, jsonPointer } from "../../../../shared/formats/json.ts";
 import {
   annotationPatch, MAX_CHAIN_LENGTH, resolutionAnnotations, staleAnnotations,
-} from "../../../../shared/decisions/resolution/annotations.ts";
-import { readReferrer } from "../../../../shared/decisions/identities/referrer.ts";
-import { resolveReferrer } from "../../../../shared/decisions/identities/resolve.ts";
-import type { Resolution } from "../../../../shared/decisions/resolution/resolve.ts";
+} from "../../../../shared/resolution/resolution-annotations.ts";
+import { readReferrer } from "../../../../shared/model/referrer.ts";
+import { resolveReferrer } from "../../../../shared/resolution/resolve-identity.ts";
+import type { Resolution } from "../../../../shared/resolution/resolve.ts";
 import {
   clusterObject, controllerIdentity, identityInventory, roleARN as arnOf, roleIdentity,
 } from "../identities/objects.ts";

@@ -1,15 +1,15 @@
 import { strict as assert } from "node:assert";
 import * as fc from "fast-check";
 import { type Test, test } from "tap";
-import type { Runtime } from "../../../../shared/decisions/context.ts";
-import { Inventory, type InventoryChange } from "../../../../shared/decisions/inventory/inventory.ts";
-import { drain, type Paced } from "../../../../shared/decisions/paced.ts";
+import type { Runtime } from "../../../../shared/contract/context.ts";
+import { Inventory, type InventoryChange } from "../../../../shared/inventory/inventory.ts";
+import { drain, type Paced } from "../../../../shared/formats/paced.ts";
 import {
   resourceName, type Transition, transitionsOfNamespace, transitionsOfSelector,
-} from "../../../../shared/decisions/resolution/change-set.ts";
-import { type Resolution, resolve } from "../../../../shared/decisions/resolution/resolve.ts";
-import { decodeSelector } from "../../../../shared/decisions/selectors/decode.ts";
-import type { EffectiveSelector } from "../../../../shared/decisions/selectors/effective.ts";
+} from "../../../../shared/resolution/change-set.ts";
+import { type Resolution, resolve } from "../../../../shared/resolution/resolve.ts";
+import { decodeSelector } from "../../../../shared/model/selector.ts";
+import type { EffectiveSelector } from "../../../../shared/model/effective-selector.ts";
 import { choice, labels, NAMESPACES, resource, SELECTOR_NAMES, spec } from "../arbitraries.ts";
 import type { ModelSelector } from "../model.ts";
 import { namespaceObject, put, ROLE, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";

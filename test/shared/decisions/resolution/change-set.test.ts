@@ -1,15 +1,15 @@
 import { test } from "tap";
-import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
-import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
-import type { Labels } from "../../../../shared/decisions/kubernetes/label-selector.ts";
-import { drain, type Paced } from "../../../../shared/decisions/paced.ts";
+import { Inventory } from "../../../../shared/inventory/inventory.ts";
+import type { JsonObject } from "../../../../shared/formats/json.ts";
+import type { Labels } from "../../../../shared/formats/label-selector.ts";
+import { drain, type Paced } from "../../../../shared/formats/paced.ts";
 import {
   accountOfResource, accountOfSelection, resourceName, type SelectorTransition, type Transition,
   transitionsOfNamespace, transitionsOfSelector,
-} from "../../../../shared/decisions/resolution/change-set.ts";
-import { type Selection, selectionOf } from "../../../../shared/decisions/resolution/selection.ts";
-import { decodeSelector } from "../../../../shared/decisions/selectors/decode.ts";
-import type { EffectiveSelector } from "../../../../shared/decisions/selectors/effective.ts";
+} from "../../../../shared/resolution/change-set.ts";
+import { type Selection, selectionOf } from "../../../../shared/resolution/selection.ts";
+import { decodeSelector } from "../../../../shared/model/selector.ts";
+import type { EffectiveSelector } from "../../../../shared/model/effective-selector.ts";
 import { bucketObject, namespaceObject, put, ROLE, selectorObject } from "../objects.ts";
 
 function inventoryOf(...objects: readonly JsonObject[]): Inventory {

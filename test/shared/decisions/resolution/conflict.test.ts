@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { conflictSentence } from "../../../../shared/decisions/resolution/conflict.ts";
+import { conflictSentence } from "../../../../shared/resolution/selection.ts";
 
 test("names at most 20 conflicting selectors, sorted by name", (t) => {
   const sentence = "Cannot determine which IAMRoleSelector to use. Conflicting IAMRoleSelectors:";

@@ -1,9 +1,9 @@
 import { test } from "tap";
-import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
-import { queryOf } from "../../../../shared/decisions/kubernetes/ack-resource.ts";
-import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
-import { explain, type SelectorExplanation } from "../../../../shared/decisions/resolution/explain.ts";
-import { selectingSelectors } from "../../../../shared/decisions/resolution/selection.ts";
+import { Inventory } from "../../../../shared/inventory/inventory.ts";
+import { queryOf } from "../../../../shared/contract/ack-resource.ts";
+import type { JsonObject } from "../../../../shared/formats/json.ts";
+import { explain, type SelectorExplanation } from "../../../../shared/resolution/explain.ts";
+import { selectingSelectors } from "../../../../shared/resolution/selection.ts";
 import { bucketObject, kindObject, namespaceObject, put, ROLE, selectorObject } from "../objects.ts";
 
 function explained(

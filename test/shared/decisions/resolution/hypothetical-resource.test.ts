@@ -1,8 +1,8 @@
 import { test } from "tap";
-import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
+import { Inventory } from "../../../../shared/inventory/inventory.ts";
 import {
   type HypotheticalResource, hypotheticalResources,
-} from "../../../../shared/decisions/resolution/hypothetical-resource.ts";
+} from "../../../../shared/resolution/hypothetical-resource.ts";
 import { kindObject, put } from "../objects.ts";
 
 const BUCKET = "Bucket.s3.services.k8s.aws";

@@ -1,9 +1,9 @@
 import { test } from "tap";
-import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
-import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
-import { drain } from "../../../../shared/decisions/paced.ts";
+import { Inventory } from "../../../../shared/inventory/inventory.ts";
+import type { JsonObject } from "../../../../shared/formats/json.ts";
+import { drain } from "../../../../shared/formats/paced.ts";
 import { compareInventories, countsOf, type Impact, isDisruptive } from
-  "../../../../shared/decisions/resolution/impact.ts";
+  "../../../../shared/resolution/impact.ts";
 import {
   clusterObject, controllerIdentity, roleIdentity, staticIdentity, withFields,
 } from "../identities/objects.ts";

@@ -1,11 +1,11 @@
 import { test } from "tap";
-import type { DecisionSettings } from "../../../../shared/decisions/context.ts";
-import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
-import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
-import { drain } from "../../../../shared/decisions/paced.ts";
+import type { DecisionSettings } from "../../../../shared/contract/context.ts";
+import { Inventory } from "../../../../shared/inventory/inventory.ts";
+import type { JsonObject } from "../../../../shared/formats/json.ts";
+import { drain } from "../../../../shared/formats/paced.ts";
 import {
   compareInventories, countsOf, type Impact, isDisruptive,
-} from "../../../../shared/decisions/resolution/impact.ts";
+} from "../../../../shared/resolution/impact.ts";
 import { bucketObject, namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 
 const A = "arn:aws:iam::111111111111:role/a";

@@ -1,9 +1,9 @@
 import { strict as assert } from "node:assert";
 import * as fc from "fast-check";
 import { test } from "tap";
-import { Inventory, type InventoryChange } from "../../../../shared/decisions/inventory/inventory.ts";
-import { queryOf, type ResourceQuery } from "../../../../shared/decisions/kubernetes/ack-resource.ts";
-import { type Resolution, resolve } from "../../../../shared/decisions/resolution/resolve.ts";
+import { Inventory, type InventoryChange } from "../../../../shared/inventory/inventory.ts";
+import { queryOf, type ResourceQuery } from "../../../../shared/contract/ack-resource.ts";
+import { type Resolution, resolve } from "../../../../shared/resolution/resolve.ts";
 import { choice, GROUPS, KINDS, labels, NAMESPACES, resource, SELECTOR_NAMES, spec, VERSIONS } from "../arbitraries.ts";
 import {
   type ModelChoices, type ModelContext, modelMalformed, modelOutcome, type ModelResource, type ModelSelector,

@@ -1,11 +1,11 @@
 import { test } from "tap";
-import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
-import { type ResourceQuery, resourceOf } from "../../../../shared/decisions/kubernetes/ack-resource.ts";
-import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
-import { resolutionAnnotations } from "../../../../shared/decisions/resolution/annotations.ts";
-import { explain } from "../../../../shared/decisions/resolution/explain.ts";
-import { type Resolution, resolve } from "../../../../shared/decisions/resolution/resolve.ts";
-import { usedSelectors } from "../../../../shared/decisions/resolution/selection.ts";
+import { Inventory } from "../../../../shared/inventory/inventory.ts";
+import { type ResourceQuery, resourceOf } from "../../../../shared/contract/ack-resource.ts";
+import type { JsonObject } from "../../../../shared/formats/json.ts";
+import { resolutionAnnotations } from "../../../../shared/resolution/resolution-annotations.ts";
+import { explain } from "../../../../shared/resolution/explain.ts";
+import { type Resolution, resolve } from "../../../../shared/resolution/resolve.ts";
+import { usedSelectors } from "../../../../shared/resolution/selection.ts";
 import { bucketObject, namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 
 const KEY = "ack-role-resolver.io/use-selector";

@@ -1,11 +1,11 @@
 import { test } from "tap";
-import { Inventory } from "../../../../shared/decisions/inventory/inventory.ts";
-import { resourceKey } from "../../../../shared/decisions/inventory/resources.ts";
-import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
-import { drain } from "../../../../shared/decisions/paced.ts";
+import { Inventory } from "../../../../shared/inventory/inventory.ts";
+import { resourceKey } from "../../../../shared/inventory/resources.ts";
+import type { JsonObject } from "../../../../shared/formats/json.ts";
+import { drain } from "../../../../shared/formats/paced.ts";
 import {
   annotatedKey, annotatedWithKey, type ResourceScope, type ResourceState, scanResources,
-} from "../../../../shared/decisions/resolution/stale-resources.ts";
+} from "../../../../shared/resolution/stale-resources.ts";
 import {
   clusterObject, CONTROL_PLANE, controllerIdentity, INFRASTRUCTURE, roleIdentity,
 } from "../identities/objects.ts";

@@ -1,8 +1,8 @@
 import { test } from "tap";
-import { missingFields, unknownFields } from "../../../../shared/decisions/kubernetes/shape.ts";
-import type { JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
-import { ACK_FIELDS } from "../../../../shared/decisions/selectors/ack-schema.ts";
-import { completionPatch } from "../../../../shared/decisions/selectors/completion.ts";
+import { missingFields, unknownFields } from "../../../../shared/contract/shape.ts";
+import type { JsonObject } from "../../../../shared/formats/json.ts";
+import { ACK_FIELDS } from "../../../../shared/model/ack-selector-schema.ts";
+import { completionPatch } from "../../../../shared/model/selector.ts";
 import { ROLE, selectorObject } from "../objects.ts";
 
 const patchOf = (spec: JsonObject): unknown => completionPatch(selectorObject("a", { arn: ROLE, ...spec }));

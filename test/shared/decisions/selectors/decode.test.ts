@@ -1,7 +1,7 @@
 import { test } from "tap";
-import type { Fault, SelectorCheck } from "../../../../shared/decisions/checks/check.ts";
-import { SELECTOR_SELF_CHECKS } from "../../../../shared/decisions/checks/selectors/self-checks.ts";
-import { isGrantable } from "../../../../shared/decisions/selectors/decode.ts";
+import type { Fault, SelectorCheck } from "../../../../shared/checks/check.ts";
+import { SELECTOR_SELF_CHECKS } from "../../../../shared/checks/self-checks.ts";
+import { isGrantable } from "../../../../shared/model/selector.ts";
 
 const [CHECK = never()] = SELECTOR_SELF_CHECKS;
 

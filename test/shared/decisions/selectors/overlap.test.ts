@@ -1,11 +1,11 @@
 import { strict as assert } from "node:assert";
 import * as fc from "fast-check";
 import { test } from "tap";
-import { decodeSelector } from "../../../../shared/decisions/selectors/decode.ts";
+import { decodeSelector } from "../../../../shared/model/selector.ts";
 import {
   type EffectiveSelector, selectsNamespace, selectsWithinNamespace,
-} from "../../../../shared/decisions/selectors/effective.ts";
-import { canOverlap } from "../../../../shared/decisions/selectors/overlap.ts";
+} from "../../../../shared/model/effective-selector.ts";
+import { canOverlap } from "../../../../shared/model/selector-overlap.ts";
 import { GROUPS, KINDS, labels, NAMESPACES, resource, spec } from "../arbitraries.ts";
 import { ROLE, selectorObject } from "../objects.ts";
 import { parameters } from "../property.ts";

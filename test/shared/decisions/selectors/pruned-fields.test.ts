@@ -1,8 +1,7 @@
 import { test } from "tap";
-import { objectFields } from "../../../../shared/decisions/kubernetes/shape.ts";
-import { ACK_FIELDS } from "../../../../shared/decisions/selectors/ack-schema.ts";
-import { prunedFields } from "../../../../shared/decisions/selectors/pruned-fields.ts";
-import { SELECTOR_SPEC_SCHEMA } from "../../../../shared/decisions/selectors/schema.ts";
+import { objectFields } from "../../../../shared/contract/shape.ts";
+import { ACK_FIELDS, prunedFields } from "../../../../shared/model/ack-selector-schema.ts";
+import { SELECTOR_SPEC_SCHEMA } from "../../../../shared/model/selector-schema.ts";
 
 test("names the documented fields that the CRD of ACK's charts does not define", (t) => {
   t.same(prunedFields(ACK_FIELDS), [

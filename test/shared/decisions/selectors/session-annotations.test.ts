@@ -1,7 +1,7 @@
 import { test } from "tap";
-import { decodeSelector } from "../../../../shared/decisions/selectors/decode.ts";
-import { fillInGroups, tagsTooLong } from "../../../../shared/decisions/selectors/session-annotations.ts";
-import { NO_EXTRAS, type SessionExtras } from "../../../../shared/decisions/selectors/session.ts";
+import { decodeSelector } from "../../../../shared/model/selector.ts";
+import { fillInGroups, tagsTooLong } from "../../../../shared/model/session-annotations.ts";
+import { NO_EXTRAS, type SessionExtras } from "../../../../shared/model/session.ts";
 import { ROLE, selectorObject } from "../objects.ts";
 
 function extrasOf(annotations: Readonly<Record<string, unknown>>, spec: object = {}): SessionExtras | undefined {

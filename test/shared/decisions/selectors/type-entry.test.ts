@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { rewriteTypeEntries } from "../../../../shared/decisions/selectors/type-entry.ts";
+import { rewriteTypeEntries } from "../../../../shared/model/resource-types.ts";
 import { ROLE, selectorObject } from "../objects.ts";
 
 const rewritten = (resourceTypeSelector: unknown): unknown =>

@@ -1,8 +1,7 @@
 import { strict as assert } from "node:assert";
 import * as fc from "fast-check";
 import { test } from "tap";
-import { entryMatches, type TypeEntry } from "../../../../shared/decisions/selectors/type-entry.ts";
-import { TypeSet } from "../../../../shared/decisions/selectors/type-set.ts";
+import { entryMatches, type TypeEntry, TypeSet } from "../../../../shared/model/resource-types.ts";
 import { GROUPS, KINDS, VERSIONS } from "../arbitraries.ts";
 import { parameters } from "../property.ts";
 

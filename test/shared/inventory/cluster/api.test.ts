@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { IncomingMessage } from "node:http";
 import { createServer } from "node:net";
 import { type Test, test } from "tap";
-import { bodyText, httpKubernetesAPI, retryAfterMs } from "../../../../shared/inventory/cluster/api.ts";
+import { bodyText, httpKubernetesAPI, retryAfterMs } from "../../../../shared/cluster/api.ts";
 import { boundAddress } from "../../../../shared/server/listen-address.ts";
 import { FakeAPIServer } from "./fake-api-server.ts";
 

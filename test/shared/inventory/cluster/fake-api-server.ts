@@ -3,7 +3,7 @@ import {
   createServer, type IncomingHttpHeaders, type IncomingMessage, type Server, type ServerResponse,
 } from "node:http";
 import { text } from "node:stream/consumers";
-import { httpKubernetesAPI, type KubernetesAPI } from "../../../../shared/inventory/cluster/api.ts";
+import { httpKubernetesAPI, type KubernetesAPI } from "../../../../shared/cluster/api.ts";
 
 interface RequestParts {
   readonly method: string;

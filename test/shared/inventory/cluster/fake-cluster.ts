@@ -1,6 +1,6 @@
 import type { Test } from "tap";
-import { ClusterSource, type ClusterSourceOptions } from "../../../../shared/inventory/cluster/source.ts";
-import type { InventorySource } from "../../../../shared/inventory/source.ts";
+import { ClusterSource, type ClusterSourceOptions } from "../../../../shared/sources/cluster-source.ts";
+import type { InventorySource } from "../../../../shared/sources/source.ts";
 import { FakeClock } from "../fake-clock.ts";
 import { FakeAPIServer, type PendingRequest } from "./fake-api-server.ts";
 

@@ -1,7 +1,7 @@
 import { test } from "tap";
-import { connectionError, responseError } from "../../../../shared/inventory/cluster/errors.ts";
-import { joinFaults } from "../../../../shared/inventory/cluster/join-faults.ts";
-import { CLUSTER_KINDS } from "../../../../shared/inventory/cluster/kinds.ts";
+import { connectionError, responseError } from "../../../../shared/cluster/api-errors.ts";
+import { joinFaults } from "../../../../shared/sources/cluster-source.ts";
+import { CLUSTER_KINDS } from "../../../../shared/sources/cluster-kinds.ts";
 
 const REFUSED = new Error("connect ECONNREFUSED 127.0.0.1:6443");
 const FIX = "; check that the API server is running and reachable";

@@ -1,10 +1,10 @@
 import { test } from "tap";
-import { resourceOf } from "../../../../shared/decisions/kubernetes/ack-resource.ts";
-import { field, isJsonObject, type JsonObject } from "../../../../shared/decisions/kubernetes/json.ts";
-import { CLUSTER_KINDS, resourceKind } from "../../../../shared/inventory/cluster/kinds.ts";
+import { resourceOf } from "../../../../shared/contract/ack-resource.ts";
+import { field, isJsonObject, type JsonObject } from "../../../../shared/formats/json.ts";
+import { CLUSTER_KINDS, resourceKind } from "../../../../shared/sources/cluster-kinds.ts";
 import {
   collectionPath, resourceName, toStoredObject, type WatchedKind,
-} from "../../../../shared/inventory/cluster/watched-kind.ts";
+} from "../../../../shared/cluster/watched-kind.ts";
 import { definition } from "./fake-cluster.ts";
 
 const S3 = "s3.services.k8s.aws";

@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { test } from "tap";
-import { connectKubernetes, kubernetesConnector } from "../../../../shared/inventory/cluster/kubeconfig.ts";
+import { connectKubernetes, kubernetesConnector } from "../../../../shared/cluster/kubeconfig.ts";
 import { FakeAPIServer } from "./fake-api-server.ts";
 
 const CLUSTERS = {

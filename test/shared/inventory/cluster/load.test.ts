@@ -1,8 +1,8 @@
 import { type Test, test } from "tap";
-import { stringAt } from "../../../../shared/decisions/kubernetes/json.ts";
+import { stringAt } from "../../../../shared/formats/json.ts";
 import {
   loadCluster, type LoadedCluster, type LoadOptions, type LoadProgress,
-} from "../../../../shared/inventory/cluster/load.ts";
+} from "../../../../shared/sources/load-cluster.ts";
 import {
   BUCKETS, definition, DEFINITIONS, FakeCluster, isBackoff, NAMESPACES, resource, SELECTORS,
 } from "./fake-cluster.ts";

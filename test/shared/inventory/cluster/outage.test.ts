@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { type Test, test } from "tap";
-import { Outage } from "../../../../shared/inventory/cluster/outage.ts";
+import { Outage } from "../../../../shared/cluster/outage.ts";
 import { FakeClock } from "../fake-clock.ts";
 import { FakeAPIServer, type PendingRequest } from "./fake-api-server.ts";
 

@@ -1,6 +1,6 @@
 import { test } from "tap";
-import { BodyTooLarge } from "../../../../shared/inventory/cluster/limited-api.ts";
-import { type Page, readPages } from "../../../../shared/inventory/cluster/pages.ts";
+import { BodyTooLarge } from "../../../../shared/cluster/api.ts";
+import { type Page, readPages } from "../../../../shared/cluster/pages.ts";
 import { BUCKETS, definition, fakeCluster } from "./fake-cluster.ts";
 
 const MIB = 1024 * 1024;

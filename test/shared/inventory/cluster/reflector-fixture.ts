@@ -1,7 +1,7 @@
 import type { Test } from "tap";
-import { Outage } from "../../../../shared/inventory/cluster/outage.ts";
-import { Reflector, type ReflectorHandler } from "../../../../shared/inventory/cluster/reflector.ts";
-import type { ObjectName, StoredObject, WatchedKind } from "../../../../shared/inventory/cluster/watched-kind.ts";
+import { Outage } from "../../../../shared/cluster/outage.ts";
+import { Reflector, type ReflectorHandler } from "../../../../shared/cluster/reflector.ts";
+import type { ObjectName, StoredObject, WatchedKind } from "../../../../shared/cluster/watched-kind.ts";
 import { FakeClock } from "../fake-clock.ts";
 import { isBackoff } from "./fake-cluster.ts";
 import { FakeAPIServer, type PendingRequest } from "./fake-api-server.ts";

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import type { ClusterSourceOptions } from "../../../../shared/inventory/cluster/source.ts";
+import type { ClusterSourceOptions } from "../../../../shared/sources/cluster-source.ts";
 import { eventually, fakeCluster } from "./fake-cluster.ts";
 
 const MAPS = "/api/v1/namespaces/ack/configmaps";

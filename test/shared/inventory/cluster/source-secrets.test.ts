@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { loadCluster } from "../../../../shared/inventory/cluster/load.ts";
+import { loadCluster } from "../../../../shared/sources/load-cluster.ts";
 import { managedBy } from "../../decisions/identities/secrets.ts";
 import { definition, eventually, fakeCluster } from "./fake-cluster.ts";
 

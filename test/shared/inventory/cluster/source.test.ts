@@ -1,5 +1,5 @@
 import { type Test, test } from "tap";
-import { ClusterSource } from "../../../../shared/inventory/cluster/source.ts";
+import { ClusterSource } from "../../../../shared/sources/cluster-source.ts";
 import { webhookReadiness } from "../../../../shared/server/readiness.ts";
 import { FakeClock } from "../fake-clock.ts";
 import { FakeAPIServer, type PendingRequest } from "./fake-api-server.ts";

@@ -1,6 +1,6 @@
 import { test } from "tap";
-import { readManifestPaths } from "../../../../shared/inventory/manifests/files.ts";
-import { formatInputFault } from "../../../../shared/inventory/manifests/reader.ts";
+import { readManifestPaths } from "../../../../shared/files/files.ts";
+import { formatInputFault } from "../../../../shared/files/manifest-reader.ts";
 
 const FIX = "keep one of them; to choose between folders, exclude the others with --ignore GLOB or in "
   + ".ack-role-resolver-ignore";

@@ -1,4 +1,4 @@
-import { ManifestSource } from "../../../../shared/inventory/manifests/source.ts";
+import { ManifestSource } from "../../../../shared/sources/file-source.ts";
 import { FakeClock } from "../fake-clock.ts";
 
 export const selector = (name: string, namespace = "team-a"): string =>

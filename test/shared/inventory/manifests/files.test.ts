@@ -4,10 +4,10 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "tap";
-import { LIMITS } from "../../../../shared/decisions/limits.ts";
-import { inputError, readFiles, readManifestPaths } from "../../../../shared/inventory/manifests/files.ts";
-import { listManifestFiles } from "../../../../shared/inventory/manifests/listing.ts";
-import { formatInputFault, readManifests } from "../../../../shared/inventory/manifests/reader.ts";
+import { LIMITS } from "../../../../shared/contract/limits.ts";
+import { inputError, readFiles, readManifestPaths } from "../../../../shared/files/files.ts";
+import { listManifestFiles } from "../../../../shared/files/listing.ts";
+import { formatInputFault, readManifests } from "../../../../shared/files/manifest-reader.ts";
 
 const named = (name: string, kind = "ConfigMap", namespace?: string): string => {
   const apiVersion = kind === "IAMRoleSelector" ? "services.k8s.aws/v1alpha1" : "v1";

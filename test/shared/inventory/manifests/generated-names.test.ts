@@ -1,7 +1,7 @@
 import { test } from "tap";
-import { objectReference } from "../../../../shared/decisions/kubernetes/object-meta.ts";
-import { readManifestPaths } from "../../../../shared/inventory/manifests/files.ts";
-import { ManifestSource } from "../../../../shared/inventory/manifests/source.ts";
+import { objectReference } from "../../../../shared/formats/object-meta.ts";
+import { readManifestPaths } from "../../../../shared/files/files.ts";
+import { ManifestSource } from "../../../../shared/sources/file-source.ts";
 
 const selector = (metadata: unknown, role = "a"): string => JSON.stringify({
   apiVersion: "services.k8s.aws/v1alpha1", kind: "IAMRoleSelector", metadata,

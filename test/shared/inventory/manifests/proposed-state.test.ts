@@ -1,6 +1,6 @@
 import { test } from "tap";
-import { field, type JsonObject, stringMap } from "../../../../shared/decisions/kubernetes/json.ts";
-import { stateAfterApply, stateAfterDelete } from "../../../../shared/inventory/manifests/proposed-state.ts";
+import { field, type JsonObject, stringMap } from "../../../../shared/formats/json.ts";
+import { stateAfterApply, stateAfterDelete } from "../../../../shared/files/proposed-state.ts";
 import { bucketObject, kindObject, namespaceObject, ROLE, selectorObject } from "../../decisions/objects.ts";
 
 const LAST = "kubectl.kubernetes.io/last-applied-configuration";

@@ -1,7 +1,7 @@
 import { type Test, test } from "tap";
 import { YAMLError } from "yaml";
-import { LIMITS } from "../../../../shared/decisions/limits.ts";
-import { formatInputFault, readManifests } from "../../../../shared/inventory/manifests/reader.ts";
+import { LIMITS } from "../../../../shared/contract/limits.ts";
+import { formatInputFault, readManifests } from "../../../../shared/files/manifest-reader.ts";
 
 const HEAD = "apiVersion: v1\nkind: ConfigMap\n";
 const { value: DEPTH } = LIMITS.objectDepth;

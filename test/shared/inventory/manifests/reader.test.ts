@@ -1,6 +1,6 @@
 import { test } from "tap";
-import { field } from "../../../../shared/decisions/kubernetes/json.ts";
-import { formatInputFault, readManifests } from "../../../../shared/inventory/manifests/reader.ts";
+import { field } from "../../../../shared/formats/json.ts";
+import { formatInputFault, readManifests } from "../../../../shared/files/manifest-reader.ts";
 
 const HEAD = "apiVersion: v1\nkind: ConfigMap\n";
 

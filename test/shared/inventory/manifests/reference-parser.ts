@@ -1,8 +1,8 @@
 import { LineCounter } from "yaml";
-import type { FieldPath } from "../../../../shared/decisions/kubernetes/field-path.ts";
-import { yamlDocuments } from "../../../../shared/inventory/manifests/yaml/documents.ts";
-import { documentsFromEvents, type EventDocument } from "../../../../shared/inventory/manifests/yaml/events.ts";
-import { AliasBudget, type Positions, YamlValues } from "../../../../shared/inventory/manifests/yaml/values.ts";
+import type { FieldPath } from "../../../../shared/formats/json.ts";
+import { yamlDocuments } from "../../../../shared/files/yaml-documents.ts";
+import { documentsFromEvents, type EventDocument } from "../../../../shared/files/yaml-events.ts";
+import { AliasBudget, type Positions, YamlValues } from "../../../../shared/files/yaml-values.ts";
 
 /** A document as the yaml package reads it: its JSON, and the line of each field and item by path. */
 interface ReferenceDocument {

@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { test } from "tap";
 import { getHeapSnapshot } from "node:v8";
-import { type ParsedManifests, readManifests } from "../../../../shared/inventory/manifests/reader.ts";
-import { ManifestSource } from "../../../../shared/inventory/manifests/source.ts";
-import { withoutQuotedText } from "../../../../shared/inventory/manifests/secret-values.ts";
+import { type ParsedManifests, readManifests } from "../../../../shared/files/manifest-reader.ts";
+import { ManifestSource } from "../../../../shared/sources/file-source.ts";
+import { withoutQuotedText } from "../../../../shared/files/secret-values.ts";
 
 const PLANTED = "PLANTED-VALUE";
 const REMOVED = "removed by ack-role-resolver";

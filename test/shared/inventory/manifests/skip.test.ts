@@ -1,7 +1,7 @@
 import { test } from "tap";
-import { readManifestPaths } from "../../../../shared/inventory/manifests/files.ts";
-import { formatInputFault } from "../../../../shared/inventory/manifests/reader.ts";
-import { countSkipped, skipText } from "../../../../shared/inventory/manifests/skip.ts";
+import { readManifestPaths } from "../../../../shared/files/files.ts";
+import { formatInputFault } from "../../../../shared/files/manifest-reader.ts";
+import { countSkipped, skipText } from "../../../../shared/files/skip.ts";
 
 const BUCKET = "apiVersion: s3.services.k8s.aws/v1alpha1\nkind: Bucket\nmetadata: {name: a}\n";
 type Options = NonNullable<Parameters<typeof readManifestPaths>[1]>;

@@ -1,6 +1,6 @@
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { test } from "tap";
-import { ManifestSource } from "../../../../shared/inventory/manifests/source.ts";
+import { ManifestSource } from "../../../../shared/sources/file-source.ts";
 import { fakeSource, names, reload, selector } from "./fake-source.ts";
 
 /** Resolves when `condition()` is true after a change of the source. */

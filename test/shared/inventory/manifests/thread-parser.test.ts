@@ -1,7 +1,7 @@
 import { test } from "tap";
-import { LIMITS } from "../../../../shared/decisions/limits.ts";
-import { drain } from "../../../../shared/decisions/paced.ts";
-import { manifestsOf, ThreadParser } from "../../../../shared/inventory/manifests/thread-parser.ts";
+import { LIMITS } from "../../../../shared/contract/limits.ts";
+import { drain } from "../../../../shared/formats/paced.ts";
+import { manifestsOf, ThreadParser } from "../../../../shared/files/thread-parser.ts";
 
 const HEAD = "apiVersion: v1\nkind: ConfigMap\n";
 

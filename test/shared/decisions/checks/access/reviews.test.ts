@@ -1,8 +1,8 @@
 import { test } from "tap";
 import {
   identityToReview, needsAccessReviews, newSelectorsToReview, selectorsToReview,
-} from "../../../../../shared/decisions/checks/access/reviews.ts";
-import { Inventory } from "../../../../../shared/decisions/inventory/inventory.ts";
+} from "../../../../../shared/checks/access-reviews.ts";
+import { Inventory } from "../../../../../shared/inventory/inventory.ts";
 import { refTo } from "../../identities/objects.ts";
 import { bucketObject, namespaceObject, put, ROLE, selectorObject } from "../../objects.ts";
 import { CLUSTER_OBJECTS, tiered } from "../resource-lines.ts";

@@ -1,12 +1,12 @@
 import { test } from "tap";
-import { CATALOGUE, CHECK_IDS } from "../../../../../shared/decisions/checks/catalogue.ts";
-import type { CheckInput } from "../../../../../shared/decisions/checks/change.ts";
-import { findingLine } from "../../../../../shared/decisions/checks/check.ts";
-import { type CheckResult, runChecks } from "../../../../../shared/decisions/checks/run.ts";
-import { Inventory } from "../../../../../shared/decisions/inventory/inventory.ts";
-import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
-import { LIMITS } from "../../../../../shared/decisions/limits.ts";
-import { decodeSelector } from "../../../../../shared/decisions/selectors/decode.ts";
+import { CATALOGUE, CHECK_IDS } from "../../../../../shared/checks/catalogue.ts";
+import type { CheckInput } from "../../../../../shared/checks/change.ts";
+import { findingLine } from "../../../../../shared/checks/check.ts";
+import { type CheckResult, runChecks } from "../../../../../shared/checks/run.ts";
+import { Inventory } from "../../../../../shared/inventory/inventory.ts";
+import type { JsonObject } from "../../../../../shared/formats/json.ts";
+import { LIMITS } from "../../../../../shared/contract/limits.ts";
+import { decodeSelector } from "../../../../../shared/model/selector.ts";
 import { bucketObject, namespaceObject, put, ROLE, selectorObject, SETTINGS_BY_DEFAULT } from "../../objects.ts";
 
 const SPLIT = "Split the selector into several selectors, or select by label instead of by name.";

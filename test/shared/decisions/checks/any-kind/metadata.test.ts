@@ -1,6 +1,6 @@
 import { test } from "tap";
-import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
-import { readManifests } from "../../../../../shared/inventory/manifests/reader.ts";
+import type { JsonObject } from "../../../../../shared/formats/json.ts";
+import { readManifests } from "../../../../../shared/files/manifest-reader.ts";
 import { bucketObject } from "../../objects.ts";
 import { checkChange, findingsOf } from "../selector-changes.ts";
 

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
+import type { JsonObject } from "../../../../../shared/formats/json.ts";
 import { bucketObject, namespaceObject, ROLE, selectorObject } from "../../objects.ts";
 import { ADMIN, annotated, JANE } from "../resource-lines.ts";
 import { checkChange, type Circumstances } from "../selector-changes.ts";

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
+import type { JsonObject } from "../../../../../shared/formats/json.ts";
 import {
   clusterObject, controllerIdentity, identityObject, roleIdentity, staticIdentity,
 } from "../../identities/objects.ts";

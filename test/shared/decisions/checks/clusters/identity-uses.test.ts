@@ -1,10 +1,10 @@
 import { test } from "tap";
-import { findingLine } from "../../../../../shared/decisions/checks/check.ts";
-import { identityUses } from "../../../../../shared/decisions/checks/clusters/identity-uses.ts";
-import { runChecks } from "../../../../../shared/decisions/checks/run.ts";
-import type { Access, Operation } from "../../../../../shared/decisions/context.ts";
-import { Inventory } from "../../../../../shared/decisions/inventory/inventory.ts";
-import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
+import { findingLine } from "../../../../../shared/checks/check.ts";
+import { identityUses } from "../../../../../shared/checks/cluster-identity-uses.ts";
+import { runChecks } from "../../../../../shared/checks/run.ts";
+import type { Access, Operation } from "../../../../../shared/contract/context.ts";
+import { Inventory } from "../../../../../shared/inventory/inventory.ts";
+import type { JsonObject } from "../../../../../shared/formats/json.ts";
 import { clusterObject, ownedBy, refTo, withFields } from "../../identities/objects.ts";
 import { put, SETTINGS_BY_DEFAULT } from "../../objects.ts";
 

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
+import type { JsonObject } from "../../../../../shared/formats/json.ts";
 import {
   clusterObject, CONTROL_PLANE, controllerIdentity, ownedBy, roleIdentity, staticIdentity, withFields,
 } from "../../identities/objects.ts";

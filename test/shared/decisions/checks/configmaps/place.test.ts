@@ -1,5 +1,5 @@
 import { test } from "tap";
-import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
+import type { JsonObject } from "../../../../../shared/formats/json.ts";
 import { ACCOUNT_MAP, CARM, dataLines, linesOf, mapObject, ONE, roleIn, TEAM_MAP } from "../subjects.ts";
 
 const ROLE = roleIn(ONE);

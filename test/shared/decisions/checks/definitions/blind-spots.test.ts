@@ -1,8 +1,8 @@
 import { test } from "tap";
 import { iamRoleSelectorCRD } from "../../../../../manifests/crds.ts";
-import { AUD_08 } from "../../../../../shared/decisions/checks/definitions/blind-spots.ts";
-import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
-import { Inventory } from "../../../../../shared/decisions/inventory/inventory.ts";
+import { AUD_08 } from "../../../../../shared/checks/definitions.ts";
+import type { JsonObject } from "../../../../../shared/formats/json.ts";
+import { Inventory } from "../../../../../shared/inventory/inventory.ts";
 import { ACK_SELECTOR_CRD, olderACKSelectorCRD } from "../../../../fixtures/ack-selector-crd.ts";
 
 /** Returns the messages of AUD-08 for the CustomResourceDefinition of IAMRoleSelector and the selectors. */

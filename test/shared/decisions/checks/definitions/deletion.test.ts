@@ -1,6 +1,6 @@
 import { test } from "tap";
-import { runChecks } from "../../../../../shared/decisions/checks/run.ts";
-import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
+import { runChecks } from "../../../../../shared/checks/run.ts";
+import type { JsonObject } from "../../../../../shared/formats/json.ts";
 import { ACK_CRDS } from "../../../../fixtures/ack-crds.ts";
 import { kindObject, selectorObject, SETTINGS_BY_DEFAULT } from "../../objects.ts";
 import { existingBucket, FIRST, newBucket, repeat, SECOND, selectorFor } from "../account-fixtures.ts";

@@ -1,6 +1,6 @@
 import { test } from "tap";
-import { ownerOfNamespace } from "../../../../../shared/decisions/checks/field-exports/target.ts";
-import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
+import { ownerOfNamespace } from "../../../../../shared/checks/field-exports.ts";
+import type { JsonObject } from "../../../../../shared/formats/json.ts";
 import { type ExportTarget, fieldExport } from "../../../../fixtures/ack-field-export-crd.ts";
 import { ADMIN, JANE } from "../resource-lines.ts";
 import { SETTINGS_BY_DEFAULT } from "../../objects.ts";

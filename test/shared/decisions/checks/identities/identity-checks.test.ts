@@ -1,11 +1,11 @@
 import { test } from "tap";
-import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
+import type { JsonObject } from "../../../../../shared/formats/json.ts";
 import {
   clusterObject, controllerIdentity, identityInventory, identityObject, roleARN, roleIdentity, staticIdentity,
 } from "../../identities/objects.ts";
-import { clusterChange } from "../../../../../shared/decisions/checks/clusters/change.ts";
-import { identityChange } from "../../../../../shared/decisions/checks/identities/change.ts";
-import { CI_35 } from "../../../../../shared/decisions/checks/identities/role.ts";
+import { clusterChange } from "../../../../../shared/checks/cluster-reference.ts";
+import { identityChange } from "../../../../../shared/checks/identity-change.ts";
+import { CI_35 } from "../../../../../shared/checks/identity-role.ts";
 import { kindObject, namespaceObject, SETTINGS_BY_DEFAULT } from "../../objects.ts";
 import { type CapaCase, capaLines, denials, testCases } from "../capa-lines.ts";
 

@@ -1,8 +1,8 @@
 import { test } from "tap";
-import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
-import { drain } from "../../../../../shared/decisions/paced.ts";
-import { readAllowedNamespaces } from "../../../../../shared/decisions/identities/allowed-namespaces.ts";
-import { narrowerSource } from "../../../../../shared/decisions/identities/narrower-source.ts";
+import type { JsonObject } from "../../../../../shared/formats/json.ts";
+import { drain } from "../../../../../shared/formats/paced.ts";
+import { readAllowedNamespaces } from "../../../../../shared/model/allowed-namespaces.ts";
+import { narrowerSource } from "../../../../../shared/checks/identity-source.ts";
 import {
   controllerIdentity, identityInventory, identityObject, roleIdentity, staticIdentity,
 } from "../../identities/objects.ts";

@@ -1,6 +1,6 @@
 import { test } from "tap";
-import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
-import { runChecks } from "../../../../../shared/decisions/checks/run.ts";
+import type { JsonObject } from "../../../../../shared/formats/json.ts";
+import { runChecks } from "../../../../../shared/checks/run.ts";
 import { identityInventory, roleIdentity, staticIdentity } from "../../identities/objects.ts";
 import { managedBy, secretMetadata } from "../../identities/secrets.ts";
 import { SETTINGS_BY_DEFAULT } from "../../objects.ts";

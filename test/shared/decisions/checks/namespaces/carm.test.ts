@@ -1,5 +1,5 @@
 import { test } from "tap";
-import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
+import type { JsonObject } from "../../../../../shared/formats/json.ts";
 import { namespaceObject } from "../../objects.ts";
 import type { Circumstances } from "../selector-changes.ts";
 import { ACCOUNT_MAP, annotationLines, CARM, linesOf, mapObject, ONE, roleIn, TEAM_MAP } from "../subjects.ts";

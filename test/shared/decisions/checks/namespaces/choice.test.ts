@@ -1,10 +1,10 @@
 import { test } from "tap";
-import { newSelectorsToReview } from "../../../../../shared/decisions/checks/access/reviews.ts";
-import { findingLine } from "../../../../../shared/decisions/checks/check.ts";
-import { runChecks } from "../../../../../shared/decisions/checks/run.ts";
-import type { Access } from "../../../../../shared/decisions/context.ts";
-import { Inventory } from "../../../../../shared/decisions/inventory/inventory.ts";
-import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
+import { newSelectorsToReview } from "../../../../../shared/checks/access-reviews.ts";
+import { findingLine } from "../../../../../shared/checks/check.ts";
+import { runChecks } from "../../../../../shared/checks/run.ts";
+import type { Access } from "../../../../../shared/contract/context.ts";
+import { Inventory } from "../../../../../shared/inventory/inventory.ts";
+import type { JsonObject } from "../../../../../shared/formats/json.ts";
 import { bucketObject, namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "../../objects.ts";
 import type { Circumstances } from "../selector-changes.ts";
 import { annotationLines, CARM, existingBucket, linesOf, ONE, roleIn, TWO } from "../subjects.ts";

@@ -1,7 +1,7 @@
 import { test } from "tap";
-import { findingLine } from "../../../../../shared/decisions/checks/check.ts";
-import { runChecks } from "../../../../../shared/decisions/checks/run.ts";
-import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
+import { findingLine } from "../../../../../shared/checks/check.ts";
+import { runChecks } from "../../../../../shared/checks/run.ts";
+import type { JsonObject } from "../../../../../shared/formats/json.ts";
 import { namespaceObject, SETTINGS_BY_DEFAULT } from "../../objects.ts";
 
 const KEY = "ack-role-resolver.io/selector-required";

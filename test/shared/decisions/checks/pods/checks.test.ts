@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { field, type JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
+import { field, type JsonObject } from "../../../../../shared/formats/json.ts";
 import { POD_IDENTITY, WEB_IDENTITY, withEKSIdentity } from "../../../../fixtures/eks-identity.ts";
 import { CONTROLLER, controllerPod } from "../../../../fixtures/pods.ts";
 import { objectAt } from "../../../../webhook/reviews.ts";

@@ -1,7 +1,7 @@
-import { findingLine } from "../../../../../shared/decisions/checks/check.ts";
-import { runChecks } from "../../../../../shared/decisions/checks/run.ts";
-import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
-import type { InjectionSettings } from "../../../../../shared/decisions/pods/settings.ts";
+import { findingLine } from "../../../../../shared/checks/check.ts";
+import { runChecks } from "../../../../../shared/checks/run.ts";
+import type { JsonObject } from "../../../../../shared/formats/json.ts";
+import type { InjectionSettings } from "../../../../../shared/contract/sidecar-settings.ts";
 import { controllerPod } from "../../../../fixtures/pods.ts";
 import { SETTINGS_BY_DEFAULT } from "../../objects.ts";
 import { injected, INJECTION } from "../../pods/injected.ts";

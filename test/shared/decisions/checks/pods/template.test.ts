@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import { test } from "tap";
-import { isChecked } from "../../../../../shared/decisions/checks/by-kind.ts";
-import { findingLine } from "../../../../../shared/decisions/checks/check.ts";
-import { runChecks } from "../../../../../shared/decisions/checks/run.ts";
-import { Inventory } from "../../../../../shared/decisions/inventory/inventory.ts";
-import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
+import { isChecked } from "../../../../../shared/checks/by-kind.ts";
+import { findingLine } from "../../../../../shared/checks/check.ts";
+import { runChecks } from "../../../../../shared/checks/run.ts";
+import { Inventory } from "../../../../../shared/inventory/inventory.ts";
+import type { JsonObject } from "../../../../../shared/formats/json.ts";
 import { controllerPod } from "../../../../fixtures/pods.ts";
 import { objectAt } from "../../../../webhook/reviews.ts";
 import { namespaceObject, put, SETTINGS_BY_DEFAULT } from "../../objects.ts";

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
+import type { JsonObject } from "../../../../../shared/formats/json.ts";
 import { ADMIN, annotated, findingLines, tiered } from "../resource-lines.ts";
 
 const POLICY = "services.k8s.aws/adoption-policy";

@@ -1,7 +1,7 @@
 import { test } from "tap";
-import { choiceFor } from "../../../../../shared/decisions/checks/resources/change.ts";
-import { Inventory } from "../../../../../shared/decisions/inventory/inventory.ts";
-import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
+import { choiceFor } from "../../../../../shared/checks/resource-change.ts";
+import { Inventory } from "../../../../../shared/inventory/inventory.ts";
+import type { JsonObject } from "../../../../../shared/formats/json.ts";
 import { namespaceObject, SETTINGS_BY_DEFAULT } from "../../objects.ts";
 import {
   annotated, type Circumstances, CLUSTER_OBJECTS, findingLines, GOLD, owned, SILVER, tiered, tierSelector,

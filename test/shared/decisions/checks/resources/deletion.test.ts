@@ -1,5 +1,5 @@
 import { test } from "tap";
-import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
+import type { JsonObject } from "../../../../../shared/formats/json.ts";
 import { bucketObject, namespaceObject } from "../../objects.ts";
 import {
   ADMIN, annotated, type Circumstances, CONTROLLER_ACCOUNT, findingLines, owned, skippedChecks, tiered,

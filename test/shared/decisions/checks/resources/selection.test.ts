@@ -1,7 +1,7 @@
 import { test } from "tap";
-import { unmetRequirements } from "../../../../../shared/decisions/checks/requirements.ts";
-import { ACK_05 } from "../../../../../shared/decisions/checks/resources/selection.ts";
-import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
+import { unmetRequirements } from "../../../../../shared/checks/run.ts";
+import { ACK_05 } from "../../../../../shared/checks/resource-selection.ts";
+import type { JsonObject } from "../../../../../shared/formats/json.ts";
 import { bucketObject, namespaceObject, selectorObject, SETTINGS_BY_DEFAULT } from "../../objects.ts";
 import {
   ADMIN, annotated, attempted, CLUSTER_OBJECTS, findingLines, GOLD, owned, skippedChecks, tiered, tierSelector,

@@ -1,8 +1,8 @@
 import { test } from "tap";
-import { findingLine } from "../../../../../shared/decisions/checks/check.ts";
-import { runChecks } from "../../../../../shared/decisions/checks/run.ts";
-import { Inventory } from "../../../../../shared/decisions/inventory/inventory.ts";
-import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
+import { findingLine } from "../../../../../shared/checks/check.ts";
+import { runChecks } from "../../../../../shared/checks/run.ts";
+import { Inventory } from "../../../../../shared/inventory/inventory.ts";
+import type { JsonObject } from "../../../../../shared/formats/json.ts";
 import { put, ROLE, selectorObject, SETTINGS_BY_DEFAULT } from "../../objects.ts";
 import { type Circumstances, findingsOf } from "../selector-changes.ts";
 

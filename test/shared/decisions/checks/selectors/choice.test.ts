@@ -1,5 +1,5 @@
 import { test } from "tap";
-import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
+import type { JsonObject } from "../../../../../shared/formats/json.ts";
 import { namespaceObject } from "../../objects.ts";
 import {
   attemptedBucket, existingBucket, findingLines, FIRST, newBucket, replacesMetadata, SECOND, selectorFor,

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
+import type { JsonObject } from "../../../../../shared/formats/json.ts";
 import { namespaceObject, selectorObject } from "../../objects.ts";
 import {
   existingBucket, findingLines, FIRST, newBucket, repeat, replacesMetadata, roleIn, SECOND, selectorFor,

@@ -1,8 +1,8 @@
 import { test } from "tap";
-import { isChecked } from "../../../../../shared/decisions/checks/by-kind.ts";
-import { findingLine } from "../../../../../shared/decisions/checks/check.ts";
-import { Inventory } from "../../../../../shared/decisions/inventory/inventory.ts";
-import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
+import { isChecked } from "../../../../../shared/checks/by-kind.ts";
+import { findingLine } from "../../../../../shared/checks/check.ts";
+import { Inventory } from "../../../../../shared/inventory/inventory.ts";
+import type { JsonObject } from "../../../../../shared/formats/json.ts";
 import { kindObject, ROLE } from "../../objects.ts";
 import { findingsOf } from "../selector-changes.ts";
 

@@ -1,11 +1,11 @@
 import { test } from "tap";
-import { IRS_40 } from "../../../../../shared/decisions/checks/selectors/account.ts";
-import { runChecks } from "../../../../../shared/decisions/checks/run.ts";
-import { decisionSettings } from "../../../../../shared/decisions/context.ts";
-import { Inventory } from "../../../../../shared/decisions/inventory/inventory.ts";
-import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
-import { decodeSelector } from "../../../../../shared/decisions/selectors/decode.ts";
-import { readSettings } from "../../../../../shared/server/settings.ts";
+import { IRS_40 } from "../../../../../shared/checks/selector-account.ts";
+import { runChecks } from "../../../../../shared/checks/run.ts";
+import { decisionSettings } from "../../../../../shared/contract/context.ts";
+import { Inventory } from "../../../../../shared/inventory/inventory.ts";
+import type { JsonObject } from "../../../../../shared/formats/json.ts";
+import { decodeSelector } from "../../../../../shared/model/selector.ts";
+import { readSettings } from "../../../../../shared/server/read-settings.ts";
 import { bucketObject } from "../../objects.ts";
 import { FIRST, selectorFor } from "../account-fixtures.ts";
 

@@ -1,6 +1,6 @@
 import { test } from "tap";
-import type { DecisionSettings } from "../../../../../shared/decisions/context.ts";
-import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
+import type { DecisionSettings } from "../../../../../shared/contract/context.ts";
+import type { JsonObject } from "../../../../../shared/formats/json.ts";
 import { namespaceObject, ROLE } from "../../objects.ts";
 import { changeLines } from "../selector-changes.ts";
 

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
+import type { JsonObject } from "../../../../../shared/formats/json.ts";
 import { bucketObject, namespaceObject, ROLE } from "../../objects.ts";
 import { changeLines, needsOf } from "../selector-changes.ts";
 

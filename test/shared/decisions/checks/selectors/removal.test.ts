@@ -1,7 +1,7 @@
 import { test } from "tap";
-import { runChecks } from "../../../../../shared/decisions/checks/run.ts";
-import { Inventory, type InventoryChange } from "../../../../../shared/decisions/inventory/inventory.ts";
-import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
+import { runChecks } from "../../../../../shared/checks/run.ts";
+import { Inventory, type InventoryChange } from "../../../../../shared/inventory/inventory.ts";
+import type { JsonObject } from "../../../../../shared/formats/json.ts";
 import { namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "../../objects.ts";
 import {
   attemptedBucket, existingBucket, findingLines, FIRST, newBucket, OWN, repeat, replacesMetadata, roleIn, selectorFor,

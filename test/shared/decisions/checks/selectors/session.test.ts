@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { decodeSelector } from "../../../../../shared/decisions/selectors/decode.ts";
+import { decodeSelector } from "../../../../../shared/model/selector.ts";
 import { ROLE, selectorObject } from "../../objects.ts";
 import { findingLines } from "../findings.ts";
 

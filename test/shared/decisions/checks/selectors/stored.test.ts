@@ -1,8 +1,8 @@
 import { test } from "tap";
-import { findingLine } from "../../../../../shared/decisions/checks/check.ts";
-import { ACK_SPEC_SCHEMA } from "../../../../../shared/decisions/selectors/ack-schema.ts";
-import { SELECTOR_SPEC_SCHEMA } from "../../../../../shared/decisions/selectors/schema.ts";
-import type { JsonObject } from "../../../../../shared/decisions/kubernetes/json.ts";
+import { findingLine } from "../../../../../shared/checks/check.ts";
+import { ACK_SPEC_SCHEMA } from "../../../../../shared/model/ack-selector-schema.ts";
+import { SELECTOR_SPEC_SCHEMA } from "../../../../../shared/model/selector-schema.ts";
+import type { JsonObject } from "../../../../../shared/formats/json.ts";
 import { kindObject, ROLE, selectorObject } from "../../objects.ts";
 import { changeLines, findingsOf, needsOf } from "../selector-changes.ts";
 

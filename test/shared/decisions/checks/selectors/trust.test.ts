@@ -1,6 +1,6 @@
 import { test } from "tap";
-import { findingLine } from "../../../../../shared/decisions/checks/check.ts";
-import { IRS_27 } from "../../../../../shared/decisions/checks/selectors/trust.ts";
+import { findingLine } from "../../../../../shared/checks/check.ts";
+import { IRS_27 } from "../../../../../shared/checks/selector-trust.ts";
 import { ROLE, selectorObject } from "../../objects.ts";
 import { changeLines, type Circumstances, findingsOf, needsOf } from "../selector-changes.ts";
 

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { array, assert, constantFrom, nat, oneof, property, tuple } from "fast-check";
 import { test } from "tap";
-import { readManifests } from "../../../../../shared/inventory/manifests/reader.ts";
-import { documentsFromEvents } from "../../../../../shared/inventory/manifests/yaml/events.ts";
+import { readManifests } from "../../../../../shared/files/manifest-reader.ts";
+import { documentsFromEvents } from "../../../../../shared/files/yaml-events.ts";
 import { differenceOf } from "../reference-parser.ts";
 
 const HEAD = "apiVersion: v1\nkind: ConfigMap\n";

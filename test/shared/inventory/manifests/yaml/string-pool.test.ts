@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { StringPool } from "../../../../../shared/inventory/manifests/yaml/string-pool.ts";
+import { StringPool } from "../../../../../shared/files/string-pool.ts";
 
 test("returns an equal string for every text", (t) => {
   const pool = new StringPool();

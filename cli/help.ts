@@ -1,0 +1,248 @@
+import type { Argument, Help } from "commander";
+import type { Command } from "../shared/contract/setting-definition.ts";
+import type { SettingName } from "../shared/contract/settings.ts";
+
+/** A heading in the help, under which flags are listed. */
+type FlagGroup =
+  | "Input" | "Decisions" | "Checks" | "Output" | "Resource" | "Webhook" | "Server" | "Grants" | "Credentials"
+  | "Certificates" | "Installation";
+
+interface FlagHelp {
+  readonly group: FlagGroup;
+  readonly general: string;
+  /** The help for commands for which the flag has a different meaning. */
+  readonly commands: Readonly<Partial<Record<Command, string>>>;
+  /** The headings for commands that list the flag elsewhere. */
+  readonly groups: Readonly<Partial<Record<Command, FlagGroup>>>;
+}
+
+function help(
+  group: FlagGroup, general: string, commands: FlagHelp["commands"] = {}, groups: FlagHelp["groups"] = {},
+): FlagHelp {
+  return { group, general, commands, groups };
+}
+
+const SKIPPED = "debug lists the skipped files on standard error";
+const OFFLINE_LOG = {
+  lint: SKIPPED, resolve: SKIPPED, audit: SKIPPED, impact: SKIPPED, "migrate carm": SKIPPED,
+} as const;
+
+/** The heading and the help of each flag. A help text is a phrase without a full stop at its end. */
+const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
+  from: help(
+    "Input", "manifest file or folder to read, or - for standard input",
+    { impact: "manifest file or folder that contains the current state, or - for standard input" },
+  ),
+  ignore: help(
+    "Input", "files and folders to ignore in the given folders, in the syntax of .gitignore; a file "
+      + ".ack-role-resolver-ignore in a folder has the same effect",
+  ),
+  skipUnreadable: help("Input", "skip unreadable files and objects with a warning, instead of exiting with status 2"),
+  allowEmpty: help("Input", "accept input that contains no Kubernetes object, instead of exiting with status 2"),
+  cluster: help("Input", "read the objects of a live cluster instead of manifests"),
+  kubeconfig: help(
+    "Input", "kubeconfig file for --cluster (default: KUBECONFIG, ~/.kube/config or the Pod's service account)",
+  ),
+  context: help("Input", "kubeconfig context to use"),
+  mode: help(
+    "Decisions", "where controllers find the role of a resource: in IAMRoleSelectors, or in the legacy CARM ConfigMaps",
+  ),
+  teamLevelCarm: help("Decisions", "the feature gate TeamLevelCARM of the controllers is on; affects only CARM"),
+  serviceLevelCarm: help("Decisions", "the feature gate ServiceLevelCARM of the controllers is on; affects only CARM"),
+  ackSystemNamespace: help("Decisions", "namespace that contains the ACK controllers and the CARM ConfigMaps"),
+  runtime: help(
+    "Decisions", "selector features to support: ack stands for the features of shipped ACK controllers, extended "
+      + "for all documented features",
+  ),
+  region: help("Decisions", "AWS region of the controllers and of STS"),
+  controllerAccount: help("Decisions", "AWS account ID of the controllers' own role"),
+  controllerRole: help("Decisions", "ARN of the controllers' own role"),
+  allowedAccounts: help("Checks", "AWS account that roles may belong to (default: any account)"),
+  capaServiceAccounts: help(
+    "Checks", "service account of Cluster API Provider AWS, whose changes of identities and clusters only cause "
+      + "warnings",
+  ),
+  clusterApiServiceAccounts: help(
+    "Checks", "service account of a controller of Cluster API, which needs no right to create machines (AC-05)",
+  ),
+  controllerUsers: help(
+    "Checks", "ACK controller: NS/NAME of its service account, or a user name, such as that of the EKS Capability for "
+      + "ACK, in which * stands for any characters",
+  ),
+  tenantLabels: help("Checks", "key of a namespace label that tenants may set"),
+  allowedEndpointHosts: help(
+    "Checks", "host that the endpoint-url annotation of a namespace may contain (default: any host)",
+  ),
+  complete: help(
+    "Checks",
+    "assume that the manifests contain every namespace and every CRD of the cluster, and report names that they lack",
+  ),
+  noWebhook: help(
+    "Checks", "assume that the webhook is not installed, and deny selectors that the API server would reject",
+  ),
+  check: help(
+    "Checks", "set the severity of a check",
+    {
+      sidecar: "with IRS-27=warn or CI-35=warn, the sidecar test-assumes each granted role of selectors or identities, "
+        + "and logs a warning if STS rejects the call; other checks do not affect the sidecar",
+    },
+  ),
+  waiverUsers: help("Checks", "user who may waive checks with an annotation"),
+  onInternalError: help(
+    "Webhook", "what to do with an object whose review fails with an internal error or exceeds the deadline",
+  ),
+  waiverGroups: help("Checks", "group whose members may waive checks with an annotation"),
+  output: help(
+    "Output", "output format: text for people, or stable JSON",
+    {
+      lint: "output format: text for people, stable JSON, or SARIF 2.1.0 for code scanners",
+      resolve: "output format: text that fits the terminal, wide text with selectors, ARNs and regions, or stable JSON",
+      impact: "output format: text that fits the terminal, wide text with complete values, or stable JSON",
+    },
+  ),
+  failOn: help("Output", "minimum severity of a finding that sets the exit status to 1"),
+  namespace: help(
+    "Resource", "namespace of the resource that --kind describes, and of manifests that set no namespace",
+    {
+      manifests: "namespace of the installation", "certs manage": "namespace of the installation",
+      webhook: "namespace of the installation: the replica that holds its Lease updates stale annotations and writes "
+        + "Events; requires --cluster (default: no replica does)",
+      "credential-process": "namespace of the resource; requires --kind",
+    },
+    { manifests: "Installation", "certs manage": "Certificates", webhook: "Webhook" },
+  ),
+  label: help("Resource", "label of the resource that --kind describes"),
+  explain: help("Output", "print for each selector why it selects or does not select the resource"),
+  delete: help("Input", "show what changes if the objects in the manifests are deleted"),
+  tlsDir: help("Webhook", "folder that contains tls.crt and tls.key; the webhook reloads the files when they change"),
+  clientCaFile: help(
+    "Webhook", "file that contains the CA certificates of the API server's client certificate; requires "
+      + "--client-name (default: any client may send reviews)",
+  ),
+  clientName: help("Webhook", "common name of the API server's client certificate; requires --client-ca-file"),
+  autoControllerIdentity: help(
+    "Webhook", "create the AWSClusterControllerIdentity default of CAPA while it does not exist, for the listed "
+      + "namespaces, or none; requires --namespace",
+  ),
+  listen: help("Server", "address to listen on", {
+    sidecar: "loopback address to listen on",
+    local: "first of five addresses: of the sidecar, its health, STS, the webhook and its health, on consecutive ports",
+  }),
+  healthListen: help("Server", "address of /healthz, /readyz, /startupz and /metrics"),
+  group: help("Grants", "API group of the controller that this sidecar serves, such as s3.services.k8s.aws"),
+  kind: help(
+    "Resource", "kind of the resource, such as Bucket.s3.services.k8s.aws; the resource need not exist",
+    { sidecar: "kind that the controller manages, such as Bucket.s3.services.k8s.aws (default: all kinds)" },
+    { sidecar: "Grants" },
+  ),
+  identitySecretNamespace: help("Grants", "namespace of the Secrets of AWSClusterStaticIdentities (checked by CI-10)"),
+  allowedAudiences: help("Grants", "audience of the tokens that AWSServiceAccountIdentities may request"),
+  scopeNamespace: help("Grants", "grant only roles that resources in this namespace resolve to"),
+  tokenFile: help(
+    "Credentials", "token file that the sidecar shares with clients; created if missing or empty, reloaded on change",
+    { "credential-process": "token file of the running sidecar" },
+  ),
+  endpoint: help("Credentials", "URL of a running sidecar, such as http://127.0.0.1:9780"),
+  selector: help("Resource", "name of the IAMRoleSelector whose role to use"),
+  stateDir: help(
+    "Credentials", "in-memory folder that only the sidecar uses; lets /sts accept credentials after a restart",
+  ),
+  stsEndpoint: help(
+    "Credentials", "URL of an STS endpoint; requires https, except on loopback (default: the endpoint of --region)",
+  ),
+  unmatched: help(
+    "Grants", "credentials for a resource that no selector selects (default: base; with --scope-namespace: deny)",
+  ),
+  base: help(
+    "Grants", "vend issues the sidecar's own credentials to clients; identity-only issues keys that only /sts "
+      + "accepts (default: vend if the sidecar's own credentials have a session token)",
+  ),
+  sessionName: help("Credentials", "name of each STS session"),
+  logLevel: help("Server", "minimum log level; logs are JSON lines on standard error", OFFLINE_LOG, {
+    lint: "Output", resolve: "Output", audit: "Output", impact: "Output", "migrate carm": "Output",
+  }),
+  dir: help("Certificates", "folder for ca.crt, tls.crt and tls.key"),
+  host: help("Certificates", "DNS name or IP address that the certificate is valid for"),
+  url: help(
+    "Installation", "URL of a webhook that runs outside the cluster (default: the webhook's Service in the cluster)",
+    {
+      webhook: "URL that the API server calls; the certificate of --tls-dir is verified for its host (default: the "
+        + "webhook's Service)",
+      "certs manage": "URL that the API server calls; the certificate is valid for its host (default: the webhook's "
+        + "Service)",
+    },
+    { webhook: "Webhook", "certs manage": "Certificates" },
+  ),
+  caFile: help("Installation", "file with the CA certificate that signed the webhook's certificate"),
+  image: help("Installation", "image of the webhook (default: ack-role-resolver, with the version of this program)"),
+  certificates: help(
+    "Installation", "source of the webhook's certificate: self-signed (certs manage creates it), cert-manager, or "
+      + "files (a Secret that you create; requires --ca-file) (default: files with --url or --ca-file, otherwise "
+      + "self-signed)",
+  ),
+  inject: help("Installation", "inject sidecars into labeled Pods (see docs/injection.md)"),
+  sidecarImage: help("Webhook", "image of injected sidecars; without it, the webhook injects no sidecar"),
+  sidecarArgs: help("Webhook", "flag of injected sidecars, such as --base=identity-only"),
+  sidecarEnv: help(
+    "Webhook", "environment variable of injected sidecars, such as HTTPS_PROXY=http://proxy.example:3128",
+  ),
+  sidecarCaConfigMap: help(
+    "Webhook", "ConfigMap in the namespace of each Pod whose key ca.crt contains further CAs that injected sidecars "
+      + "trust for AWS endpoints",
+  ),
+  extraGroups: help("Input", "ACK API group that this release does not know"),
+};
+
+/** Returns the help of a flag for one command. */
+export function flagHelp(name: SettingName, command: Command): string {
+  const { general, commands } = FLAG_HELP[name];
+  return commands[command] ?? general;
+}
+
+/** Returns the heading under which the help of a command lists a flag. */
+export function flagGroup(name: SettingName, command: Command): FlagGroup {
+  const { group, groups } = FLAG_HELP[name];
+  return groups[command] ?? group;
+}
+
+/** Returns the help of a flag for all commands. The name of a command precedes the help that applies only to it. */
+export function combinedHelp(name: SettingName): string {
+  const { general, commands } = FLAG_HELP[name];
+  return [general, ...Object.entries(commands).map(([command, text]) => `${command}: ${text}`)].join("; ");
+}
+
+/** The widest column of flags, commands and arguments. The description of a longer item starts on the next line. */
+const MAX_TERM_WIDTH = 26;
+const INDENT = "  ";
+
+/**
+ * The layout of the help: a column of flags, and a column of descriptions that are wrapped to the width of the
+ * terminal. The help of Python and Git has this layout too.
+ */
+export const HELP_LAYOUT: Partial<Help> = {
+  padWidth(command, helper) {
+    const longest = Math.max(
+      helper.longestArgumentTermLength(command, helper), helper.longestOptionTermLength(command, helper),
+      helper.longestSubcommandTermLength(command, helper),
+    );
+    return Math.min(longest, MAX_TERM_WIDTH);
+  },
+
+  subcommandTerm(command) {
+    return [command.name(), ...command.registeredArguments.map(argumentText)].join(" ");
+  },
+
+  formatItem(term, termWidth, description, helper) {
+    if (description === "") return INDENT + term;
+    const start = " ".repeat(INDENT.length * 2 + termWidth);
+    const lines = helper.boxWrap(description, (helper.helpWidth ?? 80) - start.length).split("\n");
+    const isLong = term.length > termWidth;
+    const first = isLong ? `${INDENT}${term}\n${start}` : `${INDENT}${term.padEnd(termWidth)}${INDENT}`;
+    return first + lines.join(`\n${start}`);
+  },
+};
+
+function argumentText(argument: Argument): string {
+  const name = argument.variadic ? `${argument.name()}...` : argument.name();
+  return argument.required ? `<${name}>` : `[${name}]`;
+}

@@ -1,0 +1,70 @@
+import type { DecisionSettings } from "../contract/context.ts";
+import type { Inventory } from "../inventory/inventory.ts";
+import type { IdentityReference } from "../model/identity.ts";
+import { identityKindOf, identityPlural, INFRASTRUCTURE_GROUP } from "../contract/capa-kinds.ts";
+import { queryOf } from "../contract/ack-resource.ts";
+import type { JsonObject } from "../formats/json.ts";
+import { isACKGroup } from "../contract/ack-groups.ts";
+import { objectReference } from "../formats/object-meta.ts";
+import { usedSelectors } from "../resolution/selection.ts";
+import type { CheckEntry } from "./check.ts";
+import { AC_05 } from "./cluster-reference.ts";
+import { stateOf } from "./namespace-change.ts";
+import { gainedSelectors, NS_02 } from "./namespace-labels.ts";
+import { ACK_09 } from "./resource-selection.ts";
+
+/**
+ * The checks that need access reviews. These checks are off by default, because each access review is a request to the
+ * API server.
+ */
+const ACCESS_CHECKS: readonly CheckEntry[] = [ACK_09, NS_02, AC_05];
+
+/** Returns whether any check that needs access reviews is enabled. */
+export function needsAccessReviews(settings: Pick<DecisionSettings, "checkSeverities">): boolean {
+  return ACCESS_CHECKS.some((check) => isCheckEnabled(check, settings));
+}
+
+/** Returns whether the severity of the check is not "off". */
+export function isCheckEnabled(
+  { id, severity }: CheckEntry, { checkSeverities }: Pick<DecisionSettings, "checkSeverities">,
+): boolean {
+  return (checkSeverities.get(id) ?? severity) !== "off";
+}
+
+/** Returns the names of all selectors that the resource uses before or after the change. */
+export function selectorsToReview(
+  object: JsonObject, old: JsonObject | null, inventory: Inventory, { mode }: Pick<DecisionSettings, "mode">,
+): readonly string[] {
+  if (mode !== "selectors" || !isACKGroup(objectReference(object).group)) return [];
+  const states = old === null ? [object] : [object, old];
+  return [...new Set(states.flatMap((state) => usedSelectors(inventory, queryOf(state, "default"))))];
+}
+
+/**
+ * Returns the names of the selectors that select the namespace only after the change, and of the selector that a new
+ * annotation `use-selector` names.
+ */
+export function newSelectorsToReview(
+  object: JsonObject, old: JsonObject | null, inventory: Inventory, { mode }: Pick<DecisionSettings, "mode">,
+): readonly string[] {
+  if (mode !== "selectors") return [];
+  const stored = old === null ? null : stateOf(old);
+  const change = { inventory, name: objectReference(object).name, state: stateOf(object), stored };
+  return [...gainedSelectors(change).keys()];
+}
+
+/** An identity whose use requires an access review. */
+interface ReviewedIdentity {
+  readonly group: string;
+  /** The plural of the kind of the identity; `*` for every kind. */
+  readonly resource: string;
+  /** "" for every identity of the kind. */
+  readonly name: string;
+}
+
+/** Returns the access review of an identity that an object uses. Null stands for every identity. */
+export function identityToReview(identity: IdentityReference | null): ReviewedIdentity {
+  const kind = identity === null ? null : identityKindOf(identity.kind);
+  const resource = kind === null ? "*" : identityPlural(kind);
+  return { group: INFRASTRUCTURE_GROUP, resource, name: identity?.name ?? "" };
+}

@@ -1,0 +1,101 @@
+import { OWNER_ACCOUNT_ANNOTATION } from "../contract/annotation-keys.ts";
+import type { DecisionSettings, Requester } from "../contract/context.ts";
+import { isACKController } from "../contract/exemptions.ts";
+import { field, type FieldPath, isJsonObject, type JsonObject } from "../formats/json.ts";
+import { labelKeyFaults, labelValueFaults, subdomainFaults } from "../formats/names.ts";
+import { objectMeta, objectReference } from "../formats/object-meta.ts";
+import { quote } from "../formats/text.ts";
+import type { CheckEntry, Fault, QuickCheck } from "./check.ts";
+
+/**
+ * The check applies to ACK resources, Namespaces and CARM ConfigMaps. Check IRS-00 has the same rules for
+ * IAMRoleSelectors.
+ */
+export const META_01: QuickCheck<JsonObject> = {
+  id: "META-01",
+  severity: "deny",
+  waivable: false,
+  reason: "The API server rejects an object whose name, labels or annotations are not valid. "
+    + "YAML reads an unquoted number or boolean as a value that is not a string.",
+  fix: "use the Kubernetes syntax: [prefix/]name: value",
+  example: `metadata: {annotations: {${OWNER_ACCOUNT_ANNOTATION}: 111122223333}}`,
+  *find(object): Iterable<Fault> {
+    yield* invalidName(object);
+    yield* typeFaults(object, "labels");
+    yield* typeFaults(object, "annotations");
+    yield* metadataFaults(object);
+  },
+};
+
+function* invalidName(object: JsonObject): Iterable<Fault> {
+  const { name } = objectReference(object);
+  const faults = name === "" ? [] : subdomainFaults(name);
+  if (faults.length === 0) return;
+  const message = `${quote(name)} is not a valid object name: ${faults.join("; ")}`;
+  yield { path: ["metadata", "name"], message, fix: "rename the object" };
+}
+
+function* typeFaults(object: JsonObject, map: "labels" | "annotations"): Iterable<Fault> {
+  const values = field(field(object, "metadata"), map) ?? null;
+  if (values !== null && !isJsonObject(values)) {
+    yield { path: ["metadata", map], message: `the ${map} are not a map` };
+  }
+  for (const [key, value] of isJsonObject(values) ? Object.entries(values) : []) {
+    // Skips null values, because the API server reads null as "".
+    if (typeof value === "string" || value === null) continue;
+    const found = typeof value === "object" ? "an object or a list" : `the ${typeof value} ${JSON.stringify(value)}`;
+    const message = `the value is ${found}, and the API server accepts only strings`;
+    yield { path: ["metadata", map, { key }], message, fix: "put the value in quotes" };
+  }
+}
+
+/**
+ * Yields the faults in the syntax of labels and annotations. Unlike the prefix of a label key, the prefix of an
+ * annotation key may contain upper-case letters.
+ */
+export function* metadataFaults(object: JsonObject): Iterable<Fault> {
+  const { labels, annotations } = objectMeta(object);
+  for (const [key, value] of labels) {
+    const faults = [...labelKeyFaults(key), ...labelValueFaults(value)];
+    if (faults.length === 0) continue;
+    const message = `the label is not valid: ${faults.join("; ")}`;
+    yield { path: ["metadata", "labels", { key }], message, fix: META_01.fix };
+  }
+  for (const key of annotations.keys()) {
+    const faults = labelKeyFaults(key.toLowerCase());
+    if (faults.length === 0) continue;
+    const message = `the annotation key is not valid: ${faults.join("; ")}`;
+    yield { path: ["metadata", "annotations", { key }], message, fix: META_01.fix };
+  }
+}
+
+interface ControllerWrite {
+  /** Null offline. */
+  readonly requester: Requester | null;
+  readonly settings: DecisionSettings;
+}
+
+/** What differs between the kinds of objects that decide roles. */
+type ControllerCheck = Pick<CheckEntry, "id" | "reason" | "fix" | "example"> & {
+  /** The objects, in the plural. */
+  readonly objects: string;
+  readonly path: FieldPath;
+};
+
+/** Returns the check that denies ACK controllers each write of an object that decides which roles they use. */
+export function controllerCheck({ objects, path, ...texts }: ControllerCheck): QuickCheck<ControllerWrite> {
+  return {
+    ...texts,
+    severity: "deny",
+    waivable: false,
+    requires: ["the requester", "--controller-users"],
+    on: ["CREATE", "UPDATE", "DELETE"],
+    ofChange: true, // the webhook does not know who wrote the stored object
+    *find({ requester, settings }): Iterable<Fault> {
+      if (requester === null || !isACKController(requester, settings)) return;
+      const name = quote(requester.username);
+      const message = `the requester ${name} is an ACK controller, and ACK controllers must not write ${objects}`;
+      yield { path, message };
+    },
+  };
+}

@@ -1,0 +1,114 @@
+import { type Finding, type Section, SECTIONS } from "./check.ts";
+import { hasResolution } from "./forged-annotations.ts";
+import { runChecks, type SkippedCheck } from "./run.ts";
+import type { DecisionSettings, Origin } from "../contract/context.ts";
+import { type ClusterUsage, clusterUsage } from "../resolution/cluster-usage.ts";
+import type { Inventory } from "../inventory/inventory.ts";
+import type { JsonObject } from "../formats/json.ts";
+import { type KindID, kindOf } from "../contract/kinds.ts";
+import { isSelector } from "../contract/ack-groups.ts";
+import { objectMeta, objectReference } from "../formats/object-meta.ts";
+import { compareText } from "../formats/text.ts";
+import { type Paced, paced } from "../formats/paced.ts";
+
+/** A finding in one object. `index` is the position of the object in the input. */
+export interface AuditFinding extends Finding {
+  readonly section: Section;
+  readonly index: number;
+}
+
+/** The numbers of all objects, and of the objects of some kinds. */
+interface AuditTotals {
+  readonly objects: number;
+  readonly selectors: number;
+  readonly resources: number;
+  /** The identities of CAPA. */
+  readonly identities: number;
+  /** See `ClusterUsage`. */
+  readonly clusters: number;
+  /**
+   * The number of resources, and of objects that refer to an identity, without resolution annotations. If the webhook
+   * has never run in the cluster, the number includes all of them.
+   */
+  readonly unannotated: number;
+}
+
+export interface Audit {
+  /** The findings, sorted by section, then by the index of the object. */
+  readonly findings: readonly AuditFinding[];
+  /** The totals, and the number of the objects that have findings in each section. */
+  readonly summary: AuditTotals & Readonly<Record<Section, number>>;
+  readonly usage: ClusterUsage;
+  /** Sorted by code. */
+  readonly skipped: readonly SkippedCheck[];
+}
+
+/** All stored objects, and the inventory that contains these objects. */
+interface AuditInput {
+  readonly objects: readonly JsonObject[];
+  readonly inventory: Inventory;
+  readonly origin: Origin;
+}
+
+const OBJECTS_BETWEEN_PAUSES = 200;
+
+/**
+ * Runs the checks on every stored object. A finding is a fault of the stored object, or a fault that its next write
+ * would have. At each pause, yields the number of objects audited so far.
+ */
+export function* auditObjects({ objects, inventory, origin }: AuditInput, settings: DecisionSettings): Paced<Audit> {
+  const findings: AuditFinding[] = [];
+  /** Maps the id of each skipped check to its unmet requirements. */
+  const skipped = new Map<string, string>();
+  const storedSelectors = objects.filter(isSelector);
+  const context = { operation: "AUDIT", requester: null, origin, inventory, storedSelectors } as const;
+  yield* paced(objects.entries(), OBJECTS_BETWEEN_PAUSES, ([index, object]) => {
+    const result = runChecks({ ...context, object, old: object }, settings);
+    for (const { code, needs } of result.skipped) skipped.set(code, needs);
+    for (const finding of result.findings) {
+      findings.push({ ...finding, index, section: sectionOf(finding, object, inventory) });
+    }
+    return true;
+  });
+  const usage = yield* clusterUsage(inventory, settings);
+  return {
+    findings: findings.toSorted((a, b) => (
+      SECTIONS.indexOf(a.section) - SECTIONS.indexOf(b.section) || a.index - b.index
+    )),
+    summary: { ...totalsOf(objects), clusters: usage.clusters, ...countBySection(findings) },
+    usage,
+    skipped: Array.from(skipped, ([code, needs]) => ({ code, needs })).toSorted((a, b) => compareText(a.code, b.code)),
+  };
+}
+
+function sectionOf({ section, severity, waivable }: Finding, object: JsonObject, { selectors }: Inventory): Section {
+  if (section !== undefined) return section;
+  if (!isSelector(object) || severity !== "deny" || waivable) return "checks";
+  const { name } = objectReference(object);
+  return selectors.malformed.has(name) ? "malformed" : "faulty";
+}
+
+function totalsOf(objects: readonly JsonObject[]): Omit<AuditTotals, "clusters"> {
+  const byKind = Map.groupBy(objects, (object) => kindOf(objectReference(object))?.id);
+  const ofKind = (id: KindID): readonly JsonObject[] => byKind.get(id) ?? [];
+  const resources = ofKind("resource").filter((object) => objectReference(object).name !== "");
+  return {
+    objects: objects.length, selectors: ofKind("selector").length, resources: resources.length,
+    identities: ofKind("identity").length,
+    unannotated: [...resources, ...ofKind("cluster")].filter((object) => (
+      !hasResolution(objectMeta(object).annotations)
+    )).length,
+  };
+}
+
+function countBySection(findings: readonly AuditFinding[]): Record<Section, number> {
+  const bySection = Map.groupBy(findings, ({ section }) => section);
+  const count = (section: Section): number => new Set(bySection.get(section)?.map(({ index }) => index)).size;
+  return {
+    malformed: count("malformed"), faulty: count("faulty"), conflicts: count("conflicts"), refused: count("refused"),
+    drift: count("drift"), unexpectedAccounts: count("unexpectedAccounts"), onDefault: count("onDefault"),
+    selectingNothing: count("selectingNothing"), staleAnnotations: count("staleAnnotations"),
+    unusableIdentities: count("unusableIdentities"), openIdentities: count("openIdentities"),
+    missingSources: count("missingSources"), checks: count("checks"),
+  };
+}

@@ -1,0 +1,237 @@
+import type { DecisionSettings, Occasion } from "../contract/context.ts";
+import { isSameContent } from "../contract/exemptions.ts";
+import { Inventory } from "../inventory/inventory.ts";
+import { type KindID, kindOf } from "../contract/kinds.ts";
+import type { JsonObject } from "../formats/json.ts";
+import { definedKind } from "../contract/ack-groups.ts";
+import { objectReference } from "../formats/object-meta.ts";
+import { isPod, type PodTemplate, podTemplateOf, requestsSidecar } from "../model/pod.ts";
+import { type DecodedSelector, decodeSelector } from "../model/selector.ts";
+import { AC_08, ACK_35, CI_34, CM_14, FE_02, NS_14, POD_10 } from "./size-limits.ts";
+import { META_01 } from "./any-kind.ts";
+import { REMOVED_WAIVERS, WAIVER_01 } from "./waiver.ts";
+import { type CheckContext, type CheckInput, contextOf, hasOldObject, operationOf } from "./change.ts";
+import { bindChecks, type BoundCheck, type Check, type CheckEntry, type QuickCheck } from "./check.ts";
+import { AC_05, clusterChange, useChange } from "./cluster-reference.ts";
+import { CLUSTER_CHECKS } from "./cluster-neighbors.ts";
+import { configMapChange } from "./carm-map-change.ts";
+import { CONFIG_MAP_CHECKS } from "./carm-map-checks.ts";
+import { ACK_34, DEFINITION_CHECKS, IRS_34, KIND_DELETION_CHECKS } from "./definitions.ts";
+import { FIELD_EXPORT_CHECKS } from "./field-exports.ts";
+import { identityChange } from "./identity-change.ts";
+import { IDENTITY_CHECKS } from "./identity-checks.ts";
+import { CI_33 } from "./identity-shape.ts";
+import { namespaceChange } from "./namespace-change.ts";
+import { NAMESPACE_CHECKS } from "./namespace-checks.ts";
+import { podCreation } from "./pod-request.ts";
+import { POD_CHECKS, templateChecks } from "./pod-checks.ts";
+import { ACK_02_OF_CLUSTERS } from "./forged-annotations.ts";
+import { resourceChange } from "./resource-change.ts";
+import { RESOURCE_CHECKS } from "./resource-checks.ts";
+import { IRS_04_OF_RESOURCES } from "./selector-account.ts";
+import { SELECTOR_CHANGE_CHECKS } from "./selector-checks.ts";
+import { selectorChange } from "./selector-change.ts";
+import { IRS_48 } from "./selector-limits.ts";
+import { IRS_51 } from "./misspelled.ts";
+import { SELECTOR_SELF_CHECKS } from "./self-checks.ts";
+
+/** Returns the checks of a change, each with the data that it examines. Decodes each object only once. */
+type Bind = (input: CheckInput, settings: DecisionSettings) => BoundCheck[];
+
+/** The checks of each kind. */
+const CHECKS: Record<KindID, Bind> = {
+  selector: (input, settings) => [...spelling(IRS_51)(input), ...selectorChecks(input, settings)],
+  "selector-like": spelling(IRS_51),
+  "selector-definition": definitionChecks,
+  "resource-definition": definitionChecks,
+  "other-definition": definitionChecks,
+  namespace: within(NS_14, ofChange(NAMESPACE_CHECKS, namespaceChange)),
+  "carm-map": within(CM_14, ofChange(CONFIG_MAP_CHECKS, configMapChange)),
+  "field-export": within(FE_02, fieldExportChecks),
+  resource: within(ACK_35, resourceChecks),
+  identity: (input, settings) => [
+    ...spelling(CI_33)(input), ...within(CI_34, ofChange(IDENTITY_CHECKS, identityChange))(input, settings),
+  ],
+  "identity-like": spelling(CI_33),
+  cluster: within(AC_08, ofChange([...CLUSTER_CHECKS, ACK_02_OF_CLUSTERS], clusterChange)),
+  "cluster-part": partChecks,
+  pod: within(POD_10, podChecks),
+  workload: within(POD_10, podChecks),
+  secret: () => [],
+};
+
+/** The limit of the objects of a kind, also at a deletion for which another check exists. */
+interface LimitChecks {
+  readonly write: CheckEntry;
+  readonly deletion?: CheckEntry;
+}
+
+/** The checks that report an object that is too large to be read. */
+const LIMIT_CHECKS: Partial<Record<KindID, LimitChecks>> = {
+  selector: { write: IRS_48 },
+  "selector-definition": { write: WAIVER_01, deletion: { ...IRS_34, fix: ACK_35.fix } },
+  "resource-definition": { write: WAIVER_01, deletion: { ...ACK_34, fix: ACK_35.fix } },
+  namespace: { write: NS_14 },
+  "carm-map": { write: CM_14 },
+  "field-export": { write: FE_02 },
+  resource: { write: ACK_35 },
+  identity: { write: CI_34 },
+  cluster: { write: AC_08 },
+  "cluster-part": { write: AC_08 },
+  pod: { write: POD_10 },
+};
+
+/** Returns the check that reports a write of an object that is too large to be read; null if no check applies. */
+export function limitCheckOf(kind: KindID, operation: string): CheckEntry | null {
+  const { write = null, deletion = write } = LIMIT_CHECKS[kind] ?? {};
+  return operation === "DELETE" ? deletion : write;
+}
+
+const UNCHECKED: ReadonlySet<KindID> = new Set([
+  "selector-definition", "resource-definition", "other-definition", "cluster-part", "secret",
+]);
+
+/**
+ * Returns whether any check of manifests applies to an object. Of the Pods and the workloads that create Pods, only
+ * those that request a sidecar are checked.
+ */
+export function isChecked(object: JsonObject, { namespaces }: Pick<Inventory, "namespaces">): boolean {
+  const kind = kindOf(objectReference(object));
+  if (kind === null || UNCHECKED.has(kind.id)) return false;
+  return kind.id === "pod" || kind.id === "workload" ? reviewedTemplate(object, namespaces) !== null : true;
+}
+
+/** Returns the Pod that a manifest creates if it requests a sidecar, else null. */
+function reviewedTemplate(object: JsonObject, namespaces: Inventory["namespaces"]): PodTemplate | null {
+  const template = podTemplateOf(object);
+  const { namespace } = objectReference(object);
+  const labels = namespaces.labelsOf(namespace === "" ? "default" : namespace);
+  return template !== null && requestsSidecar(template, labels) ? template : null;
+}
+
+const BY_DEFAULT: readonly Occasion[] = ["CREATE", "UPDATE", "AUDIT"];
+
+/**
+ * Returns every check that applies to the change or to the audited object, together with the data that the check
+ * examines.
+ */
+export function applicableChecks(input: CheckInput, settings: DecisionSettings): BoundCheck[] {
+  const kind = kindOf(objectReference(input.object));
+  if (kind === null) return [];
+  const operation = operationOf(input);
+  const checks = CHECKS[kind.id](input, settings).filter(({ check }) => (check.on ?? BY_DEFAULT).includes(operation));
+  if (operation !== "AUDIT") return checks;
+  return checks.map((bound) => ({ ...bound, check: { ...bound.check, ...bound.check.inAudit } }));
+}
+
+/**
+ * Returns the checks of an object, or only the limit check and WAIVER-01 if the object exceeds a limit. The limit check
+ * only warns controllers, and WAIVER-01 reads a limited part of one annotation.
+ */
+function within(limitCheck: QuickCheck<JsonObject>, checks: Bind): Bind {
+  return (input, settings) => {
+    const ofWaivers = waiverChecks(input, settings);
+    if (exceeds(limitCheck, input)) return [...bindChecks([limitCheck], input.object, null), ...ofWaivers];
+    return [...checks(input, settings), ...bindChecks([META_01], input.object, input.old), ...ofWaivers];
+  };
+}
+
+/** False at DELETE, because users must be able to delete an object that was stored before the limit existed. */
+function exceeds(limitCheck: QuickCheck<JsonObject>, input: CheckInput): boolean {
+  const [excess] = operationOf(input) === "DELETE" ? [] : limitCheck.find(input.object);
+  return excess !== undefined;
+}
+
+/**
+ * Binds the checks to the change that they examine. Without an inventory, the checks run on an empty inventory. Binds
+ * no check if `subjectOf` returns null.
+ */
+function ofChange<Subject>(
+  checks: readonly Check<Subject>[], subjectOf: (input: CheckInput, context: CheckContext) => Subject | null,
+): Bind {
+  return (input, settings) => {
+    const inventory = input.inventory ?? new Inventory({ runtime: settings.runtime, origin: input.origin });
+    const context = contextOf(input, settings, inventory);
+    const subjects = [subjectOf(input, context)].filter((subject) => subject !== null);
+    // The checks also examine the old object, to find the faults that it already has.
+    const old = hasOldObject(input) ? subjectOf({ ...input, object: input.old }, context) : null;
+    return subjects.flatMap((subject) => bindChecks(checks, subject, old));
+  };
+}
+
+function spelling(check: typeof IRS_51 | typeof CI_33): (input: CheckInput) => BoundCheck[] {
+  return ({ object, inventory = null }) => bindChecks([check], { object, inventory }, null);
+}
+
+function waiverChecks({ object, old, requester }: CheckInput, settings: DecisionSettings): BoundCheck[] {
+  return bindChecks([WAIVER_01, REMOVED_WAIVERS], { object, old, requester, settings }, null);
+}
+
+function definitionChecks(input: CheckInput, settings: DecisionSettings): BoundCheck[] {
+  const { inventory = null, object, storedSelectors: selectors = [] } = input;
+  if (inventory === null) return waiverChecks(input, settings);
+  const deletion = { ...contextOf(input, settings, inventory), ...definedKind(object) };
+  const stored = { ...definedKind(object), inventory, selectors, extraGroups: settings.injection.extraGroups };
+  return [
+    ...bindChecks(KIND_DELETION_CHECKS, deletion, null), ...bindChecks(DEFINITION_CHECKS, stored, null),
+    ...waiverChecks(input, settings),
+  ];
+}
+
+/** Returns the checks of a Pod after its admission, or of the Pod that a manifest creates. */
+function podChecks({ object, origin, inventory = null }: CheckInput, settings: DecisionSettings): BoundCheck[] {
+  if (origin === "cluster" && isPod(object)) return bindChecks(POD_CHECKS, podCreation(object, settings), null);
+  const template = inventory === null ? null : reviewedTemplate(object, inventory.namespaces);
+  return template === null ? [] : templateChecks(template, settings);
+}
+
+/**
+ * Returns the checks of a FieldExport. A stored fault only warns if the spec stays the same: a change of any of its
+ * fields can change what the controller writes.
+ */
+function fieldExportChecks(input: CheckInput, settings: DecisionSettings): BoundCheck[] {
+  const { object } = input;
+  const isUnchanged = hasOldObject(input) && isSameContent(object, input.old);
+  return bindChecks(FIELD_EXPORT_CHECKS, { object, settings }, isUnchanged ? { object: input.old, settings } : null);
+}
+
+/** Returns the checks of an object that uses the identity of its Cluster. Each of them concerns only the requester. */
+function partChecks(input: CheckInput, settings: DecisionSettings): BoundCheck[] {
+  if (exceeds(AC_08, input)) return bindChecks([AC_08], input.object, null);
+  return ofChange([AC_05], useChange)(input, settings);
+}
+
+function selectorChecks(input: CheckInput, settings: DecisionSettings): BoundCheck[] {
+  const context = { origin: input.origin, runtime: settings.runtime };
+  const decoded = decodeSelector(input.object, context);
+  const old = hasOldObject(input) ? decodeSelector(input.old, context) : null;
+  const selfChecks = bindChecks(DECODED_SELECTOR_CHECKS, decoded, old);
+  const { inventory = null } = input;
+  const exceedsLimit = decoded.faults.some(({ check }) => check === IRS_48);
+  if (inventory === null || (exceedsLimit && operationOf(input) !== "DELETE")) return selfChecks;
+  const changeContext = contextOf(input, settings, inventory);
+  const stored = input.old === null ? null : (old ?? decoded);
+  const change = selectorChange(changeContext, input, { decoded, stored });
+  // The checks also examine the old selector, to find the faults that it already has.
+  const before = old === null ? null : selectorChange(changeContext, input, { decoded: old, stored: old });
+  return [
+    ...selfChecks, ...bindChecks(SELECTOR_CHANGE_CHECKS, change, before), ...waiverChecks(input, settings),
+  ];
+}
+
+/**
+ * Self checks that return the faults that `decodeSelector` has found, so that no self check runs twice for a selector.
+ */
+const DECODED_SELECTOR_CHECKS = SELECTOR_SELF_CHECKS.map((check): QuickCheck<DecodedSelector> => ({
+  ...check,
+  find: ({ faults }) => faults.filter((one) => one.check === check).map(({ fault }) => fault),
+}));
+
+function resourceChecks(input: CheckInput, settings: DecisionSettings): BoundCheck[] {
+  const { inventory = null } = input;
+  if (inventory === null) return [];
+  const change = resourceChange(input, contextOf(input, settings, inventory));
+  // The checks also examine the old resource, to find the faults that it already has.
+  const before = hasOldObject(input) && change.stored !== null ? { ...change, ...change.stored } : null;
+  return bindChecks([...RESOURCE_CHECKS, IRS_04_OF_RESOURCES], change, before);
+}

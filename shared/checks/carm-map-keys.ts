@@ -1,0 +1,151 @@
+import { ACCOUNT_MAP } from "../contract/annotation-keys.ts";
+import { carmAnnotations, lookUpEntry, type MapEntry, mapEntryOf, serviceOf } from "../model/carm-maps.ts";
+import type { ACKResource } from "../contract/ack-resource.ts";
+import { accountOfARN } from "../formats/arn.ts";
+import { type Paced, paced } from "../formats/paced.ts";
+import { RESOURCES_BETWEEN_PAUSES } from "../resolution/change-set.ts";
+import { listNamespaces, listResources, SCAN_LIMIT } from "./message-lists.ts";
+import type { ConfigMapChange } from "./carm-map-change.ts";
+import { parseKey } from "./carm-map-entries.ts";
+
+/** A map key that loses its role or gets a role in another account. */
+interface KeyChange {
+  readonly key: string;
+  readonly from: string;
+  /** The account after the change; null if the key no longer has a role. */
+  readonly to: string | null;
+}
+
+/** A user of a key: a namespace whose annotation names the key, or a resource whose role the key sets. */
+type KeyUser = { readonly namespace: string } | { readonly resource: ACKResource };
+
+interface KeyGroup {
+  readonly change: KeyChange;
+  readonly users: KeyUsers;
+}
+
+class KeyUsers {
+  readonly #namespaces: string[] = [];
+  readonly #resources: ACKResource[] = [];
+
+  add(user: KeyUser): void {
+    if ("namespace" in user) this.#namespaces.push(user.namespace);
+    else this.#resources.push(user.resource);
+  }
+
+  /**
+   * Returns `1 namespace: team-a; 1 resource: Bucket team-a/b1`. If `isPartial`, the scan stopped early and may have
+   * missed users.
+   */
+  list(isPartial: boolean): string {
+    const parts: string[] = [];
+    if (this.#namespaces.length > 0) parts.push(listNamespaces(this.#namespaces, isPartial));
+    if (this.#resources.length > 0) parts.push(listResources(this.#resources, (count) => count, isPartial));
+    return parts.join("; ");
+  }
+}
+
+/** The keys whose account changes, and the namespaces and resources that use each key. */
+class AffectedKeys {
+  readonly #groups = new Map<string, KeyGroup>();
+  #found = 0;
+
+  add(change: KeyChange, user: KeyUser): void {
+    const id = JSON.stringify(change);
+    const group = this.#groups.get(id) ?? { change, users: new KeyUsers() };
+    this.#groups.set(id, group);
+    group.users.add(user);
+    this.#found++;
+  }
+
+  /** Whether the scan can stop because it has found `SCAN_LIMIT` users of the keys. */
+  get isFull(): boolean {
+    return this.#found >= SCAN_LIMIT;
+  }
+
+  groups(): Iterable<KeyGroup> {
+    return this.#groups.values();
+  }
+}
+
+/** Returns the keys that lose their role or get a role in another account, and the users of each key. */
+export function* affectedKeys(change: ConfigMapChange): Paced<AffectedKeys> {
+  const affected = new AffectedKeys();
+  yield* paced(candidates(change, changedIDs(change)), RESOURCES_BETWEEN_PAUSES, ({ entry, group, user }) => {
+    const keyChange = entry === null ? null : keyChangeOf(change, entry, group);
+    if (keyChange !== null) affected.add(keyChange, user);
+    return !affected.isFull;
+  });
+  return affected;
+}
+
+/** Returns the account IDs or team IDs whose map entries change. */
+function changedIDs({ data, settings, stored }: ConfigMapChange): ReadonlySet<string> {
+  const keys = [...stored].flatMap(([key, value]) => (data.get(key) === value ? [] : [key]));
+  return new Set(settings.serviceLevelCARM ? [...keys, ...keys.map((key) => parseKey(key).id)] : keys);
+}
+
+/** A namespace or resource that may use a changed key. */
+interface Candidate {
+  /** The map entry that applies to the namespace or resource; null if the change does not affect this entry. */
+  readonly entry: MapEntry | null;
+  /** The API group of the resource; "" for a namespace, whose resources can belong to any service. */
+  readonly group: string;
+  readonly user: KeyUser;
+}
+
+function* candidates(change: ConfigMapChange, ids: ReadonlySet<string>): Iterable<Candidate> {
+  const { inventory } = change;
+  // Copies the names, because the inventory may change during a pause.
+  const namespaces = [...inventory.namespaces.usingCARM];
+  for (const namespace of namespaces) {
+    const entry = entryOf(change, ids, namespace, NOT_CREATED);
+    yield { entry, group: "", user: { namespace } };
+    if (entry === null) continue;
+    const resources = [...inventory.resources.inNamespace(namespace)];
+    for (const resource of resources) yield { entry, group: resource.group, user: { resource } };
+  }
+  if (change.name !== ACCOUNT_MAP) return;
+  for (const id of ids) {
+    const resources = [...inventory.resources.ofAccount(id)];
+    for (const resource of resources) {
+      // Skips the namespaces that name an account or a team, because the first loop has already visited their
+      // resources.
+      const isVisited = entryOf(change, null, resource.namespace, NOT_CREATED) !== null;
+      const entry = isVisited ? null : entryOf(change, ids, resource.namespace, resource);
+      yield { entry, group: resource.group, user: { resource } };
+    }
+  }
+}
+
+/** The status of a resource that does not exist in AWS yet and therefore has no account. */
+const NOT_CREATED: Pick<ACKResource, "status"> = { status: { ownerAccountID: null, region: null } };
+
+/**
+ * Returns the map entry that CARM looks up for the resource. If `ids` is set, returns null unless the entry is in the
+ * changed map and its key is in `ids`.
+ */
+function entryOf(
+  { inventory, name, settings }: ConfigMapChange,
+  ids: ReadonlySet<string> | null,
+  namespace: string,
+  resource: Pick<ACKResource, "status">,
+): MapEntry | null {
+  const annotations = carmAnnotations(namespace, inventory.namespaces.annotationsOf(namespace));
+  const entry = mapEntryOf(annotations, resource, settings);
+  if (entry === null || ids === null) return entry;
+  return entry.map === name && ids.has(entry.key) ? entry : null;
+}
+
+function keyChangeOf({ data, settings, stored }: ConfigMapChange, entry: MapEntry, group: string): KeyChange | null {
+  const from = accountOf(lookUpEntry(stored, group, entry, settings).roleARN);
+  const to = accountOf(lookUpEntry(data, group, entry, settings).roleARN);
+  if (from === null || from === to) return null;
+  const serviceKey = `${serviceOf(group)}.${entry.key}`;
+  const readsServiceKey = settings.serviceLevelCARM && (stored.get(serviceKey) ?? "") !== "";
+  return { key: readsServiceKey ? serviceKey : entry.key, from, to };
+}
+
+function accountOf(roleARN: string | null): string | null {
+  return roleARN === null ? null : accountOfARN(roleARN);
+}

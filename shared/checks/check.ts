@@ -1,0 +1,186 @@
+import type { Occasion, Origin, Runtime, Severity } from "../contract/context.ts";
+import { type Excess, type FieldPath, formatFieldPath, type JsonObject } from "../formats/json.ts";
+import { compareText } from "../formats/text.ts";
+import { type Paced, paced } from "../formats/paced.ts";
+import type { SelectorSpec } from "../model/iamroleselector.ts";
+
+/** A requirement of a check: data that the input may not contain, or a setting that has no default. */
+export type Requirement =
+  | "namespaces"
+  | "--complete or --cluster"
+  | "kinds"
+  | "resources"
+  | "config maps"
+  | "identities"
+  | "clusters"
+  | "secrets"
+  | "--identity-secret-namespace"
+  | "the requester"
+  | "the stored object"
+  | "selectors and namespaces"
+  | "access reviews"
+  | "STS"
+  | "--controller-account or --controller-role"
+  | "--allowed-accounts or --controller-role"
+  | "--controller-users"
+  | "--tenant-labels"
+  | "--allowed-endpoint-hosts";
+
+/** The sections of the `audit` report, in the order of the report. In the JSON output, each section is a key. */
+export const SECTIONS = [
+  "malformed", "faulty", "conflicts", "refused", "drift", "unexpectedAccounts", "onDefault", "selectingNothing",
+  "staleAnnotations", "unusableIdentities", "openIdentities", "missingSources", "checks",
+] as const;
+export type Section = (typeof SECTIONS)[number];
+
+/** One problem that a check found. */
+export interface Fault {
+  readonly path: FieldPath;
+  /** States the problem and the expected value in one clause. The text starts in lower case and has no full stop. */
+  readonly message: string;
+  /** The fix of this fault. Default: the fix of the check. */
+  readonly fix?: string;
+  /**
+   * Whether this fault makes shipped controllers ignore the whole selector. Controllers report such a fault only in
+   * their log.
+   */
+  readonly dropsSelector?: boolean;
+  /** If set, the fault is only a warning, even if the severity of the check is deny. */
+  readonly severity?: "warn";
+  /** The section of `audit` that reports this fault. Default: the section of the check. */
+  readonly section?: Section;
+}
+
+/** An IAMRoleSelector, for the checks that need no other object. */
+export interface SelectorSubject {
+  readonly object: JsonObject;
+  /** The first limit that the object exceeds, or null. */
+  readonly excess: Excess | null;
+  readonly spec: SelectorSpec;
+  readonly origin: Origin;
+  readonly runtime: Runtime;
+}
+
+/** The description of a check. docs/checks.md is generated from `reason`, `fix` and `example`. */
+export interface CheckEntry {
+  readonly id: string;
+  readonly severity: Severity | "off";
+  /** Whether the annotation `ack-role-resolver.io/allow` can waive the check for one object. */
+  readonly waivable: boolean;
+  /** Whether `--check` cannot change the severity of the check. Only the limit checks have a fixed severity. */
+  readonly fixed?: true;
+  /** The problem that the check prevents. */
+  readonly reason: string;
+  /** The fix of the problem that the check finds: an imperative without a full stop. */
+  readonly fix: string;
+  /** A minimal manifest or change in which the check finds a fault. */
+  readonly example: string;
+  /** Default: none. */
+  readonly requires?: readonly Requirement[];
+  /** When the check runs. Default: CREATE, UPDATE and AUDIT. */
+  readonly on?: readonly Occasion[];
+  /** The section of `audit` that reports the faults. Default: `checks`. */
+  readonly section?: Section;
+  /** What differs when `audit` runs the check on a stored object. */
+  readonly inAudit?: Partial<Pick<CheckEntry, "severity" | "waivable" | "requires">>;
+  /**
+   * Whether every fault of the check counts as new, for example because the check compares the old object with the new
+   * object.
+   */
+  readonly ofChange?: true;
+  /**
+   * Whether the check also denies requesters whom the other checks only warn, such as controllers.
+   */
+  readonly bindsControllers?: true;
+  /**
+   * Whether the check denies only in mode `carm`. In mode `selectors`, CARM maps have no effect, and the check only
+   * warns.
+   */
+  readonly deniesInCARM?: true;
+}
+
+/** A check that reads one object or a bounded part of the inventory. */
+export interface QuickCheck<Subject> extends CheckEntry {
+  /** Yields every fault of the subject. `find` reads only the subject and changes nothing. */
+  readonly find: (subject: Subject) => Iterable<Fault>;
+}
+
+/** A check that scans many objects of the inventory and pauses regularly. */
+export interface ScanningCheck<Subject> extends CheckEntry {
+  /** Returns every fault of the subject. Changes nothing. */
+  readonly scan: (subject: Subject) => Paced<readonly Fault[]>;
+}
+
+export type Check<Subject> = QuickCheck<Subject> | ScanningCheck<Subject>;
+
+/** A check that needs only the IAMRoleSelector itself. */
+export type SelectorCheck = QuickCheck<SelectorSubject>;
+
+/** A check and the subject that the check examines. */
+export interface BoundCheck {
+  readonly check: CheckEntry;
+  /** Returns the faults of the new object. */
+  readonly faults: () => Paced<readonly Fault[]>;
+  /** Returns the faults of the old object. Null if no old object exists, or if the check reports only new faults. */
+  readonly oldFaults: (() => Paced<readonly Fault[]>) | null;
+}
+
+/**
+ * Binds each check to the subject that the check examines. Unless `ofChange` is set, also binds the check to the old
+ * subject.
+ */
+export function bindChecks<Subject>(
+  checks: readonly Check<Subject>[], subject: Subject, old: Subject | null,
+): BoundCheck[] {
+  return checks.map((check) => ({
+    check,
+    faults: () => faultsOf(check, subject),
+    oldFaults: old === null || check.ofChange === true ? null : () => faultsOf(check, old),
+  }));
+}
+
+/** The number of faults that are found or compared between two pauses. */
+export const FAULTS_BETWEEN_PAUSES = 200;
+
+function* faultsOf<Subject>(check: Check<Subject>, subject: Subject): Paced<readonly Fault[]> {
+  if ("scan" in check) return yield* check.scan(subject);
+  const faults: Fault[] = [];
+  yield* paced(check.find(subject), FAULTS_BETWEEN_PAUSES, (fault) => faults.push(fault) > 0);
+  return faults;
+}
+
+/** A fault that a check found in one object, and the severity of the fault. */
+export interface Finding {
+  /** The id of the check. */
+  readonly code: string;
+  readonly severity: Severity;
+  readonly path: FieldPath;
+  /**
+   * States the problem and the expected value. The texts `message` and `fix` start in lower case and have no full stop.
+   */
+  readonly message: string;
+  readonly fix: string;
+  /** Whether the annotation `ack-role-resolver.io/allow` can waive the check. */
+  readonly waivable: boolean;
+  /** Whether the check is waived for the object. A waived finding never denies. */
+  readonly waived: boolean;
+  /** The section of `audit` that reports the finding. Default: `checks`. */
+  readonly section?: Section;
+}
+
+type FindingText = Pick<Finding, "code" | "path" | "message" | "fix">;
+
+/** Orders findings by code, then by path. */
+export function compareFindings(a: Finding, b: Finding): number {
+  return compareText(a.code, b.code) || compareText(formatFieldPath(a.path), formatFieldPath(b.path));
+}
+
+/** Returns `IRS-03 spec.arn: MESSAGE. FIX.` */
+export function findingLine(finding: FindingText): string {
+  return `${finding.code} ${formatFieldPath(finding.path)}: ${findingSentences(finding)}`;
+}
+
+/** Returns `MESSAGE. FIX.`, where FIX starts with a capital letter. */
+export function findingSentences({ message, fix }: Pick<FindingText, "message" | "fix">): string {
+  return `${message}. ${fix.charAt(0).toUpperCase()}${fix.slice(1)}.`;
+}

@@ -1,0 +1,141 @@
+import { readAllowedNamespaces, SELECTOR_FIELDS } from "../model/allowed-namespaces.ts";
+import { SERVICE_ACCOUNT_IDENTITY } from "../contract/capa-kinds.ts";
+import { field, isJsonObject } from "../formats/json.ts";
+import { expressionFaults, matchLabelFaults, readLabelSelector } from "../formats/label-selector.ts";
+import { namespaceNameFaults } from "../formats/names.ts";
+import { quote } from "../formats/text.ts";
+import type { Fault, QuickCheck } from "./check.ts";
+import { type CheckContext, isComplete } from "./change.ts";
+import type { IdentityChange } from "./identity-change.ts";
+
+const ALLOWED = ["spec", "allowedNamespaces"] as const;
+
+/** Whether the value allows every namespace in shipped CAPA and in CAPA's documentation. */
+function allowsAllEverywhere(allowed: unknown): boolean {
+  return (["ack", "extended"] as const).every((runtime) => readAllowedNamespaces(allowed, runtime).type === "all");
+}
+
+export const CI_02: QuickCheck<IdentityChange> = {
+  id: "CI-02",
+  severity: "warn",
+  waivable: false,
+  reason: "CAPA documents that an empty selector allows no namespace. Shipped CAPA allows every namespace if the list "
+    + "is missing or null too. CAPA itself writes this form for {}. It allows no namespace if matchLabels or "
+    + "matchExpressions is empty, but a typed client such as clusterctl drops such a field.",
+  fix: "write list: [] to allow no namespace, or allowedNamespaces: {} to allow every namespace",
+  example: "spec: {allowedNamespaces: {selector: {}}}",
+  section: "openIdentities",
+  *find({ allowed, identity }): Iterable<Fault> {
+    if (identity.kind === SERVICE_ACCOUNT_IDENTITY) return;
+    const selector = field(allowed, "selector");
+    if (!isJsonObject(selector) || (field(allowed, "list") ?? null) !== null) return;
+    const path = [...ALLOWED, "selector"];
+    const parts = SELECTOR_FIELDS.map((name) => field(selector, name) ?? null).filter((part) => part !== null);
+    if (Object.values(selector).every((value) => value === null)) {
+      yield { path, message: "the selector is empty: shipped CAPA allows every namespace" };
+    } else if (parts.length > 0 && parts.every(isEmpty)) {
+      yield { path, message: "the selector is empty: every namespace after clusterctl move" };
+    }
+  },
+};
+
+/** Whether the value is an empty list or object. */
+function isEmpty(value: object | string | number | boolean): boolean {
+  return typeof value === "object" && Object.keys(value).length === 0;
+}
+
+export const CI_03: QuickCheck<IdentityChange> = {
+  id: "CI-03",
+  severity: "warn",
+  waivable: false,
+  reason: "No namespace may use an identity without allowedNamespaces.",
+  fix: "list the namespaces that may use the identity: allowedNamespaces: {list: [NAMESPACE]}",
+  example: "kind: AWSClusterStaticIdentity\nspec: {secretRef: creds}",
+  section: "unusableIdentities",
+  *find({ allowed, identity }): Iterable<Fault> {
+    if (identity.kind === SERVICE_ACCOUNT_IDENTITY || (allowed ?? null) !== null) return;
+    yield { path: ALLOWED, message: `allowedNamespaces is ${allowed === null ? "null" : "missing"}` };
+  },
+};
+
+export const CI_04: QuickCheck<IdentityChange> = {
+  id: "CI-04",
+  severity: "warn",
+  waivable: false,
+  reason: "Every user who may create a cluster in any namespace may use the account of the identity.",
+  fix: "list the namespaces that may use the identity: allowedNamespaces: {list: [NAMESPACE]}",
+  example: "spec: {allowedNamespaces: {}}",
+  section: "openIdentities",
+  *find({ allowed }): Iterable<Fault> {
+    if (allowsAllEverywhere(allowed)) yield { path: ALLOWED, message: "allowedNamespaces allows every namespace" };
+  },
+};
+
+function listOf(allowed: unknown): readonly unknown[] {
+  const list = field(allowed, "list");
+  return Array.isArray(list) ? list : [];
+}
+
+export const CI_05: QuickCheck<IdentityChange> = {
+  id: "CI-05",
+  severity: "deny",
+  waivable: false,
+  reason: "Names in the list are literal, and * is not a wildcard. No namespace can have such a name. The check only "
+    + "warns about a namespace that does not exist: a user who may create the namespace may then use the identity.",
+  fix: "use the exact name of a namespace, or select namespaces by label with selector",
+  example: "spec: {allowedNamespaces: {list: ['team-*']}}",
+  *find({ allowed, ...change }): Iterable<Fault> {
+    for (const [i, name] of listOf(allowed).entries()) {
+      if (typeof name !== "string") continue;
+      const path = [...ALLOWED, "list", i];
+      const faults = namespaceNameFaults(name).join("; ");
+      if (faults !== "") yield { path, message: `${quote(name)} is not a valid namespace name: ${faults}` };
+      else if (isMissing(name, change)) {
+        const fix = "correct the name, or create the namespace";
+        yield { path, message: `namespace ${name} does not exist`, fix, severity: "warn" };
+      }
+    }
+  },
+};
+
+/** Whether the namespace certainly does not exist. Manifests often contain only some namespaces of a cluster. */
+function isMissing(name: string, change: CheckContext): boolean {
+  const { namespaces } = change.inventory;
+  return isComplete(change) && change.inventory.includes("namespaces") && !namespaces.has(name);
+}
+
+export const CI_06: QuickCheck<IdentityChange> = {
+  id: "CI-06",
+  severity: "deny",
+  waivable: false,
+  reason: "CAPA rejects each later change of an identity whose selector is not valid, also the removal of a finalizer. "
+    + "Only the namespaces in the list may use the identity.",
+  fix: "use the Kubernetes syntax of label selectors",
+  example: "spec: {allowedNamespaces: {selector: {matchExpressions: [{key: team, operator: Is, values: [a]}]}}}",
+  *find({ allowed }): Iterable<Fault> {
+    const selector = field(allowed, "selector");
+    if (!isJsonObject(selector)) return;
+    const spec = readLabelSelector(selector);
+    for (const faults of [matchLabelFaults(spec), expressionFaults(spec)]) {
+      for (const { path, message } of faults) yield { path: [...ALLOWED, "selector", ...path], message };
+    }
+  },
+};
+
+export const CI_08: QuickCheck<IdentityChange> = {
+  id: "CI-08",
+  severity: "warn",
+  waivable: false,
+  reason: "DoesNotExist and NotIn also select every namespace that does not have the label, also new namespaces.",
+  fix: "select the namespaces by a label that only an administrator sets",
+  example: "spec: {allowedNamespaces: {selector: {matchExpressions: [{key: team, operator: DoesNotExist}]}}}",
+  *find({ allowed }): Iterable<Fault> {
+    const selector = field(allowed, "selector");
+    if (!isJsonObject(selector)) return;
+    for (const [i, { key, operator }] of readLabelSelector(selector).matchExpressions.entries()) {
+      if (operator !== "DoesNotExist" && operator !== "NotIn") continue;
+      const message = `${operator} selects every namespace without label ${quote(key)}`;
+      yield { path: [...ALLOWED, "selector", "matchExpressions", i], message };
+    }
+  },
+};

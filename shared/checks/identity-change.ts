@@ -1,0 +1,82 @@
+import { CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, STATIC_IDENTITY } from "../contract/capa-kinds.ts";
+import { field, type JsonObject } from "../formats/json.ts";
+import { subdomainFaults } from "../formats/names.ts";
+import { quote } from "../formats/text.ts";
+import { allowedKey } from "../model/allowed-namespaces.ts";
+import { type Identity, readIdentity, type RoleIdentity } from "../model/identity.ts";
+import { NO_CHANGES, type PendingChanges } from "../resolution/change-set.ts";
+import type { CheckContext, CheckInput } from "./change.ts";
+import type { Fault, QuickCheck } from "./check.ts";
+
+export const CI_01: QuickCheck<IdentityChange> = {
+  id: "CI-01",
+  severity: "deny",
+  waivable: false,
+  reason: "CAPA uses only the AWSClusterControllerIdentity named default, and rejects a change of its spec.",
+  fix: `name the identity ${CONTROLLER_IDENTITY_NAME}`,
+  example: "kind: AWSClusterControllerIdentity\nmetadata: {name: other}",
+  ofChange: true,
+  *find({ identity, stored }): Iterable<Fault> {
+    if (identity.kind !== CONTROLLER_IDENTITY) return;
+    if (identity.name !== CONTROLLER_IDENTITY_NAME) {
+      const message = `the name is ${quote(identity.name)}, not ${CONTROLLER_IDENTITY_NAME}`;
+      yield { path: ["metadata", "name"], message };
+    }
+    if (stored?.identity.kind !== CONTROLLER_IDENTITY) return;
+    if (allowedKey(identity.allowedNamespaces) === allowedKey(stored.identity.allowedNamespaces)) return;
+    const message = "the allowed namespaces change, and the spec is immutable";
+    yield { path: ["spec", "allowedNamespaces"], message, fix: "delete the identity, and create it with the new spec" };
+  },
+};
+
+/** The name of the Secret is empty if the field is missing, and if its value is not a string. */
+function emptyRefFault(value: unknown): string {
+  const isMissing = value === undefined || value === null || value === "";
+  return isMissing ? "secretRef is missing" : "secretRef is not the name of a Secret";
+}
+
+export const CI_11: QuickCheck<IdentityChange> = {
+  id: "CI-11",
+  severity: "deny",
+  waivable: false,
+  reason: "CAPA rejects a change of secretRef, also of an empty one. A name that is not valid never names a Secret.",
+  fix: "set secretRef to the name of a Secret in the namespace of CAPA",
+  example: "kind: AWSClusterStaticIdentity\nspec: {allowedNamespaces: {list: [team-a]}} # secretRef is missing",
+  *find({ identity, object, stored }): Iterable<Fault> {
+    if (identity.kind !== STATIC_IDENTITY) return;
+    const name = identity.secretName ?? "";
+    const path = ["spec", "secretRef"];
+    if (name === "") yield { path, message: emptyRefFault(field(field(object, "spec"), "secretRef")) };
+    else if (subdomainFaults(name).length > 0) yield { path, message: `${quote(name)} is not the name of a Secret` };
+    const before = stored?.identity.kind === STATIC_IDENTITY ? (stored.identity.secretName ?? "") : name;
+    if (before === name) return;
+    const message = `secretRef changes from ${quote(before)} to ${quote(name)}`;
+    yield { path, message, fix: "to use another Secret, create another identity" };
+  },
+};
+
+/** A change of a CAPA identity, which the identity checks examine. */
+export interface IdentityChange extends CheckContext {
+  /** The object after the change; at DELETE the deleted object. */
+  readonly object: JsonObject;
+  readonly identity: Identity;
+  /** The value of `spec.allowedNamespaces`; undefined if it is missing. */
+  readonly allowed: unknown;
+  /** The stored object and its identity at UPDATE; otherwise null. */
+  readonly stored: { readonly object: JsonObject; readonly identity: Identity } | null;
+  /** Admitted changes of other identities that the inventory does not contain yet. */
+  readonly pending: PendingChanges<RoleIdentity>;
+}
+
+/** Returns the change, or null if the object is not an identity. */
+export function identityChange(
+  input: Pick<CheckInput, "object" | "old" | "pendingIdentities">, context: CheckContext,
+): IdentityChange | null {
+  const { object, old, pendingIdentities: pending = NO_CHANGES } = input;
+  const { runtime } = context.settings;
+  const identity = readIdentity(object, runtime);
+  if (identity === null) return null;
+  const before = old === null ? null : readIdentity(old, runtime);
+  const stored = old === null || before === null ? null : { object: old, identity: before };
+  return { ...context, object, identity, allowed: field(field(object, "spec"), "allowedNamespaces"), stored, pending };
+}

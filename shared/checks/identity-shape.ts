@@ -1,0 +1,167 @@
+import { LAST_APPLIED } from "../contract/annotation-keys.ts";
+import { ALLOWED_NAMESPACES_FIELDS, SELECTOR_FIELDS } from "../model/allowed-namespaces.ts";
+import {
+  CAPA_VERSION, identityKindOf, IDENTITY_KINDS, INFRASTRUCTURE_GROUP, ROLE_IDENTITY, SERVICE_ACCOUNT_IDENTITY,
+  STATIC_IDENTITY,
+} from "../contract/capa-kinds.ts";
+import type { Inventory } from "../inventory/inventory.ts";
+import { field, type FieldPath, isJsonObject, type JsonObject, parseJSON, valueAt } from "../formats/json.ts";
+import { annotationAt, objectReference } from "../formats/object-meta.ts";
+import { describeValue } from "../contract/shape.ts";
+import { closest, quote } from "../formats/text.ts";
+import type { Fault, QuickCheck } from "./check.ts";
+import type { IdentityChange } from "./identity-change.ts";
+
+const ALLOWED = ["spec", "allowedNamespaces"] as const;
+
+type Type = "string" | "number" | "list of strings" | "object";
+
+const ROLE_TYPES: Readonly<Record<string, Type>> = {
+  roleARN: "string", sessionName: "string", inlinePolicy: "string", durationSeconds: "number",
+  policyARNs: "list of strings",
+};
+
+/** The types of the fields of `spec`, by kind. */
+const TYPES: Readonly<Record<string, Readonly<Record<string, Type>>>> = {
+  [STATIC_IDENTITY]: { secretRef: "string" },
+  [ROLE_IDENTITY]: { ...ROLE_TYPES, externalID: "string", sourceIdentityRef: "object" },
+  [SERVICE_ACCOUNT_IDENTITY]: { ...ROLE_TYPES, audiences: "list of strings", expirationSeconds: "number" },
+};
+
+function hasType(value: unknown, type: Type): boolean {
+  if (type === "object") return isJsonObject(value);
+  if (type === "list of strings") return Array.isArray(value) && value.every((item) => typeof item === "string");
+  return typeof value === type;
+}
+
+export const CI_00: QuickCheck<IdentityChange> = {
+  id: "CI-00",
+  severity: "deny",
+  waivable: false,
+  reason: "The API server rejects an identity that does not match the schema of CAPA, and prunes a field whose name is "
+    + "in the wrong case.",
+  fix: schemaFix("KIND"),
+  example: "kind: AWSClusterRoleIdentity\nspec: {allowedNamespaces: {list: test}} # a list is required: [test]",
+  *find({ object, identity: { kind }, allowed }): Iterable<Fault> {
+    const fix = schemaFix(kind.toLowerCase());
+    const types = { ...TYPES[kind], allowedNamespaces: "object" } as const;
+    const spec = field(object, "spec") ?? {};
+    for (const fault of specFaults(spec, types)) yield { ...fault, fix };
+    for (const fault of allowedFaults(allowed)) yield { ...fault, fix };
+  },
+};
+
+function schemaFix(kind: string): string {
+  return `write the field as the schema of CAPA defines it (kubectl explain ${kind}.spec)`;
+}
+
+function* specFaults(spec: unknown, types: Readonly<Record<string, Type>>): Iterable<Fault> {
+  if (!isJsonObject(spec)) {
+    yield { path: ["spec"], message: `expected an object, not ${describeValue(spec)}` };
+    return;
+  }
+  yield* typeFaults(spec, types, ["spec"]);
+  const known = Object.keys(types);
+  for (const name of Object.keys(spec)) {
+    const meant = known.includes(name) ? undefined : known.find((one) => one.toLowerCase() === name.toLowerCase());
+    if (meant === undefined) continue;
+    yield { path: ["spec", name], message: `unknown field ${quote(name)}; perhaps ${meant} was meant` };
+  }
+}
+
+function* allowedFaults(allowed: unknown): Iterable<Fault> {
+  yield* typeFaults(allowed, { list: "list of strings", selector: "object" }, ALLOWED);
+  const selector = field(allowed, "selector");
+  yield* typeFaults(selector, { matchLabels: "object" }, [...ALLOWED, "selector"]);
+  const labels = field(selector, "matchLabels");
+  for (const [key, value] of isJsonObject(labels) ? Object.entries(labels) : []) {
+    if (typeof value === "string") continue;
+    const message = `expected a string, not ${describeValue(value)}`;
+    yield { path: [...ALLOWED, "selector", "matchLabels", { key }], message };
+  }
+}
+
+/** Yields the fields of a wrong type. Null is permitted, because the API server drops it. */
+function* typeFaults(object: unknown, types: Readonly<Record<string, Type>>, path: FieldPath): Iterable<Fault> {
+  for (const [name, type] of Object.entries(types)) {
+    const value = field(object, name) ?? null;
+    if (value === null || hasType(value, type)) continue;
+    const isList = Array.isArray(value) && type === "list of strings";
+    const found = isList ? "a list of other values" : describeField(name, value);
+    yield { path: [...path, name], message: `expected ${type === "object" ? "an" : "a"} ${type}, not ${found}` };
+  }
+}
+
+/** Does not quote an external ID, because it is confidential. */
+function describeField(name: string, value: unknown): string {
+  if (name === "externalID" && (typeof value === "number" || typeof value === "boolean")) return `a ${typeof value}`;
+  return describeValue(value);
+}
+
+export const CI_09: QuickCheck<IdentityChange> = {
+  id: "CI-09",
+  severity: "deny",
+  waivable: false,
+  reason: "The API server prunes a field that the schema does not define. An allowedNamespaces without fields allows "
+    + "every namespace, and so does a selector without fields.",
+  fix: "use only list and selector in allowedNamespaces, and only matchLabels and matchExpressions in the selector",
+  example: "spec: {allowedNamespaces: {namespaces: [team-a]}} # write list: [team-a]",
+  *find({ object, allowed }): Iterable<Fault> {
+    yield* unknownFields(allowed, "is not a field of the schema, so the API server prunes it");
+    // kubectl stores the applied manifest, which still contains the pruned fields.
+    const applied = field(field(parseJSON(annotationAt(object, LAST_APPLIED) ?? ""), "spec"), "allowedNamespaces");
+    for (const fault of unknownFields(applied, "was pruned by the API server from the applied manifest")) {
+      if (valueAt(object, fault.path) === undefined) yield fault;
+    }
+  },
+};
+
+function* unknownFields(allowed: unknown, effect: string): Iterable<Fault> {
+  yield* unknownIn(allowed, { known: ALLOWED_NAMESPACES_FIELDS, path: ALLOWED, effect });
+  yield* unknownIn(field(allowed, "selector"), { known: SELECTOR_FIELDS, path: [...ALLOWED, "selector"], effect });
+}
+
+interface KnownFields {
+  readonly known: readonly string[];
+  readonly path: FieldPath;
+  readonly effect: string;
+}
+
+function* unknownIn(value: unknown, { known, path, effect }: KnownFields): Iterable<Fault> {
+  if (!isJsonObject(value)) return;
+  for (const name of Object.keys(value)) {
+    if (known.includes(name)) continue;
+    const meant = closest(name.slice(0, 100), known);
+    const hint = meant === null ? "" : `; perhaps ${meant} was meant`;
+    yield { path: [...path, name], message: `${quote(name)} ${effect}${hint}` };
+  }
+}
+
+/** An object whose group is that of the identities, and whose kind is an identity or similar to one. */
+interface IdentityLike {
+  readonly object: JsonObject;
+  readonly inventory: Inventory | null;
+}
+
+const VERSIONS: readonly string[] = ["v1beta1", CAPA_VERSION];
+
+export const CI_33: QuickCheck<IdentityLike> = {
+  id: "CI-33",
+  severity: "deny",
+  waivable: true,
+  reason: "The API server serves the identities of CAPA only under their exact kind and version.",
+  fix: `write apiVersion: ${INFRASTRUCTURE_GROUP}/${CAPA_VERSION}, and a kind that CAPA defines`,
+  example: "apiVersion: infrastructure.cluster.x-k8s.io/v1alpha3\nkind: AWSClusterIdentityIdentity",
+  ofChange: true,
+  *find({ object, inventory }): Iterable<Fault> {
+    const { group, version, kind } = objectReference(object);
+    if (identityKindOf(kind) === null) {
+      const message = `${quote(kind)} is not the kind of an identity; expected one of ${IDENTITY_KINDS.join(", ")}`;
+      yield { path: ["kind"], message };
+    }
+    const served = inventory?.kinds.versions(group, kind)?.served ?? VERSIONS;
+    if (served.includes(version)) return;
+    const message = `version ${quote(version)} of ${group} is not served; expected ${served.join(" or ")}`;
+    yield { path: ["apiVersion"], message };
+  },
+};

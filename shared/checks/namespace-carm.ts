@@ -1,0 +1,125 @@
+import {
+  ACCOUNT_MAP, DEFAULT_REGION_ANNOTATION, DELETION_POLICY_ANNOTATION, IGNORED_NAMESPACES, OWNER_ACCOUNT_ANNOTATION,
+  REGION_ANNOTATION, RESOURCE_ANNOTATIONS, TEAM_ANNOTATION, TEAM_MAP,
+} from "../contract/annotation-keys.ts";
+import { teamOf } from "../model/carm-maps.ts";
+import type { DecisionSettings } from "../contract/context.ts";
+import { annotationPath } from "../formats/json.ts";
+import { quote } from "../formats/text.ts";
+import type { Fault, QuickCheck } from "./check.ts";
+import { CM_09 } from "./carm-map-checks.ts";
+import { annotationOf, type NamespaceChange } from "./namespace-change.ts";
+
+const OWNER_PATH = annotationPath(OWNER_ACCOUNT_ANNOTATION);
+const TEAM_PATH = annotationPath(TEAM_ANNOTATION);
+
+export const NS_03: QuickCheck<NamespaceChange> = {
+  id: "NS-03",
+  severity: "deny",
+  waivable: true,
+  deniesInCARM: true,
+  reason: "Controllers look up the owner account of the namespace in ack-role-account-map or, if it has a team, the "
+    + "team in ack-role-team-map. If the map has no role for the key, controllers do not reconcile the resources "
+    + "of the namespace.",
+  fix: "first add the key and the role's ARN to the ConfigMap, or correct the annotation of the namespace",
+  example: "metadata: {annotations: {services.k8s.aws/owner-account-id: '111122223333'}} # the map has no such key",
+  requires: ["config maps"],
+  *find(change): Iterable<Fault> {
+    const { name, settings, state } = change;
+    if (IGNORED_NAMESPACES.has(name)) return;
+    const team = settings.teamLevelCARM ? teamOf(state.annotations, settings) : "";
+    const [map, path, key] = team === ""
+      ? [ACCOUNT_MAP, OWNER_PATH, annotationOf(state, OWNER_ACCOUNT_ANNOTATION)]
+      : [TEAM_MAP, TEAM_PATH, team];
+    const message = key === "" ? null : missingRole(change, map, key);
+    if (message !== null) yield { path, message };
+  },
+};
+
+/** Returns a message if the map has no role for the key; null if the map has a role for at least one service. */
+function missingRole({ inventory, settings }: NamespaceChange, map: string, key: string): string | null {
+  const configMap = `ConfigMap ${settings.ackSystemNamespace}/${map}`;
+  const data = inventory.configMap(settings.ackSystemNamespace, map);
+  if (data === null) return `${configMap} does not exist, so key ${quote(key)} has no role`;
+  return hasRole(data, key, settings) ? null : `${configMap} has no role for key ${quote(key)}`;
+}
+
+function hasRole(data: ReadonlyMap<string, string>, key: string, { serviceLevelCARM }: DecisionSettings): boolean {
+  if ((data.get(key) ?? "") !== "") return true;
+  return serviceLevelCARM && [...data].some(([other, role]) => other.endsWith(`.${key}`) && role !== "");
+}
+
+/** NS-03 for the syntax of an account ID, also if no map is known. A key may be any text, so the fault only warns. */
+export const NS_03_SYNTAX: QuickCheck<NamespaceChange> = {
+  ...NS_03,
+  requires: [],
+  *find({ state }): Iterable<Fault> {
+    const owner = annotationOf(state, OWNER_ACCOUNT_ANNOTATION);
+    if (!/^[\s-]*[0-9][0-9\s-]*$/.test(owner) || /^[0-9]{12}$/.test(owner)) return;
+    const message = `${quote(owner)} looks like an account id, but is not exactly 12 digits`;
+    yield { path: OWNER_PATH, message, fix: "write the 12 digits of the account id, in quotes", severity: "warn" };
+  },
+};
+
+export const NS_05: QuickCheck<NamespaceChange> = {
+  id: "NS-05",
+  severity: "warn",
+  waivable: false,
+  reason: "Controllers read the team of a namespace only if the feature gate TeamLevelCARM is enabled. "
+    + "If it is enabled and a namespace has a team, controllers ignore the account of the namespace.",
+  fix: "keep only the annotation that controllers should use",
+  example: "metadata: {annotations: {services.k8s.aws/team-id: a, services.k8s.aws/owner-account-id: '111122223333'}}",
+  *find({ settings, state }): Iterable<Fault> {
+    const team = teamOf(state.annotations, settings);
+    if (settings.mode !== "carm" || team === "") return;
+    if (!settings.teamLevelCARM) {
+      yield { path: TEAM_PATH, message: "controllers ignore the team, because --team-level-carm is off" };
+    } else if (annotationOf(state, OWNER_ACCOUNT_ANNOTATION) !== "") {
+      const message = `controllers ignore the account, because the team ${quote(team)} takes precedence`;
+      yield { path: OWNER_PATH, message };
+    }
+  },
+};
+
+/** CM-09 for the annotations of a namespace. */
+export const CM_09_OF_NAMESPACES: QuickCheck<NamespaceChange> = {
+  ...CM_09,
+  *find(change): Iterable<Fault> {
+    if (change.settings.mode === "carm") return;
+    const message = "the annotation has no effect, because IAMRoleSelectors set the role";
+    const fix = "create an IAMRoleSelector for the namespace, and remove the annotation once no controller uses CARM";
+    for (const path of carmPaths(change)) yield { path, message, fix };
+  },
+};
+
+/** Yields the path of each CARM annotation that the namespace has. */
+function* carmPaths({ state }: NamespaceChange): Iterable<Fault["path"]> {
+  for (const key of [OWNER_ACCOUNT_ANNOTATION, TEAM_ANNOTATION]) {
+    if (annotationOf(state, key) !== "") yield annotationPath(key);
+  }
+}
+
+export const NS_10: QuickCheck<NamespaceChange> = {
+  id: "NS-10",
+  severity: "warn",
+  waivable: false,
+  reason: "Controllers read some annotations, such as services.k8s.aws/region, only on resources. "
+    + "On a namespace, these annotations have no effect. Controllers also ignore the CARM annotations of kube-system, "
+    + "kube-public and kube-node-lease, and manage the resources of these namespaces with their own role.",
+  fix: "move the annotation from the namespace to its resources",
+  example: "metadata: {annotations: {services.k8s.aws/region: eu-west-1}}",
+  *find(change): Iterable<Fault> {
+    for (const key of change.state.annotations.keys()) {
+      // Check NS-09 reports a deletion policy that names no service.
+      if (!RESOURCE_ANNOTATIONS.has(key) || key === DELETION_POLICY_ANNOTATION) continue;
+      const message = "controllers ignore this annotation on a namespace";
+      const fix = `set ${DEFAULT_REGION_ANNOTATION} on the namespace, or annotate its resources`;
+      yield { path: annotationPath(key), message, ...(key === REGION_ANNOTATION && { fix }) };
+    }
+    if (!IGNORED_NAMESPACES.has(change.name)) return;
+    const fix = "move the resources to another namespace, or use an IAMRoleSelector";
+    for (const path of carmPaths(change)) {
+      yield { path, message: `controllers ignore this annotation on namespace ${change.name}`, fix };
+    }
+  },
+};

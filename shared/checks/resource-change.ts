@@ -1,0 +1,102 @@
+import { type ACKResource, resourceOf } from "../contract/ack-resource.ts";
+import { USE_SELECTOR_ANNOTATION } from "../contract/annotation-keys.ts";
+import type { AccessByName, DecisionSettings } from "../contract/context.ts";
+import { field, type JsonObject } from "../formats/json.ts";
+import { type Resolution, resolve } from "../resolution/resolve.ts";
+import { type Choice, choiceOf } from "../resolution/selection.ts";
+import type { CheckContext, CheckInput } from "./change.ts";
+import type { Fault, QuickCheck, Requirement } from "./check.ts";
+import { CHOICE_PATH } from "./role-cause.ts";
+
+export const ACK_36: QuickCheck<ResourceChange> = {
+  id: "ACK-36",
+  severity: "warn",
+  waivable: false,
+  reason: `The annotation \`${USE_SELECTOR_ANNOTATION}\` of a resource or a namespace requires \`--runtime extended\`. `
+    + "Shipped ACK controllers do not read the annotation, so all selectors that select the resource conflict.",
+  fix: "remove it and restrict the selectors, or set --runtime extended if every controller supports it",
+  example: `metadata: {annotations: {${USE_SELECTOR_ANNOTATION}: gold}} # with --runtime ack`,
+  find: ({ resource, settings }) => ignoredChoiceFaults(resource, settings),
+};
+
+/** Yields a fault if the object has the annotation `use-selector`, but the annotation has no effect. */
+export function* ignoredChoiceFaults(
+  { annotations }: { readonly annotations: ReadonlyMap<string, string> },
+  { mode, runtime }: DecisionSettings,
+): Iterable<Fault> {
+  if (!annotations.has(USE_SELECTOR_ANNOTATION)) return;
+  if (mode === "carm") {
+    const fix = "remove the annotation, or switch the controllers and --mode to selectors";
+    yield { path: CHOICE_PATH, message: "the annotation has no effect with --mode carm", fix };
+  } else if (runtime === "ack") {
+    yield { path: CHOICE_PATH, message: "the annotation has no effect with --runtime ack" };
+  }
+}
+
+/** A resource, and its role according to the current inventory. */
+export interface ResolvedResource {
+  readonly object: JsonObject;
+  readonly resource: ACKResource;
+  readonly resolution: Resolution;
+}
+
+/** A change of an ACK resource. At DELETE, the field `resource` is the deleted resource. */
+export interface ResourceChange extends CheckContext, ResolvedResource {
+  /** The resource before the change; null at CREATE and DELETE. */
+  readonly stored: ResolvedResource | null;
+  readonly access: AccessByName | null;
+}
+
+/** The requirements of a check that needs the role of the resource. */
+export const RESOLUTION: readonly Requirement[] = ["selectors and namespaces"];
+
+/** The requirements of a check that also needs the account of the controller's own role. */
+export const RESOLUTION_AND_CONTROLLER_ACCOUNT: readonly Requirement[] = [
+  ...RESOLUTION, "--controller-account or --controller-role",
+];
+
+/**
+ * Returns the change that the resource checks examine. Resolves the role of the new resource and of the old resource
+ * only once.
+ */
+export function resourceChange(input: CheckInput, context: CheckContext): ResourceChange {
+  const { old, access = null } = input;
+  const resolved = (object: JsonObject): ResolvedResource => {
+    const resource = resourceOf(object);
+    return { object, resource, resolution: resolve(context.inventory, resource, context.settings) };
+  };
+  const current = resolved({ ...input.object, status: storedStatus(input, context) });
+  const stored = old === null ? null : old === input.object ? current : resolved(old);
+  return { ...context, ...current, stored, access };
+}
+
+/**
+ * Returns the status of the object after the change. The API server ignores the status in a CREATE or UPDATE request,
+ * because every ACK kind has a status subresource. A manifest may contain the status of an existing resource.
+ */
+function storedStatus({ object, old }: CheckInput, { operation, origin }: CheckContext): unknown {
+  if (old !== null) return field(old, "status");
+  return operation === "DELETE" || origin === "file" ? field(object, "status") : undefined;
+}
+
+/**
+ * Returns the selector that the annotation `use-selector` of the resource or its namespace names; null if no such
+ * annotation has an effect.
+ */
+export function choiceFor(
+  { inventory, settings }: CheckContext, resource: Pick<ACKResource, "namespace" | "annotations">,
+): Choice | null {
+  return settings.mode === "carm" ? null : choiceOf(inventory, resource);
+}
+
+/** Returns the fix for a resource that has no role for another reason than a conflict of selectors. */
+export function refusedFix({ code }: Resolution): string {
+  return code === "ERR_SELECTOR_CHOICE"
+    ? `name a selector that selects the resource in ${USE_SELECTOR_ANNOTATION}, or remove the annotation`
+    : "correct the CARM map, or the account or team annotation of the namespace";
+}
+
+/** Returns the message of the resolution without its full stop, because check messages have no full stop. */
+export function resolutionClause({ message }: Pick<Resolution, "message">): string {
+  return message.replace(/\.$/, "");
+}

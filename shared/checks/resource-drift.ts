@@ -1,0 +1,129 @@
+import { REGION_ANNOTATION, USE_SELECTOR_ANNOTATION } from "../contract/annotation-keys.ts";
+import { annotationPath } from "../formats/json.ts";
+import { quote } from "../formats/text.ts";
+import { desiredRegion } from "../resolution/resolve.ts";
+import type { Outcome } from "../resolution/selection.ts";
+import type { Fault, QuickCheck } from "./check.ts";
+import { CHOICE_PATH } from "./role-cause.ts";
+import { choiceFor, RESOLUTION, RESOLUTION_AND_CONTROLLER_ACCOUNT, type ResourceChange } from "./resource-change.ts";
+
+const METADATA = ["metadata"] as const;
+const LABELS = ["metadata", "labels"] as const;
+const REGION = annotationPath(REGION_ANNOTATION);
+
+const CHOICE_FIX = `in the annotation ${USE_SELECTOR_ANNOTATION} of the resource, name a selector that selects the `
+  + "resource and has a role in the account that the status records";
+
+/** The fix for a role in another account if the status does not prove that the resource exists in AWS. */
+const RECREATE = "set labels that match a selector whose role is in the account that the status records. If the "
+  + "creation of the resource failed, delete the resource now, while its old role is in use, and create it again";
+
+export const ACK_07: QuickCheck<ResourceChange> = {
+  id: "ACK-07",
+  severity: "deny",
+  waivable: false,
+  reason: "Controllers never reconcile a resource whose status and role are in different accounts. "
+    + "No condition on the resource reports the cause. The status records the account of the first attempt, even if "
+    + "it created nothing. For a new manifest with such a status, the check only warns.",
+  fix: "set labels that match a selector whose role is in the resource's account. "
+    + "To move the resource to another account, delete it and create it again",
+  example: "a label on a Bucket in account 111122223333 that makes an "
+    + "IAMRoleSelector for account 444455556666 select it",
+  requires: RESOLUTION,
+  section: "drift",
+  *find(change): Iterable<Fault> {
+    const isNew = change.operation === "CREATE";
+    if (isNew && change.resource.created) return;
+    for (const fault of accountDriftFaults(change, "so controllers never reconcile it", RECREATE)) {
+      yield isNew ? { ...fault, severity: "warn" } : fault;
+    }
+  },
+};
+
+export const ACK_08: QuickCheck<ResourceChange> = {
+  id: "ACK-08",
+  severity: "deny",
+  waivable: false,
+  reason: "If no selector selects a resource of another account, controllers use their own role. "
+    + "Controllers then create the resource again in their own account, or abandon it.",
+  fix: "set labels that match a selector whose role is in the resource's account",
+  example: "a Bucket in account 111122223333 without the label that its IAMRoleSelector matches",
+  requires: RESOLUTION_AND_CONTROLLER_ACCOUNT,
+  on: ["UPDATE", "AUDIT"],
+  section: "drift",
+  find: (change) => (
+    controllerRoleFaults(change, (account) => `would create it again in account ${account} with its own role`)
+  ),
+};
+
+/**
+ * Yields a fault if the selected role is in a different account from the resource. `unprovenFix` replaces the fix of
+ * the check if the status does not prove that the resource exists in AWS.
+ */
+export function* accountDriftFaults(
+  change: ResourceChange, consequence: string, unprovenFix: string | null = null,
+): Iterable<Fault> {
+  const drift = accountDriftOf(change, "selected");
+  if (drift === null) return;
+  const { recorded, resolved } = drift;
+  const { created } = change.resource;
+  const place = created ? "the resource is in account" : "the status of the resource records account";
+  const message = `${place} ${recorded} but its role is in account ${resolved}, ${consequence}`;
+  const choice = choiceFor(change, change.resource);
+  if (choice === null) yield { path: LABELS, message, ...(!created && unprovenFix !== null && { fix: unprovenFix }) };
+  else yield { path: choice.from === "resource" ? CHOICE_PATH : METADATA, message, fix: CHOICE_FIX };
+}
+
+/**
+ * Yields a fault if the controller's own role applies and is in a different account from the resource. `action` returns
+ * what the controller would do, as a verb phrase.
+ */
+export function* controllerRoleFaults(change: ResourceChange, action: (account: string) => string): Iterable<Fault> {
+  const drift = accountDriftOf(change, "default");
+  if (drift === null) return;
+  const message = `the resource is in account ${drift.recorded}, but the controller ${action(drift.resolved)}`;
+  yield { path: LABELS, message };
+}
+
+/** The account of a resource and the account of its role, quoted for messages. */
+interface AccountDrift {
+  /** The account in the status of the resource. */
+  readonly recorded: string;
+  /** The account of the role. */
+  readonly resolved: string;
+}
+
+/**
+ * Returns both accounts if the resolution of the resource has the expected outcome and the accounts differ; otherwise
+ * null.
+ */
+function accountDriftOf({ resource, resolution }: ResourceChange, expected: Outcome): AccountDrift | null {
+  const { ownerAccountID } = resource.status;
+  const { outcome, accountID } = resolution;
+  if (outcome !== expected || ownerAccountID === null || accountID === null) return null;
+  if (accountID === ownerAccountID) return null;
+  return { recorded: quote(ownerAccountID), resolved: quote(accountID) };
+}
+
+export const ACK_10B: QuickCheck<ResourceChange> = {
+  id: "ACK-10b",
+  severity: "deny",
+  waivable: false,
+  reason: "Controllers never reconcile a resource whose desired region differs from the region in which it exists. "
+    + "No condition on the resource reports the cause.",
+  fix: "set the region in which the resource exists. "
+    + "To move the resource to another region, delete it and create it again",
+  example: `metadata: {annotations: {${REGION_ANNOTATION}: eu-west-1}} # on a Bucket that exists in us-east-1`,
+  on: ["UPDATE", "AUDIT"],
+  section: "drift",
+  find: regionDriftFaults,
+};
+
+/** Yields a fault if the desired region is not the region in which the resource exists. */
+export function* regionDriftFaults({ inventory, resource, settings }: ResourceChange): Iterable<Fault> {
+  const { region } = resource.status;
+  const desired = desiredRegion(inventory, resource, settings);
+  if (region === null || desired === null || region === desired.value) return;
+  const expected = `its desired region is ${quote(desired.value)} (set by the ${desired.from})`;
+  yield { path: REGION, message: `the resource exists in region ${quote(region)}, but ${expected}` };
+}

@@ -1,0 +1,136 @@
+import type { Inventory } from "../inventory/inventory.ts";
+import { parseARN, parseRoleARN } from "../formats/arn.ts";
+import { annotationPath } from "../formats/json.ts";
+import { compareText, listOf, quote, sortedListOf } from "../formats/text.ts";
+import { isUnchanged, type PendingChanges } from "../resolution/change-set.ts";
+import { controllerAccountOf } from "../resolution/resolve.ts";
+import type { EffectiveSelector } from "../model/effective-selector.ts";
+import { differingExtras, shortName } from "../model/session-annotations.ts";
+import type { Fault, QuickCheck } from "./check.ts";
+import { SCAN_LIMIT } from "./message-lists.ts";
+import type { ResourceChange } from "./resource-change.ts";
+import type { SelectorChange } from "./selector-change.ts";
+
+const PATH = ["spec", "arn"] as const;
+
+export const IRS_04: QuickCheck<SelectorChange> = {
+  id: "IRS-04",
+  severity: "deny",
+  waivable: false,
+  reason: "A selector may only use a role in an allowed account. STS cannot assume a role in another partition.",
+  fix: "use a role in one of the accounts that --allowed-accounts lists",
+  example: "# with --allowed-accounts 111122223333\nspec: {arn: 'arn:aws:iam::444455556666:role/elsewhere'}",
+  requires: ["--allowed-accounts or --controller-role"],
+  section: "unexpectedAccounts",
+  *find({ spec, settings: { allowedAccounts, controllerRole } }): Iterable<Fault> {
+    const role = parseRoleARN(spec.arn ?? "");
+    if (role === null) return;
+    const partition = parseARN(controllerRole ?? "")?.partition ?? role.partition;
+    if (role.partition !== partition) {
+      const message = `the role is in partition ${role.partition}, but the controllers are in partition ${partition}`;
+      const fix = `use a role in partition ${partition}: STS cannot assume a role across partitions`;
+      yield { path: PATH, message, fix };
+    }
+    if (isForbidden(role.accountID, allowedAccounts)) {
+      const message = `account ${role.accountID} is not one of the allowed accounts: ${sortedListOf(allowedAccounts)}`;
+      yield { path: PATH, message };
+    }
+  },
+};
+
+/** The part of IRS-04 that examines a stored resource: its account, or the account of its role in the CARM maps. */
+export const IRS_04_OF_RESOURCES: QuickCheck<ResourceChange> = {
+  ...IRS_04,
+  on: ["AUDIT"],
+  *find({ resource: { status }, resolution: { via, accountID }, settings }): Iterable<Fault> {
+    const { allowedAccounts, controllerAccount } = settings;
+    const account = status.ownerAccountID ?? (via === "selector" ? null : accountID);
+    if (account === null || account === controllerAccount || !isForbidden(account, allowedAccounts)) return;
+    const path = status.ownerAccountID === null
+      ? ["metadata", "namespace"]
+      : ["status", "ackResourceMetadata", "ownerAccountID"];
+    yield { path, message: `the resource is in account ${quote(account)}, which is not one of --allowed-accounts` };
+  },
+};
+
+/** Whether `--allowed-accounts` excludes the account. */
+function isForbidden(account: string, allowedAccounts: readonly string[]): boolean {
+  return allowedAccounts.length > 0 && !allowedAccounts.includes(account);
+}
+
+export const IRS_05: QuickCheck<SelectorChange> = {
+  id: "IRS-05",
+  severity: "warn",
+  waivable: false,
+  reason: "A role in the controller's own account does not isolate a team. "
+    + "Often, the controller's own role is not allowed to assume itself.",
+  fix: "use a role in the team's account, or delete the selector if the controller's own role is intended",
+  example: "# with --controller-account 111122223333\nspec: {arn: 'arn:aws:iam::111122223333:role/team-a'}",
+  requires: ["--controller-account or --controller-role"],
+  *find({ spec, settings }): Iterable<Fault> {
+    const role = parseRoleARN(spec.arn ?? "");
+    if (role === null) return;
+    if (spec.arn === settings.controllerRole) {
+      const message = "the role is the controller's own role; the controller needs no selector to use it";
+      yield { path: PATH, message };
+    } else if (role.accountID === controllerAccountOf(settings)) {
+      yield { path: PATH, message: `account ${role.accountID} is the controller's own account` };
+    }
+  },
+};
+
+export const IRS_40: QuickCheck<SelectorChange> = {
+  id: "IRS-40",
+  severity: "deny",
+  waivable: false,
+  reason: "An AssumeRole request to the sidecar contains only the role. If the selectors of a role differ in "
+    + "external ID, tags or another session setting, the sidecar cannot choose between them and denies the role.",
+  fix: "set the same annotations on every selector of the role, or merge the selectors. To change the annotations "
+    + "of several selectors, first set --check IRS-40=warn; the sidecar denies the role until the annotations match",
+  example: "# while IAMRoleSelector team-b has the same role without this annotation\n"
+    + "metadata: {annotations: {ack-role-resolver.io/external-id: of-team-a}}\n"
+    + "spec: {arn: 'arn:aws:iam::111122223333:role/shared'}",
+  *find({ after, inventory, pending }): Iterable<Fault> {
+    if (after === null) return;
+    const differing = new Map<string, string[]>();
+    let found = 0;
+    for (const other of selectorsWithOtherSession(after, inventory, pending)) {
+      for (const annotation of differingExtras(after.extras, other.extras)) {
+        const names = differing.get(annotation) ?? [];
+        names.push(other.name);
+        differing.set(annotation, names);
+      }
+      if (++found === SCAN_LIMIT) break;
+    }
+    for (const [annotation, names] of differing) {
+      // The message names the annotation but not its value, because an external ID is confidential.
+      const difference = `a different ${shortName(annotation)}`;
+      const message = `the selector has the same role as ${firstOf(names)}, but ${difference}`;
+      yield { path: annotationPath(annotation), message };
+    }
+  },
+};
+
+/**
+ * Yields the other selectors that have the role of the given selector, but different session settings. Treats the
+ * pending changes as applied.
+ */
+function* selectorsWithOtherSession(
+  { name, roleARN, extras }: EffectiveSelector, inventory: Inventory, pending: PendingChanges,
+): Iterable<EffectiveSelector> {
+  const differs = (other: EffectiveSelector): boolean => differingExtras(extras, other.extras).length > 0;
+  for (const selectors of inventory.selectors.sessionsOfRole(roleARN)) {
+    for (const other of selectors) {
+      if (!differs(other)) break; // the selectors of a set have equal session settings
+      if (other.name !== name && isUnchanged(other, pending)) yield other;
+    }
+  }
+  for (const other of pending.writes.values()) {
+    if (other.name !== name && other.roleARN === roleARN && differs(other)) yield other;
+  }
+}
+
+/** Returns the sorted names as text. `names` contains at most `SCAN_LIMIT` names, because the scan then stops. */
+function firstOf(names: readonly string[]): string {
+  return listOf(names.toSorted(compareText), names.length, SCAN_LIMIT);
+}

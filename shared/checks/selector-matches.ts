@@ -1,0 +1,96 @@
+import type { FieldPath } from "../formats/json.ts";
+import {
+  expressionFaults, type LabelFault, type LabelSelectorSpec, matchLabelFaults,
+} from "../formats/label-selector.ts";
+import { namespaceNameFaults } from "../formats/names.ts";
+import { quote } from "../formats/text.ts";
+import type { Fault, SelectorCheck, SelectorSubject } from "./check.ts";
+
+const NAMES = ["spec", "namespaceSelector", "names"] as const;
+
+export const IRS_08: SelectorCheck = {
+  id: "IRS-08",
+  severity: "deny",
+  waivable: false,
+  reason: "Controllers drop a selector that lists an empty namespace name, or the same name twice.",
+  fix: "list each namespace once, or remove the field names to select every namespace",
+  example: "spec: {namespaceSelector: {names: [team-a, team-a]}}",
+  *find({ spec }): Iterable<Fault> {
+    const seen = new Set<string>();
+    for (const [i, name] of (spec.namespaceSelector?.names ?? []).entries()) {
+      const path: FieldPath = [...NAMES, i];
+      if (name === "") yield { path, message: "the namespace name is empty", dropsSelector: true };
+      else if (seen.has(name)) yield { path, message: `${quote(name)} is already listed`, dropsSelector: true };
+      seen.add(name);
+    }
+  },
+};
+
+export const IRS_09: SelectorCheck = {
+  id: "IRS-09",
+  severity: "deny",
+  waivable: false,
+  reason: "No namespace can have such a name: names are literal, and * is not a wildcard. "
+    + "The selector does not select the intended resources, which fall back to the controller's own account.",
+  fix: "use the exact name of a namespace, or select namespaces by label with labelSelector",
+  example: "spec: {namespaceSelector: {names: ['team-*']}}",
+  *find({ spec }): Iterable<Fault> {
+    for (const [i, name] of (spec.namespaceSelector?.names ?? []).entries()) {
+      const faults = name === "" ? [] : namespaceNameFaults(name);
+      if (faults.length === 0) continue;
+      yield { path: [...NAMES, i], message: `${quote(name)} is not a valid namespace name: ${faults.join("; ")}` };
+    }
+  },
+};
+
+type Located = readonly [path: FieldPath, selector: LabelSelectorSpec];
+
+/** Returns the namespace label selector and the resource label selector of an IAMRoleSelector. */
+function labelSelectors({ spec }: SelectorSubject): Located[] {
+  const ofNamespace = spec.namespaceSelector?.labelSelector ?? null;
+  const ofResource = spec.resourceLabelSelector;
+  const located: Located[] = [];
+  if (ofNamespace !== null) located.push([["spec", "namespaceSelector", "labelSelector"], ofNamespace]);
+  if (ofResource !== null) located.push([["spec", "resourceLabelSelector"], ofResource]);
+  return located;
+}
+
+export const IRS_11: SelectorCheck = {
+  id: "IRS-11",
+  severity: "deny",
+  waivable: false,
+  reason: "Controllers drop a selector that has an empty label key. "
+    + "A selector that has another malformed label selects nothing, because no object can have such a label.",
+  fix: "use the Kubernetes label syntax: [prefix/]name: value",
+  example: "spec: {resourceLabelSelector: {matchLabels: {tier: 'very gold'}}}",
+  *find(subject): Iterable<Fault> {
+    for (const [path, selector] of labelSelectors(subject)) {
+      for (const fault of matchLabelFaults(selector)) yield toFault(path, fault);
+      // With --runtime ack, IRS-35 denies every expression.
+      const ofExpressions = subject.runtime === "ack" ? [] : expressionFaults(selector);
+      for (const fault of ofExpressions) yield toFault(path, fault);
+    }
+  },
+};
+
+/** Controllers drop a selector that has an empty label key. They do not check other labels. */
+function toFault(selector: FieldPath, { path, message, isEmptyKey }: LabelFault): Fault {
+  return { path: [...selector, ...path], message, ...(isEmptyKey && { dropsSelector: true }) };
+}
+
+export const IRS_35: SelectorCheck = {
+  id: "IRS-35",
+  severity: "deny",
+  waivable: false,
+  reason: "Shipped ACK controllers do not support matchExpressions. "
+    + "Controllers drop the expressions, so the selector selects more than intended.",
+  fix: "use matchLabels instead, or set --runtime extended if no shipped controller reads this selector",
+  example: "spec: {namespaceSelector: {labelSelector: {matchExpressions: [{key: team, operator: Exists}]}}}",
+  *find(subject): Iterable<Fault> {
+    if (subject.runtime === "extended") return;
+    const message = "shipped ACK controllers drop matchExpressions and would select more than intended";
+    for (const [path, { matchExpressions }] of labelSelectors(subject)) {
+      if (matchExpressions.length > 0) yield { path: [...path, "matchExpressions"], message };
+    }
+  },
+};

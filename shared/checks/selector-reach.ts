@@ -1,0 +1,169 @@
+import { ACCOUNT_MAP, TEAM_MAP } from "../contract/annotation-keys.ts";
+import type { DecisionSettings } from "../contract/context.ts";
+import type { Inventory } from "../inventory/inventory.ts";
+import { isACKGroup } from "../contract/ack-groups.ts";
+import { namespaceNameFaults } from "../formats/names.ts";
+import { closest, countOf, quote, sortedListOf } from "../formats/text.ts";
+import { type Paced, paced } from "../formats/paced.ts";
+import { candidateNamespaces, transitionsOfSelector } from "../resolution/change-set.ts";
+import { type EffectiveSelector, selectsNamespace } from "../model/effective-selector.ts";
+import type { TypeEntry } from "../model/resource-types.ts";
+import type { Fault, QuickCheck, ScanningCheck } from "./check.ts";
+import type { SelectorChange } from "./selector-change.ts";
+import { typeEntries } from "./selector-types.ts";
+
+export const IRS_10: QuickCheck<SelectorChange> = {
+  id: "IRS-10",
+  severity: "warn",
+  waivable: false,
+  reason: "A selector selects nothing in a namespace that does not exist, for example a misspelled one. "
+    + "Resources of the intended namespace fall back to the controller's own account.",
+  fix: "correct the name, or create the namespace",
+  example: "spec: {namespaceSelector: {names: [team-that-does-not-exist]}}",
+  requires: ["namespaces", "--complete or --cluster"],
+  *find({ spec, inventory }): Iterable<Fault> {
+    for (const [i, name] of (spec.namespaceSelector?.names ?? []).entries()) {
+      if (inventory.namespaces.has(name) || namespaceNameFaults(name).length > 0) continue;
+      yield { path: ["spec", "namespaceSelector", "names", i], message: `namespace ${quote(name)} does not exist` };
+    }
+  },
+};
+
+export const IRS_22: ScanningCheck<SelectorChange> = {
+  id: "IRS-22",
+  severity: "warn",
+  waivable: false,
+  reason: "A selector that selects nothing often contains a typo. "
+    + "The intended resources fall back to the controller's own account.",
+  fix: "compare it with kubectl get namespaces --show-labels; ignore the warning if a namespace is created later",
+  example: "spec: {namespaceSelector: {labelSelector: {matchLabels: {team: no-such-team}}}}",
+  requires: ["namespaces", "--complete or --cluster"],
+  section: "selectingNothing",
+  inAudit: { requires: ["resources"] },
+  *scan({ inventory, after, operation, settings }) {
+    // In mode carm, selectors have no effect. IRS-26 reports this.
+    if (after === null || settings.mode === "carm") return [];
+    // A new selector is often written before the resources, but a stored one has its resources.
+    const isStored = operation === "AUDIT";
+    if (!isStored && (yield* selectsNamespaces(inventory, after))) return [];
+    const step = { name: after.name, before: null, after };
+    if (!(yield* transitionsOfSelector(inventory, step, () => false))) return [];
+    const what = isStored ? "resource" : "namespace and no existing resource";
+    return [{ path: ["spec"], message: `the selector selects no existing ${what}` }];
+  },
+};
+
+/**
+ * The number of namespaces that a scan visits between two pauses. Visiting this number of namespaces takes about 1 ms.
+ */
+const NAMESPACES_BETWEEN_PAUSES = 1000;
+
+/** Whether the selector selects any existing namespace. */
+function* selectsNamespaces(inventory: Inventory, selector: EffectiveSelector): Paced<boolean> {
+  const names = candidateNamespaces(inventory, selector) ?? inventory.namespaces.names;
+  return !(yield* paced(names, NAMESPACES_BETWEEN_PAUSES, (name) => (
+    !inventory.namespaces.has(name) || !selectsNamespace(selector, name, inventory.namespaces.labelsOf(name))
+  )));
+}
+
+/** The scan pauses after every entry, because it compares the entry with every installed kind. */
+const ENTRIES_BETWEEN_PAUSES = 1;
+
+export const IRS_13: ScanningCheck<SelectorChange> = {
+  id: "IRS-13",
+  severity: "warn",
+  waivable: false,
+  reason: "An entry that matches no installed kind selects nothing. "
+    + "The intended resources fall back to the controller's own account.",
+  fix: "copy group, version and kind from kubectl get crd, or install the controller that provides the kind",
+  example: "spec: {resourceTypeSelector: [{group: s3.services.k8s.aws, kind: Buckets}]}",
+  requires: ["kinds"],
+  *scan({ spec, origin, settings: { runtime, isInputComplete }, inventory }) {
+    const installed = [...inventory.kinds.installedTypes()];
+    // Manifests may lack the CustomResourceDefinitions of some installed controllers, so an unknown group is not a
+    // fault.
+    const isComplete = origin === "cluster" || isInputComplete;
+    const isKnown = ({ group }: TypeEntry): boolean => isComplete || inventory.kinds.groups.has(group);
+    const faults: Fault[] = [];
+    yield* paced(typeEntries({ spec, origin, runtime }), ENTRIES_BETWEEN_PAUSES, ([path, entry]) => {
+      const isChecked = isKnown(entry) && (entry.group === "" || isACKGroup(entry.group));
+      const found = isChecked ? mismatch(entry, installed) : null;
+      if (found !== null) faults.push({ path: [...path, found.part], message: found.message });
+      return true;
+    });
+    return faults;
+  },
+};
+
+interface Mismatch {
+  readonly part: keyof TypeEntry;
+  readonly message: string;
+}
+
+/**
+ * Returns the first part of the entry (group, kind or version) that no installed kind matches; null if a kind matches
+ * every part.
+ */
+function mismatch({ group, version, kind }: TypeEntry, installed: readonly TypeEntry[]): Mismatch | null {
+  const ofGroup = installed.filter((type) => group === "" || type.group === group);
+  if (ofGroup.length === 0) {
+    const meant = suggestion(group, installed.map((type) => type.group));
+    return { part: "group", message: `no kind of group ${quote(group)} is installed${meant}` };
+  }
+  const ofKind = ofGroup.filter((type) => kind === "" || type.kind === kind);
+  if (ofKind.length === 0) {
+    const meant = suggestion(kind, ofGroup.map((type) => type.kind));
+    return { part: "kind", message: `kind ${quote(kind)} is not installed${meant}` };
+  }
+  if (version === "" || ofKind.some((type) => type.version === version)) return null;
+  const storage = sortedListOf(new Set(ofKind.map((type) => type.version)));
+  const message = `${quote(version)} is not the storage version, so no controller matches it: expected ${storage}`;
+  return { part: "version", message };
+}
+
+function suggestion(text: string, known: readonly string[]): string {
+  const meant = closest(text, new Set(known));
+  return meant === null ? "" : `; perhaps ${meant} was meant`;
+}
+
+const PATH = ["spec"] as const;
+
+/**
+ * A controller exits at startup if both CARM and selectors are enabled (aws-controllers-k8s/runtime
+ * pkg/config/config.go).
+ */
+export const IRS_26: QuickCheck<SelectorChange> = {
+  id: "IRS-26",
+  severity: "warn",
+  waivable: false,
+  reason: "A controller resolves roles with CARM or with selectors, never with both. "
+    + "While CARM is enabled, selectors have no effect.",
+  fix: "run controllers with gate IAMRoleSelector and --enable-carm=false, then remove CARM maps and annotations",
+  example: "# with --mode carm, or while ConfigMap ack-system/ack-role-account-map has entries\n"
+    + "spec: {arn: 'arn:aws:iam::111122223333:role/team-a', namespaceSelector: {names: [team-a]}}",
+  *find({ inventory, settings }): Iterable<Fault> {
+    if (settings.mode === "carm") {
+      const message = "the controllers resolve roles with CARM (--mode carm), so the selector has no effect";
+      yield { path: PATH, message, fix: CARM_FIX };
+      return;
+    }
+    const uses = usesOfCARM(inventory, settings);
+    if (uses.length === 0) return;
+    yield {
+      path: PATH,
+      message: `CARM is still in use (${uses.join("; ")}), and controllers that run with CARM ignore selectors`,
+    };
+  },
+};
+
+const CARM_FIX = "assign the role in the CARM maps, or switch the controllers and --mode to selectors";
+
+function usesOfCARM(inventory: Inventory, { ackSystemNamespace }: DecisionSettings): string[] {
+  const maps = [ACCOUNT_MAP, TEAM_MAP].flatMap((name) => {
+    const keys = inventory.configMap(ackSystemNamespace, name)?.size ?? 0;
+    return keys === 0 ? [] : [`ConfigMap ${ackSystemNamespace}/${name} has ${countOf(keys, "key")}`];
+  });
+  const { usingCARM } = inventory.namespaces;
+  if (usingCARM.size === 0) return maps;
+  return [...maps, `${countOf(usingCARM.size, "annotated namespace")}: ${sortedListOf(usingCARM)}`];
+}

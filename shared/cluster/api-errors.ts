@@ -1,0 +1,118 @@
+import { field, parseJSON, stringAt } from "../formats/json.ts";
+import { isCAPAKind } from "../contract/capa-kinds.ts";
+import { ACK_GROUPS, isACKGroup } from "../contract/ack-groups.ts";
+import { collectionPath, resourceName, scopeOf, type WatchedKind } from "./watched-kind.ts";
+
+/** How the next attempt starts: `resume` watches from the last resource version, `relist` lists all objects again. */
+type Recovery = "resume" | "relist";
+
+/** An error that ended a list or watch. The status of the source reports the message of the error as a fault. */
+export class ListWatchError extends Error {
+  readonly recovery: Recovery;
+  /**
+   * The delay that the API server requested before a retry, in ms. The value is 0 if the API server requested no delay.
+   */
+  readonly retryAfterMs: number;
+  /** Whether the API server responded with status 429 (Too Many Requests). */
+  readonly isThrottled: boolean;
+  /** Whether the API server may be down: it sent no complete response, or a status of at least 500. */
+  readonly isOutage: boolean;
+
+  constructor(
+    message: string, recovery: Recovery, { retryAfterMs = 0, isThrottled = false, isOutage = false } = {},
+  ) {
+    super(message);
+    this.name = "ListWatchError";
+    this.recovery = recovery;
+    this.retryAfterMs = retryAfterMs;
+    this.isThrottled = isThrottled;
+    this.isOutage = isOutage;
+  }
+}
+
+/**
+ * An HTTP 410 response: the API server no longer has the requested resource version. The reflector lists again and
+ * reports no fault.
+ */
+export class ResourceExpired extends Error {}
+
+/** A response whose status is not 200. */
+interface ErrorResponse {
+  readonly verb: "list" | "watch";
+  readonly status: number;
+  /** The response body, usually a Status object as JSON. */
+  readonly body: string;
+  readonly retryAfterMs: number;
+}
+
+/** Returns the error for a response whose status is not 200. The message includes the fix. */
+export function responseError(
+  kind: WatchedKind, { verb, status, body, retryAfterMs }: ErrorResponse,
+): ListWatchError {
+  // A 404 on a watch can mean that the kind was deleted and created again. Only a new list shows the current objects.
+  const recovery = status === 404 || verb === "list" ? "relist" : "resume";
+  const message = `${reason(kind, verb, status)}${serverMessage(body)}`;
+  return new ListWatchError(message, recovery, { retryAfterMs, isThrottled: status === 429, isOutage: status >= 500 });
+}
+
+function reason(kind: WatchedKind, verb: string, status: number): string {
+  const resource = resourceName(kind);
+  if (status === 404 && (isACKGroup(kind.group) || isCAPAKind(kind))) {
+    return `the API server does not serve ${resource} (404 on ${verb}) although its CustomResourceDefinition exists; `
+      + "retrying";
+  }
+  if (status === 404) {
+    return `the API server does not know the kind ${kind.kind} (404 on ${collectionPath(kind)}); `
+      + "install its CustomResourceDefinition; "
+      + "the chart of each ACK controller contains the definition of IAMRoleSelector";
+  }
+  if (status === 403) {
+    return `not allowed to ${verb} ${resource} ${scopeOf(kind)}; grant the verbs list and watch on it, `
+      + `for example with "ack-role-resolver manifests rbac${rbacFlag(kind)}"`;
+  }
+  if (status === 401) {
+    return `the API server rejected the credentials (401 on ${verb} ${resource}); renew them in the kubeconfig`;
+  }
+  return `the API server returned ${status} on ${verb} ${resource}`;
+}
+
+/**
+ * Returns the flag of `manifests rbac` that grants rights for the Secrets of a namespace, or for a group that is
+ * unknown to this release, else "".
+ */
+function rbacFlag({ group, kind, namespace }: WatchedKind): string {
+  if (kind === "Secret" && namespace !== undefined) return ` --identity-secret-namespace ${namespace}`;
+  return isACKGroup(group) && !ACK_GROUPS.includes(group) ? ` --extra-groups ${group}` : "";
+}
+
+/** Returns the error for a request that received no response or an incomplete response. */
+export function connectionError(kind: WatchedKind, error: unknown): ListWatchError {
+  const message = `cannot list or watch ${resourceName(kind)}: ${errorText(error)}`;
+  return new ListWatchError(message, "resume", { isOutage: true });
+}
+
+/** Returns the error for an ERROR event of a watch. After an ERROR event, the reflector must list again. */
+export function watchEventError(kind: WatchedKind, status: unknown): ResourceExpired | ListWatchError {
+  if (field(status, "code") === 410) return new ResourceExpired();
+  const message = stringAt(status, "message") ?? "no reason reported";
+  return new ListWatchError(`the API server ended the watch of ${resourceName(kind)}: ${message}`, "relist");
+}
+
+/**
+ * Returns the message, code or name of the error. If all addresses of a host refuse the connection, Node.js throws an
+ * AggregateError, which has a code but an empty message.
+ */
+function errorText(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (error.message !== "") return error.message;
+  return "code" in error ? String(error.code) : error.name;
+}
+
+const MAX_SERVER_MESSAGE = 300;
+
+/** Returns the message of a Status object. Returns "" for any other body, such as the error page of a proxy. */
+function serverMessage(body: string): string {
+  const message = stringAt(parseJSON(body), "message");
+  if (message === null || message === "") return "";
+  return `; API server message: ${message.slice(0, MAX_SERVER_MESSAGE)}`;
+}

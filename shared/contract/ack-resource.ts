@@ -1,0 +1,89 @@
+import { field, type JsonObject, stringAt } from "../formats/json.ts";
+import type { Labels } from "../formats/label-selector.ts";
+import { objectMeta } from "../formats/object-meta.ts";
+
+/**
+ * The fields of `status.ackResourceMetadata` that affect decisions. ACK controllers write these fields when they first
+ * try to create the resource in AWS, even if the attempt fails.
+ */
+export interface ResourceStatus {
+  readonly ownerAccountID: string | null;
+  readonly region: string | null;
+}
+
+/** A resource whose role is to be resolved. `name` is null for a hypothetical resource. */
+export interface ResourceQuery {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string | null;
+  readonly labels: Labels;
+  readonly annotations: ReadonlyMap<string, string>;
+  readonly status: ResourceStatus;
+}
+
+/** Reads an ACK resource. ACK resources are namespaced, so `defaultNamespace` replaces a missing namespace. */
+export function queryOf(object: JsonObject, defaultNamespace: string): ResourceQuery {
+  const { group, version, kind, namespace, name, labels, annotations } = objectMeta(object);
+  const metadata = field(field(object, "status"), "ackResourceMetadata");
+  return {
+    group,
+    version,
+    kind,
+    labels,
+    annotations,
+    namespace: namespace === "" ? defaultNamespace : namespace,
+    name: name === "" ? null : name,
+    status: {
+      ownerAccountID: nonEmpty(stringAt(metadata, "ownerAccountID")),
+      region: nonEmpty(stringAt(metadata, "region")),
+    },
+  };
+}
+
+/** A resource of the inventory. */
+export interface ACKResource extends ResourceQuery {
+  /**
+   * Whether the status proves that the resource exists in AWS: it has an ARN, or its condition ACK.ResourceSynced is
+   * True. A resource can exist in AWS without this proof, for example after a reconcile error.
+   */
+  readonly created: boolean;
+  /** Whether the resource has a deletion timestamp. Only finalizers delay the removal of such a resource. */
+  readonly deleting: boolean;
+  /** Null for a resource in a manifest. */
+  readonly uid: string | null;
+  readonly resourceVersion: string | null;
+}
+
+/**
+ * Whether the resource is pinned to an account: its status has an ARN or an owner account. Controllers reject a role of
+ * another account for a pinned resource. Controllers record the account at the first attempt, even if the attempt
+ * creates nothing. Source: aws-controllers-k8s/runtime pkg/runtime/reconciler.go, getOwnerAccountID.
+ */
+export function isPinned({ created, status }: Pick<ACKResource, "created" | "status">): boolean {
+  return created || status.ownerAccountID !== null;
+}
+
+/** Reads a stored ACK resource. A resource without a namespace is in namespace `default`, as with kubectl. */
+export function resourceOf(object: JsonObject): ACKResource {
+  const metadata = field(object, "metadata");
+  const status = field(object, "status");
+  const conditions = field(status, "conditions");
+  const isSynced = Array.isArray(conditions) && conditions.some(isSyncedCondition);
+  return {
+    ...queryOf(object, "default"),
+    created: isSynced || nonEmpty(stringAt(status, "ackResourceMetadata", "arn")) !== null,
+    deleting: nonEmpty(stringAt(metadata, "deletionTimestamp")) !== null,
+    uid: nonEmpty(stringAt(metadata, "uid")),
+    resourceVersion: nonEmpty(stringAt(metadata, "resourceVersion")),
+  };
+}
+
+function isSyncedCondition(condition: unknown): boolean {
+  return stringAt(condition, "type") === "ACK.ResourceSynced" && stringAt(condition, "status") === "True";
+}
+
+function nonEmpty(text: string | null): string | null {
+  return text === "" ? null : text;
+}

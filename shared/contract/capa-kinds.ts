@@ -1,0 +1,99 @@
+import type { JsonObject } from "../formats/json.ts";
+import { objectReference } from "../formats/object-meta.ts";
+
+// The kinds of Cluster API Provider AWS (CAPA). Source: kubernetes-sigs/cluster-api-provider-aws v2.10, api/, exp/api/
+// and controlplane/.
+
+export const INFRASTRUCTURE_GROUP = "infrastructure.cluster.x-k8s.io";
+export const CONTROL_PLANE_GROUP = "controlplane.cluster.x-k8s.io";
+
+/** The version of the CAPA kinds that CAPA serves and stores. The fields of an identity are the same in v1beta1. */
+export const CAPA_VERSION = "v1beta2";
+
+export const CONTROLLER_IDENTITY = "AWSClusterControllerIdentity";
+export const STATIC_IDENTITY = "AWSClusterStaticIdentity";
+export const ROLE_IDENTITY = "AWSClusterRoleIdentity";
+/** The kind is proposed for CAPA. Shipped CAPA does not have this kind. */
+export const SERVICE_ACCOUNT_IDENTITY = "AWSServiceAccountIdentity";
+
+/** The default audience of the tokens for STS. */
+export const STS_AUDIENCE = "sts.amazonaws.com";
+
+/** The name of the only AWSClusterControllerIdentity that CAPA uses. */
+export const CONTROLLER_IDENTITY_NAME = "default";
+
+export const IDENTITY_KINDS = [
+  CONTROLLER_IDENTITY, STATIC_IDENTITY, ROLE_IDENTITY, SERVICE_ACCOUNT_IDENTITY,
+] as const;
+type IdentityKind = (typeof IDENTITY_KINDS)[number];
+
+/** Returns the kind, or null if no identity has this kind. */
+export function identityKindOf(kind: string): IdentityKind | null {
+  return IDENTITY_KINDS.find((known) => known === kind) ?? null;
+}
+
+/** Returns the resource name of the kind, in RBAC rules and webhook rules. */
+export function identityPlural(kind: IdentityKind): string {
+  return `${kind.toLowerCase().replace(/y$/, "ie")}s`;
+}
+
+export function isIdentity(object: JsonObject): boolean {
+  return isIdentityKind(objectReference(object));
+}
+
+export function isIdentityKind({ group, kind }: KindName): boolean {
+  return group === INFRASTRUCTURE_GROUP && identityKindOf(kind) !== null;
+}
+
+export interface KindName {
+  readonly group: string;
+  readonly kind: string;
+}
+
+/** A kind whose objects refer to an identity. */
+export interface ReferrerKind extends KindName {
+  /** The resource name of the kind, in RBAC rules and webhook rules. */
+  readonly plural: string;
+  /** Whether the reference is in `spec.template.spec`. Otherwise the reference is in `spec`. */
+  readonly isTemplate: boolean;
+  /**
+   * Whether a missing reference stands for the AWSClusterControllerIdentity `default`. Otherwise shipped CAPA uses its
+   * own credentials for an object without a reference, and does not check the namespace.
+   */
+  readonly isDefaulted: boolean;
+}
+
+/** Every kind that has the field `identityRef`. */
+export const REFERRER_KINDS: readonly ReferrerKind[] = [
+  referrer(INFRASTRUCTURE_GROUP, "AWSCluster"),
+  referrer(INFRASTRUCTURE_GROUP, "AWSClusterTemplate"),
+  referrer(INFRASTRUCTURE_GROUP, "ROSANetwork", false),
+  referrer(INFRASTRUCTURE_GROUP, "ROSARoleConfig", false),
+  referrer(CONTROL_PLANE_GROUP, "AWSManagedControlPlane"),
+  referrer(CONTROL_PLANE_GROUP, "AWSManagedControlPlaneTemplate"),
+  referrer(CONTROL_PLANE_GROUP, "ROSAControlPlane"),
+];
+
+function referrer(group: string, kind: string, isDefaulted = true): ReferrerKind {
+  return { group, kind, plural: `${kind.toLowerCase()}s`, isTemplate: kind.endsWith("Template"), isDefaulted };
+}
+
+/** Returns the resource names of the kinds, sorted, for each API group. */
+export function pluralsByGroup(
+  kinds: readonly Pick<ReferrerKind, "group" | "plural">[],
+): readonly { readonly group: string; readonly plurals: string[] }[] {
+  const byGroup = Map.groupBy(kinds, ({ group }) => group);
+  return Array.from(byGroup, ([group, ofGroup]) => (
+    { group, plurals: ofGroup.map(({ plural }) => plural).toSorted() }
+  ));
+}
+
+/** Returns the kind, or null if objects of the kind do not refer to an identity. */
+export function referrerKindOf({ group, kind }: KindName): ReferrerKind | null {
+  return REFERRER_KINDS.find((known) => known.group === group && known.kind === kind) ?? null;
+}
+
+/** Returns whether decisions read the objects of a CAPA kind: identities, and objects that refer to identities. */
+export function isCAPAKind(kind: KindName): boolean {
+  return isIdentityKind(kind) || referrerKindOf(kind) !== null;
+}

@@ -1,0 +1,145 @@
+import { successorAt } from "./removed-codes.ts";
+import type { JsonObject } from "../formats/json.ts";
+import { injectionSettings, type InjectionSettings } from "./sidecar-settings.ts";
+import { SETTINGS, type SettingsFor } from "./settings.ts";
+import { controllersOf } from "../formats/names.ts";
+
+/** `ack` is the behavior of the shipped controllers. `extended` is the behavior with all documented features. */
+export type Runtime = "ack" | "extended";
+
+export type Operation = "CREATE" | "UPDATE" | "DELETE";
+
+/** When a check runs: at a change, or when `audit` checks a stored object. */
+export type Occasion = Operation | "AUDIT";
+
+/** The user that sent a request: `userInfo` of the AdmissionReview. */
+export interface Requester {
+  readonly username: string;
+  readonly groups: readonly string[];
+  readonly uid?: string;
+  /** What the authenticator of the API server adds, such as the scopes of a token. */
+  readonly extra?: JsonObject;
+}
+
+/** The result of a SubjectAccessReview for the verb `use` on a selector or identity; `unknown` if the review failed. */
+export type Access = "allowed" | "denied" | "unknown";
+
+/** Whether the requester may use each selector, by its name, or each identity, by the key of `identityUses`. */
+export type AccessByName = ReadonlyMap<string, Access>;
+
+export type Severity = "deny" | "warn";
+
+/**
+ * The source of an object: a manifest file or a cluster. In a manifest, the webhook has not rewritten the `apiVersion`
+ * entries yet.
+ */
+export type Origin = "file" | "cluster";
+
+/** The settings that affect decisions. */
+export interface DecisionSettings {
+  readonly mode: "selectors" | "carm";
+  readonly runtime: Runtime;
+  /** The CARM feature gates of the controllers. Only mode `carm` uses these settings. */
+  readonly teamLevelCARM: boolean;
+  readonly serviceLevelCARM: boolean;
+  readonly ackSystemNamespace: string;
+  /** The namespaces of this installation: of the webhook, of its Secret and of its Lease. */
+  readonly installationNamespaces: readonly string[];
+  /** The region of the controllers; null if the region is unknown. */
+  readonly region: string | null;
+  readonly controllerAccount: string | null;
+  readonly controllerRole: string | null;
+  /** The accounts whose roles selectors may use; [] allows every account. */
+  readonly allowedAccounts: readonly string[];
+  /** The service account of each ACK controller, as `NAMESPACE/NAME`. */
+  readonly controllerServiceAccounts: readonly string[];
+  /** The service accounts of CAPA, as `NAMESPACE/NAME`. Offline, those of clusterctl. */
+  readonly capaServiceAccounts: readonly string[];
+  /** The service accounts of Cluster API, as `NAMESPACE/NAME`. Empty offline. */
+  readonly clusterAPIServiceAccounts: readonly string[];
+  /** The namespace of the Secrets of static identities; null if no check reads Secrets. */
+  readonly identitySecretNamespace: string | null;
+  /** The user names of ACK controllers. `*` stands for any characters. */
+  readonly controllerUsers: readonly string[];
+  readonly tenantLabels: readonly string[];
+  readonly allowedEndpointHosts: readonly string[];
+  readonly checkSeverities: ReadonlyMap<string, Severity | "off">;
+  readonly waiverUsers: readonly string[];
+  readonly waiverGroups: readonly string[];
+  /**
+   * Whether the webhook is installed. If so, the webhook completes each selector before the API server validates the
+   * selector.
+   */
+  readonly isWebhookInstalled: boolean;
+  /** Whether the manifests contain every Namespace and every CustomResourceDefinition of the cluster. */
+  readonly isInputComplete: boolean;
+  readonly injection: InjectionSettings;
+}
+
+type DecisionInput = Omit<
+  SettingsFor<"lint">,
+  | "from" | "ignore" | "skipUnreadable" | "allowEmpty" | "logLevel" | "cluster" | "kubeconfig" | "context"
+  | "extraGroups" | "output" | "failOn" | "noWebhook" | "complete" | "identitySecretNamespace"
+> &
+  Partial<Pick<
+    SettingsFor<"webhook">,
+    | "waiverUsers" | "waiverGroups" | "capaServiceAccounts" | "clusterApiServiceAccounts" | "identitySecretNamespace"
+    | "sidecarImage" | "sidecarArgs" | "sidecarEnv" | "sidecarCaConfigMap" | "extraGroups"
+  >> &
+  Partial<Pick<SettingsFor<"lint">, "noWebhook" | "complete">> & {
+    /** The namespaces of the webhook: of its Pod and of its Lease, if they are known. */
+    readonly installationNamespaces?: readonly (string | null)[];
+  };
+
+/**
+ * Returns the severity of each check that `--check` lists. A value for a removed check applies to its successor, unless
+ * the successor is listed too.
+ */
+export function checkSeveritiesOf(check: readonly string[]): DecisionSettings["checkSeverities"] {
+  const listed = check.map((one): readonly [string, Severity | "off"] => {
+    const [id = "", severity] = one.split("=");
+    return [id, severity === "deny" || severity === "warn" ? severity : "off"];
+  });
+  const inherited = listed.flatMap(([id, severity]) => {
+    const successor = successorAt(id, severity);
+    return successor === null ? [] : [[successor, severity] as const];
+  });
+  return new Map([...inherited, ...listed]);
+}
+
+/**
+ * Returns the settings of a command that affect decisions. Offline commands have no requester and therefore no waiver
+ * users.
+ */
+export function decisionSettings(settings: DecisionInput): DecisionSettings {
+  return {
+    mode: settings.mode,
+    runtime: settings.runtime,
+    region: settings.region,
+    controllerAccount: settings.controllerAccount,
+    controllerRole: settings.controllerRole,
+    ackSystemNamespace: settings.ackSystemNamespace,
+    installationNamespaces: knownNamespaces(settings.installationNamespaces ?? []),
+    checkSeverities: checkSeveritiesOf(settings.check),
+    waiverUsers: settings.waiverUsers ?? [],
+    waiverGroups: settings.waiverGroups ?? [],
+    allowedAccounts: settings.allowedAccounts,
+    ...controllersOf(settings.controllerUsers),
+    capaServiceAccounts: settings.capaServiceAccounts ?? SETTINGS.capaServiceAccounts.default,
+    clusterAPIServiceAccounts: settings.clusterApiServiceAccounts ?? [],
+    identitySecretNamespace: settings.identitySecretNamespace ?? null,
+    tenantLabels: settings.tenantLabels,
+    allowedEndpointHosts: settings.allowedEndpointHosts,
+    teamLevelCARM: settings.teamLevelCarm,
+    serviceLevelCARM: settings.serviceLevelCarm,
+    isWebhookInstalled: settings.noWebhook !== true,
+    isInputComplete: settings.complete === true,
+    injection: injectionSettings(settings),
+  };
+}
+
+/** Returns the namespaces of the installation, or the default of the manifests if none is known. */
+function knownNamespaces(names: readonly (string | null)[]): readonly string[] {
+  const known = new Set(names.filter((name) => name !== null));
+  return known.size > 0 ? [...known] : [SETTINGS.namespace.defaults.manifests];
+}

@@ -1,0 +1,39 @@
+import { VERSION } from "./version.ts";
+
+export const PRODUCT = "ack-role-resolver";
+
+/** The names of the Kubernetes objects that belong to the webhook server. */
+export const WEBHOOK = {
+  configuration: PRODUCT,
+  deployment: `${PRODUCT}-webhook`,
+  service: { name: `${PRODUCT}-webhook`, port: 443 },
+  serviceAccount: `${PRODUCT}-webhook`,
+  /** The name of the Secret that contains the webhook's certificate, and of the Certificate of cert-manager. */
+  certificate: `${PRODUCT}-webhook-tls`,
+  /** The Lease that elects the replica that updates annotations. */
+  lease: `${PRODUCT}-webhook`,
+  /** The ConfigMap in which the replicas share the changes that they admit. */
+  pendingWrites: `${PRODUCT}-pending-writes`,
+  /**
+   * The suffix of each webhook name. The API server requires a domain in the name, and prints the name in each denial.
+   */
+  domain: `${PRODUCT}.io`,
+} as const;
+
+/**
+ * The name of the objects of `certs manage`: the Deployment, its ServiceAccount and Role, the Secret that contains the
+ * CA, and the Lease that elects the writer of the Secrets.
+ */
+export const CERTIFICATES = `${PRODUCT}-certificates`;
+
+/** The part of the installation to which an object belongs. */
+export type Component = "crds" | "webhook" | "certificates";
+
+/** Recommended labels: https://kubernetes.io/docs/concepts/overview/working-with-objects/common-labels/ */
+export function labelsOf(component: Component): Record<string, string> {
+  return {
+    "app.kubernetes.io/name": PRODUCT,
+    "app.kubernetes.io/component": component,
+    "app.kubernetes.io/version": VERSION,
+  };
+}

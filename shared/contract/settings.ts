@@ -1,0 +1,237 @@
+import {
+  ACCOUNT, ADDRESS, AUDIENCE, type Command, type Definition, GROUP, HTTPS_URL, IDENTITY_NAMESPACE, IMAGE,
+  LOOPBACK_URL, NAMESPACE, OBJECT_NAME, REGION, ROLE, SERVICE_ACCOUNT, SESSION_NAME, SIDECAR_ARGUMENT,
+  SIDECAR_VARIABLE, USER_PATTERN,
+} from "./setting-definition.ts";
+import { STS_AUDIENCE } from "./capa-kinds.ts";
+
+export const OFFLINE = ["lint", "resolve", "audit", "impact", "migrate carm"] as const;
+const SERVERS = ["webhook", "sidecar"] as const;
+const BY_MODE = ["lint", "resolve", "audit", "impact", ...SERVERS, "local"] as const;
+const READERS = [...OFFLINE, ...SERVERS] as const;
+const CONNECTORS = [...READERS, "certs manage"] as const;
+export const DECIDERS = [...READERS, "local"] as const;
+
+/** The minimum length of the token that clients of the sidecar send. */
+export const MIN_TOKEN_LENGTH = 16;
+
+/** The settings table: the source of flags, environment variables and docs/settings.md. */
+export const SETTINGS = {
+  from: {
+    flag: "--from", type: "strings", allowsComma: true, value: "PATH", default: [],
+    defaults: { local: ["manifests/examples"] }, commands: DECIDERS,
+  },
+  ignore: { flag: "--ignore", type: "strings", allowsComma: true, value: "GLOB", default: [], commands: OFFLINE },
+  skipUnreadable: { flag: "--skip-unreadable", type: "boolean", default: false, commands: OFFLINE },
+  allowEmpty: { flag: "--allow-empty", type: "boolean", default: false, commands: OFFLINE },
+  cluster: { flag: "--cluster", type: "boolean", default: false, commands: READERS },
+  kubeconfig: { flag: "--kubeconfig", type: "string", value: "FILE", default: null, commands: CONNECTORS },
+  context: { flag: "--context", type: "string", value: "NAME", default: null, commands: CONNECTORS },
+  mode: { flag: "--mode", type: "string", choices: ["selectors", "carm"], default: "selectors", commands: BY_MODE },
+  teamLevelCarm: { flag: "--team-level-carm", type: "boolean", default: false, commands: DECIDERS },
+  serviceLevelCarm: { flag: "--service-level-carm", type: "boolean", default: false, commands: DECIDERS },
+  ackSystemNamespace: {
+    flag: "--ack-system-namespace", type: "string", value: "NS", pattern: NAMESPACE, default: "ack-system",
+    commands: [...DECIDERS, "manifests"],
+  },
+  runtime: {
+    flag: "--runtime", type: "string", choices: ["ack", "extended"], default: "ack",
+    commands: [...DECIDERS, "manifests"],
+  },
+  region: {
+    flag: "--region", type: "string", value: "REGION", pattern: REGION, default: null,
+    defaults: { local: "eu-west-1" },
+    commands: DECIDERS,
+  },
+  controllerAccount: {
+    flag: "--controller-account", type: "string", value: "ID", pattern: ACCOUNT, default: null, commands: DECIDERS,
+  },
+  controllerRole: {
+    flag: "--controller-role", type: "string", value: "ARN", pattern: ROLE, default: null,
+    commands: [...DECIDERS, "manifests"],
+  },
+  allowedAccounts: {
+    flag: "--allowed-accounts", type: "strings", value: "ID", pattern: ACCOUNT, default: [],
+    commands: [...DECIDERS, "manifests"],
+  },
+  controllerUsers: {
+    flag: "--controller-users", type: "strings", allowsComma: true, value: "USER", pattern: USER_PATTERN, default: [],
+    commands: [...DECIDERS, "manifests"],
+  },
+  capaServiceAccounts: {
+    flag: "--capa-service-accounts", type: "strings", value: "NS/NAME", pattern: SERVICE_ACCOUNT,
+    default: ["capa-system/capa-controller-manager"], commands: ["webhook", "local", "manifests"],
+  },
+  clusterApiServiceAccounts: {
+    flag: "--cluster-api-service-accounts", type: "strings", value: "NS/NAME", pattern: SERVICE_ACCOUNT,
+    default: ["capi-system/capi-manager", "capi-kubeadm-control-plane-system/capi-kubeadm-control-plane-manager"],
+    commands: ["webhook", "local"],
+  },
+  tenantLabels: { flag: "--tenant-labels", type: "strings", value: "KEY", default: [], commands: DECIDERS },
+  allowedEndpointHosts: {
+    flag: "--allowed-endpoint-hosts", type: "strings", value: "HOST", default: [], commands: [...DECIDERS, "manifests"],
+  },
+  check: {
+    flag: "--check", type: "strings", value: "ID=deny|warn|off", default: [], commands: [...DECIDERS, "manifests"],
+  },
+  waiverUsers: {
+    flag: "--waiver-users", type: "strings", allowsComma: true, value: "USER", default: [],
+    commands: ["webhook", "local", "manifests"],
+  },
+  waiverGroups: {
+    flag: "--waiver-groups", type: "strings", allowsComma: true, value: "GROUP", default: ["system:masters"],
+    commands: ["webhook", "local", "manifests"],
+  },
+  onInternalError: {
+    flag: "--on-internal-error", type: "string", choices: ["deny", "admit"], default: "deny",
+    commands: ["webhook", "local"],
+  },
+  output: {
+    flag: "--output", short: "-o", type: "string", choices: ["text", "json"],
+    choicesFor: {
+      lint: ["text", "json", "sarif"], resolve: ["text", "wide", "json"], impact: ["text", "wide", "json"],
+    },
+    default: "text",
+    commands: OFFLINE,
+  },
+  failOn: {
+    flag: "--fail-on", type: "string", choices: ["deny", "warn"], default: "deny", commands: ["lint", "audit"],
+  },
+  complete: { flag: "--complete", type: "boolean", default: false, commands: ["lint", "audit", "impact"] },
+  noWebhook: { flag: "--no-webhook", type: "boolean", default: false, commands: ["lint"] },
+  namespace: {
+    flag: "--namespace", short: "-n", type: "string", value: "NS", pattern: NAMESPACE, default: "default",
+    defaults: {
+      manifests: "ack-role-resolver", "certs manage": "ack-role-resolver", "credential-process": null, webhook: null,
+    },
+    commands: ["resolve", "webhook", "manifests", "certs manage", "credential-process"],
+  },
+  label: {
+    flag: "--label", short: "-l", type: "strings", value: "KEY=VALUE", default: [],
+    commands: ["resolve", "credential-process"],
+  },
+  explain: { flag: "--explain", type: "boolean", default: false, commands: ["resolve"] },
+  delete: { flag: "--delete", type: "boolean", default: false, commands: ["impact"] },
+  tlsDir: { flag: "--tls-dir", type: "string", value: "DIR", default: null, commands: ["webhook"] },
+  clientCaFile: { flag: "--client-ca-file", type: "string", value: "FILE", default: null, commands: ["webhook"] },
+  clientName: { flag: "--client-name", type: "string", value: "NAME", default: null, commands: ["webhook"] },
+  autoControllerIdentity: {
+    flag: "--auto-controller-identity", type: "strings", value: "NS", bare: "none", pattern: IDENTITY_NAMESPACE,
+    default: [], commands: ["webhook", "manifests"],
+  },
+  listen: {
+    flag: "--listen", type: "string", value: "HOST:PORT", pattern: ADDRESS, default: null,
+    defaults: { webhook: "0.0.0.0:9443", sidecar: "127.0.0.1:9780", local: "127.0.0.1:9780" },
+    commands: [...SERVERS, "local"],
+  },
+  healthListen: {
+    flag: "--health-listen", type: "string", value: "HOST:PORT", pattern: ADDRESS, default: null,
+    defaults: { webhook: "0.0.0.0:9444", sidecar: "0.0.0.0:9781", "certs manage": "0.0.0.0:9444" },
+    commands: [...SERVERS, "certs manage"],
+  },
+  group: { flag: "--group", type: "strings", value: "GROUP", pattern: GROUP, default: [], commands: ["sidecar"] },
+  kind: {
+    flag: "--kind", type: "strings", value: "KIND", default: [],
+    commands: ["sidecar", "resolve", "credential-process"],
+  },
+  scopeNamespace: {
+    flag: "--scope-namespace", type: "string", value: "NS", pattern: NAMESPACE, default: null,
+    commands: ["sidecar"],
+  },
+  identitySecretNamespace: {
+    flag: "--identity-secret-namespace", type: "string", value: "NS", pattern: NAMESPACE, default: null,
+    commands: ["lint", "audit", "impact", "webhook", "sidecar", "manifests"],
+  },
+  allowedAudiences: {
+    flag: "--allowed-audiences", type: "strings", value: "AUDIENCE", pattern: AUDIENCE, default: [STS_AUDIENCE],
+    commands: ["sidecar"],
+  },
+  tokenFile: {
+    flag: "--token-file", type: "string", value: "FILE", default: null,
+    commands: ["sidecar", "local", "credential-process"],
+  },
+  endpoint: {
+    flag: "--endpoint", type: "string", value: "URL", pattern: LOOPBACK_URL, default: null,
+    commands: ["credential-process"],
+  },
+  selector: {
+    flag: "--selector", type: "string", value: "NAME", pattern: OBJECT_NAME, default: null,
+    commands: ["credential-process"],
+  },
+  stateDir: { flag: "--state-dir", type: "string", value: "DIR", default: null, commands: ["sidecar"] },
+  stsEndpoint: { flag: "--sts-endpoint", type: "string", value: "URL", default: null, commands: ["sidecar"] },
+  unmatched: { flag: "--unmatched", type: "string", choices: ["base", "deny"], default: null, commands: ["sidecar"] },
+  base: { flag: "--base", type: "string", choices: ["vend", "identity-only"], default: null, commands: ["sidecar"] },
+  sessionName: {
+    flag: "--session-name", type: "string", value: "NAME", pattern: SESSION_NAME, default: "ack-role-resolver",
+    commands: ["sidecar"],
+  },
+  logLevel: {
+    flag: "--log-level", type: "string", choices: ["debug", "info", "warn", "error"], default: "info",
+    defaults: { local: "warn" },
+    commands: [...OFFLINE, ...SERVERS, "local", "certs manage"],
+  },
+  dir: { flag: "--dir", type: "string", value: "DIR", default: null, commands: ["certs make"] },
+  host: { flag: "--host", type: "strings", value: "NAME", default: [], commands: ["certs make"] },
+  url: {
+    flag: "--url", type: "string", value: "URL", pattern: HTTPS_URL, default: null,
+    commands: ["manifests", "webhook", "certs manage"],
+  },
+  caFile: { flag: "--ca-file", type: "string", value: "FILE", default: null, commands: ["manifests"] },
+  image: { flag: "--image", type: "string", value: "IMAGE", pattern: IMAGE, default: null, commands: ["manifests"] },
+  certificates: {
+    flag: "--certificates", type: "string", choices: ["self-signed", "cert-manager", "files"], default: null,
+    commands: ["manifests"],
+  },
+  inject: { flag: "--inject", type: "boolean", default: false, commands: ["manifests"] },
+  sidecarImage: {
+    flag: "--sidecar-image", type: "string", value: "IMAGE", pattern: IMAGE, default: null, commands: ["webhook"],
+  },
+  sidecarArgs: {
+    flag: "--sidecar-args", type: "strings", allowsComma: true, value: "FLAG", pattern: SIDECAR_ARGUMENT, default: [],
+    commands: ["webhook"],
+  },
+  sidecarEnv: {
+    flag: "--sidecar-env", type: "strings", allowsComma: true, value: "NAME=VALUE", pattern: SIDECAR_VARIABLE,
+    default: [], commands: ["webhook"],
+  },
+  sidecarCaConfigMap: {
+    flag: "--sidecar-ca-config-map", type: "string", value: "NAME", pattern: OBJECT_NAME, default: null,
+    commands: ["webhook"],
+  },
+  extraGroups: {
+    flag: "--extra-groups", type: "strings", value: "GROUP", pattern: GROUP, default: [],
+    commands: ["manifests", "webhook", "lint", "resolve", "audit", "impact", "migrate carm"],
+  },
+} as const satisfies Record<string, Definition>;
+
+export type SettingName = keyof typeof SETTINGS;
+
+/** The rows of the settings table, for code that loops over all settings. */
+export const DEFINITIONS: readonly (readonly [name: SettingName, definition: Definition])[] = Object.keys(SETTINGS)
+  .filter(isSettingName)
+  .map((name) => [name, SETTINGS[name]]);
+
+function isSettingName(name: string): name is SettingName {
+  return Object.hasOwn(SETTINGS, name);
+}
+
+type ValueOf<D extends Definition, C extends Command> = D["type"] extends "boolean" ? boolean
+  : D["type"] extends "strings" ? readonly string[]
+  : D extends { readonly choicesFor: { readonly [K in C]: readonly (infer Choice)[] } } ? Choice | NullDefault<D, C>
+  : D extends { readonly choices: readonly (infer Choice)[] } ? Choice | NullDefault<D, C>
+  : string | NullDefault<D, C>;
+
+/** The type `null` if the default of the setting is null for the command, otherwise `never`. */
+type NullDefault<D extends Definition, C extends Command> = C extends keyof D["defaults"]
+  ? Extract<D["defaults"][C], null>
+  : Extract<D["default"], null>;
+
+type NamesFor<C extends Command> = {
+  [N in SettingName]: C extends (typeof SETTINGS)[N]["commands"][number] ? N : never;
+}[SettingName];
+
+/** The validated and frozen settings of a command. */
+export type SettingsFor<C extends Command> = {
+  readonly [N in NamesFor<C>]: ValueOf<(typeof SETTINGS)[N], C>;
+};

@@ -1,0 +1,61 @@
+import type { JsonObject } from "../formats/json.ts";
+import { defaultOf } from "./setting-definition.ts";
+import { SETTINGS, type SettingsFor } from "./settings.ts";
+
+/** The settings of the injection of sidecars. */
+export interface InjectionSettings {
+  /** The image of the sidecar. If null, the webhook injects no sidecar. */
+  readonly image: string | null;
+  /** The flags of each injected sidecar, in addition to those that depend on the Pod. */
+  readonly args: readonly string[];
+  /** The variables of each injected sidecar, in addition to those that depend on the Pod. */
+  readonly env: readonly JsonObject[];
+  /** The ConfigMap, in the namespace of the Pod, with further CAs that the sidecar trusts; null for none. */
+  readonly caConfigMap: string | null;
+  /** ACK groups that this release does not know. */
+  readonly extraGroups: readonly string[];
+}
+
+/** The settings of the webhook that decide which roles a sidecar grants. */
+const SHARED = [
+  "mode", "teamLevelCarm", "serviceLevelCarm", "ackSystemNamespace", "runtime", "controllerAccount", "controllerRole",
+  "allowedAccounts",
+] as const;
+
+type SidecarSetting = "sidecarImage" | "sidecarArgs" | "sidecarEnv" | "sidecarCaConfigMap" | "extraGroups";
+
+type Input =
+  & Pick<SettingsFor<"webhook">, (typeof SHARED)[number]>
+  & Partial<Pick<SettingsFor<"webhook">, SidecarSetting>>;
+
+/**
+ * Returns the settings of the injection. The injected sidecars decide with the settings of the webhook, unless
+ * `--sidecar-args` sets the same flag.
+ */
+export function injectionSettings(settings: Input): InjectionSettings {
+  const { sidecarImage: image = null, sidecarArgs: args = [], sidecarEnv = [], extraGroups = [] } = settings;
+  const { sidecarCaConfigMap: caConfigMap = null } = settings;
+  const own = new Set(args.map(flagOf));
+  const shared = SHARED.flatMap((name) => argumentsOf(name, settings)).filter((one) => !own.has(flagOf(one)));
+  return { image, args: [...shared, ...args], env: sidecarEnv.map(variableOf), caConfigMap, extraGroups };
+}
+
+/** Returns the variable that an item such as `HTTPS_PROXY=http://proxy:3128` sets. */
+function variableOf(item: string): JsonObject {
+  const [name = ""] = item.split("=", 1);
+  return { name, value: item.slice(name.length + 1) };
+}
+
+/** Returns the arguments that set a setting to its value; none if the value is the default of the sidecar. */
+function argumentsOf(name: (typeof SHARED)[number], settings: Input): string[] {
+  const { flag } = SETTINGS[name];
+  const value = settings[name];
+  if (typeof value === "boolean") return value ? [flag] : [];
+  if (value === null || value === defaultOf(SETTINGS[name], "sidecar")) return [];
+  return [value].flat().map((one) => `${flag}=${one}`);
+}
+
+/** Returns the flag of an argument such as `--mode=carm`. */
+export function flagOf(argument: string): string {
+  return argument.replace(/=.*$/s, "");
+}

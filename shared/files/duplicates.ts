@@ -1,0 +1,81 @@
+import { field, type JsonObject } from "../formats/json.ts";
+import {
+  definedKind, isKindDefinition, isNamespace, SELECTOR_KIND,
+} from "../contract/ack-groups.ts";
+import { objectMeta, objectReference } from "../formats/object-meta.ts";
+import { placeholderIn } from "../formats/names.ts";
+import { compareText, quote } from "../formats/text.ts";
+import { type Paced, paced } from "../formats/paced.ts";
+import { IGNORE_FILE } from "./listing.ts";
+import { objectKey, storedName } from "./object-key.ts";
+import { isRead } from "./object-shape.ts";
+import type { InputFault, Manifest } from "./manifest-reader.ts";
+
+const FIX = `keep one of them; to choose between folders, exclude the others with --ignore GLOB or in ${IGNORE_FILE}`;
+
+/**
+ * Returns a fault for each object that several manifests define. The fault is at the first manifest, and its message
+ * names all of them. Reports only kinds that decisions read, and no copies that are equal for every decision.
+ */
+export function* duplicateFaults(manifests: readonly Manifest[]): Paced<InputFault[]> {
+  const byKey = new Map<string, Manifest[]>();
+  yield* paced(manifests, STEP, (manifest) => {
+    const key = isRead(manifest.object) && !isUnrendered(manifest.object) ? objectKey(manifest.object) : null;
+    if (key === null) return true;
+    const copies = byKey.get(key);
+    if (copies === undefined) byKey.set(key, [manifest]);
+    else copies.push(manifest);
+    return true;
+  });
+  return [...byKey.values()].flatMap(([first, ...others]) => (
+    first !== undefined && others.some(({ object }) => !areEqualCopies(first.object, object))
+      ? [duplicateFault(first, others)]
+      : []
+  ));
+}
+
+/** The number of objects between pauses. */
+const STEP = 100;
+
+/** Whether a template sets the name or the namespace. Two such objects are usually different objects. */
+function isUnrendered(object: JsonObject): boolean {
+  const { namespace = "", name = "" } = storedName(object) ?? {};
+  return placeholderIn(name) !== null || placeholderIn(namespace) !== null;
+}
+
+/**
+ * Whether every decision is the same for both copies of an object. Folders often contain equal copies of a Namespace,
+ * and every ACK controller has copies of its CustomResourceDefinitions. Copies of other kinds always differ, because
+ * commands list each copy.
+ */
+export function areEqualCopies(first: JsonObject, other: JsonObject): boolean {
+  const content = contentOf(other);
+  return content !== null && JSON.stringify(content) === JSON.stringify(contentOf(first));
+}
+
+/** Returns the part of a Namespace or a CustomResourceDefinition that decisions read. Returns null for other kinds. */
+function contentOf(object: JsonObject): unknown {
+  if (isNamespace(object)) {
+    const { labels, annotations } = objectMeta(object);
+    return [labels, annotations].map((map) => [...map].toSorted(([a], [b]) => compareText(a, b)));
+  }
+  if (!isKindDefinition(object)) return null;
+  const spec = field(object, "spec");
+  const { group, kind } = definedKind(object);
+  if (kind === SELECTOR_KIND) return spec;
+  const versions = field(spec, "versions");
+  const list = Array.isArray(versions) ? (versions as unknown[]) : [];
+  return [group, kind, list.map((one) => ["name", "served", "storage"].map((name) => field(one, name)))];
+}
+
+function duplicateFault(first: Manifest, others: readonly Manifest[]): InputFault {
+  const places = [first, ...others].map(({ file, lineOf }) => `${file}:${lineOf([]) ?? 1}`).join(", ");
+  const message = `duplicate ${nameOf(first.object)}, defined at ${places}; ${FIX}`;
+  return { file: first.file, line: first.lineOf([]), message };
+}
+
+function nameOf(object: JsonObject): string {
+  const { kind, name } = objectReference(object);
+  const namespace = storedName(object)?.namespace ?? "";
+  return `${kind} ${quote(name)}${namespace === "" ? "" : ` in namespace ${namespace}`}`;
+}

@@ -1,0 +1,158 @@
+import { open } from "node:fs/promises";
+import { buffer, text } from "node:stream/consumers";
+import { ResolverError } from "../formats/errors.ts";
+import { LIMITS } from "../contract/limits.ts";
+import { drain } from "../formats/paced.ts";
+import { duplicateFaults } from "./duplicates.ts";
+import { type FileListing, listManifestFiles, type ManifestFile, STDIN, unreadable } from "./listing.ts";
+import { generateNames } from "./object-key.ts";
+import {
+  formatInputFault, type InputFault, type ManifestResult, type ParsedManifests, readManifests,
+} from "./manifest-reader.ts";
+import { reasonOf, type SkippedFile, type SkipReason } from "./skip.ts";
+
+interface ReadOptions {
+  /** Lines of .gitignore that apply to each given folder. Default: none. */
+  readonly ignore?: readonly string[];
+  /** Whether to skip the faulty parts of files, instead of reporting their faults as errors. Default: false. */
+  readonly skipUnreadable?: boolean;
+  readonly stdin?: () => Promise<string>;
+}
+
+/** The objects and faults of all files, and what was skipped. */
+export interface ManifestInput extends ManifestResult {
+  readonly skipped: readonly SkippedFile[];
+  /** The faults of the skipped files whose reason is `unreadable`. */
+  readonly skippedFaults: readonly InputFault[];
+}
+
+/**
+ * Reads every object under `paths`. A path is a file of any name, a folder, or `-` for standard input. In folders,
+ * reads `.yaml`, `.yml` and `.json` files recursively, and skips names that start with a dot, ignored files, and files
+ * that are not Kubernetes manifests. The promise never rejects: an unreadable file causes a fault.
+ */
+export async function readManifestPaths(
+  paths: readonly string[], { ignore = [], skipUnreadable = false, stdin = readStdin }: ReadOptions = {},
+): Promise<ManifestInput> {
+  const listing = await listManifestFiles(paths, { ignore, fingerprints: false });
+  const readings = await readFiles(listing, { stdin, read: readManifests });
+  const manifests = generateNames(readings.flatMap((one) => one.manifests));
+  const found = [...listing.faults, ...readings.flatMap(({ skipped, faults }) => (skipped === null ? faults : []))];
+  const isSkipped = ({ file }: InputFault): boolean => skipUnreadable && !paths.includes(file);
+  const skippedFaults = found.filter(isSkipped);
+  const faults = [...found.filter((fault) => !isSkipped(fault)), ...drain(duplicateFaults(manifests))];
+  const unread = new Set(skippedFaults.map(({ file }) => file));
+  const skipped: readonly SkippedFile[] = [
+    ...readings.flatMap(({ path, skipped: reason }) => (reason === null ? [] : [{ path, reason }])),
+    ...listing.ignored.map((path) => ({ path, reason: "ignored" as const })),
+    ...Array.from(unread, (path) => ({ path, reason: "unreadable" as const })),
+  ];
+  return { manifests, faults, skipped, skippedFaults };
+}
+
+/** Functions that read standard input and parse the text of a file. */
+export interface ManifestParser {
+  readonly stdin: () => Promise<string>;
+  readonly read: (text: string, file: string) => ParsedManifests | Promise<ParsedManifests>;
+}
+
+/** The objects and faults of one file. */
+export interface FileReading extends ManifestResult {
+  readonly path: string;
+  /**
+   * Whether the operating system returned an error. After such an error, the fingerprint may stay the same when the
+   * error disappears.
+   */
+  readonly unreadable: boolean;
+  /** Why the file of a folder is not a manifest. Such a file has no objects, and a fault that states why. */
+  readonly skipped: SkipReason | null;
+}
+
+/**
+ * Reads the files of a listing. The promise never rejects: an unreadable file and an invalid object each cause a fault.
+ */
+export async function readFiles(
+  { files }: Pick<FileListing, "files">, parser: ManifestParser,
+): Promise<readonly FileReading[]> {
+  const readings: FileReading[] = [];
+  for (let i = 0; i < files.length; i += OPEN_FILES) {
+    const batch = files.slice(i, i + OPEN_FILES).map((file) => readOne(file, parser));
+    // Awaits each batch, because the number of open files is limited.
+    // oxlint-disable-next-line no-await-in-loop
+    for (const one of await Promise.all(batch)) readings.push(one);
+  }
+  return readings;
+}
+
+const OPEN_FILES = 64;
+
+/** Returns an error whose message has one line for each fault. */
+export function inputError(faults: readonly InputFault[]): ResolverError {
+  return new ResolverError("ERR_INPUT_UNREADABLE", faults.map(formatInputFault).join("\n"));
+}
+
+async function readOne(file: ManifestFile, { stdin, read }: ManifestParser): Promise<FileReading> {
+  const { path, place } = file;
+  const base = { path, manifests: [], unreadable: false, skipped: null };
+  let content: string;
+  try {
+    content = path === STDIN ? await stdin() : await readText(path);
+  } catch (error) {
+    return { ...base, faults: [{ file: path, line: null, message: unreadable(error) }], unreadable: true };
+  }
+  if (place === "chart-templates" && content.includes("{{")) {
+    return { ...base, faults: [{ file: path, line: null, message: UNRENDERED }], skipped: "helm-template" };
+  }
+  const parsed = await read(content, path);
+  return { ...base, ...(place === "given" ? asGiven(parsed, path) : asFound(parsed, path)) };
+}
+
+/** Returns the result for a file that the user named. */
+function asGiven({ manifests, faults, notManifest }: ParsedManifests, path: string): ManifestResult {
+  if (notManifest !== "template") return { manifests, faults };
+  return { manifests: [], faults: [{ file: path, line: faults[0]?.line ?? null, message: UNRENDERED }] };
+}
+
+/**
+ * Returns the result for a file of a folder. The folder may contain other files, and faulty objects of kinds that no
+ * decision reads.
+ */
+function asFound(
+  { manifests, faults, notManifest }: ParsedManifests, path: string,
+): Pick<FileReading, "manifests" | "faults" | "skipped"> {
+  if (notManifest !== null) return { manifests: [], faults, skipped: reasonOf(path, notManifest) };
+  return { manifests, faults: faults.filter(({ unread }) => unread !== true), skipped: null };
+}
+
+const UNRENDERED = "a template, not a manifest; render it first, as in: "
+  + "helm template . | ack-role-resolver lint -";
+
+/** Decodes each file completely, so that it has no state. Creating a decoder takes as long as reading a small file. */
+const UTF8 = new TextDecoder("utf-8", { fatal: true });
+
+async function readText(path: string): Promise<string> {
+  const { value: limit } = LIMITS.manifestBytes;
+  const bytes = await readBytes(path, limit);
+  if (bytes.length > limit) throw new Error(`larger than ${limit} bytes; use several files`);
+  try {
+    return UTF8.decode(bytes);
+  } catch (error) {
+    throw new Error("not valid UTF-8; save the file as UTF-8", { cause: error });
+  }
+}
+
+/** Reads at most one byte more than the limit. A stream takes twice as long as a read of a small file. */
+async function readBytes(path: string, limit: number): Promise<Buffer> {
+  await using file = await open(path);
+  const stats = await file.stat();
+  if (!stats.isFile() || stats.size > limit) return await buffer(file.createReadStream({ end: limit }));
+  const { buffer: bytes, bytesRead } = await file.read({ buffer: Buffer.allocUnsafe(stats.size + 1) });
+  // A file of the kernel has size 0, and another process can append to any file.
+  if (bytesRead === stats.size && stats.size > 0) return bytes.subarray(0, bytesRead);
+  return await buffer(file.createReadStream({ start: 0, end: limit }));
+}
+
+/** Reads standard input to its end. A second call would return no data, because standard input is at its end. */
+export function readStdin(): Promise<string> {
+  return text(process.stdin);
+}

@@ -1,0 +1,67 @@
+import { type FieldPath, plainKeys } from "../formats/json.ts";
+
+/** The largest line of a list. */
+export const MAX_LINE = 0xffff;
+
+/**
+ * The lines of the fields and items in a value, in the order in which they are written. The lines are characters of a
+ * string, because an array of numbers takes 8 bytes for each line, and a folder can contain millions of fields.
+ */
+export class LineList {
+  readonly #lines: string;
+
+  constructor(lines: readonly number[]) {
+    this.#lines = textOf(lines);
+  }
+
+  /**
+   * Returns the line of the field at `path` in `value`, or of its nearest parent field. Returns `start` if the value
+   * does not contain the first field of the path.
+   */
+  lineOf(value: unknown, path: FieldPath, start: number): number {
+    let line = start;
+    let parent = value;
+    let index = 0;
+    for (const key of plainKeys(path)) {
+      const found = find(parent, key, index);
+      if (found === null) return line;
+      line = this.#lines.charCodeAt(found.index);
+      index = found.index + 1;
+      parent = found.value;
+    }
+    return line;
+  }
+}
+
+function textOf(lines: readonly number[]): string {
+  if (lines.every((line) => line < 0x100)) return Buffer.from(lines).toString("latin1");
+  return Buffer.from(Uint16Array.from(lines).buffer).toString("utf16le");
+}
+
+interface Found {
+  readonly value: unknown;
+  /** The index in the list of lines. */
+  readonly index: number;
+}
+
+/** Returns a field or an item of the parent, whose first field or item has the given index. */
+function find(parent: unknown, key: string | number, index: number): Found | null {
+  let next = index;
+  for (const [name, value] of entriesOf(parent)) {
+    if (name === key) return { value, index: next };
+    next += 1 + countFields(value);
+  }
+  return null;
+}
+
+/** Returns the number of fields and items in the value, at any depth. */
+function countFields(value: unknown): number {
+  let count = 0;
+  for (const [, child] of entriesOf(value)) count += 1 + countFields(child);
+  return count;
+}
+
+function entriesOf(value: unknown): readonly (readonly [string | number, unknown])[] {
+  if (Array.isArray(value)) return [...(value as readonly unknown[]).entries()];
+  return typeof value === "object" && value !== null ? Object.entries(value) : [];
+}

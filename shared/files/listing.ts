@@ -1,0 +1,217 @@
+import type { BigIntStats, Dirent } from "node:fs";
+import { readdir, readFile, realpath, stat } from "node:fs/promises";
+import compileIgnore, { type Ignore } from "ignore";
+import { compareText } from "../formats/text.ts";
+import type { InputFault } from "./manifest-reader.ts";
+
+/** The file that lists the files and folders to ignore, in the syntax of .gitignore, for its folder. */
+export const IGNORE_FILE = ".ack-role-resolver-ignore";
+
+interface Layer {
+  /** The folder of the rules, with a slash at its end. */
+  readonly base: string;
+  readonly rules: Ignore;
+}
+
+/** Rules in the syntax of .gitignore. As in Git, the rules of a subfolder override the rules of its parents. */
+class IgnoreRules {
+  /** The layers in order of their precedence. */
+  readonly #layers: readonly Layer[];
+
+  private constructor(layers: readonly Layer[]) {
+    this.#layers = layers;
+  }
+
+  /** Returns rules for the folder `base`. Each glob is a line of .gitignore. */
+  static of(globs: readonly string[], base: string): IgnoreRules {
+    return new IgnoreRules(globs.length === 0 ? [] : [layerOf(base, globs)]);
+  }
+
+  /** Returns these rules, and the rules in the text of the ignore file in `folder`. */
+  withFile(text: string, folder: string): IgnoreRules {
+    return new IgnoreRules([layerOf(folder, text), ...this.#layers]);
+  }
+
+  /** Whether a file or folder, whose path starts with the folder of the rules, is ignored. */
+  ignores(path: string, isFolder: boolean): boolean {
+    for (const { base, rules } of this.#layers) {
+      const { ignored, unignored } = rules.test(path.slice(base.length) + (isFolder ? "/" : ""));
+      if (ignored || unignored) return ignored;
+    }
+    return false;
+  }
+}
+
+function layerOf(folder: string, rules: string | readonly string[]): Layer {
+  const base = folder.endsWith("/") ? folder : `${folder}/`;
+  return { base, rules: compileIgnore({ allowRelativePaths: true }).add(rules) };
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: "no such file or folder",
+  EACCES: "permission denied; grant this user read access",
+  EPERM: "permission denied; grant this user read access",
+  ELOOP: "symbolic link loop; remove the link",
+};
+
+/** Returns why a file or folder cannot be read. */
+export function unreadable(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return REASONS["code" in error ? String(error.code) : ""] ?? error.message;
+}
+
+/** The path argument that selects standard input. */
+export const STDIN = "-";
+
+/** A file to read. */
+export interface ManifestFile {
+  readonly path: string;
+  /** Changes when the file changes. "" if the listing has no fingerprints. */
+  readonly fingerprint: string;
+  /** Whether the user named the file, or it was found in a folder or in the folder `templates` of a Helm chart. */
+  readonly place: "given" | "folder" | "chart-templates";
+}
+
+/** The files under the given paths, and one fault for each unreadable path. */
+export interface FileListing {
+  /** The files in the order of the given paths. The files of each folder are sorted by path. */
+  readonly files: readonly ManifestFile[];
+  readonly faults: readonly InputFault[];
+  /** The files and folders that ignore rules exclude, sorted for each given path. */
+  readonly ignored: readonly string[];
+}
+
+interface ListingOptions {
+  /** Lines of .gitignore that apply to each given folder. Default: none. */
+  readonly ignore?: readonly string[];
+  /** Whether the files have fingerprints, which takes one system call for each file. Default: true. */
+  readonly fingerprints?: boolean;
+}
+
+/** Lists the files under `paths` without reading them. Reads only the ignore files of the folders. */
+export async function listManifestFiles(
+  paths: readonly string[], { ignore = [], fingerprints = true }: ListingOptions = {},
+): Promise<FileListing> {
+  const walk = new Walk(fingerprints);
+  for (const path of paths) {
+    // Lists one path after another, because files are returned in the order of the paths.
+    // oxlint-disable-next-line no-await-in-loop
+    await walk.add(path, ignore);
+  }
+  return walk;
+}
+
+const MANIFEST = /\.(?:yaml|yml|json)$/;
+
+interface Folder {
+  readonly path: string;
+  /** The real paths of its parents. */
+  readonly parents: readonly string[];
+  readonly rules: IgnoreRules;
+  readonly place: "folder" | "chart-templates";
+}
+
+class Walk implements FileListing {
+  readonly files: ManifestFile[] = [];
+  readonly faults: InputFault[] = [];
+  readonly ignored: string[] = [];
+  readonly #fingerprints: boolean;
+
+  constructor(fingerprints: boolean) {
+    this.#fingerprints = fingerprints;
+  }
+
+  async add(path: string, ignore: readonly string[]): Promise<void> {
+    if (path === STDIN) {
+      this.files.push({ path, fingerprint: "", place: "given" });
+      return;
+    }
+    const stats = await this.#attempt(path, () => stat(path, { bigint: true }));
+    if (stats?.isDirectory() === true) await this.#root(path, ignore);
+    else if (stats !== null) this.#file(path, stats, "given");
+  }
+
+  /**
+   * Adds the files of a folder. Sorts the complete paths by code unit, so that the order is the same on every machine.
+   */
+  async #root(path: string, ignore: readonly string[]): Promise<void> {
+    const walk = new Walk(this.#fingerprints);
+    await walk.#descend({ path, parents: [], rules: IgnoreRules.of(ignore, path), place: "folder" });
+    this.files.push(...walk.files.toSorted((a, b) => compareText(a.path, b.path)));
+    this.faults.push(...walk.faults.toSorted((a, b) => compareText(a.file, b.file)));
+    this.ignored.push(...walk.ignored.toSorted(compareText));
+  }
+
+  async #descend(folder: Folder): Promise<void> {
+    const { path, parents, place } = folder;
+    const real = await this.#attempt(path, () => realpath(path));
+    if (real === null) return;
+    if (parents.includes(real)) {
+      this.#fault(path, "symbolic link to a parent folder; remove the link");
+      return;
+    }
+    const entries = await this.#attempt(path, () => readdir(path, { withFileTypes: true })) ?? [];
+    const names = new Set(entries.map(({ name }) => name));
+    const rules = names.has(IGNORE_FILE) ? await this.#withIgnoreFile(folder) : folder.rules;
+    const child = { parents: [...parents, real], rules };
+    await Promise.all(entries.map(async (entry) => {
+      if (entry.name.startsWith(".")) return;
+      const isTemplates = names.has("Chart.yaml") && entry.name === "templates";
+      const placeOfChild = isTemplates ? "chart-templates" : place;
+      await this.#entry(entry, { ...child, path: join(path, entry.name), place: placeOfChild });
+    }));
+  }
+
+  async #withIgnoreFile({ path, rules }: Folder): Promise<IgnoreRules> {
+    const file = join(path, IGNORE_FILE);
+    const text = await this.#attempt(file, () => readFile(file, "utf8"));
+    return text === null ? rules : rules.withFile(text, path);
+  }
+
+  /** Adds an entry of a folder. `as` describes the entry as a folder. */
+  async #entry(entry: Dirent, as: Folder): Promise<void> {
+    const { path, rules } = as;
+    if (entry.isFile() && !MANIFEST.test(path)) return;
+    if (rules.ignores(path, entry.isDirectory())) this.ignored.push(path);
+    else if (entry.isDirectory()) await this.#descend(as);
+    else if (entry.isFile() && !this.#fingerprints) this.files.push({ path, fingerprint: "", place: as.place });
+    else await this.#child(as);
+  }
+
+  /** Adds a file, or the target of a symbolic link. */
+  async #child(as: Folder): Promise<void> {
+    const { path, place } = as;
+    const stats = await this.#attempt(path, () => stat(path, { bigint: true }));
+    if (stats?.isDirectory() === true) await this.#descend(as);
+    else if (stats !== null && MANIFEST.test(path)) {
+      // Reading a named pipe would wait for its writer.
+      if (stats.isFile()) this.#file(path, stats, place);
+      else this.#fault(path, "not a regular file; remove it");
+    }
+  }
+
+  #file(path: string, { ino, size, mtimeNs }: BigIntStats, place: ManifestFile["place"]): void {
+    this.files.push({ path, fingerprint: `${ino}/${size}/${mtimeNs}`, place });
+  }
+
+  async #attempt<T>(path: string, read: () => Promise<T>): Promise<T | null> {
+    try {
+      return await read();
+    } catch (error) {
+      this.#fault(path, unreadable(error));
+      return null;
+    }
+  }
+
+  #fault(file: string, message: string): void {
+    this.faults.push({ file, line: null, message });
+  }
+}
+
+/**
+ * Joins folder and name with `/`. Does not normalize the folder, so that a user can paste a printed path into a
+ * command.
+ */
+function join(folder: string, name: string): string {
+  return folder.endsWith("/") ? `${folder}${name}` : `${folder}/${name}`;
+}

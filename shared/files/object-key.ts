@@ -1,0 +1,69 @@
+import { isSelector } from "../contract/ack-groups.ts";
+import { field, isJsonObject, type JsonObject, stringAt } from "../formats/json.ts";
+import { objectReference } from "../formats/object-meta.ts";
+import type { Manifest } from "./manifest-reader.ts";
+
+/**
+ * The API server generates a name from at most 58 characters of `generateName` and a random suffix of 5 characters. The
+ * suffix never contains 0, 1 or 3 (k8s.io/apiserver pkg/storage/names/generate.go).
+ */
+const PREFIX_LENGTH = 58;
+const SUFFIX_LENGTH = 5;
+
+/**
+ * Sets a name on each IAMRoleSelector that has a `generateName` but no name, because selectors are identified by name.
+ * The names are `GENERATENAME00001` and so on, which the API server never generates.
+ */
+export function generateNames(manifests: readonly Manifest[]): Manifest[] {
+  let count = 0;
+  return manifests.map((manifest) => {
+    const { object } = manifest;
+    const metadata = field(object, "metadata");
+    const prefix = stringAt(metadata, "generateName") ?? "";
+    if (!isSelector(object) || !isJsonObject(metadata) || prefix === "") return manifest;
+    if ((field(metadata, "name") ?? "") !== "") return manifest;
+    count += 1;
+    const name = prefix.slice(0, PREFIX_LENGTH) + String(count).padStart(SUFFIX_LENGTH, "0");
+    return { ...manifest, object: { ...object, metadata: { ...metadata, name } } };
+  });
+}
+
+/** The namespace of a namespaced object whose manifest sets no namespace. */
+const DEFAULT_NAMESPACE = "default";
+
+/** The cluster-scoped kinds, in the form `KIND.GROUP`. A kind that is not in this list is treated as namespaced. */
+const CLUSTER_SCOPED: ReadonlySet<string> = new Set([
+  "IAMRoleSelector.services.k8s.aws",
+  "Namespace.",
+  "CustomResourceDefinition.apiextensions.k8s.io",
+  "ClusterRole.rbac.authorization.k8s.io",
+  "ClusterRoleBinding.rbac.authorization.k8s.io",
+  "MutatingWebhookConfiguration.admissionregistration.k8s.io",
+  "ValidatingWebhookConfiguration.admissionregistration.k8s.io",
+  "AWSClusterControllerIdentity.infrastructure.cluster.x-k8s.io",
+  "AWSClusterRoleIdentity.infrastructure.cluster.x-k8s.io",
+  "AWSClusterStaticIdentity.infrastructure.cluster.x-k8s.io",
+]);
+
+/** The name under which the API server stores an object. */
+interface StoredName {
+  readonly group: string;
+  readonly kind: string;
+  /** "" for a cluster-scoped object. */
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** Returns the name of the object; null if it has no name, because the API server then generates the name. */
+export function storedName(object: JsonObject): StoredName | null {
+  const { group, kind, namespace, name } = objectReference(object);
+  if (name === "") return null;
+  if (CLUSTER_SCOPED.has(`${kind}.${group}`)) return { group, kind, namespace: "", name };
+  return { group, kind, namespace: namespace === "" ? DEFAULT_NAMESPACE : namespace, name };
+}
+
+/** Returns a key that is equal for manifests of the same object; null if the object has no name. */
+export function objectKey(object: JsonObject): string | null {
+  const stored = storedName(object);
+  return stored === null ? null : JSON.stringify([stored.group, stored.kind, stored.namespace, stored.name]);
+}

@@ -1,0 +1,190 @@
+import { Ajv, type ValidateFunction } from "ajv";
+import { printable } from "./text.ts";
+
+/** The maximum depth and the maximum number of values of a JSON value. */
+interface Bounds {
+  readonly maxDepth: number;
+  readonly maxValues: number;
+}
+
+/** The position at which a JSON value first exceeds its bounds. */
+export interface Excess {
+  /** At most the first 10 steps of the path, because a deep path would not fit into a message. */
+  readonly path: FieldPath;
+  readonly message: string;
+}
+
+const STEPS_IN_PATH = 10;
+
+/** A value that has not been visited yet, linked to its parent value. */
+interface Visit {
+  readonly value: unknown;
+  readonly step: FieldStep | null;
+  readonly parent: Visit | null;
+  readonly depth: number;
+}
+
+/**
+ * Returns the position at which a JSON value first exceeds its bounds, or null. Visits at most `maxValues` values. Uses
+ * no recursion, because a client controls the nesting depth.
+ */
+export function excessOf(root: unknown, { maxDepth, maxValues }: Bounds): Excess | null {
+  const open: Visit[] = [{ value: root, step: null, parent: null, depth: 0 }];
+  let values = 0;
+  for (let visit = open.pop(); visit !== undefined; visit = open.pop()) {
+    const { value, depth } = visit;
+    if (typeof value !== "object" || value === null) continue;
+    if (depth >= maxDepth) {
+      return { path: pathTo(visit), message: `the object is nested deeper than ${maxDepth} levels` };
+    }
+    const steps = Array.isArray(value) ? value.keys() : Object.keys(value);
+    for (const step of steps) {
+      if (++values > maxValues) return { path: [], message: `the object has more than ${maxValues} values` };
+      open.push({ value: Reflect.get(value, step), step, parent: visit, depth: depth + 1 });
+    }
+  }
+  return null;
+}
+
+function pathTo(visit: Visit): FieldPath {
+  const path: FieldStep[] = [];
+  for (let at: Visit | null = visit; at !== null; at = at.parent) if (at.step !== null) path.push(at.step);
+  return path.toReversed().slice(0, STEPS_IN_PATH);
+}
+
+/** A step of a field path: a field name, a list index, or the key of a map entry. */
+export type FieldStep = string | number | { readonly key: string };
+export type FieldPath = readonly FieldStep[];
+
+/** Returns the path of an annotation. */
+export function annotationPath(key: string): FieldPath {
+  return ["metadata", "annotations", { key }];
+}
+
+/** The length of the longest label key: a prefix of 253 characters, a slash, and a name of 63 characters. */
+const MAX_KEY_LENGTH = 317;
+
+/**
+ * Formats a path as Kubernetes does, such as `spec.resourceLabelSelector.matchLabels[example.com/team]`. Escapes
+ * control characters, and truncates long keys. Source: k8s.io/apimachinery pkg/util/validation/field/path.go.
+ */
+export function formatFieldPath(path: FieldPath): string {
+  let text = "";
+  for (const step of path) {
+    if (typeof step === "string") text += text === "" ? cut(step) : `.${cut(step)}`;
+    else text += typeof step === "number" ? `[${step}]` : `[${cut(step.key)}]`;
+  }
+  return printable(text);
+}
+
+function cut(key: string): string {
+  return key.length > MAX_KEY_LENGTH ? `${key.slice(0, MAX_KEY_LENGTH)}…` : key;
+}
+
+/** Returns the path as plain keys and list indexes, for access to a parsed document. */
+export function plainKeys(path: FieldPath): (string | number)[] {
+  return path.map((step) => (typeof step === "object" ? step.key : step));
+}
+
+/** Returns the value of the field at the path, or undefined if it is missing. */
+export function valueAt(value: unknown, path: FieldPath): unknown {
+  return plainKeys(path).reduce((parent, key) => (
+    Array.isArray(parent) ? (parent as unknown[])[Number(key)] : field(parent, String(key))
+  ), value);
+}
+
+/** A JSON schema. `$id` is the name of the compiled validation function. */
+export interface NamedSchema {
+  readonly $id: string;
+}
+
+/**
+ * `allowUnionTypes` permits a field to be null or another type. `verbose` adds the schema and the value to each error,
+ * for use in messages.
+ */
+export const AJV_OPTIONS = { allErrors: true, allowUnionTypes: true, verbose: true } as const;
+
+/**
+ * Compiles a schema to a validation function. The function stores the errors of its last call in `errors`. Compilation
+ * takes 20 ms and several MB, so build.ts replaces this module by precompiled functions. The file build.ts must
+ * therefore list every schema.
+ */
+export function compileSchema<T = unknown>(schema: NamedSchema): ValidateFunction<T> {
+  return new Ajv(AJV_OPTIONS).compile<T>(schema);
+}
+
+/** A parsed JSON or YAML object. Every key, even `__proto__`, is an own enumerable property. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Parses a JSON text. Returns undefined if the text is not valid JSON. */
+export function parseJSON(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns an own property of an object, or undefined. Ignores inherited properties such as `constructor`. */
+export function field(object: unknown, key: string): unknown {
+  return isJsonObject(object) && Object.hasOwn(object, key) ? object[key] : undefined;
+}
+
+/** Returns the string at `path`, or null if the value is missing or is not a string. */
+export function stringAt(object: unknown, ...path: readonly string[]): string | null {
+  const value = path.reduce<unknown>(field, object);
+  return typeof value === "string" ? value : null;
+}
+
+/** Returns the string values of an object, such as labels or annotations, by key. Skips values that are not strings. */
+export function stringMap(value: unknown): ReadonlyMap<string, string> {
+  const map = new Map<string, string>();
+  if (!isJsonObject(value)) return map;
+  for (const [key, item] of Object.entries(value)) if (typeof item === "string") map.set(key, item);
+  return map;
+}
+
+/** Returns a copy without the field. Returns an empty object if the value is not an object. */
+export function omitField(value: unknown, name: string): JsonObject {
+  if (!isJsonObject(value)) return {};
+  return Object.fromEntries(Object.entries(value).filter(([other]) => other !== name));
+}
+
+/**
+ * Returns whether two JSON values are equal. The order of array elements matters, but the order of keys does not. Uses
+ * no recursion, because a client controls the nesting depth.
+ */
+export function isSame(a: unknown, b: unknown): boolean {
+  const open = [a, b];
+  while (open.length > 0) {
+    const right = open.pop();
+    if (!isSameWithoutChildren(open.pop(), right, open)) return false;
+  }
+  return true;
+}
+
+/** Returns whether two values are equal, apart from their children. Adds each pair of children to `open`. */
+function isSameWithoutChildren(a: unknown, b: unknown, open: unknown[]): boolean {
+  if (Array.isArray(a) && Array.isArray(b)) {
+    for (let i = 0; i < a.length && a.length === b.length; i++) open.push(a[i], b[i]);
+    return a.length === b.length;
+  }
+  if (!isJsonObject(a) || !isJsonObject(b)) return a === b;
+  const keys = Object.keys(a);
+  for (const key of keys) open.push(a[key], field(b, key));
+  return keys.length === Object.keys(b).length;
+}
+
+/** The operations of a JSON patch (RFC 6902) that the webhook sends. */
+export type PatchOperation =
+  | { readonly op: "add" | "replace"; readonly path: string; readonly value: unknown }
+  | { readonly op: "remove"; readonly path: string };
+
+/** Returns the JSON pointer (RFC 6901) for a path of unescaped keys. */
+export function jsonPointer(...keys: readonly (string | number)[]): string {
+  return keys.map((key) => `/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+}

@@ -1,0 +1,158 @@
+import { OWNER_ACCOUNT_ANNOTATION } from "../contract/annotation-keys.ts";
+import { carmAnnotations, teamOf } from "../model/carm-maps.ts";
+import { objectExcess } from "../checks/size-limits.ts";
+import type { Runtime } from "../contract/context.ts";
+import { type JsonObject, stringAt } from "../formats/json.ts";
+import type { Labels } from "../formats/label-selector.ts";
+import { NAME_LABEL } from "../formats/names.ts";
+import { objectMeta, type ObjectID } from "../formats/object-meta.ts";
+import { labelKey, SetIndex } from "./set-index.ts";
+
+/** The account and the team that the annotations of a namespace name for CARM; "" if they name none. */
+interface CARMOwner {
+  readonly account: string;
+  readonly team: string;
+}
+
+interface Namespace {
+  readonly owner: CARMOwner;
+  readonly labels: Labels;
+  readonly annotations: ReadonlyMap<string, string>;
+  readonly isTerminating: boolean;
+}
+
+type NamespaceName = Pick<ObjectID, "name">;
+
+interface NamespaceContext {
+  readonly runtime: Runtime;
+  readonly isForGrants?: boolean;
+}
+
+/** The Namespaces of an inventory, indexed by name, label, and account and team for CARM. */
+export class NamespaceStore {
+  readonly #context: NamespaceContext;
+  readonly #onChange: (name: string) => void;
+  /** The namespaces that were dropped because they exceed a limit. */
+  readonly #oversized = new Set<string>();
+  readonly #namespaces = new Map<string, Namespace>();
+  readonly #byLabel = new SetIndex<string>();
+  readonly #usingCARM = new Set<string>();
+  readonly #byOwner = new SetIndex<string>();
+
+  /** `onChange` receives the name of each namespace after it was stored or removed. */
+  constructor(context: NamespaceContext, onChange: (name: string) => void = () => undefined) {
+    this.#context = context;
+    this.#onChange = onChange;
+  }
+
+  get size(): number {
+    return this.#namespaces.size;
+  }
+
+  put(object: JsonObject, { name }: NamespaceName): void {
+    this.#delete(name);
+    this.#add(object, name);
+    this.#onChange(name);
+  }
+
+  remove({ name }: NamespaceName): void {
+    this.#delete(name);
+    this.#onChange(name);
+  }
+
+  #add(object: JsonObject, name: string): void {
+    if (this.#context.isForGrants === true && objectExcess(object) !== null) {
+      this.#oversized.add(name);
+      return;
+    }
+    const meta = objectMeta(object);
+    const labels = new Map([...meta.labels, [NAME_LABEL, name]]);
+    const isTerminating = (stringAt(object, "metadata", "deletionTimestamp") ?? "") !== ""
+      || stringAt(object, "status", "phase") === "Terminating";
+    const owner = this.#ownerIn(carmAnnotations(name, meta.annotations));
+    this.#namespaces.set(name, { owner, labels, annotations: meta.annotations, isTerminating });
+    for (const [key, value] of labels) this.#byLabel.add(labelKey(key, value), name);
+    if (owner.account === "" && owner.team === "") return;
+    this.#usingCARM.add(name);
+    for (const key of ownerKeys(owner)) this.#byOwner.add(key, name);
+  }
+
+  #delete(name: string): void {
+    this.#oversized.delete(name);
+    const namespace = this.#namespaces.get(name);
+    if (namespace === undefined) return;
+    this.#namespaces.delete(name);
+    for (const [key, value] of namespace.labels) this.#byLabel.delete(labelKey(key, value), name);
+    this.#usingCARM.delete(name);
+    for (const key of ownerKeys(namespace.owner)) this.#byOwner.delete(key, name);
+  }
+
+  #ownerIn(annotations: ReadonlyMap<string, string>): CARMOwner {
+    return { account: annotations.get(OWNER_ACCOUNT_ANNOTATION) ?? "", team: teamOf(annotations, this.#context) };
+  }
+
+  has(name: string): boolean {
+    return this.#namespaces.has(name);
+  }
+
+  /**
+   * Whether the namespace exists but was dropped, because it exceeds a limit. For such a namespace, `has` returns
+   * false.
+   */
+  isOversized(name: string): boolean {
+    return this.#oversized.has(name);
+  }
+
+  get names(): Iterable<string> {
+    return this.#namespaces.keys();
+  }
+
+  /**
+   * Returns the labels of a namespace. For an unknown namespace, returns only the name label, which the API server sets
+   * on every namespace.
+   */
+  labelsOf(name: string): Labels {
+    return this.#namespaces.get(name)?.labels ?? new Map([[NAME_LABEL, name]]);
+  }
+
+  annotationsOf(name: string): ReadonlyMap<string, string> {
+    return this.#namespaces.get(name)?.annotations ?? NO_ANNOTATIONS;
+  }
+
+  /** Whether the namespace is being deleted. Kubernetes also deletes every object in such a namespace. */
+  isTerminating(name: string): boolean {
+    return this.#namespaces.get(name)?.isTerminating === true;
+  }
+
+  /** Returns the known namespaces that have the label. */
+  withLabel(key: string, value: string): ReadonlySet<string> {
+    return this.#byLabel.get(labelKey(key, value));
+  }
+
+  /** The namespaces whose annotations name an account or a team for CARM. */
+  get usingCARM(): ReadonlySet<string> {
+    return this.#usingCARM;
+  }
+
+  /** Whether the annotations of a namespace name the team for CARM. */
+  hasTeam(team: string): boolean {
+    return this.#byOwner.get(OWNER_KEYS.team + team).size > 0;
+  }
+
+  /** Whether the annotations of a namespace name the account for CARM; with `withoutTeam`, and no team. */
+  hasAccount(account: string, { withoutTeam }: { readonly withoutTeam: boolean }): boolean {
+    const { account: alone, accountBesideTeam } = OWNER_KEYS;
+    const keys = withoutTeam ? [alone] : [alone, accountBesideTeam];
+    return keys.some((key) => this.#byOwner.get(key + account).size > 0);
+  }
+}
+
+/** The part of an index key before the account or the team, which can be any text. */
+const OWNER_KEYS = { team: "team:", account: "account:", accountBesideTeam: "account-beside-team:" } as const;
+
+function* ownerKeys({ account, team }: CARMOwner): Iterable<string> {
+  if (team !== "") yield OWNER_KEYS.team + team;
+  if (account !== "") yield (team === "" ? OWNER_KEYS.account : OWNER_KEYS.accountBesideTeam) + account;
+}
+
+const NO_ANNOTATIONS: ReadonlyMap<string, string> = new Map();

@@ -1,0 +1,63 @@
+import { INFRASTRUCTURE_GROUP } from "../contract/capa-kinds.ts";
+import type { Inventory } from "../inventory/inventory.ts";
+import { mapGrantInNamespace, mapGrantOfRole } from "./grant-by-carm.ts";
+import { selectorGrantByName, selectorGrantInNamespace, selectorGrantOfRole } from "./grant-by-selector.ts";
+import { deny, type Grant, type GrantScope, type NamespaceQuery, type RoleQuery, unknownNamespace } from "./grant.ts";
+import { withinSteps } from "./grant-types.ts";
+
+/** Grants the role of a namespace if every requested group, kind and version resolves to this role. */
+export function grantInNamespace(inventory: Inventory, query: NamespaceQuery): Grant {
+  const unknown = unknownNamespace(inventory, query.namespace);
+  return unknown ?? forResources(query, (ofResources) => grantOfNamespace(inventory, ofResources));
+}
+
+function grantOfNamespace(inventory: Inventory, query: NamespaceQuery): Grant {
+  const unserved = query.kinds.find(({ group }) => group !== null && !query.groups.includes(group));
+  if (unserved !== undefined) {
+    const message = `This sidecar does not serve group ${unserved.group}; --group allows ${query.groups.join(", ")}.`;
+    return deny("ERR_SELECTOR_NOT_GRANTED", message);
+  }
+  const isCARM = query.settings.mode === "carm";
+  if (isCARM) return mapGrantInNamespace(inventory, query);
+  return withinSteps((steps) => selectorGrantInNamespace(inventory, query, steps));
+}
+
+/** Grants the role of an IAMRoleSelector. */
+export function grantSelector(inventory: Inventory, name: string, query: RoleQuery): Grant {
+  if (query.settings.mode === "carm") return NO_SELECTORS;
+  return forResources(query, (ofResources) => (
+    withinSteps((steps) => selectorGrantByName(inventory, name, ofResources, steps))
+  ));
+}
+
+/** Grants a role by its ARN, which is the only input of an AssumeRole request. */
+export function grantRole(inventory: Inventory, roleARN: string, query: RoleQuery): Grant {
+  const isCARM = query.settings.mode === "carm";
+  return forResources(query, (ofResources) => {
+    if (isCARM) return mapGrantOfRole(inventory, roleARN, ofResources);
+    return withinSteps((steps) => selectorGrantOfRole(inventory, roleARN, ofResources, steps));
+  });
+}
+
+/**
+ * Decides without the group of CAPA. Selectors and CARM maps set the roles of ACK resources only: even a selector of
+ * all types selects no object of CAPA.
+ */
+function forResources<Query extends GrantScope>(query: Query, decide: (query: Query) => Grant): Grant {
+  if (!query.groups.includes(INFRASTRUCTURE_GROUP)) return decide(query);
+  const groups = query.groups.filter((group) => group !== INFRASTRUCTURE_GROUP);
+  return groups.length === 0 ? ONLY_IDENTITIES : decide({ ...query, groups });
+}
+
+const NO_SELECTORS = deny(
+  "ERR_SELECTOR_NOT_GRANTED",
+  "With --mode carm, only the CARM ConfigMaps grant roles, not IAMRoleSelectors. "
+    + "Request the credentials of a namespace, or run the controllers and the sidecar with --mode selectors.",
+);
+
+const ONLY_IDENTITIES = deny(
+  "ERR_SELECTOR_NOT_GRANTED",
+  `This sidecar serves only identities of Cluster API (--group ${INFRASTRUCTURE_GROUP}), not the roles of selectors `
+    + "and CARM maps. Request /v1/credentials/identities/KIND/NAME?namespace=NS, or add the API group of ACK resources "
+    + "to --group.",
+);

@@ -1,0 +1,52 @@
+import type { DecisionSettings } from "../contract/context.ts";
+import type { Inventory } from "../inventory/inventory.ts";
+import { accountOfARN } from "../formats/arn.ts";
+import { regionFrom, type Resolution } from "./resolve.ts";
+import { type ChainLink, identityChain, type IdentityChain } from "./identity-chain.ts";
+import { describeIdentity, unsupportedDenial } from "./identity-denials.ts";
+import type { IdentityReference } from "../model/identity.ts";
+import { CONTROLLER_IDENTITY, SERVICE_ACCOUNT_IDENTITY } from "../contract/capa-kinds.ts";
+import { referenceOf, type Referrer } from "../model/referrer.ts";
+
+/**
+ * Resolves the identity of an object that refers to a CAPA identity. The outcome is `default` if CAPA uses its own
+ * credentials. The role is that of the referenced identity, and null for a static identity.
+ */
+export function resolveReferrer(
+  inventory: Inventory, referrer: Referrer, settings: Pick<DecisionSettings, "region">,
+): Resolution {
+  const region = regionFrom(referrer.region, "resource") ?? regionFrom(settings.region, "controller");
+  const common = { via: "identity", selectors: [], roleARN: null, accountID: null, region, code: null } as const;
+  const reference = referenceOf(referrer, inventory.runtime);
+  if (reference === null) {
+    const message = `Shipped CAPA uses its own credentials for a ${referrer.kind} without identityRef, and does not `
+      + "check the namespace.";
+    return { ...common, outcome: "default", message, chain: [] };
+  }
+  const { links: chain, denial } = chainOf(inventory, reference, referrer.namespace);
+  if (denial !== null) return { ...common, outcome: "refused", code: denial.code, message: denial.message, chain };
+  const message = sourcesText(chain);
+  if (reference.kind === CONTROLLER_IDENTITY) return { ...common, outcome: "default", message, chain };
+  const roleARN = chain[0]?.roleARN ?? null;
+  const accountID = roleARN === null ? null : accountOfARN(roleARN);
+  return { ...common, outcome: "selected", roleARN, accountID, message, chain };
+}
+
+/** Returns the chain, or the denial of a kind that shipped CAPA does not have. */
+function chainOf(
+  inventory: Inventory, reference: IdentityReference, namespace: string,
+): Pick<IdentityChain, "links" | "denial"> {
+  if (reference.kind !== SERVICE_ACCOUNT_IDENTITY || inventory.runtime === "extended") {
+    return identityChain(inventory, reference, namespace);
+  }
+  const denial = unsupportedDenial(reference);
+  return { links: [{ ...reference, roleARN: null, allowed: false, reason: denial.reason }], denial };
+}
+
+/** Returns a sentence that names every identity of an allowed chain. */
+function sourcesText(links: readonly ChainLink[]): string {
+  const [first = "", ...sources] = links.map(describeIdentity);
+  if (links[0]?.kind === CONTROLLER_IDENTITY) return `${first} allows the namespace, so CAPA uses its own credentials.`;
+  const through = sources.length === 0 ? "" : `, with the credentials of ${sources.join(", ")}`;
+  return `${first} provides the credentials${through}.`;
+}

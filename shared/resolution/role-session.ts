@@ -1,0 +1,108 @@
+import { parseRoleARN } from "../formats/arn.ts";
+import { isJsonObject, parseJSON } from "../formats/json.ts";
+import { countOf, quote } from "../formats/text.ts";
+import {
+  DURATION_LIMITS, EXTERNAL_ID_LIMITS, MAX_CHAINED_SECONDS, MAX_POLICY_ARNS, MAX_POLICY_LENGTH, MAX_TAGS,
+  SESSION_NAME_LIMITS, TAG_KEY_LIMITS, TAG_VALUE_LIMITS,
+} from "../model/session.ts";
+import { textFaults } from "../model/session-annotations.ts";
+import { describeIdentity } from "./identity-denials.ts";
+import type { RoleFields, RoleIdentity } from "../model/identity.ts";
+
+/** Denies an identity for which STS would reject AssumeRole, or whose restrictions would be lost. */
+interface RoleSessionDenial {
+  readonly code: "ERR_IDENTITY_SESSION";
+  readonly message: string;
+}
+
+/**
+ * Returns the denial of a role identity whose fields are not valid parameters of AssumeRole, or null. The
+ * message omits the external ID, the tags and the policy, because they can be confidential.
+ */
+export function roleSessionDenial(role: RoleIdentity): RoleSessionDenial | null {
+  const faults = sessionFaults(role);
+  if (faults.length === 0) return null;
+  const message = `${describeIdentity(role)} does not have valid parameters for AssumeRole: ${faults.join("; ")}. `
+    + "Correct the fields of the identity.";
+  return { code: "ERR_IDENTITY_SESSION", message };
+}
+
+type SessionFields = RoleFields & Partial<Pick<RoleIdentity, "externalID">>;
+
+/** Returns the faults for which STS would reject a session, as clauses without confidential values. */
+export function sessionFaults(fields: SessionFields): string[] {
+  if (fields.excess !== undefined) return [fields.excess];
+  return [
+    ...fields.mistyped.map((name) => `${name} has a wrong type`),
+    ...arnFaults(fields), ...nameFaults(fields), ...durationFaults(fields), ...policyFaults(fields),
+    ...tagFaults(fields),
+  ];
+}
+
+/** Denies a chained session that is longer than one hour. Returns null for a shorter session. */
+export function chainedDurationDenial(role: RoleIdentity): RoleSessionDenial | null {
+  const { durationSeconds } = role;
+  if (durationSeconds === null || durationSeconds <= MAX_CHAINED_SECONDS) return null;
+  const message = `durationSeconds of ${describeIdentity(role)} is ${durationSeconds}, but its role is assumed with `
+    + `the credentials of a session, for which STS allows at most ${MAX_CHAINED_SECONDS} seconds (role chaining). Set `
+    + `durationSeconds to at most ${MAX_CHAINED_SECONDS}, or remove it.`;
+  return { code: "ERR_IDENTITY_SESSION", message };
+}
+
+function arnFaults({ roleARN, mistyped }: RoleFields): string[] {
+  if (roleARN === null) return mistyped.includes("roleARN") ? [] : ["roleARN is missing"];
+  return parseRoleARN(roleARN) === null ? [`roleARN ${quote(roleARN)} is not the ARN of an IAM role`] : [];
+}
+
+function nameFaults({ sessionName, externalID = null }: SessionFields): string[] {
+  const faults: string[] = [];
+  if (sessionName !== null) {
+    const found = textFaults(sessionName, SESSION_NAME_LIMITS);
+    faults.push(...found.map((fault) => `sessionName ${quote(sessionName)} ${fault}`));
+  }
+  if (externalID !== null) {
+    faults.push(...textFaults(externalID, EXTERNAL_ID_LIMITS).map((fault) => `externalID ${fault}`));
+  }
+  return faults;
+}
+
+function durationFaults({ durationSeconds }: RoleFields): string[] {
+  const { min, max } = DURATION_LIMITS;
+  if (durationSeconds === null || (durationSeconds >= min && durationSeconds <= max)) return [];
+  return [`durationSeconds ${durationSeconds} is not ${min} to ${max}`];
+}
+
+function policyFaults({ inlinePolicy, policyARNs }: RoleFields): string[] {
+  const faults: string[] = [];
+  const length = [inlinePolicy ?? "", ...policyARNs].reduce((sum, text) => sum + text.length, 0);
+  if (length > MAX_POLICY_LENGTH) {
+    const which = policyARNs.length === 0 ? "inlinePolicy has" : "inlinePolicy and policyARNs have";
+    faults.push(`${which} ${countOf(length, "character")}, more than ${MAX_POLICY_LENGTH}`);
+  } else if (inlinePolicy !== null && !isJsonObject(parseJSON(inlinePolicy))) {
+    faults.push("inlinePolicy is not a JSON object");
+  }
+  if (policyARNs.length > MAX_POLICY_ARNS) {
+    faults.push(`policyARNs has ${policyARNs.length} ARNs, more than ${MAX_POLICY_ARNS}`);
+  }
+  const invalid = policyARNs.find((arn) => !POLICY_ARN.test(arn));
+  if (invalid === undefined) return faults;
+  faults.push(`policyARNs contains ${quote(invalid)}, which is not the ARN of an IAM policy`);
+  return faults;
+}
+
+/** Matches the ARN of a managed policy. The account is empty or `aws` in the ARN of a policy that AWS manages. */
+const POLICY_ARN = /^arn:aws(?:-[a-z0-9]+)*:iam::(?:[0-9]{12}|aws)?:policy\/[!-~]{1,1024}$/;
+
+function tagFaults({ tags, transitiveTags }: RoleFields): string[] {
+  if (tags.length > MAX_TAGS) return [`tags has ${tags.length} tags, more than ${MAX_TAGS}`];
+  const faults = tags.flatMap(({ key, value }) => [
+    ...textFaults(key, TAG_KEY_LIMITS).map((fault) => `a key in tags ${fault}`),
+    ...textFaults(value, TAG_VALUE_LIMITS).map((fault) => `a value in tags ${fault}`),
+  ]);
+  const keys = new Set(tags.map(({ key }) => key.toLowerCase()));
+  if (keys.size < tags.length) faults.push("two keys in tags differ only in case");
+  if (!transitiveTags.every((key) => keys.has(key.toLowerCase()))) {
+    faults.push("transitiveTags contains a key that tags does not contain");
+  }
+  return [...new Set(faults)];
+}

@@ -1,0 +1,236 @@
+import { definedKind, isACKGroup, isFieldExportKind, SELECTOR_GROUP, SELECTOR_KIND } from "../contract/ack-groups.ts";
+import { ACCOUNT_MAP, TEAM_MAP } from "../contract/annotation-keys.ts";
+import { isCAPAKind, isIdentityKind, SERVICE_ACCOUNT_IDENTITY } from "../contract/capa-kinds.ts";
+import { field, isJsonObject, type JsonObject, omitField, stringAt } from "../formats/json.ts";
+import type { WatchedKind } from "../cluster/watched-kind.ts";
+import { clusterOwner } from "../contract/cluster-parts.ts";
+
+// The transforms of the watched kinds. Each returns a copy of an object without the fields that no decision reads, so
+// that the inventory of a large cluster fits in memory.
+
+function transformSelector(object: JsonObject): JsonObject {
+  return { ...object, metadata: omitField(field(object, "metadata"), "managedFields") };
+}
+
+const NAMESPACE_METADATA = ["name", "labels", "annotations", "deletionTimestamp", "resourceVersion"];
+
+function transformNamespace(object: JsonObject): JsonObject {
+  return {
+    metadata: pickFields(field(object, "metadata"), NAMESPACE_METADATA),
+    status: pickFields(field(object, "status"), ["phase"]),
+  };
+}
+
+function transformConfigMap(object: JsonObject): JsonObject {
+  return {
+    metadata: pickFields(field(object, "metadata"), ["name", "namespace", "resourceVersion"]),
+    data: field(object, "data") ?? {},
+  };
+}
+
+const SECRET_METADATA = ["name", "namespace", "managedFields"];
+
+/** Drops the annotations, because the last-applied annotation of `kubectl apply` contains the values of the Secret. */
+function transformSecret(object: JsonObject): JsonObject {
+  return { metadata: pickFields(field(object, "metadata"), SECRET_METADATA) };
+}
+
+/**
+ * Returns the names, versions and status of a definition of an ACK kind or a CAPA kind. Returns null for any other
+ * definition. Drops the schemas, because they are the largest part of a definition, except the schema of the stored
+ * version of IAMRoleSelector, which decisions read.
+ */
+function transformDefinition(object: JsonObject): JsonObject | null {
+  const spec = field(object, "spec");
+  const group = stringAt(spec, "group") ?? "";
+  const defined = definedKind(object);
+  if (group !== SELECTOR_GROUP && !isACKGroup(group) && !isCAPAKind(defined)) return null;
+  const isOfSelectors = group === SELECTOR_GROUP && stringAt(spec, "names", "kind") === SELECTOR_KIND;
+  const listed = field(spec, "versions");
+  const versions = Array.isArray(listed) ? listed.map((version) => transformVersion(version, isOfSelectors)) : [];
+  return {
+    metadata: pickFields(field(object, "metadata"), ["name", "uid", "resourceVersion"]),
+    spec: { ...pickFields(spec, ["group", "names", "scope"]), versions },
+    status: { conditions: conditionsOfType(object, "Established") },
+  };
+}
+
+function transformVersion(version: unknown, isOfSelectors: boolean): JsonObject {
+  const names = ["name", "served", "storage"];
+  return pickFields(version, isOfSelectors && field(version, "storage") === true ? [...names, "schema"] : names);
+}
+
+const RESOURCE_METADATA = ["name", "namespace", "uid", "labels", "deletionTimestamp", "resourceVersion"];
+
+/** Drops all fields that decisions do not read. The largest dropped field is `spec`. */
+function transformResource(object: JsonObject): JsonObject {
+  return {
+    metadata: resourceMetadata(object),
+    status: {
+      ...pickFields(field(object, "status"), ["ackResourceMetadata"]),
+      conditions: conditionsOfType(object, "ACK.ResourceSynced"),
+    },
+  };
+}
+
+function resourceMetadata(object: JsonObject): JsonObject {
+  const metadata = field(object, "metadata");
+  const annotations = relevantAnnotations(field(metadata, "annotations"));
+  return { ...pickFields(metadata, RESOURCE_METADATA), annotations };
+}
+
+/** Drops the status and all metadata that decisions do not read. Anyone who can write an identity can add labels. */
+function transformIdentity(object: JsonObject): JsonObject {
+  return { metadata: pickFields(field(object, "metadata"), IDENTITY_METADATA), spec: field(object, "spec") ?? {} };
+}
+
+const IDENTITY_METADATA = ["name", "namespace", "uid", "resourceVersion"];
+
+/** Returns only the reference and the region of the spec or of a template, and the owner of kind Cluster. */
+function transformReferrer(object: JsonObject): JsonObject {
+  const spec = field(object, "spec");
+  const template = field(field(spec, "template"), "spec");
+  const owner = clusterOwner(object);
+  return {
+    metadata: { ...resourceMetadata(object), ...(owner !== null && { ownerReferences: [owner] }) },
+    spec: {
+      ...pickFields(spec, REFERRER_FIELDS),
+      ...(isJsonObject(template) && { template: { spec: pickFields(template, REFERRER_FIELDS) } }),
+    },
+  };
+}
+
+const REFERRER_FIELDS = ["identityRef", "region"];
+
+const RELEVANT_ANNOTATION = /^(?:(?:[^/]+\.)?services\.k8s\.aws|ack-role-resolver\.io)\//;
+
+/**
+ * Returns the annotations of ACK and of this project. Drops other annotations, which can be as large as the object,
+ * such as the last-applied annotation of `kubectl apply`.
+ */
+function relevantAnnotations(annotations: unknown): JsonObject {
+  if (!isJsonObject(annotations)) return {};
+  return Object.fromEntries(Object.entries(annotations).filter(([key]) => RELEVANT_ANNOTATION.test(key)));
+}
+
+/** Returns a copy of `value` that has only the named fields. Returns an empty object if `value` is not an object. */
+function pickFields(value: unknown, names: readonly string[]): JsonObject {
+  if (!isJsonObject(value)) return {};
+  return Object.fromEntries(Object.entries(value).filter(([name]) => names.includes(name)));
+}
+
+/** Returns the object's conditions whose type is `type`, reduced to the fields type and status. */
+function conditionsOfType(object: JsonObject, type: string): JsonObject[] {
+  const conditions = field(field(object, "status"), "conditions");
+  if (!Array.isArray(conditions)) return [];
+  return conditions
+    .filter((condition) => stringAt(condition, "type") === type)
+    .map((condition) => pickFields(condition, ["type", "status"]));
+}
+
+/** client-go's page size. */
+const PAGE_SIZE = 500;
+/** The page size for CustomResourceDefinitions, which are often 100 KB and can exceed 1 MB. */
+const DEFINITIONS_PAGE_SIZE = 50;
+
+const SELECTORS: WatchedKind = {
+  group: SELECTOR_GROUP,
+  version: "v1alpha1",
+  kind: SELECTOR_KIND,
+  plural: "iamroleselectors",
+  pageSize: PAGE_SIZE,
+  transform: transformSelector,
+};
+
+const NAMESPACES: WatchedKind = {
+  group: "",
+  version: "v1",
+  kind: "Namespace",
+  plural: "namespaces",
+  pageSize: PAGE_SIZE,
+  transform: transformNamespace,
+};
+
+export const DEFINITIONS: WatchedKind = {
+  group: "apiextensions.k8s.io",
+  version: "v1",
+  kind: "CustomResourceDefinition",
+  plural: "customresourcedefinitions",
+  pageSize: DEFINITIONS_PAGE_SIZE,
+  transform: transformDefinition,
+};
+
+/** The kinds that every cluster source loads. */
+export const CLUSTER_KINDS: readonly WatchedKind[] = [SELECTORS, NAMESPACES, DEFINITIONS];
+
+/**
+ * Returns one watched kind for each CARM map, so that a source needs no rights to other ConfigMaps. The namespace ""
+ * stands for all namespaces.
+ */
+export function carmMapKinds(namespace: string): readonly WatchedKind[] {
+  return [ACCOUNT_MAP, TEAM_MAP].map((name) => ({
+    group: "",
+    version: "v1",
+    kind: "ConfigMap",
+    plural: "configmaps",
+    object: { namespace, name },
+    pageSize: PAGE_SIZE,
+    transform: transformConfigMap,
+  }));
+}
+
+/** Returns the kind of the Secrets in a namespace. The API server sends only their metadata. */
+export function secretKind(namespace: string): WatchedKind {
+  return {
+    group: "", version: "v1", kind: "Secret", plural: "secrets", namespace, metadataOnly: true, pageSize: PAGE_SIZE,
+    transform: transformSecret,
+  };
+}
+
+/**
+ * Returns the ACK kind, the CAPA kind or FieldExport if a transformed CustomResourceDefinition defines it. The version
+ * of the kind is the stored version if the API server serves it, else the first served version. Returns null if nothing
+ * reads the objects of the kind, or if the kind is not served.
+ */
+export function resourceKind(definition: JsonObject): WatchedKind | null {
+  const spec = field(definition, "spec");
+  const { group, kind } = definedKind(definition);
+  const transform = transformOf({ group, kind }, stringAt(spec, "scope"));
+  const version = versionToList(field(spec, "versions"));
+  const plural = stringAt(spec, "names", "plural");
+  if (transform === null || version === null || kind === "" || plural === null) return null;
+  if (!isEstablished(definition)) return null;
+  return { group, version, kind, plural, pageSize: PAGE_SIZE, transform };
+}
+
+/** Returns null if nothing reads the objects of the kind. */
+function transformOf(kind: { group: string; kind: string }, scope: string | null): WatchedKind["transform"] | null {
+  if (isIdentityKind(kind)) {
+    const expected = kind.kind === SERVICE_ACCOUNT_IDENTITY ? "Namespaced" : "Cluster";
+    return scope === expected ? transformIdentity : null;
+  }
+  // Skips cluster-scoped kinds, because roles are resolved only for resources in a namespace.
+  if (scope !== "Namespaced") return null;
+  if (isCAPAKind(kind)) return transformReferrer;
+  if (isFieldExportKind(kind)) return withoutObject;
+  return isACKGroup(kind.group) ? transformResource : null;
+}
+
+/** No decision reads the stored objects of the kind. Only a collector receives them. */
+function withoutObject(): null {
+  return null;
+}
+
+/**
+ * Returns whether the condition Established is True. Until Established is True, the API server answers requests for the
+ * kind with 404.
+ */
+function isEstablished(definition: JsonObject): boolean {
+  return conditionsOfType(definition, "Established").some((condition) => stringAt(condition, "status") === "True");
+}
+
+function versionToList(versions: unknown): string | null {
+  if (!Array.isArray(versions)) return null;
+  const served: unknown[] = versions.filter((version) => field(version, "served") === true);
+  return stringAt(served.find((version) => field(version, "storage") === true) ?? served[0], "name");
+}

@@ -1,0 +1,243 @@
+import { type SteadyClock, systemClock } from "../clock.ts";
+import type { KubernetesAPI } from "../cluster/api.ts";
+import { Outage } from "../cluster/outage.ts";
+import type { WatchedKind } from "../cluster/watched-kind.ts";
+import { isFieldExportKind } from "../contract/ack-groups.ts";
+import { isIdentityKind } from "../contract/capa-kinds.ts";
+import { ResolverError } from "../formats/errors.ts";
+import type { JsonObject } from "../formats/json.ts";
+import { apiVersionOf } from "../formats/object-meta.ts";
+import { countOf } from "../formats/text.ts";
+import { type Collection, Inventory } from "../inventory/inventory.ts";
+import { carmMapKinds, CLUSTER_KINDS, DEFINITIONS, secretKind } from "./cluster-kinds.ts";
+import { Informer, type InformerOptions, ResourceInformers } from "./informers.ts";
+import type { InventorySource, SourceStatus } from "./source.ts";
+import { Listeners } from "../cluster/listeners.ts";
+
+/**
+ * Every cluster source loads selectors, namespaces and CustomResourceDefinitions. With the options `resources`,
+ * `identities` and `carmMaps`, the source loads more kinds and needs more rights.
+ */
+export interface ClusterSourceOptions {
+  readonly runtime: "ack" | "extended";
+  readonly api: KubernetesAPI;
+  /**
+   * If set, loads the objects of every installed ACK kind and CAPA kind. `extraGroups` lists groups that this release
+   * does not know but that the source may read. If `resources` is not set, the inventory is sufficient only for
+   * decisions on grants.
+   */
+  readonly resources?: { readonly extraGroups: readonly string[] } | undefined;
+  /** Whether the source loads the installed identity kinds of CAPA if `resources` is not set. Default: false. */
+  readonly identities?: boolean | undefined;
+  /**
+   * If set, loads the CARM maps in `namespace`. If `isRequired`, the source is not loaded until the CARM maps are
+   * listed. If `inAllNamespaces`, the source also loads the CARM maps in other namespaces, although controllers ignore
+   * these maps.
+   */
+  readonly carmMaps?: CARMMapsOptions | undefined;
+  /** If set, loads the metadata of the Secrets in this namespace, but never their values. */
+  readonly identitySecretNamespace?: string | null | undefined;
+  /** Whether `onObject` receives the FieldExports, which the inventory does not contain. Default: false. */
+  readonly fieldExports?: boolean | undefined;
+  /**
+   * Receives each listed or changed object with all its fields. If a list is repeated, `onObject` receives its objects
+   * again.
+   */
+  readonly onObject?: ((object: JsonObject) => void) | undefined;
+  readonly clock?: SteadyClock;
+  /** Returns a number from 0 (inclusive) to 1 (exclusive). */
+  readonly random?: () => number;
+}
+
+interface CARMMapsOptions {
+  readonly namespace: string;
+  readonly isRequired: boolean;
+  /** Default: false. */
+  readonly inAllNamespaces?: boolean;
+}
+
+/** The progress of the initial lists: the number of kinds, of listed kinds and of failed kinds. */
+interface ListingProgress {
+  readonly kinds: number;
+  readonly listed: number;
+  /** The number of kinds that have a fault and were never listed. */
+  readonly faulty: number;
+}
+
+/**
+ * Loads the inventory of a cluster. Each kind has one informer. The inventory is loaded when every required kind is
+ * listed, because a kind that could not be listed must not be treated as empty. A kind that is installed after the
+ * source is loaded is `unlisted` until its first list, but the source remains loaded.
+ */
+export class ClusterSource implements InventorySource {
+  readonly inventory: Inventory;
+  readonly #listeners = new Listeners();
+  readonly #informers: readonly Informer[];
+  readonly #resources: ResourceInformers;
+  readonly #outage: Outage;
+  readonly #loading = Promise.withResolvers<void>();
+  #loaded = false;
+
+  constructor(options: ClusterSourceOptions) {
+    const { runtime, api, clock = systemClock, random = Math.random, resources, identities, onObject } = options;
+    const { fieldExports } = options;
+    const isForGrants = resources === undefined;
+    this.inventory = new Inventory({ runtime, origin: "cluster", excluded: excludedCollections(options), isForGrants });
+    // No observer receives Secrets, because the annotations of their metadata can contain values.
+    const observe = (kind: WatchedKind): WatchedKind => (
+      onObject === undefined || kind.kind === "Secret" ? kind : withObserver(kind, onObject)
+    );
+    this.#outage = new Outage({ api, clock, random });
+    const { inventory } = this;
+    const common = { api, clock, random, inventory, outage: this.#outage, onChange: () => this.#onChange() };
+    const isWatched = (kind: WatchedKind): boolean => (
+      isFieldExportKind(kind) ? fieldExports === true : resources !== undefined || isIdentityKind(kind)
+    );
+    this.#resources = new ResourceInformers({
+      ...common, observe, isWatched, extraGroups: resources?.extraGroups ?? [],
+    });
+    const updateResources: InformerOptions["onObjects"] = (put, removed) => this.#resources.update(put, removed);
+    this.#informers = watchedKinds(options).map((watched) => {
+      const isDynamic = watched.kind === DEFINITIONS && (resources !== undefined || identities === true);
+      const onObjects = isDynamic ? updateResources : undefined;
+      return new Informer({ ...common, ...watched, kind: observe(watched.kind), onObjects });
+    });
+    // Prevents an unhandled rejection: `stop` rejects the promise even if `start` was not called.
+    this.#loading.promise.catch(() => undefined);
+  }
+
+  /** Returns the oldest sync time of all listed kinds, and the faults of all kinds. */
+  get status(): SourceStatus {
+    const informers = this.#all();
+    const faults = informers.flatMap(({ fault }) => fault ?? []);
+    const syncTimes = informers.filter(({ hasSynced }) => hasSynced).map(({ lastSyncMs }) => lastSyncMs);
+    return {
+      loaded: this.#loaded,
+      lastSyncMs: this.#loaded ? Math.min(...syncTimes) : null,
+      fault: faults.length === 0 ? null : joinFaults(faults),
+    };
+  }
+
+  /**
+   * Returns the progress of the initial lists. The number of kinds increases while CustomResourceDefinitions are
+   * listed.
+   */
+  get progress(): ListingProgress {
+    const informers = this.#all();
+    return {
+      kinds: informers.length,
+      listed: informers.filter(({ hasSynced }) => hasSynced).length,
+      faulty: informers.filter(({ hasSynced, fault }) => !hasSynced && fault !== null).length,
+    };
+  }
+
+  positionOf(kind: string): string | null {
+    return this.#all().find((informer) => informer.kind === kind)?.position ?? null;
+  }
+
+  /** Resolves when the inventory is loaded. Rejects only if `stop` is called before the inventory is loaded. */
+  async start(): Promise<void> {
+    for (const informer of this.#informers) informer.start();
+    await this.#loading.promise;
+  }
+
+  async stop(): Promise<void> {
+    const reason = this.status.fault ?? "the initial list is not complete";
+    this.#loading.reject(new ResolverError("ERR_NOT_READY", `Stopped before the inventory was loaded: ${reason}.`));
+    const informers = this.#informers.map((informer) => informer.stop());
+    await Promise.all([...informers, this.#resources.stop(), this.#outage.stop()]);
+  }
+
+  onChange(listener: () => void): () => void {
+    return this.#listeners.add(listener);
+  }
+
+  #all(): readonly Informer[] {
+    return [...this.#informers, ...this.#resources];
+  }
+
+  #onChange(): void {
+    this.#loaded ||= this.#all().every(({ hasSynced, isRequired }) => hasSynced || !isRequired);
+    if (this.#loaded) this.#loading.resolve();
+    this.#listeners.notify();
+  }
+}
+
+function excludedCollections(options: ClusterSourceOptions): Collection[] {
+  const { resources, identities = false, carmMaps, identitySecretNamespace = null } = options;
+  return [
+    ...(resources === undefined ? ["resources" as const, "referrers" as const] : []),
+    ...(resources === undefined && !identities ? ["identities" as const] : []),
+    ...(identitySecretNamespace === null ? ["secrets" as const] : []),
+    ...(carmMaps === undefined ? ["config maps" as const] : []),
+    ...(carmMaps?.inAllNamespaces === true ? [] : ["config maps of other namespaces" as const]),
+  ];
+}
+
+type Watched = Pick<InformerOptions, "kind" | "collection" | "isRequired">;
+
+function watchedKinds({ carmMaps, identitySecretNamespace = null }: ClusterSourceOptions): Watched[] {
+  const kinds: Watched[] = CLUSTER_KINDS.map((kind) => ({ kind, collection: null, isRequired: true }));
+  // Not required: a missing right must not prevent the checks of all other objects.
+  const ofSecrets = { collection: "secrets", isRequired: false } as const;
+  if (identitySecretNamespace !== null) kinds.push({ kind: secretKind(identitySecretNamespace), ...ofSecrets });
+  if (carmMaps === undefined) return kinds;
+  const { namespace, isRequired, inAllNamespaces = false } = carmMaps;
+  const others = { collection: "config maps of other namespaces", isRequired: false } as const;
+  return [
+    ...kinds,
+    ...carmMapKinds(namespace).map((kind) => ({ kind, collection: "config maps" as const, isRequired })),
+    ...(inAllNamespaces ? carmMapKinds("").map((kind) => ({ kind, ...others })) : []),
+  ];
+}
+
+/**
+ * Returns a copy of the kind whose transform also passes each object to `onObject`. The passed object has the fields
+ * apiVersion and kind, which list items lack.
+ */
+function withObserver(kind: WatchedKind, onObject: (object: JsonObject) => void): WatchedKind {
+  const type = { apiVersion: apiVersionOf(kind), kind: kind.kind };
+  const transform = (object: JsonObject): JsonObject | null => {
+    onObject({ ...object, ...type });
+    return kind.transform(object);
+  };
+  return { ...kind, transform };
+}
+
+const CONNECTION_FAULT = /^(?<before>cannot list or watch )(?<kind>\S+)(?<reason>: .+)$/s;
+/**
+ * Match faults of the connection or the credentials, which usually affect every kind. The groups capture the text
+ * before the kind, the kind, and the reason. The texts are created in errors.ts.
+ */
+const SHARED_FAULTS = [
+  CONNECTION_FAULT,
+  /^(?<before>the API server rejected the credentials \(401 on \w+ )(?<kind>[^\s)]+)(?<reason>\).+)$/s,
+];
+
+/** The maximum number of faults that the joined text lists. */
+const MAX_FAULTS = 10;
+
+/**
+ * Joins the faults of all kinds to one text. If several kinds have the same fault, for example because the API server
+ * is unreachable, the text contains the fault once, with the number of these kinds.
+ */
+export function joinFaults(faults: readonly string[]): string {
+  const groups = Map.groupBy(faults, (fault) => withSubject(fault, ""));
+  const texts = [...groups.values()].map((group) => {
+    const [first = ""] = group;
+    if (group.length === 1) return first;
+    const fix = CONNECTION_FAULT.test(first) ? "; check that the API server is running and reachable" : "";
+    return withSubject(first, countOf(group.length, "kind")) + fix;
+  });
+  const more = texts.length - MAX_FAULTS;
+  return more > 0 ? `${texts.slice(0, MAX_FAULTS).join("; ")}; and ${more} more` : texts.join("; ");
+}
+
+/** Replaces the kind by `subject` in a fault that matches SHARED_FAULTS. Returns any other fault unchanged. */
+function withSubject(fault: string, subject: string): string {
+  for (const pattern of SHARED_FAULTS) {
+    const { before, reason } = pattern.exec(fault)?.groups ?? {};
+    if (before !== undefined && reason !== undefined) return before + subject + reason;
+  }
+  return fault;
+}

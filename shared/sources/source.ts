@@ -1,0 +1,37 @@
+import type { Inventory } from "../inventory/inventory.ts";
+
+/** The state of a source's inventory. An unloaded inventory is never treated as empty. */
+export interface SourceStatus {
+  /** Whether the inventory has been complete at least once. */
+  readonly loaded: boolean;
+  /**
+   * The time at which the inventory was last known to be current, in ms of the source's steady clock. The time is null
+   * if the inventory is not loaded.
+   */
+  readonly lastSyncMs: number | null;
+  /** A sentence that states why the inventory is not current. The sentence is null if the inventory is current. */
+  readonly fault: string | null;
+}
+
+/**
+ * Loads an inventory from manifests or a cluster, and updates the inventory when the manifests or the cluster change.
+ */
+export interface InventorySource {
+  readonly inventory: Inventory;
+  readonly status: SourceStatus;
+  /**
+   * Returns the resource version up to which the inventory contains the changes of a kind; null if it is unknown. Only
+   * a cluster has resource versions.
+   */
+  positionOf(kind: string): string | null;
+  /**
+   * Resolves when the inventory is complete. Rejects if manifests are unreadable. If the cluster is unreachable,
+   * retries until `stop` is called.
+   */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  /**
+   * Calls `listener` after each change of the inventory or the status. Returns a function that removes the listener.
+   */
+  onChange(listener: () => void): () => void;
+}

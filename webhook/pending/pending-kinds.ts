@@ -1,0 +1,104 @@
+import type { CheckInput } from "../../shared/checks/change.ts";
+import { SELECTOR_KIND } from "../../shared/contract/ack-groups.ts";
+import { SELECTOR_ANNOTATIONS } from "../../shared/contract/annotation-keys.ts";
+import { ROLE_IDENTITY } from "../../shared/contract/capa-kinds.ts";
+import type { Runtime } from "../../shared/contract/context.ts";
+import { field, type JsonObject } from "../../shared/formats/json.ts";
+import { annotationAt } from "../../shared/formats/object-meta.ts";
+import type { Inventory } from "../../shared/inventory/inventory.ts";
+import type { EffectiveSelector } from "../../shared/model/effective-selector.ts";
+import { readIdentity, type RoleIdentity } from "../../shared/model/identity.ts";
+import { canOverlap } from "../../shared/model/selector-overlap.ts";
+import { decodeSelector } from "../../shared/model/selector.ts";
+import { differingExtras } from "../../shared/model/session-annotations.ts";
+import { identityChain } from "../../shared/resolution/identity-chain.ts";
+import type { PendingKind } from "./write.ts";
+import { type PendingWrite, possibleStates } from "./writes.ts";
+
+/** Returns the functions for pending writes of IAMRoleSelectors. A malformed selector has no effect. */
+export function selectorWrites(runtime: Runtime): PendingKind<EffectiveSelector> {
+  return {
+    kind: SELECTOR_KIND,
+    stateIn: ({ selectors }, name) => selectors.get(name) ?? selectors.malformed.get(name)?.spec,
+    read: (object) => decodeSelector(object, { origin: "cluster", runtime }).effective,
+    reduce: (object) => {
+      const { apiVersion, kind, metadata, spec } = object;
+      const entries = Array.from(SELECTOR_ANNOTATIONS, (key) => [key, annotationAt(object, key)] as const);
+      const annotations = Object.fromEntries(entries.filter(([, value]) => value !== null));
+      return { apiVersion, kind, metadata: { name: field(metadata, "name"), annotations }, spec };
+    },
+    // Such a selector selects every resource.
+    widen: ({ spec, ...object }) => ({ ...object, spec: { arn: field(spec, "arn") } }),
+  };
+}
+
+/**
+ * The selector in a review, before and after the reviewed change. A state is null if the selector does not exist or is
+ * malformed.
+ */
+export interface ReviewedSelector {
+  readonly name: string;
+  readonly before: EffectiveSelector | null;
+  readonly after: EffectiveSelector | null;
+}
+
+/** Decodes the selector in a review, before and after the reviewed change. */
+export function reviewedSelector({ object, old, operation }: CheckInput, runtime: Runtime): ReviewedSelector {
+  const context = { origin: "cluster", runtime } as const;
+  const { effective, name } = decodeSelector(object, context);
+  if (operation === "DELETE") return { name, before: effective, after: null };
+  return { name, before: old === null ? null : decodeSelector(old, context).effective, after: effective };
+}
+
+/** Whether a pending write of another selector can affect the checks of the selector. */
+export function concernsSelector(
+  { name, before, after }: ReviewedSelector, write: PendingWrite<EffectiveSelector>, { selectors }: Inventory,
+): boolean {
+  if (write.name === name) return false;
+  const versions = [before, after].filter((version) => version !== null);
+  const others = [write.value, selectors.get(write.name)].filter((other) => other !== null && other !== undefined);
+  return others.some((other) => versions.some((one) => differInSession(one, other) || canOverlap(one, other)));
+}
+
+/** Whether the selectors have the same role, but different session settings (IRS-40). */
+function differInSession(one: EffectiveSelector, other: EffectiveSelector): boolean {
+  return one.roleARN === other.roleARN && differingExtras(one.extras, other.extras).length > 0;
+}
+
+/** Returns the functions for pending writes of AWSClusterRoleIdentities, which can form a cycle. */
+export function roleIdentityWrites(runtime: Runtime): PendingKind<RoleIdentity> {
+  return {
+    kind: ROLE_IDENTITY,
+    stateIn: ({ identities }, name) => identities.get({ kind: ROLE_IDENTITY, name }, "") ?? undefined,
+    read: (object) => roleIdentityOf(object, runtime),
+    reduce: (object) => {
+      const { apiVersion, kind, metadata, spec } = object;
+      return {
+        apiVersion, kind, metadata: { name: field(metadata, "name") },
+        spec: { sourceIdentityRef: field(spec, "sourceIdentityRef"), roleARN: field(spec, "roleARN") },
+      };
+    },
+    widen: ({ spec, ...object }) => ({ ...object, spec: { sourceIdentityRef: field(spec, "sourceIdentityRef") } }),
+  };
+}
+
+/** Returns the role identity, or null if the object is another kind. */
+export function roleIdentityOf(object: JsonObject, runtime: Runtime): RoleIdentity | null {
+  const identity = readIdentity(object, runtime);
+  return identity?.kind === ROLE_IDENTITY ? identity : null;
+}
+
+/**
+ * Returns the pending writes of the other identities in the chain of the identity, if the chain has a cycle or too many
+ * roles when the pending writes take effect. Otherwise, no pending write affects the checks.
+ */
+export function writesInBrokenChain(
+  changed: RoleIdentity, writes: readonly PendingWrite<RoleIdentity>[], inventory: Inventory,
+): readonly PendingWrite<RoleIdentity>[] {
+  const names = new Set(possibleStates(writes).flatMap(({ writes: pending }) => {
+    const { broken, links } = identityChain(inventory, changed, "", { changed, pending });
+    const isBroken = broken?.code === "ERR_IDENTITY_CYCLE" || broken?.code === "ERR_IDENTITY_DEPTH";
+    return isBroken ? links.map(({ name }) => name) : [];
+  }));
+  return writes.filter(({ name }) => name !== changed.name && names.has(name));
+}
