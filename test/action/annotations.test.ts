@@ -1,6 +1,6 @@
 import path from "node:path";
 import { test } from "tap";
-import { annotations, type SARIFLog } from "../../action/main.ts";
+import { annotations, type SARIFLog } from "../../action/annotations.ts";
 import { runCommand } from "../cli/run-command.ts";
 
 const VALID = `apiVersion: services.k8s.aws/v1alpha1
