@@ -85,7 +85,8 @@ function sectionOf({ section, severity, waivable }: Finding, object: JsonObject,
   if (section !== undefined) return section;
   if (!isSelector(object) || severity !== "deny" || waivable) return "checks";
   const { name } = objectReference(object);
-  return selectors.malformed.has(name) ? "malformed" : "faulty";
+  if (selectors.malformed.has(name)) return "malformed";
+  return selectors.faulty.has(name) ? "faulty" : "checks";
 }
 
 function totalsOf(objects: readonly JsonObject[]): Omit<AuditTotals, "clusters"> {

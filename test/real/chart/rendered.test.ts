@@ -147,7 +147,7 @@ withHelm("renders settings as flags, and omits flags that are off", async (t, he
   ]);
   const flags = [...stdout.matchAll(/^ +- "?(--.*?)"?$/gm)].map(([, flag]) => flag);
   t.same(flags, [
-    "--namespace=ack-role-resolver",
+    "--namespace=ack-role-resolver", "--log-level=warn",
     "--cluster", "--tls-dir=/etc/ack-role-resolver/tls", "--ack-system-namespace=ack-system",
     "--runtime=ack",
     "--namespace=ack-role-resolver", "--check=IRS-17=warn",

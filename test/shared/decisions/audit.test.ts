@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { RESOLUTION_KEYS } from "../../../shared/contract/annotation-keys.ts";
+import { EXTERNAL_ID_ANNOTATION, RESOLUTION_KEYS } from "../../../shared/contract/annotation-keys.ts";
 import { type Audit, auditObjects } from "../../../shared/checks/audit.ts";
 import type { DecisionSettings } from "../../../shared/contract/context.ts";
 import { Inventory } from "../../../shared/inventory/inventory.ts";
@@ -38,6 +38,13 @@ test("reports no findings if no object has a fault", (t) => {
     objects: 3, selectors: 1, resources: 1, unannotated: 1, malformed: 0, faulty: 0, conflicts: 0, refused: 0, drift: 0,
     unexpectedAccounts: 0, onDefault: 0, selectingNothing: 0, staleAnnotations: 0,
   });
+  t.end();
+});
+
+test("reports a selector that controllers apply, but the sidecar refuses, apart from malformed selectors", (t) => {
+  const faulty = { ...selector(), metadata: { name: "a", annotations: { [EXTERNAL_ID_ANNOTATION]: "x" } } };
+  const lines = auditLines([faulty, selector("b", "no-arn", "team-b")]);
+  t.match(lines, [/^malformed 1 deny IRS-02 /, /^faulty 0 deny IRS-42 /]);
   t.end();
 });
 
