@@ -4,6 +4,7 @@ import { choicesOf, type Command, defaultOf, type Definition } from "../shared/c
 import { type RemovedSetting, removedFrom } from "../shared/contract/removed-settings.ts";
 import { DEFINITIONS, type SettingName, type SettingsFor } from "../shared/contract/settings.ts";
 import { type Flags, readSettings, removedWarnings } from "../shared/server/read-settings.ts";
+import { checkFault } from "../shared/checks/catalogue.ts";
 import { VERSION } from "../shared/contract/version.ts";
 import { flagGroup, flagHelp, HELP_LAYOUT } from "./help.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
@@ -76,7 +77,7 @@ function addServers(program: Commander, { io, done }: ProgramContext): void {
 function settingsOf<C extends Command>(command: C, flags: Flags, { environment, stderr }: IO): SettingsFor<C> {
   const warnings = removedWarnings(command, { flags, environment });
   writeLines(stderr, warnings.map((text) => `warning: ${text}`));
-  return readSettings(command, flags, environment);
+  return readSettings(command, flags, environment, checkFault);
 }
 
 const SAME_AS_FROM = "same as --from PATH";

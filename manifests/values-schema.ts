@@ -5,7 +5,7 @@ import {
 } from "../shared/contract/setting-definition.ts";
 import { REMOVED_VALUES } from "../shared/contract/removed-settings.ts";
 import { DEFINITIONS, type SettingName } from "../shared/contract/settings.ts";
-import { patternOf } from "../shared/server/read-settings.ts";
+import { CHECK_VALUE } from "../shared/checks/catalogue.ts";
 import { CERTIFICATE_MODES } from "./certificates.ts";
 import { labelsOf } from "../shared/contract/installation.ts";
 
@@ -176,7 +176,7 @@ function settingSchema(name: SettingName, definition: Definition): Schema {
   const { type } = definition;
   if (type === "boolean") return BOOLEAN;
   const choices = choicesOf(definition, "webhook");
-  const pattern = patternOf(name, definition)?.regexp;
+  const pattern = name === "check" ? CHECK_VALUE : definition.pattern?.regexp;
   // Helm's regular expressions have no lookahead. The webhook checks these values when it starts.
   const isSupported = pattern !== undefined && !/\(\?[=!]/.test(pattern);
   const text = { ...TEXT, minLength: 1, ...(choices && { enum: choices }), ...(isSupported && { pattern }) };

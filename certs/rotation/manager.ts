@@ -1,6 +1,5 @@
 import { errorMessage } from "../../shared/formats/errors.ts";
 import { field, stringAt } from "../../shared/formats/json.ts";
-import type { EventSubject } from "../../shared/checks/problem.ts";
 import { sleep, type SteadyClock } from "../../shared/clock.ts";
 import type { KubernetesAPI } from "../../shared/cluster/api.ts";
 import type { ObjectName } from "../../shared/cluster/watched-kind.ts";
@@ -15,6 +14,7 @@ import { nextStep, type Step, type Timing } from "./plan.ts";
 import { annotationFault, type CertificateSet, type StoredCertificates, withCertificates } from "./secret.ts";
 import { SecretState, ServingSecret } from "./secret-state.ts";
 import { WatchedObjects } from "./watched-objects.ts";
+import type { EventSubject } from "../../shared/formats/object-meta.ts";
 
 interface CertificateManagerOptions {
   readonly api: KubernetesAPI;

@@ -14,6 +14,8 @@ import { SELECTOR_CHANGE_CHECKS } from "./selector-checks.ts";
 import { IRS_51 } from "./misspelled.ts";
 import { SELECTOR_SELF_CHECKS } from "./self-checks.ts";
 import { WAIVER_01 } from "./waiver.ts";
+import { REMOVED_CODES } from "../contract/removed-codes.ts";
+import { allClosest, listOf, quote } from "../formats/text.ts";
 
 /** Every check. Checks of several kinds of objects, such as IRS-00, stand in more than one list. */
 const ALL: readonly CheckEntry[] = [
@@ -29,3 +31,22 @@ export const CATALOGUE: readonly CheckEntry[] = ALL.filter(({ id }, i) => ALL.fi
 export const CHECK_IDS: ReadonlySet<string> = new Set(
   CATALOGUE.flatMap(({ id, fixed = false }) => (fixed ? [] : [id])),
 );
+
+const ACCEPTED_IDS: ReadonlySet<string> = new Set([...CHECK_IDS, ...REMOVED_CODES.map(({ code }) => code)]);
+
+/** Matches a value of --check whose check exists. */
+export const CHECK_VALUE = `^(${[...ACCEPTED_IDS].join("|")})=(deny|warn|off)$`;
+
+/**
+ * Returns what is wrong with the check in a value of --check such as `IRS-03=warn`, or null. The text for an unknown id
+ * lists the most similar ids.
+ */
+export function checkFault(value: string): string | null {
+  const [id = ""] = value.split("=", 1);
+  if (ACCEPTED_IDS.has(id)) return null;
+  if (CATALOGUE.some((check) => check.id === id)) return `the severity of check ${id} is fixed`;
+  const similar = allClosest(id, CHECK_IDS);
+  const missing = `check ${quote(id)} does not exist`;
+  if (similar.length === 0) return `${missing}; docs/checks.md lists the ids, such as IRS-03`;
+  return `${missing}; similar ids: ${listOf(similar)}`;
+}

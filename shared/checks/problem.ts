@@ -2,19 +2,8 @@ import type { Identity } from "../model/identity.ts";
 import { CAPA_VERSION, INFRASTRUCTURE_GROUP } from "../contract/capa-kinds.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import { SELECTOR_GROUP, SELECTOR_KIND } from "../contract/ack-groups.ts";
-import { apiVersionOf } from "../formats/object-meta.ts";
+import { apiVersionOf, type EventSubject } from "../formats/object-meta.ts";
 import type { AnnotatedObject } from "../resolution/stale-resources.ts";
-
-/** The object that an Event is about. */
-export interface EventSubject {
-  readonly apiVersion: string;
-  readonly kind: string;
-  /** "" for a cluster-scoped object. */
-  readonly namespace: string;
-  readonly name: string;
-  /** `kubectl describe` shows only Events that contain the UID of the object. */
-  readonly uid: string | null;
-}
 
 /** A problem of an object, for an Event. */
 export interface Problem {

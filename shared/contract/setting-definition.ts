@@ -36,6 +36,8 @@ export const ROLE: Pattern = {
   regexp: "^arn:aws[-a-z0-9]*:iam::[0-9]{12}:role/[!-~]+$",
   meaning: "the ARN of an IAM role, such as arn:aws:iam::111122223333:role/ack",
 };
+/** A value of `--check`. The catalogue of checks decides whether the check exists. */
+export const CHECK_SEVERITY: Pattern = { regexp: "^[^=]+=(deny|warn|off)$", meaning: "ID=deny, ID=warn or ID=off" };
 export const SERVICE_ACCOUNT: Pattern = { regexp: "^[^/\\s]+/[^/\\s]+$", meaning: "NAMESPACE/NAME" };
 export const USER_PATTERN: Pattern = {
   regexp: "^(?=.{1,256}$).*[^*]", meaning: "a user name or pattern of at most 256 characters, and not only *",

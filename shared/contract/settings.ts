@@ -1,6 +1,6 @@
 import {
-  ACCOUNT, ADDRESS, AUDIENCE, type Command, type Definition, GROUP, HTTPS_URL, IDENTITY_NAMESPACE, IMAGE,
-  LOOPBACK_URL, NAMESPACE, OBJECT_NAME, REGION, ROLE, SERVICE_ACCOUNT, SESSION_NAME, SIDECAR_ARGUMENT,
+  ACCOUNT, ADDRESS, AUDIENCE, CHECK_SEVERITY, type Command, type Definition, GROUP, HTTPS_URL, IDENTITY_NAMESPACE,
+  IMAGE, LOOPBACK_URL, NAMESPACE, OBJECT_NAME, REGION, ROLE, SERVICE_ACCOUNT, SESSION_NAME, SIDECAR_ARGUMENT,
   SIDECAR_VARIABLE, USER_PATTERN,
 } from "./setting-definition.ts";
 import { STS_AUDIENCE } from "./capa-kinds.ts";
@@ -72,7 +72,8 @@ export const SETTINGS = {
     flag: "--allowed-endpoint-hosts", type: "strings", value: "HOST", default: [], commands: [...DECIDERS, "manifests"],
   },
   check: {
-    flag: "--check", type: "strings", value: "ID=deny|warn|off", default: [], commands: [...DECIDERS, "manifests"],
+    flag: "--check", type: "strings", value: "ID=deny|warn|off", pattern: CHECK_SEVERITY, default: [],
+    commands: [...DECIDERS, "manifests"],
   },
   waiverUsers: {
     flag: "--waiver-users", type: "strings", allowsComma: true, value: "USER", default: [],

@@ -12,6 +12,17 @@ interface ObjectReference extends ObjectID {
   readonly version: string;
 }
 
+/** The object that an Event is about. */
+export interface EventSubject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  /** "" for a cluster-scoped object. */
+  readonly namespace: string;
+  readonly name: string;
+  /** `kubectl describe` shows only Events that contain the UID of the object. */
+  readonly uid: string | null;
+}
+
 /** The type and metadata of a Kubernetes object. */
 interface ObjectMeta extends ObjectReference {
   readonly resourceVersion: string | null;

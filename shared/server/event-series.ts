@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import type { EventSubject } from "../checks/problem.ts";
 import { microTime } from "../cluster/wire.ts";
 import { LIMITS } from "../contract/limits.ts";
 import { RetryQueue } from "./retry-queue.ts";
+import type { EventSubject } from "../formats/object-meta.ts";
 
 export interface EventText {
   readonly type: "Normal" | "Warning";

@@ -1,5 +1,4 @@
 import { errorMessage } from "../formats/errors.ts";
-import type { EventSubject } from "../checks/problem.ts";
 import { sleep, type SteadyClock } from "../clock.ts";
 import type { KubernetesAPI } from "../cluster/api.ts";
 import { Backoff } from "../cluster/backoff.ts";
@@ -8,6 +7,7 @@ import { rejectionText, sendRequest } from "../cluster/send-request.ts";
 import { eventObject, EventScope, type EventText, type Series } from "./event-series.ts";
 import type { Logger } from "./logger.ts";
 import type { QueuedWrite } from "./retry-queue.ts";
+import type { EventSubject } from "../formats/object-meta.ts";
 
 /** `ok`: written. `limited`: not written, because the series of the object and reason was written recently. */
 type EventOutcome = "ok" | "limited" | "failed";

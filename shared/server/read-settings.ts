@@ -4,9 +4,8 @@ import { INFRASTRUCTURE_GROUP } from "../contract/capa-kinds.ts";
 import { compileSchema, type NamedSchema } from "../formats/json.ts";
 import { closest, quote } from "../formats/text.ts";
 import { REMOVED_SETTINGS, removedFrom } from "../contract/removed-settings.ts";
-import { choicesOf, type Command, defaultOf, type Definition, type Pattern } from "../contract/setting-definition.ts";
+import { CHECK_SEVERITY, choicesOf, type Command, defaultOf, type Definition } from "../contract/setting-definition.ts";
 import { DEFINITIONS, type SettingName, SETTINGS, type SettingsFor } from "../contract/settings.ts";
-import { CHECK_SEVERITY, checkFault } from "./check-flag.ts";
 
 /**
  * Maps the name of each setting to the value of its flag on the command line. The value of a repeatable flag is a list.
@@ -28,10 +27,13 @@ export function environmentName(flag: string): string {
 
 /**
  * Returns the validated and frozen settings of a command. Flags override environment variables. Environment variables
- * override defaults.
+ * override defaults. `checkFault` returns what is wrong with the check in a value of --check, or null: this folder does
+ * not know the checks.
  * @throws ResolverError ERR_CONFIG_INVALID with one line for each fault.
  */
-export function readSettings<C extends Command>(command: C, flags: Flags, environment: Environment): SettingsFor<C> {
+export function readSettings<C extends Command>(
+  command: C, flags: Flags, environment: Environment, checkFault: (value: string) => string | null = () => null,
+): SettingsFor<C> {
   const faults = unknownVariables(environment);
   const values: Record<string, unknown> = {};
   for (const [name, definition] of DEFINITIONS) {
@@ -46,6 +48,7 @@ export function readSettings<C extends Command>(command: C, flags: Flags, enviro
   const errors = validate.errors ?? [];
   faults.push(
     ...errors.map((error) => faultText(error, { command, flags, environment, values })),
+    ...checkFaults(values["check"], { flags, environment }, checkFault),
     ...crossFieldFaults(command, values),
   );
   // Removes duplicates, because an empty value violates both minLength and the pattern, and both faults have the same
@@ -117,16 +120,16 @@ function convert({ type }: Definition, value: string | boolean | readonly string
 export function settingsSchema(command: Command): NamedSchema {
   const own = DEFINITIONS.filter(([, definition]) => definition.commands.includes(command));
   const properties = Object.fromEntries(
-    own.map(([name, definition]) => [name, valueSchema(name, definition, command)]),
+    own.map(([name, definition]) => [name, valueSchema(definition, command)]),
   );
   const schema = { $id: `settings of ${command}`, type: "object", properties, additionalProperties: false };
   return schema;
 }
 
-function valueSchema(name: SettingName, definition: Definition, command: Command): object {
+function valueSchema(definition: Definition, command: Command): object {
   const { type } = definition;
   const choices = choicesOf(definition, command);
-  const pattern = patternOf(name, definition);
+  const { pattern } = definition;
   if (type === "boolean") return { type };
   const text = {
     minLength: 1, ...(choices && { enum: [...choices, null] }), ...(pattern && { pattern: pattern.regexp }),
@@ -134,11 +137,6 @@ function valueSchema(name: SettingName, definition: Definition, command: Command
   return type === "strings"
     ? { type: "array", items: { type: "string", ...text } }
     : { type: ["string", "null"], ...text };
-}
-
-/** Returns the pattern that the values of a setting must match, or undefined if any text is allowed. */
-export function patternOf(name: SettingName, { pattern }: Definition): Pattern | undefined {
-  return name === "check" ? CHECK_SEVERITY : pattern;
 }
 
 interface SettingSources {
@@ -158,20 +156,35 @@ function faultText(error: ErrorObject, { command, flags, environment, values }: 
   const found = DEFINITIONS.find(([name]) => name === setting);
   if (found === undefined) return `${setting}: unexpected setting`;
   const [name, definition] = found;
-  const variable = environmentName(definition.flag);
-  const source = flags[name] === undefined && environment[variable] !== undefined ? variable : definition.flag;
-  const expected = `expected ${expectation(name, definition, command)}`;
+  const source = sourceOf(name, { flags, environment });
+  const expected = `expected ${expectation(definition, command)}`;
   const list = values[name];
   if (index === undefined || !Array.isArray(list)) return `${source}: ${expected}`;
-  const item = String(list[Number(index)]);
-  return `${source} ${quote(item)}: ${name === "check" ? checkFault(item) : expected}`;
+  return `${source} ${quote(String(list[Number(index)]))}: ${expected}`;
 }
 
-function expectation(name: SettingName, definition: Definition, command: Command): string {
+const WELL_FORMED_CHECK = new RegExp(CHECK_SEVERITY.regexp);
+
+function checkFaults(values: unknown, input: Input, checkFault: (value: string) => string | null): readonly string[] {
+  if (!Array.isArray(values)) return [];
+  return values.map(String).flatMap((value) => {
+    const fault = WELL_FORMED_CHECK.test(value) ? checkFault(value) : null;
+    return fault === null ? [] : [`${sourceOf("check", input)} ${quote(value)}: ${fault}`];
+  });
+}
+
+/** Returns the flag or the environment variable that set the value. */
+function sourceOf(name: SettingName, { flags, environment }: Input): string {
+  const { flag } = SETTINGS[name];
+  const variable = environmentName(flag);
+  return flags[name] === undefined && environment[variable] !== undefined ? variable : flag;
+}
+
+function expectation(definition: Definition, command: Command): string {
   const choices = choicesOf(definition, command);
   if (definition.type === "boolean") return "true or false";
   if (choices !== undefined) return `one of ${choices.join(", ")}`;
-  return patternOf(name, definition)?.meaning ?? "a non-empty value";
+  return definition.pattern?.meaning ?? "a non-empty value";
 }
 
 const NO_MANIFESTS = "no manifests are given: pass files, folders, - for standard input, or --cluster";

@@ -1,4 +1,4 @@
-import { type EventSubject, resourceSubject } from "../../shared/checks/problem.ts";
+import { resourceSubject } from "../../shared/checks/problem.ts";
 import { BodyTooLarge } from "../../shared/cluster/api.ts";
 import { type Page, type PageRequest, readPages } from "../../shared/cluster/pages.ts";
 import { type SendPorts, sendRequest } from "../../shared/cluster/send-request.ts";
@@ -6,7 +6,7 @@ import { collectionPath, METADATA_TYPES } from "../../shared/cluster/watched-kin
 import { resourceOf } from "../../shared/contract/ack-resource.ts";
 import { REFERRER_KINDS } from "../../shared/contract/capa-kinds.ts";
 import { field, isJsonObject, type JsonObject, stringAt } from "../../shared/formats/json.ts";
-import { apiVersionOf } from "../../shared/formats/object-meta.ts";
+import { apiVersionOf, type EventSubject } from "../../shared/formats/object-meta.ts";
 import type { Inventory } from "../../shared/inventory/inventory.ts";
 import { type Identity, identityKey } from "../../shared/model/identity.ts";
 import { readReferrer, referenceOf } from "../../shared/model/referrer.ts";

@@ -1,6 +1,6 @@
 import type { RoleGrant } from "../../shared/resolution/grant.ts";
 import { describeIdentity } from "../../shared/resolution/identity-denials.ts";
-import { type EventSubject, identitySubject, selectorSubject } from "../../shared/checks/problem.ts";
+import { identitySubject, selectorSubject } from "../../shared/checks/problem.ts";
 import type { SteadyClock } from "../../shared/clock.ts";
 import type { KubernetesAPI } from "../../shared/cluster/api.ts";
 import type { InventorySource } from "../../shared/sources/source.ts";
@@ -12,6 +12,7 @@ import type { RefusedRole } from "./refused-identities.ts";
 import type { SidecarMetrics } from "../metrics.ts";
 import type { UpstreamSTSError } from "../sts-upstream/errors.ts";
 import { identityTrustPolicyFix, trustPolicyFix } from "./trust-policy-fix.ts";
+import type { EventSubject } from "../../shared/formats/object-meta.ts";
 
 interface RoleEventPorts {
   readonly api: KubernetesAPI;

@@ -1,11 +1,11 @@
 import { type Test, test } from "tap";
 import { field, type JsonObject, stringAt } from "../../../shared/formats/json.ts";
 import { LIMITS } from "../../../shared/contract/limits.ts";
-import type { EventSubject } from "../../../shared/checks/problem.ts";
 import type { EventText } from "../../../shared/server/event-series.ts";
 import { EventRecorder } from "../../../shared/server/events.ts";
 import { FakeKubernetes } from "../../certs/rotation/fake-kubernetes.ts";
 import { FakeClock } from "../inventory/fake-clock.ts";
+import type { EventSubject } from "../../../shared/formats/object-meta.ts";
 
 const EVENTS = "/apis/events.k8s.io/v1/namespaces";
 const CONFLICT: EventText = { type: "Warning", reason: "SelectorConflict", action: "Resolve", note: "two select it" };

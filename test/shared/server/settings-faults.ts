@@ -1,10 +1,11 @@
+import { checkFault } from "../../../shared/checks/catalogue.ts";
 import type { Command } from "../../../shared/contract/setting-definition.ts";
 import { type Environment, type Flags, readSettings } from "../../../shared/server/read-settings.ts";
 
 /** Returns each fault of the settings of a command; [] if they are valid. */
 export function faultsOf(command: Command, flags: Flags, environment: Environment = {}): readonly string[] {
   try {
-    readSettings(command, flags, environment);
+    readSettings(command, flags, environment, checkFault);
     return [];
   } catch (error) {
     if (!(error instanceof Error) || !("code" in error) || error.code !== "ERR_CONFIG_INVALID") throw error;

@@ -117,6 +117,21 @@ test("reports the flag and the expected value of every malformed setting", (t) =
   t.end();
 });
 
+test("names the ids that are similar to an unknown id in --check", (t) => {
+  const fixed = "the severity of check ACK-35 is fixed";
+  for (const [check, fault] of [
+    ["IRS-99=off", 'check "IRS-99" does not exist; similar ids: IRS-09 and IRS-19'],
+    ["irs-17=warn", 'check "irs-17" does not exist; similar ids: IRS-17'],
+    ["everything=off", 'check "everything" does not exist; docs/checks.md lists the ids, such as IRS-03'],
+    ["ACK-35=off", fixed],
+    ...["=off", "IRS-17", "IRS-14=OFF", "IRS-17=OFF"].map((text) => [text, "expected ID=deny, ID=warn or ID=off"]),
+  ]) {
+    t.same(faultsOf("lint", { from: ["m"], check: [check ?? ""] }), [`--check "${check}": ${fault}`]);
+  }
+  const environment = { ACK_ROLE_RESOLVER_CHECK: "ACK-35=off" };
+  t.same(faultsOf("lint", { from: ["m"] }, environment), [`ACK_ROLE_RESOLVER_CHECK "ACK-35=off": ${fixed}`]);
+  t.end();
+});
 
 test("rejects an unknown ACK_ROLE_RESOLVER_ variable and suggests a similar variable", (t) => {
   t.same(

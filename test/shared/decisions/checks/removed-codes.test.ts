@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { test } from "tap";
-import { CATALOGUE } from "../../../../shared/checks/catalogue.ts";
+import { CATALOGUE, checkFault } from "../../../../shared/checks/catalogue.ts";
 import {
   removedCheckNotice, removedCheckNotices, REMOVED_CODES, successorOf,
 } from "../../../../shared/contract/removed-codes.ts";
@@ -29,7 +29,7 @@ test("each removed code has a live successor or none, and stands in the changelo
 test("--check accepts each removed code, applies it to the successor, and never weakens a denial", (t) => {
   for (const { code, successor, denies } of REMOVED_CODES) {
     for (const severity of ["deny", "warn", "off"] as const) {
-      const { check } = readSettings("lint", { from: ["."], check: [`${code}=${severity}`] }, {});
+      const { check } = readSettings("lint", { from: ["."], check: [`${code}=${severity}`] }, {}, checkFault);
       const applies = successor !== null && (denies !== true || severity === "deny");
       t.equal(checkSeveritiesOf(check).get(String(successor)), applies ? severity : undefined, `${code}=${severity}`);
       const [notice, ...others] = removedCheckNotices(check);
