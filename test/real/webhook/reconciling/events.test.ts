@@ -22,13 +22,13 @@ onCluster("kubectl describe shows the problems that the leader reports as Events
     describes(tt, cluster, ["iamroleselector", "typo"], /MalformedSelector +\S+ +\S+ +Controllers ignore this selector/)
   ));
   await t.test("shows that a resource uses the default role", async (tt) => (
-    describes(tt, cluster, ["bucket", "b1", "--namespace", "team-a"], /DefaultRole [^]*create a selector/i)
+    describes(tt, cluster, ["bucket", "b1", "--namespace", "team-a"], /DefaultRole [^]*used\. Label the resource/)
   ));
   await t.test("shows the overlap of two selectors that were admitted at the same time", async (tt) => (
     reportsOverlap(tt, cluster)
   ));
   await t.test("shows the conflict of a resource", async (tt) => (
-    describes(tt, cluster, ["bucket", "b1", "--namespace", "team-a"], /SelectorConflict [^]*selectors? select/)
+    describes(tt, cluster, ["bucket", "b1", "--namespace", "team-a"], /SelectorConflict [^]*silver\].*\. Restrict or delete/)
   ));
   await t.test("writes one Event for each object and reason", async (tt) => {
     const events = await list(cluster);
