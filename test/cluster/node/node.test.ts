@@ -52,8 +52,12 @@ async function runPod(t: Test, cluster: PodCluster): Promise<void> {
   t.same([printed.code, printed.stdout], [0, "true\n"], "runs a program in the container");
   const [pod] = await cluster.pods("default", "app=one");
   if (pod === undefined) throw new Error("the Pod is not listed");
-  const memory = await cluster.podMemory(pod);
-  t.ok(memory.anonymous > ALLOCATED && memory.workingSet > ALLOCATED, `measures memory: ${JSON.stringify(memory)}`);
+  // The kernel updates the statistics of a cgroup with a delay.
+  const isMeasured = async (): Promise<boolean> => {
+    const { anonymous, workingSet } = await cluster.podMemory(pod);
+    return anonymous > ALLOCATED && workingSet > ALLOCATED;
+  };
+  t.ok(await until(isMeasured), "measures memory");
   const created = (await cluster.auditEvents()).find(({ verb, objectRef }) => (
     verb === "create" && objectRef?.resource === "pods" && objectRef.subresource === "binding"
   ));
