@@ -8,7 +8,7 @@ import { ERRORS } from "../shared/formats/errors.ts";
 import { isJsonObject, type JsonObject } from "../shared/formats/json.ts";
 import { defaultOf } from "../shared/contract/setting-definition.ts";
 import { SETTINGS } from "../shared/contract/settings.ts";
-import { carmMapKinds, CLUSTER_KINDS } from "../shared/sources/cluster-kinds.ts";
+import { fixedKinds } from "../shared/sources/cluster-kinds.ts";
 import { readSettings } from "../shared/server/read-settings.ts";
 import { runCommand } from "./cli/run-command.ts";
 
@@ -131,7 +131,7 @@ function documentedRights(): Right[] {
 test("the sidecar guide lists the rights that `manifests rbac` grants, and that the sidecar needs", async (t) => {
   const granted = [readerRole(), mapsRole(ACK_SYSTEM)].flatMap(rightsOf);
   t.same(documentedRights(), granted);
-  const needed = [...CLUSTER_KINDS, ...carmMapKinds(ACK_SYSTEM)];
+  const needed = [...fixedKinds(null), ...fixedKinds("carmMaps", ACK_SYSTEM)];
   for (const { group, plural, object } of needed) {
     const right = granted.find((one) => one.group === group && one.resource === plural);
     t.ok(right !== undefined && (object === undefined || right.objects.includes(object.name)), plural);

@@ -1,3 +1,4 @@
+import { ACCOUNT_MAP, TEAM_MAP } from "./annotation-keys.ts";
 import { isPartKind } from "./cluster-parts.ts";
 import { INFRASTRUCTURE_GROUP, isIdentityKind, type KindName, referrerKindOf } from "./capa-kinds.ts";
 import {
@@ -13,6 +14,25 @@ export interface NamedKind extends KindName {
   readonly name: string;
 }
 
+/** How a source watches the objects of a kind in a cluster. */
+interface Watch {
+  /** The watched version; `served` stands for the version of the definition of the kind, once it is established. */
+  readonly version: string;
+  /** The resource name. A definition states the name of a kind whose version is `served`. */
+  readonly plural?: string;
+  /** The number of objects in one page of a list. */
+  readonly pageSize: number;
+  /** Whether the API server sends only the metadata of the objects, so that no value of a Secret is received. */
+  readonly metadataOnly?: true;
+  /** Each object of these names has its own watch, so that a source needs no rights to other objects of the type. */
+  readonly names?: readonly string[];
+  /** The parts of the cluster with which a source loads the kind. Default: every source loads it. */
+  readonly parts?: readonly ClusterPart[];
+}
+
+/** A part of a cluster that not every source loads, because the rights to it are separate. */
+export type ClusterPart = "resources" | "identities" | "fieldExports" | "carmMaps" | "secrets";
+
 interface Kind {
   readonly id: string;
   /** The types of the kind as `KIND.GROUP`, or a function for types that no list can contain. */
@@ -23,6 +43,8 @@ interface Kind {
   readonly path: string | null;
   /** The writes for which the checks only warn, because a controller could not complete its work otherwise. */
   readonly warnsOnly: readonly WarnRule[];
+  /** How a source watches the kind. Missing if no source does. */
+  readonly watch?: Watch;
 }
 
 const DEFINITION = ["CustomResourceDefinition.apiextensions.k8s.io"];
@@ -34,33 +56,72 @@ const WORKLOADS = [
 const PATH_OF_SELECTORS = "iamroleselectors";
 const OF_CAPA = [byCAPA, ofNamespaceCleanup] as const;
 
+/** client-go's page size. */
+const PAGE = 500;
+/** The page size for CustomResourceDefinitions, which are often 100 KB and can exceed 1 MB. */
+const SMALL_PAGE = 50;
+const OF_RESOURCES = { version: "served", pageSize: PAGE, parts: ["resources"] } as const;
+
 /**
  * The kinds of objects that decisions read. A row holds facts; the checks, the stores and the steps of a review of each
  * kind are records whose keys are the ids, so that the compiler demands an entry for each row. An object is of the
  * first kind that matches.
  */
 const ROWS = [
-  { id: "selector", types: [`${SELECTOR_KIND}.${SELECTOR_GROUP}`], path: PATH_OF_SELECTORS, warnsOnly: [] },
-  { id: "field-export", types: [`${FIELD_EXPORT_KIND}.${SELECTOR_GROUP}`], path: "fieldexports", warnsOnly: [] },
-  { id: "namespace", types: ["Namespace."], path: "namespaces", warnsOnly: [inSystemNamespace, byNamespaceController] },
-  { id: "carm-map", types: ["ConfigMap."], names: isCARMMapName, path: "configmaps", warnsOnly: [ofNamespaceCleanup] },
+  {
+    id: "selector", types: [`${SELECTOR_KIND}.${SELECTOR_GROUP}`], path: PATH_OF_SELECTORS, warnsOnly: [],
+    watch: { version: "v1alpha1", plural: PATH_OF_SELECTORS, pageSize: PAGE },
+  },
+  {
+    id: "field-export", types: [`${FIELD_EXPORT_KIND}.${SELECTOR_GROUP}`], path: "fieldexports", warnsOnly: [],
+    watch: { ...OF_RESOURCES, parts: ["fieldExports"] },
+  },
+  {
+    id: "namespace", types: ["Namespace."], path: "namespaces", warnsOnly: [inSystemNamespace, byNamespaceController],
+    watch: { version: "v1", plural: "namespaces", pageSize: PAGE },
+  },
+  {
+    id: "carm-map", types: ["ConfigMap."], names: isCARMMapName, path: "configmaps", warnsOnly: [ofNamespaceCleanup],
+    watch: { version: "v1", plural: "configmaps", pageSize: PAGE, names: [ACCOUNT_MAP, TEAM_MAP], parts: ["carmMaps"] },
+  },
   { id: "selector-definition", types: DEFINITION, names: isOfSelectors, path: PATH_OF_SELECTORS, warnsOnly: [] },
   { id: "resource-definition", types: DEFINITION, names: isOfACK, path: "resources", warnsOnly: [] },
-  { id: "other-definition", types: DEFINITION, path: null, warnsOnly: [] },
+  // The only watch of all definitions.
+  {
+    id: "other-definition", types: DEFINITION, path: null, warnsOnly: [],
+    watch: { version: "v1", plural: "customresourcedefinitions", pageSize: SMALL_PAGE },
+  },
   { id: "pod", types: ["Pod."], path: "pods", warnsOnly: [] },
   { id: "workload", types: WORKLOADS, path: null, warnsOnly: [] },
-  { id: "secret", types: ["Secret."], path: null, warnsOnly: [] },
-  { id: "identity", types: isIdentityKind, path: "identities", warnsOnly: OF_CAPA },
-  { id: "cluster", types: (type) => referrerKindOf(type) !== null, path: "clusters", warnsOnly: [byCAPA, ...CLEANUP] },
+  {
+    id: "secret", types: ["Secret."], path: null, warnsOnly: [],
+    watch: { version: "v1", plural: "secrets", pageSize: PAGE, metadataOnly: true, parts: ["secrets"] },
+  },
+  {
+    id: "identity", types: isIdentityKind, path: "identities", warnsOnly: OF_CAPA,
+    watch: { ...OF_RESOURCES, parts: ["resources", "identities"] },
+  },
+  {
+    id: "cluster", types: (type) => referrerKindOf(type) !== null, path: "clusters", warnsOnly: [byCAPA, ...CLEANUP],
+    watch: OF_RESOURCES,
+  },
   { id: "cluster-part", types: isPartKind, path: "clusters", warnsOnly: [byCAPA, byClusterAPI, ...CLEANUP] },
   { id: "selector-like", types: isSelectorLike, path: null, warnsOnly: [] },
-  { id: "resource", types: isOfService, path: "resources", warnsOnly: [byACKController, ...CLEANUP] },
+  {
+    id: "resource", types: isOfService, path: "resources", warnsOnly: [byACKController, ...CLEANUP],
+    watch: OF_RESOURCES,
+  },
   { id: "identity-like", types: isIdentityLike, path: "identities", warnsOnly: OF_CAPA },
 ] as const satisfies readonly Kind[];
 
 export type KindID = (typeof ROWS)[number]["id"];
 export type KindRow = Kind & { readonly id: KindID };
 export const KINDS: readonly KindRow[] = ROWS;
+
+/** The ids of the kinds that a source watches. */
+export type WatchedID = Extract<(typeof ROWS)[number], { readonly watch: Watch }>["id"];
+export type WatchedRow = Kind & { readonly id: WatchedID; readonly watch: Watch };
+export const WATCHED_ROWS: readonly WatchedRow[] = ROWS.filter((row) => "watch" in row);
 
 /** Returns the kind of an object, or null if no decision reads such objects. */
 export function kindOf(type: NamedKind): KindRow | null {

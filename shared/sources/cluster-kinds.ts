@@ -1,6 +1,6 @@
-import { definedKind, isACKGroup, isFieldExportKind, SELECTOR_GROUP, SELECTOR_KIND } from "../contract/ack-groups.ts";
-import { ACCOUNT_MAP, TEAM_MAP } from "../contract/annotation-keys.ts";
-import { isCAPAKind, isIdentityKind, SERVICE_ACCOUNT_IDENTITY } from "../contract/capa-kinds.ts";
+import { definedKind, isACKGroup, SELECTOR_GROUP, SELECTOR_KIND } from "../contract/ack-groups.ts";
+import { isCAPAKind, isIdentityKind, type KindName, SERVICE_ACCOUNT_IDENTITY } from "../contract/capa-kinds.ts";
+import { type ClusterPart, kindOf, WATCHED_ROWS, type WatchedID } from "../contract/kinds.ts";
 import { field, isJsonObject, type JsonObject, omitField, stringAt } from "../formats/json.ts";
 import type { WatchedKind } from "../cluster/watched-kind.ts";
 import { clusterOwner } from "../contract/cluster-parts.ts";
@@ -128,97 +128,62 @@ function conditionsOfType(object: JsonObject, type: string): JsonObject[] {
     .map((condition) => pickFields(condition, ["type", "status"]));
 }
 
-/** client-go's page size. */
-const PAGE_SIZE = 500;
-/** The page size for CustomResourceDefinitions, which are often 100 KB and can exceed 1 MB. */
-const DEFINITIONS_PAGE_SIZE = 50;
-
-const SELECTORS: WatchedKind = {
-  group: SELECTOR_GROUP,
-  version: "v1alpha1",
-  kind: SELECTOR_KIND,
-  plural: "iamroleselectors",
-  pageSize: PAGE_SIZE,
-  transform: transformSelector,
+/** What is kept of an object of each kind. No decision reads FieldExports: only a collector receives them. */
+const TRANSFORMS: Record<WatchedID, WatchedKind["transform"]> = {
+  "selector": transformSelector,
+  "namespace": transformNamespace,
+  "other-definition": transformDefinition,
+  "carm-map": transformConfigMap,
+  "secret": transformSecret,
+  "resource": transformResource,
+  "identity": transformIdentity,
+  "cluster": transformReferrer,
+  "field-export": () => null,
 };
-
-const NAMESPACES: WatchedKind = {
-  group: "",
-  version: "v1",
-  kind: "Namespace",
-  plural: "namespaces",
-  pageSize: PAGE_SIZE,
-  transform: transformNamespace,
-};
-
-export const DEFINITIONS: WatchedKind = {
-  group: "apiextensions.k8s.io",
-  version: "v1",
-  kind: "CustomResourceDefinition",
-  plural: "customresourcedefinitions",
-  pageSize: DEFINITIONS_PAGE_SIZE,
-  transform: transformDefinition,
-};
-
-/** The kinds that every cluster source loads. */
-export const CLUSTER_KINDS: readonly WatchedKind[] = [SELECTORS, NAMESPACES, DEFINITIONS];
 
 /**
- * Returns one watched kind for each CARM map, so that a source needs no rights to other ConfigMaps. The namespace ""
- * stands for all namespaces.
+ * Returns the watched kinds of a part of the cluster, excluding the kinds whose version a definition states. The part
+ * null has the kinds that every source loads. The namespace "" stands for all namespaces.
  */
-export function carmMapKinds(namespace: string): readonly WatchedKind[] {
-  return [ACCOUNT_MAP, TEAM_MAP].map((name) => ({
-    group: "",
-    version: "v1",
-    kind: "ConfigMap",
-    plural: "configmaps",
-    object: { namespace, name },
-    pageSize: PAGE_SIZE,
-    transform: transformConfigMap,
-  }));
+export function fixedKinds(part: ClusterPart | null, namespace = ""): readonly WatchedKind[] {
+  return WATCHED_ROWS.flatMap(({ id, types, watch: { version, plural, names, parts, ...watch } }) => {
+    const isOfPart = part === null ? parts === undefined : parts?.includes(part) === true;
+    if (!isOfPart || typeof types === "function" || plural === undefined) return [];
+    return types.flatMap((type) => {
+      const [kind = "", ...rest] = type.split(".");
+      const watched = { ...watch, group: rest.join("."), version, kind, plural, transform: TRANSFORMS[id] };
+      if (names !== undefined) return names.map((name) => ({ ...watched, object: { namespace, name } }));
+      return [namespace === "" ? watched : { ...watched, namespace }];
+    });
+  });
 }
 
-/** Returns the kind of the Secrets in a namespace. The API server sends only their metadata. */
-export function secretKind(namespace: string): WatchedKind {
-  return {
-    group: "", version: "v1", kind: "Secret", plural: "secrets", namespace, metadataOnly: true, pageSize: PAGE_SIZE,
-    transform: transformSecret,
-  };
+/** A kind that a definition defines, and the parts of a cluster that contain it. */
+export interface ServedKind extends WatchedKind {
+  readonly parts: readonly ClusterPart[];
 }
 
 /**
- * Returns the ACK kind, the CAPA kind or FieldExport if a transformed CustomResourceDefinition defines it. The version
- * of the kind is the stored version if the API server serves it, else the first served version. Returns null if nothing
- * reads the objects of the kind, or if the kind is not served.
+ * Returns the watched kind that a transformed CustomResourceDefinition defines. The version of the kind is the stored
+ * version if the API server serves it, else the first served version. Returns null if nothing reads the objects of the
+ * kind, or if the kind is not served.
  */
-export function resourceKind(definition: JsonObject): WatchedKind | null {
+export function servedKind(definition: JsonObject): ServedKind | null {
   const spec = field(definition, "spec");
-  const { group, kind } = definedKind(definition);
-  const transform = transformOf({ group, kind }, stringAt(spec, "scope"));
+  const type = definedKind(definition);
+  const id = kindOf({ ...type, name: "" })?.id;
+  const row = WATCHED_ROWS.find((one) => one.id === id && one.watch.version === "served");
   const version = versionToList(field(spec, "versions"));
   const plural = stringAt(spec, "names", "plural");
-  if (transform === null || version === null || kind === "" || plural === null) return null;
-  if (!isEstablished(definition)) return null;
-  return { group, version, kind, plural, pageSize: PAGE_SIZE, transform };
+  if (row === undefined || version === null || plural === null) return null;
+  if (stringAt(spec, "scope") !== scopeOf(type) || !isEstablished(definition)) return null;
+  const { pageSize, parts = [] } = row.watch;
+  return { ...type, version, plural, pageSize, parts, transform: TRANSFORMS[row.id] };
 }
 
-/** Returns null if nothing reads the objects of the kind. */
-function transformOf(kind: { group: string; kind: string }, scope: string | null): WatchedKind["transform"] | null {
-  if (isIdentityKind(kind)) {
-    const expected = kind.kind === SERVICE_ACCOUNT_IDENTITY ? "Namespaced" : "Cluster";
-    return scope === expected ? transformIdentity : null;
-  }
-  // Skips cluster-scoped kinds, because roles are resolved only for resources in a namespace.
-  if (scope !== "Namespaced") return null;
-  if (isCAPAKind(kind)) return transformReferrer;
-  if (isFieldExportKind(kind)) return withoutObject;
-  return isACKGroup(kind.group) ? transformResource : null;
-}
-
-/** No decision reads the stored objects of the kind. Only a collector receives them. */
-function withoutObject(): null {
-  return null;
+/** Roles are resolved only for resources in a namespace, so that resources with another scope are not read. */
+function scopeOf(type: KindName): string {
+  return isIdentityKind(type) && type.kind !== SERVICE_ACCOUNT_IDENTITY ? "Cluster" : "Namespaced";
 }
 
 /**

@@ -2,14 +2,13 @@ import { type SteadyClock, systemClock } from "../clock.ts";
 import type { KubernetesAPI } from "../cluster/api.ts";
 import { Outage } from "../cluster/outage.ts";
 import type { WatchedKind } from "../cluster/watched-kind.ts";
-import { isFieldExportKind } from "../contract/ack-groups.ts";
-import { isIdentityKind } from "../contract/capa-kinds.ts";
+import type { ClusterPart } from "../contract/kinds.ts";
 import { ResolverError } from "../formats/errors.ts";
 import type { JsonObject } from "../formats/json.ts";
 import { apiVersionOf } from "../formats/object-meta.ts";
 import { countOf } from "../formats/text.ts";
 import { type Collection, Inventory } from "../inventory/inventory.ts";
-import { carmMapKinds, CLUSTER_KINDS, DEFINITIONS, secretKind } from "./cluster-kinds.ts";
+import { fixedKinds } from "./cluster-kinds.ts";
 import { Informer, type InformerOptions, ResourceInformers } from "./informers.ts";
 import type { InventorySource, SourceStatus } from "./source.ts";
 import { Listeners } from "../cluster/listeners.ts";
@@ -79,27 +78,24 @@ export class ClusterSource implements InventorySource {
   #loaded = false;
 
   constructor(options: ClusterSourceOptions) {
-    const { runtime, api, clock = systemClock, random = Math.random, resources, identities, onObject } = options;
-    const { fieldExports } = options;
+    const { runtime, api, clock = systemClock, random = Math.random, resources, onObject } = options;
     const isForGrants = resources === undefined;
     this.inventory = new Inventory({ runtime, origin: "cluster", excluded: excludedCollections(options), isForGrants });
     // No observer receives Secrets, because the annotations of their metadata can contain values.
     const observe = (kind: WatchedKind): WatchedKind => (
-      onObject === undefined || kind.kind === "Secret" ? kind : withObserver(kind, onObject)
+      onObject === undefined || kind.metadataOnly === true ? kind : withObserver(kind, onObject)
     );
+    const parts = partsOf(options);
     this.#outage = new Outage({ api, clock, random });
     const { inventory } = this;
     const common = { api, clock, random, inventory, outage: this.#outage, onChange: () => this.#onChange() };
-    const isWatched = (kind: WatchedKind): boolean => (
-      isFieldExportKind(kind) ? fieldExports === true : resources !== undefined || isIdentityKind(kind)
-    );
     this.#resources = new ResourceInformers({
-      ...common, observe, isWatched, extraGroups: resources?.extraGroups ?? [],
+      ...common, observe, extraGroups: resources?.extraGroups ?? [],
+      isWatched: (kind) => kind.parts.some((part) => parts.has(part)),
     });
     const updateResources: InformerOptions["onObjects"] = (put, removed) => this.#resources.update(put, removed);
     this.#informers = watchedKinds(options).map((watched) => {
-      const isDynamic = watched.kind === DEFINITIONS && (resources !== undefined || identities === true);
-      const onObjects = isDynamic ? updateResources : undefined;
+      const onObjects = watched.kind.kind === "CustomResourceDefinition" ? updateResources : undefined;
       return new Informer({ ...common, ...watched, kind: observe(watched.kind), onObjects });
     });
     // Prevents an unhandled rejection: `stop` rejects the promise even if `start` was not called.
@@ -177,18 +173,26 @@ function excludedCollections(options: ClusterSourceOptions): Collection[] {
 type Watched = Pick<InformerOptions, "kind" | "collection" | "isRequired">;
 
 function watchedKinds({ carmMaps, identitySecretNamespace = null }: ClusterSourceOptions): Watched[] {
-  const kinds: Watched[] = CLUSTER_KINDS.map((kind) => ({ kind, collection: null, isRequired: true }));
-  // Not required: a missing right must not prevent the checks of all other objects.
-  const ofSecrets = { collection: "secrets", isRequired: false } as const;
-  if (identitySecretNamespace !== null) kinds.push({ kind: secretKind(identitySecretNamespace), ...ofSecrets });
-  if (carmMaps === undefined) return kinds;
-  const { namespace, isRequired, inAllNamespaces = false } = carmMaps;
-  const others = { collection: "config maps of other namespaces", isRequired: false } as const;
+  const ofSecrets = identitySecretNamespace === null ? [] : fixedKinds("secrets", identitySecretNamespace);
+  const { namespace = "", isRequired = false, inAllNamespaces = false } = carmMaps ?? {};
+  const ofMaps = carmMaps === undefined ? [] : fixedKinds("carmMaps", namespace);
+  const otherMaps = inAllNamespaces ? fixedKinds("carmMaps") : [];
   return [
-    ...kinds,
-    ...carmMapKinds(namespace).map((kind) => ({ kind, collection: "config maps" as const, isRequired })),
-    ...(inAllNamespaces ? carmMapKinds("").map((kind) => ({ kind, ...others })) : []),
+    ...fixedKinds(null).map((kind) => ({ kind, collection: null, isRequired: true })),
+    // Not required: a missing right must not prevent the checks of all other objects.
+    ...ofSecrets.map((kind) => ({ kind, collection: "secrets" as const, isRequired: false })),
+    ...ofMaps.map((kind) => ({ kind, collection: "config maps" as const, isRequired })),
+    ...otherMaps.map((kind) => ({ kind, collection: "config maps of other namespaces" as const, isRequired: false })),
   ];
+}
+
+/** Returns the parts of the cluster whose kinds are watched when a definition installs them. */
+function partsOf({ resources, identities, fieldExports }: ClusterSourceOptions): ReadonlySet<ClusterPart> {
+  return new Set([
+    ...(resources === undefined ? [] : ["resources" as const]),
+    ...(identities === true ? ["identities" as const] : []),
+    ...(fieldExports === true ? ["fieldExports" as const] : []),
+  ]);
 }
 
 /**

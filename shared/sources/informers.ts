@@ -3,7 +3,7 @@ import type { Collection, Inventory, InventoryChange } from "../inventory/invent
 import type { JsonObject } from "../formats/json.ts";
 import { isFieldExportKind, unknownGroups } from "../contract/ack-groups.ts";
 import { objectReference } from "../formats/object-meta.ts";
-import { resourceKind } from "./cluster-kinds.ts";
+import { servedKind, type ServedKind } from "./cluster-kinds.ts";
 import { Reflector, type ReflectorHandler, type ReflectorOptions } from "../cluster/reflector.ts";
 import { Semaphore } from "../cluster/semaphore.ts";
 import { collectionPath, type ObjectName, type StoredObject, type WatchedKind } from "../cluster/watched-kind.ts";
@@ -118,7 +118,7 @@ interface ResourceInformersOptions extends InformerDefaults {
    */
   readonly extraGroups: readonly string[];
   /** Whether the source loads the objects of an installed kind. */
-  readonly isWatched: (kind: WatchedKind) => boolean;
+  readonly isWatched: (kind: ServedKind) => boolean;
   /** Returns a kind whose transform also passes each object to the caller. */
   readonly observe: (kind: WatchedKind) => WatchedKind;
 }
@@ -160,7 +160,7 @@ export class ResourceInformers {
 
   #put(definition: JsonObject): void {
     const { name } = objectReference(definition);
-    const installed = resourceKind(definition);
+    const installed = servedKind(definition);
     const kind = installed !== null && this.#options.isWatched(installed) ? installed : null;
     const path = kind === null ? "" : collectionPath(kind);
     if (this.#informers.get(name)?.path === path) return;

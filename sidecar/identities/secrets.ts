@@ -7,11 +7,11 @@ import { stringAt } from "../../shared/formats/json.ts";
 import { LIMITS } from "../../shared/contract/limits.ts";
 import type { SteadyClock } from "../../shared/clock.ts";
 import { BodyTooLarge, type KubernetesAPI } from "../../shared/cluster/api.ts";
-import { secretKind } from "../../shared/sources/cluster-kinds.ts";
+import { fixedKinds } from "../../shared/sources/cluster-kinds.ts";
 import { Outage } from "../../shared/cluster/outage.ts";
 import { Reflector, type ReflectorHandler } from "../../shared/cluster/reflector.ts";
 import { type ObjectResponse, rejectionText, sendRequest } from "../../shared/cluster/send-request.ts";
-import type { ObjectName, StoredObject, WatchedKind } from "../../shared/cluster/watched-kind.ts";
+import type { ObjectName, StoredObject } from "../../shared/cluster/watched-kind.ts";
 import type { SourceStatus } from "../../shared/sources/source.ts";
 
 /** The access key of a static identity. */
@@ -51,7 +51,7 @@ const READ_MS = 800;
  */
 export class IdentitySecrets implements ReflectorHandler {
   readonly #options: IdentitySecretsOptions;
-  readonly #reflector: Reflector;
+  readonly #reflectors: readonly Reflector[];
   readonly #outage: Outage;
   readonly #digestKey = randomBytes(32);
   /** Maps the name of each Secret to its resource version. Null until the Secrets are listed. */
@@ -64,16 +64,16 @@ export class IdentitySecrets implements ReflectorHandler {
   constructor(options: IdentitySecretsOptions) {
     this.#options = options;
     this.#outage = new Outage(options);
-    const kind = kindIn(options.namespace);
-    this.#reflector = new Reflector({ ...options, kind, handler: this, outage: this.#outage });
+    const kinds = fixedKinds("secrets", options.namespace);
+    this.#reflectors = kinds.map((kind) => new Reflector({ ...options, kind, handler: this, outage: this.#outage }));
   }
 
   start(): void {
-    this.#reflector.start();
+    for (const reflector of this.#reflectors) reflector.start();
   }
 
   async stop(): Promise<void> {
-    await Promise.all([this.#reflector.stop(), this.#outage.stop()]);
+    await Promise.all([...this.#reflectors.map((reflector) => reflector.stop()), this.#outage.stop()]);
     this.#read.clear();
   }
 
@@ -213,9 +213,4 @@ export class IdentitySecrets implements ReflectorHandler {
     const message = `The Secret ${this.#options.namespace}/${name} could not be read: ${reason}. Retry the request.`;
     return new ResolverError("ERR_CLUSTER_UNREADABLE", message);
   }
-}
-
-/** The values of Secrets are never stored, even if the API server ignores the request for metadata only. */
-function kindIn(namespace: string): WatchedKind {
-  return { ...secretKind(namespace), transform: () => ({}) };
 }

@@ -3,11 +3,11 @@ import { DEFAULT_IMAGE } from "../../manifests/deployment.ts";
 import { serviceAccountIdentityCRD } from "../../manifests/identity-crd.ts";
 import { manifestObjects } from "../../manifests/render.ts";
 import { field, isJsonObject } from "../../shared/formats/json.ts";
-import { resourceKind } from "../../shared/sources/cluster-kinds.ts";
+import { servedKind } from "../../shared/sources/cluster-kinds.ts";
 
 test("the CRD of AWSServiceAccountIdentity defines a namespaced kind that a cluster source lists", (t) => {
   const crd = { ...serviceAccountIdentityCRD(), status: { conditions: [{ type: "Established", status: "True" }] } };
-  t.match(isJsonObject(crd) ? resourceKind(crd) : null, {
+  t.match(isJsonObject(crd) ? servedKind(crd) : null, {
     group: "infrastructure.cluster.x-k8s.io", version: "v1beta2", kind: "AWSServiceAccountIdentity",
     plural: "awsserviceaccountidentities",
   });

@@ -1,19 +1,19 @@
 import { test } from "tap";
 import { connectionError, responseError } from "../../../../shared/cluster/api-errors.ts";
 import { joinFaults } from "../../../../shared/sources/cluster-source.ts";
-import { CLUSTER_KINDS } from "../../../../shared/sources/cluster-kinds.ts";
+import { fixedKinds } from "../../../../shared/sources/cluster-kinds.ts";
 
 const REFUSED = new Error("connect ECONNREFUSED 127.0.0.1:6443");
 const FIX = "; check that the API server is running and reachable";
-const [first] = CLUSTER_KINDS;
+const [first] = fixedKinds(null);
 if (first === undefined) throw new Error("no kinds");
 
-const faultsOf = (status: number): string[] => CLUSTER_KINDS.map((kind) => (
+const faultsOf = (status: number): string[] => fixedKinds(null).map((kind) => (
   responseError(kind, { verb: "list", status, body: "", retryAfterMs: 0 }).message
 ));
 
 test("reports a refused connection once, with the number of kinds", (t) => {
-  const refused = CLUSTER_KINDS.map((kind) => connectionError(kind, REFUSED).message);
+  const refused = fixedKinds(null).map((kind) => connectionError(kind, REFUSED).message);
   t.equal(joinFaults(refused), `cannot list or watch 3 kinds: ${REFUSED.message}${FIX}`);
   t.equal(
     joinFaults([connectionError(first, new Error("aborted")).message, ...refused.slice(1)]),

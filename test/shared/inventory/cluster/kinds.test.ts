@@ -1,7 +1,7 @@
 import { test } from "tap";
 import { resourceOf } from "../../../../shared/contract/ack-resource.ts";
 import { field, isJsonObject, type JsonObject } from "../../../../shared/formats/json.ts";
-import { CLUSTER_KINDS, resourceKind } from "../../../../shared/sources/cluster-kinds.ts";
+import { fixedKinds, servedKind } from "../../../../shared/sources/cluster-kinds.ts";
 import {
   collectionPath, resourceName, toStoredObject, type WatchedKind,
 } from "../../../../shared/cluster/watched-kind.ts";
@@ -11,7 +11,7 @@ const S3 = "s3.services.k8s.aws";
 
 /** Returns the reduced object that the informer of a kind stores. */
 function stored(kind: string, object: object): unknown {
-  const found = CLUSTER_KINDS.find((one) => one.kind === kind);
+  const found = fixedKinds(null).find((one) => one.kind === kind);
   return found === undefined ? "no such kind" : toStoredObject(found, object);
 }
 
@@ -109,7 +109,7 @@ test("rejects an object without a name or resource version", async (t) => {
 });
 
 test("returns the API path and the RBAC resource name of each kind", async (t) => {
-  t.same(CLUSTER_KINDS.map((kind) => [collectionPath(kind), resourceName(kind)]), [
+  t.same(fixedKinds(null).map((kind) => [collectionPath(kind), resourceName(kind)]), [
     ["/apis/services.k8s.aws/v1alpha1/iamroleselectors", "iamroleselectors.services.k8s.aws"],
     ["/api/v1/namespaces", "namespaces"],
     ["/apis/apiextensions.k8s.io/v1/customresourcedefinitions", "customresourcedefinitions.apiextensions.k8s.io"],
@@ -117,7 +117,7 @@ test("returns the API path and the RBAC resource name of each kind", async (t) =
 });
 
 function kindOf(crd: object): WatchedKind | null {
-  return isJsonObject(crd) ? resourceKind(crd) : null;
+  return isJsonObject(crd) ? servedKind(crd) : null;
 }
 
 function storedBucket(object: object): JsonObject | null {
