@@ -1,7 +1,7 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import path from "node:path";
 import { makeCertificates } from "../certs/make.ts";
-import { storeCertificates } from "../certs/store.ts";
+import { storeCertificates } from "../certs/certificate-files.ts";
 import type { Floor } from "./floor/fastify.ts";
 import { load, type LoadOptions, loadServer } from "./load.ts";
 import { busyUs, type CPUProfile, type ProfileLine, profileLines } from "./profile.ts";

@@ -1,6 +1,6 @@
 import { makeCertificates } from "../certs/make.ts";
 import { type ManagerRuntime, runManager } from "../certs/rotation/run.ts";
-import { storeCertificates } from "../certs/store.ts";
+import { storeCertificates } from "../certs/certificate-files.ts";
 import type { SettingsFor } from "../shared/contract/settings.ts";
 import { connectKubernetes } from "../shared/cluster/kubeconfig.ts";
 import { createLogger } from "../shared/server/logger.ts";

@@ -2,7 +2,7 @@ import type {
   V1ClusterRole, V1ClusterRoleBinding, V1Lease, V1Role, V1RoleBinding, V1Secret, V1ServiceAccount, V1Volume,
   V1VolumeMount,
 } from "@kubernetes/client-node";
-import { CERTIFICATE_FILES } from "../certs/store.ts";
+import { CERTIFICATE_FILES } from "../certs/certificate-files.ts";
 import { CERTIFICATES, labelsOf, PRODUCT, WEBHOOK } from "../shared/contract/installation.ts";
 import {
   type Account, clusterBinding, clusterRole, namespacedRole, roleBinding, WRITE_EVENTS,

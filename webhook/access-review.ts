@@ -78,22 +78,24 @@ export function cachedAccessReviewer(ports: AccessReviewPorts): AccessReviewer {
 }
 
 /**
- * Returns the requester's access to each selector in the namespace. Sends the reviews concurrently. If there are more
- * selectors than the limit of access reviews allows, the result does not contain the remaining selectors, and the
- * checks treat access to them as unknown.
+ * Returns the requester's access to each object by its name. Sends the reviews concurrently. If there are more objects
+ * than the limit of access reviews allows, or access reviews are disabled, the result does not contain the remaining
+ * objects, and the checks treat access to them as unknown.
  */
 export async function reviewAll(
-  reviewAccess: AccessReviewer,
-  requester: Requester,
-  { selectors, namespace }: { readonly selectors: readonly string[]; readonly namespace: string },
+  { reviewAccess }: AccessContext, requester: Requester, uses: readonly (readonly [name: string, use: ObjectUse])[],
 ): Promise<AccessByName> {
-  const reviews = selectors.slice(0, LIMITS.accessReviews.value).map(async (name) => (
-    [name, await reviewAccess(requester, { ...SELECTORS, name, namespace })] as const
+  if (reviewAccess === null) return new Map();
+  const reviews = uses.slice(0, LIMITS.accessReviews.value).map(async ([name, use]) => (
+    [name, await reviewAccess(requester, use)] as const
   ));
   return new Map(await Promise.all(reviews));
 }
 
-const SELECTORS = { group: SELECTOR_GROUP, resource: "iamroleselectors" } as const;
+/** Returns the use of an IAMRoleSelector, and its name. */
+export function useOfSelector(name: string, namespace: string): readonly [name: string, use: ObjectUse] {
+  return [name, { group: SELECTOR_GROUP, resource: "iamroleselectors", name, namespace }];
+}
 
 /**
  * The cache key includes the whole requester, because an impersonated request can have fewer groups than the user, and

@@ -17,7 +17,7 @@ import { type AllowedClient, clientOptions, limitCallers } from "./callers.ts";
 import type { WebhookMetrics } from "./metrics.ts";
 import { mutate } from "./mutate.ts";
 import type { ObjectFetcher } from "./object-fetch.ts";
-import { openPending, type PendingByKind, type PendingPorts } from "./pending/open.ts";
+import { openPending, type PendingByKind, type PendingPorts } from "./pending/pending-kinds.ts";
 import { addReviewRoute, asResolverError, type OnInternalError, sendError } from "./route.ts";
 import { validate } from "./validate.ts";
 

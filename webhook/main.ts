@@ -23,7 +23,7 @@ import { buildWebhook, type WebhookApp, type WebhookPorts } from "./app.ts";
 import { readAllowedClient } from "./callers.ts";
 import { createWebhookMetrics, type WebhookMetrics } from "./metrics.ts";
 import type { ObjectFetcher } from "./object-fetch.ts";
-import { openSharedPending, type PendingByKind } from "./pending/open.ts";
+import { openSharedPending, type PendingByKind } from "./pending/pending-kinds.ts";
 import { maintainCertificates, openCertificate, ServedCertificate } from "./serving-certificate.ts";
 import { checkSidecarArgs } from "./sidecar-args.ts";
 

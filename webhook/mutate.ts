@@ -15,8 +15,9 @@ import { annotationPatch, resolutionAnnotations } from "../shared/resolution/res
 import { resolveReferrer } from "../shared/resolution/resolve-identity.ts";
 import { type Resolution, resolve } from "../shared/resolution/resolve.ts";
 import { requireLoaded } from "../shared/server/readiness.ts";
-import { type AdmissionRequest, inNamespace } from "./decode.ts";
-import { type Notice, type ReviewContext, skipped, type SkipReason, type Verdict } from "./handler.ts";
+import {
+  type AdmissionRequest, inNamespace, type Notice, type ReviewContext, skipped, type SkipReason, type Verdict,
+} from "./review.ts";
 import { dependsOnNamespaces, waitUntilKnown } from "./namespace-wait.ts";
 
 const TOO_LARGE: Notice = {

@@ -3,8 +3,7 @@ import { type Finding, findingLine, findingSentences } from "../shared/checks/ch
 import type { ErrorCode, ResolverError } from "../shared/formats/errors.ts";
 import { type FieldPath, formatFieldPath, type PatchOperation } from "../shared/formats/json.ts";
 import { UNPRINTABLE } from "../shared/formats/text.ts";
-import { type AdmissionRequest, REVIEW_API_VERSION, REVIEW_KIND } from "./decode.ts";
-import type { Verdict } from "./handler.ts";
+import { type AdmissionRequest, REVIEW_API_VERSION, REVIEW_KIND, type Verdict } from "./review.ts";
 
 /**
  * The maximum warning length that the Kubernetes documentation recommends, in characters. The API server truncates each

@@ -1,15 +1,147 @@
-import type { CheckInput } from "../shared/checks/change.ts";
+import {
+  identityToReview, isCheckEnabled, newSelectorsToReview, selectorsToReview,
+} from "../shared/checks/access-reviews.ts";
 import { limitCheckOf } from "../shared/checks/by-kind.ts";
+import { type CheckInput, contextOf } from "../shared/checks/change.ts";
+import { identityUses } from "../shared/checks/cluster-identity-uses.ts";
+import { AC_05 } from "../shared/checks/cluster-reference.ts";
+import { NS_02 } from "../shared/checks/namespace-labels.ts";
+import { ACK_09 } from "../shared/checks/resource-selection.ts";
+import { type CheckResult, runChecks } from "../shared/checks/run.ts";
 import { exemptionOf } from "../shared/contract/exemptions.ts";
-import type { Inventory } from "../shared/inventory/inventory.ts";
-import { storedObject } from "../shared/inventory/stored-object.ts";
-import { type KindRow, reviewedKind, warnsOnly } from "../shared/contract/kinds.ts";
+import { type KindID, type KindRow, reviewedKind, warnsOnly } from "../shared/contract/kinds.ts";
 import type { JsonObject } from "../shared/formats/json.ts";
 import { objectReference } from "../shared/formats/object-meta.ts";
+import type { Inventory } from "../shared/inventory/inventory.ts";
+import { storedObject } from "../shared/inventory/stored-object.ts";
 import { requireLoaded } from "../shared/server/readiness.ts";
-import { type AdmissionRequest, inNamespace } from "./decode.ts";
-import { type ReviewContext, runChecksInSlices, skipped, type Verdict, verdictOf } from "./handler.ts";
-import { type Review, type Steps, STEPS } from "./review-steps.ts";
+import { type ObjectUse, reviewAll, useOfSelector } from "./access-review.ts";
+import { podSkipReason } from "./mutate.ts";
+import { requireNamespace, waitUntilKnown } from "./namespace-wait.ts";
+import type { ReviewedChange } from "./pending/list.ts";
+import { concernsSelector, reviewedSelector, roleIdentityOf, writesInBrokenChain } from "./pending/pending-kinds.ts";
+import { runChecksWithPending } from "./pending/writes.ts";
+import {
+  type AdmissionRequest, inNamespace, type ReviewContext, runChecksInSlices, skipped, type SkipReason,
+  type Verdict, verdictOf,
+} from "./review.ts";
+
+/** A request whose object the checks examine. */
+interface Review {
+  readonly request: AdmissionRequest;
+  readonly input: CheckInput;
+}
+
+/** Waits for what the checks also read, and returns it. Returns null if nothing must be waited for. */
+type Prepare = (review: Review, context: ReviewContext) => Promise<Partial<CheckInput>> | null;
+
+/** What the review of a kind does beside running its checks. */
+interface Steps {
+  /** Returns why the object is not reviewed; null if it is. */
+  readonly skips?: (object: JsonObject, request: AdmissionRequest) => SkipReason | null;
+  /** Returns the result if the review needs no inventory, or if a fault of the object alone denies it; else null. */
+  readonly early?: (review: Review, context: ReviewContext) => CheckResult | null;
+  readonly prepare?: Prepare;
+  /** Default: runs the checks once. */
+  readonly run?: (review: Review, context: ReviewContext) => CheckResult | Promise<CheckResult>;
+}
+
+/** Returns the result of the checks of the selector alone if they deny it before the inventory is loaded. */
+function selfChecks({ request, input }: Review, { source, settings }: ReviewContext): CheckResult | null {
+  if (source.status.loaded || request.operation === "DELETE") return null;
+  const result = runChecks({ ...input, inventory: null }, settings);
+  return result.denied ? result : null;
+}
+
+/** Runs the checks also with admitted changes of other selectors. */
+async function checkSelector({ request, input }: Review, context: ReviewContext): Promise<CheckResult> {
+  const { source: { inventory }, settings, pendingSelectors } = context;
+  const reviewed = reviewedSelector(input, settings.runtime);
+  return await runChecksWithPending({
+    pendingWrites: pendingSelectors, remainingMs: context.remainingMs,
+    related: (writes) => writes.filter((write) => concernsSelector(reviewed, write, inventory)),
+    run: async (pending) => runChecksInSlices({ ...input, pending }, settings, context),
+    change: changeOf(request, input),
+  });
+}
+
+/** Runs the checks also with admitted changes of other identities that form a cycle with this identity. */
+async function checkIdentity({ request, input }: Review, context: ReviewContext): Promise<CheckResult> {
+  const { source: { inventory }, settings, pendingIdentities } = context;
+  const role = request.operation === "DELETE" ? null : roleIdentityOf(input.object, settings.runtime);
+  if (role === null) return await runChecksInSlices(input, settings, context);
+  return await runChecksWithPending({
+    pendingWrites: pendingIdentities, remainingMs: context.remainingMs,
+    related: (writes) => writesInBrokenChain(role, writes, inventory),
+    run: async (pending) => runChecksInSlices({ ...input, pendingIdentities: pending }, settings, context),
+    change: changeOf(request, input),
+  });
+}
+
+function changeOf({ dryRun, operation }: AdmissionRequest, { object, old }: CheckInput): ReviewedChange | null {
+  return dryRun ? null : { object, old, isDeletion: operation === "DELETE" };
+}
+
+/** The objects that a review uses, each by the name under which the checks read the requester's access. */
+type Uses = (review: Review, context: ReviewContext) => readonly (readonly [name: string, use: ObjectUse])[];
+
+const usesOfResource: Uses = ({ request: { namespace }, input }, { settings, source: { inventory } }) => (
+  selectorsToReview(input.object, input.old, inventory, settings).map((name) => useOfSelector(name, namespace))
+);
+
+/** The identities that the object uses before or after the change. */
+const usesOfCluster: Uses = ({ request: { namespace }, input }, { settings, source: { inventory } }) => (
+  [...identityUses(input.object, input.old, contextOf(input, settings, inventory))]
+    .map(([name, { identity }]) => [name, { ...identityToReview(identity), namespace }])
+);
+
+/** Waits for the requester's access to the selectors that match the namespace only after the change. */
+const prepareNamespace: Prepare = ({ request, input: { object } }, context) => {
+  const { settings, source: { inventory } } = context;
+  if (request.operation === "DELETE" || !isCheckEnabled(NS_02, settings)) return null;
+  const { name: namespace } = objectReference(object);
+  const uses = newSelectorsToReview(object, request.oldObject, inventory, settings)
+    .map((name) => useOfSelector(name, namespace));
+  return reviewAll(context, request.requester, uses).then((access) => ({ access }));
+};
+
+/**
+ * Returns a step that waits for the namespace, because the checks read its labels and annotations, and for the
+ * requester's access, which `check` reads.
+ */
+function inKnownNamespace(check: typeof ACK_09 | typeof AC_05, usesOf: Uses, isRequired: boolean): Prepare {
+  return (review, context) => {
+    const { request: { namespace, requester }, input: { warnOnly = false } } = review;
+    const { settings, source: { inventory } } = context;
+    const isKnown = (): boolean => inventory.namespaces.has(namespace);
+    const needsAccess = !warnOnly && isCheckEnabled(check, settings);
+    if ((namespace === "" || isKnown()) && !needsAccess) return null;
+    return waitUntilKnown(namespace, isKnown, context).then(async () => {
+      if (isRequired && !warnOnly) requireNamespace(namespace, context);
+      return needsAccess ? { access: await reviewAll(context, requester, usesOf(review, context)) } : {};
+    });
+  };
+}
+
+const withoutInventory: Steps["early"] = ({ input }, { settings }) => runChecks(input, settings);
+/** Only WAIVER-01 applies to a definition that is not deleted, and needs no inventory. */
+const ofDefinition: Steps = {
+  early: ({ request, input }, { settings }) => (request.operation === "DELETE" ? null : runChecks(input, settings)),
+};
+const ofCluster: Steps = { prepare: inKnownNamespace(AC_05, usesOfCluster, false) };
+
+const STEPS: Partial<Record<KindID, Steps>> = {
+  selector: { early: selfChecks, run: checkSelector },
+  "selector-definition": ofDefinition,
+  "resource-definition": ofDefinition,
+  "field-export": { early: withoutInventory },
+  pod: { skips: podSkipReason, early: withoutInventory },
+  namespace: { prepare: prepareNamespace },
+  resource: { prepare: inKnownNamespace(ACK_09, usesOfResource, true) },
+  identity: { run: checkIdentity },
+  cluster: ofCluster,
+  "cluster-part": ofCluster,
+};
 
 /**
  * Validates the object that the request writes or deletes, if the webhook reviews its kind at the path. Throws
@@ -39,7 +171,7 @@ function validateObject(request: AdmissionRequest, path: string, context: Review
 }
 
 function runSteps(steps: Steps, review: Review, context: ReviewContext): Verdict | Promise<Verdict> {
-  const { early, prepare, run = runChecks } = steps;
+  const { early, prepare, run = runOnce } = steps;
   const result = early?.(review, context) ?? null;
   if (result !== null) return verdictOf(result);
   requireLoaded(context.source.status);
@@ -50,7 +182,7 @@ function runSteps(steps: Steps, review: Review, context: ReviewContext): Verdict
   ));
 }
 
-function runChecks({ input }: Review, context: ReviewContext): ReturnType<typeof runChecksInSlices> {
+function runOnce({ input }: Review, context: ReviewContext): ReturnType<typeof runChecksInSlices> {
   return runChecksInSlices(input, context.settings, context);
 }
 

@@ -1,12 +1,85 @@
-import {
-  field, type JsonObject, jsonPointer, type PatchOperation, stringAt,
-} from "../../shared/formats/json.ts";
+import { sleep, type SteadyClock } from "../../shared/clock.ts";
+import type { LeaderElection } from "../../shared/cluster/leader-election.ts";
+import { field, type JsonObject, jsonPointer, stringAt } from "../../shared/formats/json.ts";
 import { constraintsOf } from "../name-constraints.ts";
 import { splitCertificates } from "../pem.ts";
+import type { CertificateReports } from "./reports.ts";
 import { authoritiesOf, type StoredCertificates } from "./secret.ts";
+import type { TestedOperation, WatchedObjects } from "./watched-objects.ts";
 
-/** An operation of a JSON patch that the API server receives. The patch fails if a test fails. */
-export type TestedOperation = PatchOperation | { readonly op: "test"; readonly path: string; readonly value: unknown };
+interface BundlePublisherOptions {
+  readonly clock: SteadyClock;
+  readonly hosts: readonly string[];
+  readonly reports: CertificateReports;
+  readonly watched: WatchedObjects;
+  readonly election: LeaderElection;
+  readonly stopping: AbortSignal;
+}
+
+/** The minimum time between two restorations of a caBundle, in ms, if another program reverts it each time. */
+const RESTORE_MS = 1_000;
+
+/** The webhooks of a configuration that had the caBundle when this process read or wrote them last. */
+interface Correct {
+  readonly bundle: string;
+  readonly names: ReadonlySet<string | null>;
+}
+
+/** Maintains the caBundles in the webhook configurations. */
+export class BundlePublisher {
+  readonly #options: BundlePublisherOptions;
+  /** Since when (steady time) the caBundles of all configurations have been `bundle`. */
+  #inForce: { readonly bundle: string; readonly sinceMs: number } | null = null;
+  readonly #correct = new Map<string, Correct>();
+
+  constructor(options: BundlePublisherOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Writes the caBundles that differ from `bundle`. Returns how long all caBundles have been `bundle`, in ms. Returns
+   * null if they are not. A configuration that does not exist needs no caBundle.
+   */
+  async publish(bundle: string): Promise<number | null> {
+    const { clock, watched, stopping } = this.#options;
+    let hasReverted = false;
+    for (const configuration of watched.configurations ?? []) {
+      // Requests are sequential, so that each one is preceded by a check of the leadership.
+      // oxlint-disable-next-line no-await-in-loop
+      const result = await this.#publishTo(configuration, bundle);
+      if (result === "failed") return null;
+      hasReverted ||= result === "reverted";
+    }
+    if (hasReverted) await sleep(clock, RESTORE_MS, stopping);
+    const nowMs = clock.steady();
+    if (this.#inForce?.bundle !== bundle) this.#inForce = { bundle, sinceMs: nowMs };
+    return nowMs - this.#inForce.sinceMs;
+  }
+
+  /** Writes the caBundle of one configuration. Returns `reverted` if another program had changed a correct one. */
+  async #publishTo(
+    [plural, object]: readonly [plural: string, object: JsonObject], bundle: string,
+  ): Promise<"ok" | "failed" | "reverted"> {
+    const { election, watched, reports, hosts } = this.#options;
+    const changes = bundleChanges(object, bundle, hosts);
+    const correct = this.#correct.get(plural);
+    const reverted = correct?.bundle === bundle ? changes.filter(({ name }) => correct.names.has(name)) : [];
+    if (changes.length > 0) {
+      this.#inForce = null;
+      if (!election.isLeader) return "failed";
+      const isWritten = await watched.writeBundle(plural, changes.flatMap(({ patch }) => patch));
+      reports.published(plural, {
+        isConflict: !isWritten, isReverted: reverted.length > 0,
+        // A program that applies the configuration again can remove the caBundle: that is not a wrong value.
+        isReplaced: reverted.some(({ isEmpty }) => !isEmpty), filled: changes.filter(({ isEmpty }) => isEmpty).length,
+      });
+      if (!isWritten) return "failed";
+    }
+    const names = new Set(ownWebhooks(object, hosts).map(({ name }) => name));
+    this.#correct.set(plural, { bundle, names });
+    return reverted.length > 0 ? "reverted" : "ok";
+  }
+}
 
 /**
  * Returns the CAs that the API server must trust, as PEM: the current CA, the next CA before its first certificate, and
@@ -19,7 +92,7 @@ export function caBundle(stored: StoredCertificates): string {
 /** A webhook whose caBundle must change. */
 interface BundleChange {
   /** The name of the webhook. */
-  readonly name: string;
+  readonly name: string | null;
   /** Whether the webhook has no caBundle, as a new webhook. */
   readonly isEmpty: boolean;
   /**
@@ -44,13 +117,8 @@ export function bundleChanges(
       { op: "test", path: jsonPointer(...config, target), value: field(clientConfig, target) },
       { op: "add", path: jsonPointer(...config, "caBundle"), value },
     ];
-    return [{ name: name ?? "", isEmpty: current === "", patch }];
+    return [{ name, isEmpty: current === "", patch }];
   });
-}
-
-/** Returns the names of the webhooks that call one of `hosts`. */
-export function ownNames(configuration: JsonObject, hosts: readonly string[]): ReadonlySet<string> {
-  return new Set(ownWebhooks(configuration, hosts).map(({ name }) => name ?? ""));
 }
 
 /**

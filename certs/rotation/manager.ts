@@ -6,11 +6,9 @@ import type { ObjectName } from "../../shared/cluster/watched-kind.ts";
 import { EventRecorder } from "../../shared/server/events.ts";
 import { LeaderElection } from "../../shared/cluster/leader-election.ts";
 import type { Logger } from "../../shared/server/logger.ts";
-import { applyStep, writeSecret } from "./apply-step.ts";
-import { BundlePublisher } from "./bundle-publisher.ts";
-import { caBundle, trustedCAs } from "./ca-bundle.ts";
+import { applyStep, nextStep, type Step, type Timing } from "./plan.ts";
+import { BundlePublisher, caBundle, trustedCAs } from "./ca-bundle.ts";
 import { type CertificateMetrics, CertificateReports, EVENT_CONTROLLER } from "./reports.ts";
-import { nextStep, type Step, type Timing } from "./plan.ts";
 import { annotationFault, type CertificateSet, type StoredCertificates, withCertificates } from "./secret.ts";
 import { SecretState, ServingSecret } from "./secret-state.ts";
 import { WatchedObjects } from "./watched-objects.ts";
@@ -232,11 +230,9 @@ export class CertificateManager {
     if (stored === null || (object === null && this.#watched.isRecentlyDeleted(secret))) return false;
     const set = await this.#prepare(step, stored);
     if (!this.#election.isLeader) return false;
-    const written = await writeSecret(this.#options, withCertificates(object ?? {}, set, step.type), secret);
-    this.#reports.performed(step, { isConflict: written === null });
-    if (written === null) return false;
-    this.#watched.store(written);
-    return true;
+    const isWritten = await this.#watched.writeSecret(withCertificates(object ?? {}, set, step.type), secret);
+    this.#reports.performed(step, { isConflict: !isWritten });
+    return isWritten;
   }
 
   /** Returns the certificates after the step. Returns the same certificates for a retry. */

@@ -1,20 +1,15 @@
 import { isDeepStrictEqual } from "node:util";
-import type { SteadyClock } from "../../shared/clock.ts";
-import type { KubernetesAPI } from "../../shared/cluster/api.ts";
 import type { LeaderElection } from "../../shared/cluster/leader-election.ts";
 import type { ObjectName } from "../../shared/cluster/watched-kind.ts";
 import { field, type JsonObject, stringAt } from "../../shared/formats/json.ts";
 import { permitsOnly } from "../name-constraints.ts";
-import { CERTIFICATE_FILES } from "../store.ts";
-import { writeSecret } from "./apply-step.ts";
+import { CERTIFICATE_FILES } from "../certificate-files.ts";
 import { isCurrent } from "./plan.ts";
 import type { CertificateReports } from "./reports.ts";
 import { authoritiesOf, type CertificateSet, parseSecret, type StoredCertificates } from "./secret.ts";
 import type { WatchedObjects } from "./watched-objects.ts";
 
 interface ServingSecretOptions {
-  readonly api: KubernetesAPI;
-  readonly clock: SteadyClock;
   readonly serving: ObjectName;
   readonly reports: CertificateReports;
   readonly watched: WatchedObjects;
@@ -58,14 +53,12 @@ export class ServingSecret {
     }
     if (object === undefined || !isTrusted || !election.isLeader) return false;
     if (object === null && watched.isRecentlyDeleted(serving)) return false;
-    const written = await writeSecret(this.#options, { ...object, apiVersion: "v1", kind: "Secret", data }, serving);
+    const isWritten = await watched.writeSecret({ ...object, apiVersion: "v1", kind: "Secret", data }, serving);
     reports.served(serving.name, {
-      isConflict: written === null, isRestored: isDeepStrictEqual(this.#correct, data),
+      isConflict: !isWritten, isRestored: isDeepStrictEqual(this.#correct, data),
     });
-    if (written === null) return false;
-    watched.store(written);
-    this.#correct = data;
-    return true;
+    if (isWritten) this.#correct = data;
+    return isWritten;
   }
 }
 

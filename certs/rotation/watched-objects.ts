@@ -1,9 +1,11 @@
-import { type JsonObject, stringAt } from "../../shared/formats/json.ts";
 import type { SteadyClock } from "../../shared/clock.ts";
-import type { KubernetesAPI } from "../../shared/cluster/api.ts";
+import type { KubernetesAPI, KubernetesRequest } from "../../shared/cluster/api.ts";
 import { Outage } from "../../shared/cluster/outage.ts";
 import { Reflector } from "../../shared/cluster/reflector.ts";
+import { rejectionText, sendRequest } from "../../shared/cluster/send-request.ts";
 import type { ObjectName, WatchedKind } from "../../shared/cluster/watched-kind.ts";
+import { labelsOf } from "../../shared/contract/installation.ts";
+import { type JsonObject, type PatchOperation, stringAt } from "../../shared/formats/json.ts";
 
 interface WatchedObjectsOptions {
   readonly api: KubernetesAPI;
@@ -23,6 +25,12 @@ interface WatchedObjectsOptions {
 
 /** The last known state of an object: undefined if it was never read, null if it does not exist. */
 type Watched = JsonObject | null | undefined;
+
+/** An operation of a JSON patch that the API server receives. The patch fails if a test fails. */
+export type TestedOperation = PatchOperation | { readonly op: "test"; readonly path: string; readonly value: unknown };
+
+/** The field manager, which `kubectl get --show-managed-fields` shows. */
+const MANAGER = "fieldManager=ack-role-resolver-certificates";
 
 const CONFIGURATIONS = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"] as const;
 
@@ -90,11 +98,48 @@ export class WatchedObjects {
     return all.flatMap(([plural, object]) => (object === null || object === undefined ? [] : [[plural, object]]));
   }
 
-  /** Stores the object that the API server returned for a write, before its watch reports the object. */
-  store(object: JsonObject): void {
+  /**
+   * Creates or updates a Secret. The update contains the resource version that the replica read. So a replica that is
+   * not the leader anymore cannot overwrite the CA of another replica. Returns false if another client changed the
+   * Secret at the same time.
+   */
+  async writeSecret(secret: JsonObject, { namespace, name }: ObjectName): Promise<boolean> {
+    const path = `/api/v1/namespaces/${namespace}/secrets`;
+    const isNew = stringAt(secret, "metadata", "resourceVersion") === null;
+    const metadata = { namespace, name, labels: labelsOf("certificates") };
+    const created = { ...secret, apiVersion: "v1", kind: "Secret", type: "Opaque", metadata };
+    const request = isNew
+      ? { method: "POST", path: `${path}?${MANAGER}`, body: JSON.stringify(created) } as const
+      : { method: "PUT", path: `${path}/${name}?${MANAGER}`, body: JSON.stringify(secret) } as const;
+    // 404: another client deleted the Secret.
+    return await this.#write(request, new Set(isNew ? [409] : [404, 409]));
+  }
+
+  /**
+   * Sets the caBundles in a webhook configuration. A JSON patch changes only these fields, and tests that each webhook
+   * is still at its position. Server-side apply would create incomplete webhooks if a user removed them at the same
+   * time, and would own the fields, so that a GitOps tool reports a conflict. Returns false if another client changed
+   * the configuration at the same time.
+   */
+  async writeBundle(plural: string, patch: readonly TestedOperation[]): Promise<boolean> {
+    const path = `/apis/admissionregistration.k8s.io/v1/${plural}/${this.#options.configuration}?${MANAGER}`;
+    const contentType = "application/json-patch+json";
+    // 422: a test of the patch failed. 404: another client deleted the configuration.
+    const request = { method: "PATCH", path, contentType, body: JSON.stringify(patch) } as const;
+    return await this.#write(request, new Set([404, 409, 422]));
+  }
+
+  /** Stores the object that the API server returns, before its watch reports the object. */
+  async #write(request: Omit<KubernetesRequest, "signal">, conflicts: ReadonlySet<number>): Promise<boolean> {
+    const response = await sendRequest(this.#options, request);
+    const { status, object } = response;
+    if (conflicts.has(status)) return false;
+    if (status !== 200 && status !== 201) throw new Error(rejectionText(request, response));
+    if (object === null) return false;
     const key = keyOf(stringAt(object, "kind") ?? "", stringAt(object, "metadata", "name") ?? "");
     this.#objects.set(key, object);
     this.#deleted.delete(key);
+    return true;
   }
 
   #reflector(kind: WatchedKind, options: WatchedObjectsOptions): Reflector {

@@ -5,7 +5,7 @@ import { findPackageJSON } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { makeCertificates } from "../../certs/make.ts";
-import { storeCertificates } from "../../certs/store.ts";
+import { storeCertificates } from "../../certs/certificate-files.ts";
 import { ResolverError } from "../../shared/formats/errors.ts";
 import { SETTINGS, type SettingsFor } from "../../shared/contract/settings.ts";
 import { ManifestSource } from "../../shared/sources/file-source.ts";

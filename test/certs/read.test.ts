@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { test } from "tap";
-import { readServingPair } from "../../certs/read.ts";
+import { readServingPair } from "../../certs/certificate-files.ts";
 import { makePairs } from "./pairs.ts";
 
 const [pair, other] = await makePairs();

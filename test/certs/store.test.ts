@@ -1,7 +1,7 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "tap";
-import { storeCertificates } from "../../certs/store.ts";
+import { storeCertificates } from "../../certs/certificate-files.ts";
 
 const first = { ca: "ca 1", cert: "cert 1", key: "key 1" };
 const second = { ca: "ca 2", cert: "cert 2", key: "key 2" };

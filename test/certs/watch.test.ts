@@ -2,9 +2,9 @@ import { EventEmitter, once } from "node:events";
 import { mkdir, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "tap";
-import { readServingPair, type ServingPair } from "../../certs/read.ts";
-import { storeCertificates } from "../../certs/store.ts";
-import { CertificateWatch } from "../../certs/watch.ts";
+import {
+  CertificateWatch, readServingPair, type ServingPair, storeCertificates,
+} from "../../certs/certificate-files.ts";
 import { makePairs } from "./pairs.ts";
 import { replaceCertificates } from "./replace-certificates.ts";
 

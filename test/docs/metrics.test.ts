@@ -1,7 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { test } from "tap";
 import { runManager } from "../../certs/rotation/run.ts";
-import { storeCertificates } from "../../certs/store.ts";
+import { storeCertificates } from "../../certs/certificate-files.ts";
 import { describeMetrics, metricLines } from "../../docs/metrics.ts";
 import { createLogger } from "../../shared/server/logger.ts";
 import { readSettings } from "../../shared/server/read-settings.ts";

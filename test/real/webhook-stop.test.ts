@@ -1,7 +1,7 @@
 import { Agent, request } from "node:https";
 import { setTimeout as delay } from "node:timers/promises";
 import { type Test, test } from "tap";
-import { storeCertificates } from "../../certs/store.ts";
+import { storeCertificates } from "../../certs/certificate-files.ts";
 import { makePairs } from "../certs/pairs.ts";
 import { get } from "../loopback-request.ts";
 import { fixture } from "../webhook/reviews.ts";

@@ -5,7 +5,7 @@ import { Agent, request, type RequestOptions } from "node:https";
 import { join } from "node:path";
 import { connect, type TLSSocket } from "node:tls";
 import { type Test, test } from "tap";
-import { storeCertificates } from "../../certs/store.ts";
+import { storeCertificates } from "../../certs/certificate-files.ts";
 import { LIMITS } from "../../shared/contract/limits.ts";
 import { createLogger } from "../../shared/server/logger.ts";
 import { readSettings } from "../../shared/server/read-settings.ts";

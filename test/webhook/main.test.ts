@@ -6,7 +6,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { connect } from "node:tls";
 import { type Test, test } from "tap";
-import { storeCertificates } from "../../certs/store.ts";
+import { storeCertificates } from "../../certs/certificate-files.ts";
 import { systemClock } from "../../shared/clock.ts";
 import { boundAddress } from "../../shared/server/listen-address.ts";
 import { createLogger } from "../../shared/server/logger.ts";

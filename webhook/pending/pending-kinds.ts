@@ -1,4 +1,7 @@
 import type { CheckInput } from "../../shared/checks/change.ts";
+import type { SteadyClock } from "../../shared/clock.ts";
+import type { KubernetesAPI } from "../../shared/cluster/api.ts";
+import type { ObjectName } from "../../shared/cluster/watched-kind.ts";
 import { SELECTOR_KIND } from "../../shared/contract/ack-groups.ts";
 import { SELECTOR_ANNOTATIONS } from "../../shared/contract/annotation-keys.ts";
 import { ROLE_IDENTITY } from "../../shared/contract/capa-kinds.ts";
@@ -12,8 +15,59 @@ import { canOverlap } from "../../shared/model/selector-overlap.ts";
 import { decodeSelector } from "../../shared/model/selector.ts";
 import { differingExtras } from "../../shared/model/session-annotations.ts";
 import { identityChain } from "../../shared/resolution/identity-chain.ts";
-import type { PendingKind } from "./write.ts";
-import { type PendingWrite, possibleStates } from "./writes.ts";
+import type { Logger } from "../../shared/server/logger.ts";
+import type { InventorySource } from "../../shared/sources/source.ts";
+import type { ObjectFetcher } from "../object-fetch.ts";
+import { inProcess, type PendingKind, PendingList, type PendingStore } from "./list.ts";
+import { SharedStore } from "./shared-store.ts";
+import { type PendingWrite, PendingWrites, possibleStates } from "./writes.ts";
+
+export interface PendingPorts {
+  readonly source: Pick<InventorySource, "inventory" | "onChange" | "positionOf">;
+  readonly clock: Pick<SteadyClock, "schedule">;
+  readonly monotonicMs: () => number;
+  readonly fetchSelector?: ObjectFetcher;
+  readonly fetchRoleIdentity?: ObjectFetcher;
+}
+
+/** The pending writes of each kind whose changes can conflict with each other. */
+export interface PendingByKind {
+  readonly pendingSelectors: PendingWrites<EffectiveSelector>;
+  readonly pendingIdentities: PendingWrites<RoleIdentity>;
+}
+
+/** Returns the pending writes of this process, or of all replicas if `share` returns a store that they share. */
+export function openPending(
+  runtime: Runtime, ports: PendingPorts, share: (list: PendingList) => PendingStore = inProcess,
+): PendingByKind {
+  const { clock, fetchSelector = null, fetchRoleIdentity = null } = ports;
+  const [selectors, identities] = [selectorWrites(runtime), roleIdentityWrites(runtime)];
+  const store = share(new PendingList({ ...ports, kinds: [selectors, identities] }));
+  return {
+    pendingSelectors: new PendingWrites({ store, clock, kind: selectors, fetchObject: fetchSelector }),
+    pendingIdentities: new PendingWrites({ store, clock, kind: identities, fetchObject: fetchRoleIdentity }),
+  };
+}
+
+interface SharedPorts extends PendingPorts {
+  readonly api: KubernetesAPI;
+  readonly clock: SteadyClock;
+  readonly log: Logger;
+}
+
+/** Returns the pending writes of all replicas, which share the ConfigMap, and a function that ends its watch. */
+export function openSharedPending(
+  runtime: Runtime, configMap: ObjectName, ports: SharedPorts,
+): { readonly pending: PendingByKind; readonly close: () => Promise<void> } {
+  const closers: (() => Promise<void>)[] = [];
+  const pending = openPending(runtime, ports, (list) => {
+    const store = new SharedStore({ ...ports, random: Math.random, list, configMap });
+    store.start();
+    closers.push(() => store.stop());
+    return store;
+  });
+  return { pending, close: async () => void (await Promise.all(closers.map((close) => close()))) };
+}
 
 /** Returns the functions for pending writes of IAMRoleSelectors. A malformed selector has no effect. */
 export function selectorWrites(runtime: Runtime): PendingKind<EffectiveSelector> {

@@ -12,8 +12,9 @@ import { errorMessage } from "../../shared/formats/errors.ts";
 import { field, isJsonObject, type JsonObject, stringAt, stringMap } from "../../shared/formats/json.ts";
 import type { Logger } from "../../shared/server/logger.ts";
 import type { InventorySource } from "../../shared/sources/source.ts";
-import type { Added, ListedWrite, PendingList, PendingStore, Refusal } from "./list.ts";
-import { parseWrite, type SharedWrite } from "./write.ts";
+import {
+  type Added, type ListedWrite, parseWrite, type PendingList, type PendingStore, type Refusal, type SharedWrite,
+} from "./list.ts";
 
 /** The prefix of the entries that contain a resource version; the rest of the key is the kind. */
 const DELIVERED = "delivered.";

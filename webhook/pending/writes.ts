@@ -1,10 +1,15 @@
-import { type JsonObject, stringAt } from "../../shared/formats/json.ts";
-import { LIMITS } from "../../shared/contract/limits.ts";
-import { NO_CHANGES, type PendingChanges } from "../../shared/resolution/change-set.ts";
+import type { CheckResult } from "../../shared/checks/run.ts";
 import { type Clock, withTimeout } from "../../shared/clock.ts";
+import { LIMITS } from "../../shared/contract/limits.ts";
+import { ResolverError } from "../../shared/formats/errors.ts";
+import { type JsonObject, stringAt } from "../../shared/formats/json.ts";
+import { sortedListOf } from "../../shared/formats/text.ts";
+import { NO_CHANGES, type PendingChanges } from "../../shared/resolution/change-set.ts";
 import type { FetchedObject, ObjectFetcher } from "../object-fetch.ts";
-import type { Added, ListedWrite, PendingStore } from "./list.ts";
-import { hasNoEffect, isDelivered, type PendingKind, type ReviewedChange, writeOf } from "./write.ts";
+import {
+  type Added, hasNoEffect, isDelivered, type ListedWrite, type PendingKind, type PendingStore, type Refusal,
+  type ReviewedChange, writeOf,
+} from "./list.ts";
 
 /** The maximum time to fetch the objects whose deletion is pending, in ms. */
 const FETCH_MS = 500;
@@ -159,6 +164,80 @@ function stateOf<T>(latest: readonly PendingWrite<T>[], stored: PendingChanges<T
 }
 
 /** Returns when a change can be sent again, such as `12 s`. */
-export function secondsText(ms: number): string {
+function secondsText(ms: number): string {
   return `${Math.ceil(Math.min(ms, LIMITS.pendingMs.value) / 1000)} s`;
+}
+
+/** The maximum number of times that a review runs its checks because other reviews admitted changes meanwhile. */
+const MAX_ROUNDS = 5;
+/** When to send a change again that was compared too often, in ms: other reviews may have ended by then. */
+const BUSY_MS = 1_000;
+
+/** A review whose result depends on the pending writes of other objects. */
+interface PendingReview<T> {
+  readonly pendingWrites: PendingWrites<T>;
+  /** Returns the pending writes that can affect the checks, in the same order. */
+  readonly related: (writes: readonly PendingWrite<T>[]) => readonly PendingWrite<T>[];
+  /** Runs the checks as if the changes were in the inventory. */
+  readonly run: (changes: PendingChanges<T>) => Promise<CheckResult>;
+  /** Returns the remaining time until the deadline of the response, in ms. */
+  readonly remainingMs: () => number;
+  /** The reviewed change, which becomes a pending write if the checks admit it; null for a dry run. */
+  readonly change: ReviewedChange | null;
+}
+
+/**
+ * Runs the checks also with the pending writes. Admits a change only in the step that makes it a pending write, and
+ * only if no other review has admitted a related change since the checks started: otherwise, runs them again. Throws
+ * ERR_PENDING_WRITES if the change cannot become a pending write, or if other reviews admit related changes all the
+ * time.
+ */
+export async function runChecksWithPending<T>(review: PendingReview<T>): Promise<CheckResult> {
+  const { pendingWrites, related, remainingMs, change } = review;
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const { sequence } = pendingWrites;
+    // The rounds are sequential.
+    // oxlint-disable-next-line no-await-in-loop
+    const result = await runInStates(review);
+    if (result.denied || change === null) return result;
+    const isCurrent = (): boolean => {
+      const added = pendingWrites.since(sequence);
+      return added !== null && related(added).length === 0;
+    };
+    // oxlint-disable-next-line no-await-in-loop
+    const added = await pendingWrites.add(change, isCurrent, remainingMs);
+    if (added === "added") return result;
+    if (added !== "outdated") throw refusalError(added);
+  }
+  throw refusalError({ reason: "other changes that can conflict with it keep arriving", retryMs: BUSY_MS });
+}
+
+function refusalError({ reason, retryMs }: Refusal): ResolverError {
+  const message = `The change cannot be compared with those that are pending: ${reason}. Apply it again in `;
+  return new ResolverError("ERR_PENDING_WRITES", `${message}${secondsText(Math.max(retryMs, BUSY_MS))}.`);
+}
+
+/** Runs the checks in each state that the other objects can have. Returns the first result that denies. */
+async function runInStates<T>(review: PendingReview<T>): Promise<CheckResult> {
+  const { pendingWrites, related, run } = review;
+  // Reads the pending writes first: a write that is delivered while the checks run may not be in what they have read.
+  const { stored, open } = await pendingWrites.confirm(related(pendingWrites.all()));
+  const result = await run(stored);
+  if (result.denied) return result;
+  for (const state of possibleStates(open, stored)) {
+    // The first denial ends the loop.
+    // oxlint-disable-next-line no-await-in-loop
+    const possible = await run(state);
+    if (possible.denied) return withRetry(possible, open, pendingWrites.remainingMs(open));
+  }
+  return result;
+}
+
+/** Replaces the fix of each denial: only a change that is not stored yet, and may never be, causes it. */
+function withRetry<T>(result: CheckResult, writes: readonly PendingWrite<T>[], retryMs: number): CheckResult {
+  const names = [...new Set(writes.map(({ name }) => name))];
+  const subject = `${sortedListOf(names)} ${names.length === 1 ? "is" : "are"}`;
+  const fix = `apply it again in ${secondsText(retryMs)}: ${subject} being changed at the same time`;
+  const findings = result.findings.map((one) => (one.severity === "deny" ? { ...one, fix } : one));
+  return { ...result, findings };
 }

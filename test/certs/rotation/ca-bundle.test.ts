@@ -2,7 +2,8 @@ import { test } from "tap";
 import fastJSONPatch, { type Operation } from "fast-json-patch";
 import { field, isJsonObject, type JsonObject } from "../../../shared/formats/json.ts";
 import { mutatingWebhooks, validatingWebhooks } from "../../../manifests/webhooks.ts";
-import { bundleChanges, caBundle, type TestedOperation, trustedCAs } from "../../../certs/rotation/ca-bundle.ts";
+import { bundleChanges, caBundle, trustedCAs } from "../../../certs/rotation/ca-bundle.ts";
+import type { TestedOperation } from "../../../certs/rotation/watched-objects.ts";
 import { makeCertificates } from "../../../certs/make.ts";
 import { authority, makeCA, stored } from "./stored.ts";
 

@@ -3,7 +3,7 @@ import { Agent, request } from "node:https";
 import type { IncomingMessage } from "node:http";
 import path from "node:path";
 import { type Test, test } from "tap";
-import { storeCertificates } from "../../../certs/store.ts";
+import { storeCertificates } from "../../../certs/certificate-files.ts";
 import { startSTSEmulator } from "../../../cli/local/sts-emulator/emulator.ts";
 import { GRAPHS } from "../../../manifests/observability/dashboard.ts";
 import { makePairs } from "../../certs/pairs.ts";

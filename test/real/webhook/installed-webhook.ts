@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { makeCertificates } from "../../../certs/make.ts";
-import { storeCertificates } from "../../../certs/store.ts";
+import { storeCertificates } from "../../../certs/certificate-files.ts";
 import { DEFAULT_POLICY_SETTINGS } from "../../../manifests/policies.ts";
 import { manifestObjects } from "../../../manifests/render.ts";
 import { needsAccessReviews } from "../../../shared/checks/access-reviews.ts";

@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { Agent, request } from "node:https";
 import { connect, type TLSSocket } from "node:tls";
 import { type Test, test } from "tap";
-import { storeCertificates } from "../../../certs/store.ts";
+import { storeCertificates } from "../../../certs/certificate-files.ts";
 import { stringAt } from "../../../shared/formats/json.ts";
 import { LIMITS } from "../../../shared/contract/limits.ts";
 import { systemClock } from "../../../shared/clock.ts";

@@ -2,7 +2,7 @@ import { createServer, type Server } from "node:https";
 import { Registry } from "prom-client";
 import { type Test, test } from "tap";
 import { parseCertificate } from "../../../certs/pem.ts";
-import type { ServingPair } from "../../../certs/read.ts";
+import type { ServingPair } from "../../../certs/certificate-files.ts";
 import { createWebhookMetrics } from "../../../webhook/metrics.ts";
 import { ServedCertificate } from "../../../webhook/serving-certificate.ts";
 import { makeClients } from "../../certs/clients.ts";

@@ -5,8 +5,7 @@ import type { EffectiveSelector } from "../../../shared/model/effective-selector
 import {
   concernsSelector, type ReviewedSelector, reviewedSelector, selectorWrites,
 } from "../../../webhook/pending/pending-kinds.ts";
-import { type Added, inProcess, PendingList } from "../../../webhook/pending/list.ts";
-import type { ReviewedChange } from "../../../webhook/pending/write.ts";
+import { type Added, inProcess, PendingList, type ReviewedChange } from "../../../webhook/pending/list.ts";
 import { possibleStates, type PendingWrite, PendingWrites } from "../../../webhook/pending/writes.ts";
 import type { FetchedObject } from "../../../webhook/object-fetch.ts";
 import { FIRST, selectorFor } from "../../shared/decisions/checks/account-fixtures.ts";

@@ -2,10 +2,9 @@ import { test } from "tap";
 import { runChecks } from "../../../shared/checks/run.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import type { EffectiveSelector } from "../../../shared/model/effective-selector.ts";
-import { runChecksWithPending } from "../../../webhook/review-steps.ts";
 import { selectorWrites } from "../../../webhook/pending/pending-kinds.ts";
 import { inProcess, PendingList } from "../../../webhook/pending/list.ts";
-import { PendingWrites } from "../../../webhook/pending/writes.ts";
+import { PendingWrites, runChecksWithPending } from "../../../webhook/pending/writes.ts";
 import { FIRST, selectorFor } from "../../shared/decisions/checks/account-fixtures.ts";
 import { bucketObject, SETTINGS_BY_DEFAULT } from "../../shared/decisions/objects.ts";
 import { FakeClock } from "../../sidecar/fake-clock.ts";
@@ -33,10 +32,10 @@ class Setup {
 
   /** Reviews the creation of the selector `other`. `duringRun` runs after each run of the checks. */
   async isAllowed(duringRun: (run: number) => void | Promise<void>): Promise<boolean> {
-    const { pendingWrites, source: { inventory }, clock } = this;
+    const { pendingWrites, source: { inventory } } = this;
     const { denied } = await runChecksWithPending({
       pendingWrites, change: { object: OTHER, old: null, isDeletion: false },
-      time: { monotonicMs: () => clock.steady(), remainingMs: () => 10_000 },
+      remainingMs: () => 10_000,
       related: (writes) => writes.filter(({ name }) => name !== "other"),
       run: async (pending) => {
         const input = { object: OTHER, old: null, requester: null, origin: "cluster", inventory, pending } as const;

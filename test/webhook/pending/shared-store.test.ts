@@ -1,10 +1,9 @@
 import { type Test, test } from "tap";
 import { field, type JsonObject, stringAt, stringMap } from "../../../shared/formats/json.ts";
 import { createLogger } from "../../../shared/server/logger.ts";
-import { type Added, PendingList } from "../../../webhook/pending/list.ts";
+import { type Added, PendingList, writeOf } from "../../../webhook/pending/list.ts";
 import { selectorWrites } from "../../../webhook/pending/pending-kinds.ts";
 import { SharedStore } from "../../../webhook/pending/shared-store.ts";
-import { writeOf } from "../../../webhook/pending/write.ts";
 import { FIRST, selectorFor } from "../../shared/decisions/checks/account-fixtures.ts";
 import { FakeClock } from "../../sidecar/fake-clock.ts";
 import { FakeKubernetes } from "../../certs/rotation/fake-kubernetes.ts";
