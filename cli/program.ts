@@ -110,6 +110,12 @@ function addReaders(program: Commander, { io, done }: ProgramContext): void {
       const { runImpact } = await import("./impact.ts");
       done(await runImpact(paths, settingsOf("impact", flags, io), io));
     });
+  addCommand(program, "explain", "explain a check or an error code: why it exists, an example, and the fix")
+    .argument("<CODE>", "code, such as IRS-30 or ERR_SELECTOR_CONFLICT")
+    .action(async (code: string) => {
+      const { runExplain } = await import("./explain.ts");
+      done(runExplain(code, io));
+    });
   const migrate = program.command("migrate").description("migrate to IAMRoleSelectors").helpCommand(false);
   addCommand(migrate, "migrate carm", "generate IAMRoleSelectors from the CARM maps and prove that no role changes")
     .addArgument(pathArgument(SAME_AS_FROM))

@@ -2,12 +2,12 @@
 // status 1 if a file is stale.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import process from "node:process";
+import { severityOf } from "../cli/explain.ts";
 import { combinedHelp } from "../cli/help.ts";
 import { chartFiles } from "../manifests/chart-files.ts";
 import { renderDashboard } from "../manifests/observability/dashboard.ts";
 import { renderRules } from "../manifests/observability/alerts.ts";
 import { CATALOGUE } from "../shared/checks/catalogue.ts";
-import { REMOVED_CODES } from "../shared/contract/removed-codes.ts";
 import type { CheckEntry } from "../shared/checks/check.ts";
 import { ERRORS } from "../shared/formats/errors.ts";
 import { LIMITS } from "../shared/contract/limits.ts";
@@ -52,45 +52,45 @@ function defaultText(value: Definition["default"]): string {
 }
 
 function errorsPage(): string {
-  const rows = Object.entries(ERRORS).map(
-    ([name, { status, retry, meaning }]) =>
-      `| ${code(name)} | ${status} | ${retry ? "yes" : "no"} | ${cell(meaning)} |`,
-  );
-  return page("Errors", ["| code | HTTP status | retry may help | meaning |", "| --- | --- | --- | --- |", ...rows]);
+  const rows = Object.entries(ERRORS).map(([name, { status, retry, meaning }]) => (
+    `| ${code(name)} | ${status} | ${retry ? "yes" : "no"} | ${cell(firstSentence(meaning))} |`
+  ));
+  return page("Errors", [
+    "`ack-role-resolver explain CODE` prints the whole meaning. *Retry*: whether the same request may succeed later.",
+    "", "| code | HTTP status | retry | meaning |", "| --- | --- | --- | --- |", ...rows,
+  ]);
 }
 
 function checksPage(): string {
   return page("Checks", [
-    "The webhook and `lint` run these checks on IAMRoleSelectors, ACK resources, Namespaces and the CARM ConfigMaps.",
-    "The checks FE-01 and FE-02 apply to FieldExports, which make ACK controllers write ConfigMaps and Secrets.",
-    "The checks CI-00 to CI-35 apply to identities of Cluster API Provider AWS (CAPA).",
-    "The checks AC-00 to AC-08 apply to objects that refer to an identity ([Cluster API](cluster-api.md)).",
-    "The webhook runs the checks POD-01 to POD-10 on new Pods that request a sidecar ([injection](injection.md)).",
-    "`lint` runs them, except POD-09, on manifests of these Pods, and on workloads that create such Pods.",
-    "`--check ID=deny|warn|off` changes the severity of a check, unless the severity is fixed.",
-    "To waive a waivable check for one object, annotate the object with `ack-role-resolver.io/allow: ID,...`.",
-    "The webhook accepts waivers only from users in `--waiver-users` and members of groups in `--waiver-groups`.",
-    "The webhook returns the five most severe warnings. If one has more than 120 characters, a second warning contains",
-    "its fix, such as `CI-08 fix: select the namespaces by a label that only an administrator sets`.",
-    ...CATALOGUE.flatMap(checkSection),
-    "## Removed checks",
+    "To learn why a check exists, with an example and the fix, run `ack-role-resolver explain IRS-30`. It also knows",
+    "[error codes](errors.md), and the [removed checks](../CHANGELOG.md#removed) with their successors.",
     "",
-    "For one release, `--check` and waivers accept these codes with a warning. The",
-    "[changelog](../CHANGELOG.md#removed) gives the reasons.",
+    "The webhook and `lint` run the same checks: IRS on IAMRoleSelectors, ACK on ACK resources, NS on Namespaces, CM",
+    "on CARM ConfigMaps, FE on FieldExports, CI on [identities of Cluster API](cluster-api.md), AC on the clusters",
+    "that use them, and POD on Pods that [request a sidecar](injection.md), and on workloads that create such Pods.",
     "",
-    "| code | reported by |",
-    "| --- | --- |",
-    ...REMOVED_CODES.map(({ code: id, successor }) => `| ${id} | ${successor ?? "none"} |`),
+    "`--check ID=deny|warn|off` changes a severity that is not fixed. A user in `--waiver-users` or `--waiver-groups`",
+    "can waive a waivable check for one object with the annotation `ack-role-resolver.io/allow: ID,...`. The webhook",
+    "returns the five most severe warnings, and the fix of a long one as a second warning.",
+    "",
+    "| check | severity | waivable | why |",
+    "| --- | --- | --- | --- |",
+    ...CATALOGUE.map((check) => `| ${checkCells(check).join(" | ")} |`),
   ]);
 }
 
-function checkSection({ deniesInCARM, inAudit, ...check }: CheckEntry): string[] {
-  const { id, severity, waivable, fixed, reason, fix, example } = check;
-  const carm = deniesInCARM === true ? " with --mode carm, otherwise warn" : "";
-  const audit = inAudit?.severity === undefined ? "" : `, ${inAudit.severity} in \`audit\``;
-  const remark = `${carm}${audit}${waivable ? ", waivable" : ""}${fixed === true ? ", fixed" : ""}`;
-  const severityLine = `Severity: ${severity}${remark}. ${reason}`;
-  return ["", `## ${id}`, "", severityLine, "", "```yaml", example, "```", "", `Fix: ${fix}.`];
+/** Returns the cells of a check. Links to a check, such as checks.md#irs-30, lead to its row. */
+function checkCells(check: CheckEntry): string[] {
+  const { id, waivable, reason } = check;
+  return [
+    `<a id="${id.toLowerCase()}"></a>${id}`, severityOf(check), waivable ? "yes" : "",
+    cell(firstSentence(reason)).replace(/\.$/, ""),
+  ];
+}
+
+function firstSentence(text: string): string {
+  return /^.*?\.(?= [A-Z]|$)/.exec(text)?.[0] ?? text;
 }
 
 function limitsPage(): string {
@@ -98,7 +98,6 @@ function limitsPage(): string {
     `| ${bounds} | ${value} ${unit} | ${beyond} |`
   ));
   return page("Limits", [
-    "Clients and tenants control the content of objects and files.",
     "Clients and tenants control the content of objects and files.",
     "Each limit is checked before the program reads the limited data.",
     "The page does not list the limits of caches and of the lengths of messages.",

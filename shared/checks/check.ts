@@ -61,7 +61,7 @@ export interface SelectorSubject {
   readonly runtime: Runtime;
 }
 
-/** The description of a check. docs/checks.md is generated from `reason`, `fix` and `example`. */
+/** The description of a check. `explain` prints it, and docs/checks.md contains the first sentence of `reason`. */
 export interface CheckEntry {
   readonly id: string;
   readonly severity: Severity | "off";

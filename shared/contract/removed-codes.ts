@@ -11,7 +11,7 @@ export interface RemovedCode {
   readonly waivable?: true;
 }
 
-/** Every removed check. CHANGELOG.md and docs/checks.md list the same codes. */
+/** Every removed check. CHANGELOG.md lists the same codes. */
 export const REMOVED_CODES: readonly RemovedCode[] = [
   { code: "IRS-06", successor: "IRS-03", denies: true, reason: "both judge the ARN of the role" },
   { code: "IRS-14", successor: null, reason: "a type entry that a broader entry covers changes no role" },

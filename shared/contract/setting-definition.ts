@@ -80,8 +80,8 @@ export const SIDECAR_VARIABLE: Pattern = {
 };
 
 export const COMMANDS = [
-  "local", "webhook", "sidecar", "lint", "resolve", "audit", "impact", "migrate carm", "credential-process",
-  "certs make", "certs manage", "manifests",
+  "local", "webhook", "sidecar", "lint", "resolve", "audit", "impact", "explain", "migrate carm",
+  "credential-process", "certs make", "certs manage", "manifests",
 ] as const;
 export type Command = (typeof COMMANDS)[number];
 

@@ -5,12 +5,14 @@ import { test } from "tap";
 const ROOT = path.join(import.meta.dirname, "../..");
 const PAGES = globSync("{*.md,docs/**/*.md,manifests/**/*.md}", { cwd: ROOT });
 
-/** Returns the anchors of the headings of a page, as GitHub derives them. */
+/** Returns the anchors of a page: those of its headings, as GitHub derives them, and those of its `<a id>`. */
 function anchorsOf(page: string): ReadonlySet<string> {
+  const marked = Array.from(page.matchAll(/<a id="([^"]+)">/g), ([, id = ""]) => id);
   const headings = page.replaceAll(/^```[^]*?^```$/gm, "").matchAll(/^#+ (.*)$/gm);
-  return new Set(Array.from(headings, ([, heading = ""]) => (
+  const derived = Array.from(headings, ([, heading = ""]) => (
     heading.toLowerCase().replaceAll(/[^\p{L}\p{N} _-]/gu, "").replaceAll(" ", "-")
-  )));
+  ));
+  return new Set([...marked, ...derived]);
 }
 
 test("every relative link in the documentation leads to a file, and to a heading of the file", (t) => {
