@@ -5,7 +5,7 @@ import { runCommand } from "./cli/run-command.ts";
 import { argumentsOf, codeBlocks, documentedCommands } from "./documented-commands.ts";
 
 const PAGE = readFileSync(path.join(import.meta.dirname, "../docs/cluster-api.md"), "utf8");
-/** The files that the quick start writes, in the order of the page. */
+/** The files that the quick start writes: the first manifests of the page. */
 const FILES = ["capa.yaml", "new-label.yaml"];
 
 test("each sample output in the guide to Cluster API identities is the real output of its command", async (t) => {
@@ -13,7 +13,6 @@ test("each sample output in the guide to Cluster API identities is the real outp
   t.teardown(() => process.chdir(before));
   process.chdir(t.testdir());
   const manifests = codeBlocks(PAGE, "yaml");
-  t.equal(manifests.length, FILES.length);
   for (const [i, file] of FILES.entries()) writeFileSync(file, manifests[i]?.[1] ?? "");
   const samples = documentedCommands(PAGE);
   t.equal(samples.length, 4);

@@ -80,7 +80,7 @@ export class ServiceAccountTokens {
   }
 }
 
-/** The name of the Role in docs/cluster-api-sidecar.md. */
+/** The name of the Role in docs/cluster-api.md#credentials-for-tools. */
 const TOKENS_ROLE = "ack-role-resolver-identity-tokens";
 
 /** Returns how to fix the cause of a rejected request; null if a retry may help. */

@@ -19,7 +19,7 @@ import { type RecordedSTS, recordSTS } from "./recorded-sts.ts";
 import { startMoto } from "./sdks/moto.ts";
 import { apply } from "./webhook/installed-webhook.ts";
 
-const PAGE = await readFile(new URL("../../docs/cluster-api-sidecar.md", import.meta.url), "utf8");
+const PAGE = await readFile(new URL("../../docs/cluster-api.md", import.meta.url), "utf8");
 /** The documented objects of a namespace that opts in, and the documented rights of the sidecar. */
 const DOCUMENTED = ["serviceaccounts/token", "kind: ClusterRoleBinding"].map((text) => blockWith(text)).join("---\n");
 const NAME = "team-a-clusters";

@@ -28,7 +28,10 @@ onCluster("kubectl describe shows the problems that the leader reports as Events
     reportsOverlap(tt, cluster)
   ));
   await t.test("shows the conflict of a resource", async (tt) => (
-    describes(tt, cluster, ["bucket", "b1", "--namespace", "team-a"], /SelectorConflict [^]*silver\].*\. Restrict or delete/)
+    describes(
+      tt, cluster, ["bucket", "b1", "--namespace", "team-a"],
+      /SelectorConflict [^]*silver\].*\. Restrict or delete/,
+    )
   ));
   await t.test("writes one Event for each object and reason", async (tt) => {
     const events = await list(cluster);
