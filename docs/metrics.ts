@@ -139,8 +139,8 @@ function sidecarRegistry(): Registry {
   registerInventoryMetrics(registry, NO_INVENTORY, () => 0);
   createSidecarMetrics(registry);
   const idle = {
-    expirations: () => [], refreshLagMs: 0, circuit: "closed", inFlight: 0, waiting: 0, base: null,
-    failingRoles: 0, refusedIdentities: 0,
+    sessions: { expirations: () => [], refreshLagMs: 0 }, guard: { circuit: "closed", inFlight: 0, waiting: 0 },
+    base: { lastVerification: null }, probe: null, refused: { size: 0 },
   } as const;
   registerSidecarState(registry, idle, () => 0);
   return registry;

@@ -1,5 +1,7 @@
 import { Counter, Histogram, type Registry } from "prom-client";
 import { LATENCY_BUCKETS_SECONDS, METRIC_PREFIX, registerGauge, registerValue } from "../shared/server/metrics.ts";
+import type { BaseIdentity } from "./base/identity.ts";
+import { roleOfSession } from "./credentials/session.ts";
 import type { CircuitState } from "./sts-upstream/circuit-breaker.ts";
 
 const PREFIX = `${METRIC_PREFIX}sidecar_`;
@@ -93,28 +95,23 @@ function initializeAlertedSeries({ tokenReloads, authFailures, stsCalls }: Sidec
 
 /** The state that the gauges read at each scrape. */
 export interface SidecarState {
-  /** Returns the role and the expiration of each cached session. */
-  expirations(): Iterable<{ readonly role: string; readonly expirationMs: number | null }>;
-  readonly refreshLagMs: number;
-  readonly circuit: CircuitState;
-  /** The number of AssumeRole calls in flight. `waiting` is the number of calls that the rate limiter has queued. */
-  readonly inFlight: number;
-  readonly waiting: number;
-  /**
-   * The last verification of the base identity; null before the first verification. `expirationMs` is null if the
-   * credentials do not expire.
-   */
-  readonly base: { readonly ageMs: number; readonly expirationMs: number | null } | null;
-  /** The number of selectors whose role STS rejected in the last IRS-27 probe. */
-  readonly failingRoles: number;
-  /** The number of identities whose role STS rejected in the last call, at most one hour ago. */
-  readonly refusedIdentities: number;
+  readonly sessions: {
+    expirations(): Iterable<{ readonly key: string; readonly expirationMs: number | null }>;
+    readonly refreshLagMs: number;
+  };
+  readonly guard: { readonly circuit: CircuitState; readonly inFlight: number; readonly waiting: number };
+  readonly base: Pick<BaseIdentity, "lastVerification">;
+  /** `failing` is the number of selectors whose role STS rejected. */
+  readonly probe: { readonly failing: number } | null;
+  readonly refused: { readonly size: number };
 }
 
 const CIRCUIT_STATES: readonly CircuitState[] = ["closed", "open", "half-open"];
 
-/** Registers the gauges of the sidecar's state. `nowMs` returns the current time on the clock that `state` uses. */
-export function registerSidecarState(registry: Registry, state: SidecarState, nowMs: () => number): void {
+/** Registers the gauges of the sidecar's state. `nowMs` returns the current time on the wall clock. */
+export function registerSidecarState(
+  registry: Registry, { sessions, guard, base, probe, refused }: SidecarState, nowMs: () => number,
+): void {
   const secondsUntil = (expirationMs: number): number => Math.round((expirationMs - nowMs()) / 1000);
   const gauge = (name: string, help: string, read: () => number | null): void =>
     registerValue(registry, { name: `sidecar_${name}`, help }, read);
@@ -124,7 +121,7 @@ export function registerSidecarState(registry: Registry, state: SidecarState, no
     labelNames: ["role"],
   };
   registerGauge(registry, expiry, (metric) => {
-    for (const [role, expirationMs] of firstExpirations(state.expirations())) {
+    for (const [role, expirationMs] of firstExpirations(sessions.expirations())) {
       metric.set({ role }, secondsUntil(expirationMs));
     }
   });
@@ -132,39 +129,42 @@ export function registerSidecarState(registry: Registry, state: SidecarState, no
     name: "sidecar_circuit_state", help: "1 for the current state of the STS circuit.", labelNames: ["state"],
   };
   registerGauge(registry, circuit, (metric) => {
-    for (const each of CIRCUIT_STATES) metric.set({ state: each }, Number(each === state.circuit));
+    for (const each of CIRCUIT_STATES) metric.set({ state: each }, Number(each === guard.circuit));
   });
   gauge(
     "refresh_lag_seconds",
     "Delay of the most overdue session refresh, in seconds; 0 if no refresh is overdue.",
-    () => state.refreshLagMs / 1000,
+    () => sessions.refreshLagMs / 1000,
   );
-  gauge("sts_calls_in_flight", "AssumeRole calls in flight.", () => state.inFlight);
-  gauge("sts_calls_waiting", "AssumeRole calls queued behind the rate limit.", () => state.waiting);
-  gauge("base_identity_age_seconds", "Seconds since the last verification of the base identity by STS.", () =>
-    state.base === null ? null : state.base.ageMs / 1000,
-  );
+  gauge("sts_calls_in_flight", "AssumeRole calls in flight.", () => guard.inFlight);
+  gauge("sts_calls_waiting", "AssumeRole calls queued behind the rate limit.", () => guard.waiting);
+  gauge("base_identity_age_seconds", "Seconds since the last verification of the base identity by STS.", () => {
+    const ageMs = base.lastVerification?.ageMs ?? null;
+    return ageMs === null ? null : ageMs / 1000;
+  });
   gauge(
     "base_identity_expiry_seconds",
     "Seconds until the credentials of the base identity expire; absent if they do not expire.",
     () => {
-      const expirationMs = state.base?.expirationMs ?? null;
+      const expirationMs = base.lastVerification?.expirationMs ?? null;
       return expirationMs === null ? null : secondsUntil(expirationMs);
     },
   );
   gauge("failing_roles", "Selectors whose role STS rejected in the last probe (--check IRS-27=warn).", () =>
-    state.failingRoles,
+    probe?.failing ?? 0,
   );
   gauge(
     "refused_identities", "CAPA identities whose role STS rejected in the last call, at most one hour ago.",
-    () => state.refusedIdentities,
+    () => refused.size,
   );
 }
 
-function firstExpirations(sessions: ReturnType<SidecarState["expirations"]>): ReadonlyMap<string, number> {
+function firstExpirations(sessions: ReturnType<SidecarState["sessions"]["expirations"]>): ReadonlyMap<string, number> {
   const first = new Map<string, number>();
-  for (const { role, expirationMs } of sessions) {
-    if (expirationMs !== null) first.set(role, Math.min(expirationMs, first.get(role) ?? Infinity));
+  for (const { key, expirationMs } of sessions) {
+    if (expirationMs === null) continue;
+    const role = roleOfSession(key);
+    first.set(role, Math.min(expirationMs, first.get(role) ?? Infinity));
   }
   return first;
 }

@@ -3,11 +3,10 @@ import type { IdentityGrant } from "../../shared/resolution/grant-by-identity.ts
 import type { Denial, Grant, RoleGrant } from "../../shared/resolution/grant.ts";
 import { accountOfARN } from "../../shared/formats/arn.ts";
 import { MAX_CHAINED_SECONDS, type SessionRequest } from "../../shared/model/session.ts";
-import type { BaseIdentity } from "../base/identity.ts";
+import type { BaseIdentity, IdentityOnlyKeys } from "../base/identity.ts";
 import type { STS } from "../sts-upstream/client.ts";
 import { UpstreamSTSError } from "../sts-upstream/errors.ts";
 import type { CredentialCache } from "./cache.ts";
-import type { IdentityOnlyKeys } from "./identity-only.ts";
 import type { IdentitySessions } from "../identities/sessions.ts";
 import type { IssuedKind } from "./issued-journal.ts";
 import type { IssuedCredentials } from "./issued.ts";

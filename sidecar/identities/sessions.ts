@@ -2,20 +2,44 @@ import { isDeepStrictEqual } from "node:util";
 import { SERVICE_ACCOUNT_IDENTITY } from "../../shared/contract/capa-kinds.ts";
 import { ResolverError } from "../../shared/formats/errors.ts";
 import type { Inventory } from "../../shared/inventory/inventory.ts";
-import { type Identity, identityKey, type RoleIdentity, type StaticIdentity } from "../../shared/model/identity.ts";
-import type { SessionRequest } from "../../shared/model/session.ts";
+import {
+  type Identity, identityKey, type RoleIdentity, type ServiceAccountIdentity, type StaticIdentity,
+} from "../../shared/model/identity.ts";
+import { MAX_CHAINED_SECONDS, type SessionRequest } from "../../shared/model/session.ts";
 import type { IdentityGrant } from "../../shared/resolution/grant-by-identity.ts";
 import { describeIdentity } from "../../shared/resolution/identity-denials.ts";
 import { chainedDurationDenial } from "../../shared/resolution/role-session.ts";
 import type { BaseIdentity } from "../base/identity.ts";
 import type { CredentialCache } from "../credentials/cache.ts";
 import { type Credentials, type Load, SessionKeyCache, type SigningCredentials } from "../credentials/session.ts";
+import { type RefusedRole, RefusedRoleError } from "../refused-roles/refused-identities.ts";
+import { identityTrustPolicyFix, webIdentityFix } from "../refused-roles/trust-policy-fix.ts";
 import type { STS } from "../sts-upstream/client.ts";
 import { RejectedSignerError, RetryableSTSError, UpstreamSTSError } from "../sts-upstream/errors.ts";
-import { type RefusedRole, RefusedRoleError } from "../refused-roles/refused-identities.ts";
 import type { IdentitySecrets, StaticKey } from "./secrets.ts";
-import { type IdentitySessionOptions, sessionRequest } from "./session-request.ts";
-import type { WebIdentitySessions } from "./web-identity-sessions.ts";
+import type { ServiceAccountTokens, WebIdentityToken } from "./service-account-tokens.ts";
+
+interface IdentitySessionOptions {
+  /** The session name of an identity that has no session name. */
+  readonly sessionName: string;
+  /** The Region of STS; null for a custom endpoint. */
+  readonly region: string | null;
+}
+
+/** Returns the parameters of the session of an identity. By default, a session lasts one hour. */
+function sessionRequest(identity: RoleIdentity | ServiceAccountIdentity, sessionName: string): SessionRequest {
+  return {
+    roleARN: identity.roleARN ?? "",
+    sessionName: identity.sessionName ?? sessionName,
+    durationSeconds: identity.durationSeconds ?? MAX_CHAINED_SECONDS,
+    externalID: "externalID" in identity ? identity.externalID : null,
+    sourceIdentity: null,
+    tags: identity.tags,
+    transitiveTagKeys: identity.transitiveTags,
+    policy: identity.inlinePolicy,
+    policyARNs: identity.policyARNs,
+  };
+}
 
 interface Identities {
   readonly identities: Pick<Inventory["identities"], "get">;
@@ -29,18 +53,18 @@ export function isCurrentIdentity({ identities }: Identities, identity: Identity
 
 interface IdentitySessionsPorts {
   readonly base: Pick<BaseIdentity, "get" | "whenVerified" | "invalidate">;
-  readonly sts: Pick<STS, "assumeRole" | "callerIdentity">;
+  readonly sts: Pick<STS, "assumeRole" | "assumeRoleWithWebIdentity" | "callerIdentity">;
   /** The access keys of static identities; null if the sidecar does not read Secrets. */
   readonly secrets: Pick<IdentitySecrets, "get" | "isCurrent"> | null;
-  /** The sessions of service account identities. */
-  readonly webIdentities: Pick<WebIdentitySessions, "get">;
+  /** The tokens of service account identities; null if the sidecar has no API server, because it reads manifests. */
+  readonly tokens: Pick<ServiceAccountTokens, "request"> | null;
   readonly sessions: Pick<CredentialCache, "get" | "evict">;
   /** Whether the inventory contains the identity without a change. */
   readonly isCurrent: (identity: Identity) => boolean;
   /** Called after each call for which STS rejected the role. */
   readonly onRefused?: (refused: RefusedRole, error: UpstreamSTSError) => void;
   /** Called after each call that returned a session of the role. */
-  readonly onAssumed?: (identity: RoleIdentity) => void;
+  readonly onAssumed?: (identity: Identity) => void;
 }
 
 /** The credentials that sign the next call in a chain of identities. */
@@ -77,7 +101,7 @@ export class IdentitySessions {
    * prefers calls for which a client waits (`isAwaited`).
    */
   async get({ source, roles }: IdentityGrant, { isAwaited } = { isAwaited: true }): Promise<Credentials> {
-    if (source?.kind === SERVICE_ACCOUNT_IDENTITY) return this.#ports.webIdentities.get(source, isAwaited);
+    if (source?.kind === SERVICE_ACCOUNT_IDENTITY) return this.#webIdentitySession(source, isAwaited);
     const first = source === null ? await this.#baseSigner() : await this.#staticSigner(source);
     const [role, ...others] = roles;
     if (role === undefined) return source === null ? this.#ports.base.get() : this.#staticSession(source);
@@ -120,7 +144,6 @@ export class IdentitySessions {
     return this.#ports.isCurrent(identity) && this.#ports.secrets?.isCurrent(identity, key) === true;
   }
 
-  /** Whether the identity is unchanged in the inventory, except for its metadata. */
   /**
    * Returns the access key of the identity, with the account of the access key, which STS returns. Each refresh calls
    * STS again, because an access key can be deleted in IAM while it is in the Secret.
@@ -144,15 +167,39 @@ export class IdentitySessions {
     });
   }
 
+  /**
+   * Returns the session of a service account identity. Each STS call uses a new token of the ServiceAccount, so a
+   * session and its refreshes never depend on the lifetime of a token.
+   */
+  async #webIdentitySession(identity: ServiceAccountIdentity, isAwaited: boolean): Promise<Credentials> {
+    const { sessions, tokens, isCurrent } = this.#ports;
+    if (tokens === null) throw noAPIServer(identity);
+    const { uid, audiences, expirationSeconds } = identity;
+    // Stands for the token. It differs from the ARN of a base identity.
+    const { key, request } = this.#session(identity, JSON.stringify([uid, audiences, expirationSeconds]));
+    const prepare = async (): Promise<Load> => {
+      const token = await tokens.request(identity);
+      return (signal) => this.#assumeWithToken({ identity, request, token }, signal);
+    };
+    const isGranted = (): boolean => isCurrent(identity);
+    return sessions.get({ key, grantedBy: identity, isAwaited, isGranted, load: { prepare } });
+  }
+
+  /** Returns the request of the session, and its key. `signer` identifies the credentials or token of the call. */
+  #session(
+    identity: RoleIdentity | ServiceAccountIdentity, signer: string,
+  ): { readonly key: string; readonly request: SessionRequest } {
+    const { sessionName, region } = this.#options;
+    const request = sessionRequest(identity, sessionName);
+    // Identities never share a session, so that a change of one identity affects no session of another.
+    const caller = { identity: signer, region, owner: identityKey(identity) };
+    return { request, key: this.#keys.keyOf(identity, request, caller) };
+  }
+
   /** Returns the session of the role, which `signer` assumes. */
   #roleSigner(signer: Signer, role: RoleIdentity, isAwaited: boolean): Signer<Credentials> {
     const { sessions } = this.#ports;
-    const request = sessionRequest(role, this.#options);
-    // Identities never share a session, so that a change of one identity affects no session of another.
-    const caller = {
-      identity: signer.key, region: this.#options.region, owner: identityKey(role),
-    };
-    const key = this.#keys.keyOf(role, request, caller);
+    const { key, request } = this.#session(role, signer.key);
     const isGranted = (): boolean => this.#ports.isCurrent(role) && signer.isCurrent();
     const load = {
       prepare: async (): Promise<Load> => {
@@ -183,18 +230,49 @@ export class IdentitySessions {
       return credentials;
     } catch (error) {
       if (error instanceof UpstreamSTSError) {
-        onRefused?.({ identity: role, caller: signer.caller }, error);
+        const fix = async (): Promise<string> => (
+          identityTrustPolicyFix(role, await signer.caller().catch(() => null))
+        );
+        onRefused?.({ identity: role, fix }, error);
         throw new RefusedRoleError(role, error);
       }
       throw error instanceof RejectedSignerError ? signer.onRejected(error, source) : error;
     }
   }
+
+  async #assumeWithToken({ identity, request, token }: WebIdentityCall, signal: AbortSignal): Promise<Credentials> {
+    const { sts, onRefused, onAssumed } = this.#ports;
+    try {
+      const credentials = await sts.assumeRoleWithWebIdentity(token.token, request, signal);
+      onAssumed?.(identity);
+      return credentials;
+    } catch (error) {
+      if (!(error instanceof UpstreamSTSError || error instanceof RetryableSTSError)) throw error;
+      const fix = webIdentityFix(identity, error.stsCode, token.issuer);
+      const message = `The role of ${describeIdentity(identity)} cannot be assumed: ${error.message} ${fix}`.trimEnd();
+      if (error instanceof RetryableSTSError) throw new RetryableSTSError(message, error.stsCode);
+      onRefused?.({ identity, fix: async () => fix }, error);
+      throw new UpstreamSTSError(message, error);
+    }
+  }
+}
+
+interface WebIdentityCall {
+  readonly identity: ServiceAccountIdentity;
+  readonly request: SessionRequest;
+  readonly token: WebIdentityToken;
 }
 
 function noSecrets(identity: StaticIdentity): ResolverError {
   const message = `${describeIdentity(identity)} cannot be used: the sidecar does not read Secrets. `
     + "Set --identity-secret-namespace to the namespace of CAPA; it requires --cluster.";
   return new ResolverError("ERR_IDENTITY_SECRET", message);
+}
+
+function noAPIServer(identity: ServiceAccountIdentity): ResolverError {
+  const message = `${describeIdentity(identity)} cannot be used: with --from, the sidecar has no API server that `
+    + "issues tokens of ServiceAccounts. Use --cluster.";
+  return new ResolverError("ERR_IDENTITY_TOKEN", message);
 }
 
 /** Omits the message of STS, which describes the base identity. */

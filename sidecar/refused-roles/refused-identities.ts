@@ -7,17 +7,11 @@ import { BoundedMap } from "../../shared/server/bounded-map.ts";
 import { UpstreamSTSError } from "../sts-upstream/errors.ts";
 
 /** An identity whose role STS rejected. */
-export type RefusedRole =
-  | {
-    readonly identity: RoleIdentity;
-    /** Returns the ARN of the caller, which the trust policy of the role must name; null if the ARN is unknown. */
-    readonly caller: () => Promise<string | null>;
-  }
-  | {
-    readonly identity: ServiceAccountIdentity;
-    /** Sentences that describe the fix; "" if the fix is unknown. */
-    readonly fix: string;
-  };
+export interface RefusedRole {
+  readonly identity: RoleIdentity | ServiceAccountIdentity;
+  /** Returns sentences that describe the fix; "" if the fix is unknown. */
+  readonly fix: () => Promise<string>;
+}
 
 /** The error of a chain in which STS rejected the role of one identity. */
 export class RefusedRoleError extends UpstreamSTSError {

@@ -4,14 +4,11 @@ import { registerSidecarState, type SidecarState } from "../../sidecar/metrics.t
 
 const NOW_MS = 1_000_000;
 const QUIET: SidecarState = {
-  expirations: () => [],
-  refreshLagMs: 0,
-  circuit: "closed",
-  inFlight: 0,
-  waiting: 0,
-  base: null,
-  failingRoles: 0,
-  refusedIdentities: 0,
+  sessions: { expirations: () => [], refreshLagMs: 0 },
+  guard: { circuit: "closed", inFlight: 0, waiting: 0 },
+  base: { lastVerification: null },
+  probe: null,
+  refused: { size: 0 },
 };
 
 async function metricsOf(state: Partial<SidecarState>): Promise<string> {
@@ -44,14 +41,16 @@ test("reports zero for each count and no base identity if the sidecar is idle", 
 test("reports every state, and the earliest expiration of the sessions of a role", async (t) => {
   const sessions = [["a", 61_000], ["b", null], ["a", 60_000], ["a", 62_000]] as const;
   const text = await metricsOf({
-    expirations: () => sessions.map(([role, inMs]) => ({ role, expirationMs: inMs === null ? null : NOW_MS + inMs })),
-    refreshLagMs: 1500,
-    circuit: "open",
-    inFlight: 2,
-    waiting: 3,
-    base: { ageMs: 2500, expirationMs: NOW_MS + 4_000 },
-    failingRoles: 4,
-    refusedIdentities: 5,
+    sessions: {
+      expirations: () => sessions.map(([role, inMs]) => (
+        { key: JSON.stringify([role, "digest"]), expirationMs: inMs === null ? null : NOW_MS + inMs }
+      )),
+      refreshLagMs: 1500,
+    },
+    guard: { circuit: "open", inFlight: 2, waiting: 3 },
+    base: { lastVerification: { ageMs: 2500, expirationMs: NOW_MS + 4_000 } },
+    probe: { failing: 4 },
+    refused: { size: 5 },
   });
   t.equal(
     text,
@@ -70,7 +69,7 @@ test("reports every state, and the earliest expiration of the sessions of a role
     ].join("\n"),
   );
   t.notMatch(
-    await metricsOf({ base: { ageMs: 0, expirationMs: null } }),
+    await metricsOf({ base: { lastVerification: { ageMs: 0, expirationMs: null } } }),
     "base_identity_expiry_seconds",
     "a long-lived key does not expire",
   );
@@ -78,9 +77,11 @@ test("reports every state, and the earliest expiration of the sessions of a role
 
 test("removes a metric series that the next scrape does not set", async (t) => {
   const registry = new Registry();
-  const state = { ...QUIET, base: { ageMs: 1000, expirationMs: null } as SidecarState["base"] };
-  registerSidecarState(registry, state, () => NOW_MS);
+  const base: { lastVerification: SidecarState["base"]["lastVerification"] } = {
+    lastVerification: { ageMs: 1000, expirationMs: null },
+  };
+  registerSidecarState(registry, { ...QUIET, base }, () => NOW_MS);
   t.match(await registry.metrics(), "base_identity_age_seconds 1");
-  state.base = null;
+  base.lastVerification = null;
   t.notMatch(await registry.metrics(), /base_identity_age_seconds \d/);
 });

@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { FastifyInstance, LightMyRequestResponse } from "fastify";
 import { grantRole } from "../../shared/resolution/grant-decision.ts";
-import type { Identity } from "../../shared/model/identity.ts";
 import { Inventory } from "../../shared/inventory/inventory.ts";
 import type { JsonObject } from "../../shared/formats/json.ts";
 import type { SessionRequest } from "../../shared/model/session.ts";
@@ -10,14 +9,12 @@ import type { SourceStatus } from "../../shared/sources/source.ts";
 import { createLogger } from "../../shared/server/logger.ts";
 import { createRegistry } from "../../shared/server/metrics.ts";
 import { buildSidecar } from "../../sidecar/app.ts";
-import { BaseIdentity } from "../../sidecar/base/identity.ts";
+import { BaseIdentity, IdentityOnlyKeys } from "../../sidecar/base/identity.ts";
 import { CredentialCache } from "../../sidecar/credentials/cache.ts";
-import { IdentityOnlyKeys } from "../../sidecar/credentials/identity-only.ts";
 import { IdentitySessions, isCurrentIdentity } from "../../sidecar/identities/sessions.ts";
 import { IssuedCredentials } from "../../sidecar/credentials/issued.ts";
 import { Issuer, type IssuerOptions } from "../../sidecar/credentials/issuer.ts";
-import { type Credentials, roleOfSession, type SigningCredentials } from "../../sidecar/credentials/session.ts";
-import { WebIdentitySessions } from "../../sidecar/identities/web-identity-sessions.ts";
+import type { Credentials, SigningCredentials } from "../../sidecar/credentials/session.ts";
 import { createSidecarMetrics, registerSidecarState, type SidecarMetrics } from "../../sidecar/metrics.ts";
 import { IdentitySecrets } from "../../sidecar/identities/secrets.ts";
 import type { SidecarOptions } from "../../sidecar/options.ts";
@@ -54,7 +51,8 @@ export interface Setup extends Partial<SidecarOptions>, Partial<IssuerOptions> {
 }
 
 const IDLE = {
-  refreshLagMs: 0, circuit: "closed", inFlight: 0, waiting: 0, base: null, failingRoles: 0, refusedIdentities: 0,
+  guard: { circuit: "closed", inFlight: 0, waiting: 0 }, base: { lastVerification: null }, probe: null,
+  refused: { size: 0 },
 } as const;
 
 /**
@@ -98,19 +96,13 @@ export class SidecarUnderTest {
       random: () => 0.5,
       onLookup: (result) => metrics.cacheLookups.inc({ result }),
     });
-    const expirations = (): { role: string; expirationMs: number | null }[] =>
-      [...sessions.expirations()].map(({ key, expirationMs }) => ({ role: roleOfSession(key), expirationMs }));
-    registerSidecarState(
-      this.registry,
-      { ...IDLE, expirations },
-      () => this.clock.now(),
-    );
+    registerSidecarState(this.registry, { ...IDLE, sessions }, () => this.clock.now());
     this.secretServer = new SecretServer(this.clock, setup.secrets);
     this.secrets = setup.secrets === undefined ? null : this.#identitySecrets(metrics);
     const base = this.#baseIdentity(setup);
     const sts = this.#sts(setup);
     const issuer = new Issuer(options, {
-      base, sessions, sts, identities: this.#identitySessions(options, { base, sts, sessions }, sessions),
+      base, sessions, sts, identities: this.#identitySessions(options, { base, sts, sessions }),
       isGranted: (roleARN) => grantRole(this.inventory, roleARN, options).verdict === "role",
       issued: this.issued, onAccountRejected: () => metrics.accountRejections.inc(),
       identityOnly: setup.identityOnly === true ? new IdentityOnlyKeys({ base, clock: this.clock, randomBytes }) : null,
@@ -154,6 +146,10 @@ export class SidecarUnderTest {
   #sts(setup: Setup): ConstructorParameters<typeof IdentitySessions>[1]["sts"] {
     return {
       assumeRole: (signer, request) => this.#assumeRole(setup, request, signer),
+      assumeRoleWithWebIdentity: (token, request) => {
+        this.tokens.push(token);
+        return this.#assumeRole(setup, request, null);
+      },
       callerIdentity: async (signer) => {
         this.identified.push(signer.accessKeyID);
         setup.callerIdentity?.(signer);
@@ -171,24 +167,14 @@ export class SidecarUnderTest {
 
   #identitySessions(
     options: IssuerOptions & Setup,
-    ports: Omit<ConstructorParameters<typeof IdentitySessions>[1], "isCurrent" | "secrets" | "webIdentities">,
-    sessions: CredentialCache,
+    ports: Pick<ConstructorParameters<typeof IdentitySessions>[1], "base" | "sts" | "sessions">,
   ): IdentitySessions {
-    const isCurrent = (identity: Identity): boolean => isCurrentIdentity(this.inventory, identity);
     const { api } = options;
-    const tokens = api === undefined
-      ? null
-      : new ServiceAccountTokens({
-        api, clock: this.clock, onRequest: (result) => void this.tokenResults.push(result),
-      });
-    const sts = {
-      assumeRoleWithWebIdentity: (token: string, request: SessionRequest): Promise<Credentials> => {
-        this.tokens.push(token);
-        return this.#assumeRole(options, request, null);
-      },
-    };
-    const webIdentities = new WebIdentitySessions(options, { sts, tokens, sessions, isCurrent });
-    return new IdentitySessions(options, { ...ports, isCurrent, secrets: this.secrets, webIdentities });
+    const onRequest = (result: string): void => void this.tokenResults.push(result);
+    return new IdentitySessions(options, {
+      ...ports, secrets: this.secrets, isCurrent: (identity) => isCurrentIdentity(this.inventory, identity),
+      tokens: api === undefined ? null : new ServiceAccountTokens({ api, clock: this.clock, onRequest }),
+    });
   }
 
   #baseIdentity({ base }: Setup): BaseIdentity {

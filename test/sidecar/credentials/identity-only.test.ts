@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { test } from "tap";
 import { ResolverError } from "../../../shared/formats/errors.ts";
-import { IdentityOnlyKeys } from "../../../sidecar/credentials/identity-only.ts";
+import { IdentityOnlyKeys } from "../../../sidecar/base/identity.ts";
 import type { Credentials } from "../../../sidecar/credentials/session.ts";
 import { FakeClock } from "../fake-clock.ts";
 import { BASE_IDENTITY } from "../sidecar-under-test.ts";

@@ -6,7 +6,6 @@ import type { CredentialCache } from "../../../sidecar/credentials/cache.ts";
 import { IdentitySessions } from "../../../sidecar/identities/sessions.ts";
 import { roleOfSession } from "../../../sidecar/credentials/session.ts";
 import type { StaticKey } from "../../../sidecar/identities/secrets.ts";
-import { WebIdentitySessions } from "../../../sidecar/identities/web-identity-sessions.ts";
 import { parameters } from "../../shared/decisions/property.ts";
 import { accountIdentity } from "./account-identity.ts";
 import { OPTIONS, roleOf, STATIC, staticKey } from "./setup.ts";
@@ -30,8 +29,15 @@ interface Requested {
   readonly region: string | null;
 }
 
+const account = fc.record({
+  name: text, namespace: text, uid: fc.option(text), roleARN: text, sessionName: fc.option(text),
+  inlinePolicy: fc.option(text),
+  durationSeconds: fc.constantFrom(null, 900, 3600), policyARNs: fc.array(text, { maxLength: 2 }),
+  audiences: fc.array(text, { minLength: 1, maxLength: 3 }), expirationSeconds: fc.constantFrom(600, 86_400),
+}).map((fields) => accountIdentity(fields));
 const origin = fc.record({
-  source: fc.option(text.map((name): StaticIdentity => ({ ...STATIC, name }))), key: text.map(staticKey),
+  source: fc.oneof(fc.option(text.map((name): StaticIdentity => ({ ...STATIC, name }))), account),
+  key: text.map(staticKey),
   base: fc.constantFrom("a", "b:a").map((name) => `arn:aws:iam::999999999999:user/${name}`),
   region: fc.constantFrom(null, "eu-west-1", "eu-west-2"),
 });
@@ -40,6 +46,10 @@ const requested = fc.tuple(roleList, origin).map(([roles, one]): Requested => ({
 function requestOf(roles: readonly RoleIdentity[]): Requested {
   const base = "arn:aws:iam::999999999999:user/capa";
   return { roles, source: null, key: staticKey("1"), base, region: "eu-west-1" };
+}
+
+function ofAccount(fields: Parameters<typeof accountIdentity>[0]): Requested {
+  return { ...requestOf([]), source: accountIdentity(fields) };
 }
 
 async function keyOf({ roles, source, key: secret, base, region }: Requested): Promise<string> {
@@ -51,17 +61,13 @@ async function keyOf({ roles, source, key: secret, base, region }: Requested): P
     },
     evict: () => {},
   };
-  const isCurrent = (): boolean => true;
-  const webIdentities = new WebIdentitySessions({ ...OPTIONS, region }, {
-    sts: { assumeRoleWithWebIdentity: fail }, tokens: { request: fail }, sessions: cache, isCurrent,
-  });
   const sessions = new IdentitySessions({ ...OPTIONS, region }, {
     base: { get: fail, whenVerified: async () => ({ arn: base, isSession: false }), invalidate: () => {} },
-    sts: { assumeRole: fail, callerIdentity: fail },
+    sts: { assumeRole: fail, assumeRoleWithWebIdentity: fail, callerIdentity: fail },
     secrets: { get: async () => secret, isCurrent: () => true },
     sessions: cache,
-    webIdentities,
-    isCurrent,
+    tokens: { request: fail },
+    isCurrent: () => true,
   });
   const grant: IdentityGrant = { verdict: "identity", source, roles };
   await sessions.get(grant).catch(() => {});
@@ -79,6 +85,13 @@ function distinct({ roles, source, key, base, region }: Requested): string {
     one.durationSeconds ?? 3600, one.policyARNs.toSorted(), one.transitiveTags.toSorted(),
     one.tags.map((pair) => JSON.stringify([pair.key, pair.value])).toSorted(),
   ]);
+  if (source?.kind === "AWSServiceAccountIdentity") {
+    return JSON.stringify([
+      source.name, source.namespace, source.uid, source.roleARN, source.sessionName ?? OPTIONS.sessionName,
+      source.inlinePolicy, source.durationSeconds ?? 3600, source.policyARNs.toSorted(), source.audiences,
+      source.expirationSeconds, region,
+    ]);
+  }
   const first = source === null ? [base] : [source.name, key.digest];
   // The access key of a static identity does not depend on the Region.
   return JSON.stringify([first, chain, roles.length === 0 ? null : region]);
@@ -93,6 +106,10 @@ const similar = fc.oneof(
     requestOf([roleOf("r", { roleARN: a, sessionName: b })]),
     requestOf([roleOf("r", { roleARN: `${a}${b.slice(0, 1)}`, sessionName: b.slice(1) })]),
   ]),
+  fc.tuple(text, text).map(([a, b]) => [
+    ofAccount({ namespace: a, name: b }), ofAccount({ namespace: `${a}${b.slice(0, 1)}`, name: b.slice(1) }),
+  ]),
+  fc.tuple(text, text).map(([a, b]) => [ofAccount({ audiences: [a, b] }), ofAccount({ audiences: [`${a},${b}`] })]),
   fc.tuple(requested, fc.nat(2)).map(([one, i]) => [one, { ...one, roles: one.roles.slice(i) }]),
   fc.tuple(requested, origin).map(([one, other]) => [one, { ...one, ...other }]),
   fc.tuple(requested, text).map(([one, name]) => [
@@ -116,13 +133,11 @@ test("two requests share a session key only if their chains have the same identi
 test("a service account identity shares no session with another identity or namespace", async (t) => {
   const roleFields = { roleARN: "arn:aws:iam::111122223333:role/a", sessionName: "s" };
   await fc.assert(fc.asyncProperty(text, text, text, async (name, namespace, other) => {
-    const ofAccount = (rest: Parameters<typeof accountIdentity>[0]): Requested => (
-      { ...requestOf([]), source: accountIdentity({ ...roleFields, name, namespace, ...rest }) }
-    );
     const requests = [
-      ofAccount({}), requestOf([roleOf(name, roleFields)]), { ...requestOf([]), source: { ...STATIC, name } },
-      ...(other === namespace ? [] : [ofAccount({ namespace: other })]),
-      ...(other === name ? [] : [ofAccount({ name: other })]),
+      ofAccount({ ...roleFields, name, namespace }), requestOf([roleOf(name, roleFields)]),
+      { ...requestOf([]), source: { ...STATIC, name } },
+      ...(other === namespace ? [] : [ofAccount({ ...roleFields, name, namespace: other })]),
+      ...(other === name ? [] : [ofAccount({ ...roleFields, name: other, namespace })]),
     ];
     const keys = await Promise.all(requests.map(keyOf));
     if (new Set(keys).size < keys.length) throw new Error(`equal keys: ${keys.join(" ")}`);
@@ -135,4 +150,7 @@ test("a session key contains the ARN of its role, but no other parameter", async
   const key = await keyOf(requestOf([roleOf("planted-source"), roleOf("a", planted)]));
   t.notMatch(key, "planted");
   t.equal(roleOfSession(key), "arn:aws:iam::111122223333:role/a");
+  const accountKey = await keyOf(ofAccount({ inlinePolicy: "planted" }));
+  t.notMatch(accountKey, "planted");
+  t.equal(roleOfSession(accountKey), "arn:aws:iam::111122223333:role/capa");
 });

@@ -179,19 +179,19 @@ test("reports the role that STS rejects, and the ARN that its trust policy must 
   const refuse = (name: string): void => {
     setup.onCall = ({ role }) => { if (role === name) throw denied; };
   };
-  const callers = async (): Promise<unknown[]> => Promise.all(setup.refused.splice(0).map(async (one) => (
-    [one.identity.name, "caller" in one ? await one.caller() : null]
+  const fixes = async (): Promise<unknown[]> => Promise.all(setup.refused.splice(0).map(async ({ identity, fix }) => (
+    [identity.name, /to (\S+?)[ ;]/.exec(await fix())?.[1]]
   )));
   const chain = [roleOf("source"), roleOf("end")];
   const errorFrom = (source: typeof STATIC | null): Promise<unknown> => setup.outcomeFrom(source, ...chain);
   refuse("source");
   t.match(await errorFrom(STATIC), { identity: { name: "source" }, stsCode: "AccessDenied" });
-  t.same(await callers(), [["source", "arn:aws:iam::444455556666:user/capa"]], "not the identity at the end");
+  t.same(await fixes(), [["source", "arn:aws:iam::444455556666:user/capa"]], "not the identity at the end");
   t.type(await errorFrom(null), RefusedRoleError);
-  t.same(await callers(), [["source", "arn:aws:sts::999999999999:assumed-role/capa/pod"]]);
+  t.same(await fixes(), [["source", "arn:aws:iam::999999999999:role/capa"]]);
   refuse("end");
   await setup.clock.advance(MINUTE);
   t.match(await errorFrom(null), { identity: { name: "end" } });
-  t.same(await callers(), [["end", "arn:aws:iam::111122223333:role/source"]]);
+  t.same(await fixes(), [["end", "arn:aws:iam::111122223333:role/source"]]);
   t.same(setup.assumed, ["source"]);
 });

@@ -65,6 +65,7 @@ export class IdentitySetup {
     },
     sts: {
       assumeRole: (signer, request) => this.#assume(signer, request),
+      assumeRoleWithWebIdentity: () => Promise.reject(new Error("not called")),
       callerIdentity: async ({ accessKeyID }) => {
         this.#record(accessKeyID, "GetCallerIdentity");
         return { accountID: this.accountID, arn: "arn:aws:iam::444455556666:user/capa", userID: "AIDA" };
@@ -75,7 +76,7 @@ export class IdentitySetup {
       isCurrent: (_, { digest }) => digest === this.key.digest,
     },
     sessions: this.cache,
-    webIdentities: { get: () => Promise.reject(new Error("not called")) },
+    tokens: null,
     onRefused: (refused) => void this.refused.push(refused),
     onAssumed: ({ name }) => void this.assumed.push(name),
     isCurrent: (identity) => isCurrentIdentity({

@@ -1,20 +1,31 @@
-import * as fc from "fast-check";
 import { test } from "tap";
 import type { Identity, ServiceAccountIdentity } from "../../../shared/model/identity.ts";
 import type { SessionRequest } from "../../../shared/model/session.ts";
 import { CredentialCache } from "../../../sidecar/credentials/cache.ts";
-import { type Credentials, roleOfSession, sessionKey } from "../../../sidecar/credentials/session.ts";
-import { WebIdentitySessions } from "../../../sidecar/identities/web-identity-sessions.ts";
+import type { Credentials } from "../../../sidecar/credentials/session.ts";
+import { IdentitySessions } from "../../../sidecar/identities/sessions.ts";
 import { ServiceAccountTokens } from "../../../sidecar/identities/service-account-tokens.ts";
 import { RetryableSTSError, UpstreamSTSError } from "../../../sidecar/sts-upstream/errors.ts";
 import { STSCallGuard } from "../../../sidecar/sts-upstream/rate-limiter.ts";
-import { parameters } from "../../shared/decisions/property.ts";
 import { accountIdentity } from "./account-identity.ts";
 import { FakeClock } from "../fake-clock.ts";
 import { HOUR, MINUTE, SECOND, THROTTLED } from "../fake-sts.ts";
-import { PLANTED, TokenServer, tokenOf } from "./token-server.ts";
+import { TokenServer, tokenOf } from "./token-server.ts";
 
 const OPTIONS = { sessionName: "ack-role-resolver", region: "eu-west-1" };
+
+interface Sessions {
+  get(identity: ServiceAccountIdentity): Promise<Credentials>;
+}
+
+function sessionsOf(ports: ConstructorParameters<typeof IdentitySessions>[1]): Sessions {
+  const sessions = new IdentitySessions(OPTIONS, ports);
+  return { get: (source) => sessions.get({ verdict: "identity", source, roles: [] }) };
+}
+
+function fail(): Promise<never> {
+  return Promise.reject(new Error("not called"));
+}
 
 /** An STS that records its calls, and an API server that issues tokens. Every identity is part of the inventory. */
 class Setup {
@@ -27,9 +38,15 @@ class Setup {
   error: Error | null = null;
   readonly guard = new STSCallGuard({ clock: this.clock });
   readonly cache = new CredentialCache({ clock: this.clock, random: () => 0.5, guard: this.guard });
-  readonly sessions = new WebIdentitySessions(OPTIONS, {
-    sts: { assumeRoleWithWebIdentity: (token, request) => this.#assume(token, request) },
-    tokens: new ServiceAccountTokens({ api: this.server.api, clock: this.clock, onRequest: () => {} }),
+  readonly tokens = new ServiceAccountTokens({ api: this.server.api, clock: this.clock, onRequest: () => {} });
+  readonly sessions = sessionsOf({
+    base: { get: fail, whenVerified: fail, invalidate: () => {} },
+    sts: {
+      assumeRole: fail, callerIdentity: fail,
+      assumeRoleWithWebIdentity: (token, request) => this.#assume(token, request),
+    },
+    secrets: null,
+    tokens: this.tokens,
     sessions: this.cache,
     isCurrent: (identity) => !this.removed.has(identity),
     onAssumed: ({ name }) => void this.reports.push(name),
@@ -204,77 +221,14 @@ test("reports each role that STS rejects or assumes, but no error that a retry m
 
 test("rejects a service account identity with --from, without a call to STS", async (t) => {
   const setup = new Setup();
-  const sessions = new WebIdentitySessions(OPTIONS, {
-    sts: { assumeRoleWithWebIdentity: () => Promise.reject(new Error("not called")) }, tokens: null,
-    sessions: setup.cache, isCurrent: () => true,
+  const sts = { assumeRole: fail, callerIdentity: fail, assumeRoleWithWebIdentity: fail };
+  const base = { get: fail, whenVerified: fail, invalidate: () => {} };
+  const sessions = sessionsOf({
+    base, sts, secrets: null, tokens: null, sessions: setup.cache, isCurrent: () => true,
   });
   await t.rejects(sessions.get(accountIdentity()), {
     code: "ERR_IDENTITY_TOKEN",
     message: 'AWSServiceAccountIdentity "capa" cannot be used: with --from, the sidecar has no API server that issues '
       + "tokens of ServiceAccounts. Use --cluster.",
   });
-});
-
-/** Texts that are equal when their parts are joined with a separator. */
-const text = fc.stringMatching(/^[ab:./-]{0,4}$/);
-const identities = fc.record({
-  name: text, namespace: text, uid: fc.option(text), roleARN: text, sessionName: fc.option(text),
-  inlinePolicy: fc.option(text),
-  durationSeconds: fc.constantFrom(null, 900, 3600), policyARNs: fc.array(text, { maxLength: 2 }),
-  audiences: fc.array(text, { minLength: 1, maxLength: 3 }), expirationSeconds: fc.constantFrom(600, 86_400),
-}).map((fields) => accountIdentity(fields));
-
-async function keyOf(identity: ServiceAccountIdentity): Promise<string> {
-  const { promise, resolve } = Promise.withResolvers<string>();
-  const fail = (): Promise<never> => Promise.reject(new Error("not called"));
-  const sessions = new WebIdentitySessions(OPTIONS, {
-    sts: { assumeRoleWithWebIdentity: fail }, tokens: { request: fail }, isCurrent: () => true,
-    sessions: {
-      get({ key }) {
-        resolve(key);
-        return fail();
-      },
-    },
-  });
-  await sessions.get(identity).catch(() => {});
-  return await promise;
-}
-
-/** Returns the same text for two identities exactly if their tokens and their requests to STS are the same. */
-function distinct(one: ServiceAccountIdentity): string {
-  return JSON.stringify([
-    one.name, one.namespace, one.uid, one.roleARN, one.sessionName ?? OPTIONS.sessionName, one.inlinePolicy,
-    one.durationSeconds ?? 3600, one.policyARNs.toSorted(), one.audiences, one.expirationSeconds,
-  ]);
-}
-
-test("two identities share a session key only if their tokens and their requests are the same", async (t) => {
-  // The second identity of a pair often differs from the first one only in how its texts are divided.
-  const moved = fc.tuple(text, text).map(([a, b]) => [
-    accountIdentity({ namespace: a, name: b }),
-    accountIdentity({ namespace: `${a}${b.slice(0, 1)}`, name: b.slice(1) }),
-  ]);
-  const split = fc.tuple(text, text).map(([a, b]) => [
-    accountIdentity({ audiences: [a, b] }), accountIdentity({ audiences: [`${a},${b}`] }),
-  ]);
-  await fc.assert(fc.asyncProperty(fc.oneof(fc.tuple(identities, identities), moved, split), async ([one, other]) => {
-    if (one === undefined || other === undefined) return;
-    const areEqual = await keyOf(one) === await keyOf(other);
-    if (areEqual !== (distinct(one) === distinct(other))) throw new Error("the keys do not match the requests");
-  }), parameters(t, 3_000));
-  t.pass();
-});
-
-test("a session key differs from that of a role identity with the same parameters, and has no secret", async (t) => {
-  const identity = accountIdentity({ inlinePolicy: PLANTED });
-  const key = await keyOf(identity);
-  t.equal(roleOfSession(key), identity.roleARN);
-  t.notMatch(key, PLANTED);
-  const request: SessionRequest = {
-    roleARN: identity.roleARN ?? "", sessionName: OPTIONS.sessionName, durationSeconds: 3600, externalID: null,
-    sourceIdentity: null, tags: [], transitiveTagKeys: [], policy: PLANTED, policyARNs: [],
-  };
-  for (const caller of ["arn:aws:iam::111122223333:user/capa", JSON.stringify(["", "digest"]), key]) {
-    t.not(sessionKey(request, { identity: caller, region: OPTIONS.region }), key);
-  }
 });
