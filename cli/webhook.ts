@@ -2,11 +2,8 @@ import { needsAccessReviews } from "../shared/checks/access-reviews.ts";
 import { decisionSettings } from "../shared/contract/context.ts";
 import { ResolverError } from "../shared/formats/errors.ts";
 import type { SettingsFor } from "../shared/contract/settings.ts";
-import { systemClock } from "../shared/clock.ts";
-import { createLogger, type Logger, logInventory, logNotices } from "../shared/server/logger.ts";
-import { cachedAccessReviewer } from "../webhook/access-review.ts";
+import { createLogger, logInventory, logNotices } from "../shared/server/logger.ts";
 import { DRAIN_MS, runWebhook, type WebhookRuntime } from "../webhook/main.ts";
-import { namespaceFetcher, roleIdentityFetcher, selectorFetcher } from "../webhook/object-fetch.ts";
 import { EXIT, type ExitStatus, type IO } from "./io.ts";
 import { openSource, serveUntilStopped, startSource } from "./serve.ts";
 
@@ -14,7 +11,7 @@ import { openSource, serveUntilStopped, startSource } from "./serve.ts";
 export async function runWebhookCommand(settings: SettingsFor<"webhook">, io: IO): Promise<ExitStatus> {
   const log = createLogger({ name: "webhook", level: settings.logLevel });
   logNotices(settings, log);
-  const api = await openAPI(settings, log);
+  const api = await openAPI(settings);
   const source = await openSource("webhook", settings);
   if (!(await startSource(source, io))) return EXIT.usage;
   logInventory(source, log);
@@ -28,23 +25,12 @@ export async function runWebhookCommand(settings: SettingsFor<"webhook">, io: IO
   }
 }
 
-/**
- * Returns the functions with which the webhook sends requests to the API server during a review. Access reviews are
- * sent only if a check needs them, and require --cluster.
- */
-async function openAPI(
-  settings: SettingsFor<"webhook">, log: Logger,
-): Promise<Pick<WebhookRuntime, "api" | "reviewAccess" | "fetchSelector" | "fetchNamespace" | "fetchRoleIdentity">> {
-  const isReviewed = needsAccessReviews(decisionSettings(settings));
-  if (isReviewed && !settings.cluster) {
-    throw new ResolverError("ERR_CONFIG_INVALID", "--check: ACK-09, NS-02 and AC-05 require --cluster");
+/** Returns the client of the API server with --cluster. Some checks send access reviews, which require it. */
+async function openAPI(settings: SettingsFor<"webhook">): Promise<Pick<WebhookRuntime, "api">> {
+  if (settings.cluster) {
+    const { connectKubernetes } = await import("../shared/cluster/kubeconfig.ts");
+    return { api: await connectKubernetes(settings) };
   }
-  if (!settings.cluster) return {};
-  const { connectKubernetes } = await import("../shared/cluster/kubeconfig.ts");
-  const ports = { api: await connectKubernetes(settings), clock: systemClock, log };
-  const fetchers = {
-    fetchSelector: selectorFetcher(ports), fetchNamespace: namespaceFetcher(ports),
-    fetchRoleIdentity: roleIdentityFetcher(ports),
-  };
-  return { api: ports.api, ...fetchers, ...(isReviewed && { reviewAccess: cachedAccessReviewer(ports) }) };
+  if (!needsAccessReviews(decisionSettings(settings))) return {};
+  throw new ResolverError("ERR_CONFIG_INVALID", "--check: ACK-09, NS-02 and AC-05 require --cluster");
 }

@@ -16,7 +16,6 @@ import { acceptReviewBodies } from "./body/parse.ts";
 import { type AllowedClient, clientOptions, limitCallers } from "./callers.ts";
 import type { WebhookMetrics } from "./metrics.ts";
 import { mutate } from "./mutate.ts";
-import type { ObjectFetcher } from "./object-fetch.ts";
 import { openPending, type PendingByKind, type PendingPorts } from "./pending/pending-kinds.ts";
 import { addReviewRoute, asResolverError, type OnInternalError, sendError } from "./route.ts";
 import { validate } from "./validate.ts";
@@ -71,14 +70,8 @@ export interface WebhookPorts extends PendingPorts {
   readonly turns?: TurnQueue;
   /** Sends access reviews; undefined if no check needs access reviews. */
   readonly reviewAccess?: AccessReviewer;
-  /** Fetches an IAMRoleSelector from the API server; undefined if the inventory consists of manifests. */
-  readonly fetchSelector?: ObjectFetcher;
-  /** The same for an AWSClusterRoleIdentity. */
-  readonly fetchRoleIdentity?: ObjectFetcher;
   /** The pending writes of all replicas; undefined if each replica compares only the changes that it admits itself. */
   readonly pending?: PendingByKind;
-  /** Fetches a Namespace from the API server; undefined if the inventory consists of manifests. */
-  readonly fetchNamespace?: ObjectFetcher;
 }
 
 export type WebhookApp = FastifyInstance<Server>;

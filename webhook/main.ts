@@ -1,5 +1,6 @@
 import type { Server } from "node:http";
 import { podNamespace } from "../certs/hosts.ts";
+import { needsAccessReviews } from "../shared/checks/access-reviews.ts";
 import { type Clock, type SteadyClock, systemClock } from "../shared/clock.ts";
 import type { KubernetesAPI } from "../shared/cluster/api.ts";
 import { decisionSettings, type DecisionSettings } from "../shared/contract/context.ts";
@@ -18,11 +19,11 @@ import { REPLICA_IDENTITY } from "../shared/server/replica-identity.ts";
 import { Drain } from "../shared/server/stopping.ts";
 import { TurnQueue } from "../shared/server/turn-queue.ts";
 import type { InventorySource, SourceStatus } from "../shared/sources/source.ts";
-import type { AccessReviewer } from "./access-review.ts";
+import { cachedAccessReviewer } from "./access-review.ts";
 import { buildWebhook, type WebhookApp, type WebhookPorts } from "./app.ts";
 import { readAllowedClient } from "./callers.ts";
 import { createWebhookMetrics, type WebhookMetrics } from "./metrics.ts";
-import type { ObjectFetcher } from "./object-fetch.ts";
+import { type Fetchers, objectFetchers } from "./object-fetch.ts";
 import { openSharedPending, type PendingByKind } from "./pending/pending-kinds.ts";
 import { maintainCertificates, openCertificate, ServedCertificate } from "./serving-certificate.ts";
 import { checkSidecarArgs } from "./sidecar-args.ts";
@@ -105,15 +106,7 @@ export interface WebhookRuntime {
    */
   readonly source: InventorySource;
   readonly log: Logger;
-  /** Sends access reviews; undefined if no check needs access reviews. */
-  readonly reviewAccess?: AccessReviewer;
-  /** Undefined if the inventory consists of manifests. */
-  readonly fetchSelector?: ObjectFetcher;
-  /** The same for an AWSClusterRoleIdentity. */
-  readonly fetchRoleIdentity?: ObjectFetcher;
-  /** Undefined if the inventory consists of manifests. */
-  readonly fetchNamespace?: ObjectFetcher;
-  /** The client of the API server. Required with --namespace. */
+  /** The client of the API server; undefined if the inventory consists of manifests. Required with --namespace. */
   readonly api?: KubernetesAPI;
 }
 
@@ -149,13 +142,13 @@ export async function runWebhook(settings: WebhookSettings, runtime: WebhookRunt
   const drain = new Drain();
   const current = new CurrentSource(source, systemClock);
   const clocks = { clock: systemClock, monotonicMs: () => systemClock.steady() };
-  const timed = { ...runtime, ...clocks, source: current, metrics, drain };
   const ofPod = await podNamespace();
+  const { onInternalError } = settings;
+  const decisions = decisionSettings({ ...settings, installationNamespaces: [ofPod, settings.namespace] });
+  const timed = { ...runtime, ...clocks, ...requestsOf(runtime, decisions), source: current, metrics, drain };
   const { pending, close: closePending } = sharedPending(settings, settings.namespace ?? ofPod, timed);
   const turns = new TurnQueue();
   const ports = { ...timed, turns, ...(pending !== null && { pending }) };
-  const { onInternalError } = settings;
-  const decisions = decisionSettings({ ...settings, installationNamespaces: [ofPod, settings.namespace] });
   const app = buildWebhook({ decisions, onInternalError, tls: origin.pair, client }, ports);
   const { server } = app;
   const served = new ServedCertificate({ ...origin, server, clientCA: client?.ca ?? null, metrics });
@@ -184,6 +177,15 @@ export async function runWebhook(settings: WebhookSettings, runtime: WebhookRunt
     await closeAll(closers);
     throw error;
   }
+}
+
+/** Returns the functions with which a review asks the API server; access reviews only if a check needs them. */
+function requestsOf(
+  { api, log }: WebhookRuntime, settings: DecisionSettings,
+): Partial<Fetchers> & Pick<WebhookPorts, "reviewAccess"> {
+  if (api === undefined) return {};
+  const ports = { api, clock: systemClock, log };
+  return { ...objectFetchers(ports), ...(needsAccessReviews(settings) && { reviewAccess: cachedAccessReviewer(ports) }) };
 }
 
 type PendingRuntime = Pick<WebhookPorts, "source" | "log" | "clock" | "monotonicMs"> & WebhookRuntime;

@@ -20,7 +20,6 @@ export interface WebhookMetrics {
   readonly missingHosts: Gauge;
   readonly certificateReloads: Counter<"outcome">;
   readonly events: Counter<"outcome">;
-  /** `outcome` is `ok` or `failed`. */
   /** `outcome` is `ok`, `exists` or `failed`. */
   readonly controllerIdentityCreations: Counter<"outcome">;
   readonly refreshes: Counter<"outcome">;

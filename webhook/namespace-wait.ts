@@ -1,7 +1,7 @@
 import type { DecisionSettings } from "../shared/contract/context.ts";
 import { ResolverError } from "../shared/formats/errors.ts";
 import { quote } from "../shared/formats/text.ts";
-import type { Clock } from "../shared/clock.ts";
+import { type Clock, sleep, withTimeout } from "../shared/clock.ts";
 import type { InventorySource } from "../shared/sources/source.ts";
 import type { ObjectFetcher } from "./object-fetch.ts";
 
@@ -41,10 +41,8 @@ export async function waitUntilKnown(
   const { source: { inventory }, fetchNamespace, clock, remainingMs } = context;
   const waitMs = Math.min(FETCH_WAIT_MS, remainingMs());
   if (fetchNamespace === null || waitMs <= 0) return false;
-  const { promise: timedOut, resolve: stopWaiting } = Promise.withResolvers<"unknown">();
-  const cancelTimer = clock.schedule(waitMs, () => stopWaiting("unknown"));
-  const fetched = await Promise.race([fetchNamespace(namespace), timedOut]);
-  cancelTimer();
+  const fetched = await withTimeout(clock, waitMs, fetchNamespace(namespace), () => new Error("timeout"))
+    .catch(() => "unknown" as const);
   // The watch may have reported a newer state during the fetch.
   if (typeof fetched !== "string" && !inventory.namespaces.has(namespace)) {
     inventory.apply([{ type: "put", object: fetched }]);
@@ -57,13 +55,11 @@ async function isReported(
 ): Promise<boolean> {
   const waitMs = Math.min(WATCH_WAIT_MS, remainingMs());
   if (isKnown() || waitMs <= 0) return isKnown();
-  const { promise, resolve: done } = Promise.withResolvers<void>();
-  const cancelTimer = clock.schedule(waitMs, done);
+  const known = new AbortController();
   const unsubscribe = source.onChange(() => {
-    if (isKnown()) done();
+    if (isKnown()) known.abort();
   });
-  await promise;
-  cancelTimer();
+  await sleep(clock, waitMs, known.signal);
   unsubscribe();
   return isKnown();
 }

@@ -39,23 +39,22 @@ interface FetchedKind {
   readonly isListed?: boolean;
 }
 
-/** Returns a fetcher of IAMRoleSelectors. */
-export function selectorFetcher(ports: ObjectFetchPorts): ObjectFetcher {
-  return objectFetcher({ kind: "IAMRoleSelector", path: `/apis/${SELECTOR_GROUP}/v1alpha1/iamroleselectors` }, ports);
+/** The fetchers of the objects on which reviews depend. */
+export interface Fetchers {
+  readonly fetchSelector: ObjectFetcher;
+  readonly fetchNamespace: ObjectFetcher;
+  /** Fetches an AWSClusterRoleIdentity: lists it by its name, because the webhook has no right to get identities. */
+  readonly fetchRoleIdentity: ObjectFetcher;
 }
 
-/** Returns a fetcher of Namespaces. */
-export function namespaceFetcher(ports: ObjectFetchPorts): ObjectFetcher {
-  return objectFetcher({ kind: "Namespace", path: "/api/v1/namespaces" }, ports);
-}
-
-/**
- * Returns a fetcher of AWSClusterRoleIdentities. Lists the identity by its name, because the webhook has no right to
- * get identities.
- */
-export function roleIdentityFetcher(ports: ObjectFetchPorts): ObjectFetcher {
-  const path = `/apis/${INFRASTRUCTURE_GROUP}/${CAPA_VERSION}/${identityPlural(ROLE_IDENTITY)}`;
-  return objectFetcher({ kind: ROLE_IDENTITY, path, isListed: true }, ports);
+export function objectFetchers(ports: ObjectFetchPorts): Fetchers {
+  const selectors = `/apis/${SELECTOR_GROUP}/v1alpha1/iamroleselectors`;
+  const identities = `/apis/${INFRASTRUCTURE_GROUP}/${CAPA_VERSION}/${identityPlural(ROLE_IDENTITY)}`;
+  return {
+    fetchSelector: objectFetcher({ kind: "IAMRoleSelector", path: selectors }, ports),
+    fetchNamespace: objectFetcher({ kind: "Namespace", path: "/api/v1/namespaces" }, ports),
+    fetchRoleIdentity: objectFetcher({ kind: ROLE_IDENTITY, path: identities, isListed: true }, ports),
+  };
 }
 
 /**

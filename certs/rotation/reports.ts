@@ -89,6 +89,7 @@ export class CertificateReports {
   readonly #name: string;
   /** The last reported fault of each activity. */
   readonly #faults = new Map<string, string>();
+  #secretFault: string | null = null;
 
   constructor(options: ReportOptions, record: (event: CertificateEvent) => void) {
     this.#options = options;
@@ -112,9 +113,11 @@ export class CertificateReports {
     this.#options.log.info({ secret: this.#name }, "this process renews the certificates");
   }
 
-  /** Reports that the Secret is invalid, or null if the Secret is valid again. */
+  /** Logs each fault of the Secret once, and that the Secret is valid again (null). */
   secretFault(fault: string | null): void {
     const { log } = this.#options;
+    if (fault === this.#secretFault) return;
+    this.#secretFault = fault;
     if (fault === null) log.info({ secret: this.#name }, "the certificates in the Secret are valid");
     else log.warn({ secret: this.#name, fault }, "the certificates in the Secret are missing or invalid");
   }

@@ -75,7 +75,7 @@ function base64(text = ""): string {
 interface SecretStateOptions {
   readonly hosts: readonly string[];
   readonly nowMs: () => number;
-  /** Receives each fault of the Secret once, and null when the Secret is valid again. */
+  /** Receives the fault of the Secret; null if the Secret is valid. */
   readonly onFault: (fault: string | null) => void;
 }
 
@@ -95,7 +95,6 @@ interface ReadObjects {
  */
 export class SecretState {
   readonly #options: SecretStateOptions;
-  #fault: string | null = null;
   #parsedFrom: ReadObjects | null = null;
   readonly #own = new Set<string>();
   /** The Secret that `stored` was parsed from; null if it does not exist. */
@@ -127,7 +126,7 @@ export class SecretState {
     }
     this.#remember(this.stored, trusted);
     const { faults } = this.stored;
-    this.#report(faults.length === 0 ? null : faults.join("; "));
+    this.#options.onFault(faults.length === 0 ? null : faults.join("; "));
   }
 
   /** Whether this replica can write the last valid content again. */
@@ -150,12 +149,6 @@ export class SecretState {
     if (trusted === null || !isRestorable(stored, this.#options.nowMs())) return;
     this.remembered = stored;
     for (const one of authoritiesOf(stored)) this.#own.add(one);
-  }
-
-  #report(fault: string | null): void {
-    if (fault === this.#fault) return;
-    this.#fault = fault;
-    this.#options.onFault(fault);
   }
 }
 

@@ -1,6 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import { test } from "tap";
-import { runManager } from "../../certs/rotation/run.ts";
+import { runManager } from "../../cli/certs.ts";
 import { storeCertificates } from "../../certs/certificate-files.ts";
 import { describeMetrics, metricLines } from "../../docs/metrics.ts";
 import { createLogger } from "../../shared/server/logger.ts";

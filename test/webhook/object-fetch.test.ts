@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import { test } from "tap";
 import type { KubernetesAPI, KubernetesRequest } from "../../shared/cluster/api.ts";
 import { createLogger } from "../../shared/server/logger.ts";
-import { namespaceFetcher, roleIdentityFetcher, selectorFetcher } from "../../webhook/object-fetch.ts";
+import { objectFetchers } from "../../webhook/object-fetch.ts";
 import { FakeClock } from "../sidecar/fake-clock.ts";
 
 const log = createLogger({ name: "webhook", level: "silent" });
@@ -18,7 +18,7 @@ function apiOf(respond: (request: KubernetesRequest) => Promise<[status: number,
 
 test("returns the selector, or `absent` if the API server has no such selector", async (t) => {
   const paths: string[] = [];
-  const fetchSelector = selectorFetcher({
+  const { fetchSelector } = objectFetchers({
     api: apiOf(async ({ path }) => {
       paths.push(path);
       return path.endsWith("/team-a") ? [200, '{"kind":"IAMRoleSelector"}'] : [404, '{"kind":"Status"}'];
@@ -34,7 +34,7 @@ test("returns the selector, or `absent` if the API server has no such selector",
 
 test("returns the namespace, or `absent` if the API server has no such namespace", async (t) => {
   const api = apiOf(async ({ path }) => [path === "/api/v1/namespaces/team-a" ? 200 : 404, '{"kind":"Namespace"}']);
-  const fetchNamespace = namespaceFetcher({ api, clock: new FakeClock(), log });
+  const { fetchNamespace } = objectFetchers({ api, clock: new FakeClock(), log });
   t.same(await fetchNamespace("team-a"), { kind: "Namespace" });
   t.equal(await fetchNamespace("b"), "absent");
 });
@@ -44,7 +44,7 @@ test("lists a role identity by its name, because the webhook may not get identit
     [200, '{"apiVersion":"g/v1","items":[{"metadata":{"name":"a"}}]}'], [200, '{"items":[]}'], [404, "{}"],
   ] as const;
   const paths: string[] = [];
-  const fetchRoleIdentity = roleIdentityFetcher({
+  const { fetchRoleIdentity } = objectFetchers({
     api: apiOf(async ({ path }) => {
       paths.push(path);
       return [...answers[paths.length - 1] ?? [500, ""]];
@@ -64,7 +64,7 @@ test("returns `unknown` if the API server fails or is late, or if the name is no
   const clock = new FakeClock();
   const answers: Record<string, [number, string]> = { forbidden: [403, "{}"], text: [200, "text"], list: [200, "[]"] };
   const requested: string[] = [];
-  const fetchSelector = selectorFetcher({
+  const { fetchSelector } = objectFetchers({
     api: apiOf(async ({ path, signal }) => {
       const name = path.split("/").at(-1) ?? "";
       requested.push(name);
@@ -93,7 +93,7 @@ test("returns `unknown` immediately while 512 objects are fetched or wait, and f
     await isAvailable;
     return [404, "{}"];
   });
-  const fetchNamespace = namespaceFetcher({ api, clock: new FakeClock(), log });
+  const { fetchNamespace } = objectFetchers({ api, clock: new FakeClock(), log });
   const waiting = Array.from({ length: 512 }, async (_, i) => fetchNamespace(`forged-${i}`));
   t.equal(await fetchNamespace("team-a"), "unknown");
   t.equal(requests, 8);

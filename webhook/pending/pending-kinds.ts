@@ -17,17 +17,16 @@ import { differingExtras } from "../../shared/model/session-annotations.ts";
 import { identityChain } from "../../shared/resolution/identity-chain.ts";
 import type { Logger } from "../../shared/server/logger.ts";
 import type { InventorySource } from "../../shared/sources/source.ts";
-import type { ObjectFetcher } from "../object-fetch.ts";
+import type { Fetchers } from "../object-fetch.ts";
 import { inProcess, type PendingKind, PendingList, type PendingStore } from "./list.ts";
 import { SharedStore } from "./shared-store.ts";
 import { type PendingWrite, PendingWrites, possibleStates } from "./writes.ts";
 
-export interface PendingPorts {
+/** Without an API server, no object is fetched: the inventory consists of manifests. */
+export interface PendingPorts extends Partial<Fetchers> {
   readonly source: Pick<InventorySource, "inventory" | "onChange" | "positionOf">;
   readonly clock: Pick<SteadyClock, "schedule">;
   readonly monotonicMs: () => number;
-  readonly fetchSelector?: ObjectFetcher;
-  readonly fetchRoleIdentity?: ObjectFetcher;
 }
 
 /** The pending writes of each kind whose changes can conflict with each other. */
