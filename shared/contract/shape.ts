@@ -1,9 +1,8 @@
 import type { ErrorObject } from "ajv";
 import { LIMITS } from "./limits.ts";
-import {
-  compileSchema, field, type FieldPath, type FieldStep, isJsonObject, type NamedSchema,
-} from "../formats/json.ts";
+import { field, type FieldPath, type FieldStep, isJsonObject } from "../formats/json.ts";
 import { closest, quote } from "../formats/text.ts";
+import { compileSchema, type NamedSchema } from "../formats/json-schema.ts";
 
 // `shapeChecker` finds the fields that a schema does not allow. `droppedFields` finds the fields that the API server
 // has pruned.

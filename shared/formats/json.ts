@@ -1,4 +1,3 @@
-import { Ajv, type ValidateFunction } from "ajv";
 import { printable } from "./text.ts";
 
 /** The maximum depth and the maximum number of values of a JSON value. */
@@ -91,26 +90,6 @@ export function valueAt(value: unknown, path: FieldPath): unknown {
   return plainKeys(path).reduce((parent, key) => (
     Array.isArray(parent) ? (parent as unknown[])[Number(key)] : field(parent, String(key))
   ), value);
-}
-
-/** A JSON schema. `$id` is the name of the compiled validation function. */
-export interface NamedSchema {
-  readonly $id: string;
-}
-
-/**
- * `allowUnionTypes` permits a field to be null or another type. `verbose` adds the schema and the value to each error,
- * for use in messages.
- */
-export const AJV_OPTIONS = { allErrors: true, allowUnionTypes: true, verbose: true } as const;
-
-/**
- * Compiles a schema to a validation function. The function stores the errors of its last call in `errors`. Compilation
- * takes 20 ms and several MB, so build.ts replaces this module by precompiled functions. The file build.ts must
- * therefore list every schema.
- */
-export function compileSchema<T = unknown>(schema: NamedSchema): ValidateFunction<T> {
-  return new Ajv(AJV_OPTIONS).compile<T>(schema);
 }
 
 /** A parsed JSON or YAML object. Every key, even `__proto__`, is an own enumerable property. */

@@ -1,11 +1,11 @@
 import type { ErrorObject } from "ajv";
 import { ResolverError } from "../formats/errors.ts";
 import { INFRASTRUCTURE_GROUP } from "../contract/capa-kinds.ts";
-import { compileSchema, type NamedSchema } from "../formats/json.ts";
 import { closest, quote } from "../formats/text.ts";
 import { REMOVED_SETTINGS, removedFrom } from "../contract/removed-settings.ts";
 import { CHECK_SEVERITY, choicesOf, type Command, defaultOf, type Definition } from "../contract/setting-definition.ts";
 import { DEFINITIONS, type SettingName, SETTINGS, type SettingsFor } from "../contract/settings.ts";
+import { compileSchema, type NamedSchema } from "../formats/json-schema.ts";
 
 /**
  * Maps the name of each setting to the value of its flag on the command line. The value of a repeatable flag is a list.
