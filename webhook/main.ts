@@ -185,7 +185,8 @@ function requestsOf(
 ): Partial<Fetchers> & Pick<WebhookPorts, "reviewAccess"> {
   if (api === undefined) return {};
   const ports = { api, clock: systemClock, log };
-  return { ...objectFetchers(ports), ...(needsAccessReviews(settings) && { reviewAccess: cachedAccessReviewer(ports) }) };
+  const reviews = needsAccessReviews(settings) ? { reviewAccess: cachedAccessReviewer(ports) } : {};
+  return { ...objectFetchers(ports), ...reviews };
 }
 
 type PendingRuntime = Pick<WebhookPorts, "source" | "log" | "clock" | "monotonicMs"> & WebhookRuntime;
