@@ -31,3 +31,13 @@ test("every relative link in the documentation leads to a file, and to a heading
   }
   t.end();
 });
+
+test("every source file that the documentation names exists", (t) => {
+  for (const name of PAGES) {
+    const page = readFileSync(path.join(ROOT, name), "utf8");
+    for (const [, file = ""] of page.matchAll(/`([a-z]+(?:\/[A-Za-z0-9_.-]+)+\.ts)`/g)) {
+      t.ok(existsSync(path.join(ROOT, file)), `${name}: ${file}`);
+    }
+  }
+  t.end();
+});
