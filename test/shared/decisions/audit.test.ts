@@ -45,6 +45,11 @@ test("reports a selector that controllers apply, but the sidecar refuses, apart 
   const faulty = { ...selector(), metadata: { name: "a", annotations: { [EXTERNAL_ID_ANNOTATION]: "x" } } };
   const lines = auditLines([faulty, selector("b", "no-arn", "team-b")]);
   t.match(lines, [/^malformed 1 deny IRS-02 /, /^faulty 0 deny IRS-42 /]);
+  const session = (name: string): JsonObject => (
+    { ...selector(name, ROLE, name), metadata: { name, annotations: { [EXTERNAL_ID_ANNOTATION]: `id-${name}` } } }
+  );
+  const differing = audit([session("a"), session("b")]).findings.map(({ section, code }) => `${section} ${code}`);
+  t.same(differing.filter((one) => one.endsWith("IRS-40")), ["checks IRS-40", "checks IRS-40"], "both are valid alone");
   t.end();
 });
 
