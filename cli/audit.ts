@@ -3,7 +3,7 @@ import { type Section, SECTIONS } from "../shared/checks/check.ts";
 import { decisionSettings } from "../shared/contract/context.ts";
 import { countOf } from "../shared/formats/text.ts";
 import type { SettingsFor } from "../shared/contract/settings.ts";
-import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
+import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
 import {
   countBySeverity, findingLines, isFailing, locate, type LocatedFinding, skippedLines,
 } from "./output/located-finding.ts";
@@ -56,7 +56,7 @@ function printJSON({ summary, usage, findings, skippedFiles }: Report, notApplie
     clusterUsage: { byIdentity, byAccount, omittedIdentities, omittedAccounts },
     findings, notApplied, skippedFiles,
   };
-  io.stdout.write(`${JSON.stringify(json, null, 2)}\n`);
+  writeJSON(io, json);
 }
 
 function printText(report: Report, skipped: Audit["skipped"], io: IO): void {

@@ -12,7 +12,7 @@ import type { SettingsFor } from "../shared/contract/settings.ts";
 import { startHealthServer } from "../shared/server/health.ts";
 import { createLogger, type Logger } from "../shared/server/logger.ts";
 import { createRegistry } from "../shared/server/metrics.ts";
-import { REPLICA_IDENTITY } from "../shared/server/replica-identity.ts";
+import { REPLICA_IDENTITY } from "../shared/server/events.ts";
 import { Drain } from "../shared/server/stopping.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
 import { serveUntilStopped } from "./serve.ts";

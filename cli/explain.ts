@@ -27,7 +27,7 @@ export function runExplain(code: string, io: IO): ExitStatus {
 
 function checkLines(check: CheckEntry): readonly string[] {
   const example = check.example.split("\n").map((line) => (line === "" ? "" : `  ${line}`));
-  const heading = `${check.id}: ${severityOf(check)}${check.waivable ? ", waivable" : ""}`;
+  const heading = `${check.id}: ${severityOf(check)}${check.waivable === true ? ", waivable" : ""}`;
   return [heading, "", `Why: ${check.reason}`, "", "Example:", ...example, "", `Fix: ${check.fix}.`];
 }
 

@@ -88,8 +88,9 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
     },
   ),
   waiverUsers: help("Checks", "user who may waive checks with an annotation"),
-  onInternalError: help(
-    "Webhook", "what to do with an object whose review fails with an internal error or exceeds the deadline",
+  profile: help(
+    "Checks", "defaults of other settings: observe only warns, enforce denies what is malformed or dangerous, strict "
+      + "also denies the controllers' own role and requires the verb `use`",
   ),
   waiverGroups: help("Checks", "group whose members may waive checks with an annotation"),
   output: help(
@@ -174,13 +175,6 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
     { webhook: "Webhook", "certs manage": "Certificates" },
   ),
   caFile: help("Installation", "file with the CA certificate that signed the webhook's certificate"),
-  image: help("Installation", "image of the webhook (default: ack-role-resolver, with the version of this program)"),
-  certificates: help(
-    "Installation", "source of the webhook's certificate: self-signed (certs manage creates it), cert-manager, or "
-      + "files (a Secret that you create; requires --ca-file) (default: files with --url or --ca-file, otherwise "
-      + "self-signed)",
-  ),
-  inject: help("Installation", "inject sidecars into labeled Pods (see docs/injection.md)"),
   sidecarImage: help("Webhook", "image of injected sidecars; without it, the webhook injects no sidecar"),
   sidecarArgs: help("Webhook", "flag of injected sidecars, such as --base=identity-only"),
   sidecarEnv: help(
@@ -205,10 +199,9 @@ export function flagGroup(name: SettingName, command: Command): FlagGroup {
   return groups[command] ?? group;
 }
 
-/** Returns the help of a flag for all commands. The name of a command precedes the help that applies only to it. */
-export function combinedHelp(name: SettingName): string {
-  const { general, commands } = FLAG_HELP[name];
-  return [general, ...Object.entries(commands).map(([command, text]) => `${command}: ${text}`)].join("; ");
+/** Returns the help of a flag for most commands. */
+export function generalHelp(name: SettingName): string {
+  return FLAG_HELP[name].general;
 }
 
 /** The widest column of flags, commands and arguments. The description of a longer item starts on the next line. */

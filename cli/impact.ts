@@ -15,7 +15,7 @@ import {
 } from "../shared/resolution/impact.ts";
 import type { Resolution } from "../shared/resolution/resolve.ts";
 import { inventoryOf, isUnreadable, readInput, readState, type State } from "./input/state.ts";
-import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
+import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
 import { findingLines, locate, type LocatedFinding } from "./output/located-finding.ts";
 import { mapWithProgress, runWithProgress } from "./output/progress.ts";
 import { causeText, ownRole, roleOrReason, tableFormat, type TableFormat } from "./output/resolution-table.ts";
@@ -106,7 +106,7 @@ export async function runImpact(paths: readonly string[], settings: Settings, io
   const paint = painter(io.stdout, io.environment);
   if (settings.output === "json") {
     const skippedFiles = sumOfCounts(change.skippedFiles, state.skippedFiles);
-    io.stdout.write(`${JSON.stringify({ ...comparisonJSON(comparison), findings, skippedFiles }, null, 2)}\n`);
+    writeJSON(io, { ...comparisonJSON(comparison), findings, skippedFiles });
   } else {
     const lines = comparisonLines(comparison, tableFormat(settings.output, io), paint);
     writeLines(io.stdout, [...lines, ...denialLines(denials, paint)]);

@@ -21,3 +21,8 @@ export type ExitStatus = (typeof EXIT)[keyof typeof EXIT];
 export function writeLines(stream: Writable, lines: readonly string[]): void {
   for (const line of lines) stream.write(`${line}\n`);
 }
+
+/** Writes the result of a command, in the format of `-o json`. */
+export function writeJSON({ stdout }: Pick<IO, "stdout">, value: unknown): void {
+  stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+}

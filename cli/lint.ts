@@ -9,8 +9,8 @@ import { compareText } from "../shared/formats/text.ts";
 import type { SettingsFor } from "../shared/contract/settings.ts";
 import { STDIN } from "../shared/files/listing.ts";
 import { formatInputFault, type InputFault } from "../shared/files/manifest-reader.ts";
-import { VERSION } from "../shared/contract/version.ts";
-import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
+import { VERSION } from "../shared/contract/installation.ts";
+import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
 import {
   countBySeverity, findingLines, isFailing, locate, type LocatedFinding, skippedLines,
 } from "./output/located-finding.ts";
@@ -36,7 +36,7 @@ export async function runLint(settings: SettingsFor<"lint">, io: IO): Promise<Ex
   if (settings.output === "text") printText(result, io);
   else {
     const json = settings.output === "json" ? result : sarifLog(result);
-    io.stdout.write(`${JSON.stringify(json, null, 2)}\n`);
+    writeJSON(io, json);
   }
   reportFaults(state.faults, io);
   if (state.faults.length > 0) return EXIT.usage;

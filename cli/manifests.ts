@@ -1,6 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { DEFAULT_IMAGE } from "../manifests/deployment.ts";
-import { isManifestPart, MANIFEST_PARTS, renderManifests } from "../manifests/render.ts";
+import { isManifestPart, manifestObjects, renderYAML } from "../manifests/render.ts";
 import { needsAccessReviews } from "../shared/checks/access-reviews.ts";
 import { checkSeveritiesOf } from "../shared/contract/context.ts";
 import { ResolverError } from "../shared/formats/errors.ts";
@@ -9,25 +8,28 @@ import { controllersOf } from "../shared/formats/names.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
 import { writeStartNotices } from "./serve.ts";
 
-/** Prints the install manifests as YAML. */
+/** Prints the manifests that only the program knows, as YAML. The Helm chart installs the rest. */
 export async function runManifests(part: string, settings: SettingsFor<"manifests">, io: IO): Promise<ExitStatus> {
-  if (!isManifestPart(part)) {
-    throw new ResolverError("ERR_CONFIG_INVALID", `"${part}": expected one of ${MANIFEST_PARTS.join(", ")}`);
+  const { url, caFile, check, controllerUsers } = settings;
+  if (!isManifestPart(part) || (part === "all" && url === null)) {
+    throw new ResolverError("ERR_CONFIG_INVALID", `manifests ${part}: ${INSTEAD}`);
   }
-  const { url, caFile } = settings;
   const caBundle = caFile === null ? null : await readCA(caFile);
   writeStartNotices(settings, io);
-  const certificates = settings.certificates ?? (url === null && caFile === null ? "self-signed" : "files");
-  const { check, controllerUsers } = settings;
-  const policies = { ...settings, ...controllersOf(controllerUsers), checkSeverities: checkSeveritiesOf(check) };
+  const checkSeverities = checkSeveritiesOf(check, settings.profile);
+  const policies = { ...settings, ...controllersOf(controllerUsers), checkSeverities };
   const options = {
-    ...settings, policies, caBundle, certificates, image: settings.image ?? DEFAULT_IMAGE,
+    ...settings, policies, caBundle, maintainsCertificates: url === null && caFile === null,
     accessReviews: needsAccessReviews(policies),
   };
   if (part === "crds") writeLines(io.stderr, [REPLACES]);
-  io.stdout.write(renderManifests(part, options));
+  io.stdout.write(renderYAML(manifestObjects(part, options)));
   return EXIT.fine;
 }
+
+const INSTEAD = "run `helm install ack-role-resolver manifests/chart --namespace ack-role-resolver "
+  + "--create-namespace`, or `helm template` with these arguments; manifests prints crds, rbac, policies, webhooks, "
+  + "and with --url and --ca-file all, for a webhook outside the cluster";
 
 const REPLACES = "warning: this CRD replaces the CRD of ACK's charts; docs/crd.md states when that is useful";
 

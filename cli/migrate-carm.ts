@@ -13,7 +13,7 @@ import {
   type MigrationPlan, planMigration, type ProvedMigration, proveMigration,
 } from "../shared/resolution/migration-plan.ts";
 import type { SettingsFor } from "../shared/contract/settings.ts";
-import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
+import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
 import { runWithProgress } from "./output/progress.ts";
 import { isUnreadable, readState, type State } from "./input/state.ts";
 import { type Paint, painter } from "./output/terminal.ts";
@@ -41,7 +41,7 @@ export async function runMigrateCARM(settings: SettingsFor<"migrate carm">, io: 
   const denials = denialsOf(plan, state);
   if (settings.output === "json") {
     const json = { ...migrationJSON(migration, denials), skippedFiles: state.skippedFiles };
-    io.stdout.write(`${JSON.stringify(json, null, 2)}\n`);
+    writeJSON(io, json);
   } else {
     io.stdout.write(renderYAML(migration.selectors));
     writeLines(io.stderr, reportLines(migration, denials, painter(io.stderr, io.environment)));

@@ -5,7 +5,7 @@ import { type RemovedSetting, removedFrom } from "../shared/contract/removed-set
 import { DEFINITIONS, type SettingName, type SettingsFor } from "../shared/contract/settings.ts";
 import { type Flags, readSettings, removedWarnings } from "../shared/server/read-settings.ts";
 import { checkFault } from "../shared/checks/catalogue.ts";
-import { VERSION } from "../shared/contract/version.ts";
+import { VERSION } from "../shared/contract/installation.ts";
 import { flagGroup, flagHelp, HELP_LAYOUT } from "./help.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
 import { widthOf } from "./output/terminal.ts";
@@ -142,10 +142,9 @@ function addTools(program: Commander, { io, done }: ProgramContext): void {
     const { runCertsManage } = await import("./certs.ts");
     done(await runCertsManage(settingsOf("certs manage", flags, io)));
   });
-  const parts = new Argument("[part]", "manifests to print")
-    .choices(["crds", "identity-crd", "rbac", "policies", "deployment", "webhooks", "all"]);
-  addCommand(program, "manifests", "print the install manifests")
-    .addArgument(parts.default("all"))
+  const parts = "crds, rbac, policies or webhooks; all for a webhook outside the cluster, with --url and --ca-file";
+  addCommand(program, "manifests", "print manifests for users without Helm")
+    .addArgument(new Argument("[part]", parts).default("all"))
     .action(async (part: string, flags: Flags) => {
       const { runManifests } = await import("./manifests.ts");
       done(await runManifests(part, settingsOf("manifests", flags, io), io));

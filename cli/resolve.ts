@@ -1,6 +1,6 @@
 import { decisionSettings, type DecisionSettings } from "../shared/contract/context.ts";
 import { readReferrer, type Referrer, refersToIdentity } from "../shared/model/referrer.ts";
-import { resolveObject } from "../shared/resolution/resolve-object.ts";
+import { resolveObject } from "../shared/resolution/resolve-identity.ts";
 import type { Inventory } from "../shared/inventory/inventory.ts";
 import { queryOf, type ResourceQuery } from "../shared/contract/ack-resource.ts";
 import type { JsonObject } from "../shared/formats/json.ts";
@@ -12,7 +12,7 @@ import { hypotheticalResources } from "../shared/resolution/hypothetical-resourc
 import type { ComparedObject } from "../shared/resolution/impact.ts";
 import type { SettingsFor } from "../shared/contract/settings.ts";
 import { faultyIdentities, faultyIdentityLines, faultySelectorLines, faultySelectors } from "./input/faulty-objects.ts";
-import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
+import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
 import { mapWithProgress } from "./output/progress.ts";
 import { isUnreadable, readState, type State } from "./input/state.ts";
 import {
@@ -36,7 +36,7 @@ export async function runResolve(settings: SettingsFor<"resolve">, io: IO): Prom
   const faulty = faultySelectors(inventory, state.origin);
   const identities = faultyIdentities(state, decisionSettings(settings));
   const paint = painter(io.stdout, io.environment);
-  if (settings.output === "json") io.stdout.write(`${JSON.stringify(resolved, null, 2)}\n`);
+  if (settings.output === "json") writeJSON(io, resolved);
   else if (resolved.length === 0) writeLines(io.stderr, [NO_RESOURCES]);
   else if (settings.explain) writeLines(io.stdout, explanationLines(resolved, paint));
   else writeLines(io.stdout, resolutionTable(resolved, tableFormat(settings.output, io), paint));

@@ -1,12 +1,14 @@
+import { judgeSelector } from "../shared/checks/judge-selector.ts";
+import type { KubernetesAPI } from "../shared/cluster/api.ts";
 import { type NoticedSettings, startNotices } from "../shared/contract/removed-settings.ts";
 import type { SettingsFor } from "../shared/contract/settings.ts";
 import { ResolverError } from "../shared/formats/errors.ts";
 import { servesIdentities } from "../shared/resolution/grant-by-identity.ts";
-import type { Logger } from "../shared/server/logger.ts";
+import { createLogger, logInventory, type Logger, logNotices } from "../shared/server/logger.ts";
 import { type Drain, stopOnSignals } from "../shared/server/stopping.ts";
 import { ManifestSource } from "../shared/sources/file-source.ts";
 import type { InventorySource } from "../shared/sources/source.ts";
-import { type IO, writeLines } from "./io.ts";
+import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
 
 /** Writes the warnings about the settings of a command to stderr. */
 export function writeStartNotices(settings: NoticedSettings, io: IO): void {
@@ -15,35 +17,72 @@ export function writeStartNotices(settings: NoticedSettings, io: IO): void {
 
 type WebhookSettings = SettingsFor<"webhook">;
 type SourceSettings =
-  & Pick<
-    WebhookSettings, "from" | "cluster" | "kubeconfig" | "context" | "runtime" | "mode" | "ackSystemNamespace"
-  >
+  & Pick<WebhookSettings, "from" | "runtime" | "mode" | "ackSystemNamespace">
   & Partial<Pick<WebhookSettings, "extraGroups" | "identitySecretNamespace">>
   & Partial<Pick<SettingsFor<"sidecar">, "group">>;
 
 /**
- * Returns the inventory source of a server. The Kubernetes client is loaded only with --cluster. The source of the
- * webhook lists every kind that the checks need. The source of the sidecar does not read ACK resources, because the
- * ClusterRole of the sidecar does not allow this. It reads CAPA identities only if the sidecar serves them. With --mode
- * carm, a server is ready only after the CARM ConfigMaps are loaded.
+ * Returns the inventory source of a server; without an API server, its manifests. The source of the webhook lists every
+ * kind that the checks need. The source of the sidecar does not read ACK resources, because the ClusterRole of the
+ * sidecar does not allow this. It reads CAPA identities only if the sidecar serves them. With --mode carm, a server is
+ * ready only after the CARM ConfigMaps are loaded.
  */
-export async function openSource(command: "webhook" | "sidecar", settings: SourceSettings): Promise<InventorySource> {
-  const { from, cluster, kubeconfig, context, runtime, mode, ackSystemNamespace } = settings;
-  const { extraGroups = [], group: groups = [], identitySecretNamespace = null } = settings;
-  if (!cluster) return new ManifestSource(from, { runtime });
-  const [{ ClusterSource }, { connectKubernetes }] = await Promise.all([
-    import("../shared/sources/cluster-source.ts"), import("../shared/cluster/kubeconfig.ts"),
-  ]);
+async function openSource(
+  command: "webhook" | "sidecar", settings: SourceSettings, api: KubernetesAPI | undefined,
+): Promise<InventorySource> {
+  const { from, runtime, mode, ackSystemNamespace, extraGroups = [], group: groups = [] } = settings;
+  if (api === undefined) return new ManifestSource(from, { runtime, judge: judgeSelector });
+  const { ClusterSource } = await import("../shared/sources/cluster-source.ts");
   const isRequired = mode === "carm";
+  const isWebhook = command === "webhook";
   return new ClusterSource({
-    runtime,
-    api: await connectKubernetes({ kubeconfig, context }),
-    resources: command === "webhook" ? { extraGroups } : undefined,
+    runtime, api, judge: judgeSelector,
+    resources: isWebhook ? { extraGroups } : undefined,
     identities: servesIdentities({ groups }),
     // The sidecar watches the Secrets itself, because it also reads their values (sidecar/identities/secrets.ts).
-    identitySecretNamespace: command === "webhook" ? identitySecretNamespace : null,
-    carmMaps: command === "webhook" || isRequired ? { namespace: ackSystemNamespace, isRequired } : undefined,
+    identitySecretNamespace: isWebhook ? settings.identitySecretNamespace ?? null : null,
+    carmMaps: isWebhook || isRequired ? { namespace: ackSystemNamespace, isRequired } : undefined,
   });
+}
+
+/** What a server gets from its command. */
+interface ServerRuntime {
+  readonly source: InventorySource;
+  readonly log: Logger;
+  /** Absent if the inventory consists of manifests. */
+  readonly api?: KubernetesAPI;
+}
+
+/** A server, and how to stop it. */
+type RunningServer = Omit<Serving, "log">;
+
+/**
+ * Opens the source of a server, starts the server with `start`, and stops both when a signal ends the process. The
+ * Kubernetes client is loaded only with --cluster.
+ */
+export async function runServer(
+  command: "webhook" | "sidecar", settings: WebhookSettings | SettingsFor<"sidecar">, io: IO,
+  start: (runtime: ServerRuntime) => Promise<RunningServer>,
+): Promise<ExitStatus> {
+  const log = createLogger({ name: command, level: settings.logLevel });
+  logNotices(settings, log);
+  const api = settings.cluster ? await connect(settings) : undefined;
+  const source = await openSource(command, settings, api);
+  if (!(await startSource(source, io))) return EXIT.usage;
+  logInventory(source, log);
+  try {
+    const server = await start({ source, log, ...(api !== undefined && { api }) });
+    const close = async (): Promise<void> => void (await Promise.all([server.close(), source.stop()]));
+    return await serveUntilStopped({ ...server, log, close });
+  } catch (error) {
+    await source.stop();
+    throw error;
+  }
+}
+
+async function connect(settings: Pick<WebhookSettings, "kubeconfig" | "context">): Promise<KubernetesAPI> {
+  const { connectKubernetes } = await import("../shared/cluster/kubeconfig.ts");
+  return await connectKubernetes(settings);
 }
 
 /**

@@ -1,28 +1,22 @@
 import type { Registry } from "prom-client";
 import { createCertificateMetrics } from "../certs/rotation/reports.ts";
-import { type Alert, alertName, ALERTS } from "../manifests/observability/alerts.ts";
 import {
   createRegistry, METRIC_PREFIX, registerInventoryMetrics, registerKindMetrics,
 } from "../shared/server/metrics.ts";
 import { createSidecarMetrics, registerSidecarState } from "../sidecar/metrics.ts";
 import { createWebhookMetrics } from "../webhook/metrics.ts";
 
-const ERROR_CODE = "an [error code](errors.md)";
-const ADMISSION_PATH = "the admission path, such as `/validate/iamroleselectors`";
-const SIDECAR_PATH = "a route, such as `/v1/credentials/selectors/:name` or `/sts`; `unknown` for any other path";
-const UNPARSED_PATH = "`unparsed` for a request that is not HTTP, or that exceeds the size or time limit";
+const ERROR_CODE = "an [error](errors.md)";
+const EVENT_OUTCOME = "`ok`, `limited` (written [recently](events.md#rate)), `failed` (retried)";
+const ADMISSION_PATH = "the path, such as `/validate/iamroleselectors`";
+const SIDECAR_PATH = "the path, such as `/sts`; `unknown` for any other";
+const UNPARSED_PATH = "`unparsed` if not HTTP, or beyond a limit";
 const STS_ACTION = "`AssumeRole`, `AssumeRoleWithWebIdentity`, `GetCallerIdentity`";
-
-const STS_CODES = [
-  "AccessDenied", "ExpiredToken", "IncompleteSignature", "InvalidAction", "InvalidClientTokenId",
-  "MalformedHttpRequest", "MalformedPolicyDocument", "MissingAction", "MissingAuthenticationToken",
-  "SignatureDoesNotMatch", "ValidationError",
-].map((code) => `\`${code}\``).join(", ");
 
 /** The values of each label. The keys are the names of the metrics that have labels, without the common prefix. */
 const LABELS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   build_info: {
-    component: "`webhook`, `sidecar`, `certificates`", version: "version of this program", node: "version of Node.js",
+    component: "`webhook`, `sidecar`, `certificates`", version: "", node: "",
   },
   webhook_requests_total: {
     path: ADMISSION_PATH, operation: "`CREATE`, `UPDATE`, `DELETE`, `CONNECT`, `unknown`",
@@ -34,53 +28,49 @@ const LABELS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   webhook_resolutions_total: { outcome: "`selected`, `default`, `conflict`, `refused`" },
   webhook_notices_total: { code: ERROR_CODE },
   webhook_rejected_calls_total: {
-    reason: "`client`: wrong client certificate, `connections`, `bytes` (denied): see [limits](limits.md)",
+    reason: "`client` (wrong certificate), or a [limit](limits.md): `connections`, `bytes`",
   },
   webhook_certificate_reloads_total: { outcome: "`ok`, `fault`" },
   certificates_writes_total: {
-    step: "`create`, `restore`, `issue`, `stage`, `switch`, `retire`: the Secret of the CA; `serve`, "
-      + "`restore-serving`: the Secret of the serving certificate; `publish`, `restore-bundle`: a caBundle; `any`: "
-      + "not known",
+    step: "`create`, `restore`, `issue`, `stage`, `switch`, `retire` (Secret of the CA); `serve`, `restore-serving` "
+      + "(Secret of the certificate); `publish`, `restore-bundle` (caBundle); `any` (unknown)",
     outcome: "`ok`, `conflict` (retried), `fault`",
   },
   certificates_events_total: {
-    outcome: "`ok`, `limited` (not written: the [series](events.md) was written recently), `failed` (retried)",
+    outcome: EVENT_OUTCOME,
   },
   webhook_events_total: {
-    outcome: "`ok`, `limited` (not written: the [series](events.md) was written recently), `failed` (retried)",
+    outcome: EVENT_OUTCOME,
   },
   webhook_controller_identity_creations_total: {
-    outcome: "`ok`, `exists` (created meanwhile by another program), `failed` (retried)",
+    outcome: "`ok`, `exists` (created by another program), `failed` (retried)",
   },
   webhook_refreshes_total: {
-    outcome: "`ok`, `conflict` (retried), `gone`: deleted meanwhile, `outage`: API server unavailable (retried), "
-      + "`fault`: rejected (retried)",
+    outcome: "`ok`, `gone` (deleted); retried: `conflict`, `outage` (API server unavailable), `fault` (rejected)",
   },
   sidecar_requests_total: { path: `${SIDECAR_PATH}; ${UNPARSED_PATH}`, code: "the HTTP status" },
   sidecar_request_duration_seconds: { path: SIDECAR_PATH },
   sidecar_cache_lookups_total: { result: "`hit`, `miss`, `stale`" },
   sidecar_sts_calls_total: {
-    action: STS_ACTION, code: "`ok`, a documented STS error code, `other` or `unreachable`",
+    action: STS_ACTION, code: "`ok`, an STS error, `other`, `unreachable`",
   },
   sidecar_sts_call_duration_seconds: { action: STS_ACTION },
   sidecar_refusals_total: {
-    code: `${ERROR_CODE}; for an invalid request to \`/sts\`, an STS error code: ${STS_CODES}`,
+    code: `${ERROR_CODE}; at \`/sts\` also of STS, such as \`AccessDenied\``,
   },
   sidecar_auth_failures_total: { kind: "`token`, `signature`, `host`" },
   sidecar_token_reloads_total: { result: "`ok`, `failed`" },
   sidecar_identity_token_requests_total: {
-    result: "`ok`, `rejected` (the ServiceAccount or the Role is missing, or a field is invalid) or `failed` (a retry "
-      + "may help)",
+    result: "`ok`, `rejected` (no ServiceAccount or Role, or an invalid field), `failed` (a retry may help)",
   },
   sidecar_identity_secret_reads_total: {
-    result: "`ok`, `invalid` (the Secret contains no valid access key) or `failed` (the API server did not return it)",
+    result: "`ok`, `invalid` (no valid access key), `failed` (the API server did not return it)",
   },
   sidecar_role_checks_total: {
-    result: "`ok`, `refused`, `skipped` (no call: STS is unavailable, the role is not allowed, or STS rejects the role "
-      + "of its source)",
+    result: "`ok`, `refused`, `skipped` (STS is unavailable, the role is not allowed, or its source is refused)",
   },
   sidecar_events_total: {
-    outcome: "`ok`, `limited` (not written: the [series](events.md) was written recently), `failed` (retried)",
+    outcome: EVENT_OUTCOME,
   },
   sidecar_credentials_expiry_seconds: { role: "the ARN of the role; at most 1,000 cached roles" },
   sidecar_circuit_state: { state: "`closed`, `open`, `half-open`" },
@@ -172,24 +162,14 @@ export function metricLines(): string[] {
   const unknown = Object.keys(LABELS).filter((key) => !all.some(({ name }) => name === METRIC_PREFIX + key));
   if (unknown.length > 0) throw new Error(`docs/metrics.ts: LABELS has unknown metrics: ${unknown.join(", ")}`);
   return [
-    "Both servers expose their metrics at `/metrics` on `--health-listen`, in the Prometheus text format.",
-    "`certs manage` does the same. All of them expose the `process_*` and `nodejs_*` metrics of prom-client.",
-    `Every name starts with \`${METRIC_PREFIX}\`. Labels never contain client input; the tables list their values.`,
-    ...Object.entries(sections).flatMap(([title, metrics]) => ["", `## ${title}`, "", ...table(metrics)]),
-    "", "## Alerts", "",
-    "[rules.yaml](../manifests/observability/rules.yaml) contains these alerts, and",
-    "[dashboard.json](../manifests/observability/dashboard.json) is a dashboard for Grafana. The alerts link to the",
-    "[runbook](runbook.md).",
-    "", "| alert | severity | expression |", "| --- | --- | --- |",
-    ...Object.values(ALERTS).flat().map(alertRow),
+    "Both servers and `certs manage` expose their metrics at `/metrics` on `--health-listen`, together with the",
+    `\`process_*\` and \`nodejs_*\` metrics of prom-client. Every name starts with \`${METRIC_PREFIX}\`.`,
+    "The [runbook](runbook.md) has a section for each alert.",
+    ...Object.entries(sections).flatMap(([title, metrics]) => ["", `## ${title}`, "", ...metrics.map(item)]),
   ];
 }
 
-function table(metrics: readonly MetricDescription[]): string[] {
-  return ["| name | type | labels | meaning |", "| --- | --- | --- | --- |", ...metrics.map(row)];
-}
-
-function row({ name, type, help, labels }: MetricDescription): string {
+function item({ name, type, help, labels }: MetricDescription): string {
   const notes = LABELS[name.slice(METRIC_PREFIX.length)] ?? {};
   const undocumented = labels.filter((label) => notes[label] === undefined);
   const unknown = Object.keys(notes).filter((label) => !labels.includes(label));
@@ -197,16 +177,15 @@ function row({ name, type, help, labels }: MetricDescription): string {
   if (faults.length > 0) {
     throw new Error(`docs/metrics.ts: labels of ${name} are undocumented or unknown: ${faults.join(", ")}`);
   }
-  const values = labels.map((label) => `\`${label}\`: ${notes[label] ?? ""}`).join("; ");
-  return `| ${shortName(name)} | ${type} | ${values} | ${help} |`;
-}
-
-function alertRow(alert: Alert): string {
-  const name = alertName(alert);
-  const expression = alert.expression.replaceAll("|", "\\|");
-  return `| [${name}](runbook.md#${name.toLowerCase()}) | ${alert.severity} | \`${expression}\` |`;
+  const values = labels.map((label) => (notes[label] === "" ? code(label) : `${code(label)}: ${notes[label] ?? ""}`));
+  const documented = values.length === 0 ? "" : ` Labels: ${values.join("; ")}.`;
+  return `- ${shortName(name)} (${type}): ${help}${documented}`;
 }
 
 function shortName(name: string): string {
-  return `\`${name.slice(METRIC_PREFIX.length)}\``;
+  return code(name.slice(METRIC_PREFIX.length));
+}
+
+function code(text: string): string {
+  return `\`${text}\``;
 }

@@ -2,38 +2,19 @@ import type { V1MatchCondition } from "@kubernetes/client-node";
 import { ACCOUNT_MAP, RESOLUTION_KEYS, TEAM_MAP, WAIVER_ANNOTATION } from "../shared/contract/annotation-keys.ts";
 import { BOOKKEEPING } from "../shared/contract/exemptions.ts";
 import { SELECTOR_GROUP } from "../shared/contract/ack-groups.ts";
+import type { ConditionName } from "../shared/contract/kind-row.ts";
 import { LIMITS } from "../shared/contract/limits.ts";
 import { MIRROR_ANNOTATION } from "../shared/model/pod.ts";
-import { texts } from "./policies/cel.ts";
+import { texts } from "../shared/formats/cel.ts";
 
 // The conditions under which the API server calls a webhook or evaluates a policy. If a condition of a webhook with
 // failurePolicy `Ignore` fails, the API server skips the webhook, so an expression must not fail for any object. The
 // API server also stops an expression that is too expensive, so an expression must not iterate over an unlimited
 // number of keys. docs/webhook.md describes the conditions.
 
-/**
- * Skips a DELETE of an object that is already being deleted, because such a request changes nothing. The expression
- * cannot fail: a stored object has metadata.
- */
-export const NOT_DELETED_AGAIN: V1MatchCondition = {
-  name: "not-deleted-again",
-  expression: 'request.operation != "DELETE" || oldObject == null || !has(oldObject.metadata.deletionTimestamp)',
-};
-
 const CHANGES_CONTENT = ["spec", "metadata.labels", "metadata.annotations"].map((field) => (
   `has(object.${field}) != has(oldObject.${field}) || has(object.${field}) && object.${field} != oldObject.${field}`
 )).join(" || ");
-
-/**
- * Skips DELETE requests like NOT_DELETED_AGAIN, and skips an UPDATE of an object that is being deleted if the spec,
- * labels and annotations stay the same. The last finalizer can then be removed while the webhook is down. The API
- * server limits the cost of the comparison. If the expression fails, the failurePolicy `Fail` rejects the request.
- */
-export const NOT_BEING_DELETED: V1MatchCondition = {
-  name: "not-being-deleted",
-  expression: "oldObject == null || !has(oldObject.metadata.deletionTimestamp) || "
-    + `request.operation == "UPDATE" && (${CHANGES_CONTENT})`,
-};
 
 /** The maximum number of fields that a condition compares. A real object has fewer fields at each of these paths. */
 const MAX_FIELDS = 100;
@@ -49,97 +30,87 @@ const ANNOTATIONS = same(
 
 /** Returns an expression: whether two maps of at most `limit` keys are equal, except for the keys in `except`. */
 function same(a: string, b: string, except: Iterable<string>, limit: number): string {
-  const ignored = texts(except);
-  return `size(${a}) <= ${limit} && size(${b}) <= ${limit} && `
-    + `${a}.all(key, key in ${ignored} || key in ${b} && ${a}[key] == ${b}[key]) && `
-    + `${b}.all(key, key in ${ignored} || key in ${a})`;
+  return `size(${a}) <= ${limit} && size(${b}) <= ${limit} && ${isSame(a, b, except)}`;
 }
 
-/**
- * Skips an UPDATE that changes only fields that the API server and controllers maintain, such as finalizers, or the
- * annotations in which the webhook records a resolution. The webhook admits such an update without a check
- * (shared/decisions/exemptions.ts). This condition is not for a mutating webhook, which corrects these annotations.
- */
-export const CHANGES_MORE_THAN_BOOKKEEPING: V1MatchCondition = {
-  name: "changes-more-than-bookkeeping",
-  expression: `request.operation != "UPDATE" || !(${CONTENT} && ${METADATA} && ${ANNOTATIONS})`,
-};
-
-/**
- * Like CHANGES_MORE_THAN_BOOKKEEPING, but also skips an UPDATE of a subresource that changes neither labels nor
- * annotations.
- */
-export const CHANGES_NAMESPACE: V1MatchCondition = {
-  name: "changes-namespace",
-  expression: 'request.operation != "UPDATE" || !(has(request.subResource) && request.subResource != "" '
-    + `? ${LABELS} && ${ANNOTATIONS} : ${CONTENT} && ${METADATA} && ${ANNOTATIONS})`,
-};
+/** Returns an expression: whether two maps are equal, except for the keys in `except`. */
+export function isSame(a: string, b: string, except: Iterable<string>): string {
+  const ignored = texts(except);
+  return `${a}.all(key, key in ${ignored} || key in ${b} && ${a}[key] == ${b}[key]) && `
+    + `${b}.all(key, key in ${ignored} || key in ${a})`;
+}
 
 const UNCHANGED = `${CONTENT} && ${LABELS} && `
   + "object.metadata.?annotations.orValue({}) == oldObject.metadata.?annotations.orValue({})";
 
-/**
- * Skips an UPDATE of an object that is being deleted if only its status and its metadata except labels and annotations
- * change. The webhook does not mutate the object then (mutationExemptionOf in shared/decisions/exemptions.ts).
- */
-export const MUTATES: V1MatchCondition = {
-  name: "mutates",
-  expression: "oldObject == null || !has(oldObject.metadata.deletionTimestamp) || "
-    + `!(${UNCHANGED})`,
-};
-
-/**
- * Skips each UPDATE that changes only the status, and the metadata except labels and annotations. The webhook does not
- * mutate the object then (clusterMutationExemptionOf in shared/decisions/exemptions.ts).
- */
-export const MUTATES_CLUSTER: V1MatchCondition = {
-  name: "mutates-cluster",
-  expression: `oldObject == null || !(${UNCHANGED})`,
-};
-
-/**
- * Matches only the CustomResourceDefinition of IAMRoleSelector. Reads the objects, because `request.name` is empty if a
- * client deletes a collection. The expression cannot fail.
- */
-export const IS_DEFINITION_OF_SELECTORS: V1MatchCondition = {
-  name: "is-definition-of-selectors",
-  expression: "[object, oldObject].exists(one, one != null && has(one.metadata.name) && "
-    + `one.metadata.name == "iamroleselectors.${SELECTOR_GROUP}")`,
-};
-
-/** Matches only CustomResourceDefinitions of ACK resources. The expression cannot fail. */
-export const IS_DEFINITION_OF_RESOURCES: V1MatchCondition = {
-  name: "is-definition-of-resources",
-  expression: "[object, oldObject].exists(one, one != null && has(one.spec.group) && "
-    + `one.spec.group.endsWith(".${SELECTOR_GROUP}"))`,
-};
-
 const WAIVER = `metadata.annotations["${WAIVER_ANNOTATION}"]`;
 const HAS_WAIVER = `metadata.annotations) && "${WAIVER_ANNOTATION}" in `;
 
-/**
- * Matches each deletion, and each write that adds or changes a waiver annotation. The webhook does not receive other
- * writes of CustomResourceDefinitions, which can be larger than 1 MB. The expression cannot fail.
- */
-export const DELETES_OR_WAIVES: V1MatchCondition = {
-  name: "deletes-or-waives",
-  expression: `object == null || has(object.${HAS_WAIVER}object.metadata.annotations && !(oldObject != null && `
+/** The expressions of the conditions. */
+export const CONDITIONS: Readonly<Record<ConditionName, string>> = {
+  /**
+   * Skips a DELETE of an object that is already being deleted, because such a request changes nothing. The expression
+   * cannot fail: a stored object has metadata.
+   */
+  "not-deleted-again":
+    'request.operation != "DELETE" || oldObject == null || !has(oldObject.metadata.deletionTimestamp)',
+  /**
+   * Skips DELETE requests like `not-deleted-again`, and skips an UPDATE of an object that is being deleted if the spec,
+   * labels and annotations stay the same. The last finalizer can then be removed while the webhook is down. The API
+   * server limits the cost of the comparison. If the expression fails, the failurePolicy `Fail` rejects the request.
+   */
+  "not-being-deleted": "oldObject == null || !has(oldObject.metadata.deletionTimestamp) || "
+    + `request.operation == "UPDATE" && (${CHANGES_CONTENT})`,
+  /**
+   * Skips an UPDATE that changes only fields that the API server and controllers maintain, such as finalizers, or the
+   * annotations in which the webhook records a resolution. The webhook admits such an update without a check
+   * (shared/contract/exemptions.ts). This condition is not for a mutating webhook, which corrects these annotations.
+   */
+  "changes-more-than-bookkeeping": `request.operation != "UPDATE" || !(${CONTENT} && ${METADATA} && ${ANNOTATIONS})`,
+  /**
+   * Like `changes-more-than-bookkeeping`, but also skips an UPDATE of a subresource that changes neither labels nor
+   * annotations.
+   */
+  "changes-namespace": 'request.operation != "UPDATE" || !(has(request.subResource) && request.subResource != "" '
+    + `? ${LABELS} && ${ANNOTATIONS} : ${CONTENT} && ${METADATA} && ${ANNOTATIONS})`,
+  /**
+   * Skips an UPDATE of an object that is being deleted if only its status and its metadata except labels and
+   * annotations change. The webhook does not mutate the object then (mutationExemptionOf).
+   */
+  "mutates": `oldObject == null || !has(oldObject.metadata.deletionTimestamp) || !(${UNCHANGED})`,
+  /**
+   * Skips each UPDATE that changes only the status, and the metadata except labels and annotations. The webhook does
+   * not mutate the object then (clusterMutationExemptionOf).
+   */
+  "mutates-cluster": `oldObject == null || !(${UNCHANGED})`,
+  /**
+   * Matches only the CustomResourceDefinition of IAMRoleSelector. Reads the objects, because `request.name` is empty if
+   * a client deletes a collection. The expression cannot fail.
+   */
+  "is-definition-of-selectors": "[object, oldObject].exists(one, one != null && has(one.metadata.name) && "
+    + `one.metadata.name == "iamroleselectors.${SELECTOR_GROUP}")`,
+  /** Matches only CustomResourceDefinitions of ACK resources. The expression cannot fail. */
+  "is-definition-of-resources": "[object, oldObject].exists(one, one != null && has(one.spec.group) && "
+    + `one.spec.group.endsWith(".${SELECTOR_GROUP}"))`,
+  /**
+   * Matches each deletion, and each write that adds or changes a waiver annotation. The webhook does not receive other
+   * writes of CustomResourceDefinitions, which can be larger than 1 MB. The expression cannot fail.
+   */
+  "deletes-or-waives":
+    `object == null || has(object.${HAS_WAIVER}object.metadata.annotations && !(oldObject != null && `
     + `has(oldObject.${HAS_WAIVER}oldObject.metadata.annotations && object.${WAIVER} == oldObject.${WAIVER})`,
-};
-
-/**
- * Matches only the CARM maps. The expression must not fail: a failed expression with the failurePolicy `Fail` would
- * reject every ConfigMap. Reads the objects, because `request.name` is missing if the name is generated or a client
- * deletes a collection.
- */
-export const IS_CARM_MAP: V1MatchCondition = {
-  name: "is-carm-map",
-  expression: "[object, oldObject].exists(one, one != null && has(one.metadata.name) && "
+  /**
+   * Matches only the CARM maps. The expression must not fail: a failed expression with the failurePolicy `Fail` would
+   * reject every ConfigMap. Reads the objects, because `request.name` is missing if the name is generated or a client
+   * deletes a collection.
+   */
+  "is-carm-map": "[object, oldObject].exists(one, one != null && has(one.metadata.name) && "
     + `one.metadata.name in ["${ACCOUNT_MAP}", "${TEAM_MAP}"])`,
+  /** Skips the mirror Pods of static Pods, which the kubelet runs itself. The expression cannot fail. */
+  "not-a-mirror-pod": `!has(object.metadata.annotations) || !("${MIRROR_ANNOTATION}" in object.metadata.annotations)`,
 };
 
-/** Skips the mirror Pods of static Pods, which the kubelet runs without the API server. The expression cannot fail. */
-export const NOT_A_MIRROR_POD: V1MatchCondition = {
-  name: "not-a-mirror-pod",
-  expression: `!has(object.metadata.annotations) || !("${MIRROR_ANNOTATION}" in object.metadata.annotations)`,
-};
+/** Returns the conditions of these names. */
+export function conditionsOf(...names: readonly ConditionName[]): V1MatchCondition[] {
+  return names.map((name) => ({ name, expression: CONDITIONS[name] }));
+}

@@ -1,7 +1,13 @@
 import { IRS_35 } from "../shared/checks/selector-matches.ts";
 import { IRS_00 } from "../shared/checks/selector-shape.ts";
 import { IRS_12 } from "../shared/checks/selector-types.ts";
+import {
+  CAPA_VERSION, identityPlural, INFRASTRUCTURE_GROUP, SERVICE_ACCOUNT_IDENTITY, STS_AUDIENCE,
+} from "../shared/contract/capa-kinds.ts";
 import type { Runtime } from "../shared/contract/context.ts";
+import { ARN_LENGTH } from "../shared/formats/arn.ts";
+import { DURATION_LIMITS } from "../shared/model/session.ts";
+import { EXPIRATION_LIMITS, MAX_AUDIENCES } from "../shared/resolution/role-session.ts";
 import { SELECTOR_GROUP, SELECTOR_KIND } from "../shared/contract/ack-groups.ts";
 import { SELECTOR_SPEC_SCHEMA, type StructuralSchema } from "../shared/model/selector-schema.ts";
 import { labelsOf } from "../shared/contract/installation.ts";
@@ -58,32 +64,6 @@ const NO_EXPRESSIONS: ValidationRule = {
     + "and would select more resources than intended. Use matchLabels. If no shipped controller reads this selector, "
     + "install the CRD that ack-role-resolver manifests crds --runtime extended prints.",
 };
-
-interface SelectorNames extends Readonly<Record<"kind" | "listKind" | "plural" | "singular", string>> {
-  readonly categories: readonly string[];
-}
-
-/** The fields of the CustomResourceDefinition that this project sets. */
-interface SelectorCRD {
-  readonly apiVersion: "apiextensions.k8s.io/v1";
-  readonly kind: "CustomResourceDefinition";
-  readonly metadata: { readonly name: string; readonly labels: Readonly<Record<string, string>> };
-  readonly spec: {
-    readonly group: string;
-    readonly names: SelectorNames;
-    readonly scope: "Cluster";
-    readonly versions: readonly SelectorVersion[];
-  };
-}
-
-interface SelectorVersion {
-  readonly name: string;
-  readonly served: boolean;
-  readonly storage: boolean;
-  readonly schema: { readonly openAPIV3Schema: CRDSchema };
-  readonly subresources: { readonly status: object };
-  readonly additionalPrinterColumns: readonly Readonly<Record<"name" | "type" | "jsonPath", string>>[];
-}
 
 /**
  * In YAML, `team:` has the value null. The API server drops a null value before it calls a webhook, unless the schema
@@ -144,38 +124,8 @@ function mapValues<A, B>(record: Readonly<Record<string, A>>, map: (value: A, ke
  * that the webhook can report every fault in one response. The rules reject invalid objects even if the webhook is not
  * installed.
  */
-export function iamRoleSelectorCRD(runtime: Runtime): SelectorCRD {
-  const singular = SELECTOR_KIND.toLowerCase();
-  const plural = `${singular}s`;
-  return {
-    apiVersion: "apiextensions.k8s.io/v1",
-    kind: "CustomResourceDefinition",
-    metadata: { name: `${plural}.${SELECTOR_GROUP}`, labels: labelsOf("crds") },
-    spec: {
-      group: SELECTOR_GROUP,
-      names: { kind: SELECTOR_KIND, listKind: `${SELECTOR_KIND}List`, plural, singular, categories: ["ack"] },
-      scope: "Cluster",
-      versions: [version(runtime)],
-    },
-  };
-}
-
-function version(runtime: Runtime): SelectorVersion {
-  return {
-    name: "v1alpha1",
-    served: true,
-    storage: true,
-    schema: { openAPIV3Schema: objectSchema(runtime) },
-    subresources: { status: {} },
-    additionalPrinterColumns: [
-      { name: "Role ARN", type: "string", jsonPath: ".spec.arn" },
-      { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" },
-    ],
-  };
-}
-
-function objectSchema(runtime: Runtime): CRDSchema {
-  return {
+export function iamRoleSelectorCRD(runtime: Runtime): CRD {
+  const schema: CRDSchema = {
     type: "object",
     description: "Selects the IAM role that ACK controllers assume to manage the selected resources.",
     properties: {
@@ -187,4 +137,103 @@ function objectSchema(runtime: Runtime): CRDSchema {
     },
     "x-kubernetes-validations": [ROLE_STAYS],
   };
+  const names = { kind: SELECTOR_KIND, plural: `${SELECTOR_KIND.toLowerCase()}s`, category: "ack" };
+  const version = { name: "v1alpha1", schema, role: ".spec.arn", subresources: { status: {} } };
+  return definition(SELECTOR_GROUP, names, "Cluster", version);
+}
+
+interface CRDVersion<Schema> {
+  readonly name: string;
+  readonly served: true;
+  readonly storage: true;
+  readonly schema: { readonly openAPIV3Schema: Schema };
+  readonly subresources?: { readonly status: object };
+  readonly additionalPrinterColumns: readonly object[];
+}
+
+/** The fields of a CustomResourceDefinition that this project sets. */
+interface CRD<Schema = CRDSchema> {
+  readonly apiVersion: string;
+  readonly kind: "CustomResourceDefinition";
+  readonly metadata: { readonly name: string; readonly labels: Readonly<Record<string, string>> };
+  readonly spec: {
+    readonly group: string;
+    readonly names: Readonly<Record<"kind" | "listKind" | "plural" | "singular", string>> & {
+      readonly categories: readonly string[];
+    };
+    readonly scope: "Cluster" | "Namespaced";
+    readonly versions: readonly CRDVersion<Schema>[];
+  };
+}
+
+/** Returns a definition with one version. `role` is the path of the role that kubectl prints. */
+function definition<Schema>(
+  group: string, { kind, plural, category }: { kind: string; plural: string; category: string },
+  scope: "Cluster" | "Namespaced",
+  { name, schema, role, ...more }: { name: string; schema: Schema; role: string; subresources?: { status: object } },
+): CRD<Schema> {
+  return {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: `${plural}.${group}`, labels: labelsOf("crds") },
+    spec: {
+      group,
+      names: { kind, listKind: `${kind}List`, plural, singular: kind.toLowerCase(), categories: [category] },
+      scope,
+      versions: [{
+        name, served: true, storage: true, schema: { openAPIV3Schema: schema }, ...more,
+        additionalPrinterColumns: [
+          { name: "Role ARN", type: "string", jsonPath: role },
+          { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" },
+        ],
+      }],
+    },
+  };
+}
+
+/** The schema of the field `spec`. The fields are those of CAPA's proposal "Single Controller Multitenancy". */
+const IDENTITY_SPEC = {
+  type: "object",
+  description: "A role that clusters in the namespace of the identity can use. The role is assumed with a token of the "
+    + "ServiceAccount that has the same name and namespace (AssumeRoleWithWebIdentity).",
+  required: ["roleARN"],
+  properties: {
+    roleARN: {
+      type: "string", minLength: ARN_LENGTH.min, maxLength: ARN_LENGTH.max,
+      description: "The ARN of the IAM role: arn:PARTITION:iam::ACCOUNT:role/PATH/NAME.",
+    },
+    sessionName: { type: "string", maxLength: 64, description: "The name of the role session." },
+    durationSeconds: {
+      type: "integer", format: "int32", minimum: DURATION_LIMITS.min, maximum: DURATION_LIMITS.max,
+      description: "The duration of the role session.",
+    },
+    inlinePolicy: { type: "string", maxLength: 2048, description: "A session policy as JSON text." },
+    policyARNs: {
+      type: "array", maxItems: 10, items: { type: "string", maxLength: 2048 },
+      description: "The ARNs of managed session policies.",
+    },
+    audiences: {
+      type: "array", minItems: 1, maxItems: MAX_AUDIENCES, items: { type: "string", minLength: 1, maxLength: 255 },
+      default: [STS_AUDIENCE], description: "The audiences of the token.",
+    },
+    expirationSeconds: {
+      type: "integer", format: "int64", minimum: EXPIRATION_LIMITS.min, default: 86_400,
+      description: "The lifetime of the token.",
+    },
+  },
+} as const;
+
+/** Returns the CustomResourceDefinition of AWSServiceAccountIdentity, a kind that shipped CAPA does not have. */
+export function serviceAccountIdentityCRD(): CRD<object> {
+  const schema = {
+    type: "object",
+    description: "The credentials of an IAM role that trusts a ServiceAccount of the same name and namespace.",
+    required: ["spec"],
+    properties: {
+      apiVersion: { type: "string" }, kind: { type: "string" }, metadata: { type: "object" }, spec: IDENTITY_SPEC,
+    },
+  };
+  const kind = SERVICE_ACCOUNT_IDENTITY;
+  const names = { kind, plural: identityPlural(kind), category: "cluster-api" };
+  return definition(INFRASTRUCTURE_GROUP, names, "Namespaced", { name: CAPA_VERSION, schema, role: ".spec.roleARN" });
 }

@@ -1,19 +1,19 @@
 // The JSON Schema of the values of the Helm chart. Helm reports each invalid value with its path.
 import {
-  choicesOf, type Definition, IMAGE, IMAGE_PARTS, NAMESPACE as NAMESPACE_NAME, OBJECT_NAME, RESERVED_VARIABLES,
-  SIDECAR_ARGUMENT, USE_PROXY, VARIABLE_NAME, VARIABLE_VALUE,
+  choicesOf, type Definition, HTTPS_URL, IMAGE, IMAGE_PARTS, NAMESPACE as NAMESPACE_NAME, OBJECT_NAME,
+  RESERVED_VARIABLES, SIDECAR_ARGUMENT, USE_PROXY, VARIABLE_NAME, VARIABLE_VALUE,
 } from "../shared/contract/setting-definition.ts";
+import { PROFILE_NAMES } from "../shared/contract/profiles.ts";
 import { REMOVED_VALUES } from "../shared/contract/removed-settings.ts";
 import { DEFINITIONS, type SettingName } from "../shared/contract/settings.ts";
 import { CHECK_VALUE } from "../shared/checks/catalogue.ts";
-import { CERTIFICATE_MODES } from "./certificates.ts";
 import { labelsOf } from "../shared/contract/installation.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
 
 /** Settings that the chart sets, and settings that do not apply in a cluster. */
 const NOT_IN_VALUES: ReadonlySet<SettingName> = new Set([
-  "ackSystemNamespace", "runtime", "extraGroups", "tlsDir", "namespace", "listen",
+  "ackSystemNamespace", "profile", "runtime", "extraGroups", "tlsDir", "namespace", "listen",
   "autoControllerIdentity",
   "healthListen", "from", "cluster", "kubeconfig", "context", "sidecarImage", "sidecarArgs",
   "sidecarEnv", "sidecarCaConfigMap",
@@ -61,7 +61,7 @@ export function valuesSchema(): Schema {
   const required = {
     ackSystemNamespace: NAMESPACE,
     runtime: { enum: ["ack", "extended"] },
-    accessReviews: BOOLEAN,
+    profile: { enum: PROFILE_NAMES },
     reconciling: BOOLEAN,
     autoControllerIdentity: record({ enabled: BOOLEAN }, { namespaces: NAMESPACES }),
     injection: record({ enabled: BOOLEAN }, {
@@ -73,6 +73,8 @@ export function valuesSchema(): Schema {
       dependencies: { clientCaFile: ["clientName"], clientName: ["clientCaFile"] },
     },
     certificates: CERTIFICATES,
+    webhook: WEBHOOK,
+    serviceAccountIdentityCRD: BOOLEAN,
     policies: record({ enabled: BOOLEAN }),
     webhookConfigurations: record({ failurePolicy: { enum: ["auto", "Fail", "Ignore"] } }),
     ...REQUIRED_BY_WORKLOAD,
@@ -82,6 +84,7 @@ export function valuesSchema(): Schema {
     global: KUBERNETES_OBJECT,
     enabled: { const: true },
     ...ANY_REMOVED.values,
+    accessReviews: { type: ["boolean", "null"] },
     extraGroups: { type: "array", items: EXTRA_GROUP },
     identitySecretNamespace: optional(NAMESPACE.pattern),
     ...OPTIONAL_IN_WORKLOAD,
@@ -110,19 +113,31 @@ function optional(pattern: string): Schema {
 }
 
 const CERTIFICATES = {
-  ...record({ mode: { enum: CERTIFICATE_MODES }, secretName: NAME }, {
+  ...record({ mode: { enum: ["self-signed", "cert-manager", "files"] }, secretName: NAME }, {
     caBundle: TEXT,
     resources: KUBERNETES_OBJECT,
     issuerRef: {
       ...record({}, { group: TEXT, kind: TEXT, name: NAME }), dependencies: { group: ["name"], kind: ["name"] },
     },
   }),
-  if: { properties: { mode: { const: "files" } }, required: ["mode"] },
-  // oxlint-disable-next-line unicorn/no-thenable -- a keyword of JSON Schema
-  then: {
-    properties: { caBundle: { type: "string", pattern: "-----BEGIN CERTIFICATE-----" } }, required: ["caBundle"],
-  },
+  ...requiresCA({ mode: { const: "files" } }),
 };
+
+/** A webhook outside the cluster. */
+const WEBHOOK = {
+  ...record({}, { url: optional(HTTPS_URL.regexp), caBundle: TEXT }), ...requiresCA({ url: { minLength: 1 } }),
+};
+
+/** Requires `caBundle` if the properties have these values. */
+function requiresCA(properties: Schema): Schema {
+  return {
+    if: { properties, required: Object.keys(properties) },
+    // oxlint-disable-next-line unicorn/no-thenable -- a keyword of JSON Schema
+    then: {
+      properties: { caBundle: { type: "string", pattern: "-----BEGIN CERTIFICATE-----" } }, required: ["caBundle"],
+    },
+  };
+}
 
 /** Values of the Deployment and the objects that belong to it, whose defaults are not empty. */
 const REQUIRED_BY_WORKLOAD: Schema = {

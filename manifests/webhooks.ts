@@ -1,45 +1,14 @@
 import type {
-  AdmissionregistrationV1WebhookClientConfig as ClientConfig, V1LabelSelector, V1MutatingWebhook,
-  V1MutatingWebhookConfiguration, V1ObjectMeta, V1ValidatingWebhook, V1ValidatingWebhookConfiguration,
+  V1LabelSelector, V1MutatingWebhook, V1MutatingWebhookConfiguration, V1RuleWithOperations,
+  V1ValidatingWebhook, V1ValidatingWebhookConfiguration,
 } from "@kubernetes/client-node";
 import { IGNORED_NAMESPACES, INJECT_LABEL } from "../shared/contract/annotation-keys.ts";
 import { labelsOf, WEBHOOK } from "../shared/contract/installation.ts";
+import type { Review } from "../shared/contract/kind-row.ts";
+import { ALL_SERVICES, type KindID, KINDS } from "../shared/contract/kinds.ts";
+import { type Profile, PROFILES } from "../shared/contract/profiles.ts";
 import { NAME_LABEL } from "../shared/formats/names.ts";
-import { caInjection } from "./certificates.ts";
-import {
-  CHANGES_MORE_THAN_BOOKKEEPING, CHANGES_NAMESPACE, DELETES_OR_WAIVES, IS_CARM_MAP, IS_DEFINITION_OF_RESOURCES,
-  IS_DEFINITION_OF_SELECTORS, MUTATES, MUTATES_CLUSTER, NOT_A_MIRROR_POD, NOT_BEING_DELETED, NOT_DELETED_AGAIN,
-} from "./conditions.ts";
-import {
-  ackResources, CLUSTERS, configMaps, CREATE_AND_UPDATE, EVERY_WRITE, exceptNamespaces, FIELD_EXPORTS, IDENTITIES,
-  IDENTITY_USES, kindDefinitions, namespaces, selectors, withStatus,
-} from "./webhook-rules.ts";
-
-/** Matches new Pods. Updates cannot change the containers of a Pod. */
-const POD_RULES: Pick<V1ValidatingWebhook, "rules" | "matchConditions"> = {
-  rules: [{ apiGroups: [""], apiVersions: ["v1"], resources: ["pods"], operations: ["CREATE"], scope: "Namespaced" }],
-  matchConditions: [NOT_A_MIRROR_POD],
-};
-
-type PodSelectors = Required<Pick<V1ValidatingWebhook, "namespaceSelector" | "objectSelector">>;
-
-/**
- * Returns the selectors of Pods in the given namespaces that request a sidecar: by their own label, or by the label of
- * their Namespace. No Pod matches both. The label of a Pod matches with any value except `false`, so that the webhook
- * denies an invalid value.
- */
-function podSelectors({ matchExpressions = [] }: V1LabelSelector): readonly [PodSelectors, PodSelectors] {
-  const exists = { key: INJECT_LABEL, operator: "Exists" };
-  const notFalse = { key: INJECT_LABEL, operator: "NotIn", values: ["false"] };
-  const isUnlabeled = { key: INJECT_LABEL, operator: "DoesNotExist" };
-  return [
-    { namespaceSelector: { matchExpressions }, objectSelector: { matchExpressions: [exists, notFalse] } },
-    {
-      namespaceSelector: { matchLabels: { [INJECT_LABEL]: "true" }, matchExpressions },
-      objectSelector: { matchExpressions: [isUnlabeled] },
-    },
-  ];
-}
+import { conditionsOf } from "./conditions.ts";
 
 /** Options that determine how the API server calls the webhook, and for which objects. */
 export interface WebhookOptions {
@@ -57,10 +26,10 @@ export interface WebhookOptions {
    * injects the certificates.
    */
   readonly caBundle: string | null;
-  /** Whether cert-manager injects the caBundle. */
-  readonly injectCA: boolean;
-  /** ACK groups that are unknown to this release but that the webhook also handles. */
-  readonly extraGroups: readonly string[];
+  /** The groups of ACK resources. No rule can match the suffix of a group. */
+  readonly ackGroups: readonly string[];
+  /** Decides the failure policies. Default: enforce. */
+  readonly profile?: Profile;
   /** Whether the API server sends Pods that request a sidecar to the webhook. Default: false. */
   readonly inject?: boolean;
   /**
@@ -78,176 +47,122 @@ const API_VERSION = "admissionregistration.k8s.io/v1";
  */
 const TIMEOUT_SECONDS = 3;
 
-/** The paths whose reviews record an admitted change in the ConfigMap of pending writes, unless it is a dry run. */
-const RECORDING: ReadonlySet<string> = new Set(["/validate/iamroleselectors", "/validate/identities"]);
+// Records, because lint rejects the spread of a class instance.
+type Rule = Required<Pick<V1RuleWithOperations, keyof V1RuleWithOperations>>;
+type Webhook = Pick<V1ValidatingWebhook, keyof V1ValidatingWebhook>;
+type Matched = Pick<Review, "operations" | "subresources"> & {
+  /** Whether a rule matches only the subresources. */
+  readonly excludesResource?: true;
+};
+
+export const CREATE_AND_UPDATE: Matched = { operations: ["CREATE", "UPDATE"] };
+export const EVERY_WRITE: Matched = { operations: ["CREATE", "UPDATE", "DELETE"] };
+
+/** Returns the rules that match the writes of the kind, and of its subresources. */
+export function rulesOf(id: KindID, writes: Matched, ackGroups: readonly string[] = []): Rule[] {
+  const served = KINDS.find((row) => row.id === id)?.served;
+  const { subresources = [], excludesResource = false } = writes;
+  if (served === undefined) return [];
+  return served.groups.map(({ group, plurals }) => ({
+    apiGroups: groupsOf(group, ackGroups),
+    apiVersions: [served.version],
+    resources: plurals.flatMap((plural) => (
+      [...(excludesResource ? [] : [plural]), ...subresources.map((sub) => `${plural}/${sub}`)]
+    )),
+    operations: [...writes.operations],
+    scope: served.scope,
+  }));
+}
+
+/** Returns the groups for which the group of a row stands. */
+export function groupsOf(group: string, ackGroups: readonly string[]): string[] {
+  return group === ALL_SERVICES ? [...ackGroups] : [group];
+}
+
+/** Returns the selector of the namespaces whose objects are reviewed. */
+export function namespacesOf(
+  scope: NonNullable<Review["namespaces"]>,
+  { namespace, ackSystemNamespace }: Pick<WebhookOptions, "namespace" | "ackSystemNamespace">,
+): V1LabelSelector {
+  if (scope === "ack-system") {
+    return { matchExpressions: [{ key: NAME_LABEL, operator: "In", values: [ackSystemNamespace] }] };
+  }
+  const except = scope === "others" ? ["kube-system"] : IGNORED_NAMESPACES;
+  return { matchExpressions: [{ key: NAME_LABEL, operator: "NotIn", values: [...new Set([...except, namespace])] }] };
+}
 
 /** Returns the settings of a webhook that do not depend on its rules. */
 function webhook(
-  path: string, failurePolicy: "Fail" | "Ignore", options: WebhookOptions,
-): Omit<V1ValidatingWebhook, "rules"> {
-  return {
-    // /mutate/resources -> resources.mutate.ack-role-resolver.io
-    name: [...path.split("/").slice(1).toReversed(), WEBHOOK.domain].join("."),
-    clientConfig: clientConfig(path, options),
-    admissionReviewVersions: ["v1"],
-    sideEffects: RECORDING.has(path) ? "NoneOnDryRun" : "None",
-    timeoutSeconds: TIMEOUT_SECONDS,
-    matchPolicy: "Equivalent",
-    failurePolicy,
-    matchConditions: [failurePolicy === "Fail" ? NOT_BEING_DELETED : NOT_DELETED_AGAIN],
-  };
-}
-
-function clientConfig(path: string, { namespace, url, caBundle }: WebhookOptions): ClientConfig {
+  path: string, { name, whenDown, records, conditions }: Review,
+  { namespace, url, caBundle, profile = "enforce" }: WebhookOptions,
+): Webhook {
   const target = url === null
     ? { service: { namespace, name: WEBHOOK.service.name, path, port: WEBHOOK.service.port } }
     : { url: `${url.replace(/\/$/, "")}${path}` };
-  return caBundle === null ? target : { ...target, caBundle: Buffer.from(caBundle).toString("base64") };
+  return {
+    // /mutate/resources -> resources.mutate.ack-role-resolver.io
+    name: [...(name === undefined ? [] : [name]), ...path.split("/").slice(1).toReversed(), WEBHOOK.domain].join("."),
+    clientConfig: caBundle === null ? target : { ...target, caBundle: Buffer.from(caBundle).toString("base64") },
+    admissionReviewVersions: ["v1"],
+    sideEffects: records === true ? "NoneOnDryRun" : "None",
+    timeoutSeconds: TIMEOUT_SECONDS,
+    matchPolicy: "Equivalent",
+    failurePolicy: PROFILES[whenDown === "Fail" ? "failurePolicy" : "otherFailurePolicy"][profile],
+    matchConditions: conditionsOf(...conditions),
+  };
 }
 
-function configurationMetadata({ namespace, injectCA }: WebhookOptions): V1ObjectMeta {
-  const metadata = { name: WEBHOOK.configuration, labels: labelsOf("webhook") };
-  return injectCA ? { ...metadata, annotations: caInjection(namespace) } : metadata;
+/** Returns the webhooks of the rows whose paths start with `/mutate` or `/validate`. */
+function webhooks(verb: "mutate" | "validate", options: WebhookOptions): Webhook[] {
+  const all = KINDS
+    .flatMap((row) => (row.reviews ?? []).map((review) => ({ row, review, path: `/${verb}/${row.path}` })))
+    .filter(({ review }) => (review.mutates === true) === (verb === "mutate"))
+    .filter(({ row, review }) => (
+      (options.inject === true || row.id !== "pod") && (options.reviewsIdentityUses === true || review.name !== "use")
+    ));
+  const byName = Map.groupBy(all, ({ review, path }) => `${review.name} ${path}`);
+  return [...byName.values()].flatMap((ofName) => ofName.slice(0, 1).flatMap(({ row, review, path }) => {
+    const rules = ofName.flatMap((one) => rulesOf(one.row.id, one.review, options.ackGroups));
+    const namespaceSelector = review.namespaces && namespacesOf(review.namespaces, options);
+    const one = { ...webhook(path, review, options), rules, ...(namespaceSelector && { namespaceSelector }) };
+    return row.id === "pod" ? ofPods(one) : [one];
+  }));
 }
+
+/**
+ * Returns the webhooks for the Pods that request a sidecar: by their own label, or by the label of their Namespace. No
+ * Pod matches both. The label of a Pod matches with any value except `false`, so that the webhook denies an invalid
+ * value.
+ */
+function ofPods(one: Webhook): Webhook[] {
+  const exists = { key: INJECT_LABEL, operator: "Exists" };
+  const notFalse = { key: INJECT_LABEL, operator: "NotIn", values: ["false"] };
+  const isUnlabeled = { key: INJECT_LABEL, operator: "DoesNotExist" };
+  return [
+    { ...one, objectSelector: { matchExpressions: [exists, notFalse] } },
+    {
+      ...one, name: `namespace.${one.name}`,
+      namespaceSelector: {
+        matchLabels: { [INJECT_LABEL]: "true" }, matchExpressions: one.namespaceSelector?.matchExpressions ?? [],
+      },
+      objectSelector: { matchExpressions: [isUnlabeled] },
+    },
+  ];
+}
+
+const metadata = { name: WEBHOOK.configuration, labels: labelsOf("webhook") };
 
 export function mutatingWebhooks(options: WebhookOptions): V1MutatingWebhookConfiguration {
-  const ofSelectors: V1MutatingWebhook = {
-    ...webhook("/mutate/iamroleselectors", "Fail", options),
-    rules: [selectors(CREATE_AND_UPDATE)],
-    // The API server calls the webhook again if another webhook changes the object later.
-    reinvocationPolicy: "IfNeeded",
+  // The API server calls the webhook again if another webhook changes the object later, such as that of CAPA or EKS.
+  const all = webhooks("mutate", options).map((one): V1MutatingWebhook => ({ ...one, reinvocationPolicy: "IfNeeded" }));
+  return {
+    apiVersion: API_VERSION, kind: "MutatingWebhookConfiguration", metadata, webhooks: all,
   };
-  const resources: V1MutatingWebhook = {
-    ...webhook("/mutate/resources", "Ignore", options),
-    rules: [ackResources(options.extraGroups, CREATE_AND_UPDATE)],
-    matchConditions: [MUTATES],
-    namespaceSelector: exceptNamespaces(["kube-system", options.namespace]),
-    reinvocationPolicy: "IfNeeded",
-  };
-  const clusters: V1MutatingWebhook = {
-    ...webhook("/mutate/clusters", "Ignore", options),
-    rules: CLUSTERS,
-    matchConditions: [MUTATES_CLUSTER],
-    namespaceSelector: exceptNamespaces(["kube-system", options.namespace]),
-    // The webhook of CAPA can set the identityRef later.
-    reinvocationPolicy: "IfNeeded",
-  };
-  const metadata = configurationMetadata(options);
-  const pods = ofPods("/mutate/pods", options).map((one): V1MutatingWebhook => (
-    // The API server calls the webhook again if the identity webhook of EKS adds credentials later.
-    { ...one, reinvocationPolicy: "IfNeeded" }
-  ));
-  const webhooks = [ofSelectors, resources, clusters, ...pods];
-  return { apiVersion: API_VERSION, kind: "MutatingWebhookConfiguration", metadata, webhooks };
 }
 
 export function validatingWebhooks(options: WebhookOptions): V1ValidatingWebhookConfiguration {
-  const ofSelectors: V1ValidatingWebhook = {
-    ...webhook("/validate/iamroleselectors", "Fail", options),
-    rules: [withStatus(selectors(EVERY_WRITE))],
-    matchConditions: [NOT_BEING_DELETED, CHANGES_MORE_THAN_BOOKKEEPING],
-  };
-  // CustomResourceDefinitions have a separate webhook, because a match condition applies to all rules of a webhook.
-  const definition: V1ValidatingWebhook = {
-    ...webhook("/validate/iamroleselectors", "Fail", options),
-    name: `definition.iamroleselectors.validate.${WEBHOOK.domain}`,
-    rules: [withStatus(kindDefinitions(EVERY_WRITE))],
-    matchConditions: [NOT_BEING_DELETED, IS_DEFINITION_OF_SELECTORS, DELETES_OR_WAIVES],
-  };
-  const resources: V1ValidatingWebhook = {
-    ...webhook("/validate/resources", "Ignore", options),
-    rules: [withStatus(ackResources(options.extraGroups, EVERY_WRITE))],
-    matchConditions: [NOT_DELETED_AGAIN, CHANGES_MORE_THAN_BOOKKEEPING],
-    namespaceSelector: exceptNamespaces(["kube-system", options.namespace]),
-  };
-  const definitions: V1ValidatingWebhook = {
-    ...webhook("/validate/resources", "Ignore", options),
-    name: `definition.resources.validate.${WEBHOOK.domain}`,
-    rules: [withStatus(kindDefinitions(EVERY_WRITE))],
-    matchConditions: [NOT_DELETED_AGAIN, IS_DEFINITION_OF_RESOURCES, DELETES_OR_WAIVES],
-  };
-  const metadata = configurationMetadata(options);
-  const webhooks = [
-    ofSelectors, definition, resources, definitions, ofNamespaces(options), ofCARMMaps(options),
-    ofFieldExports(options), ofIdentities(options), ofClusters(options),
-    ...(options.reviewsIdentityUses === true ? [ofIdentityUses(options)] : []),
-    ...ofPods("/validate/pods", options),
-  ];
-  return { apiVersion: API_VERSION, kind: "ValidatingWebhookConfiguration", metadata, webhooks };
-}
-
-/**
- * Returns the webhook for namespaces. Exempts the system namespaces and the namespace of the webhook, so that a faulty
- * webhook cannot block its own repair.
- */
-function ofNamespaces(options: WebhookOptions): V1ValidatingWebhook {
   return {
-    ...webhook("/validate/namespaces", "Ignore", options),
-    rules: [namespaces(EVERY_WRITE)],
-    matchConditions: [NOT_DELETED_AGAIN, CHANGES_NAMESPACE],
-    namespaceSelector: exceptNamespaces([...new Set([...IGNORED_NAMESPACES, options.namespace])]),
+    apiVersion: API_VERSION, kind: "ValidatingWebhookConfiguration", metadata,
+    webhooks: webhooks("validate", options),
   };
 }
-
-function ofCARMMaps(options: WebhookOptions): V1ValidatingWebhook {
-  return {
-    ...webhook("/validate/configmaps", "Fail", options),
-    rules: [configMaps(EVERY_WRITE)],
-    namespaceSelector: {
-      matchExpressions: [{ key: NAME_LABEL, operator: "In", values: [options.ackSystemNamespace] }],
-    },
-    matchConditions: [IS_CARM_MAP, CHANGES_MORE_THAN_BOOKKEEPING],
-  };
-}
-
-/**
- * Returns the webhook for FieldExports, in every namespace. The failurePolicy is Fail, because the controller writes
- * the value within seconds.
- */
-function ofFieldExports(options: WebhookOptions): V1ValidatingWebhook {
-  return {
-    ...webhook("/validate/fieldexports", "Fail", options),
-    rules: [withStatus(FIELD_EXPORTS)],
-    matchConditions: [NOT_BEING_DELETED, CHANGES_MORE_THAN_BOOKKEEPING],
-  };
-}
-
-/** Returns the webhook for CAPA identities. */
-function ofIdentities(options: WebhookOptions): V1ValidatingWebhook {
-  return {
-    ...webhook("/validate/identities", "Fail", options),
-    rules: [withStatus(IDENTITIES)],
-    matchConditions: [NOT_BEING_DELETED, CHANGES_MORE_THAN_BOOKKEEPING],
-  };
-}
-
-/** Returns the webhook for the objects that refer to CAPA identities. */
-function ofClusters(options: WebhookOptions): V1ValidatingWebhook {
-  return {
-    ...webhook("/validate/clusters", "Ignore", options),
-    rules: CLUSTERS.map(withStatus),
-    matchConditions: [CHANGES_MORE_THAN_BOOKKEEPING],
-    namespaceSelector: exceptNamespaces(["kube-system", options.namespace]),
-  };
-}
-
-/** Returns the webhook for the writes that only AC-05 needs. */
-function ofIdentityUses(options: WebhookOptions): V1ValidatingWebhook {
-  return {
-    ...webhook("/validate/clusters", "Ignore", options),
-    name: `use.clusters.validate.${WEBHOOK.domain}`,
-    rules: IDENTITY_USES,
-    matchConditions: [NOT_DELETED_AGAIN, CHANGES_MORE_THAN_BOOKKEEPING],
-    namespaceSelector: exceptNamespaces(["kube-system", options.namespace]),
-  };
-}
-
-/** Returns the webhooks for Pods that request a sidecar. */
-function ofPods(path: "/mutate/pods" | "/validate/pods", options: WebhookOptions): PodWebhook[] {
-  if (options.inject !== true) return [];
-  const base = { ...webhook(path, "Fail", options), ...POD_RULES };
-  const [ofPod, ofNamespace] = podSelectors(exceptNamespaces(["kube-system", options.namespace]));
-  return [{ ...base, ...ofPod }, { ...base, ...ofNamespace, name: `namespace.${base.name}` }];
-}
-
-type PodWebhook = Pick<V1ValidatingWebhook, keyof V1ValidatingWebhook>;

@@ -58,3 +58,16 @@ export async function sleep(clock: Pick<Clock, "schedule">, delayMs: number, sig
   signal.removeEventListener("abort", end);
   cancel();
 }
+
+/**
+ * Runs `step` again and again until `signal` aborts. Each step returns the time until the next step, in ms. Steps never
+ * overlap. Rejects if a step rejects.
+ */
+export async function repeat(
+  clock: Pick<Clock, "schedule">, signal: AbortSignal, step: () => Promise<number>,
+): Promise<void> {
+  while (!signal.aborted) {
+    // oxlint-disable-next-line no-await-in-loop -- steps are sequential
+    await sleep(clock, await step(), signal);
+  }
+}

@@ -11,23 +11,19 @@ import type { Logger } from "../shared/server/logger.ts";
 import { addSTSRoutes, sendSTSError, type STSRoutePorts, toSTSError } from "./http/sts-routes.ts";
 import { addCredentialRoutes, requestedOf } from "./http/credential-routes.ts";
 import { decorateRequests, RejectionLog } from "./http/rejection-log.ts";
-import { checkRequest, isSTSPath } from "./http/request-check.ts";
+import { checkRequest, isSTSPath, type TokenCheck } from "./http/request-check.ts";
 import { errorBody, sendError } from "./http/respond.ts";
 import type { SidecarMetrics } from "./metrics.ts";
 import type { SidecarOptions } from "./options.ts";
 import { STSErrorResponse } from "./sts/query-protocol.ts";
-import type { TokenCheck } from "./token.ts";
 
 interface SidecarPorts extends STSRoutePorts {
   readonly token: TokenCheck;
   readonly clock: SteadyClock;
   readonly log: Logger;
   readonly metrics: SidecarMetrics;
-  /**
-   * Returns the address on which the server listens. If port 0 is configured, the actual port is known only while the
-   * server listens.
-   */
-  readonly listen: () => ListenAddress;
+  /** The address on which the server listens. If port 0 is configured, it changes when the server listens. */
+  readonly listen: { readonly address: ListenAddress };
 }
 
 const LIMITS = { headerBytes: 8 * 1024, bodyBytes: 64 * 1024, headersMs: 2_000, requestMs: 5_000 } as const;
@@ -57,7 +53,7 @@ export function buildSidecar(options: SidecarOptions, ports: SidecarPorts): Fast
   const rejections = new RejectionLog(ports);
   const check = (request: FastifyRequest, reply: FastifyReply): void => {
     if (isExcess(request.raw.socket)) throw tooManyConnections(reply);
-    checkRequest(request.raw, { listen: ports.listen(), token: ports.token });
+    checkRequest(request.raw, { listen: ports.listen.address, token: ports.token });
   };
   const app = fastify({
     ...SERVER_OPTIONS,
@@ -72,7 +68,7 @@ export function buildSidecar(options: SidecarOptions, ports: SidecarPorts): Fast
   decorateRequests(app);
   app.addHook("onRequest", async (request, reply) => {
     check(request, reply);
-    if (!isSTSPath(request.raw.url ?? "")) request.requested = requestedOf(request);
+    if (!isSTSPath(request.raw.url ?? "")) request.requested = () => requestedOf(request);
   });
   app.addHook("onResponse", async (_request, reply) => observe(ports.metrics, reply));
   // Ignores the Expect header. If this event had no listener, Node.js would respond before the sidecar checks the
@@ -127,7 +123,7 @@ function reject(rejections: RejectionLog, cause: unknown, reply: FastifyReply): 
     error: { code, status: isSTS ? stsError.status : error.status, message },
     cause,
     path: routeOf(request),
-    requested: request.requested ?? null,
+    requested: request.requested?.() ?? null,
     selectors: selectorsOf(request.grant),
   });
   if (code === "ERR_REQUEST_METHOD") reply.header("allow", isSTS ? "POST" : "GET");

@@ -3,7 +3,8 @@ import { MAX_CHAINED_SECONDS } from "../shared/model/session.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import type { BaseState } from "./base/identity.ts";
 import type { SourceStatus } from "../shared/sources/source.ts";
-import { CircuitOpenError, type CircuitState } from "./sts-upstream/circuit-breaker.ts";
+import type { CircuitState } from "./sts-upstream/circuit-breaker.ts";
+import { CircuitOpenError } from "./sts-upstream/errors.ts";
 
 /** The maximum number of stored session keys, which is the size of the session cache. */
 const LIMIT = 1_000;

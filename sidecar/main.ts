@@ -12,13 +12,12 @@ import { createRegistry } from "../shared/server/metrics.ts";
 import { sidecarReadiness } from "../shared/server/readiness.ts";
 import { buildSidecar } from "./app.ts";
 import type { BaseProvider } from "./base/identity.ts";
-import { defaultProviderChain } from "./base/provider.ts";
 import { IssuedCredentials } from "./credentials/issued.ts";
 import {
   checkSidecarSettings, loopbackAddress, sidecarOptions, type SidecarSettings, unknownGroups,
 } from "./options.ts";
 import { TokenFile } from "./token.ts";
-import { createServices } from "./wiring.ts";
+import { Services } from "./wiring.ts";
 
 export interface SidecarRuntime {
   /**
@@ -52,35 +51,30 @@ export async function runSidecar(settings: SidecarSettings, runtime: SidecarRunt
   const { source, log, clock = systemClock } = runtime;
   checkSidecarSettings(settings, runtime.environment);
   const options = sidecarOptions(settings);
-  let bound = loopbackAddress(settings.listen);
-  const { region, stsEndpoint: endpoint } = settings;
-  const provider = runtime.baseProvider ?? defaultProviderChain({ region, endpoint });
+  const listen = { address: loopbackAddress(settings.listen) };
   const registry = createRegistry({ component: "sidecar" });
   const issued = await IssuedCredentials.open(settings.stateDir, { log, clock });
-  const ports = { options, source, log, provider, registry, clock, issued, random: Math.random, api: runtime.api };
-  const services = createServices(settings, ports);
-  const tokenPorts = { log, clock, metrics: services.metrics, randomBytes };
-  const token = await TokenFile.open(settings.tokenFile ?? "", tokenPorts).catch((error: unknown) => {
-    services.close();
-    throw error;
-  });
-  const app = buildSidecar(options, {
-    source, log, token: token.check, clock, issued, listen: () => bound, ...services,
-  });
+  const services = new Services(settings, { ...runtime, options, registry, clock, issued, random: Math.random });
+  const { metrics, issuer, base, secrets } = services;
+  const token = await TokenFile.open(settings.tokenFile ?? "", { log, clock, metrics, randomBytes })
+    .catch((error: unknown) => {
+      services.close();
+      throw error;
+    });
+  const app = buildSidecar(options, { source, log, token: token.check, clock, issued, listen, metrics, issuer });
   // Closes the servers before the STS client, because requests in flight can still call STS.
   const closers = [() => closeApp(app, clock), async () => { token.close(); services.close(); await issued.close(); }];
   try {
-    bound = await listenAt(app, bound);
+    listen.address = await listenAt(app, listen.address);
     const ready = (): Readiness => sidecarReadiness({
-      inventory: source.status, base: services.base, steadyMs: clock.steady(),
-      secrets: services.secrets?.status ?? null,
+      inventory: source.status, base, steadyMs: clock.steady(), secrets: secrets?.status ?? null,
     });
-    const started = (): boolean => source.status.loaded && services.secrets?.status.loaded !== false;
+    const started = (): boolean => source.status.loaded && secrets?.status.loaded !== false;
     const health = await startHealthServer({ listen: settings.healthListen, registry, ready, started, clock });
     closers.push(() => health.close());
     // Requests the base identity now, so that the first client does not wait for the verification.
     ready();
-    const address = formatListenAddress(bound);
+    const address = formatListenAddress(listen.address);
     const { groups, scope } = options;
     log.info({ address, health_address: health.address, groups, scope_namespace: scope }, "sidecar listening");
     // An unknown group is a warning and not an error, because a controller can be newer than this release.

@@ -3,9 +3,7 @@ import { ResolverError } from "../shared/formats/errors.ts";
 import type { IdentityQuery } from "../shared/resolution/grant-by-identity.ts";
 import type { NamespaceQuery, RoleQuery } from "../shared/resolution/grant.ts";
 import { INFRASTRUCTURE_GROUP } from "../shared/contract/capa-kinds.ts";
-import {
-  ACK_GROUPS, closestGroup, type KindArgument, parseKindArgument,
-} from "../shared/contract/ack-groups.ts";
+import { ACK_GROUPS, closestGroup, type KindArgument, parseKindArgument } from "../shared/contract/ack-groups.ts";
 import type { SettingsFor } from "../shared/contract/settings.ts";
 import { isLoopbackHost, type ListenAddress, parseListenAddress } from "../shared/server/listen-address.ts";
 import { rejectOwnAddress } from "./base/provider.ts";

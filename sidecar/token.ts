@@ -1,4 +1,4 @@
-import { hash, randomUUID, timingSafeEqual } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { constants } from "node:fs";
 import { chmod, type FileHandle, open, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -9,47 +9,8 @@ import { LIMITS } from "../shared/contract/limits.ts";
 import { MIN_TOKEN_LENGTH } from "../shared/contract/settings.ts";
 import type { SteadyClock } from "../shared/clock.ts";
 import type { Logger } from "../shared/server/logger.ts";
+import { TokenCheck } from "./http/request-check.ts";
 import type { SidecarMetrics } from "./metrics.ts";
-
-/**
- * How long the previous token stays valid after a rotation, in ms. Clients reload the token file at different times.
- */
-const PREVIOUS_TOKEN_MS = 60_000;
-const NO_DIGEST = Buffer.alloc(32);
-
-/** Compares a client's token with the current and the previous token in constant time. */
-export class TokenCheck {
-  readonly #clock: SteadyClock;
-  #current: Buffer;
-  #previous: { readonly digest: Buffer; readonly untilSteadyMs: number } | null = null;
-
-  constructor(token: string, clock: SteadyClock) {
-    this.#current = digestOf(token);
-    this.#clock = clock;
-  }
-
-  accepts(presented: string): boolean {
-    // Compares digests, which have equal lengths, so that the time of the comparison reveals nothing about the tokens.
-    const digest = digestOf(presented);
-    const isCurrent = timingSafeEqual(digest, this.#current);
-    const previous = this.#previous;
-    const equalsPrevious = timingSafeEqual(digest, previous?.digest ?? NO_DIGEST);
-    return isCurrent || (equalsPrevious && previous !== null && this.#clock.steady() < previous.untilSteadyMs);
-  }
-
-  /** Makes `token` the current token. Returns false if `token` already is the current token. */
-  rotate(token: string): boolean {
-    const digest = digestOf(token);
-    if (digest.equals(this.#current)) return false;
-    this.#previous = { digest: this.#current, untilSteadyMs: this.#clock.steady() + PREVIOUS_TOKEN_MS };
-    this.#current = digest;
-    return true;
-  }
-}
-
-function digestOf(text: string): Buffer {
-  return hash("sha256", text, "buffer");
-}
 
 export interface TokenFilePorts {
   readonly clock: SteadyClock;

@@ -15,7 +15,7 @@ test("each sample output in the guide to Cluster API identities is the real outp
   const manifests = codeBlocks(PAGE, "yaml");
   for (const [i, file] of FILES.entries()) writeFileSync(file, manifests[i]?.[1] ?? "");
   const samples = documentedCommands(PAGE);
-  t.equal(samples.length, 4);
+  t.equal(samples.length, 3);
   for (const { command, output } of samples) {
     const { stdout } = await runCommand(argumentsOf(command));
     t.equal(stdout, output, command);

@@ -5,8 +5,9 @@ const SCRIPTS = new Map(Object.entries(manifest.scripts));
 
 // Without `tap build`, tap loads a TypeScript plugin that this project does not use, and each test file fails.
 test("each npm script that runs tap builds it first, so that the script runs in a new clone", async (t) => {
-  const runners = [...SCRIPTS].filter(([name, command]) => !name.startsWith("pre") && /(^|\s)tap\s/.test(command));
-  t.same(runners.map(([name]) => name), ["test", "endurance", "test:cluster"]);
+  const runsTap = /(^|\s)tap\s|test\/unit\.ts/;
+  const runners = [...SCRIPTS].filter(([name, command]) => !name.startsWith("pre") && runsTap.test(command));
+  t.same(runners.map(([name]) => name), ["test", "endurance", "test:unit", "test:watch", "test:cluster"]);
   for (const [name] of runners) t.match(SCRIPTS.get(`pre${name}`) ?? "", /^tap build($| && )/, name);
 });
 

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
-import type { V1ClusterRole, V1Role } from "@kubernetes/client-node";
+import type { V1Role } from "@kubernetes/client-node";
 import { test } from "tap";
 import { parseAllDocuments } from "yaml";
-import { MAPS_ROLE, mapsRole, READER_ROLE, readerRole } from "../manifests/rights/webhook.ts";
+import { nameOf, rightsOf } from "../manifests/rbac.ts";
 import { ERRORS } from "../shared/formats/errors.ts";
 import { isJsonObject, type JsonObject } from "../shared/formats/json.ts";
 import { defaultOf } from "../shared/contract/setting-definition.ts";
@@ -93,9 +93,9 @@ test("the sidecar guide shows in-memory volumes, and probes that use the health 
 
 test("the RoleBinding in the sidecar guide names the Role that `manifests rbac` prints", async (t) => {
   const binding = objectOf("ClusterRoleBinding");
-  t.equal(at(binding, "roleRef", "name"), READER_ROLE);
+  t.equal(at(binding, "roleRef", "name"), nameOf("reader"));
   t.equal(at(binding, "subjects", 0, "name"), at(POD, "serviceAccountName"));
-  t.match((await runCommand(["manifests", "rbac"])).stdout, `name: ${READER_ROLE}`);
+  t.match((await runCommand(["manifests", "rbac"])).stdout, `name: ${nameOf("reader")}`);
 });
 
 const ACK_SYSTEM = "ack-system";
@@ -109,7 +109,7 @@ interface Right {
 }
 
 /** Returns the rights that the rules of a rendered role grant. */
-function rightsOf({ metadata = {}, rules = [] }: V1Role | V1ClusterRole): Right[] {
+function rightsIn({ metadata = {}, rules = [] }: Pick<V1Role, "metadata" | "rules">): Right[] {
   return rules.map(({ apiGroups = [], resources = [], resourceNames = [], verbs }) => {
     if (!/^(get )?list watch$/.test(verbs.join(" "))) throw new Error(`unexpected verbs ${verbs.join(" ")}`);
     const [[group = ""], [resource = ""]] = [apiGroups, resources];
@@ -129,7 +129,10 @@ function documentedRights(): Right[] {
 }
 
 test("the sidecar guide lists the rights that `manifests rbac` grants, and that the sidecar needs", async (t) => {
-  const granted = [readerRole(), mapsRole(ACK_SYSTEM)].flatMap(rightsOf);
+  const granted = [
+    ...rightsIn({ rules: rightsOf("reader") }),
+    ...rightsIn({ metadata: { namespace: ACK_SYSTEM }, rules: rightsOf("carm-maps") }),
+  ];
   t.same(documentedRights(), granted);
   const needed = [...fixedKinds(null), ...fixedKinds("carmMaps", ACK_SYSTEM)];
   for (const { group, plural, object } of needed) {
@@ -139,10 +142,10 @@ test("the sidecar guide lists the rights that `manifests rbac` grants, and that 
   }
   t.equal(granted.flatMap(({ objects }) => (objects.length === 0 ? [""] : objects)).length, needed.length);
   const binding = objectOf("RoleBinding");
-  t.same(at(binding, "roleRef", "name"), MAPS_ROLE);
+  t.same(at(binding, "roleRef", "name"), nameOf("carm-maps"));
   t.equal(at(binding, "subjects", 0, "name"), at(POD, "serviceAccountName"));
   const { stdout } = await runCommand(["manifests", "rbac"]);
-  t.match(stdout, `name: ${MAPS_ROLE}`);
+  t.match(stdout, `name: ${nameOf("carm-maps")}`);
 });
 
 test("the sidecar guide shows a valid selector, and lists each of its annotations in a table", async (t) => {
@@ -171,5 +174,5 @@ test("the sidecar guide names only pages and metrics that exist", async (t) => {
   for (const [, file = ""] of PAGE.matchAll(/\]\(([^)#]*)[^)]*\)/g))
     t.ok(existsSync(path.join(import.meta.dirname, "../docs", file)), file);
   const metrics = readFileSync(path.join(import.meta.dirname, "../docs/metrics.md"), "utf8");
-  for (const [, name = ""] of PAGE.matchAll(/`ack_role_resolver_(\w+)`/g)) t.match(metrics, `| \`${name}\` |`);
+  for (const [, name = ""] of PAGE.matchAll(/`ack_role_resolver_(\w+)`/g)) t.match(metrics, `- \`${name}\` (`);
 });

@@ -3,8 +3,9 @@ import type { Access, AccessByName, Requester } from "../shared/contract/context
 import { field, stringAt } from "../shared/formats/json.ts";
 import { SELECTOR_GROUP } from "../shared/contract/ack-groups.ts";
 import { LIMITS } from "../shared/contract/limits.ts";
-import type { SteadyClock } from "../shared/clock.ts";
-import { bodyText, type KubernetesAPI } from "../shared/cluster/api.ts";
+import { type SteadyClock, withTimeout } from "../shared/clock.ts";
+import type { KubernetesAPI } from "../shared/cluster/api.ts";
+import { sendRequest } from "../shared/cluster/send-request.ts";
 import { Semaphore } from "../shared/cluster/semaphore.ts";
 import { BoundedMap } from "../shared/server/bounded-map.ts";
 import type { Logger } from "../shared/server/logger.ts";
@@ -70,7 +71,7 @@ export function cachedAccessReviewer(ports: AccessReviewPorts): AccessReviewer {
     const key = cacheKey(requester, use);
     const cached = cache.get(key);
     if (cached !== undefined && clock.steady() < cached.expiresMs) return cached.access;
-    const access = withinTimeout(ports, calls, (signal) => sendReview(ports, requester, use, signal));
+    const access = withinTimeout(ports, calls, (timeoutMs) => sendReview(ports, requester, use, timeoutMs));
     const entry = { access, expiresMs: clock.steady() + LIFETIME_MS };
     cache.set(key, entry);
     return evictUnknown(cache, key, entry);
@@ -119,30 +120,25 @@ async function evictUnknown(cache: Map<string, CachedReview>, key: string, entry
  * this case, the call never sends a request.
  */
 async function withinTimeout(
-  { clock, log }: AccessReviewPorts, calls: Semaphore, call: (signal: AbortSignal) => Promise<Access>,
+  { clock, log }: AccessReviewPorts, calls: Semaphore, call: (timeoutMs: number) => Promise<Access>,
 ): Promise<Access> {
-  const timeout = new AbortController();
-  const { promise: timedOut, resolve } = Promise.withResolvers<Access>();
+  const endMs = clock.steady() + CALL_MS;
   let hasStarted = false;
-  const cancelTimeout = clock.schedule(CALL_MS, () => {
-    timeout.abort();
-    if (hasStarted) return;
-    log.warn("access review failed: too many access reviews are in flight");
-    resolve("unknown");
-  });
   const access = calls.run(async (): Promise<Access> => {
     hasStarted = true;
-    return timeout.signal.aborted ? "unknown" : await call(timeout.signal);
+    const leftMs = endMs - clock.steady();
+    return leftMs <= 0 ? "unknown" : await call(leftMs);
   });
-  return await Promise.race([access, timedOut]).finally(cancelTimeout);
+  return await withTimeout(clock, CALL_MS, access, () => new Error("timeout")).catch(() => {
+    if (!hasStarted) log.warn("access review failed: too many access reviews are in flight");
+    return "unknown" as const;
+  });
 }
 
 async function sendReview(
-  { api, log }: AccessReviewPorts,
-  { username, groups, uid, extra }: Requester,
-  use: ObjectUse,
-  signal: AbortSignal,
+  ports: AccessReviewPorts, { username, groups, uid, extra }: Requester, use: ObjectUse, timeoutMs: number,
 ): Promise<Access> {
+  const { log } = ports;
   // IAMRoleSelectors and most identities are cluster-scoped, but with a namespace in the review, a RoleBinding in this
   // namespace can grant the verb.
   const resourceAttributes = { ...use, verb: "use" };
@@ -153,12 +149,10 @@ async function sendReview(
   });
   const logged = { resource: use.resource, name: use.name, user: username };
   try {
-    const response = await api.request({ method: "POST", path: PATH, body, signal });
-    const review: unknown = JSON.parse(await bodyText(response));
-    const allowed = field(field(review, "status"), "allowed");
+    const { status, object } = await sendRequest(ports, { method: "POST", path: PATH, body }, { timeoutMs });
+    const allowed = field(field(object, "status"), "allowed");
     if (typeof allowed === "boolean") return allowed ? "allowed" : "denied";
-    const fault = stringAt(review, "message");
-    log.warn({ ...logged, status: response.status, fault }, "access review failed");
+    log.warn({ ...logged, status, fault: stringAt(object, "message") }, "access review failed");
   } catch (err) {
     log.warn({ ...logged, err }, "access review failed");
   }

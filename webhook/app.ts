@@ -1,15 +1,17 @@
 import type { Server } from "node:https";
 import type { Socket } from "node:net";
 import fastify, { type FastifyInstance } from "fastify";
-import type { Clock } from "../shared/clock.ts";
+import type { SteadyClock } from "../shared/clock.ts";
 import type { DecisionSettings } from "../shared/contract/context.ts";
 import { KINDS } from "../shared/contract/kinds.ts";
 import { LIMITS } from "../shared/contract/limits.ts";
 import { ResolverError } from "../shared/formats/errors.ts";
+import type { Inventory } from "../shared/inventory/inventory.ts";
 import type { Logger } from "../shared/server/logger.ts";
+import { MAX_STALENESS_MS } from "../shared/server/readiness.ts";
 import type { Drain } from "../shared/server/stopping.ts";
-import { TurnQueue } from "../shared/server/turn-queue.ts";
-import type { InventorySource } from "../shared/sources/source.ts";
+import { TurnQueue } from "../shared/sources/slices.ts";
+import type { InventorySource, SourceStatus } from "../shared/sources/source.ts";
 import type { AccessReviewer } from "./access-review.ts";
 import { LargeBodies } from "./body/large-bodies.ts";
 import { acceptReviewBodies } from "./body/parse.ts";
@@ -17,8 +19,9 @@ import { type AllowedClient, clientOptions, limitCallers } from "./callers.ts";
 import type { WebhookMetrics } from "./metrics.ts";
 import { mutate } from "./mutate.ts";
 import { openPending, type PendingByKind, type PendingPorts } from "./pending/pending-kinds.ts";
-import { addReviewRoute, asResolverError, type OnInternalError, sendError } from "./route.ts";
-import { validate } from "./validate.ts";
+import type { AdmissionRequest } from "./review.ts";
+import { addReviewRoute, asResolverError, sendError } from "./route.ts";
+import { deniesInEveryProfile, validate } from "./validate.ts";
 
 const MAX_AGE_MS = 30_000;
 
@@ -28,13 +31,54 @@ const MAX_AGE_MS = 30_000;
  * one restarted, so that the loss of that replica breaks every request in flight. The API server does not use a
  * connection again after `Connection: close`, so no request is lost by it.
  */
-function trackAge(server: Server, monotonicMs: () => number): (socket: Socket) => boolean {
+function trackAge(server: Server, clock: SteadyClock): (socket: Socket) => boolean {
   const acceptedMs = new WeakMap<Socket, number>();
-  server.on("secureConnection", (socket: Socket) => void acceptedMs.set(socket, monotonicMs()));
+  server.on("secureConnection", (socket: Socket) => void acceptedMs.set(socket, clock.steady()));
   return (socket) => {
     const startMs = acceptedMs.get(socket);
-    return startMs !== undefined && monotonicMs() - startMs >= MAX_AGE_MS;
+    return startMs !== undefined && clock.steady() - startMs >= MAX_AGE_MS;
   };
+}
+
+/**
+ * An inventory source that counts as not loaded while its inventory is older than MAX_STALENESS_MS. The webhook then
+ * answers reviews like before the first load: a replica that lost the API server must not decide based on objects that
+ * have changed long ago.
+ */
+export class CurrentSource implements InventorySource {
+  readonly #source: InventorySource;
+  readonly #clock: Pick<SteadyClock, "steady">;
+
+  constructor(source: InventorySource, clock: Pick<SteadyClock, "steady">) {
+    this.#source = source;
+    this.#clock = clock;
+  }
+
+  get inventory(): Inventory {
+    return this.#source.inventory;
+  }
+
+  get status(): SourceStatus {
+    const { status } = this.#source;
+    const isStale = this.#clock.steady() - (status.lastSyncMs ?? 0) > MAX_STALENESS_MS;
+    return isStale ? { ...status, loaded: false } : status;
+  }
+
+  positionOf(kind: string): string | null {
+    return this.#source.positionOf(kind);
+  }
+
+  start(): Promise<void> {
+    return this.#source.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#source.stop();
+  }
+
+  onChange(listener: () => void): () => void {
+    return this.#source.onChange(listener);
+  }
 }
 
 /**
@@ -50,8 +94,6 @@ const TIMEOUT_CHECK_MS = 1_000;
 
 interface WebhookOptions {
   readonly decisions: DecisionSettings;
-  /** Default: `deny`. */
-  readonly onInternalError?: OnInternalError;
   /** The initial serving certificate and key as PEM. `app.server.setSecureContext` replaces them later. */
   readonly tls: { readonly cert: string; readonly key: string };
   /** The only client that may send reviews. If null, any client may send reviews. */
@@ -60,9 +102,7 @@ interface WebhookOptions {
 
 export interface WebhookPorts extends PendingPorts {
   readonly source: InventorySource;
-  readonly clock: Clock;
-  /** Returns the time of a monotonic clock, in ms. */
-  readonly monotonicMs: () => number;
+  readonly clock: SteadyClock;
   readonly log: Logger;
   readonly metrics: WebhookMetrics;
   readonly drain: Drain;
@@ -102,7 +142,7 @@ export function buildWebhook(options: WebhookOptions, ports: WebhookPorts): Webh
   // Handles errors of requests that match no route. Each route has its own error handler.
   app.setErrorHandler((error, _request, reply) => sendError(reply, asResolverError(error)));
   app.server.on("request", () => ports.drain.requestArrived());
-  const isOld = trackAge(app.server, ports.monotonicMs);
+  const isOld = trackAge(app.server, ports.clock);
   app.addHook("onSend", (request, reply, _payload, done) => {
     const mustClose = ports.drain.active || !ports.source.status.loaded || isOld(request.raw.socket);
     // If the connection closes before the client has sent the whole body, the client may not read the response.
@@ -123,23 +163,28 @@ export function buildWebhook(options: WebhookOptions, ports: WebhookPorts): Webh
 
 /** The paths of the webhook, by the verb that they start with. */
 const PATHS = {
-  mutate: ["iamroleselectors", "resources", "clusters", "pods"],
+  mutate: KINDS.flatMap(({ path, reviews = [] }) => (reviews.some(({ mutates }) => mutates) ? path ?? [] : [])),
   validate: [...new Set(KINDS.flatMap(({ path }) => path ?? []))],
 } as const;
 
 function addRoutes(app: WebhookApp, options: WebhookOptions, ports: WebhookPorts): void {
-  const { decisions: settings, onInternalError = "deny" } = options;
+  const { decisions: settings } = options;
   const { reviewAccess = null, fetchNamespace = null, turns = new TurnQueue() } = ports;
   const pending = ports.pending ?? openPending(settings.runtime, ports);
   const context = { ...ports, settings, reviewAccess, fetchNamespace, turns, ...pending };
-  const route = { ...ports, onInternalError };
   const paths: string[] = [];
-  for (const [verb, review] of [["mutate", mutate], ["validate", validate]] as const) {
+  const verbs = [["mutate", mutate, () => false], ["validate", validate, deniesInEveryProfile]] as const;
+  for (const [verb, review, denies] of verbs) {
     for (const path of PATHS[verb]) {
       const url = `/${verb}/${path}`;
       paths.push(url);
+      const admitsFailed = (request: AdmissionRequest): boolean => (
+        settings.onInternalError === "admit" && !denies(request, path, context)
+      );
       app.register((scope, _options, done) => {
-        addReviewRoute(scope, url, (request, remainingMs) => review(request, path, { ...context, remainingMs }), route);
+        addReviewRoute(scope, url, (request, remainingMs) => review(request, path, { ...context, remainingMs }), {
+          ...ports, admitsFailed,
+        });
         done();
       });
     }

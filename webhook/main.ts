@@ -1,73 +1,35 @@
 import type { Server } from "node:http";
 import { podNamespace } from "../certs/hosts.ts";
 import { needsAccessReviews } from "../shared/checks/access-reviews.ts";
-import { type Clock, type SteadyClock, systemClock } from "../shared/clock.ts";
+import { type Clock, systemClock } from "../shared/clock.ts";
 import type { KubernetesAPI } from "../shared/cluster/api.ts";
 import { decisionSettings, type DecisionSettings } from "../shared/contract/context.ts";
 import { WEBHOOK } from "../shared/contract/installation.ts";
-import type { SettingsFor } from "../shared/contract/settings.ts";
+import { DEFINITIONS, SETTINGS, type SettingsFor } from "../shared/contract/settings.ts";
 import { ResolverError } from "../shared/formats/errors.ts";
-import type { Inventory } from "../shared/inventory/inventory.ts";
-import { type HealthServer, startHealthServer } from "../shared/server/health.ts";
+import { startHealthServer } from "../shared/server/health.ts";
 import {
   boundAddress, formatListenAddress, parseListenAddress, startListening,
 } from "../shared/server/listen-address.ts";
 import { type Logger, logUnknownGroups } from "../shared/server/logger.ts";
 import { createRegistry, registerInventoryMetrics, registerKindMetrics } from "../shared/server/metrics.ts";
-import { MAX_STALENESS_MS, webhookReadiness } from "../shared/server/readiness.ts";
-import { REPLICA_IDENTITY } from "../shared/server/replica-identity.ts";
+import { webhookReadiness } from "../shared/server/readiness.ts";
+import { REPLICA_IDENTITY } from "../shared/server/events.ts";
 import { Drain } from "../shared/server/stopping.ts";
-import { TurnQueue } from "../shared/server/turn-queue.ts";
-import type { InventorySource, SourceStatus } from "../shared/sources/source.ts";
+import { TurnQueue } from "../shared/sources/slices.ts";
+import type { InventorySource } from "../shared/sources/source.ts";
 import { cachedAccessReviewer } from "./access-review.ts";
-import { buildWebhook, type WebhookApp, type WebhookPorts } from "./app.ts";
+import { buildWebhook, CurrentSource, type WebhookPorts } from "./app.ts";
 import { readAllowedClient } from "./callers.ts";
 import { createWebhookMetrics, type WebhookMetrics } from "./metrics.ts";
 import { type Fetchers, objectFetchers } from "./object-fetch.ts";
 import { openSharedPending, type PendingByKind } from "./pending/pending-kinds.ts";
 import { maintainCertificates, openCertificate, ServedCertificate } from "./serving-certificate.ts";
-import { checkSidecarArgs } from "./sidecar-args.ts";
-
-/**
- * An inventory source that counts as not loaded while its inventory is older than MAX_STALENESS_MS. The webhook then
- * answers reviews like before the first load: a replica that lost the API server must not decide based on objects that
- * have changed long ago.
- */
-export class CurrentSource implements InventorySource {
-  readonly #source: InventorySource;
-  readonly #clock: Pick<SteadyClock, "steady">;
-
-  constructor(source: InventorySource, clock: Pick<SteadyClock, "steady">) {
-    this.#source = source;
-    this.#clock = clock;
-  }
-
-  get inventory(): Inventory {
-    return this.#source.inventory;
-  }
-
-  get status(): SourceStatus {
-    const { status } = this.#source;
-    const isStale = this.#clock.steady() - (status.lastSyncMs ?? 0) > MAX_STALENESS_MS;
-    return isStale ? { ...status, loaded: false } : status;
-  }
-
-  positionOf(kind: string): string | null {
-    return this.#source.positionOf(kind);
-  }
-
-  start(): Promise<void> {
-    return this.#source.start();
-  }
-
-  stop(): Promise<void> {
-    return this.#source.stop();
-  }
-
-  onChange(listener: () => void): () => void {
-    return this.#source.onChange(listener);
-  }
-}
+import { quote } from "../shared/formats/text.ts";
+import { flagOf } from "../shared/contract/sidecar-settings.ts";
+import { INJECTED_FLAGS } from "../shared/model/injected-sidecar.ts";
+import { removedFrom } from "../shared/contract/removed-settings.ts";
+import { type Flags, readSettings } from "../shared/server/read-settings.ts";
 
 const CHECK_MS = 1_000;
 
@@ -123,8 +85,6 @@ export interface RunningWebhook {
   close(): Promise<void>;
 }
 
-type Closers = readonly (() => Promise<void>)[];
-
 /**
  * Starts the webhook. If a certificate, address or port is unusable, rejects with ERR_CONFIG_* and leaves no port open.
  */
@@ -141,38 +101,33 @@ export async function runWebhook(settings: WebhookSettings, runtime: WebhookRunt
   const metrics = createWebhookMetrics(registry);
   const drain = new Drain();
   const current = new CurrentSource(source, systemClock);
-  const clocks = { clock: systemClock, monotonicMs: () => systemClock.steady() };
   const ofPod = await podNamespace();
-  const { onInternalError } = settings;
   const decisions = decisionSettings({ ...settings, installationNamespaces: [ofPod, settings.namespace] });
-  const timed = { ...runtime, ...clocks, ...requestsOf(runtime, decisions), source: current, metrics, drain };
+  const timed = { ...runtime, clock: systemClock, ...requestsOf(runtime, decisions), source: current, metrics, drain };
   const { pending, close: closePending } = sharedPending(settings, settings.namespace ?? ofPod, timed);
   const turns = new TurnQueue();
   const ports = { ...timed, turns, ...(pending !== null && { pending }) };
-  const app = buildWebhook({ decisions, onInternalError, tls: origin.pair, client }, ports);
+  const app = buildWebhook({ decisions, tls: origin.pair, client }, ports);
   const { server } = app;
   const served = new ServedCertificate({ ...origin, server, clientCA: client?.ca ?? null, metrics });
   const stopReconciling = await startReconciling(settings, decisions, { ...runtime, metrics, turns });
-  const stopCertificates = maintainCertificates(origin, client, { served, now, log, metrics });
+  const stopCertificates = maintainCertificates(origin, client, { served, clock: systemClock, log, metrics });
   const stopClosing = closeIdleWhileUnloaded(server, current, systemClock);
   const closers = [stopReconciling, stopCertificates, closePending, async () => stopClosing(), () => app.close()];
   try {
     await startListening("--listen", address, () => app.listen({ host: address.host, port: address.port }));
     const health = await startHealthServer({
-      listen: settings.healthListen,
-      registry,
+      listen: settings.healthListen, registry,
       started: () => source.status.loaded,
       ready: () => webhookReadiness({
-        draining: drain.active,
-        inventory: source.status,
-        certificateNotAfter: served.notAfter,
-        missingHosts: served.missingHosts,
-        nowMs: systemClock.now(),
-        steadyMs: systemClock.steady(),
+        draining: drain.active, inventory: source.status, certificateNotAfter: served.notAfter,
+        missingHosts: served.missingHosts, nowMs: systemClock.now(), steadyMs: systemClock.steady(),
       }),
     });
     closers.push(() => health.close());
-    return toRunning(app, health, { drain, log, closers });
+    const bound = formatListenAddress(boundAddress(server));
+    log.info({ address: bound, health_address: health.address }, "webhook listening");
+    return { address: bound, healthAddress: health.address, drain, close: () => closeAll(closers) };
   } catch (error) {
     await closeAll(closers);
     throw error;
@@ -189,7 +144,7 @@ function requestsOf(
   return { ...objectFetchers(ports), ...reviews };
 }
 
-type PendingRuntime = Pick<WebhookPorts, "source" | "log" | "clock" | "monotonicMs"> & WebhookRuntime;
+type PendingRuntime = Pick<WebhookPorts, "source" | "log" | "clock"> & WebhookRuntime;
 
 /**
  * Returns the pending writes that all replicas share in the namespace, and a function that ends their watch. Without a
@@ -199,7 +154,7 @@ function sharedPending(
   { runtime }: WebhookSettings, namespace: string | null, { api, ...ports }: PendingRuntime,
 ): { readonly pending: PendingByKind | null; readonly close: () => Promise<void> } {
   if (namespace === null || api === undefined) return { pending: null, close: async () => undefined };
-  return openSharedPending(runtime, { namespace, name: WEBHOOK.pendingWrites }, { ...ports, clock: systemClock, api });
+  return openSharedPending(runtime, { namespace, name: WEBHOOK.pendingWrites }, { ...ports, api });
 }
 
 interface ReconcilingRuntime extends Pick<WebhookRuntime, "source" | "log" | "api"> {
@@ -225,22 +180,60 @@ async function startReconciling(
   return () => reconciler.close();
 }
 
-interface Runtime {
-  readonly drain: Drain;
-  readonly log: Logger;
-  readonly closers: Closers;
-}
-
-function toRunning(app: WebhookApp, health: HealthServer, { drain, log, closers }: Runtime): RunningWebhook {
-  const address = formatListenAddress(boundAddress(app.server));
-  log.info({ address, health_address: health.address }, "webhook listening");
-  return { address, healthAddress: health.address, drain, close: () => closeAll(closers) };
-}
-
-function now(): Date {
-  return new Date(systemClock.now());
-}
-
-async function closeAll(closers: Closers): Promise<void> {
+async function closeAll(closers: readonly (() => Promise<void>)[]): Promise<void> {
   await Promise.all(closers.map((close) => close()));
+}
+
+const { from, kubeconfig, context, listen, healthListen } = SETTINGS;
+/** Flags on which the injected container or the variables of the controller depend. */
+const RESERVED: ReadonlySet<string> = new Set([
+  ...Object.values(INJECTED_FLAGS), ...[from, kubeconfig, context, listen, healthListen].map(({ flag }) => flag),
+]);
+
+/**
+ * Checks that a sidecar accepts the arguments of `--sidecar-args`, so that a mistake does not stop every controller
+ * that starts later. Throws ERR_CONFIG_INVALID, whose message has one line for each fault.
+ */
+export function checkSidecarArgs(args: readonly string[]): void {
+  const flags: Record<string, string | boolean | readonly string[]> = {
+    cluster: true, group: ["s3.services.k8s.aws"], region: "us-east-1", tokenFile: "token",
+  };
+  const faults: string[] = [];
+  for (const arg of args.filter((one) => !isRemoved(flagOf(one)))) {
+    const fault = addFlag(flags, arg);
+    if (fault !== null) faults.push(`--sidecar-args ${quote(arg)}: ${fault}`);
+  }
+  faults.push(...faultsOf(flags));
+  if (faults.length > 0) throw new ResolverError("ERR_CONFIG_INVALID", faults.join("\n"));
+}
+
+/** Adds the flag of an argument. Returns the fault of the argument, or null. */
+function addFlag(flags: Record<string, Flags[string]>, arg: string): string | null {
+  const flag = flagOf(arg);
+  const [name, definition] = DEFINITIONS.find(([, one]) => one.flag === flag && one.commands.includes("sidecar")) ?? [];
+  if (name === undefined || definition === undefined) return "the sidecar has no such flag";
+  if (RESERVED.has(flag)) return "the webhook sets this flag";
+  const hasValue = arg.length > flag.length;
+  if ((definition.type === "boolean") === hasValue) {
+    return hasValue ? "the flag has no value" : `expected a value: ${flag}=VALUE`;
+  }
+  const value = arg.slice(flag.length + 1);
+  const values = definition.type === "strings" ? [flags[name] ?? [], value].flat().map(String) : value;
+  flags[name] = hasValue ? values : true;
+  return null;
+}
+
+/** Whether the sidecar still accepts the flag, with a warning in its log. */
+function isRemoved(flag: string): boolean {
+  return removedFrom("sidecar").some((removed) => removed.flag === flag);
+}
+
+function faultsOf(flags: Flags): string[] {
+  try {
+    readSettings("sidecar", flags, {});
+    return [];
+  } catch (error) {
+    if (error instanceof ResolverError) return error.message.split("\n").map((line) => `--sidecar-args: ${line}`);
+    throw error;
+  }
 }

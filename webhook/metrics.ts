@@ -46,7 +46,7 @@ export function createWebhookMetrics(registry: Registry): WebhookMetrics {
       labelNames: ["path"], buckets: LATENCY_BUCKETS_SECONDS, registers,
     }),
     errors: counter(
-      "errors", "Failed reviews. --on-internal-error or failurePolicy determines the verdict.", ["path", "code"],
+      "errors", "Failed reviews. --profile or failurePolicy determines the verdict.", ["path", "code"],
     ),
     findings: counter("findings", "Findings that the checks reported in validated objects.", ["code", "severity"]),
     resolutions: counter("resolutions", "Role resolutions of ACK resources and clusters by outcome.", ["outcome"]),

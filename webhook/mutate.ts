@@ -1,4 +1,4 @@
-import { objectExcess } from "../shared/checks/size-limits.ts";
+import { objectExcess } from "../shared/contract/limits.ts";
 import { queryOf, type ResourceQuery } from "../shared/contract/ack-resource.ts";
 import { INJECT_LABEL, RESOLUTION_KEYS } from "../shared/contract/annotation-keys.ts";
 import { clusterMutationExemptionOf, isCAPAController, mutationExemptionOf } from "../shared/contract/exemptions.ts";
@@ -14,11 +14,11 @@ import { completionPatch } from "../shared/model/selector.ts";
 import { annotationPatch, resolutionAnnotations } from "../shared/resolution/resolution-annotations.ts";
 import { resolveReferrer } from "../shared/resolution/resolve-identity.ts";
 import { type Resolution, resolve } from "../shared/resolution/resolve.ts";
-import { requireLoaded } from "../shared/server/readiness.ts";
+import { notLoaded } from "../shared/server/readiness.ts";
 import {
   type AdmissionRequest, inNamespace, type Notice, type ReviewContext, skipped, type SkipReason, type Verdict,
 } from "./review.ts";
-import { dependsOnNamespaces, waitUntilKnown } from "./namespace-wait.ts";
+import { dependsOnNamespaces, waitUntilKnown } from "./object-fetch.ts";
 
 const TOO_LARGE: Notice = {
   code: "ERR_ANNOTATIONS_TOO_LARGE",
@@ -103,7 +103,7 @@ function annotateResource(
   const exemption = mutationExemptionOf(request);
   if (exemption !== null) return skipped(exemption);
   const { source: { inventory, status }, settings } = context;
-  requireLoaded(status);
+  if (!status.loaded) throw notLoaded(status);
   return whenKnown(request, object, { context, isNeeded: dependsOnNamespaces(context) }, () => (
     annotate(request, object, resolve(inventory, queryWithStoredStatus(request, object), settings))
   ));
@@ -133,7 +133,7 @@ function annotateCluster(
   if (isCAPAController(requester, settings)) return skipped("written by CAPA");
   const exemption = clusterMutationExemptionOf(request);
   if (exemption !== null) return skipped(exemption);
-  requireLoaded(status);
+  if (!status.loaded) throw notLoaded(status);
   if (!inventory.includes("identities")) return removeAnnotations(object, UNKNOWN_IDENTITIES);
   // The selectors of identities read the labels of the namespace.
   return whenKnown(request, object, { context, isNeeded: true }, () => (

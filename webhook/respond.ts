@@ -76,7 +76,7 @@ export function isBrief({ code }: ResolverError): boolean {
  */
 export function respondFailed(request: AdmissionRequest, error: ResolverError, answer: "denied" | "allowed"): Buffer {
   if (answer === "allowed") {
-    return allowed(request, [warningLine(`${error.code}: object admitted without checks (--on-internal-error admit)`)]);
+    return allowed(request, [warningLine(`${error.code}: object admitted without checks (--profile observe)`)]);
   }
   const message = `${error.code}: ${error.message}`;
   const isTimeout = isBrief(error) || error.code === "ERR_REQUEST_DEADLINE";

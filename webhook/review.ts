@@ -1,6 +1,6 @@
-import type { CheckInput } from "../shared/checks/change.ts";
-import type { Finding } from "../shared/checks/check.ts";
+import type { CheckInput, Finding } from "../shared/checks/check.ts";
 import { type CheckResult, runChecksPaced } from "../shared/checks/run.ts";
+import type { SteadyClock } from "../shared/clock.ts";
 import type { DecisionSettings, Requester } from "../shared/contract/context.ts";
 import type { AdmissionChange, Exemption } from "../shared/contract/exemptions.ts";
 import { LIMITS } from "../shared/contract/limits.ts";
@@ -10,11 +10,10 @@ import { quote } from "../shared/formats/text.ts";
 import type { EffectiveSelector } from "../shared/model/effective-selector.ts";
 import type { RoleIdentity } from "../shared/model/identity.ts";
 import type { Resolution } from "../shared/resolution/resolve.ts";
-import type { TurnQueue } from "../shared/server/turn-queue.ts";
-import { runInSlices } from "../shared/sources/slices.ts";
+import { runInSlices, type TurnQueue } from "../shared/sources/slices.ts";
 import type { AccessContext } from "./access-review.ts";
 import type { ReviewBody } from "./body/parse.ts";
-import type { NamespaceWaitContext } from "./namespace-wait.ts";
+import type { NamespaceWaitContext } from "./object-fetch.ts";
 import type { PendingWrites } from "./pending/writes.ts";
 
 /** The maximum time that one review blocks the event loop, in ms. */
@@ -45,16 +44,9 @@ export type Verdict =
   /** The webhook allows the request and has run no check. */
   | { readonly outcome: "skipped"; readonly reason: SkipReason };
 
-/** The time budget of one review. */
-export interface ReviewTime {
-  /** Returns the time of a monotonic clock, in ms. */
-  readonly monotonicMs: () => number;
-  /** Returns the remaining time until the deadline of the response, in ms. */
-  readonly remainingMs: () => number;
-}
-
 /** What a review reads besides the request. */
-export interface ReviewContext extends ReviewTime, NamespaceWaitContext, AccessContext {
+export interface ReviewContext extends NamespaceWaitContext, AccessContext {
+  readonly clock: SteadyClock;
   /** The paused reviews and scans of the process. */
   readonly turns: TurnQueue;
   readonly pendingSelectors: PendingWrites<EffectiveSelector>;
@@ -70,10 +62,11 @@ export function skipped(reason: SkipReason): Verdict {
  * it does. Throws ERR_REQUEST_DEADLINE if the deadline passes.
  */
 export function runChecksInSlices(
-  input: CheckInput, settings: DecisionSettings, { monotonicMs, remainingMs, turns }: ReviewTime & { turns: TurnQueue },
+  input: CheckInput, settings: DecisionSettings,
+  { clock, remainingMs, turns }: Pick<ReviewContext, "clock" | "remainingMs" | "turns">,
 ): CheckResult | Promise<CheckResult> {
   const pause = (pauses: number): Promise<void> => turns.pause(pauses, remainingMs);
-  return runInSlices(runChecksPaced(input, settings), { sliceMs: SLICE_MS, now: monotonicMs, pause, remainingMs });
+  return runInSlices(runChecksPaced(input, settings), { sliceMs: SLICE_MS, clock, pause, remainingMs });
 }
 
 export function verdictOf({ findings, denied }: Pick<CheckResult, "findings" | "denied">): Verdict {

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
+import type { SteadyClock } from "../shared/clock.ts";
 import type { Finding } from "../shared/checks/check.ts";
 import { ResolverError } from "../shared/formats/errors.ts";
 import { apiVersionOf } from "../shared/formats/object-meta.ts";
@@ -137,13 +138,10 @@ const REVIEW = "review";
 /** Returns the verdict, or throws. `remainingMs` returns the remaining time until the deadline, in ms. */
 type ReviewHandler = (request: AdmissionRequest, remainingMs: () => number) => Verdict | Promise<Verdict>;
 
-/** Whether the webhook denies or admits an object if its review fails. */
-export type OnInternalError = "deny" | "admit";
-
 interface ReviewPorts extends Recorder {
-  /** Returns the time of a monotonic clock, in ms. */
-  readonly monotonicMs: () => number;
-  readonly onInternalError: OnInternalError;
+  readonly clock: Pick<SteadyClock, "steady">;
+  /** Whether the webhook admits an object although its review failed. */
+  readonly admitsFailed: (request: AdmissionRequest) => boolean;
 }
 
 /**
@@ -151,12 +149,12 @@ interface ReviewPorts extends Recorder {
  * whole scope.
  */
 export function addReviewRoute(scope: FastifyInstance, path: string, handle: ReviewHandler, ports: ReviewPorts): void {
-  const { monotonicMs, onInternalError } = ports;
+  const { clock, admitsFailed } = ports;
   scope.decorateRequest(STARTED_MS, 0);
   scope.decorateRequest(REVIEW, null);
   // The deadline includes the time to receive the body.
   scope.addHook("onRequest", (request, _reply, done) => {
-    request.setDecorator(STARTED_MS, monotonicMs());
+    request.setDecorator(STARTED_MS, clock.steady());
     done();
   });
   scope.post<{ Body: ReviewBody | undefined }>(path, async (request, reply) => {
@@ -164,7 +162,7 @@ export function addReviewRoute(scope: FastifyInstance, path: string, handle: Rev
     const review = decodeReview(body);
     request.setDecorator(REVIEW, review);
     const startedMs = request.getDecorator<number>(STARTED_MS);
-    const elapsedMs = (): number => monotonicMs() - startedMs;
+    const elapsedMs = (): number => clock.steady() - startedMs;
     const budget = budgetMs(request.query);
     try {
       if (body.isDiscarded) throw tooManyBodies();
@@ -177,7 +175,7 @@ export function addReviewRoute(scope: FastifyInstance, path: string, handle: Rev
       // whose content makes the review fail.
       const error = asResolverError(cause);
       if (isOutage(error)) throw error;
-      const answer = onInternalError === "deny" || isVerdict(error) ? "denied" : "allowed";
+      const answer = isVerdict(error) || !admitsFailed(review) ? "denied" : "allowed";
       recordError(ports, { path, request: review, durationMs: elapsedMs() }, { error, answer });
       // The API server can then send the repeated request to another replica.
       if (isBrief(error)) reply.header("connection", "close");
@@ -186,7 +184,7 @@ export function addReviewRoute(scope: FastifyInstance, path: string, handle: Rev
   });
   scope.setErrorHandler((cause, request, reply) => {
     const error = asResolverError(cause);
-    const durationMs = monotonicMs() - request.getDecorator<number>(STARTED_MS);
+    const durationMs = clock.steady() - request.getDecorator<number>(STARTED_MS);
     const review = { path, request: request.getDecorator<AdmissionRequest | null>(REVIEW), durationMs };
     recordError(ports, review, { error, answer: "error" });
     return sendError(reply, error);
@@ -206,7 +204,7 @@ function isOutage({ code }: ResolverError): boolean {
   return code === "ERR_NOT_READY";
 }
 
-/** Returns whether the error is a verdict and not an internal error, so that --on-internal-error does not apply. */
+/** Returns whether the error is a verdict and not an internal error, which denies in every profile. */
 function isVerdict({ code }: ResolverError): boolean {
   return code === "ERR_PENDING_WRITES" || code === "ERR_REQUEST_CONNECTIONS";
 }

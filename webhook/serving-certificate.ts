@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { verifiedHosts } from "../certs/hosts.ts";
 import { missingHosts, parseCertificate } from "../certs/pem.ts";
 import { CertificateWatch, readServingPair, type ServingPair } from "../certs/certificate-files.ts";
-import { systemClock } from "../shared/clock.ts";
+import { type Clock, systemClock } from "../shared/clock.ts";
 import type { SettingsFor } from "../shared/contract/settings.ts";
 import { ResolverError } from "../shared/formats/errors.ts";
 import type { Logger } from "../shared/server/logger.ts";
@@ -42,7 +42,7 @@ export function maintainCertificates(
 
 export interface ReloadPorts {
   readonly served: ServedCertificate;
-  readonly now: () => Date;
+  readonly clock: Pick<Clock, "now">;
   readonly log: Logger;
   readonly metrics: WebhookMetrics;
 }
@@ -55,14 +55,14 @@ interface ServingFiles {
 
 /** Reloads the serving certificate and key when a file in the folder changes. Returns a function that stops it. */
 export function watchServingFiles({ dir, pair }: ServingFiles, ports: ReloadPorts): () => void {
-  const { served, now, log } = ports;
+  const { served, clock, log } = ports;
   const logMissingHosts = (): void => {
     const { missingHosts: missing } = served;
     if (missing.length > 0) log.error({ dir, missing_hosts: missing }, MISSING_HOSTS);
   };
   logMissingHosts();
   const watch = new CertificateWatch({
-    dir, read: () => readServingPair(dir, now()), current: pair,
+    dir, read: () => readServingPair(dir, new Date(clock.now())), current: pair,
     onChange: (next) => {
       served.usePair(next);
       log.info({ dir, not_after: next.notAfter.toISOString() }, "serving certificate replaced");

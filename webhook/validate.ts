@@ -2,22 +2,24 @@ import {
   identityToReview, isCheckEnabled, newSelectorsToReview, selectorsToReview,
 } from "../shared/checks/access-reviews.ts";
 import { limitCheckOf } from "../shared/checks/by-kind.ts";
-import { type CheckInput, contextOf } from "../shared/checks/change.ts";
+import { type CheckEntry, type CheckInput, contextOf, type Finding } from "../shared/checks/check.ts";
 import { identityUses } from "../shared/checks/cluster-identity-uses.ts";
 import { AC_05 } from "../shared/checks/cluster-reference.ts";
 import { NS_02 } from "../shared/checks/namespace-labels.ts";
 import { ACK_09 } from "../shared/checks/resource-selection.ts";
-import { type CheckResult, runChecks } from "../shared/checks/run.ts";
+import { type CheckResult, runChecks, severityOf } from "../shared/checks/run.ts";
+import type { DecisionSettings } from "../shared/contract/context.ts";
 import { exemptionOf } from "../shared/contract/exemptions.ts";
 import { type KindID, type KindRow, reviewedKind, warnsOnly } from "../shared/contract/kinds.ts";
+import { OTHER_CHECKS } from "../shared/contract/profiles.ts";
 import type { JsonObject } from "../shared/formats/json.ts";
 import { objectReference } from "../shared/formats/object-meta.ts";
 import type { Inventory } from "../shared/inventory/inventory.ts";
 import { storedObject } from "../shared/inventory/stored-object.ts";
-import { requireLoaded } from "../shared/server/readiness.ts";
+import { notLoaded } from "../shared/server/readiness.ts";
 import { type ObjectUse, reviewAll, useOfSelector } from "./access-review.ts";
 import { podSkipReason } from "./mutate.ts";
-import { requireNamespace, waitUntilKnown } from "./namespace-wait.ts";
+import { requireNamespace, waitUntilKnown } from "./object-fetch.ts";
 import type { ReviewedChange } from "./pending/list.ts";
 import { concernsSelector, reviewedSelector, roleIdentityOf, writesInBrokenChain } from "./pending/pending-kinds.ts";
 import { runChecksWithPending } from "./pending/writes.ts";
@@ -153,7 +155,32 @@ export function validate(request: AdmissionRequest, path: string, context: Revie
   return excess === null ? validateObject(request, path, context) : validateExcess(request, excess, path, context);
 }
 
+/**
+ * Returns whether the object of a failed review must be denied although the profile admits it: because of a check that
+ * denies in every profile or that `--check` sets to deny, or because such a check fails too.
+ */
+export function deniesInEveryProfile(request: AdmissionRequest, path: string, context: JudgedIn): boolean {
+  if (request.excess !== null) return true;
+  const checkSeverities = new Map([...context.settings.checkSeverities, [OTHER_CHECKS, "off"] as const]);
+  try {
+    const reviewed = reviewOf(request, path, context);
+    return "review" in reviewed && runChecks(reviewed.review.input, { ...context.settings, checkSeverities }).denied;
+  } catch {
+    return true;
+  }
+}
+
+type JudgedIn = Pick<ReviewContext, "settings" | "source">;
+
 function validateObject(request: AdmissionRequest, path: string, context: ReviewContext): Verdict | Promise<Verdict> {
+  const reviewed = reviewOf(request, path, context);
+  return "review" in reviewed ? runSteps(reviewed.steps, reviewed.review, context) : reviewed;
+}
+
+/** Returns the review of the object and its steps, or why the object is not reviewed. */
+function reviewOf(
+  request: AdmissionRequest, path: string, { settings, source: { inventory } }: JudgedIn,
+): Verdict | { readonly steps: Steps; readonly review: Review } {
   const object = request.operation === "DELETE" ? request.oldObject : request.object;
   if (object === null) return skipped("no object");
   const { group, kind: kindName, name } = objectReference(object);
@@ -164,17 +191,16 @@ function validateObject(request: AdmissionRequest, path: string, context: Review
   const steps: Steps = STEPS[kind.id] ?? {};
   const reason = steps.skips?.(object, request) ?? null;
   if (reason !== null) return skipped(reason);
-  const { settings, source: { inventory } } = context;
   const warnOnly = warnsOnly(kind, { ...request, name }, { settings, inventory });
-  const input = { ...checkInputOf(request, object, inventory), warnOnly };
-  return runSteps(steps, { request, input }, context);
+  return { steps, review: { request, input: { ...checkInputOf(request, object, inventory), warnOnly } } };
 }
 
 function runSteps(steps: Steps, review: Review, context: ReviewContext): Verdict | Promise<Verdict> {
   const { early, prepare, run = runOnce } = steps;
   const result = early?.(review, context) ?? null;
   if (result !== null) return verdictOf(result);
-  requireLoaded(context.source.status);
+  const { status } = context.source;
+  if (!status.loaded) throw notLoaded(status);
   const prepared = prepare?.(review, context) ?? null;
   if (prepared === null) return mapped(run(review, context), verdictOf);
   return prepared.then(async (added) => (
@@ -221,8 +247,18 @@ function validateExcess(
   if (stored !== null) return validateObject({ ...request, oldObject: stored, excess: null }, path, context);
   const check = limitCheckOf(kind.id, request.operation);
   if (check === null) return skipped("not managed");
-  const severity = warnsOnly(kind, request, { settings, inventory }) ? "warn" : "deny";
-  const { id: code, fix } = check;
-  const finding = { code, severity, path: [], message, fix, waivable: false, waived: false } as const;
-  return { outcome: severity === "deny" ? "denied" : "allowed", findings: [finding] };
+  const denied = deniesUnread(kind, check, request, settings) && !warnsOnly(kind, request, { settings, inventory });
+  return verdictOf({ denied, findings: [unreadFinding(check, message, denied)] });
+}
+
+function unreadFinding({ id: code, fix }: CheckEntry, message: string, denied: boolean): Finding {
+  return { code, severity: denied ? "deny" : "warn", path: [], message, fix, waivable: false, waived: false };
+}
+
+/** Whether the limit denies. Each profile denies an object that nobody can read if it can have a new waiver. */
+function deniesUnread(
+  { id }: KindRow, limit: CheckEntry, { operation }: AdmissionRequest, settings: DecisionSettings,
+): boolean {
+  const mayHaveWaiver = operation !== "DELETE" && id !== "cluster-part";
+  return mayHaveWaiver || severityOf({ ...limit, fixed: true }, settings) === "deny";
 }

@@ -9,8 +9,8 @@ import fastify, { type FastifyInstance } from "fastify";
 import { destination } from "pino";
 import { stringAt } from "../../shared/formats/json.ts";
 import { systemClock } from "../../shared/clock.ts";
+import { TokenCheck } from "../../sidecar/http/request-check.ts";
 import { tokenDigest, verifySignature } from "../../sidecar/sts/signature.ts";
-import { TokenCheck } from "../../sidecar/token.ts";
 
 export interface Floor {
   /** The folder of the certificate. Default: without TLS. */

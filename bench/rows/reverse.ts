@@ -1,4 +1,5 @@
 import { setImmediate as turn } from "node:timers/promises";
+import { judgeSelector } from "../../shared/checks/judge-selector.ts";
 import { runChecksPaced } from "../../shared/checks/run.ts";
 import { type DecisionSettings, decisionSettings } from "../../shared/contract/context.ts";
 import { Inventory } from "../../shared/inventory/inventory.ts";
@@ -54,7 +55,7 @@ function buildCluster(): Inventory {
       status: { ackResourceMetadata: { ownerAccountID: OWNER, arn: `arn:aws:s3:::r-${i}`, region: "eu-west-1" } },
     });
   }
-  const inventory = new Inventory({ runtime: "ack", origin: "cluster" });
+  const inventory = new Inventory({ runtime: "ack", origin: "cluster" }, judgeSelector);
   inventory.apply(objects.map((object) => ({ type: "put", object })));
   return inventory;
 }
@@ -122,7 +123,7 @@ async function sliced(inventory: Inventory, change: Change): Promise<SlicedRun> 
     };
     // oxlint-disable-next-line no-await-in-loop -- one at a time: concurrent rounds affect each other
     await runInSlices(runChecksPaced(input(inventory, change), SETTINGS), {
-      sliceMs: 10, now: () => performance.now(), pause, remainingMs: () => Infinity,
+      sliceMs: 10, clock: { steady: () => performance.now() }, pause, remainingMs: () => Infinity,
     });
     rounds.push({ wholeMs: performance.now() - start, sliceMs: Math.max(sliceMs, performance.now() - began) });
   }

@@ -63,7 +63,7 @@ export function reviewRequests(path: string, count: number): readonly Buffer[] {
   return Array.from({ length: count }, (_, i) => request(i));
 }
 
-/** The limit of the Deployment (manifests/deployment.ts). */
+/** The limit of the Deployment (manifests/chart/values.yaml). */
 const ENVIRONMENT = { NODE_OPTIONS: "--max-old-space-size=192" };
 
 /** Starts the webhook with selectors and namespaces from a file. */

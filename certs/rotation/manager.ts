@@ -1,7 +1,7 @@
 import { errorMessage } from "../../shared/formats/errors.ts";
 import { field, stringAt } from "../../shared/formats/json.ts";
-import { sleep, type SteadyClock } from "../../shared/clock.ts";
-import type { KubernetesAPI } from "../../shared/cluster/api.ts";
+import { sleep } from "../../shared/clock.ts";
+import type { ClusterPorts } from "../../shared/cluster/api.ts";
 import type { ObjectName } from "../../shared/cluster/watched-kind.ts";
 import { EventRecorder } from "../../shared/server/events.ts";
 import { LeaderElection } from "../../shared/cluster/leader-election.ts";
@@ -14,11 +14,7 @@ import { SecretState, ServingSecret } from "./secret-state.ts";
 import { WatchedObjects } from "./watched-objects.ts";
 import type { EventSubject } from "../../shared/formats/object-meta.ts";
 
-interface CertificateManagerOptions {
-  readonly api: KubernetesAPI;
-  readonly clock: SteadyClock;
-  /** Returns a number from 0 (inclusive) to 1 (exclusive). */
-  readonly random: () => number;
+interface CertificateManagerOptions extends ClusterPorts {
   readonly log: Logger;
   readonly metrics: CertificateMetrics;
   /** The Secret that contains the CA. The Lease has the same namespace and name. */

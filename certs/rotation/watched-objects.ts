@@ -1,5 +1,4 @@
-import type { SteadyClock } from "../../shared/clock.ts";
-import type { KubernetesAPI, KubernetesRequest } from "../../shared/cluster/api.ts";
+import type { ClusterPorts, KubernetesRequest } from "../../shared/cluster/api.ts";
 import { Outage } from "../../shared/cluster/outage.ts";
 import { Reflector } from "../../shared/cluster/reflector.ts";
 import { rejectionText, sendRequest } from "../../shared/cluster/send-request.ts";
@@ -7,11 +6,7 @@ import type { ObjectName, WatchedKind } from "../../shared/cluster/watched-kind.
 import { labelsOf } from "../../shared/contract/installation.ts";
 import { type JsonObject, type PatchOperation, stringAt } from "../../shared/formats/json.ts";
 
-interface WatchedObjectsOptions {
-  readonly api: KubernetesAPI;
-  readonly clock: SteadyClock;
-  /** Returns a number from 0 (inclusive) to 1 (exclusive). */
-  readonly random: () => number;
+interface WatchedObjectsOptions extends ClusterPorts {
   /** The Secret that contains the CA. */
   readonly secret: ObjectName;
   /** The Secret that contains the serving certificate. */

@@ -6,7 +6,7 @@ import type { DecisionSettings, Origin } from "../../shared/contract/context.ts"
 import { objectReference } from "../../shared/formats/object-meta.ts";
 import { compareText, printable } from "../../shared/formats/text.ts";
 import type { Inventory } from "../../shared/inventory/inventory.ts";
-import { type DecodedSelector, withholdsGrant } from "../../shared/model/selector.ts";
+import type { JudgedSelector } from "../../shared/model/selector.ts";
 import { describeIdentity } from "../../shared/resolution/identity-denials.ts";
 import type { State } from "./state.ts";
 
@@ -58,11 +58,10 @@ export function faultySelectors({ selectors }: Inventory, origin: Origin): Fault
   });
 }
 
-function denialsOf({ faults }: DecodedSelector): Finding[] {
-  return faults.filter(withholdsGrant).map(({ check, fault }) => {
-    const { path, message, fix = check.fix } = fault;
-    return { code: check.id, severity: "deny", path, message, fix, waivable: false, waived: false };
-  });
+function denialsOf({ faults }: JudgedSelector): Finding[] {
+  return faults.filter((one) => one.withholdsGrant).map(({ code, path, message, fix }) => (
+    { code, severity: "deny", path, message, fix, waivable: false, waived: false }
+  ));
 }
 
 /** Returns the findings of each selector, as lines. */

@@ -1,4 +1,5 @@
 import { text } from "node:stream/consumers";
+import { judgeSelector } from "../../shared/checks/judge-selector.ts";
 import type { SkippedCheck } from "../../shared/checks/run.ts";
 import type { DecisionSettings, Origin } from "../../shared/contract/context.ts";
 import type { SettingsFor } from "../../shared/contract/settings.ts";
@@ -131,7 +132,7 @@ async function readCluster(
   const progress = new Progress(io);
   try {
     const { inventory, objects } = await loadCluster({
-      runtime, api: await connectKubernetes({ kubeconfig, context }), resources: { extraGroups },
+      runtime, judge: judgeSelector, api: await connectKubernetes({ kubeconfig, context }), resources: { extraGroups },
       identitySecretNamespace, fieldExports: inAllNamespaces,
       carmMaps: { namespace: ackSystemNamespace, isRequired: mode === "carm", inAllNamespaces },
       collect: withoutManagedFields,
@@ -173,7 +174,7 @@ interface InventoryContext {
 
 /** Returns an inventory of the objects. */
 export function inventoryOf(objects: readonly JsonObject[], context: InventoryContext): Inventory {
-  const inventory = new Inventory(context);
+  const inventory = new Inventory(context, judgeSelector);
   inventory.apply(objects.map((object) => ({ type: "put", object })));
   return inventory;
 }

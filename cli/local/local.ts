@@ -6,7 +6,9 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { makeCertificates } from "../../certs/make.ts";
 import { storeCertificates } from "../../certs/certificate-files.ts";
+import { judgeSelector } from "../../shared/checks/judge-selector.ts";
 import { ResolverError } from "../../shared/formats/errors.ts";
+import { PROFILES } from "../../shared/contract/profiles.ts";
 import { SETTINGS, type SettingsFor } from "../../shared/contract/settings.ts";
 import { ManifestSource } from "../../shared/sources/file-source.ts";
 import { formatListenAddress, parseListenAddress, startListening } from "../../shared/server/listen-address.ts";
@@ -31,7 +33,7 @@ const BASE_LIFE_MS = 365 * 86_400_000;
 /** Serves the webhook, the sidecar and an STS emulator on loopback until a signal ends the process. */
 export async function runLocal(original: Settings, io: IO): Promise<ExitStatus> {
   const settings = { ...original, from: original.from.map(exampleFolder) };
-  const source = new ManifestSource(settings.from, { runtime: settings.runtime });
+  const source = new ManifestSource(settings.from, { runtime: settings.runtime, judge: judgeSelector });
   writeStartNotices(settings, io);
   if (!(await startSource(source, io))) return EXIT.usage;
   const folder = await mkdtemp(join(tmpdir(), "ack-role-resolver-"));
@@ -135,8 +137,8 @@ function sidecarSettings(
 ): Omit<SettingsFor<"sidecar">, keyof ServerAddresses> {
   return {
     ...settings, ...NO_CLUSTER, stsEndpoint, tokenFile, group: [...group], kind: [],
-    scopeNamespace: null, identitySecretNamespace: null, allowedAudiences: [], unmatched: null, base: null,
-    sessionName: "ack-role-resolver",
+    scopeNamespace: null, identitySecretNamespace: null, allowedAudiences: [], sessionName: "ack-role-resolver",
+    unmatched: PROFILES.unmatched[settings.profile], base: PROFILES.base[settings.profile],
   };
 }
 

@@ -1,4 +1,4 @@
-import { metric, quantile, rate } from "./alerts.ts";
+import { METRIC_PREFIX } from "../../shared/server/metrics.ts";
 
 /** A graph of the dashboard. */
 interface Graph {
@@ -127,6 +127,20 @@ export const GRAPHS: Readonly<Record<string, readonly Graph[]>> = {
     },
   ],
 };
+
+/** Returns the PromQL selector of a metric. `name` excludes the prefix of all metrics. */
+function metric(name: string, labels = ""): string {
+  return `${METRIC_PREFIX}${name}${labels === "" ? "" : `{${labels}}`}`;
+}
+
+function rate(name: string): string {
+  return `rate(${metric(name)}[5m])`;
+}
+
+/** Returns the expression of a quantile, such as 0.99, of all series of a histogram. */
+function quantile(share: number, histogram: string): string {
+  return `histogram_quantile(${share}, sum by (le) (${rate(`${histogram}_bucket`)}))`;
+}
 
 function percentiles(histogram: string): Graph["series"] {
   return { p50: quantile(0.5, histogram), p99: quantile(0.99, histogram) };

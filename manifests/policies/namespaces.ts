@@ -1,64 +1,27 @@
+import { DELETION_POLICY, firstOf } from "../../shared/checks/value-types.ts";
 import {
-  DEFAULT_REGION_ANNOTATION, DELETION_POLICY_ANNOTATION, ENDPOINT_URL_ANNOTATION, IGNORED_NAMESPACES,
-  SELECTOR_REQUIRED_ANNOTATION,
-} from "../../shared/contract/annotation-keys.ts";
-import { NS_14 } from "../../shared/checks/size-limits.ts";
+  isWaived, METADATA, type Policy, type PolicyCheck, policyCheckOf, type PolicyLists, userPattern, WAIVERS,
+  waiverVariables,
+} from "./policy.ts";
+import { ACCOUNT_PREFIX, FE_01, SYSTEM_NAMESPACE } from "../../shared/checks/field-exports.ts";
 import { NS_09 } from "../../shared/checks/namespace-deletion.ts";
-import { HOST_AND_PORT, NS_08, NS_08B, PATH_CHARACTERS } from "../../shared/checks/namespace-endpoint.ts";
-import { NS_07 } from "../../shared/checks/namespace-region.ts";
-import { NS_17, REQUIRED } from "../../shared/checks/namespace-owner.ts";
-import { DELETION_POLICY_DELETE, DELETION_POLICY_RETAIN } from "../../shared/checks/resource-deletion.ts";
-import { REGION } from "../../shared/formats/arn.ts";
-import { annotationPath, formatFieldPath } from "../../shared/formats/json.ts";
-import { CHANGES_NAMESPACE } from "../conditions.ts";
-import { CREATE_AND_UPDATE, exceptNamespaces, namespaces } from "../webhook-rules.ts";
+import { NS_07, NS_08, NS_17, REQUIRED } from "../../shared/checks/namespace-values.ts";
+import { FE_02, NS_14 } from "../../shared/checks/any-kind.ts";
 import {
-  anyCase, body, derivedVariables, fieldVariables, quoted, read, regexp, text, texts, unlessStored,
-} from "./cel.ts";
-import type { Policy, PolicyCheck, PolicySettings } from "./policy.ts";
-import { waiverVariables, WAIVERS } from "./requester.ts";
-import { metadataLimitCheck, valueCheck } from "./resources.ts";
-
-const ENDPOINT_PATH = formatFieldPath(annotationPath(ENDPOINT_URL_ANNOTATION));
-const ENDPOINT = text(`^${anyCase("https")}://${body(HOST_AND_PORT)}(/${body(PATH_CHARACTERS)})?$`);
-
-/**
- * The number of characters of an endpoint URL that the policy reads. If a URL is valid, its first characters are a
- * valid URL too. The limit bounds the cost of the patterns.
- */
-const ENDPOINT_CHARACTERS = 4_096;
-
-/** The variables `endpoint` and `oldEndpoint`: the start of the endpoint URL, or "". */
-function endpointVariables(): ReturnType<typeof derivedVariables> {
-  return derivedVariables("endpoint", (state) => {
-    const url = `${read("annotations", state)}[?${text(ENDPOINT_URL_ANNOTATION)}].orValue("")`;
-    return `size(${url}) > ${ENDPOINT_CHARACTERS} ? ${url}.substring(0, ${ENDPOINT_CHARACTERS}) : ${url}`;
-  });
-}
+  ACCOUNT_MAP, DELETION_POLICY_ANNOTATION, SELECTOR_REQUIRED_ANNOTATION, TEAM_MAP,
+} from "../../shared/contract/annotation-keys.ts";
+import { annotationPath, formatFieldPath } from "../../shared/formats/json.ts";
+import { conditionsOf } from "../conditions.ts";
+import { CREATE_AND_UPDATE, namespacesOf, rulesOf, type WebhookOptions } from "../webhooks.ts";
+import { not, read, text, texts, type Variable } from "../../shared/formats/cel.ts";
+import { metadataLimitCheck } from "./resources.ts";
 
 /** The start of a URL with one of the allowed hosts. */
 const ALLOWED = '"(?i)^[a-z][a-z0-9+.-]*://([^/?#]*@)?(" + variables.allowedHosts.join("|") + ")(:[0-9]*)?([/?#]|$)"';
 
-const ENDPOINT_CHECKS: readonly PolicyCheck[] = [
-  {
-    check: NS_08,
-    admits: unlessStored((state) => {
-      const endpoint = read("endpoint", state);
-      return `${endpoint} == "" || ${endpoint}.matches(${ENDPOINT})`;
-    }),
-    path: ENDPOINT_PATH,
-    message: "the endpoint is not an https URL without credentials, query and fragment",
-  },
-  {
-    check: NS_08B,
-    admits: `size(variables.allowedHosts) == 0 || ${unlessStored((state) => {
-      const endpoint = read("endpoint", state);
-      return `!${endpoint}.matches("^[A-Za-z][A-Za-z0-9+.-]*://") || ${endpoint}.matches(${ALLOWED})`;
-    })}`,
-    path: ENDPOINT_PATH,
-    message: "the endpoint host is not one of the allowed hosts",
-  },
-];
+const ENDPOINT = policyCheckOf(NS_08, (url) => (
+  `${NS_08.type.cel(url)} && (size(variables.allowedHosts) == 0 || ${firstOf(url)}.matches(${ALLOWED}))`
+));
 
 /** Runs a check only if the namespace is within its limits, which bounds the cost. NS-14 denies other namespaces. */
 function bounded(check: PolicyCheck): PolicyCheck {
@@ -67,11 +30,11 @@ function bounded(check: PolicyCheck): PolicyCheck {
 
 function deletionPolicyCheck(): PolicyCheck {
   const [annotations, old] = [read("annotations"), read("annotations", "old")];
-  const policies = texts(["", DELETION_POLICY_DELETE, DELETION_POLICY_RETAIN]);
   return {
     check: NS_09,
     admits: `${annotations}.all(key, !key.endsWith(${text(`.${DELETION_POLICY_ANNOTATION}`)}) || `
-      + `${annotations}[key] in ${policies} || key in ${old} && ${old}[key] == ${annotations}[key])`,
+      + `${annotations}[key] == "" || ${DELETION_POLICY.cel(`${annotations}[key]`)} || `
+      + `key in ${old} && ${old}[key] == ${annotations}[key])`,
     path: `metadata.annotations[SERVICE.${DELETION_POLICY_ANNOTATION}]`,
     message: "the value is not a deletion policy, so controllers treat it as retain",
   };
@@ -92,29 +55,78 @@ function selectorRequiredCheck(): PolicyCheck {
 }
 
 /** Returns the policy for Namespaces, and for the subresources through which a client can change annotations. */
-export function namespacePolicy(settings: PolicySettings, namespace: string): Policy {
+export function namespacePolicy(
+  lists: PolicyLists, options: Pick<WebhookOptions, "namespace" | "ackSystemNamespace">,
+): Policy {
   const limit = metadataLimitCheck(NS_14);
-  const region = valueCheck(NS_07, DEFAULT_REGION_ANNOTATION, "the value is not a region", (value) => (
-    `${value} == "" || ${value}.matches(${regexp(REGION)})`
-  ));
   return {
     name: "namespaces",
-    match: {
-      matchPolicy: "Equivalent",
-      namespaceSelector: exceptNamespaces([...new Set([...IGNORED_NAMESPACES, namespace])]),
-      resourceRules: [namespaces(CREATE_AND_UPDATE)],
-    },
-    conditions: [CHANGES_NAMESPACE],
+    namespaceSelector: namespacesOf("unprotected", options),
+    rules: rulesOf("namespace", { ...CREATE_AND_UPDATE, subresources: ["status", "finalize"] }),
+    conditions: conditionsOf("changes-namespace"),
     variables: [
-      ...fieldVariables("annotations", "metadata.annotations", "{}"),
-      ...fieldVariables("labels", "metadata.labels", "{}"),
-      { name: "allowedHosts", expression: texts(settings.allowedEndpointHosts.map(quoted)) },
+      ...METADATA,
+      { name: "allowedHosts", expression: lists.allowedHosts },
       { name: "isWithinLimits", expression: limit.admits },
-      ...endpointVariables(),
-      ...waiverVariables(settings),
+      ...waiverVariables(lists),
     ],
     checks: [
-      ...[region, ...ENDPOINT_CHECKS, deletionPolicyCheck(), selectorRequiredCheck(), WAIVERS].map(bounded), limit,
+      ...[policyCheckOf(NS_07), ENDPOINT, deletionPolicyCheck(), selectorRequiredCheck(), WAIVERS].map(bounded), limit,
+    ],
+  };
+}
+
+export type FieldExportOptions = Pick<WebhookOptions, "namespace" | "ackSystemNamespace"> & {
+  /** Null or "" if nothing reads the Secrets of static identities. */
+  readonly identitySecretNamespace?: string | null;
+};
+
+const TARGET = read("target");
+/** The start of a pattern of service accounts. */
+const PATTERN_PREFIX = userPattern(ACCOUNT_PREFIX).slice(0, -1);
+
+/** The variable `isProtected`: whether the controller would write into a protected namespace (ownerOfNamespace). */
+function protectionVariable(lists: PolicyLists, options: FieldExportOptions): Variable {
+  const { namespace, ackSystemNamespace, identitySecretNamespace } = options;
+  const named = texts([namespace, ackSystemNamespace, identitySecretNamespace ?? "", SYSTEM_NAMESPACE]);
+  const ofAccounts = [lists.controllerServiceAccounts, lists.capaServiceAccounts].map((accounts) => (
+    `${accounts}.exists(user, user.startsWith(${text(ACCOUNT_PREFIX)} + ${TARGET} + ":"))`
+  ));
+  const ofPatterns = lists.controllerUsers
+    + `.filter(pattern, pattern.startsWith(${text(PATTERN_PREFIX)}))`
+    + `.map(pattern, pattern.substring(${PATTERN_PREFIX.length}).split(":")[0])`
+    + `.exists(part, !part.matches(${text(String.raw`^(\.\*)*\$?$`)}) && `
+    + `${TARGET}.matches("^" + part + "$"))`;
+  return { name: "isProtected", expression: [`${TARGET} in ${named}`, ...ofAccounts, ofPatterns].join(" || ") };
+}
+
+const CARM_MAPS = texts([ACCOUNT_MAP, TEAM_MAP]);
+const HAS_SAME_SPEC = "oldObject != null && has(object.spec) && has(oldObject.spec) && object.spec == oldObject.spec";
+
+/** Returns the policy for FieldExports. Exempts no requester. */
+export function fieldExportPolicy(lists: PolicyLists, options: FieldExportOptions): Policy {
+  return {
+    name: "fieldexports",
+    rules: rulesOf("field-export", CREATE_AND_UPDATE),
+    conditions: conditionsOf("not-being-deleted", "changes-more-than-bookkeeping"),
+    variables: [
+      ...METADATA,
+      { name: "named", expression: 'object.?spec.?to.?namespace.orValue("")' },
+      // Without a namespace, the controller writes into the namespace of the FieldExport.
+      { name: "target", expression: `${read("named")} == "" ? request.namespace : ${read("named")}` },
+      protectionVariable(lists, options),
+      ...waiverVariables(lists),
+    ],
+    checks: [
+      {
+        check: FE_01,
+        admits: `${not(`${read("isProtected")} || object.?spec.?to.?name.orValue("") in ${CARM_MAPS}`)} || `
+          + `${HAS_SAME_SPEC} || ${isWaived(FE_01)}`,
+        path: "spec.to",
+        message: "the controller would write into a namespace of controllers or of the webhook, or into a CARM map",
+      },
+      metadataLimitCheck(FE_02),
+      WAIVERS,
     ],
   };
 }

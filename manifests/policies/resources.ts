@@ -1,62 +1,113 @@
+import {
+  exemption, isCAPA, isController, METADATA, type Policy, type PolicyCheck, policyCheckOf, type PolicyLists, WAIVERS,
+  waiverVariables,
+} from "./policy.ts";
 import type { CheckEntry } from "../../shared/checks/check.ts";
 import { ACK_02 } from "../../shared/checks/forged-annotations.ts";
-import { ACK_12, ADOPT, POLICIES } from "../../shared/checks/resource-adoption.ts";
-import { ACK_10, ACK_11 } from "../../shared/checks/resource-annotations.ts";
-import { DELETION_POLICY_DELETE, DELETION_POLICY_RETAIN } from "../../shared/checks/resource-deletion.ts";
+import { ACK_10, ACK_11, ACK_12, ADOPT, POLICIES } from "../../shared/checks/resource-annotations.ts";
 import { ACK_10B } from "../../shared/checks/resource-drift.ts";
-import { AC_08, ACK_35 } from "../../shared/checks/size-limits.ts";
+import { AC_08, ACK_35 } from "../../shared/checks/any-kind.ts";
 import {
-  ADOPTION_FIELDS_ANNOTATION, ADOPTION_POLICY_ANNOTATION, DELETION_POLICY_ANNOTATION, REGION_ANNOTATION,
+  ADOPTION_FIELDS_ANNOTATION, ADOPTION_POLICY_ANNOTATION, REGION_ANNOTATION, RESOLUTION_KEYS, RESOLVER_PREFIX,
 } from "../../shared/contract/annotation-keys.ts";
+import { IDENTITY_KINDS } from "../../shared/contract/capa-kinds.ts";
 import { LIMITS } from "../../shared/contract/limits.ts";
-import { REGION } from "../../shared/formats/arn.ts";
 import { annotationPath, formatFieldPath } from "../../shared/formats/json.ts";
-import { CHANGES_MORE_THAN_BOOKKEEPING } from "../conditions.ts";
-import { ackResources, CLUSTERS, CREATE_AND_UPDATE, exceptNamespaces } from "../webhook-rules.ts";
-import type { WebhookOptions } from "../webhooks.ts";
-import { fieldVariables, read, regexp, text, texts, unlessStored } from "./cel.ts";
-import type { Policy, PolicyCheck, PolicySettings } from "./policy.ts";
-import { exemption, isCAPA, isController, WAIVERS, waiverVariables } from "./requester.ts";
-import { OF_CLUSTERS, OF_RESOURCES, resolutionCheck } from "./resolution.ts";
+import { DNS_SUBDOMAIN } from "../../shared/formats/names.ts";
+import {
+  MAX_CHAIN_LENGTH, MAX_CHAIN_LINKS, MAX_REASON_LENGTH,
+} from "../../shared/resolution/resolution-annotations.ts";
+import { type Outcome, OUTCOMES } from "../../shared/resolution/selection.ts";
+import { conditionsOf } from "../conditions.ts";
+import { CREATE_AND_UPDATE, namespacesOf, rulesOf, type WebhookOptions } from "../webhooks.ts";
+import { body, fieldVariables, not, read, text, texts, unlessStored } from "../../shared/formats/cel.ts";
+
+// The annotations of a resolution, after the webhook wrote them. A policy cannot tell other annotations of a user from
+// those of the webhook, so it denies only annotations that the webhook never writes together.
+
+const ANNOTATIONS = read("annotations");
+const OLD = read("annotations", "old");
+
+/** Returns an expression: the value of an annotation. */
+function valueOf(name: string): string {
+  return `${ANNOTATIONS}[${text(RESOLVER_PREFIX + name)}]`;
+}
+
+function has(name: string): string {
+  return `${text(RESOLVER_PREFIX + name)} in ${ANNOTATIONS}`;
+}
+
+/** Returns an expression: the annotations do not contain the name, or the condition is true. */
+function ifPresent(name: string, condition: string): string {
+  return `(!(${has(name)}) || ${condition})`;
+}
+
+function outcomes(...names: readonly Outcome[]): string {
+  return `${valueOf("outcome")} in ${texts(names)}`;
+}
+
+const HAS_REASON = `${has("reason")} && size(${valueOf("reason")}) <= ${MAX_REASON_LENGTH}`;
+
+/** The conditions that the annotations of an ACK resource meet. */
+export const OF_RESOURCES: readonly string[] = [
+  `${has("outcome")} && ${outcomes(...OUTCOMES)}`,
+  HAS_REASON,
+  ifPresent("role-arn", `${outcomes("selected", "default")} && ${valueOf("role-arn")}.startsWith("arn:")`),
+  ifPresent("selector", outcomes("selected")),
+  ifPresent("selector-resource-version", has("selector")),
+  `(${has("conflicting-selectors")}) == (${outcomes("conflict")})`,
+  not(has("identity-chain")),
+];
+
+const LINK = `^(${IDENTITY_KINDS.join("|")})/(${body(DNS_SUBDOMAIN)})$`;
+const LINKS = `${valueOf("identity-chain")}.split(",")`;
+
+/** The conditions that the annotations of an object that refers to a CAPA identity meet. */
+export const OF_CLUSTERS: readonly string[] = [
+  `${has("outcome")} && ${outcomes("selected", "default", "refused")}`,
+  `${has("via")} && ${valueOf("via")} == "identity"`,
+  HAS_REASON,
+  ifPresent("role-arn", outcomes("selected")),
+  ...["selector", "selector-resource-version", "conflicting-selectors"].map((name) => not(has(name))),
+  `(${has("identity-chain")} || ${outcomes("default", "refused")})`,
+  ifPresent("identity-chain", `size(${valueOf("identity-chain")}) <= ${MAX_CHAIN_LENGTH} && `
+    + `size(${LINKS}) <= ${MAX_CHAIN_LINKS} && ${LINKS}.all(link, link.matches(${text(LINK)}))`),
+];
+
+/** Returns the check that denies annotations of a resolution that do not meet the conditions. */
+export function resolutionCheck(check: CheckEntry, conditions: readonly string[]): PolicyCheck {
+  const isUnchanged = `${texts(RESOLUTION_KEYS)}.all(key, (key in ${ANNOTATIONS}) == (key in ${OLD}) && `
+    + `(!(key in ${ANNOTATIONS}) || ${ANNOTATIONS}[key] == ${OLD}[key]))`;
+  return {
+    // The webhook only warns, because it replaces the annotations. The policy denies what nothing would replace.
+    check: { ...check, severity: "deny" },
+    admits: `${isUnchanged} || ${not(`${texts(RESOLUTION_KEYS)}.exists(key, key in ${ANNOTATIONS})`)} || `
+      + conditions.join(" && "),
+    path: "metadata.annotations",
+    message: `the annotations ${RESOLVER_PREFIX}* contradict each other; only the webhook writes these annotations`,
+    fix: "remove these annotations; the webhook sets the resolved values",
+  };
+}
 
 /**
  * Returns the policy for the annotations of objects that refer to CAPA identities. Exempts CAPA itself from
  * all checks except WAIVER-01.
  */
-export function clusterPolicy(settings: PolicySettings, { namespace }: Pick<WebhookOptions, "namespace">): Policy {
-  const { variable, unlessExempt } = exemption(isCAPA(settings));
+export function clusterPolicy(
+  lists: PolicyLists, options: Pick<WebhookOptions, "namespace" | "ackSystemNamespace">,
+): Policy {
+  const { variable, unlessExempt } = exemption(isCAPA(lists));
   return {
     name: "clusters",
-    match: {
-      matchPolicy: "Equivalent",
-      namespaceSelector: exceptNamespaces(["kube-system", namespace]),
-      resourceRules: CLUSTERS,
-    },
-    conditions: [CHANGES_MORE_THAN_BOOKKEEPING],
+    namespaceSelector: namespacesOf("others", options),
+    rules: rulesOf("cluster", CREATE_AND_UPDATE),
+    conditions: conditionsOf("changes-more-than-bookkeeping"),
     variables: [
       variable,
-      ...fieldVariables("annotations", "metadata.annotations", "{}"),
-      ...fieldVariables("labels", "metadata.labels", "{}"),
-      ...waiverVariables(settings),
+      ...METADATA,
+      ...waiverVariables(lists),
     ],
     checks: [...[resolutionCheck(ACK_02, OF_CLUSTERS), metadataLimitCheck(AC_08)].map(unlessExempt), WAIVERS],
-  };
-}
-
-const ANNOTATIONS = read("annotations");
-const OLD = read("annotations", "old");
-
-/** Denies a value of an annotation that is not valid, unless the stored object has the same value. */
-export function valueCheck(
-  check: CheckEntry, annotation: string, message: string, isValid: (value: string) => string,
-): PolicyCheck {
-  const key = text(annotation);
-  const isKept = `${key} in ${OLD} && ${OLD}[${key}] == ${ANNOTATIONS}[${key}]`;
-  return {
-    check,
-    admits: `!(${key} in ${ANNOTATIONS}) || ${isKept} || ${isValid(`${ANNOTATIONS}[${key}]`)}`,
-    path: formatFieldPath(annotationPath(annotation)),
-    message,
   };
 }
 
@@ -88,48 +139,42 @@ function adoptionCheck(): PolicyCheck {
     `${annotations}[?${policy}].orValue("") != ${text(ADOPT)} || `
       + `${annotations}[?${text(ADOPTION_FIELDS_ANNOTATION)}].orValue("") != ""`
   );
-  const known = valueCheck(ACK_12, ADOPTION_POLICY_ANNOTATION, "", (value) => `${value} in ${texts(POLICIES)}`);
+  const [value, old] = [ANNOTATIONS, OLD].map((annotations) => `${annotations}[?${policy}]`);
+  const isKnown = `!${value}.hasValue() || ${value} == ${old} || ${value}.value() in ${texts(POLICIES)}`;
   return {
-    ...known,
-    admits: `(${known.admits}) && (${unlessStored((state) => hasFields(read("annotations", state)))})`,
+    check: ACK_12,
+    path: formatFieldPath(annotationPath(ADOPTION_POLICY_ANNOTATION)),
+    admits: `(${isKnown}) && (${unlessStored((state) => hasFields(read("annotations", state)))})`,
     message: "the value is not an adoption policy, or the policy adopt has no adoption fields",
   };
 }
 
 const ANNOTATION_CHECKS: readonly PolicyCheck[] = [
   resolutionCheck(ACK_02, OF_RESOURCES),
-  valueCheck(ACK_10, REGION_ANNOTATION, "the value is not a region", (value) => (
-    `${value}.matches(${regexp(REGION)})`
-  )),
+  policyCheckOf(ACK_10),
   REGION_DRIFT,
-  valueCheck(ACK_11, DELETION_POLICY_ANNOTATION, "the value is neither delete nor retain", (value) => (
-    `${value} in ${texts([DELETION_POLICY_DELETE, DELETION_POLICY_RETAIN])}`
-  )),
+  policyCheckOf(ACK_11),
   adoptionCheck(),
   metadataLimitCheck(ACK_35),
 ];
 
 /** Returns the policy for ACK resources. Exempts ACK controllers from all checks except WAIVER-01. */
 export function resourcePolicy(
-  settings: PolicySettings, options: Pick<WebhookOptions, "namespace" | "extraGroups">,
+  lists: PolicyLists, options: Pick<WebhookOptions, "namespace" | "ackSystemNamespace" | "ackGroups">,
 ): Policy {
-  const { variable, unlessExempt } = exemption(isController(settings));
+  const { variable, unlessExempt } = exemption(isController(lists));
   return {
     name: "resources",
-    match: {
-      matchPolicy: "Equivalent",
-      namespaceSelector: exceptNamespaces(["kube-system", options.namespace]),
-      resourceRules: [ackResources(options.extraGroups, CREATE_AND_UPDATE)],
-    },
-    conditions: [CHANGES_MORE_THAN_BOOKKEEPING],
+    namespaceSelector: namespacesOf("others", options),
+    rules: rulesOf("resource", CREATE_AND_UPDATE, options.ackGroups),
+    conditions: conditionsOf("changes-more-than-bookkeeping"),
     variables: [
       variable,
-      ...fieldVariables("annotations", "metadata.annotations", "{}"),
-      ...fieldVariables("labels", "metadata.labels", "{}"),
+      ...METADATA,
       { name: "region", expression: `${ANNOTATIONS}[?${REGION_KEY}].orValue("")` },
       { name: "oldRegion", expression: `${OLD}[?${REGION_KEY}].orValue("")` },
       ...fieldVariables("statusRegion", "status.ackResourceMetadata.region", '""'),
-      ...waiverVariables(settings),
+      ...waiverVariables(lists),
     ],
     checks: [...ANNOTATION_CHECKS.map(unlessExempt), WAIVERS],
   };

@@ -1,26 +1,20 @@
+import { LABEL_KEY, LABEL_VALUE_TEXT, NAMESPACE_NAME } from "../../shared/checks/value-types.ts";
 import { IRS_08, IRS_09, IRS_11 } from "../../shared/checks/selector-matches.ts";
 import { IRS_12, IRS_13B } from "../../shared/checks/selector-types.ts";
 import type { Runtime } from "../../shared/contract/context.ts";
 import { SELECTOR_GROUP } from "../../shared/contract/ack-groups.ts";
 import { OPERATORS } from "../../shared/formats/label-selector.ts";
+import { MAX_LABEL_LENGTH } from "../../shared/formats/names.ts";
 import {
-  DNS_LABEL, DNS_SUBDOMAIN, LABEL_VALUE, MAX_LABEL_LENGTH, MAX_SUBDOMAIN_LENGTH, QUALIFIED_NAME,
-} from "../../shared/formats/names.ts";
-import {
-  body, derivedVariables, not, read, regexp, type State, text, texts, unlessStored, type Variable,
-} from "./cel.ts";
-import type { PolicyCheck } from "./policy.ts";
-import { isWaived } from "./requester.ts";
+  derivedVariables, not, read, type State, text, texts, unlessStored, type Variable,
+} from "../../shared/formats/cel.ts";
+import { isWaived, type PolicyCheck } from "./policy.ts";
 
 /**
  * The limits above which the policy does not search for repeated entries: CEL compares each entry with each other
  * entry, and the API server limits the cost of an expression.
  */
 export const MAX_COMPARED = { names: 250, types: 100, typeCharacters: 200, invalidNames: 500 } as const;
-
-function isNamespaceName(name: string): string {
-  return `size(${name}) <= ${MAX_LABEL_LENGTH} && ${name}.matches(${regexp(DNS_LABEL)})`;
-}
 
 /**
  * Returns an expression: the entries of a list that occur more than once, or [] if the list is too large. Compares only
@@ -42,7 +36,7 @@ function typeKeys(state: State): string {
 
 export const MATCH_VARIABLES: readonly Variable[] = [
   ...derivedVariables("invalidNames", (state) => (
-    `${read("names", state)}.filter(name, name != "" && ${not(isNamespaceName("name"))})`
+    `${read("names", state)}.filter(name, name != "" && ${not(NAMESPACE_NAME.cel("name"))})`
   )),
   ...derivedVariables("repeatedNames", (state) => (
     repeated(read("names", state), MAX_COMPARED.names, MAX_LABEL_LENGTH)
@@ -66,24 +60,11 @@ function isNotNewlyRepeated(list: string, repeatedList: string, limit: number): 
     + `entry in ${read(repeatedList, "old")})`;
 }
 
-const LABEL_KEY = `^(${body(DNS_SUBDOMAIN)}/)?${body(QUALIFIED_NAME)}$`;
-
-/** Returns an expression: whether the text is a valid label key. The lengths bound the cost of the pattern. */
-function isLabelKey(key: string): string {
-  return `size(${key}) <= ${MAX_SUBDOMAIN_LENGTH + 1 + MAX_LABEL_LENGTH} && ${key}.matches(${text(LABEL_KEY)}) && `
-    + `${key}.lastIndexOf("/") <= ${MAX_SUBDOMAIN_LENGTH} && `
-    + `size(${key}) - ${key}.lastIndexOf("/") - 1 <= ${MAX_LABEL_LENGTH}`;
-}
-
-function isLabelValue(value: string): string {
-  return `size(${value}) <= ${MAX_LABEL_LENGTH} && ${value}.matches(${regexp(LABEL_VALUE)})`;
-}
-
 /** Returns an expression: whether each label is valid, or is a label of the stored selector. */
 function areLabels(list: string): string {
   const [labels, old] = [read(list), read(list, "old")];
-  return `${labels}.all(key, (${isLabelKey("key")} || key in ${old}) && `
-    + `(${isLabelValue(`${labels}[key]`)} || key in ${old} && ${labels}[key] == ${old}[key]))`;
+  return `${labels}.all(key, (${LABEL_KEY.cel("key")} || key in ${old}) && `
+    + `(${LABEL_VALUE_TEXT.cel(`${labels}[key]`)} || key in ${old} && ${labels}[key] == ${old}[key]))`;
 }
 
 /** Source: k8s.io/apimachinery v0.35 pkg/labels/selector.go, NewRequirement. */
@@ -91,9 +72,9 @@ function areExpressions(list: string): string {
   const [key, operator] = ["one.?key.orValue(\"\")", "one.?operator.orValue(\"\")"];
   const values = "one.?values.orValue([])";
   return unlessStored((state) => (
-    `${read(list, state)}.all(one, ${isLabelKey(key)} && ${operator} in ${texts(OPERATORS)} && `
+    `${read(list, state)}.all(one, ${LABEL_KEY.cel(key)} && ${operator} in ${texts(OPERATORS)} && `
       + `(${operator} in ["In", "NotIn"]) == (size(${values}) > 0) && `
-      + `${values}.all(value, ${isLabelValue("value")}))`
+      + `${values}.all(value, ${LABEL_VALUE_TEXT.cel("value")}))`
   ));
 }
 
@@ -114,7 +95,7 @@ export function matchChecks(runtime: Runtime): readonly PolicyCheck[] {
       admits: `size(${read("invalidNames", "old")}) > ${invalidNames} || `
         + `${read("invalidNames")}.all(name, name in ${read("invalidNames", "old")})`,
       path: "spec.namespaceSelector.names",
-      message: "an entry is not a valid namespace name",
+      message: IRS_09.policySays,
     },
     {
       check: IRS_11,

@@ -1,49 +1,33 @@
-import { IRS_04 } from "../../shared/checks/selector-account.ts";
-import { IRS_15 } from "../../shared/checks/selector-breadth.ts";
-import { IRS_48 } from "../../shared/checks/selector-limits.ts";
+import { IRS_04, IRS_07 } from "../../shared/checks/selector-account.ts";
+import { IRS_15, IRS_48 } from "../../shared/checks/selector-breadth.ts";
 import { IRS_01, IRS_02, IRS_03 } from "../../shared/checks/selector-role.ts";
-import { IRS_07 } from "../../shared/checks/selector-stored.ts";
-import { SELECTOR_GROUP } from "../../shared/contract/ack-groups.ts";
-import { SELECTOR_ANNOTATIONS } from "../../shared/contract/annotation-keys.ts";
+import { IRS_42, IRS_43, IRS_44, IRS_45, IRS_46 } from "../../shared/checks/selector-session.ts";
+import { ROLE_ARN } from "../../shared/checks/value-types.ts";
+import { SELECTOR_ANNOTATIONS, SESSION_TAGS_ANNOTATION } from "../../shared/contract/annotation-keys.ts";
 import type { Runtime } from "../../shared/contract/context.ts";
 import { LIMITS } from "../../shared/contract/limits.ts";
 import {
-  ACCOUNT_ID, ARN_LENGTH, MAX_PATH_LENGTH, parseARN, PARTITION, PARTS_BEFORE_RESOURCE, ROLE_NAME, ROLE_PATH,
-} from "../../shared/formats/arn.ts";
-import { CHANGES_MORE_THAN_BOOKKEEPING, NOT_BEING_DELETED } from "../conditions.ts";
+  anyCase, derivedVariables, fieldVariables, not, read, regexp, type State, text, texts, trimmed, unlessStored,
+  type Variable,
+} from "../../shared/formats/cel.ts";
+import { annotationPath, formatFieldPath } from "../../shared/formats/json.ts";
+import { TEMPLATE, TEMPLATES } from "../../shared/model/session-annotations.ts";
+import { MAX_TAGS, TAG_KEY_LIMITS, TAG_PUNCTUATION, TAG_VALUE_LIMITS } from "../../shared/model/session.ts";
+import { conditionsOf } from "../conditions.ts";
+import { CREATE_AND_UPDATE, rulesOf } from "../webhooks.ts";
 import {
-  body, derivedVariables, fieldVariables, not, read, type State, text, texts, unlessStored, type Variable,
-} from "./cel.ts";
-import type { Policy, PolicyCheck, PolicySettings } from "./policy.ts";
-import { isWaived, WAIVERS, waiverVariables } from "./requester.ts";
+  isWaived, METADATA, type Policy, type PolicyCheck, policyCheckOf, type PolicyLists, WAIVERS, waiverVariables,
+} from "./policy.ts";
 import { MATCH_VARIABLES, matchChecks } from "./selector-matches.ts";
-import { SESSION_CHECKS, SESSION_VARIABLES } from "./selector-session.ts";
 
 const PATH = "spec.arn";
-const ARN = read("arn");
-const OLD_ARN = read("arn", "old");
-/** Whether the selector keeps the role of the stored selector, so that each fault of the role is an old fault. */
-const IS_KEPT = `oldObject != null && ${ARN} == ${OLD_ARN}`;
-const IS_ARN = `^arn:([^:]*:){${PARTS_BEFORE_RESOURCE - 1}}`;
-const IS_ROLE = `^arn:${body(PARTITION)}:iam::${body(ACCOUNT_ID)}:role${body(ROLE_PATH)}${body(ROLE_NAME)}$`;
 
-/** The first `/` of a role ARN is the start of its path, and the last `/` is the end of its path. */
-function isRole(arn: string): string {
-  const { min, max } = ARN_LENGTH;
-  return `size(${arn}) >= ${min} && size(${arn}) <= ${max} && ${arn}.matches(${text(IS_ROLE)}) && `
-    + `${arn}.lastIndexOf("/") - ${arn}.indexOf("/") < ${MAX_PATH_LENGTH}`;
-}
-
-function roleVariables(settings: PolicySettings): readonly Variable[] {
-  return [...settingVariables(settings), ...derivedVariables("isRole", (state) => isRole(read("arn", state)))];
-}
-
-/** Returns the variables of the settings that limit the roles. An empty list allows every role. */
-function settingVariables({ allowedAccounts, controllerRole }: PolicySettings): readonly Variable[] {
-  const partition = parseARN(controllerRole ?? "")?.partition;
+/** The settings that limit the roles. An empty list allows every role. */
+function roleVariables({ allowedAccounts, allowedPartitions }: PolicyLists): readonly Variable[] {
   return [
-    { name: "allowedPartitions", expression: texts(partition === undefined ? [] : [partition]) },
-    { name: "allowedAccounts", expression: texts(allowedAccounts) },
+    { name: "allowedPartitions", expression: allowedPartitions },
+    { name: "allowedAccounts", expression: allowedAccounts },
+    ...derivedVariables("isRole", (state) => ROLE_ARN.cel(read("arn", state))),
   ];
 }
 
@@ -60,19 +44,7 @@ const HAS_OLD_ARN = "oldObject != null && has(oldObject.spec) && has(oldObject.s
 
 /** The checks of the role. */
 const ROLE_CHECKS: readonly PolicyCheck[] = [
-  { check: IRS_01, admits: `${ARN} != "" || ${IS_KEPT}`, path: PATH, message: "the role is missing or empty" },
-  {
-    check: IRS_02,
-    admits: `${ARN} == "" || ${IS_KEPT} || ${ARN}.matches(${text(IS_ARN)})`,
-    path: PATH,
-    message: "the value is not an ARN",
-  },
-  {
-    check: IRS_03,
-    admits: `${ARN} == "" || ${IS_KEPT} || ${read("isRole")} || !${ARN}.matches(${text(IS_ARN)})`,
-    path: PATH,
-    message: "the value is not the ARN of an IAM role",
-  },
+  policyCheckOf(IRS_01), policyCheckOf(IRS_02), policyCheckOf(IRS_03, () => read("isRole")),
   {
     check: IRS_04,
     admits: unlessStored(isAllowed),
@@ -88,8 +60,7 @@ const ROLE_CHECKS: readonly PolicyCheck[] = [
 ];
 
 const FIELDS: readonly Variable[] = [
-  ...fieldVariables("annotations", "metadata.annotations", "{}"),
-  ...fieldVariables("labels", "metadata.labels", "{}"),
+  ...METADATA,
   ...fieldVariables("arn", "spec.arn", '""'),
   ...fieldVariables("names", "spec.namespaceSelector.names", "[]"),
   ...fieldVariables("types", "spec.resourceTypeSelector", "[]"),
@@ -159,26 +130,91 @@ function only(variable: "isWithinLimits" | "isComparable"): (check: PolicyCheck)
 }
 
 /** Returns the policy for IAMRoleSelectors. */
-export function selectorPolicy(settings: PolicySettings, runtime: Runtime): Policy {
+export function selectorPolicy(lists: PolicyLists, runtime: Runtime): Policy {
   const ofFields = [...ROLE_CHECKS, breadthCheck(runtime), WAIVERS].map(only("isWithinLimits"));
   const ofEntries = [...matchChecks(runtime), ...SESSION_CHECKS].map(only("isComparable"));
   return {
     name: "iamroleselectors",
     repeatsWebhook: true,
-    match: {
-      matchPolicy: "Equivalent",
-      resourceRules: [{
-        apiGroups: [SELECTOR_GROUP], apiVersions: ["v1alpha1"], resources: ["iamroleselectors"],
-        operations: ["CREATE", "UPDATE"], scope: "Cluster",
-      }],
-    },
-    conditions: [NOT_BEING_DELETED, CHANGES_MORE_THAN_BOOKKEEPING],
+    rules: rulesOf("selector", CREATE_AND_UPDATE),
+    conditions: conditionsOf("not-being-deleted", "changes-more-than-bookkeeping"),
     variables: [
       ...FIELDS, ...(runtime === "extended" ? EXPRESSIONS : []),
       ...derivedVariables("isWithinLimits", (state) => isWithinLimits(state, runtime)),
       { name: "isComparable", expression: `${read("isWithinLimits")} && ${read("isWithinLimits", "old")}` },
-      ...roleVariables(settings), ...MATCH_VARIABLES, ...SESSION_VARIABLES, ...waiverVariables(settings),
+      ...roleVariables(lists), ...MATCH_VARIABLES, ...SESSION_VARIABLES, ...waiverVariables(lists),
     ],
     checks: [...ofFields, ...ofEntries, withinLimitsCheck()],
   };
 }
+
+const IS_RESERVED = text(`^${anyCase("aws")}:`);
+
+/**
+ * Session tags may contain every letter, space and number of Unicode. The patterns here only check ASCII characters,
+ * because the API server and Node.js can know different versions of Unicode.
+ */
+const CHARACTER = `[A-Za-z0-9 ${TAG_PUNCTUATION}]|[^\\x00-\\x7F]`;
+const TAG_KEY = text(`^(${CHARACTER})*$`);
+const TAG_VALUE = text(`^(${CHARACTER}|${TEMPLATE.source})*$`);
+
+/** Each tag as [KEY] or [KEY, VALUE]. If the annotation has too many tags, the last element contains all others. */
+function tagParts(state: State): string {
+  const annotations = read("annotations", state);
+  const key = text(SESSION_TAGS_ANNOTATION);
+  return `${key} in ${annotations} `
+    + `? ${annotations}[${key}].split(",", ${MAX_TAGS + 2}).map(tag, tag.split("=", 2)) : []`;
+}
+
+function areTags(state: State): string {
+  const [tags, keys] = [read("tags", state), read("tagKeys", state)];
+  const key = trimmed("tag[0]");
+  const value = trimmed("tag[1]");
+  return [
+    `size(${tags}) <= ${MAX_TAGS}`,
+    `${tags}.all(tag, size(tag) == 2 && `
+    + `size(${key}) >= ${TAG_KEY_LIMITS.min} && size(${key}) <= ${TAG_KEY_LIMITS.max} && `
+    + `${key}.matches(${TAG_KEY}) && !${key}.matches(${IS_RESERVED}) && ${value}.matches(${TAG_VALUE}) && `
+    + `size(${value}) - ${value}.findAll(${regexp(TEMPLATE)}).map(template, size(template)).sum() <= `
+    + `${TAG_VALUE_LIMITS.max})`,
+    `${keys}.all(key, ${keys}.indexOf(key) == ${keys}.lastIndexOf(key))`,
+  ].join(" && ");
+}
+
+/** The templates that have a value only under a condition. */
+const TEMPLATE_CONDITIONS: Readonly<Record<string, (state: State) => string>> = {
+  namespace: (state) => `size(${read("names", state)}) == 1`,
+  kind: (state) => {
+    const kinds = read("kinds", state);
+    return `size(${kinds}) > 0 && ${kinds}[0] != "" && ${kinds}.all(kind, kind == ${kinds}[0])`;
+  },
+};
+
+function areTemplates(state: State): string {
+  const annotation = `${read("annotations", state)}[?${text(SESSION_TAGS_ANNOTATION)}].orValue("")`;
+  const names = [...TEMPLATES.keys()];
+  const always = texts(names.filter((name) => !(name in TEMPLATE_CONDITIONS)).map((name) => `{${name}}`));
+  const conditions = names.flatMap((name) => {
+    const condition = TEMPLATE_CONDITIONS[name];
+    return condition === undefined ? [] : [`template == ${text(`{${name}}`)} && ${condition(state)}`];
+  });
+  return `${annotation}.findAll(${regexp(TEMPLATE)}).all(template, `
+    + `${[`template in ${always}`, ...conditions].join(" || ")})`;
+}
+
+export const SESSION_VARIABLES: readonly Variable[] = [
+  ...derivedVariables("kinds", (state) => `${read("types", state)}.map(type, type.?kind.orValue(""))`),
+  ...derivedVariables("tags", tagParts),
+  ...derivedVariables("tagKeys", (state) => `${read("tags", state)}.map(tag, ${trimmed("tag[0]")}.lowerAscii())`),
+];
+
+/** The checks of the annotations that configure the sessions of a role. */
+export const SESSION_CHECKS: readonly PolicyCheck[] = [
+  ...[IRS_42, IRS_43, IRS_44, IRS_46].map((rule) => policyCheckOf(rule)),
+  {
+    check: IRS_45,
+    admits: `(${unlessStored(areTags)}) && (${unlessStored(areTemplates)})`,
+    path: formatFieldPath(annotationPath(SESSION_TAGS_ANNOTATION)),
+    message: "a session tag is not valid, or a template does not exist or has no value",
+  },
+];

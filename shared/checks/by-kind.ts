@@ -1,39 +1,38 @@
 import type { DecisionSettings, Occasion } from "../contract/context.ts";
+import { isPod, type PodTemplate, podTemplateOf, requestsSidecar } from "../model/pod.ts";
+import {
+  bindChecks, type BoundCheck, type Check, type CheckContext, type CheckEntry, type CheckInput, contextOf, hasOldObject,
+  operationOf, type QuickCheck,
+} from "./check.ts";
+import { type PodCreation, podCreation } from "./pod-request.ts";
+import { POD_04, POD_09 } from "./pod-sidecar.ts";
 import { isSameContent } from "../contract/exemptions.ts";
 import { Inventory } from "../inventory/inventory.ts";
 import { type KindID, kindOf } from "../contract/kinds.ts";
 import type { JsonObject } from "../formats/json.ts";
 import { definedKind } from "../contract/ack-groups.ts";
 import { objectReference } from "../formats/object-meta.ts";
-import { isPod, type PodTemplate, podTemplateOf, requestsSidecar } from "../model/pod.ts";
-import { type DecodedSelector, decodeSelector } from "../model/selector.ts";
-import { AC_08, ACK_35, CI_34, CM_14, FE_02, NS_14, POD_10 } from "./size-limits.ts";
-import { META_01 } from "./any-kind.ts";
+import type { JudgedSelector } from "../model/selector.ts";
+import { AC_08, ACK_35, CI_34, CM_14, FE_02, META_01, NS_14, POD_10 } from "./any-kind.ts";
 import { REMOVED_WAIVERS, WAIVER_01 } from "./waiver.ts";
-import { type CheckContext, type CheckInput, contextOf, hasOldObject, operationOf } from "./change.ts";
-import { bindChecks, type BoundCheck, type Check, type CheckEntry, type QuickCheck } from "./check.ts";
 import { AC_05, clusterChange, useChange } from "./cluster-reference.ts";
-import { CLUSTER_CHECKS } from "./cluster-neighbors.ts";
-import { configMapChange } from "./carm-map-change.ts";
-import { CONFIG_MAP_CHECKS } from "./carm-map-checks.ts";
+import { configMapChange } from "./carm-map-entries.ts";
 import { ACK_34, DEFINITION_CHECKS, IRS_34, KIND_DELETION_CHECKS } from "./definitions.ts";
 import { FIELD_EXPORT_CHECKS } from "./field-exports.ts";
 import { identityChange } from "./identity-change.ts";
-import { IDENTITY_CHECKS } from "./identity-checks.ts";
 import { CI_33 } from "./identity-shape.ts";
 import { namespaceChange } from "./namespace-change.ts";
-import { NAMESPACE_CHECKS } from "./namespace-checks.ts";
-import { podCreation } from "./pod-request.ts";
-import { POD_CHECKS, templateChecks } from "./pod-checks.ts";
+import {
+  CLUSTER_CHECKS, CONFIG_MAP_CHECKS, IDENTITY_CHECKS, NAMESPACE_CHECKS, POD_CHECKS, RESOURCE_CHECKS,
+  SELECTOR_CHANGE_CHECKS,
+} from "./catalogue.ts";
 import { ACK_02_OF_CLUSTERS } from "./forged-annotations.ts";
 import { resourceChange } from "./resource-change.ts";
-import { RESOURCE_CHECKS } from "./resource-checks.ts";
 import { IRS_04_OF_RESOURCES } from "./selector-account.ts";
-import { SELECTOR_CHANGE_CHECKS } from "./selector-checks.ts";
 import { selectorChange } from "./selector-change.ts";
-import { IRS_48 } from "./selector-limits.ts";
-import { IRS_51 } from "./misspelled.ts";
-import { SELECTOR_SELF_CHECKS } from "./self-checks.ts";
+import { IRS_48 } from "./selector-breadth.ts";
+import { IRS_51 } from "./selector-shape.ts";
+import { judgeSelector, SELECTOR_SELF_CHECKS } from "./judge-selector.ts";
 
 /** Returns the checks of a change, each with the data that it examines. Decodes each object only once. */
 type Bind = (input: CheckInput, settings: DecisionSettings) => BoundCheck[];
@@ -150,7 +149,8 @@ function ofChange<Subject>(
   checks: readonly Check<Subject>[], subjectOf: (input: CheckInput, context: CheckContext) => Subject | null,
 ): Bind {
   return (input, settings) => {
-    const inventory = input.inventory ?? new Inventory({ runtime: settings.runtime, origin: input.origin });
+    const { origin } = input;
+    const inventory = input.inventory ?? new Inventory({ runtime: settings.runtime, origin }, judgeSelector);
     const context = contextOf(input, settings, inventory);
     const subjects = [subjectOf(input, context)].filter((subject) => subject !== null);
     // The checks also examine the old object, to find the faults that it already has.
@@ -203,11 +203,11 @@ function partChecks(input: CheckInput, settings: DecisionSettings): BoundCheck[]
 
 function selectorChecks(input: CheckInput, settings: DecisionSettings): BoundCheck[] {
   const context = { origin: input.origin, runtime: settings.runtime };
-  const decoded = decodeSelector(input.object, context);
-  const old = hasOldObject(input) ? decodeSelector(input.old, context) : null;
-  const selfChecks = bindChecks(DECODED_SELECTOR_CHECKS, decoded, old);
+  const decoded = judgeSelector(input.object, context);
+  const old = hasOldObject(input) ? judgeSelector(input.old, context) : null;
+  const selfChecks = bindChecks(JUDGED_SELECTOR_CHECKS, decoded, old);
   const { inventory = null } = input;
-  const exceedsLimit = decoded.faults.some(({ check }) => check === IRS_48);
+  const exceedsLimit = decoded.faults.some(({ code }) => code === IRS_48.id);
   if (inventory === null || (exceedsLimit && operationOf(input) !== "DELETE")) return selfChecks;
   const changeContext = contextOf(input, settings, inventory);
   const stored = input.old === null ? null : (old ?? decoded);
@@ -220,11 +220,11 @@ function selectorChecks(input: CheckInput, settings: DecisionSettings): BoundChe
 }
 
 /**
- * Self checks that return the faults that `decodeSelector` has found, so that no self check runs twice for a selector.
+ * Self checks that return the faults that `judgeSelector` has found, so that no self check runs twice for a selector.
  */
-const DECODED_SELECTOR_CHECKS = SELECTOR_SELF_CHECKS.map((check): QuickCheck<DecodedSelector> => ({
+const JUDGED_SELECTOR_CHECKS = SELECTOR_SELF_CHECKS.map((check): QuickCheck<JudgedSelector> => ({
   ...check,
-  find: ({ faults }) => faults.filter((one) => one.check === check).map(({ fault }) => fault),
+  find: ({ faults }) => faults.filter(({ code }) => code === check.id),
 }));
 
 function resourceChecks(input: CheckInput, settings: DecisionSettings): BoundCheck[] {
@@ -234,4 +234,26 @@ function resourceChecks(input: CheckInput, settings: DecisionSettings): BoundChe
   // The checks also examine the old resource, to find the faults that it already has.
   const before = hasOldObject(input) && change.stored !== null ? { ...change, ...change.stored } : null;
   return bindChecks([...RESOURCE_CHECKS, IRS_04_OF_RESOURCES], change, before);
+}
+
+/**
+ * The checks of a Pod before the webhook injects the sidecar. POD-09 is not part of them, because the identity webhook
+ * of EKS can add the region.
+ */
+const OF_TEMPLATES = POD_CHECKS.filter((check) => check !== POD_04 && check !== POD_09);
+
+/** Returns the checks of the Pod that a manifest creates. Their faults have paths in the manifest. */
+function templateChecks({ pod, path }: PodTemplate, settings: DecisionSettings): BoundCheck[] {
+  const creation = podCreation(pod, settings);
+  const checks = creation.sidecar === null ? OF_TEMPLATES : [...OF_TEMPLATES, POD_04];
+  return bindChecks(checks.map((check) => inTemplate(check, path)), creation, null);
+}
+
+function inTemplate(check: QuickCheck<PodCreation>, path: PodTemplate["path"]): QuickCheck<PodCreation> {
+  return {
+    ...check,
+    *find(creation) {
+      for (const fault of check.find(creation)) yield { ...fault, path: [...path, ...fault.path] };
+    },
+  };
 }

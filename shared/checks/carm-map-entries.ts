@@ -1,12 +1,13 @@
 import { ACCOUNT_MAP, TEAM_MAP } from "../contract/annotation-keys.ts";
 import { serviceOf } from "../model/carm-maps.ts";
 import type { DecisionSettings } from "../contract/context.ts";
-import { accountOfARN, parseARN, roleARNFaults } from "../formats/arn.ts";
-import { field, isJsonObject, type JsonObject } from "../formats/json.ts";
+import { accountOfARN } from "../formats/arn.ts";
+import { field, type FieldPath, isJsonObject, type JsonObject, stringMap } from "../formats/json.ts";
 import { ACK_GROUPS } from "../contract/ack-groups.ts";
 import { closest, quote } from "../formats/text.ts";
-import type { Fault, QuickCheck } from "./check.ts";
-import { type ConfigMapChange, dataPath } from "./carm-map-change.ts";
+import type { CheckContext, CheckInput, Fault, QuickCheck } from "./check.ts";
+import { ROLE_ARN } from "./value-types.ts";
+import { objectReference } from "../formats/object-meta.ts";
 
 const DOCUMENT_FIX = "write one key for each role. If services use different roles, start each key with the service: "
   + "s3.111122223333";
@@ -14,7 +15,6 @@ const DOCUMENT_FIX = "write one key for each role. If services use different rol
 export const CM_01: QuickCheck<ConfigMapChange> = {
   id: "CM-01",
   severity: "deny",
-  waivable: false,
   deniesInCARM: true,
   reason: "Controllers do not validate the roles in the map: they parse each value as one ARN. If a role is wrong, "
     + "every resource that uses its key fails or is managed in an unintended account. Controllers do not reconcile a "
@@ -50,8 +50,7 @@ function roleFault(value: string): ValueFault | null {
     const message = "the value looks like YAML or JSON, but controllers parse the whole value as one ARN";
     return { message, fix: DOCUMENT_FIX };
   }
-  const arn = parseARN(value);
-  const faults = arn === null ? ["it is not an ARN"] : roleARNFaults(value, arn);
+  const faults = ROLE_ARN.faults(value);
   if (faults.length === 0) return null;
   return { message: `${quote(value)} is not the ARN of an IAM role: ${faults.join("; ")}` };
 }
@@ -80,7 +79,6 @@ function nonStringKeys(object: JsonObject): string[] {
 export const CM_04: QuickCheck<ConfigMapChange> = {
   id: "CM-04",
   severity: "warn",
-  waivable: false,
   reason: "A controller first looks up the key `SERVICE.ID`, where SERVICE is the controller's service, and then the "
     + "key `ID`. If the part before the dot is not an ACK service, controllers find the key only if the whole key is "
     + "an account or team ID. With --service-level-carm, the sidecar grants no role for such a key. Controllers read "
@@ -128,9 +126,7 @@ export function parseKey(key: string): { readonly service: string | null; readon
 export const CM_12: QuickCheck<ConfigMapChange> = {
   id: "CM-12",
   severity: "warn",
-  waivable: false,
-  reason: "Controllers read the team map only if the feature gate TeamLevelCARM is enabled, and keys of the form "
-    + "SERVICE.ID only if the feature gate ServiceLevelCARM is enabled.",
+  reason: "Controllers read the team map, and keys of the form SERVICE.ID, only with the feature gates for them.",
   fix: "enable the feature gate TeamLevelCARM on the controllers and set --team-level-carm",
   example: "metadata: {name: ack-role-team-map} # with --mode carm alone",
   *find({ data, name, settings }): Iterable<Fault> {
@@ -150,3 +146,44 @@ export const CM_12: QuickCheck<ConfigMapChange> = {
 
 const SERVICE_LEVEL_FIX = "enable the feature gate ServiceLevelCARM on the controllers and set --service-level-carm, "
   + "or remove the key";
+
+/** A change of a CARM ConfigMap: the account map or the team map. */
+export interface ConfigMapChange extends CheckContext {
+  /** The ConfigMap after the change; at DELETE the deleted ConfigMap. */
+  readonly object: JsonObject;
+  /** The namespace of the ConfigMap. If a manifest sets no namespace, the namespace is "default", as with kubectl. */
+  readonly namespace: string;
+  readonly name: string;
+  /** The data of the ConfigMap after the change; empty at DELETE. */
+  readonly data: ReadonlyMap<string, string>;
+  /** The data of the ConfigMap before the change; empty at CREATE. */
+  readonly stored: ReadonlyMap<string, string>;
+}
+
+/** Returns the change that the ConfigMap checks examine. */
+export function configMapChange(
+  { object, old }: Pick<CheckInput, "object" | "old">, context: CheckContext,
+): ConfigMapChange {
+  const { name, namespace } = objectReference(object);
+  const isDeletion = context.operation === "DELETE";
+  const stored = isDeletion ? object : old;
+  return {
+    ...context, object, name, namespace: namespace === "" ? "default" : namespace,
+    data: isDeletion ? new Map() : dataOf(object),
+    stored: stored === null ? new Map() : dataOf(stored),
+  };
+}
+
+function dataOf(object: JsonObject): ReadonlyMap<string, string> {
+  return stringMap(field(object, "data"));
+}
+
+/** Returns whether controllers read the ConfigMap. Controllers read only ConfigMaps in their own namespace. */
+export function isReadByControllers({ namespace, settings }: ConfigMapChange): boolean {
+  return namespace === settings.ackSystemNamespace;
+}
+
+/** Returns the path of a key of `data`. */
+export function dataPath(key: string): FieldPath {
+  return ["data", { key }];
+}

@@ -1,21 +1,98 @@
-import type { CheckEntry } from "./check.ts";
-import { CLUSTER_CHECKS } from "./cluster-neighbors.ts";
-import { CONFIG_MAP_CHECKS } from "./carm-map-checks.ts";
+import type { Check, CheckEntry, QuickCheck } from "./check.ts";
+import { POD_01, POD_02, POD_03, type PodCreation } from "./pod-request.ts";
+import { POD_06, POD_07, POD_08 } from "./pod-credentials.ts";
+import { POD_04, POD_05, POD_09, POD_11 } from "./pod-sidecar.ts";
+import { CI_02, CI_03, CI_04, CI_05, CI_06, CI_08 } from "./identity-allowed.ts";
+import { CI_20, CI_21, CI_22, CI_23, CI_24, CI_29, CI_35 } from "./identity-role.ts";
+import { CI_00, CI_09, CI_33 } from "./identity-shape.ts";
+import { CI_25, CI_26, CI_27, CI_28 } from "./identity-source.ts";
+import { CI_07, CI_30, CI_31 } from "./identity-use.ts";
+import { allClosest, listOf, quote } from "../formats/text.ts";
+import { CI_01, CI_10, CI_11, type IdentityChange } from "./identity-change.ts";
+import {
+  ACK_36_OF_NAMESPACES, CM_09_OF_NAMESPACES, NS_03, NS_03_SYNTAX, NS_05, NS_10, NS_16,
+} from "./namespace-carm.ts";
+import type { NamespaceChange } from "./namespace-change.ts";
+import { NS_09, NS_12, NS_13, NS_13_OF_CLUSTERS } from "./namespace-deletion.ts";
+import { NS_01, NS_02 } from "./namespace-labels.ts";
+import { NS_04, NS_07, NS_07B, NS_08, NS_17 } from "./namespace-values.ts";
+import { ACK_36, type ResourceChange } from "./resource-change.ts";
+import { CM_01, CM_04, CM_12, type ConfigMapChange } from "./carm-map-entries.ts";
+import { AC_08, ACK_35, CI_34, CM_14, FE_02, META_01, NS_14, POD_10 } from "./any-kind.ts";
+import { AC_00, AC_05, type ClusterChange } from "./cluster-reference.ts";
+import { AC_01, AC_02, AC_03, AC_04, AC_06, AC_07 } from "./cluster-identity.ts";
+import { ACK_02 } from "./forged-annotations.ts";
+import { ACK_10, ACK_11, ACK_12, ACK_13, ACK_15, ACK_17, ACK_20 } from "./resource-annotations.ts";
+import { ACK_07, ACK_08, ACK_10B, ACK_30, ACK_31, ACK_32 } from "./resource-drift.ts";
+import { ACK_03, ACK_05, ACK_05B, ACK_06, ACK_09 } from "./resource-selection.ts";
+import { IRS_04, IRS_05, IRS_07, IRS_24, IRS_25, IRS_27, IRS_40 } from "./selector-account.ts";
+import type { SelectorChange } from "./selector-change.ts";
+import { IRS_17, IRS_18 } from "./selector-conflicts.ts";
+import { IRS_00_OF_CRD, IRS_16, IRS_51 } from "./selector-shape.ts";
+import { IRS_19, IRS_20, IRS_30, IRS_31 } from "./selector-moves.ts";
+import { IRS_10, IRS_13, IRS_22, IRS_26 } from "./selector-reach.ts";
+import { CM_07, CM_08, CM_09, CM_15 } from "./carm-map-keys.ts";
 import { ACK_34, DEFINITION_CHECKS, IRS_34 } from "./definitions.ts";
 import { FIELD_EXPORT_CHECKS } from "./field-exports.ts";
-import { IDENTITY_CHECKS } from "./identity-checks.ts";
-import { CI_33 } from "./identity-shape.ts";
-import { AC_08, ACK_35, CI_34, CM_14, FE_02, NS_14, POD_10 } from "./size-limits.ts";
-import { META_01 } from "./any-kind.ts";
-import { NAMESPACE_CHECKS } from "./namespace-checks.ts";
-import { POD_CHECKS } from "./pod-checks.ts";
-import { RESOURCE_CHECKS } from "./resource-checks.ts";
-import { SELECTOR_CHANGE_CHECKS } from "./selector-checks.ts";
-import { IRS_51 } from "./misspelled.ts";
-import { SELECTOR_SELF_CHECKS } from "./self-checks.ts";
+import { SELECTOR_SELF_CHECKS } from "./judge-selector.ts";
 import { WAIVER_01 } from "./waiver.ts";
+import type { DecisionSettings } from "../contract/context.ts";
+import { ALWAYS_DENYING, OTHER_CHECKS } from "../contract/profiles.ts";
 import { REMOVED_CODES } from "../contract/removed-codes.ts";
-import { allClosest, listOf, quote } from "../formats/text.ts";
+
+/** The checks that run when a Pod that requests a sidecar is created. */
+export const POD_CHECKS: readonly QuickCheck<PodCreation>[] = [
+  POD_01, POD_02, POD_03, POD_04, POD_05, POD_06, POD_07, POD_08, POD_09, POD_11,
+];
+
+/** The checks that run when a CAPA identity changes. */
+export const IDENTITY_CHECKS: readonly Check<IdentityChange>[] = [
+  CI_00, CI_01, CI_02, CI_03, CI_04, CI_05, CI_06, CI_07, CI_08, CI_09, CI_10, CI_11,
+  CI_20, CI_21, CI_22, CI_23, CI_24, CI_25, CI_26, CI_27, CI_28, CI_29, CI_30, CI_31, CI_35,
+];
+
+/** The checks that run when a Namespace changes. */
+export const NAMESPACE_CHECKS: readonly Check<NamespaceChange>[] = [
+  NS_01, NS_02, NS_03, NS_03_SYNTAX, NS_04, NS_05, NS_07, NS_07B, NS_08, NS_09, NS_10, NS_12, NS_13,
+  NS_13_OF_CLUSTERS, NS_16, NS_17, CM_09_OF_NAMESPACES, ACK_36_OF_NAMESPACES,
+];
+
+/** The checks that run when a CARM ConfigMap changes. */
+export const CONFIG_MAP_CHECKS: readonly Check<ConfigMapChange>[] = [CM_01, CM_04, CM_07, CM_08, CM_09, CM_12, CM_15];
+
+/** The checks that run when an object that refers to a CAPA identity changes. */
+export const CLUSTER_CHECKS: readonly QuickCheck<ClusterChange>[] = [
+  AC_00, AC_01, AC_02, AC_03, AC_04, AC_05, AC_06, AC_07,
+];
+
+/** The checks that run when an ACK resource changes. */
+export const RESOURCE_CHECKS: readonly Check<ResourceChange>[] = [
+  ACK_02, ACK_03, ACK_05, ACK_05B, ACK_06, ACK_07, ACK_08, ACK_09, ACK_10, ACK_10B, ACK_11, ACK_12, ACK_13,
+  ACK_15, ACK_17, ACK_20, ACK_30, ACK_31, ACK_32, ACK_36,
+];
+
+/** The checks that compare a change of an IAMRoleSelector with the stored selector, the inventory or the settings. */
+export const SELECTOR_CHANGE_CHECKS: readonly Check<SelectorChange>[] = [
+  IRS_00_OF_CRD,
+  IRS_04,
+  IRS_05,
+  IRS_07,
+  IRS_10,
+  IRS_13,
+  IRS_16,
+  IRS_17,
+  IRS_18,
+  IRS_19,
+  IRS_20,
+  IRS_22,
+  IRS_24,
+  IRS_25,
+  IRS_26,
+  IRS_27,
+  IRS_30,
+  IRS_31,
+  IRS_40,
+];
 
 /** Every check. Checks of several kinds of objects, such as IRS-00, stand in more than one list. */
 const ALL: readonly CheckEntry[] = [
@@ -31,6 +108,15 @@ export const CATALOGUE: readonly CheckEntry[] = ALL.filter(({ id }, i) => ALL.fi
 export const CHECK_IDS: ReadonlySet<string> = new Set(
   CATALOGUE.flatMap(({ id, fixed = false }) => (fixed ? [] : [id])),
 );
+
+/** Returns the severities with each check that `*` stands for. */
+export function withOtherChecks(severities: DecisionSettings["checkSeverities"]): DecisionSettings["checkSeverities"] {
+  const others = severities.get(OTHER_CHECKS);
+  const ids = CATALOGUE.flatMap(({ id, severity, fixed = false }) => (
+    others === undefined || severity !== "deny" || fixed || ALWAYS_DENYING.has(id) ? [] : [[id, others] as const]
+  ));
+  return new Map([...ids, ...[...severities].filter(([id]) => id !== OTHER_CHECKS)]);
+}
 
 const ACCEPTED_IDS: ReadonlySet<string> = new Set([...CHECK_IDS, ...REMOVED_CODES.map(({ code }) => code)]);
 

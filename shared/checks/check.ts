@@ -1,8 +1,11 @@
-import type { Occasion, Origin, Runtime, Severity } from "../contract/context.ts";
-import { type Excess, type FieldPath, formatFieldPath, type JsonObject } from "../formats/json.ts";
+import type { AccessByName, DecisionSettings, Occasion, Origin, Requester, Severity } from "../contract/context.ts";
+import { type FieldPath, formatFieldPath, type JsonObject } from "../formats/json.ts";
 import { compareText } from "../formats/text.ts";
 import { type Paced, paced } from "../formats/paced.ts";
-import type { SelectorSpec } from "../model/iamroleselector.ts";
+import type { DecodedSelector } from "../model/selector.ts";
+import type { RoleIdentity } from "../model/identity.ts";
+import type { Inventory } from "../inventory/inventory.ts";
+import type { PendingChanges } from "../resolution/change-set.ts";
 
 /** A requirement of a check: data that the input may not contain, or a setting that has no default. */
 export type Requirement =
@@ -23,8 +26,7 @@ export type Requirement =
   | "--controller-account or --controller-role"
   | "--allowed-accounts or --controller-role"
   | "--controller-users"
-  | "--tenant-labels"
-  | "--allowed-endpoint-hosts";
+  | "--tenant-labels";
 
 /** The sections of the `audit` report, in the order of the report. In the JSON output, each section is a key. */
 export const SECTIONS = [
@@ -40,6 +42,8 @@ export interface Fault {
   readonly message: string;
   /** The fix of this fault. Default: the fix of the check. */
   readonly fix?: string;
+  /** The judged text. If it is set, the stored object has the same fault if it has the same text. */
+  readonly value?: string;
   /**
    * Whether this fault makes shipped controllers ignore the whole selector. Controllers report such a fault only in
    * their log.
@@ -51,22 +55,12 @@ export interface Fault {
   readonly section?: Section;
 }
 
-/** An IAMRoleSelector, for the checks that need no other object. */
-export interface SelectorSubject {
-  readonly object: JsonObject;
-  /** The first limit that the object exceeds, or null. */
-  readonly excess: Excess | null;
-  readonly spec: SelectorSpec;
-  readonly origin: Origin;
-  readonly runtime: Runtime;
-}
-
 /** The description of a check. `explain` prints it, and docs/checks.md contains the first sentence of `reason`. */
 export interface CheckEntry {
   readonly id: string;
   readonly severity: Severity | "off";
-  /** Whether the annotation `ack-role-resolver.io/allow` can waive the check for one object. */
-  readonly waivable: boolean;
+  /** Whether the annotation `ack-role-resolver.io/allow` can waive the check for one object. Default: false. */
+  readonly waivable?: boolean;
   /** Whether `--check` cannot change the severity of the check. Only the limit checks have a fixed severity. */
   readonly fixed?: true;
   /** The problem that the check prevents. */
@@ -114,7 +108,7 @@ export interface ScanningCheck<Subject> extends CheckEntry {
 export type Check<Subject> = QuickCheck<Subject> | ScanningCheck<Subject>;
 
 /** A check that needs only the IAMRoleSelector itself. */
-export type SelectorCheck = QuickCheck<SelectorSubject>;
+export type SelectorCheck = QuickCheck<DecodedSelector>;
 
 /** A check and the subject that the check examines. */
 export interface BoundCheck {
@@ -183,4 +177,68 @@ export function findingLine(finding: FindingText): string {
 /** Returns `MESSAGE. FIX.`, where FIX starts with a capital letter. */
 export function findingSentences({ message, fix }: Pick<FindingText, "message" | "fix">): string {
   return `${message}. ${fix.charAt(0).toUpperCase()}${fix.slice(1)}.`;
+}
+
+/** A change of one object, and the data that the checks of the change need. */
+export interface CheckInput {
+  /** The object after the change. At DELETE, the deleted object. */
+  readonly object: JsonObject;
+  /** The stored object at UPDATE and AUDIT; otherwise null. */
+  readonly old: JsonObject | null;
+  /** Default: UPDATE if `old` is set, else CREATE. */
+  readonly operation?: Occasion;
+  /** The user that requests the change. Null if the command runs offline; every waiver is then valid. */
+  readonly requester: Requester | null;
+  readonly origin: Origin;
+  /** The current state of the cluster. If null, only the checks that need no other object report faults. */
+  readonly inventory?: Inventory | null;
+  /** Whether the requester may `use` each selector or identity. Null if no access reviews were made. */
+  readonly access?: AccessByName | null;
+  /** Admitted changes of other selectors that the inventory does not contain yet. Default: no changes. */
+  readonly pending?: PendingChanges;
+  /** The same for AWSClusterRoleIdentities. */
+  readonly pendingIdentities?: PendingChanges<RoleIdentity>;
+  /**
+   * Whether the checks report every fault as a warning, for example because a cluster controller deletes the object.
+   * Checks with `bindsControllers` still deny.
+   */
+  readonly warnOnly?: boolean;
+  /** All stored IAMRoleSelectors. Only `audit` sets them. Default: none. */
+  readonly storedSelectors?: readonly JsonObject[];
+}
+
+/** The data that a check reads in addition to the changed object. */
+export interface CheckContext {
+  readonly operation: Occasion;
+  readonly settings: DecisionSettings;
+  readonly inventory: Inventory;
+  readonly origin: Origin;
+  /** Null offline. */
+  readonly requester: Requester | null;
+}
+
+/** Returns the operation of a change. */
+export function operationOf({ operation, old }: CheckInput): Occasion {
+  return operation ?? (old === null ? "CREATE" : "UPDATE");
+}
+
+/** Returns the context for checks that compare a change with `inventory`. */
+export function contextOf(input: CheckInput, settings: DecisionSettings, inventory: Inventory): CheckContext {
+  const { origin, requester } = input;
+  return { operation: operationOf(input), settings, inventory, origin, requester };
+}
+
+/**
+ * Returns whether the change has an old object that is not the new object. An audit passes the same object as old and
+ * new.
+ */
+export function hasOldObject(input: CheckInput): input is CheckInput & { readonly old: JsonObject } {
+  return input.old !== null && input.old !== input.object;
+}
+
+/**
+ * Whether the input contains every namespace and every kind. Manifests often contain only some namespaces of a cluster.
+ */
+export function isComplete({ origin, settings }: Pick<CheckContext, "origin" | "settings">): boolean {
+  return origin === "cluster" || settings.isInputComplete;
 }

@@ -10,7 +10,7 @@ import type { Inventory } from "../inventory/inventory.ts";
 import type { FieldPath, JsonObject } from "../formats/json.ts";
 import { subdomainFaults } from "../formats/names.ts";
 import { quote } from "../formats/text.ts";
-import type { CheckContext } from "./change.ts";
+import type { CheckContext } from "./check.ts";
 
 /** An identity that an object uses before or after a change, so that the requester needs the verb `use` on it. */
 export interface IdentityUse {

@@ -1,14 +1,17 @@
-import { accountText } from "../model/identity-account.ts";
-import type { ChainLink } from "../resolution/identity-chain.ts";
+import { ACCOUNT_OF_CAPA, accountText, type IdentityReference, referenceKey } from "../model/identity.ts";
+import { type ChainLink, referrerName } from "../resolution/identity-chain.ts";
 import { describeIdentity } from "../resolution/identity-denials.ts";
-import type { IdentityReference } from "../model/identity.ts";
 import { CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, identityKindOf } from "../contract/capa-kinds.ts";
-import { referenceOf, type Referrer, referrerPath } from "../model/referrer.ts";
+import {
+  clusterOf, credentialsOf, referenceOf, type Referrer, referrerPath, taggedClusterName,
+} from "../model/referrer.ts";
 import type { Inventory } from "../inventory/inventory.ts";
-import { printable, quote } from "../formats/text.ts";
+import { compareText, countOf, listOf, printable, quote, sortedListOf } from "../formats/text.ts";
 import { controllerAccountOf } from "../resolution/resolve.ts";
 import type { Fault, QuickCheck } from "./check.ts";
 import type { ClusterChange } from "./cluster-reference.ts";
+import { SCAN_LIMIT } from "./fault-texts.ts";
+import { ownRolePermission } from "./namespace-values.ts";
 
 function isSameReference(a: IdentityReference | null, b: IdentityReference | null): boolean {
   return a?.kind === b?.kind && a?.name === b?.name;
@@ -18,8 +21,9 @@ export const AC_01: QuickCheck<ClusterChange> = {
   id: "AC-01",
   severity: "deny",
   waivable: true,
-  reason: "CAPA can neither reconcile nor delete a cluster whose identity, or a source of it, does not exist. The "
-    + "check only warns about a new cluster, because users create clusters and identities in any order.",
+  reason:
+    "CAPA can neither reconcile nor delete a cluster whose identity, or its source, does not exist. The check only "
+    + "warns about a new cluster, because users create clusters and identities in any order.",
   fix: "create the identity, or change identityRef",
   example: "spec: {identityRef: {kind: AWSClusterRoleIdentity, name: no-such-identity}}",
   requires: ["identities"],
@@ -71,8 +75,7 @@ const FIXES: ReadonlyMap<unknown, string> = new Map([
 export const AC_02: QuickCheck<ClusterChange> = {
   id: "AC-02",
   severity: "deny",
-  waivable: false,
-  reason: "CAPA refuses the identity only when it reconciles the cluster, and reports this only in a condition.",
+  reason: "CAPA refuses the identity only later, and reports it only in a condition of the cluster.",
   fix: ALLOW_FIX,
   example: "metadata: {namespace: team-b}\n"
     + "spec: {identityRef: {kind: AWSClusterRoleIdentity, name: team-a}} # allowedNamespaces: {list: [team-a]}",
@@ -105,13 +108,14 @@ function isUndecided(link: IdentityReference, namespace: string, { identities, n
 export const AC_03: QuickCheck<ClusterChange> = {
   id: "AC-03",
   severity: "warn",
-  waivable: false,
-  reason: "A cluster without identityRef uses the credentials of CAPA, which often have more rights than it needs.",
+  reason: "A cluster without identityRef uses the credentials of CAPA, which often have too many rights.",
   fix: "set identityRef",
   example: "kind: AWSCluster\nspec: {region: eu-west-1}",
-  *find({ referrer }): Iterable<Fault> {
+  *find(change): Iterable<Fault> {
+    const { referrer } = change;
     if (referrer.written !== null) return;
-    yield { path: referrerPath(referrer), message: "identityRef is missing: CAPA uses its own credentials" };
+    const message = "identityRef is missing: CAPA uses its own credentials";
+    yield { path: referrerPath(referrer), message, ...ownRolePermission("AC-03", change, referrer.namespace) };
   },
 };
 
@@ -119,8 +123,9 @@ export const AC_04: QuickCheck<ClusterChange> = {
   id: "AC-04",
   severity: "deny",
   waivable: true,
-  reason: "CAPA allows a change of identityRef, also its removal, which means the account of CAPA. CAPA then creates "
-    + "the cluster again in the other account, and no longer finds the resources in the old account.",
+  reason:
+    "CAPA allows a change of identityRef, and after its removal uses its own account. CAPA then creates the cluster "
+    + "again in the other account, and no longer finds the resources in the old account.",
   fix: "keep identityRef. To move the cluster, delete it and create it again",
   example: "# an update from\nspec: {identityRef: {kind: AWSClusterRoleIdentity, name: team-a}}\n# to\nspec: {}",
   requires: ["the stored object", "identities"],
@@ -140,4 +145,87 @@ export function accountOf(referrer: Referrer, { inventory, settings }: ClusterCh
   const reference = referenceOf(referrer, inventory.runtime);
   const identity = reference === null ? null : inventory.identities.get(reference, referrer.namespace);
   return accountText(reference, identity, controllerAccountOf(settings));
+}
+
+export const AC_06: QuickCheck<ClusterChange> = {
+  id: "AC-06",
+  severity: "warn",
+  reason: "The objects of one Cluster, such as its control plane and its network, share AWS resources. With identities "
+    + "of different accounts, CAPA creates a part of the cluster in another account.",
+  fix: "use one identity for all objects of the Cluster",
+  example: "kind: AWSCluster\nmetadata: {labels: {cluster.x-k8s.io/cluster-name: c}}\n"
+    + "spec: {identityRef: {kind: AWSClusterRoleIdentity, name: a}} # the AWSManagedControlPlane of c names b",
+  requires: ["clusters"],
+  *find(change): Iterable<Fault> {
+    const { referrer } = change;
+    const cluster = clusterOf(referrer);
+    if (cluster === null) return;
+    const others = siblingsWithOtherIdentity(change, cluster);
+    if (others.length === 0) return;
+    const names = others.map((one) => `${describeIdentity(credentialsOf(one))} (${referrerName(one)})`);
+    const count = countOf(names.length, "other identity", SCAN_LIMIT);
+    const list = listOf(names.toSorted(compareText), names.length, SCAN_LIMIT);
+    const message = printable(`Cluster ${quote(cluster)} also uses ${count}: ${list}`);
+    yield { path: referrerPath(referrer), message };
+  },
+};
+
+/** Returns one other object of the Cluster for each other identity, at most `SCAN_LIMIT` objects. */
+function siblingsWithOtherIdentity({ referrer, inventory }: ClusterChange, cluster: string): Referrer[] {
+  const { group, kind, namespace, name } = referrer;
+  const own = keyOf(referrer);
+  const siblings: Referrer[] = [];
+  for (const objects of inventory.referrers.ofCluster(namespace, cluster)) {
+    // The set may contain the stored state of the checked object.
+    for (const one of objects) {
+      if (keyOf(one) === own) break;
+      if (one.group === group && one.kind === kind && one.name === name) continue;
+      siblings.push(one);
+      break;
+    }
+    if (siblings.length >= SCAN_LIMIT) break;
+  }
+  return siblings;
+}
+
+function keyOf(referrer: Referrer): string {
+  return referenceKey(credentialsOf(referrer), referrer.namespace);
+}
+
+export const AC_07: QuickCheck<ClusterChange> = {
+  id: "AC-07",
+  severity: "warn",
+  reason:
+    "The resources of a cluster are found by tags with its name, but without its namespace. Two clusters with the "
+    + "same name in one account use and delete the resources of each other.",
+  fix: "give the cluster a name that no other namespace uses, or an identity of another account",
+  example: "metadata: {name: prod, namespace: team-b} # AWSCluster team-a/prod has an identity of the same account",
+  requires: ["identities", "clusters"],
+  *find(change): Iterable<Fault> {
+    const { referrer } = change;
+    const [name, account] = [taggedClusterName(referrer), accountOf(referrer, change)];
+    if (name === null || account === null) return;
+    const namespaces = otherNamespaces(change, name, account);
+    if (namespaces.length === 0) return;
+    const count = countOf(namespaces.length, "other namespace", SCAN_LIMIT);
+    const list = namespaces.length < SCAN_LIMIT
+      ? sortedListOf(namespaces) : listOf(namespaces, namespaces.length, SCAN_LIMIT);
+    const message = `${account} also contains the cluster ${quote(name)} of ${count}: ${list}`;
+    yield { path: ["metadata", "name"], message: printable(message) };
+  },
+};
+
+/** Returns the other namespaces with a cluster of this name in the account, at most `SCAN_LIMIT`. */
+function otherNamespaces({ referrer, inventory, settings }: ClusterChange, name: string, account: string): string[] {
+  const controllerAccount = controllerAccountOf(settings);
+  // The inventory does not know the settings, which can state the account of CAPA.
+  const isOfCAPA = controllerAccount !== null && account === `account ${controllerAccount}`;
+  const found = new Set<string>();
+  for (const key of isOfCAPA ? [account, ACCOUNT_OF_CAPA] : [account]) {
+    for (const namespace of inventory.referrers.namespacesOfCluster(name, key)) {
+      if (found.size >= SCAN_LIMIT) break;
+      if (namespace !== referrer.namespace) found.add(namespace);
+    }
+  }
+  return [...found];
 }

@@ -10,9 +10,8 @@ import { closest, quote } from "../formats/text.ts";
 import { readReferrer, type Referrer, referrerPath } from "../model/referrer.ts";
 import { resolveReferrer } from "../resolution/resolve-identity.ts";
 import type { Resolution } from "../resolution/resolve.ts";
-import type { CheckContext, CheckInput } from "./change.ts";
-import type { Fault, QuickCheck } from "./check.ts";
-import { identityUseRule, useFix } from "./use-permission.ts";
+import type { CheckContext, CheckInput, Fault, QuickCheck } from "./check.ts";
+import { identityUseRule, useFix } from "./fault-texts.ts";
 import { CLUSTER_LABEL } from "../contract/cluster-parts.ts";
 
 /** A change of an object for which CAPA uses an identity. */
@@ -27,7 +26,6 @@ interface UseChange {
 export const AC_05: QuickCheck<UseChange> = {
   id: "AC-05",
   severity: "off",
-  waivable: false,
   reason: "Anyone who can write a cluster in a namespace can make CAPA act with each identity that allows the "
     + "namespace. If this check is on, a requester who creates, changes or deletes an object needs the verb `use` on "
     + "the identity that it uses before or after the change. An object without identityRef uses the "
@@ -63,9 +61,9 @@ export const AC_05: QuickCheck<UseChange> = {
 export const AC_00: QuickCheck<ClusterChange> = {
   id: "AC-00",
   severity: "deny",
-  waivable: false,
-  reason: "The API server of CAPA rejects a reference whose kind is not an identity, or that has no name. It rejects "
-    + "or prunes a reference in a field with another name: CAPA then uses its own credentials.",
+  reason:
+    "CAPA rejects a reference whose kind is not an identity, or that has no name. It rejects or prunes a reference "
+    + "in a field with another name: CAPA then uses its own credentials.",
   fix: `set identityRef to {kind: KIND, name: NAME}; KIND is ${CONTROLLER_IDENTITY}, ${STATIC_IDENTITY} or `
     + ROLE_IDENTITY,
   example: "kind: AWSCluster\nspec: {identityRef: {kind: AWSClusterIdentityIdentity, name: a}}",

@@ -1,18 +1,17 @@
 import { isACKGroup, SELECTOR_GROUP, SELECTOR_KIND, unknownGroups } from "../contract/ack-groups.ts";
 import type { ACKResource } from "../contract/ack-resource.ts";
 import { type KnownFields, unknownFields } from "../contract/shape.ts";
-import { lostFields } from "./selector-stored.ts";
+import { lostFields } from "./selector-shape.ts";
 import { type FieldPath, formatFieldPath, type JsonObject } from "../formats/json.ts";
 import { objectReference } from "../formats/object-meta.ts";
 import { paced, type Paced } from "../formats/paced.ts";
 import { compareText, countOf, listOf } from "../formats/text.ts";
 import type { Inventory } from "../inventory/inventory.ts";
-import { ACK_FIELDS, prunedFields } from "../model/ack-selector-schema.ts";
+import { ACK_FIELDS, prunedFields } from "../model/iamroleselector.ts";
 import { accountOfResource, RESOURCES_BETWEEN_PAUSES } from "../resolution/change-set.ts";
 import { type Selection, selectionFor } from "../resolution/selection.ts";
-import type { CheckContext } from "./change.ts";
-import type { Check, Fault, QuickCheck, ScanningCheck } from "./check.ts";
-import { resourceInAccount, SCAN_LIMIT } from "./message-lists.ts";
+import type { Check, CheckContext, Fault, QuickCheck, ScanningCheck } from "./check.ts";
+import { resourceInAccount, SCAN_LIMIT } from "./fault-texts.ts";
 
 /**
  * The deletion of a CustomResourceDefinition. The API server then also deletes every object of the kind, and calls no
@@ -29,8 +28,9 @@ export const IRS_34: ScanningCheck<KindDeletion> = {
   id: "IRS-34",
   severity: "deny",
   waivable: true,
-  reason: "When the CustomResourceDefinition is deleted, the API server also deletes every IAMRoleSelector, and calls "
-    + "no webhook. Controllers then use their own role for every resource that an IAMRoleSelector selected.",
+  reason:
+    "When the CRD is deleted, so is every IAMRoleSelector, without a call to a webhook. Controllers then use their "
+    + "own role for every resource that an IAMRoleSelector selected.",
   fix: "first delete each IAMRoleSelector; the webhook denies this deletion if a resource depends on the selector",
   example: "kubectl delete crd iamroleselectors.services.k8s.aws # while an IAMRoleSelector selects Bucket team-a/b1",
   requires: ["resources"],
@@ -57,8 +57,9 @@ export const ACK_34: ScanningCheck<KindDeletion> = {
   id: "ACK-34",
   severity: "deny",
   waivable: true,
-  reason: "When the CustomResourceDefinition is deleted, the API server also deletes every resource of the kind, and "
-    + "calls no webhook. Controllers then delete or retain each AWS resource, as its deletion policy states.",
+  reason:
+    "When the CRD is deleted, so is every resource of the kind, without a call to a webhook. Controllers then "
+    + "delete or retain each AWS resource, as its deletion policy states.",
   fix: "delete the resources first. To keep them in AWS, annotate each with services.k8s.aws/deletion-policy: retain, "
     + "and ask a waiver user to allow the deletion",
   example: "kubectl delete crd buckets.s3.services.k8s.aws # while Bucket team-a/b1 exists",
@@ -116,10 +117,10 @@ type DefinitionCheck = QuickCheck<StoredDefinition>;
 export const AUD_08: DefinitionCheck = {
   id: "AUD-08",
   severity: "warn",
-  waivable: false,
-  reason: "Before the API server calls the webhook, it prunes the fields that the CRD of IAMRoleSelector does not "
-    + "define. A selector that uses such a field then selects more resources than intended, and no check reports this. "
-    + "A field that the CRD of ACK's charts does not define is reported if a selector uses it, or if the manifest that "
+  reason:
+    "The API server prunes fields that the CRD of IAMRoleSelector does not define, before the webhook sees them. A "
+    + "selector that uses such a field then selects more resources than intended, and no check reports this. A field "
+    + "that the CRD of ACK's charts does not define is reported if a selector uses it, or if the manifest that "
     + "kubectl applied last uses it.",
   fix: "do not use these fields, or install the CRD that `ack-role-resolver manifests crds` prints",
   example: "# The CRD of ACK's charts, which does not define matchExpressions, and a selector with matchExpressions.",
@@ -164,9 +165,9 @@ function fieldName(path: FieldPath): string {
 export const AUD_09: DefinitionCheck = {
   id: "AUD-09",
   severity: "warn",
-  waivable: false,
-  reason: "The RBAC rules and the webhook configurations of this release contain only the ACK groups that this release "
-    + "knows and the groups of --extra-groups. The webhook does not review the resources of other ACK groups.",
+  reason:
+    "The webhook receives and reads only the groups that this release knows and those of --extra-groups. The "
+    + "webhook does not review the resources of other ACK groups.",
   fix: "render the manifests and start the webhook with --extra-groups set to the group, or upgrade",
   example: "# The CRD of a kind in a new ACK group, new.services.k8s.aws.",
   on: ["AUDIT"],
@@ -179,8 +180,7 @@ export const AUD_09: DefinitionCheck = {
 const AUD_10: DefinitionCheck = {
   id: "AUD-10",
   severity: "warn",
-  waivable: false,
-  reason: "Checks ignore the resources of a kind that cannot be listed, so the report omits their problems.",
+  reason: "Checks ignore the resources of a kind that cannot be listed.",
   fix: "grant the verbs list and watch on the kind; `ack-role-resolver manifests rbac` prints the ClusterRole",
   example: "# The CRD of an ACK kind whose objects the user may not list.",
   on: ["AUDIT"],

@@ -52,9 +52,10 @@ export const FE_01: QuickCheck<FieldExportWrite> = {
   id: "FE-01",
   severity: "deny",
   waivable: true,
-  reason: "A FieldExport makes an ACK controller copy a field of a resource into a ConfigMap or a Secret, with the "
-    + "rights of the controller. In the namespaces of controllers and of the webhook, and in a CARM map of any "
-    + "namespace, the value can grant a role, or replace a CA or a credential.",
+  reason:
+    "A FieldExport makes an ACK controller copy a field into a ConfigMap or Secret, with the controller's rights. "
+    + "In the namespaces of controllers and of the webhook, and in a CARM map of any namespace, the value can grant a "
+    + "role, or replace a CA or a credential.",
   fix: "export to another ConfigMap or Secret in the namespace of the FieldExport",
   example: "spec: {to: {kind: configmap, namespace: ack-system, name: ack-role-account-map, key: '111122223333'}}",
   *find({ object, settings }): Iterable<Fault> {

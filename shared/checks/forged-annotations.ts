@@ -3,8 +3,7 @@ import { annotationPath } from "../formats/json.ts";
 import { quote } from "../formats/text.ts";
 import { staleAnnotations } from "../resolution/resolution-annotations.ts";
 import type { Resolution } from "../resolution/resolve.ts";
-import type { CheckContext } from "./change.ts";
-import type { Fault, QuickCheck } from "./check.ts";
+import type { CheckContext, Fault, QuickCheck } from "./check.ts";
 import type { ClusterChange } from "./cluster-reference.ts";
 import { RESOLUTION, type ResourceChange } from "./resource-change.ts";
 
@@ -13,7 +12,6 @@ type Annotations = ReadonlyMap<string, string>;
 export const ACK_02: QuickCheck<ResourceChange> = {
   id: "ACK-02",
   severity: "warn",
-  waivable: false,
   reason: "Only the webhook writes the annotations that report the role of a resource or the identity of a cluster. "
     + "Without this check, a user could annotate an object with a role that it does not use. Stored annotations are "
     + "stale if the role changed after the last write of the object, or if the webhook was down during that write.",

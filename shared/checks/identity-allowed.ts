@@ -2,11 +2,11 @@ import { readAllowedNamespaces, SELECTOR_FIELDS } from "../model/allowed-namespa
 import { SERVICE_ACCOUNT_IDENTITY } from "../contract/capa-kinds.ts";
 import { field, isJsonObject } from "../formats/json.ts";
 import { expressionFaults, matchLabelFaults, readLabelSelector } from "../formats/label-selector.ts";
-import { namespaceNameFaults } from "../formats/names.ts";
 import { quote } from "../formats/text.ts";
-import type { Fault, QuickCheck } from "./check.ts";
-import { type CheckContext, isComplete } from "./change.ts";
+import { type CheckContext, type Fault, isComplete, type QuickCheck } from "./check.ts";
+import { checkOf } from "./field-rule.ts";
 import type { IdentityChange } from "./identity-change.ts";
+import { NAMESPACE_NAME } from "./value-types.ts";
 
 const ALLOWED = ["spec", "allowedNamespaces"] as const;
 
@@ -18,7 +18,6 @@ function allowsAllEverywhere(allowed: unknown): boolean {
 export const CI_02: QuickCheck<IdentityChange> = {
   id: "CI-02",
   severity: "warn",
-  waivable: false,
   reason: "CAPA documents that an empty selector allows no namespace. Shipped CAPA allows every namespace if the list "
     + "is missing or null too. CAPA itself writes this form for {}. It allows no namespace if matchLabels or "
     + "matchExpressions is empty, but a typed client such as clusterctl drops such a field.",
@@ -47,7 +46,6 @@ function isEmpty(value: object | string | number | boolean): boolean {
 export const CI_03: QuickCheck<IdentityChange> = {
   id: "CI-03",
   severity: "warn",
-  waivable: false,
   reason: "No namespace may use an identity without allowedNamespaces.",
   fix: "list the namespaces that may use the identity: allowedNamespaces: {list: [NAMESPACE]}",
   example: "kind: AWSClusterStaticIdentity\nspec: {secretRef: creds}",
@@ -61,8 +59,7 @@ export const CI_03: QuickCheck<IdentityChange> = {
 export const CI_04: QuickCheck<IdentityChange> = {
   id: "CI-04",
   severity: "warn",
-  waivable: false,
-  reason: "Every user who may create a cluster in any namespace may use the account of the identity.",
+  reason: "Every user who may create a cluster in any namespace may use the identity.",
   fix: "list the namespaces that may use the identity: allowedNamespaces: {list: [NAMESPACE]}",
   example: "spec: {allowedNamespaces: {}}",
   section: "openIdentities",
@@ -71,32 +68,22 @@ export const CI_04: QuickCheck<IdentityChange> = {
   },
 };
 
-function listOf(allowed: unknown): readonly unknown[] {
-  const list = field(allowed, "list");
-  return Array.isArray(list) ? list : [];
-}
-
-export const CI_05: QuickCheck<IdentityChange> = {
+export const CI_05 = checkOf<IdentityChange>({
   id: "CI-05",
   severity: "deny",
-  waivable: false,
   reason: "Names in the list are literal, and * is not a wildcard. No namespace can have such a name. The check only "
     + "warns about a namespace that does not exist: a user who may create the namespace may then use the identity.",
   fix: "use the exact name of a namespace, or select namespaces by label with selector",
   example: "spec: {allowedNamespaces: {list: ['team-*']}}",
-  *find({ allowed, ...change }): Iterable<Fault> {
-    for (const [i, name] of listOf(allowed).entries()) {
-      if (typeof name !== "string") continue;
-      const path = [...ALLOWED, "list", i];
-      const faults = namespaceNameFaults(name).join("; ");
-      if (faults !== "") yield { path, message: `${quote(name)} is not a valid namespace name: ${faults}` };
-      else if (isMissing(name, change)) {
-        const fix = "correct the name, or create the namespace";
-        yield { path, message: `namespace ${name} does not exist`, fix, severity: "warn" };
-      }
-    }
-  },
-};
+  at: [[...ALLOWED, "list", "*"]],
+  type: NAMESPACE_NAME,
+  says: (value, faults) => `${value} is not a valid namespace name: ${faults}`,
+  policySays: "an entry is not a valid namespace name",
+}, function* missingNamespace(name, change) {
+  if (!isMissing(name, change)) return;
+  const fix = "correct the name, or create the namespace";
+  yield { message: `namespace ${name} does not exist`, fix, severity: "warn" };
+});
 
 /** Whether the namespace certainly does not exist. Manifests often contain only some namespaces of a cluster. */
 function isMissing(name: string, change: CheckContext): boolean {
@@ -107,9 +94,9 @@ function isMissing(name: string, change: CheckContext): boolean {
 export const CI_06: QuickCheck<IdentityChange> = {
   id: "CI-06",
   severity: "deny",
-  waivable: false,
-  reason: "CAPA rejects each later change of an identity whose selector is not valid, also the removal of a finalizer. "
-    + "Only the namespaces in the list may use the identity.",
+  reason:
+    "CAPA rejects each later change of an identity whose selector is not valid. Only the namespaces in the list may "
+    + "use the identity.",
   fix: "use the Kubernetes syntax of label selectors",
   example: "spec: {allowedNamespaces: {selector: {matchExpressions: [{key: team, operator: Is, values: [a]}]}}}",
   *find({ allowed }): Iterable<Fault> {
@@ -125,7 +112,6 @@ export const CI_06: QuickCheck<IdentityChange> = {
 export const CI_08: QuickCheck<IdentityChange> = {
   id: "CI-08",
   severity: "warn",
-  waivable: false,
   reason: "DoesNotExist and NotIn also select every namespace that does not have the label, also new namespaces.",
   fix: "select the namespaces by a label that only an administrator sets",
   example: "spec: {allowedNamespaces: {selector: {matchExpressions: [{key: team, operator: DoesNotExist}]}}}",

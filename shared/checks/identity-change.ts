@@ -5,13 +5,12 @@ import { quote } from "../formats/text.ts";
 import { allowedKey } from "../model/allowed-namespaces.ts";
 import { type Identity, readIdentity, type RoleIdentity } from "../model/identity.ts";
 import { NO_CHANGES, type PendingChanges } from "../resolution/change-set.ts";
-import type { CheckContext, CheckInput } from "./change.ts";
-import type { Fault, QuickCheck } from "./check.ts";
+import { type CheckContext, type CheckInput, type Fault, isComplete, type QuickCheck } from "./check.ts";
+import { type SecretKey, type SecretMetadata, TOKEN_KEY } from "../model/identity-secret.ts";
 
 export const CI_01: QuickCheck<IdentityChange> = {
   id: "CI-01",
   severity: "deny",
-  waivable: false,
   reason: "CAPA uses only the AWSClusterControllerIdentity named default, and rejects a change of its spec.",
   fix: `name the identity ${CONTROLLER_IDENTITY_NAME}`,
   example: "kind: AWSClusterControllerIdentity\nmetadata: {name: other}",
@@ -38,7 +37,6 @@ function emptyRefFault(value: unknown): string {
 export const CI_11: QuickCheck<IdentityChange> = {
   id: "CI-11",
   severity: "deny",
-  waivable: false,
   reason: "CAPA rejects a change of secretRef, also of an empty one. A name that is not valid never names a Secret.",
   fix: "set secretRef to the name of a Secret in the namespace of CAPA",
   example: "kind: AWSClusterStaticIdentity\nspec: {allowedNamespaces: {list: [team-a]}} # secretRef is missing",
@@ -80,3 +78,52 @@ export function identityChange(
   const stored = old === null || before === null ? null : { object: old, identity: before };
   return { ...context, object, identity, allowed: field(field(object, "spec"), "allowedNamespaces"), stored, pending };
 }
+
+const PATH = ["spec", "secretRef"] as const;
+
+/** The Secret to which a static identity refers. `metadata` is null if the Secret does not exist. */
+interface ReferredSecret {
+  readonly fullName: string;
+  readonly metadata: SecretMetadata | null;
+}
+
+/** Returns the Secret of a static identity. Returns null for other identities, and for a name that CI-11 rejects. */
+function secretOf({ identity, inventory, settings }: IdentityChange): ReferredSecret | null {
+  const { identitySecretNamespace: namespace } = settings;
+  const name = identity.kind === STATIC_IDENTITY ? (identity.secretName ?? "") : "";
+  if (namespace === null || name === "" || subdomainFaults(name).length > 0) return null;
+  return { fullName: `${namespace}/${name}`, metadata: inventory.secrets.get(namespace, name) };
+}
+
+function* keyFaults(fullName: string, { name, state, similar }: SecretKey): Iterable<Fault> {
+  if (similar !== null) {
+    const message = `the Secret ${fullName} has the key ${quote(similar)}, not ${name}: the names are case-sensitive`;
+    yield { path: PATH, message };
+  } else if (name !== TOKEN_KEY && (state === "missing" || state === "empty")) {
+    const message = `the Secret ${fullName} has ${state === "empty" ? "an empty key" : "no key"} ${name}`;
+    yield { path: PATH, message, severity: "warn" };
+  }
+}
+
+const MISSING_FIX = "create the Secret with the keys AccessKeyID and SecretAccessKey, or an identity that names "
+  + "another Secret";
+
+export const CI_10: QuickCheck<IdentityChange> = {
+  id: "CI-10",
+  severity: "deny",
+  waivable: true,
+  reason: "CAPA reads a missing key of the Secret as empty, so that each call to AWS fails. A key in the wrong case is "
+    + "missing. The check only warns about a missing Secret and a missing or empty key, because users write identities "
+    + "and Secrets in any order. It never reads a value.",
+  fix: "write the keys AccessKeyID and SecretAccessKey, and for a session SessionToken, to the Secret",
+  example: "# The Secret creds has the keys accessKeyID and secretAccessKey.\nspec: {secretRef: creds}",
+  requires: ["--identity-secret-namespace", "secrets"],
+  *find(change): Iterable<Fault> {
+    const secret = secretOf(change);
+    if (secret === null) return;
+    if (secret.metadata === null && isComplete(change)) {
+      yield { path: PATH, message: `the Secret ${secret.fullName} does not exist`, fix: MISSING_FIX, severity: "warn" };
+    }
+    for (const key of secret.metadata?.keys ?? []) yield* keyFaults(secret.fullName, key);
+  },
+};

@@ -1,77 +1,68 @@
 import { accountOfIdentity, type RoleFields } from "../model/identity.ts";
 import { ROLE_IDENTITY } from "../contract/capa-kinds.ts";
-import { parseARN, roleARNFaults } from "../formats/arn.ts";
 import { isJsonObject, parseJSON } from "../formats/json.ts";
 import { quote } from "../formats/text.ts";
 import { controllerAccountOf } from "../resolution/resolve.ts";
-import { textFaults } from "../model/session-annotations.ts";
-import {
-  DURATION_LIMITS, EXTERNAL_ID_LIMITS, MAX_CHAINED_SECONDS, MAX_POLICY_LENGTH, SESSION_NAME_LIMITS, type TextLimits,
-} from "../model/session.ts";
+import { DURATION_LIMITS, MAX_CHAINED_SECONDS, MAX_POLICY_LENGTH } from "../model/session.ts";
 import type { Fault, QuickCheck } from "./check.ts";
+import { checkOf } from "./field-rule.ts";
 import type { IdentityChange } from "./identity-change.ts";
+import { EXTERNAL_ID, FILLED, ROLE_ARN, SESSION_NAME } from "./value-types.ts";
 
 /** Returns the parameters of AssumeRole, or null for an identity without a role. */
 function roleOf({ identity }: IdentityChange): RoleFields | null {
   return "roleARN" in identity ? identity : null;
 }
 
-export const CI_20: QuickCheck<IdentityChange> = {
+const NO_ROLE = "the role is missing";
+const ROLE_RULE = checkOf<IdentityChange>({
   id: "CI-20",
   severity: "deny",
-  waivable: false,
   reason: "CAPA accepts any text as a role. STS rejects a text that is not the ARN of a role.",
   fix: "write the role's ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME",
   example: "spec: {roleARN: 'arn:aws:iam::123456789:role/CAPARole'} # the account has 9 digits",
-  *find(change): Iterable<Fault> {
-    const role = roleOf(change);
-    if (role === null) return;
-    const arn = role.roleARN ?? "";
-    const path = ["spec", "roleARN"];
-    const parsed = parseARN(arn);
-    if (arn === "") yield { path, message: "the role is missing" };
-    else if (parsed === null) yield { path, message: `${quote(arn)} is not an ARN` };
-    else {
-      const faults = roleARNFaults(arn, parsed).join("; ");
-      if (faults !== "") yield { path, message: `${quote(arn)} is not the ARN of an IAM role: ${faults}` };
-    }
-  },
+  at: [["spec", "roleARN"]],
+  type: ROLE_ARN,
+  missing: NO_ROLE,
+  // The defaulter of CAPA writes "" for a missing role.
+  says: (value, faults) => (value === '""' ? NO_ROLE : `${value} is not the ARN of an IAM role: ${faults}`),
+  policySays: "the value is not the ARN of an IAM role",
+});
+
+export const CI_20: QuickCheck<IdentityChange> = {
+  ...ROLE_RULE, find: (change) => (roleOf(change) === null ? [] : ROLE_RULE.find(change)),
 };
 
-interface CheckedText {
-  readonly field: string;
-  readonly text: string | null;
-  /** The subject of the message. */
-  readonly subject: string;
-}
-
-function* faultsOfText({ field, text, subject }: CheckedText, limits: TextLimits): Iterable<Fault> {
-  for (const fault of text === null ? [] : textFaults(text, limits)) {
-    yield { path: ["spec", field], message: `${subject} ${fault}` };
-  }
-}
-
-export const CI_21: QuickCheck<IdentityChange> = {
+const NAME_RULE = checkOf<IdentityChange>({
   id: "CI-21",
   severity: "deny",
-  waivable: false,
   reason: "STS rejects a session name or an external ID that has other characters or another length.",
   fix: "use the characters and the length that STS accepts",
   example: "spec: {sessionName: 'bad name!'}",
+  at: [["spec", "sessionName"]],
+  type: SESSION_NAME,
+  within: FILLED,
+  says: (value, fault) => `${value} ${fault}`,
+  eachFault: true,
+  policySays: "the session name is not valid",
+});
+
+// Does not quote the value, because an external ID is confidential.
+const EXTERNAL_ID_RULE = checkOf<IdentityChange>({
+  ...NAME_RULE, at: [["spec", "externalID"]], type: EXTERNAL_ID, says: (_, fault) => `the external ID ${fault}`,
+});
+
+export const CI_21: QuickCheck<IdentityChange> = {
+  ...NAME_RULE,
   *find(change): Iterable<Fault> {
-    const { identity } = change;
-    const name = roleOf(change)?.sessionName ?? null;
-    yield* faultsOfText({ field: "sessionName", text: name, subject: quote(name ?? "") }, SESSION_NAME_LIMITS);
-    const externalID = "externalID" in identity ? identity.externalID : null;
-    // The message does not quote the value, because an external ID is confidential.
-    yield* faultsOfText({ field: "externalID", text: externalID, subject: "the external ID" }, EXTERNAL_ID_LIMITS);
+    if (roleOf(change) !== null) yield* NAME_RULE.find(change);
+    if ("externalID" in change.identity) yield* EXTERNAL_ID_RULE.find(change);
   },
 };
 
 export const CI_22: QuickCheck<IdentityChange> = {
   id: "CI-22",
   severity: "deny",
-  waivable: false,
   reason: "STS rejects a session policy that is not a JSON object or is too long.",
   fix: "write an IAM policy as a JSON object of at most 2,048 characters",
   example: "spec: {inlinePolicy: 'allow all'}",
@@ -104,7 +95,6 @@ export const CI_23: QuickCheck<IdentityChange> = {
 export const CI_24: QuickCheck<IdentityChange> = {
   id: "CI-24",
   severity: "deny",
-  waivable: false,
   reason: "STS limits a session to 12 hours, and a session that is created from another session to 1 hour.",
   fix: "set durationSeconds to 900 to 43200, or to at most 3600 if the source is an AWSClusterRoleIdentity",
   example: "spec: {durationSeconds: 7200, sourceIdentityRef: {kind: AWSClusterRoleIdentity, name: base}}",
@@ -125,8 +115,7 @@ export const CI_24: QuickCheck<IdentityChange> = {
 export const CI_29: QuickCheck<IdentityChange> = {
   id: "CI-29",
   severity: "warn",
-  waivable: false,
-  reason: "Without an external ID, another customer of the service can make CAPA use the role (confused deputy).",
+  reason: "Without an external ID, another customer of the service can make CAPA use the role.",
   fix: "set externalID, and require it in the trust policy of the role",
   example: "spec: {roleARN: 'arn:aws:iam::111122223333:role/capa'} # with --controller-account 444455556666",
   requires: ["--controller-account or --controller-role"],
@@ -143,7 +132,6 @@ export const CI_29: QuickCheck<IdentityChange> = {
 export const CI_35 = {
   id: "CI-35",
   severity: "off",
-  waivable: false,
   reason: "Only STS knows whether a role can be assumed. If this check is on, the sidecar test-assumes the role of "
     + "each AWSClusterRoleIdentity that a namespace may use, before a cluster needs it. It reports failures in its "
     + "log, in metrics and in Events. This check never denies a request.",

@@ -1,9 +1,7 @@
+import { FIELD_TYPES, type FieldType, hasType } from "../model/identity.ts";
 import { LAST_APPLIED } from "../contract/annotation-keys.ts";
 import { ALLOWED_NAMESPACES_FIELDS, SELECTOR_FIELDS } from "../model/allowed-namespaces.ts";
-import {
-  CAPA_VERSION, identityKindOf, IDENTITY_KINDS, INFRASTRUCTURE_GROUP, ROLE_IDENTITY, SERVICE_ACCOUNT_IDENTITY,
-  STATIC_IDENTITY,
-} from "../contract/capa-kinds.ts";
+import { CAPA_VERSION, IDENTITY_KINDS, identityKindOf, INFRASTRUCTURE_GROUP } from "../contract/capa-kinds.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import { field, type FieldPath, isJsonObject, type JsonObject, parseJSON, valueAt } from "../formats/json.ts";
 import { annotationAt, objectReference } from "../formats/object-meta.ts";
@@ -14,37 +12,15 @@ import type { IdentityChange } from "./identity-change.ts";
 
 const ALLOWED = ["spec", "allowedNamespaces"] as const;
 
-type Type = "string" | "number" | "list of strings" | "object";
-
-const ROLE_TYPES: Readonly<Record<string, Type>> = {
-  roleARN: "string", sessionName: "string", inlinePolicy: "string", durationSeconds: "number",
-  policyARNs: "list of strings",
-};
-
-/** The types of the fields of `spec`, by kind. */
-const TYPES: Readonly<Record<string, Readonly<Record<string, Type>>>> = {
-  [STATIC_IDENTITY]: { secretRef: "string" },
-  [ROLE_IDENTITY]: { ...ROLE_TYPES, externalID: "string", sourceIdentityRef: "object" },
-  [SERVICE_ACCOUNT_IDENTITY]: { ...ROLE_TYPES, audiences: "list of strings", expirationSeconds: "number" },
-};
-
-function hasType(value: unknown, type: Type): boolean {
-  if (type === "object") return isJsonObject(value);
-  if (type === "list of strings") return Array.isArray(value) && value.every((item) => typeof item === "string");
-  return typeof value === type;
-}
-
 export const CI_00: QuickCheck<IdentityChange> = {
   id: "CI-00",
   severity: "deny",
-  waivable: false,
-  reason: "The API server rejects an identity that does not match the schema of CAPA, and prunes a field whose name is "
-    + "in the wrong case.",
+  reason: "The API server rejects an identity that does not match CAPA's schema, and prunes a field in the wrong case.",
   fix: schemaFix("KIND"),
   example: "kind: AWSClusterRoleIdentity\nspec: {allowedNamespaces: {list: test}} # a list is required: [test]",
   *find({ object, identity: { kind }, allowed }): Iterable<Fault> {
     const fix = schemaFix(kind.toLowerCase());
-    const types = { ...TYPES[kind], allowedNamespaces: "object" } as const;
+    const types = { ...FIELD_TYPES[kind], allowedNamespaces: "object" } as const;
     const spec = field(object, "spec") ?? {};
     for (const fault of specFaults(spec, types)) yield { ...fault, fix };
     for (const fault of allowedFaults(allowed)) yield { ...fault, fix };
@@ -55,7 +31,7 @@ function schemaFix(kind: string): string {
   return `write the field as the schema of CAPA defines it (kubectl explain ${kind}.spec)`;
 }
 
-function* specFaults(spec: unknown, types: Readonly<Record<string, Type>>): Iterable<Fault> {
+function* specFaults(spec: unknown, types: Readonly<Record<string, FieldType>>): Iterable<Fault> {
   if (!isJsonObject(spec)) {
     yield { path: ["spec"], message: `expected an object, not ${describeValue(spec)}` };
     return;
@@ -82,13 +58,14 @@ function* allowedFaults(allowed: unknown): Iterable<Fault> {
 }
 
 /** Yields the fields of a wrong type. Null is permitted, because the API server drops it. */
-function* typeFaults(object: unknown, types: Readonly<Record<string, Type>>, path: FieldPath): Iterable<Fault> {
+function* typeFaults(object: unknown, types: Readonly<Record<string, FieldType>>, path: FieldPath): Iterable<Fault> {
   for (const [name, type] of Object.entries(types)) {
     const value = field(object, name) ?? null;
     if (value === null || hasType(value, type)) continue;
-    const isList = Array.isArray(value) && type === "list of strings";
-    const found = isList ? "a list of other values" : describeField(name, value);
-    yield { path: [...path, name], message: `expected ${type === "object" ? "an" : "a"} ${type}, not ${found}` };
+    const isMap = type === "map of strings" && isJsonObject(value);
+    const hasItems = isMap || (type === "list of strings" && Array.isArray(value));
+    const found = hasItems ? `a ${type.replace("strings", "other values")}` : describeField(name, value);
+    yield { path: [...path, name], message: `expected ${/^[io]/.test(type) ? "an" : "a"} ${type}, not ${found}` };
   }
 }
 
@@ -101,7 +78,6 @@ function describeField(name: string, value: unknown): string {
 export const CI_09: QuickCheck<IdentityChange> = {
   id: "CI-09",
   severity: "deny",
-  waivable: false,
   reason: "The API server prunes a field that the schema does not define. An allowedNamespaces without fields allows "
     + "every namespace, and so does a selector without fields.",
   fix: "use only list and selector in allowedNamespaces, and only matchLabels and matchExpressions in the selector",

@@ -14,7 +14,7 @@ import { identityChain, referringNamespace } from "../resolution/identity-chain.
 import { describeIdentity } from "../resolution/identity-denials.ts";
 import type { Fault, QuickCheck, ScanningCheck } from "./check.ts";
 import type { IdentityChange } from "./identity-change.ts";
-import { SCAN_LIMIT } from "./message-lists.ts";
+import { SCAN_LIMIT } from "./fault-texts.ts";
 
 /** The namespaces that an identity allows, but its source does not allow. */
 interface NarrowerSource {
@@ -116,7 +116,6 @@ function sourceOf({ identity }: IdentityChange): IdentityReference | null {
 export const CI_25: QuickCheck<IdentityChange> = {
   id: "CI-25",
   severity: "deny",
-  waivable: false,
   reason: "A cycle of sources stops the process of shipped CAPA. CAPA rejects a role identity without a source.",
   fix: "set sourceIdentityRef to an AWSClusterControllerIdentity, AWSClusterStaticIdentity or AWSClusterRoleIdentity",
   example: "kind: AWSClusterRoleIdentity\nmetadata: {name: a}\n"
@@ -147,7 +146,6 @@ function* chainFaults(identity: RoleIdentity, { inventory, pending }: IdentityCh
 export const CI_26: QuickCheck<IdentityChange> = {
   id: "CI-26",
   severity: "warn",
-  waivable: false,
   reason: "CAPA cannot assume a role whose source does not exist.",
   fix: "create the source, or correct the reference",
   example: "spec: {sourceIdentityRef: {kind: AWSClusterStaticIdentity, name: no-such-identity}}",
@@ -172,7 +170,6 @@ function missingSource(identity: Identity, { identities }: Inventory): IdentityR
 export const CI_27: ScanningCheck<IdentityChange> = {
   id: "CI-27",
   severity: "deny",
-  waivable: false,
   reason: "CAPA assumes a role only for a namespace that each identity of the chain allows. The check only warns if "
     + "the source allows some of the namespaces, or may allow a namespace whose labels are unknown.",
   fix: "allow the same namespaces in the source",
@@ -204,7 +201,6 @@ export const CI_27: ScanningCheck<IdentityChange> = {
 export const CI_28: QuickCheck<IdentityChange> = {
   id: "CI-28",
   severity: "warn",
-  waivable: false,
   reason: "Shipped CAPA reads the credentials of a source once. When the session of the source expires, CAPA can no "
     + "longer renew the session of the role, and reports no error.",
   fix: "set durationSeconds: 3600 on the source, and use few clusters for each chain, or restart CAPA when calls fail",

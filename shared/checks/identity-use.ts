@@ -1,10 +1,9 @@
 import { allowedKey } from "../model/allowed-namespaces.ts";
-import { identityChain } from "../resolution/identity-chain.ts";
+import { identityChain, referrerName, visitDirectUsers, visitUsers } from "../resolution/identity-chain.ts";
 import { describeIdentity } from "../resolution/identity-denials.ts";
 import { accountOfIdentity, type Identity } from "../model/identity.ts";
 import { CONTROLLER_IDENTITY, ROLE_IDENTITY, STATIC_IDENTITY } from "../contract/capa-kinds.ts";
 import { referenceOf, type Referrer } from "../model/referrer.ts";
-import { referrerName, visitDirectUsers, visitUsers } from "../resolution/identity-users.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import { countOf, listOf, printable } from "../formats/text.ts";
 import type { Paced } from "../formats/paced.ts";
@@ -56,7 +55,7 @@ export const CI_07: ScanningCheck<IdentityChange> = {
   id: "CI-07",
   severity: "deny",
   waivable: true,
-  reason: "CAPA neither reconciles nor deletes a cluster whose namespace an identity of its chain does not allow.",
+  reason: "CAPA neither reconciles nor deletes a cluster whose namespace its chain does not allow.",
   fix: "keep the namespaces of these objects in allowedNamespaces, or delete the objects first",
   example: "spec: {allowedNamespaces: {list: []}} # was [team-a], where a cluster uses the identity",
   requires: ["clusters"],

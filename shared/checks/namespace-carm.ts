@@ -1,14 +1,18 @@
 import {
   ACCOUNT_MAP, DEFAULT_REGION_ANNOTATION, DELETION_POLICY_ANNOTATION, IGNORED_NAMESPACES, OWNER_ACCOUNT_ANNOTATION,
-  REGION_ANNOTATION, RESOURCE_ANNOTATIONS, TEAM_ANNOTATION, TEAM_MAP,
+  REGION_ANNOTATION, RESOURCE_ANNOTATIONS, TEAM_ANNOTATION, TEAM_MAP, USE_SELECTOR_ANNOTATION,
 } from "../contract/annotation-keys.ts";
 import { teamOf } from "../model/carm-maps.ts";
 import type { DecisionSettings } from "../contract/context.ts";
 import { annotationPath } from "../formats/json.ts";
 import { quote } from "../formats/text.ts";
 import type { Fault, QuickCheck } from "./check.ts";
-import { CM_09 } from "./carm-map-checks.ts";
+import { CM_09 } from "./carm-map-keys.ts";
 import { annotationOf, type NamespaceChange } from "./namespace-change.ts";
+import { ACK_36, ignoredChoiceFaults } from "./resource-change.ts";
+import type { Inventory } from "../inventory/inventory.ts";
+import { selectsNamespace } from "../model/effective-selector.ts";
+import { CHOICE_PATH } from "./fault-texts.ts";
 
 const OWNER_PATH = annotationPath(OWNER_ACCOUNT_ANNOTATION);
 const TEAM_PATH = annotationPath(TEAM_ANNOTATION);
@@ -18,9 +22,9 @@ export const NS_03: QuickCheck<NamespaceChange> = {
   severity: "deny",
   waivable: true,
   deniesInCARM: true,
-  reason: "Controllers look up the owner account of the namespace in ack-role-account-map or, if it has a team, the "
-    + "team in ack-role-team-map. If the map has no role for the key, controllers do not reconcile the resources "
-    + "of the namespace.",
+  reason:
+    "Controllers look up the account or team of the namespace in the CARM maps. If the map has no role for the key, "
+    + "controllers do not reconcile the resources of the namespace.",
   fix: "first add the key and the role's ARN to the ConfigMap, or correct the annotation of the namespace",
   example: "metadata: {annotations: {services.k8s.aws/owner-account-id: '111122223333'}} # the map has no such key",
   requires: ["config maps"],
@@ -64,7 +68,6 @@ export const NS_03_SYNTAX: QuickCheck<NamespaceChange> = {
 export const NS_05: QuickCheck<NamespaceChange> = {
   id: "NS-05",
   severity: "warn",
-  waivable: false,
   reason: "Controllers read the team of a namespace only if the feature gate TeamLevelCARM is enabled. "
     + "If it is enabled and a namespace has a team, controllers ignore the account of the namespace.",
   fix: "keep only the annotation that controllers should use",
@@ -102,7 +105,6 @@ function* carmPaths({ state }: NamespaceChange): Iterable<Fault["path"]> {
 export const NS_10: QuickCheck<NamespaceChange> = {
   id: "NS-10",
   severity: "warn",
-  waivable: false,
   reason: "Controllers read some annotations, such as services.k8s.aws/region, only on resources. "
     + "On a namespace, these annotations have no effect. Controllers also ignore the CARM annotations of kube-system, "
     + "kube-public and kube-node-lease, and manage the resources of these namespaces with their own role.",
@@ -123,3 +125,38 @@ export const NS_10: QuickCheck<NamespaceChange> = {
     }
   },
 };
+
+/** ACK-36 for the annotation of a namespace. */
+export const ACK_36_OF_NAMESPACES: QuickCheck<NamespaceChange> = {
+  ...ACK_36,
+  find: ({ state, settings }) => ignoredChoiceFaults(state, settings),
+};
+
+export const NS_16: QuickCheck<NamespaceChange> = {
+  id: "NS-16",
+  severity: "warn",
+  reason: `The annotation \`${USE_SELECTOR_ANNOTATION}\` of a namespace applies to each resource of the namespace that `
+    + "does not have the annotation itself. A resource that the named selector does not select has no role.",
+  fix: "name a selector that selects the resources of the namespace, or annotate single resources instead",
+  example: `metadata: {name: team-a, annotations: {${USE_SELECTOR_ANNOTATION}: no-such-selector}} `
+    + "# with --runtime extended",
+  *find({ inventory, name, origin, settings, state }): Iterable<Fault> {
+    const chosen = state.annotations.get(USE_SELECTOR_ANNOTATION);
+    if (chosen === undefined || settings.runtime === "ack" || settings.mode === "carm") return;
+    // If the manifests contain no selectors, the named selector may still exist in the cluster.
+    const { selectors } = inventory;
+    if (origin === "file" && selectors.size + selectors.malformed.size === 0) return;
+    const fault = choiceFault(inventory, chosen, { name, labels: state.labels });
+    if (fault !== null) yield { path: CHOICE_PATH, message: `IAMRoleSelector ${quote(chosen)} ${fault}` };
+  },
+};
+
+function choiceFault(
+  { selectors }: Inventory,
+  chosen: string,
+  { name, labels }: { readonly name: string; readonly labels: ReadonlyMap<string, string> },
+): string | null {
+  const selector = selectors.get(chosen);
+  if (selector === undefined) return selectors.malformed.has(chosen) ? "is malformed" : "does not exist";
+  return selectsNamespace(selector, name, labels) ? null : `selects no resource in namespace ${name}`;
+}

@@ -3,7 +3,7 @@ import type { JsonObject } from "../formats/json.ts";
 import type { Labels } from "../formats/label-selector.ts";
 import { NAME_LABEL } from "../formats/names.ts";
 import { objectMeta, objectReference } from "../formats/object-meta.ts";
-import type { CheckContext, CheckInput } from "./change.ts";
+import type { CheckContext, CheckInput } from "./check.ts";
 
 export interface NamespaceState {
   /** The labels of the namespace, including `kubernetes.io/metadata.name`, which every namespace has. */
@@ -13,6 +13,7 @@ export interface NamespaceState {
 
 /** A change of a Namespace, which the namespace checks examine. */
 export interface NamespaceChange extends CheckContext {
+  readonly object: JsonObject;
   readonly name: string;
   /** The namespace after the change; at DELETE the deleted namespace. */
   readonly state: NamespaceState;
@@ -28,7 +29,7 @@ export function namespaceChange(
   const { access = null, object, old } = input;
   const stored = context.operation === "DELETE" ? object : old;
   const before = stored === null ? null : stateOf(stored);
-  return { ...context, access, name: objectReference(object).name, state: stateOf(object), stored: before };
+  return { ...context, object, access, name: objectReference(object).name, state: stateOf(object), stored: before };
 }
 
 /** Returns the labels and annotations of a Namespace. */

@@ -1,6 +1,5 @@
 import { ACK_GROUPS } from "../contract/ack-groups.ts";
 import { DELETION_POLICY_ANNOTATION } from "../contract/annotation-keys.ts";
-import { DELETION_POLICY_DELETE, DELETION_POLICY_RETAIN } from "./resource-deletion.ts";
 import { annotationPath, type FieldPath } from "../formats/json.ts";
 import type { Labels } from "../formats/label-selector.ts";
 import { paced, type Paced } from "../formats/paced.ts";
@@ -9,22 +8,19 @@ import type { Inventory } from "../inventory/inventory.ts";
 import { serviceOf } from "../model/carm-maps.ts";
 import { isOfTemplate, referenceOf, type Referrer } from "../model/referrer.ts";
 import { resourceName } from "../resolution/change-set.ts";
-import { type ChainLink, identityChain } from "../resolution/identity-chain.ts";
+import { type ChainLink, identityChain, referrerName } from "../resolution/identity-chain.ts";
 import { describeIdentity } from "../resolution/identity-denials.ts";
-import { referrerName } from "../resolution/identity-users.ts";
 import type { Fault, QuickCheck, ScanningCheck } from "./check.ts";
-import { SCAN_LIMIT } from "./message-lists.ts";
+import { isSameLabels, SCAN_LIMIT } from "./fault-texts.ts";
 import type { NamespaceChange } from "./namespace-change.ts";
-import { isSameLabels } from "./role-cause.ts";
+import { DELETION_POLICY } from "./value-types.ts";
 
 /** Matches the annotation key for the deletion policy of a service, such as `s3.services.k8s.aws/deletion-policy`. */
 const SERVICE_POLICY = /^(.+)\.services\.k8s\.aws\/deletion-policy$/;
-const POLICIES: ReadonlySet<string> = new Set([DELETION_POLICY_DELETE, DELETION_POLICY_RETAIN]);
 
 export const NS_09: QuickCheck<NamespaceChange> = {
   id: "NS-09",
   severity: "deny",
-  waivable: false,
   reason: "Controllers treat any policy except delete as retain. The AWS resources then remain in AWS, and controllers "
     + "log no warning. A controller reads only the policy of its own service, in lower case: for another service, the "
     + "check warns.",
@@ -39,7 +35,7 @@ export const NS_09: QuickCheck<NamespaceChange> = {
         yield { path, message, fix: SERVICE_FIX, severity: "warn" };
       }
       if (service === undefined) continue;
-      if (value !== "" && !POLICIES.has(value)) {
+      if (value !== "" && DELETION_POLICY.faults(value).length > 0) {
         yield { path, message: `${quote(value)} is not a deletion policy, so controllers treat it as retain` };
       }
       yield* serviceFaults(path, service, inventory.kinds.groups);
@@ -61,7 +57,6 @@ function* serviceFaults(path: FieldPath, service: string, installed: ReadonlySet
 export const NS_13: QuickCheck<NamespaceChange> = {
   id: "NS-13",
   severity: "warn",
-  waivable: false,
   reason: "When a namespace is deleted, controllers delete the AWS resources of its objects, and CAPA deletes its "
     + "clusters. Until then, they need the namespace's labels and annotations, the selectors and the identities.",
   fix: "until the namespace is deleted, do not change its labels and annotations, or the selectors",

@@ -9,9 +9,10 @@ import { controllerAccountOf } from "../resolution/resolve.ts";
 import { DEFAULT_ROLE, describeRole, isSelectorName, type Selection } from "../resolution/selection.ts";
 import type { EffectiveSelector } from "../model/effective-selector.ts";
 import type { Fault, QuickCheck, ScanningCheck } from "./check.ts";
-import { AffectedResources, type Effect } from "./message-lists.ts";
-import { CHOICE_PATH, isSameLabels, type RoleCause, roleCause } from "./role-cause.ts";
-import { selectorUseRule, useEverywhereFix, useFix } from "./use-permission.ts";
+import {
+  AffectedResources, CHOICE_PATH, type Effect, isSameLabels, type RoleCause, roleCause, selectorUseRule,
+  useEverywhereFix, useFix,
+} from "./fault-texts.ts";
 import type { NamespaceChange, NamespaceState } from "./namespace-change.ts";
 
 const LABELS = ["metadata", "labels"] as const;
@@ -128,7 +129,6 @@ function roleChange(subject: string): Effect {
 export const NS_02: QuickCheck<NamespaceChange> = {
   id: "NS-02",
   severity: "off",
-  waivable: false,
   reason: "Anyone who can label a namespace controls which roles its resources use. "
     + "If this check is on, the requester needs the verb `use` on each selector that newly selects the namespace, "
     + `and on the selector that a new annotation \`${USE_SELECTOR_ANNOTATION}\` names. If a selector no longer selects `

@@ -31,7 +31,6 @@ const OTHER_CREDENTIALS: ReadonlyMap<string, string> = new Map([
 export const POD_06: QuickCheck<PodCreation> = {
   id: "POD-06",
   severity: "deny",
-  waivable: false,
   reason: "SDKs prefer static keys, profiles and web identities to the sidecar. The controller would use these "
     + "credentials for all resources.",
   fix: "remove the credentials from the controller's container",
@@ -94,9 +93,7 @@ function* mountFaults(controller: Container, { identities, profiles }: Credentia
 export const POD_07: QuickCheck<PodCreation> = {
   id: "POD-07",
   severity: "deny",
-  waivable: false,
-  reason: "The webhook does not read Secrets and ConfigMaps, so it does not know whether their variables contain AWS "
-    + "credentials.",
+  reason: "The webhook does not read Secrets and ConfigMaps, so their variables could be AWS credentials.",
   fix: "list the variables in env, or set a prefix in envFrom with which no name of an AWS variable starts, such as "
     + "APP_",
   example: "spec: {containers: [{name: controller, envFrom: [{secretRef: {name: settings}}]}]}",
@@ -116,9 +113,7 @@ export const POD_07: QuickCheck<PodCreation> = {
 export const POD_08: QuickCheck<PodCreation> = {
   id: "POD-08",
   severity: "deny",
-  waivable: false,
-  reason: "In the network of the node, other programs on the node can connect to the sidecar, and the controller can "
-    + "connect to the instance metadata of the node.",
+  reason: "In the network of the node, other programs can reach the sidecar, and the controller the instance metadata.",
   fix: "set hostNetwork to false; with a chart of ACK, remove deployment.hostNetwork",
   example: "spec: {hostNetwork: true}",
   *find({ pod, controllers }): Iterable<Fault> {

@@ -16,8 +16,7 @@ const MAX_CONTAINERS = 10;
 export const POD_01: QuickCheck<PodCreation> = {
   id: "POD-01",
   severity: "deny",
-  waivable: false,
-  reason: "With an unknown value of the label, it is unclear whether the Pod requests a sidecar.",
+  reason: "With an unknown value, it is unclear whether the Pod requests a sidecar.",
   fix: `set the label ${INJECT_LABEL} to "true" or "false"`,
   example: `metadata: {labels: {${INJECT_LABEL}: "yes"}}`,
   *find({ pod }): Iterable<Fault> {
@@ -30,9 +29,9 @@ export const POD_01: QuickCheck<PodCreation> = {
 export const POD_02: QuickCheck<PodCreation> = {
   id: "POD-02",
   severity: "deny",
-  waivable: false,
-  reason: "The webhook must know which container is the ACK controller, because only this container gets the variables "
-    + "of the sidecar, and loses the credentials of the Pod.",
+  reason:
+    "Only the container of the ACK controller gets the variables of the sidecar, and loses the credentials of the "
+    + "Pod.",
   fix: `set the annotation ${INJECT_CONTAINER_ANNOTATION} to the name of the controller's container`,
   example: `metadata: {annotations: {${INJECT_CONTAINER_ANNOTATION}: manager}} # the Pod has no container manager`,
   *find({ pod, choice }): Iterable<Fault> {
@@ -59,7 +58,6 @@ const CAPA_FIX = `remove the label ${INJECT_LABEL}. CAPA does not use the sideca
 export const POD_03: QuickCheck<PodCreation> = {
   id: "POD-03",
   severity: "deny",
-  waivable: false,
   reason: "The sidecar grants only the roles of one API group. The webhook derives the group only from an image whose "
     + "name ends in aws-controllers-k8s/SERVICE-controller, because another name can belong to another program.",
   fix: `set the annotation ${INJECT_GROUP_ANNOTATION} to the API group of the controller, such as s3.services.k8s.aws`,

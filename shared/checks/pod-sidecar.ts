@@ -23,9 +23,7 @@ const REMOVED = {
 export const POD_04: QuickCheck<PodCreation> = {
   id: "POD-04",
   severity: "deny",
-  waivable: false,
-  reason: "Without a running sidecar, the controller would use the identity of its service account or node for all "
-    + "resources.",
+  reason: "Without a running sidecar, the controller would use the identity of the Pod or node for all resources.",
   fix: NO_IMAGE.fix,
   example: "spec: {containers: [{name: controller, image: s3-controller}]} # after another webhook removed the sidecar",
   *find({ pod, controllers: [controller], sidecar, reserved, injection }): Iterable<Fault> {
@@ -49,8 +47,7 @@ const UNSET = "remove the variable from the container";
 export const POD_05: QuickCheck<PodCreation> = {
   id: "POD-05",
   severity: "deny",
-  waivable: false,
-  reason: "The controller uses the sidecar only if its variables name the endpoints and the token file of the sidecar.",
+  reason: "The controller uses the sidecar only if its variables name its endpoints and token file.",
   fix: "remove the variable from the container; the webhook sets it",
   example: "spec: {containers: [{env: [{name: AWS_ENDPOINT_URL_STS, value: https://sts.example.com}]}]}",
   *find({ controllers, sidecar }): Iterable<Fault> {
@@ -139,7 +136,6 @@ function* tokenFaults(controller: Container, sidecar: Container): Iterable<Fault
 export const POD_09: QuickCheck<PodCreation> = {
   id: "POD-09",
   severity: "deny",
-  waivable: false,
   reason: "The sidecar calls STS in the region of the controller. Without a region, the sidecar does not start.",
   fix: `set the variable ${REGION} of the controller's container, or add --region=REGION to --sidecar-args of the `
     + "webhook",
@@ -157,7 +153,6 @@ export const POD_09: QuickCheck<PodCreation> = {
 export const POD_11: QuickCheck<PodCreation> = {
   id: "POD-11",
   severity: "deny",
-  waivable: false,
   reason: "The webhook reserves the names of the container and the volumes that it adds. If it reused what a user "
     + "wrote under such a name, the sidecar could run another image, or its token could be on the disk of the node.",
   fix: "choose another name, and let the webhook add its own container and volumes",

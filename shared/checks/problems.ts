@@ -14,7 +14,7 @@ import { paced, type Paced } from "../formats/paced.ts";
 import { listOf } from "../formats/text.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import { type Referrer, refersToIdentity } from "../model/referrer.ts";
-import { type DecodedSelector, withholdsGrant } from "../model/selector.ts";
+import type { JudgedSelector } from "../model/selector.ts";
 import type { Resolution } from "../resolution/resolve.ts";
 import type { AnnotatedObject, ResourceScope, ResourceState } from "../resolution/stale-resources.ts";
 import { findingSentences, type QuickCheck, type Section } from "./check.ts";
@@ -101,8 +101,7 @@ export function* clusterProblems(
 ): Paced<void> {
   for (const problem of definitionProblems(inventory, extraGroups)) report(problem);
   const { selectors } = inventory;
-  const faulty = new Map([...selectors.malformed, ...selectors.faulty]);
-  yield* paced(faulty.values(), SELECTORS_BETWEEN_PAUSES, (selector) => {
+  yield* paced([...selectors.faulty.values()], SELECTORS_BETWEEN_PAUSES, (selector) => {
     report(faultProblem(selector, selectors.malformed.has(selector.name)));
     return true;
   });
@@ -121,13 +120,13 @@ export function* clusterProblems(
   }
 }
 
-function faultProblem({ name, spec: { uid }, faults }: DecodedSelector, isMalformed: boolean): Problem {
-  const denying = faults.filter(withholdsGrant);
-  const texts = denying.slice(0, MAX_FAULTS).map(({ check, fault: { path, message, fix } }) => {
+function faultProblem({ name, spec: { uid }, faults }: JudgedSelector, isMalformed: boolean): Problem {
+  const denying = faults.filter((one) => one.withholdsGrant);
+  const texts = denying.slice(0, MAX_FAULTS).map(({ code, path, message, fix }) => {
     // The message of a fault can quote the value, and an external ID is a secret.
     const isSecret = path.some((part) => typeof part === "object" && part.key === EXTERNAL_ID_ANNOTATION);
-    const text = findingSentences({ message: isSecret ? "the value is not valid" : message, fix: fix ?? check.fix });
-    return `${check.id} ${formatFieldPath(path)}: ${text}`;
+    const text = findingSentences({ message: isSecret ? "the value is not valid" : message, fix });
+    return `${code} ${formatFieldPath(path)}: ${text}`;
   });
   const effect = isMalformed ? "Controllers ignore this selector." : "Sidecars grant no role of this selector.";
   const others = denying.length - texts.length;

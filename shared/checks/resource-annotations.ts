@@ -1,74 +1,64 @@
 import {
-  ACK_PREFIX, ADOPTED_ANNOTATION, DELETION_POLICY_ANNOTATION, IGNORE_FIELD_DRIFT_ANNOTATION, isServiceDeletionPolicy,
-  NAMESPACE_ANNOTATIONS, READ_ONLY_ANNOTATION, REGION_ANNOTATION, RESOURCE_ANNOTATIONS,
+  ACK_PREFIX, ADOPTED_ANNOTATION, ADOPTION_FIELDS_ANNOTATION, ADOPTION_POLICY_ANNOTATION, DELETION_POLICY_ANNOTATION,
+  IGNORE_FIELD_DRIFT_ANNOTATION, isServiceDeletionPolicy, NAMESPACE_ANNOTATIONS, READ_ONLY_ANNOTATION,
+  REGION_ANNOTATION, RESOURCE_ANNOTATIONS,
 } from "../contract/annotation-keys.ts";
-import { isRegion, parseARN, partitionOfRegion } from "../formats/arn.ts";
-import { annotationPath } from "../formats/json.ts";
+import { accountOfARN, parseARN, partitionOfRegion } from "../formats/arn.ts";
+import { annotationPath, isJsonObject, type JsonObject, parseJSON, stringAt } from "../formats/json.ts";
 import { closest, quote } from "../formats/text.ts";
 import { LIMITS } from "../contract/limits.ts";
 import type { Fault, QuickCheck } from "./check.ts";
-import type { ResourceChange } from "./resource-change.ts";
-import { DELETION_POLICY_DELETE, DELETION_POLICY_RETAIN } from "./resource-deletion.ts";
+import { checkOf } from "./field-rule.ts";
+import { RESOLUTION, type ResourceChange } from "./resource-change.ts";
+import { DELETION_POLICY, REGION_NAME, TRUE_OR_FALSE } from "./value-types.ts";
 
-export const ACK_10: QuickCheck<ResourceChange> = {
+export const ACK_10 = checkOf<ResourceChange>({
   id: "ACK-10",
   severity: "deny",
-  waivable: false,
   reason: "Controllers accept any text as a region. With an invalid region, every AWS call for the resource fails. "
     + "A role cannot be used in a region of another partition.",
   fix: "set a region of the role's partition, such as eu-west-1, or remove the annotation",
   example: `metadata: {annotations: {${REGION_ANNOTATION}: Frankfurt}}`,
-  *find({ resource, resolution }): Iterable<Fault> {
-    const path = annotationPath(REGION_ANNOTATION);
-    const region = resource.annotations.get(REGION_ANNOTATION);
-    if (region === undefined) return;
-    const partition = parseARN(resolution.roleARN ?? "")?.partition ?? null;
-    if (!isRegion(region)) yield { path, message: `${quote(region)} is not a region` };
-    else if (partition !== null && partitionOfRegion(region) !== partition) {
-      const found = `region ${quote(region)} is in partition ${partitionOfRegion(region)}`;
-      yield { path, message: `${found}, but the role is in partition ${quote(partition)}` };
-    }
-  },
-};
+  at: [annotationPath(REGION_ANNOTATION)],
+  type: REGION_NAME,
+  says: (value, fault) => `${value} ${fault}`,
+  policySays: "the value is not a region",
+}, function* otherPartition(region, { resolution }) {
+  const partition = parseARN(resolution.roleARN ?? "")?.partition ?? null;
+  if (partition === null || partitionOfRegion(region) === partition) return;
+  const found = `region ${quote(region)} is in partition ${partitionOfRegion(region)}`;
+  yield { message: `${found}, but the role is in partition ${quote(partition)}` };
+});
 
-export const ACK_11: QuickCheck<ResourceChange> = {
+export const ACK_11 = checkOf({
   id: "ACK-11",
   severity: "deny",
-  waivable: false,
   reason: "Controllers treat every policy except delete as retain. "
     + "With a misspelled policy, the AWS resource remains and continues to cost money.",
   fix: "set the deletion policy to delete or retain, in lower case",
   example: `metadata: {annotations: {${DELETION_POLICY_ANNOTATION}: Delete}}`,
-  *find({ resource }): Iterable<Fault> {
-    const policy = resource.annotations.get(DELETION_POLICY_ANNOTATION);
-    if (policy === undefined || policy === DELETION_POLICY_DELETE || policy === DELETION_POLICY_RETAIN) return;
-    const message = `${quote(policy)} is neither delete nor retain, so controllers treat it as retain`;
-    yield { path: annotationPath(DELETION_POLICY_ANNOTATION), message };
-  },
-};
+  at: [annotationPath(DELETION_POLICY_ANNOTATION)],
+  type: DELETION_POLICY,
+  says: (value, fault) => `${value} ${fault}`,
+  policySays: "the value is neither delete nor retain",
+});
 
-export const ACK_13: QuickCheck<ResourceChange> = {
+export const ACK_13 = checkOf({
   id: "ACK-13",
   severity: "warn",
-  waivable: false,
   reason: "Controllers treat every value of the annotations adopted and read-only except true (in upper or lower case) "
     + "as false, even yes and 1.",
   fix: 'set "true" or "false"',
   example: `metadata: {annotations: {${READ_ONLY_ANNOTATION}: 'yes'}}`,
-  *find({ resource }): Iterable<Fault> {
-    for (const key of [ADOPTED_ANNOTATION, READ_ONLY_ANNOTATION]) {
-      const value = resource.annotations.get(key);
-      if (value === undefined || /^(true|false)$/i.test(value)) continue;
-      const message = `${quote(value)} is neither "true" nor "false", so controllers treat it as false`;
-      yield { path: annotationPath(key), message };
-    }
-  },
-};
+  at: [annotationPath(ADOPTED_ANNOTATION), annotationPath(READ_ONLY_ANNOTATION)],
+  type: TRUE_OR_FALSE,
+  says: (value, fault) => `${value} ${fault}, so controllers treat it as false`,
+  policySays: 'the value is neither "true" nor "false"',
+});
 
 export const ACK_15: QuickCheck<ResourceChange> = {
   id: "ACK-15",
   severity: "warn",
-  waivable: false,
   reason: "Controllers ignore unknown annotations, so a misspelled annotation has no effect. Controllers read some "
     + "annotations, such as services.k8s.aws/owner-account-id, only on namespaces.",
   fix: "remove the annotation",
@@ -99,9 +89,9 @@ const SPEC_PATH = /^spec(\.[A-Za-z0-9_-]+)+$/;
 export const ACK_20: QuickCheck<ResourceChange> = {
   id: "ACK-20",
   severity: "warn",
-  waivable: false,
-  reason: "If the feature gate IgnoreFieldDrift is enabled, an invalid path has no effect "
-    + "or stops the reconciliation of the resource. If the feature gate is disabled, the annotation has no effect.",
+  reason:
+    "With the feature gate IgnoreFieldDrift, an invalid path has no effect or stops the reconciliation. If the "
+    + "feature gate is disabled, the annotation has no effect.",
   fix: "write the paths of spec fields, separated by commas: spec.tags, spec.scaling.size",
   example: `metadata: {annotations: {${IGNORE_FIELD_DRIFT_ANNOTATION}: 'spec.tags[0], tags'}}`,
   *find({ resource }): Iterable<Fault> {
@@ -116,5 +106,79 @@ export const ACK_20: QuickCheck<ResourceChange> = {
       const message = `${quote(path)} is not the path of a spec field`;
       yield { path: annotationPath(IGNORE_FIELD_DRIFT_ANNOTATION), message };
     }
+  },
+};
+
+// Source: aws-controllers-k8s/runtime pkg/runtime/util.go, NeedAdoption and GetAdoptionPolicy.
+export const ADOPT = "adopt";
+export const POLICIES = [ADOPT, "adopt-or-create"] as const;
+const POLICY_PATH = annotationPath(ADOPTION_POLICY_ANNOTATION);
+const FIELDS_PATH = annotationPath(ADOPTION_FIELDS_ANNOTATION);
+const FIELDS_FIX = `set a JSON object of strings that identifies the AWS resource, such as '{"name": "my-bucket"}'`;
+
+export const ACK_12: QuickCheck<ResourceChange> = {
+  id: "ACK-12",
+  severity: "deny",
+  reason: "The API server accepts an invalid adoption policy and invalid adoption fields. "
+    + "The controller then sets a terminal error on the resource.",
+  fix: `set the adoption policy to ${POLICIES.join(" or ")}`,
+  example: `metadata: {annotations: {${ADOPTION_POLICY_ANNOTATION}: adopt-only}}`,
+  *find({ resource: { annotations } }): Iterable<Fault> {
+    const policy = annotations.get(ADOPTION_POLICY_ANNOTATION);
+    const fields = annotations.get(ADOPTION_FIELDS_ANNOTATION);
+    if (policy !== undefined && !isPolicy(policy)) {
+      yield { path: POLICY_PATH, message: `${quote(policy)} is not an adoption policy`, ...suggestedPolicy(policy) };
+    }
+    if (policy === ADOPT && (fields ?? "") === "") {
+      const message = "the adoption policy adopt requires the fields that identify the AWS resource";
+      yield { path: FIELDS_PATH, message, fix: FIELDS_FIX };
+    } else if (fields !== undefined && fields !== "") yield* fieldsFaults(fields);
+  },
+};
+
+function isPolicy(text: string): boolean {
+  return POLICIES.some((policy) => policy === text);
+}
+
+function suggestedPolicy(policy: string): { readonly fix?: string } {
+  const known = policy === "adopt-only" ? "adopt" : closest(policy, POLICIES);
+  return known === null ? {} : { fix: `set ${known} if you meant that; the policies are ${POLICIES.join(" and ")}` };
+}
+
+function* fieldsFaults(text: string): Iterable<Fault> {
+  const fields = parseFields(text);
+  if (fields === null) yield { path: FIELDS_PATH, message: `${quote(text)} is not a JSON object`, fix: FIELDS_FIX };
+  else {
+    for (const [key, value] of Object.entries(fields)) {
+      if (typeof value === "string") continue;
+      yield { path: FIELDS_PATH, message: `the value of ${quote(key)} is not a string`, fix: FIELDS_FIX };
+    }
+  }
+}
+
+function parseFields(text: string): JsonObject | null {
+  const value = parseJSON(text);
+  return isJsonObject(value) ? value : null;
+}
+
+export const ACK_17: QuickCheck<ResourceChange> = {
+  id: "ACK-17",
+  severity: "deny",
+  waivable: true,
+  reason: "A controller cannot adopt an AWS resource if the role is in a different account. "
+    + "With adopt-or-create, the controller creates a second resource in the account of the role.",
+  fix: "change the namespace or the labels of the resource, "
+    + "so that its selector has a role in the account of the AWS resource",
+  example: `metadata: {annotations: {${ADOPTION_POLICY_ANNOTATION}: adopt, `
+    + `${ADOPTION_FIELDS_ANNOTATION}: '{"arn": "arn:aws:sqs:eu-west-1:444455556666:jobs"}'}} `
+    + "# while the role is in account 111122223333",
+  requires: RESOLUTION,
+  *find({ resource: { annotations }, resolution: { accountID } }): Iterable<Fault> {
+    if (!annotations.has(ADOPTION_POLICY_ANNOTATION) || accountID === null) return;
+    const arn = stringAt(parseFields(annotations.get(ADOPTION_FIELDS_ANNOTATION) ?? ""), "arn");
+    const owner = arn === null ? null : accountOfARN(arn);
+    if (arn === null || owner === null || owner === accountID) return;
+    const message = `${quote(arn)} is in account ${quote(owner)}, but the role is in account ${quote(accountID)}`;
+    yield { path: FIELDS_PATH, message };
   },
 };

@@ -4,14 +4,12 @@ import type { AccessByName, DecisionSettings } from "../contract/context.ts";
 import { field, type JsonObject } from "../formats/json.ts";
 import { type Resolution, resolve } from "../resolution/resolve.ts";
 import { type Choice, choiceOf } from "../resolution/selection.ts";
-import type { CheckContext, CheckInput } from "./change.ts";
-import type { Fault, QuickCheck, Requirement } from "./check.ts";
-import { CHOICE_PATH } from "./role-cause.ts";
+import type { CheckContext, CheckInput, Fault, QuickCheck, Requirement } from "./check.ts";
+import { CHOICE_PATH } from "./fault-texts.ts";
 
 export const ACK_36: QuickCheck<ResourceChange> = {
   id: "ACK-36",
   severity: "warn",
-  waivable: false,
   reason: `The annotation \`${USE_SELECTOR_ANNOTATION}\` of a resource or a namespace requires \`--runtime extended\`. `
     + "Shipped ACK controllers do not read the annotation, so all selectors that select the resource conflict.",
   fix: "remove it and restrict the selectors, or set --runtime extended if every controller supports it",

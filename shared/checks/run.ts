@@ -1,5 +1,6 @@
 import type { DecisionSettings, Severity } from "../contract/context.ts";
 import { LIMITS } from "../contract/limits.ts";
+import { ALWAYS_DENYING, OTHER_CHECKS } from "../contract/profiles.ts";
 import { currentWaiver } from "../contract/removed-codes.ts";
 import { mayWaive, waivedChecks } from "./waiver.ts";
 import { applicableChecks } from "./by-kind.ts";
@@ -7,10 +8,9 @@ import { warnOfPlaceholders } from "./unrendered.ts";
 import { objectReference } from "../formats/object-meta.ts";
 import { drain, paced, type Paced } from "../formats/paced.ts";
 import { compareText } from "../formats/text.ts";
-import { type CheckInput, isComplete } from "./change.ts";
 import {
-  type BoundCheck, type CheckEntry, compareFindings, type Fault, FAULTS_BETWEEN_PAUSES, type Finding,
-  type Requirement,
+  type BoundCheck, type CheckEntry, type CheckInput, compareFindings, type Fault, FAULTS_BETWEEN_PAUSES, type Finding,
+  isComplete, type Requirement,
 } from "./check.ts";
 
 /** Returns the unmet requirements of a check. */
@@ -48,7 +48,6 @@ const IS_MET: Readonly<Record<Requirement, (input: CheckInput, settings: Decisio
   "--controller-users": (_, { controllerServiceAccounts, controllerUsers }) =>
     controllerServiceAccounts.length > 0 || controllerUsers.length > 0,
   "--tenant-labels": (_, { tenantLabels }) => tenantLabels.length > 0,
-  "--allowed-endpoint-hosts": (_, { allowedEndpointHosts }) => allowedEndpointHosts.length > 0,
 };
 
 /** Whether the input contains the Secrets of static identities. Manifests usually contain no Secrets. */
@@ -129,7 +128,7 @@ function* findingsOf(
   { check, faults, oldFaults }: BoundCheck, input: CheckInput, settings: DecisionSettings,
 ): Paced<Finding[]> {
   const before = yield* countFaults(oldFaults === null ? [] : yield* oldFaults());
-  const waiver = check.waivable ? waiverState(check.id, input, settings) : "none";
+  const waiver = check.waivable === true ? waiverState(check.id, input, settings) : "none";
   const findings: Finding[] = [];
   yield* paced(yield* faults(), FAULTS_BETWEEN_PAUSES, (fault) => {
     const key = identity(fault);
@@ -174,19 +173,21 @@ function* countFaults(faults: readonly Fault[]): Paced<Map<string, number>> {
 const MAX_NAME_LENGTH = 500;
 
 /** Returns a key that is equal for equal faults. The key contains no list positions, because edits shift positions. */
-function identity({ message, path }: Fault): string {
+function identity({ message, path, value }: Fault): string {
   const names = path.filter((step) => typeof step !== "number");
-  return [message, ...names.map((step) => (typeof step === "string" ? step : step.key).slice(0, MAX_NAME_LENGTH))]
-    .join("\n");
+  const texts = names.map((step) => (typeof step === "string" ? step : step.key).slice(0, MAX_NAME_LENGTH));
+  return [value ?? message, ...texts].join("\n");
 }
 
-/** Returns the configured severity of a check, or its default in the current mode. */
+/** Returns the configured severity of a check, or its default in the current mode and profile. */
 export function severityOf(
   check: CheckEntry, { checkSeverities, mode }: Pick<DecisionSettings, "checkSeverities" | "mode">,
 ): Severity | "off" {
-  if (check.fixed === true) return check.severity;
-  const own = check.deniesInCARM === true && mode !== "carm" ? "warn" : check.severity;
-  return checkSeverities.get(check.id) ?? own;
+  const { id, fixed = false, deniesInCARM = false } = check;
+  const own = deniesInCARM && mode !== "carm" ? "warn" : check.severity;
+  const others = ALWAYS_DENYING.has(id) ? undefined : checkSeverities.get(OTHER_CHECKS);
+  const byProfile = others === undefined || own !== "deny" ? own : others;
+  return fixed ? byProfile : checkSeverities.get(id) ?? byProfile;
 }
 
 type WaiverState = "none" | "valid" | "ignored";
@@ -217,7 +218,7 @@ function toFinding(check: CheckEntry, fault: Fault, circumstances: Circumstances
         ? `${fault.message}; the waiver is ignored because the requester is not a waiver user`
         : fault.message,
     fix: fault.fix ?? check.fix,
-    waivable: check.waivable,
+    waivable: check.waivable === true,
     waived: waiver === "valid",
     ...(section !== undefined && { section }),
   };

@@ -1,22 +1,24 @@
+import { REPLACES_ANNOTATION } from "../contract/annotation-keys.ts";
+import { annotationPath, type FieldPath } from "../formats/json.ts";
+import { compareText, listOf, quote, sortedListOf } from "../formats/text.ts";
+import type { Fault, QuickCheck } from "./check.ts";
+import type { SelectorChange } from "./selector-change.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import { parseARN, parseRoleARN } from "../formats/arn.ts";
-import { annotationPath } from "../formats/json.ts";
-import { compareText, listOf, quote, sortedListOf } from "../formats/text.ts";
 import { isUnchanged, type PendingChanges } from "../resolution/change-set.ts";
 import { controllerAccountOf } from "../resolution/resolve.ts";
 import type { EffectiveSelector } from "../model/effective-selector.ts";
 import { differingExtras, shortName } from "../model/session-annotations.ts";
-import type { Fault, QuickCheck } from "./check.ts";
-import { SCAN_LIMIT } from "./message-lists.ts";
+import { SCAN_LIMIT } from "./fault-texts.ts";
 import type { ResourceChange } from "./resource-change.ts";
-import type { SelectorChange } from "./selector-change.ts";
+import { NAME_LABEL } from "../formats/names.ts";
+import { controllerCheck } from "./any-kind.ts";
 
 const PATH = ["spec", "arn"] as const;
 
 export const IRS_04: QuickCheck<SelectorChange> = {
   id: "IRS-04",
   severity: "deny",
-  waivable: false,
   reason: "A selector may only use a role in an allowed account. STS cannot assume a role in another partition.",
   fix: "use a role in one of the accounts that --allowed-accounts lists",
   example: "# with --allowed-accounts 111122223333\nspec: {arn: 'arn:aws:iam::444455556666:role/elsewhere'}",
@@ -61,7 +63,6 @@ function isForbidden(account: string, allowedAccounts: readonly string[]): boole
 export const IRS_05: QuickCheck<SelectorChange> = {
   id: "IRS-05",
   severity: "warn",
-  waivable: false,
   reason: "A role in the controller's own account does not isolate a team. "
     + "Often, the controller's own role is not allowed to assume itself.",
   fix: "use a role in the team's account, or delete the selector if the controller's own role is intended",
@@ -82,7 +83,6 @@ export const IRS_05: QuickCheck<SelectorChange> = {
 export const IRS_40: QuickCheck<SelectorChange> = {
   id: "IRS-40",
   severity: "deny",
-  waivable: false,
   reason: "An AssumeRole request to the sidecar contains only the role. If the selectors of a role differ in "
     + "external ID, tags or another session setting, the sidecar cannot choose between them and denies the role.",
   fix: "set the same annotations on every selector of the role, or merge the selectors. To change the annotations "
@@ -134,3 +134,75 @@ function* selectorsWithOtherSession(
 function firstOf(names: readonly string[]): string {
   return listOf(names.toSorted(compareText), names.length, SCAN_LIMIT);
 }
+
+export const IRS_24 = controllerCheck({
+  id: "IRS-24",
+  reason: "ACK's charts let controllers write IAMRoleSelectors. "
+    + "An attacker who compromises a controller could then use any role.",
+  fix: "write selectors as a user or with a deployment tool. Remove the permission to write selectors from the "
+    + "controllers' ClusterRole",
+  example: "# sent by system:serviceaccount:ack-system:ack-s3-controller, one of --controller-users",
+  objects: "selectors",
+  path: ["spec"],
+});
+
+export const IRS_25: QuickCheck<SelectorChange> = {
+  id: "IRS-25",
+  severity: "warn",
+  reason: "Anyone who can label a namespace controls which role its resources use.",
+  fix: `select by names, by ${NAME_LABEL}, or by a label that tenants cannot set`,
+  example: "# with --tenant-labels team\nspec: {namespaceSelector: {labelSelector: {matchLabels: {team: payments}}}}",
+  requires: ["--tenant-labels"],
+  *find({ spec, settings: { tenantLabels } }): Iterable<Fault> {
+    const selector = spec.namespaceSelector?.labelSelector;
+    const path: FieldPath = ["spec", "namespaceSelector", "labelSelector"];
+    const isTenantLabel = (key: string): boolean => key !== NAME_LABEL && tenantLabels.includes(key);
+    for (const key of selector?.matchLabels.keys() ?? []) {
+      if (isTenantLabel(key)) yield { path: [...path, "matchLabels", { key }], message: tenantLabelMessage(key) };
+    }
+    for (const [i, { key }] of (selector?.matchExpressions ?? []).entries()) {
+      if (isTenantLabel(key)) yield { path: [...path, "matchExpressions", i, "key"], message: tenantLabelMessage(key) };
+    }
+  },
+};
+
+function tenantLabelMessage(key: string): string {
+  return `tenants can set the label ${quote(key)} on their namespaces`;
+}
+
+/**
+ * The sidecar runs this check (sidecar/probe/assume-role-probe.ts), so that no admission review waits for AWS. The
+ * definition here provides the severity and the documentation of the check.
+ */
+export const IRS_27 = {
+  id: "IRS-27",
+  severity: "off",
+  reason: "Only STS knows whether a role can be assumed. If this check is on, the sidecar test-assumes each role "
+    + "that it grants, and reports failures in its log and in a metric. This check never denies a request.",
+  fix: "allow sts:AssumeRole for the sidecar's own identity in the role's trust policy, "
+    + "with the external ID and the tags that the selector sets",
+  example: "# with --check IRS-27=warn, and a role whose trust policy does not name the controllers\n"
+    + "spec: {arn: 'arn:aws:iam::111122223333:role/not-assumable'}",
+  requires: ["STS"],
+  find: () => [],
+} satisfies QuickCheck<SelectorChange>;
+
+export const IRS_07: QuickCheck<SelectorChange> = {
+  id: "IRS-07",
+  severity: "deny",
+  reason: "If the role of a selector changes, existing resources remain in the account of the old role. The CRD "
+    + "rejects this change, but cannot prevent it in two steps: one that removes spec, and one that sets the new role.",
+  fix: `create a selector that has another name, the new role and the annotation ${REPLACES_ANNOTATION}: NAME of `
+    + "this selector. Delete this selector once no resource needs it",
+  example: "# an update from\nspec: {arn: 'arn:aws:iam::111122223333:role/old'}\n"
+    + "# to\nspec: {arn: 'arn:aws:iam::111122223333:role/new'}",
+  requires: ["the stored object"],
+  ofChange: true,
+  *find({ spec: { arn }, old }): Iterable<Fault> {
+    const stored = old?.arn ?? null;
+    if (stored === null || arn === stored) return;
+    const change =
+      arn === null ? `the role ${quote(stored)} is removed` : `the role changes from ${quote(stored)} to ${quote(arn)}`;
+    yield { path: ["spec", "arn"], message: change };
+  },
+};

@@ -9,9 +9,8 @@ import type { Transition } from "../resolution/change-set.ts";
 import { type EffectiveSelector, selectsNamespace } from "../model/effective-selector.ts";
 import { canOverlap } from "../model/selector-overlap.ts";
 import type { Fault, ScanningCheck } from "./check.ts";
-import { type Hits, listHits, resourceInAccount, SCAN_LIMIT } from "./message-lists.ts";
-import type { SelectorChange } from "./selector-change.ts";
-import { isReplacing } from "./selector-effects.ts";
+import { type Hits, listHits, resourceInAccount, SCAN_LIMIT } from "./fault-texts.ts";
+import { isReplacing, type SelectorChange } from "./selector-change.ts";
 
 export const IRS_17: ScanningCheck<SelectorChange> = {
   id: "IRS-17",
@@ -133,9 +132,9 @@ const PAIRS_BETWEEN_PAUSES = 50;
 export const IRS_18: ScanningCheck<SelectorChange> = {
   id: "IRS-18",
   severity: "warn",
-  waivable: false,
-  reason: "If two selectors can overlap, a later resource can match both selectors and is then in conflict. "
-    + "The author of the resource may not know about the selectors.",
+  reason:
+    "If two selectors can overlap, a later resource can match both. The author of the resource may not know about "
+    + "the selectors.",
   fix: "separate the selectors by namespace, type or label",
   example: "# while another selector selects every Bucket\n"
     + "spec: {arn: 'arn:aws:iam::111122223333:role/b', resourceLabelSelector: {matchLabels: {tier: gold}}}",

@@ -2,16 +2,17 @@ import type { FieldPath } from "../formats/json.ts";
 import {
   expressionFaults, type LabelFault, type LabelSelectorSpec, matchLabelFaults,
 } from "../formats/label-selector.ts";
-import { namespaceNameFaults } from "../formats/names.ts";
 import { quote } from "../formats/text.ts";
-import type { Fault, SelectorCheck, SelectorSubject } from "./check.ts";
+import type { DecodedSelector } from "../model/selector.ts";
+import type { Fault, SelectorCheck } from "./check.ts";
+import { checkOf } from "./field-rule.ts";
+import { FILLED, NAMESPACE_NAME } from "./value-types.ts";
 
 const NAMES = ["spec", "namespaceSelector", "names"] as const;
 
 export const IRS_08: SelectorCheck = {
   id: "IRS-08",
   severity: "deny",
-  waivable: false,
   reason: "Controllers drop a selector that lists an empty namespace name, or the same name twice.",
   fix: "list each namespace once, or remove the field names to select every namespace",
   example: "spec: {namespaceSelector: {names: [team-a, team-a]}}",
@@ -26,27 +27,24 @@ export const IRS_08: SelectorCheck = {
   },
 };
 
-export const IRS_09: SelectorCheck = {
+export const IRS_09 = checkOf({
   id: "IRS-09",
   severity: "deny",
-  waivable: false,
   reason: "No namespace can have such a name: names are literal, and * is not a wildcard. "
     + "The selector does not select the intended resources, which fall back to the controller's own account.",
   fix: "use the exact name of a namespace, or select namespaces by label with labelSelector",
   example: "spec: {namespaceSelector: {names: ['team-*']}}",
-  *find({ spec }): Iterable<Fault> {
-    for (const [i, name] of (spec.namespaceSelector?.names ?? []).entries()) {
-      const faults = name === "" ? [] : namespaceNameFaults(name);
-      if (faults.length === 0) continue;
-      yield { path: [...NAMES, i], message: `${quote(name)} is not a valid namespace name: ${faults.join("; ")}` };
-    }
-  },
-};
+  at: [[...NAMES, "*"]],
+  type: NAMESPACE_NAME,
+  within: FILLED,
+  says: (value, faults) => `${value} is not a valid namespace name: ${faults}`,
+  policySays: "an entry is not a valid namespace name",
+});
 
 type Located = readonly [path: FieldPath, selector: LabelSelectorSpec];
 
 /** Returns the namespace label selector and the resource label selector of an IAMRoleSelector. */
-function labelSelectors({ spec }: SelectorSubject): Located[] {
+function labelSelectors({ spec }: DecodedSelector): Located[] {
   const ofNamespace = spec.namespaceSelector?.labelSelector ?? null;
   const ofResource = spec.resourceLabelSelector;
   const located: Located[] = [];
@@ -58,7 +56,6 @@ function labelSelectors({ spec }: SelectorSubject): Located[] {
 export const IRS_11: SelectorCheck = {
   id: "IRS-11",
   severity: "deny",
-  waivable: false,
   reason: "Controllers drop a selector that has an empty label key. "
     + "A selector that has another malformed label selects nothing, because no object can have such a label.",
   fix: "use the Kubernetes label syntax: [prefix/]name: value",
@@ -81,7 +78,6 @@ function toFault(selector: FieldPath, { path, message, isEmptyKey }: LabelFault)
 export const IRS_35: SelectorCheck = {
   id: "IRS-35",
   severity: "deny",
-  waivable: false,
   reason: "Shipped ACK controllers do not support matchExpressions. "
     + "Controllers drop the expressions, so the selector selects more than intended.",
   fix: "use matchLabels instead, or set --runtime extended if no shipped controller reads this selector",

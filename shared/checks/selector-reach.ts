@@ -15,7 +15,6 @@ import { typeEntries } from "./selector-types.ts";
 export const IRS_10: QuickCheck<SelectorChange> = {
   id: "IRS-10",
   severity: "warn",
-  waivable: false,
   reason: "A selector selects nothing in a namespace that does not exist, for example a misspelled one. "
     + "Resources of the intended namespace fall back to the controller's own account.",
   fix: "correct the name, or create the namespace",
@@ -32,7 +31,6 @@ export const IRS_10: QuickCheck<SelectorChange> = {
 export const IRS_22: ScanningCheck<SelectorChange> = {
   id: "IRS-22",
   severity: "warn",
-  waivable: false,
   reason: "A selector that selects nothing often contains a typo. "
     + "The intended resources fall back to the controller's own account.",
   fix: "compare it with kubectl get namespaces --show-labels; ignore the warning if a namespace is created later",
@@ -72,7 +70,6 @@ const ENTRIES_BETWEEN_PAUSES = 1;
 export const IRS_13: ScanningCheck<SelectorChange> = {
   id: "IRS-13",
   severity: "warn",
-  waivable: false,
   reason: "An entry that matches no installed kind selects nothing. "
     + "The intended resources fall back to the controller's own account.",
   fix: "copy group, version and kind from kubectl get crd, or install the controller that provides the kind",
@@ -135,7 +132,6 @@ const PATH = ["spec"] as const;
 export const IRS_26: QuickCheck<SelectorChange> = {
   id: "IRS-26",
   severity: "warn",
-  waivable: false,
   reason: "A controller resolves roles with CARM or with selectors, never with both. "
     + "While CARM is enabled, selectors have no effect.",
   fix: "run controllers with gate IAMRoleSelector and --enable-carm=false, then remove CARM maps and annotations",

@@ -2,135 +2,100 @@ import {
   DURATION_SECONDS_ANNOTATION, EXTERNAL_ID_ANNOTATION, RESOLVER_PREFIX, SELECTOR_ANNOTATIONS, SESSION_NAME_ANNOTATION,
   SESSION_TAGS_ANNOTATION, SOURCE_IDENTITY_ANNOTATION,
 } from "../contract/annotation-keys.ts";
-import { annotationPath, field, type JsonObject, stringMap } from "../formats/json.ts";
+import { annotationPath, field, stringMap } from "../formats/json.ts";
 import { annotationAt } from "../formats/object-meta.ts";
-import { closest, quote } from "../formats/text.ts";
-import {
-  readDuration, shortName, tagFaults, templateFaults, textFaults,
-} from "../model/session-annotations.ts";
-import {
-  DURATION_LIMITS, EXTERNAL_ID_LIMITS, MAX_CHAINED_SECONDS, SESSION_NAME_LIMITS, type TextLimits,
-} from "../model/session.ts";
+import { closest } from "../formats/text.ts";
+import { shortName, tagFaults, templateFaults } from "../model/session-annotations.ts";
+import { DURATION_LIMITS, MAX_CHAINED_SECONDS } from "../model/session.ts";
 import type { Fault, SelectorCheck } from "./check.ts";
+import { checkOf } from "./field-rule.ts";
+import { EXTERNAL_ID, SESSION_NAME, SESSION_SECONDS, SOURCE_IDENTITY } from "./value-types.ts";
 
 const TAGS_PATH = annotationPath(SESSION_TAGS_ANNOTATION);
-const DURATION_PATH = annotationPath(DURATION_SECONDS_ANNOTATION);
 
-export const IRS_41: SelectorCheck = {
-  id: "IRS-41",
-  severity: "deny",
-  waivable: false,
-  reason: "If a session tag has an empty or wrong value, an IAM policy that grants access by tag can grant access to "
-    + "the wrong sessions.",
-  fix: "use {selector}, {account} or {group}; {namespace} if names has exactly one entry; "
-    + "{kind} if resourceTypeSelector names exactly one kind",
-  example: `metadata: {annotations: {${SESSION_TAGS_ANNOTATION}: 'team={namespace}'}} # with two namespaces in names`,
-  *find({ object, spec }): Iterable<Fault> {
-    for (const { message, meant } of templateFaults(annotationAt(object, SESSION_TAGS_ANNOTATION) ?? "", spec)) {
-      yield { path: TAGS_PATH, message, ...(meant !== null && { fix: `use {${meant}} if that was meant` }) };
-    }
-  },
-};
-
-/** The message does not quote the value, because an external ID is confidential. */
-export const IRS_42: SelectorCheck = {
+export const IRS_42 = checkOf({
   id: "IRS-42",
   severity: "deny",
-  waivable: false,
   reason: "STS rejects an invalid external ID, so the role cannot be assumed.",
   fix: "use the external ID that the role's trust policy requires",
   example: `metadata: {annotations: {${EXTERNAL_ID_ANNOTATION}: 'no spaces here'}}`,
-  *find({ object }): Iterable<Fault> {
-    for (const fault of limitFaults(object, EXTERNAL_ID_ANNOTATION, EXTERNAL_ID_LIMITS)) {
-      yield { path: annotationPath(EXTERNAL_ID_ANNOTATION), message: `the external ID ${fault}` };
-    }
-  },
-};
+  at: [annotationPath(EXTERNAL_ID_ANNOTATION)],
+  type: EXTERNAL_ID,
+  // Does not quote the value, because an external ID is confidential.
+  says: (_, fault) => `the external ID ${fault}`,
+  eachFault: true,
+  policySays: "the external ID is not valid",
+});
 
-function limitFaults(object: JsonObject, annotation: string, limits: TextLimits): string[] {
-  const text = annotationAt(object, annotation);
-  return text === null ? [] : textFaults(text, limits);
-}
-
-export const IRS_43: SelectorCheck = {
+export const IRS_43 = checkOf({
   id: "IRS-43",
   severity: "deny",
-  waivable: false,
   reason: "STS rejects an invalid session name, so the role cannot be assumed.",
   fix: "use 2 to 64 letters, digits or _+=,.@-, such as ack-team-a",
   example: `metadata: {annotations: {${SESSION_NAME_ANNOTATION}: 'team a'}}`,
-  *find({ object }): Iterable<Fault> {
-    yield* nameFaults(object, SESSION_NAME_ANNOTATION);
-  },
-};
+  at: [annotationPath(SESSION_NAME_ANNOTATION)],
+  type: SESSION_NAME,
+  says: (value, fault) => `the session name ${value} ${fault}`,
+  eachFault: true,
+  policySays: "the session name is not valid",
+});
 
-export const IRS_44: SelectorCheck = {
+export const IRS_44 = checkOf({
   id: "IRS-44",
   severity: "deny",
-  waivable: false,
   reason: "STS rejects an invalid source identity, so the role cannot be assumed.",
   fix: "use 2 to 64 letters, digits or _+=,.@-, such as ack-team-a, without the prefix aws:",
   example: `metadata: {annotations: {${SOURCE_IDENTITY_ANNOTATION}: 'aws:ack'}}`,
-  *find({ object }): Iterable<Fault> {
-    yield* nameFaults(object, SOURCE_IDENTITY_ANNOTATION);
-    if (!/^aws:/i.test(annotationAt(object, SOURCE_IDENTITY_ANNOTATION) ?? "")) return;
-    const message = "the source identity starts with aws:, which is reserved for AWS";
-    yield { path: annotationPath(SOURCE_IDENTITY_ANNOTATION), message };
-  },
-};
-
-/** Yields the faults of a session name or a source identity, which have the same limits. */
-function* nameFaults(object: JsonObject, annotation: string): Iterable<Fault> {
-  const text = annotationAt(object, annotation) ?? "";
-  const noun = shortName(annotation).replace("-", " ");
-  for (const fault of limitFaults(object, annotation, SESSION_NAME_LIMITS)) {
-    yield { path: annotationPath(annotation), message: `the ${noun} ${quote(text)} ${fault}` };
-  }
-}
+  at: [annotationPath(SOURCE_IDENTITY_ANNOTATION)],
+  type: SOURCE_IDENTITY,
+  says: (value, fault) => `the source identity ${value} ${fault}`,
+  eachFault: true,
+  policySays: "the source identity is not valid",
+});
 
 export const IRS_45: SelectorCheck = {
   id: "IRS-45",
   severity: "deny",
-  waivable: false,
-  reason: "STS rejects a session with invalid tags, so the role cannot be assumed.",
+  reason: "STS rejects a session with invalid tags, so the role cannot be assumed. If a template leaves a tag empty, "
+    + "an IAM policy that grants access by tag can grant access to the wrong sessions.",
   fix: "write KEY=VALUE,... with at most 50 distinct keys of 1 to 128 characters, and values of at most 256 characters",
   example: `metadata: {annotations: {${SESSION_TAGS_ANNOTATION}: 'team=a,Team=b,aws:owner=c'}}`,
   *find({ object, spec }): Iterable<Fault> {
     const text = annotationAt(object, SESSION_TAGS_ANNOTATION);
-    if (text !== null) for (const message of tagFaults(text, spec)) yield { path: TAGS_PATH, message };
+    if (text === null) return;
+    for (const message of tagFaults(text, spec)) yield { path: TAGS_PATH, message };
+    for (const { message, meant } of templateFaults(text, spec)) {
+      yield { path: TAGS_PATH, message, fix: meant === null ? TEMPLATE_FIX : `use {${meant}} if that was meant` };
+    }
   },
 };
 
+const TEMPLATE_FIX = "use {selector}, {account} or {group}; {namespace} if names has exactly one entry; "
+  + "{kind} if resourceTypeSelector names exactly one kind";
+
 const CHAINED_FIX = `use at most ${MAX_CHAINED_SECONDS}, unless the sidecar runs with a long-lived access key`;
 
-export const IRS_46: SelectorCheck = {
+export const IRS_46 = checkOf({
   id: "IRS-46",
   severity: "deny",
-  waivable: false,
   reason: "STS rejects a session duration outside its limits, so the role cannot be assumed. Above 1 hour, the check "
     + "only warns: the sidecar's own identity is nearly always a session, and a session that is created from another "
     + "session lasts at most 1 hour.",
   fix: `use a number of seconds from ${DURATION_LIMITS.min} to ${DURATION_LIMITS.max}, in quotes`,
   example: `metadata: {annotations: {${DURATION_SECONDS_ANNOTATION}: 1h}}`,
-  *find({ object }): Iterable<Fault> {
-    const text = annotationAt(object, DURATION_SECONDS_ANNOTATION);
-    if (text === null) return;
-    const seconds = readDuration(text);
-    const { min, max } = DURATION_LIMITS;
-    if (seconds === null) yield { path: DURATION_PATH, message: `${quote(text)} is not a number of seconds` };
-    else if (seconds < min || seconds > max) {
-      yield { path: DURATION_PATH, message: `${text} s is outside the limits of ${min} to ${max} s` };
-    } else if (seconds > MAX_CHAINED_SECONDS) {
-      const message = `${seconds} s exceeds the ${MAX_CHAINED_SECONDS} s limit for chained sessions`;
-      yield { path: DURATION_PATH, message, fix: CHAINED_FIX, severity: "warn" };
-    }
-  },
-};
+  at: [annotationPath(DURATION_SECONDS_ANNOTATION)],
+  type: SESSION_SECONDS,
+  says: (value, faults) => `${value} ${faults}`,
+  policySays: "the duration is not valid",
+}, function* chainedFaults(text) {
+  if (Number(text) <= MAX_CHAINED_SECONDS) return;
+  const message = `${Number(text)} s exceeds the ${MAX_CHAINED_SECONDS} s limit for chained sessions`;
+  yield { message, fix: CHAINED_FIX, severity: "warn" };
+});
 
 export const IRS_47: SelectorCheck = {
   id: "IRS-47",
   severity: "warn",
-  waivable: false,
   reason: "An unknown annotation has no effect. "
     + "If an annotation key is misspelled, the role is assumed without the intended setting.",
   fix: "correct the key, or remove the annotation",

@@ -1,10 +1,19 @@
-import { field, type JsonObject, stringAt } from "../formats/json.ts";
+import {
+  field, type FieldPath, formatFieldPath, isJsonObject, type JsonObject, parseJSON, stringAt,
+} from "../formats/json.ts";
 import { subdomainFaults } from "../formats/names.ts";
-import { shapeChecker } from "../contract/shape.ts";
+import { droppedFields, type KnownFields, missingFields, shapeChecker, unknownFields } from "../contract/shape.ts";
 import { quote } from "../formats/text.ts";
 import { STRICT_SELECTOR_SCHEMA } from "../model/selector-schema.ts";
-import type { Fault, SelectorCheck } from "./check.ts";
+import type { Fault, QuickCheck, SelectorCheck } from "./check.ts";
 import { metadataFaults } from "./any-kind.ts";
+import { ACK_FIELDS, readSelectorSpec, type SelectorSpec } from "../model/iamroleselector.ts";
+import type { SelectorChange } from "./selector-change.ts";
+import type { Inventory } from "../inventory/inventory.ts";
+import { SELECTOR_GROUP, SELECTOR_KIND } from "../contract/ack-groups.ts";
+import { annotationAt, objectReference } from "../formats/object-meta.ts";
+import { LAST_APPLIED } from "../contract/annotation-keys.ts";
+import { rewrittenEntry } from "../model/resource-types.ts";
 
 /** Maps names that users often write by mistake to the correct names of the fields of `spec`. */
 const ALIASES = new Map([
@@ -17,7 +26,6 @@ const NAME = ["metadata", "name"] as const;
 export const IRS_00: SelectorCheck = {
   id: "IRS-00",
   severity: "deny",
-  waivable: false,
   reason: "The API server rejects an object that does not match the schema, and prunes unknown fields. "
     + "The CRD in ACK's charts requires some fields even if they are empty, such as names: the webhook adds them, so "
     + "the check denies a missing one only with `lint --no-webhook`.",
@@ -42,4 +50,136 @@ function* nameFaults(object: JsonObject): Iterable<Fault> {
     const message = `${quote(name)} is not a valid object name: ${subdomainFaults(name).join("; ")}`;
     yield { path: NAME, message, fix: "rename the selector" };
   }
+}
+
+const OWN_CRD = "install the CRD that `ack-role-resolver manifests crds` prints";
+
+/**
+ * IRS-00 for the CRD in the input, or else for the CRD in ACK's charts. These CRDs require some fields even if they are
+ * empty, and do not define all documented fields. The check denies only with `lint --no-webhook`.
+ */
+export const IRS_00_OF_CRD: QuickCheck<SelectorChange> = {
+  ...IRS_00,
+  *find({ object, origin, inventory, settings }): Iterable<Fault> {
+    // The API server has already validated the selectors in a cluster.
+    if (origin === "cluster") return;
+    const fields = inventory.kinds.selectorFields ?? ACK_FIELDS;
+    const severity = settings.isWebhookInstalled ? { severity: "warn" } as const : {};
+    for (const [parent, names] of missingByParent(fields, object)) {
+      const rejected = "without the webhook, the API server rejects the selector";
+      const message = `the CRD requires ${names.join(" and ")}; ${rejected}`;
+      yield { path: parent, message, fix: `add ${names.map(emptyField).join(" and ")}`, ...severity };
+    }
+    for (const { path } of unknownFields(fields, object)) {
+      const fix = FIXES.get(path.at(-1));
+      if (fix === undefined) continue; // The schema reports fields that no CRD defines.
+      const rejected = "kubectl rejects the selector, or the API server prunes the field";
+      const message = `the CRD does not define this field: ${rejected}`;
+      yield { path, message, fix: `${fix}, or ${OWN_CRD}`, ...severity };
+    }
+  },
+};
+
+const FIXES: ReadonlyMap<unknown, string> = new Map([
+  ["apiVersion", "write group and version instead of apiVersion"], ["matchExpressions", "use matchLabels"],
+]);
+
+/**
+ * Returns the names of the missing fields, grouped by the path of the object that lacks them. Omits a missing role,
+ * which IRS-01 reports.
+ */
+function missingByParent(fields: KnownFields, object: JsonObject): Iterable<readonly [FieldPath, readonly string[]]> {
+  const byParent = new Map<string, readonly [FieldPath, readonly string[]]>();
+  for (const path of missingFields(fields, object)) {
+    const [parent, name] = [path.slice(0, -1), path.at(-1)];
+    if (typeof name !== "string" || name === "arn") continue;
+    const [, names] = byParent.get(JSON.stringify(parent)) ?? [parent, []];
+    byParent.set(JSON.stringify(parent), [parent, [...names, name]]);
+  }
+  return byParent.values();
+}
+
+function emptyField(name: string): string {
+  const values: Readonly<Record<string, string>> = { names: "[]", matchLabels: "{}" };
+  return `${name}: ${values[name] ?? '""'}`;
+}
+
+/** An object whose kind is similar to IAMRoleSelector. */
+interface SelectorLike {
+  readonly object: JsonObject;
+  /** Contains the served versions of the CRD; null if the state of the cluster is unknown. */
+  readonly inventory: Inventory | null;
+}
+
+/** The version that ACK serves. */
+const VERSIONS = ["v1alpha1"] as const;
+
+export const IRS_51: QuickCheck<SelectorLike> = {
+  id: "IRS-51",
+  severity: "deny",
+  waivable: true,
+  reason: "The API server serves IAMRoleSelectors only under their exact kind, group and version. "
+    + "ACK controllers ignore all other kinds, so the object selects no resource.",
+  fix: `write apiVersion: ${SELECTOR_GROUP}/${VERSIONS[0]} and kind: ${SELECTOR_KIND}`,
+  example: "apiVersion: services.k8s.aws/v1beta1\nkind: IamRoleSelector",
+  ofChange: true,
+  *find({ object, inventory }): Iterable<Fault> {
+    const { group, version, kind } = objectReference(object);
+    if (kind !== SELECTOR_KIND) yield { path: ["kind"], message: `${quote(kind)} is not the kind ${SELECTOR_KIND}` };
+    const versions = inventory?.kinds.versions(SELECTOR_GROUP, SELECTOR_KIND)?.served ?? VERSIONS;
+    if (group !== SELECTOR_GROUP) {
+      yield { path: ["apiVersion"], message: `${quote(group)} is not the group ${SELECTOR_GROUP}` };
+    } else if (!versions.includes(version)) {
+      const message = `version ${quote(version)} of ${SELECTOR_GROUP} is not served; expected ${versions.join(" or ")}`;
+      yield { path: ["apiVersion"], message };
+    }
+  },
+};
+
+export const IRS_16: QuickCheck<SelectorChange> = {
+  id: "IRS-16",
+  severity: "deny",
+  waivable: true,
+  reason:
+    "The API server prunes every field that the CRD does not define, before it calls a webhook. The selector then "
+    + "selects more than intended.",
+  fix: "use the fields that the CRD defines (kubectl explain iamroleselector.spec), "
+    + "or install the CRD that the command `ack-role-resolver manifests crds` prints",
+  example: "# kubectl apply, with a CRD that does not define matchExpressions\n"
+    + "spec: {namespaceSelector: {names: [], labelSelector: {matchLabels: {}, "
+    + "matchExpressions: [{key: team, operator: Exists}]}}}",
+  *find({ object, inventory }): Iterable<Fault> {
+    for (const path of lostFields(object, inventory.kinds.selectorFields ?? ACK_FIELDS)) {
+      yield { path, message: "the API server pruned this field of the applied manifest: the CRD does not define it" };
+    }
+  },
+};
+
+/** Yields the fields that the API server pruned from the manifest of a selector. `served` are the fields of the CRD. */
+export function* lostFields(object: JsonObject, served: KnownFields): Iterable<FieldPath> {
+  const applied = lastApplied(object);
+  if (applied === null) return;
+  const rewritten = rewrittenFields(readSelectorSpec(applied), readSelectorSpec(object));
+  for (const path of droppedFields(served, applied, object)) if (!rewritten.has(formatFieldPath(path))) yield path;
+}
+
+/**
+ * Returns the manifest that kubectl applied last, or null. The annotation can contain any text, because a user can
+ * write it.
+ */
+function lastApplied(object: JsonObject): JsonObject | null {
+  const applied = parseJSON(annotationAt(object, LAST_APPLIED) ?? "");
+  return isJsonObject(applied) ? applied : null;
+}
+
+/** Returns the path of each applied `apiVersion` that the webhook rewrote to `group` and `version`. */
+function rewrittenFields(applied: SelectorSpec, { resourceTypeSelector }: SelectorSpec): ReadonlySet<string> {
+  const paths = (applied.resourceTypeSelector ?? []).flatMap((entry, i) => {
+    const expected = rewrittenEntry(entry);
+    const stored = resourceTypeSelector?.[i];
+    const isStored = expected !== null
+      && stored?.group === expected.group && stored.version === expected.version && stored.kind === expected.kind;
+    return isStored ? [formatFieldPath(["spec", "resourceTypeSelector", i, "apiVersion"])] : [];
+  });
+  return new Set(paths);
 }

@@ -11,7 +11,6 @@ const PATH = ["spec", "resourceTypeSelector"] as const;
 export const IRS_12: SelectorCheck = {
   id: "IRS-12",
   severity: "deny",
-  waivable: false,
   reason: "Controllers drop a selector that has an empty or repeated entry. Controllers do not read apiVersion.",
   fix: "list each entry once, and set at least one of group (such as s3.services.k8s.aws), version and kind. "
     + "To select every kind, remove resourceTypeSelector",

@@ -2,8 +2,7 @@ import { EXTERNAL_ID_ANNOTATION } from "../contract/annotation-keys.ts";
 import { type FieldPath, formatFieldPath, type JsonObject, plainKeys, valueAt } from "../formats/json.ts";
 import { placeholderIn } from "../formats/names.ts";
 import { quote } from "../formats/text.ts";
-import type { CheckInput } from "./change.ts";
-import type { Finding } from "./check.ts";
+import type { CheckInput, Finding } from "./check.ts";
 
 const FIX = "render the manifests first, for example with helm template, kustomize build or envsubst";
 

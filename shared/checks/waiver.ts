@@ -31,7 +31,6 @@ const COPIED_FIX = `remove the annotation ${WAIVER_ANNOTATION} from the object f
 export const WAIVER_01: QuickCheck<WaiverChange> = {
   id: "WAIVER-01",
   severity: "deny",
-  waivable: false,
   reason: "Without this check, any user could set a waiver, and the waiver would take effect when a waiver user next "
     + "writes or deletes the object. Controllers copy annotations that tenants choose, so they may not set a waiver "
     + "either, not even as waiver users. Every user may remove a waiver.",

@@ -1,7 +1,7 @@
 import { errorMessage } from "../formats/errors.ts";
 import { field, type JsonObject, stringAt } from "../formats/json.ts";
-import { sleep, type SteadyClock } from "../clock.ts";
-import type { KubernetesAPI, KubernetesRequest } from "./api.ts";
+import { repeat } from "../clock.ts";
+import type { ClusterPorts, KubernetesRequest } from "./api.ts";
 import { microTime } from "./wire.ts";
 import { rejectionText, sendRequest } from "./send-request.ts";
 
@@ -11,11 +11,7 @@ const RENEW_DEADLINE_MS = 10_000;
 const RETRY_MS = 2_000;
 const RETRY_JITTER = 1.2;
 
-interface LeaderElectionOptions {
-  readonly api: KubernetesAPI;
-  readonly clock: SteadyClock;
-  /** Returns a number from 0 (inclusive) to 1 (exclusive). */
-  readonly random: () => number;
+interface LeaderElectionOptions extends ClusterPorts {
   readonly namespace: string;
   readonly name: string;
   /** The unique name of this replica. */
@@ -65,18 +61,10 @@ export class LeaderElection {
 
   async #run(): Promise<void> {
     const { clock, random, onFault } = this.#options;
-    const { signal } = this.#stopping;
-    while (!signal.aborted) {
-      try {
-        // Attempts are sequential.
-        // oxlint-disable-next-line no-await-in-loop
-        await this.#attempt();
-      } catch (error) {
-        onFault(errorMessage(error));
-      }
-      // oxlint-disable-next-line no-await-in-loop
-      await sleep(clock, RETRY_MS * (1 + random() * (RETRY_JITTER - 1)), signal);
-    }
+    await repeat(clock, this.#stopping.signal, async () => {
+      await this.#attempt().catch((error: unknown) => onFault(errorMessage(error)));
+      return RETRY_MS * (1 + random() * (RETRY_JITTER - 1));
+    });
   }
 
   async #attempt(): Promise<void> {

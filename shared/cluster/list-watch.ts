@@ -1,16 +1,13 @@
-import type { SteadyClock } from "../clock.ts";
-import { bodyText, type KubernetesAPI, type KubernetesResponse, limitedAPI, retryAfterMs } from "./api.ts";
+import type { Clock } from "../clock.ts";
+import {
+  bodyText, type ClusterPorts, type KubernetesAPI, type KubernetesResponse, limitedAPI, readPages, retryAfterMs,
+} from "./api.ts";
 import { ResourceExpired, responseError } from "./api-errors.ts";
-import { RequestTimeout, requestWithTimeout } from "./idle-timeout.ts";
-import { collectionPath, METADATA_TYPES, selectionQuery, type WatchedKind } from "./watched-kind.ts";
-import { LineSplitter, listAll, type ListPage, readPage } from "./wire.ts";
+import { collectionPath, METADATA_TYPES, selectionQuery, type StoredObject, type WatchedKind } from "./watched-kind.ts";
+import { LineSplitter, type ListPage, readPage } from "./wire.ts";
 
-export interface ListWatchOptions {
-  readonly api: KubernetesAPI;
+export interface ListWatchOptions extends ClusterPorts {
   readonly kind: WatchedKind;
-  readonly clock: SteadyClock;
-  /** Returns a number from 0 (inclusive) to 1 (exclusive). */
-  readonly random: () => number;
 }
 
 /** The maximum time until a list response starts, and between two parts of its body, in ms. */
@@ -40,17 +37,28 @@ const WATCH_IDLE_SPREAD_MS = 15_000;
 /** The time by which a watch may exceed its requested duration, in ms. */
 const WATCH_OVERTIME_MS = 10_000;
 
-/** Lists all objects of the kind, in pages. Throws ResourceExpired or another error if the list is not complete. */
-export async function listKind(
-  options: ListWatchOptions, signal: AbortSignal,
-): Promise<Omit<ListPage, "continuation">> {
+/** Lists the objects of the kind, page by page. Throws ResourceExpired or another error if a page cannot be read. */
+export function listPages(options: Omit<ListWatchOptions, "random">, signal: AbortSignal): AsyncGenerator<ListPage> {
   const { kind } = options;
   const limits = { responseMs: LIST_IDLE_MS, idleMs: LIST_IDLE_MS, totalMs: LIST_MS };
-  return await listAll(kind.pageSize, async ({ query, maxBytes }) => {
+  return readPages(kind.pageSize, async ({ query, maxBytes }) => {
     const path = `${collectionPath(kind)}?${selectionQuery(kind)}${query}`;
     const limited = { ...options, api: limitedAPI(options.api, maxBytes) };
     return readPage(kind, await send(limited, { verb: "list", path, signal, ...limits }, bodyText));
   });
+}
+
+/** Lists all objects of the kind. All pages of a list have the same resource version. */
+export async function listKind(
+  options: ListWatchOptions, signal: AbortSignal,
+): Promise<Omit<ListPage, "continuation">> {
+  const objects: StoredObject[] = [];
+  let resourceVersion = "";
+  for await (const page of listPages(options, signal)) {
+    for (const object of page.objects) objects.push(object);
+    ({ resourceVersion } = page);
+  }
+  return { objects, resourceVersion };
 }
 
 interface WatchHandler {
@@ -99,7 +107,8 @@ interface ListWatchRequest {
 
 /** Sends a request and passes the response to `use`. Throws an error if the status is not 200. */
 async function send<T>(
-  { api, clock, kind }: ListWatchOptions, request: ListWatchRequest, use: (response: KubernetesResponse) => Promise<T>,
+  { api, clock, kind }: Omit<ListWatchOptions, "random">, request: ListWatchRequest,
+  use: (response: KubernetesResponse) => Promise<T>,
 ): Promise<T> {
   const accept = kind.metadataOnly === true ? METADATA_TYPES[request.verb] : undefined;
   return await requestWithTimeout({ api, clock, accept, ...request }, async (response) => {
@@ -110,4 +119,98 @@ async function send<T>(
     const { verb } = request;
     throw responseError(kind, { verb, status, body, retryAfterMs: retryAfterMs(headers, clock.now()) ?? 0 });
   });
+}
+
+interface TimedRequest {
+  readonly api: KubernetesAPI;
+  readonly clock: Clock;
+  readonly path: string;
+  readonly accept?: string | undefined;
+  /** Aborts the request. */
+  readonly signal: AbortSignal;
+  /** The maximum time to connect and to receive the response headers, in ms. */
+  readonly responseMs: number;
+  /** The maximum time between two received parts of the body, in ms. */
+  readonly idleMs: number;
+  /** The maximum time from the start of the request to the end of the response, in ms. */
+  readonly totalMs: number;
+}
+
+/**
+ * The API server exceeded a time limit of the request. Without time limits, TCP can take minutes to detect a dead
+ * connection.
+ */
+export class RequestTimeout extends Error {}
+
+/**
+ * Sends a GET request and passes the response to `use`. Aborts the request if the response does not start within
+ * `responseMs`, if no byte of its body arrives for `idleMs`, or if the whole request takes longer than `totalMs`.
+ * Closes the request when `use` settles.
+ */
+export async function requestWithTimeout<T>(
+  request: TimedRequest, use: (response: KubernetesResponse) => Promise<T>,
+): Promise<T> {
+  const timer = new RequestTimer(request);
+  try {
+    const response = await request.api.request({
+      path: request.path, signal: timer.signal, ...(request.accept !== undefined && { accept: request.accept }),
+    });
+    timer.restartIdle();
+    return await use({ ...response, body: timer.watch(response.body) });
+  } catch (error) {
+    throw timer.timeout ?? error;
+  } finally {
+    timer.close();
+  }
+}
+
+class RequestTimer {
+  readonly #request: TimedRequest;
+  readonly #abort = new AbortController();
+  readonly #onAbort = (): void => this.#abort.abort();
+  readonly #cancelTotal: () => void;
+  #cancelIdle: () => void;
+  timeout: RequestTimeout | null = null;
+
+  constructor(request: TimedRequest) {
+    this.#request = request;
+    request.signal.addEventListener("abort", this.#onAbort);
+    if (request.signal.aborted) this.#abort.abort();
+    this.#cancelTotal = this.#schedule(request.totalMs, "the API server did not finish its response within");
+    this.#cancelIdle = this.#schedule(request.responseMs, "the API server did not respond within");
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  restartIdle(): void {
+    this.#cancelIdle();
+    this.#cancelIdle = this.#scheduleIdle();
+  }
+
+  async *watch(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    for await (const chunk of body) {
+      this.restartIdle();
+      yield chunk;
+    }
+  }
+
+  close(): void {
+    this.#cancelTotal();
+    this.#cancelIdle();
+    this.#request.signal.removeEventListener("abort", this.#onAbort);
+    this.#abort.abort();
+  }
+
+  #scheduleIdle(): () => void {
+    return this.#schedule(this.#request.idleMs, "the API server sent no data for");
+  }
+
+  #schedule(delayMs: number, message: string): () => void {
+    return this.#request.clock.schedule(delayMs, () => {
+      this.timeout = new RequestTimeout(`${message} ${delayMs / 1000} s`);
+      this.#abort.abort();
+    });
+  }
 }

@@ -1,14 +1,6 @@
-import { type SteadyClock, sleep } from "../clock.ts";
-import { bodyText, type KubernetesAPI } from "./api.ts";
-import { requestWithTimeout } from "./idle-timeout.ts";
-import { Listeners } from "./listeners.ts";
-
-interface OutageOptions {
-  readonly api: KubernetesAPI;
-  readonly clock: SteadyClock;
-  /** Returns a number from 0 (inclusive) to 1 (exclusive). */
-  readonly random: () => number;
-}
+import { sleep } from "../clock.ts";
+import type { ClusterPorts } from "./api.ts";
+import { sendRequest } from "./send-request.ts";
 
 /** The time between probes: a random time from 1 to 2 s in the first two minutes of an outage, then from 5 to 10 s. */
 const INTERVAL_MS = 1_000;
@@ -22,18 +14,19 @@ const PROBE_MS = 2_000;
  * is ready. By default, every authenticated user may read `/readyz`.
  */
 export class Outage {
-  readonly #options: OutageOptions;
-  readonly #listeners = new Listeners();
+  readonly #options: ClusterPorts;
+  readonly #listeners = new Set<() => void>();
   readonly #stopping = new AbortController();
   #probing: Promise<void> | null = null;
 
-  constructor(options: OutageOptions) {
+  constructor(options: ClusterPorts) {
     this.#options = options;
   }
 
   /** Calls `listener` when an outage ends. Returns a function that removes the listener. */
   onEnd(listener: () => void): () => void {
-    return this.#listeners.add(listener);
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
   }
 
   /** Starts the probe, unless the probe is already running. */
@@ -64,7 +57,7 @@ export class Outage {
     }
     // If the first probe succeeds, the API server is reachable, and only some connections failed. The reflectors then
     // retry with their own delays.
-    if (hasFailed && !signal.aborted) this.#listeners.notify();
+    if (hasFailed && !signal.aborted) for (const listener of this.#listeners) listener();
   }
 
   #intervalMs(outageMs: number): number {
@@ -77,14 +70,10 @@ export class Outage {
    * although it does not let this user read `/readyz`.
    */
   async #isReady(): Promise<boolean> {
-    const { api, clock } = this.#options;
-    const limits = { responseMs: PROBE_MS, idleMs: PROBE_MS, totalMs: PROBE_MS };
     try {
-      const request = { api, clock, path: "/readyz", signal: this.#stopping.signal, ...limits };
-      return await requestWithTimeout(request, async (response) => {
-        await bodyText(response);
-        return response.status < 500 && response.status !== 429;
-      });
+      const limits = { timeoutMs: PROBE_MS, signal: this.#stopping.signal };
+      const { status } = await sendRequest(this.#options, { path: "/readyz" }, limits);
+      return status < 500 && status !== 429;
     } catch {
       return false;
     }

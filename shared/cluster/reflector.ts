@@ -1,9 +1,9 @@
 import { sleep } from "../clock.ts";
+import type { Semaphore } from "./semaphore.ts";
 import { Backoff } from "./backoff.ts";
 import { connectionError, ListWatchError, ResourceExpired, watchEventError } from "./api-errors.ts";
 import { listKind, type ListWatchOptions, watchKind } from "./list-watch.ts";
-import type { Outage } from "./outage.ts";
-import type { Semaphore } from "./semaphore.ts";
+import { Outage } from "./outage.ts";
 import { keyOf, nameOf, type ObjectName, type StoredObject } from "./watched-kind.ts";
 import { readEvent } from "./wire.ts";
 
@@ -26,8 +26,8 @@ export interface ReflectorOptions extends ListWatchOptions {
   readonly handler: ReflectorHandler;
   /** Limits the number of concurrent lists. Several reflectors share the semaphore. */
   readonly listSemaphore?: Semaphore;
-  /** Detects the end of an outage. All reflectors of a source share this object. */
-  readonly outage: Outage;
+  /** Detects the end of an outage. Several reflectors can share this object. Default: an own one. */
+  readonly outage?: Outage;
 }
 
 /**
@@ -75,10 +75,12 @@ export class Reflector {
   #watchingSince = Infinity;
   /** Cancels the timer that confirms the current watch. */
   #cancelConfirm: (() => void) | null = null;
+  readonly #outage: Outage;
   #running: Promise<void> = Promise.resolve();
 
   constructor(options: ReflectorOptions) {
     this.#options = options;
+    this.#outage = options.outage ?? new Outage(options);
     this.#backoff = new Backoff(options.random);
   }
 
@@ -100,10 +102,11 @@ export class Reflector {
     this.#stopping.abort();
     this.#wake.abort();
     await this.#running;
+    if (this.#options.outage === undefined) await this.#outage.stop();
   }
 
   async #run(): Promise<void> {
-    const unsubscribe = this.#options.outage.onEnd(() => {
+    const unsubscribe = this.#outage.onEnd(() => {
       this.#backoff.reset();
       this.#wake.abort();
     });
@@ -136,7 +139,7 @@ export class Reflector {
   }
 
   #handleError(error: unknown): number {
-    const { kind, handler, outage } = this.#options;
+    const { kind, handler } = this.#options;
     if (error instanceof ResourceExpired) {
       const isRepeated = this.#hasExpired;
       this.#hasExpired = true;
@@ -149,7 +152,7 @@ export class Reflector {
     const isTolerated = this.#throttles > 0 && this.#throttles <= TOLERATED_THROTTLES;
     if (isTolerated) this.#backoff.reset();
     else handler.onFault(fault.message);
-    if (fault.isOutage) outage.report();
+    if (fault.isOutage) this.#outage.report();
     return this.#backoff.next(fault.retryAfterMs);
   }
 

@@ -21,6 +21,8 @@ interface SendLimits {
   readonly timeoutMs?: number;
   /** Default: no limit. */
   readonly maxBytes?: number;
+  /** Aborts the request, which then rejects. */
+  readonly signal?: AbortSignal;
 }
 
 /**
@@ -29,10 +31,11 @@ interface SendLimits {
  */
 export async function sendRequest(
   { api, clock }: SendPorts, request: Omit<KubernetesRequest, "signal">,
-  { timeoutMs = CALL_MS, maxBytes = Infinity }: SendLimits = {},
+  { timeoutMs = CALL_MS, maxBytes = Infinity, signal }: SendLimits = {},
 ): Promise<ObjectResponse> {
   const abort = new AbortController();
-  const response = responseTo(limitedAPI(api, maxBytes), { ...request, signal: abort.signal });
+  const signals = AbortSignal.any([abort.signal, ...(signal === undefined ? [] : [signal])]);
+  const response = responseTo(limitedAPI(api, maxBytes), { ...request, signal: signals });
   return await withTimeout(clock, timeoutMs, response, () => {
     abort.abort();
     const { method = "GET", path } = request;

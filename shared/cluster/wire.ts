@@ -3,7 +3,7 @@ import {
   resourceName, type StoredObject, toStoredObject, type WatchedKind,
 } from "./watched-kind.ts";
 import { ListWatchError } from "./api-errors.ts";
-import { type Page, type PageRequest, readPages } from "./pages.ts";
+import type { Page } from "./api.ts";
 
 /** Returns the time in the format of Kubernetes' MicroTime. `ms` is the time since the Unix epoch. */
 export function microTime(ms: number): string {
@@ -65,21 +65,6 @@ type WatchEvent =
   | { readonly type: "DELETED"; readonly resourceVersion: string; readonly namespace: string; readonly name: string }
   | { readonly type: "BOOKMARK"; readonly resourceVersion: string }
   | { readonly type: "ERROR"; readonly status: unknown };
-
-/**
- * Reads all pages of a list and returns the objects of all pages. All pages of a list have the same resource version.
- */
-export async function listAll(
-  pageSize: number, read: (request: PageRequest) => Promise<ListPage>,
-): Promise<Omit<ListPage, "continuation">> {
-  const objects: StoredObject[] = [];
-  let resourceVersion = "";
-  for await (const page of readPages(pageSize, read)) {
-    for (const object of page.objects) objects.push(object);
-    ({ resourceVersion } = page);
-  }
-  return { objects, resourceVersion };
-}
 
 /** Parses one page of a list. Throws a ListWatchError if `text` is not a list. */
 export function readPage(kind: WatchedKind, text: string): ListPage {

@@ -1,3 +1,4 @@
+import { type Profile, PROFILES } from "./profiles.ts";
 import { successorAt } from "./removed-codes.ts";
 import type { JsonObject } from "../formats/json.ts";
 import { injectionSettings, type InjectionSettings } from "./sidecar-settings.ts";
@@ -63,7 +64,10 @@ export interface DecisionSettings {
   readonly controllerUsers: readonly string[];
   readonly tenantLabels: readonly string[];
   readonly allowedEndpointHosts: readonly string[];
+  /** The severities by check that the profile and `--check` set; `*` stands for every other check that denies. */
   readonly checkSeverities: ReadonlyMap<string, Severity | "off">;
+  /** Whether the webhook denies or admits an object if its review fails. */
+  readonly onInternalError: "deny" | "admit";
   readonly waiverUsers: readonly string[];
   readonly waiverGroups: readonly string[];
   /**
@@ -92,19 +96,23 @@ type DecisionInput = Omit<
   };
 
 /**
- * Returns the severity of each check that `--check` lists. A value for a removed check applies to its successor, unless
- * the successor is listed too.
+ * Returns the severity of each check that `--check` lists, and of each other check that the profile lists. A value for
+ * a removed check applies to its successor, unless `--check` lists the successor too.
  */
-export function checkSeveritiesOf(check: readonly string[]): DecisionSettings["checkSeverities"] {
-  const listed = check.map((one): readonly [string, Severity | "off"] => {
-    const [id = "", severity] = one.split("=");
-    return [id, severity === "deny" || severity === "warn" ? severity : "off"];
-  });
+export function checkSeveritiesOf(
+  check: readonly string[], profile: Profile = "enforce",
+): DecisionSettings["checkSeverities"] {
+  const listed = check.map(severityIn);
   const inherited = listed.flatMap(([id, severity]) => {
     const successor = successorAt(id, severity);
     return successor === null ? [] : [[successor, severity] as const];
   });
-  return new Map([...inherited, ...listed]);
+  return new Map([...PROFILES.check[profile].map(severityIn), ...inherited, ...listed]);
+}
+
+function severityIn(text: string): readonly [id: string, severity: Severity | "off"] {
+  const [id = "", severity] = text.split("=");
+  return [id, severity === "deny" || severity === "warn" ? severity : "off"];
 }
 
 /**
@@ -120,7 +128,8 @@ export function decisionSettings(settings: DecisionInput): DecisionSettings {
     controllerRole: settings.controllerRole,
     ackSystemNamespace: settings.ackSystemNamespace,
     installationNamespaces: knownNamespaces(settings.installationNamespaces ?? []),
-    checkSeverities: checkSeveritiesOf(settings.check),
+    checkSeverities: checkSeveritiesOf(settings.check, settings.profile),
+    onInternalError: PROFILES.internalError[settings.profile],
     waiverUsers: settings.waiverUsers ?? [],
     waiverGroups: settings.waiverGroups ?? [],
     allowedAccounts: settings.allowedAccounts,

@@ -1,4 +1,4 @@
-import { VERSION } from "./version.ts";
+import manifest from "../../package.json" with { type: "json" };
 
 export const PRODUCT = "ack-role-resolver";
 
@@ -37,3 +37,6 @@ export function labelsOf(component: Component): Record<string, string> {
     "app.kubernetes.io/version": VERSION,
   };
 }
+
+/** The version in package.json. */
+export const VERSION: string = manifest.version;

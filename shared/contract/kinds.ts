@@ -1,51 +1,17 @@
 import { ACCOUNT_MAP, TEAM_MAP } from "./annotation-keys.ts";
-import { isPartKind } from "./cluster-parts.ts";
-import { INFRASTRUCTURE_GROUP, isIdentityKind, type KindName, referrerKindOf } from "./capa-kinds.ts";
+import { isPartKind, PART_KINDS } from "./cluster-parts.ts";
+import {
+  IDENTITY_KINDS, identityPlural, INFRASTRUCTURE_GROUP, isIdentityKind, type KindName, pluralsByGroup, REFERRER_KINDS,
+  referrerKindOf,
+} from "./capa-kinds.ts";
 import {
   FIELD_EXPORT_KIND, isACKGroup, isCARMMapName, SELECTOR_GROUP, SELECTOR_KIND,
 } from "./ack-groups.ts";
 import {
   byACKController, byCAPA, byClusterAPI, byGarbageCollector, byNamespaceController, inSystemNamespace,
-  ofNamespaceCleanup, type ReviewedRequest, type WarnContext, type WarnRule,
-} from "./warn-rules.ts";
-
-/** The type and the name of an object. */
-export interface NamedKind extends KindName {
-  readonly name: string;
-}
-
-/** How a source watches the objects of a kind in a cluster. */
-interface Watch {
-  /** The watched version; `served` stands for the version of the definition of the kind, once it is established. */
-  readonly version: string;
-  /** The resource name. A definition states the name of a kind whose version is `served`. */
-  readonly plural?: string;
-  /** The number of objects in one page of a list. */
-  readonly pageSize: number;
-  /** Whether the API server sends only the metadata of the objects, so that no value of a Secret is received. */
-  readonly metadataOnly?: true;
-  /** Each object of these names has its own watch, so that a source needs no rights to other objects of the type. */
-  readonly names?: readonly string[];
-  /** The parts of the cluster with which a source loads the kind. Default: every source loads it. */
-  readonly parts?: readonly ClusterPart[];
-}
-
-/** A part of a cluster that not every source loads, because the rights to it are separate. */
-export type ClusterPart = "resources" | "identities" | "fieldExports" | "carmMaps" | "secrets";
-
-interface Kind {
-  readonly id: string;
-  /** The types of the kind as `KIND.GROUP`, or a function for types that no list can contain. */
-  readonly types: readonly string[] | ((type: KindName) => boolean);
-  /** Whether an object of this name is of the kind. Default: every object of the types. */
-  readonly names?: (name: string) => boolean;
-  /** The last part of the path of the webhook, such as `/validate/namespaces`. Null if the webhook reviews none. */
-  readonly path: string | null;
-  /** The writes for which the checks only warn, because a controller could not complete its work otherwise. */
-  readonly warnsOnly: readonly WarnRule[];
-  /** How a source watches the kind. Missing if no source does. */
-  readonly watch?: Watch;
-}
+  ofNamespaceCleanup, type ReviewedRequest, type WarnContext,
+} from "./exemptions.ts";
+import type { Kind, NamedKind, Served, Watch } from "./kind-row.ts";
 
 const DEFINITION = ["CustomResourceDefinition.apiextensions.k8s.io"];
 const CLEANUP = [ofNamespaceCleanup, byGarbageCollector] as const;
@@ -56,62 +22,166 @@ const WORKLOADS = [
 const PATH_OF_SELECTORS = "iamroleselectors";
 const OF_CAPA = [byCAPA, ofNamespaceCleanup] as const;
 
+const CREATE_AND_UPDATE = ["CREATE", "UPDATE"] as const;
+const EVERY_WRITE = [...CREATE_AND_UPDATE, "DELETE"] as const;
+/** The API server lets a client change annotations, such as a waiver, through the status of some kinds. */
+const STATUS = ["status"] as const;
+/** Reviews of kinds whose faults lose roles or credentials. A deletion that already runs is not reviewed again. */
+const CLOSED = {
+  whenDown: "Fail", subresources: STATUS, conditions: ["not-being-deleted", "changes-more-than-bookkeeping"],
+} as const;
+const OPEN = { whenDown: "Ignore", subresources: STATUS, namespaces: "others" } as const;
+const OF_DEFINITIONS = { name: "definition", operations: EVERY_WRITE, subresources: STATUS } as const;
+/** Writes that only AC-05 reviews. */
+const USE = {
+  name: "use", whenDown: "Ignore", namespaces: "others",
+  conditions: ["not-deleted-again", "changes-more-than-bookkeeping"],
+} as const;
+/** Updates cannot change the containers of a Pod. */
+const OF_PODS = {
+  operations: ["CREATE"], whenDown: "Fail", namespaces: "others", conditions: ["not-a-mirror-pod"],
+} as const;
+
+/** The verbs of an inventory, which never reads one object. */
+const LIST = ["list", "watch"] as const;
+const READ = ["get", ...LIST] as const;
+/** The verb `deletecollection` is missing: one request could delete every selector. */
+const WRITE = ["create", "update", "patch", "delete"] as const;
+
 /** client-go's page size. */
 const PAGE = 500;
 /** The page size for CustomResourceDefinitions, which are often 100 KB and can exceed 1 MB. */
 const SMALL_PAGE = 50;
-const OF_RESOURCES = { version: "served", pageSize: PAGE, parts: ["resources"] } as const;
+
+/** The group that stands for each group of ACK resources. No rule can match the suffix of a group. */
+export const ALL_SERVICES = `*.${SELECTOR_GROUP}`;
+const DEFINITIONS = {
+  groups: [{ group: "apiextensions.k8s.io", plurals: ["customresourcedefinitions"] }], version: "v1", scope: "Cluster",
+} as const;
+
+/** Returns how the API server names a kind without a group, such as the Namespace. */
+function core(plural: string, scope: Served["scope"]): Served {
+  return { groups: [{ group: "", plurals: [plural] }], version: "v1", scope };
+}
 
 /**
  * The kinds of objects that decisions read. A row holds facts; the checks, the stores and the steps of a review of each
- * kind are records whose keys are the ids, so that the compiler demands an entry for each row. An object is of the
- * first kind that matches.
+ * kind are records whose keys are the ids, so that the compiler demands an entry for each row. The webhook
+ * configurations, the policies and the roles follow from the rows. An object is of the first kind that matches.
  */
 const ROWS = [
   {
     id: "selector", types: [`${SELECTOR_KIND}.${SELECTOR_GROUP}`], path: PATH_OF_SELECTORS, warnsOnly: [],
-    watch: { version: "v1alpha1", plural: PATH_OF_SELECTORS, pageSize: PAGE },
+    served: {
+      groups: [{ group: SELECTOR_GROUP, plurals: [PATH_OF_SELECTORS] }], version: "v1alpha1", scope: "Cluster",
+    },
+    reviews: [
+      { mutates: true, operations: CREATE_AND_UPDATE, whenDown: "Fail", conditions: ["not-being-deleted"] },
+      { ...CLOSED, operations: EVERY_WRITE, records: true },
+    ],
+    watch: { pageSize: PAGE }, rights: { reader: READ, "selector-owner": [...READ, ...WRITE], tenant: READ },
   },
   {
-    id: "field-export", types: [`${FIELD_EXPORT_KIND}.${SELECTOR_GROUP}`], path: "fieldexports", warnsOnly: [],
-    watch: { ...OF_RESOURCES, parts: ["fieldExports"] },
+    id: "selector-definition", types: DEFINITION, names: isOfSelectors, path: PATH_OF_SELECTORS, warnsOnly: [],
+    served: DEFINITIONS,
+    reviews: [{
+      ...OF_DEFINITIONS, whenDown: "Fail", records: true,
+      conditions: ["not-being-deleted", "is-definition-of-selectors", "deletes-or-waives"],
+    }],
   },
-  {
-    id: "namespace", types: ["Namespace."], path: "namespaces", warnsOnly: [inSystemNamespace, byNamespaceController],
-    watch: { version: "v1", plural: "namespaces", pageSize: PAGE },
-  },
-  {
-    id: "carm-map", types: ["ConfigMap."], names: isCARMMapName, path: "configmaps", warnsOnly: [ofNamespaceCleanup],
-    watch: { version: "v1", plural: "configmaps", pageSize: PAGE, names: [ACCOUNT_MAP, TEAM_MAP], parts: ["carmMaps"] },
-  },
-  { id: "selector-definition", types: DEFINITION, names: isOfSelectors, path: PATH_OF_SELECTORS, warnsOnly: [] },
-  { id: "resource-definition", types: DEFINITION, names: isOfACK, path: "resources", warnsOnly: [] },
-  // The only watch of all definitions.
-  {
-    id: "other-definition", types: DEFINITION, path: null, warnsOnly: [],
-    watch: { version: "v1", plural: "customresourcedefinitions", pageSize: SMALL_PAGE },
-  },
-  { id: "pod", types: ["Pod."], path: "pods", warnsOnly: [] },
-  { id: "workload", types: WORKLOADS, path: null, warnsOnly: [] },
-  {
-    id: "secret", types: ["Secret."], path: null, warnsOnly: [],
-    watch: { version: "v1", plural: "secrets", pageSize: PAGE, metadataOnly: true, parts: ["secrets"] },
-  },
-  {
-    id: "identity", types: isIdentityKind, path: "identities", warnsOnly: OF_CAPA,
-    watch: { ...OF_RESOURCES, parts: ["resources", "identities"] },
-  },
-  {
-    id: "cluster", types: (type) => referrerKindOf(type) !== null, path: "clusters", warnsOnly: [byCAPA, ...CLEANUP],
-    watch: OF_RESOURCES,
-  },
-  { id: "cluster-part", types: isPartKind, path: "clusters", warnsOnly: [byCAPA, byClusterAPI, ...CLEANUP] },
   { id: "selector-like", types: isSelectorLike, path: null, warnsOnly: [] },
   {
     id: "resource", types: isOfService, path: "resources", warnsOnly: [byACKController, ...CLEANUP],
-    watch: OF_RESOURCES,
+    // New releases of controllers add kinds. The plural `*` does not include subresources.
+    served: { groups: [{ group: ALL_SERVICES, plurals: ["*"] }], version: "*", scope: "Namespaced" },
+    reviews: [
+      {
+        mutates: true, operations: CREATE_AND_UPDATE, whenDown: "Ignore", namespaces: "others",
+        conditions: ["mutates"],
+      },
+      { ...OPEN, operations: EVERY_WRITE, conditions: ["not-deleted-again", "changes-more-than-bookkeeping"] },
+    ],
+    watch: { pageSize: PAGE, parts: ["resources"] }, rights: { resources: LIST, reconciler: ["patch"] },
+  },
+  {
+    id: "resource-definition", types: DEFINITION, names: isOfACK, path: "resources", warnsOnly: [],
+    served: DEFINITIONS,
+    reviews: [{
+      ...OF_DEFINITIONS, whenDown: "Ignore",
+      conditions: ["not-deleted-again", "is-definition-of-resources", "deletes-or-waives"],
+    }],
+  },
+  {
+    id: "namespace", types: ["Namespace."], path: "namespaces", warnsOnly: [inSystemNamespace, byNamespaceController],
+    served: core("namespaces", "Cluster"),
+    reviews: [{
+      operations: EVERY_WRITE, subresources: ["status", "finalize"], whenDown: "Ignore", namespaces: "unprotected",
+      conditions: ["not-deleted-again", "changes-namespace"],
+    }],
+    watch: { pageSize: PAGE }, rights: { reader: READ },
+  },
+  // The only watch of all definitions.
+  {
+    id: "other-definition", types: DEFINITION, path: null, warnsOnly: [], served: DEFINITIONS,
+    watch: { pageSize: SMALL_PAGE }, rights: { reader: LIST },
+  },
+  {
+    id: "carm-map", types: ["ConfigMap."], names: isCARMMapName, path: "configmaps", warnsOnly: [ofNamespaceCleanup],
+    served: core("configmaps", "Namespaced"),
+    reviews: [{
+      operations: EVERY_WRITE, whenDown: "Fail", namespaces: "ack-system",
+      conditions: ["is-carm-map", "changes-more-than-bookkeeping"],
+    }],
+    watch: { pageSize: PAGE, names: [ACCOUNT_MAP, TEAM_MAP], parts: ["carmMaps"] }, rights: { "carm-maps": LIST },
+  },
+  {
+    id: "field-export", types: [`${FIELD_EXPORT_KIND}.${SELECTOR_GROUP}`], path: "fieldexports", warnsOnly: [],
+    // A controller acts on each version within seconds. No check applies to a deletion.
+    served: {
+      groups: [{ group: SELECTOR_GROUP, plurals: ["fieldexports"] }], version: "*", scope: "Namespaced",
+    },
+    reviews: [{ ...CLOSED, operations: CREATE_AND_UPDATE }],
+    watch: { pageSize: PAGE, parts: ["fieldExports"] },
+  },
+  {
+    id: "identity", types: isIdentityKind, path: "identities", warnsOnly: OF_CAPA,
+    served: {
+      groups: [{ group: INFRASTRUCTURE_GROUP, plurals: IDENTITY_KINDS.map(identityPlural).toSorted() }],
+      version: "*", scope: "*",
+    },
+    reviews: [{ ...CLOSED, operations: EVERY_WRITE, records: true }],
+    watch: { pageSize: PAGE, parts: ["resources", "identities"] }, rights: { resources: LIST, identities: LIST },
+  },
+  {
+    id: "cluster", types: (type) => referrerKindOf(type) !== null, path: "clusters", warnsOnly: [byCAPA, ...CLEANUP],
+    served: { groups: pluralsByGroup(REFERRER_KINDS), version: "*", scope: "Namespaced" },
+    reviews: [
+      {
+        mutates: true, operations: CREATE_AND_UPDATE, whenDown: "Ignore", namespaces: "others",
+        conditions: ["mutates-cluster"],
+      },
+      { ...OPEN, operations: CREATE_AND_UPDATE, conditions: ["changes-more-than-bookkeeping"] },
+      { ...USE, operations: ["DELETE"] },
+    ],
+    watch: { pageSize: PAGE, parts: ["resources"] }, rights: { resources: LIST, reconciler: ["patch"] },
+  },
+  {
+    id: "cluster-part", types: isPartKind, path: "clusters", warnsOnly: [byCAPA, byClusterAPI, ...CLEANUP],
+    served: { groups: pluralsByGroup(PART_KINDS), version: "*", scope: "Namespaced" },
+    reviews: [{ ...USE, operations: EVERY_WRITE }],
   },
   { id: "identity-like", types: isIdentityLike, path: "identities", warnsOnly: OF_CAPA },
+  {
+    id: "pod", types: ["Pod."], path: "pods", warnsOnly: [], served: core("pods", "Namespaced"),
+    reviews: [{ ...OF_PODS, mutates: true }, OF_PODS],
+  },
+  { id: "workload", types: WORKLOADS, path: null, warnsOnly: [] },
+  {
+    id: "secret", types: ["Secret."], path: null, warnsOnly: [], served: core("secrets", "Namespaced"),
+    watch: { pageSize: PAGE, metadataOnly: true, parts: ["secrets"] },
+    // RBAC cannot limit the right to list Secrets to their metadata.
+    rights: { "identity-secrets": READ, "webhook-identity-secrets": LIST },
+  },
 ] as const satisfies readonly Kind[];
 
 export type KindID = (typeof ROWS)[number]["id"];
@@ -120,7 +190,7 @@ export const KINDS: readonly KindRow[] = ROWS;
 
 /** The ids of the kinds that a source watches. */
 export type WatchedID = Extract<(typeof ROWS)[number], { readonly watch: Watch }>["id"];
-export type WatchedRow = Kind & { readonly id: WatchedID; readonly watch: Watch };
+type WatchedRow = Kind & { readonly id: WatchedID; readonly served: Served; readonly watch: Watch };
 export const WATCHED_ROWS: readonly WatchedRow[] = ROWS.filter((row) => "watch" in row);
 
 /** Returns the kind of an object, or null if no decision reads such objects. */

@@ -1,3 +1,5 @@
+import { type Excess, excessOf, field, isJsonObject, type JsonObject, omitField } from "../formats/json.ts";
+
 /** A limit for the size of a request, an object or a file. docs/limits.md is generated from the limits. */
 export interface Limit {
   readonly value: number;
@@ -8,16 +10,15 @@ export interface Limit {
   readonly beyond: string;
 }
 
-const LIMIT_CHECKS = "checks AC-08, ACK-35, CI-34, CM-14, FE-02, IRS-48, NS-14 and POD-10";
-const REVIEW_BEYOND = `the webhook denies the object without parsing it (${LIMIT_CHECKS}), or checks its deletion with `
-  + "the fields in the inventory";
-const DENIED = `the webhook denies the object, unless it is deleted (${LIMIT_CHECKS})`;
-const SELECTOR_DENIED = "the webhook denies the selector (IRS-48), and sidecars do not grant its role";
-const SERVED_BEYOND = "the server closes the connection that has been idle longest; if no connection is idle, it "
-  + "returns HTTP 503";
+/** The checks of the sizes of objects, as `beyond` names them. */
+export const LIMIT_CHECKS = "checks AC-08, ACK-35, CI-34, CM-14, FE-02, IRS-48, NS-14 and POD-10";
+const REVIEW_BEYOND = `denied unparsed (${LIMIT_CHECKS}); a deletion is checked with the stored fields`;
+const DENIED = `denied (${LIMIT_CHECKS}), unless the object is deleted`;
+const SELECTOR_DENIED = "the selector is denied (IRS-48), and sidecars do not grant its role";
+const SERVED_BEYOND = "the connection that has been idle longest is closed, or the response is HTTP 503";
 const ACCEPTED_BEYOND = "the new connection is reset";
 const LATE = "the connection is closed";
-const PENDING_BEYOND = "the webhook denies the change: ERR_PENDING_WRITES";
+const PENDING_BEYOND = "denied: ERR_PENDING_WRITES";
 
 /**
  * The limits of requests, objects, files and connections, and of what a server stores for them. Each limit is checked
@@ -33,35 +34,34 @@ export const LIMITS = {
   reviewBytes: limit(7 * 1024 * 1024, "bytes", "body of an AdmissionReview", REVIEW_BEYOND),
   /** The fields before the object, which identify a review, take a few KiB. */
   reviewHeadBytes: limit(
-    64 * 1024, "bytes", "body of an AdmissionReview that is always stored",
-    "the body counts toward the next limit; if it exceeds a limit, only this part is stored",
+    64 * 1024, "bytes", "part of a body that is always stored", "the body counts toward the next limit",
   ),
   largeReviewsBytes: limit(
     32 * 1024 * 1024, "bytes", "all bodies in flight of more than 64 KiB",
-    "the webhook denies a review of the requester with the largest bodies; the request can be retried",
+    "a review of the requester with the largest bodies is denied, and can be retried",
   ),
   reviewValues: limit(
-    50_000, "values", "values of an AdmissionReview, at any depth, without `managedFields`", REVIEW_BEYOND,
+    50_000, "values", "values of an AdmissionReview, without `managedFields`", REVIEW_BEYOND,
   ),
   reviewCharacters: limit(
-    4_096, "characters", "each name of an object, a namespace, a user or a group in an AdmissionReview",
+    4_096, "characters", "each name of an object, namespace, user or group in an AdmissionReview",
     REVIEW_BEYOND,
   ),
   reviewGroups: limit(10_000, "entries", "groups of the requester in an AdmissionReview", REVIEW_BEYOND),
-  objectDepth: limit(100, "levels", "nesting of a reviewed object, without `managedFields`", DENIED),
+  objectDepth: limit(100, "levels", "nesting of an object, without `managedFields`", DENIED),
   objectValues: limit(
-    20_000, "values", "values of a reviewed object, at any depth, without `managedFields`", DENIED,
+    20_000, "values", "values of an object, without `managedFields`", DENIED,
   ),
   metadataEntries: limit(
     1_000,
     "entries",
-    "each of `metadata.labels` and `metadata.annotations` of a reviewed object",
-    `${DENIED}; the sidecar grants no role in such a Namespace`,
+    "labels of an object, and its annotations",
+    `${DENIED}; sidecars grant no role in such a Namespace`,
   ),
   selectorNamespaces: limit(1_000, "entries", "`spec.namespaceSelector.names`", SELECTOR_DENIED),
   selectorTypes: limit(1_000, "entries", "`spec.resourceTypeSelector`", SELECTOR_DENIED),
   selectorLabels: limit(
-    100, "entries", "each of `matchLabels` and `matchExpressions` of an IAMRoleSelector", SELECTOR_DENIED,
+    100, "entries", "`matchLabels`, and `matchExpressions`, of an IAMRoleSelector", SELECTOR_DENIED,
   ),
   annotationCharacters: limit(
     32_768,
@@ -73,124 +73,118 @@ export const LIMITS = {
     100,
     "entries",
     "entries of a comma-separated list in an annotation",
-    "the other entries are ignored, and one fault reports their number",
+    "the other entries are ignored, and counted in a fault",
   ),
   accessReviews: limit(
-    100, "entries", "access reviews for one request, one for each IAMRoleSelector or identity",
+    100, "entries", "access reviews for one request",
     "ACK-09, NS-02 and AC-05 deny the request",
   ),
   identityRoles: limit(
     8, "entries", "AWSClusterRoleIdentities in a chain of identities",
-    "the chain is refused: ERR_IDENTITY_DEPTH",
+    "refused: ERR_IDENTITY_DEPTH",
   ),
   secretFields: limit(
-    2_000, "values", "`metadata.managedFields` of a Secret of a static identity; in manifests also its keys",
-    "the names of the keys are unknown, so CI-10 does not check them",
+    2_000, "values", "`managedFields` of the Secret of a static identity; in manifests also its keys",
+    "CI-10 does not check the keys",
   ),
   grantedTypes: limit(
-    10_000, "entries", "kinds and versions that the selectors of a namespace name, for credential requests without a "
-      + "kind",
-    "the sidecar denies the request: ERR_SELECTOR_AMBIGUOUS",
+    10_000, "entries", "types that the selectors of a namespace name, for a credential request without a kind",
+    "denied: ERR_SELECTOR_AMBIGUOUS",
   ),
   grantSteps: limit(
     100_000, "steps", "steps of one decision on a role, such as comparisons of a selector with a kind",
-    "the sidecar denies the request: ERR_SELECTOR_AMBIGUOUS",
+    "denied: ERR_SELECTOR_AMBIGUOUS",
   ),
   faultsPerCheck: limit(
     20,
     "faults",
-    "faults that one check reports for an object",
-    "an additional message counts the faults that are not listed",
+    "faults that a check reports for an object",
+    "a message counts the others",
   ),
   faultsPerObject: limit(
     100,
     "faults",
     "faults that all checks report for an object",
-    "an additional message counts the faults that are not listed",
+    "a message counts the others",
   ),
   manifestBytes: limit(64 * 1024 * 1024, "bytes", "a manifest file, or standard input", "the file is rejected"),
   manifestDocuments: limit(20_000, "entries", "YAML documents in a manifest file", "the file is rejected"),
   manifestValues: limit(
     50_000,
     "values",
-    "values of an object in a manifest that the webhook or the sidecar reads with `--from`",
+    "values of an object that a server reads with `--from`",
     "the file is rejected",
   ),
   aliasedValues: limit(
     100_000,
     "values",
-    "values that the aliases of a manifest file expand to",
+    "values to which the aliases of a manifest file expand",
     "the file is rejected",
   ),
-  faultsPerFile: limit(100, "faults", "faults of a manifest file", "one more fault states how many faults are not "
-    + "listed"),
+  faultsPerFile: limit(100, "faults", "faults of a manifest file", "a message counts the others"),
   tokenCharacters: limit(4_096, "characters", "content of `--token-file`", "the file is rejected"),
   formParameters: limit(250, "entries", "parameters of a form at `/sts`", "HTTP 400"),
   queryParameters: limit(100, "entries", "parameters of a query at `/v1/credentials`", "HTTP 400"),
   webhookConnections: limit(
     512, "connections", "connections that the webhook serves",
-    "the server closes the connection that has been idle or sending a body longest; if there is none, it returns HTTP "
-      + "503",
+    "the connection that has been idle or sending longest is closed, or the response is HTTP 503",
   ),
   webhookAccepted: limit(1_024, "connections", "connections that the webhook accepts", ACCEPTED_BEYOND),
-  webhookResponse: limit(40_000, "ms", "response time of a review, including the transfer of its body and of the "
-    + "response", LATE),
+  webhookResponse: limit(40_000, "ms", "a review, with the transfer of its body and of the response", LATE),
   identitySecretBytes: limit(
     256 * 1024, "bytes", "Secret of an AWSClusterStaticIdentity",
-    "the sidecar does not parse the Secret, and denies the identity: ERR_IDENTITY_SECRET",
+    "the identity is denied unparsed: ERR_IDENTITY_SECRET",
   ),
   tokenResponseBytes: limit(
-    256 * 1024, "bytes", "response of the API server that contains a token of a ServiceAccount",
-    "the sidecar does not parse the response: ERR_CLUSTER_UNREADABLE",
+    256 * 1024, "bytes", "response that contains a token of a ServiceAccount",
+    "rejected unparsed: ERR_CLUSTER_UNREADABLE",
   ),
   listPageBytes: limit(
     8 * 1024 * 1024, "bytes", "page of a list that the API server returns",
-    "the server requests the page again with fewer objects; one object may have 16 MiB",
+    "requested again with fewer objects (one object may have 16 MiB)",
   ),
   sidecarConnections: limit(256, "connections", "connections that the sidecar serves", SERVED_BEYOND),
   sidecarAccepted: limit(1_024, "connections", "connections that the sidecar accepts", ACCEPTED_BEYOND),
-  sidecarResponse: limit(10_000, "ms", "response time of a request, including the transfer of its body and of the "
-    + "response", LATE),
+  sidecarResponse: limit(10_000, "ms", "a request to the sidecar, with both transfers", LATE),
   healthConnections: limit(64, "connections", "connections that each health listener serves", SERVED_BEYOND),
   healthAccepted: limit(128, "connections", "connections that each health listener accepts", ACCEPTED_BEYOND),
-  healthResponse: limit(5_000, "ms", "response time of a probe, including the transfer of the response", LATE),
+  healthResponse: limit(5_000, "ms", "a probe, with the transfer of the response", LATE),
   emulatorConnections: limit(256, "connections", "connections that the STS emulator of `local` serves", SERVED_BEYOND),
   emulatorAccepted: limit(1_024, "connections", "connections that the STS emulator accepts", ACCEPTED_BEYOND),
   emulatorResponse: limit(
-    40_000, "ms", "response time of the STS emulator, including the transfer of the request and the response", LATE,
+    40_000, "ms", "a request to the STS emulator, with both transfers", LATE,
   ),
   emulatorSessions: limit(
-    10_000, "entries", "role sessions that the STS emulator stores", "the emulator deletes the oldest session",
+    10_000, "entries", "role sessions that the STS emulator stores", "the oldest session is deleted",
   ),
   pendingWrites: limit(
     256,
     "entries",
-    "admitted changes of IAMRoleSelectors and of role identities, of all replicas, that the watch has not delivered",
+    "changes of selectors and role identities that are admitted but not stored yet, of all replicas",
     PENDING_BEYOND,
   ),
   /** In UTF-8, at most 768 KiB: the API server limits the data of a ConfigMap to 1 MiB. */
-  pendingCharacters: limit(256 * 1024, "characters", "these changes together", PENDING_BEYOND),
+  pendingCharacters: limit(256 * 1024, "characters", "such changes, together", PENDING_BEYOND),
   pendingWriteCharacters: limit(
     64 * 1024,
     "characters",
-    "one of these changes",
-    "the webhook stores the selector without its conditions, and so compares it as if it selected every resource",
+    "one such change",
+    "the selector is compared as if it selected every resource",
   ),
   /** The API server ends a write after 34 s (k8s.io/apiserver pkg/endpoints/handlers/rest.go). */
   pendingMs: limit(
     34_000,
     "ms",
-    "time until the watch delivers an admitted change of an IAMRoleSelector or a role identity",
-    "the change is no longer compared with later requests, because the API server cannot store it anymore",
+    "time until the watch delivers such a change",
+    "it is no longer compared: the API server cannot store it anymore",
   ),
   eventSeries: limit(
-    5_000, "entries", "objects and reasons for which a server writes Events, each of cluster-scoped objects and of "
-      + "objects in namespaces",
-    "the server writes no Event for other objects and reasons, until it has reported none of these for 2 h",
+    5_000, "entries", "series of Events in namespaces, and of cluster-scoped objects",
+    "no other series starts until one has not been reported for 2 h",
   ),
   queuedRefreshes: limit(
     100_000, "entries", "resources and clusters that wait for an update of their annotations",
-    "the webhook finds the others again when the first ones are updated",
+    "the others are found again when the first ones are updated",
   ),
 } as const satisfies Record<string, Limit>;
 
@@ -198,4 +192,29 @@ function limit<const Value extends number>(
   value: Value, unit: Limit["unit"], bounds: string, beyond: string,
 ): Limit & { readonly value: Value } {
   return { value, unit, bounds, beyond };
+}
+
+const BOUNDS = { maxDepth: LIMITS.objectDepth.value, maxValues: LIMITS.objectValues.value };
+
+/**
+ * Returns the first limit of reviewed objects that the object exceeds, or null. Visits at most 20,000 values. Does not
+ * count `managedFields`: every user who may patch an object adds to them, and the other users could not change the
+ * object anymore.
+ */
+export function objectExcess(object: JsonObject): Excess | null {
+  return excessOf(withoutManagedFields(object), BOUNDS)
+    ?? metadataExcess(object, "labels") ?? metadataExcess(object, "annotations");
+}
+
+function withoutManagedFields(object: JsonObject): JsonObject {
+  const metadata = field(object, "metadata");
+  return isJsonObject(metadata) ? { ...object, metadata: omitField(metadata, "managedFields") } : object;
+}
+
+function metadataExcess(object: JsonObject, name: "labels" | "annotations"): Excess | null {
+  const map = field(field(object, "metadata"), name);
+  const entries = isJsonObject(map) ? Object.keys(map).length : 0;
+  const { value } = LIMITS.metadataEntries;
+  if (entries <= value) return null;
+  return { path: ["metadata", name], message: `${entries} ${name} exceed the limit of ${value}` };
 }

@@ -76,6 +76,7 @@ export const REMOVED_SETTINGS: readonly RemovedSetting[] = [
     instead: "set --url to the URL that the API server calls",
     successor: { setting: "url", valuesOf: (host) => [`https://${host.includes(":") ? `[${host}]` : host}`] },
   },
+  { flag: "--on-internal-error", commands: ["webhook", "local"], instead: "--profile observe admits, others deny" },
   {
     flag: "--verbose", short: "-v", commands: OFFLINE, isBoolean: true, instead: "use --log-level debug",
     successor: { setting: "logLevel", valuesOf: (text) => (text === "false" ? [] : ["debug"]) },
@@ -95,6 +96,11 @@ export const REMOVED_SETTINGS: readonly RemovedSetting[] = [
   {
     flag: "--access-reviews", commands: ["manifests"], isBoolean: true,
     instead: "`manifests` grants the right if --check enables ACK-09, NS-02 or AC-05",
+  },
+  { flag: "--image", commands: ["manifests"], instead: "set image.repository and image.tag of the Helm chart" },
+  { flag: "--certificates", commands: ["manifests"], instead: "set certificates.mode of the Helm chart" },
+  {
+    flag: "--inject", commands: ["manifests"], isBoolean: true, instead: "set injection.enabled of the Helm chart",
   },
   {
     flag: "--force", commands: ["certs make"], isBoolean: true,

@@ -4,6 +4,7 @@ import {
   SIDECAR_VARIABLE, USER_PATTERN,
 } from "./setting-definition.ts";
 import { STS_AUDIENCE } from "./capa-kinds.ts";
+import { PROFILE_NAMES } from "./profiles.ts";
 
 export const OFFLINE = ["lint", "resolve", "audit", "impact", "migrate carm"] as const;
 const SERVERS = ["webhook", "sidecar"] as const;
@@ -71,6 +72,9 @@ export const SETTINGS = {
   allowedEndpointHosts: {
     flag: "--allowed-endpoint-hosts", type: "strings", value: "HOST", default: [], commands: [...DECIDERS, "manifests"],
   },
+  profile: {
+    flag: "--profile", type: "string", choices: PROFILE_NAMES, default: "enforce", commands: [...DECIDERS, "manifests"],
+  },
   check: {
     flag: "--check", type: "strings", value: "ID=deny|warn|off", pattern: CHECK_SEVERITY, default: [],
     commands: [...DECIDERS, "manifests"],
@@ -82,10 +86,6 @@ export const SETTINGS = {
   waiverGroups: {
     flag: "--waiver-groups", type: "strings", allowsComma: true, value: "GROUP", default: ["system:masters"],
     commands: ["webhook", "local", "manifests"],
-  },
-  onInternalError: {
-    flag: "--on-internal-error", type: "string", choices: ["deny", "admit"], default: "deny",
-    commands: ["webhook", "local"],
   },
   output: {
     flag: "--output", short: "-o", type: "string", choices: ["text", "json"],
@@ -179,12 +179,6 @@ export const SETTINGS = {
     commands: ["manifests", "webhook", "certs manage"],
   },
   caFile: { flag: "--ca-file", type: "string", value: "FILE", default: null, commands: ["manifests"] },
-  image: { flag: "--image", type: "string", value: "IMAGE", pattern: IMAGE, default: null, commands: ["manifests"] },
-  certificates: {
-    flag: "--certificates", type: "string", choices: ["self-signed", "cert-manager", "files"], default: null,
-    commands: ["manifests"],
-  },
-  inject: { flag: "--inject", type: "boolean", default: false, commands: ["manifests"] },
   sidecarImage: {
     flag: "--sidecar-image", type: "string", value: "IMAGE", pattern: IMAGE, default: null, commands: ["webhook"],
   },

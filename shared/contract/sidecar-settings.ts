@@ -19,7 +19,7 @@ export interface InjectionSettings {
 /** The settings of the webhook that decide which roles a sidecar grants. */
 const SHARED = [
   "mode", "teamLevelCarm", "serviceLevelCarm", "ackSystemNamespace", "runtime", "controllerAccount", "controllerRole",
-  "allowedAccounts",
+  "allowedAccounts", "profile",
 ] as const;
 
 type SidecarSetting = "sidecarImage" | "sidecarArgs" | "sidecarEnv" | "sidecarCaConfigMap" | "extraGroups";

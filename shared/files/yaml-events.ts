@@ -4,8 +4,7 @@ import {
 } from "js-yaml";
 import { LIMITS } from "../contract/limits.ts";
 import { mayContainSecret } from "./secret-values.ts";
-import { LineList, MAX_LINE } from "./line-list.ts";
-import { StringPool } from "./string-pool.ts";
+import { LineList, MAX_LINE, StringPool } from "./line-list.ts";
 import { plainScalar } from "./yaml-scalars.ts";
 import { MAX_DEPTH } from "./yaml-values.ts";
 

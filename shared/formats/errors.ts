@@ -19,13 +19,13 @@ export const ERRORS = {
   ),
   ERR_CONFIG_ADDRESS: entry(
     500, false,
-    "The server cannot listen on the address, or the address is not a loopback address although the flag requires one.",
+    "The server cannot listen on the address, or the flag requires a loopback address.",
   ),
   ERR_CONFIG_TLS_MISSING: entry(500, false, "A certificate or key file is missing or unreadable."),
   ERR_CONFIG_TLS_MISMATCH: entry(500, false, "The private key does not belong to the certificate."),
   ERR_CONFIG_TLS_INVALID: entry(
     500, false,
-    "A certificate or key file is not PEM, or the certificate is expired or not yet valid.",
+    "A certificate or key file is not PEM, or the certificate is not valid now.",
   ),
   ERR_CONFIG_TLS_EXISTS: entry(
     500, false,
@@ -40,33 +40,33 @@ export const ERRORS = {
   ERR_SELECTOR_CONFLICT: entry(409, false, "More than one IAMRoleSelector selects the resource."),
   ERR_SELECTOR_CHOICE: entry(
     409, false,
-    "The annotation ack-role-resolver.io/use-selector names an IAMRoleSelector that does not select the resource.",
+    "The annotation use-selector names an IAMRoleSelector that does not select the resource.",
   ),
   ERR_SELECTOR_UNKNOWN: entry(404, false, "No IAMRoleSelector with this name exists."),
   ERR_SELECTOR_MALFORMED: entry(403, false, "The IAMRoleSelector has a fault, so the sidecar does not grant its role."),
   ERR_SELECTOR_NOT_GRANTED: entry(
     403, false,
-    "No resource of the API groups that the sidecar serves resolves to the role in an existing namespace. The message "
-      + "states the reason, such as a conflict, or a namespace that is missing or too new.",
+    "No resource that the sidecar serves resolves to the role in an existing namespace. The message states the "
+      + "reason, such as a conflict, or a namespace that is missing or too new.",
   ),
   ERR_SELECTOR_EXTRAS: entry(
     403, false,
-    "The IAMRoleSelectors of the role set different session settings, or a session tag that is too long. "
-      + "The sidecar does not grant the role.",
+    "The IAMRoleSelectors of the role differ in their session settings, or a session tag is too long. The sidecar "
+      + "does not grant the role.",
   ),
   ERR_SELECTOR_UNMATCHED: entry(
     403, false,
-    "No IAMRoleSelector selects the resource or, with --mode carm, the namespace names no account or team. "
-      + "The sidecar runs with --unmatched deny.",
+    "No IAMRoleSelector selects the resource or, with --mode carm, the namespace names no account or team. The sidecar "
+      + "runs with --unmatched deny.",
   ),
   ERR_SELECTOR_AMBIGUOUS: entry(409, false, "The role depends on a kind or a label that the request does not specify."),
   ERR_SELECTOR_ACCOUNT_PINNED: entry(
     409, false,
-    "The role is in a different account from the first role that this sidecar process granted.",
+    "The role is in a different account from the first role of this sidecar process.",
   ),
   ERR_CARM_MAP_MISSING: entry(
     403, false,
-    "The CARM ConfigMap that the namespace's annotation refers to does not exist.",
+    "The CARM ConfigMap of the namespace's annotation does not exist.",
   ),
   ERR_CARM_KEY_MISSING: entry(403, false, "The CARM ConfigMap has no entry for the namespace's account or team."),
   ERR_CARM_VALUE_EMPTY: entry(403, false, "The entry in the CARM ConfigMap is empty."),
@@ -74,7 +74,7 @@ export const ERRORS = {
   ERR_IDENTITY_UNKNOWN: entry(404, false, "The identity, or the source of an identity, does not exist."),
   ERR_IDENTITY_KIND: entry(
     404, false,
-    "The kind of the identity is unknown, or the runtime or the place of the reference does not support the kind.",
+    "The kind of the identity is unknown, or not supported by the runtime or at this place.",
   ),
   ERR_IDENTITY_NAMESPACE: entry(
     403, false,
@@ -82,18 +82,18 @@ export const ERRORS = {
   ),
   ERR_IDENTITY_SELECTOR: entry(
     403, false,
-    "The label selector in allowedNamespaces of an identity is not valid, and the list does not contain the namespace.",
+    "The label selector of an identity is not valid, and its list does not contain the namespace.",
   ),
   ERR_IDENTITY_CYCLE: entry(409, false, "An identity is its own source, directly or through other identities."),
   ERR_IDENTITY_DEPTH: entry(409, false, "The chain of identities has more than 8 roles."),
   ERR_IDENTITY_SECRET: entry(
     409, false,
-    "The static identity does not name a Secret that contains an access key, or STS rejects the access key.",
+    "The static identity names no Secret with an access key, or STS rejects the access key.",
   ),
   ERR_IDENTITY_SESSION: entry(
     409, false,
-    "An identity of the chain does not have valid parameters for its STS call, such as a session of more than 3600 "
-      + "seconds in a chain.",
+    "An identity of the chain has parameters that STS would reject. An example is a session of more than 3600 seconds "
+      + "in a chain.",
   ),
   ERR_IDENTITY_ACCOUNT: entry(
     403, false, "The account of an identity of the chain is not in --allowed-accounts.",
@@ -103,20 +103,20 @@ export const ERRORS = {
   ),
   ERR_IDENTITY_TOKEN: entry(
     409, false,
-    "The sidecar cannot request a token of the ServiceAccount of the AWSServiceAccountIdentity: the ServiceAccount or "
-      + "a Role is missing, or the sidecar has no API server.",
+    "The sidecar cannot request a token of the identity's ServiceAccount. The ServiceAccount or a Role is missing, or "
+      + "the sidecar has no API server.",
   ),
   ERR_NAMESPACE_UNKNOWN: entry(
     404, false, "The inventory has no Namespace with this name, or the Namespace exceeds a limit.",
   ),
   ERR_NAMESPACE_UNREAD: entry(
     503, true,
-    "The role of a resource depends on its Namespace, and the API server did not return the Namespace. The webhook "
-      + "denies the object with code 504, or admits it with --on-internal-error admit.",
+    "The role depends on a Namespace that the API server did not return. The webhook denies the object with code "
+      + "504, or admits it with --profile observe.",
   ),
   ERR_ANNOTATIONS_TOO_LARGE: entry(
     422, false,
-    "The annotations would exceed the Kubernetes limit of 256 KiB, so the webhook adds no annotations.",
+    "The annotations would exceed the Kubernetes limit of 256 KiB, so the webhook adds none.",
   ),
   ERR_REQUEST_MALFORMED: entry(400, false, "The request does not have the format that the path requires."),
   ERR_REQUEST_NOT_FOUND: entry(404, false, "The path does not exist."),
@@ -127,23 +127,21 @@ export const ERRORS = {
   ),
   ERR_REQUEST_MEDIA_TYPE: entry(
     415, false,
-    "The body is not application/json, or at /sts not application/x-www-form-urlencoded.",
+    "The body is not application/json, or at /sts not a form.",
   ),
   ERR_REQUEST_DEADLINE: entry(
     503, true,
     "The review did not finish within the API server's timeout. The webhook returns no partial result. "
-      + "It denies the object with code 504, or admits it with --on-internal-error admit.",
+      + "It denies the object with code 504, or admits it with --profile observe.",
   ),
   ERR_PENDING_WRITES: entry(
     503, true,
-    "The webhook cannot compare the change of an IAMRoleSelector or an AWSClusterRoleIdentity with changes that are "
-      + "made at the same time, for example because it cannot update its ConfigMap of pending writes. "
-      + "The webhook always denies the object, with code 504.",
+    "The webhook cannot compare the change with changes that are made at the same time. For example, it cannot "
+      + "update its ConfigMap of pending writes. It always denies the object, with code 504.",
   ),
   ERR_REQUEST_HOST: entry(
     403, false,
-    "The Host header is not the server's loopback address, or a header shows that a proxy or a browser sent "
-      + "the request.",
+    "The Host header is not the server's loopback address, or a proxy or browser sent the request.",
   ),
   ERR_REQUEST_CLIENT: entry(403, false, "The client certificate does not have the common name of --client-name."),
   ERR_REQUEST_CONNECTIONS: entry(503, true, "The server has reached its limit of connections or requests in flight."),
@@ -154,13 +152,12 @@ export const ERRORS = {
   ERR_BASE_UNAVAILABLE: entry(503, true, "The sidecar could not load its own identity."),
   ERR_BASE_LONG_LIVED: entry(
     403, false,
-    "The sidecar's own identity has no session token, so the sidecar issues the credentials of this identity only "
-      + "with --base vend.",
+    "The sidecar's own identity has no session token, so it is issued only with --base vend.",
   ),
   ERR_INTERNAL: entry(
     500, true,
     "An internal error occurred. The log entry that has the same request ID contains the details. "
-      + "The webhook denies the object, or admits it with --on-internal-error admit.",
+      + "The webhook denies the object, or admits it with --profile observe.",
   ),
 } as const satisfies Record<string, ErrorEntry>;
 

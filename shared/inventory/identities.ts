@@ -1,7 +1,5 @@
 import type { Runtime } from "../contract/context.ts";
-import {
-  type Identity, identityKey, type IdentityReference, readIdentity, referenceKey,
-} from "../model/identity.ts";
+import { type Identity, identityKey, type IdentityReference, readIdentity, referenceKey } from "../model/identity.ts";
 import { ROLE_IDENTITY, STATIC_IDENTITY } from "../contract/capa-kinds.ts";
 import type { JsonObject } from "../formats/json.ts";
 import type { ObjectID } from "../formats/object-meta.ts";
@@ -30,10 +28,7 @@ export class IdentityStore {
     if (identity === null || identity.name === "") return;
     this.#delete(this.get(identity, identity.namespace));
     this.#byKey.set(identityKey(identity), identity);
-    if (identity.kind === ROLE_IDENTITY && identity.source !== null) {
-      this.#bySource.add(referenceKey(identity.source, ""), identity);
-    }
-    if (identity.kind === STATIC_IDENTITY) this.#bySecret.add(identity.secretName ?? "", identity);
+    this.#index("add", identity);
     this.#onChange(identity);
   }
 
@@ -46,10 +41,14 @@ export class IdentityStore {
   #delete(identity: Identity | null): void {
     if (identity === null) return;
     this.#byKey.delete(identityKey(identity));
+    this.#index("delete", identity);
+  }
+
+  #index(method: "add" | "delete", identity: Identity): void {
     if (identity.kind === ROLE_IDENTITY && identity.source !== null) {
-      this.#bySource.delete(referenceKey(identity.source, ""), identity);
+      this.#bySource[method](referenceKey(identity.source, ""), identity);
     }
-    if (identity.kind === STATIC_IDENTITY) this.#bySecret.delete(identity.secretName ?? "", identity);
+    if (identity.kind === STATIC_IDENTITY) this.#bySecret[method](identity.secretName ?? "", identity);
   }
 
   /**

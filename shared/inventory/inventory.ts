@@ -2,14 +2,14 @@ import type { Origin, Runtime } from "../contract/context.ts";
 import { type KindID, kindOf } from "../contract/kinds.ts";
 import type { JsonObject } from "../formats/json.ts";
 import { type ObjectID, objectReference } from "../formats/object-meta.ts";
-import { CARMMapStore, SecretStore } from "./small-stores.ts";
+import { CARMMapStore, KindStore, SecretStore } from "./small-stores.ts";
 import { IdentityStore } from "./identities.ts";
-import { KindStore } from "./known-kinds.ts";
-import { NamespaceStore } from "./namespaces.ts";
 import { ReferrerStore } from "./referrers.ts";
+import { NamespaceStore } from "./namespaces.ts";
 import { ResourceStore } from "./resources.ts";
 import { SelectorStore } from "./selectors.ts";
 import { SetIndex } from "./set-index.ts";
+import type { Judge } from "../model/selector.ts";
 
 export type InventoryChange =
   | { readonly type: "put"; readonly object: JsonObject }
@@ -76,10 +76,11 @@ export class Inventory {
   readonly #collections: Record<Collection, { readonly size: number }>;
   readonly #unlisted = new SetIndex<string>();
 
-  constructor(context: InventoryContext) {
+  /** `judge` finds the faults of the selectors: checks stand above the inventory. */
+  constructor(context: InventoryContext, judge: Judge) {
     this.#context = context;
     const namespaces = new NamespaceStore(context, (name) => selectors.evictNamespace(name));
-    const selectors: SelectorStore = new SelectorStore(context, namespaces);
+    const selectors: SelectorStore = new SelectorStore(context, judge, namespaces);
     const identities = new IdentityStore(context, (identity) => referrers.updateAccounts(identity));
     const referrers: ReferrerStore = new ReferrerStore(context, identities);
     const [kinds, resources, secrets] = [new KindStore(), new ResourceStore(), new SecretStore()];

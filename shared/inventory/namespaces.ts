@@ -1,6 +1,6 @@
 import { OWNER_ACCOUNT_ANNOTATION } from "../contract/annotation-keys.ts";
 import { carmAnnotations, teamOf } from "../model/carm-maps.ts";
-import { objectExcess } from "../checks/size-limits.ts";
+import { objectExcess } from "../contract/limits.ts";
 import type { Runtime } from "../contract/context.ts";
 import { type JsonObject, stringAt } from "../formats/json.ts";
 import type { Labels } from "../formats/label-selector.ts";

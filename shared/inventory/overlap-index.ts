@@ -48,26 +48,26 @@ export class OverlapIndex {
   }
 
   add(selector: EffectiveSelector): void {
-    const criteria = criteriaOf(selector);
-    const { members, byValue } = this.#familyOf(selector, criteria);
-    members.add(selector);
-    for (const [criterion, values] of criteria) for (const value of values) byValue.add(criterion + value, selector);
-    for (const name of selector.namespaces ?? NO_VALUES) {
-      this.#byName.add(name, selector);
-      this.updateNamespace(name);
-    }
+    this.#change("add", selector, criteriaOf(selector));
   }
 
   delete(selector: EffectiveSelector): void {
     const criteria = criteriaOf(selector);
-    const { members, byValue } = this.#familyOf(selector, criteria);
-    members.delete(selector);
-    for (const [criterion, values] of criteria) for (const value of values) byValue.delete(criterion + value, selector);
+    const { members } = this.#change("delete", selector, criteria);
     if (members.size === 0) this.#families.delete(familyKey(selector, criteria));
+  }
+
+  #change(method: "add" | "delete", selector: EffectiveSelector, criteria: Criteria): Family {
+    const family = this.#familyOf(selector, criteria);
+    family.members[method](selector);
+    for (const [criterion, values] of criteria) {
+      for (const value of values) family.byValue[method](criterion + value, selector);
+    }
     for (const name of selector.namespaces ?? NO_VALUES) {
-      this.#byName.delete(name, selector);
+      this.#byName[method](name, selector);
       this.updateNamespace(name);
     }
+    return family;
   }
 
   /** The caller must call this function when a namespace is stored or removed. */

@@ -1,8 +1,7 @@
 import type { Runtime } from "../contract/context.ts";
-import { accountText } from "../model/identity-account.ts";
-import { type Identity, type IdentityReference, referenceKey } from "../model/identity.ts";
+import { accountText, type Identity, type IdentityReference, referenceKey } from "../model/identity.ts";
 import {
-  clusterOf, credentialsOf, readReferrer, type Referrer, referenceOf, taggedClusterName,
+  clusterOf, credentialsOf, readReferrer, referenceOf, type Referrer, taggedClusterName,
 } from "../model/referrer.ts";
 import type { JsonObject } from "../formats/json.ts";
 import type { ObjectID } from "../formats/object-meta.ts";
@@ -38,12 +37,17 @@ export class ReferrerStore {
     const { group, kind, namespace, name } = referrer;
     this.remove({ group, kind, namespace, name });
     this.#byKey.set(referrerKey(referrer), referrer);
-    this.#byNamespace.add(namespace, referrer);
-    const reference = referenceOf(referrer, this.#runtime);
-    if (reference !== null) this.#byIdentity.add(referenceKey(reference, namespace), referrer);
-    const cluster = clusterOf(referrer);
-    if (cluster !== null) this.#byCluster.add(keyOf(namespace, cluster), credentialsKey(referrer), referrer);
+    this.#index("add", referrer);
     this.#setAccount(referrer, this.#accountOf(referrer));
+  }
+
+  #index(method: "add" | "delete", referrer: Referrer): void {
+    const { namespace } = referrer;
+    this.#byNamespace[method](namespace, referrer);
+    const reference = referenceOf(referrer, this.#runtime);
+    if (reference !== null) this.#byIdentity[method](referenceKey(reference, namespace), referrer);
+    const cluster = clusterOf(referrer);
+    if (cluster !== null) this.#byCluster[method](keyOf(namespace, cluster), credentialsKey(referrer), referrer);
   }
 
   remove({ group, kind, namespace, name }: ObjectID): void {
@@ -51,11 +55,7 @@ export class ReferrerStore {
     const referrer = this.#byKey.get(key);
     if (referrer === undefined) return;
     this.#byKey.delete(key);
-    this.#byNamespace.delete(namespace, referrer);
-    const reference = referenceOf(referrer, this.#runtime);
-    if (reference !== null) this.#byIdentity.delete(referenceKey(reference, namespace), referrer);
-    const cluster = clusterOf(referrer);
-    if (cluster !== null) this.#byCluster.delete(keyOf(namespace, cluster), credentialsKey(referrer), referrer);
+    this.#index("delete", referrer);
     this.#setAccount(referrer, null);
     this.#accounts.delete(referrer);
   }

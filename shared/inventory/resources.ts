@@ -62,10 +62,15 @@ export class ResourceStore {
     if (name === null) return;
     this.remove({ group, kind, namespace, name });
     this.#byKey.set(resourceKey(resource), resource);
-    this.#byNamespace.add(resource.namespace, resource);
-    this.#byGroup.add(resource.group, resource);
-    for (const [label, value] of resource.labels) this.#byLabel.add(labelKey(label, value), resource);
-    if (resource.status.ownerAccountID !== null) this.#byAccount.add(resource.status.ownerAccountID, resource);
+    this.#index("add", resource);
+  }
+
+  #index(method: "add" | "delete", resource: ACKResource): void {
+    const { group, labels, namespace, status: { ownerAccountID } } = resource;
+    this.#byNamespace[method](namespace, resource);
+    this.#byGroup[method](group, resource);
+    for (const [label, value] of labels) this.#byLabel[method](labelKey(label, value), resource);
+    if (ownerAccountID !== null) this.#byAccount[method](ownerAccountID, resource);
   }
 
   /**
@@ -93,10 +98,7 @@ export class ResourceStore {
     const resource = this.#byKey.get(key);
     if (resource === undefined) return;
     this.#byKey.delete(key);
-    this.#byNamespace.delete(namespace, resource);
-    this.#byGroup.delete(group, resource);
-    for (const [label, value] of resource.labels) this.#byLabel.delete(labelKey(label, value), resource);
-    if (resource.status.ownerAccountID !== null) this.#byAccount.delete(resource.status.ownerAccountID, resource);
+    this.#index("delete", resource);
   }
 
   /** Returns the resource that has the given group, kind, namespace and name, or null if no such resource exists. */

@@ -2,7 +2,6 @@ import type { Labels } from "../formats/label-selector.ts";
 import { type EffectiveSelector, selectsNamespace } from "../model/effective-selector.ts";
 import { GroupIndex, labelKey, SetIndex } from "./set-index.ts";
 import type { NamespaceStore } from "./namespaces.ts";
-import { rarestLabel, SelectorList } from "./selector-list.ts";
 
 type Label = readonly [key: string, value: string];
 
@@ -36,21 +35,21 @@ export class SelectorIndex {
   add(selector: EffectiveSelector): void {
     const entry = this.#entryOf(selector);
     this.#entries.set(selector, entry);
-    if (entry.by === "expression") this.#byExpression.add(selector);
-    else if (entry.by === "label") this.#byLabel.add(labelKey(...entry.label), selector);
-    else if (entry.by === "name") for (const key of entry.keys) this.#byName.add(key, selector);
-    else for (const key of entry.keys) this.#byGroup.add(key, entry.label, selector);
-    this.#evictAffected(entry);
+    this.#change("add", entry, selector);
   }
 
   delete(selector: EffectiveSelector): void {
     const entry = this.#entries.get(selector);
     if (entry === undefined) return;
     this.#entries.delete(selector);
-    if (entry.by === "expression") this.#byExpression.delete(selector);
-    else if (entry.by === "label") this.#byLabel.delete(labelKey(...entry.label), selector);
-    else if (entry.by === "name") for (const key of entry.keys) this.#byName.delete(key, selector);
-    else for (const key of entry.keys) this.#byGroup.delete(key, entry.label, selector);
+    this.#change("delete", entry, selector);
+  }
+
+  #change(method: "add" | "delete", entry: IndexEntry, selector: EffectiveSelector): void {
+    if (entry.by === "expression") this.#byExpression[method](selector);
+    else if (entry.by === "label") this.#byLabel[method](labelKey(...entry.label), selector);
+    else if (entry.by === "name") for (const key of entry.keys) this.#byName[method](key, selector);
+    else for (const key of entry.keys) this.#byGroup[method](key, entry.label, selector);
     this.#evictAffected(entry);
   }
 
@@ -127,4 +126,53 @@ function setsFor(sets: SetsByLabel, labels: Labels | undefined): readonly Readon
   if (labels === undefined || sets.size <= 1 + labels.size) return [...sets.values()];
   const keys = ["", ...Array.from(labels, ([key, value]) => labelKey(key, value))];
   return keys.map((key) => sets.get(key)).filter((set) => set !== undefined);
+}
+
+/** The maximum number of selectors that are compared one by one. Up to this number, an index takes more time. */
+const MAX_UNINDEXED = 16;
+
+/** Selectors that are looked up by the labels of a resource. */
+export class SelectorList {
+  readonly all: readonly EffectiveSelector[];
+  /** Each selector by one label that it requires, or by "". The index is null until the first lookup. */
+  #byLabel: SetIndex<EffectiveSelector> | null = null;
+
+  constructor(all: readonly EffectiveSelector[]) {
+    this.all = all;
+  }
+
+  /** Yields every selector that can select a resource with the labels, and possibly others. */
+  for(labels: Labels): Iterable<EffectiveSelector> {
+    return this.all.length <= MAX_UNINDEXED ? this.all : this.#lookUp(labels);
+  }
+
+  *#lookUp(labels: Labels): Iterable<EffectiveSelector> {
+    const index = (this.#byLabel ??= indexOf(this.all));
+    yield* index.get("");
+    for (const [key, value] of labels) yield* index.get(labelKey(key, value));
+  }
+}
+
+function indexOf(selectors: readonly EffectiveSelector[]): SetIndex<EffectiveSelector> {
+  const requiring = new SetIndex<EffectiveSelector>();
+  for (const selector of selectors) for (const label of requiredLabels(selector)) requiring.add(label, selector);
+  const index = new SetIndex<EffectiveSelector>();
+  for (const selector of selectors) index.add(rarestLabel(selector, (label) => requiring.get(label).size), selector);
+  return index;
+}
+
+/** Returns the index key of each label that the selector requires of a resource. */
+export function requiredLabels({ resourceLabels }: Pick<EffectiveSelector, "resourceLabels">): string[] {
+  return (resourceLabels?.matchLabels ?? []).map((label) => labelKey(...label));
+}
+
+/**
+ * Returns the index key of the label by which a selector is indexed: of the labels that it requires, the label that the
+ * fewest selectors use. Returns "" if the selector requires no label.
+ */
+export function rarestLabel(
+  selector: Pick<EffectiveSelector, "resourceLabels">, usesOf: (label: string) => number,
+): string {
+  const [first = "", ...others] = requiredLabels(selector);
+  return others.reduce((best, label) => (usesOf(label) < usesOf(best) ? label : best), first);
 }

@@ -3,12 +3,12 @@ import type { JsonObject } from "../formats/json.ts";
 import type { ObjectID } from "../formats/object-meta.ts";
 import type { Labels } from "../formats/label-selector.ts";
 import { type Paced, paced } from "../formats/paced.ts";
-import { type DecodedSelector, decodeSelector, isGrantable } from "../model/selector.ts";
+import type { Judge, JudgedSelector } from "../model/selector.ts";
 import type { EffectiveSelector } from "../model/effective-selector.ts";
 import type { NamespaceStore } from "./namespaces.ts";
 import { OverlapIndex } from "./overlap-index.ts";
 import { SelectorIndex } from "./selector-index.ts";
-import { SetIndex } from "./set-index.ts";
+import { GroupIndex, SetIndex } from "./set-index.ts";
 
 /** Adding one selector to the overlap index takes about 5 µs, or 1 ms if its lists have the maximum length. */
 const INDEXED_BETWEEN_PAUSES = 5;
@@ -25,15 +25,16 @@ interface SelectorContext {
  */
 export class SelectorStore {
   readonly #context: SelectorContext;
+  readonly #judge: Judge;
   readonly #namespaces: NamespaceStore;
   readonly #index: SelectorIndex;
   readonly #effective = new Map<string, EffectiveSelector>();
-  readonly #malformed = new Map<string, DecodedSelector>();
-  readonly #faulty = new Map<string, DecodedSelector>();
+  readonly #malformed = new Map<string, JudgedSelector>();
+  readonly #faulty = new Map<string, JudgedSelector>();
   readonly #byRole = new SetIndex<EffectiveSelector>();
   /** For each role, the selectors grouped by their session settings. */
-  readonly #bySession = new Map<string, SetIndex<EffectiveSelector>>();
-  readonly #faultyByRole = new SetIndex<DecodedSelector>();
+  readonly #bySession = new GroupIndex<EffectiveSelector>();
+  readonly #faultyByRole = new SetIndex<JudgedSelector>();
   /**
    * The overlap index. Null until the first lookup, so that sidecars, which never compare selectors, do not build the
    * index.
@@ -44,32 +45,34 @@ export class SelectorStore {
   #withNamespaceLabels = 0;
   #revision = 0;
 
-  constructor(context: SelectorContext, namespaces: NamespaceStore) {
+  constructor(context: SelectorContext, judge: Judge, namespaces: NamespaceStore) {
     this.#context = context;
+    this.#judge = judge;
     this.#namespaces = namespaces;
     this.#index = new SelectorIndex(namespaces);
   }
 
   put(object: JsonObject, { name }: Pick<ObjectID, "name">): void {
     this.remove({ name });
-    const all = decodeSelector(object, this.#context);
+    const all = this.#judge(object, this.#context);
     // An inventory for grants drops the object, because a faulty selector can have 500,000 values, which take 30 times
     // the memory of their JSON text.
     const decoded = this.#context.isForGrants === true ? { ...all, object: {} } : all;
-    if (!isGrantable(decoded.faults)) {
+    const { effective, roleARN } = decoded;
+    if (effective === null || !effective.grantable) {
       this.#faulty.set(name, decoded);
-      this.#faultyByRole.add(decoded.roleARN, decoded);
+      this.#faultyByRole.add(roleARN, decoded);
     }
-    if (decoded.effective === null) {
+    if (effective === null) {
       this.#malformed.set(name, decoded);
       return;
     }
-    this.#effective.set(name, decoded.effective);
-    this.#index.add(decoded.effective);
-    this.#overlaps?.add(decoded.effective);
-    this.#byRole.add(decoded.effective.roleARN, decoded.effective);
-    this.#addSession(decoded.effective);
-    if (decoded.effective.namespaceLabels !== null) this.#withNamespaceLabels++;
+    this.#effective.set(name, effective);
+    this.#index.add(effective);
+    this.#overlaps?.add(effective);
+    this.#byRole.add(roleARN, effective);
+    this.#bySession.add(roleARN, JSON.stringify(effective.extras), effective);
+    if (effective.namespaceLabels !== null) this.#withNamespaceLabels++;
   }
 
   /** A number that changes with each change of a selector. */
@@ -89,19 +92,8 @@ export class SelectorStore {
     this.#index.delete(selector);
     if (!this.#unindexed.delete(selector)) this.#overlaps?.delete(selector);
     this.#byRole.delete(selector.roleARN, selector);
-    this.#deleteSession(selector);
+    this.#bySession.delete(selector.roleARN, JSON.stringify(selector.extras), selector);
     if (selector.namespaceLabels !== null) this.#withNamespaceLabels--;
-  }
-
-  #addSession(selector: EffectiveSelector): void {
-    const sessions = this.#bySession.get(selector.roleARN) ?? new SetIndex<EffectiveSelector>();
-    this.#bySession.set(selector.roleARN, sessions);
-    sessions.add(JSON.stringify(selector.extras), selector);
-  }
-
-  #deleteSession(selector: EffectiveSelector): void {
-    this.#bySession.get(selector.roleARN)?.delete(JSON.stringify(selector.extras), selector);
-    if (this.#byRole.get(selector.roleARN).size === 0) this.#bySession.delete(selector.roleARN);
   }
 
   /**
@@ -134,15 +126,15 @@ export class SelectorStore {
   }
 
   /** The malformed selectors, by name. Controllers ignore malformed selectors. */
-  get malformed(): ReadonlyMap<string, DecodedSelector> {
+  get malformed(): ReadonlyMap<string, JudgedSelector> {
     return this.#malformed;
   }
 
   /**
-   * The selectors that have at least one non-waivable deny fault, by name. With `--runtime ack`, a faulty selector can
-   * still be effective.
+   * The selectors that grant no role, by name: the malformed ones and, with `--runtime ack`, effective ones that have a
+   * non-waivable deny fault.
    */
-  get faulty(): ReadonlyMap<string, DecodedSelector> {
+  get faulty(): ReadonlyMap<string, JudgedSelector> {
     return this.#faulty;
   }
 
@@ -158,11 +150,11 @@ export class SelectorStore {
 
   /** Yields the effective selectors whose ARN is `roleARN`, one set for each distinct session settings. */
   sessionsOfRole(roleARN: string): Iterable<ReadonlySet<EffectiveSelector>> {
-    return this.#bySession.get(roleARN)?.sets() ?? [];
+    return this.#bySession.get(roleARN).values();
   }
 
   /** Returns the faulty selectors whose ARN is `roleARN`, including malformed selectors. */
-  faultyOfRole(roleARN: string): ReadonlySet<DecodedSelector> {
+  faultyOfRole(roleARN: string): ReadonlySet<JudgedSelector> {
     return this.#faultyByRole.get(roleARN);
   }
 

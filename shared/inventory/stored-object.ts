@@ -70,7 +70,7 @@ function storedResource(id: ObjectID, { resources }: Inventory): JsonObject | nu
 /** The inventory contains the complete object only of a selector that has a fault. */
 function storedSelector(id: ObjectID, { selectors }: Inventory): JsonObject | null {
   const { name } = id;
-  const faulty = selectors.faulty.get(name) ?? selectors.malformed.get(name);
+  const faulty = selectors.faulty.get(name);
   if (faulty !== undefined) return faulty.object;
   const effective = selectors.get(name);
   return effective === undefined ? null : { ...typeOf(id), ...selectorFields(effective) };

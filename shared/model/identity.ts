@@ -1,16 +1,17 @@
-import { objectExcess } from "../checks/size-limits.ts";
-import type { Runtime } from "../contract/context.ts";
-import { accountOfARN } from "../formats/arn.ts";
-import { field, isJsonObject, type JsonObject, stringAt, stringMap } from "../formats/json.ts";
-import { stringList } from "../formats/label-selector.ts";
-import { objectReference } from "../formats/object-meta.ts";
-import { compareText } from "../formats/text.ts";
-import type { SessionTag } from "./session.ts";
-import { type AllowedNamespaces, readAllowedNamespaces } from "./allowed-namespaces.ts";
 import {
   CONTROLLER_IDENTITY, identityKindOf, INFRASTRUCTURE_GROUP, ROLE_IDENTITY, SERVICE_ACCOUNT_IDENTITY, STATIC_IDENTITY,
   STS_AUDIENCE,
 } from "../contract/capa-kinds.ts";
+import type { Runtime } from "../contract/context.ts";
+import { objectExcess } from "../contract/limits.ts";
+import { ACCOUNT_ID, accountOfARN } from "../formats/arn.ts";
+import { field, isJsonObject, type JsonObject, stringAt, stringMap } from "../formats/json.ts";
+import { stringList } from "../formats/label-selector.ts";
+import { subdomainFaults } from "../formats/names.ts";
+import { objectReference } from "../formats/object-meta.ts";
+import { compareText, quote } from "../formats/text.ts";
+import { type AllowedNamespaces, readAllowedNamespaces } from "./allowed-namespaces.ts";
+import type { SessionTag } from "./session.ts";
 
 /** A reference to an identity, not validated. A part that is missing or not a string is "". */
 export interface IdentityReference {
@@ -149,24 +150,40 @@ function readRole(spec: unknown): RoleFields {
     policyARNs: stringList(spec, "policyARNs"),
     tags: readTags(field(spec, "tags")),
     transitiveTags: stringList(spec, "transitiveTags"),
-    mistyped: mistypedFields(spec, ROLE_FIELD_TYPES),
+    mistyped: mistypedFields(spec, ROLE_TYPES),
   };
 }
 
-const isText = (value: unknown): boolean => typeof value === "string";
-const isTextList = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
-type FieldTypes = Readonly<Record<string, (value: unknown) => boolean>>;
-const ROLE_FIELD_TYPES: FieldTypes = {
-  roleARN: isText, sessionName: isText, externalID: isText, inlinePolicy: isText,
-  durationSeconds: Number.isSafeInteger, policyARNs: isTextList, transitiveTags: isTextList,
-  tags: (value) => isJsonObject(value) && Object.values(value).every(isText),
+/** The type of a field of an identity. */
+export type FieldType = "string" | "integer" | "list of strings" | "map of strings" | "object";
+
+export function hasType(value: unknown, type: FieldType): boolean {
+  if (type === "string") return typeof value === "string";
+  if (type === "integer") return Number.isSafeInteger(value);
+  if (type === "list of strings") return Array.isArray(value) && value.every((item) => typeof item === "string");
+  if (!isJsonObject(value)) return false;
+  return type === "object" || Object.values(value).every((item) => typeof item === "string");
+}
+
+type FieldTypes = Readonly<Record<string, FieldType>>;
+const ROLE_TYPES: FieldTypes = {
+  roleARN: "string", sessionName: "string", externalID: "string", inlinePolicy: "string", durationSeconds: "integer",
+  policyARNs: "list of strings", transitiveTags: "list of strings", tags: "map of strings",
 };
-const TOKEN_FIELD_TYPES: FieldTypes = { audiences: isTextList, expirationSeconds: Number.isSafeInteger };
+const TOKEN_TYPES: FieldTypes = { audiences: "list of strings", expirationSeconds: "integer" };
+
+/** The types of the fields of `spec`, by kind, without `allowedNamespaces`. */
+export const FIELD_TYPES: Readonly<Record<Identity["kind"], FieldTypes>> = {
+  [CONTROLLER_IDENTITY]: {},
+  [STATIC_IDENTITY]: { secretRef: "string" },
+  [ROLE_IDENTITY]: { ...ROLE_TYPES, sourceIdentityRef: "object" },
+  [SERVICE_ACCOUNT_IDENTITY]: { ...ROLE_TYPES, ...TOKEN_TYPES },
+};
 
 function mistypedFields(spec: unknown, types: FieldTypes): string[] {
-  return Object.entries(types).flatMap(([name, hasType]) => {
+  return Object.entries(types).flatMap(([name, type]) => {
     const value = field(spec, name) ?? null;
-    return value === null || hasType(value) ? [] : [name];
+    return value === null || hasType(value, type) ? [] : [name];
   });
 }
 
@@ -174,7 +191,7 @@ function readServiceAccount(spec: unknown): Omit<ServiceAccountIdentity, keyof C
   const [role, audiences] = [readRole(spec), stringList(spec, "audiences")];
   return {
     ...role,
-    mistyped: [...role.mistyped, ...mistypedFields(spec, TOKEN_FIELD_TYPES)],
+    mistyped: [...role.mistyped, ...mistypedFields(spec, TOKEN_TYPES)],
     audiences: audiences.length === 0 ? [STS_AUDIENCE] : audiences,
     expirationSeconds: integerAt(spec, "expirationSeconds") ?? DEFAULT_EXPIRATION_SECONDS,
   };
@@ -197,4 +214,31 @@ function readTags(value: unknown): SessionTag[] {
   if (!isJsonObject(value)) return [];
   const tags = Array.from(stringMap(value), ([key, text]) => ({ key, value: text }));
   return tags.toSorted((a, b) => compareText(a.key, b.key));
+}
+
+/** The text for the unknown account of CAPA. */
+export const ACCOUNT_OF_CAPA = "the account of CAPA";
+
+/**
+ * Returns a text that names the account of an object that uses the identity, such as `account 111122223333` or `the
+ * account of Secret creds`. Two objects are in the same account if their texts are equal. Returns null if the account
+ * is unknown. `reference` is null if CAPA uses its own credentials without an identity. `identity` is null if it does
+ * not exist.
+ */
+export function accountText(
+  reference: IdentityReference | null, identity: Identity | null, controllerAccount: string | null = null,
+): string | null {
+  if (reference === null || reference.kind === CONTROLLER_IDENTITY) {
+    return controllerAccount === null ? ACCOUNT_OF_CAPA : `account ${controllerAccount}`;
+  }
+  if (identity === null) return null;
+  if (identity.kind === STATIC_IDENTITY) return `the account of Secret ${secretText(identity.secretName ?? "")}`;
+  const account = accountOfIdentity(identity);
+  // CAPA accepts any text as a role.
+  return account === null || !ACCOUNT_ID.test(account) ? null : `account ${account}`;
+}
+
+/** Returns the name of a Secret. Quotes a name that no Secret can have, which can be long. */
+function secretText(name: string): string {
+  return subdomainFaults(name).length === 0 ? name : quote(name);
 }

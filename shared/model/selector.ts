@@ -1,15 +1,12 @@
 import { REPLACES_ANNOTATION } from "../contract/annotation-keys.ts";
 import type { Origin, Runtime } from "../contract/context.ts";
-import { objectExcess } from "../checks/size-limits.ts";
-import type { Fault, SelectorCheck, SelectorSubject } from "../checks/check.ts";
-import { IRS_48 } from "../checks/selector-limits.ts";
-import { SELECTOR_SELF_CHECKS } from "../checks/self-checks.ts";
+import { objectExcess } from "../contract/limits.ts";
 import { compileSpec, type EffectiveSelector } from "./effective-selector.ts";
 import { readSelectorSpec, type SelectorSpec } from "./iamroleselector.ts";
 import { readExtras } from "./session-annotations.ts";
 import { rewriteTypeEntries } from "./resource-types.ts";
 import {
-  field, type FieldPath, isJsonObject, type JsonObject, jsonPointer, type PatchOperation,
+  type Excess, field, type FieldPath, formatFieldPath, isJsonObject, type JsonObject, jsonPointer, type PatchOperation,
 } from "../formats/json.ts";
 import { annotationAt } from "../formats/object-meta.ts";
 
@@ -43,11 +40,43 @@ export function completionPatch(object: JsonObject): readonly PatchOperation[] {
   return [...additions, ...rewriteTypeEntries(object)];
 }
 
-/**
- * An IAMRoleSelector that has been decoded and checked once. All other checks, the inventory and the grants use this
- * form.
- */
-export interface DecodedSelector {
+/** The versions of the fields of a selector that its reader supports. */
+export interface SelectorContext {
+  readonly origin: Origin;
+  readonly runtime: Runtime;
+}
+
+/** The facts of an IAMRoleSelector, read once and not judged. */
+export interface DecodedSelector extends SelectorContext {
+  readonly object: JsonObject;
+  /** The first limit that the object exceeds, or null. The lists and maps of such an object are not read. */
+  readonly excess: Excess | null;
+  readonly spec: SelectorSpec;
+}
+
+/** Reads an IAMRoleSelector. Accepts any JSON object. */
+export function decodeSelector(object: JsonObject, { origin, runtime }: SelectorContext): DecodedSelector {
+  const excess = objectExcess(object);
+  const spec = readSelectorSpec(excess === null ? object : withoutLists(object));
+  return { object, excess, spec, origin, runtime };
+}
+
+/** A fault of a selector, and what it takes from the selector. */
+export interface SelectorFault {
+  /** The id of the check that found the fault. */
+  readonly code: string;
+  readonly path: FieldPath;
+  readonly message: string;
+  readonly fix: string;
+  readonly severity?: "warn";
+  /** Whether shipped controllers ignore the whole selector. */
+  readonly dropsSelector?: boolean;
+  /** Whether the sidecar does not grant the role of the selector. `--check` does not change this. */
+  readonly withholdsGrant: boolean;
+}
+
+/** An IAMRoleSelector with its faults. The checks, the inventory and the grants use this form. */
+export interface JudgedSelector {
   readonly object: JsonObject;
   readonly spec: SelectorSpec;
   /** The selector as controllers apply it; null if it is malformed. */
@@ -55,23 +84,36 @@ export interface DecodedSelector {
   readonly name: string;
   /** `spec.arn`; "" if it is missing. */
   readonly roleARN: string;
-  readonly faults: readonly CheckedFault[];
+  readonly faults: readonly SelectorFault[];
 }
 
-/** Decodes an IAMRoleSelector, runs its self checks, and determines whether the selector is effective. */
-export function decodeSelector(
-  object: JsonObject, context: { readonly origin: Origin; readonly runtime: Runtime },
-): DecodedSelector {
-  const excess = objectExcess(object);
-  const spec = readSelectorSpec(excess === null ? object : withoutLists(object));
-  const faults = selectorFaults({ object, excess, spec, ...context });
+/** Judges a selector. The checks implement it (shared/checks/judge-selector.ts), which stand above the inventory. */
+export type Judge = (object: JsonObject, context: SelectorContext) => JudgedSelector;
+
+/** Whether the sidecar may grant the role of a selector that has the faults. */
+export function isGrantable(faults: readonly SelectorFault[]): boolean {
+  return !faults.some(({ withholdsGrant }) => withholdsGrant);
+}
+
+/** Returns each fault that makes the selector malformed or withholds its role, as `IRS-03 spec.arn: MESSAGE`. */
+export function decisiveFaults({ faults }: JudgedSelector): string[] {
+  return faults.filter((fault) => fault.withholdsGrant || fault.dropsSelector === true)
+    .map(({ code, path, message }) => `${code} ${formatFieldPath(path)}: ${message}`);
+}
+
+/**
+ * Returns the selector with its faults. With `--runtime ack`, a selector is malformed if shipped controllers drop it;
+ * with `--runtime extended`, if the sidecar does not grant its role.
+ */
+export function withFaults(decoded: DecodedSelector, faults: readonly SelectorFault[]): JudgedSelector {
+  const { object, spec, runtime } = decoded;
   const { arn, name } = spec;
-  if (arn === null || isMalformed(faults, context.runtime)) {
-    return { object, spec, effective: null, name, roleARN: arn ?? "", faults };
-  }
-  const compiled = compileSpec({ ...spec, arn }, context);
-  const annotated = { replaces: replacedBy(object), extras: readExtras(object, spec), grantable: isGrantable(faults) };
-  return { object, spec, effective: { ...compiled, ...annotated }, name, roleARN: arn, faults };
+  const grantable = isGrantable(faults);
+  const isMalformed = runtime === "ack" ? faults.some(({ dropsSelector }) => dropsSelector === true) : !grantable;
+  const judged = { object, spec, name, roleARN: arn ?? "", faults };
+  if (arn === null || isMalformed) return { ...judged, effective: null };
+  const annotated = { replaces: replacedBy(object), extras: readExtras(object, spec), grantable };
+  return { ...judged, effective: { ...compileSpec({ ...spec, arn }, decoded), ...annotated } };
 }
 
 /** Returns the selector with only its name, its UID, its resource version and its ARN. */
@@ -89,54 +131,4 @@ function withoutLists(object: JsonObject): JsonObject {
 function replacedBy(object: JsonObject): ReadonlySet<string> {
   const names = (annotationAt(object, REPLACES_ANNOTATION) ?? "").split(",");
   return new Set(names.map((name) => name.trim()).filter((name) => name !== ""));
-}
-
-/** A fault and the check that found it. */
-interface CheckedFault {
-  readonly check: SelectorCheck;
-  readonly fault: Fault;
-}
-
-const CHECKS_WITHIN_LIMITS = SELECTOR_SELF_CHECKS.filter((check) => check !== IRS_48);
-
-/**
- * Returns the faults of every self check, in catalog order. If a value has a wrong type, omits all other faults of this
- * value and of its fields.
- */
-function selectorFaults(subject: SelectorSubject): CheckedFault[] {
-  const excess = Array.from(IRS_48.find(subject), (fault) => ({ check: IRS_48, fault }));
-  if (excess.length > 0) return excess;
-  const found = CHECKS_WITHIN_LIMITS.flatMap((check) => [...check.find(subject)].map((fault) => ({ check, fault })));
-  const isMisshapen = ({ check, fault }: CheckedFault): boolean =>
-    check.id === "IRS-00" && fault.dropsSelector === true;
-  const misshapen = new Set(found.filter(isMisshapen).map(({ fault }) => JSON.stringify(fault.path)));
-  return misshapen.size === 0
-    ? found
-    : found.filter((one) => isMisshapen(one) || !isAtOrBelow(one.fault.path, misshapen));
-}
-
-function isAtOrBelow(path: FieldPath, tops: ReadonlySet<string>): boolean {
-  return path.some((_, i) => tops.has(JSON.stringify(path.slice(0, i + 1))));
-}
-
-/**
- * Whether the selector is malformed and therefore not effective. With `--runtime ack`, a selector is malformed if
- * shipped controllers drop it. With `--runtime extended`, a selector is malformed if it has a non-waivable deny fault.
- * `--check` does not change the result.
- */
-function isMalformed(faults: readonly CheckedFault[], runtime: Runtime): boolean {
-  return runtime === "ack" ? faults.some(({ fault }) => fault.dropsSelector === true) : !isGrantable(faults);
-}
-
-/** Whether the sidecar may grant the role of the selector: the selector has no non-waivable deny fault. */
-export function isGrantable(faults: readonly CheckedFault[]): boolean {
-  return !faults.some(withholdsGrant);
-}
-
-/**
- * Whether the fault withholds the role of a selector. Depends only on the check's own severity and not on `--check`, so
- * that a check that is off by default never withholds a role.
- */
-export function withholdsGrant({ check, fault }: CheckedFault): boolean {
-  return check.severity === "deny" && !check.waivable && fault.severity !== "warn";
 }

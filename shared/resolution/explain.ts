@@ -4,7 +4,7 @@ import type { ResourceQuery } from "../contract/ack-resource.ts";
 import { type FieldPath, formatFieldPath } from "../formats/json.ts";
 import { type LabelRequirement, type Labels, type LabelSelector, satisfies } from "../formats/label-selector.ts";
 import { compareText, printable } from "../formats/text.ts";
-import { type DecodedSelector, withholdsGrant } from "../model/selector.ts";
+import { decisiveFaults, type JudgedSelector } from "../model/selector.ts";
 import type { EffectiveSelector } from "../model/effective-selector.ts";
 import type { TypeEntry } from "../model/resource-types.ts";
 import { choiceOf } from "./selection.ts";
@@ -64,10 +64,9 @@ function chosenField(name: string, { choice }: ExplainInput): Pick<SelectorExpla
   return choice === null ? {} : { chosen: choice === name };
 }
 
-function explainMalformed({ name, faults }: DecodedSelector, input: ExplainInput): SelectorExplanation {
-  const decisive = faults.filter((one) => one.fault.dropsSelector === true || withholdsGrant(one));
-  const reasons = decisive.map(({ check, fault }) => `${check.id} ${formatFieldPath(fault.path)}: ${fault.message}`);
-  const message = `The selector is malformed, so controllers ignore it: ${reasons.join("; ")}.`;
+function explainMalformed(selector: JudgedSelector, input: ExplainInput): SelectorExplanation {
+  const { name } = selector;
+  const message = `The selector is malformed, so controllers ignore it: ${decisiveFaults(selector).join("; ")}.`;
   return { selector: name, selects: false, ...chosenField(name, input), malformed: true, parts: [], message };
 }
 

@@ -1,4 +1,4 @@
-import { identityChain } from "./identity-chain.ts";
+import { identityChain, referringNamespace } from "./identity-chain.ts";
 import { describeIdentity } from "./identity-denials.ts";
 import type {
   Identity, IdentityReference, RoleIdentity, ServiceAccountIdentity, StaticIdentity,
@@ -6,11 +6,11 @@ import type {
 import {
   INFRASTRUCTURE_GROUP, ROLE_IDENTITY, SERVICE_ACCOUNT_IDENTITY, STATIC_IDENTITY,
 } from "../contract/capa-kinds.ts";
-import { chainedDurationDenial, roleSessionDenial } from "./role-session.ts";
-import { serviceAccountDenial } from "./service-account.ts";
+import { chainedDurationDenial, roleSessionDenial, serviceAccountDenial } from "./role-session.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import { accountOfARN } from "../formats/arn.ts";
-import { deny, type Denial, type RoleQuery, unknownNamespace } from "./grant.ts";
+import { type Denial, deny, type RoleQuery, unknownNamespace } from "./grant.ts";
+import { allowsNamespace, requirementsOf } from "../model/allowed-namespaces.ts";
 
 /** A request for the credentials of a CAPA identity, as an object in `namespace` uses them. */
 interface IdentityRequest extends IdentityReference {
@@ -107,4 +107,46 @@ function accountDenial(
   const message = `The role of ${describeIdentity(role)} is in account ${accountID}, which is not in `
     + "--allowed-accounts. Use a role of an allowed account, or add the account.";
   return { code: "ERR_IDENTITY_ACCOUNT", message };
+}
+
+/**
+ * Returns the chain of the role identity, from the identity to the source of the credentials. Returns null if a
+ * reference of the chain cannot be followed.
+ */
+export function completeChain(
+  inventory: Inventory, { kind, name }: Pick<RoleIdentity, "kind" | "name">,
+): readonly Identity[] | null {
+  const { identities, broken } = identityChain(inventory, { kind, name }, "");
+  return broken === null ? identities : null;
+}
+
+/** The number of label requirements that one search evaluates. The limit bounds the search for a hostile identity. */
+const MAX_STEPS = 300_000;
+
+/**
+ * Grants the role of the identity to the first namespace that may use it: `--scope-namespace`, or else any namespace of
+ * the inventory. Returns null if no namespace may use the identity, or if its chain or its parameters are not valid.
+ * Tries fewer namespaces if the selectors of the chain have many requirements.
+ */
+export function grantToAnyNamespace(
+  inventory: Inventory, { kind, name }: Pick<RoleIdentity, "kind" | "name">,
+  query: Pick<RoleQuery, "scope" | "settings">,
+): IdentityGrant | null {
+  const chain = completeChain(inventory, { kind, name });
+  if (chain === null) return null;
+  const namespaces = query.scope === null ? inventory.namespaces.names : [query.scope];
+  // No source of a role identity is a service account identity.
+  const rules = chain.filter((one) => one.kind !== SERVICE_ACCOUNT_IDENTITY).map((one) => one.allowedNamespaces);
+  const stepsEach = rules.reduce((sum, rule) => sum + 1 + requirementsOf(rule), 0);
+  let steps = 0;
+  for (const namespace of namespaces) {
+    if (steps > MAX_STEPS) return null;
+    steps += stepsEach;
+    const referring = referringNamespace(inventory, namespace);
+    if (!rules.every((rule) => allowsNamespace(rule, referring).allowed)) continue;
+    // No chain of a role identity contains a token, so no audience is needed.
+    const grant = grantIdentity(inventory, { kind, name, namespace }, { ...query, allowedAudiences: [] });
+    return grant.verdict === "identity" ? grant : null;
+  }
+  return null;
 }

@@ -82,7 +82,7 @@ class Decision {
  * scope, the resource must be in the namespace of the scope.
  */
 export function selectorGrantByName(inventory: Inventory, name: string, query: RoleQuery, steps: Steps): Grant {
-  const faulty = inventory.selectors.faulty.get(name) ?? inventory.selectors.malformed.get(name);
+  const faulty = inventory.selectors.faulty.get(name);
   if (faulty !== undefined) return malformed(faulty);
   const selector = inventory.selectors.get(name);
   if (selector === undefined) {

@@ -3,8 +3,7 @@ import type { Labels } from "../formats/label-selector.ts";
 import { LIMITS } from "../contract/limits.ts";
 import { allowsNamespace, type ReferringNamespace } from "../model/allowed-namespaces.ts";
 import {
-  type ChainDenial, cycleDenial, depthDenial, kindDenial, namespaceDenial, secretDenial, singletonDenial,
-  unknownDenial,
+  type ChainDenial, cycleDenial, depthDenial, kindDenial, namespaceDenial, secretDenial, singletonDenial, unknownDenial,
 } from "./identity-denials.ts";
 import {
   type Identity, identityKey, type IdentityReference, referenceKey, type RoleIdentity,
@@ -13,6 +12,8 @@ import {
   CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, identityKindOf, ROLE_IDENTITY, SERVICE_ACCOUNT_IDENTITY,
   STATIC_IDENTITY,
 } from "../contract/capa-kinds.ts";
+import { type Paced, paced } from "../formats/paced.ts";
+import type { Referrer } from "../model/referrer.ts";
 
 /** An identity in a chain, in the format of `resolve -o json`. */
 export interface ChainLink {
@@ -138,4 +139,43 @@ function usageOf(identity: Identity, namespace: ReferringNamespace): Usage {
 function linkOf({ kind, name }: IdentityReference, identity: Identity | null, { denial, reason }: Usage): ChainLink {
   const roleARN = identity !== null && "roleARN" in identity ? identity.roleARN : null;
   return { kind, name, roleARN, allowed: denial === null, reason: denial?.reason ?? reason };
+}
+
+const BETWEEN_PAUSES = 200;
+
+/** Visits every object that refers to the identity itself. Stops and returns false when `visit` returns false. */
+export function* visitDirectUsers(
+  { referrers }: Inventory, identity: Identity, visit: (user: Referrer) => boolean,
+): Paced<boolean> {
+  return yield* paced(referrers.ofIdentity(identity, identity.namespace), BETWEEN_PAUSES, visit);
+}
+
+/**
+ * Visits every object whose chain contains the identity. Stops when `visit` returns false. Omits the objects whose
+ * chain has too many roles: their chain is denied with any change of the identity.
+ */
+export function* visitUsers(
+  inventory: Inventory, identity: Identity, visit: (user: Referrer) => boolean,
+): Paced<void> {
+  const found = new Set([identityKey(identity)]);
+  let level: readonly Identity[] = [identity];
+  for (let roles = 0; roles <= LIMITS.identityRoles.value && level.length > 0; roles++) {
+    const next: Identity[] = [];
+    for (const one of level) {
+      if (!(yield* visitDirectUsers(inventory, one, visit))) return;
+      yield* paced(inventory.identities.withSource(one), BETWEEN_PAUSES, (dependent) => {
+        const key = identityKey(dependent);
+        if (!found.has(key)) next.push(dependent);
+        found.add(key);
+        return true;
+      });
+      yield next.length;
+    }
+    level = next;
+  }
+}
+
+/** Returns `KIND NAMESPACE/NAME`. */
+export function referrerName({ kind, namespace, name }: Pick<Referrer, "kind" | "namespace" | "name">): string {
+  return `${kind} ${namespace}/${name}`;
 }

@@ -1,5 +1,5 @@
 import type { Inventory } from "../inventory/inventory.ts";
-import { rarestLabel, requiredLabels } from "../inventory/selector-list.ts";
+import { rarestLabel, requiredLabels } from "../inventory/selector-index.ts";
 import { labelKey, SetIndex } from "../inventory/set-index.ts";
 import { type Labels, satisfies } from "../formats/label-selector.ts";
 import type { EffectiveSelector } from "../model/effective-selector.ts";

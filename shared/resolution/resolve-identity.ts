@@ -1,12 +1,13 @@
 import type { DecisionSettings } from "../contract/context.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import { accountOfARN } from "../formats/arn.ts";
-import { regionFrom, type Resolution } from "./resolve.ts";
-import { type ChainLink, identityChain, type IdentityChain } from "./identity-chain.ts";
+import { regionFrom, type Resolution, resolve } from "./resolve.ts";
+import { type ChainLink, type IdentityChain, identityChain } from "./identity-chain.ts";
 import { describeIdentity, unsupportedDenial } from "./identity-denials.ts";
 import type { IdentityReference } from "../model/identity.ts";
 import { CONTROLLER_IDENTITY, SERVICE_ACCOUNT_IDENTITY } from "../contract/capa-kinds.ts";
-import { referenceOf, type Referrer } from "../model/referrer.ts";
+import { referenceOf, type Referrer, refersToIdentity } from "../model/referrer.ts";
+import type { ResourceQuery } from "../contract/ack-resource.ts";
 
 /**
  * Resolves the identity of an object that refers to a CAPA identity. The outcome is `default` if CAPA uses its own
@@ -49,4 +50,11 @@ function sourcesText(links: readonly ChainLink[]): string {
   if (links[0]?.kind === CONTROLLER_IDENTITY) return `${first} allows the namespace, so CAPA uses its own credentials.`;
   const through = sources.length === 0 ? "" : `, with the credentials of ${sources.join(", ")}`;
   return `${first} provides the credentials${through}.`;
+}
+
+/** Resolves the role of an ACK resource, or the identity of an object that refers to a CAPA identity. */
+export function resolveObject(
+  inventory: Inventory, object: ResourceQuery | Referrer, settings: DecisionSettings,
+): Resolution {
+  return refersToIdentity(object) ? resolveReferrer(inventory, object, settings) : resolve(inventory, object, settings);
 }

@@ -1,8 +1,7 @@
-import { formatFieldPath } from "../formats/json.ts";
 import { countOf, quote, sortedListOf } from "../formats/text.ts";
 import { LIMITS } from "../contract/limits.ts";
 import { conflictSentence } from "./selection.ts";
-import { type DecodedSelector, withholdsGrant } from "../model/selector.ts";
+import { decisiveFaults, type JudgedSelector } from "../model/selector.ts";
 import type { EffectiveSelector } from "../model/effective-selector.ts";
 import { shortName } from "../model/session-annotations.ts";
 import { deny, describeKinds, type Grant, listed, type RoleQuery, scopeSuffix } from "./grant.ts";
@@ -34,10 +33,9 @@ export function conflict(selecting: readonly EffectiveSelector[]): Grant {
 }
 
 /** Denies the role of a faulty selector. */
-export function malformed({ name, faults }: DecodedSelector): Grant {
-  const found = faults
-    .filter((one) => withholdsGrant(one) || one.fault.dropsSelector === true)
-    .map(({ check, fault }) => `${check.id} ${formatFieldPath(fault.path)}: ${fault.message}`);
+export function malformed(selector: JudgedSelector): Grant {
+  const { name } = selector;
+  const found = decisiveFaults(selector);
   const more = found.splice(LIMITS.faultsPerCheck.value).length;
   if (more > 0) found.push(`and ${countOf(more, "more fault")}`);
   const message = `IAMRoleSelector ${name} grants no role until its faults are corrected: ${found.join("; ")}.`;

@@ -1,6 +1,6 @@
 import type { DecisionSettings } from "../contract/context.ts";
 import { type Referrer, refersToIdentity } from "../model/referrer.ts";
-import { resolveObject } from "./resolve-object.ts";
+import { resolveObject } from "./resolve-identity.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import { referrerKey } from "../inventory/referrers.ts";
 import { resourceKey } from "../inventory/resources.ts";

@@ -1,22 +1,23 @@
 import { errorMessage } from "../formats/errors.ts";
-import { sleep, type SteadyClock } from "../clock.ts";
-import type { KubernetesAPI } from "../cluster/api.ts";
-import { Backoff } from "../cluster/backoff.ts";
+import { sleep } from "../clock.ts";
+import type { ClusterPorts } from "../cluster/api.ts";
 import { microTime } from "../cluster/wire.ts";
 import { rejectionText, sendRequest } from "../cluster/send-request.ts";
+import { Backoff } from "../cluster/backoff.ts";
 import { eventObject, EventScope, type EventText, type Series } from "./event-series.ts";
 import type { Logger } from "./logger.ts";
 import type { QueuedWrite } from "./retry-queue.ts";
 import type { EventSubject } from "../formats/object-meta.ts";
+import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
+
+/** The unique name of this replica, in Leases and Events. In a Pod, it starts with the name of the Pod. */
+export const REPLICA_IDENTITY = `${hostname()}_${randomUUID()}`;
 
 /** `ok`: written. `limited`: not written, because the series of the object and reason was written recently. */
 type EventOutcome = "ok" | "limited" | "failed";
 
-interface EventRecorderOptions {
-  readonly api: KubernetesAPI;
-  readonly clock: SteadyClock;
-  /** Returns a number from 0 (inclusive) to 1 (exclusive). */
-  readonly random: () => number;
+interface EventRecorderOptions extends ClusterPorts {
   /** The name of the program, such as `ack-role-resolver.io/webhook`. */
   readonly controller: string;
   /** The unique name of this replica. */

@@ -1,9 +1,9 @@
 import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import { unknownGroups } from "../contract/ack-groups.ts";
 import type { KnownFields } from "../contract/shape.ts";
-import { prunedFields } from "../model/ack-selector-schema.ts";
+import { prunedFields } from "../model/iamroleselector.ts";
 import type { SourceStatus } from "../sources/source.ts";
-import { VERSION } from "../contract/version.ts";
+import { VERSION } from "../contract/installation.ts";
 
 export const METRIC_PREFIX = "ack_role_resolver_";
 

@@ -5,6 +5,7 @@ import { closest, quote } from "../formats/text.ts";
 import { REMOVED_SETTINGS, removedFrom } from "../contract/removed-settings.ts";
 import { CHECK_SEVERITY, choicesOf, type Command, defaultOf, type Definition } from "../contract/setting-definition.ts";
 import { DEFINITIONS, type SettingName, SETTINGS, type SettingsFor } from "../contract/settings.ts";
+import { PROFILE_NAMES, PROFILES } from "../contract/profiles.ts";
 import { compileSchema, type NamedSchema } from "../formats/json-schema.ts";
 
 /**
@@ -26,22 +27,16 @@ export function environmentName(flag: string): string {
 }
 
 /**
- * Returns the validated and frozen settings of a command. Flags override environment variables. Environment variables
- * override defaults. `checkFault` returns what is wrong with the check in a value of --check, or null: this folder does
- * not know the checks.
+ * Returns the validated and frozen settings of a command. Flags override environment variables, which override the
+ * profile, which overrides defaults. `checkFault` returns what is wrong with the check in a value of --check, or null:
+ * this folder does not know the checks.
  * @throws ResolverError ERR_CONFIG_INVALID with one line for each fault.
  */
 export function readSettings<C extends Command>(
   command: C, flags: Flags, environment: Environment, checkFault: (value: string) => string | null = () => null,
 ): SettingsFor<C> {
   const faults = unknownVariables(environment);
-  const values: Record<string, unknown> = {};
-  for (const [name, definition] of DEFINITIONS) {
-    if (!definition.commands.includes(command)) continue;
-    const own = fromFlag(definition, flags[name]) ?? fromEnvironment(definition, environment);
-    const value = withRemoved(own, definition, removedValues(name, command, { flags, environment }));
-    values[name] = convert(definition, value) ?? defaultOf(definition, command);
-  }
+  const values = valuesOf(command, { flags, environment });
   const validate = compileSchema<SettingsFor<C>>(settingsSchema(command));
   const settings: unknown = values;
   const valid = validate(settings);
@@ -57,6 +52,21 @@ export function readSettings<C extends Command>(
   for (const value of Object.values(values)) Object.freeze(value);
   Object.freeze(settings);
   return settings;
+}
+
+/** Returns the converted value of each setting of the command, by name. */
+function valuesOf(command: Command, { flags, environment }: Input): Record<string, unknown> {
+  const valueOf = (name: SettingName): unknown => {
+    const definition: Definition = SETTINGS[name];
+    const own = fromFlag(definition, flags[name]) ?? fromEnvironment(definition, environment);
+    return convert(definition, withRemoved(own, definition, removedValues(name, command, { flags, environment })));
+  };
+  const profile = PROFILE_NAMES.find((one) => one === valueOf("profile")) ?? SETTINGS.profile.default;
+  const own = DEFINITIONS.filter(([, { commands }]) => commands.includes(command));
+  return Object.fromEntries(own.map(([name, definition]) => {
+    const byProfile = name === "base" || name === "unmatched" ? PROFILES[name][profile] : null;
+    return [name, valueOf(name) ?? byProfile ?? defaultOf(definition, command)];
+  }));
 }
 
 type Input = { readonly flags: Flags; readonly environment: Environment };
@@ -187,90 +197,81 @@ function expectation(definition: Definition, command: Command): string {
   return definition.pattern?.meaning ?? "a non-empty value";
 }
 
+/** What each command requires, with a hint. */
+const REQUIRED: Partial<Record<Command, Partial<Record<SettingName, string>>>> = {
+  webhook: { tlsDir: "create the folder with `ack-role-resolver certs make --dir DIR --host NAME`" },
+  sidecar: {
+    group: "the API group of the controller, such as s3.services.k8s.aws",
+    tokenFile: "the file that clients read too, such as token; the sidecar creates a missing file",
+  },
+  "certs make": {
+    dir: "the folder to write the certificates to",
+    host: "the name that clients connect to, such as ack-role-resolver-webhook.ack-role-resolver.svc",
+  },
+  "credential-process": {
+    endpoint: "the URL of the sidecar, such as http://127.0.0.1:9780", tokenFile: "the token file of the sidecar",
+  },
+};
+
 const NO_MANIFESTS = "no manifests are given: pass files, folders, - for standard input, or --cluster";
 const ONE_SOURCE = "--from, --cluster: exactly one is required";
+const OF_IDENTITIES = "--identity-secret-namespace";
 
-/** Returns one line for each invalid combination of settings. */
+/** Returns one line for each missing setting and each invalid combination of settings. */
 function crossFieldFaults(command: Command, values: Readonly<Record<string, unknown>>): string[] {
-  const set = (name: SettingName): boolean => isSet(values[name]);
-  const noSource = !set("from") && !set("cluster");
-  const bothSources = set("from") && set("cluster");
-  const notOneSource = noSource || bothSources;
+  const has = (name: SettingName): boolean => isSet(values[name]);
+  const required = Object.entries(REQUIRED[command] ?? {})
+    .flatMap(([name, hint]) => (isSet(values[name]) ? [] : [`${flagOf(name)}: required; ${hint}`]));
+  const combinations = Object.entries(COMBINATIONS[command]?.(has, values) ?? {})
+    .flatMap(([message, isViolated]) => (isViolated ? [message] : []));
   const { url } = values;
-  const rules: readonly (readonly [command: Command, violated: boolean, message: string])[] = [
-    ...(["lint", "resolve", "audit", "migrate carm"] as const).flatMap((reader) => [
-      [reader, noSource, NO_MANIFESTS], [reader, bothSources, ONE_SOURCE],
-    ] as const),
-    ["resolve", set("label") && !set("kind"), "--label: requires --kind"],
-    [
-      "resolve", set("explain") && values["mode"] === "carm",
-      "--explain: not supported with --mode carm; use -o json, where a message explains the role of each resource",
-    ],
-    ["impact", notOneSource, `${ONE_SOURCE}; the manifests are applied to the state in this source`],
-    ["webhook", notOneSource, ONE_SOURCE],
-    ["sidecar", notOneSource, ONE_SOURCE],
-    ...SETTINGS.url.commands.map((one) => (
-      [one, typeof url === "string" && !URL.canParse(url), "--url: expected https://HOST:PORT"] as const
-    )),
-    [
-      "webhook", !set("tlsDir"),
-      "--tls-dir: required; create the folder with `ack-role-resolver certs make --dir DIR --host NAME`",
-    ],
-    ["webhook", set("namespace") && !set("cluster"), "--namespace: requires --cluster"],
-    ["webhook", set("autoControllerIdentity") && !set("namespace"), "--auto-controller-identity: requires --namespace"],
-    ...(["sidecarEnv", "sidecarCaConfigMap"] as const).map((name) => [
-      "webhook", set(name) && !set("sidecarImage"), `${SETTINGS[name].flag}: requires --sidecar-image`,
-    ] as const),
-    ["webhook", set("clientCaFile") !== set("clientName"), "--client-ca-file, --client-name: set both or neither"],
-    ["sidecar", !set("group"), "--group: required; the API group of the controller, such as s3.services.k8s.aws"],
-    ...identityRules(values, set),
-    ["certs make", !set("dir"), "--dir: required; the folder to write the certificates to"],
-    [
-      "certs make", !set("host"),
-      "--host: required; the name that clients connect to, such as ack-role-resolver-webhook.ack-role-resolver.svc",
-    ],
-    [
-      "sidecar", !set("tokenFile"),
-      "--token-file: required; the file that clients read too, such as token; the sidecar creates a missing file",
-    ],
-    ...credentialProcessRules(values, set),
-  ];
-  return rules.flatMap(([of, violated, message]) => (of === command && violated ? [message] : []));
-}
-
-type Rules<C extends Command> = readonly (readonly [C, violated: boolean, message: string])[];
-type IsSet = (name: SettingName) => boolean;
-
-function identityRules({ group }: Readonly<Record<string, unknown>>, set: IsSet): Rules<"sidecar"> {
-  if (!set("identitySecretNamespace")) return [];
-  const servesIdentities = Array.isArray(group) && group.includes(INFRASTRUCTURE_GROUP);
-  const flag = "--identity-secret-namespace";
+  const isNoURL = typeof url === "string" && !URL.canParse(url);
   return [
-    ["sidecar", !set("cluster"), `${flag}: requires --cluster, because manifests contain no Secrets`],
-    [
-      "sidecar", !servesIdentities,
-      `${flag}: requires --group ${INFRASTRUCTURE_GROUP}, the API group of the identities`,
-    ],
+    ...sourceFaults(command, has), ...required, ...combinations, ...(isNoURL ? ["--url: expected https://HOST:PORT"] : []),
   ];
 }
 
-function credentialProcessRules(
-  values: Readonly<Record<string, unknown>>, set: IsSet,
-): Rules<"credential-process"> {
-  const { kind } = values;
-  const oneKind = Array.isArray(kind) && kind.length === 1;
-  const command = "credential-process";
-  return [
-    [command, !set("endpoint"), "--endpoint: required; the URL of the sidecar, such as http://127.0.0.1:9780"],
-    [command, !set("tokenFile"), "--token-file: required; the token file of the sidecar"],
-    [command, set("selector") === set("namespace"), "--selector, --namespace: exactly one is required"],
-    [
-      command, set("namespace") && !oneKind,
-      "--kind: exactly one is required with --namespace, such as Bucket.s3.services.k8s.aws",
-    ],
-    [command, set("selector") && (set("kind") || set("label")), "--kind, --label: allowed only with --namespace"],
-  ];
+function flagOf(name: string): string {
+  return DEFINITIONS.find(([one]) => one === name)?.[1].flag ?? name;
 }
+
+/** Returns the fault of a command that needs exactly one source. */
+function sourceFaults(command: Command, has: Has): readonly string[] {
+  if (!SETTINGS.cluster.commands.some((one) => one === command) || has("from") !== has("cluster")) return [];
+  if (command === "impact") return [`${ONE_SOURCE}; the manifests are applied to the state in this source`];
+  return [has("from") || command === "webhook" || command === "sidecar" ? ONE_SOURCE : NO_MANIFESTS];
+}
+
+type Has = (name: SettingName) => boolean;
+/** Returns, by message, whether the settings violate a rule. */
+type Combinations = (has: Has, values: Readonly<Record<string, unknown>>) => Readonly<Record<string, boolean>>;
+
+const COMBINATIONS: Partial<Record<Command, Combinations>> = {
+  resolve: (has, { mode }) => ({
+    "--label: requires --kind": has("label") && !has("kind"),
+    "--explain: not supported with --mode carm; use -o json, where a message explains the role of each resource":
+      has("explain") && mode === "carm",
+  }),
+  webhook: (has) => ({
+    "--namespace: requires --cluster": has("namespace") && !has("cluster"),
+    "--auto-controller-identity: requires --namespace": has("autoControllerIdentity") && !has("namespace"),
+    "--sidecar-env: requires --sidecar-image": has("sidecarEnv") && !has("sidecarImage"),
+    "--sidecar-ca-config-map: requires --sidecar-image": has("sidecarCaConfigMap") && !has("sidecarImage"),
+    "--client-ca-file, --client-name: set both or neither": has("clientCaFile") !== has("clientName"),
+  }),
+  sidecar: (has, { group }) => ({
+    [`${OF_IDENTITIES}: requires --cluster, because manifests contain no Secrets`]:
+      has("identitySecretNamespace") && !has("cluster"),
+    [`${OF_IDENTITIES}: requires --group ${INFRASTRUCTURE_GROUP}, the API group of the identities`]:
+      has("identitySecretNamespace") && !(Array.isArray(group) && group.includes(INFRASTRUCTURE_GROUP)),
+  }),
+  "credential-process": (has, { kind }) => ({
+    "--selector, --namespace: exactly one is required": has("selector") === has("namespace"),
+    "--kind: exactly one is required with --namespace, such as Bucket.s3.services.k8s.aws":
+      has("namespace") && !(Array.isArray(kind) && kind.length === 1),
+    "--kind, --label: allowed only with --namespace": has("selector") && (has("kind") || has("label")),
+  }),
+};
 
 function isSet(value: unknown): boolean {
   const isEmptyList = Array.isArray(value) && value.length === 0;

@@ -30,14 +30,10 @@ export interface SidecarReadinessInput extends InventoryReadinessInput {
 
 const MS_PER_SECOND = 1000;
 
-/**
- * Throws ERR_NOT_READY if the inventory is not loaded yet, or is too old. An unloaded inventory is never treated as
- * empty.
- */
-export function requireLoaded({ loaded, lastSyncMs }: Pick<SourceStatus, "loaded" | "lastSyncMs">): void {
-  if (loaded) return;
+/** Returns the error of a request that needs an inventory that is not loaded yet, or is too old. */
+export function notLoaded({ lastSyncMs }: Pick<SourceStatus, "lastSyncMs">): ResolverError {
   const state = lastSyncMs === null ? "not loaded yet" : "older than 5 minutes";
-  throw new ResolverError("ERR_NOT_READY", `The inventory is ${state}. Retry in a moment.`);
+  return new ResolverError("ERR_NOT_READY", `The inventory is ${state}. Retry in a moment.`);
 }
 
 /**

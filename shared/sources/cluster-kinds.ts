@@ -1,6 +1,7 @@
 import { definedKind, isACKGroup, SELECTOR_GROUP, SELECTOR_KIND } from "../contract/ack-groups.ts";
 import { isCAPAKind, isIdentityKind, type KindName, SERVICE_ACCOUNT_IDENTITY } from "../contract/capa-kinds.ts";
-import { type ClusterPart, kindOf, WATCHED_ROWS, type WatchedID } from "../contract/kinds.ts";
+import { kindOf, WATCHED_ROWS, type WatchedID } from "../contract/kinds.ts";
+import type { ClusterPart } from "../contract/kind-row.ts";
 import { field, isJsonObject, type JsonObject, omitField, stringAt } from "../formats/json.ts";
 import type { WatchedKind } from "../cluster/watched-kind.ts";
 import { clusterOwner } from "../contract/cluster-parts.ts";
@@ -146,9 +147,10 @@ const TRANSFORMS: Record<WatchedID, WatchedKind["transform"]> = {
  * null has the kinds that every source loads. The namespace "" stands for all namespaces.
  */
 export function fixedKinds(part: ClusterPart | null, namespace = ""): readonly WatchedKind[] {
-  return WATCHED_ROWS.flatMap(({ id, types, watch: { version, plural, names, parts, ...watch } }) => {
+  return WATCHED_ROWS.flatMap(({ id, types, served: { version, groups }, watch: { names, parts, ...watch } }) => {
     const isOfPart = part === null ? parts === undefined : parts?.includes(part) === true;
-    if (!isOfPart || typeof types === "function" || plural === undefined) return [];
+    if (!isOfPart || typeof types === "function" || version === "*") return [];
+    const plural = groups[0]?.plurals[0] ?? "";
     return types.flatMap((type) => {
       const [kind = "", ...rest] = type.split(".");
       const watched = { ...watch, group: rest.join("."), version, kind, plural, transform: TRANSFORMS[id] };
@@ -172,7 +174,7 @@ export function servedKind(definition: JsonObject): ServedKind | null {
   const spec = field(definition, "spec");
   const type = definedKind(definition);
   const id = kindOf({ ...type, name: "" })?.id;
-  const row = WATCHED_ROWS.find((one) => one.id === id && one.watch.version === "served");
+  const row = WATCHED_ROWS.find((one) => one.id === id && one.served.version === "*");
   const version = versionToList(field(spec, "versions"));
   const plural = stringAt(spec, "names", "plural");
   if (row === undefined || version === null || plural === null) return null;

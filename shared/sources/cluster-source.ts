@@ -2,16 +2,16 @@ import { type SteadyClock, systemClock } from "../clock.ts";
 import type { KubernetesAPI } from "../cluster/api.ts";
 import { Outage } from "../cluster/outage.ts";
 import type { WatchedKind } from "../cluster/watched-kind.ts";
-import type { ClusterPart } from "../contract/kinds.ts";
+import type { ClusterPart } from "../contract/kind-row.ts";
 import { ResolverError } from "../formats/errors.ts";
 import type { JsonObject } from "../formats/json.ts";
 import { apiVersionOf } from "../formats/object-meta.ts";
 import { countOf } from "../formats/text.ts";
 import { type Collection, Inventory } from "../inventory/inventory.ts";
+import type { Judge } from "../model/selector.ts";
 import { fixedKinds } from "./cluster-kinds.ts";
 import { Informer, type InformerOptions, ResourceInformers } from "./informers.ts";
-import type { InventorySource, SourceStatus } from "./source.ts";
-import { Listeners } from "../cluster/listeners.ts";
+import { type InventorySource, Listeners, type SourceStatus } from "./source.ts";
 
 /**
  * Every cluster source loads selectors, namespaces and CustomResourceDefinitions. With the options `resources`,
@@ -19,6 +19,7 @@ import { Listeners } from "../cluster/listeners.ts";
  */
 export interface ClusterSourceOptions {
   readonly runtime: "ack" | "extended";
+  readonly judge: Judge;
   readonly api: KubernetesAPI;
   /**
    * If set, loads the objects of every installed ACK kind and CAPA kind. `extraGroups` lists groups that this release
@@ -78,9 +79,11 @@ export class ClusterSource implements InventorySource {
   #loaded = false;
 
   constructor(options: ClusterSourceOptions) {
-    const { runtime, api, clock = systemClock, random = Math.random, resources, onObject } = options;
+    const { runtime, judge, api, clock = systemClock, random = Math.random, resources, onObject } = options;
     const isForGrants = resources === undefined;
-    this.inventory = new Inventory({ runtime, origin: "cluster", excluded: excludedCollections(options), isForGrants });
+    this.inventory = new Inventory(
+      { runtime, origin: "cluster", excluded: excludedCollections(options), isForGrants }, judge,
+    );
     // No observer receives Secrets, because the annotations of their metadata can contain values.
     const observe = (kind: WatchedKind): WatchedKind => (
       onObject === undefined || kind.metadataOnly === true ? kind : withObserver(kind, onObject)

@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import type { JsonObject } from "../formats/json.ts";
 import { paced, type Paced } from "../formats/paced.ts";
-import { Inventory, type InventoryContext } from "../inventory/inventory.ts";
+import type { Inventory } from "../inventory/inventory.ts";
 import { areEqualCopies } from "../files/duplicates.ts";
 import type { FileReading } from "../files/files.ts";
 import type { FileListing } from "../files/listing.ts";
@@ -109,9 +109,8 @@ export function isSameState({ objects: before }: Snapshot, { objects: after }: S
   return true;
 }
 
-/** Returns a new inventory of the objects. Pauses between objects. */
-export function* inventoryOf({ objects }: Snapshot, context: InventoryContext): Paced<Inventory> {
-  const inventory = new Inventory(context);
+/** Adds the objects to a new inventory. Pauses between objects. */
+export function* fillInventory(inventory: Inventory, { objects }: Snapshot): Paced<Inventory> {
   yield* paced(objects.values(), 1, ({ object }) => {
     inventory.apply([{ type: "put", object }]);
     return true;

@@ -4,21 +4,21 @@ import { dirname } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type SteadyClock, systemClock } from "../clock.ts";
 import type { Paced } from "../formats/paced.ts";
-import { Inventory, type InventoryContext } from "../inventory/inventory.ts";
+import { Inventory } from "../inventory/inventory.ts";
+import type { Judge } from "../model/selector.ts";
 import { duplicateFaults } from "../files/duplicates.ts";
 import {
   type FileReading, inputError, type ManifestParser, readFiles, readStdin,
 } from "../files/files.ts";
 import { generateNames } from "../files/object-key.ts";
 import {
-  EMPTY_SNAPSHOT, inventoryOf, isSameState, LastValidFiles, type Snapshot, snapshotOf,
+  EMPTY_SNAPSHOT, fillInventory, isSameState, LastValidFiles, type Snapshot, snapshotOf,
 } from "./file-snapshot.ts";
 import { type FileListing, listManifestFiles, STDIN } from "../files/listing.ts";
 import type { InputFault, Manifest, ParsedManifests } from "../files/manifest-reader.ts";
 import { manifestsOf, ThreadParser } from "../files/thread-parser.ts";
 import { runInSlices } from "./slices.ts";
-import type { InventorySource, SourceStatus } from "./source.ts";
-import { Listeners } from "../cluster/listeners.ts";
+import { type InventorySource, Listeners, type SourceStatus } from "./source.ts";
 
 /** Calls `onEvent` when a file under `path` could have changed. Returns a function that stops the watch. */
 type WatchPath = (path: string, onEvent: () => void) => () => void;
@@ -42,6 +42,7 @@ const watchPath: WatchPath = (path, onEvent) => {
 
 interface ManifestSourceOptions {
   readonly runtime: "ack" | "extended";
+  readonly judge: Judge;
   readonly clock?: SteadyClock;
   readonly watch?: WatchPath;
 }
@@ -64,7 +65,7 @@ const NO_MANIFESTS: ParsedManifests = { manifests: [], faults: [], notManifest: 
  */
 export class ManifestSource implements InventorySource {
   #inventory: Inventory;
-  readonly #context: InventoryContext;
+  readonly #newInventory: () => Inventory;
   readonly #paths: readonly string[];
   readonly #clock: SteadyClock;
   readonly #watch: WatchPath;
@@ -86,9 +87,10 @@ export class ManifestSource implements InventorySource {
   #checking: Promise<void> = Promise.resolve();
   #stopped = false;
 
-  constructor(paths: readonly string[], { runtime, clock = systemClock, watch = watchPath }: ManifestSourceOptions) {
-    this.#context = { runtime, origin: "file" };
-    this.#inventory = new Inventory(this.#context);
+  constructor(paths: readonly string[], options: ManifestSourceOptions) {
+    const { runtime, judge, clock = systemClock, watch = watchPath } = options;
+    this.#newInventory = () => new Inventory({ runtime, origin: "file" }, judge);
+    this.#inventory = this.#newInventory();
     this.#paths = paths;
     this.#clock = clock;
     this.#watch = watch;
@@ -171,7 +173,7 @@ export class ManifestSource implements InventorySource {
     const duplicates = await inSlices(duplicateFaults(manifests));
     const next = await inSlices(snapshotOf(manifests));
     const changed = !isSameState(this.#snapshot, next);
-    const inventory = changed ? await inSlices(inventoryOf(next, this.#context)) : this.#inventory;
+    const inventory = changed ? await inSlices(fillInventory(this.#newInventory(), next)) : this.#inventory;
     // A stop interrupts the parser, so `readings` may be incomplete.
     if (this.#stopped) return;
     this.#fingerprint = readings.some(({ unreadable }) => unreadable) ? null : fingerprint;
@@ -203,7 +205,7 @@ const SLICE_MS = 10;
 
 async function inSlices<Result>(steps: Paced<Result>): Promise<Result> {
   return runInSlices(steps, {
-    sliceMs: SLICE_MS, now: () => systemClock.steady(), pause: nextTurn, remainingMs: () => Infinity,
+    sliceMs: SLICE_MS, clock: systemClock, pause: nextTurn, remainingMs: () => Infinity,
   });
 }
 

@@ -1,17 +1,11 @@
 import { getDefaultRoleAssumer, getDefaultRoleAssumerWithWebIdentity } from "@aws-sdk/client-sts";
 import { fromNodeProviderChain } from "@aws-sdk/credential-providers";
-import { proxyOptions } from "../sts-upstream/connection.ts";
+import { type EndpointSettings, proxyOptions } from "../sts-upstream/connection.ts";
 
 export type ProviderChain = ReturnType<typeof fromNodeProviderChain>;
 
-export interface ProviderChainOptions {
-  readonly region: string | null;
-  /** The URL of a custom STS endpoint; null selects the regional endpoint. */
-  readonly endpoint: string | null;
-}
-
 /** Returns the default provider chain of the AWS SDK. The chain sends its STS calls only to `endpoint`. */
-export function makeProviderChain({ region, endpoint }: ProviderChainOptions): ProviderChain {
+export function makeProviderChain({ region, endpoint }: EndpointSettings): ProviderChain {
   const clientConfig = { ignoreConfiguredEndpointUrls: true, ...(region === null ? {} : { region }) };
   const requestHandler = { httpsAgent: proxyOptions() };
   const sts = { ...clientConfig, requestHandler, ...(endpoint === null ? {} : { endpoint }) };

@@ -1,14 +1,15 @@
 import { ResolverError } from "../../shared/formats/errors.ts";
 import { isLoopbackHost, type ListenAddress } from "../../shared/server/listen-address.ts";
+import type { EndpointSettings } from "../sts-upstream/connection.ts";
 import type { BaseProvider } from "./identity.ts";
-import type { ProviderChain, ProviderChainOptions } from "./provider-chain.ts";
+import type { ProviderChain } from "./provider-chain.ts";
 
 /**
  * Returns the default provider chain of the AWS SDK: environment, profile, web identity, Pod Identity, instance
  * metadata. The chain calls STS for a web identity and for the role of a profile. These STS calls use the endpoint in
  * `options`, and ignore AWS_ENDPOINT_URL* and the endpoint of a profile.
  */
-export function defaultProviderChain(options: ProviderChainOptions): BaseProvider {
+export function defaultProviderChain(options: EndpointSettings): BaseProvider {
   let chain: ProviderChain | null = null;
   return async () => {
     // Loads the provider chain only on first use, because the chain is large, and a sidecar with another provider does

@@ -1,8 +1,7 @@
 import { ResolverError } from "../../shared/formats/errors.ts";
 import { type SteadyClock, withTimeout } from "../../shared/clock.ts";
-import { STSNotCalledError } from "../sts-upstream/circuit-breaker.ts";
 import { type CallGuard, type CallOptions, NO_GUARD } from "../sts-upstream/rate-limiter.ts";
-import { backoffFor } from "./backoff.ts";
+import { backoffFor, STSNotCalledError } from "../sts-upstream/errors.ts";
 import {
   type CachedSession, type Credentials, credentialsAt, type Entry, type Failure, type Load, type Lookup, newEntry,
   type PreparedLoad, readClocks, remainingMs, toCachedSession,
@@ -16,8 +15,8 @@ export interface CredentialCacheOptions {
   readonly guard?: CallGuard;
   /** The maximum number of entries. The least recently used entry is evicted first. */
   readonly limit?: number;
-  /** Called for each lookup. The result `stale` means that the cache returned a session whose last refresh failed. */
-  readonly onLookup?: (result: "hit" | "miss" | "stale") => void;
+  /** Counts each lookup. The result `stale` means that the cache returned a session whose last refresh failed. */
+  readonly lookups?: { inc: (labels: { readonly result: "hit" | "miss" | "stale" }) => void };
   /** Called for a session whose lifetime is too short: a client may receive it with less than 16 minutes left. */
   readonly onShortLived?: (key: string, lifeMs: number) => void;
   /** Called with an error when a refresh fails for the first time, and with null after the next successful refresh. */
@@ -62,24 +61,24 @@ export class CredentialCache {
   readonly #options: Required<CredentialCacheOptions>;
 
   constructor(options: CredentialCacheOptions) {
-    const defaults = { guard: NO_GUARD, limit: LIMIT, onLookup: () => {}, onShortLived: () => {}, onRefresh: () => {} };
-    this.#options = { ...defaults, ...options };
+    const none = { lookups: { inc: () => {} }, onShortLived: () => {}, onRefresh: () => {} };
+    this.#options = { guard: NO_GUARD, limit: LIMIT, ...none, ...options };
   }
 
   /**
    * Returns credentials that are valid for at least 60 s. If `load` fails, rejects with its error, and repeats this
-   * error until the delay in backoff.ts has passed.
+   * error until the delay of `backoffFor` has passed.
    */
   async get(lookup: Lookup): Promise<Credentials> {
     const [entry, { isAwaited = true }] = [this.#touch(lookup), lookup];
     const usable = this.#usable(entry);
     if (usable !== null) {
-      this.#options.onLookup(entry.failure === null ? "hit" : "stale");
+      this.#options.lookups.inc({ result: entry.failure === null ? "hit" : "stale" });
       // The refresh timer can be late: it stops while the machine sleeps, and it ignores changes of the wall clock.
       if (this.#isRefreshDue(entry)) void this.#load(entry, { isAwaited: false });
       return usable;
     }
-    this.#options.onLookup("miss");
+    this.#options.lookups.inc({ result: "miss" });
     if (entry.pending !== null) {
       entry.pending.demand.isAwaited ||= isAwaited;
       return entry.pending.credentials;

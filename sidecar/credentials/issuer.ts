@@ -4,6 +4,7 @@ import type { Denial, Grant, RoleGrant } from "../../shared/resolution/grant.ts"
 import { accountOfARN } from "../../shared/formats/arn.ts";
 import { MAX_CHAINED_SECONDS, type SessionRequest } from "../../shared/model/session.ts";
 import type { BaseIdentity, IdentityOnlyKeys } from "../base/identity.ts";
+import type { SidecarSettings } from "../options.ts";
 import type { STS } from "../sts-upstream/client.ts";
 import { UpstreamSTSError } from "../sts-upstream/errors.ts";
 import type { CredentialCache } from "./cache.ts";
@@ -12,17 +13,10 @@ import type { IssuedKind } from "./issued-journal.ts";
 import type { IssuedCredentials } from "./issued.ts";
 import { type Credentials, SessionKeyCache } from "./session.ts";
 
-export interface IssuerOptions {
-  readonly sessionName: string;
-  /** The Region of STS; null for a custom endpoint. */
-  readonly region: string | null;
-  /** Whether the sidecar may issue a base identity that is a long-lived key. */
-  readonly allowsLongLivedBase: boolean;
-  /** Whether all issued credentials must belong to the account of the credentials that were issued first. */
-  readonly pinsAccount: boolean;
-  /** The accounts in which the sidecar may assume roles; [] allows every account. */
-  readonly allowedAccounts: readonly string[];
-}
+/** The settings of the sidecar on which the issued credentials depend. */
+export type IssuerSettings = Pick<
+  SidecarSettings, "sessionName" | "region" | "base" | "scopeNamespace" | "allowedAccounts"
+>;
 
 interface IssuerPorts {
   readonly base: BaseIdentity;
@@ -74,18 +68,18 @@ const DEFAULT_SESSION: RequestedSession = { durationSeconds: DURATION_SECONDS, p
 
 /** Issues the credentials that a grant allows. Never calls STS for a role that is not granted. */
 export class Issuer {
-  readonly #options: IssuerOptions;
+  readonly #settings: IssuerSettings;
   readonly #ports: IssuerPorts;
   readonly #keys = new SessionKeyCache();
   /** The pinned account; null until the first credentials are issued. */
   #account: string | null;
 
-  constructor(options: IssuerOptions, ports: IssuerPorts) {
-    this.#options = options;
+  constructor(settings: IssuerSettings, ports: IssuerPorts) {
+    this.#settings = settings;
     this.#ports = ports;
     // Restores the pinned account, because a restart of the sidecar does not restart the controller, and the controller
     // reads its account only once.
-    this.#account = options.pinsAccount ? ports.issued.accountID : null;
+    this.#account = settings.scopeNamespace === null ? null : ports.issued.accountID;
   }
 
   /**
@@ -97,10 +91,13 @@ export class Issuer {
     if (grant.verdict === "denied") throw new ResolverError(grant.code, grant.message);
     if (grant.verdict === "role") {
       this.#checkAllowed(grant);
-      this.#checkAccount(accountOfARN(grant.roleARN));
+      if (this.#account !== null) this.#checkAccount(accountOfARN(grant.roleARN));
     }
     const credentials = await this.#session(grant, requested);
-    if (grant.verdict === "identity") this.#checkIdentityAccount(credentials.accountID);
+    // The account of a static identity is known only after STS has returned it.
+    if (grant.verdict === "identity") {
+      this.#requireAllowed(credentials.accountID, "The identity", "ERR_IDENTITY_ACCOUNT");
+    }
     // A client whose request timed out does not receive the credentials, so the credentials must not pin the account.
     if (isLate()) return credentials;
     // The clients of identities are tools that read several accounts, so an identity pins no account.
@@ -109,13 +106,13 @@ export class Issuer {
     return credentials;
   }
 
-  /** Throws if the account of a static identity is not allowed. The account is known only after STS has returned it. */
-  #checkIdentityAccount(accountID: string): void {
-    const { allowedAccounts } = this.#options;
+  #requireAllowed(accountID: string, subject: string, code: "ERR_IDENTITY_ACCOUNT" | "ERR_SELECTOR_NOT_GRANTED"): void {
+    const { allowedAccounts } = this.#settings;
     if (allowedAccounts.length === 0 || allowedAccounts.includes(accountID)) return;
-    const message = `The identity is in account ${accountID}, which is not in --allowed-accounts. `
-      + "Use an identity of an allowed account, or add the account.";
-    throw new ResolverError("ERR_IDENTITY_ACCOUNT", message);
+    const kind = code === "ERR_IDENTITY_ACCOUNT" ? "an identity" : "a role";
+    const message = `${subject} is in account ${accountID}, which is not in --allowed-accounts. `
+      + `Use ${kind} of an allowed account, or add the account.`;
+    throw new ResolverError(code, message);
   }
 
   #session(grant: Exclude<Grant, Denial> | IdentityGrant, requested: RequestedSession): Promise<Credentials> {
@@ -144,20 +141,16 @@ export class Issuer {
    * be older than the webhook's setting.
    */
   #checkAllowed({ roleARN, selectors }: RoleGrant): void {
-    const accountID = accountOfARN(roleARN) ?? "";
-    const { allowedAccounts } = this.#options;
-    if (allowedAccounts.length === 0 || allowedAccounts.includes(accountID)) return;
+    if (this.#settings.allowedAccounts.length === 0) return;
     const source = selectors.length === 0 ? "a CARM map" : `IAMRoleSelector ${selectors.join(", ")}`;
-    const message = `The role of ${source} is in account ${accountID}, which is not in --allowed-accounts. `
-      + "Use a role of an allowed account, or add the account.";
-    throw new ResolverError("ERR_SELECTOR_NOT_GRANTED", message);
+    this.#requireAllowed(accountOfARN(roleARN) ?? "", `The role of ${source}`, "ERR_SELECTOR_NOT_GRANTED");
   }
 
   async #baseSession(): Promise<Credentials> {
     const { base, identityOnly } = this.#ports;
     if (identityOnly !== null) return identityOnly.get();
     const credentials = await base.get();
-    if (credentials.sessionToken !== null || this.#options.allowsLongLivedBase) return credentials;
+    if (credentials.sessionToken !== null || this.#settings.base === "vend") return credentials;
     throw new ResolverError(
       "ERR_BASE_LONG_LIVED",
       "The sidecar's base identity is a long-lived access key. " +
@@ -173,7 +166,7 @@ export class Issuer {
     // identity is unavailable now.
     const { arn, isSession } = await base.whenVerified();
     const request = this.#requestFor(grant, requested, isSession);
-    const key = this.#keys.keyOf(grant.grantedBy, request, { identity: arn, region: this.#options.region });
+    const key = this.#keys.keyOf(grant.grantedBy, request, { identity: arn, region: this.#settings.region });
     const load = (signal: AbortSignal): Promise<Credentials> => this.#assume(request, signal);
     const isGranted = (): boolean => this.#ports.isGranted?.(grant.roleARN) ?? true;
     try {
@@ -190,7 +183,7 @@ export class Issuer {
     const isCapped = isChained && requestedSeconds > MAX_CHAINED_SECONDS;
     if (isCapped) this.#ports.onDurationCapped?.(roleARN, requestedSeconds);
     return {
-      ...extras, roleARN, sessionName: extras.sessionName ?? this.#options.sessionName,
+      ...extras, roleARN, sessionName: extras.sessionName ?? this.#settings.sessionName,
       durationSeconds: isCapped ? MAX_CHAINED_SECONDS : requestedSeconds,
       transitiveTagKeys: [], policy: requested.policy, policyARNs: requested.policyARNs,
     };
@@ -209,7 +202,7 @@ export class Issuer {
 
   #pinAccount(accountID: string): void {
     this.#checkAccount(accountID);
-    if (this.#options.pinsAccount) this.#account = accountID;
+    if (this.#settings.scopeNamespace !== null) this.#account = accountID;
   }
 
   // A controller reads its account only once, at its start. If the role of the controller moved to a different account,

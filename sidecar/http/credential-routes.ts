@@ -10,7 +10,7 @@ import { quote } from "../../shared/formats/text.ts";
 import { grantIdentity, type IdentityGrant, servesIdentities } from "../../shared/resolution/grant-by-identity.ts";
 import { grantInNamespace, grantSelector } from "../../shared/resolution/grant-decision.ts";
 import { deny, describeKinds, type Grant } from "../../shared/resolution/grant.ts";
-import { requireLoaded } from "../../shared/server/readiness.ts";
+import { notLoaded } from "../../shared/server/readiness.ts";
 import type { InventorySource } from "../../shared/sources/source.ts";
 import type { IssuedKind } from "../credentials/issued-journal.ts";
 import type { Issuer } from "../credentials/issuer.ts";
@@ -133,7 +133,7 @@ function addIdentityRoute(app: FastifyInstance, options: SidecarOptions, ports: 
   app.get<{ Params: { kind: string; name: string } }>(path, (request, reply) => {
     const { kind, name } = request.params;
     const namespace = readNamespaceParameter(request.url);
-    request.requested = { kind, name, namespace };
+    request.requested = () => ({ kind, name, namespace });
     const decide = (): Decision => grantIdentity(ports.source.inventory, { kind, name, namespace }, options);
     return issueCredentials(ports, reply, { kind: "identity", decide });
   });
@@ -204,7 +204,7 @@ async function issueCredentials(
   reply: FastifyReply,
   { kind, decide }: CredentialRequest,
 ): Promise<FastifyReply> {
-  requireLoaded(source.status);
+  if (!source.status.loaded) throw notLoaded(source.status);
   const grant = decide();
   if (grant.verdict !== "identity") reply.request.grant = grant;
   const issue = (isLate: () => boolean): ReturnType<Issuer["credentialsFor"]> =>

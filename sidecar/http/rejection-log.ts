@@ -8,10 +8,10 @@ import type { AuthFailure, SidecarMetrics } from "../metrics.ts";
 declare module "fastify" {
   interface FastifyRequest {
     /**
-     * A description of the requested credentials for the rejection log, without secrets. The description is undefined
-     * until the client is authenticated.
+     * Describes the requested credentials for the rejection log, without secrets. Undefined until the client is
+     * authenticated.
      */
-    requested: Readonly<Record<string, unknown>> | undefined;
+    requested: (() => Readonly<Record<string, unknown>>) | undefined;
     /** The decision on the request; undefined until the route has made the decision. */
     grant: Grant | undefined;
   }

@@ -1,8 +1,49 @@
+import { hash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
+import type { SteadyClock } from "../../shared/clock.ts";
 import { ResolverError } from "../../shared/formats/errors.ts";
 import { formatListenAddress, type ListenAddress } from "../../shared/server/listen-address.ts";
 import { isFormType, sanitize } from "../sts/query-protocol.ts";
-import type { TokenCheck } from "../token.ts";
+
+/**
+ * How long the previous token stays valid after a rotation, in ms. Clients reload the token file at different times.
+ */
+const PREVIOUS_TOKEN_MS = 60_000;
+const NO_DIGEST = Buffer.alloc(32);
+
+/** Compares a client's token with the current and the previous token in constant time. */
+export class TokenCheck {
+  readonly #clock: SteadyClock;
+  #current: Buffer;
+  #previous: { readonly digest: Buffer; readonly untilSteadyMs: number } | null = null;
+
+  constructor(token: string, clock: SteadyClock) {
+    this.#current = digestOf(token);
+    this.#clock = clock;
+  }
+
+  accepts(presented: string): boolean {
+    // Compares digests, which have equal lengths, so that the time of the comparison reveals nothing about the tokens.
+    const digest = digestOf(presented);
+    const isCurrent = timingSafeEqual(digest, this.#current);
+    const previous = this.#previous;
+    const equalsPrevious = timingSafeEqual(digest, previous?.digest ?? NO_DIGEST);
+    return isCurrent || (equalsPrevious && previous !== null && this.#clock.steady() < previous.untilSteadyMs);
+  }
+
+  /** Makes `token` the current token. Returns false if `token` already is the current token. */
+  rotate(token: string): boolean {
+    const digest = digestOf(token);
+    if (digest.equals(this.#current)) return false;
+    this.#previous = { digest: this.#current, untilSteadyMs: this.#clock.steady() + PREVIOUS_TOKEN_MS };
+    this.#current = digest;
+    return true;
+  }
+}
+
+function digestOf(text: string): Buffer {
+  return hash("sha256", text, "buffer");
+}
 
 /**
  * Matches headers that proxies and browsers add, but SDKs do not: https://www.rfc-editor.org/rfc/rfc7239,

@@ -3,12 +3,12 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { type ErrorCode, ResolverError } from "../../shared/formats/errors.ts";
 import { MAX_CHAINED_SECONDS, type SessionExtras, type SessionTag } from "../../shared/model/session.ts";
 import { grantRole } from "../../shared/resolution/grant-decision.ts";
-import { requireLoaded } from "../../shared/server/readiness.ts";
+import { notLoaded } from "../../shared/server/readiness.ts";
 import type { IssuedKey } from "../credentials/issued-journal.ts";
 import type { IssuedCredentials } from "../credentials/issued.ts";
 import type { Credentials } from "../credentials/session.ts";
 import type { SidecarOptions } from "../options.ts";
-import { UpstreamSTSError } from "../sts-upstream/errors.ts";
+import { fixOfCode, UpstreamSTSError } from "../sts-upstream/errors.ts";
 import { type AssumeRoleForm, chainedDurationError, readAssumeRole } from "../sts/assume-role-form.ts";
 import {
   type Content, readForm, renderError, renderResult, sanitize, STSErrorResponse,
@@ -43,7 +43,7 @@ async function assumeRole({ form, caller, request, options, ports, isLate }: STS
   const { durationSeconds } = requested;
   if (durationSeconds > MAX_CHAINED_SECONDS && (await issuer.isChained())) throw chainedDurationError();
   checkCaller(caller, requested);
-  requireLoaded(source.status);
+  if (!source.status.loaded) throw notLoaded(source.status);
   const grant = grantRole(source.inventory, requested.roleARN, options);
   request.grant = grant;
   if (grant.verdict === "role") checkExtras(requested, grant.extras);
@@ -131,14 +131,6 @@ const FIXES: Partial<Record<ErrorCode, string>> = {
   ERR_BASE_UNAVAILABLE: "Configure web identity or EKS Pod Identity for the service account of the Pod.",
 };
 
-/** The fixes for rejections by STS, except for an AccessDenied error. */
-const UPSTREAM_FIXES: Readonly<Record<string, string>> = {
-  ValidationError: "Correct the parameter that the message names.",
-  MalformedPolicyDocument: "Correct the session policy of the request.",
-  PackedPolicyTooLarge: "Shorten the session policy or the session tags.",
-  RegionDisabledException: "Activate STS in the region, or set another --region of the sidecar.",
-};
-
 const SIGN = "Sign the request with credentials of GET /v1/credentials: set AWS_CONTAINER_CREDENTIALS_FULL_URI, and "
   + "remove other credentials from the controller's container.";
 
@@ -156,7 +148,7 @@ const SIGNATURE_FIXES: Readonly<Record<string, string>> = {
 
 /** Returns the message with the fix and the code. `upstreamCode` is the error code of upstream STS. */
 function messageWithFix(code: ErrorCode, message: string, upstreamCode = ""): string {
-  return `${join(message, UPSTREAM_FIXES[upstreamCode] ?? FIXES[code])} (${code})`;
+  return `${join(message, fixOfCode(upstreamCode) ?? FIXES[code])} (${code})`;
 }
 
 /** Returns the message of a rejected signature with the fix. SDKs print the code before the message. */
@@ -214,11 +206,9 @@ export function addSTSRoutes(app: FastifyInstance, options: SidecarOptions, port
     const action = actionOf(form);
     const caller = await verifySignature(request.raw, body, { find, nowMs: ports.clock.now(), skewMs: SKEW_MS });
     const roleARN = form.get("RoleArn");
-    request.requested = {
-      action: sanitize(action),
-      caller: caller.arn,
-      ...(roleARN !== null && { role_arn: sanitize(roleARN) }),
-    };
+    request.requested = () => ({
+      action: sanitize(action), caller: caller.arn, ...(roleARN !== null && { role_arn: sanitize(roleARN) }),
+    });
     const result = await withAnswerLimit(ports.clock, (isLate) =>
       perform(action, { form, caller, request, options, ports, isLate }));
     return send(reply, 200, (requestID) => renderResult(action, result, requestID));

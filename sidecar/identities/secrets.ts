@@ -5,10 +5,8 @@ import type { StaticIdentity } from "../../shared/model/identity.ts";
 import { type AccessKey, readAccessKey } from "../../shared/model/identity-secret.ts";
 import { stringAt } from "../../shared/formats/json.ts";
 import { LIMITS } from "../../shared/contract/limits.ts";
-import type { SteadyClock } from "../../shared/clock.ts";
-import { BodyTooLarge, type KubernetesAPI } from "../../shared/cluster/api.ts";
+import { BodyTooLarge, type ClusterPorts } from "../../shared/cluster/api.ts";
 import { fixedKinds } from "../../shared/sources/cluster-kinds.ts";
-import { Outage } from "../../shared/cluster/outage.ts";
 import { Reflector, type ReflectorHandler } from "../../shared/cluster/reflector.ts";
 import { type ObjectResponse, rejectionText, sendRequest } from "../../shared/cluster/send-request.ts";
 import type { ObjectName, StoredObject } from "../../shared/cluster/watched-kind.ts";
@@ -20,10 +18,7 @@ export interface StaticKey extends AccessKey {
   readonly digest: string;
 }
 
-interface IdentitySecretsOptions {
-  readonly api: KubernetesAPI;
-  readonly clock: SteadyClock;
-  readonly random: () => number;
+interface IdentitySecretsOptions extends ClusterPorts {
   /** --identity-secret-namespace. */
   readonly namespace: string;
   /** Called after each read of a Secret. */
@@ -52,7 +47,6 @@ const READ_MS = 800;
 export class IdentitySecrets implements ReflectorHandler {
   readonly #options: IdentitySecretsOptions;
   readonly #reflectors: readonly Reflector[];
-  readonly #outage: Outage;
   readonly #digestKey = randomBytes(32);
   /** Maps the name of each Secret to its resource version. Null until the Secrets are listed. */
   #versions: Map<string, string> | null = null;
@@ -63,9 +57,8 @@ export class IdentitySecrets implements ReflectorHandler {
 
   constructor(options: IdentitySecretsOptions) {
     this.#options = options;
-    this.#outage = new Outage(options);
     const kinds = fixedKinds("secrets", options.namespace);
-    this.#reflectors = kinds.map((kind) => new Reflector({ ...options, kind, handler: this, outage: this.#outage }));
+    this.#reflectors = kinds.map((kind) => new Reflector({ ...options, kind, handler: this }));
   }
 
   start(): void {
@@ -73,7 +66,7 @@ export class IdentitySecrets implements ReflectorHandler {
   }
 
   async stop(): Promise<void> {
-    await Promise.all([...this.#reflectors.map((reflector) => reflector.stop()), this.#outage.stop()]);
+    await Promise.all(this.#reflectors.map((reflector) => reflector.stop()));
     this.#read.clear();
   }
 

@@ -5,8 +5,8 @@ import { isJsonObject, parseJSON, stringAt } from "../../shared/formats/json.ts"
 import { LIMITS } from "../../shared/contract/limits.ts";
 import type { Clock } from "../../shared/clock.ts";
 import type { KubernetesAPI, KubernetesRequest } from "../../shared/cluster/api.ts";
-import { Semaphore } from "../../shared/cluster/semaphore.ts";
 import { type ObjectResponse, responseText, sendRequest } from "../../shared/cluster/send-request.ts";
+import { Semaphore } from "../../shared/cluster/semaphore.ts";
 
 interface ServiceAccountTokensOptions {
   readonly api: KubernetesAPI;

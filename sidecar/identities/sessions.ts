@@ -12,19 +12,17 @@ import { chainedDurationDenial } from "../../shared/resolution/role-session.ts";
 import type { BaseIdentity } from "../base/identity.ts";
 import type { CredentialCache } from "../credentials/cache.ts";
 import { type Credentials, type Load, SessionKeyCache, type SigningCredentials } from "../credentials/session.ts";
-import { type RefusedRole, RefusedRoleError } from "../refused-roles/refused-identities.ts";
-import { identityTrustPolicyFix, webIdentityFix } from "../refused-roles/trust-policy-fix.ts";
+import {
+  identityTrustPolicyFix, type RefusedRole, RefusedRoleError, webIdentityFix,
+} from "../refused-roles/refused-identities.ts";
+import type { SidecarSettings } from "../options.ts";
 import type { STS } from "../sts-upstream/client.ts";
 import { RejectedSignerError, RetryableSTSError, UpstreamSTSError } from "../sts-upstream/errors.ts";
 import type { IdentitySecrets, StaticKey } from "./secrets.ts";
 import type { ServiceAccountTokens, WebIdentityToken } from "./service-account-tokens.ts";
 
-interface IdentitySessionOptions {
-  /** The session name of an identity that has no session name. */
-  readonly sessionName: string;
-  /** The Region of STS; null for a custom endpoint. */
-  readonly region: string | null;
-}
+/** The session name is that of an identity that has none. The Region of STS is null for a custom endpoint. */
+type IdentitySessionOptions = Pick<SidecarSettings, "sessionName" | "region">;
 
 /** Returns the parameters of the session of an identity. By default, a session lasts one hour. */
 function sessionRequest(identity: RoleIdentity | ServiceAccountIdentity, sessionName: string): SessionRequest {

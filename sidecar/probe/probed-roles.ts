@@ -1,13 +1,11 @@
-import { completeChain, grantToAnyNamespace } from "../../shared/resolution/any-namespace.ts";
-import type { IdentityGrant } from "../../shared/resolution/grant-by-identity.ts";
+import { completeChain, grantToAnyNamespace, type IdentityGrant } from "../../shared/resolution/grant-by-identity.ts";
 import type { Grant, RoleGrant, RoleQuery } from "../../shared/resolution/grant.ts";
 import type { Identity, RoleIdentity } from "../../shared/model/identity.ts";
 import { ROLE_IDENTITY } from "../../shared/contract/capa-kinds.ts";
 import type { Inventory } from "../../shared/inventory/inventory.ts";
 import type { EffectiveSelector } from "../../shared/model/effective-selector.ts";
-import { RefusedRoleError } from "../refused-roles/refused-identities.ts";
+import { identityTrustPolicyFix, RefusedRoleError, trustPolicyFix } from "../refused-roles/refused-identities.ts";
 import type { UpstreamSTSError } from "../sts-upstream/errors.ts";
-import { identityTrustPolicyFix, trustPolicyFix } from "../refused-roles/trust-policy-fix.ts";
 
 /** The roles that one check probes. Each role belongs to an object, and is probed under the name of the object. */
 export interface ProbedRoles {

@@ -1,13 +1,10 @@
 import { identitySubject, resourceSubject, selectorSubject } from "../../shared/checks/problem.ts";
-import type { SteadyClock } from "../../shared/clock.ts";
-import { BodyTooLarge, type KubernetesAPI } from "../../shared/cluster/api.ts";
-import { type Page, type PageRequest, readPages } from "../../shared/cluster/pages.ts";
-import { type SendPorts, sendRequest } from "../../shared/cluster/send-request.ts";
-import { collectionPath, METADATA_TYPES } from "../../shared/cluster/watched-kind.ts";
+import type { ClusterPorts } from "../../shared/cluster/api.ts";
+import { listPages } from "../../shared/cluster/list-watch.ts";
 import { resourceOf } from "../../shared/contract/ack-resource.ts";
 import { REFERRER_KINDS } from "../../shared/contract/capa-kinds.ts";
-import { field, isJsonObject, type JsonObject, stringAt } from "../../shared/formats/json.ts";
-import { apiVersionOf, type EventSubject } from "../../shared/formats/object-meta.ts";
+import type { JsonObject } from "../../shared/formats/json.ts";
+import type { EventSubject } from "../../shared/formats/object-meta.ts";
 import type { Inventory } from "../../shared/inventory/inventory.ts";
 import { type Identity, identityKey } from "../../shared/model/identity.ts";
 import { readReferrer, referenceOf } from "../../shared/model/referrer.ts";
@@ -22,16 +19,10 @@ import type { Logger } from "../../shared/server/logger.ts";
 import type { InventorySource } from "../../shared/sources/source.ts";
 import type { SidecarMetrics } from "../metrics.ts";
 import type { UpstreamSTSError } from "../sts-upstream/errors.ts";
-import type { RefusedRole } from "./refused-identities.ts";
-import { trustPolicyFix } from "./trust-policy-fix.ts";
-
-interface AffectedResourcePorts extends AffectedPorts {
-  /** The groups of --group. */
-  readonly groups: readonly string[];
-}
+import { type RefusedRole, trustPolicyFix } from "./refused-identities.ts";
 
 /** Yields resources whose role the selector sets. Lists only metadata. */
-function affectedResources(selector: string, ports: AffectedResourcePorts): AsyncIterable<EventSubject> {
+function affectedResources(selector: string, ports: AffectedPorts): AsyncIterable<EventSubject> {
   const { inventory, groups } = ports;
   const types = Array.from(inventory.kinds.installedTypes()).filter(({ group }) => groups.includes(group));
   return affectedObjects(types, ports, {
@@ -72,10 +63,12 @@ const MAX_AFFECTED = 20;
 const PAGE_SIZE = 500;
 /** The maximum number of pages of a kind. Limits the search to 10,000 objects of each kind, fewer if they are large. */
 const MAX_PAGES = 20;
-const TIMEOUT_MS = 10_000;
 
-interface AffectedPorts extends SendPorts {
+interface AffectedPorts extends Omit<ClusterPorts, "random"> {
   readonly inventory: Inventory;
+  /** The groups of --group. */
+  readonly groups: readonly string[];
+  readonly stopping: AbortSignal;
 }
 
 interface Search {
@@ -105,45 +98,24 @@ async function* affectedObjects(
   }
 }
 
-/** Yields at most the first 10,000 objects of a type. Yields nothing if the type cannot be listed. */
+/** Yields at most the first 10,000 objects of a type. Yields nothing more if a page cannot be listed. */
 async function* listedObjects(
-  type: TypeEntry, ports: AffectedPorts, metadataOnly: boolean,
+  type: TypeEntry, { api, clock, inventory, stopping }: AffectedPorts, metadataOnly: boolean,
 ): AsyncIterable<JsonObject> {
-  const plural = ports.inventory.kinds.versions(type.group, type.kind)?.plural ?? "";
-  const path = collectionPath({ ...type, plural });
-  const accept = metadataOnly ? { accept: METADATA_TYPES.list } : {};
+  const plural = inventory.kinds.versions(type.group, type.kind)?.plural ?? "";
+  const kind = { ...type, plural, metadataOnly, pageSize: PAGE_SIZE, transform: (object: JsonObject) => object };
   let pages = 0;
-  const read = ({ query, maxBytes }: PageRequest): ReturnType<typeof readPage> => (
-    readPage({ path: `${path}?${query}`, ...accept }, { ...ports, maxBytes })
-  );
-  for await (const { items } of readPages(PAGE_SIZE, read)) {
-    for (const item of items) {
-      if (isJsonObject(item)) yield { ...item, apiVersion: apiVersionOf(type), kind: type.kind };
-    }
-    if (++pages === MAX_PAGES) return;
-  }
-}
-
-/** Returns one page of a list; an empty last page if it cannot be read. Rejects with BodyTooLarge. */
-async function readPage(
-  request: Parameters<typeof sendRequest>[1], { maxBytes, ...ports }: SendPorts & Pick<PageRequest, "maxBytes">,
-): Promise<Page & { readonly items: readonly unknown[] }> {
   try {
-    const { status, object } = await sendRequest(ports, request, { timeoutMs: TIMEOUT_MS, maxBytes });
-    const items = field(object, "items");
-    if (status !== 200 || !Array.isArray(items)) return { items: [], continuation: "" };
-    return { items, continuation: stringAt(object, "metadata", "continue") ?? "" };
-  } catch (error) {
-    if (error instanceof BodyTooLarge) throw error;
-    return { items: [], continuation: "" };
+    for await (const { objects } of listPages({ api, clock, kind }, stopping)) {
+      yield* objects.map(({ object }) => object).filter((object) => object !== null);
+      if (++pages === MAX_PAGES) return;
+    }
+  } catch {
+    // The controller may lack the right to list the type.
   }
 }
 
-interface RoleEventPorts {
-  readonly api: KubernetesAPI;
-  readonly clock: SteadyClock;
-  /** Returns a number from 0 (inclusive) to 1 (exclusive). */
-  readonly random: () => number;
+interface RoleEventPorts extends ClusterPorts {
   readonly log: Logger;
   readonly metrics: Pick<SidecarMetrics, "events">;
   readonly source: Pick<InventorySource, "inventory">;
@@ -197,7 +169,7 @@ export class RoleEvents {
       const object = `IAMRoleSelector ${name}`;
       const fix = trustPolicyFix(grant, baseARN());
       const note = noteOf({ roleARN: grant.roleARN, object, error, fix });
-      const users = (): AsyncIterable<EventSubject> => affectedResources(name, { ...this.#ports, inventory });
+      const users = (): AsyncIterable<EventSubject> => affectedResources(name, this.#search(inventory));
       this.#report({ subject: selectorSubject(selector), note, users });
     }
   }
@@ -207,8 +179,13 @@ export class RoleEvents {
     const { source: { inventory } } = this.#ports;
     const object = describeIdentity(identity);
     const note = noteOf({ roleARN: identity.roleARN ?? "", object, error, fix: await fix() });
-    const users = (): AsyncIterable<EventSubject> => affectedClusters(identity, { ...this.#ports, inventory });
+    const users = (): AsyncIterable<EventSubject> => affectedClusters(identity, this.#search(inventory));
     this.#report({ subject: identitySubject(identity, inventory), note, users });
+  }
+
+  #search(inventory: Inventory): AffectedPorts {
+    const { api, clock, groups } = this.#ports;
+    return { api, clock, groups, inventory, stopping: this.#stopping.signal };
   }
 
   #report({ subject, note, users }: Refusal): void {

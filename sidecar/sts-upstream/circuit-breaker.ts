@@ -1,6 +1,6 @@
 import { ResolverError } from "../../shared/formats/errors.ts";
 import type { SteadyClock } from "../../shared/clock.ts";
-import { RejectedSignerError, RetryableSTSError } from "./errors.ts";
+import { CircuitOpenError, RejectedSignerError, RetryableSTSError, STSNotCalledError } from "./errors.ts";
 
 /** `closed`: all calls run. `open`: no call runs. `half-open`: one call runs, to test whether STS has recovered. */
 export type CircuitState = "closed" | "open" | "half-open";
@@ -14,18 +14,6 @@ interface CircuitOptions {
 const FAILURES = 5;
 /** The interval, in ms, at which an open circuit allows one call. */
 const PROBE_MS = 5_000;
-
-/**
- * The error ERR_STS_UNAVAILABLE of a request for which the sidecar did not call STS. This error does not show whether
- * STS is available.
- */
-export class STSNotCalledError extends ResolverError {
-  constructor(message: string) {
-    super("ERR_STS_UNAVAILABLE", message);
-  }
-}
-
-export class CircuitOpenError extends STSNotCalledError {}
 
 /**
  * Suspends calls to STS after 5 ERR_STS_UNAVAILABLE failures in a row (unreachable, throttling, 5xx). STS can then

@@ -6,7 +6,7 @@ import { ResolverError } from "../../shared/formats/errors.ts";
 import { accountOfARN } from "../../shared/formats/arn.ts";
 import type { SessionRequest, SessionTag } from "../../shared/model/session.ts";
 import type { CallerIdentity, Credentials, SigningCredentials } from "../credentials/session.ts";
-import { readSTSEndpoint, STSConnection } from "./connection.ts";
+import { type EndpointSettings, readSTSEndpoint, STSConnection } from "./connection.ts";
 import { metricCode, toResolverError, WEB_IDENTITY_ACTION } from "./errors.ts";
 
 /**
@@ -28,10 +28,7 @@ export interface STS {
   readonly clockLagMs: number;
 }
 
-export interface STSOptions {
-  /** The URL of a custom STS endpoint; null selects the regional endpoint of `region`. */
-  readonly endpoint: string | null;
-  readonly region: string | null;
+export interface STSOptions extends EndpointSettings {
   /** Called after each STS call. `seconds` is the duration of the call. */
   readonly onCall?: (action: string, code: string, seconds: number) => void;
   /** Returns the current time in epoch ms; default Date.now. */

@@ -15,8 +15,8 @@ export function proxyOptions(): AgentOptions {
   return proxyEnv === undefined ? {} : { proxyEnv };
 }
 
-interface EndpointSettings {
-  /** --sts-endpoint. */
+export interface EndpointSettings {
+  /** The URL of --sts-endpoint; null selects the regional endpoint of `region`. */
   readonly endpoint: string | null;
   readonly region: string | null;
 }
@@ -62,12 +62,6 @@ const TIMEOUTS = { connectionTimeout: 2_000, requestTimeout: 5_000, throwOnReque
  */
 const RESPONSE_LIMIT_BYTES = 64 * 1024;
 
-interface STSAddress {
-  /** The URL of a custom STS endpoint; null selects the regional endpoint of `region`. */
-  readonly endpoint: string | null;
-  readonly region: string;
-}
-
 /**
  * The maximum number of clients. A client takes milliseconds to create, and a chain of identities signs its calls with
  * several credentials in turn.
@@ -85,7 +79,7 @@ interface SignedClient {
  * of sockets and one measured clock offset.
  */
 export class STSConnection {
-  readonly #address: STSAddress;
+  readonly #address: EndpointSettings & { readonly region: string };
   /** The clients by access key ID, least recently used first. */
   readonly #clients = new Map<string, SignedClient>();
   /** The request handler of the first client, which contains the pool of sockets. */
@@ -93,7 +87,7 @@ export class STSConnection {
   /** How far the clock of STS is ahead of the local clock, in ms. */
   #clockOffsetMs = 0;
 
-  constructor(address: STSAddress) {
+  constructor(address: EndpointSettings & { readonly region: string }) {
     this.#address = address;
   }
 

@@ -1,5 +1,5 @@
 import { STSServiceException } from "@aws-sdk/client-sts";
-import { ResolverError } from "../../shared/formats/errors.ts";
+import { type ErrorCode, ResolverError } from "../../shared/formats/errors.ts";
 import { stringAt } from "../../shared/formats/json.ts";
 import { printable } from "../../shared/formats/text.ts";
 
@@ -39,30 +39,72 @@ export class RejectedSignerError extends ResolverError {
   }
 }
 
+/**
+ * The error ERR_STS_UNAVAILABLE of a request for which the sidecar did not call STS. This error does not show whether
+ * STS is available.
+ */
+export class STSNotCalledError extends ResolverError {
+  constructor(message: string) {
+    super("ERR_STS_UNAVAILABLE", message);
+  }
+}
+
+export class CircuitOpenError extends STSNotCalledError {}
+
 /** The only action whose calls are not signed. */
 export const WEB_IDENTITY_ACTION = "AssumeRoleWithWebIdentity";
 
-/** The codes of errors about the role or the request. Such an error persists until the role or the request changes. */
-const REQUEST_ERRORS: ReadonlySet<string> = new Set([
-  "AccessDenied", "AccessDeniedException", "ValidationError", "MalformedPolicyDocument", "PackedPolicyTooLarge",
-  "RegionDisabledException", "InvalidIdentityToken", "IDPRejectedClaim",
+/** What the sidecar knows about an error code of STS. */
+interface CodeRow {
+  /**
+   * A `request` error is about the role or the request, and persists until one of them changes. A `signer` error is
+   * about the credentials that signed the call, or about the token of a call that is not signed.
+   */
+  readonly about: "request" | "signer" | "other";
+  /** How long the cache repeats a `request` error before it calls STS again, in ms. */
+  readonly delayMs?: number;
+  /** Whether STS denied the role or its caller, so that the cached session must not be used again. */
+  readonly isDenial?: true;
+  /** What `/sts` adds to the message of STS, which contains no fix. */
+  readonly fix?: string;
+}
+
+const DENIAL: CodeRow = { about: "request", isDenial: true };
+/** An invalid request stays invalid until its selector changes. */
+const INVALID = { about: "request", delayMs: 300_000 } as const;
+/** The delay after any other rejection: a trust policy can be fixed within a minute. */
+const REJECTION_MS = 60_000;
+
+/** The error codes that STS documents. */
+const CODES: ReadonlyMap<string, CodeRow> = new Map<string, CodeRow>([
+  ["AccessDenied", DENIAL], ["AccessDeniedException", DENIAL], ["IDPRejectedClaim", DENIAL],
+  ["RegionDisabledException", {
+    about: "request", fix: "Activate STS in the region, or set another --region of the sidecar.",
+  }],
+  // The retry uses a new token, as AWS documents. A missing OIDC provider can be created within seconds.
+  ["InvalidIdentityToken", { about: "request", delayMs: 10_000 }],
+  ["ValidationError", { ...INVALID, fix: "Correct the parameter that the message names." }],
+  ["MalformedPolicyDocument", { ...INVALID, fix: "Correct the session policy of the request." }],
+  ["PackedPolicyTooLarge", { ...INVALID, fix: "Shorten the session policy or the session tags." }],
+  ...[
+    "ExpiredToken", "ExpiredTokenException", "InvalidClientTokenId", "SignatureDoesNotMatch", "IncompleteSignature",
+    "MissingAuthenticationToken", "RequestExpired",
+  ].map((code) => [code, { about: "signer" }] as const),
+  ...["Throttling", "ThrottlingException", "ServiceUnavailable", "InternalFailure", "IDPCommunicationError"]
+    .map((code) => [code, { about: "other" }] as const),
 ]);
-/** The codes of errors about the credentials that signed the call, or about the token of a call that is not signed. */
-const SIGNER_ERRORS: ReadonlySet<string> = new Set([
-  "ExpiredToken", "ExpiredTokenException", "InvalidClientTokenId", "SignatureDoesNotMatch", "IncompleteSignature",
-  "MissingAuthenticationToken", "RequestExpired",
-]);
+
+/** Returns the fix of a rejection by STS, except for a denial; undefined if the message contains it. */
+export function fixOfCode(stsCode: string): string | undefined {
+  return CODES.get(stsCode)?.fix;
+}
+
 /**
  * The maximum length of an STS message. Messages of STS have one or two sentences, but messages of a custom endpoint
  * can have any length.
  */
 const MAX_MESSAGE_LENGTH = 1_000;
 const SHORT_SECRET_LENGTH = 4;
-/** The codes of other errors that STS documents. */
-const OTHER_ERRORS: ReadonlySet<string> = new Set([
-  "Throttling", "ThrottlingException", "ServiceUnavailable", "InternalFailure", "IDPCommunicationError",
-]);
-
 /**
  * Converts the error of an STS call to ERR_STS_REFUSED, ERR_STS_UNAVAILABLE or ERR_BASE_UNAVAILABLE. STS messages can
  * quote values of the request, so the `secrets` are removed from the message. An expired web identity token is
@@ -80,8 +122,9 @@ export function toResolverError(action: string, error: unknown, secrets: readonl
   const code = codeOf(error);
   const text = redact(secrets, `STS returned ${code} for ${action}: ${error.message}`);
   const message = printable(text.slice(0, MAX_MESSAGE_LENGTH));
-  if (SIGNER_ERRORS.has(code) && action !== WEB_IDENTITY_ACTION) return new RejectedSignerError(message);
-  if (REQUEST_ERRORS.has(code)) {
+  const about = CODES.get(code)?.about;
+  if (about === "signer" && action !== WEB_IDENTITY_ACTION) return new RejectedSignerError(message);
+  if (about === "request") {
     return new UpstreamSTSError(message, { stsCode: code, stsStatus: error.$metadata.httpStatusCode ?? 0 });
   }
   if (isUnavailable(error, code)) return new ResolverError("ERR_STS_UNAVAILABLE", message);
@@ -117,7 +160,7 @@ export function metricCode(error: unknown): string {
   if (error instanceof ResolverError) return "other";
   if (!(error instanceof STSServiceException) || !isErrorResponse(error)) return "unreachable";
   const code = codeOf(error);
-  return [REQUEST_ERRORS, SIGNER_ERRORS, OTHER_ERRORS].some((codes) => codes.has(code)) ? code : "other";
+  return CODES.has(code) ? code : "other";
 }
 
 /**
@@ -140,4 +183,46 @@ function codeOf(error: STSServiceException): string {
 /** Returns true if STS responded with an error status. */
 function isErrorResponse({ $metadata: { httpStatusCode: status = 0 } }: STSServiceException): boolean {
   return status >= 400 && status < 600;
+}
+
+/** How the cache handles a failed call for a session. */
+interface Backoff {
+  /** How long the cache returns the same error before it calls STS again, in ms. */
+  readonly delayMs: number;
+  /**
+   * Whether the failure counts as one of the failures in a row. Each failure in a row doubles the maximum delay of the
+   * next failure.
+   */
+  readonly isCounted: boolean;
+  /**
+   * Whether STS, or the provider of the token, denied the role or its caller. After such a denial, the cached session
+   * must not be used again. Any other error concerns only the request, for example its duration.
+   */
+  readonly evictsSession: boolean;
+  /**
+   * Whether STS rejected the request. A changed selector can fix the request, so the cache retries immediately after
+   * such a change.
+   */
+  readonly isRejection: boolean;
+}
+
+/** The errors of an access key that STS rejects, and of a ServiceAccount for which the API server issues no token. */
+const CALLER_DENIALS: ReadonlySet<ErrorCode> = new Set(["ERR_IDENTITY_SECRET", "ERR_IDENTITY_TOKEN"]);
+/** The delay after any other failure is random, between 0 and a limit that doubles with each failure in a row. */
+const BACKOFF = { firstMs: 200, maxMs: 30_000 } as const;
+
+/** Returns how to handle `error` after `failuresInRow` earlier failures. The argument `random` is in [0, 1). */
+export function backoffFor(error: unknown, failuresInRow: number, random: number): Backoff {
+  // Needs no delay, because the circuit breaker decides when STS may be called again.
+  if (error instanceof STSNotCalledError) {
+    return { delayMs: 0, isCounted: false, evictsSession: false, isRejection: false };
+  }
+  if (error instanceof ResolverError && error.code === "ERR_STS_REFUSED") {
+    const code = error instanceof UpstreamSTSError ? error.stsCode : "AccessDenied";
+    const { delayMs = REJECTION_MS, isDenial = false } = CODES.get(code) ?? {};
+    return { delayMs, isCounted: true, evictsSession: isDenial, isRejection: true };
+  }
+  const evictsSession = error instanceof ResolverError && CALLER_DENIALS.has(error.code);
+  const delayMs = random * Math.min(BACKOFF.maxMs, BACKOFF.firstMs * 2 ** failuresInRow);
+  return { delayMs, isCounted: true, evictsSession, isRejection: false };
 }

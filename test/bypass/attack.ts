@@ -2,7 +2,7 @@ import { request as httpRequest } from "node:http";
 import type { LightMyRequestResponse } from "fastify";
 import type { Test } from "tap";
 import { boundAddress } from "../../shared/server/listen-address.ts";
-import { namespaceObject, selectorObject } from "../shared/decisions/objects.ts";
+import { namespaceObject, selectorObject } from "../shared/objects.ts";
 import { HEADERS, ROLE_A, SidecarUnderTest, TEAM_A } from "../sidecar/sidecar-under-test.ts";
 import {
   assumeBody, send, signed, type SignedRequest, type Signing, type STSAnswer, type VendedKeys,

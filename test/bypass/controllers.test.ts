@@ -3,7 +3,7 @@ import { test } from "tap";
 import type { JsonObject } from "../../shared/formats/json.ts";
 import { LIMITS } from "../../shared/contract/limits.ts";
 import { fieldExport } from "../fixtures/ack-field-export-crd.ts";
-import { clusterObject, controllerIdentity } from "../shared/decisions/identities/objects.ts";
+import { clusterObject, controllerIdentity } from "../shared/capa-objects.ts";
 import { objectAt, reviewOf } from "../webhook/reviews.ts";
 import { COMPANY, FakeSource, type WebhookUnderTest, webhookUnderTest } from "../webhook/webhook-under-test.ts";
 import { answerTo, update } from "./answer.ts";

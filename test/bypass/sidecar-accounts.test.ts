@@ -1,7 +1,7 @@
 // Attacks that make a controller act in another account than the account that the controller read at its start.
 import { test } from "tap";
 import type { Credentials } from "../../sidecar/credentials/session.ts";
-import { namespaceObject, put, selectorObject } from "../shared/decisions/objects.ts";
+import { namespaceObject, put, selectorObject } from "../shared/objects.ts";
 import { ROLE_A, SCOPED, SidecarUnderTest, TEAM_A } from "../sidecar/sidecar-under-test.ts";
 import { Attack } from "./attack.ts";
 

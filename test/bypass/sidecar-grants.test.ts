@@ -1,7 +1,7 @@
 // Attacks by a compromised controller, which is authenticated and requests roles that are not granted to it. Each test
 // expects that the controller gets only the roles that its selectors grant.
 import { test } from "tap";
-import { namespaceObject, put, removal, selectorObject } from "../shared/decisions/objects.ts";
+import { namespaceObject, put, removal, selectorObject } from "../shared/objects.ts";
 import { ROLE_A, SCOPED, TEAM_A } from "../sidecar/sidecar-under-test.ts";
 import { assumeBody, elementOf, signed, WHO } from "../sidecar/sts/signed-request.ts";
 import { ASSUME, Attack, OTHER_ROLE } from "./attack.ts";
@@ -20,9 +20,9 @@ test("rejects a request that is signed with credentials of another sidecar", asy
     ),
     { status: 403, code: "InvalidClientTokenId" },
   );
-  const identityOnly = await new Attack({ identityOnly: true }).keys();
+  const identityOnly = await new Attack({ mode: "identity-only" }).keys();
   t.match(
-    await new Attack({ identityOnly: true }).send(
+    await new Attack({ mode: "identity-only" }).send(
       await signed({ keys: identityOnly, body: ASSUME, now: attack.sidecar.clock.now() }),
     ),
     { status: 403, code: "InvalidClientTokenId" },
@@ -30,7 +30,7 @@ test("rejects a request that is signed with credentials of another sidecar", asy
 });
 
 test("rejects stolen base credentials if the sidecar runs with --base identity-only", async (t) => {
-  const hardened = new Attack({ identityOnly: true });
+  const hardened = new Attack({ mode: "identity-only" });
   const stolen = await new Attack().keys();
   await hardened.keys();
   t.match(await hardened.send(await signed({ keys: stolen, body: ASSUME, now: hardened.sidecar.clock.now() })), {

@@ -1,10 +1,11 @@
 // Attacks by users that write IAMRoleSelectors or Namespaces. Each test expects that the sidecar limits its work and
 // memory, and still serves other selectors.
 import { type Test, test } from "tap";
+import { judgeSelector } from "../../shared/checks/judge-selector.ts";
 import { grantInNamespace, grantRole } from "../../shared/resolution/grant-decision.ts";
 import { Inventory } from "../../shared/inventory/inventory.ts";
 import type { JsonObject } from "../../shared/formats/json.ts";
-import { namespaceObject, put, removal, selectorObject, SETTINGS_BY_DEFAULT } from "../shared/decisions/objects.ts";
+import { namespaceObject, put, removal, selectorObject, SETTINGS_BY_DEFAULT } from "../shared/objects.ts";
 import { ROLE_A, SCOPED, SidecarUnderTest, TEAM_A } from "../sidecar/sidecar-under-test.ts";
 import { Attack } from "./attack.ts";
 
@@ -55,7 +56,7 @@ test("limits responses and log lines if thousands of selectors conflict", async 
 
 test("drops a namespace that has more labels than the limit, and grants no role in it", async (t) => {
   const large = { ...namespaceObject("team-a"), metadata: { name: "team-a", labels: labels(100_000) } };
-  const inventory = new Inventory({ runtime: "ack", origin: "cluster", isForGrants: true });
+  const inventory = new Inventory({ runtime: "ack", origin: "cluster", isForGrants: true }, judgeSelector);
   inventory.apply([namespaceObject("team-a"), TEAM_A, large].map(put));
   t.equal(inventory.namespaces.withLabel("l1", "").size, 0, "no label is stored");
   const query = { groups: ["s3.services.k8s.aws"], kinds: [], settings: SETTINGS_BY_DEFAULT };
@@ -71,7 +72,7 @@ test("drops a namespace that has more labels than the limit, and grants no role 
 });
 
 test("an inventory that is loaded only for grants does not store the complete objects of selectors", (t) => {
-  const inventory = new Inventory({ runtime: "ack", origin: "cluster", isForGrants: true });
+  const inventory = new Inventory({ runtime: "ack", origin: "cluster", isForGrants: true }, judgeSelector);
   inventory.apply([put(hostile({ x: Array.from({ length: 50_000 }, () => ({})) }))]);
   t.match(inventory.selectors.faulty.get("hostile"), { roleARN: HOSTILE_ROLE, object: {} });
   t.same(inventory.selectors.faulty.get("hostile")?.object, {});

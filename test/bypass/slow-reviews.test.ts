@@ -6,8 +6,8 @@ import type { JsonObject } from "../../shared/formats/json.ts";
 import { readIdentity } from "../../shared/model/identity.ts";
 import { parseARN } from "../../shared/formats/arn.ts";
 import type { Paced } from "../../shared/formats/paced.ts";
-import { roleIdentity } from "../shared/decisions/identities/objects.ts";
-import { SETTINGS_BY_DEFAULT } from "../shared/decisions/objects.ts";
+import { roleIdentity } from "../shared/capa-objects.ts";
+import { SETTINGS_BY_DEFAULT } from "../shared/objects.ts";
 import { COMPANY, FakeSource } from "../webhook/webhook-under-test.ts";
 
 const LABELS = 1_000;

@@ -4,9 +4,9 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { test } from "tap";
-import { startSTSEmulator } from "../../cli/local/sts-emulator/emulator.ts";
 import { Principals } from "../../cli/local/sts-emulator/principals.ts";
 import { LIMITS } from "../../shared/contract/limits.ts";
+import { startSTSEmulator } from "../cli/local/sts-emulator/faults.ts";
 import { send } from "../loopback-request.ts";
 
 const USER = { accessKeyID: "AKIAUSER", secretAccessKey: "secret", arn: "arn:aws:iam::999999999999:user/ops" };

@@ -3,7 +3,7 @@ import { test } from "tap";
 import type { DecisionSettings } from "../../shared/contract/context.ts";
 import type { JsonObject } from "../../shared/formats/json.ts";
 import type { AccessReviewer } from "../../webhook/access-review.ts";
-import { namespaceObject } from "../shared/decisions/objects.ts";
+import { namespaceObject } from "../shared/objects.ts";
 import { objectAt, reviewOf } from "../webhook/reviews.ts";
 import { answerTo, update } from "./answer.ts";
 import { FakeSource, type WebhookUnderTest, webhookUnderTest } from "../webhook/webhook-under-test.ts";

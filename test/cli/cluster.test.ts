@@ -3,7 +3,7 @@ import { EXTENDED_NOTICE } from "../../shared/contract/removed-settings.ts";
 import { ACK_SELECTOR_CRD, olderACKSelectorCRD } from "../fixtures/ack-selector-crd.ts";
 import {
   BUCKETS, definition, DEFINITIONS, FakeCluster, NAMESPACES, resource, SELECTORS,
-} from "../shared/inventory/cluster/fake-cluster.ts";
+} from "../shared/cluster/fake-cluster.ts";
 import { type CommandResult, runCommand } from "./run-command.ts";
 
 const selector = (name: string, arn: string, namespace: string): object => ({

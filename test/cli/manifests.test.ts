@@ -1,7 +1,6 @@
 import path from "node:path";
 import { test } from "tap";
 import { parseAllDocuments } from "yaml";
-import manifest from "../../package.json" with { type: "json" };
 import { field, stringAt } from "../../shared/formats/json.ts";
 import { runCommand } from "./run-command.ts";
 
@@ -12,18 +11,31 @@ async function objects(...argv: string[]): Promise<unknown[]> {
   return status === 0 ? parseAllDocuments(stdout).map((document): unknown => document.toJS()) : [];
 }
 
-test("prints the objects of the given part, or of all parts by default", async (t) => {
+test("prints the objects of the given part, and all parts for a webhook outside the cluster", async (t) => {
   const kinds = async (...argv: string[]): Promise<(string | null)[]> =>
     (await objects(...argv)).map((object) => stringAt(object, "kind"));
   t.same(await kinds("crds"), ["CustomResourceDefinition"]);
   t.same(await kinds("webhooks"), ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"]);
   t.ok((await kinds("rbac")).includes("ClusterRole"));
-  t.ok((await kinds("deployment")).includes("Deployment"));
   t.ok((await kinds("policies")).includes("ValidatingAdmissionPolicy"));
-  const last = [...await kinds("deployment"), ...await kinds("policies"), ...await kinds("webhooks")];
-  t.same(await kinds(), [...await kinds("rbac"), ...last]);
+  const caFile = path.join(t.testdir({ "ca.crt": CA }), "ca.crt");
+  const last = [...await kinds("policies"), ...await kinds("webhooks")];
+  const outside = ["--url", "https://webhook.example:9443", "--ca-file", caFile];
+  t.same(await kinds(...outside), [...await kinds("rbac", "--ca-file", caFile), ...last]);
   const { stderr } = await runCommand(["manifests", "crds"]);
   t.equal(stderr, "warning: this CRD replaces the CRD of ACK's charts; docs/crd.md states when that is useful\n");
+});
+
+test("exits 2 and names the Helm command for what only the chart installs", async (t) => {
+  for (const argv of [[], ["all"], ["deployment"], ["identity-crd"], ["everything"]]) {
+    t.same(await runCommand(["manifests", ...argv]), {
+      status: 2, stdout: "",
+      stderr: `ack-role-resolver: manifests ${argv[0] ?? "all"}: run \`helm install ack-role-resolver manifests/chart `
+        + "--namespace ack-role-resolver --create-namespace`, or `helm template` with these arguments; manifests "
+        + "prints crds, rbac, policies, webhooks, and with --url and --ca-file all, for a webhook outside the "
+        + "cluster\n",
+    });
+  }
 });
 
 test("the policies have the same settings as the webhook", async (t) => {
@@ -40,7 +52,7 @@ test("the policies have the same settings as the webhook", async (t) => {
   t.match(changed, '["platform"]');
   t.match(changed, '["111122223333"]');
   t.match(changed, "^ack.*$");
-  t.match(await runCommand(["manifests", "--check", "IRS-99=off"]), { status: 2 });
+  t.match(await runCommand(["manifests", "policies", "--check", "IRS-99=off"]), { status: 2 });
 });
 
 test("--url and --ca-file set the address and the CA bundle of the webhooks", async (t) => {
@@ -60,36 +72,15 @@ test("--url and --ca-file set the address and the CA bundle of the webhooks", as
   });
 });
 
-test("--image and --certificates set the image and the certificate of the Deployment", async (t) => {
-  const deployment = async (...argv: string[]): Promise<string> => {
-    const all = await objects(...argv);
-    return JSON.stringify(all.filter((object) => stringAt(object, "kind") === "Deployment"));
-  };
-  const image = "registry.example:5000/team/resolver:1.2.3";
-  const byDefault = await deployment("all");
-  t.match(byDefault, `"image":"ack-role-resolver:${manifest.version}"`);
-  t.match(byDefault, '"certs","manage","--namespace=ack-role-resolver"');
-  t.match(await deployment("all", "--image", image), `"image":"${image}"`);
-  const file = path.join(t.testdir({ "ca.crt": CA }), "ca.crt");
-  for (const argv of [["--certificates", "cert-manager"], ["--ca-file", file]]) {
-    const printed = await deployment("all", ...argv);
-    t.match(printed, "--tls-dir=/etc/ack-role-resolver/tls");
-    t.notMatch(printed, '"manage"');
-  }
-  t.match(await runCommand(["manifests", "--image", "a b"]), {
-    status: 2, stderr: "--image: expected an image, such as registry.example/ack-role-resolver:1.0.0",
-  });
-});
-
 test("exits 2 if the CA file is missing or invalid, or if --url is not an https URL", async (t) => {
   const dir = t.testdir({ "ca.crt": "no PEM" });
   const missing = path.join(dir, "missing.crt");
-  t.same(await runCommand(["manifests", "--ca-file", missing]), {
+  t.same(await runCommand(["manifests", "webhooks", "--ca-file", missing]), {
     status: 2,
     stdout: "",
     stderr: `ack-role-resolver: --ca-file ${missing}: cannot be read; use the ca.crt that \`certs make\` wrote\n`,
   });
-  t.match(await runCommand(["manifests", "--ca-file", path.join(dir, "ca.crt")]), {
+  t.match(await runCommand(["manifests", "webhooks", "--ca-file", path.join(dir, "ca.crt")]), {
     status: 2,
     stderr: /: is not a PEM certificate; /,
   });
@@ -110,17 +101,9 @@ test("lets the webhook create SubjectAccessReviews only if --check enables a che
   t.same(await reviewRules(), []);
 });
 
-test("--inject requires another namespace than that of the controllers", async (t) => {
-  const namespaces = ["--namespace", "ack", "--ack-system-namespace", "ack"];
-  t.match(await runCommand(["manifests", "all", "--inject", ...namespaces]), {
-    status: 2, stderr: /--inject: requires different values of --namespace and --ack-system-namespace/,
-  });
-  t.match(await runCommand(["manifests", "all", ...namespaces]), { status: 0 });
-});
-
 test("does not let the webhook list the Secrets of its own namespace, which contain the key of its CA", async (t) => {
   const namespaces = ["--namespace", "capa", "--identity-secret-namespace", "capa"];
-  for (const part of ["all", "rbac"]) {
+  for (const part of ["policies", "rbac"]) {
     t.match(await runCommand(["manifests", part, ...namespaces]), {
       status: 2, stdout: "", stderr: /--identity-secret-namespace: requires another namespace than --namespace/,
     }, part);

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { combinedHelp, flagHelp } from "../../cli/help.ts";
+import { generalHelp, flagHelp } from "../../cli/help.ts";
 import { COMMANDS } from "../../shared/contract/setting-definition.ts";
 import { DEFINITIONS } from "../../shared/contract/settings.ts";
 import { runCommand } from "./run-command.ts";
@@ -90,7 +90,7 @@ const USAGE_ERRORS: readonly (readonly [title: string, argv: string[], stderr: s
   [
     "an unknown part of the manifests",
     ["manifests", "everything"],
-    /^error: command-argument value 'everything' is invalid for argument 'part'/,
+    /^ack-role-resolver: manifests everything: run `helm install /,
   ],
 ];
 for (const [title, argv, stderr] of USAGE_ERRORS) {
@@ -121,7 +121,7 @@ test("--version prints the version", async (t) => {
 
 test("the help text of every flag is a phrase that has no trailing full stop", (t) => {
   for (const [name] of DEFINITIONS) {
-    for (const help of [combinedHelp(name), ...COMMANDS.map((command) => flagHelp(name, command))]) {
+    for (const help of [generalHelp(name), ...COMMANDS.map((command) => flagHelp(name, command))]) {
       t.match(help, /^\S.*[^.\s]$/, name);
     }
   }

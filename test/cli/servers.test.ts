@@ -147,6 +147,6 @@ test("webhook exits 2 if ACK-09 or NS-02 is on but --cluster is not set", async 
   for (const id of ["ACK-09", "NS-02"]) {
     const { status, stderr } = await webhook(dir, "--check", `${id}=deny`);
     t.equal(status, 2);
-    t.equal(stderr, "ack-role-resolver: --check: ACK-09, NS-02 and AC-05 require --cluster\n");
+    t.equal(stderr, "ack-role-resolver: --check, --profile: ACK-09, NS-02 and AC-05 require --cluster\n");
   }
 });

@@ -2,7 +2,7 @@ import path from "node:path";
 import { type Test, test } from "tap";
 import { runCredentialProcess, type SendRequest } from "../../cli/credential-process.ts";
 import { type Flags, readSettings } from "../../shared/server/read-settings.ts";
-import { namespaceObject, selectorObject, SETTINGS_BY_DEFAULT } from "../shared/decisions/objects.ts";
+import { namespaceObject, selectorObject, SETTINGS_BY_DEFAULT } from "../shared/objects.ts";
 import { type Setup, SidecarUnderTest, TOKEN } from "../sidecar/sidecar-under-test.ts";
 import { captureOutput } from "./run-command.ts";
 

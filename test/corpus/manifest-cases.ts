@@ -8,10 +8,9 @@ import { hashOf, isObject, type Json, textAt } from "./generate/json.ts";
 const CA = path.join(import.meta.dirname, "examples/ca.crt");
 const OUTSIDE = ["--url", "https://webhook.example.internal:9443", "--ca-file", CA];
 
-/** The flags of the rendered manifests. */
+/** The flags of the printed parts. */
 const RENDERINGS: readonly (readonly string[])[] = [
-  [], ["--runtime", "extended", "--own-crd"], ["--inject", "--access-reviews", "--certificates", "cert-manager"],
-  OUTSIDE,
+  [], ["--runtime", "extended"],
   [
     "--controller-service-accounts", "ack-system/ack-s3-controller", "--controller-users",
     "arn:aws:sts::*:assumed-role/ack*",
@@ -24,13 +23,17 @@ const RENDERINGS: readonly (readonly string[])[] = [
     "new.services.k8s.aws",
   ],
 ];
+const PRINTED = [
+  ["all", ...OUTSIDE],
+  ...RENDERINGS.flatMap((flags) => ["crds", "rbac", "policies", "webhooks"].map((part) => [part, ...flags])),
+];
 
-/** Yields the objects and the CEL expressions of the manifests that the program renders. */
+/** Yields the objects and the CEL expressions of the parts that the program prints. */
 export async function* manifestCases(): AsyncIterable<Case> {
-  for (const flags of RENDERINGS) {
-    const shown = flags.map((one) => (one === CA ? "ca.crt" : one));
-    const { status, stdout, stderr } = await runCommand(["manifests", "all", ...flags]);
-    const id = ["manifests all", ...shown].join(" ");
+  for (const printed of PRINTED) {
+    const shown = printed.map((one) => (one === CA ? "ca.crt" : one));
+    const { status, stdout, stderr } = await runCommand(["manifests", ...printed]);
+    const id = ["manifests", ...shown].join(" ");
     const input = hashOf(shown);
     const objects = loadAll(stdout.replaceAll(manifest.version, "VERSION")).filter(isObject);
     const names = objects.map(nameOf);

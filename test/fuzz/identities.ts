@@ -2,8 +2,8 @@ import * as fc from "fast-check";
 import type { JsonObject } from "../../shared/formats/json.ts";
 import {
   identityObject, INFRASTRUCTURE, roleIdentity, staticIdentity,
-} from "../shared/decisions/identities/objects.ts";
-import { namespaceObject } from "../shared/decisions/objects.ts";
+} from "../shared/capa-objects.ts";
+import { namespaceObject } from "../shared/objects.ts";
 import { SidecarUnderTest } from "../sidecar/sidecar-under-test.ts";
 import { hostile, type Hostile, toJSON } from "./hostile.ts";
 import { check, encoded, HEADER_BYTES, parsed, text } from "./sidecar.ts";

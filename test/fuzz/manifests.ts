@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as fc from "fast-check";
+import { judgeSelector } from "../../shared/checks/judge-selector.ts";
 import { ResolverError } from "../../shared/formats/errors.ts";
 import { Inventory } from "../../shared/inventory/inventory.ts";
 import { parseRoleARN } from "../../shared/formats/arn.ts";
@@ -12,7 +13,7 @@ import { LIMITS } from "../../shared/contract/limits.ts";
 import { formatInputFault, readManifests } from "../../shared/files/manifest-reader.ts";
 import { ManifestSource } from "../../shared/sources/file-source.ts";
 import { snapshotOf } from "../../shared/sources/file-snapshot.ts";
-import { differenceOf } from "../shared/inventory/manifests/reference-parser.ts";
+import { differenceOf } from "../shared/files/reference-parser.ts";
 import { hostile, repeat, size, toJSON, unit } from "./hostile.ts";
 import { type Target, target } from "./target.ts";
 
@@ -61,7 +62,7 @@ export const MANIFESTS: Target = target("manifests", {
     const difference = text.length > MAX_COMPARED ? null : differenceOf(text);
     if (difference !== null) throw new Error(difference);
     for (const { lineOf } of manifests) lineOf(["metadata", "name"]);
-    const inventory = new Inventory({ runtime: "ack", origin: "file" });
+    const inventory = new Inventory({ runtime: "ack", origin: "file" }, judgeSelector);
     inventory.apply([...drain(snapshotOf(manifests)).objects.values()].map(({ object }) => ({ type: "put", object })));
   },
 });
@@ -78,7 +79,7 @@ export const FILES: Target = target("files", {
     return folder;
   },
   async run(folder) {
-    const source = new ManifestSource([folder], { runtime: "ack" });
+    const source = new ManifestSource([folder], { judge: judgeSelector, runtime: "ack" });
     try {
       await source.start();
     } catch (error) {

@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { selectorObject } from "../shared/decisions/objects.ts";
+import { selectorObject } from "../shared/objects.ts";
 import { ROLE_A, SidecarUnderTest } from "../sidecar/sidecar-under-test.ts";
 import { assumeBody, FORM, HOST, send, signed, type VendedKeys } from "../sidecar/sts/signed-request.ts";
 import { type Hostile, hostile, repeat, size, toJSON, unit } from "./hostile.ts";

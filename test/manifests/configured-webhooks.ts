@@ -1,10 +1,11 @@
 import type { V1MutatingWebhook, V1ValidatingWebhook } from "@kubernetes/client-node";
 import type { Test } from "tap";
 import { mutatingWebhooks, validatingWebhooks, type WebhookOptions } from "../../manifests/webhooks.ts";
+import { ACK_GROUPS } from "../../shared/contract/ack-groups.ts";
 
 export const OPTIONS: WebhookOptions = {
-  namespace: "ack-role-resolver", ackSystemNamespace: "ack-system", url: null, caBundle: null, injectCA: false,
-  extraGroups: [], inject: true,
+  namespace: "ack-role-resolver", ackSystemNamespace: "ack-system", url: null, caBundle: null, ackGroups: ACK_GROUPS,
+  inject: true,
 };
 
 type Configured = V1MutatingWebhook | V1ValidatingWebhook;

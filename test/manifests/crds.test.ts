@@ -1,7 +1,9 @@
 import { test } from "tap";
-import { type CRDSchema, iamRoleSelectorCRD } from "../../manifests/crds.ts";
+import { type CRDSchema, iamRoleSelectorCRD, serviceAccountIdentityCRD } from "../../manifests/crds.ts";
 import type { Runtime } from "../../shared/contract/context.ts";
 import { SELECTOR_SPEC_SCHEMA, type StructuralSchema } from "../../shared/model/selector-schema.ts";
+import { field, isJsonObject } from "../../shared/formats/json.ts";
+import { servedKind } from "../../shared/sources/cluster-kinds.ts";
 
 function schemaOf(runtime: Runtime): CRDSchema {
   const [version] = iamRoleSelectorCRD(runtime).spec.versions;
@@ -70,6 +72,31 @@ test("the CRD has the group, names, scope and version of ACK's iamroleselectors"
       categories: ["ack"],
     },
     versions: [{ name: "v1alpha1", served: true, storage: true, subresources: { status: {} } }],
+  });
+  t.end();
+});
+
+test("the CRD of AWSServiceAccountIdentity defines a namespaced kind that a cluster source lists", (t) => {
+  const crd = { ...serviceAccountIdentityCRD(), status: { conditions: [{ type: "Established", status: "True" }] } };
+  t.match(isJsonObject(crd) ? servedKind(crd) : null, {
+    group: "infrastructure.cluster.x-k8s.io", version: "v1beta2", kind: "AWSServiceAccountIdentity",
+    plural: "awsserviceaccountidentities",
+  });
+  t.match(crd, { metadata: { name: "awsserviceaccountidentities.infrastructure.cluster.x-k8s.io" } });
+  t.end();
+});
+
+test("the CRD of AWSServiceAccountIdentity has the defaults and the limits of the parameters", (t) => {
+  const [version] = serviceAccountIdentityCRD().spec.versions;
+  t.match(field(field(version?.schema.openAPIV3Schema, "properties"), "spec"), {
+    required: ["roleARN"],
+    properties: {
+      audiences: { default: ["sts.amazonaws.com"], items: { maxLength: 255 } },
+      policyARNs: { maxItems: 10, items: { maxLength: 2048 } },
+      durationSeconds: { minimum: 900, maximum: 43_200 },
+      expirationSeconds: { default: 86_400, minimum: 600 },
+      inlinePolicy: { maxLength: 2048 },
+    },
   });
   t.end();
 });

@@ -1,16 +1,16 @@
 import { type Test, test } from "tap";
 import { checksOfWrites, NOT_COVERED, policiesByCheck } from "../../docs/policies.ts";
 import { admissionPolicies, DEFAULT_POLICY_SETTINGS } from "../../manifests/policies.ts";
-import { anyCase, body, quoted, regexp, text, trimmed, unlessStored } from "../../manifests/policies/cel.ts";
-import type { PolicySettings, SelectorFailurePolicy } from "../../manifests/policies/policy.ts";
+import { anyCase, body, quoted, regexp, text, trimmed, unlessStored } from "../../shared/formats/cel.ts";
+import { listsOf, type PolicySettings, type SelectorFailurePolicy } from "../../manifests/policies/policy.ts";
+import { knownGroups } from "../../shared/contract/ack-groups.ts";
 import type { Runtime } from "../../shared/contract/context.ts";
 import { field, isJsonObject, type JsonObject, stringAt } from "../../shared/formats/json.ts";
 import { ACK_GROUPS } from "../../shared/contract/ack-groups.ts";
 import { DNS_LABEL, LABEL_VALUE } from "../../shared/formats/names.ts";
 
 const OPTIONS = {
-  namespace: "platform", ackSystemNamespace: "ack-system", url: null, caBundle: null,
-  extraGroups: ["new.services.k8s.aws"],
+  namespace: "platform", ackSystemNamespace: "ack-system", ackGroups: knownGroups(["new.services.k8s.aws"]),
 } as const;
 
 const CAPA_GROUPS = ["infrastructure.cluster.x-k8s.io", "controlplane.cluster.x-k8s.io"];
@@ -19,7 +19,7 @@ function rendered(
   changed: Partial<PolicySettings> = {}, runtime: Runtime = "ack", failurePolicy: SelectorFailurePolicy = "Ignore",
 ): readonly JsonObject[] {
   const settings = { ...DEFAULT_POLICY_SETTINGS, ...changed };
-  const objects = admissionPolicies({ ...OPTIONS, runtime, failurePolicy }, settings);
+  const objects = admissionPolicies({ ...OPTIONS, runtime, failurePolicy }, listsOf(settings));
   const copy: unknown = JSON.parse(JSON.stringify(objects));
   return Array.isArray(copy) ? copy.filter((one) => isJsonObject(one)) : [];
 }

@@ -235,12 +235,6 @@ test("calls the resource webhooks for every ACK group, except in kube-system and
   t.end();
 });
 
-test("adds the groups of --extra-groups that the release does not know", (t) => {
-  const { rules } = named(t, "resources.mutate", { extraGroups: ["zzz.services.k8s.aws", "s3.services.k8s.aws"] });
-  t.same(rules?.[0]?.apiGroups, [...ACK_GROUPS, "zzz.services.k8s.aws"]);
-  t.end();
-});
-
 test("calls the webhooks through the Service, or at the URL with its CA bundle", (t) => {
   const path = "/mutate/resources";
   t.same(named(t, "resources.mutate", { namespace: "platform" }).clientConfig, {

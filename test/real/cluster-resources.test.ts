@@ -1,5 +1,6 @@
 import type { Test } from "tap";
 import { iamRoleSelectorCRD } from "../../manifests/crds.ts";
+import { judgeSelector } from "../../shared/checks/judge-selector.ts";
 import type { ACKResource } from "../../shared/contract/ack-resource.ts";
 import { field, stringAt } from "../../shared/formats/json.ts";
 import type { KubernetesAPI } from "../../shared/cluster/api.ts";
@@ -7,8 +8,8 @@ import { connectKubernetes } from "../../shared/cluster/kubeconfig.ts";
 import { loadCluster } from "../../shared/sources/load-cluster.ts";
 import { ClusterSource } from "../../shared/sources/cluster-source.ts";
 import { ackCRD } from "../fixtures/ack-crds.ts";
-import { bucketObject } from "../shared/decisions/objects.ts";
-import { eventually } from "../shared/inventory/cluster/fake-cluster.ts";
+import { bucketObject } from "../shared/objects.ts";
+import { eventually } from "../shared/sources/eventually.ts";
 import type { Cluster } from "./apiserver/cluster.ts";
 import { FAST_RETRY_CLOCK, onCluster } from "./apiserver/on-cluster.ts";
 
@@ -27,6 +28,7 @@ onCluster("the resources of a real API server", async (t, cluster) => {
   const api = new Recorder(await connectKubernetes({ kubeconfig: cluster.kubeconfig, context: "admin" }));
   const carmMaps = { namespace: "ack-system", isRequired: true };
   const source = new ClusterSource({
+    judge: judgeSelector,
     runtime: "ack", api, clock: FAST_RETRY_CLOCK, resources: { extraGroups: [] }, carmMaps,
   });
   t.teardown(() => source.stop());
@@ -174,6 +176,7 @@ async function survivesRestart(t: Test, cluster: Cluster, source: ClusterSource)
 async function loadsOnce(t: Test, cluster: Cluster): Promise<void> {
   let objects = 0;
   const loaded = await loadCluster({
+    judge: judgeSelector,
     runtime: "ack",
     api: await connectKubernetes({ kubeconfig: cluster.kubeconfig, context: "admin" }),
     resources: { extraGroups: [] },
@@ -188,7 +191,7 @@ async function loadsOnce(t: Test, cluster: Cluster): Promise<void> {
   t.ok(objects >= MANY);
   const api = await connectKubernetes({ kubeconfig: cluster.kubeconfig, context: "jane" });
   const resources = ["iamroleselectors", "namespaces", "customresourcedefinitions"];
-  await t.rejects(loadCluster({ runtime: "ack", api }), {
+  await t.rejects(loadCluster({ judge: judgeSelector, runtime: "ack", api }), {
     code: "ERR_CLUSTER_UNREADABLE",
     message: new RegExp(resources.map((resource) => `not allowed to list ${resource}`).join(".*"), "u"),
   });

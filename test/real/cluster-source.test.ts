@@ -1,11 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Test } from "tap";
 import { iamRoleSelectorCRD } from "../../manifests/crds.ts";
+import { judgeSelector } from "../../shared/checks/judge-selector.ts";
 import type { KubernetesAPI } from "../../shared/cluster/api.ts";
 import { connectKubernetes } from "../../shared/cluster/kubeconfig.ts";
 import { ClusterSource } from "../../shared/sources/cluster-source.ts";
 import { ackCRD } from "../fixtures/ack-crds.ts";
-import { eventually } from "../shared/inventory/cluster/fake-cluster.ts";
+import { eventually } from "../shared/sources/eventually.ts";
 import type { Cluster } from "./apiserver/cluster.ts";
 import { FAST_RETRY_CLOCK, onCluster } from "./apiserver/on-cluster.ts";
 
@@ -22,7 +23,7 @@ const selector = (name: string): object => ({
 
 onCluster("a cluster source on a real API server", async (t, cluster) => {
   const gate = new Gate(await connectKubernetes({ kubeconfig: cluster.kubeconfig, context: "admin" }));
-  const source = new ClusterSource({ runtime: "ack", api: gate, clock: FAST_RETRY_CLOCK });
+  const source = new ClusterSource({ judge: judgeSelector, runtime: "ack", api: gate, clock: FAST_RETRY_CLOCK });
   t.teardown(() => source.stop());
   const loaded = source.start();
   await t.test("the inventory is not loaded before the IAMRoleSelector kind is installed", async (tt) =>
@@ -117,7 +118,7 @@ const RECOVERY_LIMIT_MS = 5_000;
 /** Uses the system clock, because FAST_RETRY_CLOCK would shorten the delays that this test measures. */
 async function recoversSoon(t: Test, cluster: Cluster): Promise<void> {
   const api = await connectKubernetes({ kubeconfig: cluster.kubeconfig, context: "admin" });
-  const source = new ClusterSource({ runtime: "ack", api, resources: { extraGroups: [] } });
+  const source = new ClusterSource({ judge: judgeSelector, runtime: "ack", api, resources: { extraGroups: [] } });
   t.teardown(() => source.stop());
   await source.start();
   const stopped = cluster.stopApiserver("SIGKILL");
@@ -167,7 +168,7 @@ async function listsAgain(t: Test, { cluster, source, gate }: GatedSource): Prom
 
 async function namesForbidden(t: Test, cluster: Cluster): Promise<void> {
   const api = await connectKubernetes({ kubeconfig: cluster.kubeconfig, context: "jane" });
-  const source = new ClusterSource({ runtime: "ack", api });
+  const source = new ClusterSource({ judge: judgeSelector, runtime: "ack", api });
   const started = source.start();
   await eventually(source, () => source.status.fault?.match(/not allowed to list/gu)?.length === 3);
   const resource = "iamroleselectors.services.k8s.aws";

@@ -61,7 +61,6 @@ onCluster("the commands on a real API server", async (t, cluster) => {
     MERGE,
   );
   await t.test("audit reports problems of the objects in the cluster", async (tt) => audits(tt, cluster));
-  await t.test("resolve explains the role of a hypothetical resource", async (tt) => explains(tt, cluster));
   await t.test("impact predicts the changes that kubectl apply and kubectl delete cause", async (tt) =>
     predicts(tt, cluster),
   );
@@ -138,37 +137,6 @@ async function audits(t: Test, cluster: Cluster): Promise<void> {
   );
   t.notMatch(text.stdout, "\u001b", "the output has no color and no progress if it is a pipe");
   t.notMatch(text.stderr, "\r");
-}
-
-async function explains(t: Test, cluster: Cluster): Promise<void> {
-  const { code, stdout, stderr } = await run(cluster, [
-    "resolve",
-    "--explain",
-    "--kind",
-    "Queue.sqs.services.k8s.aws",
-    "-n",
-    "team-a",
-  ]);
-  t.equal(code, 1, stderr);
-  t.match(
-    stdout,
-    [
-      "Queue team-a: selected",
-      "  IAMRoleSelector gold selects the resource.",
-      "  gold: selects the resource",
-      "    yes spec.namespaceSelector.labelSelector.matchLabels[tier]: " +
-        "selector requires tier=gold, resource has tier=gold",
-      "  queues: does not select the resource",
-      "    no  spec.namespaceSelector.names: selector requires namespace team-b, resource has namespace team-a",
-      "    yes spec.resourceTypeSelector: " +
-        "selector requires Queue.v1alpha1.sqs.services.k8s.aws, resource has Queue.v1alpha1.sqs.services.k8s.aws",
-      "  silver: does not select the resource",
-      "    no  spec.namespaceSelector.labelSelector.matchLabels[tier]: " +
-        "selector requires tier=silver, resource has tier=gold",
-      "  typo: does not select the resource",
-      "    The selector is malformed, so controllers ignore it: IRS-02 spec.arn: ",
-    ].join("\n"),
-  );
 }
 
 interface Resolved {

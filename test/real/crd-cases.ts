@@ -1,11 +1,11 @@
 import type { Test } from "tap";
 import { iamRoleSelectorCRD } from "../../manifests/crds.ts";
+import { judgeSelector } from "../../shared/checks/judge-selector.ts";
 import type { Runtime } from "../../shared/contract/context.ts";
 import { field, type JsonObject, stringAt } from "../../shared/formats/json.ts";
 import { compareText } from "../../shared/formats/text.ts";
-import { decodeSelector } from "../../shared/model/selector.ts";
 import { type FixtureSet, type SelectorFixture, selectorFixtures } from "../fixtures/selectors/selector-fixtures.ts";
-import { selectorObject } from "../shared/decisions/objects.ts";
+import { selectorObject } from "../shared/objects.ts";
 import type { ApiResponse } from "./apiserver/api-request.ts";
 import type { Cluster } from "./apiserver/cluster.ts";
 import { until } from "./apiserver/until.ts";
@@ -89,7 +89,7 @@ async function agreesOnFixtures(t: Test, cluster: Cluster, sets: readonly Fixtur
 }
 
 function hasValidShape({ object, runtime }: SelectorFixture): boolean {
-  return decodeSelector(object, { origin: "file", runtime }).faults.every(({ check }) => check.id !== "IRS-00");
+  return judgeSelector(object, { origin: "file", runtime }).faults.every(({ code }) => code !== "IRS-00");
 }
 
 function hasStorableTypes({ object, expected }: SelectorFixture): boolean {

@@ -11,7 +11,7 @@ export type Folders<Recipes extends readonly unknown[]> = { readonly [Index in k
 
 /**
  * Returns the folders of the programs in the cache. Skips the test and returns null if a program is missing, unless
- * `CI=true`, which builds it. Call it before the test sets a time limit.
+ * `CI=true`, which builds it. Call it once in a test, before the test sets a time limit.
  */
 export async function findPrograms<const Recipes extends readonly Recipe[]>(
   t: Test, ...recipes: Recipes

@@ -1,8 +1,6 @@
 import type { Test } from "tap";
 import type { STSEmulator } from "../../cli/local/sts-emulator/emulator.ts";
-import { RBAC_VERSION } from "../../manifests/rights/role-objects.ts";
-import { EVENTS_ROLE, IDENTITIES_ROLE, IDENTITY_SECRETS_ROLE } from "../../manifests/rights/sidecars.ts";
-import { READER_ROLE } from "../../manifests/rights/webhook.ts";
+import { nameOf, RBAC_VERSION } from "../../manifests/rbac.ts";
 import { manifestObjects } from "../../manifests/render.ts";
 import { isJsonObject, type JsonObject, stringAt } from "../../shared/formats/json.ts";
 import { createSTS } from "../../sidecar/sts-upstream/client.ts";
@@ -11,7 +9,7 @@ import { CAPA_CRDS } from "../fixtures/capa/crds.ts";
 import { get } from "../loopback-request.ts";
 import {
   controllerIdentity, INFRASTRUCTURE, refTo, roleIdentity, staticIdentity,
-} from "../shared/decisions/identities/objects.ts";
+} from "../shared/capa-objects.ts";
 import type { Cluster } from "./apiserver/cluster.ts";
 import { until } from "./apiserver/until.ts";
 import { ENVIRONMENT, PLANTED } from "./planted-sidecar.ts";
@@ -67,7 +65,7 @@ export async function createIdentities(cluster: Cluster): Promise<void> {
   }
   await apply(cluster, manifestObjects("rbac", {
     namespace: "ack-role-resolver", runtime: "ack", ackSystemNamespace: "ack-system", url: null, caBundle: null,
-    accessReviews: false, extraGroups: [], certificates: "files", image: "ack-role-resolver:1.2.3",
+    accessReviews: false, extraGroups: [],
     inject: false, identitySecretNamespace: "capa-system",
   }));
   const bind = (kind: "ClusterRole" | "Role", name: string, metadata: object): object => ({
@@ -75,8 +73,8 @@ export async function createIdentities(cluster: Cluster): Promise<void> {
     roleRef: { apiGroup: "rbac.authorization.k8s.io", kind, name }, subjects: [ACCOUNT],
   });
   await apply(cluster, [
-    ...[READER_ROLE, IDENTITIES_ROLE, EVENTS_ROLE].map((name) => bind("ClusterRole", name, {})),
-    bind("Role", IDENTITY_SECRETS_ROLE, { namespace: "capa-system" }), ...OBJECTS,
+    ...["reader", "identities", "events"].map(nameOf).map((name) => bind("ClusterRole", name, {})),
+    bind("Role", nameOf("identity-secrets"), { namespace: "capa-system" }), ...OBJECTS,
   ]);
   for (const name of ["one", "two"] as const) {
     await cluster.request("POST", SECRETS, secretObject(`${name}-creds`, name));

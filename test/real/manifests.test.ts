@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
 import type { Test } from "tap";
-import { manifestObjects, type ManifestOptions, renderManifests } from "../../manifests/render.ts";
+import { manifestObjects, type ManifestOptions, renderYAML } from "../../manifests/render.ts";
 import { field, stringAt } from "../../shared/formats/json.ts";
 import { ACK_CRDS } from "../fixtures/ack-crds.ts";
-import { bucketObject, selectorObject } from "../shared/decisions/objects.ts";
+import { bucketObject, selectorObject } from "../shared/objects.ts";
 import type { ApiResponse } from "./apiserver/api-request.ts";
 import type { Cluster } from "./apiserver/cluster.ts";
 import { onCluster } from "./apiserver/on-cluster.ts";
@@ -13,7 +13,7 @@ import { testCRD } from "./crd-cases.ts";
 const OPTIONS: ManifestOptions = {
   namespace: "ack-role-resolver", runtime: "ack", ackSystemNamespace: "ack-system", url: null, caBundle: null,
   accessReviews: false, extraGroups: ["new.services.k8s.aws"],
-  certificates: "self-signed", image: "ack-role-resolver:1.2.3",
+  maintainsCertificates: true,
 };
 const SELECTORS = "/apis/services.k8s.aws/v1alpha1/iamroleselectors";
 const A = "arn:aws:iam::111122223333:role/a";
@@ -60,13 +60,13 @@ async function acceptsAll(t: Test, cluster: Cluster): Promise<void> {
   }
   const apply = ["apply", "--server-side", "--force-conflicts", "--validate=strict", "-f", "-"];
   const outside = { ...OPTIONS, url: UNREACHABLE, caBundle: await readFile(cluster.caFile, "utf8") };
-  for (const options of [OPTIONS, { ...outside, runtime: "extended" } as const]) {
+  for (const options of [{ ...outside, maintainsCertificates: true }, { ...outside, runtime: "extended" } as const]) {
     const { code, stderr } = await cluster.kubectl([...apply, "--dry-run=server"], {
-      input: renderManifests("all", options),
+      input: renderYAML(manifestObjects("all", options)),
     });
     t.same([code, stderr], [0, ""]);
   }
-  const { code, stderr } = await cluster.kubectl(apply, { input: renderManifests("all", outside) });
+  const { code, stderr } = await cluster.kubectl(apply, { input: renderYAML(manifestObjects("all", outside)) });
   t.same([code, stderr], [0, ""]);
   for (const object of manifestObjects("webhooks", outside)) {
     const plural = `${stringAt(object, "kind")?.toLowerCase()}s`;

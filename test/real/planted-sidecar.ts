@@ -4,10 +4,11 @@ import { readFile, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
 import type { Test } from "tap";
-import { startSTSEmulator, type STSEmulator, type STSEmulatorOptions } from "../../cli/local/sts-emulator/emulator.ts";
+import type { STSEmulator } from "../../cli/local/sts-emulator/emulator.ts";
+import { type Faults, startSTSEmulator } from "../cli/local/sts-emulator/faults.ts";
 import { isJsonObject, stringAt } from "../../shared/formats/json.ts";
 import { get, type LoopbackAnswer, type LoopbackRequest, send } from "../loopback-request.ts";
-import { namespaceObject, selectorObject } from "../shared/decisions/objects.ts";
+import { namespaceObject, selectorObject } from "../shared/objects.ts";
 import { assumeBody, elementOf, signed, type Signing, type VendedKeys } from "../sidecar/sts/signed-request.ts";
 import { type ServerProcess, startServer } from "./server-process.ts";
 
@@ -34,7 +35,6 @@ export interface MeasuredResponse extends Omit<LoopbackAnswer, "headers"> {
   readonly ms: number;
 }
 
-type Faults = NonNullable<STSEmulatorOptions["faults"]>;
 type Headers = Readonly<Record<string, string>>;
 
 /**
@@ -96,7 +96,7 @@ export class PlantedSidecar {
     this.#sts = await startSTSEmulator({
       port: this.#sts === null ? 0 : Number(new URL(this.#sts.url).port),
       baseCredentials: [BASE],
-      now: () => Date.now() + this.aheadMs, randomBytes: plantedBytes, faults: (call) => this.faults(call),
+      now: () => Date.now() + this.aheadMs, randomBytes: plantedBytes, faults: (...call) => this.faults(...call),
     });
   }
 

@@ -1,10 +1,11 @@
 import type { Test } from "tap";
 import { manifestObjects } from "../../manifests/render.ts";
+import { judgeSelector } from "../../shared/checks/judge-selector.ts";
 import { stringAt } from "../../shared/formats/json.ts";
 import { connectKubernetes } from "../../shared/cluster/kubeconfig.ts";
 import { ClusterSource } from "../../shared/sources/cluster-source.ts";
 import { ACK_SELECTOR_CRD } from "../fixtures/ack-selector-crd.ts";
-import { eventually } from "../shared/inventory/cluster/fake-cluster.ts";
+import { eventually } from "../shared/sources/eventually.ts";
 import type { Cluster } from "./apiserver/cluster.ts";
 import { FAST_RETRY_CLOCK, onCluster } from "./apiserver/on-cluster.ts";
 import { apply } from "./webhook/installed-webhook.ts";
@@ -45,10 +46,11 @@ onCluster("the metadata of Secrets on a real API server", async (t, cluster) => 
   }
   await apply(cluster, manifestObjects("rbac", {
     namespace: "ack-role-resolver", runtime: "ack", ackSystemNamespace: "ack-system", url: "https://127.0.0.1:1",
-    caBundle: "CA", accessReviews: false, extraGroups: [], certificates: "files", image: "resolver:1",
+    caBundle: "CA", accessReviews: false, extraGroups: [],
     identitySecretNamespace: NAMESPACE,
   }));
   const source = new ClusterSource({
+    judge: judgeSelector,
     runtime: "ack", clock: FAST_RETRY_CLOCK, resources: { extraGroups: [] }, identitySecretNamespace: NAMESPACE,
     api: await connectKubernetes({ kubeconfig: cluster.kubeconfig, context: "webhook" }),
   });

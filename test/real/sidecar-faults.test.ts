@@ -1,7 +1,7 @@
 // Runs a real sidecar while STS fails. Tests uncached requests, cached sessions, and the recovery.
 import { t as root, test, type Test } from "tap";
 import type { STSCall } from "../../cli/local/sts-emulator/emulator.ts";
-import { type Fault, THROTTLED } from "../../cli/local/sts-emulator/principals.ts";
+import { type Fault, THROTTLED } from "../cli/local/sts-emulator/faults.ts";
 import { stringAt } from "../../shared/formats/json.ts";
 import { elementOf, type VendedKeys, WHO } from "../sidecar/sts/signed-request.ts";
 import { until } from "./apiserver/until.ts";

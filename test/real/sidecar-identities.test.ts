@@ -1,11 +1,10 @@
 import { readFile } from "node:fs/promises";
 import type { Test } from "tap";
 import { startSTSEmulator } from "../../cli/local/sts-emulator/emulator.ts";
-import { RBAC_VERSION } from "../../manifests/rights/role-objects.ts";
-import { IDENTITY_SECRETS_ROLE } from "../../manifests/rights/sidecars.ts";
+import { nameOf, RBAC_VERSION } from "../../manifests/rbac.ts";
 import { stringAt } from "../../shared/formats/json.ts";
 import { get } from "../loopback-request.ts";
-import { refTo } from "../shared/decisions/identities/objects.ts";
+import { refTo } from "../shared/capa-objects.ts";
 import { MOTO, wheelsIn } from "../programs/wheels.ts";
 import type { Cluster } from "./apiserver/cluster.ts";
 import { onCluster } from "./apiserver/on-cluster.ts";
@@ -125,7 +124,7 @@ async function testRights(t: Test, subject: Subject): Promise<void> {
   );
   t.ok(await until(isMissing, EFFECT_LIMIT_MS), "a deleted Secret");
   const bindings = `/apis/${RBAC_VERSION}/namespaces/capa-system/rolebindings`;
-  await cluster.request("DELETE", `${bindings}/sidecar-${IDENTITY_SECRETS_ROLE}`);
+  await cluster.request("DELETE", `${bindings}/sidecar-${nameOf("identity-secrets")}`);
   const isDenied = async (): Promise<boolean> => (
     (await cluster.request("GET", `${SECRETS}/one-creds`, undefined, { user: "controller" })).status === 403
   );

@@ -5,10 +5,11 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { type Test, test } from "tap";
-import { startSTSEmulator, type STSEmulator, type STSEmulatorOptions } from "../../cli/local/sts-emulator/emulator.ts";
+import type { STSEmulator } from "../../cli/local/sts-emulator/emulator.ts";
+import { type Faults, startSTSEmulator } from "../cli/local/sts-emulator/faults.ts";
 import { freePorts } from "../free-ports.ts";
 import { get } from "../loopback-request.ts";
-import { namespaceObject, selectorObject } from "../shared/decisions/objects.ts";
+import { namespaceObject, selectorObject } from "../shared/objects.ts";
 import { until } from "./apiserver/until.ts";
 import { BASE, ENVIRONMENT } from "./planted-sidecar.ts";
 import { statusOf } from "./response-status.ts";
@@ -28,7 +29,7 @@ interface Subject {
   readonly start: (...flags: readonly string[]) => Promise<ServerProcess>;
 }
 
-async function subject(t: Test, faults: NonNullable<STSEmulatorOptions["faults"]> = () => null): Promise<Subject> {
+async function subject(t: Test, faults: Faults = () => null): Promise<Subject> {
   const sts = await startSTSEmulator({ faults, baseCredentials: [BASE] });
   t.teardown(() => sts.close());
   const folder = t.testdir({ manifests: {} });

@@ -2,7 +2,7 @@ import { createPublicKey, verify } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Test } from "tap";
-import { serviceAccountIdentityCRD } from "../../manifests/identity-crd.ts";
+import { serviceAccountIdentityCRD } from "../../manifests/crds.ts";
 import { manifestObjects } from "../../manifests/render.ts";
 import { field, isJsonObject, type JsonObject, parseJSON, stringAt } from "../../shared/formats/json.ts";
 import { codeBlocks } from "../documented-commands.ts";
@@ -67,7 +67,7 @@ async function install(cluster: Cluster): Promise<void> {
   }
   await apply(cluster, manifestObjects("rbac", {
     namespace: "ack-role-resolver", runtime: "ack", ackSystemNamespace: "ack-system", url: null, caBundle: null,
-    accessReviews: false, extraGroups: [], certificates: "files", image: "ack-role-resolver:1.2.3",
+    accessReviews: false, extraGroups: [],
     inject: false,
   }));
   await applyText(cluster, DOCUMENTED);

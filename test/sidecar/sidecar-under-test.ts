@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { FastifyInstance, LightMyRequestResponse } from "fastify";
+import { judgeSelector } from "../../shared/checks/judge-selector.ts";
 import { grantRole } from "../../shared/resolution/grant-decision.ts";
 import { Inventory } from "../../shared/inventory/inventory.ts";
 import type { JsonObject } from "../../shared/formats/json.ts";
@@ -13,14 +14,14 @@ import { BaseIdentity, IdentityOnlyKeys } from "../../sidecar/base/identity.ts";
 import { CredentialCache } from "../../sidecar/credentials/cache.ts";
 import { IdentitySessions, isCurrentIdentity } from "../../sidecar/identities/sessions.ts";
 import { IssuedCredentials } from "../../sidecar/credentials/issued.ts";
-import { Issuer, type IssuerOptions } from "../../sidecar/credentials/issuer.ts";
+import { Issuer, type IssuerSettings } from "../../sidecar/credentials/issuer.ts";
 import type { Credentials, SigningCredentials } from "../../sidecar/credentials/session.ts";
 import { createSidecarMetrics, registerSidecarState, type SidecarMetrics } from "../../sidecar/metrics.ts";
 import { IdentitySecrets } from "../../sidecar/identities/secrets.ts";
 import type { SidecarOptions } from "../../sidecar/options.ts";
 import { ServiceAccountTokens } from "../../sidecar/identities/service-account-tokens.ts";
-import { TokenCheck } from "../../sidecar/token.ts";
-import { namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "../shared/decisions/objects.ts";
+import { TokenCheck } from "../../sidecar/http/request-check.ts";
+import { namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "../shared/objects.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { SECRET_NAMESPACE, type SecretData, SecretServer } from "./identities/secret-server.ts";
 
@@ -34,10 +35,10 @@ export const BASE_IDENTITY = {
 export const BASE_SECRET = "planted-base-secret";
 export const ROLE_SECRET = "planted-role-secret";
 
-export interface Setup extends Partial<SidecarOptions>, Partial<IssuerOptions> {
+export interface Setup extends Partial<SidecarOptions>, Partial<Omit<IssuerSettings, "base">> {
   readonly objects?: readonly JsonObject[];
-  /** Emulates --base identity-only. */
-  readonly identityOnly?: boolean;
+  /** --base. */
+  readonly mode?: IssuerSettings["base"];
   /** The store of the issued credentials. By default, each sidecar has its own store in memory. */
   readonly issued?: IssuedCredentials;
   readonly base?: () => Promise<SigningCredentials>;
@@ -61,7 +62,7 @@ const IDLE = {
  */
 export class SidecarUnderTest {
   readonly clock = new FakeClock();
-  readonly inventory = new Inventory({ runtime: "ack", origin: "file" });
+  readonly inventory = new Inventory({ runtime: "ack", origin: "file" }, judgeSelector);
   status: SourceStatus = { loaded: true, lastSyncMs: 0, fault: null };
   readonly stsCalls: SessionRequest[] = [];
   /** The access key IDs that signed the STS calls. */
@@ -94,18 +95,20 @@ export class SidecarUnderTest {
     const sessions = new CredentialCache({
       clock: this.clock,
       random: () => 0.5,
-      onLookup: (result) => metrics.cacheLookups.inc({ result }),
+      lookups: metrics.cacheLookups,
     });
     registerSidecarState(this.registry, { ...IDLE, sessions }, () => this.clock.now());
     this.secretServer = new SecretServer(this.clock, setup.secrets);
     this.secrets = setup.secrets === undefined ? null : this.#identitySecrets(metrics);
     const base = this.#baseIdentity(setup);
     const sts = this.#sts(setup);
-    const issuer = new Issuer(options, {
+    const issuer = new Issuer({ ...options, base: setup.mode ?? null }, {
       base, sessions, sts, identities: this.#identitySessions(options, { base, sts, sessions }),
       isGranted: (roleARN) => grantRole(this.inventory, roleARN, options).verdict === "role",
       issued: this.issued, onAccountRejected: () => metrics.accountRejections.inc(),
-      identityOnly: setup.identityOnly === true ? new IdentityOnlyKeys({ base, clock: this.clock, randomBytes }) : null,
+      identityOnly: setup.mode === "identity-only"
+        ? new IdentityOnlyKeys({ base, clock: this.clock, randomBytes })
+        : null,
     });
     const source = {
       inventory: this.inventory,
@@ -122,7 +125,7 @@ export class SidecarUnderTest {
       issued: this.issued,
       token: this.token,
       clock: this.clock,
-      listen: () => ({ host: "127.0.0.1", port: 9780 }),
+      listen: { address: { host: "127.0.0.1", port: 9780 } },
     });
   }
 
@@ -166,7 +169,7 @@ export class SidecarUnderTest {
   }
 
   #identitySessions(
-    options: IssuerOptions & Setup,
+    options: Pick<IssuerSettings, "sessionName" | "region"> & Setup,
     ports: Pick<ConstructorParameters<typeof IdentitySessions>[1], "base" | "sts" | "sessions">,
   ): IdentitySessions {
     const { api } = options;
@@ -213,10 +216,9 @@ const DEFAULTS = {
   settings: SETTINGS_BY_DEFAULT,
   sessionName: "ack-role-resolver",
   region: null,
-  allowsLongLivedBase: false,
-  pinsAccount: false,
+  scopeNamespace: null,
   allowedAccounts: [],
   allowedAudiences: ["sts.amazonaws.com"],
 } as const;
 /** The options of a sidecar with --scope-namespace team-a. */
-export const SCOPED = { scope: "team-a", unmatched: "deny", pinsAccount: true } as const;
+export const SCOPED = { scope: "team-a", unmatched: "deny", scopeNamespace: "team-a" } as const;

@@ -1,5 +1,4 @@
 import { test } from "tap";
-import { ResolverError } from "../../shared/formats/errors.ts";
 import type { SigningCredentials } from "../../sidecar/credentials/session.ts";
 import { FakeClock, moveUntil } from "./fake-clock.ts";
 import { BASE, get, start } from "./running-sidecar.ts";
@@ -66,36 +65,6 @@ test("probes no role if --check IRS-27=warn is not set", async (t) => {
   t.equal((await get(sidecar.address, "/v1/credentials")).status, 200);
   await clock.advance(MINUTE);
   t.same(sts.calls.map(({ action }) => action), ["GetCallerIdentity"]);
-});
-
-test("refreshes the base identity before it expires, and returns cached sessions if it does expire", async (t) => {
-  const clock = new FakeClock(Date.now());
-  let lifeMs = 60 * MINUTE;
-  let isUnavailable = false;
-  const baseProvider = async (): Promise<SigningCredentials> => {
-    if (isUnavailable) throw new ResolverError("ERR_BASE_UNAVAILABLE", "gone");
-    return { ...BASE, expirationMs: clock.now() + lifeMs };
-  };
-  const { sidecar, source } = await start(t, {}, { clock, baseProvider });
-  t.equal((await get(sidecar.address, PATH)).status, 200);
-  lifeMs = 2 * MINUTE;
-  await clock.advance(23 * MINUTE);
-  const expirySeconds = async (): Promise<number> =>
-    Number(/base_identity_expiry_seconds (\d+)/.exec((await get(sidecar.healthAddress, "/metrics")).body)?.[1]);
-  t.ok(
-    await moveUntil(async () => (await expirySeconds()) <= 120, { clock, stepMs: 2_000, steps: 500 }),
-    "the base identity is refreshed before it expires",
-  );
-  isUnavailable = true;
-  await clock.advance(3 * MINUTE);
-  source.status = { loaded: true, lastSyncMs: clock.steady(), fault: null };
-  const lost = async (): Promise<boolean> => (await get(sidecar.healthAddress, "/readyz")).body === "gone\n";
-  t.ok(await moveUntil(lost, { clock, stepMs: 1_000, steps: 60 }), "the base identity expired");
-  t.match(
-    await get(sidecar.address, PATH),
-    { status: 200, body: /"AccountId":"111111111111"/ },
-    "the cached role outlives the base identity",
-  );
 });
 
 test("listens before STS responds, and is ready after STS responds", async (t) => {

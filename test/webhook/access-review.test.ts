@@ -7,7 +7,7 @@ import { createLogger } from "../../shared/server/logger.ts";
 import {
   type AccessReviewer, cachedAccessReviewer, type ObjectUse, reviewAll, useOfSelector,
 } from "../../webhook/access-review.ts";
-import { FakeClock } from "../shared/inventory/fake-clock.ts";
+import { FakeClock } from "../shared/fake-clock.ts";
 
 const JANE: Requester = { username: "jane", groups: ["developers"] };
 

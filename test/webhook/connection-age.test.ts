@@ -17,9 +17,9 @@ const [{ cert, key, ca }] = await makePairs();
 const SETTINGS = readSettings("webhook", { cluster: true, tlsDir: "unused" }, {});
 
 /** Returns the URL of a webhook with this clock. */
-async function listening(t: Test, monotonicMs: () => number): Promise<string> {
+async function listening(t: Test, steady: () => number): Promise<string> {
   const app = buildWebhook({ decisions: decisionSettings(SETTINGS), tls: { cert, key } }, {
-    source: new FakeSource(COMPANY), clock: systemClock, monotonicMs, drain: new Drain(),
+    source: new FakeSource(COMPANY), clock: { ...systemClock, steady }, drain: new Drain(),
     log: createLogger({ name: "webhook", level: "silent" }), metrics: createWebhookMetrics(new Registry()),
   });
   t.teardown(() => app.close());

@@ -4,11 +4,12 @@ import { connect } from "node:net";
 import { test } from "tap";
 import { createLogger } from "../../shared/server/logger.ts";
 import { boundAddress } from "../../shared/server/listen-address.ts";
-import { closeIdleWhileUnloaded, CurrentSource } from "../../webhook/main.ts";
+import { CurrentSource } from "../../webhook/app.ts";
+import { closeIdleWhileUnloaded } from "../../webhook/main.ts";
 import { PendingList } from "../../webhook/pending/list.ts";
 import { SharedStore } from "../../webhook/pending/shared-store.ts";
 import { FakeKubernetes } from "../certs/rotation/fake-kubernetes.ts";
-import { FakeClock } from "../shared/inventory/fake-clock.ts";
+import { FakeClock } from "../shared/fake-clock.ts";
 import { fixture } from "./reviews.ts";
 import { COMPANY, FakeSource, webhookUnderTest } from "./webhook-under-test.ts";
 
@@ -45,7 +46,7 @@ test("compares no change before the watch has delivered what another replica rem
     apiVersion: "v1", kind: "ConfigMap", metadata: configMap, data: { "delivered.IAMRoleSelector": "70" },
   });
   const current = new CurrentSource(source, clock);
-  const list = new PendingList({ source: current, kinds: [], monotonicMs: () => clock.steady() });
+  const list = new PendingList({ source: current, kinds: [], clock });
   const log = createLogger({ name: "webhook", level: "fatal" });
   const store = new SharedStore({ api, clock, random: () => 0, log, list, source: current, configMap });
   const write = { kind: "IAMRoleSelector", name: "team-a", isDeletion: false, uid: null, base: null, object: null };

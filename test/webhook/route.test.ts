@@ -6,7 +6,7 @@ import { createLogger } from "../../shared/server/logger.ts";
 import { createWebhookMetrics } from "../../webhook/metrics.ts";
 import { LargeBodies } from "../../webhook/body/large-bodies.ts";
 import { acceptReviewBodies } from "../../webhook/body/parse.ts";
-import { addReviewRoute, budgetMs, type OnInternalError } from "../../webhook/route.ts";
+import { addReviewRoute, budgetMs } from "../../webhook/route.ts";
 import { fixture } from "./reviews.ts";
 
 test("returns the timeout of the API server minus a margin of 100 ms", (t) => {
@@ -33,11 +33,11 @@ interface Answer {
 }
 
 /** Returns the response to a review whose handler throws `cause`. */
-async function answerOf(cause: unknown, onInternalError: OnInternalError): Promise<Answer> {
+async function answerOf(cause: unknown, admitsFailed = false): Promise<Answer> {
   const [app, registry] = [fastify(), new Registry()];
   const ports = {
     log: createLogger({ name: "webhook", level: "silent" }), metrics: createWebhookMetrics(registry),
-    monotonicMs: () => 0, onInternalError,
+    clock: { steady: () => 0 }, admitsFailed: () => admitsFailed,
   };
   const fail = (): never => {
     throw cause;
@@ -54,12 +54,12 @@ const COUNTED = (code: string): string => (
 );
 
 test("denies an object whose review fails, and counts the error", async (t) => {
-  const range = await answerOf(new RangeError("Maximum call stack size exceeded"), "deny");
+  const range = await answerOf(new RangeError("Maximum call stack size exceeded"));
   const message = "ERR_INTERNAL: The webhook failed with an internal error. See its log for the cause.";
   const failed = { status: "Failure", message, reason: "InternalError", code: 500 };
   t.match([range.status, range.json], [200, { response: { allowed: false, status: failed } }]);
   t.match(range.metrics, COUNTED("ERR_INTERNAL"));
-  const late = await answerOf(new ResolverError("ERR_REQUEST_DEADLINE", "Late."), "deny");
+  const late = await answerOf(new ResolverError("ERR_REQUEST_DEADLINE", "Late."));
   const timeout = { status: "Failure", message: "ERR_REQUEST_DEADLINE: Late.", reason: "Timeout", code: 504 };
   t.match([late.status, late.json], [200, { response: { allowed: false, status: timeout } }]);
   t.match(late.metrics, COUNTED("ERR_REQUEST_DEADLINE"));
@@ -68,23 +68,23 @@ test("denies an object whose review fails, and counts the error", async (t) => {
 
 test("lets the client repeat its request soon, on a new connection, after an error that ends soon", async (t) => {
   for (const code of ["ERR_PENDING_WRITES", "ERR_REQUEST_CONNECTIONS", "ERR_NAMESPACE_UNREAD"] as const) {
-    const { status, json, connection } = await answerOf(new ResolverError(code, "Busy."), "deny");
+    const { status, json, connection } = await answerOf(new ResolverError(code, "Busy."));
     const denial = { message: `${code}: Busy.`, reason: "Timeout", details: { retryAfterSeconds: 1 }, code: 504 };
     t.match([status, json], [200, { response: { allowed: false, status: denial } }]);
     t.equal(connection, "close");
   }
 });
 
-test("with --on-internal-error admit, admits an object whose review fails, and returns a warning", async (t) => {
-  const { status, json, metrics } = await answerOf(new Error("planted"), "admit");
-  const warnings = ["ERR_INTERNAL: object admitted without checks (--on-internal-error admit)"];
+test("admits an object whose review fails if the profile does, and returns a warning", async (t) => {
+  const { status, json, metrics } = await answerOf(new Error("planted"), true);
+  const warnings = ["ERR_INTERNAL: object admitted without checks (--profile observe)"];
   t.match([status, json], [200, { response: { allowed: true, warnings } }]);
   t.match(metrics, COUNTED("ERR_INTERNAL"));
 });
 
 test("returns an HTTP error while the inventory is not loaded, so that the failurePolicy applies", async (t) => {
-  for (const onInternalError of ["deny", "admit"] as const) {
-    const { status, json } = await answerOf(new ResolverError("ERR_NOT_READY", "Not loaded."), onInternalError);
+  for (const admitsFailed of [false, true]) {
+    const { status, json } = await answerOf(new ResolverError("ERR_NOT_READY", "Not loaded."), admitsFailed);
     t.match([status, json], [500, { kind: "Status", message: "ERR_NOT_READY: Not loaded." }]);
   }
 });

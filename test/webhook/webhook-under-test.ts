@@ -1,8 +1,9 @@
 import { Registry } from "prom-client";
+import { judgeSelector } from "../../shared/checks/judge-selector.ts";
 import { type DecisionSettings, decisionSettings, type Runtime } from "../../shared/contract/context.ts";
 import { Inventory } from "../../shared/inventory/inventory.ts";
 import type { JsonObject } from "../../shared/formats/json.ts";
-import type { Clock } from "../../shared/clock.ts";
+import type { SteadyClock } from "../../shared/clock.ts";
 import type { InventorySource, SourceStatus } from "../../shared/sources/source.ts";
 import { createLogger } from "../../shared/server/logger.ts";
 import { readSettings } from "../../shared/server/read-settings.ts";
@@ -10,7 +11,6 @@ import { Drain } from "../../shared/server/stopping.ts";
 import type { AccessReviewer } from "../../webhook/access-review.ts";
 import { buildWebhook, type WebhookApp, type WebhookPorts } from "../../webhook/app.ts";
 import { createWebhookMetrics } from "../../webhook/metrics.ts";
-import type { OnInternalError } from "../../webhook/route.ts";
 
 /** A source whose objects and status a test sets directly. */
 export class FakeSource implements InventorySource {
@@ -20,7 +20,7 @@ export class FakeSource implements InventorySource {
   positionOf: (kind: string) => string | null = () => null;
 
   constructor(objects: readonly JsonObject[] = [], runtime: Runtime = "ack") {
-    this.inventory = new Inventory({ runtime, origin: "cluster" });
+    this.inventory = new Inventory({ runtime, origin: "cluster" }, judgeSelector);
     this.put(...objects);
   }
 
@@ -56,7 +56,9 @@ export async function untilWaiting(source: FakeSource): Promise<void> {
 }
 
 /** A clock whose time the test sets. `scheduled` records the requested delays. */
-class FakeClock implements Clock {
+class FakeClock implements SteadyClock {
+  /** The test sets it. */
+  steady = (): number => 0;
   readonly scheduled: number[] = [];
   readonly #pending = new Set<() => void>();
 
@@ -134,9 +136,7 @@ interface WebhookResponse {
   readonly json: unknown;
 }
 
-type TestPorts = Pick<WebhookPorts, "fetchSelector" | "fetchNamespace" | "fetchRoleIdentity"> & {
-  readonly onInternalError?: OnInternalError;
-};
+type TestPorts = Pick<WebhookPorts, "fetchSelector" | "fetchNamespace" | "fetchRoleIdentity">;
 
 const DEFAULTS = readSettings("webhook", { cluster: true, tlsDir: "unused", controllerAccount: "777788889999" }, {});
 
@@ -144,7 +144,7 @@ export function webhookUnderTest(
   source = new FakeSource(COMPANY),
   decisions: Partial<DecisionSettings> = {},
   reviewAccess?: AccessReviewer,
-  { onInternalError = "deny", ...fetchers }: TestPorts = {},
+  fetchers: TestPorts = {},
 ): WebhookUnderTest {
   const registry = new Registry();
   const lines: Record<string, unknown>[] = [];
@@ -153,13 +153,13 @@ export function webhookUnderTest(
   const clock = new FakeClock();
   const drain = new Drain();
   let readings = 0;
+  // The first reading of the clock in a request is the start time of the request.
+  clock.steady = () => (readings++ === 0 ? 0 : webhook.requestMs);
   const webhook: WebhookUnderTest = {
     app: buildWebhook({
-      decisions: { ...decisionSettings(DEFAULTS), ...decisions }, tls: { cert: "", key: "" }, onInternalError,
+      decisions: { ...decisionSettings(DEFAULTS), ...decisions }, tls: { cert: "", key: "" },
     }, {
       source, clock, log, drain, metrics: createWebhookMetrics(registry),
-      // The first reading of the clock in a request is the start time of the request.
-      monotonicMs: () => (readings++ === 0 ? 0 : webhook.requestMs),
       ...(reviewAccess !== undefined && { reviewAccess }),
       ...fetchers,
     }),

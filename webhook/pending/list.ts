@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { isNewer, newest } from "../../shared/cluster/resource-version.ts";
+import { isNewer, newest } from "../../shared/cluster/watched-kind.ts";
+import type { SteadyClock } from "../../shared/clock.ts";
 import { LIMITS } from "../../shared/contract/limits.ts";
 import { field, isJsonObject, type JsonObject, parseJSON, stringAt } from "../../shared/formats/json.ts";
 import type { Inventory } from "../../shared/inventory/inventory.ts";
@@ -123,7 +124,7 @@ export type Added = "added" | "outdated" | Refusal;
 interface ListPorts {
   readonly source: Pick<InventorySource, "inventory" | "onChange" | "positionOf">;
   readonly kinds: readonly PendingKind<unknown>[];
-  readonly monotonicMs: () => number;
+  readonly clock: Pick<SteadyClock, "steady">;
 }
 
 /** The number of delivered writes that are kept, because reviews that run meanwhile compare themselves with them. */
@@ -183,7 +184,7 @@ export class PendingList {
   /** Returns the time until the last of the writes expires, in ms. */
   remainingMs(writes: readonly ListedWrite[]): number {
     const endMs = Math.max(...writes.map(({ seenMs }) => seenMs)) + LIMITS.pendingMs.value;
-    return Math.max(0, endMs - this.#ports.monotonicMs());
+    return Math.max(0, endMs - this.#ports.clock.steady());
   }
 
   /** Returns the pending writes without those that the new write makes superfluous. */
@@ -213,7 +214,7 @@ export class PendingList {
     // The API server may still store the later one of two equal updates.
     const base = newest([write.base, ...same.map((other) => other.base)]);
     this.#pending = [...others, {
-      ...write, base, id, sequence: ++this.#sequence, seenMs: this.#ports.monotonicMs(),
+      ...write, base, id, sequence: ++this.#sequence, seenMs: this.#ports.clock.steady(),
       characters: charactersOf(write),
     }];
     // Without this listener, an object that is created and deleted between two reviews would not count as delivered.
@@ -230,7 +231,7 @@ export class PendingList {
   /** Removes the writes that have expired or that the inventory contains. */
   #prune(): void {
     if (this.#pending.length === 0) return;
-    const oldestMs = this.#ports.monotonicMs() - LIMITS.pendingMs.value;
+    const oldestMs = this.#ports.clock.steady() - LIMITS.pendingMs.value;
     const delivered = this.#pending.filter((write) => this.#deliver(write));
     const ended = new Set(delivered);
     this.#pending = this.#pending.filter((write) => write.seenMs > oldestMs && !ended.has(write));

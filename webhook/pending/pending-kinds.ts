@@ -1,4 +1,5 @@
-import type { CheckInput } from "../../shared/checks/change.ts";
+import type { CheckInput } from "../../shared/checks/check.ts";
+import { judgeSelector } from "../../shared/checks/judge-selector.ts";
 import type { SteadyClock } from "../../shared/clock.ts";
 import type { KubernetesAPI } from "../../shared/cluster/api.ts";
 import type { ObjectName } from "../../shared/cluster/watched-kind.ts";
@@ -12,7 +13,6 @@ import type { Inventory } from "../../shared/inventory/inventory.ts";
 import type { EffectiveSelector } from "../../shared/model/effective-selector.ts";
 import { readIdentity, type RoleIdentity } from "../../shared/model/identity.ts";
 import { canOverlap } from "../../shared/model/selector-overlap.ts";
-import { decodeSelector } from "../../shared/model/selector.ts";
 import { differingExtras } from "../../shared/model/session-annotations.ts";
 import { identityChain } from "../../shared/resolution/identity-chain.ts";
 import type { Logger } from "../../shared/server/logger.ts";
@@ -25,8 +25,7 @@ import { type PendingWrite, PendingWrites, possibleStates } from "./writes.ts";
 /** Without an API server, no object is fetched: the inventory consists of manifests. */
 export interface PendingPorts extends Partial<Fetchers> {
   readonly source: Pick<InventorySource, "inventory" | "onChange" | "positionOf">;
-  readonly clock: Pick<SteadyClock, "schedule">;
-  readonly monotonicMs: () => number;
+  readonly clock: SteadyClock;
 }
 
 /** The pending writes of each kind whose changes can conflict with each other. */
@@ -50,7 +49,6 @@ export function openPending(
 
 interface SharedPorts extends PendingPorts {
   readonly api: KubernetesAPI;
-  readonly clock: SteadyClock;
   readonly log: Logger;
 }
 
@@ -73,7 +71,7 @@ export function selectorWrites(runtime: Runtime): PendingKind<EffectiveSelector>
   return {
     kind: SELECTOR_KIND,
     stateIn: ({ selectors }, name) => selectors.get(name) ?? selectors.malformed.get(name)?.spec,
-    read: (object) => decodeSelector(object, { origin: "cluster", runtime }).effective,
+    read: (object) => judgeSelector(object, { origin: "cluster", runtime }).effective,
     reduce: (object) => {
       const { apiVersion, kind, metadata, spec } = object;
       const entries = Array.from(SELECTOR_ANNOTATIONS, (key) => [key, annotationAt(object, key)] as const);
@@ -95,12 +93,12 @@ export interface ReviewedSelector {
   readonly after: EffectiveSelector | null;
 }
 
-/** Decodes the selector in a review, before and after the reviewed change. */
+/** Judges the selector in a review, before and after the reviewed change. */
 export function reviewedSelector({ object, old, operation }: CheckInput, runtime: Runtime): ReviewedSelector {
   const context = { origin: "cluster", runtime } as const;
-  const { effective, name } = decodeSelector(object, context);
+  const { effective, name } = judgeSelector(object, context);
   if (operation === "DELETE") return { name, before: effective, after: null };
-  return { name, before: old === null ? null : decodeSelector(old, context).effective, after: effective };
+  return { name, before: old === null ? null : judgeSelector(old, context).effective, after: effective };
 }
 
 /** Whether a pending write of another selector can affect the checks of the selector. */

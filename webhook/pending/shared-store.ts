@@ -1,12 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { sleep, type SteadyClock } from "../../shared/clock.ts";
-import type { KubernetesAPI } from "../../shared/cluster/api.ts";
-import { Outage } from "../../shared/cluster/outage.ts";
+import { sleep } from "../../shared/clock.ts";
+import type { ClusterPorts } from "../../shared/cluster/api.ts";
 import { Reflector } from "../../shared/cluster/reflector.ts";
-import { isNewer, newest } from "../../shared/cluster/resource-version.ts";
-import { Semaphore } from "../../shared/cluster/semaphore.ts";
 import { rejectionText, sendRequest } from "../../shared/cluster/send-request.ts";
-import type { ObjectName } from "../../shared/cluster/watched-kind.ts";
+import { Semaphore } from "../../shared/cluster/semaphore.ts";
+import { isNewer, newest, type ObjectName } from "../../shared/cluster/watched-kind.ts";
 import { LIMITS } from "../../shared/contract/limits.ts";
 import { errorMessage } from "../../shared/formats/errors.ts";
 import { field, isJsonObject, type JsonObject, stringAt, stringMap } from "../../shared/formats/json.ts";
@@ -94,11 +92,7 @@ const POLL_MS = 25;
 const CONFLICT = 409;
 const RESTORE = "apply the objects of `ack-role-resolver manifests rbac`";
 
-interface SharedStoreOptions {
-  readonly api: KubernetesAPI;
-  readonly clock: SteadyClock;
-  /** Returns a number from 0 (inclusive) to 1 (exclusive). */
-  readonly random: () => number;
+interface SharedStoreOptions extends ClusterPorts {
   readonly log: Logger;
   readonly list: PendingList;
   readonly source: Pick<InventorySource, "positionOf">;
@@ -114,7 +108,6 @@ interface SharedStoreOptions {
 export class SharedStore implements PendingStore {
   readonly #options: SharedStoreOptions;
   readonly #reflector: Reflector;
-  readonly #outage: Outage;
   readonly #turns = new Semaphore(1);
   #waiting = 0;
   /** The last known ConfigMap; undefined if it was never read, null if it does not exist. */
@@ -126,9 +119,8 @@ export class SharedStore implements PendingStore {
   constructor(options: SharedStoreOptions) {
     const { configMap: object, log } = options;
     this.#options = options;
-    this.#outage = new Outage(options);
     this.#reflector = new Reflector({
-      ...options, outage: this.#outage,
+      ...options,
       kind: {
         group: "", version: "v1", kind: "ConfigMap", plural: "configmaps", object, pageSize: 1,
         transform: (configMap) => configMap,
@@ -153,7 +145,7 @@ export class SharedStore implements PendingStore {
   }
 
   async stop(): Promise<void> {
-    await Promise.all([this.#reflector.stop(), this.#outage.stop()]);
+    await this.#reflector.stop();
   }
 
   async add(write: SharedWrite, isCurrent: () => boolean, remainingMs: () => number): Promise<Added> {

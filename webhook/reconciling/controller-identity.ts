@@ -2,7 +2,7 @@ import { errorMessage } from "../../shared/formats/errors.ts";
 import {
   CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, identityPlural, INFRASTRUCTURE_GROUP,
 } from "../../shared/contract/capa-kinds.ts";
-import { sleep, type SteadyClock } from "../../shared/clock.ts";
+import { repeat, type SteadyClock } from "../../shared/clock.ts";
 import type { KubernetesAPI } from "../../shared/cluster/api.ts";
 import { rejectionText, sendRequest } from "../../shared/cluster/send-request.ts";
 import type { InventorySource } from "../../shared/sources/source.ts";
@@ -52,14 +52,10 @@ export class ControllerIdentityCreator {
 
   /** Creates the identity whenever it is missing, until `stopping` aborts. Never rejects. */
   async run(stopping: AbortSignal): Promise<void> {
-    const { clock } = this.#options;
-    while (!stopping.aborted) {
-      // Attempts are sequential.
-      // oxlint-disable-next-line no-await-in-loop
+    await repeat(this.#options.clock, stopping, async () => {
       await this.#createIfMissing();
-      // oxlint-disable-next-line no-await-in-loop
-      await sleep(clock, TICK_MS, stopping);
-    }
+      return TICK_MS;
+    });
   }
 
   async #createIfMissing(): Promise<void> {

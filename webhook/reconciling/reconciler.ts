@@ -1,27 +1,29 @@
-import { resourceProblems, staleProblem } from "../../shared/checks/problems.ts";
-import { sleep, type SteadyClock } from "../../shared/clock.ts";
-import type { KubernetesAPI } from "../../shared/cluster/api.ts";
+import type { Problem } from "../../shared/checks/problem.ts";
+import { clusterProblems, resourceProblems, staleProblem } from "../../shared/checks/problems.ts";
+import { repeat, type SteadyClock } from "../../shared/clock.ts";
+import type { ClusterPorts } from "../../shared/cluster/api.ts";
 import { LeaderElection } from "../../shared/cluster/leader-election.ts";
 import type { ObjectName } from "../../shared/cluster/watched-kind.ts";
 import type { DecisionSettings } from "../../shared/contract/context.ts";
 import { LIMITS } from "../../shared/contract/limits.ts";
+import type { Paced } from "../../shared/formats/paced.ts";
+import type { Inventory } from "../../shared/inventory/inventory.ts";
 import {
   annotatedKey, type ResourceScope, type ResourceState, scanResources,
 } from "../../shared/resolution/stale-resources.ts";
+import { EventRecorder } from "../../shared/server/events.ts";
 import type { Logger } from "../../shared/server/logger.ts";
 import { MAX_STALENESS_MS } from "../../shared/server/readiness.ts";
 import { RetryQueue } from "../../shared/server/retry-queue.ts";
-import type { TurnQueue } from "../../shared/server/turn-queue.ts";
+import { runInSlices, type TurnQueue } from "../../shared/sources/slices.ts";
 import type { InventorySource } from "../../shared/sources/source.ts";
-import type { WebhookMetrics } from "../metrics.ts";
+import { EVENT_CONTROLLER, type WebhookMetrics } from "../metrics.ts";
 import { ControllerIdentityCreator } from "./controller-identity.ts";
-import { ProblemReporter } from "./problem-reporter.ts";
-import { type BackgroundPorts, REFRESH_QPS, Refresher, runInBackground } from "./refresher.ts";
+import { REFRESH_QPS, Refresher } from "./refresher.ts";
 
-interface ScannerOptions extends BackgroundPorts {
-  readonly scope: ResourceScope;
-}
-
+/** The maximum time for which a scan blocks the event loop, in ms. */
+const SLICE_MS = 10;
+const UNLIMITED = (): number => Infinity;
 /** The time between two scans without a change, in ms. */
 const INTERVAL_MS = 60_000;
 /** The minimum time between two scans after a change of a selector, and after another change, in ms. */
@@ -31,7 +33,14 @@ const AFTER_CHANGE_MS = 10_000;
 const SELECTOR_PAUSE = 4;
 const CHANGE_PAUSE = 20;
 
-/** Compares the annotations of all resources with their resolution, after changes and at least once a minute. */
+interface ScannerOptions {
+  readonly clock: Pick<SteadyClock, "steady">;
+  readonly inventory: Inventory;
+  /** The paused reviews. A scan pauses between them. */
+  readonly turns: TurnQueue;
+}
+
+/** Scans the inventory in the background: after changes, and at least once a minute. */
 export class Scanner {
   readonly #options: ScannerOptions;
   #isChanged = true;
@@ -43,7 +52,7 @@ export class Scanner {
     this.#options = options;
   }
 
-  /** Records that the inventory may have changed. */
+  /** Records that an object other than a selector may have changed. */
   changed(): void {
     this.#isChanged = true;
   }
@@ -54,36 +63,33 @@ export class Scanner {
   }
 
   get isDue(): boolean {
-    const { clock, scope: { inventory } } = this.#options;
-    if (this.#last === null) return true;
-    const { endMs, durationMs } = this.#last;
-    const delayMs = inventory.selectors.revision !== this.#revision
-      ? Math.max(AFTER_SELECTOR_MS, durationMs * SELECTOR_PAUSE)
-      : Math.max(AFTER_CHANGE_MS, durationMs * CHANGE_PAUSE);
-    return clock.steady() - endMs >= (this.#isChanged ? Math.min(delayMs, INTERVAL_MS) : INTERVAL_MS);
+    const { clock, inventory } = this.#options;
+    return this.#last === null || clock.steady() - this.#last.endMs >= Math.min(INTERVAL_MS, this.#delayMs(inventory));
   }
 
-  /**
-   * Visits the state of each resource, in slices. Stops if `visit` returns false. Returns whether all resources were
-   * visited.
-   */
-  async scan(visit: (state: ResourceState) => boolean): Promise<boolean> {
-    const { clock, scope, turns } = this.#options;
+  #delayMs({ selectors }: Inventory): number {
+    const durationMs = this.#last?.durationMs ?? 0;
+    if (selectors.revision !== this.#revision) return Math.max(AFTER_SELECTOR_MS, durationMs * SELECTOR_PAUSE);
+    return this.#isChanged ? Math.max(AFTER_CHANGE_MS, durationMs * CHANGE_PAUSE) : INTERVAL_MS;
+  }
+
+  /** Runs the scan in slices without a deadline, between the reviews. Returns the result of the scan. */
+  async scan<T>(steps: Paced<T>): Promise<T> {
+    const { clock, inventory, turns } = this.#options;
     const startMs = clock.steady();
     this.#isChanged = false;
-    this.#revision = scope.inventory.selectors.revision;
-    const isComplete = await runInBackground(scanResources(scope, visit), { clock, turns });
+    this.#revision = inventory.selectors.revision;
+    const result = await runInSlices(steps, {
+      sliceMs: SLICE_MS, clock, remainingMs: UNLIMITED,
+      pause: (pauses) => turns.pause(pauses, UNLIMITED),
+    });
     const endMs = clock.steady();
     this.#last = { endMs, durationMs: endMs - startMs };
-    return isComplete;
+    return result;
   }
 }
 
-interface ReconcilerOptions {
-  readonly api: KubernetesAPI;
-  readonly clock: SteadyClock;
-  /** Returns a number from 0 (inclusive) to 1 (exclusive). */
-  readonly random: () => number;
+interface ReconcilerOptions extends ClusterPorts {
   readonly log: Logger;
   readonly metrics: WebhookMetrics;
   readonly source: InventorySource;
@@ -112,9 +118,12 @@ export class Reconciler {
   readonly #options: ReconcilerOptions;
   readonly #election: LeaderElection;
   readonly #queue = new RetryQueue(LIMITS.queuedRefreshes.value);
+  /** Scans the annotations of all resources. */
   readonly #scanner: Scanner;
+  /** Scans the problems of selectors and CustomResourceDefinitions. */
+  readonly #problems: Scanner;
   readonly #refresher: Refresher;
-  readonly #reporter: ProblemReporter;
+  readonly #events: EventRecorder;
   /** Null without --auto-controller-identity. */
   readonly #controllerIdentity: ControllerIdentityCreator | null;
   readonly #scope: ResourceScope;
@@ -126,22 +135,23 @@ export class Reconciler {
   #leaseFault: string | null = null;
 
   constructor(options: ReconcilerOptions) {
-    const { source, settings, lease, log, turns, clock, controllerIdentityNamespaces: namespaces } = options;
+    const { source: { inventory }, settings, lease, log, controllerIdentityNamespaces: namespaces } = options;
     this.#options = options;
     const exemptNamespaces = new Set([SYSTEM_NAMESPACE, lease.namespace]);
     const ports = { ...options, mayWrite: () => this.#mayWrite() };
-    this.#reporter = new ProblemReporter(ports);
+    this.#events = new EventRecorder({ ...ports, controller: EVENT_CONTROLLER });
     this.#controllerIdentity = namespaces === null ? null : new ControllerIdentityCreator({ ...ports, namespaces });
-    const scope = { inventory: source.inventory, settings, exemptNamespaces };
+    const scope = { inventory, settings, exemptNamespaces };
     this.#election = new LeaderElection({
       ...options, ...lease, onFault: (fault) => this.#reportLease(fault),
       onLeading: () => log.info({ lease: `${lease.namespace}/${lease.name}` }, "this replica updates annotations"),
     });
-    this.#scanner = new Scanner({ clock, scope, turns });
+    this.#scanner = new Scanner({ ...options, inventory });
+    this.#problems = new Scanner({ ...options, inventory });
     this.#scope = scope;
     this.#refresher = new Refresher({
       ...ports, scope, queue: this.#queue,
-      onFault: (resource, fault) => this.#reporter.report(staleProblem(resource, fault)),
+      onFault: (resource, fault) => this.#report(staleProblem(resource, fault)),
     });
   }
 
@@ -150,8 +160,7 @@ export class Reconciler {
     this.#election.start();
     const { signal } = this.#stopping;
     this.#running = Promise.all([
-      this.#run(), this.#refresher.run(signal), this.#reporter.run(signal),
-      this.#controllerIdentity?.run(signal),
+      this.#run(), this.#refresher.run(signal), this.#events.run(signal), this.#controllerIdentity?.run(signal),
     ]);
   }
 
@@ -171,17 +180,19 @@ export class Reconciler {
   }
 
   async #run(): Promise<void> {
-    const { signal } = this.#stopping;
-    while (!signal.aborted) {
+    const { clock, source: { inventory }, extraGroups } = this.#options;
+    await repeat(clock, this.#stopping.signal, async () => {
       this.#observeLeadership();
-      // Scans are sequential.
-      // oxlint-disable-next-line no-await-in-loop
-      if (this.#mayWrite() && this.#reporter.isDue) await this.#reporter.scan();
-      // oxlint-disable-next-line no-await-in-loop
+      if (this.#mayWrite() && this.#problems.isDue) {
+        await this.#problems.scan(clusterProblems(inventory, extraGroups, (problem) => this.#report(problem)));
+      }
       if (this.#mayWrite() && this.#scanner.isDue) await this.#scan();
-      // oxlint-disable-next-line no-await-in-loop
-      await sleep(this.#options.clock, TICK_MS, signal);
-    }
+      return TICK_MS;
+    });
+  }
+
+  #report({ subject, reason, note }: Problem): void {
+    this.#events.record(subject, { type: "Warning", reason, action: "Resolve", note });
   }
 
   /** Forgets the queue when another replica may lead. A new leader scans immediately. */
@@ -193,8 +204,9 @@ export class Reconciler {
     if (isLeader === this.#wasLeader) return;
     this.#wasLeader = isLeader;
     this.#scanner.reset();
+    this.#problems.reset();
     this.#queue.clear();
-    this.#reporter.reset();
+    this.#events.clear();
     if (isLeader) return;
     for (const gauge of [metrics.staleResources, metrics.failingRefreshes, metrics.lastScan]) gauge.remove();
   }
@@ -202,11 +214,11 @@ export class Reconciler {
   async #scan(): Promise<void> {
     const { metrics, clock } = this.#options;
     let stale = 0;
-    const isComplete = await this.#scanner.scan((state) => {
+    const isComplete = await this.#scanner.scan(scanResources(this.#scope, (state) => {
       if (this.#enqueue(state)) stale += 1;
-      for (const problem of resourceProblems(state, this.#scope)) this.#reporter.report(problem);
+      for (const problem of resourceProblems(state, this.#scope)) this.#report(problem);
       return this.#mayWrite();
-    });
+    }));
     if (!isComplete) return;
     metrics.staleResources.set(stale);
     metrics.lastScan.set(clock.now() / 1_000);

@@ -1,11 +1,10 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { sleep, type SteadyClock } from "../../shared/clock.ts";
-import type { KubernetesAPI } from "../../shared/cluster/api.ts";
-import { Backoff } from "../../shared/cluster/backoff.ts";
+import { repeat } from "../../shared/clock.ts";
+import type { ClusterPorts } from "../../shared/cluster/api.ts";
 import { type ObjectResponse, rejectionText, type SendPorts, sendRequest } from "../../shared/cluster/send-request.ts";
+import { Backoff } from "../../shared/cluster/backoff.ts";
 import { errorMessage } from "../../shared/formats/errors.ts";
 import { stringAt } from "../../shared/formats/json.ts";
-import type { Paced } from "../../shared/formats/paced.ts";
 import type { Inventory } from "../../shared/inventory/inventory.ts";
 import {
   annotatedKey, type AnnotatedObject, annotatedWithKey, type ResourceScope, resourceState, type ResourceState,
@@ -13,27 +12,7 @@ import {
 import { BoundedMap } from "../../shared/server/bounded-map.ts";
 import type { Logger } from "../../shared/server/logger.ts";
 import type { RetryQueue } from "../../shared/server/retry-queue.ts";
-import type { TurnQueue } from "../../shared/server/turn-queue.ts";
-import { runInSlices } from "../../shared/sources/slices.ts";
 import type { WebhookMetrics } from "../metrics.ts";
-
-/** The maximum time for which a scan blocks the event loop, in ms. */
-const SLICE_MS = 10;
-const UNLIMITED = (): number => Infinity;
-
-export interface BackgroundPorts {
-  readonly clock: Pick<SteadyClock, "steady">;
-  /** The paused reviews. A scan pauses between them. */
-  readonly turns: TurnQueue;
-}
-
-/** Runs a scan in slices without a deadline, between the reviews. Returns the result of the scan. */
-export async function runInBackground<T>(scan: Paced<T>, { clock, turns }: BackgroundPorts): Promise<T> {
-  return runInSlices(scan, {
-    sliceMs: SLICE_MS, now: () => clock.steady(), remainingMs: UNLIMITED,
-    pause: (pauses) => turns.pause(pauses, UNLIMITED),
-  });
-}
 
 /**
  * The result of a write:
@@ -96,11 +75,7 @@ function resultOf(request: { readonly method: "PATCH"; readonly path: string }, 
 /** The field manager of all writes, which `kubectl get --show-managed-fields` shows. */
 export const FIELD_MANAGER = "ack-role-resolver-reconciler";
 
-interface RefresherOptions {
-  readonly api: KubernetesAPI;
-  readonly clock: SteadyClock;
-  /** Returns a number from 0 (inclusive) to 1 (exclusive). */
-  readonly random: () => number;
+interface RefresherOptions extends ClusterPorts {
   readonly log: Logger;
   readonly metrics: Pick<WebhookMetrics, "refreshes">;
   readonly scope: ResourceScope;
@@ -136,14 +111,7 @@ export class Refresher {
   }
 
   async run(stopping: AbortSignal): Promise<void> {
-    const { clock } = this.#options;
-    while (!stopping.aborted) {
-      // Writes are sequential.
-      // oxlint-disable-next-line no-await-in-loop
-      const waitMs = await this.#next();
-      // oxlint-disable-next-line no-await-in-loop
-      await sleep(clock, waitMs, stopping);
-    }
+    await repeat(this.#options.clock, stopping, () => this.#next());
   }
 
   /** Whether the annotations of the resource were written, but the inventory still contains the state before. */

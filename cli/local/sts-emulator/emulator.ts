@@ -1,7 +1,6 @@
 import { randomBytes as cryptoRandomBytes, randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { pipeline, Readable } from "node:stream";
 import { LIMITS } from "../../../shared/contract/limits.ts";
 import { MAX_CHAINED_SECONDS } from "../../../shared/model/session.ts";
 import { systemClock } from "../../../shared/clock.ts";
@@ -13,7 +12,7 @@ import {
   type Content, readForm, renderError, renderResult, STSErrorResponse,
 } from "../../../sidecar/sts/query-protocol.ts";
 import { verifySignature } from "../../../sidecar/sts/signature.ts";
-import { type BaseCredentials, type Fault, faultyBody, type Principal, Principals, roleID } from "./principals.ts";
+import { type BaseCredentials, type Principal, Principals, roleID } from "./principals.ts";
 
 /** The parameters of a request to the emulator, without its credentials. */
 export interface STSCall {
@@ -33,12 +32,12 @@ export interface STSEmulatorOptions {
   /** Returns the current time in epoch ms; default Date.now. */
   readonly now?: () => number;
   readonly randomBytes?: (size: number) => Buffer;
-  /**
-   * Returns the fault to inject, or null for a correct response. If the function returns a promise, the response is
-   * delayed until the promise settles.
-   */
-  readonly faults?: (call: STSCall) => Fault | null | Promise<Fault | null>;
+  /** Returns what replaces the correct response, or null. May reject with STSErrorResponse. Only tests pass it. */
+  readonly intercept?: (call: STSCall, request: IncomingMessage) => Promise<Interception | null>;
 }
+
+/** Answers a call in place of the emulator. `document` is the body of the correct response. */
+export type Interception = (response: ServerResponse, document: string) => void;
 
 export interface STSEmulator {
   readonly url: string;
@@ -72,7 +71,7 @@ export async function startSTSEmulator(options: STSEmulatorOptions): Promise<STS
   const emulator = new Emulator(options);
   const server = createServer(TIMEOUTS, (request, response) => {
     if (!isExcess(request.socket)) void emulator.serve(request, response);
-    else if (!request.socket.destroyed) send(response, tooManyConnections(), null);
+    else if (!request.socket.destroyed) send(response, tooManyConnections());
   });
   const isExcess = limitConnections(server, CONNECTIONS, systemClock);
   server.listen(options.port ?? 0, options.host ?? "127.0.0.1");
@@ -92,11 +91,11 @@ class Emulator {
   readonly calls: STSCall[] = [];
   readonly #principals: Principals;
   readonly #now: () => number;
-  readonly #faults: NonNullable<STSEmulatorOptions["faults"]>;
+  readonly #intercept: NonNullable<STSEmulatorOptions["intercept"]>;
 
   constructor(options: STSEmulatorOptions) {
     this.#now = options.now ?? Date.now;
-    this.#faults = options.faults ?? (() => null);
+    this.#intercept = options.intercept ?? (async () => null);
     this.#principals = new Principals(options.baseCredentials, this.#now, options.randomBytes ?? cryptoRandomBytes);
   }
 
@@ -107,14 +106,13 @@ class Emulator {
     try {
       const body = await readBody(request);
       const form = readForm(body);
-      const call = this.#record(form);
-      const fault = await this.#faults(call);
-      if (fault?.do === "reject") throw new STSErrorResponse(fault.code, fault.status, fault.message);
+      const respond = await this.#intercept(this.#record(form), request);
       const document = renderResult(form.get("Action") ?? "", await this.#answer(request, body, form), requestID);
-      send(response, { status: 200, document, requestID }, fault);
+      if (respond === null) send(response, { status: 200, document, requestID });
+      else respond(response, document);
     } catch (error) {
       const failure = error instanceof STSErrorResponse ? error : INTERNAL_FAILURE;
-      send(response, { status: failure.status, document: renderError(failure, requestID), requestID }, null);
+      send(response, { status: failure.status, document: renderError(failure, requestID), requestID });
     }
   }
 
@@ -189,15 +187,8 @@ interface Result {
   readonly requestID: string;
 }
 
-function send(response: ServerResponse, { status, document, requestID }: Result, fault: Fault | null): void {
-  if (fault?.do === "hang") return;
-  if (fault?.do === "reset") return void response.socket?.destroy();
-  if (fault?.do === "redirect") return void response.writeHead(307, { Location: fault.location }).end();
-  const headers = { "Content-Type": "text/xml", "x-amzn-RequestId": requestID };
-  response.writeHead(status, headers);
-  if (fault === null) return void response.end(document);
-  // The callback ignores errors: a client that disconnects early needs no response.
-  pipeline(Readable.from(faultyBody(fault, document)), response, () => {});
+function send(response: ServerResponse, { status, document, requestID }: Result): void {
+  response.writeHead(status, { "Content-Type": "text/xml", "x-amzn-RequestId": requestID }).end(document);
 }
 
 /** Returns the raw bytes of the body, because the signature covers the raw bytes. */

@@ -1,4 +1,4 @@
-{{/* The checks in `settings.check` that are on and need access reviews, such as ACK-09=deny. */}}
+{{/* The checks that are on and need access reviews, such as ACK-09=deny. */}}
 {{- define "ack-role-resolver.accessChecks" -}}
 {{- $found := list }}
 {{- range list "ACK-09" "NS-02" "AC-05" }}
@@ -8,11 +8,34 @@
 {{- join ", " $found }}
 {{- end }}
 
+{{/* The same checks of the installed release. */}}
+{{- define "ack-role-resolver.installedAccessChecks" -}}
+{{- $checks := list }}
+{{- $profile := "enforce" }}
+{{- $deployment := lookup "apps/v1" "Deployment" .Release.Namespace "ack-role-resolver-webhook" }}
+{{- range dig "spec" "template" "spec" "containers" list $deployment }}
+  {{- range .args }}
+    {{- if hasPrefix "--check=" . }}{{ $checks = append $checks (trimPrefix "--check=" .) }}{{ end }}
+    {{- if hasPrefix "--profile=" . }}{{ $profile = trimPrefix "--profile=" . }}{{ end }}
+  {{- end }}
+{{- end }}
+{{- include "ack-role-resolver.accessChecks" (dict "Values" (dict "profile" $profile "settings" (dict "check" $checks))) }}
+{{- end }}
+
+{{/* Not empty if the webhook may create SubjectAccessReviews: also while replicas of the installed release need them. */}}
+{{- define "ack-role-resolver.accessReviews" -}}
+{{- if kindIs "bool" .Values.accessReviews }}
+  {{- if .Values.accessReviews }}true{{ end }}
+{{- else }}
+  {{- include "ack-role-resolver.accessChecks" . }}{{ include "ack-role-resolver.installedAccessChecks" . }}
+{{- end }}
+{{- end }}
+
 {{/* Fails with a message if a value requires another value. values.schema.json checks each value on its own. */}}
 {{- define "ack-role-resolver.checkValues" -}}
-{{- if not .Values.accessReviews }}
+{{- if eq (toString .Values.accessReviews) "false" }}
   {{- with include "ack-role-resolver.accessChecks" . }}
-    {{- fail (printf "accessReviews: must be true, because settings.check contains %s; to set it to false, first turn this off in a separate upgrade" .) }}
+    {{- fail (printf "accessReviews: must be true, because the profile or settings.check sets %s; to set it to false, first turn this off in a separate upgrade" .) }}
   {{- end }}
 {{- end }}
 {{- if and .Values.autoControllerIdentity.enabled (not .Values.reconciling) }}
@@ -39,17 +62,12 @@
 {{- if and (include "ack-role-resolver.cluster" .) (not (lookup "v1" "Namespace" "" .Values.ackSystemNamespace)) }}
   {{- fail (printf "ackSystemNamespace: the namespace %q does not exist; set ackSystemNamespace to the namespace of the ACK controllers, or create the namespace if no controller runs in the cluster" .Values.ackSystemNamespace) }}
 {{- end }}
-{{- if not .Values.accessReviews }}
-  {{- $checks := list }}
-  {{- $deployment := lookup "apps/v1" "Deployment" .Release.Namespace "ack-role-resolver-webhook" }}
-  {{- range dig "spec" "template" "spec" "containers" list $deployment }}
-    {{- range .args }}{{ if hasPrefix "--check=" . }}{{ $checks = append $checks (trimPrefix "--check=" .) }}{{ end }}{{ end }}
-  {{- end }}
-  {{- with include "ack-role-resolver.accessChecks" (dict "Values" (dict "settings" (dict "check" $checks))) }}
-    {{- fail (printf "accessReviews: must be true, because the installed release has %s in settings.check; first turn this off in a separate upgrade" .) }}
+{{- if eq (toString .Values.accessReviews) "false" }}
+  {{- with include "ack-role-resolver.installedAccessChecks" . }}
+    {{- fail (printf "accessReviews: must be true, because the installed release has %s; first turn this off in a separate upgrade" .) }}
   {{- end }}
 {{- end }}
-{{- if eq .Values.certificates.mode "files" }}
+{{- if eq (include "ack-role-resolver.certificates" .) "files" }}
   {{- $secret := lookup "v1" "Secret" .Release.Namespace .Values.certificates.secretName }}
   {{- if dig "metadata" "annotations" "meta.helm.sh/release-name" "" $secret }}
     {{- fail (printf "certificates.secretName: the release owns the Secret %q, and deletes it if certificates.mode is files; store the certificate in a Secret with another name" .Values.certificates.secretName) }}

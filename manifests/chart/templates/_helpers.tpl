@@ -19,6 +19,25 @@ app.kubernetes.io/name: ack-role-resolver
 app.kubernetes.io/component: certificates
 {{- end }}
 
+{{/* Where the certificate of the webhook comes from: `certificates.mode`, or "outside" for a webhook outside the cluster. */}}
+{{- define "ack-role-resolver.certificates" -}}
+{{- if .Values.webhook.url }}outside{{ else }}{{ .Values.certificates.mode }}{{ end }}
+{{- end }}
+
+{{/* How the API server calls the path of the webhook, as JSON. The argument is a list of the root and the path. */}}
+{{- define "ack-role-resolver.clientConfig" -}}
+{{- $path := last . }}
+{{- with first . }}
+  {{- $service := dict "namespace" .Release.Namespace "name" "ack-role-resolver-webhook" "path" $path "port" 443 }}
+  {{- $config := dict "service" $service }}
+  {{- with .Values.webhook.url }}{{ $config = dict "url" (printf "%s%s" (trimSuffix "/" .) $path) }}{{ end }}
+  {{- $source := include "ack-role-resolver.certificates" . }}
+  {{- if eq $source "files" }}{{ $_ := set $config "caBundle" (b64enc .Values.certificates.caBundle) }}{{ end }}
+  {{- if eq $source "outside" }}{{ $_ := set $config "caBundle" (b64enc .Values.webhook.caBundle) }}{{ end }}
+  {{- toJson $config }}
+{{- end }}
+{{- end }}
+
 {{/* The name of the Secret of the certificate. */}}
 {{- define "ack-role-resolver.certificate" -}}
 {{- if eq .Values.certificates.mode "files" }}{{ .Values.certificates.secretName }}
@@ -39,8 +58,8 @@ app.kubernetes.io/component: certificates
 
 {{/*
 The failurePolicy of the webhooks that deny changes while the webhook is down. With `auto`, an installation starts with
-Ignore, because no replica is available yet. Fail never changes back to Ignore, not even during an outage. The value is
-computed once, because the policies and the webhook configurations must agree if a replica becomes available meanwhile.
+Ignore, because no replica is available yet. Fail never changes back to Ignore, not even during an outage. A webhook
+outside the cluster runs before the chart is installed, so `auto` is Fail. The value is computed once, because the policies and the webhook configurations must agree if a replica becomes available meanwhile.
 */}}
 {{- define "ack-role-resolver.failurePolicy" -}}
 {{- if not (hasKey .Values "computedFailurePolicy") }}
@@ -51,17 +70,32 @@ computed once, because the policies and the webhook configurations must agree if
 
 {{- define "ack-role-resolver.lookupFailurePolicy" -}}
 {{- $policy := .Values.webhookConfigurations.failurePolicy }}
-{{- if and (eq $policy "auto") (include "ack-role-resolver.cluster" .) }}
+{{- if and (eq $policy "auto") (eq (include "ack-role-resolver.profile" . | fromJson).failurePolicy "Ignore") }}
+  {{- $policy = "Ignore" }}
+{{- end }}
+{{- if and (eq $policy "auto") (include "ack-role-resolver.cluster" .) (not .Values.webhook.url) }}
   {{- $policy = "Ignore" }}
   {{- $deployment := lookup "apps/v1" "Deployment" .Release.Namespace "ack-role-resolver-webhook" }}
   {{- if gt (dig "status" "availableReplicas" 0 $deployment | int) 0 }}{{ $policy = "Fail" }}{{ end }}
   {{- $stored := lookup "admissionregistration.k8s.io/v1" "ValidatingWebhookConfiguration" "" "ack-role-resolver" }}
   {{- range dig "webhooks" list $stored }}
-    {{- /* The failurePolicy of the webhooks for Pods is always Fail. */}}
+    {{- /* The failurePolicy of the webhooks for Pods is another one. */}}
     {{- if and (hasPrefix "iamroleselectors." .name) (eq .failurePolicy "Fail") }}{{ $policy = "Fail" }}{{ end }}
   {{- end }}
 {{- end }}
 {{- $policy | replace "auto" "Fail" }}
+{{- end }}
+
+{{/* The failurePolicy of the webhooks for resources, clusters and Namespaces. */}}
+{{- define "ack-role-resolver.otherFailurePolicy" -}}
+{{- $isFail := eq (include "ack-role-resolver.profile" . | fromJson).otherFailurePolicy "Fail" }}
+{{- if $isFail }}{{ include "ack-role-resolver.failurePolicy" . }}{{ else }}Ignore{{ end }}
+{{- end }}
+
+{{/* The failurePolicy of the webhooks for Pods. With Ignore, a controller could start without its sidecar. */}}
+{{- define "ack-role-resolver.podFailurePolicy" -}}
+{{- $isFail := eq (include "ack-role-resolver.profile" . | fromJson).failurePolicy "Fail" }}
+{{- if $isFail }}Fail{{ else }}{{ include "ack-role-resolver.failurePolicy" . }}{{ end }}
 {{- end }}
 
 {{/* The flags of `settings`, one per line. A boolean flag has no value. */}}

@@ -1,6 +1,6 @@
-{{/* The severities in `settings.check` by check, as a JSON object. The last severity of a check applies. */}}
+{{/* The severities by check in the profile and in `settings.check`, as a JSON object. The last one applies. */}}
 {{- define "ack-role-resolver.severities" -}}
-{{- $severities := dict }}
+{{- $severities := (include "ack-role-resolver.profile" . | fromJson).severities }}
 {{- range .Values.settings.check }}
   {{- $_ := set $severities (splitList "=" . | first) (splitList "=" . | last) }}
 {{- end }}

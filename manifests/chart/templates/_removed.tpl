@@ -24,6 +24,9 @@ settings.pendingWrites is no longer a value: replicas share their changes in the
 {{- if hasKey .Values.settings "tlsHost" }}
 settings.tlsHost is no longer a value: set --url to the URL that the API server calls
 {{- end }}
+{{- if hasKey .Values.settings "onInternalError" }}
+settings.onInternalError is no longer a value: --profile observe admits, others deny
+{{- end }}
 {{- if hasKey .Values.settings "controllerServiceAccounts" }}
 settings.controllerServiceAccounts is no longer a value: list NS/NAME in --controller-users
 {{- end }}

@@ -8,7 +8,7 @@ import { makeCertificates } from "../../../certs/make.ts";
 import { authority, makeCA, stored } from "./stored.ts";
 
 const OPTIONS = {
-  namespace: "ns", url: null, ackSystemNamespace: "ack-system", caBundle: null, extraGroups: [], injectCA: false,
+  namespace: "ns", url: null, ackSystemNamespace: "ack-system", caBundle: null, ackGroups: [],
 } as const;
 const HOST = "ack-role-resolver-webhook.ns.svc";
 const [ca, next, previous] = await Promise.all([makeCA(), makeCA(), makeCA()]);

@@ -1,6 +1,6 @@
 import { test } from "tap";
 import { isJsonObject, type JsonObject } from "../../../shared/formats/json.ts";
-import { FakeClock } from "../../shared/inventory/fake-clock.ts";
+import { FakeClock } from "../../shared/fake-clock.ts";
 import { FakeKubernetes } from "./fake-kubernetes.ts";
 import {
   advanceUntil, annotate, bundles, entry, eventReasons, EVENTS, installConfigurations, installSecrets, isPublished,

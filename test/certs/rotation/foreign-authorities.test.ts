@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import forge from "node-forge";
 import { type Test, test } from "tap";
 import { type CertificateAndKey, makeCertificates } from "../../../certs/make.ts";
-import { FakeClock } from "../../shared/inventory/fake-clock.ts";
+import { FakeClock } from "../../shared/fake-clock.ts";
 import { FakeKubernetes } from "./fake-kubernetes.ts";
 import {
   advanceUntil, bundles, entry, eventReasons, installConfigurations, installSecrets, isPublished, isServed, SECRET,

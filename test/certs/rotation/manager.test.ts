@@ -1,6 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import { test } from "tap";
-import { FakeClock } from "../../shared/inventory/fake-clock.ts";
+import { FakeClock } from "../../shared/fake-clock.ts";
 import { FakeKubernetes } from "./fake-kubernetes.ts";
 import {
   advanceUntil, annotate, bundles, entry, eventReasons, installConfigurations, installSecrets, isPublished, isServed,

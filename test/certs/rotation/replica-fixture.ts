@@ -6,7 +6,7 @@ import { isJsonObject, stringAt } from "../../../shared/formats/json.ts";
 import { createLogger } from "../../../shared/server/logger.ts";
 import { CertificateManager } from "../../../certs/rotation/manager.ts";
 import { createCertificateMetrics } from "../../../certs/rotation/reports.ts";
-import type { FakeClock } from "../../shared/inventory/fake-clock.ts";
+import type { FakeClock } from "../../shared/fake-clock.ts";
 import { entryOf, type FakeKubernetes } from "./fake-kubernetes.ts";
 import { TIMING } from "./stored.ts";
 
@@ -20,7 +20,7 @@ const CONFIGURATION = "/apis/admissionregistration.k8s.io/v1";
 export const MUTATING = `${CONFIGURATION}/mutatingwebhookconfigurations/ack-role-resolver`;
 const VALIDATING = `${CONFIGURATION}/validatingwebhookconfigurations/ack-role-resolver`;
 const OPTIONS = {
-  namespace: NAMESPACE, url: null, ackSystemNamespace: "ack-system", caBundle: null, extraGroups: [], injectCA: false,
+  namespace: NAMESPACE, url: null, ackSystemNamespace: "ack-system", caBundle: null, ackGroups: [],
 } as const;
 const HOST = `ack-role-resolver-webhook.${NAMESPACE}.svc`;
 

@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { readFile, writeFile } from "node:fs/promises";
-import { createServer } from "node:http";
+import { createServer, type Server } from "node:http";
 import path from "node:path";
 import { createInterface } from "node:readline";
 import { type Test, test } from "tap";
@@ -153,8 +154,7 @@ test("exits 2 and prints every error if manifests are invalid", async (t) => {
 
 for (const offset of [0, 1, 2, 3, 4]) {
   test(`exits 2 and names the flag if port ${offset} of the five ports is in use`, async (t) => {
-    const server = createServer().listen(0, "127.0.0.1");
-    await once(server, "listening");
+    const server = await listenBelowEphemeralPorts();
     t.teardown(() => server.close());
     const { port } = boundAddress(server);
     const dir = t.testdir({ "a.yaml": SELECTOR });
@@ -189,3 +189,12 @@ test("uses the examples of the package if the working directory has no examples"
     `Change a file in ${path.join(ROOT, "manifests/examples")} to see the roles change. Press Ctrl-C to stop.`,
   );
 });
+
+/** Other tests listen on ephemeral ports (from 32768 on Linux), so the ports beside this one are free. */
+async function listenBelowEphemeralPorts(): Promise<Server> {
+  for (;;) {
+    const server = createServer().listen(randomInt(20_000, 32_000), "127.0.0.1");
+    // `once` rejects if the port is in use.
+    if (await once(server, "listening").then(() => true, () => false)) return server;
+  }
+}

@@ -1,7 +1,6 @@
 import type { Test } from "tap";
 import { startSTSEmulator } from "../../../cli/local/sts-emulator/emulator.ts";
-import { EVENTS_ROLE, IDENTITIES_ROLE } from "../../../manifests/rights/sidecars.ts";
-import { READER_ROLE } from "../../../manifests/rights/webhook.ts";
+import { nameOf } from "../../../manifests/rbac.ts";
 import { isJsonObject, type JsonObject } from "../../../shared/formats/json.ts";
 import { IDENTITIES } from "../../real/apiserver/identities.ts";
 import { until } from "../../real/apiserver/until.ts";
@@ -29,7 +28,7 @@ export async function usesEveryRight(t: Test, release: Release): Promise<void> {
   const { cluster } = release;
   const bindings = [
     binding("ack-role-resolver-selector-owner", OWNER), binding("ack-role-resolver-tenant", TENANT),
-    ...[READER_ROLE, IDENTITIES_ROLE].map((role) => binding(role, IDENTITIES.controller.username)),
+    ...["reader", "identities"].map(nameOf).map((role) => binding(role, IDENTITIES.controller.username)),
   ];
   await cluster.apply(bindings);
   await useRareRights(cluster);
@@ -41,7 +40,7 @@ export async function usesEveryRight(t: Test, release: Release): Promise<void> {
   await readsSelectors(t, cluster);
   await readIdentities(t, cluster);
   const all = rightsIn([...await release.objects(), ...bindings]);
-  const rights = all.filter(({ role, users }) => role !== EVENTS_ROLE || users.length > 0);
+  const rights = all.filter(({ role, users }) => role !== nameOf("events") || users.length > 0);
   t.ok(rights.length > 0);
   const unused = async (): Promise<readonly string[]> => unusedRights(rights, await cluster.auditEvents());
   await until(async () => (await unused()).length === 0);

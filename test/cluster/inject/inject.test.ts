@@ -66,7 +66,7 @@ async function loadImages(t: Test, cluster: PodCluster, { ca, archive, controlle
 }
 
 async function install(t: Test, cluster: PodCluster, { url }: AWS): Promise<void> {
-  await installWebhook(t, cluster, ["--inject"], SIDECAR_IMAGE);
+  await installWebhook(t, cluster, ["injection.enabled=true"], SIDECAR_IMAGE);
   const variable = `ACK_ROLE_RESOLVER_SIDECAR_ARGS=--sts-endpoint=${url}`;
   await cluster.kubectl(["set", "env", `deployment/${DEPLOYMENT}`, "-n", WEBHOOK_NAMESPACE, variable]);
   await cluster.untilRolledOut(WEBHOOK_NAMESPACE, DEPLOYMENT);

@@ -1,6 +1,7 @@
 import type { Test } from "tap";
 import { iamRoleSelectorCRD } from "../../../manifests/crds.ts";
 import { admissionPolicies, DEFAULT_POLICY_SETTINGS } from "../../../manifests/policies.ts";
+import { listsOf } from "../../../manifests/policies/policy.ts";
 import { WEBHOOK } from "../../../shared/contract/installation.ts";
 import { CAPA_VERSION, REFERRER_KINDS } from "../../../shared/contract/capa-kinds.ts";
 import { ACK_CRDS, type CRD } from "../../fixtures/ack-crds.ts";
@@ -51,7 +52,8 @@ withNode("the type check of kube-controller-manager", async (t, found) => {
   await cluster.api.installCRDs([ACK_FIELD_EXPORT_CRD, ...CAPA_CRDS, ...REFERRER_CRDS]);
   for (const [runtime, crd] of [["ack", ACK_SELECTOR_CRD], ["extended", iamRoleSelectorCRD("extended")]] as const) {
     await cluster.api.installCRDs([crd]);
-    const policies = admissionPolicies({ ...OPTIONS, runtime, failurePolicy: "Ignore" }, SETTINGS).filter(isPolicy);
+    const options = { ...OPTIONS, runtime, failurePolicy: "Ignore" } as const;
+    const policies = admissionPolicies(options, listsOf(SETTINGS)).filter(isPolicy);
     t.ok(policies.length > 0);
     await t.test(`finds no fault in the policies for the runtime ${runtime}`, async (tt) => {
       tt.same(await warningsOf(cluster, policies), policies.map(() => []));

@@ -1,6 +1,5 @@
 import type { Test } from "tap";
-import { EVENTS_ROLE } from "../../../manifests/rights/sidecars.ts";
-import { READER_ROLE } from "../../../manifests/rights/webhook.ts";
+import { nameOf } from "../../../manifests/rbac.ts";
 import { stringAt } from "../../../shared/formats/json.ts";
 import { runCommand } from "../../cli/run-command.ts";
 import { ACK_CRDS } from "../../fixtures/ack-crds.ts";
@@ -70,7 +69,7 @@ async function install(t: Test, cluster: PodCluster, wheels: InstalledWheels): P
 /** docs/sidecar.md describes this binding. */
 const EVENTS_BINDING = {
   apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRoleBinding", metadata: { name: `${CONTROLLER}-events` },
-  roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: EVENTS_ROLE },
+  roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: nameOf("events") },
   subjects: [{ kind: "ServiceAccount", name: CONTROLLER, namespace: NAMESPACE }],
 };
 
@@ -146,7 +145,7 @@ const USER = `system:serviceaccount:${NAMESPACE}:${CONTROLLER}`;
 /** Only the webhook uses the verb `get`. A sidecar patches an Event 30 minutes after its creation. */
 async function usesRights(t: Test, cluster: PodCluster): Promise<void> {
   const ofSidecars = rightsIn(objectsIn((await runCommand(["manifests", "rbac"])).stdout))
-    .filter(({ role, verb }) => [READER_ROLE, EVENTS_ROLE].includes(role) && !["get", "patch"].includes(verb));
+    .filter(({ role, verb }) => ["reader", "events"].map(nameOf).includes(role) && !["get", "patch"].includes(verb));
   const rights = ofSidecars.map((right) => ({ ...right, users: [USER] }));
   const events = await cluster.auditEvents();
   t.equal(rights.length, 7);

@@ -1,11 +1,11 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import type { Test } from "tap";
-import { POD_SELECTOR } from "../../../manifests/deployment.ts";
-import { WEBHOOK } from "../../../shared/contract/installation.ts";
+import { labelsOf, WEBHOOK } from "../../../shared/contract/installation.ts";
 import { runCommand } from "../../cli/run-command.ts";
 import { ACK_CRDS } from "../../fixtures/ack-crds.ts";
 import { ACK_SELECTOR_CRD } from "../../fixtures/ack-selector-crd.ts";
+import { findHelm, template } from "../../real/chart/helm.ts";
 import { untilCalled } from "../../real/webhook/installed-webhook.ts";
 import type { PodCluster } from "../cluster.ts";
 import { PROJECT_IMAGE } from "../project-image.ts";
@@ -14,15 +14,18 @@ export const NAMESPACE = "ack-role-resolver";
 export const DEPLOYMENT = WEBHOOK.deployment;
 export const REPLICAS = 2;
 /** The label selector of the webhook's Pods. */
-export const POD_LABELS = Object.entries(POD_SELECTOR).map(([key, value]) => `${key}=${value}`).join(",");
+export const POD_LABELS = Object.entries(labelsOf("webhook")).filter(([key]) => !key.endsWith("/version"))
+  .map(([key, value]) => `${key}=${value}`).join(",");
 
 /**
- * Installs the webhook with the commands that users run: `certs make`, a Secret, and `manifests all` with `flags`.
+ * Installs the webhook with the commands that users run: `certs make`, a Secret, and `helm template` with values.
  * Resolves when all replicas are ready and the API server calls them.
  */
 export async function installWebhook(
-  t: Test, cluster: PodCluster, flags: readonly string[] = [], image: string = PROJECT_IMAGE,
+  t: Test, cluster: PodCluster, values: readonly string[] = [], image: string = PROJECT_IMAGE,
 ): Promise<void> {
+  const helm = await findHelm(t);
+  if (helm === null) throw new Error("helm is missing: run `npm run setup:cluster`");
   const folder = t.testdir();
   const service = `${WEBHOOK.service.name}.${NAMESPACE}.svc`;
   await command(["certs", "make", "--dir", folder, "--host", service]);
@@ -30,9 +33,14 @@ export async function installWebhook(
   await cluster.kubectl(["create", "namespace", "ack-system"]);
   await cluster.kubectl(["create", "namespace", NAMESPACE]);
   await cluster.apply([await tlsSecret(folder)]);
-  const files = ["--certificates", "files", "--ca-file", path.join(folder, "ca.crt")];
-  const manifests = await command(["manifests", "all", "--image", image, ...files, ...flags]);
-  await cluster.kubectl(["apply", "--server-side", "-f", "-"], manifests);
+  const [repository = "", tag = ""] = image.split(/:(?=[^:]*$)/u);
+  const ca = (await readFile(path.join(folder, "ca.crt"), "utf8")).replaceAll(",", String.raw`\,`);
+  const { code, stdout, stderr } = await template(helm, [
+    `image.repository=${repository}`, `image.tag=${tag}`, "certificates.mode=files", `certificates.caBundle=${ca}`,
+    ...values,
+  ]);
+  if (code !== 0) throw new Error(`helm template exited with ${code}: ${stderr}`);
+  await cluster.kubectl(["apply", "--server-side", "-f", "-"], stdout);
   await cluster.untilRolledOut(NAMESPACE, DEPLOYMENT);
   await untilCalled(cluster.api);
 }

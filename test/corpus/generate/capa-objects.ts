@@ -1,7 +1,7 @@
 import {
   clusterObject, controllerIdentity, identityObject, refTo, roleIdentity, staticIdentity,
-} from "../../shared/decisions/identities/objects.ts";
-import { managedBy, secretMetadata } from "../../shared/decisions/identities/secrets.ts";
+} from "../../shared/capa-objects.ts";
+import { managedBy, secretMetadata } from "../../shared/capa-secrets.ts";
 import { at, type Json, withValue } from "./json.ts";
 import {
   ACCOUNTS, CLUSTER_GROUP, CLUSTER_NAMESPACES, CLUSTERS, CONTROL_PLANE, IDENTITIES, INFRASTRUCTURE, NAMESPACES, roleIn,

@@ -1,5 +1,5 @@
 import { ACK_SELECTOR_CRD } from "../../fixtures/ack-selector-crd.ts";
-import { kindObject } from "../../shared/decisions/objects.ts";
+import { kindObject } from "../../shared/objects.ts";
 import { carmMap, createdResource, namespace, namespaceSelector, OWN, selector, stored } from "./ack-objects.ts";
 import { clusterPart, identities, referrer, secrets } from "./capa-objects.ts";
 import { type Json, textAt, withValue } from "./json.ts";

@@ -1,7 +1,7 @@
 import jsonPatch, { type Operation } from "fast-json-patch";
 import { Registry } from "prom-client";
 import { decisionSettings } from "../../../shared/contract/context.ts";
-import type { Clock } from "../../../shared/clock.ts";
+import type { SteadyClock } from "../../../shared/clock.ts";
 import { createLogger } from "../../../shared/server/logger.ts";
 import { readSettings } from "../../../shared/server/read-settings.ts";
 import { Drain } from "../../../shared/server/stopping.ts";
@@ -27,7 +27,13 @@ const FINDINGS = "ack_role_resolver_webhook_findings_total";
 const PAUSE_MS = 3_600_000;
 
 /** A clock whose timers fire in the next turn of the event loop. */
-class ImpatientClock implements Clock {
+class ImpatientClock implements SteadyClock {
+  steadyMs = 0;
+
+  steady(): number {
+    return this.steadyMs;
+  }
+
   now(): number {
     return 0;
   }
@@ -44,16 +50,16 @@ export class WebhookProgram {
   readonly #source: FakeSource;
   readonly #registry = new Registry();
   readonly #lines: string[] = [];
-  #nowMs = 0;
+  readonly #clock = new ImpatientClock();
   #patch: readonly Operation[] = [];
 
   constructor(objects: readonly Json[], environment: Environment) {
     const settings = readSettings("webhook", { cluster: true, tlsDir: "unused" }, environment);
     this.#source = new FakeSource(objects, settings.runtime);
     this.#app = buildWebhook({
-      decisions: decisionSettings(settings), onInternalError: settings.onInternalError, tls: { cert: "", key: "" },
+      decisions: decisionSettings(settings), tls: { cert: "", key: "" },
     }, {
-      source: this.#source, clock: new ImpatientClock(), drain: new Drain(), monotonicMs: () => this.#nowMs,
+      source: this.#source, clock: this.#clock, drain: new Drain(),
       log: createLogger(
         { name: "webhook", level: "info", destination: { write: (line) => void this.#lines.push(line) } }
       ),
@@ -66,7 +72,7 @@ export class WebhookProgram {
   }
 
   async send({ path, body, contentType, isLoaded, follows }: Omit<Review, "name">): Promise<WebhookAnswer> {
-    if (follows !== "simultaneous") this.#nowMs += PAUSE_MS;
+    if (follows !== "simultaneous") this.#clock.steadyMs += PAUSE_MS;
     const payload = follows === "patched" ? patchedBody(body, this.#patch) : body;
     const { status } = this.#source;
     if (!isLoaded) this.#source.unload();

@@ -1,14 +1,13 @@
 import { readFile } from "node:fs/promises";
 import { test } from "tap";
 import { describeMetrics } from "../../../docs/metrics.ts";
-import { alertName, ALERTS } from "../../../manifests/observability/alerts.ts";
 import { GRAPHS } from "../../../manifests/observability/dashboard.ts";
+import { ALERTS } from "../../alert-rules.ts";
 
 const { webhook, sidecar, certificates } = describeMetrics();
 const metrics = [...webhook, ...sidecar, ...certificates];
-const alerts = Object.values(ALERTS).flat();
 const expressions = [
-  ...alerts.map(({ name, expression }) => [name, expression] as const),
+  ...ALERTS.map(({ name, expression }) => [name, expression] as const),
   ...Object.values(GRAPHS).flat().flatMap(({ title, series }) => (
     Object.values(series).map((expression) => [title, expression] as const)
   )),
@@ -40,16 +39,26 @@ test("the alerts and graphs use only metrics and labels that the servers expose"
 test("the runbook has a section with an effect, a cause and a fix for each alert, and no other section", async (t) => {
   const page = await readFile(new URL("../../../docs/runbook.md", import.meta.url), "utf8");
   const sections = page.split(/^### /m).slice(1).map((text) => text.split(/^## /m)[0] ?? "");
-  t.same(new Set(sections.map((text) => text.split("\n")[0])), new Set(alerts.map(alertName)));
+  t.same(new Set(sections.map((text) => text.split("\n")[0])), new Set(ALERTS.map(({ name }) => name)));
   for (const section of sections) t.match(section, /\nEffect: [^]+\nCause: [^]+\nFix: /);
 });
 
 test("the summary of an alert uses only labels that its expression returns", (t) => {
-  for (const { name, expression, summary } of alerts) {
+  for (const { name, expression, summary } of ALERTS) {
     const [, grouped] = /^sum by \(([^)]*)\)/.exec(expression) ?? [];
     const used = [...summary.matchAll(/\$labels\.(\w+)/g)].map(([, label = ""]) => label);
     if (grouped !== undefined) t.same(used.filter((label) => !grouped.split(", ").includes(label)), [], name);
     if (/^(?:absent|histogram_quantile)\(/.test(expression)) t.same(used, [], name);
+  }
+  t.end();
+});
+
+test("each alert has a severity and the section of the runbook", (t) => {
+  t.ok(ALERTS.length > 30);
+  for (const { name, severity, runbook } of ALERTS) {
+    t.match(name, /^ACKRoleResolver\w+$/);
+    t.match(severity, /^(critical|warning)$/, name);
+    t.equal(runbook, `docs/runbook.md#${name.toLowerCase()}`);
   }
   t.end();
 });

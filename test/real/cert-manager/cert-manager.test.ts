@@ -1,7 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import path from "node:path";
 import type { Test } from "tap";
-import { certManagerObjects } from "../../../manifests/certificates.ts";
 import { field, isJsonObject, stringAt } from "../../../shared/formats/json.ts";
 import { ACK_SELECTOR_CRD } from "../../fixtures/ack-selector-crd.ts";
 import { CERT_MANAGER } from "../../programs/cert-manager.ts";
@@ -10,7 +9,7 @@ import { onCluster } from "../apiserver/on-cluster.ts";
 import type { ProgramResult } from "../../programs/run-program.ts";
 import { until } from "../apiserver/until.ts";
 import { DEPLOYMENT, setAvailable } from "../chart/deployment.ts";
-import { CHART, findHelm, NAMESPACE, RELEASE } from "../chart/helm.ts";
+import { CHART, findHelm, NAMESPACE, objectsIn, RELEASE } from "../chart/helm.ts";
 import { findPrograms } from "../find-programs.ts";
 import { type ServerProcess, startServer } from "../server-process.ts";
 import { type Balancer, startBalancer } from "../webhook/certificates/balancer.ts";
@@ -65,7 +64,10 @@ async function installs(t: Test, { cluster, helm }: Installation): Promise<void>
   t.match(await cluster.kubectl(["create", "namespace", "ack-system"]), { code: 0 });
   const mode = ["--set", "certificates.mode=cert-manager"];
   t.match(await helm("install", RELEASE, CHART, "--create-namespace", ...mode), { code: 0, stderr: "" });
-  for (const object of certManagerObjects(NAMESPACE)) {
+  const installed = objectsIn((await helm("get", "manifest", RELEASE)).stdout)
+    .filter(({ apiVersion }) => apiVersion === "cert-manager.io/v1");
+  t.equal(installed.length, 4);
+  for (const object of installed) {
     const [kind, name] = [stringAt(object, "kind") ?? "", stringAt(object, "metadata", "name")];
     const url = `/apis/cert-manager.io/v1/namespaces/${NAMESPACE}/${kind.toLowerCase()}s/${name}`;
     t.same((await read(cluster, url))["spec"], field(object, "spec"), `${kind} ${name}`);

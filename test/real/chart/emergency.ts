@@ -3,7 +3,7 @@ import path from "node:path";
 import type { Test } from "tap";
 import { stringAt } from "../../../shared/formats/json.ts";
 import { codeBlocks } from "../../documented-commands.ts";
-import { selectorObject } from "../../shared/decisions/objects.ts";
+import { selectorObject } from "../../shared/objects.ts";
 import type { Cluster } from "../apiserver/cluster.ts";
 import { until } from "../apiserver/until.ts";
 import { CHART } from "./helm.ts";

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import type { Test } from "tap";
 import { field, isJsonObject, stringAt } from "../../../shared/formats/json.ts";
 import { ACK_SELECTOR_CRD } from "../../fixtures/ack-selector-crd.ts";
-import { selectorObject } from "../../shared/decisions/objects.ts";
+import { selectorObject } from "../../shared/objects.ts";
 import type { Cluster } from "../apiserver/cluster.ts";
 import { onCluster } from "../apiserver/on-cluster.ts";
 import type { ProgramResult } from "../../programs/run-program.ts";
@@ -46,6 +46,7 @@ onCluster("a release of the chart on a real API server", async (t, cluster) => {
   await run("refuses a second release in the cluster, and names the first one", refusesSecond);
   await run("the emergency commands of the runbook stop all checks, and restore them", emergency);
   await run("helm uninstall deletes the webhook configurations first, and every object", uninstalls);
+  await run("helm install of a webhook outside the cluster denies changes from the start", installsOutside);
 });
 
 const CHART_IN_NAMESPACE = [CHART, ...CREATE_NAMESPACE];
@@ -143,7 +144,7 @@ async function refusesToRevoke(t: Test, { run }: Target): Promise<void> {
   );
   t.match(await upgrade("accessReviews=true", "settings.check={ACK-09=deny}"), { code: 0 });
   const revoke = "accessReviews=false";
-  t.match(await upgrade(revoke), { code: 1, stderr: "because the installed release has ACK-09=deny in" });
+  t.match(await upgrade(revoke), { code: 1, stderr: "because the installed release has ACK-09=deny;" });
   t.match(await upgrade("accessReviews=true", "settings.check={ACK-09=deny,ACK-09=off}"), { code: 0 });
   t.match(await upgrade(revoke), { code: 0 });
 }
@@ -176,6 +177,20 @@ async function uninstalls(t: Test, { cluster, run }: Target): Promise<void> {
   t.equal(left.stdout, "");
   const admitted = async (): Promise<boolean> => (await createSelector(cluster, "after")).status === 201;
   t.ok(await until(admitted));
+}
+
+async function installsOutside(t: Test, { cluster, run }: Target): Promise<void> {
+  const values = ["--set", "webhook.url=https://127.0.0.1:1", "--set-file", `webhook.caBundle=${cluster.caFile}`];
+  t.match(await run("install", RELEASE, ...CHART_IN_NAMESPACE, ...values), { code: 0, stderr: "" });
+  const path = `${CONFIGURATIONS}/validatingwebhookconfigurations/ack-role-resolver`;
+  const stored = JSON.stringify((await cluster.request("GET", path)).body);
+  t.match(stored, '"url":"https://127.0.0.1:1/validate/iamroleselectors"');
+  t.notMatch(stored, '"service":');
+  t.equal((await cluster.request("GET", DEPLOYMENT)).status, 404);
+  const create = async (): Promise<number> => (await createSelector(cluster, "outside")).status;
+  t.ok(await until(async () => (await create()) === 500));
+  t.match(await run("uninstall", RELEASE, "--namespace", NAMESPACE), { code: 0, stderr: "" });
+  t.ok(await until(async () => (await create()) === 201));
 }
 
 /** Returns the objects that were deleted, in order, as `resource/name`. */

@@ -1,6 +1,5 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
-import type { Test } from "tap";
 import { parse } from "yaml";
 import manifest from "../../../package.json" with { type: "json" };
 import { field, type JsonObject, stringAt } from "../../../shared/formats/json.ts";
@@ -9,48 +8,94 @@ import { REMOVED_VALUES } from "../../../shared/contract/removed-settings.ts";
 import { DEFINITIONS } from "../../../shared/contract/settings.ts";
 import { makePairs } from "../../certs/pairs.ts";
 import { runCommand } from "../../cli/run-command.ts";
-import { CHART, type Helm, NAMESPACE, objectsIn, template, withHelm } from "./helm.ts";
+import { serviceAccountIdentityCRD } from "../../../manifests/crds.ts";
+import { CHART, NAMESPACE, objectsIn, template, withHelm } from "./helm.ts";
 
 /** The values of the chart and the flags of `manifests` that must render the same objects. */
 const SAME: readonly (readonly [values: readonly string[], flags: readonly string[]])[] = [
   [[], []],
-  [["certificates.mode=cert-manager"], ["--certificates", "cert-manager"]],
   [
-    ["runtime=extended", "ackSystemNamespace=ack", "extraGroups={zzz.services.k8s.aws}"],
-    ["--runtime", "extended", "--ack-system-namespace", "ack", "--extra-groups", "zzz.services.k8s.aws"],
-  ],
-  [["autoControllerIdentity.enabled=true"], ["--auto-controller-identity"]],
-  [
-    ["autoControllerIdentity.enabled=true", "autoControllerIdentity.namespaces={team-a,team-b}"],
-    ["--auto-controller-identity", "team-a,team-b"],
+    ["runtime=extended", "ackSystemNamespace=ack", "extraGroups={zzz.services.k8s.aws,s3.services.k8s.aws}"],
+    ["--runtime", "extended", "--ack-system-namespace", "ack", "--extra-groups",
+      "zzz.services.k8s.aws,s3.services.k8s.aws"],
   ],
   [
-    ["image.repository=registry.example/team/resolver", "image.tag=1.2.3"],
-    ["--image", "registry.example/team/resolver:1.2.3"],
+    ["autoControllerIdentity.enabled=true", "autoControllerIdentity.namespaces={team-a}"],
+    ["--auto-controller-identity", "team-a"],
   ],
   [["identitySecretNamespace=capa-system"], ["--identity-secret-namespace", "capa-system"]],
-  [["injection.enabled=true", "ackSystemNamespace=ack"], ["--inject", "--ack-system-namespace", "ack"]],
+  [["accessReviews=true", "settings.check={AC-05=deny}"], ["--check", "AC-05=deny"]],
+  [["profile=observe"], ["--profile", "observe"]], [["profile=strict"], ["--profile", "strict"]],
 ];
 
-withHelm("helm template and the command manifests render the same objects", async (t, helm) => {
-  for (const [values, flags] of SAME) await rendersSame(t, helm, values, flags);
+withHelm("helm template and the command manifests render the same for a webhook outside", async (t, helm) => {
   const [{ ca }] = await makePairs();
   const file = path.join(t.testdir({ "ca.crt": ca }), "ca.crt");
-  const caBundle = `certificates.caBundle=${ca.replaceAll(",", String.raw`\,`)}`;
-  await rendersSame(t, helm, ["certificates.mode=files", caBundle], ["--ca-file", file]);
+  const url = "https://webhook.example.internal:9443";
+  const outside = [`webhook.url=${url}`, `webhook.caBundle=${ca.replaceAll(",", String.raw`\,`)}`];
+  for (const [values, flags] of SAME) {
+    const rendered = await template(helm, [...outside, ...values]);
+    const printed = await runCommand(["manifests", "all", "--url", url, "--ca-file", file, ...flags]);
+    t.same([rendered.code, rendered.stderr, printed.status], [0, "", 0]);
+    t.same(byName(objectsIn(rendered.stdout)), byName(objectsIn(printed.stdout)), flags.join(" "));
+  }
 });
 
-withHelm("the chart sends machines to the webhook only if AC-05 is on, like the command manifests", async (t, helm) => {
-  const validating = (text: string): JsonObject | undefined => (
-    objectsIn(text).find(({ kind }) => kind === "ValidatingWebhookConfiguration")
-  );
-  for (const check of ["AC-05=deny", "AC-05=off", "ACK-09=deny"]) {
-    const { stderr, stdout } = await template(helm, ["accessReviews=true", `settings.check={${check}}`]);
-    t.equal(stderr, "");
-    const printed = await runCommand(["manifests", "all", "--check", check]);
-    t.same(validating(stdout), validating(printed.stdout), check);
-    t.equal(stdout.includes("use.clusters.validate.ack-role-resolver.io"), check === "AC-05=deny", check);
+withHelm("helm template renders what the command manifests prints in the cluster", async (t, helm) => {
+  for (const [values, flags] of SAME) {
+    const { stdout } = await template(helm, values);
+    const rendered = byName(objectsIn(stdout));
+    for (const part of ["rbac", "webhooks"]) {
+      const printed = byName(objectsIn((await runCommand(["manifests", part, ...flags])).stdout));
+      const names = Object.keys(printed);
+      t.same(Object.fromEntries(names.map((name) => [name, rendered[name]])), printed, `${part} ${flags.join(" ")}`);
+    }
   }
+});
+
+withHelm("install.yaml of a release contains every object of the chart, with its image", async (t, helm) => {
+  const page = await readFile(path.join(CHART, "../../docs/release.md"), "utf8");
+  const [, command = ""] = /^ +helm (template [^>]*)> release\/install\.yaml$/m.exec(page) ?? [];
+  const words = command.replaceAll("\\\n", " ").replace("manifests/chart", CHART).replaceAll("REGISTRY", "a.example");
+  const { stdout, stderr } = await helm([...words.trim().split(/\s+/), "--kube-version", "1.30.0"]);
+  t.equal(stderr, "");
+  const image = `a.example/ack-role-resolver:${manifest.version}`;
+  t.equal(stdout.split(image).length - 1, 2);
+  t.same(objectsIn(stdout.replaceAll("a.example/", "")), objectsIn((await template(helm)).stdout));
+});
+
+withHelm("each certificates.mode has its own objects and CA", async (t, helm) => {
+  const [{ ca }] = await makePairs();
+  const caBundle = `certificates.caBundle=${ca.replaceAll(",", String.raw`\,`)}`;
+  for (const [mode, kinds] of [
+    ["self-signed", ["Secret", "Deployment", "Deployment"]], ["files", ["Deployment"]],
+    ["cert-manager", ["Deployment", "Certificate", "Certificate", "Issuer", "Issuer"]],
+  ] as const) {
+    const { stdout, stderr } = await template(helm, [`certificates.mode=${mode}`, caBundle]);
+    t.equal(stderr, "");
+    const objects = objectsIn(stdout);
+    const found = objects.map(({ kind }) => String(kind)).filter((kind) => (kinds as readonly string[]).includes(kind));
+    t.same(found.filter((kind) => kind !== "Secret"), kinds.filter((kind) => kind !== "Secret"), mode);
+    for (const one of objects.filter(({ kind }) => String(kind).endsWith("WebhookConfiguration"))) {
+      const annotation = { "cert-manager.io/inject-ca-from": "ack-role-resolver/ack-role-resolver-webhook-tls" };
+      t.same(field(one["metadata"], "annotations"), mode === "cert-manager" ? annotation : undefined);
+      const bundles = [...JSON.stringify(one).matchAll(/"caBundle":"([^"]*)"/g)].map(([, text]) => text);
+      const expected = mode === "files" ? Buffer.from(ca).toString("base64") : undefined;
+      t.same(new Set(bundles), new Set(expected === undefined ? [] : [expected]), mode);
+    }
+  }
+});
+
+withHelm("a webhook outside the cluster has no workload, and can have the CRD of identities", async (t, helm) => {
+  const caBundle = "webhook.caBundle=-----BEGIN CERTIFICATE-----";
+  const url = "webhook.url=https://webhook.example.internal:9443";
+  const { stdout } = await template(helm, [url, caBundle, "serviceAccountIdentityCRD=true"]);
+  const kinds = objectsIn(stdout).map(({ kind }) => String(kind));
+  t.notMatch(kinds.join(" "), /\b(Deployment|Service|NetworkPolicy|PodDisruptionBudget|Secret|Issuer)\b/);
+  const crd = objectsIn(stdout).find(({ kind }) => kind === "CustomResourceDefinition");
+  t.match(crd, { metadata: { annotations: { "helm.sh/resource-policy": "keep" } } });
+  t.same(crd?.["spec"], JSON.parse(JSON.stringify(serviceAccountIdentityCRD().spec)));
+  t.match((await template(helm, [url])).stderr, "at '/webhook/caBundle': '' does not match pattern");
 });
 
 // The objects of the command do not contain the flags of the webhook, so this test compares only the policies.
@@ -88,12 +133,6 @@ withHelm("the policies have the settings of the values, also with hostile texts"
 
 function isPolicy({ kind }: JsonObject): boolean {
   return String(kind).startsWith("ValidatingAdmissionPolicy");
-}
-
-async function rendersSame(t: Test, helm: Helm, values: readonly string[], flags: readonly string[]): Promise<void> {
-  const [rendered, printed] = [await template(helm, values), await runCommand(["manifests", "all", ...flags])];
-  t.same([rendered.code, rendered.stderr, printed.status], [0, "", 0]);
-  t.same(byName(objectsIn(rendered.stdout)), byName(objectsIn(printed.stdout)), `manifests ${flags.join(" ")}`);
 }
 
 function byName(objects: readonly JsonObject[]): Record<string, JsonObject> {
@@ -149,7 +188,7 @@ withHelm("renders settings as flags, and omits flags that are off", async (t, he
   t.same(flags, [
     "--namespace=ack-role-resolver", "--log-level=warn",
     "--cluster", "--tls-dir=/etc/ack-role-resolver/tls", "--ack-system-namespace=ack-system",
-    "--runtime=ack",
+    "--runtime=ack", "--profile=enforce",
     "--namespace=ack-role-resolver", "--check=IRS-17=warn",
     "--check=ACK-06=warn", "--controller-users=arn:a,b*", "--log-level=warn", "--team-level-carm",
   ]);

@@ -37,10 +37,11 @@ withHelm("rejects invalid values with their paths", async (t, helm) => {
 });
 
 withHelm("rejects a value without the value that it requires", async (t, helm) => {
-  const access = (check: string): string => `accessReviews: must be true, because settings.check contains ${check};`;
+  const access = (check: string): string => `must be true, because the profile or settings.check sets ${check};`;
   for (const [values, fault] of [
-    [["settings.check={ACK-09=deny}"], access("ACK-09=deny")],
-    [["settings.check={NS-02=off,NS-02=warn}"], access("NS-02=warn")],
+    [["accessReviews=false", "settings.check={ACK-09=deny}"], access("ACK-09=deny")],
+    [["accessReviews=false", "settings.check={NS-02=off,NS-02=warn}"], access("NS-02=warn")],
+    [["accessReviews=false", "profile=strict"], access("ACK-09=deny, NS-02=deny, AC-05=deny")],
     [
       ["autoControllerIdentity.enabled=true", "reconciling=false"],
       "reconciling: must be true, because autoControllerIdentity.enabled is true",
@@ -58,14 +59,16 @@ withHelm("rejects a value without the value that it requires", async (t, helm) =
     t.equal(code, 1, values.join());
     t.match(stderr, fault);
   }
-  t.match(await template(helm, ["settings.check={ACK-09=deny,ACK-09=off}"]), { code: 0 }, "the last severity applies");
+  const off = await template(helm, ["accessReviews=false", "settings.check={ACK-09=deny,ACK-09=off}"]);
+  t.match(off, { code: 0 }, "the last severity applies");
 });
 
 withHelm("the chart requires accessReviews for the same checks as the command manifests", async (t, helm) => {
   const ids = [...CHECK_IDS].filter((id) => needsAccessReviews({ checkSeverities: new Map([[id, "warn"]]) }));
   t.equal(ids.length, 3);
   for (const id of ids) {
-    t.match((await template(helm, [`settings.check={${id}=warn}`])).stderr, `accessReviews: must be true`, id);
+    const values = ["accessReviews=false", `settings.check={${id}=warn}`];
+    t.match((await template(helm, values)).stderr, `accessReviews: must be true`, id);
   }
 });
 

@@ -29,10 +29,10 @@ const COMMAND_LINES = [
 ];
 
 test("the npm package runs on each supported version of Node.js", async (t) => {
-  const old = await findPrograms(t, ...UNSUPPORTED_NODES);
-  const newer = await findPrograms(t, ...SUPPORTED_NODES);
-  if (old === null || newer === null) return;
-  const supported = [...newer, path.dirname(process.execPath)];
+  const nodes: readonly string[] | null = await findPrograms(t, ...UNSUPPORTED_NODES, ...SUPPORTED_NODES);
+  if (nodes === null) return;
+  const old = nodes.slice(0, UNSUPPORTED_NODES.length);
+  const supported = [...nodes.slice(UNSUPPORTED_NODES.length), path.dirname(process.execPath)];
   setTimeLimit(t, LIMIT_MS);
   const folder = t.testdir({});
   const packed = await pack(folder);

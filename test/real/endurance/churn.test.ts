@@ -7,7 +7,7 @@ import { iamRoleSelectorCRD } from "../../../manifests/crds.ts";
 import { ackCRD } from "../../fixtures/ack-crds.ts";
 import { freePorts } from "../../free-ports.ts";
 import { get } from "../../loopback-request.ts";
-import { namespaceObject, selectorObject } from "../../shared/decisions/objects.ts";
+import { namespaceObject, selectorObject } from "../../shared/objects.ts";
 import type { Cluster } from "../apiserver/cluster.ts";
 import { onCluster } from "../apiserver/on-cluster.ts";
 import { until } from "../apiserver/until.ts";

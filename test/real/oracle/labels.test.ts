@@ -1,12 +1,12 @@
 import * as fc from "fast-check";
+import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
 import { satisfies } from "../../../shared/formats/label-selector.ts";
 import {
   labelKeyFaults, labelValueFaults, namespaceNameFaults, subdomainFaults,
 } from "../../../shared/formats/names.ts";
-import { decodeSelector } from "../../../shared/model/selector.ts";
-import { labels, labelSelector } from "../../shared/decisions/arbitraries.ts";
-import { ROLE, selectorObject } from "../../shared/decisions/objects.ts";
-import { parameters } from "../../shared/decisions/property.ts";
+import { labels, labelSelector } from "../../shared/arbitraries.ts";
+import { ROLE, selectorObject } from "../../shared/objects.ts";
+import { parameters } from "../../shared/property.ts";
 import { withOracle } from "./with-oracle.ts";
 
 interface LabelSelection {
@@ -23,12 +23,12 @@ interface LabelCase {
 
 /** Returns the result of this project's code, to compare with the oracle. */
 function selectLabels({ selector, labels: all }: LabelCase): LabelSelection {
-  const { effective: decoded, faults } = decodeSelector(
+  const { effective: decoded, faults } = judgeSelector(
     selectorObject("s", { arn: ROLE, resourceTypeSelector: [{ kind: "Bucket" }], resourceLabelSelector: selector }),
     { runtime: "extended", origin: "cluster" },
   );
   if (decoded === null) {
-    return { valid: !faults.some(({ check }) => check.id === "IRS-11"), matches: all.map(() => false) };
+    return { valid: !faults.some(({ code }) => code === "IRS-11"), matches: all.map(() => false) };
   }
   const { resourceLabels } = decoded;
   const isMatch = (one: Readonly<Record<string, string>>): boolean =>

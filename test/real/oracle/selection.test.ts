@@ -1,14 +1,15 @@
 import * as fc from "fast-check";
 import jsonPatch from "fast-json-patch";
+import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
 import { Inventory } from "../../../shared/inventory/inventory.ts";
 import { queryOf } from "../../../shared/contract/ack-resource.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { resolve } from "../../../shared/resolution/resolve.ts";
 import { rewriteTypeEntries } from "../../../shared/model/resource-types.ts";
-import { labels, NAMESPACES, resource, SELECTOR_NAMES, spec } from "../../shared/decisions/arbitraries.ts";
-import type { ModelResource, ModelSelector } from "../../shared/decisions/model.ts";
-import { namespaceObject, put, removal, selectorObject, SETTINGS_BY_DEFAULT } from "../../shared/decisions/objects.ts";
-import { parameters } from "../../shared/decisions/property.ts";
+import { labels, NAMESPACES, resource, SELECTOR_NAMES, spec } from "../../shared/arbitraries.ts";
+import type { ModelResource, ModelSelector } from "../../shared/reference-model.ts";
+import { namespaceObject, put, removal, selectorObject, SETTINGS_BY_DEFAULT } from "../../shared/objects.ts";
+import { parameters } from "../../shared/property.ts";
 import { withOracle } from "./with-oracle.ts";
 
 interface Case {
@@ -62,7 +63,7 @@ function queryFor({ writes, namespaces, resources }: Case): object {
 
 /** Returns the result of this project's code, to compare with the oracle. */
 function selectResources({ writes, namespaces, resources }: Case): Selection {
-  const inventory = new Inventory({ runtime: "ack", origin: "file" });
+  const inventory = new Inventory({ runtime: "ack", origin: "file" }, judgeSelector);
   inventory.apply(Object.entries(namespaces).map(([name, own]) => put(namespaceObject(name, own))));
   for (const { object, remove } of writes) {
     inventory.apply([remove ? removal("services.k8s.aws", "IAMRoleSelector", nameOf(object)) : put(object)]);

@@ -1,6 +1,6 @@
 import type { Test } from "tap";
 import { type ExportTarget, fieldExport } from "../../fixtures/ack-field-export-crd.ts";
-import { ROLE } from "../../shared/decisions/objects.ts";
+import { ROLE } from "../../shared/objects.ts";
 import type { Cluster } from "../apiserver/cluster.ts";
 import { onCluster } from "../apiserver/on-cluster.ts";
 import {

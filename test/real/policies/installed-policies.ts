@@ -1,6 +1,8 @@
 import { admissionPolicies, checkPolicies, DEFAULT_POLICY_SETTINGS } from "../../../manifests/policies.ts";
-import type { PolicySettings } from "../../../manifests/policies/policy.ts";
-import type { CheckInput } from "../../../shared/checks/change.ts";
+import { listsOf, type PolicySettings } from "../../../manifests/policies/policy.ts";
+import { ACK_GROUPS } from "../../../shared/contract/ack-groups.ts";
+import type { CheckInput } from "../../../shared/checks/check.ts";
+import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
 import { runChecks, severityOf } from "../../../shared/checks/run.ts";
 import type { Requester, Runtime } from "../../../shared/contract/context.ts";
 import { exemptionOf } from "../../../shared/contract/exemptions.ts";
@@ -8,7 +10,7 @@ import { Inventory } from "../../../shared/inventory/inventory.ts";
 import { type JsonObject, stringAt } from "../../../shared/formats/json.ts";
 import { SELECTOR_SPEC_SCHEMA } from "../../../shared/model/selector-schema.ts";
 import { ACK_SELECTOR_CRD } from "../../fixtures/ack-selector-crd.ts";
-import { selectorObject, SETTINGS_BY_DEFAULT } from "../../shared/decisions/objects.ts";
+import { selectorObject, SETTINGS_BY_DEFAULT } from "../../shared/objects.ts";
 import type { ApiResponse } from "../apiserver/api-request.ts";
 import type { Cluster } from "../apiserver/cluster.ts";
 import { IDENTITIES } from "../apiserver/identities.ts";
@@ -25,8 +27,7 @@ export const PLAIN_CRD = {
 };
 
 export const OPTIONS = {
-  namespace: "ack-role-resolver", runtime: "ack", ackSystemNamespace: "ack-system", url: null, caBundle: null,
-  extraGroups: [],
+  namespace: "ack-role-resolver", runtime: "ack", ackSystemNamespace: "ack-system", ackGroups: ACK_GROUPS,
 } as const;
 
 interface Installation {
@@ -43,7 +44,7 @@ export async function installPolicies(
   cluster: Cluster, { settings = {}, runtime = "ack", probe = PROBE }: Installation = {},
 ): Promise<void> {
   const options = { ...OPTIONS, runtime, failurePolicy: "Ignore" } as const;
-  const policies = admissionPolicies(options, { ...DEFAULT_POLICY_SETTINGS, ...settings });
+  const policies = admissionPolicies(options, listsOf({ ...DEFAULT_POLICY_SETTINGS, ...settings }));
   // The policy that denies the probe is the first one. If it is applied last, the API server then evaluates all others.
   const items = policies.toReversed();
   const input = JSON.stringify({ apiVersion: "v1", kind: "List", items });
@@ -76,7 +77,7 @@ export function coveredChecks(
   changed: Partial<PolicySettings> | undefined = {}, runtime: Runtime = "ack",
 ): ReadonlySet<string> {
   const settings = { ...DEFAULT_POLICY_SETTINGS, ...changed };
-  const policies = checkPolicies({ ...OPTIONS, runtime, failurePolicy: "Ignore" }, settings);
+  const policies = checkPolicies({ ...OPTIONS, runtime, failurePolicy: "Ignore" }, listsOf(settings));
   const checks = policies.flatMap((policy) => policy.checks);
   const denying = checks.filter(({ check }) => severityOf(check, { ...settings, mode: "selectors" }) === "deny");
   return new Set(denying.map(({ check }) => check.id));
@@ -96,7 +97,7 @@ export function webhookDenials({ object, old = null, requester, settings, runtim
   if (exemptionOf({ operation, subResource: "", object, oldObject: old }) !== null) return [];
   const input: CheckInput = {
     object, old, operation, origin: "cluster", requester: requester ?? IDENTITIES.admin,
-    inventory: new Inventory({ runtime, origin: "cluster" }),
+    inventory: new Inventory({ runtime, origin: "cluster" }, judgeSelector),
   };
   const { findings } = runChecks(input, { ...SETTINGS_BY_DEFAULT, runtime, ...settings });
   return [...new Set(findings.filter(({ severity }) => severity === "deny").map(({ code }) => code))].toSorted();

@@ -2,7 +2,7 @@ import type { Test } from "tap";
 import { type JsonObject, stringAt } from "../../../shared/formats/json.ts";
 import { LIMITS } from "../../../shared/contract/limits.ts";
 import { ACK_CRDS } from "../../fixtures/ack-crds.ts";
-import { bucketObject, namespaceObject, ROLE, selectorObject } from "../../shared/decisions/objects.ts";
+import { bucketObject, namespaceObject, ROLE, selectorObject } from "../../shared/objects.ts";
 import type { ApiResponse } from "../apiserver/api-request.ts";
 import type { Cluster } from "../apiserver/cluster.ts";
 import { onCluster } from "../apiserver/on-cluster.ts";
@@ -91,7 +91,7 @@ const SELECTOR_CASES: readonly SelectorCase[] = [
   [restricted({ arn: `arn:aws:iam::111122223333:role/${"r".repeat(MB)}` }), {}, "IRS-03"],
   [restricted({ arn: "r".repeat(MB) }), {}, "IRS-02"],
   [restricted({ arn: ":".repeat(MB) }), {}, "IRS-02"],
-  [restricted({}), { [`${PREFIX}session-tags`]: TEMPLATES }, "IRS-41"],
+  [restricted({}), { [`${PREFIX}session-tags`]: TEMPLATES }, "IRS-45"],
   [restricted({}), { [`${PREFIX}session-tags`]: list(50, (i) => `${i}${"\u{20000}".repeat(126)}=v`).join(",") }],
   [restricted({}), { [`${PREFIX}session-tags`]: "a=b,".repeat(8_000) }, "IRS-45"],
   [restricted({}), { [`${PREFIX}session-tags`]: `a=${"b".repeat(32_000)}` }, "IRS-45"],

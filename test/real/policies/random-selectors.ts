@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
+import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
 import { SELECTOR_ANNOTATIONS } from "../../../shared/contract/annotation-keys.ts";
 import type { Runtime } from "../../../shared/contract/context.ts";
 import { field, type JsonObject } from "../../../shared/formats/json.ts";
-import { decodeSelector } from "../../../shared/model/selector.ts";
 import { type SelectorFixture, selectorFixtures } from "../../fixtures/selectors/selector-fixtures.ts";
-import { selectorObject } from "../../shared/decisions/objects.ts";
+import { selectorObject } from "../../shared/objects.ts";
 import { plain } from "./json.ts";
 
 const FIELDS = ["arn", "namespaceSelector", "resourceTypeSelector", "resourceLabelSelector"] as const;
@@ -17,7 +17,7 @@ function storable(of: Runtime): readonly SelectorFixture[] {
 }
 
 function hasValidShape(object: JsonObject, runtime: Runtime): boolean {
-  return decodeSelector(object, { origin: "cluster", runtime }).faults.every(({ check }) => check.id !== "IRS-00");
+  return judgeSelector(object, { origin: "cluster", runtime }).faults.every(({ code }) => code !== "IRS-00");
 }
 
 /** Returns an arbitrary that combines the values of the fixtures: one value for each field and each annotation. */

@@ -5,7 +5,7 @@ import type { Runtime } from "../../../shared/contract/context.ts";
 import { field, type JsonObject, stringAt } from "../../../shared/formats/json.ts";
 import { ACK_SELECTOR_CRD } from "../../fixtures/ack-selector-crd.ts";
 import { selectorFixtures } from "../../fixtures/selectors/selector-fixtures.ts";
-import { ROLE, selectorObject } from "../../shared/decisions/objects.ts";
+import { ROLE, selectorObject } from "../../shared/objects.ts";
 import type { Cluster } from "../apiserver/cluster.ts";
 import { onCluster } from "../apiserver/on-cluster.ts";
 import {

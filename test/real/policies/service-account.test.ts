@@ -1,8 +1,8 @@
 import type { Test } from "tap";
 import { stringAt } from "../../../shared/formats/json.ts";
 import { ACK_CRDS, ackCRD } from "../../fixtures/ack-crds.ts";
-import { clusterObject } from "../../shared/decisions/identities/objects.ts";
-import { bucketObject, ROLE, selectorObject } from "../../shared/decisions/objects.ts";
+import { clusterObject } from "../../shared/capa-objects.ts";
+import { bucketObject, ROLE, selectorObject } from "../../shared/objects.ts";
 import type { ApiResponse } from "../apiserver/api-request.ts";
 import type { Cluster, RequestOptions } from "../apiserver/cluster.ts";
 import { onCluster } from "../apiserver/on-cluster.ts";

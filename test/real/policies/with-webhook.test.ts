@@ -1,10 +1,11 @@
 import type { Test } from "tap";
 import { admissionPolicies, DEFAULT_POLICY_SETTINGS } from "../../../manifests/policies.ts";
+import { listsOf } from "../../../manifests/policies/policy.ts";
 import { field, type JsonObject, stringAt } from "../../../shared/formats/json.ts";
 import { selectorFixtures } from "../../fixtures/selectors/selector-fixtures.ts";
 import { ackCRD } from "../../fixtures/ack-crds.ts";
-import { clusterObject } from "../../shared/decisions/identities/objects.ts";
-import { bucketObject, namespaceObject, ROLE, selectorObject } from "../../shared/decisions/objects.ts";
+import { clusterObject } from "../../shared/capa-objects.ts";
+import { bucketObject, namespaceObject, ROLE, selectorObject } from "../../shared/objects.ts";
 import { objectAt } from "../../webhook/reviews.ts";
 import type { ApiResponse } from "../apiserver/api-request.ts";
 import type { Cluster } from "../apiserver/cluster.ts";
@@ -71,7 +72,8 @@ onCluster("the policies beside the webhook, with failurePolicy Fail and Ignore",
 
 function policiesFor(failurePolicy: "Fail" | "Ignore"): readonly object[] {
   // The administrator of the cluster is not a waiver user.
-  return admissionPolicies({ ...OPTIONS, failurePolicy }, { ...DEFAULT_POLICY_SETTINGS, waiverGroups: ["nobody"] });
+  const lists = listsOf({ ...DEFAULT_POLICY_SETTINGS, waiverGroups: ["nobody"] });
+  return admissionPolicies({ ...OPTIONS, failurePolicy }, lists);
 }
 
 async function ignoreFailures(cluster: Cluster, resource: string): Promise<void> {

@@ -2,9 +2,9 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { IncomingMessage, ServerResponse } from "node:http";
 import { join } from "node:path";
 import type { Test } from "tap";
-import {
-  startSTSEmulator, type STSEmulator, type STSEmulatorOptions,
-} from "../../../cli/local/sts-emulator/emulator.ts";
+import type { STSEmulator } from "../../../cli/local/sts-emulator/emulator.ts";
+import { type FaultySTSOptions, startSTSEmulator } from "../../cli/local/sts-emulator/faults.ts";
+import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
 import { field, stringAt } from "../../../shared/formats/json.ts";
 import type { SteadyClock } from "../../../shared/clock.ts";
 import { ManifestSource } from "../../../shared/sources/file-source.ts";
@@ -69,7 +69,7 @@ export interface RecordedRequest {
 }
 
 interface TestbedPorts {
-  readonly sts?: Partial<STSEmulatorOptions>;
+  readonly sts?: Partial<FaultySTSOptions>;
   readonly clock?: SteadyClock;
   /** Default: MANIFESTS. */
   readonly manifests?: string;
@@ -83,7 +83,7 @@ export async function startTestbed(
   const folder = t.testdir({ home: {}, manifests: { "company.yaml": manifests } });
   const sts = await startSTSEmulator({ baseCredentials: [BASE], ...options });
   t.teardown(() => sts.close());
-  const source = new ManifestSource([join(folder, "manifests")], { runtime: "ack" });
+  const source = new ManifestSource([join(folder, "manifests")], { judge: judgeSelector, runtime: "ack" });
   await source.start();
   t.teardown(() => source.stop());
   const logLines: string[] = [];

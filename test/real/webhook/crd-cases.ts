@@ -1,9 +1,9 @@
 import type { Test } from "tap";
 import { field, stringAt } from "../../../shared/formats/json.ts";
 import { unknownFields } from "../../../shared/contract/shape.ts";
-import { ACK_FIELDS } from "../../../shared/model/ack-selector-schema.ts";
+import { ACK_FIELDS } from "../../../shared/model/iamroleselector.ts";
 import { selectorFixtures } from "../../fixtures/selectors/selector-fixtures.ts";
-import { selectorObject } from "../../shared/decisions/objects.ts";
+import { selectorObject } from "../../shared/objects.ts";
 import type { Cluster } from "../apiserver/cluster.ts";
 import { type SelectorCRD, SELECTORS } from "./installed-webhook.ts";
 

@@ -1,7 +1,7 @@
 // Attempts to pass the checks with changes that the webhook exempts, on a real API server.
 import type { Test } from "tap";
 import { field, type JsonObject, stringAt } from "../../../shared/formats/json.ts";
-import { selectorObject } from "../../shared/decisions/objects.ts";
+import { selectorObject } from "../../shared/objects.ts";
 import type { ApiResponse } from "../apiserver/api-request.ts";
 import type { Cluster } from "../apiserver/cluster.ts";
 import { onCluster } from "../apiserver/on-cluster.ts";

@@ -1,28 +1,20 @@
 import type { Test } from "tap";
 import { PART_KINDS } from "../../../shared/contract/cluster-parts.ts";
-import { stringAt } from "../../../shared/formats/json.ts";
 import { CAPA_CRDS, PART_CRDS, REFERRER_CRDS } from "../../fixtures/capa/crds.ts";
 import type { ApiResponse } from "../apiserver/api-request.ts";
 import type { Cluster, RequestOptions } from "../apiserver/cluster.ts";
 import { onCluster } from "../apiserver/on-cluster.ts";
 import { until } from "../apiserver/until.ts";
 import { apply, installWebhook } from "./installed-webhook.ts";
+import { answerOf, asAccount, grant, JANE, RBAC } from "./requests.ts";
 
 const GROUP = "infrastructure.cluster.x-k8s.io";
-const RBAC = "rbac.authorization.k8s.io";
 const LABEL = "cluster.x-k8s.io/cluster-name";
-const JANE = { user: "jane" } as const;
 const MERGE_PATCH = { "content-type": "application/merge-patch+json" };
-const CAPI = accountOf("capi-system:capi-manager");
-const KUBEADM = accountOf("capi-kubeadm-control-plane-system:capi-kubeadm-control-plane-manager");
-const CAPA = accountOf("capa-system:capa-controller-manager");
-const CLEANUP = [
-  accountOf("kube-system:generic-garbage-collector"), accountOf("kube-system:namespace-controller"),
-];
-
-function accountOf(name: string): RequestOptions {
-  return { headers: { "impersonate-user": `system:serviceaccount:${name}` } };
-}
+const CAPI = asAccount("capi-system:capi-manager");
+const KUBEADM = asAccount("capi-kubeadm-control-plane-system:capi-kubeadm-control-plane-manager");
+const CAPA = asAccount("capa-system:capa-controller-manager");
+const CLEANUP = ["generic-garbage-collector", "namespace-controller"].map((name) => asAccount(`kube-system:${name}`));
 
 /** The kinds of CAPA for which it uses the identity of their Cluster. */
 const MACHINES = PART_KINDS.filter(({ group }) => group === GROUP).map(({ kind }) => kind);
@@ -56,14 +48,6 @@ const identity = (name: string): object => ({
     sourceIdentityRef: { kind: "AWSClusterControllerIdentity", name: "default" },
   },
 });
-
-function grant(name: string, rules: readonly object[], subjects: readonly object[]): object[] {
-  const roleRef = { apiGroup: RBAC, kind: "ClusterRole", name };
-  return [
-    { apiVersion: `${RBAC}/v1`, kind: "ClusterRole", metadata: { name }, rules },
-    { apiVersion: `${RBAC}/v1`, kind: "ClusterRoleBinding", metadata: { name }, roleRef, subjects },
-  ];
-}
 
 const use = (name: string): object => (
   { apiGroups: [GROUP], resources: ["awsclusterroleidentities"], resourceNames: [name], verbs: ["use"] }
@@ -124,10 +108,6 @@ async function patch(
   return cluster.request("PATCH", query, change, { ...options, headers: { ...MERGE_PATCH, ...headers } });
 }
 
-function messageOf({ body }: ApiResponse): string {
-  return stringAt(body, "message") ?? "";
-}
-
 const OTHER = /AC-05 .*the requester may not use AWSClusterRoleIdentity "other"/;
 const EVERY = /AC-05 .*, so the requester needs the verb use on every identity/;
 const OWNER = { apiVersion: "cluster.x-k8s.io/v1beta1", kind: "Machine", name: "of-b", uid: "u" };
@@ -142,20 +122,22 @@ async function protectsClusters(t: Test, cluster: Cluster): Promise<void> {
       { metadata: { ownerReferences: [GONE] } },
       { spec: { identityRef: { kind: "AWSClusterRoleIdentity", name: "mine" } } },
     ]) {
-      t.match(messageOf(await patch(cluster, path, change)), OTHER, JSON.stringify(change));
+      t.match(answerOf(await patch(cluster, path, change)), OTHER, JSON.stringify(change));
     }
-    t.match(messageOf(await cluster.request("DELETE", `${path}?dryRun=All`, undefined, JANE)), OTHER);
+    t.match(answerOf(await cluster.request("DELETE", `${path}?dryRun=All`, undefined, JANE)), OTHER);
     const applied = { ...awsCluster("b", "other"), apiVersion: `${GROUP}/${version}` };
     const headers = { "content-type": "application/apply-patch+yaml" };
     const options = { ...JANE, headers };
     const query = "?dryRun=All&fieldManager=jane&force=true";
     const change = { ...applied, spec: { region: "us-east-1" } };
-    t.match(messageOf(await cluster.request("PATCH", path + query, change, options)), OTHER, "server-side apply");
+    t.match(answerOf(await cluster.request("PATCH", path + query, change, options)), OTHER, "server-side apply");
   }
   const all = await cluster.request("DELETE", `${pathOf("AWSCluster")}?dryRun=All`, undefined, JANE);
-  t.match(messageOf(all), OTHER, "deletecollection");
+  t.match(answerOf(all), OTHER, "deletecollection");
   const mine = pathOf("AWSCluster", "a");
   t.equal((await patch(cluster, mine, { spec: { region: "us-east-1" } })).status, 200);
+  const removed = answerOf(await patch(cluster, mine, { spec: { identityRef: null } }));
+  t.match(removed, /AC-05 .*may not use AWSClusterControllerIdentity "default"/);
   t.equal((await cluster.request("DELETE", `${mine}?dryRun=All`, undefined, JANE)).status, 200);
   t.equal((await patch(cluster, pathOf("AWSCluster", "b"), { metadata: { finalizers: ["a.b/c"] } })).status, 200);
 }
@@ -172,7 +154,7 @@ async function protectsMachines(t: Test, cluster: Cluster, kind: string): Promis
     [{ metadata: owned }, EVERY],
   ] as const) {
     for (const version of ["v1beta2", "v1beta1"]) {
-      t.match(messageOf(await create(cluster, kind, fields, { ...JANE, version })), denied, JSON.stringify(fields));
+      t.match(answerOf(await create(cluster, kind, fields, { ...JANE, version })), denied, JSON.stringify(fields));
     }
   }
   t.equal((await create(cluster, kind, { metadata: owned })).status, 201, "an administrator");
@@ -182,21 +164,21 @@ async function protectsMachines(t: Test, cluster: Cluster, kind: string): Promis
   }
   const [own, foreign] = [pathOf(kind, "of-a"), pathOf(kind, "of-b")];
   t.equal((await patch(cluster, own, { spec: { x: "y" } })).status, 200);
-  t.match(messageOf(await patch(cluster, own, { metadata: inCluster("b") })), OTHER, "moves to another cluster");
-  t.match(messageOf(await patch(cluster, own, { metadata: inCluster(null) })), EVERY, "without the label");
-  t.match(messageOf(await patch(cluster, own, { metadata: { ownerReferences: [OWNER] } })), EVERY);
+  t.match(answerOf(await patch(cluster, own, { metadata: inCluster("b") })), OTHER, "moves to another cluster");
+  t.match(answerOf(await patch(cluster, own, { metadata: inCluster(null) })), EVERY, "without the label");
+  t.match(answerOf(await patch(cluster, own, { metadata: { ownerReferences: [OWNER] } })), EVERY);
   for (const change of [
     { spec: { x: "y" } }, { metadata: inCluster("a") }, { metadata: inCluster(null) },
     { metadata: { ownerReferences: [GONE] } }, { metadata: { annotations: { a: "b" } } },
   ]) {
-    t.match(messageOf(await patch(cluster, foreign, change)), /AC-05 /, JSON.stringify(change));
-    t.match(messageOf(await patch(cluster, pathOf(kind, "of-b", "v1beta1"), change)), /AC-05 /);
+    t.match(answerOf(await patch(cluster, foreign, change)), /AC-05 /, JSON.stringify(change));
+    t.match(answerOf(await patch(cluster, pathOf(kind, "of-b", "v1beta1"), change)), /AC-05 /);
   }
   const options = { ...JANE, headers: { "content-type": "application/apply-patch+yaml" } };
   const applied = objectOf(kind, "of-b", { spec: { x: "y" } });
-  t.match(messageOf(await cluster.request("PATCH", `${foreign}?dryRun=All&fieldManager=j`, applied, options)), OTHER);
-  t.match(messageOf(await cluster.request("DELETE", `${foreign}?dryRun=All`, undefined, JANE)), OTHER);
-  t.match(messageOf(await cluster.request("DELETE", `${pathOf(kind)}?dryRun=All`, undefined, JANE)), OTHER);
+  t.match(answerOf(await cluster.request("PATCH", `${foreign}?dryRun=All&fieldManager=j`, applied, options)), OTHER);
+  t.match(answerOf(await cluster.request("DELETE", `${foreign}?dryRun=All`, undefined, JANE)), OTHER);
+  t.match(answerOf(await cluster.request("DELETE", `${pathOf(kind)}?dryRun=All`, undefined, JANE)), OTHER);
   t.equal((await cluster.request("DELETE", `${own}?dryRun=All`, undefined, JANE)).status, 200);
 }
 
@@ -207,7 +189,7 @@ const machinesOf = (clusterName: string, kind: string): object => (
 async function protectsOwners(t: Test, cluster: Cluster): Promise<void> {
   for (const kind of ["Machine", "MachineSet", "MachineDeployment", "MachinePool"]) {
     const createWith = async (spec: object): Promise<string> => (
-      messageOf(await create(cluster, kind, { spec }, JANE))
+      answerOf(await create(cluster, kind, { spec }, JANE))
     );
     t.match(await createWith(machinesOf("b", "AWSMachineTemplate")), OTHER, kind);
     t.match(await createWith({ clusterName: "b", infrastructureRef: { kind: "AWSMachine" } }), OTHER, kind);
@@ -217,19 +199,19 @@ async function protectsOwners(t: Test, cluster: Cluster): Promise<void> {
     }
     const object = objectOf(kind, "of-b", { spec: machinesOf("b", "AWSMachineTemplate") });
     t.equal((await cluster.request("POST", pathOf(kind), object)).status, 201);
-    t.match(messageOf(await patch(cluster, pathOf(kind, "of-b"), { spec: { replicas: 0 } })), OTHER, kind);
-    t.match(messageOf(await cluster.request("DELETE", `${pathOf(kind, "of-b")}?dryRun=All`, undefined, JANE)), OTHER);
+    t.match(answerOf(await patch(cluster, pathOf(kind, "of-b"), { spec: { replicas: 0 } })), OTHER, kind);
+    t.match(answerOf(await cluster.request("DELETE", `${pathOf(kind, "of-b")}?dryRun=All`, undefined, JANE)), OTHER);
   }
   const plane = { metadata: inCluster("b"), spec: { replicas: 0 } };
-  t.match(messageOf(await create(cluster, "KubeadmControlPlane", plane, JANE)), OTHER);
+  t.match(answerOf(await create(cluster, "KubeadmControlPlane", plane, JANE)), OTHER);
   t.equal((await create(cluster, "KubeadmControlPlane", {}, JANE)).status, 201, "of no Cluster yet");
   const evil = { metadata: { name: "evil" }, spec: { infrastructureRef: { kind: "AWSCluster", name: "b" } } };
-  t.match(messageOf(await create(cluster, "Cluster", evil, JANE)), OTHER, "names the AWSCluster of another user");
+  t.match(answerOf(await create(cluster, "Cluster", evil, JANE)), OTHER, "names the AWSCluster of another user");
   const fresh = { metadata: { name: "new" }, spec: { infrastructureRef: { kind: "AWSCluster", name: "new" } } };
   t.equal((await create(cluster, "Cluster", fresh, JANE)).status, 201);
   t.equal((await cluster.request("POST", pathOf("Cluster"), objectOf("Cluster", "b"))).status, 201);
-  t.match(messageOf(await patch(cluster, pathOf("Cluster", "b"), { spec: { paused: true } })), OTHER);
-  t.match(messageOf(await cluster.request("DELETE", `${pathOf("Cluster", "b")}?dryRun=All`, undefined, JANE)), OTHER);
+  t.match(answerOf(await patch(cluster, pathOf("Cluster", "b"), { spec: { paused: true } })), OTHER);
+  t.match(answerOf(await cluster.request("DELETE", `${pathOf("Cluster", "b")}?dryRun=All`, undefined, JANE)), OTHER);
 }
 
 async function allowsControllers(t: Test, cluster: Cluster): Promise<void> {
@@ -237,34 +219,34 @@ async function allowsControllers(t: Test, cluster: Cluster): Promise<void> {
   for (const options of [CAPI, KUBEADM, CAPA]) {
     for (const kind of [...MACHINES, "Machine"]) {
       const created = await create(cluster, kind, owned, options);
-      t.equal(created.status, 201, messageOf(created));
+      t.equal(created.status, 201, answerOf(created));
       t.equal((await patch(cluster, pathOf(kind, "of-b"), owned, options)).status, 200);
       const deleted = await cluster.request("DELETE", `${pathOf(kind, "of-b")}?dryRun=All`, undefined, options);
-      t.equal(deleted.status, 200, messageOf(deleted));
+      t.equal(deleted.status, 200, answerOf(deleted));
     }
     const path = pathOf("AWSCluster", "b");
     const changed = await patch(cluster, path, { metadata: { labels: { x: "y" } }, spec: { region: "a" } }, options);
-    t.equal(changed.status, 200, messageOf(changed));
+    t.equal(changed.status, 200, answerOf(changed));
     t.equal((await cluster.request("DELETE", `${path}?dryRun=All`, undefined, options)).status, 200);
   }
   const chosen = await cluster.request("POST", `${pathOf("AWSCluster")}?dryRun=All`, awsCluster("c", "other"), CAPI);
-  t.match(messageOf(chosen), OTHER, "Cluster API needs the verb to choose an identity");
+  t.match(answerOf(chosen), OTHER, "Cluster API needs the verb to choose an identity");
   for (const options of CLEANUP) {
     for (const kind of ["AWSCluster", ...MACHINES]) {
       const name = kind === "AWSCluster" ? "b" : "of-b";
       const deleted = await cluster.request("DELETE", `${pathOf(kind, name)}?dryRun=All`, undefined, options);
-      t.equal(deleted.status, 200, messageOf(deleted));
+      t.equal(deleted.status, 200, answerOf(deleted));
     }
   }
 }
 
 async function allowsUsers(t: Test, cluster: Cluster): Promise<void> {
-  await apply(cluster, grant("use-other", [use("other")], [OF_JANE]));
+  await apply(cluster, grant("use-other", [use("other")], [OF_JANE], "team-a"));
   const path = pathOf("AWSCluster", "b");
   t.ok(await until(async () => (await patch(cluster, path, { spec: { region: "us-east-1" } })).status === 200));
   for (const kind of MACHINES) {
     t.equal((await create(cluster, kind, { metadata: inCluster("b") }, JANE)).status, 201);
-    t.match(messageOf(await create(cluster, kind, { metadata: inCluster("nobodys") }, JANE)), EVERY);
+    t.match(answerOf(await create(cluster, kind, { metadata: inCluster("nobodys") }, JANE)), EVERY);
     t.equal((await cluster.request("DELETE", pathOf(kind, "of-b"), undefined, JANE)).status, 200);
   }
   t.equal((await cluster.request("DELETE", path, undefined, JANE)).status, 200);

@@ -18,7 +18,7 @@ const SECRETS_FLAG = "--identity-secret-namespace";
 /** The options of the manifests of a webhook outside of the cluster. */
 export const MANIFEST_OPTIONS = {
   namespace: "ack-role-resolver", runtime: "ack", ackSystemNamespace: "ack-system", url: null, extraGroups: [],
-  accessReviews: false, certificates: "files", image: "ack-role-resolver:1.2.3",
+  accessReviews: false,
 } as const;
 
 /** A test, or another owner of what it starts. */

@@ -1,12 +1,13 @@
 import type { Test } from "tap";
 import { iamRoleSelectorCRD } from "../../../manifests/crds.ts";
 import { mutatingWebhooks, validatingWebhooks } from "../../../manifests/webhooks.ts";
+import { ACK_GROUPS } from "../../../shared/contract/ack-groups.ts";
 import { WAIVER_ANNOTATION } from "../../../shared/contract/annotation-keys.ts";
 import { clusterMutationExemptionOf, exemptionOf, mutationExemptionOf } from "../../../shared/contract/exemptions.ts";
 import { isJsonObject, stringAt } from "../../../shared/formats/json.ts";
 import { ACK_CRDS, ackCRD } from "../../fixtures/ack-crds.ts";
-import { clusterObject } from "../../shared/decisions/identities/objects.ts";
-import { ROLE, selectorObject } from "../../shared/decisions/objects.ts";
+import { clusterObject } from "../../shared/capa-objects.ts";
+import { ROLE, selectorObject } from "../../shared/objects.ts";
 import type { ApiResponse } from "../apiserver/api-request.ts";
 import type { Cluster } from "../apiserver/cluster.ts";
 import { onCluster } from "../apiserver/on-cluster.ts";
@@ -18,7 +19,7 @@ import { SELECTORS } from "./installed-webhook.ts";
 /** The webhook is down: no server listens on this port. */
 const OPTIONS = {
   namespace: "ack-role-resolver", ackSystemNamespace: "ack-system", url: "https://127.0.0.1:1", caBundle: null,
-  extraGroups: [], injectCA: false,
+  ackGroups: ACK_GROUPS,
 } as const;
 const CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1";
 const MERGE = "application/merge-patch+json";

@@ -83,7 +83,7 @@ async function printsMessages(t: Test, cluster: Cluster): Promise<void> {
   t.equal(warned.code, 0);
   t.equal(
     warned.stderr,
-    "Warning: IRS-15b spec.namespaceSelector: the field is empty, so it matches everything. Set or remove the field.\n",
+    "Warning: IRS-15 spec.namespaceSelector: the field is empty, so it matches everything. Set or remove the field.\n",
   );
   await cluster.kubectl(["delete", "iamroleselector", "buckets"]);
 }

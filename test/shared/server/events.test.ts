@@ -4,7 +4,7 @@ import { LIMITS } from "../../../shared/contract/limits.ts";
 import type { EventText } from "../../../shared/server/event-series.ts";
 import { EventRecorder } from "../../../shared/server/events.ts";
 import { FakeKubernetes } from "../../certs/rotation/fake-kubernetes.ts";
-import { FakeClock } from "../inventory/fake-clock.ts";
+import { FakeClock } from "../fake-clock.ts";
 import type { EventSubject } from "../../../shared/formats/object-meta.ts";
 
 const EVENTS = "/apis/events.k8s.io/v1/namespaces";

@@ -1,14 +1,15 @@
 import { rm, writeFile } from "node:fs/promises";
 import { test } from "tap";
+import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
 import { Inventory } from "../../../shared/inventory/inventory.ts";
 import { field, stringAt } from "../../../shared/formats/json.ts";
 import { EXTENDED_NOTICE } from "../../../shared/contract/removed-settings.ts";
 import { ManifestSource } from "../../../shared/sources/file-source.ts";
-import type { InventorySource, SourceStatus } from "../../../shared/sources/source.ts";
+import { type InventorySource, Listeners, type SourceStatus } from "../../../shared/sources/source.ts";
 import {
   createLogger, type Logger, logInventory, logNotices, logUnknownGroups,
 } from "../../../shared/server/logger.ts";
-import { Listeners } from "../../../shared/cluster/listeners.ts";
+import { eventually } from "../sources/eventually.ts";
 
 function captured(): { readonly log: Logger; readonly lines: () => unknown[] } {
   const output: string[] = [];
@@ -25,7 +26,7 @@ test("logs each change of the inventory state once, and includes the fault in th
   const listeners = new Listeners();
   let status: SourceStatus = { loaded: false, lastSyncMs: null, fault: null };
   const source: InventorySource = {
-    inventory: new Inventory({ runtime: "ack", origin: "cluster" }),
+    inventory: new Inventory({ runtime: "ack", origin: "cluster" }, judgeSelector),
     get status() {
       return status;
     },
@@ -58,23 +59,19 @@ test("logs each change of the inventory state once, and includes the fault in th
 
 test("logs the file, line and fault when a file becomes invalid", async (t) => {
   const folder = t.testdir({});
-  const source = new ManifestSource([folder], { runtime: "ack" });
+  const source = new ManifestSource([folder], { judge: judgeSelector, runtime: "ack" });
   await source.start();
   t.teardown(() => source.stop());
   const { log, lines } = captured();
   t.teardown(logInventory(source, log));
   t.same(lines(), [["info", "inventory loaded", "0/0"]]);
-  await Promise.all([changed(source), writeFile(`${folder}/a.yaml`, "a: [")]);
+  await writeFile(`${folder}/a.yaml`, "a: [");
+  await eventually(source, () => source.status.fault !== null);
   t.match(lines(), [["warn", "inventory is stale; the last valid inventory is in use", /a\.yaml:1: invalid YAML: /]]);
-  await Promise.all([changed(source), rm(`${folder}/a.yaml`)]);
+  await rm(`${folder}/a.yaml`);
+  await eventually(source, () => source.status.fault === null);
   t.match(lines(), [["info", "inventory is current again"]]);
 });
-
-function changed(source: InventorySource): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const unsubscribe = source.onChange(resolve);
-  return promise.finally(unsubscribe);
-}
 
 function capture(): { readonly lines: string[]; write(line: string): void } {
   const lines: string[] = [];

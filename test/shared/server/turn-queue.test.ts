@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { test } from "tap";
-import { TurnQueue } from "../../../shared/server/turn-queue.ts";
+import { TurnQueue } from "../../../shared/sources/slices.ts";
 
 const inTime = (): number => 1;
 

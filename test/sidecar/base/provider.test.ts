@@ -1,6 +1,6 @@
 import { test } from "tap";
-import { startSTSEmulator, type STSEmulator } from "../../../cli/local/sts-emulator/emulator.ts";
-import type { Fault } from "../../../cli/local/sts-emulator/principals.ts";
+import type { STSEmulator } from "../../../cli/local/sts-emulator/emulator.ts";
+import { type Fault, startSTSEmulator } from "../../cli/local/sts-emulator/faults.ts";
 import { defaultProviderChain, type OutboundAddresses, rejectOwnAddress } from "../../../sidecar/base/provider.ts";
 
 const LISTEN = { host: "127.0.0.1", port: 9780 };

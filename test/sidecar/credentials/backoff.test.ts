@@ -1,8 +1,6 @@
 import { test } from "tap";
 import { type ErrorCode, ResolverError } from "../../../shared/formats/errors.ts";
-import { backoffFor } from "../../../sidecar/credentials/backoff.ts";
-import { CircuitOpenError } from "../../../sidecar/sts-upstream/circuit-breaker.ts";
-import { UpstreamSTSError } from "../../../sidecar/sts-upstream/errors.ts";
+import { backoffFor, CircuitOpenError, UpstreamSTSError } from "../../../sidecar/sts-upstream/errors.ts";
 import { THROTTLED } from "../fake-sts.ts";
 
 test("caches a role error for 60 s and an invalid request for 300 s, and evicts a session on AccessDenied", (t) => {

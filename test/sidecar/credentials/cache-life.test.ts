@@ -4,7 +4,7 @@ import { randomFrom } from "../../../bench/random.ts";
 import { CredentialCache, type CredentialCacheOptions } from "../../../sidecar/credentials/cache.ts";
 import type { Credentials } from "../../../sidecar/credentials/session.ts";
 import { STSCallGuard } from "../../../sidecar/sts-upstream/rate-limiter.ts";
-import { parameters } from "../../shared/decisions/property.ts";
+import { parameters } from "../../shared/property.ts";
 import { FakeClock } from "../fake-clock.ts";
 import { type Behavior, FakeSTS, HOUR, MINUTE, SECOND } from "../fake-sts.ts";
 
@@ -68,7 +68,7 @@ test("returns no empty or expiring credentials in 100,000 responses with STS fau
       }
     };
     for (const { waitMs, jumpMs, does, latencyMs } of steps) {
-      Object.assign(sts, { behaviour: does, latencyMs });
+      Object.assign(sts, { behavior: does, latencyMs });
       const requests: Promise<void>[] = Array.from({ length: 25 }, request);
       await clock.advance(0);
       clock.jump(jumpMs);

@@ -3,7 +3,7 @@ import { test } from "tap";
 import { randomFrom } from "../../../bench/random.ts";
 import { CredentialCache } from "../../../sidecar/credentials/cache.ts";
 import { STSCallGuard } from "../../../sidecar/sts-upstream/rate-limiter.ts";
-import { parameters } from "../../shared/decisions/property.ts";
+import { parameters } from "../../shared/property.ts";
 import { FakeClock } from "../fake-clock.ts";
 import { type Behavior, DENIED, FakeSTS, HOUR, INVALID, MINUTE, SECOND } from "../fake-sts.ts";
 
@@ -164,18 +164,6 @@ test("makes at most 60 STS calls an hour for a denied role, and 12 an hour for a
     t.comment(`STS ${fault}: ${one.sts.calls.length} calls (target: ${max})`);
     t.ok(one.sts.calls.length <= max && one.sts.calls.length >= max - 1);
     t.same([...responses], ["ERR_STS_REFUSED"]);
-  }
-});
-
-test("makes one STS call for all retries of botocore or the JavaScript SDK", async (t) => {
-  for (const tries of [3, 5]) {
-    const one = subject(6);
-    one.sts.behavior = "denies";
-    for (let i = 0; i < tries; i++) {
-      t.equal(await one.request("a"), "ERR_STS_REFUSED");
-      await one.clock.advance(700);
-    }
-    t.equal(one.sts.calls.length, 1);
   }
 });
 

@@ -46,19 +46,7 @@ function subject(options: Partial<CredentialCacheOptions> = {}): Subject {
   return { clock, loader: new Loader(), cache: new CredentialCache({ clock, random: () => 0.5, ...options }) };
 }
 
-const DENIED = new ResolverError("ERR_STS_REFUSED", "STS returned AccessDenied for AssumeRole");
 const UNAVAILABLE = new ResolverError("ERR_STS_UNAVAILABLE", "STS is unavailable");
-
-test("caches the session although the client that requested it first disconnected", async (t) => {
-  const { cache, clock, loader } = subject();
-  const disconnected = cache.get({ key: "a", grantedBy, load: loader.load });
-  const follower = cache.get({ key: "a", grantedBy, load: loader.load });
-  loader.answer(session(clock, HOUR));
-  t.equal((await follower).accessKeyID, "ASIA1");
-  await disconnected;
-  t.equal((await cache.get({ key: "a", grantedBy, load: loader.load })).accessKeyID, "ASIA1");
-  t.equal(loader.calls, 1);
-});
 
 test("does not cause an unhandled rejection if an STS call fails while no client is waiting", async (t) => {
   const { cache, clock, loader } = subject();
@@ -97,87 +85,6 @@ test("refreshes a session up to a tenth of its lifetime earlier or later than ha
     await clock.advance(20);
     t.equal(loader.calls, 2);
   }
-});
-
-test("evicts a session at its refresh time if no client requested the session for an hour", async (t) => {
-  const { cache, clock, loader } = subject();
-  const load = async (): Promise<Credentials> => {
-    loader.calls += 1;
-    return session(clock, HOUR, loader.calls);
-  };
-  await cache.get({ key: "a", grantedBy, load });
-  await clock.advance(59 * MINUTE);
-  t.equal(loader.calls, 2, "the session is refreshed once, at half its lifetime");
-  await clock.advance(24 * HOUR);
-  t.equal(loader.calls, 2, "the session is not refreshed again");
-  t.equal(clock.scheduled, 0, "no timer remains");
-  t.same([...cache.expirations()], []);
-});
-
-test("returns a cached session in an outage until 60 s before it expires, and then the error", async (t) => {
-  const { cache, clock, loader } = subject();
-  let up = true;
-  const load = (): Promise<Credentials> => {
-    loader.calls += 1;
-    return up ? Promise.resolve(session(clock, HOUR)) : Promise.reject(UNAVAILABLE);
-  };
-  await cache.get({ key: "a", grantedBy, load });
-  up = false;
-  await clock.advance(59 * MINUTE);
-  t.equal(
-    (await cache.get({ key: "a", grantedBy, load })).accessKeyID,
-    "ASIA1",
-    "a session that is valid for 60 s is returned",
-  );
-  t.ok(loader.calls > 2, "the refresh was retried");
-  t.ok(loader.calls < 180, "the retries have pauses");
-  await clock.advance(1);
-  await t.rejects(
-    cache.get({ key: "a", grantedBy, load }),
-    UNAVAILABLE,
-    "a session that is valid for 59.999 s is not returned",
-  );
-  up = true;
-  await clock.advance(30_000);
-  t.equal(
-    (await cache.get({ key: "a", grantedBy, load })).accessKeyID,
-    "ASIA1",
-    "a new session is available within 30 s",
-  );
-});
-
-test("evicts the session on AccessDenied and caches the error for 60 s", async (t) => {
-  const { cache, clock, loader } = subject();
-  const first = cache.get({ key: "a", grantedBy, load: loader.load });
-  loader.answer(session(clock, HOUR));
-  await first;
-  await clock.advance(30 * MINUTE);
-  loader.fail(DENIED);
-  await clock.advance(0);
-  await t.rejects(cache.get({ key: "a", grantedBy, load: loader.load }), DENIED);
-  await clock.advance(59_999);
-  await t.rejects(cache.get({ key: "a", grantedBy, load: loader.load }), DENIED);
-  t.equal(loader.calls, 2);
-  await clock.advance(1);
-  const again = cache.get({ key: "a", grantedBy, load: loader.load });
-  t.equal(loader.calls, 3);
-  loader.answer(session(clock, HOUR, 3));
-  t.equal((await again).accessKeyID, "ASIA3");
-});
-
-test("aborts an STS call that hangs for 5 s, and makes at most 3 calls in 10 s", async (t) => {
-  const { cache, clock } = subject();
-  const signals: AbortSignal[] = [];
-  const load = (signal: AbortSignal): Promise<Credentials> => {
-    signals.push(signal);
-    return new Promise(() => {});
-  };
-  for (let i = 0; i < 200; i++) {
-    cache.get({ key: "a", grantedBy, load }).catch(() => {});
-    await clock.advance(50);
-  }
-  t.ok(signals.length >= 2 && signals.length <= 3, `${signals.length} calls`);
-  t.equal(signals[0]?.aborted, true);
 });
 
 test("rejects credentials that are incomplete, expired or about to expire", async (t) => {
@@ -232,15 +139,4 @@ test("does not cache a session that was evicted while its STS call was in flight
   t.equal(clock.scheduled, 0);
   cache.evict("a");
   t.equal(loader.calls, 1);
-});
-
-test("reports cache hits and misses, and leaves no timer after close()", async (t) => {
-  const lookups: string[] = [];
-  const { cache, clock } = subject({ onLookup: (result) => lookups.push(result) });
-  const load = async (): Promise<Credentials> => session(clock, HOUR);
-  await cache.get({ key: "a", grantedBy, load });
-  await cache.get({ key: "a", grantedBy, load });
-  t.same(lookups, ["miss", "hit"]);
-  cache.close();
-  t.equal(clock.scheduled, 0);
 });

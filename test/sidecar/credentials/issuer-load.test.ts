@@ -41,11 +41,11 @@ function sidecar(): Sidecar {
   const callerIdentity = async (): Promise<CallerIdentity> => ({ accountID: "999999999999", arn, userID: "AROA:pod" });
   const base = new BaseIdentity({ provider, sts: { callerIdentity, clockLagMs: 0 }, clock, random });
   const sessions = new CredentialCache({
-    clock, random, guard: new STSCallGuard({ clock }), onLookup: (result) => (lookups[result] += 1),
+    clock, random, guard: new STSCallGuard({ clock }), lookups: { inc: ({ result }) => void (lookups[result] += 1) },
   });
   const issuer = new Issuer(
     {
-      sessionName: "ack-role-resolver", region: "eu-west-1", allowsLongLivedBase: false, pinsAccount: false,
+      sessionName: "ack-role-resolver", region: "eu-west-1", base: null, scopeNamespace: null,
       allowedAccounts: [],
     },
     {

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { namespaceObject, put, removal, selectorObject, SETTINGS_BY_DEFAULT } from "../../shared/decisions/objects.ts";
+import { namespaceObject, put, removal, selectorObject } from "../../shared/objects.ts";
 import { BASE_SECRET, ROLE_A, ROLE_SECRET, SCOPED, SidecarUnderTest, TEAM_A } from "../sidecar-under-test.ts";
 
 const BUCKET = "kind=Bucket.v1alpha1.s3.services.k8s.aws";
@@ -108,24 +108,6 @@ test("limits the parameters of a query, and the errors in its response", async (
   t.equal(await messageFor([...unknown, "y=1"]), "Invalid request: the query has 101 parameters (limit: 100).");
 });
 
-test("resolves a query by its labels, and rejects a query without labels if the result is ambiguous", async (t) => {
-  const gold = selectorObject("gold", {
-    arn: "arn:aws:iam::222222222222:role/gold",
-    namespaceSelector: { names: ["team-a"] },
-    resourceLabelSelector: { matchLabels: { tier: "gold" } },
-  });
-  const sidecar = new SidecarUnderTest({ objects: [namespaceObject("team-a"), gold] });
-  const path = `/v1/credentials/namespaces/team-a?${BUCKET}`;
-  t.match((await sidecar.get(`${path}&label=tier=gold&label=app=web`)).json(), { AccountId: "222222222222" });
-  t.match(
-    (await sidecar.get(`${path}&label=tier%3Dsilver`)).json(),
-    { AccountId: "999999999999" },
-    "no selector matches, so the base identity is returned",
-  );
-  t.match((await sidecar.get(`${path}&label=`)).json(), { AccountId: "999999999999" });
-  t.match((await sidecar.get(path)).json(), { code: "ERR_SELECTOR_AMBIGUOUS" });
-});
-
 test("returns ERR_NOT_READY before the inventory is loaded", async (t) => {
   const sidecar = new SidecarUnderTest();
   sidecar.status = { loaded: false, lastSyncMs: null, fault: null };
@@ -148,51 +130,6 @@ test("denies the role of a removed selector although the session is cached", asy
   sidecar.inventory.apply([put(TEAM_A)]);
   t.equal((await sidecar.get("/v1/credentials/selectors/team-a")).statusCode, 200);
   t.equal(sidecar.stsCalls.length, 1);
-});
-
-test("with --scope-namespace, grants only the role that resolves in this namespace", async (t) => {
-  const other = selectorObject("other", {
-    arn: "arn:aws:iam::222222222222:role/o",
-    namespaceSelector: { names: ["other"] },
-  });
-  const sidecar = new SidecarUnderTest({
-    objects: [namespaceObject("team-a"), namespaceObject("other"), TEAM_A, other],
-    ...SCOPED,
-  });
-  t.match((await sidecar.get("/v1/credentials")).json(), { AccountId: "111111111111" });
-  t.match((await sidecar.get("/v1/credentials/namespaces/team-a")).json(), { AccountId: "111111111111" });
-  t.match((await sidecar.get("/v1/credentials/selectors/team-a")).json(), { AccountId: "111111111111" });
-  t.match((await sidecar.get("/v1/credentials/selectors/other")).json(), { code: "ERR_SELECTOR_NOT_GRANTED" });
-  t.match((await sidecar.get("/v1/credentials/namespaces/other")).json(), {
-    code: "ERR_SELECTOR_NOT_GRANTED",
-    message: "This sidecar serves only namespace team-a (--scope-namespace), not other.",
-  });
-  sidecar.inventory.apply([removal("services.k8s.aws", "IAMRoleSelector", "team-a")]);
-  t.match(await sidecar.get("/v1/credentials").then((answer) => [answer.statusCode, answer.json()]), [
-    403,
-    { code: "ERR_SELECTOR_UNMATCHED" },
-  ]);
-});
-
-test("resolves roles by the CARM maps with --mode carm, and applies --allowed-accounts to these roles", async (t) => {
-  const map = {
-    apiVersion: "v1",
-    kind: "ConfigMap",
-    metadata: { name: "ack-role-account-map", namespace: "ack-system" },
-    data: { "111111111111": ROLE_A },
-  };
-  const objects = [namespaceObject("team-a", {}, { "services.k8s.aws/owner-account-id": "111111111111" }), map, TEAM_A];
-  const settings = { ...SETTINGS_BY_DEFAULT, mode: "carm" } as const;
-  const sidecar = new SidecarUnderTest({ objects, settings });
-  t.match((await sidecar.get("/v1/credentials/namespaces/team-a")).json(), { AccountId: "111111111111" });
-  t.match((await sidecar.get("/v1/credentials/selectors/team-a")).json(), {
-    code: "ERR_SELECTOR_NOT_GRANTED",
-    message: /^With --mode carm/,
-  });
-  const strict = new SidecarUnderTest({ objects, settings, allowedAccounts: ["222222222222"] });
-  t.match((await strict.get("/v1/credentials/namespaces/team-a")).json(), {
-    message: "The role of a CARM map is in account 111111111111, which is not in --allowed-accounts.",
-  });
 });
 
 test("denies a role whose account is not one of --allowed-accounts on every path", async (t) => {
@@ -255,7 +192,7 @@ test("issues the keys of a permanent base identity only if --base vend is set ex
     { AccountId: "111111111111" },
     "the sidecar still uses the base identity to assume roles",
   );
-  const explicit = new SidecarUnderTest({ base: () => Promise.resolve(LONG_LIVED), allowsLongLivedBase: true });
+  const explicit = new SidecarUnderTest({ base: () => Promise.resolve(LONG_LIVED), mode: "vend" });
   t.match((await explicit.get("/v1/credentials")).json(), {
     AccessKeyId: "AKIA",
     Token: "",

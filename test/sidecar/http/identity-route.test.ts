@@ -3,8 +3,8 @@ import { IssuedCredentials } from "../../../sidecar/credentials/issued.ts";
 import { RejectedSignerError, UpstreamSTSError } from "../../../sidecar/sts-upstream/errors.ts";
 import {
   controllerIdentity, INFRASTRUCTURE, roleARN, roleIdentity, staticIdentity,
-} from "../../shared/decisions/identities/objects.ts";
-import { namespaceObject, put, removal, selectorObject } from "../../shared/decisions/objects.ts";
+} from "../../shared/capa-objects.ts";
+import { namespaceObject, put, removal, selectorObject } from "../../shared/objects.ts";
 import { FakeClock } from "../fake-clock.ts";
 import { MINUTE } from "../fake-sts.ts";
 import { SCOPED, type Setup, SidecarUnderTest } from "../sidecar-under-test.ts";
@@ -37,7 +37,7 @@ test("returns the base identity for the controller identity", async (t) => {
   const answer = await sidecar.get(pathOf("default", "AWSClusterControllerIdentity"));
   t.match([answer.statusCode, answer.json()], [200, { AccessKeyId: "ASIABASE", AccountId: "999999999999" }]);
   t.same(sidecar.stsCalls, []);
-  const own = sidecarOf({ identityOnly: true });
+  const own = sidecarOf({ mode: "identity-only" });
   const keys = await own.get(pathOf("default", "AWSClusterControllerIdentity"));
   t.equal(keys.statusCode, 200);
   t.not(keys.json<Record<string, string>>()["AccessKeyId"], "ASIABASE", "identity-only keys replace the base keys");

@@ -3,8 +3,8 @@ import type { JsonObject } from "../../../shared/formats/json.ts";
 import { UpstreamSTSError } from "../../../sidecar/sts-upstream/errors.ts";
 import {
   controllerIdentity, identityObject, INFRASTRUCTURE, roleARN, roleIdentity,
-} from "../../shared/decisions/identities/objects.ts";
-import { namespaceObject, put } from "../../shared/decisions/objects.ts";
+} from "../../shared/capa-objects.ts";
+import { namespaceObject, put } from "../../shared/objects.ts";
 import { MINUTE } from "../fake-sts.ts";
 import { type Setup, SidecarUnderTest } from "../sidecar-under-test.ts";
 import { TokenServer, tokenOf } from "../identities/token-server.ts";

@@ -1,6 +1,4 @@
-import {
-  AssumeRoleCommand, AssumeRoleWithWebIdentityCommand, GetCallerIdentityCommand, STSClient,
-} from "@aws-sdk/client-sts";
+import { AssumeRoleCommand, GetCallerIdentityCommand, STSClient } from "@aws-sdk/client-sts";
 import { type Test, test } from "tap";
 import { stringAt } from "../../../shared/formats/json.ts";
 import { get, type Running, start } from "../running-sidecar.ts";
@@ -24,77 +22,6 @@ function client(t: Test, { sidecar }: Running, keys: VendedKeys, path = "/sts"):
   t.teardown(() => sts.destroy());
   return sts;
 }
-
-test("the AWS SDK can call GetCallerIdentity and AssumeRole, with or without a slash after the URL", async (t) => {
-  const running = await start(t);
-  for (const path of ["/sts", "/sts/"]) {
-    const sts = client(t, running, await keysOf(running), path);
-    t.match(await sts.send(new GetCallerIdentityCommand({})), {
-      Account: "999999999999",
-      Arn: "arn:aws:sts::999999999999:assumed-role/ack/pod",
-    });
-    const { Credentials, AssumedRoleUser, PackedPolicySize, $metadata } = await sts.send(
-      new AssumeRoleCommand({ RoleArn: ROLE_A, RoleSessionName: "aws-go-sdk-1", DurationSeconds: 900, Policy: "{}" }),
-    );
-    t.match(AssumedRoleUser, {
-      Arn: "arn:aws:sts::111111111111:assumed-role/a/ack-role-resolver",
-      AssumedRoleId: /^AROA\w+:ack-role-resolver$/,
-    });
-    t.equal(PackedPolicySize, 1, "the value comes from upstream STS");
-    t.match($metadata.requestId, /^[0-9a-f-]{36}$/);
-    const keys = {
-      AccessKeyId: Credentials?.AccessKeyId ?? "",
-      SecretAccessKey: Credentials?.SecretAccessKey ?? "",
-      Token: Credentials?.SessionToken ?? "",
-    };
-    t.match(
-      await client(t, running, keys, path).send(new GetCallerIdentityCommand({})),
-      { Account: "111111111111" },
-      "the caller identity of a role session is the session itself",
-    );
-    await t.rejects(
-      client(t, running, keys, path).send(new AssumeRoleCommand({ RoleArn: ROLE_A, RoleSessionName: "ab" })),
-      { name: "AccessDenied", $metadata: { httpStatusCode: 403, attempts: 1 } },
-    );
-  }
-  t.same(
-    running.sts.calls.map(({ action }) => action),
-    ["GetCallerIdentity", "AssumeRole"],
-    "one upstream call for each action",
-  );
-  t.notMatch(running.logLines.join(""), /planted/);
-});
-
-test("returns errors whose code, status and message the SDK can parse", async (t) => {
-  const running = await start(t, {}, {}, ({ action }) =>
-    action === "AssumeRole" ? { do: "reject", code: "AccessDenied", status: 403, message: "no trust" } : null,
-  );
-  const sts = client(t, running, await keysOf(running));
-  await t.rejects(sts.send(new AssumeRoleCommand({ RoleArn: ROLE_A, RoleSessionName: "ab" })), {
-    name: "AccessDenied",
-    message: /no trust/,
-    $metadata: { httpStatusCode: 403 },
-  });
-  await t.rejects(
-    sts.send(new AssumeRoleCommand({ RoleArn: "arn:aws:iam::111111111111:role/b", RoleSessionName: "ab" })),
-    { name: "AccessDenied", message: /ERR_SELECTOR_NOT_GRANTED/ },
-  );
-  await t.rejects(sts.send(new AssumeRoleCommand({ RoleArn: ROLE_A, RoleSessionName: "a b", DurationSeconds: 899 })), {
-    name: "ValidationError",
-    message: /^2 validation errors detected: /,
-  });
-  await t.rejects(
-    sts.send(
-      new AssumeRoleWithWebIdentityCommand({ RoleArn: ROLE_A, RoleSessionName: "ab", WebIdentityToken: "planted-jwt" }),
-    ),
-    { name: "AccessDenied", message: /does not support AssumeRoleWithWebIdentity/ },
-  );
-  const stranger = client(t, running, { AccessKeyId: "ASIAUNKNOWN", SecretAccessKey: "s", Token: "t" });
-  await t.rejects(stranger.send(new GetCallerIdentityCommand({})), {
-    name: "InvalidClientTokenId",
-    $metadata: { httpStatusCode: 403 },
-  });
-});
 
 test("accepts credentials that were issued before a restart if the state directory contains them", async (t) => {
   const stateDir = t.testdir({});

@@ -1,9 +1,9 @@
-import { test, type Test } from "tap";
+import { test } from "tap";
 import { createLogger } from "../../../shared/server/logger.ts";
 import { IssuedCredentials } from "../../../sidecar/credentials/issued.ts";
-import { namespaceObject, selectorObject } from "../../shared/decisions/objects.ts";
+import { namespaceObject } from "../../shared/objects.ts";
 import { FakeClock } from "../fake-clock.ts";
-import { BASE_IDENTITY, HEADERS, ROLE_A, SCOPED, SidecarUnderTest, TEAM_A } from "../sidecar-under-test.ts";
+import { BASE_IDENTITY, HEADERS, ROLE_A, SidecarUnderTest, TEAM_A } from "../sidecar-under-test.ts";
 import {
   assumeBody, elementOf, FORM, HOST, send, signed, type STSAnswer, type VendedKeys, WHO,
 } from "../sts/signed-request.ts";
@@ -163,7 +163,7 @@ test("accepts a body of 64 KiB, and rejects a larger body", async (t) => {
 
 test("issues generated keys with --base identity-only, and accepts these keys for AssumeRole", async (t) => {
   const sidecar = new SidecarUnderTest({
-    identityOnly: true,
+    mode: "identity-only",
     objects: [namespaceObject("team-a"), namespaceObject("none"), TEAM_A],
   });
   const answer = (await sidecar.get("/v1/credentials")).json<VendedKeys & { AccountId: string; Expiration: string }>();
@@ -204,31 +204,6 @@ test("responds only after the issued key is written to the journal", async (t) =
   t.notOk(hasResponded);
   written.resolve(null);
   t.equal((await answer).statusCode, 200);
-});
-
-async function scoped(t: Test): Promise<SidecarUnderTest> {
-  const other = selectorObject("other", {
-    arn: "arn:aws:iam::222222222222:role/o",
-    namespaceSelector: { names: ["other"] },
-  });
-  const sidecar = new SidecarUnderTest({
-    objects: [namespaceObject("team-a"), namespaceObject("other"), TEAM_A, other],
-    ...SCOPED,
-  });
-  t.teardown(() => sidecar.app.close());
-  return sidecar;
-}
-
-test("with --scope-namespace, allows only the role that resolves in this namespace", async (t) => {
-  const sidecar = await scoped(t);
-  const keys = await keysOf(sidecar);
-  t.match((await post(sidecar, keys)).body, "<Account>111111111111</Account>");
-  t.equal((await post(sidecar, keys, assumeBody({ RoleArn: ROLE_A }))).code, "ok");
-  t.match(await post(sidecar, keys, assumeBody({ RoleArn: "arn:aws:iam::222222222222:role/o" })), {
-    status: 403,
-    code: "AccessDenied",
-    message: /\(ERR_SELECTOR_NOT_GRANTED\)$/,
-  });
 });
 
 test("logs and counts rejections, and logs request details only if the signature is valid", async (t) => {

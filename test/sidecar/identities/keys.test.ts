@@ -6,7 +6,7 @@ import type { CredentialCache } from "../../../sidecar/credentials/cache.ts";
 import { IdentitySessions } from "../../../sidecar/identities/sessions.ts";
 import { roleOfSession } from "../../../sidecar/credentials/session.ts";
 import type { StaticKey } from "../../../sidecar/identities/secrets.ts";
-import { parameters } from "../../shared/decisions/property.ts";
+import { parameters } from "../../shared/property.ts";
 import { accountIdentity } from "./account-identity.ts";
 import { OPTIONS, roleOf, STATIC, staticKey } from "./setup.ts";
 

@@ -1,11 +1,12 @@
 import { type Test, test } from "tap";
 import type { BaseCredentials } from "../../../cli/local/sts-emulator/principals.ts";
+import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
 import { Inventory } from "../../../shared/inventory/inventory.ts";
 import { stringAt } from "../../../shared/formats/json.ts";
 import {
   controllerIdentity, INFRASTRUCTURE, roleARN, roleIdentity, staticIdentity,
-} from "../../shared/decisions/identities/objects.ts";
-import { namespaceObject, put } from "../../shared/decisions/objects.ts";
+} from "../../shared/capa-objects.ts";
+import { namespaceObject, put } from "../../shared/objects.ts";
 import { FakeClock } from "../fake-clock.ts";
 import { HOUR, MINUTE, SECOND } from "../fake-sts.ts";
 import { BASE, type Faults, get, loadedSource, type Running, start } from "../running-sidecar.ts";
@@ -71,14 +72,14 @@ class Planted {
   static async start(t: Test): Promise<Planted> {
     const planted = new Planted();
     const { clock, server: { api } } = planted;
-    const inventory = new Inventory({ runtime: "ack", origin: "file" });
+    const inventory = new Inventory({ runtime: "ack", origin: "file" }, judgeSelector);
     inventory.apply(OBJECTS.map(put));
     const settings = { group: [INFRASTRUCTURE], identitySecretNamespace: SECRET_NAMESPACE };
     // The base identity is not refreshed during the test, so that the Secret signs all other GetCallerIdentity calls.
     const expirationMs = clock.now() + 12 * HOUR;
     const baseProvider = async (): Promise<typeof BASE & { expirationMs: number }> => ({ ...BASE, expirationMs });
     const runtime = { source: { ...loadedSource(), inventory }, clock, api, baseProvider };
-    const faults: Faults = ({ roleARN: role }) => planted.#fault(role);
+    const faults: Faults = ({ roleARN: role }, authorization) => planted.#fault(role, authorization);
     planted.#running = await start(t, settings, runtime, { faults, keys: KEYS });
     await clock.advance(SECOND);
     return planted;
@@ -109,10 +110,12 @@ class Planted {
     return statuses;
   }
 
-  #fault(role: string | null): ReturnType<Faults> {
+  #fault(role: string | null, authorization: string): ReturnType<Faults> {
     if (this.stsCode === null) return null;
+    // The Secret may have changed since the sidecar signed the request.
+    const key = KEYS.find(({ accessKeyID }) => authorization.includes(`Credential=${accessKeyID}/`));
     const message = [
-      ...(role === roleARN("b") || role === null ? Object.values(valuesOf(this.current)) : []),
+      ...(key === undefined ? [] : Object.values(valuesOf(key))),
       ...(role === null ? [] : [`'${EXTERNAL_ID}'`]), ...(role === roleARN("a") ? [POLICY] : []),
     ].join(" ");
     return { do: "reject", code: this.stsCode, status: this.stsCode === "InternalFailure" ? 500 : 403, message };

@@ -2,7 +2,7 @@ import { test } from "tap";
 import { FakeClock } from "../fake-clock.ts";
 import { BASE, get, start } from "../running-sidecar.ts";
 import { SECRET_NAMESPACE, secretData, SecretServer } from "./secret-server.ts";
-import { INFRASTRUCTURE } from "../../shared/decisions/identities/objects.ts";
+import { INFRASTRUCTURE } from "../../shared/capa-objects.ts";
 import { HOUR, SECOND } from "../fake-sts.ts";
 
 const SETTINGS = { group: [INFRASTRUCTURE], identitySecretNamespace: SECRET_NAMESPACE };

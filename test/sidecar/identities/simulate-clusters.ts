@@ -1,8 +1,8 @@
 import { randomFrom } from "../../../bench/random.ts";
 import { grantIdentity } from "../../../shared/resolution/grant-by-identity.ts";
 import { ROLE_IDENTITY } from "../../../shared/contract/capa-kinds.ts";
-import { controllerIdentity, identityInventory, roleIdentity } from "../../shared/decisions/identities/objects.ts";
-import { namespaceObject, SETTINGS_BY_DEFAULT } from "../../shared/decisions/objects.ts";
+import { controllerIdentity, identityInventory, roleIdentity } from "../../shared/capa-objects.ts";
+import { namespaceObject, SETTINGS_BY_DEFAULT } from "../../shared/objects.ts";
 import { HOUR } from "../fake-sts.ts";
 import { IdentitySetup } from "./setup.ts";
 

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { webIdentityFix } from "../../../sidecar/refused-roles/trust-policy-fix.ts";
+import { webIdentityFix } from "../../../sidecar/refused-roles/refused-identities.ts";
 import { accountIdentity } from "./account-identity.ts";
 
 const ISSUER = "https://oidc.example/cluster";

@@ -1,5 +1,6 @@
 import { Registry } from "prom-client";
 import { test } from "tap";
+import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
 import { ResolverError } from "../../../shared/formats/errors.ts";
 import type { Grant, RoleGrant } from "../../../shared/resolution/grant.ts";
 import { Inventory } from "../../../shared/inventory/inventory.ts";
@@ -10,7 +11,7 @@ import { AssumeRoleProbe } from "../../../sidecar/probe/assume-role-probe.ts";
 import { createSidecarMetrics } from "../../../sidecar/metrics.ts";
 import { probedSelectors } from "../../../sidecar/probe/probed-roles.ts";
 import { UpstreamSTSError } from "../../../sidecar/sts-upstream/errors.ts";
-import { put, removal, selectorObject } from "../../shared/decisions/objects.ts";
+import { put, removal, selectorObject } from "../../shared/objects.ts";
 import { FakeClock } from "../fake-clock.ts";
 
 const MINUTE = 60_000;
@@ -31,7 +32,7 @@ const selector = (name: string, role = name): JsonObject =>
 
 class Subject {
   readonly clock = new FakeClock();
-  readonly inventory = new Inventory({ runtime: "ack", origin: "file" });
+  readonly inventory = new Inventory({ runtime: "ack", origin: "file" }, judgeSelector);
   readonly probed: string[] = [];
   /** How often all selectors were read. */
   reads = 0;

@@ -12,8 +12,8 @@ import { RefusedIdentities, RefusedRoleError } from "../../../sidecar/refused-ro
 import { createSidecarMetrics } from "../../../sidecar/metrics.ts";
 import { probedIdentities } from "../../../sidecar/probe/probed-roles.ts";
 import { UpstreamSTSError } from "../../../sidecar/sts-upstream/errors.ts";
-import { controllerIdentity, identityInventory, roleIdentity } from "../../shared/decisions/identities/objects.ts";
-import { namespaceObject, put, SETTINGS_BY_DEFAULT } from "../../shared/decisions/objects.ts";
+import { controllerIdentity, identityInventory, roleIdentity } from "../../shared/capa-objects.ts";
+import { namespaceObject, put, SETTINGS_BY_DEFAULT } from "../../shared/objects.ts";
 import { FakeClock } from "../fake-clock.ts";
 
 const MINUTE = 60_000;

@@ -30,9 +30,15 @@ export class EventServer implements KubernetesAPI {
     const page = Number(searchParams.get("continue") ?? 0);
     const isLast = page + 1 >= (pages?.length ?? 0);
     const isMetadataOnly = accept.includes("PartialObjectMetadataList");
-    const items = (pages?.[page] ?? []).map(({ metadata, spec }) => ({ metadata, ...(!isMetadataOnly && { spec }) }));
-    return respond(200, { metadata: { continue: isLast ? "" : String(page + 1) }, items });
+    const items = (pages?.[page] ?? []).map(({ metadata, spec }) => (
+      { metadata: { resourceVersion: "1", ...objectOf(metadata) }, ...(!isMetadataOnly && { spec }) }
+    ));
+    return respond(200, { metadata: { resourceVersion: "1", continue: isLast ? "" : String(page + 1) }, items });
   }
+}
+
+function objectOf(value: unknown): JsonObject {
+  return isJsonObject(value) ? value : {};
 }
 
 function respond(status: number, body: object): KubernetesResponse {

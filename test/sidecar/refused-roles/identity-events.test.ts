@@ -3,8 +3,8 @@ import { field, type JsonObject, stringAt } from "../../../shared/formats/json.t
 import { compareText } from "../../../shared/formats/text.ts";
 import {
   clusterObject, controllerIdentity, identityObject, INFRASTRUCTURE, roleARN, roleIdentity,
-} from "../../shared/decisions/identities/objects.ts";
-import { kindObject, namespaceObject, put } from "../../shared/decisions/objects.ts";
+} from "../../shared/capa-objects.ts";
+import { kindObject, namespaceObject, put } from "../../shared/objects.ts";
 import { EventServer, settle } from "./event-server.ts";
 import { FakeClock, moveUntil } from "../fake-clock.ts";
 import { type Faults, get, loadedSource, type Running, start } from "../running-sidecar.ts";

@@ -2,8 +2,8 @@ import { test } from "tap";
 import type { Identity } from "../../../shared/model/identity.ts";
 import { isCurrentIdentity } from "../../../sidecar/identities/sessions.ts";
 import { RefusedIdentities } from "../../../sidecar/refused-roles/refused-identities.ts";
-import { identityInventory, roleIdentity } from "../../shared/decisions/identities/objects.ts";
-import { put } from "../../shared/decisions/objects.ts";
+import { identityInventory, roleIdentity } from "../../shared/capa-objects.ts";
+import { put } from "../../shared/objects.ts";
 import { FakeClock } from "../fake-clock.ts";
 
 const HOUR = 3_600_000;

@@ -1,6 +1,6 @@
 import { test } from "tap";
 import { field, type JsonObject, stringAt } from "../../../shared/formats/json.ts";
-import { bucketObject, kindObject, put, ROLE, selectorObject } from "../../shared/decisions/objects.ts";
+import { bucketObject, kindObject, put, ROLE, selectorObject } from "../../shared/objects.ts";
 import { EventServer, settle } from "./event-server.ts";
 import { FakeClock } from "../fake-clock.ts";
 import { type Faults, get, start } from "../running-sidecar.ts";

@@ -1,7 +1,7 @@
 import { test } from "tap";
 import type { RoleGrant } from "../../../shared/resolution/grant.ts";
 import { NO_EXTRAS } from "../../../shared/model/session.ts";
-import { trustPolicyFix } from "../../../sidecar/refused-roles/trust-policy-fix.ts";
+import { trustPolicyFix } from "../../../sidecar/refused-roles/refused-identities.ts";
 
 const ROLE = "arn:aws:iam::111122223333:role/team-a";
 const GRANT: RoleGrant = { verdict: "role", roleARN: ROLE, selectors: ["a"], extras: NO_EXTRAS, grantedBy: {} };

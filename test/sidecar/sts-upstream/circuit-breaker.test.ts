@@ -1,7 +1,7 @@
 import { test } from "tap";
 import { ResolverError } from "../../../shared/formats/errors.ts";
-import { CircuitBreaker, type CircuitState, STSNotCalledError } from "../../../sidecar/sts-upstream/circuit-breaker.ts";
-import { RejectedSignerError } from "../../../sidecar/sts-upstream/errors.ts";
+import { CircuitBreaker, type CircuitState } from "../../../sidecar/sts-upstream/circuit-breaker.ts";
+import { RejectedSignerError, STSNotCalledError } from "../../../sidecar/sts-upstream/errors.ts";
 import { FakeClock } from "../fake-clock.ts";
 import { DENIED, THROTTLED } from "../fake-sts.ts";
 

@@ -1,11 +1,10 @@
 import dns from "node:dns";
 import { type Test, test } from "tap";
+import type { STSEmulator } from "../../../cli/local/sts-emulator/emulator.ts";
 import {
-  startSTSEmulator, type STSEmulator, type STSEmulatorOptions,
-} from "../../../cli/local/sts-emulator/emulator.ts";
-import {
-  accessDenied, type BaseCredentials, type Fault, THROTTLED,
-} from "../../../cli/local/sts-emulator/principals.ts";
+  accessDenied, type Fault, type FaultySTSOptions, startSTSEmulator, THROTTLED,
+} from "../../cli/local/sts-emulator/faults.ts";
+import type { BaseCredentials } from "../../../cli/local/sts-emulator/principals.ts";
 import { NO_EXTRAS, type SessionRequest } from "../../../shared/model/session.ts";
 import type { SigningCredentials } from "../../../sidecar/credentials/session.ts";
 import { CircuitBreaker } from "../../../sidecar/sts-upstream/circuit-breaker.ts";
@@ -33,7 +32,7 @@ interface Started {
 }
 
 async function start(
-  t: Test, emulation: Partial<STSEmulatorOptions> = {}, options: Partial<STSOptions> = {},
+  t: Test, emulation: Partial<FaultySTSOptions> = {}, options: Partial<STSOptions> = {},
 ): Promise<Started> {
   const emulator = await startSTSEmulator({ baseCredentials: [KNOWN], ...emulation });
   t.teardown(() => emulator.close());

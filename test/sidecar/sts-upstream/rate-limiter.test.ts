@@ -1,5 +1,6 @@
 import { test } from "tap";
-import { CircuitOpenError, type CircuitState } from "../../../sidecar/sts-upstream/circuit-breaker.ts";
+import type { CircuitState } from "../../../sidecar/sts-upstream/circuit-breaker.ts";
+import { CircuitOpenError } from "../../../sidecar/sts-upstream/errors.ts";
 import { NO_GUARD, RateLimiter, STSCallGuard } from "../../../sidecar/sts-upstream/rate-limiter.ts";
 import { FakeClock } from "../fake-clock.ts";
 import { THROTTLED } from "../fake-sts.ts";

@@ -1,7 +1,7 @@
 import { test } from "tap";
 import { type JsonObject, stringAt } from "../../../shared/formats/json.ts";
 import type { FetchedObject } from "../../../webhook/object-fetch.ts";
-import { controllerIdentity, roleIdentity } from "../../shared/decisions/identities/objects.ts";
+import { controllerIdentity, roleIdentity } from "../../shared/capa-objects.ts";
 import { objectAt, reviewOf } from "../reviews.ts";
 import { FakeSource, type WebhookUnderTest, webhookUnderTest } from "../webhook-under-test.ts";
 

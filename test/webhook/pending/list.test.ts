@@ -8,8 +8,7 @@ import {
 import { type Added, inProcess, PendingList, type ReviewedChange } from "../../../webhook/pending/list.ts";
 import { possibleStates, type PendingWrite, PendingWrites } from "../../../webhook/pending/writes.ts";
 import type { FetchedObject } from "../../../webhook/object-fetch.ts";
-import { FIRST, selectorFor } from "../../shared/decisions/checks/account-fixtures.ts";
-import { bucketObject } from "../../shared/decisions/objects.ts";
+import { bucketObject, FIRST, selectorFor } from "../../shared/objects.ts";
 import { FakeClock } from "../../sidecar/fake-clock.ts";
 import { objectAt } from "../reviews.ts";
 import { FakeSource } from "../webhook-under-test.ts";
@@ -35,7 +34,7 @@ class Subject {
 
   constructor(...objects: readonly JsonObject[]) {
     this.source = new FakeSource(objects);
-    this.list = new PendingList({ source: this.source, kinds: [KIND], monotonicMs: () => this.clock.steady() });
+    this.list = new PendingList({ source: this.source, kinds: [KIND], clock: this.clock });
     const fetchObject = async (name: string): Promise<FetchedObject> => this.stored.get(name) ?? "absent";
     this.pending = new PendingWrites({ store: inProcess(this.list), kind: KIND, clock: this.clock, fetchObject });
   }

@@ -5,8 +5,7 @@ import type { EffectiveSelector } from "../../../shared/model/effective-selector
 import { selectorWrites } from "../../../webhook/pending/pending-kinds.ts";
 import { inProcess, PendingList } from "../../../webhook/pending/list.ts";
 import { PendingWrites, runChecksWithPending } from "../../../webhook/pending/writes.ts";
-import { FIRST, selectorFor } from "../../shared/decisions/checks/account-fixtures.ts";
-import { bucketObject, SETTINGS_BY_DEFAULT } from "../../shared/decisions/objects.ts";
+import { bucketObject, FIRST, selectorFor, SETTINGS_BY_DEFAULT } from "../../shared/objects.ts";
 import { FakeClock } from "../../sidecar/fake-clock.ts";
 import { objectAt } from "../reviews.ts";
 import { FakeSource } from "../webhook-under-test.ts";
@@ -20,7 +19,7 @@ class Setup {
   readonly #kind = selectorWrites("ack");
   readonly pendingWrites = new PendingWrites<EffectiveSelector>({
     store: inProcess(new PendingList({
-      source: this.source, kinds: [this.#kind], monotonicMs: () => this.clock.steady(),
+      source: this.source, kinds: [this.#kind], clock: this.clock,
     })),
     kind: this.#kind, clock: this.clock, fetchObject: async () => "absent",
   });

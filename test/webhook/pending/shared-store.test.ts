@@ -4,7 +4,7 @@ import { createLogger } from "../../../shared/server/logger.ts";
 import { type Added, PendingList, writeOf } from "../../../webhook/pending/list.ts";
 import { selectorWrites } from "../../../webhook/pending/pending-kinds.ts";
 import { SharedStore } from "../../../webhook/pending/shared-store.ts";
-import { FIRST, selectorFor } from "../../shared/decisions/checks/account-fixtures.ts";
+import { FIRST, selectorFor } from "../../shared/objects.ts";
 import { FakeClock } from "../../sidecar/fake-clock.ts";
 import { FakeKubernetes } from "../../certs/rotation/fake-kubernetes.ts";
 import { objectAt } from "../reviews.ts";
@@ -29,7 +29,7 @@ class Replica {
   constructor(t: Test, api: FakeKubernetes) {
     const { source, clock } = this;
     source.positionOf = () => this.position;
-    this.list = new PendingList({ source, kinds: [KIND], monotonicMs: () => clock.steady() });
+    this.list = new PendingList({ source, kinds: [KIND], clock });
     const log = createLogger({ name: "webhook", level: "fatal" });
     this.store = new SharedStore({ api, clock, random: () => 0, log, list: this.list, source, configMap: CONFIG_MAP });
     t.teardown(() => this.store.stop());

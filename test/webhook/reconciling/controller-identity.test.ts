@@ -1,8 +1,8 @@
 import { type Test, test } from "tap";
 import { field, type JsonObject } from "../../../shared/formats/json.ts";
-import { controllerIdentity, INFRASTRUCTURE } from "../../shared/decisions/identities/objects.ts";
-import { kindObject } from "../../shared/decisions/objects.ts";
-import { FakeClock } from "../../shared/inventory/fake-clock.ts";
+import { controllerIdentity, INFRASTRUCTURE } from "../../shared/capa-objects.ts";
+import { kindObject } from "../../shared/objects.ts";
+import { FakeClock } from "../../shared/fake-clock.ts";
 import { FakeKubernetes } from "../../certs/rotation/fake-kubernetes.ts";
 import { pass, type Replica, startReplica } from "./reconciler-fixture.ts";
 

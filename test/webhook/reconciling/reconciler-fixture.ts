@@ -1,19 +1,19 @@
 import { Registry } from "prom-client";
 import type { Test } from "tap";
+import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
 import { Inventory } from "../../../shared/inventory/inventory.ts";
 import { field, type JsonObject, stringAt } from "../../../shared/formats/json.ts";
 import type { KubernetesAPI } from "../../../shared/cluster/api.ts";
-import type { InventorySource, SourceStatus } from "../../../shared/sources/source.ts";
+import { type InventorySource, Listeners, type SourceStatus } from "../../../shared/sources/source.ts";
 import { createLogger } from "../../../shared/server/logger.ts";
-import { TurnQueue } from "../../../shared/server/turn-queue.ts";
+import { TurnQueue } from "../../../shared/sources/slices.ts";
 import { createWebhookMetrics } from "../../../webhook/metrics.ts";
 import { Reconciler } from "../../../webhook/reconciling/reconciler.ts";
 import {
   bucketObject, kindObject, namespaceObject, put, removal, ROLE, selectorObject, SETTINGS_BY_DEFAULT,
-} from "../../shared/decisions/objects.ts";
-import type { FakeClock } from "../../shared/inventory/fake-clock.ts";
+} from "../../shared/objects.ts";
+import type { FakeClock } from "../../shared/fake-clock.ts";
 import type { FakeKubernetes } from "../../certs/rotation/fake-kubernetes.ts";
-import { Listeners } from "../../../shared/cluster/listeners.ts";
 
 const GROUP = "s3.services.k8s.aws";
 export const BUCKETS = `/apis/${GROUP}/v1alpha1/namespaces/team-a/buckets`;
@@ -23,7 +23,7 @@ const PREFIX = "ack-role-resolver.io/";
 
 /** An inventory that contains the buckets of the fake API server after `watch`. */
 class FakeSource implements InventorySource {
-  readonly inventory = new Inventory({ runtime: "ack", origin: "cluster" });
+  readonly inventory = new Inventory({ runtime: "ack", origin: "cluster" }, judgeSelector);
   readonly #listeners = new Listeners();
   readonly #clock: FakeClock;
   /** The number of changes of the API server that the watch has delivered. */

@@ -2,9 +2,9 @@ import { test } from "tap";
 import { type JsonObject, stringAt } from "../../../shared/formats/json.ts";
 import {
   clusterObject, controllerIdentity, INFRASTRUCTURE, roleIdentity,
-} from "../../shared/decisions/identities/objects.ts";
-import { kindObject, ROLE } from "../../shared/decisions/objects.ts";
-import { FakeClock } from "../../shared/inventory/fake-clock.ts";
+} from "../../shared/capa-objects.ts";
+import { kindObject, ROLE } from "../../shared/objects.ts";
+import { FakeClock } from "../../shared/fake-clock.ts";
 import { FakeKubernetes } from "../../certs/rotation/fake-kubernetes.ts";
 import {
   annotationOf, BUCKETS, createBuckets, LEASE, OTHER_ROLE, pass, type Replica, selectorTo, settle, startReplica,

@@ -1,10 +1,10 @@
 import { test } from "tap";
+import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
 import { Inventory } from "../../../shared/inventory/inventory.ts";
-import { TurnQueue } from "../../../shared/server/turn-queue.ts";
+import { scanResources } from "../../../shared/resolution/stale-resources.ts";
+import { TurnQueue } from "../../../shared/sources/slices.ts";
 import { Scanner } from "../../../webhook/reconciling/reconciler.ts";
-import {
-  bucketObject, namespaceObject, put, ROLE, selectorObject, SETTINGS_BY_DEFAULT,
-} from "../../shared/decisions/objects.ts";
+import { bucketObject, namespaceObject, put, ROLE, selectorObject, SETTINGS_BY_DEFAULT } from "../../shared/objects.ts";
 
 const SELECTOR = selectorObject("team-a", { arn: ROLE, namespaceSelector: { names: ["team-a"] } });
 
@@ -27,24 +27,25 @@ class RecordingTurns extends TurnQueue {
 /** Returns a scanner whose clock advances by `stepMs` each time that it is read. */
 function scannerOf(stepMs: number): {
   readonly scanner: Scanner; readonly inventory: Inventory; readonly turns: RecordingTurns;
+  readonly scan: (visit: () => boolean) => Promise<boolean>;
   readonly advance: (ms: number) => void;
 } {
-  const inventory = new Inventory({ runtime: "ack", origin: "cluster" });
+  const inventory = new Inventory({ runtime: "ack", origin: "cluster" }, judgeSelector);
   inventory.apply([namespaceObject("team-a"), SELECTOR].map(put));
   let nowMs = 0;
   const steady = (): number => (nowMs += stepMs);
   const turns = new RecordingTurns(() => nowMs);
   const scope = { inventory, settings: SETTINGS_BY_DEFAULT, exemptNamespaces: new Set<string>() };
-  const clock = { now: steady, steady, schedule: () => () => undefined };
-  const scanner = new Scanner({ clock, scope, turns });
-  return { scanner, inventory, turns, advance: (ms) => void (nowMs += ms) };
+  const scanner = new Scanner({ clock: { steady }, inventory, turns });
+  const scan = (visit: () => boolean): Promise<boolean> => scanner.scan(scanResources(scope, visit));
+  return { scanner, scan, inventory, turns, advance: (ms) => void (nowMs += ms) };
 }
 
 test("a scan of 10,000 resources lets the event loop continue at least every 10 ms", async (t) => {
-  const { scanner, inventory, turns } = scannerOf(0.25);
+  const { scan, inventory, turns } = scannerOf(0.25);
   inventory.apply(Array.from({ length: 10_000 }, (_, i) => put(bucketObject({ name: `b${i}` }))));
   let visited = 0;
-  t.equal(await scanner.scan(() => ++visited > 0), true);
+  t.equal(await scan(() => ++visited > 0), true);
   t.equal(visited, 10_000);
   t.ok(turns.pausedMs.length >= 50, `${turns.pausedMs.length} pauses`);
   const slices = turns.pausedMs.map((pausedMs, i) => pausedMs - (turns.pausedMs[i - 1] ?? 0));
@@ -52,9 +53,9 @@ test("a scan of 10,000 resources lets the event loop continue at least every 10 
 });
 
 test("a scan is due 1 s after a selector, 10 s after another object, and 1 minute without a change", async (t) => {
-  const { scanner, inventory, advance } = scannerOf(0);
+  const { scanner, scan, inventory, advance } = scannerOf(0);
   const isDueAfter = async (ms: number, change: () => void): Promise<readonly [boolean, boolean]> => {
-    await scanner.scan(() => true);
+    await scan(() => true);
     change();
     advance(ms - 1);
     const before = scanner.isDue;
@@ -68,31 +69,31 @@ test("a scan is due 1 s after a selector, 10 s after another object, and 1 minut
     inventory.apply([put(SELECTOR)]);
     scanner.changed();
   }), [false, true]);
-  await scanner.scan(() => true);
+  await scan(() => true);
   scanner.reset();
   t.equal(scanner.isDue, true, "after a reset");
 });
 
 test("a scan that takes long is repeated later, so that scans use little CPU time", async (t) => {
-  const { scanner, inventory, advance } = scannerOf(0);
+  const { scanner, scan, inventory, advance } = scannerOf(0);
   const resources = [put(bucketObject({ name: "a" }))];
   inventory.apply(resources);
   const slow = (): boolean => {
     advance(2_000);
     return true;
   };
-  await scanner.scan(slow);
+  await scan(slow);
   scanner.changed();
   advance(39_999);
   t.equal(scanner.isDue, false);
   advance(1);
   t.equal(scanner.isDue, true, "20 times the duration after a change of a resource");
-  await scanner.scan(slow);
+  await scan(slow);
   inventory.apply([put(SELECTOR)]);
   scanner.changed();
   advance(7_999);
   t.equal(scanner.isDue, false);
   advance(1);
   t.equal(scanner.isDue, true, "4 times the duration after a change of a selector");
-  t.equal(await scanner.scan(() => false), false, "a stopped scan is not complete");
+  t.equal(await scan(() => false), false, "a stopped scan is not complete");
 });

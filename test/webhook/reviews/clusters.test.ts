@@ -4,8 +4,8 @@ import { REFERRER_KINDS } from "../../../shared/contract/capa-kinds.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import {
   clusterObject, controllerIdentity, refTo, roleARN, roleIdentity,
-} from "../../shared/decisions/identities/objects.ts";
-import { namespaceObject } from "../../shared/decisions/objects.ts";
+} from "../../shared/capa-objects.ts";
+import { namespaceObject } from "../../shared/objects.ts";
 import { objectAt, patchOf, reviewOf } from "../reviews.ts";
 import { FakeSource, untilWaiting, webhookUnderTest } from "../webhook-under-test.ts";
 

@@ -37,19 +37,6 @@ test("allows every ConfigMap in mode selectors", async (t) => {
   }
 });
 
-test("allows the namespace controller to delete a CARM map in use", async (t) => {
-  const oldObject = objectAt(fixture("carm-map-delete"), "request", "oldObject");
-  const deletionBy = (username: string): object => (
-    reviewOf(oldObject, { operation: "DELETE", object: null, oldObject, userInfo: { username, groups: [] } })
-  );
-  const byController = await webhook.post(PATH, deletionBy("system:serviceaccount:kube-system:namespace-controller"));
-  const inUse = /^CM-08 data\[\d+\]: the key loses its role, but is used by 1 namespace: payments; 1 resource: /;
-  t.match(objectAt(byController.json, "response"), { allowed: true, warnings: [inUse] });
-  for (const username of ["jane", "system:serviceaccount:kube-system:generic-garbage-collector"]) {
-    t.equal(objectAt((await webhook.post(PATH, deletionBy(username))).json, "response")["allowed"], false, username);
-  }
-});
-
 test("skips a review that has no object, and an update of the finalizers of a map being deleted", async (t) => {
   const map = objectAt(fixture("carm-map-create-faults"), "request", "object");
   const deleting = { ...map, metadata: { ...objectAt(map, "metadata"), deletionTimestamp: "2026-01-01T00:00:00Z" } };
@@ -64,12 +51,4 @@ test("skips a review that has no object, and an update of the finalizers of a ma
   }
   const changed = reviewOf(map, { operation: "UPDATE", oldObject: { ...deleting, data: {} } });
   t.equal(objectAt((await webhook.post(PATH, changed)).json, "response")["allowed"], false, "the data changes");
-});
-
-test("returns ERR_NOT_READY before the inventory is loaded", async (t) => {
-  const source = new FakeSource(OBJECTS);
-  source.unload();
-  const { status, json } = await webhookUnderTest(source, { mode: "carm" }).post(PATH, fixtureText("carm-map-create"));
-  t.equal(status, 500);
-  t.equal(objectAt(json)["message"], "ERR_NOT_READY: The inventory is not loaded yet. Retry in a moment.");
 });

@@ -2,9 +2,9 @@ import { test } from "tap";
 import type { Access } from "../../../shared/contract/context.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import {
-  clusterObject, controllerIdentity, identityObject, ownedBy, roleIdentity, staticIdentity, withFields,
-} from "../../shared/decisions/identities/objects.ts";
-import { namespaceObject } from "../../shared/decisions/objects.ts";
+  clusterObject, controllerIdentity, ownedBy, roleIdentity, staticIdentity, withFields,
+} from "../../shared/capa-objects.ts";
+import { namespaceObject } from "../../shared/objects.ts";
 import { objectAt, reviewOf } from "../reviews.ts";
 import { FakeSource, untilWaiting, webhookUnderTest } from "../webhook-under-test.ts";
 
@@ -25,46 +25,6 @@ async function review(object: JsonObject, fields: JsonObject = {}): Promise<Json
 }
 
 const by = (username: string): JsonObject => ({ userInfo: { username, groups: [] } });
-
-test("denies a malformed identity, with the fix in the message", async (t) => {
-  const response = await review(roleIdentity("x", "controller", { namespaces: ["ns1"] }));
-  t.match(response, { allowed: false, status: { code: 422,
-    message: /^CI-09 spec\.allowedNamespaces\.namespaces: .*Use only/ } });
-});
-
-test("only warns CAPA about the same identity", async (t) => {
-  const response = await review(roleIdentity("x", "controller", { namespaces: ["ns1"] }), by(CAPA));
-  t.match(response, { allowed: true, warnings: [/^CI-09 /] });
-});
-
-test("denies the deletion of an identity in use, unless the waiver of a waiver user allows it", async (t) => {
-  const deletion = (identity: JsonObject, username: string): JsonObject => (
-    { operation: "DELETE", object: null, oldObject: identity, userInfo: { username,
-      groups: username === "admin" ? ["system:masters"] : [] } }
-  );
-  const used = roleIdentity("r", "controller", LIST);
-  const waived = { ...used, metadata: { name: "r", annotations: { "ack-role-resolver.io/allow": "CI-31" } } };
-  t.match(await review(used, deletion(used, "jane")), { allowed: false,
-    status: { message: /^CI-31 .*AWSCluster ns1\/c/ } });
-  t.match(await review(waived, deletion(waived, "jane")), { allowed: false });
-  t.match(await review(waived, deletion(waived, "admin")), { allowed: true, warnings: [/^CI-31 /] });
-});
-
-test("allows every write of CAPA's own objects by any user", async (t) => {
-  const defaulted = identityObject(
-    "AWSClusterControllerIdentity", "default", { allowedNamespaces: { list: null, selector: {} } },
-    { labels: { "clusterctl.cluster.x-k8s.io/move-hierarchy": "" } },
-  );
-  t.match(await review(defaulted), { allowed: true });
-  t.match(await review(defaulted, { operation: "UPDATE", oldObject: controllerIdentity() }), { allowed: true });
-});
-
-test("a stored identity whose selector is not valid can lose its finalizers", async (t) => {
-  const broken = staticIdentity("s", { selector: { matchLabels: { "-a": "b" } } });
-  const stored = { ...broken, metadata: { name: "s", finalizers: ["x"] } };
-  t.match(await review(broken, { operation: "UPDATE", oldObject: stored }), { allowed: true });
-  t.match(await review(broken), { allowed: false, status: { message: /^CI-06 / } });
-});
 
 test("denies a cluster whose namespace the identity does not allow, and a move to another account", async (t) => {
   t.match(await review(clusterObject("n", "static/other")), { allowed: false, status: { message: /^AC-02 / } });
@@ -179,24 +139,4 @@ test("with AC-05 on, reviews access to the identity of the cluster of a machine,
     t.match(await send({ ...machine, spec }), { allowed: false, status: { message: /^AC-08 / } });
     t.match(await send({ ...machine, spec }, by(CAPA)), { allowed: true });
   }
-});
-
-test("with AC-05 on and no connection to the API server, denies the use of an identity", async (t) => {
-  const offline = webhookUnderTest(new FakeSource(STORED), { checkSeverities: new Map([["AC-05", "deny"]]) });
-  const { json } = await offline.post("/validate/clusters", reviewOf(clusterObject("n", "role/r")));
-  t.match(objectAt(json, "response"), { allowed: false, status: { message: /^AC-05 .*could not verify/ } });
-  t.match(await review(clusterObject("n", "role/r")), { allowed: true }, "AC-05 is off by default");
-});
-
-test("denies new labels of a namespace with which an identity no longer allows its clusters", async (t) => {
-  const identity = staticIdentity("s", { selector: { matchLabels: { team: "a" } } });
-  const server = webhookUnderTest(new FakeSource([...STORED, identity, clusterObject("d", "static/s")]));
-  const relabel = async (labels: JsonObject): Promise<JsonObject> => {
-    const fields = { operation: "UPDATE", oldObject: namespaceObject("ns1", { team: "a" }) };
-    const change = reviewOf(namespaceObject("ns1", labels), { ...fields, namespace: "ns1" });
-    return objectAt((await server.post("/validate/namespaces", change)).json, "response");
-  };
-  t.match(await relabel({ team: "b" }), { allowed: false, status: { message:
-    /^NS-12 .*: AWSCluster ns1\/d \(AWSClusterStaticIdentity "s"\)\. Keep the labels/ } });
-  t.match(await relabel({ team: "a", other: "x" }), { allowed: true });
 });

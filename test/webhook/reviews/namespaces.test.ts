@@ -70,19 +70,6 @@ test("skips changes of finalizers, and subresource updates that change no label 
   }
 });
 
-test("skips a review that has no object", async (t) => {
-  const review = reviewOf(PAYMENTS, { operation: "DELETE", object: null });
-  t.same(await post(webhook, review), { uid: "u-1", allowed: true });
-});
-
-test("returns ERR_NOT_READY before the inventory is loaded", async (t) => {
-  const source = payments();
-  source.unload();
-  const { status, json } = await webhookUnderTest(source).post(PATH, fixtureText("namespace-create"));
-  t.equal(status, 500);
-  t.equal(objectAt(json)["message"], "ERR_NOT_READY: The inventory is not loaded yet. Retry in a moment.");
-});
-
 test("with NS-02 on, denies a requester whose access to a selector is denied or unknown", async (t) => {
   const on = { checkSeverities: new Map([["NS-02", "deny"] as const]) };
   const unknown = await post(webhookUnderTest(payments(), on), fixtureText("namespace-create"));

@@ -3,7 +3,7 @@ import { test } from "tap";
 import { decisionSettings, type DecisionSettings } from "../../../shared/contract/context.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { readSettings } from "../../../shared/server/read-settings.ts";
-import { checkSidecarArgs } from "../../../webhook/sidecar-args.ts";
+import { checkSidecarArgs } from "../../../webhook/main.ts";
 import { controllerPod } from "../../fixtures/pods.ts";
 import { objectAt, patchOf, reviewOf } from "../reviews.ts";
 import { FakeSource, webhookUnderTest } from "../webhook-under-test.ts";

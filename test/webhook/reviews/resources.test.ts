@@ -70,22 +70,6 @@ test("stops waiting for an unknown namespace 100 ms before the deadline of the r
   t.same(webhook.clock.scheduled, [30], "150 ms minus the margin of 100 ms and 20 ms for the body");
 });
 
-test("returns ERR_NOT_READY before the inventory is loaded", async (t) => {
-  const webhook = webhookUnderTest(new FakeSource());
-  webhook.source.unload();
-  const { status, json } = await webhook.post(PATH, fixture("bucket-create-selected"));
-  t.equal(status, 500);
-  t.same(json, {
-    kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure",
-    message: "ERR_NOT_READY: The inventory is not loaded yet. Retry in a moment.",
-    reason: "InternalError", code: 500,
-  });
-  const deleted = await webhook.post(PATH, fixture("bucket-delete"));
-  t.match(deleted.json, { response: { allowed: true } }, "a deletion needs no inventory");
-  const selector = await webhook.post("/validate/iamroleselectors", fixture("selector-create-malformed"));
-  t.match(selector.json, { response: { allowed: false } }, "a malformed selector needs no inventory");
-});
-
 test("reports drift by the stored status of a resource and ignores a submitted status", async (t) => {
   const webhook = webhookUnderTest();
   const status = { ackResourceMetadata: { ownerAccountID: "444455556666" } };

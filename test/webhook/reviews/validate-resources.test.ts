@@ -1,7 +1,6 @@
 import { test } from "tap";
 import type { Access } from "../../../shared/contract/context.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
-import { kindObject, withWaiver } from "../../shared/decisions/objects.ts";
 import { fixture, objectAt, reviewOf } from "../reviews.ts";
 import { COMPANY, FakeSource, untilWaiting, type WebhookUnderTest, webhookUnderTest } from "../webhook-under-test.ts";
 
@@ -31,23 +30,6 @@ function by(username: string): JsonObject {
 async function post(webhook: WebhookUnderTest, review: JsonObject): Promise<JsonObject> {
   return objectAt((await webhook.post(PATH, review)).json, "response");
 }
-
-test("validates create, update and delete requests", async (t) => {
-  const webhook = webhookUnderTest();
-  t.match(await post(webhook, reviewOf(BUCKET)), { allowed: true, warnings: undefined });
-  const created = await post(webhook, reviewOf(TYPO));
-  t.match(created, { allowed: false, status: { details: { causes: [{ message: /^ACK-11 / }] } } });
-  t.match(await post(webhook, reviewOf(TYPO, { operation: "UPDATE", oldObject: BUCKET })), { allowed: false });
-  const unrelated = reviewOf({ ...TYPO, spec: { name: "b" } }, { operation: "UPDATE", oldObject: TYPO });
-  t.match(
-    await post(webhook, unrelated),
-    { allowed: true, warnings: [/^ACK-11 /] },
-    "the stored object also has the fault",
-  );
-  const deleted = await post(webhook, deletion());
-  t.match(deleted, { allowed: false, status: { details: { causes: [{ message: /^ACK-32 / }] } } });
-  t.match(webhook.lines.at(-1), { path: PATH, answer: "denied", codes: ["ACK-32"] });
-});
 
 test("skips exempt changes and objects that ACK controllers do not manage", async (t) => {
   const webhook = webhookUnderTest();
@@ -100,60 +82,6 @@ test("returns warnings but no denial to an ACK controller or a cleanup controlle
     "every deletion in a terminating namespace is allowed",
   );
   t.match(webhook.lines.at(-1), { answer: "allowed", codes: ["ACK-32"] });
-});
-
-test("denies the deletion of a CustomResourceDefinition only while resources of the kind exist", async (t) => {
-  const webhook = webhookUnderTest();
-  const removal = (group: string, kind: string): JsonObject => {
-    const definition = kindObject(kind, group, []);
-    return reviewOf(definition, { operation: "DELETE", object: null, oldObject: definition });
-  };
-  webhook.source.put(BUCKET);
-  t.match(await post(webhook, removal("s3.services.k8s.aws", "Bucket")), {
-    allowed: false,
-    status: {
-      message:
-        /^ACK-34 spec\.names\.kind: .* also deletes 1 resource: Bucket team-a\/b in account 111122223333\./,
-    },
-  });
-  const unused = await post(webhook, removal("sqs.services.k8s.aws", "Queue"));
-  t.match(unused, { allowed: true, warnings: undefined });
-  t.strictSame(await post(webhook, removal("example.com", "Bucket")), { uid: "u-1", allowed: true });
-  t.equal(webhook.lines.at(-1)?.["reason"], "not managed");
-  t.same(webhook.clock.scheduled, [], "a definition has no namespace to wait for");
-});
-
-test("denies a waiver on a CustomResourceDefinition, even before the inventory is loaded", async (t) => {
-  const definition = kindObject("Bucket", "s3.services.k8s.aws", []);
-  const waived = withWaiver(definition, "ACK-34");
-  const unloaded = webhookUnderTest(new FakeSource());
-  unloaded.source.unload();
-  for (const webhook of [webhookUnderTest(), unloaded]) {
-    for (const review of [reviewOf(waived), reviewOf(waived, { operation: "UPDATE", oldObject: definition })]) {
-      t.match(await post(webhook, review), {
-        allowed: false, status: { message: /^WAIVER-01 .* may not waive "ACK-34"/ },
-      });
-    }
-    t.match(await post(webhook, reviewOf(definition, { operation: "UPDATE", oldObject: waived })), { allowed: true });
-  }
-});
-
-test("returns the same result for a dry run as for any other request", async (t) => {
-  const webhook = webhookUnderTest();
-  t.same(await post(webhook, reviewOf(TYPO, { dryRun: true })), await post(webhook, reviewOf(TYPO)));
-});
-
-test("returns ERR_NOT_READY before the inventory is loaded, but allows exempt changes", async (t) => {
-  const webhook = webhookUnderTest(new FakeSource());
-  webhook.source.unload();
-  for (const review of [reviewOf(BUCKET), deletion()]) {
-    const { status, json } = await webhook.post(PATH, review);
-    t.equal(status, 500);
-    const message = "ERR_NOT_READY: The inventory is not loaded yet. Retry in a moment.";
-    t.match(json, { kind: "Status", message });
-  }
-  const unchanged = await post(webhook, reviewOf(TYPO, { operation: "UPDATE", oldObject: TYPO }));
-  t.strictSame(unchanged, { uid: "u-1", allowed: true });
 });
 
 test("if the namespace stays unknown, runs the checks that do not require the namespace", async (t) => {

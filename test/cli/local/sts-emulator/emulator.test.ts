@@ -3,12 +3,9 @@ import {
   GetSessionTokenCommand, STSClient,
 } from "@aws-sdk/client-sts";
 import { type Test, test } from "tap";
-import {
-  startSTSEmulator, type STSEmulator, type STSEmulatorOptions,
-} from "../../../../cli/local/sts-emulator/emulator.ts";
-import {
-  accessDenied, type BaseCredentials, type Fault, THROTTLED,
-} from "../../../../cli/local/sts-emulator/principals.ts";
+import type { STSEmulator } from "../../../../cli/local/sts-emulator/emulator.ts";
+import { accessDenied, type Fault, type FaultySTSOptions, startSTSEmulator, THROTTLED } from "./faults.ts";
+import type { BaseCredentials } from "../../../../cli/local/sts-emulator/principals.ts";
 import { get, type LoopbackAnswer, send } from "../../../loopback-request.ts";
 
 const USER: BaseCredentials = {
@@ -26,7 +23,7 @@ interface Keys {
   readonly sessionToken?: string;
 }
 
-async function start(t: Test, options: Partial<STSEmulatorOptions> = {}): Promise<STSEmulator> {
+async function start(t: Test, options: Partial<FaultySTSOptions> = {}): Promise<STSEmulator> {
   const emulator = await startSTSEmulator({ baseCredentials: [USER, SESSION], ...options });
   t.teardown(() => emulator.close());
   return emulator;

@@ -3,8 +3,7 @@ import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Test } from "tap";
-import type { STSEmulatorOptions } from "../../../../cli/local/sts-emulator/emulator.ts";
-import { accessDenied, THROTTLED } from "../../../../cli/local/sts-emulator/principals.ts";
+import { accessDenied, type Faults, THROTTLED } from "../../../cli/local/sts-emulator/faults.ts";
 import type { SidecarSettings } from "../../../../sidecar/options.ts";
 import { until } from "../../apiserver/until.ts";
 import { readEnvironment } from "../../../programs/environment.ts";
@@ -40,7 +39,7 @@ export interface Case {
 interface SidecarCase {
   readonly path?: string;
   readonly settings?: Partial<SidecarSettings>;
-  readonly faults?: STSEmulatorOptions["faults"];
+  readonly faults?: Faults;
   readonly host?: string;
   /** The variables of a client that sends a wrong token, or that does not read the token from the token file. */
   readonly authorize?: (testbed: Testbed, token: string) => Promise<Variables>;
@@ -90,7 +89,7 @@ async function otherFile({ home }: Testbed, content: string): Promise<string> {
   return file;
 }
 
-function delayAssumeRole(ms: number): NonNullable<STSEmulatorOptions["faults"]> {
+function delayAssumeRole(ms: number): Faults {
   return async ({ action }) => {
     if (action === "AssumeRole") await delay(ms, undefined, { ref: false });
     return null;

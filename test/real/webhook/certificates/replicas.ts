@@ -19,7 +19,7 @@ const TIMING = { publishMs: 2_000, retireMs: 4_000 };
 const MANAGER = new URL("./manager.ts", import.meta.url).pathname;
 export const OPTIONS = {
   namespace: NAMESPACE, runtime: "ack", ackSystemNamespace: "ack-system", url: null, caBundle: null,
-  accessReviews: false, extraGroups: [], certificates: "self-signed", image: "unused",
+  accessReviews: false, extraGroups: [], maintainsCertificates: true,
 } as const;
 
 /** Starts `certs manage` as its service account in the manifests. */

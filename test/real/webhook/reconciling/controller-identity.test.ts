@@ -2,7 +2,7 @@ import type { Test } from "tap";
 import { manifestObjects } from "../../../../manifests/render.ts";
 import { field, isJsonObject, type JsonObject, stringAt } from "../../../../shared/formats/json.ts";
 import { CAPA_CRDS } from "../../../fixtures/capa/crds.ts";
-import { controllerIdentity, INFRASTRUCTURE, roleIdentity } from "../../../shared/decisions/identities/objects.ts";
+import { controllerIdentity, INFRASTRUCTURE, roleIdentity } from "../../../shared/capa-objects.ts";
 import type { Cluster } from "../../apiserver/cluster.ts";
 import { IDENTITIES } from "../../apiserver/identities.ts";
 import { onCluster } from "../../apiserver/on-cluster.ts";

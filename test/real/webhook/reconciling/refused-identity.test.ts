@@ -1,11 +1,11 @@
-import { IDENTITIES_ROLE } from "../../../../manifests/rights/sidecars.ts";
+import { nameOf } from "../../../../manifests/rbac.ts";
 import { manifestObjects } from "../../../../manifests/render.ts";
 import { stringAt } from "../../../../shared/formats/json.ts";
 import { CAPA_CRDS } from "../../../fixtures/capa/crds.ts";
 import { get } from "../../../loopback-request.ts";
 import {
   clusterObject, controllerIdentity, INFRASTRUCTURE, roleARN, roleIdentity,
-} from "../../../shared/decisions/identities/objects.ts";
+} from "../../../shared/capa-objects.ts";
 import type { Cluster } from "../../apiserver/cluster.ts";
 import { onCluster } from "../../apiserver/on-cluster.ts";
 import { until } from "../../apiserver/until.ts";
@@ -72,7 +72,7 @@ async function createObjects(cluster: Cluster): Promise<void> {
     [clusters, clusterObject("c1", "role/workload", "team-a")],
     [clusters, clusterObject("other", "role/unused", "team-a")],
     [`${RBAC}/clusterroles`, { metadata: { name: "capa" }, rules }],
-    ...[IDENTITIES_ROLE, "capa"].map((name) => [`${RBAC}/clusterrolebindings`, {
+    ...[nameOf("identities"), "capa"].map((name) => [`${RBAC}/clusterrolebindings`, {
       metadata: { name: `${name}-of-test` },
       roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name },
       subjects: [{ kind: "ServiceAccount", namespace: "ack-system", name: "ack-s3-controller" }],

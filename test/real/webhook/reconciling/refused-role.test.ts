@@ -1,7 +1,7 @@
 import { manifestObjects } from "../../../../manifests/render.ts";
 import { stringAt } from "../../../../shared/formats/json.ts";
 import { get } from "../../../loopback-request.ts";
-import { selectorObject } from "../../../shared/decisions/objects.ts";
+import { selectorObject } from "../../../shared/objects.ts";
 import type { Cluster } from "../../apiserver/cluster.ts";
 import { onCluster } from "../../apiserver/on-cluster.ts";
 import { until } from "../../apiserver/until.ts";
@@ -33,7 +33,7 @@ onCluster("kubectl describe of a resource shows why STS rejects its role", async
   t.notMatch(other.stdout, "RoleRefused", "the role of the other resource is not affected");
 });
 
-/** The sidecar has the rights that `manifests rbac --inject` grants, and the rights of the controller on its kind. */
+/** The sidecar has the rights that the chart grants with `injection.enabled`, and the controller those on its kind. */
 async function createObjects(cluster: Cluster): Promise<void> {
   await apply(cluster, manifestObjects("rbac", { ...OPTIONS, inject: true }));
   const spec = { arn: ROLE, namespaceSelector: { names: ["team-a"] } };

@@ -1,5 +1,5 @@
 import type { Test } from "tap";
-import { startSTSEmulator } from "../../../../cli/local/sts-emulator/emulator.ts";
+import { startSTSEmulator } from "../../../cli/local/sts-emulator/faults.ts";
 import type { Cluster } from "../../apiserver/cluster.ts";
 import { BASE, ENVIRONMENT } from "../../planted-sidecar.ts";
 import { startServer } from "../../server-process.ts";

@@ -12,7 +12,7 @@ import { apply, certificateFolder } from "../installed-webhook.ts";
 export const NAMESPACE = "ack-role-resolver";
 export const OPTIONS = {
   namespace: NAMESPACE, runtime: "ack", ackSystemNamespace: "ack-system", url: null, caBundle: null,
-  accessReviews: false, extraGroups: [], certificates: "self-signed", image: "unused",
+  accessReviews: false, extraGroups: [], maintainsCertificates: true,
 } as const;
 const MANAGER = "fieldManager=ack-role-resolver-reconciler";
 

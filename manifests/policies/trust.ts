@@ -1,0 +1,171 @@
+import type {
+  V1MatchCondition, V1RuleWithOperations, V1ValidatingAdmissionPolicy, V1ValidatingAdmissionPolicyBinding,
+} from "@kubernetes/client-node";
+import { CM_15 } from "../../shared/checks/carm-map-keys.ts";
+import { IRS_24 } from "../../shared/checks/selector-account.ts";
+import { SELECTOR_GROUP } from "../../shared/contract/ack-groups.ts";
+import {
+  ACCOUNT_MAP, RESOLVER_PREFIX, SELECTOR_ANNOTATIONS, SELECTOR_REQUIRED_ANNOTATION, TEAM_MAP, USE_SELECTOR_ANNOTATION,
+} from "../../shared/contract/annotation-keys.ts";
+import {
+  CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, IDENTITY_KINDS, identityPlural, INFRASTRUCTURE_GROUP,
+} from "../../shared/contract/capa-kinds.ts";
+import { WEBHOOK } from "../../shared/contract/installation.ts";
+import { CONDITIONS, conditionsOf, isSame } from "../conditions.ts";
+import { rightsOf } from "../rbac.ts";
+import { CREATE_AND_UPDATE, EVERY_WRITE, namespacesOf, rulesOf, type WebhookOptions } from "../webhooks.ts";
+import { fieldVariables, not, text, texts } from "../../shared/formats/cel.ts";
+import {
+  isController, type Policy, type PolicyCheck, type PolicyLists, policyWithBinding, WAIVERS, waiverVariables,
+} from "./policy.ts";
+
+const OF_MAPS = 'request.kind.kind == "ConfigMap"';
+
+/** Returns the policy that denies ACK controllers each write of an IAMRoleSelector or a CARM map. */
+export function controllerPolicy(
+  lists: PolicyLists, options: Pick<WebhookOptions, "namespace" | "ackSystemNamespace">,
+): Policy {
+  const admits = not(isController(lists));
+  const check = (entry: PolicyCheck["check"], isOther: string, objects: string, path: string): PolicyCheck => ({
+    check: entry,
+    admits: `${isOther} || ${admits}`,
+    path,
+    message: `the requester is an ACK controller, and ACK controllers must not write ${objects}`,
+  });
+  return {
+    name: "controllers",
+    // Does not apply to selectors, which are in no namespace.
+    namespaceSelector: namespacesOf("ack-system", options),
+    rules: [...rulesOf("selector", EVERY_WRITE), ...rulesOf("carm-map", EVERY_WRITE)],
+    conditions: [
+      { name: "is-selector-or-carm-map", expression: `!(${OF_MAPS}) || ${CONDITIONS["is-carm-map"]}` },
+      // Controllers read a map until its last finalizer is removed.
+      { name: "not-being-deleted", expression: `${OF_MAPS} || ${CONDITIONS["not-being-deleted"]}` },
+      ...conditionsOf("changes-more-than-bookkeeping"),
+    ],
+    variables: [],
+    checks: [
+      check(IRS_24, OF_MAPS, "selectors", "spec"),
+      check(CM_15, not(OF_MAPS), "CARM maps", "data"),
+    ],
+  };
+}
+
+/** Skips ConfigMaps except CARM maps, and the CustomResourceDefinitions of other projects. */
+const IS_CHECKED: V1MatchCondition = {
+  name: "is-checked",
+  expression: 'request.kind.kind == "ConfigMap" '
+    + `? object.metadata.?name.orValue("") in ${texts([ACCOUNT_MAP, TEAM_MAP])} `
+    + ': request.kind.kind != "CustomResourceDefinition" || '
+    + `object.?spec.?group.orValue("").endsWith(${text(`.${SELECTOR_GROUP}`)}) || `
+    + `object.metadata.?name.orValue("") == ${text(`iamroleselectors.${SELECTOR_GROUP}`)}`,
+};
+
+/**
+ * Returns the policy for waivers of the kinds that have no other policy, and for waivers through the status of every
+ * kind. The policies of the other kinds contain the same check.
+ */
+export function waiverPolicy(lists: PolicyLists, { ackGroups }: Pick<WebhookOptions, "ackGroups">): Policy {
+  const withStatus = { ...CREATE_AND_UPDATE, subresources: ["status"] } as const;
+  const onlyStatus = { operations: ["UPDATE"], subresources: ["status"], excludesResource: true } as const;
+  const ofOtherPolicies = ["selector", "resource", "cluster", "field-export"] as const;
+  return {
+    name: "waivers",
+    rules: [
+      ...rulesOf("other-definition", withStatus), ...rulesOf("carm-map", CREATE_AND_UPDATE),
+      ...rulesOf("identity", withStatus), ...ofOtherPolicies.flatMap((id) => rulesOf(id, onlyStatus, ackGroups)),
+    ],
+    conditions: [...conditionsOf("deletes-or-waives"), IS_CHECKED],
+    variables: [...fieldVariables("annotations", "metadata.annotations", "{}"), ...waiverVariables(lists)],
+    checks: [WAIVERS],
+  };
+}
+
+/** The annotations that users set and that affect decisions. The webhook never writes them. */
+const INPUTS = texts([...SELECTOR_ANNOTATIONS, USE_SELECTOR_ANNOTATION, SELECTOR_REQUIRED_ANNOTATION]);
+
+/** The fields of `metadata` that the API server maintains. */
+const MAINTAINED = ["managedFields", "resourceVersion", "annotations"];
+
+const IS_OUTPUT = `key.startsWith(${text(RESOLVER_PREFIX)}) && !(key in ${INPUTS})`;
+const ANNOTATIONS_CHANGE_ONLY_OUTPUTS = "variables.annotations.all(key, "
+  + "key in variables.oldAnnotations && variables.annotations[key] == variables.oldAnnotations[key] || "
+  + `${IS_OUTPUT}) && variables.oldAnnotations.all(key, key in variables.annotations || ${IS_OUTPUT})`;
+
+const IS_IDENTITY = `request.resource.group == ${text(INFRASTRUCTURE_GROUP)} && `
+  + `request.resource.resource in ${texts(IDENTITY_KINDS.map(identityPlural))}`;
+
+/** Returns the rules for the selectors, and for the kinds that the webhook reads with its role for resources. */
+function limitedKinds(ackGroups: readonly string[]): V1RuleWithOperations[] {
+  const any = { apiVersions: ["*"], operations: ["*"], scope: "*" };
+  return rightsOf("resources", [SELECTOR_GROUP, ...ackGroups]).map(({ apiGroups = [], resources = [] }) => ({
+    ...any, apiGroups, resources: resources.flatMap((plural) => (plural === "*" ? ["*/*"] : [plural, `${plural}/*`])),
+  }));
+}
+
+/**
+ * Whether the request creates the identity of `--auto-controller-identity`. CAPA's webhook adds an empty selector to
+ * it. With a list that is not null, an empty selector allows no namespace.
+ */
+const IS_NEW_CONTROLLER_IDENTITY = [
+  'request.operation == "CREATE"', 'request.?subResource.orValue("") == ""', IS_IDENTITY,
+  `request.resource.resource == ${text(identityPlural(CONTROLLER_IDENTITY))}`,
+  `object.metadata.name == ${text(CONTROLLER_IDENTITY_NAME)}`,
+  "object.?spec.?allowedNamespaces.?list.orValue(null) != null",
+  "object.spec.allowedNamespaces.?selector.orValue({}) == {}",
+].join(" && ");
+
+const VARIABLES = [
+  { name: "isUpdate", expression: 'request.operation == "UPDATE" && object != null && oldObject != null' },
+  {
+    name: "isOfResource",
+    expression: 'request.?subResource.orValue("") == "" && '
+      + `request.resource.group != ${text(SELECTOR_GROUP)} && !(${IS_IDENTITY})`,
+  },
+  { name: "isNewControllerIdentity", expression: IS_NEW_CONTROLLER_IDENTITY },
+  { name: "annotations", expression: "object.metadata.?annotations.orValue({})" },
+  { name: "oldAnnotations", expression: "oldObject.metadata.?annotations.orValue({})" },
+];
+
+/**
+ * Returns the policy that limits the webhook's service account: of the objects in ACK's API groups, and of the objects
+ * that refer to CAPA identities, it may only change annotations that the webhook writes. Of the identities, it may only
+ * create that of `--auto-controller-identity`. RBAC cannot limit a write to some fields or names.
+ */
+export function serviceAccountPolicy(
+  { namespace, ackGroups }: Pick<WebhookOptions, "namespace" | "ackGroups">,
+): readonly [V1ValidatingAdmissionPolicy, V1ValidatingAdmissionPolicyBinding] {
+  const user = `system:serviceaccount:${namespace}:${WEBHOOK.serviceAccount}`;
+  const fix = `Grant other rights to another service account.`;
+  return policyWithBinding("service-account", {
+    failurePolicy: "Fail",
+    matchConstraints: { matchPolicy: "Equivalent", resourceRules: limitedKinds(ackGroups) },
+    matchConditions: [{
+      name: "is-the-webhook",
+      expression: `request.userInfo.?username.orValue("") == ${text(user)}`,
+    }],
+    variables: VARIABLES,
+    validations: [
+      {
+        expression: "variables.isUpdate && variables.isOfResource || variables.isNewControllerIdentity",
+        message: `${WEBHOOK.serviceAccount} may only update ACK resources and clusters, and create the `
+          + `${CONTROLLER_IDENTITY} ${CONTROLLER_IDENTITY_NAME} with a list of namespaces: it may not create other `
+          + "objects, delete objects, or write subresources, IAMRoleSelectors or other identities. "
+          + fix,
+        reason: "Forbidden",
+      },
+      {
+        expression: `!variables.isUpdate || ${isSame("object", "oldObject", ["metadata"])} && `
+          + isSame("object.metadata", "oldObject.metadata", MAINTAINED),
+        message: `${WEBHOOK.serviceAccount} may only change annotations of ACK resources and clusters. ${fix}`,
+        reason: "Forbidden",
+      },
+      {
+        expression: `!variables.isUpdate || ${ANNOTATIONS_CHANGE_ONLY_OUTPUTS}`,
+        message: `${WEBHOOK.serviceAccount} may only change annotations ${RESOLVER_PREFIX}* that users do not set. `
+          + fix,
+        reason: "Forbidden",
+      },
+    ],
+  });
+}

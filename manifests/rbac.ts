@@ -1,0 +1,200 @@
+import type { RbacV1Subject, V1ObjectMeta, V1PolicyRule } from "@kubernetes/client-node";
+import { CONTROLLER_IDENTITY, identityPlural, INFRASTRUCTURE_GROUP } from "../shared/contract/capa-kinds.ts";
+import { CERTIFICATES, type Component, labelsOf, PRODUCT, WEBHOOK } from "../shared/contract/installation.ts";
+import type { RoleName } from "../shared/contract/kind-row.ts";
+import { KINDS } from "../shared/contract/kinds.ts";
+import { groupsOf, type WebhookOptions } from "./webhooks.ts";
+
+export interface RightsOptions extends Pick<WebhookOptions, "namespace" | "ackSystemNamespace" | "ackGroups"> {
+  /** The namespace of the Secrets of static identities. */
+  readonly identitySecretNamespace: string;
+}
+
+const RBAC_GROUP = "rbac.authorization.k8s.io";
+export const RBAC_VERSION = `${RBAC_GROUP}/v1`;
+
+/** The rights to create Events, and to update their series. An Event is in the namespace of its object. */
+const WRITE_EVENTS: V1PolicyRule = { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create", "patch"] };
+
+/** Returns the rules of a role: the verbs that the rows of the kinds state. */
+export function rightsOf(roleName: RoleName, ackGroups: readonly string[] = []): V1PolicyRule[] {
+  const rights = KINDS.flatMap(({ rights: verbs, served, watch }) => {
+    const granted = verbs?.[roleName];
+    if (granted === undefined) return [];
+    return (served?.groups ?? []).map((one) => ({ ...one, verbs: [...granted], resourceNames: watch?.names }));
+  });
+  const byGroup = Map.groupBy(rights, ({ group, verbs, resourceNames }) => [group, verbs, resourceNames].join(" "));
+  return [...byGroup.values()].flatMap((ofGroup) => ofGroup.slice(0, 1).map(({ group, verbs, resourceNames }) => ({
+    apiGroups: groupsOf(group, ackGroups),
+    resources: ofGroup.flatMap(({ plurals }) => plurals).toSorted(),
+    ...(resourceNames && { resourceNames: [...resourceNames] }),
+    verbs,
+  })));
+}
+
+type RightsPart =
+  | "inventory" | "reconciling" | "controllerIdentity" | "certificates" | "accessReviews" | "injection"
+  | "identitySecrets";
+
+/**
+ * Returns the roles, their bindings, and the objects that no right allows the programs to create themselves. Only the
+ * part `inventory` is always necessary.
+ */
+export function rightsParts(options: RightsOptions): Readonly<Record<RightsPart, readonly object[]>> {
+  const controllers = {
+    apiGroup: RBAC_GROUP, kind: "Group", name: `system:serviceaccounts:${options.ackSystemNamespace}`,
+  };
+  return {
+    inventory: inventoryRights(options), reconciling: reconcilingRights(options),
+    controllerIdentity: controllerIdentityRights(options), certificates: certificateRights(options),
+    accessReviews: accessReviewRights(options), identitySecrets: identitySecretRights(options),
+    // Controllers can read selectors and namespaces also without this binding: their charts grant this.
+    injection: [
+      clusterBinding("sidecars", "reader", controllers), clusterBinding("events", "events", controllers),
+    ],
+  };
+}
+
+/** The reader role is also for the service accounts of controllers that have a sidecar. */
+function inventoryRights({ namespace, ackSystemNamespace, ackGroups }: RightsOptions): object[] {
+  const configMaps = { apiGroups: [""], resources: ["configmaps"] };
+  return [
+    clusterRole("reader", rightsOf("reader")), clusterBinding("webhook", "reader", webhookAccount(namespace)),
+    // RBAC has no wildcard for part of a group name, and new releases of controllers add kinds
+    // (docs/decisions/0007-rights-to-read-resources.md).
+    clusterRole("resources", rightsOf("resources", ackGroups)),
+    clusterBinding("resources", "resources", webhookAccount(namespace)),
+    clusterRole("identities", rightsOf("identities")),
+    ...roleWithBinding("carm-maps", ackSystemNamespace, rightsOf("carm-maps"), webhookAccount(namespace)),
+    clusterRole("events", [WRITE_EVENTS]),
+    // Users bind these roles. An owner of selectors decides which role any resource in the cluster uses.
+    clusterRole("selector-owner", rightsOf("selector-owner")), clusterRole("tenant", rightsOf("tenant")),
+    // RBAC cannot limit the right to create ConfigMaps to one name. An apply does not change the data.
+    { apiVersion: "v1", kind: "ConfigMap", metadata: inNamespace(WEBHOOK.pendingWrites, namespace, "webhook") },
+    ...roleWithBinding("pending-writes", namespace, [
+      { ...configMaps, resourceNames: [WEBHOOK.pendingWrites], verbs: ["list", "watch", "update"] },
+    ], webhookAccount(namespace)),
+  ];
+}
+
+/**
+ * The rights of a webhook with `--namespace`. RBAC cannot limit a patch to annotations, nor exclude subresources from
+ * `*`. The policy for the webhook's service account denies all other changes of these objects.
+ */
+function reconcilingRights({ namespace, ackGroups }: RightsOptions): object[] {
+  return [
+    lease(WEBHOOK.lease, namespace, "webhook"),
+    ...roleWithBinding("reconciler", namespace, [{
+      ...LEASES, resourceNames: [WEBHOOK.lease], verbs: ["get", "update"],
+    }], webhookAccount(namespace)),
+    clusterRole("reconciler", [...rightsOf("reconciler", ackGroups), WRITE_EVENTS]),
+    clusterBinding("reconciler", "reconciler", webhookAccount(namespace)),
+  ];
+}
+
+/** RBAC cannot limit `create` to a name. The policy for the webhook's service account does. */
+function controllerIdentityRights({ namespace }: RightsOptions): object[] {
+  const resources = [identityPlural(CONTROLLER_IDENTITY)];
+  return [
+    clusterRole("controller-identity", [{ apiGroups: [INFRASTRUCTURE_GROUP], resources, verbs: ["create"] }]),
+    clusterBinding("controller-identity", "controller-identity", webhookAccount(namespace)),
+  ];
+}
+
+const LEASES = { apiGroups: ["coordination.k8s.io"], resources: ["leases"] };
+
+/**
+ * The account of `certs manage`, its rights and its Secrets: one for the CA, which only `certs manage` reads, and one
+ * for the serving certificate, which the Pods of the webhook mount. The Pods of the webhook do not have this account: a
+ * client that may patch a MutatingWebhookConfiguration can change every object that is written to the cluster. RBAC
+ * cannot limit `create` to a name, and without it a deleted Secret would be missing until the next apply.
+ */
+function certificateRights({ namespace }: RightsOptions): object[] {
+  const account = { kind: "ServiceAccount", name: CERTIFICATES, namespace };
+  const secrets = { apiGroups: [""], resources: ["secrets"] };
+  const names = [CERTIFICATES, WEBHOOK.certificate];
+  return [
+    { apiVersion: "v1", kind: "ServiceAccount", metadata: inNamespace(CERTIFICATES, namespace, "certificates") },
+    ...names.map((name) => (
+      { apiVersion: "v1", kind: "Secret", type: "Opaque", metadata: inNamespace(name, namespace, "certificates") }
+    )),
+    lease(CERTIFICATES, namespace, "certificates"),
+    ...roleWithBinding("certificates", namespace, [
+      { ...secrets, resourceNames: names, verbs: ["list", "watch", "update"] },
+      { ...LEASES, resourceNames: [CERTIFICATES], verbs: ["get", "update"] },
+      { ...secrets, verbs: ["create"] },
+      { ...LEASES, verbs: ["create"] },
+      WRITE_EVENTS,
+    ], account),
+    clusterRole("ca-bundle", [{
+      apiGroups: ["admissionregistration.k8s.io"],
+      resources: ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"],
+      resourceNames: [WEBHOOK.configuration],
+      verbs: ["list", "watch", "patch"],
+    }]),
+    clusterBinding("ca-bundle", "ca-bundle", account),
+  ];
+}
+
+/** The right to create SubjectAccessReviews, which `--check ACK-09=deny` requires. */
+function accessReviewRights({ namespace }: RightsOptions): object[] {
+  return [
+    clusterRole("access-reviews", [
+      { apiGroups: ["authorization.k8s.io"], resources: ["subjectaccessreviews"], verbs: ["create"] },
+    ]),
+    clusterBinding("access-reviews", "access-reviews", webhookAccount(namespace)),
+  ];
+}
+
+/** Users bind the Role of the sidecars. The webhook reads only the metadata of the Secrets. */
+function identitySecretRights({ namespace, identitySecretNamespace }: RightsOptions): object[] {
+  const ofWebhook = rightsOf("webhook-identity-secrets");
+  return [
+    namespacedRole("identity-secrets", identitySecretNamespace, rightsOf("identity-secrets")),
+    ...roleWithBinding("webhook-identity-secrets", identitySecretNamespace, ofWebhook, webhookAccount(namespace)),
+  ];
+}
+
+/** Returns the whole name of a role. */
+export function nameOf(role: string): string {
+  return `${PRODUCT}-${role}`;
+}
+
+function inNamespace(name: string, namespace: string, component: Component): V1ObjectMeta {
+  return { name, namespace, labels: labelsOf(component) };
+}
+
+function lease(name: string, namespace: string, component: Component): object {
+  return { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: inNamespace(name, namespace, component) };
+}
+
+function webhookAccount(namespace: string): RbacV1Subject {
+  return { kind: "ServiceAccount", name: WEBHOOK.serviceAccount, namespace };
+}
+
+function clusterRole(name: string, rules: readonly V1PolicyRule[]): object {
+  return rbacObject("ClusterRole", { name: nameOf(name), labels: labelsOf("webhook") }, { rules });
+}
+
+function clusterBinding(name: string, roleName: string, subject: RbacV1Subject): object {
+  const roleRef = { apiGroup: RBAC_GROUP, kind: "ClusterRole", name: nameOf(roleName) };
+  const metadata = { name: nameOf(name), labels: labelsOf("webhook") };
+  return rbacObject("ClusterRoleBinding", metadata, { roleRef, subjects: [subject] });
+}
+
+function namespacedRole(name: string, namespace: string, rules: readonly V1PolicyRule[]): object {
+  return rbacObject("Role", inNamespace(nameOf(name), namespace, "webhook"), { rules });
+}
+
+function roleWithBinding(
+  name: string, namespace: string, rules: readonly V1PolicyRule[], subject: RbacV1Subject,
+): object[] {
+  const roleRef = { apiGroup: RBAC_GROUP, kind: "Role", name: nameOf(name) };
+  const metadata = inNamespace(nameOf(name), namespace, "webhook");
+  const binding = rbacObject("RoleBinding", metadata, { roleRef, subjects: [subject] });
+  return [namespacedRole(name, namespace, rules), binding];
+}
+
+function rbacObject(kind: string, metadata: V1ObjectMeta, content: object): object {
+  return { apiVersion: RBAC_VERSION, kind, metadata, ...content };
+}

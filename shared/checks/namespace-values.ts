@@ -1,0 +1,214 @@
+import type { ACKResource } from "../contract/ack-resource.ts";
+import {
+  DEFAULT_REGION_ANNOTATION, ENDPOINT_URL_ANNOTATION, IGNORED_NAMESPACES, OWNER_ACCOUNT_ANNOTATION, REGION_ANNOTATION,
+  SELECTOR_REQUIRED_ANNOTATION, TEAM_ANNOTATION,
+} from "../contract/annotation-keys.ts";
+import { accountOfARN, partitionOfRegion } from "../formats/arn.ts";
+import { annotationPath, type FieldPath } from "../formats/json.ts";
+import { paced } from "../formats/paced.ts";
+import { quote } from "../formats/text.ts";
+import type { Inventory } from "../inventory/inventory.ts";
+import { carmAnnotations, lookUpEntry, mapEntryOf } from "../model/carm-maps.ts";
+import { RESOURCES_BETWEEN_PAUSES } from "../resolution/change-set.ts";
+import type { Fault, QuickCheck, ScanningCheck } from "./check.ts";
+import { AffectedResources, type Effect, listResources } from "./fault-texts.ts";
+import { annotationOf, type NamespaceChange, type NamespaceState } from "./namespace-change.ts";
+import { mayWaive } from "./waiver.ts";
+import { checkOf } from "./field-rule.ts";
+import { ENDPOINT_URL, FILLED, hostOfURL, REGION_NAME } from "./value-types.ts";
+
+/** The value of the annotation that requires a selector. */
+export const REQUIRED = "true";
+/** The value that permits the controllers' own role where ACK-05 or AC-03 denies it. */
+const PERMITTED = "false";
+
+/** Returns the value of the annotation of a namespace. */
+export function requirementOf({ namespaces }: Pick<Inventory, "namespaces">, namespace: string): string | undefined {
+  return namespaces.annotationsOf(namespace).get(SELECTOR_REQUIRED_ANNOTATION);
+}
+
+/**
+ * Returns what a fault that denies the controllers' own role adds: a warning if the namespace permits this role, else
+ * how to permit it. System namespaces permit nothing, because NS-17 does not protect their annotation.
+ */
+export function ownRolePermission(
+  id: "ACK-05" | "AC-03", { inventory, settings }: Pick<NamespaceChange, "inventory" | "settings">, namespace: string,
+): Pick<Fault, "fix" | "severity"> {
+  if (settings.checkSeverities.get(id) !== "deny") return {};
+  const isPermitted = requirementOf(inventory, namespace) === PERMITTED && !IGNORED_NAMESPACES.has(namespace);
+  return isPermitted ? { severity: "warn" } : { fix: FIXES[id] };
+}
+
+const PERMIT = `or ask a waiver user to set ${SELECTOR_REQUIRED_ANNOTATION}: "${PERMITTED}" on the namespace`;
+const FIXES = {
+  "ACK-05": `label the resource or its namespace so that a selector matches, ${PERMIT}`,
+  "AC-03": `set identityRef, ${PERMIT}`,
+};
+
+export const NS_17: QuickCheck<NamespaceChange> = {
+  id: "NS-17",
+  severity: "deny",
+  reason: "Without this check, any user who can write a namespace could remove "
+    + `\`${SELECTOR_REQUIRED_ANNOTATION}\` and use the controllers' own role. Every user may set it to \`"true"\`. `
+    + "Only a waiver user may remove that value, or write another value. `\"false\"` permits that role with "
+    + "`--profile strict`.",
+  fix: `set ${SELECTOR_REQUIRED_ANNOTATION} to "true", or ask a user in --waiver-users or in a group in `
+    + "--waiver-groups to change it",
+  example: `kubectl annotate namespace team-a ${SELECTOR_REQUIRED_ANNOTATION}- # by a user who is not a waiver user`,
+  requires: ["the requester"],
+  ofChange: true, // the webhook does not know who wrote the stored object
+  *find({ requester, settings, state, stored }): Iterable<Fault> {
+    if (requester === null || mayWaive(requester, settings)) return;
+    const before = stored?.annotations.get(SELECTOR_REQUIRED_ANNOTATION);
+    const after = state.annotations.get(SELECTOR_REQUIRED_ANNOTATION);
+    if (after === before || after === REQUIRED || (after === undefined && before !== REQUIRED)) return;
+    const change = after === undefined ? "remove the annotation" : `set it to ${quote(after)}`;
+    const message = `the requester ${quote(requester.username)} is not a waiver user and may not ${change}`;
+    yield { path: annotationPath(SELECTOR_REQUIRED_ANNOTATION), message };
+  },
+};
+
+export const NS_04: ScanningCheck<NamespaceChange> = {
+  id: "NS-04",
+  severity: "deny",
+  deniesInCARM: true,
+  reason: "A resource stays in the account in which it was created. "
+    + "If its role is missing or in another account, controllers can neither reconcile nor delete the resource.",
+  fix: "keep the annotation until these resources are deleted, "
+    + "or set the annotation to a key whose role is in the account of these resources",
+  example: "metadata: {annotations: {services.k8s.aws/owner-account-id: '444455556666'}} "
+    + "# was 111122223333, where a Bucket exists",
+  requires: ["resources", "config maps"],
+  on: ["UPDATE"],
+  ofChange: true,
+  *scan(change) {
+    const path = changedPath(change);
+    const { inventory, name, stored } = change;
+    if (path === null || stored === null) return [];
+    const affected = new AffectedResources();
+    // Copies the resources, because the inventory may change during a pause.
+    const resources = [...inventory.resources.inNamespace(name)];
+    yield* paced(resources, RESOURCES_BETWEEN_PAUSES, (resource) => {
+      const effect = effectOf(change, stored, resource);
+      if (effect !== null) affected.add(resource, effect);
+      return !affected.isFull;
+    });
+    return affected.faults(path);
+  },
+};
+
+/** Returns the path of the first changed annotation that controllers read. */
+function changedPath({ settings, stored, state }: NamespaceChange): FieldPath | null {
+  const keys = settings.teamLevelCARM ? [OWNER_ACCOUNT_ANNOTATION, TEAM_ANNOTATION] : [OWNER_ACCOUNT_ANNOTATION];
+  const changed = keys.find((key) => stored !== null && annotationOf(stored, key) !== annotationOf(state, key));
+  return changed === undefined ? null : annotationPath(changed);
+}
+
+/**
+ * Returns the effect on a resource whose role is in the account of the resource before the change, but not after the
+ * change. Returns null for other resources.
+ */
+function effectOf(change: NamespaceChange, stored: NamespaceState, resource: ACKResource): Effect | null {
+  const owner = resource.status.ownerAccountID;
+  if (owner === null || accountIn(change, stored, resource) !== owner) return null;
+  const account = accountIn(change, change.state, resource);
+  if (account === owner) return null;
+  return account === null
+    ? { messageFor: (count) => `the change removes the role of ${count} in account ${owner}` }
+    : { messageFor: (count) => `the change moves ${count} from account ${owner} to account ${account}` };
+}
+
+/**
+ * Returns the account of the role in the CARM maps. If the namespace names no key, returns the controllers' account. If
+ * the key has no role, returns null.
+ */
+function accountIn(
+  { inventory, name, settings }: NamespaceChange, { annotations }: NamespaceState, resource: ACKResource,
+): string | null {
+  const entry = mapEntryOf(carmAnnotations(name, annotations), resource, settings);
+  if (entry === null) return settings.controllerAccount;
+  const map = inventory.configMap(settings.ackSystemNamespace, entry.map);
+  const { roleARN } = lookUpEntry(map, resource.group, entry, settings);
+  return roleARN === null ? null : accountOfARN(roleARN);
+}
+
+const REGION_PATH = annotationPath(DEFAULT_REGION_ANNOTATION);
+
+export const NS_07 = checkOf<NamespaceChange>({
+  id: "NS-07",
+  severity: "deny",
+  reason: "Controllers accept any text as a region. With an invalid region, every AWS call for the resources of the "
+    + "namespace fails.",
+  fix: "set a region of the controllers' partition, such as eu-west-1",
+  example: "metadata: {annotations: {services.k8s.aws/default-region: Frankfurt}}",
+  at: [REGION_PATH],
+  type: REGION_NAME,
+  within: FILLED,
+  says: (value, fault) => `${value} ${fault}`,
+  policySays: "the value is not a region",
+}, function* otherPartition(region, { settings }) {
+  if (settings.region === null || partitionOfRegion(region) === partitionOfRegion(settings.region)) return;
+  const found = `region ${quote(region)} is in partition ${partitionOfRegion(region)}`;
+  yield { message: `${found}, but the controllers are in partition ${partitionOfRegion(settings.region)}` };
+});
+
+export const NS_07B: QuickCheck<NamespaceChange> = {
+  id: "NS-07b",
+  severity: "warn",
+  reason: "A resource stays in the region in which it was created. "
+    + "If its desired region changes, controllers never reconcile it, and set no condition on it.",
+  fix: "keep the default region, or first set services.k8s.aws/region of these resources to their current region",
+  example: "metadata: {annotations: {services.k8s.aws/default-region: eu-west-1}} "
+    + "# was us-east-1, where a Bucket exists",
+  requires: ["resources"],
+  on: ["UPDATE"],
+  ofChange: true,
+  *find({ inventory, name, settings, stored, state }): Iterable<Fault> {
+    const after = defaultRegionOf(state, settings.region);
+    if (stored === null || after === defaultRegionOf(stored, settings.region)) return;
+    const before = defaultRegionOf(stored, settings.region);
+    const affected = [...inventory.resources.inNamespace(name)].filter((resource) => (
+      usesDefaultRegion(resource) && resource.status.region !== after
+      && (before === null || resource.status.region === before)
+    ));
+    if (affected.length === 0) return;
+    const effect = after === null
+      ? "the namespace no longer sets a default region, which is the region"
+      : `the default region becomes ${quote(after)}, which is not the region`;
+    yield { path: REGION_PATH, message: listResources(affected, (count) => `${effect} of ${count}`) };
+  },
+};
+
+/** Returns the region of resources that have no region annotation; null if no default region is set. */
+function defaultRegionOf(state: NamespaceState, controllerRegion: string | null): string | null {
+  const region = annotationOf(state, DEFAULT_REGION_ANNOTATION);
+  return region === "" ? controllerRegion : region;
+}
+
+/** Whether the resource exists in AWS and has no region annotation. */
+function usesDefaultRegion({ annotations, status }: ACKResource): boolean {
+  return status.region !== null && (annotations.get(REGION_ANNOTATION) ?? "") === "";
+}
+
+export const NS_08 = checkOf<NamespaceChange>({
+  id: "NS-08",
+  severity: "deny",
+  reason: "Controllers do not validate the endpoint URL, and send all AWS requests of the namespace to this URL. "
+    + "These requests include signed AssumeRole calls, which contain a session token. The operator of the endpoint "
+    + "sees every request and can return any response; `--allowed-endpoint-hosts` limits the hosts.",
+  fix: "set https://HOST or https://HOST:PORT, without credentials or a query",
+  example: "metadata: {annotations: {services.k8s.aws/endpoint-url: 'http://minio.team-a.svc'}}",
+  at: [annotationPath(ENDPOINT_URL_ANNOTATION)],
+  type: ENDPOINT_URL,
+  within: FILLED,
+  says: (_, fault) => fault,
+  eachFault: true,
+  policySays: "the endpoint is not an https URL without credentials, query and fragment",
+}, function* forbiddenHost(url, { settings: { allowedEndpointHosts } }) {
+  const hostAndPort = hostOfURL(url);
+  const host = hostAndPort.replace(/:[0-9]*$/, "");
+  const allowed = new Set(allowedEndpointHosts.map((entry) => entry.toLowerCase()));
+  if (allowed.size === 0 || allowed.has(host) || allowed.has(hostAndPort)) return;
+  const message = `the endpoint host ${quote(host)} is not one of the allowed hosts ${allowedEndpointHosts.join(", ")}`;
+  yield { message, fix: "use a host that --allowed-endpoint-hosts lists, or add the host to that flag" };
+});

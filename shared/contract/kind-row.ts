@@ -1,0 +1,84 @@
+import type { KindName } from "./capa-kinds.ts";
+import type { WarnRule } from "./exemptions.ts";
+
+/** The type and the name of an object. */
+export interface NamedKind extends KindName {
+  readonly name: string;
+}
+
+/** How the API server names the kind in the rules of webhooks, policies and roles. */
+export interface Served {
+  /** The resource names of the kind by group. The group ALL_SERVICES stands for each group of ACK resources. */
+  readonly groups: readonly { readonly group: string; readonly plurals: readonly string[] }[];
+  /** The version whose objects the checks read; `*` if the definition of the kind states it. */
+  readonly version: "v1" | "v1alpha1" | "*";
+  readonly scope: "Cluster" | "Namespaced" | "*";
+}
+
+export type Operation = "CREATE" | "UPDATE" | "DELETE";
+
+/** The conditions under which the API server calls a webhook. manifests/conditions.ts contains their expressions. */
+export type ConditionName =
+  | "not-deleted-again" | "not-being-deleted" | "changes-more-than-bookkeeping" | "changes-namespace" | "mutates"
+  | "mutates-cluster" | "is-definition-of-selectors" | "is-definition-of-resources" | "deletes-or-waives"
+  | "is-carm-map" | "not-a-mirror-pod";
+
+/** A webhook that receives writes of the kind. The kinds of one path and one name share a webhook. */
+export interface Review {
+  /** Whether the path starts with `/mutate`. Otherwise, it starts with `/validate`. */
+  readonly mutates?: true;
+  /** The start of the name of the webhook, if the path has several webhooks. Only AC-05 needs the webhook `use`. */
+  readonly name?: "definition" | "use";
+  readonly operations: readonly Operation[];
+  readonly subresources?: readonly ("status" | "finalize")[];
+  /** What happens to a write while the webhook is down. */
+  readonly whenDown: "Fail" | "Ignore";
+  /**
+   * The namespaces whose objects are reviewed. `others`: all except kube-system and that of the webhook; `unprotected`:
+   * these except the other system namespaces; `ack-system`: only that of the controllers. Default: all.
+   */
+  readonly namespaces?: "others" | "unprotected" | "ack-system";
+  readonly conditions: readonly ConditionName[];
+  /** Whether the review records an admitted change in the ConfigMap of pending writes, unless it is a dry run. */
+  readonly records?: true;
+}
+
+/** A ClusterRole or Role, by its name without the name of the product. */
+export type RoleName =
+  | "reader" | "resources" | "identities" | "carm-maps" | "reconciler" | "selector-owner" | "tenant"
+  | "identity-secrets" | "webhook-identity-secrets";
+
+/** How a source watches the objects of a kind in a cluster. */
+export interface Watch {
+  /** The number of objects in one page of a list. */
+  readonly pageSize: number;
+  /** Whether the API server sends only the metadata of the objects, so that no value of a Secret is received. */
+  readonly metadataOnly?: true;
+  /** Each object of these names has its own watch, so that a source needs no rights to other objects of the type. */
+  readonly names?: readonly string[];
+  /** The parts of the cluster with which a source loads the kind. Default: every source loads it. */
+  readonly parts?: readonly ClusterPart[];
+}
+
+/** A part of a cluster that not every source loads, because the rights to it are separate. */
+export type ClusterPart = "resources" | "identities" | "fieldExports" | "carmMaps" | "secrets";
+
+/** A kind of objects that decisions read. */
+export interface Kind {
+  readonly id: string;
+  /** The types of the kind as `KIND.GROUP`, or a function for types that no list can contain. */
+  readonly types: readonly string[] | ((type: KindName) => boolean);
+  /** Whether an object of this name is of the kind. Default: every object of the types. */
+  readonly names?: (name: string) => boolean;
+  /** Missing if no rule of a webhook, policy or role names the kind. */
+  readonly served?: Served;
+  /** The last part of the path of the webhook, such as `/validate/namespaces`. Null if the webhook reviews none. */
+  readonly path: string | null;
+  readonly reviews?: readonly Review[];
+  /** The writes for which the checks only warn, because a controller could not complete its work otherwise. */
+  readonly warnsOnly: readonly WarnRule[];
+  /** How a source watches the kind. Missing if no source does. */
+  readonly watch?: Watch;
+  /** The verbs that roles grant. */
+  readonly rights?: Partial<Readonly<Record<RoleName, readonly string[]>>>;
+}

@@ -1,0 +1,83 @@
+import { test } from "tap";
+import { ADMIN, bucketObject, namespaceObject } from "../objects.ts";
+import { testRows } from "../rows.ts";
+import {
+  annotated, attempted, CLUSTER_OBJECTS, CONTROLLER_ACCOUNT, of, owned, skippedChecks, tiered,
+} from "./resource-lines.ts";
+
+const A = "111122223333";
+const B = "444455556666";
+const inA = { old: owned(A) };
+const MOVED = 'ACK-07 metadata.labels: the resource is in account "111122223333" but its role is in account '
+  + '"444455556666", '
+  + "so controllers never reconcile it. Set labels that match a selector whose role is in the resource's account. To "
+  + "move "
+  + "the resource to another account, delete it and create it again.";
+const inFile = { origin: "file" } as const;
+
+testRows("ACK-07 denies a change that moves a resource to a role in another account", of("ACK-07"), [
+  ["another account", [tiered("silver"), inA], `deny ${MOVED}`],
+  ["the same account", [tiered("gold"), inA]],
+  ["the resource is in no account yet", [tiered("silver"), { old: tiered("gold") }]],
+  ["the selector changed, not the resource", [tiered("silver"), { old: owned(A, tiered("silver")) }], `warn ${MOVED}`],
+  ["the status in the request is ignored, and a waiver too", [owned(B, tiered("silver")), { ...inA, requester: ADMIN }],
+    `deny ${MOVED}`],
+  ["the stored status has the account of the role",
+    [owned(A, tiered("silver")), { old: owned(B, tiered("gold")) }]],
+  ["a resource has no stored status at CREATE", [owned(A, tiered("silver"))]],
+  ["a resource without an ARN", [tiered("silver"), { old: attempted(A) }],
+    'deny ACK-07 metadata.labels: the status of the resource records account "111122223333" '
+      + 'but its role is in account "444455556666", so controllers never reconcile it. '
+      + "Set labels that match a selector whose role is in the account that the status records. If the creation "
+      + "of the resource failed, delete the resource now, while its old role is in use, and create it again."],
+  ["a resource without an ARN in the same account", [tiered("gold"), { old: attempted(A) }]],
+  ["the drift without an ARN is old", [tiered("silver"), { old: attempted(A, tiered("silver")) }], /^warn ACK-07/],
+  ["a manifest without an ARN", [attempted(A, tiered("silver")), inFile],
+    /^warn ACK-07 metadata\.labels: the status of the resource records account "111122223333" but its /],
+  ["a manifest in the same account", [attempted(A), inFile]],
+  ["a manifest with an ARN", [owned(A, tiered("silver")), inFile]],
+]);
+
+const OWN = 'ACK-08 metadata.labels: the resource is in account "111122223333", but the controller would create it '
+  + 'again in '
+  + 'account "777788889999" with its own role. Set labels that match a selector whose role is in the resource\'s '
+  + 'account.';
+const UNKNOWN = { settings: { controllerAccount: null } };
+const ofRole = { settings: { controllerAccount: null, controllerRole: "arn:aws:iam::777788889999:role/ack" } };
+
+testRows("ACK-08 denies a change that makes a resource of another account use the controller's own "
+  + "role", of("ACK-08"), [
+  ["another account", [tiered(), inA], `deny ${OWN}`],
+  ["a selector", [tiered("gold"), inA]],
+  ["the controller's account", [tiered(), { old: owned(CONTROLLER_ACCOUNT) }]],
+  ["the drift is old", [tiered(), { old: owned(A, tiered()) }], `warn ${OWN}`],
+  ["the resource is in no account yet", [tiered(), { old: bucketObject() }]],
+  ["the account of --controller-role", [tiered(), { ...inA, ...ofRole }], `deny ${OWN}`],
+  ["the controller's account is unknown", [tiered(), { ...inA, ...UNKNOWN }]],
+]);
+
+test("ACK-08 requires the controller's account", (t) => {
+  const skipped = skippedChecks(tiered(), { ...inA, ...UNKNOWN });
+  t.equal(skipped["ACK-08"], "--controller-account or --controller-role");
+  t.end();
+});
+
+const KEY = "services.k8s.aws/region";
+const region = (name: string, source: string): string => (
+  `deny ACK-10b metadata.annotations[${KEY}]: the resource exists in region "eu-west-1", but its desired region is `
+  + `"${name}" (set by the ${source}). Set the region in which the resource exists. `
+  + "To move the resource to another region, delete it and create it again."
+);
+const settings = { region: "us-west-2" };
+const known = [...CLUSTER_OBJECTS, namespaceObject("team-a", {}, { "services.k8s.aws/default-region": "us-east-2" })];
+const pinned = annotated({ [KEY]: "eu-west-1" }, owned(A));
+
+testRows("ACK-10b denies a change of the region of an existing resource", of("ACK-10b"), [
+  ["another region", [annotated({ [KEY]: "us-east-1" }), inA], region("us-east-1", "resource")],
+  ["the same region", [annotated({ [KEY]: "eu-west-1" }), inA]],
+  ["the desired region is unknown", [tiered("gold"), inA]],
+  ["the annotation is removed", [tiered("gold"), { old: pinned, settings }], region("us-west-2", "controller")],
+  ["the change does not change the region", [tiered("gold"), { ...inA, settings }], /^warn ACK-10b/],
+  ["the region of the namespace", [tiered("gold"), { ...inA, known }], /"us-east-2" \(set by the namespace\)/],
+  ["a resource does not exist in AWS at CREATE", [annotated({ [KEY]: "us-east-1" })]],
+]);

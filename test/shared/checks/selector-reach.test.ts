@@ -1,0 +1,54 @@
+import { test } from "tap";
+import type { JsonObject } from "../../../shared/formats/json.ts";
+import { bucketObject, namespaceObject, ROLE } from "../objects.ts";
+import { changeLines, needsOf } from "./findings.ts";
+import { testRows } from "../rows.ts";
+
+const KNOWN = [namespaceObject("team-a", { env: "prod" }), namespaceObject("team-b")];
+const missing = (index: number, name: string): string => `warn IRS-10 spec.namespaceSelector.names[${index}]: `
+  + `namespace `
+  + `"${name}" does not exist. Correct the name, or create the namespace.`;
+
+testRows("IRS-10: warns about each listed namespace that does not exist", (names: unknown) =>
+  changeLines("IRS-10", { arn: ROLE, namespaceSelector: { names } }, { known: KNOWN }), [
+  ["two do not exist", ["team-a", "team-c", "team-d"], missing(1, "team-c"), missing(2, "team-d")],
+  ["all exist", ["team-a", "team-b"]],
+  ["IRS-08 and IRS-09 report invalid names", ["Team-*", ""]],
+  ["no names", undefined],
+]);
+
+test("IRS-10 and IRS-22 require every namespace", (t) => {
+  const complete = { origin: "file", settings: { isInputComplete: true } } as const;
+  for (const id of ["IRS-10", "IRS-22"])
+    t.equal(needsOf(id, { arn: ROLE }, { origin: "file", known: KNOWN }), "--complete or --cluster");
+  t.equal(needsOf("IRS-10", { arn: ROLE }, complete), "namespaces");
+  t.equal(needsOf("IRS-10", { arn: ROLE }, { ...complete, known: KNOWN }), null);
+  t.end();
+});
+
+const NOTHING = "warn IRS-22 spec: the selector selects no existing namespace and no existing resource. "
+  + "Compare it with kubectl get namespaces --show-labels; ignore the warning if a namespace is created later.";
+const names = (...list: readonly string[]): JsonObject => ({ namespaceSelector: { names: list } });
+const labelled = (labelSelector: JsonObject): JsonObject => ({ namespaceSelector: { labelSelector } });
+const exists = labelled({ matchExpressions: [{ key: "env", operator: "Exists" }] });
+const isTest = labelled({ matchExpressions: [{ key: "env", operator: "In", values: ["test"] }] });
+const BUCKETS = { resourceTypeSelector: [{ kind: "Bucket" }] };
+
+testRows("IRS-22: warns about a selector that selects no namespace and no resource",
+  ([rest, known = KNOWN]: [JsonObject, JsonObject[]?]) =>
+    changeLines("IRS-22", { arn: ROLE, ...rest }, { known, settings: { runtime: "extended" } }), [
+    ["a name", [names("team-c")], NOTHING],
+    ["a label", [labelled({ matchLabels: { env: "test" } })], NOTHING],
+    ["a namespace without the label",
+      [{ namespaceSelector: { names: ["team-b"], labelSelector: { matchLabels: { env: "prod" } } } }], NOTHING],
+    ["an expression", [isTest], NOTHING],
+    ["an empty cluster", [BUCKETS, []], NOTHING],
+    ["pauses during the scan of many namespaces",
+      [exists, Array.from({ length: 2_500 }, (_, i) => namespaceObject(`n${i}`))], NOTHING],
+    ["one name exists", [names("team-c", "team-b")]],
+    ["a namespace has the label", [labelled({ matchLabels: { env: "prod" } })]],
+    ["a namespace matches the expression", [exists]],
+    ["the selector selects every namespace", [BUCKETS]],
+    ["a resource in an unknown namespace", [names("team-c"), [bucketObject({ namespace: "team-c" })]]],
+    ["a malformed selector", [{ arn: "not-an-arn", ...names("team-c") }]],
+  ]);

@@ -1,0 +1,56 @@
+import { test } from "tap";
+import {
+  accountOfARN, isRegion, parseARN, partitionOfRegion, roleARNFaults,
+} from "../../../shared/formats/arn.ts";
+import { ROLE } from "../objects.ts";
+
+// These cases are copied from the tests of aws-sdk-go-v2.
+test("parses any text with the prefix arn: and six parts, and preserves colons in the last part", (t) => {
+  t.same(parseARN("arn:aws:ecr:us-west-2:123456789012:repository/foo:bar:baz"), {
+    partition: "aws",
+    service: "ecr",
+    region: "us-west-2",
+    accountID: "123456789012",
+    resource: "repository/foo:bar:baz",
+  });
+  t.same(parseARN("arn:::::"), { partition: "", service: "", region: "", accountID: "", resource: "" });
+  for (const text of [
+    "",
+    "arn",
+    "arn:",
+    "arn:a",
+    "arn:a:b",
+    "arn:a:b:c",
+    "arn:a:b:c:d",
+    "ARN:a:b:c:d:e",
+    "something:a:b:c:d:e",
+    " arn:a:b:c:d:e",
+  ])
+    t.equal(parseARN(text), null, text);
+  t.end();
+});
+
+test("returns the account of an ARN, or null if the ARN has no account", (t) => {
+  t.same([ROLE, "arn:aws:s3:::bucket", "typo", ""].map(accountOfARN), ["111122223333", null, null, null]);
+  t.end();
+});
+
+test("reports no fault for a valid role ARN", (t) => {
+  const arn = parseARN(ROLE);
+  t.ok(arn);
+  t.same(arn === null ? null : roleARNFaults(ROLE, arn), []);
+  t.end();
+});
+
+test("returns the partition of a region", (t) => {
+  const partitions = {
+    "eu-west-1": "aws", "us-east-1": "aws", "cn-northwest-1": "aws-cn", "us-gov-west-1": "aws-us-gov",
+    "us-iso-east-1": "aws-iso", "us-isob-east-1": "aws-iso-b", "eu-isoe-west-1": "aws-iso-e",
+    "us-isof-south-1": "aws-iso-f", "eusc-de-east-1": "aws-eusc",
+  };
+  for (const [region, partition] of Object.entries(partitions)) {
+    t.ok(isRegion(region), region);
+    t.equal(partitionOfRegion(region), partition, region);
+  }
+  t.end();
+});

@@ -1,0 +1,106 @@
+import { test } from "tap";
+import { compareFindings, type Finding } from "../../../shared/checks/check.ts";
+import { formatFieldPath, plainKeys } from "../../../shared/formats/json.ts";
+import { allClosest, closest, countOf, printable, quote } from "../../../shared/formats/text.ts";
+
+test("escapes control characters, line breaks and bidirectional marks in quoted values", (t) => {
+  t.equal(quote('a "b" \\'), '"a \\"b\\" \\\\"');
+  t.equal(
+    quote("\u001b[31m\n\u007f\u009b\u0085\u2028\u202e\u2066"),
+    '"\\u001b[31m\\n\\u007f\\u009b\\u0085\\u2028\\u202e\\u2066"',
+  );
+  t.equal(quote("Māori 😀"), '"Māori 😀"');
+  t.equal(quote("a\u200bb\ufeff\u{e0041}"), '"a\\u200bb\\ufeff\\udb40\\udc41"');
+  t.equal(quote("\ud83d"), '"\\ud83d"');
+  t.equal(printable("a\tb\ud83d"), "a\\u0009b\ufffd");
+  t.end();
+});
+
+test("truncates quoted values after 200 characters and appends their length", (t) => {
+  t.equal(quote("x".repeat(200)), `"${"x".repeat(200)}"`);
+  t.equal(quote("x".repeat(201)), `"${"x".repeat(200)}"… (201 characters)`);
+  t.equal(quote(`${"x".repeat(199)}😀`), `"${"x".repeat(199)}\\ud83d"… (201 characters)`);
+  t.end();
+});
+
+test("formats field paths as Kubernetes does", (t) => {
+  const path = ["spec", "namespaceSelector", "labelSelector", "matchLabels", { key: "example.com/team" }] as const;
+  t.equal(formatFieldPath(path), "spec.namespaceSelector.labelSelector.matchLabels[example.com/team]");
+  t.equal(formatFieldPath(["spec", "resourceTypeSelector", 0, "kind"]), "spec.resourceTypeSelector[0].kind");
+  t.equal(formatFieldPath([]), "");
+  t.equal(formatFieldPath(["spec", { key: "\u001b" }]), "spec[\\u001b]");
+  const key = "a".repeat(317);
+  t.equal(formatFieldPath([key, { key: `${key}a` }, `${key}a`]), `${key}[${key}…].${key}…`);
+  t.same(plainKeys([...path, 3]), ["spec", "namespaceSelector", "labelSelector", "matchLabels", "example.com/team", 3]);
+  t.end();
+});
+
+test("sorts findings by code and path, regardless of the locale", (t) => {
+  const finding = (code: string, ...path: Finding["path"]): Finding => ({
+    code,
+    path,
+    severity: "warn",
+    message: "",
+    fix: "",
+    waivable: false,
+    waived: false,
+  });
+  const sorted = [
+    finding("IRS-08", "b"),
+    finding("IRS-08", "B"),
+    finding("IRS-01", "z"),
+    finding("IRS-08", "B"),
+    finding("IRS-15b", "a"),
+    finding("IRS-15", "a"),
+  ].toSorted(compareFindings);
+  t.same(
+    sorted.map(({ code, path }) => `${code} ${formatFieldPath(path)}`),
+    ["IRS-01 z", "IRS-08 B", "IRS-08 B", "IRS-08 b", "IRS-15 a", "IRS-15b a"],
+  );
+  t.end();
+});
+
+test("finds the closest candidate if at most one letter or a third of the text differs", (t) => {
+  const rows: readonly (readonly [text: string, candidates: readonly string[], meant: string | null])[] = [
+    ["arm", ["arn", "names"], "arn"],
+    ["name", ["names", "arn"], "names"],
+    ["ARN", ["arn"], "arn"],
+    ["regoin", ["region"], "region"],
+    ["ab", ["xy"], null],
+    ["a", ["b"], "b"],
+    ["abcdef", ["abcdxy"], "abcdxy"],
+    ["abcdef", ["abcxyz"], null],
+    ["names", ["name", "named", "names"], "names"],
+    ["x", [], null],
+    ["", ["a"], "a"],
+    ["", ["ab"], null],
+    ["matchLabel", ["matchExpressions", "matchLabels"], "matchLabels"],
+  ];
+  for (const [text, candidates, meant] of rows)
+    t.equal(closest(text, candidates), meant, `${text} of ${candidates.join(", ")}`);
+  t.end();
+});
+
+test("finds every candidate that is as similar as the closest candidate, in the given order", (t) => {
+  const ids = ["IRS-01", "IRS-09", "IRS-17", "ACK-09", "IRS-19"];
+  t.same(allClosest("IRS-99", ids), ["IRS-09", "IRS-19"]);
+  t.same(allClosest("irs-17", ids), ["IRS-17"]);
+  t.same(allClosest("IRS17", ids), ["IRS-17"]);
+  t.same(allClosest("something", ids), []);
+  t.end();
+});
+
+test("finds no similar candidate for a very long text, and computes no distance", (t) => {
+  t.equal(closest("x".repeat(50_000_000), ["arn"]), null);
+  t.end();
+});
+
+test("counts in the singular or plural of a noun, and states a limit at which the count stopped", (t) => {
+  t.equal(countOf(1, "resource"), "1 resource");
+  t.equal(countOf(0, "resource"), "0 resources");
+  t.equal(countOf(1, "other identity"), "1 other identity");
+  t.equal(countOf(2, "other identity"), "2 other identities");
+  t.equal(countOf(20, "identity", 20), "at least 20 identities");
+  t.equal(countOf(2, "key"), "2 keys");
+  t.end();
+});

@@ -1,0 +1,131 @@
+import { test } from "tap";
+import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
+import type { DecisionSettings } from "../../../shared/contract/context.ts";
+import { Inventory } from "../../../shared/inventory/inventory.ts";
+import { queryOf } from "../../../shared/contract/ack-resource.ts";
+import type { JsonObject } from "../../../shared/formats/json.ts";
+import { type Resolution, resolve } from "../../../shared/resolution/resolve.ts";
+import {
+  ACCOUNT_MAP, bucketObject, mapObject, namespaceObject, put, ROLE, selectorObject, SETTINGS_BY_DEFAULT,
+  TEAM_MAP,
+} from "../objects.ts";
+import { testRows } from "../rows.ts";
+
+const OTHER = "arn:aws:iam::444455556666:role/b";
+const THIRD = "arn:aws:iam::777788889999:role/c";
+const ID = "111122223333";
+
+const accounts = (data: JsonObject, namespace?: string): JsonObject => mapObject(ACCOUNT_MAP, data, namespace);
+const teams = (data: JsonObject): JsonObject => mapObject(TEAM_MAP, data);
+const annotated = (annotations: JsonObject, name = "team-a"): JsonObject => namespaceObject(name, {}, annotations);
+const OWNER = { "services.k8s.aws/owner-account-id": ID };
+const TEAM = { "services.k8s.aws/team-id": "blue" };
+
+type Input = readonly [objects: readonly JsonObject[], settings?: Partial<DecisionSettings>, resource?: JsonObject];
+function carm([objects, settings = {}, resource = bucketObject()]: Input): Resolution {
+  const inventory = new Inventory({ runtime: settings.runtime ?? "ack", origin: "cluster" }, judgeSelector);
+  inventory.apply(objects.map(put));
+  return resolve(inventory, queryOf(resource, "default"), { ...SETTINGS_BY_DEFAULT, mode: "carm", ...settings });
+}
+/** Returns the outcome, the map and the role, or the code and the message of a fault. */
+const text = (input: Input): string[] => {
+  const { outcome, via, roleARN, code, message } = carm(input);
+  return [code === null ? [outcome, via, roleARN].filter((part) => part !== null).join(" ") : `${code} ${message}`];
+};
+
+const selector = selectorObject("a", { arn: OTHER, namespaceSelector: { names: ["team-a"] } });
+const MAP = accounts({ [ID]: ROLE });
+
+test("the resolution has the role of the map, the account of the role, and no selector", (t) => {
+  t.same(carm([[annotated(OWNER), MAP, selector]]), {
+    outcome: "selected", via: "account-map", selectors: [], roleARN: ROLE, accountID: ID, region: null, code: null,
+    message: `The role comes from key "${ID}" of the account map.`,
+  });
+  t.match(carm([[annotated({}), MAP, selector]]), {
+    outcome: "default", message: "The namespace names no account or team, so the controller's own role is used.",
+  });
+  const prod = annotated({ "services.k8s.aws/owner-account-id": "prod" });
+  t.match(carm([[prod, accounts({ prod: OTHER })]]), { roleARN: OTHER, accountID: "444455556666" });
+  const failed = { outcome: "refused", via: "account-map", selectors: [], roleARN: null, accountID: null };
+  t.match(carm([[annotated(OWNER)]]), failed);
+  t.equal(
+    carm([[annotated(TEAM), teams({ blue: OTHER })], { teamLevelCARM: true }]).message,
+    'The role comes from key "blue" of the team map.',
+  );
+  t.end();
+});
+
+const exists = bucketObject({}, { status: { ackResourceMetadata: { ownerAccountID: "444455556666" } } });
+const TWO = accounts({ "444455556666": OTHER, [ID]: ROLE });
+const both = annotated({ ...OWNER, ...TEAM });
+const GATE = { teamLevelCARM: true } as const;
+const EXTENDED = { ...GATE, runtime: "extended" } as const;
+const proposed = { "services.k8s.aws/owner-team-id": "green" };
+const GREEN = teams({ blue: OTHER, green: THIRD });
+const SERVICE = { serviceLevelCARM: true } as const;
+const data = { [ID]: ROLE, [`s3.${ID}`]: OTHER, [`sqs.${ID}`]: THIRD };
+const WHERE = "ConfigMap ack-system/ack-role-account-map";
+const ROOT = accounts({ [ID]: "arn:aws:iam::111122223333:root" });
+const OF_ACCOUNT = `selected account-map ${OTHER}`;
+const OF_OWNER = `selected account-map ${ROLE}`;
+
+testRows("looks up the role of a resource in the CARM maps", text, [
+  ["the account in the status", [[TWO], {}, exists], OF_ACCOUNT],
+  ["another account than the controller's", [[TWO], { controllerAccount: "999988887777" }, exists], OF_ACCOUNT],
+  ["the controller's account", [[TWO], { controllerAccount: "444455556666" }, exists], "default"],
+  ["the namespace precedes the status", [[TWO, annotated(OWNER)], {}, exists], OF_OWNER],
+  ["TeamLevelCARM is on", [[both, MAP, teams({ blue: OTHER })], GATE], `selected team-map ${OTHER}`],
+  ["TeamLevelCARM is off", [[both, MAP, teams({ blue: OTHER })]], OF_OWNER],
+  ["a missing team does not fall back to the account", [[both, accounts({ [ID]: ROLE, blue: ROLE })], GATE],
+    /^ERR_CARM_MAP_MISSING ConfigMap ack-system\/ack-role-team-map/],
+  ["owner-team-id with --runtime ack", [[annotated(proposed), GREEN], GATE], "default"],
+  ["owner-team-id with --runtime extended", [[annotated(proposed), GREEN], EXTENDED], `selected team-map ${THIRD}`],
+  ["no team with --runtime extended", [[annotated({}), GREEN], EXTENDED], "default"],
+  ["team-id precedes owner-team-id", [[annotated({ ...proposed, ...TEAM }), GREEN], EXTENDED],
+    `selected team-map ${OTHER}`],
+  ["ServiceLevelCARM is on", [[annotated(OWNER), accounts(data)], SERVICE], OF_ACCOUNT],
+  ["ServiceLevelCARM is off", [[annotated(OWNER), accounts(data)]], OF_OWNER],
+  ["an empty service key", [[annotated(OWNER), accounts({ ...data, [`s3.${ID}`]: "" })], SERVICE], OF_OWNER],
+  ["only a service key", [[annotated(OWNER), accounts({ [`s3.${ID}`]: OTHER })], SERVICE], OF_ACCOUNT],
+  ["no service key", [[annotated(OWNER), MAP], SERVICE], OF_OWNER],
+  ["a service key of a team", [[annotated(TEAM), teams({ "s3.blue": OTHER })], { ...SERVICE, ...GATE }],
+    `selected team-map ${OTHER}`],
+  ["a missing map", [[annotated(OWNER)]], `ERR_CARM_MAP_MISSING ${WHERE} does not exist, so key "${ID}" has no role.`],
+  ["a missing key", [[annotated(OWNER), accounts({ "1": ROLE })]], `ERR_CARM_KEY_MISSING ${WHERE} has no key "${ID}".`],
+  ["no data", [[annotated(OWNER), { ...MAP, data: null }]], /^ERR_CARM_KEY_MISSING /],
+  ["an empty value", [[annotated(OWNER), accounts({ [ID]: "" })]],
+    `ERR_CARM_VALUE_EMPTY ${WHERE} has no role for key "${ID}".`],
+  ["no ARN", [[annotated(OWNER), accounts({ [ID]: "role/a" })]],
+    `ERR_CARM_ARN The value of key "${ID}" in ${WHERE} is not a role ARN.`],
+  ["any ARN with --runtime ack", [[annotated(OWNER), ROOT]], "selected account-map arn:aws:iam::111122223333:root"],
+  ["only role ARNs with --runtime extended", [[annotated(OWNER), ROOT], { runtime: "extended" }], /^ERR_CARM_ARN /],
+  ["another namespace of the map", [[annotated(OWNER), accounts({ [ID]: ROLE }, "default")]],
+    /^ERR_CARM_MAP_MISSING /],
+  ["--ack-system-namespace", [[annotated(OWNER), accounts({ [ID]: ROLE }, "ack")], { ackSystemNamespace: "ack" }],
+    OF_OWNER],
+  ["a namespace that CARM ignores", [[annotated(OWNER, "kube-system"), MAP], {},
+    bucketObject({ namespace: "kube-system" })], "default"],
+]);
+
+test("removes deleted maps, and does not store other ConfigMaps", (t) => {
+  const inventory = new Inventory({ runtime: "ack", origin: "cluster" }, judgeSelector);
+  inventory.apply([put(accounts({ a: ROLE })), put(mapObject("another", { a: ROLE }))]);
+  t.same(inventory.configMap("ack-system", ACCOUNT_MAP), new Map([["a", ROLE]]));
+  t.equal(inventory.configMap("ack-system", "another"), null);
+  inventory.apply([
+    { type: "remove", group: "", kind: "ConfigMap", namespace: "ack-system", name: ACCOUNT_MAP },
+  ]);
+  t.equal(inventory.configMap("ack-system", ACCOUNT_MAP), null);
+  t.end();
+});
+
+test("ignores the region of the namespaces that CARM ignores, but not in mode selectors", (t) => {
+  const region = (namespace: string, mode: "carm" | "selectors"): unknown => {
+    const object = annotated({ "services.k8s.aws/default-region": "eu-central-1" }, namespace);
+    return carm([[object], { region: "eu-west-1", mode }, bucketObject({ namespace })]).region;
+  };
+  t.same(region("kube-system", "carm"), { value: "eu-west-1", from: "controller" });
+  t.same(region("kube-system", "selectors"), { value: "eu-central-1", from: "namespace" });
+  t.same(region("team-a", "carm"), { value: "eu-central-1", from: "namespace" });
+  t.end();
+});

@@ -1,0 +1,162 @@
+// Compares the grants of a sidecar without --scope-namespace with `resolve`: a role must be granted exactly if some
+// resource in an existing namespace can resolve to it. A grant to no resource is a security fault; a denial of a role
+// to which a resource resolves is an outage.
+import { strict as assert } from "node:assert";
+import * as fc from "fast-check";
+import { test } from "tap";
+import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
+import { grantInNamespace, grantRole, grantSelector } from "../../../shared/resolution/grant-decision.ts";
+import type { Grant, RoleQuery } from "../../../shared/resolution/grant.ts";
+import { Inventory } from "../../../shared/inventory/inventory.ts";
+import type { ResourceQuery } from "../../../shared/contract/ack-resource.ts";
+import type { KindArgument } from "../../../shared/contract/ack-groups.ts";
+import { resolve } from "../../../shared/resolution/resolve.ts";
+import { choice, GROUPS, KINDS, labels, NAMESPACES, SELECTOR_NAMES, spec, VERSIONS } from "../arbitraries.ts";
+import { kindObject, namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
+import { parameters } from "../property.ts";
+
+const ROLES = ["arn:aws:iam::111122223333:role/one", "arn:aws-cn:iam::444455556666:role/a/b/two"] as const;
+const [S3] = GROUPS;
+const BUCKET = { kind: "Bucket", version: null, group: null };
+/** Values of --kind. */
+const KIND_SCOPES: readonly (readonly KindArgument[])[] = [
+  [], [BUCKET], [{ ...BUCKET, group: S3 }], [{ ...BUCKET, version: "v1" }, { kind: "Topic", version: null, group: S3 }],
+];
+
+const worlds = fc.record({
+  runtime: fc.constantFrom("ack" as const, "extended" as const),
+  origin: fc.constantFrom("file" as const, "cluster" as const),
+  // The last namespace of the alphabet never exists.
+  namespaces: fc.uniqueArray(
+    fc.record({ name: fc.constantFrom(...NAMESPACES.slice(0, 3)), labels, annotations: choice }),
+    { maxLength: 3, selector: ({ name }) => name, size: "max" },
+  ),
+  selectors: fc.uniqueArray(
+    fc.record({ name: fc.constantFrom(...SELECTOR_NAMES), stored: spec }),
+    { minLength: 1, maxLength: 6, selector: ({ name }) => name, size: "max" },
+  ),
+  /** The storage version of a Bucket; null if its CustomResourceDefinition is unknown. */
+  storage: fc.option(fc.constantFrom(...VERSIONS), { freq: 2 }),
+  groups: fc.subarray([...GROUPS], { minLength: 1 }),
+});
+type World = typeof worlds extends fc.Arbitrary<infer Value> ? Value : never;
+
+function inventoryOf({ runtime, origin, namespaces, selectors, storage }: World): Inventory {
+  const inventory = new Inventory({ runtime, origin }, judgeSelector);
+  const objects = [
+    ...namespaces.map((one) => namespaceObject(one.name, one.labels, one.annotations)),
+    ...selectors.map(({ name, stored }) => selectorObject(name, stored)),
+    ...(storage === null ? [] : [kindObject("Bucket", S3, [{ name: storage, storage: true, served: true }])]),
+  ];
+  inventory.apply(objects.map(put));
+  return inventory;
+}
+
+type Labels = ReadonlyMap<string, string>;
+
+/**
+ * Returns label sets for each combination of the requirements of the selectors: each key that a selector reads is
+ * missing, has a value that a selector names, or has another value.
+ */
+function labelSets(inventory: Inventory): Labels[] {
+  const values = new Map<string, Set<string>>();
+  for (const { resourceLabels } of inventory.selectors.values()) {
+    const expressions = (resourceLabels?.matchExpressions ?? []).map((one) => [one.key, one.values] as const);
+    const equal = (resourceLabels?.matchLabels ?? []).map(([key, value]) => [key, [value]] as const);
+    for (const [key, named] of [...equal, ...expressions]) {
+      values.set(key, new Set([...values.get(key) ?? ["other"], ...named]));
+    }
+  }
+  const none: Labels[] = [new Map()];
+  return Array.from(values).reduce((sets, [key, all]) => (
+    sets.flatMap((set) => [set, ...Array.from(all, (value) => new Map([...set, [key, value]]))])
+  ), none);
+}
+
+interface Type {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+}
+
+/** Returns the types that the sidecar serves, including a kind and a version that no selector names. */
+function servedTypes(groups: readonly string[], kinds: readonly KindArgument[]): Type[] {
+  const all = kinds.length > 0 ? kinds : [...KINDS, "Other"].map((kind) => ({ kind, version: null, group: null }));
+  const ofGroups = groups.flatMap((group) => (
+    all.filter((one) => one.group === null || one.group === group).map((one) => ({ ...one, group }))
+  ));
+  return ofGroups.flatMap(({ version, ...one }) => (
+    (version === null ? [...VERSIONS, "v9"] : [version]).map((each) => ({ ...one, version: each }))
+  ));
+}
+
+/** Returns the existing namespaces. Manifests without a Namespace do not define which namespaces exist. */
+function existing({ origin, namespaces }: World): readonly string[] {
+  const isUnknown = origin === "file" && namespaces.length === 0;
+  return isUnknown ? [...NAMESPACES, "other"] : namespaces.map(({ name }) => name);
+}
+
+/** Yields every resource in the namespaces that a requirement of a selector can distinguish, with each choice. */
+function* resourcesOf(inventory: Inventory, world: World, kinds: readonly KindArgument[]): Iterable<ResourceQuery> {
+  // With --runtime extended, the annotation of a resource can name each selector that selects the resource.
+  const names = world.runtime === "extended" ? world.selectors.map(({ name }) => name) : [""];
+  const choices = names.map((name) => new Map([["ack-role-resolver.io/use-selector", name]]));
+  const types = servedTypes(world.groups, kinds);
+  const hypothetical = { name: null, status: { ownerAccountID: null, region: null } };
+  for (const set of labelSets(inventory)) {
+    for (const namespace of existing(world)) {
+      const base = { ...hypothetical, namespace, labels: set };
+      yield* types.flatMap((type) => choices.map((annotations) => ({ ...base, ...type, annotations })));
+    }
+  }
+}
+
+/** Returns the names of the selectors to which some resource resolves. */
+function resolvable(inventory: Inventory, world: World, query: RoleQuery): Set<string> {
+  const found = new Set<string>();
+  for (const resource of resourcesOf(inventory, world, query.kinds)) {
+    const { outcome, selectors: [selected] } = resolve(inventory, resource, query.settings);
+    if (outcome === "selected" && selected !== undefined) found.add(selected.name);
+  }
+  return found;
+}
+
+const counts = { role: 0, base: 0, denied: 0, inNamespace: 0 };
+
+function isGranted({ verdict }: Grant): boolean {
+  counts[verdict] += 1;
+  return verdict === "role";
+}
+
+function compare(inventory: Inventory, world: World, query: RoleQuery): void {
+  const { selectors } = inventory;
+  const resolving = resolvable(inventory, world, query);
+  const isExpected = (name: string): boolean => resolving.has(name) && !selectors.faulty.has(name);
+  for (const { name } of world.selectors) {
+    assert.equal(isGranted(grantSelector(inventory, name, query)), isExpected(name), `selector ${name}`);
+  }
+  for (const roleARN of ROLES) {
+    const names = Array.from(selectors.ofRole(roleARN), ({ name }) => name);
+    assert.equal(isGranted(grantRole(inventory, roleARN, query)), names.some(isExpected), roleARN);
+  }
+  for (const { name: namespace } of world.namespaces) {
+    const grant = grantInNamespace(inventory, { ...query, namespace, labels: new Map(), unmatched: "deny" });
+    if (grant.verdict !== "role") continue;
+    counts.inNamespace += 1;
+    assert.ok(isExpected(String(grant.selectors[0])), `${namespace}: ${grant.selectors.join(", ")}`);
+  }
+}
+
+test("grants a role exactly if a resource in an existing namespace can resolve to it", (t) => {
+  fc.assert(fc.property(worlds, (world) => {
+    const inventory = inventoryOf(world);
+    const settings = { ...SETTINGS_BY_DEFAULT, runtime: world.runtime };
+    for (const kinds of KIND_SCOPES) compare(inventory, world, { groups: world.groups, kinds, scope: null, settings });
+  }), parameters(t, 5_000));
+  const total = counts.role + counts.denied;
+  t.comment(`${total} decisions, ${counts.role} grants`);
+  t.ok(total >= 100_000, `${total} decisions`);
+  t.ok(counts.role > total / 10 && counts.denied > total / 10, `${counts.role} grants`);
+  t.ok(counts.inNamespace > 1_000, `${counts.inNamespace} grants in a namespace`);
+  t.end();
+});

@@ -1,0 +1,67 @@
+import { test } from "tap";
+import { definition, fakeCluster } from "../cluster/fake-cluster.ts";
+import { eventually } from "./eventually.ts";
+
+const CAPA = "infrastructure.cluster.x-k8s.io";
+const ROLES = `/apis/${CAPA}/v1beta2/awsclusterroleidentitys`;
+const CLUSTERS = `/apis/${CAPA}/v1beta2/awsclusters`;
+const DEFINITIONS = [
+  definition(CAPA, "AWSClusterRoleIdentity", { scope: "Cluster", versions: ["v1beta2"] }),
+  definition(CAPA, "AWSCluster", { versions: ["v1beta2"] }),
+];
+const REFERENCE = { kind: "AWSClusterRoleIdentity", name: "r" };
+const role = { metadata: { name: "r", resourceVersion: "5" }, spec: { allowedNamespaces: { selector: {} } } };
+const awsCluster = {
+  metadata: { name: "c", namespace: "ns1", resourceVersion: "6" }, spec: { identityRef: REFERENCE },
+};
+
+test("loads the identities and their referrers of a cluster that has CAPA, and follows their changes", async (t) => {
+  const { cluster, source } = await fakeCluster(t, DEFINITIONS);
+  cluster.objects.set(ROLES, [role]);
+  cluster.objects.set(CLUSTERS, [awsCluster]);
+  await source.start();
+  const { identities, referrers } = source.inventory;
+  t.match(identities.get(REFERENCE, "ns1"), { name: "r", resourceVersion: "5", allowedNamespaces: { type: "all" } });
+  t.equal(referrers.ofIdentity(REFERENCE).size, 1);
+  t.ok(source.inventory.includes("identities") && source.inventory.includes("referrers"));
+  await cluster.emit(ROLES, "MODIFIED", {
+    metadata: { name: "r", resourceVersion: "7" }, spec: { allowedNamespaces: { list: [] } },
+  });
+  await eventually(source, () => identities.get(REFERENCE, "ns1")?.resourceVersion === "7");
+  t.match(identities.get(REFERENCE, "ns1"), { allowedNamespaces: { type: "some" } });
+  await cluster.emit(CLUSTERS, "DELETED", awsCluster);
+  await eventually(source, () => referrers.size === 0);
+});
+
+test("is not loaded until the identities are listed", async (t) => {
+  const { cluster, source } = await fakeCluster(t, DEFINITIONS);
+  cluster.errors.set(ROLES, { status: 403 });
+  const started = source.start();
+  started.catch(() => undefined);
+  await eventually(source, () => source.status.fault !== null && source.inventory.includes("referrers"));
+  t.match(source.status, { loaded: false, fault: /not allowed to list awsclusterroleidentitys/ });
+  t.same([...source.inventory.unlisted("identities")], [`AWSClusterRoleIdentity.${CAPA}`]);
+  t.equal(source.inventory.includes("identities"), false);
+});
+
+test("a cluster without CAPA has no identities, and a source without resources does not read them", async (t) => {
+  const { source } = await fakeCluster(t, []);
+  await source.start();
+  t.equal(source.inventory.includes("identities"), true);
+  t.equal(source.inventory.identities.size, 0);
+  const { cluster, source: ofGrants } = await fakeCluster(t, DEFINITIONS, { resources: undefined });
+  await ofGrants.start();
+  t.equal(ofGrants.inventory.includes("identities"), false);
+  t.equal(ofGrants.inventory.includes("referrers"), false);
+  t.notMatch(cluster.lists.join(" "), CAPA);
+});
+
+test("a source for a sidecar loads the identities, but not the objects that refer to them", async (t) => {
+  const { cluster, source } = await fakeCluster(t, DEFINITIONS, { resources: undefined, identities: true });
+  cluster.objects.set(ROLES, [role]);
+  await source.start();
+  t.match(source.inventory.identities.get(REFERENCE, "ns1"), { name: "r", resourceVersion: "5" });
+  t.equal(source.inventory.includes("identities"), true);
+  t.equal(source.inventory.includes("referrers"), false);
+  t.notMatch(cluster.lists.join(" "), CLUSTERS);
+});

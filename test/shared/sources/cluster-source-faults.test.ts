@@ -1,0 +1,44 @@
+import { test } from "tap";
+import { connectionError, responseError } from "../../../shared/cluster/api-errors.ts";
+import { joinFaults } from "../../../shared/sources/cluster-source.ts";
+import { fixedKinds } from "../../../shared/sources/cluster-kinds.ts";
+
+const REFUSED = new Error("connect ECONNREFUSED 127.0.0.1:6443");
+const FIX = "; check that the API server is running and reachable";
+const [first] = fixedKinds(null);
+if (first === undefined) throw new Error("no kinds");
+
+const faultsOf = (status: number): string[] => fixedKinds(null).map((kind) => (
+  responseError(kind, { verb: "list", status, body: "", retryAfterMs: 0 }).message
+));
+
+test("reports a refused connection once, with the number of kinds", (t) => {
+  const refused = fixedKinds(null).map((kind) => connectionError(kind, REFUSED).message);
+  t.equal(joinFaults(refused), `cannot list or watch 3 kinds: ${REFUSED.message}${FIX}`);
+  t.equal(
+    joinFaults([connectionError(first, new Error("aborted")).message, ...refused.slice(1)]),
+    "cannot list or watch iamroleselectors.services.k8s.aws: aborted; "
+      + `cannot list or watch 2 kinds: ${REFUSED.message}${FIX}`,
+  );
+  t.equal(joinFaults(refused.slice(0, 1)), refused[0], "one kind is named");
+  t.end();
+});
+
+test("reports rejected credentials once", (t) => {
+  t.equal(
+    joinFaults(faultsOf(401)),
+    "the API server rejected the credentials (401 on list 3 kinds); renew them in the kubeconfig",
+  );
+  t.end();
+});
+
+test("names every kind that the user may not list", (t) => {
+  t.equal(joinFaults(faultsOf(403)), faultsOf(403).join("; "));
+  t.end();
+});
+
+test("lists at most 10 different faults", (t) => {
+  const faults = Array.from({ length: 12 }, (_, i) => `fault ${i}`);
+  t.equal(joinFaults(faults), `${faults.slice(0, 10).join("; ")}; and 2 more`);
+  t.end();
+});
