@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
+import type { UsedObject } from "../shared/checks/use-rights.ts";
 import type { Access, AccessByName, Requester } from "../shared/contract/context.ts";
 import { field, stringAt } from "../shared/formats/json.ts";
-import { SELECTOR_GROUP } from "../shared/contract/ack-groups.ts";
 import { LIMITS } from "../shared/contract/limits.ts";
 import { type SteadyClock, withTimeout } from "../shared/clock.ts";
 import type { KubernetesAPI } from "../shared/cluster/api.ts";
@@ -27,11 +27,7 @@ const LIFETIME_MS = 10_000;
 const MAX_ENTRIES = 10_000;
 
 /** The right to `use` an object. A RoleBinding in the namespace or a ClusterRoleBinding can grant this right. */
-export interface ObjectUse {
-  readonly group: string;
-  /** The plural of the kind of the object. */
-  readonly resource: string;
-  readonly name: string;
+export interface ObjectUse extends UsedObject {
   /** The namespace of the objects that use the object. */
   readonly namespace: string;
 }
@@ -91,11 +87,6 @@ export async function reviewAll(
     [name, await reviewAccess(requester, use)] as const
   ));
   return new Map(await Promise.all(reviews));
-}
-
-/** Returns the use of an IAMRoleSelector, and its name. */
-export function useOfSelector(name: string, namespace: string): readonly [name: string, use: ObjectUse] {
-  return [name, { group: SELECTOR_GROUP, resource: "iamroleselectors", name, namespace }];
 }
 
 /**

@@ -18,7 +18,7 @@ import { notLoaded } from "../shared/server/readiness.ts";
 import {
   type AdmissionRequest, inNamespace, type Notice, type ReviewContext, skipped, type SkipReason, type Verdict,
 } from "./review.ts";
-import { dependsOnNamespaces, waitUntilKnown } from "./object-fetch.ts";
+import { dependsOnNamespaces, waitUntilKnown } from "./namespace-wait.ts";
 
 const TOO_LARGE: Notice = {
   code: "ERR_ANNOTATIONS_TOO_LARGE",

@@ -1,8 +1,4 @@
-import type { DecisionSettings } from "../shared/contract/context.ts";
-import { ResolverError } from "../shared/formats/errors.ts";
-import { quote } from "../shared/formats/text.ts";
-import { type Clock, sleep, withTimeout } from "../shared/clock.ts";
-import type { InventorySource } from "../shared/sources/source.ts";
+import type { Clock } from "../shared/clock.ts";
 import { CAPA_VERSION, identityPlural, INFRASTRUCTURE_GROUP, ROLE_IDENTITY } from "../shared/contract/capa-kinds.ts";
 import { field, isJsonObject, type JsonObject } from "../shared/formats/json.ts";
 import { SELECTOR_GROUP } from "../shared/contract/ack-groups.ts";
@@ -10,80 +6,6 @@ import type { KubernetesAPI } from "../shared/cluster/api.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import { sendRequest } from "../shared/cluster/send-request.ts";
 import { Semaphore } from "../shared/cluster/semaphore.ts";
-
-/**
- * The maximum wait for the watch to report a new namespace, in ms. Clients often create a namespace and its first
- * resource together.
- */
-const WATCH_WAIT_MS = 100;
-/** The maximum wait until the API server returns the namespace, in ms. Other fetches can delay the request. */
-const FETCH_WAIT_MS = 1_000;
-
-export interface NamespaceWaitContext {
-  readonly source: InventorySource;
-  readonly settings: DecisionSettings;
-  readonly clock: Clock;
-  /** Returns the remaining time until the deadline of the response, in ms. */
-  readonly remainingMs: () => number;
-  /** Fetches a Namespace from the API server; null if the inventory consists of manifests. */
-  readonly fetchNamespace: ObjectFetcher | null;
-}
-
-/** Returns whether roles depend on the labels or annotations of namespaces. */
-export function dependsOnNamespaces({ source, settings }: NamespaceWaitContext): boolean {
-  const { runtime, selectors } = source.inventory;
-  // With --runtime extended, an annotation of a namespace can name a selector.
-  return settings.mode === "carm" || runtime === "extended" || selectors.readsNamespaceLabels;
-}
-
-/**
- * Waits until `isKnown` returns true, for at most 100 ms. If the watch does not report the namespace, fetches the
- * namespace from the API server into the inventory. Returns the last result of `isKnown`.
- */
-export async function waitUntilKnown(
-  namespace: string, isKnown: () => boolean, context: NamespaceWaitContext,
-): Promise<boolean> {
-  if (await isReported(isKnown, context)) return true;
-  const { source: { inventory }, fetchNamespace, clock, remainingMs } = context;
-  const waitMs = Math.min(FETCH_WAIT_MS, remainingMs());
-  if (fetchNamespace === null || waitMs <= 0) return false;
-  const fetched = await withTimeout(clock, waitMs, fetchNamespace(namespace), () => new Error("timeout"))
-    .catch(() => "unknown" as const);
-  // The watch may have reported a newer state during the fetch.
-  if (typeof fetched !== "string" && !inventory.namespaces.has(namespace)) {
-    inventory.apply([{ type: "put", object: fetched }]);
-  }
-  return isKnown();
-}
-
-async function isReported(
-  isKnown: () => boolean, { source, clock, remainingMs }: NamespaceWaitContext,
-): Promise<boolean> {
-  const waitMs = Math.min(WATCH_WAIT_MS, remainingMs());
-  if (isKnown() || waitMs <= 0) return isKnown();
-  const known = new AbortController();
-  const unsubscribe = source.onChange(() => {
-    if (isKnown()) known.abort();
-  });
-  await sleep(clock, waitMs, known.signal);
-  unsubscribe();
-  return isKnown();
-}
-
-/**
- * Throws ERR_NAMESPACE_UNREAD if the role of a resource depends on a namespace that the API server did not return,
- * because the checks cannot compare roles without the namespace. Never throws for an inventory of manifests, which may
- * lack namespaces.
- */
-export function requireNamespace(namespace: string, context: NamespaceWaitContext): void {
-  const { source: { inventory }, fetchNamespace } = context;
-  if (fetchNamespace === null || inventory.namespaces.has(namespace) || !dependsOnNamespaces(context)) return;
-  throw new ResolverError(
-    "ERR_NAMESPACE_UNREAD",
-    `The API server did not return namespace ${quote(namespace)}, so the role of the resource is unknown. `
-      + "Retry in a moment. The webhook log shows why the request failed.",
-  );
-}
 
 /** The timeout of one request, in ms. */
 const CALL_MS = 500;

@@ -13,7 +13,7 @@ import type { Resolution } from "../shared/resolution/resolve.ts";
 import { runInSlices, type TurnQueue } from "../shared/sources/slices.ts";
 import type { AccessContext } from "./access-review.ts";
 import type { ReviewBody } from "./body/parse.ts";
-import type { NamespaceWaitContext } from "./object-fetch.ts";
+import type { NamespaceWaitContext } from "./namespace-wait.ts";
 import type { PendingWrites } from "./pending/writes.ts";
 
 /** The maximum time that one review blocks the event loop, in ms. */

@@ -1,6 +1,5 @@
-import {
-  identityToReview, isCheckEnabled, newSelectorsToReview, selectorsToReview,
-} from "../shared/checks/access-reviews.ts";
+import { isCheckEnabled, newSelectorsToReview, selectorsToReview } from "../shared/checks/access-reviews.ts";
+import { usedIdentity, usedSelector } from "../shared/checks/use-rights.ts";
 import { limitCheckOf } from "../shared/checks/by-kind.ts";
 import { type CheckEntry, type CheckInput, contextOf, type Finding } from "../shared/checks/check.ts";
 import { identityUses } from "../shared/checks/cluster-identity-uses.ts";
@@ -17,9 +16,9 @@ import { objectReference } from "../shared/formats/object-meta.ts";
 import type { Inventory } from "../shared/inventory/inventory.ts";
 import { storedObject } from "../shared/inventory/stored-object.ts";
 import { notLoaded } from "../shared/server/readiness.ts";
-import { type ObjectUse, reviewAll, useOfSelector } from "./access-review.ts";
+import { type ObjectUse, reviewAll } from "./access-review.ts";
 import { podSkipReason } from "./mutate.ts";
-import { requireNamespace, waitUntilKnown } from "./object-fetch.ts";
+import { requireNamespace, waitUntilKnown } from "./namespace-wait.ts";
 import type { ReviewedChange } from "./pending/list.ts";
 import { concernsSelector, reviewedSelector, roleIdentityOf, writesInBrokenChain } from "./pending/pending-kinds.ts";
 import { runChecksWithPending } from "./pending/writes.ts";
@@ -88,13 +87,14 @@ function changeOf({ dryRun, operation }: AdmissionRequest, { object, old }: Chec
 type Uses = (review: Review, context: ReviewContext) => readonly (readonly [name: string, use: ObjectUse])[];
 
 const usesOfResource: Uses = ({ request: { namespace }, input }, { settings, source: { inventory } }) => (
-  selectorsToReview(input.object, input.old, inventory, settings).map((name) => useOfSelector(name, namespace))
+  selectorsToReview(input.object, input.old, inventory, settings)
+    .map((name) => [name, { ...usedSelector(name), namespace }])
 );
 
 /** The identities that the object uses before or after the change. */
 const usesOfCluster: Uses = ({ request: { namespace }, input }, { settings, source: { inventory } }) => (
   [...identityUses(input.object, input.old, contextOf(input, settings, inventory))]
-    .map(([name, { identity }]) => [name, { ...identityToReview(identity), namespace }])
+    .map(([name, { identity }]) => [name, { ...usedIdentity(identity), namespace }])
 );
 
 /** Waits for the requester's access to the selectors that match the namespace only after the change. */
@@ -103,7 +103,7 @@ const prepareNamespace: Prepare = ({ request, input: { object } }, context) => {
   if (request.operation === "DELETE" || !isCheckEnabled(NS_02, settings)) return null;
   const { name: namespace } = objectReference(object);
   const uses = newSelectorsToReview(object, request.oldObject, inventory, settings)
-    .map((name) => useOfSelector(name, namespace));
+    .map((name) => [name, { ...usedSelector(name), namespace }] as const);
   return reviewAll(context, request.requester, uses).then((access) => ({ access }));
 };
 

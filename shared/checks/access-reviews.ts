@@ -1,7 +1,5 @@
 import type { DecisionSettings } from "../contract/context.ts";
 import type { Inventory } from "../inventory/inventory.ts";
-import type { IdentityReference } from "../model/identity.ts";
-import { identityKindOf, identityPlural, INFRASTRUCTURE_GROUP } from "../contract/capa-kinds.ts";
 import { queryOf } from "../contract/ack-resource.ts";
 import type { JsonObject } from "../formats/json.ts";
 import { isACKGroup } from "../contract/ack-groups.ts";
@@ -51,20 +49,4 @@ export function newSelectorsToReview(
   const stored = old === null ? null : stateOf(old);
   const change = { inventory, name: objectReference(object).name, state: stateOf(object), stored };
   return [...gainedSelectors(change).keys()];
-}
-
-/** An identity whose use requires an access review. */
-interface ReviewedIdentity {
-  readonly group: string;
-  /** The plural of the kind of the identity; `*` for every kind. */
-  readonly resource: string;
-  /** "" for every identity of the kind. */
-  readonly name: string;
-}
-
-/** Returns the access review of an identity that an object uses. Null stands for every identity. */
-export function identityToReview(identity: IdentityReference | null): ReviewedIdentity {
-  const kind = identity === null ? null : identityKindOf(identity.kind);
-  const resource = kind === null ? "*" : identityPlural(kind);
-  return { group: INFRASTRUCTURE_GROUP, resource, name: identity?.name ?? "" };
 }

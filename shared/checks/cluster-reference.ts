@@ -11,7 +11,7 @@ import { readReferrer, type Referrer, referrerPath } from "../model/referrer.ts"
 import { resolveReferrer } from "../resolution/resolve-identity.ts";
 import type { Resolution } from "../resolution/resolve.ts";
 import type { CheckContext, CheckInput, Fault, QuickCheck } from "./check.ts";
-import { identityUseRule, useFix } from "./fault-texts.ts";
+import { usedIdentity, useFix, useRule } from "./use-rights.ts";
 import { CLUSTER_LABEL } from "../contract/cluster-parts.ts";
 
 /** A change of an object for which CAPA uses an identity. */
@@ -34,7 +34,7 @@ export const AC_05: QuickCheck<UseChange> = {
     + "the Cluster, the requester needs the verb on every identity. The service accounts of CAPA "
     + "(`--capa-service-accounts`) do not need the verb. Those of Cluster API (`--cluster-api-service-accounts`) need "
     + "it only to set an identityRef.",
-  fix: `create a Role in the namespace of the object, or a ClusterRole, with the rule ${identityUseRule(null)}, `
+  fix: `create a Role in the namespace of the object, or a ClusterRole, with the rule ${useRule(usedIdentity(null))}, `
     + "and a RoleBinding in that namespace that grants it to the requester",
   example: "an AWSCluster created by a user without the verb use on the identity in its identityRef",
   requires: ["access reviews"],
@@ -47,7 +47,7 @@ export const AC_05: QuickCheck<UseChange> = {
         const message = identity === null
           ? `${what}, so the requester needs the verb use on every identity`
           : `the requester may not use ${what}`;
-        yield { path, message, fix: fix ?? useFix(identityUseRule(identity), namespace) };
+        yield { path, message, fix: fix ?? useFix(usedIdentity(identity), namespace) };
       }
       if (answer === "unknown") {
         const used = identity === null ? `every identity, which is required because ${what}` : what;

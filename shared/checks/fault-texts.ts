@@ -1,11 +1,8 @@
 import type { ACKResource } from "../contract/ack-resource.ts";
-import { annotationPath, type FieldPath } from "../formats/json.ts";
+import type { FieldPath } from "../formats/json.ts";
 import { compareText, countOf, listOf, printable, sortedListOf } from "../formats/text.ts";
 import { accountOfResource, resourceName, type Transition } from "../resolution/change-set.ts";
 import type { Fault } from "./check.ts";
-import { USE_SELECTOR_ANNOTATION } from "../contract/annotation-keys.ts";
-import { identityKindOf, identityPlural, INFRASTRUCTURE_GROUP } from "../contract/capa-kinds.ts";
-import type { IdentityReference } from "../model/identity.ts";
 
 /**
  * A check that denies stops its scan when it has found this number of resources. The message then contains "at least
@@ -97,61 +94,4 @@ export class AffectedResources {
       return { path, message, ...fix, ...(isHarmless === true && { severity: "warn" as const }) };
     });
   }
-}
-
-/** Describes, for messages, the changed fields of a resource or namespace that change a role. */
-export interface RoleCause {
-  /** A plural subject: `the new labels`. */
-  readonly subject: string;
-  readonly path: FieldPath;
-  /** The changed fields, for a fix: `the labels that selectors match`. */
-  readonly inputs: string;
-  /** Whether the annotation `use-selector` changes. */
-  readonly isRechosen: boolean;
-}
-
-export const CHOICE_PATH = annotationPath(USE_SELECTOR_ANNOTATION);
-
-const LABEL_INPUTS = "the labels that selectors match";
-const CHOICE = `the annotation ${USE_SELECTOR_ANNOTATION}`;
-
-/** Returns the cause if the labels or the annotation `use-selector` change, or else null. */
-export function roleCause(isRelabeled: boolean, isRechosen: boolean): RoleCause | null {
-  if (isRelabeled && isRechosen) {
-    const inputs = `${LABEL_INPUTS} and ${CHOICE}`;
-    return { subject: "the new labels and annotations", path: ["metadata"], inputs, isRechosen };
-  }
-  if (isRechosen) return { subject: "the new annotations", path: CHOICE_PATH, inputs: CHOICE, isRechosen };
-  if (!isRelabeled) return null;
-  return { subject: "the new labels", path: ["metadata", "labels"], inputs: LABEL_INPUTS, isRechosen };
-}
-
-/** Returns whether the labels are equal. */
-export function isSameLabels(a: ReadonlyMap<string, string>, b: ReadonlyMap<string, string>): boolean {
-  return a.size === b.size && [...a].every(([key, value]) => b.get(key) === value);
-}
-
-/** Returns the RBAC rule that permits the use of the selector. */
-export function selectorUseRule(selector: string): string {
-  return `apiGroups: [services.k8s.aws], resources: [iamroleselectors], resourceNames: [${selector}], verbs: [use]`;
-}
-
-/** Returns a fix that grants the RBAC rule to the requester in the namespace. */
-export function useFix(rule: string, namespace: string): string {
-  return `create a Role in namespace ${namespace} with the rule ${rule}, `
-    + "and a RoleBinding in that namespace that grants it to the requester";
-}
-
-/** Returns a fix that grants the RBAC rule to the requester in every namespace, also in one that does not exist yet. */
-export function useEverywhereFix(rule: string): string {
-  return `create a ClusterRole with the rule ${rule}, `
-    + "and a ClusterRoleBinding that grants it to the requester";
-}
-
-/** Returns the RBAC rule that permits the use of the identity. Null stands for any identity. */
-export function identityUseRule(reference: IdentityReference | null): string {
-  const kind = reference === null ? null : identityKindOf(reference.kind);
-  const resources = kind === null ? "KINDS" : identityPlural(kind);
-  const name = reference?.name ?? "NAME";
-  return `apiGroups: [${INFRASTRUCTURE_GROUP}], resources: [${resources}], resourceNames: [${name}], verbs: [use]`;
 }

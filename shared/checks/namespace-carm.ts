@@ -9,10 +9,9 @@ import { quote } from "../formats/text.ts";
 import type { Fault, QuickCheck } from "./check.ts";
 import { CM_09 } from "./carm-map-keys.ts";
 import { annotationOf, type NamespaceChange } from "./namespace-change.ts";
-import { ACK_36, ignoredChoiceFaults } from "./resource-change.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import { selectsNamespace } from "../model/effective-selector.ts";
-import { CHOICE_PATH } from "./fault-texts.ts";
+import { ACK_36, CHOICE_PATH, ignoredChoiceFaults } from "./role-inputs.ts";
 
 const OWNER_PATH = annotationPath(OWNER_ACCOUNT_ANNOTATION);
 const TEAM_PATH = annotationPath(TEAM_ANNOTATION);

@@ -11,8 +11,9 @@ import { resourceName } from "../resolution/change-set.ts";
 import { type ChainLink, identityChain, referrerName } from "../resolution/identity-chain.ts";
 import { describeIdentity } from "../resolution/identity-denials.ts";
 import type { Fault, QuickCheck, ScanningCheck } from "./check.ts";
-import { isSameLabels, SCAN_LIMIT } from "./fault-texts.ts";
+import { SCAN_LIMIT } from "./fault-texts.ts";
 import type { NamespaceChange } from "./namespace-change.ts";
+import { isSameLabels } from "./role-inputs.ts";
 import { DELETION_POLICY } from "./value-types.ts";
 
 /** Matches the annotation key for the deletion policy of a service, such as `s3.services.k8s.aws/deletion-policy`. */

@@ -9,11 +9,10 @@ import { controllerAccountOf } from "../resolution/resolve.ts";
 import { DEFAULT_ROLE, describeRole, isSelectorName, type Selection } from "../resolution/selection.ts";
 import type { EffectiveSelector } from "../model/effective-selector.ts";
 import type { Fault, QuickCheck, ScanningCheck } from "./check.ts";
-import {
-  AffectedResources, CHOICE_PATH, type Effect, isSameLabels, type RoleCause, roleCause, selectorUseRule,
-  useEverywhereFix, useFix,
-} from "./fault-texts.ts";
+import { AffectedResources, type Effect } from "./fault-texts.ts";
 import type { NamespaceChange, NamespaceState } from "./namespace-change.ts";
+import { CHOICE_PATH, isSameLabels, type RoleCause, roleCause } from "./role-inputs.ts";
+import { usedSelector, useEverywhereFix, useFix, useRule } from "./use-rights.ts";
 
 const LABELS = ["metadata", "labels"] as const;
 
@@ -134,7 +133,7 @@ export const NS_02: QuickCheck<NamespaceChange> = {
     + `and on the selector that a new annotation \`${USE_SELECTOR_ANNOTATION}\` names. If a selector no longer selects `
     + "an existing namespace, so that its resources may use the controllers' own role, the requester needs the verb on "
     + `the name \`${DEFAULT_ROLE}\`.`,
-  fix: `create a Role in the namespace, or a ClusterRole, with the rule ${selectorUseRule("NAME")}, `
+  fix: `create a Role in the namespace, or a ClusterRole, with the rule ${useRule(usedSelector(""))}, `
     + "and a RoleBinding in the namespace that grants it to the requester. For a new namespace, create a ClusterRole "
     + "and a ClusterRoleBinding",
   example: "kubectl label namespace sandbox env=prod "
@@ -146,8 +145,8 @@ export const NS_02: QuickCheck<NamespaceChange> = {
       const answer = change.access?.get(selector) ?? "unknown";
       if (answer === "denied") {
         // A new namespace contains no Role yet, so only a ClusterRole can permit the request.
-        const rule = selectorUseRule(selector);
-        const fix = change.stored === null ? useEverywhereFix(rule) : useFix(rule, change.name);
+        const used = usedSelector(selector);
+        const fix = change.stored === null ? useEverywhereFix(used) : useFix(used, change.name);
         yield { path, message: `the requester may not use ${describeRole(selector)}, ${how}`, fix };
       }
       if (answer === "unknown") {

@@ -1,35 +1,9 @@
 import { type ACKResource, resourceOf } from "../contract/ack-resource.ts";
 import { USE_SELECTOR_ANNOTATION } from "../contract/annotation-keys.ts";
-import type { AccessByName, DecisionSettings } from "../contract/context.ts";
+import type { AccessByName } from "../contract/context.ts";
 import { field, type JsonObject } from "../formats/json.ts";
 import { type Resolution, resolve } from "../resolution/resolve.ts";
-import { type Choice, choiceOf } from "../resolution/selection.ts";
-import type { CheckContext, CheckInput, Fault, QuickCheck, Requirement } from "./check.ts";
-import { CHOICE_PATH } from "./fault-texts.ts";
-
-export const ACK_36: QuickCheck<ResourceChange> = {
-  id: "ACK-36",
-  severity: "warn",
-  reason: `The annotation \`${USE_SELECTOR_ANNOTATION}\` of a resource or a namespace requires \`--runtime extended\`. `
-    + "Shipped ACK controllers do not read the annotation, so all selectors that select the resource conflict.",
-  fix: "remove it and restrict the selectors, or set --runtime extended if every controller supports it",
-  example: `metadata: {annotations: {${USE_SELECTOR_ANNOTATION}: gold}} # with --runtime ack`,
-  find: ({ resource, settings }) => ignoredChoiceFaults(resource, settings),
-};
-
-/** Yields a fault if the object has the annotation `use-selector`, but the annotation has no effect. */
-export function* ignoredChoiceFaults(
-  { annotations }: { readonly annotations: ReadonlyMap<string, string> },
-  { mode, runtime }: DecisionSettings,
-): Iterable<Fault> {
-  if (!annotations.has(USE_SELECTOR_ANNOTATION)) return;
-  if (mode === "carm") {
-    const fix = "remove the annotation, or switch the controllers and --mode to selectors";
-    yield { path: CHOICE_PATH, message: "the annotation has no effect with --mode carm", fix };
-  } else if (runtime === "ack") {
-    yield { path: CHOICE_PATH, message: "the annotation has no effect with --runtime ack" };
-  }
-}
+import type { CheckContext, CheckInput, Requirement } from "./check.ts";
 
 /** A resource, and its role according to the current inventory. */
 export interface ResolvedResource {
@@ -75,16 +49,6 @@ export function resourceChange(input: CheckInput, context: CheckContext): Resour
 function storedStatus({ object, old }: CheckInput, { operation, origin }: CheckContext): unknown {
   if (old !== null) return field(old, "status");
   return operation === "DELETE" || origin === "file" ? field(object, "status") : undefined;
-}
-
-/**
- * Returns the selector that the annotation `use-selector` of the resource or its namespace names; null if no such
- * annotation has an effect.
- */
-export function choiceFor(
-  { inventory, settings }: CheckContext, resource: Pick<ACKResource, "namespace" | "annotations">,
-): Choice | null {
-  return settings.mode === "carm" ? null : choiceOf(inventory, resource);
 }
 
 /** Returns the fix for a resource that has no role for another reason than a conflict of selectors. */

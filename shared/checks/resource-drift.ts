@@ -4,10 +4,10 @@ import { listOf, quote } from "../formats/text.ts";
 import { desiredRegion } from "../resolution/resolve.ts";
 import type { Outcome } from "../resolution/selection.ts";
 import type { Fault, QuickCheck } from "./check.ts";
-import { CHOICE_PATH } from "./fault-texts.ts";
 import {
-  choiceFor, refusedFix, RESOLUTION, RESOLUTION_AND_CONTROLLER_ACCOUNT, resolutionClause, type ResourceChange,
+  refusedFix, RESOLUTION, RESOLUTION_AND_CONTROLLER_ACCOUNT, resolutionClause, type ResourceChange,
 } from "./resource-change.ts";
+import { CHOICE_PATH, choiceFor } from "./role-inputs.ts";
 import { carmAnnotations } from "../model/carm-maps.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import type { ResourceQuery } from "../contract/ack-resource.ts";

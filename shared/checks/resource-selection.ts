@@ -4,10 +4,11 @@ import {
 } from "../resolution/selection.ts";
 import type { Fault, QuickCheck } from "./check.ts";
 import { ownRolePermission, REQUIRED, requirementOf } from "./namespace-values.ts";
-import { isSameLabels, type RoleCause, roleCause, selectorUseRule, useFix } from "./fault-texts.ts";
 import {
-  choiceFor, refusedFix, RESOLUTION, resolutionClause, type ResolvedResource, type ResourceChange,
+  refusedFix, RESOLUTION, resolutionClause, type ResolvedResource, type ResourceChange,
 } from "./resource-change.ts";
+import { choiceFor, isSameLabels, type RoleCause, roleCause } from "./role-inputs.ts";
+import { usedSelector, useFix, useRule } from "./use-rights.ts";
 import type { AccessByName } from "../contract/context.ts";
 import { isPinned } from "../contract/ack-resource.ts";
 import { listOf, quote } from "../formats/text.ts";
@@ -89,7 +90,7 @@ export const ACK_09: QuickCheck<ResourceChange> = {
     + `For a resource that no selector selects, the requester needs the verb on the name \`${DEFAULT_ROLE}\`, `
     + "which stands for the controllers' own role. "
     + "The controllers in `--controller-users` do not need the verb.",
-  fix: `create a Role in the namespace of the resource, or a ClusterRole, with the rule ${selectorUseRule("NAME")}, `
+  fix: `create a Role in the namespace of the resource, or a ClusterRole, with the rule ${useRule(usedSelector(""))}, `
     + "and a RoleBinding in that namespace that grants it to the requester",
   example: "a Bucket created by a user without the verb use on the IAMRoleSelector that selects it",
   requires: [...RESOLUTION, "access reviews"],
@@ -101,7 +102,7 @@ export const ACK_09: QuickCheck<ResourceChange> = {
       const answer = access?.get(name) ?? "unknown";
       const selector = `${describeRole(name)}, which ${clauseOf(name, state)}`;
       if (answer === "denied") {
-        const fix = useFix(selectorUseRule(name), namespace);
+        const fix = useFix(usedSelector(name), namespace);
         yield { path: METADATA, message: `the requester may not use ${selector}`, fix };
       }
       if (answer === "unknown") {

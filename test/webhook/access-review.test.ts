@@ -4,9 +4,7 @@ import type { Requester } from "../../shared/contract/context.ts";
 import { stringAt } from "../../shared/formats/json.ts";
 import type { KubernetesAPI, KubernetesRequest } from "../../shared/cluster/api.ts";
 import { createLogger } from "../../shared/server/logger.ts";
-import {
-  type AccessReviewer, cachedAccessReviewer, type ObjectUse, reviewAll, useOfSelector,
-} from "../../webhook/access-review.ts";
+import { type AccessReviewer, cachedAccessReviewer, type ObjectUse, reviewAll } from "../../webhook/access-review.ts";
 import { FakeClock } from "../shared/fake-clock.ts";
 
 const JANE: Requester = { username: "jane", groups: ["developers"] };
@@ -168,13 +166,13 @@ test("runs the access reviews of several selectors concurrently", async (t) => {
     const name = stringAt(JSON.parse(request.body ?? ""), "spec", "resourceAttributes", "name");
     return respondAllowed(name === "a")(request);
   });
-  const access = await reviewAll({ reviewAccess }, JANE, ["a", "b"].map((name) => useOfSelector(name, "apps")));
+  const access = await reviewAll({ reviewAccess }, JANE, ["a", "b"].map((name) => [name, use(name)] as const));
   t.same(access, new Map([["a", "allowed"], ["b", "denied"]]));
 });
 
 test("reviews the access to at most 100 selectors", async (t) => {
   const { reviewAccess, calls } = underTest(respondAllowed(true));
-  const uses = Array.from({ length: 101 }, (_, i) => useOfSelector(`s${i}`, "apps"));
+  const uses = Array.from({ length: 101 }, (_, i) => [`s${i}`, use(`s${i}`)] as const);
   const access = await reviewAll({ reviewAccess }, JANE, uses);
   t.same([calls.length, access.size, access.get("s100")], [100, 100, undefined]);
 });

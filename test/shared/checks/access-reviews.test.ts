@@ -1,8 +1,7 @@
 import { test } from "tap";
-import {
-  identityToReview, needsAccessReviews, newSelectorsToReview, selectorsToReview,
-} from "../../../shared/checks/access-reviews.ts";
+import { needsAccessReviews, newSelectorsToReview, selectorsToReview } from "../../../shared/checks/access-reviews.ts";
 import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
+import { usedIdentity } from "../../../shared/checks/use-rights.ts";
 import { Inventory } from "../../../shared/inventory/inventory.ts";
 import { refTo } from "../capa-objects.ts";
 import { bucketObject, namespaceObject, put, ROLE, selectorObject } from "../objects.ts";
@@ -52,9 +51,9 @@ test("reviews access to each selector that selects a namespace only because of i
 
 test("reviews access to an identity by its resource, and to every identity of the group", (t) => {
   const group = "infrastructure.cluster.x-k8s.io";
-  t.same(identityToReview(refTo("role/a")), { group, resource: "awsclusterroleidentities", name: "a" });
-  t.same(identityToReview(refTo("static/a")), { group, resource: "awsclusterstaticidentities", name: "a" });
-  t.same(identityToReview(refTo("account/a")), { group, resource: "awsserviceaccountidentities", name: "a" });
-  t.same(identityToReview(null), { group, resource: "*", name: "" });
+  t.same(usedIdentity(refTo("role/a")), { group, resource: "awsclusterroleidentities", name: "a" });
+  t.same(usedIdentity(refTo("static/a")), { group, resource: "awsclusterstaticidentities", name: "a" });
+  t.same(usedIdentity(refTo("account/a")), { group, resource: "awsserviceaccountidentities", name: "a" });
+  t.same(usedIdentity(null), { group, resource: "*", name: "" });
   t.end();
 });

@@ -1,6 +1,6 @@
 import { test } from "tap";
 import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
-import { choiceFor } from "../../../shared/checks/resource-change.ts";
+import { choiceFor } from "../../../shared/checks/role-inputs.ts";
 import { Inventory } from "../../../shared/inventory/inventory.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { namespaceObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
