@@ -11,6 +11,7 @@ import {
   byACKController, byCAPA, byClusterAPI, byGarbageCollector, byNamespaceController, inSystemNamespace,
   ofNamespaceCleanup, type ReviewedRequest, type WarnContext,
 } from "./exemptions.ts";
+import { isMisspelled } from "../formats/nearest.ts";
 import type { Kind, NamedKind, Served, Watch } from "./kind-row.ts";
 
 const DEFINITION = ["CustomResourceDefinition.apiextensions.k8s.io"];
@@ -237,9 +238,9 @@ function isOfACK(name: string): boolean {
   return isACKGroup(name.slice(name.indexOf(".") + 1));
 }
 
-/** Whether the kind is another spelling of IAMRoleSelector such as IamRoleSelectors, or that kind in another group. */
+/** Whether the kind is a misspelling of IAMRoleSelector such as IamRoleSelectors, or that kind in another group. */
 function isSelectorLike({ kind }: KindName): boolean {
-  return /^iam[-_]?role[-_]?selectors?$/i.test(kind);
+  return isMisspelled(kind, SELECTOR_KIND);
 }
 
 /** Whether the kind is in the group of the identities and ends in Identity, but no identity has this kind. */

@@ -1,0 +1,114 @@
+/** No name of a kind, a service or a namespace is longer, so a longer text is no misspelling of one. */
+const MAX_LENGTH = 63;
+
+/** Substitutions count only in longer words: `sts` is another service, not a misspelling of `sqs`. */
+const MIN_SUBSTITUTED_LENGTH = 5;
+
+/**
+ * Returns whether the text is surely a misspelling of the name: it differs in case or punctuation, is the plural, or
+ * has one slip: a letter that is missing, added or replaced, or two letters that are swapped. A verdict may depend on
+ * the answer, unlike on that of `closest`, which guesses for a message.
+ */
+export function isMisspelled(text: string, name: string): boolean {
+  if (Math.abs(text.length - name.length) > MAX_DIFFERENCE) return false;
+  const [word, meant] = [plain(text), plain(name)];
+  return word === meant || singulars(word).includes(meant) || isOneSlip(word, meant);
+}
+
+/** The hyphens of IAM-Role-Selectors, and its plural. */
+const MAX_DIFFERENCE = 3;
+
+function plain(text: string): string {
+  return text.toLowerCase().replaceAll(/[-_. ]/g, "");
+}
+
+/** Returns what the word can be the plural of. */
+function singulars(word: string): string[] {
+  const endings = [["s", ""], ["es", ""], ["ies", "y"]] as const;
+  return endings.filter(([plural]) => word.endsWith(plural))
+    .map(([plural, singular]) => word.slice(0, word.length - plural.length) + singular);
+}
+
+/** Digits are never a slip: `wafv3` and `team-2` are other names than `wafv2` and `team-1`. */
+function isOneSlip(word: string, meant: string): boolean {
+  if (digitsOf(word) !== digitsOf(meant)) return false;
+  const [written, expected] = differenceOf(word, meant);
+  const size = Math.max(written.length, expected.length);
+  if (size === 1) return written.length !== expected.length || meant.length >= MIN_SUBSTITUTED_LENGTH;
+  return size === 2 && written === `${expected[1]}${expected[0]}`;
+}
+
+/** Returns what is left of both words without their common start and end. */
+function differenceOf(word: string, meant: string): readonly [string, string] {
+  const shorter = Math.min(word.length, meant.length);
+  let start = 0;
+  while (start < shorter && word[start] === meant[start]) start++;
+  let end = 0;
+  while (end < shorter - start && word.at(-1 - end) === meant.at(-1 - end)) end++;
+  return [word.slice(start, word.length - end), meant.slice(start, meant.length - end)];
+}
+
+function digitsOf(word: string): string {
+  return word.replaceAll(/[^0-9]/g, "");
+}
+
+/** A set of names that finds the one that a user meant. The time of a lookup does not depend on the number of names. */
+export class NameIndex {
+  readonly names: ReadonlySet<string>;
+  /** By each word that differs in at most one letter that is missing: two misspellings of a word share such a key. */
+  #byWord: ReadonlyMap<string, readonly string[]> | null = null;
+  /** By each prefix that has at least half of the letters. */
+  #byPrefix: ReadonlyMap<string, readonly string[]> | null = null;
+
+  constructor(names: Iterable<string>) {
+    this.names = new Set(names);
+  }
+
+  has(name: string): boolean {
+    return this.names.has(name);
+  }
+
+  /**
+   * Returns the names of which the text is a misspelling; if none, those that it abbreviates, as `dynamo` abbreviates
+   * `dynamodb`. Names that differ only in case come alone.
+   */
+  nearest(text: string): readonly string[] {
+    const misspelled = this.misspelled(text);
+    if (misspelled.length > 0 || text.length > MAX_LENGTH) return misspelled;
+    this.#byPrefix ??= indexBy(this.names, longPrefixes);
+    return this.#byPrefix.get(plain(text)) ?? [];
+  }
+
+  /** Returns the names of which the text is a misspelling. */
+  misspelled(text: string): readonly string[] {
+    if (text.length > MAX_LENGTH) return [];
+    this.#byWord ??= indexBy(this.names, withoutOneLetter);
+    const word = plain(text);
+    const keys = [...withoutOneLetter(word), ...singulars(word)];
+    const found = new Set(keys.flatMap((key) => this.#byWord?.get(key) ?? []));
+    const misspelled = [...found].filter((name) => isMisspelled(text, name));
+    const same = misspelled.filter((name) => plain(name) === word);
+    return same.length > 0 ? same : misspelled;
+  }
+}
+
+function indexBy(names: Iterable<string>, keysOf: (word: string) => Iterable<string>): Map<string, string[]> {
+  const index = new Map<string, string[]>();
+  for (const name of names) {
+    for (const key of new Set(keysOf(plain(name)))) {
+      const sharing = index.get(key);
+      if (sharing === undefined) index.set(key, [name]);
+      else sharing.push(name);
+    }
+  }
+  return index;
+}
+
+function withoutOneLetter(word: string): string[] {
+  return [word, ...Array.from(word, (_, i) => word.slice(0, i) + word.slice(i + 1))];
+}
+
+function longPrefixes(word: string): string[] {
+  const half = Math.ceil(word.length / 2);
+  return Array.from({ length: word.length - half }, (_, i) => word.slice(0, half + i));
+}

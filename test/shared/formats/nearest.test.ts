@@ -1,0 +1,46 @@
+import { test } from "tap";
+import { isMisspelled, NameIndex } from "../../../shared/formats/nearest.ts";
+
+test("a misspelling differs in case, punctuation, number, or in one letter", (t) => {
+  const misspelled = [
+    "Bucket", "bucket", "BUCKET", "Buc-ket", "Buckets", "bucketes", "Bucke", "ucket", "Buckket", "Bucklet", "Bukcet",
+    "Backet",
+  ];
+  for (const text of misspelled) t.ok(isMisspelled(text, "Bucket"), text);
+  for (const text of ["", "Bckt", "Object", "Bucketful", "BucketPolicy", "x".repeat(100_000)]) {
+    t.notOk(isMisspelled(text, "Bucket"), text.slice(0, 20));
+  }
+  t.ok(isMisspelled("Policies", "Policy"));
+  t.ok(isMisspelled("IAM-Role-Selectors", "IAMRoleSelector"));
+  t.ok(isMisspelled("sq", "sqs"));
+  t.notOk(isMisspelled("sns", "sqs"), "a letter of a short name is replaced");
+  t.notOk(isMisspelled("wafv3", "wafv2"), "another digit");
+  t.notOk(isMisspelled("team-10", "team-1"), "one more digit");
+  t.end();
+});
+
+test("an index finds misspelled names, and else those that the text abbreviates", (t) => {
+  const index = new NameIndex(["dynamodb", "documentdb", "s3", "rds", "rDS", "certificate", "certificateauthority"]);
+  t.same(index.nearest("dynamo"), ["dynamodb"]);
+  t.same(index.nearest("dyn"), [], "less than half of the letters");
+  t.same(index.nearest("s"), ["s3"]);
+  t.same(index.nearest("rsd"), ["rds", "rDS"], "all that are equally similar");
+  t.same(index.nearest("certificate"), ["certificate"], "not what it abbreviates");
+  t.same(index.nearest("certificateauth"), ["certificateauthority"]);
+  t.same(index.nearest(""), []);
+  t.same(index.nearest("d".repeat(10_000)), []);
+  t.same(index.misspelled("dynamo"), []);
+  t.ok(index.has("s3"));
+  t.end();
+});
+
+test("the index finds what a comparison with each name finds", (t) => {
+  const names = ["bucket", "bucketpolicy", "table", "tables", "role", "rule", "api", "app", "vpc", "queue", "key"];
+  const index = new NameIndex(names);
+  const texts = names.flatMap((name) => names.map((other) => name.slice(0, 3) + other.slice(2)));
+  for (const text of texts) {
+    const expected = names.includes(text) ? [text] : names.filter((name) => isMisspelled(text, name));
+    t.same([...index.misspelled(text)].toSorted(), expected.toSorted(), text);
+  }
+  t.end();
+});
