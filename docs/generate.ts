@@ -2,6 +2,7 @@
 // status 1 if a file is stale.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import process from "node:process";
+import { kindListText } from "../build/kind-list.ts";
 import { severityOf } from "../cli/explain.ts";
 import { generalHelp } from "../cli/help.ts";
 import { chartFiles } from "../manifests/chart-files.ts";
@@ -13,6 +14,7 @@ import { LIMIT_CHECKS, type Limit, LIMITS } from "../shared/contract/limits.ts";
 import { ALWAYS_DENYING, OTHER_CHECKS, PROFILE_NAMES, PROFILES } from "../shared/contract/profiles.ts";
 import type { Definition } from "../shared/contract/setting-definition.ts";
 import { DEFINITIONS, type SettingName } from "../shared/contract/settings.ts";
+import { BUNDLED_KINDS } from "../shared/model/bundled-types.ts";
 import { metricLines } from "./metrics.ts";
 import { withCoverageTable } from "./policies.ts";
 
@@ -164,6 +166,7 @@ const observability = { "dashboard.json": renderDashboard() };
 writeOrCheck("docs", pages);
 writeOrCheck("manifests/chart", chartFiles());
 writeOrCheck("manifests/observability", observability);
+writeOrCheck("shared/contract", { "ack-kinds.json": kindListText(BUNDLED_KINDS) });
 
 /** Writes the files of a folder. With --check, only reports the stale files. */
 function writeOrCheck(folder: string, files: Readonly<Record<string, string>>): void {

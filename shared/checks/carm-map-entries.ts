@@ -1,9 +1,8 @@
 import { ACCOUNT_MAP, TEAM_MAP } from "../contract/annotation-keys.ts";
-import { serviceOf } from "../model/carm-maps.ts";
 import type { DecisionSettings } from "../contract/context.ts";
 import { accountOfARN } from "../formats/arn.ts";
 import { field, type FieldPath, isJsonObject, type JsonObject, stringMap } from "../formats/json.ts";
-import { ACK_GROUPS } from "../contract/ack-groups.ts";
+import { ACK_GROUPS, serviceOf } from "../contract/ack-groups.ts";
 import { closest, quote } from "../formats/text.ts";
 import type { CheckContext, CheckInput, Fault, QuickCheck } from "./check.ts";
 import { ROLE_ARN } from "./value-types.ts";

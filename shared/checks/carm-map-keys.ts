@@ -1,5 +1,6 @@
 import { ACCOUNT_MAP } from "../contract/annotation-keys.ts";
-import { carmAnnotations, lookUpEntry, type MapEntry, mapEntryOf, serviceOf } from "../model/carm-maps.ts";
+import { carmAnnotations, lookUpEntry, type MapEntry, mapEntryOf } from "../model/carm-maps.ts";
+import { serviceOf } from "../contract/ack-groups.ts";
 import type { ACKResource } from "../contract/ack-resource.ts";
 import { accountOfARN } from "../formats/arn.ts";
 import { type Paced, paced } from "../formats/paced.ts";

@@ -1,11 +1,10 @@
-import { ACK_GROUPS } from "../contract/ack-groups.ts";
+import { ACK_GROUPS, serviceOf } from "../contract/ack-groups.ts";
 import { DELETION_POLICY_ANNOTATION } from "../contract/annotation-keys.ts";
 import { annotationPath, type FieldPath } from "../formats/json.ts";
 import type { Labels } from "../formats/label-selector.ts";
 import { paced, type Paced } from "../formats/paced.ts";
 import { closest, compareText, countOf, listOf, MAX_NAMES, printable, quote, sortedListOf } from "../formats/text.ts";
 import type { Inventory } from "../inventory/inventory.ts";
-import { serviceOf } from "../model/carm-maps.ts";
 import { isOfTemplate, referenceOf, type Referrer } from "../model/referrer.ts";
 import { resourceName } from "../resolution/change-set.ts";
 import { type ChainLink, identityChain, referrerName } from "../resolution/identity-chain.ts";

@@ -1,16 +1,13 @@
 import { ACCOUNT_MAP, TEAM_MAP } from "../contract/annotation-keys.ts";
 import type { DecisionSettings } from "../contract/context.ts";
 import type { Inventory } from "../inventory/inventory.ts";
-import { isACKGroup } from "../contract/ack-groups.ts";
 import { namespaceNameFaults } from "../formats/names.ts";
-import { closest, countOf, quote, sortedListOf } from "../formats/text.ts";
+import { countOf, quote, sortedListOf } from "../formats/text.ts";
 import { type Paced, paced } from "../formats/paced.ts";
 import { candidateNamespaces, transitionsOfSelector } from "../resolution/change-set.ts";
 import { type EffectiveSelector, selectsNamespace } from "../model/effective-selector.ts";
-import type { TypeEntry } from "../model/resource-types.ts";
 import type { Fault, QuickCheck, ScanningCheck } from "./check.ts";
 import type { SelectorChange } from "./selector-change.ts";
-import { typeEntries } from "./selector-types.ts";
 
 export const IRS_10: QuickCheck<SelectorChange> = {
   id: "IRS-10",
@@ -62,65 +59,6 @@ function* selectsNamespaces(inventory: Inventory, selector: EffectiveSelector): 
   return !(yield* paced(names, NAMESPACES_BETWEEN_PAUSES, (name) => (
     !inventory.namespaces.has(name) || !selectsNamespace(selector, name, inventory.namespaces.labelsOf(name))
   )));
-}
-
-/** The scan pauses after every entry, because it compares the entry with every installed kind. */
-const ENTRIES_BETWEEN_PAUSES = 1;
-
-export const IRS_13: ScanningCheck<SelectorChange> = {
-  id: "IRS-13",
-  severity: "warn",
-  reason: "An entry that matches no installed kind selects nothing. "
-    + "The intended resources fall back to the controller's own account.",
-  fix: "copy group, version and kind from kubectl get crd, or install the controller that provides the kind",
-  example: "spec: {resourceTypeSelector: [{group: s3.services.k8s.aws, kind: Buckets}]}",
-  requires: ["kinds"],
-  *scan({ spec, origin, settings: { runtime, isInputComplete }, inventory }) {
-    const installed = [...inventory.kinds.installedTypes()];
-    // Manifests may lack the CustomResourceDefinitions of some installed controllers, so an unknown group is not a
-    // fault.
-    const isComplete = origin === "cluster" || isInputComplete;
-    const isKnown = ({ group }: TypeEntry): boolean => isComplete || inventory.kinds.groups.has(group);
-    const faults: Fault[] = [];
-    yield* paced(typeEntries({ spec, origin, runtime }), ENTRIES_BETWEEN_PAUSES, ([path, entry]) => {
-      const isChecked = isKnown(entry) && (entry.group === "" || isACKGroup(entry.group));
-      const found = isChecked ? mismatch(entry, installed) : null;
-      if (found !== null) faults.push({ path: [...path, found.part], message: found.message });
-      return true;
-    });
-    return faults;
-  },
-};
-
-interface Mismatch {
-  readonly part: keyof TypeEntry;
-  readonly message: string;
-}
-
-/**
- * Returns the first part of the entry (group, kind or version) that no installed kind matches; null if a kind matches
- * every part.
- */
-function mismatch({ group, version, kind }: TypeEntry, installed: readonly TypeEntry[]): Mismatch | null {
-  const ofGroup = installed.filter((type) => group === "" || type.group === group);
-  if (ofGroup.length === 0) {
-    const meant = suggestion(group, installed.map((type) => type.group));
-    return { part: "group", message: `no kind of group ${quote(group)} is installed${meant}` };
-  }
-  const ofKind = ofGroup.filter((type) => kind === "" || type.kind === kind);
-  if (ofKind.length === 0) {
-    const meant = suggestion(kind, ofGroup.map((type) => type.kind));
-    return { part: "kind", message: `kind ${quote(kind)} is not installed${meant}` };
-  }
-  if (version === "" || ofKind.some((type) => type.version === version)) return null;
-  const storage = sortedListOf(new Set(ofKind.map((type) => type.version)));
-  const message = `${quote(version)} is not the storage version, so no controller matches it: expected ${storage}`;
-  return { part: "version", message };
-}
-
-function suggestion(text: string, known: readonly string[]): string {
-  const meant = closest(text, new Set(known));
-  return meant === null ? "" : `; perhaps ${meant} was meant`;
 }
 
 const PATH = ["spec"] as const;

@@ -1,6 +1,6 @@
 import type { Origin, Runtime } from "../contract/context.ts";
 import type { FieldPath } from "../formats/json.ts";
-import { isACKGroup } from "../contract/ack-groups.ts";
+import { isACKGroup, nearestGroups } from "../contract/ack-groups.ts";
 import { quote } from "../formats/text.ts";
 import type { SelectorSpec, TypeEntrySpec } from "../model/iamroleselector.ts";
 import { effectiveEntry, readsAPIVersion, rewrittenEntry, type TypeEntry } from "../model/resource-types.ts";
@@ -92,7 +92,8 @@ export const IRS_13B: SelectorCheck = {
     for (const [path, { group }] of typeEntries(subject)) {
       if (group === "" || isACKGroup(group)) continue;
       const message = `${quote(group)} is not an ACK group: it does not end in .services.k8s.aws`;
-      yield { path: [...path, "group"], message };
+      const [meant] = nearestGroups(group);
+      yield { path: [...path, "group"], message, ...(meant !== undefined && { fix: `write ${meant}` }) };
     }
   },
 };

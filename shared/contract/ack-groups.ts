@@ -1,6 +1,7 @@
 import { ACCOUNT_MAP, TEAM_MAP } from "./annotation-keys.ts";
 import { field, type JsonObject, stringAt } from "../formats/json.ts";
 import { objectReference } from "../formats/object-meta.ts";
+import { NameIndex } from "../formats/nearest.ts";
 import { closest } from "../formats/text.ts";
 
 export const SELECTOR_GROUP = "services.k8s.aws";
@@ -185,16 +186,24 @@ export function knownGroups(extraGroups: readonly string[]): string[] {
 }
 
 /**
- * Returns the group whose service has the most similar name, or null. Compares only the first label of a group, because
- * the common suffix would make all names similar.
+ * Returns the group whose service has the most similar name, or null. Compares only the services, because the common
+ * suffix would make all names similar.
  */
 export function closestGroup(group: string, groups: readonly string[]): string | null {
-  const service = closest(firstLabel(group), groups.map(firstLabel));
-  return groups.find((one) => firstLabel(one) === service) ?? null;
+  const service = closest(serviceOf(group), groups.map(serviceOf));
+  return groups.find((one) => serviceOf(one) === service) ?? null;
 }
 
-function firstLabel(group: string): string {
+/** Returns the service of an ACK group: `s3` for `s3.services.k8s.aws`. */
+export function serviceOf(group: string): string {
   return group.replace(/\..*$/s, "");
+}
+
+const SERVICES = new NameIndex(ACK_GROUPS.map(serviceOf));
+
+/** Returns the ACK groups that a user probably means with the text, such as `dynamo.services.k8s.aws`. */
+export function nearestGroups(text: string, services = SERVICES): readonly string[] {
+  return services.nearest(serviceOf(text)).map((service) => `${service}.${SELECTOR_GROUP}`);
 }
 
 /** Returns the ACK groups among `groups` that no webhook rule and no RBAC rule covers, sorted. */

@@ -4,6 +4,7 @@ import { type ObjectID, objectReference } from "../formats/object-meta.ts";
 import { readSecretMetadata, type SecretMetadata } from "../model/identity-secret.ts";
 import { definedKind, isACKGroup, SELECTOR_GROUP, SELECTOR_KIND } from "../contract/ack-groups.ts";
 import { type KnownFields, objectFields } from "../contract/shape.ts";
+import { TypeIndex } from "../model/type-index.ts";
 import type { TypeEntry } from "../model/resource-types.ts";
 
 type SecretName = Pick<ObjectID, "namespace" | "name">;
@@ -98,6 +99,8 @@ export class KindStore {
    */
   readonly #keys = new Map<string, string>();
   #selectorFields: KnownFields | null = null;
+  #installed: TypeIndex | null = null;
+  #defined: TypeIndex | null = null;
 
   get size(): number {
     return this.#kinds.size;
@@ -111,6 +114,7 @@ export class KindStore {
     const { name } = objectReference(definition);
     const { group, kind } = definedKind(definition);
     this.remove({ name });
+    [this.#installed, this.#defined] = [null, null];
     const key = kindKey(group, kind);
     this.#keys.set(name, key);
     if (storage === null) return;
@@ -127,6 +131,7 @@ export class KindStore {
     if (key === undefined) return;
     this.#keys.delete(name);
     this.#kinds.delete(key);
+    [this.#installed, this.#defined] = [null, null];
     if (key === SELECTORS) this.#selectorFields = null;
   }
 
@@ -151,6 +156,26 @@ export class KindStore {
     for (const [key, { storage }] of this.#kinds) {
       const [group = "", kind = ""] = key.split("/");
       if (isACKGroup(group)) yield { group, version: storage, kind };
+    }
+  }
+
+  /** The installed ACK kinds in their storage versions. */
+  get installed(): TypeIndex {
+    this.#installed ??= new TypeIndex(this.installedTypes());
+    return this.#installed;
+  }
+
+  /** The installed ACK kinds in every version that is stored or served. */
+  get defined(): TypeIndex {
+    this.#defined ??= new TypeIndex(this.definedTypes());
+    return this.#defined;
+  }
+
+  /** Yields the installed ACK kinds, once for each version that is stored or served. */
+  *definedTypes(): Iterable<TypeEntry> {
+    for (const type of this.installedTypes()) {
+      const served = this.versions(type.group, type.kind)?.served ?? [];
+      for (const version of new Set([type.version, ...served])) yield { ...type, version };
     }
   }
 

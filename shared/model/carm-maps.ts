@@ -1,6 +1,7 @@
 import {
   ACCOUNT_MAP, IGNORED_NAMESPACES, OWNER_ACCOUNT_ANNOTATION, PROPOSED_TEAM_ANNOTATION, TEAM_ANNOTATION, TEAM_MAP,
 } from "../contract/annotation-keys.ts";
+import { serviceOf } from "../contract/ack-groups.ts";
 import type { DecisionSettings } from "../contract/context.ts";
 import type { ErrorCode } from "../formats/errors.ts";
 import type { ResourceQuery } from "../contract/ack-resource.ts";
@@ -100,9 +101,4 @@ export function lookUpEntry(
 function isAccepted(text: string, { runtime }: DecisionSettings): boolean {
   const arn = parseARN(text);
   return arn !== null && (runtime === "ack" || roleARNFaults(text, arn).length === 0);
-}
-
-/** Returns the service of an ACK group: `s3` for `s3.services.k8s.aws`. */
-export function serviceOf(group: string): string {
-  return group.replace(/\..*$/, "");
 }

@@ -1,5 +1,6 @@
 import { ACCOUNT_MAP, TEAM_MAP } from "../contract/annotation-keys.ts";
-import { lookUpEntry, lookUpMaps, type MapEntry, serviceOf } from "../model/carm-maps.ts";
+import { lookUpEntry, lookUpMaps, type MapEntry } from "../model/carm-maps.ts";
+import { serviceOf } from "../contract/ack-groups.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import type { ResourceStatus } from "../contract/ack-resource.ts";
 import { parseRoleARN } from "../formats/arn.ts";

@@ -1,4 +1,5 @@
-import { type MapLookup, serviceOf } from "../model/carm-maps.ts";
+import type { MapLookup } from "../model/carm-maps.ts";
+import { serviceOf } from "../contract/ack-groups.ts";
 import type { Inventory, InventoryChange } from "../inventory/inventory.ts";
 import { parseRoleARN } from "../formats/arn.ts";
 import type { JsonObject } from "../formats/json.ts";

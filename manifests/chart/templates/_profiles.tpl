@@ -23,6 +23,7 @@
       "IRS-46": "warn",
       "IRS-04": "warn",
       "IRS-07": "warn",
+      "IRS-52": "warn",
       "IRS-16": "warn",
       "IRS-17": "warn",
       "IRS-19": "warn",

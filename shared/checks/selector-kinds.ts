@@ -1,0 +1,85 @@
+import { ACK_GROUPS, isACKGroup, nearestGroups } from "../contract/ack-groups.ts";
+import { listOf, printable, quote, sortedListOf } from "../formats/text.ts";
+import { bundledTypes } from "../model/bundled-types.ts";
+import type { TypeEntry } from "../model/resource-types.ts";
+import { type UnknownPart, unknownPart } from "../model/type-index.ts";
+import { type Fault, isComplete, type QuickCheck } from "./check.ts";
+import type { SelectorChange } from "./selector-change.ts";
+import { typeEntries } from "./selector-types.ts";
+
+type Known = Pick<SelectorChange, "inventory" | "settings">;
+
+export const IRS_52: QuickCheck<SelectorChange> = {
+  id: "IRS-52",
+  severity: "deny",
+  waivable: true,
+  reason: "An entry with a misspelled group, kind or version selects nothing. The check compares it with the kinds of "
+    + "ACK of this release, the CustomResourceDefinitions of the input or cluster, and --extra-groups. It denies only "
+    + "what is similar to a known name, and otherwise warns, because new controllers add kinds.",
+  fix: "correct the name, or add the CustomResourceDefinition of a new kind to the input, or its group to "
+    + "--extra-groups",
+  example: "spec: {resourceTypeSelector: [{group: s3.services.k8s.aws, kind: Buckets}]}",
+  *find({ spec, origin, settings, inventory }): Iterable<Fault> {
+    for (const [path, entry] of typeEntries({ spec, origin, runtime: settings.runtime })) {
+      // IRS-13b denies other groups.
+      if (entry.group !== "" && !isACKGroup(entry.group)) continue;
+      const unknown = unknownTo({ settings, inventory }, entry);
+      if (unknown !== null) yield { ...unknownFault(entry, unknown), path: [...path, unknown.part] };
+    }
+  },
+};
+
+/** Returns the first part of the entry that neither the inventory, this release nor --extra-groups knows, or null. */
+export function unknownTo({ inventory, settings }: Known, entry: TypeEntry): UnknownPart | null {
+  const { group, kind } = entry;
+  const unknown = unknownPart(entry, [bundledTypes(), inventory.kinds.defined]);
+  if (unknown?.part !== "group") return unknown;
+  // The kinds of such a group are unknown.
+  if (settings.injection.extraGroups.includes(group)) return null;
+  if (ACK_GROUPS.includes(group)) return kind === "" ? null : { part: "kind", nearest: [] };
+  return { part: "group", nearest: [...new Set([...nearestGroups(group), ...unknown.nearest])] };
+}
+
+/** Returns the fault without its path. */
+export function unknownFault(entry: TypeEntry, { part, nearest }: UnknownPart): Omit<Fault, "path"> {
+  const { group, kind } = entry;
+  const owners = { group: "", kind: group, version: [kind, group].filter((one) => one !== "").join(".") };
+  const owner = owners[part] === "" ? "" : ` of ${printable(owners[part])}`;
+  const message = `${part} ${quote(entry[part])}${owner} is not known`;
+  const [first, ...others] = nearest;
+  if (first === undefined) return { message, severity: "warn" };
+  const meant = `${message}; perhaps ${listOf(nearest).replace(" and ", " or ")} was meant`;
+  return others.length > 0 ? { message: meant } : { message: meant, fix: `write ${first}` };
+}
+
+export const IRS_13: QuickCheck<SelectorChange> = {
+  id: "IRS-13",
+  severity: "warn",
+  reason: "An entry that matches no installed kind selects nothing. "
+    + "The intended resources fall back to the controller's own account.",
+  fix: "copy group, version and kind from kubectl get crd, or install the controller that provides the kind",
+  example: "# in a cluster without the S3 controller\n"
+    + "spec: {resourceTypeSelector: [{group: s3.services.k8s.aws, kind: Bucket}]}",
+  requires: ["kinds"],
+  *find({ spec, origin, settings, inventory }): Iterable<Fault> {
+    const { installed } = inventory.kinds;
+    for (const [path, entry] of typeEntries({ spec, origin, runtime: settings.runtime })) {
+      const { group } = entry;
+      if (group !== "" && !isACKGroup(group)) continue;
+      // Manifests may lack the CustomResourceDefinitions of some installed controllers.
+      if (!isComplete({ origin, settings }) && (group === "" || !installed.hasGroup(group))) continue;
+      // IRS-52 reports a name that is not known at all.
+      const missing = unknownTo({ settings, inventory }, entry) === null ? unknownPart(entry, [installed]) : null;
+      if (missing !== null) yield { path: [...path, missing.part], message: missingText(entry, missing, inventory) };
+    }
+  },
+};
+
+function missingText(
+  { group, version, kind }: TypeEntry, { part }: UnknownPart, { kinds }: Known["inventory"],
+): string {
+  if (part === "group") return `no kind of group ${quote(group)} is installed`;
+  if (part === "kind") return `kind ${quote(kind)} is not installed`;
+  const storage = sortedListOf(kinds.installed.versionsOf(group, kind));
+  return `${quote(version)} is not the storage version, so no controller matches it: expected ${storage}`;
+}
