@@ -2,12 +2,10 @@ import { ResolverError } from "../shared/formats/errors.ts";
 import { MAX_CHAINED_SECONDS } from "../shared/model/session.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import type { BaseState } from "./base/identity.ts";
+import type { RefreshState } from "./credentials/cache.ts";
 import type { SourceStatus } from "../shared/sources/source.ts";
 import type { CircuitState } from "./sts-upstream/circuit-breaker.ts";
 import { CircuitOpenError } from "./sts-upstream/errors.ts";
-
-/** The maximum number of stored session keys, which is the size of the session cache. */
-const LIMIT = 1_000;
 
 /**
  * Logs one line for each state change of the STS circuit, of the base identity, of the watch of Secrets, and of the
@@ -15,13 +13,8 @@ const LIMIT = 1_000;
  */
 export class EventLog {
   readonly #log: Pick<Logger, "info" | "warn">;
-  #isCircuitOpen = false;
-  #base: string | null = null;
-  #areSecretsCurrent = true;
-  #hasLoggedShortSession = false;
-  #hasLoggedCappedDuration = false;
-  /** The keys of the sessions whose last refresh failed. */
-  readonly #failing = new Set<string>();
+  /** The last state of each subject. */
+  readonly #states = new Map([["circuit", "closed"], ["secrets", "current"]]);
 
   constructor(log: Pick<Logger, "info" | "warn">) {
     this.#log = log;
@@ -29,9 +22,8 @@ export class EventLog {
 
   /** Logs when the circuit opens or closes. The half-open state, in which the sidecar probes STS, is not logged. */
   logCircuit(state: CircuitState, reason: string | null): void {
-    if (state === "half-open" || this.#isCircuitOpen === (state === "open")) return;
-    this.#isCircuitOpen = state === "open";
-    if (this.#isCircuitOpen) {
+    if (state === "half-open" || !this.#hasChanged("circuit", state)) return;
+    if (state === "open") {
       const message = "circuit opened: calls to STS are suspended, and cached sessions are served until they expire";
       this.#log.warn({ reason }, message);
     } else {
@@ -40,9 +32,7 @@ export class EventLog {
   }
 
   logBase({ status, arn, fault }: BaseState): void {
-    const base = `${status} ${arn ?? ""}`;
-    if (this.#base === base) return;
-    this.#base = base;
+    if (!this.#hasChanged("base", `${status} ${arn ?? ""}`)) return;
     if (status === "verified") {
       this.#log.info({ base_arn: arn }, "base identity verified with STS");
       return;
@@ -55,8 +45,7 @@ export class EventLog {
 
   /** Logs when the watch of --identity-secret-namespace fails, and when it works again. */
   logSecrets({ loaded, fault }: SourceStatus): void {
-    if (this.#areSecretsCurrent === (fault === null)) return;
-    this.#areSecretsCurrent = fault === null;
+    if (!this.#hasChanged("secrets", fault === null ? "current" : "stale")) return;
     if (fault === null) {
       this.#log.info("list of Secrets is current again");
     } else {
@@ -70,8 +59,7 @@ export class EventLog {
    * settings.
    */
   logShortSession(roleARN: string, lifeMs: number): void {
-    if (this.#hasLoggedShortSession) return;
-    this.#hasLoggedShortSession = true;
+    if (!this.#hasChanged("short session", "logged")) return;
     const fix = "set MaxSessionDuration of the role and duration-seconds of the selector to at least 3600";
     this.#log.warn(
       { role_arn: roleARN, life_seconds: Math.round(lifeMs / 1000), fix },
@@ -84,8 +72,7 @@ export class EventLog {
    * each such selector.
    */
   logCappedDuration(roleARN: string, requestedSeconds: number): void {
-    if (this.#hasLoggedCappedDuration) return;
-    this.#hasLoggedCappedDuration = true;
+    if (!this.#hasChanged("capped duration", "logged")) return;
     const fix = `set the duration-seconds annotation to at most ${MAX_CHAINED_SECONDS}, the limit of role chaining`;
     this.#log.warn(
       { role_arn: roleARN, requested_seconds: requestedSeconds, fix },
@@ -94,21 +81,25 @@ export class EventLog {
   }
 
   /**
-   * Logs the first failed refresh of a session or, if `error` is null, the first successful refresh after a failure.
-   * Does not log a failure while the circuit is open, because the open circuit has its own log line.
+   * Logs the first failed refresh of a session, and the first successful refresh after it. Logs neither if the circuit
+   * was open, because the open circuit has its own log line.
    */
-  logRefresh({ key, roleARN }: { readonly key: string; readonly roleARN: string }, error: unknown): void {
-    if (error === null) {
-      if (this.#failing.delete(key)) this.#log.info({ role_arn: roleARN }, "session refresh succeeded after a failure");
+  logRefresh(roleARN: string, error: unknown, state: RefreshState): void {
+    if (error instanceof CircuitOpenError) return;
+    if (state === "recovered") {
+      this.#log.info({ role_arn: roleARN }, "session refresh succeeded after a failure");
       return;
     }
-    if (error instanceof CircuitOpenError) return;
-    this.#failing.add(key);
-    const [oldest] = this.#failing;
-    if (this.#failing.size > LIMIT && oldest !== undefined) this.#failing.delete(oldest);
     const reason = error instanceof ResolverError
       ? { code: error.code, reason: error.message }
       : { code: "ERR_INTERNAL" };
     this.#log.warn({ role_arn: roleARN, ...reason }, "session refresh failed; retrying until the session expires");
+  }
+
+  /** Sets the state of the subject. Returns whether it was another one. */
+  #hasChanged(subject: string, state: string): boolean {
+    const before = this.#states.get(subject);
+    this.#states.set(subject, state);
+    return before !== state;
   }
 }

@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import type { Registry } from "prom-client";
 import type { SteadyClock } from "../shared/clock.ts";
 import type { KubernetesAPI } from "../shared/cluster/api.ts";
@@ -9,7 +8,7 @@ import type { Logger } from "../shared/server/logger.ts";
 import { registerInventoryMetrics } from "../shared/server/metrics.ts";
 import { REPLICA_IDENTITY } from "../shared/server/events.ts";
 import type { InventorySource } from "../shared/sources/source.ts";
-import { BaseIdentity, type BaseProvider, IdentityOnlyKeys } from "./base/identity.ts";
+import { BaseIdentity, type BaseProvider } from "./base/identity.ts";
 import { CredentialCache } from "./credentials/cache.ts";
 import type { IssuedCredentials } from "./credentials/issued.ts";
 import { Issuer } from "./credentials/issuer.ts";
@@ -73,7 +72,7 @@ export class Services {
     this.#sessions = new CredentialCache({
       clock, random, guard, lookups: metrics.cacheLookups,
       onShortLived: (key, lifeMs) => events.logShortSession(roleOfSession(key), lifeMs),
-      onRefresh: (key, error) => events.logRefresh({ key, roleARN: roleOfSession(key) }, error),
+      onRefresh: (key, error, state) => events.logRefresh(roleOfSession(key), error, state),
     });
     this.#sts = createSTS({
       endpoint, region,
@@ -126,12 +125,9 @@ export class Services {
   }
 
   #createIssuer(): Issuer {
-    const { clock, issued, source, options } = this.#ports;
-    const { base } = this;
-    const isIdentityOnly = this.#settings.base === "identity-only";
+    const { issued, source, options } = this.#ports;
     return new Issuer(this.#settings, {
-      base, sts: this.#sts, sessions: this.#sessions, identities: this.#identities, issued,
-      identityOnly: isIdentityOnly ? new IdentityOnlyKeys({ base, clock, randomBytes }) : null,
+      base: this.base, sts: this.#sts, sessions: this.#sessions, identities: this.#identities, issued,
       isGranted: (roleARN) => grantRole(source.inventory, roleARN, options).verdict === "role",
       onRefused: (grant, error) => this.#roleEvents?.refused(grant, error),
       onAccountRejected: () => this.metrics.accountRejections.inc(),

@@ -1,68 +1,11 @@
-import { type Clock, type SteadyClock, withTimeout } from "../../shared/clock.ts";
+import { randomBytes } from "node:crypto";
+import { type SteadyClock, withTimeout } from "../../shared/clock.ts";
 import { ResolverError } from "../../shared/formats/errors.ts";
 import { CredentialCache } from "../credentials/cache.ts";
-import type { CallerIdentity, Credentials, SigningCredentials } from "../credentials/session.ts";
+import type { Credentials, SigningCredentials } from "../credentials/session.ts";
 import type { STS } from "../sts-upstream/client.ts";
 import { UpstreamSTSError } from "../sts-upstream/errors.ts";
 import { makeKeys } from "../sts/signature.ts";
-
-interface IdentityOnlyPorts {
-  readonly base: Pick<BaseIdentity, "get">;
-  readonly clock: Pick<Clock, "now">;
-  readonly randomBytes: (size: number) => Buffer;
-}
-
-const LIFE_MS = 60 * 60_000;
-/**
- * The age at which keys are replaced, in ms. New keys exist before any SDK refreshes its keys, because SDKs refresh at
- * most 15 minutes before the expiration.
- */
-const RENEW_AT_MS = LIFE_MS / 2;
-const MIN_LIFE_MS = 60_000;
-
-/**
- * Issues keys that stand for the base identity but are valid only at this sidecar's `/sts`. With such a key, a client
- * can assume the granted roles at `/sts`. AWS rejects these keys.
- */
-export class IdentityOnlyKeys {
-  readonly #ports: IdentityOnlyPorts;
-  #keys: { readonly credentials: Credentials; readonly expirationMs: number } | null = null;
-
-  constructor(ports: IdentityOnlyPorts) {
-    this.#ports = ports;
-  }
-
-  /**
-   * Returns keys that are valid for at least 60 s. If no such keys exist and the base identity is unavailable, rejects
-   * with the error of the base identity.
-   */
-  async get(): Promise<Credentials> {
-    const cached = this.#withLife(LIFE_MS - RENEW_AT_MS);
-    if (cached !== null) return cached;
-    try {
-      const { accountID, arn, userID } = await this.#ports.base.get();
-      // A concurrent request may have generated new keys during the wait.
-      return this.#withLife(LIFE_MS - RENEW_AT_MS) ?? this.#make({ accountID, arn, userID });
-    } catch (error) {
-      const last = this.#withLife(MIN_LIFE_MS);
-      if (last !== null) return last;
-      throw error;
-    }
-  }
-
-  /** Returns the current keys if they are valid for more than `lifeMs`; otherwise null. */
-  #withLife(lifeMs: number): Credentials | null {
-    const keys = this.#keys;
-    return keys !== null && keys.expirationMs - this.#ports.clock.now() > lifeMs ? keys.credentials : null;
-  }
-
-  #make(identity: CallerIdentity): Credentials {
-    const expirationMs = this.#ports.clock.now() + LIFE_MS;
-    const credentials = { ...makeKeys(this.#ports.randomBytes), ...identity, expirationMs };
-    this.#keys = { credentials, expirationMs };
-    return credentials;
-  }
-}
 
 /**
  * Returns the sidecar's own credentials. The sidecar calls the provider again after half of the credentials' lifetime.
@@ -88,16 +31,26 @@ interface VerifiedBase {
   readonly isSession: boolean;
 }
 
+interface Verification extends VerifiedBase {
+  /** The time of the verification, on the steady clock. */
+  readonly steadyMs: number;
+  /** The expiration of the verified credentials in epoch ms; null if it is unknown. */
+  readonly expirationMs: number | null;
+}
+
 interface BaseIdentityPorts {
   readonly provider: BaseProvider;
   readonly sts: Pick<STS, "callerIdentity" | "clockLagMs">;
   readonly clock: SteadyClock;
   readonly random: () => number;
   /** `onAttempt` is called after each attempt to verify the base identity. */
-  readonly onAttempt?: (state: BaseState) => void;
+  readonly onAttempt: (state: BaseState) => void;
 }
 
 const KEY = "base";
+const STAND_IN_KEY = "stand-in";
+/** The lifetime of stand-in keys, in ms. The cache replaces them after half of it. */
+const STAND_IN_LIFE_MS = 60 * 60_000;
 /**
  * The timeout of the provider, in ms. This timeout is shorter than the timeout of the whole call, so that a provider
  * timeout is not reported as an STS timeout.
@@ -107,25 +60,31 @@ const PROVIDER_LIMIT_MS = 4_900;
 /** Loads and caches the sidecar's own credentials, and verifies their identity with STS. */
 export class BaseIdentity {
   readonly #cache: CredentialCache;
-  readonly #provider: BaseProvider;
-  readonly #sts: BaseIdentityPorts["sts"];
+  readonly #ports: BaseIdentityPorts;
   #fault: string | null = null;
-  #verified: VerifiedBase | null = null;
-  #lastVerification: { readonly steadyMs: number; readonly expirationMs: number | null } | null = null;
-  readonly #clock: SteadyClock;
-  readonly #onAttempt: (state: BaseState) => void;
+  #verified: Verification | null = null;
 
-  constructor({ provider, sts, clock, random, onAttempt = () => {} }: BaseIdentityPorts) {
-    this.#clock = clock;
-    this.#onAttempt = onAttempt;
-    this.#provider = provider;
-    this.#sts = sts;
-    this.#cache = new CredentialCache({ clock, random, limit: 1 });
+  constructor(ports: BaseIdentityPorts) {
+    this.#ports = ports;
+    this.#cache = new CredentialCache({ clock: ports.clock, random: ports.random });
   }
 
   /** Returns the verified credentials. Rejects with ERR_BASE_UNAVAILABLE, or with the error that STS returned. */
   get(): Promise<Credentials> {
     return this.#cache.get({ key: KEY, grantedBy: this, load: (signal) => this.#load(signal) });
+  }
+
+  /**
+   * Returns keys that stand for the base identity but are valid only at this sidecar's `/sts`, where a client can
+   * assume the granted roles with them. AWS rejects these keys. Rejects with the same errors as `get`.
+   */
+  getStandIn(): Promise<Credentials> {
+    const load = async (): Promise<Credentials> => {
+      const { accountID, arn, userID } = await this.get();
+      const expirationMs = this.#ports.clock.now() + STAND_IN_LIFE_MS;
+      return { ...makeKeys(randomBytes), accountID, arn, userID, expirationMs };
+    };
+    return this.#cache.get({ key: STAND_IN_KEY, grantedBy: this, load });
   }
 
   /**
@@ -160,8 +119,9 @@ export class BaseIdentity {
    * result is null before the first verification.
    */
   get lastVerification(): { readonly ageMs: number; readonly expirationMs: number | null } | null {
-    const last = this.#lastVerification;
-    return last === null ? null : { ageMs: this.#clock.steady() - last.steadyMs, expirationMs: last.expirationMs };
+    if (this.#verified === null) return null;
+    const { steadyMs, expirationMs } = this.#verified;
+    return { ageMs: this.#ports.clock.steady() - steadyMs, expirationMs };
   }
 
   /** Evicts credentials that STS rejected. Does nothing if newer credentials have replaced the rejected credentials. */
@@ -175,15 +135,15 @@ export class BaseIdentity {
   }
 
   async #load(signal: AbortSignal): Promise<Credentials> {
+    const { sts, clock } = this.#ports;
     try {
       const provided = await this.#provide();
-      const identity = await this.#sts.callerIdentity(provided, signal);
+      const identity = await sts.callerIdentity(provided, signal);
       // AWS sets the expiration by its own clock. Without this correction, expired credentials would appear to be valid
       // if the local clock is behind.
-      const expirationMs = provided.expirationMs === null ? null : provided.expirationMs - this.#sts.clockLagMs;
+      const expirationMs = provided.expirationMs === null ? null : provided.expirationMs - sts.clockLagMs;
       this.#fault = null;
-      this.#verified = verifiedFrom({ ...provided, ...identity });
-      this.#lastVerification = { steadyMs: this.#clock.steady(), expirationMs };
+      this.#verified = { ...verifiedFrom({ ...provided, ...identity }), steadyMs: clock.steady(), expirationMs };
       this.#report("verified");
       return { ...provided, expirationMs, ...identity };
     } catch (cause) {
@@ -196,12 +156,13 @@ export class BaseIdentity {
   }
 
   #report(status: BaseState["status"]): void {
-    this.#onAttempt({ status, arn: this.#verified?.arn ?? null, fault: this.#fault });
+    this.#ports.onAttempt({ status, arn: this.#verified?.arn ?? null, fault: this.#fault });
   }
 
   async #provide(): Promise<SigningCredentials> {
+    const { clock, provider } = this.#ports;
     try {
-      return await withTimeout(this.#clock, PROVIDER_LIMIT_MS, this.#provider(), providerTimeout);
+      return await withTimeout(clock, PROVIDER_LIMIT_MS, provider(), providerTimeout);
     } catch (cause) {
       if (cause instanceof ResolverError) throw cause;
       throw noCredentials(cause instanceof Error ? cause.name : "unknown");

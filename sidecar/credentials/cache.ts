@@ -13,15 +13,15 @@ export interface CredentialCacheOptions {
   readonly random: () => number;
   /** Limits the calls to STS; default: no limit. */
   readonly guard?: CallGuard;
-  /** The maximum number of entries. The least recently used entry is evicted first. */
-  readonly limit?: number;
   /** Counts each lookup. The result `stale` means that the cache returned a session whose last refresh failed. */
   readonly lookups?: { inc: (labels: { readonly result: "hit" | "miss" | "stale" }) => void };
   /** Called for a session whose lifetime is too short: a client may receive it with less than 16 minutes left. */
   readonly onShortLived?: (key: string, lifeMs: number) => void;
-  /** Called with an error when a refresh fails for the first time, and with null after the next successful refresh. */
-  readonly onRefresh?: (key: string, error: unknown) => void;
+  /** Called with its error when a refresh fails for the first time, and again after the next successful refresh. */
+  readonly onRefresh?: (key: string, error: unknown, state: RefreshState) => void;
 }
+
+export type RefreshState = "failing" | "recovered";
 
 /** The maximum duration of a call, in ms. */
 const LOAD_LIMIT_MS = 5_000;
@@ -47,6 +47,7 @@ const REFRESH_PAUSE = { minMs: 10_000, maxMs: 20_000 } as const;
  * `idleMs` after their last use.
  */
 const UNKNOWN_LIFE = { lifeMs: 20 * 60_000, idleMs: 60 * 60_000 } as const;
+/** The maximum number of entries. The least recently used entry is evicted first. */
 const LIMIT = 1_000;
 
 /**
@@ -62,7 +63,7 @@ export class CredentialCache {
 
   constructor(options: CredentialCacheOptions) {
     const none = { lookups: { inc: () => {} }, onShortLived: () => {}, onRefresh: () => {} };
-    this.#options = { guard: NO_GUARD, limit: LIMIT, ...none, ...options };
+    this.#options = { guard: NO_GUARD, ...none, ...options };
   }
 
   /**
@@ -112,8 +113,8 @@ export class CredentialCache {
    */
   get refreshLagMs(): number {
     const steadyMs = this.#options.clock.steady();
-    const lagOf = ({ lastUsedMs, overdueSinceMs }: Entry): number =>
-      overdueSinceMs !== null && steadyMs - lastUsedMs < UNKNOWN_LIFE.idleMs ? steadyMs - overdueSinceMs : 0;
+    const lagOf = ({ lastUsedMs, overdue }: Entry): number =>
+      overdue !== null && steadyMs - lastUsedMs < UNKNOWN_LIFE.idleMs ? steadyMs - overdue.sinceMs : 0;
     return Math.max(0, ...Array.from(this.#entries.values(), lagOf));
   }
 
@@ -133,7 +134,7 @@ export class CredentialCache {
     entry.isGranted = isGranted;
     entry.lastUsedMs = this.#options.clock.steady();
     const [oldest] = this.#entries.values();
-    if (this.#entries.size > this.#options.limit && oldest !== undefined) this.#evict(oldest);
+    if (this.#entries.size > LIMIT && oldest !== undefined) this.#evict(oldest);
     return entry;
   }
 
@@ -219,8 +220,8 @@ export class CredentialCache {
     const isShortLived = session.lifeMs !== null && minRemainingMs < LIFE_FOR_CLIENTS_MS;
     if (entry.session === null && isShortLived) onShortLived(entry.key, lifeMs);
     const delayMs = lifeMs * (REFRESH_AT.share + REFRESH_AT.jitter * (2 * random() - 1));
-    if (entry.overdueSinceMs !== null) onRefresh(entry.key, null);
-    const noFailures = { failure: null, failuresInRow: 0, overdueSinceMs: null, rejectedGrants: new WeakSet() };
+    if (entry.overdue !== null) onRefresh(entry.key, entry.overdue.error, "recovered");
+    const noFailures = { failure: null, failuresInRow: 0, overdue: null, rejectedGrants: new WeakSet() };
     Object.assign(entry, { session, ...noFailures } satisfies Partial<Entry>);
     this.#scheduleRefresh(entry, { delayMs, remainingMs: session.lifeMs === null ? 0 : lifeMs - delayMs });
   }
@@ -247,9 +248,9 @@ export class CredentialCache {
   }
 
   #reportOverdue(entry: Entry, error: unknown): void {
-    if (entry.session === null || entry.overdueSinceMs !== null) return;
-    entry.overdueSinceMs = this.#options.clock.steady();
-    this.#options.onRefresh(entry.key, error);
+    if (entry.session === null || entry.overdue !== null) return;
+    entry.overdue = { sinceMs: this.#options.clock.steady(), error };
+    this.#options.onRefresh(entry.key, error, "failing");
   }
 
   #scheduleRefresh(entry: Entry, due: { readonly delayMs: number; readonly remainingMs: number }): void {

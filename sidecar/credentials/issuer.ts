@@ -3,7 +3,7 @@ import type { IdentityGrant } from "../../shared/resolution/grant-by-identity.ts
 import type { Denial, Grant, RoleGrant } from "../../shared/resolution/grant.ts";
 import { accountOfARN } from "../../shared/formats/arn.ts";
 import { MAX_CHAINED_SECONDS, type SessionRequest } from "../../shared/model/session.ts";
-import type { BaseIdentity, IdentityOnlyKeys } from "../base/identity.ts";
+import type { BaseIdentity } from "../base/identity.ts";
 import type { SidecarSettings } from "../options.ts";
 import type { STS } from "../sts-upstream/client.ts";
 import { UpstreamSTSError } from "../sts-upstream/errors.ts";
@@ -25,11 +25,6 @@ interface IssuerPorts {
   /** The sessions of CAPA identities. */
   readonly identities: Pick<IdentitySessions, "get">;
   readonly issued: Pick<IssuedCredentials, "record" | "accountID">;
-  /**
-   * The keys that the sidecar issues in place of the base credentials; null if it issues the base credentials
-   * themselves.
-   */
-  readonly identityOnly: Pick<IdentityOnlyKeys, "get"> | null;
   /**
    * Whether the role is granted now. The sidecar does not refresh the session of a role that is not granted. By
    * default, every role is granted.
@@ -147,8 +142,8 @@ export class Issuer {
   }
 
   async #baseSession(): Promise<Credentials> {
-    const { base, identityOnly } = this.#ports;
-    if (identityOnly !== null) return identityOnly.get();
+    const { base } = this.#ports;
+    if (this.#settings.base === "identity-only") return base.getStandIn();
     const credentials = await base.get();
     if (credentials.sessionToken !== null || this.#settings.base === "vend") return credentials;
     throw new ResolverError(

@@ -219,8 +219,8 @@ export interface Entry {
   pending: Pending | null;
   failure: Failure | null;
   failuresInRow: number;
-  /** The time at which the current refresh first failed, on the steady clock; null if the last call succeeded. */
-  overdueSinceMs: number | null;
+  /** When the current refresh first failed, on the steady clock, and why; null if the last call succeeded. */
+  overdue: { readonly sinceMs: number; readonly error: unknown } | null;
   /**
    * The grants whose requests STS rejected since the last successful call. Selectors that have the same role can share
    * an entry, but each selector has its own rejection.
@@ -235,7 +235,7 @@ export interface Entry {
 export function newEntry(lookup: Lookup): Entry {
   return {
     isGranted: () => true, ...lookup, session: null, refresh: { remainingMs: 0, atMs: Infinity }, pending: null,
-    failure: null, failuresInRow: 0, overdueSinceMs: null, rejectedGrants: new WeakSet(),
+    failure: null, failuresInRow: 0, overdue: null, rejectedGrants: new WeakSet(),
     lastUsedMs: 0, cancelRefresh: null,
   };
 }

@@ -94,13 +94,12 @@ export function checkRequest(request: IncomingMessage, { listen, token }: Reques
 
 function checkSTSRequest(request: IncomingMessage): void {
   const { url = "", headers } = request;
-  if (/[?&]X-Amz-Signature=/i.test(url)) {
-    throw malformed("The request is presigned. Sign with the Authorization header instead of a presigned URL.");
+  if (url.includes("?")) {
+    const message = "The STS endpoint accepts no query string and no presigned URL. Send Action and its parameters in "
+      + "the body, and sign with the Authorization header.";
+    throw new ResolverError("ERR_REQUEST_MALFORMED", message);
   }
   if (request.method !== "POST") throw wrongMethod(request, "POST");
-  if (url.includes("?")) {
-    throw malformed("The STS endpoint accepts no query string. Send Action and its parameters in the body.");
-  }
   const type = headers["content-type"] ?? "";
   if (isFormType(type)) return;
   const fault = type === "" ? "The Content-Type header is missing" : `The Content-Type is ${sanitize(type)}`;
@@ -160,8 +159,4 @@ function loopbackHosts({ host, port }: ListenAddress): ReadonlySet<string> {
 function wrongMethod({ method }: IncomingMessage, accepted: "GET" | "POST"): ResolverError {
   const message = `The method is ${method ?? "missing"}. This path accepts only ${accepted}.`;
   return new ResolverError("ERR_REQUEST_METHOD", message);
-}
-
-function malformed(message: string): ResolverError {
-  return new ResolverError("ERR_REQUEST_MALFORMED", message);
 }

@@ -1,5 +1,5 @@
 import { ResolverError } from "../../shared/formats/errors.ts";
-import type { Clock } from "../../shared/clock.ts";
+import { repeat, type SteadyClock } from "../../shared/clock.ts";
 import type { InventorySource } from "../../shared/sources/source.ts";
 import type { Logger } from "../../shared/server/logger.ts";
 import type { SidecarMetrics } from "../metrics.ts";
@@ -10,7 +10,7 @@ interface AssumeRoleProbePorts {
   readonly source: Pick<InventorySource, "status" | "onChange">;
   /** The roles of each enabled check. */
   readonly probed: readonly ProbedRoles[];
-  readonly clock: Clock;
+  readonly clock: SteadyClock;
   /** Returns a random number in [0, 1). */
   readonly random: () => number;
   readonly log: Pick<Logger, "info" | "warn">;
@@ -18,12 +18,10 @@ interface AssumeRoleProbePorts {
 }
 
 /**
- * The mean pause between probes, in ms; the jitter is ±50%. Probing 500 roles takes 8 minutes and uses 10% of the STS
- * rate limit.
+ * The mean pause between two steps, in ms; the jitter is ±50%. A step probes one role, or reads all selectors and
+ * identities again after a change of the inventory. Probing 500 roles takes 8 minutes, and 10% of the STS rate limit.
  */
 const PAUSE_MS = 1_000;
-/** The delay of an update after a change of the inventory, in ms. An update reads all selectors and identities. */
-const UPDATE_MS = 1_000;
 /** The pause after a probe for which STS was not called or did not respond, in ms. */
 const UNAVAILABLE_PAUSE_MS = 30_000;
 /** The delay until the next probe of a role that STS rejected, in ms. */
@@ -35,14 +33,14 @@ const RETRY_MS = 10 * 60_000;
 const LIMIT = 500;
 
 interface ProbeState {
-  /** The check and the name. */
-  readonly id: string;
   readonly roles: ProbedRoles;
   /** The name of the selector or identity. */
   readonly name: string;
   /** A key that identifies the role and its parameters; null if the object has no usable role. */
   readonly key: string | null;
   failing: boolean;
+  /** The time of the next probe, on the steady clock; infinite if the role is not probed again. */
+  dueMs: number;
 }
 
 /**
@@ -54,13 +52,9 @@ export class AssumeRoleProbe {
   readonly #ports: AssumeRoleProbePorts;
   /** By check and name. */
   readonly #states = new Map<string, ProbeState>();
-  /** The keys of the states, in the order in which the roles are probed. */
-  readonly #queue = new Set<string>();
-  readonly #timers = new Set<() => void>();
-  #isScheduled = false;
-  #isUpdateScheduled = false;
+  readonly #stopping = new AbortController();
+  #isStale = true;
   #hasLoggedLimit = false;
-  #isClosed = false;
   #unsubscribe: () => void = () => {};
 
   constructor(ports: AssumeRoleProbePorts) {
@@ -68,14 +62,14 @@ export class AssumeRoleProbe {
   }
 
   start(): void {
-    this.#unsubscribe = this.#ports.source.onChange(() => this.#updateSoon());
-    this.#update();
+    const { source, clock, random } = this.#ports;
+    this.#unsubscribe = source.onChange(() => void (this.#isStale = true));
+    void repeat(clock, this.#stopping.signal, async () => (await this.#step()) * (0.5 + random()));
   }
 
   close(): void {
-    this.#isClosed = true;
     this.#unsubscribe();
-    for (const cancel of this.#timers) cancel();
+    this.#stopping.abort();
   }
 
   /** The number of selectors whose role STS rejected in the last probe. */
@@ -83,44 +77,33 @@ export class AssumeRoleProbe {
     return [...this.#states.values()].filter(({ failing, roles }) => failing && roles.of === "selector").length;
   }
 
-  /** Combines all changes within the delay into one update. */
-  #updateSoon(): void {
-    if (this.#isUpdateScheduled) return;
-    this.#isUpdateScheduled = true;
-    this.#startTimer(UPDATE_MS, () => {
-      this.#isUpdateScheduled = false;
+  /** Returns the mean pause until the next step, in ms. */
+  async #step(): Promise<number> {
+    if (this.#isStale && this.#ports.source.status.loaded) {
+      this.#isStale = false;
       this.#update();
-    });
+      return PAUSE_MS;
+    }
+    const nowMs = this.#ports.clock.steady();
+    const due = [...this.#states.values()].filter(({ dueMs }) => dueMs <= nowMs);
+    const [next] = due.toSorted((a, b) => a.dueMs - b.dueMs);
+    return next === undefined ? PAUSE_MS : await this.#probe(next);
   }
 
   #update(): void {
-    const { source, probed } = this.#ports;
-    if (!source.status.loaded) return;
-    const current = new Map<string, Omit<ProbeState, "failing">>();
-    for (const roles of probed) {
-      for (const [name, key] of roles.roles()) {
-        const id = `${roles.check} ${name}`;
-        current.set(id, { id, roles, name, key });
-      }
-    }
-    for (const id of this.#states.keys()) if (!current.has(id)) this.#remove(id);
-    for (const state of current.values()) this.#updateState(state);
-    this.#schedule(PAUSE_MS);
+    const current = new Map<string, Omit<ProbeState, "failing" | "dueMs">>(this.#ports.probed.flatMap((roles) => (
+      Array.from(roles.roles(), ([name, key]) => [`${roles.check} ${name}`, { roles, name, key }] as const)
+    )));
+    for (const id of this.#states.keys()) if (!current.has(id)) this.#states.delete(id);
+    for (const [id, one] of current) this.#updateState(id, one);
   }
 
-  #remove(id: string): void {
-    this.#states.delete(id);
-    this.#queue.delete(id);
-  }
-
-  #updateState(current: Omit<ProbeState, "failing">): void {
-    const { id } = current;
+  #updateState(id: string, current: Omit<ProbeState, "failing" | "dueMs">): void {
     const state = this.#states.get(id);
     if (state === undefined && this.#states.size >= LIMIT) return this.#logLimit(current.roles);
     if (state !== undefined && state.key === current.key) return;
-    // Replaces the entry by a new object, so that the result of a probe in flight does not apply to the new role.
-    this.#states.set(id, { ...current, failing: false });
-    if (current.key !== null) this.#queue.add(id);
+    const dueMs = current.key === null ? Infinity : this.#ports.clock.steady();
+    this.#states.set(id, { ...current, failing: false, dueMs });
   }
 
   #logLimit({ check }: ProbedRoles): void {
@@ -130,34 +113,10 @@ export class AssumeRoleProbe {
     this.#ports.log.warn({ check, limit: LIMIT }, message);
   }
 
-  #schedule(ms: number): void {
-    if (this.#isScheduled || this.#queue.size === 0) return;
-    this.#isScheduled = true;
-    this.#startTimer(ms * (0.5 + this.#ports.random()), () => void this.#probeNext());
-  }
-
-  #startTimer(ms: number, run: () => void): void {
-    if (this.#isClosed) return;
-    const cancel = this.#ports.clock.schedule(ms, () => {
-      this.#timers.delete(cancel);
-      run();
-    });
-    this.#timers.add(cancel);
-  }
-
-  async #probeNext(): Promise<void> {
-    const [id] = this.#queue;
-    const state = id === undefined ? undefined : this.#states.get(id);
-    let pauseMs = PAUSE_MS;
-    if (id !== undefined) this.#queue.delete(id);
-    if (state !== undefined) pauseMs = await this.#probe(state);
-    this.#isScheduled = false;
-    this.#schedule(pauseMs);
-  }
-
-  /** Probes the role. Returns the pause until the next probe, in ms. */
+  /** Probes the role. Returns the mean pause until the next step, in ms. */
   async #probe(state: ProbeState): Promise<number> {
     const { roles, name } = state;
+    state.dueMs = Infinity;
     const target = roles.target(name);
     if (target === null && roles.of === "selector") return PAUSE_MS;
     // A namespace that may use the identity can be created, and the role of a source can be repaired.
@@ -172,12 +131,12 @@ export class AssumeRoleProbe {
       if (!target.isRejected(error)) return this.#skip(state, RETRY_MS);
       this.#ports.metrics.roleProbes.inc({ result: "refused" });
       this.#report(state, target, error);
-      this.#retry(state, RETRY_MS);
+      state.dueMs = this.#ports.clock.steady() + RETRY_MS;
       return PAUSE_MS;
     }
   }
 
-  /** Handles an error that is not an error of STS about a role. Returns the pause until the next probe, in ms. */
+  /** Handles an error that is not an error of STS about a role. */
   #skipAfter(state: ProbeState, error: unknown): number {
     if (error instanceof ResolverError && error.status === 503) {
       this.#skip(state, 0);
@@ -185,26 +144,14 @@ export class AssumeRoleProbe {
     }
     // Any other error means that the sidecar itself denied the role, for example because the account of the role is not
     // allowed. The access key of an identity can be repaired.
-    return this.#skip(state, state.roles.of === "identity" ? RETRY_MS : null);
+    return this.#skip(state, state.roles.of === "identity" ? RETRY_MS : Infinity);
   }
 
-  /** Counts the probe, and repeats it after `retryMs`. Returns the pause until the next probe, in ms. */
-  #skip(state: ProbeState, retryMs: number | null): number {
+  /** Counts the probe, and repeats it after `retryMs`. Returns the mean pause until the next step. */
+  #skip(state: ProbeState, retryMs: number): number {
     this.#ports.metrics.roleProbes.inc({ result: "skipped" });
-    if (retryMs !== null) this.#retry(state, retryMs);
+    state.dueMs = this.#ports.clock.steady() + retryMs;
     return PAUSE_MS;
-  }
-
-  #retry(state: ProbeState, ms: number): void {
-    if (ms === 0) return this.#enqueue(state);
-    this.#startTimer(ms, () => this.#enqueue(state));
-  }
-
-  /** Queues the role, unless its object has changed or is removed. */
-  #enqueue(state: ProbeState): void {
-    if (this.#states.get(state.id) !== state) return;
-    this.#queue.add(state.id);
-    this.#schedule(PAUSE_MS);
   }
 
   #report(state: ProbeState, target: ProbeTarget, error: UpstreamSTSError | null): void {

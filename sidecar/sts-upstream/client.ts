@@ -2,11 +2,10 @@ import {
   AssumeRoleCommand, type AssumeRoleCommandInput, AssumeRoleWithWebIdentityCommand, type AssumedRoleUser,
   GetCallerIdentityCommand, type STSClient, type Credentials as STSSession,
 } from "@aws-sdk/client-sts";
-import { ResolverError } from "../../shared/formats/errors.ts";
 import { accountOfARN } from "../../shared/formats/arn.ts";
 import type { SessionRequest, SessionTag } from "../../shared/model/session.ts";
 import type { CallerIdentity, Credentials, SigningCredentials } from "../credentials/session.ts";
-import { type EndpointSettings, readSTSEndpoint, STSConnection } from "./connection.ts";
+import { type EndpointSettings, STSConnection } from "./connection.ts";
 import { metricCode, toResolverError, WEB_IDENTITY_ACTION } from "./errors.ts";
 
 /**
@@ -33,30 +32,24 @@ export interface STSOptions extends EndpointSettings {
   readonly onCall?: (action: string, code: string, seconds: number) => void;
   /** Returns the current time in epoch ms; default Date.now. */
   readonly now?: () => number;
-  /** Default 5 s. */
-  readonly limitMs?: number;
 }
 
-/** The maximum duration of a call in ms, including the whole response. */
-const CALL_LIMIT_MS = 5_000;
 /** The signing region for a custom endpoint if --region is not set. */
 const DEFAULT_REGION = "us-east-1";
 
 /**
  * Returns an STS client that uses the AWS SDK. The client does not retry a call, because the cache retries failed
- * calls. A call takes at most 5 s, and a response has at most 64 KiB. The SDK does not follow redirects. The client
- * ignores AWS_ENDPOINT_URL* and the endpoint of a profile, because both can be the address of this sidecar.
+ * calls, and aborts those that take too long. A response has at most 64 KiB. The SDK does not follow redirects. The
+ * client ignores AWS_ENDPOINT_URL* and the endpoint of a profile, because both can be the address of this sidecar.
  */
 export function createSTS(options: STSOptions): STS {
-  const { endpoint, region, onCall = () => {}, now = Date.now, limitMs = CALL_LIMIT_MS } = options;
-  const url = readSTSEndpoint({ endpoint, region })?.href ?? null;
-  const connection = new STSConnection({ endpoint: url, region: region ?? DEFAULT_REGION });
+  const { endpoint, region, onCall = () => {}, now = Date.now } = options;
+  const connection = new STSConnection({ endpoint, region: region ?? DEFAULT_REGION });
   const call = async <T>({ action, signer, secrets, signal }: Call, send: Send<T>): Promise<T> => {
     const startedMs = performance.now();
     const report = (code: string): void => onCall(action, code, (performance.now() - startedMs) / 1000);
-    const abortSignal = AbortSignal.any([signal, AbortSignal.timeout(limitMs)]);
     try {
-      const result = await connection.send(signer, (client) => send(client, { abortSignal }));
+      const result = await connection.send(signer, (client) => send(client, { abortSignal: signal }));
       report("ok");
       return result;
     } catch (error) {
@@ -134,7 +127,7 @@ interface SessionOutput {
   readonly PackedPolicySize?: number | undefined;
 }
 
-/** Returns the session in the response. Throws if a field of the credentials is missing. */
+/** Returns the session in the response. A missing field is empty, and the cache rejects incomplete credentials. */
 function readSession(
   { roleARN }: SessionRequest, { Credentials: session, AssumedRoleUser: user, PackedPolicySize: size }: SessionOutput,
   latestMs: number,
@@ -150,11 +143,7 @@ function readSession(
  */
 function readKeys(session: STSSession | undefined, latestMs: number): SigningCredentials {
   const { AccessKeyId = "", SecretAccessKey = "", SessionToken = "", Expiration } = session ?? {};
-  const endsMs = Expiration?.getTime() ?? Number.NaN;
-  if ([AccessKeyId, SecretAccessKey, SessionToken].includes("") || Number.isNaN(endsMs)) {
-    throw new ResolverError("ERR_STS_UNAVAILABLE", "STS returned incomplete credentials. Retry the request.");
-  }
-  const expirationMs = Math.min(endsMs, latestMs);
+  const expirationMs = Math.min(Expiration?.getTime() ?? 0, latestMs);
   return { accessKeyID: AccessKeyId, secretAccessKey: SecretAccessKey, sessionToken: SessionToken, expirationMs };
 }
 

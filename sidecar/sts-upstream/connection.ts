@@ -3,6 +3,7 @@ import https, { type AgentOptions } from "node:https";
 import { pipeline, Transform } from "node:stream";
 import { STSClient, type STSClientConfig, STSServiceException } from "@aws-sdk/client-sts";
 import { ResolverError } from "../../shared/formats/errors.ts";
+import { BoundedMap } from "../../shared/server/bounded-map.ts";
 import { isLoopbackHost } from "../../shared/server/listen-address.ts";
 import type { SigningCredentials } from "../credentials/session.ts";
 
@@ -51,11 +52,8 @@ function isSafeEndpoint({ protocol, hostname, username, password, search, hash }
   return protocol === "https:" || (protocol === "http:" && isLoopbackHost(hostname.replace(/^\[|\]$/g, "")));
 }
 
-/**
- * The timeouts in ms. The timeouts do not exceed the limit of a whole call, so that no socket stays open after the
- * call.
- */
-const TIMEOUTS = { connectionTimeout: 2_000, requestTimeout: 5_000, throwOnRequestTimeout: true } as const;
+/** The maximum time to connect, in ms. The caller limits the duration of the whole call with its AbortSignal. */
+const CONNECTION_MS = 2_000;
 /**
  * The maximum size of a response. A response contains one session, whose token has at most 4 KiB:
  * https://docs.aws.amazon.com/STS/latest/APIReference/API_Credentials.html
@@ -81,7 +79,7 @@ interface SignedClient {
 export class STSConnection {
   readonly #address: EndpointSettings & { readonly region: string };
   /** The clients by access key ID, least recently used first. */
-  readonly #clients = new Map<string, SignedClient>();
+  readonly #clients = new BoundedMap<string, SignedClient>(MAX_CLIENTS);
   /** The request handler of the first client, which contains the pool of sockets. */
   #handler: STSClient["config"]["requestHandler"] | null = null;
   /** How far the clock of STS is ahead of the local clock, in ms. */
@@ -117,13 +115,8 @@ export class STSConnection {
     const key = signer?.accessKeyID ?? "";
     const known = this.#clients.get(key);
     const client = known !== undefined && isSameSigner(known.signer, signer) ? known.client : this.#newClient(signer);
-    this.#clients.delete(key);
+    // A client that the map removes is not destroyed, because this would destroy the pool of sockets.
     this.#clients.set(key, { signer, client });
-    // An evicted client is not destroyed, because this would destroy the pool of sockets.
-    for (const oldest of this.#clients.keys()) {
-      if (this.#clients.size <= MAX_CLIENTS) break;
-      this.#clients.delete(oldest);
-    }
     return client;
   }
 
@@ -138,7 +131,7 @@ export class STSConnection {
       useDualstackEndpoint: false,
       useGlobalEndpoint: false,
       maxAttempts: 1,
-      requestHandler: this.#handler ?? { ...TIMEOUTS, httpsAgent: proxyOptions() },
+      requestHandler: this.#handler ?? { connectionTimeout: CONNECTION_MS, httpsAgent: proxyOptions() },
     });
     this.#handler ??= client.config.requestHandler;
     // The SDK reads this property before it signs a call, and sets it to the offset that it measured.

@@ -112,7 +112,6 @@ const SHORT_SECRET_LENGTH = 4;
  * https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRoleWithWebIdentity.html
  */
 export function toResolverError(action: string, error: unknown, secrets: readonly string[]): ResolverError {
-  if (error instanceof ResolverError) return error;
   // Omits the message of an error that is not an error response of STS, because such a message can quote a response
   // that contains secrets.
   if (!(error instanceof STSServiceException) || !isErrorResponse(error)) {
@@ -156,8 +155,6 @@ function redact(secrets: readonly string[], text: string): string {
 
 /** Returns the value of the metric label `code`, which has a bounded set of values. */
 export function metricCode(error: unknown): string {
-  // A ResolverError means that the response of STS was incomplete.
-  if (error instanceof ResolverError) return "other";
   if (!(error instanceof STSServiceException) || !isErrorResponse(error)) return "unreachable";
   const code = codeOf(error);
   return CODES.has(code) ? code : "other";

@@ -15,7 +15,7 @@ test("rejects a presigned URL", async (t) => {
       {
         status: 400,
         code: "MalformedQueryString",
-        message: /^The request is presigned\. Sign with the Authorization header /,
+        message: /^The STS endpoint accepts no query string and no presigned URL\. /,
       },
       method,
     );

@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import type { FastifyInstance, LightMyRequestResponse } from "fastify";
 import { judgeSelector } from "../../shared/checks/judge-selector.ts";
 import { grantRole } from "../../shared/resolution/grant-decision.ts";
@@ -10,7 +9,7 @@ import type { SourceStatus } from "../../shared/sources/source.ts";
 import { createLogger } from "../../shared/server/logger.ts";
 import { createRegistry } from "../../shared/server/metrics.ts";
 import { buildSidecar } from "../../sidecar/app.ts";
-import { BaseIdentity, IdentityOnlyKeys } from "../../sidecar/base/identity.ts";
+import { BaseIdentity } from "../../sidecar/base/identity.ts";
 import { CredentialCache } from "../../sidecar/credentials/cache.ts";
 import { IdentitySessions, isCurrentIdentity } from "../../sidecar/identities/sessions.ts";
 import { IssuedCredentials } from "../../sidecar/credentials/issued.ts";
@@ -106,9 +105,6 @@ export class SidecarUnderTest {
       base, sessions, sts, identities: this.#identitySessions(options, { base, sts, sessions }),
       isGranted: (roleARN) => grantRole(this.inventory, roleARN, options).verdict === "role",
       issued: this.issued, onAccountRejected: () => metrics.accountRejections.inc(),
-      identityOnly: setup.mode === "identity-only"
-        ? new IdentityOnlyKeys({ base, clock: this.clock, randomBytes })
-        : null,
     });
     const source = {
       inventory: this.inventory,
@@ -192,6 +188,7 @@ export class SidecarUnderTest {
       sts: { callerIdentity: async () => BASE_IDENTITY, clockLagMs: 0 },
       clock: this.clock,
       random: () => 0.5,
+      onAttempt: () => {},
     });
   }
 

@@ -16,8 +16,12 @@ function credentials(): SigningCredentials {
   return { accessKeyID: "ASIABASE", secretAccessKey: "planted-secret", sessionToken: "planted-token", expirationMs };
 }
 
-function subject(provider: BaseProvider, callerIdentity = async (): Promise<CallerIdentity> => IDENTITY): BaseIdentity {
-  return new BaseIdentity({ provider, sts: { callerIdentity, clockLagMs: 0 }, clock, random: () => 0.5 });
+function subject(
+  provider: BaseProvider, callerIdentity = async (): Promise<CallerIdentity> => IDENTITY,
+  rest: Partial<ConstructorParameters<typeof BaseIdentity>[0]> = {},
+): BaseIdentity {
+  const sts = { callerIdentity, clockLagMs: 0 };
+  return new BaseIdentity({ provider, sts, clock, random: () => 0.5, onAttempt: () => {}, ...rest });
 }
 
 test("is usable after STS verifies the identity, and refreshes credentials after half their lifetime", async (t) => {
@@ -38,7 +42,7 @@ test("is usable after STS verifies the identity, and refreshes credentials after
   base.invalidate(await base.get());
   t.equal(base.usable, false);
   // The base identity stays known while the sidecar loads new credentials.
-  t.same(base.verified, { arn: IDENTITY.arn, isSession: true });
+  t.match(base.verified, { arn: IDENTITY.arn, isSession: true });
   await clock.advance(0);
   t.equal(calls, 3);
   base.close();
@@ -47,7 +51,7 @@ test("is usable after STS verifies the identity, and refreshes credentials after
 test("expires the credentials earlier if the local clock is behind the clock of STS", async (t) => {
   for (const clockLagMs of [0, 10 * MINUTE]) {
     const sts = { callerIdentity: async () => IDENTITY, clockLagMs };
-    const base = new BaseIdentity({ provider: async () => credentials(), sts, clock, random: () => 0.5 });
+    const base = subject(async () => credentials(), sts.callerIdentity, { sts });
     t.equal((await base.get()).expirationMs, clock.now() + 60 * MINUTE - clockLagMs);
     base.close();
   }
@@ -55,8 +59,7 @@ test("expires the credentials earlier if the local clock is behind the clock of 
 
 test("reports a provider that does not respond as ERR_BASE_UNAVAILABLE", async (t) => {
   const own = new FakeClock();
-  const sts = { callerIdentity: async () => IDENTITY, clockLagMs: 0 };
-  const base = new BaseIdentity({ provider: () => new Promise(() => {}), sts, clock: own, random: () => 0.5 });
+  const base = subject(() => new Promise(() => {}), undefined, { clock: own });
   const failed = t.rejects(base.get(), {
     code: "ERR_BASE_UNAVAILABLE",
     message: /^The sidecar has no credentials for its base identity \(no response within 4\.9 s\)\. /,
@@ -128,10 +131,7 @@ test("reports the status of each attempt, and the age and expiration of the last
     if (fails) throw new Error("none");
     return { ...credentials(), expirationMs: own.now() + 60 * MINUTE };
   };
-  const base = new BaseIdentity({
-    provider, sts: { callerIdentity: async () => IDENTITY, clockLagMs: 0 }, clock: own, random: () => 0.5,
-    onAttempt: ({ status }) => statuses.push(status),
-  });
+  const base = subject(provider, undefined, { clock: own, onAttempt: ({ status }) => statuses.push(status) });
   t.equal(base.lastVerification, null);
   await base.get();
   t.same(base.lastVerification, { ageMs: 0, expirationMs: own.now() + 60 * MINUTE });
@@ -149,5 +149,44 @@ test("reports the status of each attempt, and the age and expiration of the last
   await own.advance(30_000);
   await base.get();
   t.equal(statuses.at(-1), "verified");
+  base.close();
+});
+
+test("generates stand-in keys that are valid for an hour, renews them after half of it, and shares them", async (t) => {
+  const own = new FakeClock();
+  const base = subject(async () => ({ ...credentials(), expirationMs: null }), undefined, { clock: own });
+  const [first, same] = await Promise.all([base.getStandIn(), base.getStandIn()]);
+  t.match(first, {
+    ...IDENTITY, accessKeyID: /^ASIA[A-Z2-7]{16}$/, secretAccessKey: /^[\w+/]{40}$/,
+    sessionToken: /^[\w+/]{256}$/, expirationMs: own.now() + 60 * MINUTE,
+  });
+  t.same(same, first);
+  t.notMatch(JSON.stringify(first), "planted");
+  await own.advance(30 * MINUTE - 1);
+  t.same(await base.getStandIn(), first);
+  await own.advance(1);
+  const next = await base.getStandIn();
+  t.not(next.accessKeyID, first.accessKeyID);
+  t.not(next.secretAccessKey, first.secretAccessKey);
+  base.close();
+});
+
+test("returns the last stand-in keys until 60 s before they expire while the identity is unavailable", async (t) => {
+  const own = new FakeClock();
+  let isDown = true;
+  const provider: BaseProvider = async () => {
+    if (isDown) throw new Error("unavailable");
+    return { ...credentials(), expirationMs: own.now() + 2 * MINUTE };
+  };
+  const base = subject(provider, undefined, { clock: own });
+  await t.rejects(base.getStandIn(), { code: "ERR_BASE_UNAVAILABLE" }, "the identity is not verified yet");
+  isDown = false;
+  await own.advance(MINUTE);
+  const first = await base.getStandIn();
+  isDown = true;
+  await own.advance(59 * MINUTE);
+  t.same(await base.getStandIn(), first);
+  await own.advance(1);
+  await t.rejects(base.getStandIn(), { code: "ERR_BASE_UNAVAILABLE" });
   base.close();
 });

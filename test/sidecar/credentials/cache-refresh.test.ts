@@ -17,9 +17,7 @@ test("reports the first failed refresh, the next successful refresh, and the del
     const expirationMs = clock.now() + 60 * MINUTE;
     return { accessKeyID: "ASIA", secretAccessKey: "secret", sessionToken: "token", expirationMs, ...identity };
   };
-  const onRefresh = (key: string, error: unknown): void => {
-    events.push(`${key} ${error === null ? "recovered" : "failing"}`);
-  };
+  const onRefresh = (key: string, _error: unknown, state: string): void => void events.push(`${key} ${state}`);
   const cache = new CredentialCache({ clock, random: () => 0.5, onRefresh });
   const request = (): Promise<Credentials> => cache.get({ key: "a", grantedBy: cache, load });
   await request();

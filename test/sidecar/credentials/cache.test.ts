@@ -118,17 +118,6 @@ test("accepts a key that does not expire, and reloads the key every 10 minutes",
   t.equal(calls, 2);
 });
 
-test("evicts the least recently used session if the cache is full", async (t) => {
-  const { cache, clock } = subject({ limit: 2 });
-  const load = async (): Promise<Credentials> => session(clock, HOUR);
-  await cache.get({ key: "a", grantedBy, load });
-  await cache.get({ key: "b", grantedBy, load });
-  await cache.get({ key: "a", grantedBy, load });
-  await cache.get({ key: "c", grantedBy, load });
-  t.same([...cache.expirations()].map(({ key }) => key), ["a", "c"]);
-  t.equal(clock.scheduled, 2, "the refresh of the evicted session is canceled");
-});
-
 test("does not cache a session that was evicted while its STS call was in flight", async (t) => {
   const { cache, clock, loader } = subject();
   const request = cache.get({ key: "a", grantedBy, load: loader.load });

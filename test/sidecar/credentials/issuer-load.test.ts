@@ -39,7 +39,8 @@ function sidecar(): Sidecar {
   };
   const arn = "arn:aws:sts::999999999999:assumed-role/ack/pod";
   const callerIdentity = async (): Promise<CallerIdentity> => ({ accountID: "999999999999", arn, userID: "AROA:pod" });
-  const base = new BaseIdentity({ provider, sts: { callerIdentity, clockLagMs: 0 }, clock, random });
+  const ofBase = { callerIdentity, clockLagMs: 0 };
+  const base = new BaseIdentity({ provider, sts: ofBase, clock, random, onAttempt: () => {} });
   const sessions = new CredentialCache({
     clock, random, guard: new STSCallGuard({ clock }), lookups: { inc: ({ result }) => void (lookups[result] += 1) },
   });
@@ -49,7 +50,7 @@ function sidecar(): Sidecar {
       allowedAccounts: [],
     },
     {
-      base, sessions, identities: { get: () => base.get() }, issued: new IssuedCredentials(clock), identityOnly: null,
+      base, sessions, identities: { get: () => base.get() }, issued: new IssuedCredentials(clock),
       onAccountRejected: () => {},
       sts: { assumeRole: (_, { roleARN }, signal) => sts.load(roleARN)(signal) },
     },
