@@ -3,6 +3,13 @@ import forge from "node-forge";
 import { stringAt } from "../shared/formats/json.ts";
 import { parsed } from "./pem.ts";
 
+declare module "node-forge" {
+  namespace util {
+    /** Returns the bytes of a valid IP address. Missing in the type declarations of node-forge. */
+    function bytesFromIP(address: string): string;
+  }
+}
+
 const { asn1 } = forge;
 const ID = "2.5.29.30";
 // The GeneralName choices of RFC 5280, section 4.2.1.6.
@@ -44,10 +51,7 @@ export function permitsOnly(pem: string, names: readonly string[]): boolean {
  * constraints, which permits every name, and for a certificate that node-forge cannot read, such as one of an EC key.
  */
 export function constraintsOf(pem: string): string | null {
-  return parsed(() => {
-    const extensions: readonly unknown[] = forge.pki.certificateFromPem(pem).extensions;
-    return stringAt(extensions.find((one) => stringAt(one, "id") === ID), "value");
-  });
+  return parsed(() => stringAt(forge.pki.certificateFromPem(pem).getExtension("nameConstraints"), "value"));
 }
 
 function subtree(type: number, value: string): forge.asn1.Asn1 {
@@ -61,18 +65,6 @@ function choice(type: number, subtrees: forge.asn1.Asn1[]): forge.asn1.Asn1 {
 
 /** Returns the bytes of the address, followed by a mask that matches only this address. */
 function addressRange(address: string): string {
-  const bytes = isIP(address) === 4 ? address.split(".").map(Number) : ipv6Bytes(address);
-  return String.fromCharCode(...bytes, ...bytes.map(() => 0xff));
-}
-
-function ipv6Bytes(address: string): number[] {
-  // The hostname of a URL has no embedded IPv4 address.
-  const { hostname } = new URL(`http://[${address}]`);
-  const [start = [], end = []] = hostname.slice(1, -1).split("::")
-    .map((half) => half.split(":").filter((group) => group !== ""));
-  const zeros = Array.from({ length: 8 - start.length - end.length }, () => "0");
-  return [...start, ...zeros, ...end].flatMap((group) => {
-    const value = Number.parseInt(group, 16);
-    return [Math.floor(value / 256), value % 256];
-  });
+  const bytes = forge.util.bytesFromIP(address);
+  return bytes + "\xFF".repeat(bytes.length);
 }

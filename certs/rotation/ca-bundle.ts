@@ -1,6 +1,6 @@
 import { sleep, type SteadyClock } from "../../shared/clock.ts";
-import type { LeaderElection } from "../../shared/cluster/leader-election.ts";
 import { field, type JsonObject, jsonPointer, stringAt } from "../../shared/formats/json.ts";
+import { hostOf } from "../hosts.ts";
 import { constraintsOf } from "../name-constraints.ts";
 import { splitCertificates } from "../pem.ts";
 import type { CertificateReports } from "./reports.ts";
@@ -12,7 +12,6 @@ interface BundlePublisherOptions {
   readonly hosts: readonly string[];
   readonly reports: CertificateReports;
   readonly watched: WatchedObjects;
-  readonly election: LeaderElection;
   readonly stopping: AbortSignal;
 }
 
@@ -48,7 +47,7 @@ export class BundlePublisher {
       // oxlint-disable-next-line no-await-in-loop
       const result = await this.#publishTo(configuration, bundle);
       if (result === "failed") return null;
-      hasReverted ||= result === "reverted";
+      hasReverted ||= result === "restored";
     }
     if (hasReverted) await sleep(clock, RESTORE_MS, stopping);
     const nowMs = clock.steady();
@@ -56,28 +55,27 @@ export class BundlePublisher {
     return nowMs - this.#inForce.sinceMs;
   }
 
-  /** Writes the caBundle of one configuration. Returns `reverted` if another program had changed a correct one. */
+  /** Writes the caBundle of one configuration. Returns `restored` if another program had changed a correct one. */
   async #publishTo(
     [plural, object]: readonly [plural: string, object: JsonObject], bundle: string,
-  ): Promise<"ok" | "failed" | "reverted"> {
-    const { election, watched, reports, hosts } = this.#options;
+  ): Promise<"ok" | "failed" | "restored"> {
+    const { watched, reports, hosts } = this.#options;
     const changes = bundleChanges(object, bundle, hosts);
     const correct = this.#correct.get(plural);
     const reverted = correct?.bundle === bundle ? changes.filter(({ name }) => correct.names.has(name)) : [];
     if (changes.length > 0) {
       this.#inForce = null;
-      if (!election.isLeader) return "failed";
-      const isWritten = await watched.writeBundle(plural, changes.flatMap(({ patch }) => patch));
+      const outcome = await watched.writeBundle(plural, changes.flatMap(({ patch }) => patch));
       reports.published(plural, {
-        isConflict: !isWritten, isReverted: reverted.length > 0,
+        outcome, isReverted: reverted.length > 0,
         // A program that applies the configuration again can remove the caBundle: that is not a wrong value.
         isReplaced: reverted.some(({ isEmpty }) => !isEmpty), filled: changes.filter(({ isEmpty }) => isEmpty).length,
       });
-      if (!isWritten) return "failed";
+      if (outcome !== "ok") return "failed";
     }
     const names = new Set(ownWebhooks(object, hosts).map(({ name }) => name));
     this.#correct.set(plural, { bundle, names });
-    return reverted.length > 0 ? "reverted" : "ok";
+    return reverted.length > 0 ? "restored" : "ok";
   }
 }
 
@@ -146,14 +144,12 @@ function ownWebhooks(configuration: JsonObject, hosts: readonly string[]): OwnWe
     .map((webhook: unknown, index) => (
       { index, name: stringAt(webhook, "name"), clientConfig: field(webhook, "clientConfig") }
     ))
-    .filter(({ clientConfig }) => hosts.includes(hostOf(clientConfig) ?? ""));
+    .filter(({ clientConfig }) => hosts.includes(calledHost(clientConfig)));
 }
 
-/** Returns the name that the API server verifies in the certificate. */
-function hostOf(clientConfig: unknown): string | null {
+/** Returns the name that the API server verifies in the certificate; "" for an invalid URL. */
+function calledHost(clientConfig: unknown): string {
   const url = stringAt(clientConfig, "url");
-  if (url !== null) return URL.canParse(url) ? new URL(url).hostname.replaceAll(/[[\]]/g, "") : null;
-  const name = stringAt(clientConfig, "service", "name");
-  const namespace = stringAt(clientConfig, "service", "namespace");
-  return name === null || namespace === null ? null : `${name}.${namespace}.svc`;
+  if (url !== null) return URL.canParse(url) ? hostOf(url) : "";
+  return `${stringAt(clientConfig, "service", "name")}.${stringAt(clientConfig, "service", "namespace")}.svc`;
 }

@@ -79,7 +79,8 @@ export class CertificateManager {
     });
     const wake = (): void => this.#wake.abort();
     const watched = new WatchedObjects({
-      ...options, onChange: wake, onFault: (object, fault) => reports.fault(`watch of ${object}`, fault),
+      ...options, onChange: wake, mayWrite: () => this.#election.isLeader,
+      onFault: (object, fault) => reports.fault(`watch of ${object}`, fault),
     });
     const election = new LeaderElection({
       ...options, ...secret, onFault: (fault) => reports.fault("lease", fault),
@@ -90,7 +91,7 @@ export class CertificateManager {
     });
     this.#watched = watched;
     this.#election = election;
-    const ports = { ...options, reports, watched, election };
+    const ports = { ...options, reports, watched };
     this.#publisher = new BundlePublisher({ ...ports, stopping: this.#stopping.signal });
     this.#serving = new ServingSecret(ports);
     metrics.leader.set(0);
@@ -129,36 +130,51 @@ export class CertificateManager {
       this.#wake = new AbortController();
       // Passes are sequential.
       // oxlint-disable-next-line no-await-in-loop
-      const hasChanged = await this.#pass().catch((error: unknown) => {
-        this.#reports.fault("write", errorMessage(error));
-        return false;
-      });
+      const hasChanged = await this.#attempt("pass", false, () => this.#pass());
       metrics.leader.set(Number(this.#election.isLeader));
       // oxlint-disable-next-line no-await-in-loop
       if (!hasChanged && !signal.aborted) await sleep(clock, tickMs, this.#wake.signal);
     }
   }
 
-  /** Writes what is due. Returns whether another pass is due immediately. */
+  /** Returns the result of `run`. If `run` rejects, reports the fault of the activity, and returns `otherwise`. */
+  async #attempt<T>(activity: string, otherwise: T, run: () => Promise<T>): Promise<T> {
+    try {
+      const result = await run();
+      this.#reports.fault(activity, null);
+      return result;
+    } catch (error) {
+      this.#reports.fault(activity, errorMessage(error));
+      return otherwise;
+    }
+  }
+
+  /** Reads the objects, and writes what is due. Returns whether another pass is due immediately. */
   async #pass(): Promise<boolean> {
     const { secret, serving } = this.#options;
     const watched = this.#watched;
     const trusted = this.#trusted();
     this.#state.update({ secret: watched.secret(secret), serving: watched.secret(serving), trusted });
-    const { stored, remembered } = this.#state;
+    const { stored } = this.#state;
     if (stored === null) return false;
     this.#reports.expiries(stored.leaf, stored.ca);
     if (!this.#election.isLeader || watched.isListing) return false;
+    return await this.#attempt("write", false, () => this.#maintain(stored));
+  }
+
+  /** Writes what is due. Returns whether the Secret changed. */
+  async #maintain(stored: StoredCertificates): Promise<boolean> {
+    const { serving } = this.#options;
     this.#reports.fault("annotation", annotationFault(stored));
     if (this.#serving.isForeign) {
-      const fault = `cert-manager writes the Secret ${serving.name} too; set certificates.mode to cert-manager`;
-      this.#reports.fault("write", fault);
-      return false;
+      throw new Error(`cert-manager writes the Secret ${serving.name} too; set certificates.mode to cert-manager`);
     }
     // While the Secret is invalid, its CAs may be incomplete.
-    const valid = stored.faults.length === 0 ? stored : remembered;
-    const inForceMs = await this.#publish(valid);
-    const isServed = await this.#serve(valid, inForceMs);
+    const valid = stored.faults.length === 0 ? stored : this.#state.remembered;
+    // A fault of one object must not prevent the writes of the others: the certificate must be renewed even if the
+    // caBundle cannot be written, and the Secret of the CA must be repaired even if the serving Secret cannot.
+    const inForceMs = await this.#attempt("caBundle", null, () => this.#publish(valid));
+    const isServed = await this.#attempt("serving Secret", false, () => this.#serve(valid, inForceMs));
     return await this.#advance(stored, inForceMs, this.#unchangedMs(isServed));
   }
 
@@ -167,9 +183,7 @@ export class CertificateManager {
     const { clock, timing } = this.#options;
     const { canRestore } = this.#state;
     const step = nextStep({ nowMs: clock.now(), timing, stored, canRestore, inForceMs, unchangedMs });
-    if (step !== null) return await this.#perform(step);
-    this.#reports.fault("write", null);
-    return false;
+    return step !== null && await this.#perform(step, stored);
   }
 
   /** Returns the CAs in the caBundles; null if a configuration was never read. */
@@ -187,29 +201,12 @@ export class CertificateManager {
   /** Returns how long the caBundles have been correct, in ms; null if a caBundle cannot be read or written. */
   async #publish(stored: StoredCertificates | null): Promise<number | null> {
     if (stored === null || this.#watched.configurations === null) return null;
-    try {
-      const inForceMs = await this.#publisher.publish(caBundle(stored));
-      this.#reports.fault("caBundle", null);
-      return inForceMs;
-    } catch (error) {
-      // The certificate must be renewed even if the caBundle cannot be written.
-      this.#reports.fault("caBundle", errorMessage(error));
-      return null;
-    }
+    return await this.#publisher.publish(caBundle(stored));
   }
 
   /** Returns whether the serving Secret contains the certificate. */
   async #serve(stored: StoredCertificates | null, inForceMs: number | null): Promise<boolean> {
-    if (stored === null) return false;
-    try {
-      const isServed = await this.#serving.write(stored, { isTrusted: this.#mayServe(stored, inForceMs) });
-      this.#reports.fault("serving Secret", null);
-      return isServed;
-    } catch (error) {
-      // The Secret of the CA must be repaired even if the serving Secret cannot be written.
-      this.#reports.fault("serving Secret", errorMessage(error));
-      return false;
-    }
+    return stored !== null && await this.#serving.write(stored, { isTrusted: this.#mayServe(stored, inForceMs) });
   }
 
   #unchangedMs(isServed: boolean): number {
@@ -219,16 +216,14 @@ export class CertificateManager {
     return nowMs - this.#content.sinceMs;
   }
 
-  async #perform(step: Step): Promise<boolean> {
+  async #perform(step: Step, stored: StoredCertificates): Promise<boolean> {
     // The watch may have reported a newer Secret meanwhile. The update must fail then.
-    const { stored, object } = this.#state;
-    const { secret } = this.#options;
-    if (stored === null || (object === null && this.#watched.isRecentlyDeleted(secret))) return false;
+    const { object } = this.#state;
     const set = await this.#prepare(step, stored);
-    if (!this.#election.isLeader) return false;
-    const isWritten = await this.#watched.writeSecret(withCertificates(object ?? {}, set, step.type), secret);
-    this.#reports.performed(step, { isConflict: !isWritten });
-    return isWritten;
+    const secret = withCertificates(object ?? {}, set, step.type);
+    const outcome = await this.#watched.writeSecret(secret, this.#options.secret);
+    this.#reports.performed(step, outcome);
+    return outcome === "ok";
   }
 
   /** Returns the certificates after the step. Returns the same certificates for a retry. */

@@ -7,6 +7,7 @@ import type { Logger } from "../../shared/server/logger.ts";
 import { METRIC_PREFIX } from "../../shared/server/metrics.ts";
 import type { Step } from "./plan.ts";
 import type { StoredAuthority, StoredLeaf } from "./secret.ts";
+import type { WriteOutcome } from "./watched-objects.ts";
 
 /** The name of `certs manage` in Events. */
 export const EVENT_CONTROLLER = "ack-role-resolver.io/certificates";
@@ -66,10 +67,10 @@ const EVENTS: Readonly<Record<Step["type"], Pick<EventText, "type" | "reason">>>
 };
 
 /** The activities whose faults are counted as failed writes. */
-const WRITES: ReadonlySet<string> = new Set(["write", "caBundle", "serving Secret"]);
+const WRITES: ReadonlySet<string> = new Set(["pass", "write", "caBundle", "serving Secret"]);
 
 interface PublishResult {
-  readonly isConflict: boolean;
+  readonly outcome: WriteOutcome;
   /** Whether another program had changed or removed a caBundle that was correct. */
   readonly isReverted: boolean;
   /** Whether another program had set another caBundle. */
@@ -88,8 +89,7 @@ export class CertificateReports {
   readonly #record: (event: CertificateEvent) => void;
   readonly #name: string;
   /** The last reported fault of each activity. */
-  readonly #faults = new Map<string, string>();
-  #secretFault: string | null = null;
+  readonly #faults = new Map<string, string | null>();
 
   constructor(options: ReportOptions, record: (event: CertificateEvent) => void) {
     this.#options = options;
@@ -99,12 +99,7 @@ export class CertificateReports {
 
   /** Logs a fault once, until the activity succeeds again (null). */
   fault(activity: string, fault: string | null): void {
-    if (fault === null) {
-      this.#faults.delete(activity);
-      return;
-    }
-    if (this.#faults.get(activity) === fault) return;
-    this.#faults.set(activity, fault);
+    if (!this.#isNew(activity, fault) || fault === null) return;
     this.#options.log.error({ secret: this.#name, activity, fault }, "certificates cannot be maintained");
     if (WRITES.has(activity)) this.#options.metrics.writes.inc({ step: "any", outcome: "fault" });
   }
@@ -116,27 +111,36 @@ export class CertificateReports {
   /** Logs each fault of the Secret once, and that the Secret is valid again (null). */
   secretFault(fault: string | null): void {
     const { log } = this.#options;
-    if (fault === this.#secretFault) return;
-    this.#secretFault = fault;
+    if (!this.#isNew("Secret", fault)) return;
     if (fault === null) log.info({ secret: this.#name }, "the certificates in the Secret are valid");
     else log.warn({ secret: this.#name, fault }, "the certificates in the Secret are missing or invalid");
   }
 
-  performed(step: Step, { isConflict }: { readonly isConflict: boolean }): void {
-    const { log, metrics } = this.#options;
-    metrics.writes.inc({ step: step.type, outcome: isConflict ? "conflict" : "ok" });
-    if (isConflict) return;
+  /** Records the fault of an activity. Returns whether it differs from the last one. */
+  #isNew(activity: string, fault: string | null): boolean {
+    const last = this.#faults.get(activity) ?? null;
+    this.#faults.set(activity, fault);
+    return fault !== last;
+  }
+
+  /** Counts a write. Returns whether an object was written. */
+  #count(step: string, outcome: WriteOutcome): boolean {
+    if (outcome !== "skipped") this.#options.metrics.writes.inc({ step, outcome });
+    return outcome === "ok";
+  }
+
+  performed(step: Step, outcome: WriteOutcome): void {
+    const { log } = this.#options;
+    if (!this.#count(step.type, outcome)) return;
     log.info({ secret: this.#name, step: step.type, reason: step.reason }, "certificates changed");
     this.#record({ ...EVENTS[step.type], note: `Step ${step.type}: ${step.reason}` });
   }
 
   /** Reports a write of the serving Secret. `isRestored` means that another program had changed a correct one. */
-  served(name: string, result: { readonly isConflict: boolean; readonly isRestored: boolean }): void {
-    const { log, metrics } = this.#options;
-    const step = result.isRestored ? "restore-serving" : "serve";
-    metrics.writes.inc({ step, outcome: result.isConflict ? "conflict" : "ok" });
-    if (result.isConflict) return;
-    if (!result.isRestored) {
+  served(name: string, outcome: WriteOutcome, { isRestored }: { readonly isRestored: boolean }): void {
+    const { log } = this.#options;
+    if (!this.#count(isRestored ? "restore-serving" : "serve", outcome)) return;
+    if (!isRestored) {
       log.info({ secret: name }, "serving certificate stored");
       return;
     }
@@ -145,10 +149,9 @@ export class CertificateReports {
     this.#record({ type: "Warning", reason: "ServingCertificateRestored", note });
   }
 
-  published(plural: string, { isConflict, isReverted, isReplaced, filled }: PublishResult): void {
-    const { log, metrics } = this.#options;
-    metrics.writes.inc({ step: isReverted ? "restore-bundle" : "publish", outcome: isConflict ? "conflict" : "ok" });
-    if (isConflict) return;
+  published(plural: string, { outcome, isReverted, isReplaced, filled }: PublishResult): void {
+    const { log } = this.#options;
+    if (!this.#count(isReverted ? "restore-bundle" : "publish", outcome)) return;
     if (isReplaced) {
       log.warn({ configurations: plural }, "caBundle restored: another program had changed it");
       const note = `Restored the caBundle in ${plural}; exclude this field from the program that changes it`;

@@ -1,19 +1,17 @@
 import { isDeepStrictEqual } from "node:util";
-import type { LeaderElection } from "../../shared/cluster/leader-election.ts";
 import type { ObjectName } from "../../shared/cluster/watched-kind.ts";
 import { field, type JsonObject, stringAt } from "../../shared/formats/json.ts";
 import { permitsOnly } from "../name-constraints.ts";
 import { CERTIFICATE_FILES } from "../certificate-files.ts";
 import { isCurrent } from "./plan.ts";
 import type { CertificateReports } from "./reports.ts";
-import { authoritiesOf, type CertificateSet, parseSecret, type StoredCertificates } from "./secret.ts";
+import { authoritiesOf, base64, type CertificateSet, parseSecret, type StoredCertificates } from "./secret.ts";
 import type { WatchedObjects } from "./watched-objects.ts";
 
 interface ServingSecretOptions {
   readonly serving: ObjectName;
   readonly reports: CertificateReports;
   readonly watched: WatchedObjects;
-  readonly election: LeaderElection;
 }
 
 /** The annotation of a Secret that cert-manager writes. */
@@ -44,21 +42,19 @@ export class ServingSecret {
    * exactly the certificate.
    */
   async write(stored: StoredCertificates, { isTrusted }: { readonly isTrusted: boolean }): Promise<boolean> {
-    const { serving, watched, election, reports } = this.#options;
+    const { serving, watched, reports } = this.#options;
     const object = this.#object;
     const data = dataOf(stored);
     if (isDeepStrictEqual(field(object, "data"), data)) {
       this.#correct = data;
       return true;
     }
-    if (object === undefined || !isTrusted || !election.isLeader) return false;
-    if (object === null && watched.isRecentlyDeleted(serving)) return false;
-    const isWritten = await watched.writeSecret({ ...object, apiVersion: "v1", kind: "Secret", data }, serving);
-    reports.served(serving.name, {
-      isConflict: !isWritten, isRestored: isDeepStrictEqual(this.#correct, data),
-    });
-    if (isWritten) this.#correct = data;
-    return isWritten;
+    if (object === undefined || !isTrusted) return false;
+    const outcome = await watched.writeSecret({ ...object, data }, serving);
+    reports.served(serving.name, outcome, { isRestored: isDeepStrictEqual(this.#correct, data) });
+    if (outcome !== "ok") return false;
+    this.#correct = data;
+    return true;
   }
 }
 
@@ -66,10 +62,6 @@ export class ServingSecret {
 function dataOf({ leaf, ca }: StoredCertificates): JsonObject {
   const { cert, key, ca: authority } = CERTIFICATE_FILES;
   return { [cert]: base64(leaf?.cert), [key]: base64(leaf?.key), [authority]: base64(ca?.cert) };
-}
-
-function base64(text = ""): string {
-  return Buffer.from(text).toString("base64");
 }
 
 interface SecretStateOptions {

@@ -5,7 +5,13 @@ import { canIssue, type CertificateAndKey } from "../make.ts";
 import { permitsOnly } from "../name-constraints.ts";
 import { isSignedBy, missingHosts, parseCertificate, parsed, parsePrivateKey, splitCertificates } from "../pem.ts";
 
-interface ParsedPair extends CertificateAndKey {
+/** A certificate and its private key, with the validity of the certificate in ms since the Unix epoch. */
+interface Dated extends CertificateAndKey {
+  readonly notBeforeMs: number;
+  readonly notAfterMs: number;
+}
+
+interface ParsedPair extends Dated {
   readonly certificate: X509Certificate;
 }
 
@@ -15,21 +21,26 @@ type Entry = readonly [key: string, text: string | null];
 /** The maximum length of an entry, in characters. A certificate of this program has about 2,000. */
 const MAX_LENGTH = 65_536;
 
+/** Returns the result, unless it is the text of a fault. Then adds the fault of the entry, and returns null. */
+function accepted<T extends object>(key: string, result: T | string, faults: string[]): T | null {
+  if (typeof result !== "string") return result;
+  faults.push(`${key}: ${result}`);
+  return null;
+}
+
 /**
  * Parses a certificate and its private key. Accepts only the text that this program writes for them: two parsers could
- * read different certificates from a text that contains several.
+ * read different certificates from a text that contains several. Adds what is wrong, and returns null then.
  */
-function parsePair(cert: Entry, key: Entry): ParsedPair | { readonly faults: string[] } {
-  const [[certKey, certText], [keyKey, keyText]] = [cert, key];
-  if (certText === null && keyText === null) return { faults: [`${certKey}, ${keyKey}: missing`] };
-  const pair = { cert: certText ?? "", key: keyText ?? "" };
-  const [certificate, privateKey] = [readCertificate(pair.cert), readKey(pair.key)];
-  if (typeof certificate !== "string" && typeof privateKey !== "string") {
-    if (isPair(certificate, privateKey)) return { ...pair, certificate };
-    return { faults: [`${keyKey}: not the private key of the certificate in ${certKey}`] };
-  }
-  const results = [[certKey, certificate], [keyKey, privateKey]] as const;
-  return { faults: results.flatMap(([name, fault]) => (typeof fault === "string" ? [`${name}: ${fault}`] : [])) };
+function parsePair([certKey, cert]: Entry, [keyKey, key]: Entry, faults: string[]): ParsedPair | null {
+  if (cert === null && key === null) return accepted<ParsedPair>(`${certKey}, ${keyKey}`, "missing", faults);
+  const certificate = accepted(certKey, readCertificate(cert ?? ""), faults);
+  const privateKey = accepted(keyKey, readKey(key ?? ""), faults);
+  if (certificate === null || privateKey === null) return null;
+  const dates = { notBeforeMs: certificate.validFromDate.getTime(), notAfterMs: certificate.validToDate.getTime() };
+  const pair = { cert: cert ?? "", key: key ?? "", ...dates, certificate };
+  const result = isPair(certificate, privateKey) ? pair : `not the private key of the certificate in ${certKey}`;
+  return accepted(keyKey, result, faults);
 }
 
 /** Returns the certificate, or what is wrong with the text. */
@@ -76,12 +87,6 @@ export interface CertificateSet {
   readonly previous: readonly string[];
 }
 
-interface Dated extends CertificateAndKey {
-  /** In ms since the Unix epoch. */
-  readonly notBeforeMs: number;
-  readonly notAfterMs: number;
-}
-
 export interface StoredAuthority extends Dated {
   /** Whether the CA can sign a certificate for the names of the webhook. */
   readonly permitsHosts: boolean;
@@ -116,23 +121,20 @@ export function parseSecret(secret: JsonObject, context: ParseContext): StoredCe
     const value = stringAt(secret, "data", key);
     return [key, value === null ? null : Buffer.from(value, "base64").toString("utf8")];
   };
-  const pair = (certKey: string, keyKey: string): ParsedPair | null => {
-    const found = parsePair(entry(certKey), entry(keyKey));
-    if (!("faults" in found)) return found;
-    faults.push(...found.faults);
-    return null;
-  };
+  const pair = (certKey: string, keyKey: string): ParsedPair | null => (
+    parsePair(entry(certKey), entry(keyKey), faults)
+  );
   const K = SECRET_KEYS;
   const ca = authority(pair(K.ca, K.caKey), [K.ca, context, faults]);
   const hasNext = [K.nextCA, K.nextCAKey].some((key) => entry(key)[1] !== null);
   const next = hasNext ? authority(pair(K.nextCA, K.nextCAKey), [K.nextCA, context, faults]) : null;
-  const leaf = leafOf(pair(K.cert, K.key), context.hosts);
+  const leaf = pair(K.cert, K.key);
   if (leaf !== null && ca !== null && !isSignedBy(leaf.certificate, ca.cert)) {
     faults.push(`${K.cert}: not signed by the CA in ${K.ca}`);
   }
   const previous = previousOf(entry(K.previousCA), context, faults);
   const rotate = stringAt(secret, "metadata", "annotations", ROTATE_ANNOTATION);
-  return { leaf: leaf?.stored ?? null, ca, next, previous, rotate, faults };
+  return { leaf: leafOf(leaf, context), ca, next, previous, rotate, faults };
 }
 
 /** The entry, what is known about the installation, and the list to which a fault is added. */
@@ -142,11 +144,10 @@ const NOT_ISSUED = "a CA that this installation did not issue";
 
 function authority(pair: ParsedPair | null, [certKey, context, faults]: Validation): StoredAuthority | null {
   if (pair === null) return null;
-  const { cert, key, certificate } = pair;
-  const fault = authorityFault(pair, context);
-  if (fault === null) return { cert, key, ...datesOf(certificate), permitsHosts: permitsOnly(cert, context.hosts) };
-  faults.push(`${certKey}: ${fault}`);
-  return null;
+  const { cert, key, notBeforeMs, notAfterMs } = pair;
+  const permitsHosts = permitsOnly(cert, context.hosts);
+  const result = authorityFault(pair, context) ?? { cert, key, notBeforeMs, notAfterMs, permitsHosts };
+  return accepted(certKey, result, faults);
 }
 
 function authorityFault(pair: ParsedPair, { isOwn }: ParseContext): string | null {
@@ -163,20 +164,10 @@ function previousOf([key, text]: Entry, { isOwn }: ParseContext, faults: string[
   return previous;
 }
 
-interface ParsedLeaf {
-  readonly stored: StoredLeaf;
-  readonly certificate: X509Certificate;
-}
-
-function leafOf(pair: ParsedPair | null, hosts: readonly string[]): ParsedLeaf | null {
+function leafOf(pair: ParsedPair | null, { hosts }: ParseContext): StoredLeaf | null {
   if (pair === null) return null;
-  const { cert, key, certificate } = pair;
-  const stored = { cert, key, ...datesOf(certificate), missingHosts: missingHosts(certificate, hosts) };
-  return { stored, certificate };
-}
-
-function datesOf({ validFromDate, validToDate }: X509Certificate): { notBeforeMs: number; notAfterMs: number } {
-  return { notBeforeMs: validFromDate.getTime(), notAfterMs: validToDate.getTime() };
+  const { certificate, ...stored } = pair;
+  return { ...stored, missingHosts: missingHosts(certificate, hosts) };
 }
 
 /** Which steps fulfill the request of the rotate annotation. */
@@ -202,17 +193,19 @@ export function withCertificates(secret: JsonObject, set: CertificateSet, step: 
     [SECRET_KEYS.nextCA]: next?.cert ?? null, [SECRET_KEYS.nextCAKey]: next?.key ?? null,
     [SECRET_KEYS.previousCA]: previous.length === 0 ? null : previous.join(""),
   };
-  const data = { ...asObject(field(secret, "data")) };
-  for (const [key, text] of Object.entries(texts)) {
-    if (text === null) delete data[key];
-    else data[key] = Buffer.from(text).toString("base64");
-  }
+  const encoded = Object.entries(texts).map(([key, text]) => [key, text === null ? null : base64(text)] as const);
+  const entries = [...Object.entries(asObject(field(secret, "data"))), ...encoded];
+  const data = Object.fromEntries([...new Map(entries)].filter(([, value]) => value !== null));
   const metadata = asObject(field(secret, "metadata"));
   const annotations = asObject(field(metadata, "annotations"));
   const { [ROTATE_ANNOTATION]: rotate, ...others } = annotations;
   const isFulfilled = FULFILLED_BY.get(rotate)?.includes(step) === true;
   const kept = isFulfilled ? others : annotations;
-  return { ...secret, apiVersion: "v1", kind: "Secret", metadata: { ...metadata, annotations: kept }, data };
+  return { ...secret, metadata: { ...metadata, annotations: kept }, data };
+}
+
+export function base64(text = ""): string {
+  return Buffer.from(text).toString("base64");
 }
 
 /** Returns all CAs, as PEM, each once: the current one first. */

@@ -1,7 +1,7 @@
-import type { ClusterPorts, KubernetesRequest } from "../../shared/cluster/api.ts";
+import type { ClusterPorts } from "../../shared/cluster/api.ts";
 import { Outage } from "../../shared/cluster/outage.ts";
 import { Reflector } from "../../shared/cluster/reflector.ts";
-import { rejectionText, sendRequest } from "../../shared/cluster/send-request.ts";
+import { isSuccess, sendExpecting, storeObject } from "../../shared/cluster/send-request.ts";
 import type { ObjectName, WatchedKind } from "../../shared/cluster/watched-kind.ts";
 import { labelsOf } from "../../shared/contract/installation.ts";
 import { type JsonObject, type PatchOperation, stringAt } from "../../shared/formats/json.ts";
@@ -13,6 +13,8 @@ interface WatchedObjectsOptions extends ClusterPorts {
   readonly serving: ObjectName;
   /** The name of both webhook configurations. */
   readonly configuration: string;
+  /** Whether this process holds the Lease. Another process writes nothing. */
+  readonly mayWrite: () => boolean;
   readonly onChange: () => void;
   /** Receives why an object is not current; null when it is current again. */
   readonly onFault: (object: string, fault: string | null) => void;
@@ -24,8 +26,11 @@ type Watched = JsonObject | null | undefined;
 /** An operation of a JSON patch that the API server receives. The patch fails if a test fails. */
 export type TestedOperation = PatchOperation | { readonly op: "test"; readonly path: string; readonly value: unknown };
 
+/** The result of a write. `conflict`: another client changed or deleted the object at the same time. */
+export type WriteOutcome = "ok" | "conflict" | "skipped";
+
 /** The field manager, which `kubectl get --show-managed-fields` shows. */
-const MANAGER = "fieldManager=ack-role-resolver-certificates";
+const MANAGER = "?fieldManager=ack-role-resolver-certificates";
 
 const CONFIGURATIONS = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"] as const;
 
@@ -64,7 +69,7 @@ export class WatchedObjects {
   }
 
   /** Whether a Secret was deleted a moment ago, and must not be created again yet. */
-  isRecentlyDeleted({ name }: ObjectName): boolean {
+  #isRecentlyDeleted(name: string): boolean {
     const deletedMs = this.#deleted.get(keyOf("Secret", name));
     return deletedMs !== undefined && this.#options.clock.steady() - deletedMs < DELETED_MS;
   }
@@ -95,46 +100,42 @@ export class WatchedObjects {
 
   /**
    * Creates or updates a Secret. The update contains the resource version that the replica read. So a replica that is
-   * not the leader anymore cannot overwrite the CA of another replica. Returns false if another client changed the
-   * Secret at the same time.
+   * not the leader anymore cannot overwrite the CA of another replica.
    */
-  async writeSecret(secret: JsonObject, { namespace, name }: ObjectName): Promise<boolean> {
-    const path = `/api/v1/namespaces/${namespace}/secrets`;
+  async writeSecret(secret: JsonObject, { namespace, name }: ObjectName): Promise<WriteOutcome> {
     const isNew = stringAt(secret, "metadata", "resourceVersion") === null;
-    const metadata = { namespace, name, labels: labelsOf("certificates") };
-    const created = { ...secret, apiVersion: "v1", kind: "Secret", type: "Opaque", metadata };
-    const request = isNew
-      ? { method: "POST", path: `${path}?${MANAGER}`, body: JSON.stringify(created) } as const
-      : { method: "PUT", path: `${path}/${name}?${MANAGER}`, body: JSON.stringify(secret) } as const;
-    // 404: another client deleted the Secret.
-    return await this.#write(request, new Set(isNew ? [409] : [404, 409]));
+    if (isNew && this.#isRecentlyDeleted(name)) return "skipped";
+    const created = { type: "Opaque", metadata: { namespace, name, labels: labelsOf("certificates") } };
+    const object = { ...secret, apiVersion: "v1", kind: "Secret", ...(isNew && created) };
+    const place = { collection: `/api/v1/namespaces/${namespace}/secrets`, name, query: MANAGER };
+    return await this.#write(() => storeObject(this.#options, place, object));
   }
 
   /**
    * Sets the caBundles in a webhook configuration. A JSON patch changes only these fields, and tests that each webhook
    * is still at its position. Server-side apply would create incomplete webhooks if a user removed them at the same
-   * time, and would own the fields, so that a GitOps tool reports a conflict. Returns false if another client changed
-   * the configuration at the same time.
+   * time, and would own the fields, so that a GitOps tool reports a conflict.
    */
-  async writeBundle(plural: string, patch: readonly TestedOperation[]): Promise<boolean> {
-    const path = `/apis/admissionregistration.k8s.io/v1/${plural}/${this.#options.configuration}?${MANAGER}`;
+  async writeBundle(plural: string, patch: readonly TestedOperation[]): Promise<WriteOutcome> {
+    const path = `/apis/admissionregistration.k8s.io/v1/${plural}/${this.#options.configuration}${MANAGER}`;
     const contentType = "application/json-patch+json";
-    // 422: a test of the patch failed. 404: another client deleted the configuration.
     const request = { method: "PATCH", path, contentType, body: JSON.stringify(patch) } as const;
-    return await this.#write(request, new Set([404, 409, 422]));
+    return await this.#write(async () => {
+      // 422: a test of the patch failed. 404: another client deleted the configuration.
+      const response = await sendExpecting(this.#options, request, [404, 409, 422]);
+      return isSuccess(response) ? response.object : null;
+    });
   }
 
-  /** Stores the object that the API server returns, before its watch reports the object. */
-  async #write(request: Omit<KubernetesRequest, "signal">, conflicts: ReadonlySet<number>): Promise<boolean> {
-    const response = await sendRequest(this.#options, request);
-    const { status, object } = response;
-    if (conflicts.has(status)) return false;
-    if (status !== 200 && status !== 201) throw new Error(rejectionText(request, response));
-    if (object === null) return false;
+  /** Writes if this process is the leader. Stores the object that the API server returns, before its watch does. */
+  async #write(write: () => Promise<JsonObject | null>): Promise<WriteOutcome> {
+    if (!this.#options.mayWrite()) return "skipped";
+    const object = await write();
+    if (object === null) return "conflict";
     const key = keyOf(stringAt(object, "kind") ?? "", stringAt(object, "metadata", "name") ?? "");
     this.#objects.set(key, object);
     this.#deleted.delete(key);
-    return true;
+    return "ok";
   }
 
   #reflector(kind: WatchedKind, options: WatchedObjectsOptions): Reflector {

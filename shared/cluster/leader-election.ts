@@ -1,9 +1,9 @@
 import { errorMessage } from "../formats/errors.ts";
 import { field, type JsonObject, stringAt } from "../formats/json.ts";
 import { repeat } from "../clock.ts";
-import type { ClusterPorts, KubernetesRequest } from "./api.ts";
+import type { ClusterPorts } from "./api.ts";
 import { microTime } from "./wire.ts";
-import { rejectionText, sendRequest } from "./send-request.ts";
+import { sendExpecting, storeObject } from "./send-request.ts";
 
 /** The durations of client-go's leader election, as kube-controller-manager uses them. */
 const LEASE_SECONDS = 15;
@@ -83,28 +83,19 @@ export class LeaderElection {
 
   async #read(): Promise<JsonObject | null> {
     const { namespace, name } = this.#options;
-    const request = { path: `${leasesPath(namespace)}/${name}` };
-    const response = await sendRequest(this.#options, request);
-    if (response.status === 404) return null;
-    if (response.status !== 200) throw new Error(rejectionText(request, response));
-    return response.object;
+    const { status, object } = await sendExpecting(this.#options, { path: `${leasesPath(namespace)}/${name}` }, [404]);
+    return status === 404 ? null : object;
   }
 
   /** Creates or updates the Lease. Returns false if another replica changed the Lease at the same time. */
   async #write(lease: JsonObject): Promise<boolean> {
     const { namespace, name } = this.#options;
-    const isNew = stringAt(lease, "metadata", "resourceVersion") === null;
-    const path = leasesPath(namespace);
-    const object = isNew ? { ...lease, metadata: { namespace, name } } : lease;
-    const request: Omit<KubernetesRequest, "signal"> = {
-      method: isNew ? "POST" : "PUT", path: isNew ? path : `${path}/${name}`, body: JSON.stringify(object),
-    };
-    const response = await sendRequest(this.#options, request);
-    if (response.status === 409) return false;
-    if (response.status !== 200 && response.status !== 201) throw new Error(rejectionText(request, response));
-    this.#lease = response.object;
+    const object = { metadata: { namespace, name }, ...lease };
+    const stored = await storeObject(this.#options, { collection: leasesPath(namespace), name }, object);
+    if (stored === null) return false;
+    this.#lease = stored;
     // The replica's own renewal is also a change of the Lease.
-    const spec = JSON.stringify(field(response.object, "spec") ?? null);
+    const spec = JSON.stringify(field(stored, "spec") ?? null);
     this.#observed = { spec, sinceMs: this.#options.clock.steady() };
     return true;
   }

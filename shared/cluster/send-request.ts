@@ -49,6 +49,40 @@ async function responseTo(api: KubernetesAPI, request: KubernetesRequest): Promi
   return { status: response.status, object: isJsonObject(object) ? object : null };
 }
 
+/** Sends a request like `sendRequest`. Rejects if the status is not 200, 201 or one of `expected`. */
+export async function sendExpecting(
+  ports: SendPorts, request: Omit<KubernetesRequest, "signal">, expected: readonly number[],
+): Promise<ObjectResponse> {
+  const response = await sendRequest(ports, request);
+  if (isSuccess(response) || expected.includes(response.status)) return response;
+  throw new Error(rejectionText(request, response));
+}
+
+export function isSuccess({ status }: ObjectResponse): boolean {
+  return status === 200 || status === 201;
+}
+
+/**
+ * Creates an object in the collection, or updates it if it has a resource version. So a client cannot overwrite what it
+ * has not read. Returns the stored object, or null if another client created, changed or deleted it at the same time.
+ */
+export async function storeObject(
+  ports: SendPorts, { collection, name, query = "" }: StoredName, object: JsonObject,
+): Promise<JsonObject | null> {
+  const body = JSON.stringify(object);
+  const response = stringAt(object, "metadata", "resourceVersion") === null
+    ? await sendExpecting(ports, { method: "POST", path: `${collection}${query}`, body }, [409])
+    : await sendExpecting(ports, { method: "PUT", path: `${collection}/${name}${query}`, body }, [404, 409]);
+  return isSuccess(response) ? response.object : null;
+}
+
+interface StoredName {
+  /** The path of the collection. */
+  readonly collection: string;
+  readonly name: string;
+  readonly query?: string;
+}
+
 /** Returns what is wrong with a request that the API server rejected, and how to add rights that are missing. */
 export function rejectionText(request: RequestName, response: ObjectResponse): string {
   const { status } = response;

@@ -1,10 +1,9 @@
 import { test } from "tap";
 import { isJsonObject, type JsonObject } from "../../../shared/formats/json.ts";
-import { FakeClock } from "../../shared/fake-clock.ts";
-import { FakeKubernetes } from "./fake-kubernetes.ts";
+import type { FakeKubernetes } from "./fake-kubernetes.ts";
 import {
-  advanceUntil, annotate, bundles, entry, eventReasons, EVENTS, installConfigurations, installSecrets, isPublished,
-  MUTATING, SECRET, served, SERVING, startReplica, until,
+  advanceUntil, annotate, bundles, entry, eventReasons, EVENTS, installConfigurations, installed, isPublished,
+  MUTATING, running, SECRET, served, SERVING, startReplica, until,
 } from "./replica-fixture.ts";
 import { DAY_MS, makeCA } from "./stored.ts";
 
@@ -15,8 +14,7 @@ function sortedData(api: FakeKubernetes): string {
 }
 
 test("sets the caBundle of new webhooks without a warning, and restores one that is changed", async (t) => {
-  const [api, clock] = [new FakeKubernetes(), new FakeClock()];
-  installSecrets(api);
+  const { api, clock } = installed({ configurations: false });
   const replica = startReplica(t, api, clock);
   await until(() => served(api).length > 0);
   t.notOk(api.requests.some((one) => one.startsWith("PATCH")), "a missing configuration is not an error");
@@ -52,11 +50,8 @@ function changeWebhooks(api: FakeKubernetes, change: (webhooks: unknown[]) => un
 }
 
 test("keeps the certificate while the Secret is invalid or deleted, and restores the Secret", async (t) => {
-  const [api, clock] = [new FakeKubernetes(), new FakeClock()];
-  installSecrets(api);
-  installConfigurations(api);
-  const replica = startReplica(t, api, clock);
-  await until(() => isPublished(api));
+  const replica = await running(t);
+  const { api, clock } = replica;
   const { data } = api.object(SECRET);
   const isRepaired = (): boolean => sortedData(api) === before;
   const before = sortedData(api);
@@ -82,9 +77,7 @@ test("keeps the certificate while the Secret is invalid or deleted, and restores
 });
 
 test("reports a rejected write once and retries it, and counts an Event that cannot be written", async (t) => {
-  const [api, clock] = [new FakeKubernetes(), new FakeClock()];
-  installSecrets(api);
-  installConfigurations(api);
+  const { api, clock } = installed();
   api.rejected.set(`PUT ${SECRET}`, 403);
   api.rejected.set(`POST ${EVENTS}`, 403);
   const replica = startReplica(t, api, clock);
@@ -113,20 +106,17 @@ test("reports a rejected write once and retries it, and counts an Event that can
 });
 
 test("does not change a Secret that cert-manager writes", async (t) => {
-  const [api, clock] = [new FakeKubernetes(), new FakeClock()];
+  const { api, clock } = installed();
   const annotations = { "cert-manager.io/certificate-name": "webhook" };
-  installSecrets(api);
   const metadata = { namespace: "ack-role-resolver", name: "webhook-tls", annotations };
   api.put(SERVING, { kind: "Secret", metadata });
-  installConfigurations(api);
   const replica = startReplica(t, api, clock);
   await until(() => replica.lines.some((line) => line.includes("set certificates.mode to cert-manager")));
   t.notOk(api.requests.some((one) => one.startsWith("PUT /api/v1") || one.startsWith("PATCH")));
 });
 
 test("writes an Event if the certificate was not renewed in time", async (t) => {
-  const [api, clock] = [new FakeKubernetes(), new FakeClock()];
-  installSecrets(api);
+  const { api, clock } = installed({ configurations: false });
   const replica = startReplica(t, api, clock);
   await until(() => served(api).length === 1);
   api.rejected.set(`PUT ${SECRET}`, 500);
@@ -141,11 +131,8 @@ test("writes an Event if the certificate was not renewed in time", async (t) => 
 });
 
 test("does not overwrite a Secret that another leader changes while a caBundle is written", async (t) => {
-  const [api, clock] = [new FakeKubernetes(), new FakeClock()];
-  installSecrets(api);
-  installConfigurations(api);
-  const replica = startReplica(t, api, clock);
-  await until(() => isPublished(api));
+  const replica = await running(t);
+  const { api, clock } = replica;
   const request = api.request.bind(api);
   api.request = async (sent) => {
     api.request = request;
@@ -163,9 +150,7 @@ test("does not overwrite a Secret that another leader changes while a caBundle i
 
 test("renews the certificate although the caBundle cannot be read or written", async (t) => {
   for (const request of ["PATCH", "GET /apis/admissionregistration.k8s.io/"]) {
-    const [api, clock] = [new FakeKubernetes(), new FakeClock()];
-    installSecrets(api);
-    installConfigurations(api);
+    const { api, clock } = installed();
     api.rejected.set(request, 403);
     const replica = startReplica(t, api, clock);
     await advanceUntil(clock, () => served(api).length === 1);
@@ -182,11 +167,8 @@ test("renews the certificate although the caBundle cannot be read or written", a
 });
 
 test("reports an annotation that requests no known rotation", async (t) => {
-  const [api, clock] = [new FakeKubernetes(), new FakeClock()];
-  installSecrets(api);
-  installConfigurations(api);
-  const replica = startReplica(t, api, clock);
-  await until(() => isPublished(api));
+  const replica = await running(t);
+  const { api } = replica;
   annotate(api, "certificate");
   await until(() => replica.lines.some((line) => line.includes('\\"certificate\\": expected leaf or ca')));
   t.equal(served(api).length, 1);

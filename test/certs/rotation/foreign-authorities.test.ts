@@ -1,34 +1,17 @@
 import { generateKeyPairSync, type KeyObject, sign, X509Certificate } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import forge from "node-forge";
-import { type Test, test } from "tap";
+import { test } from "tap";
 import { type CertificateAndKey, makeCertificates } from "../../../certs/make.ts";
-import { FakeClock } from "../../shared/fake-clock.ts";
-import { FakeKubernetes } from "./fake-kubernetes.ts";
+import type { FakeKubernetes } from "./fake-kubernetes.ts";
 import {
-  advanceUntil, bundles, entry, eventReasons, installConfigurations, installSecrets, isPublished, isServed, SECRET,
-  served, SERVING, startReplica, until,
+  advanceUntil, bundles, entry, eventReasons, isServed, running, SECRET, served, SERVING, startReplica, until,
 } from "./replica-fixture.ts";
 import { makeCA, makeLeaf } from "./stored.ts";
 
 const { asn1, pem } = forge;
 const HOST = "ack-role-resolver-webhook.ack-role-resolver.svc";
 type Texts = Readonly<Record<string, string>>;
-
-interface Running {
-  readonly api: FakeKubernetes;
-  readonly clock: FakeClock;
-  readonly close: () => Promise<void>;
-}
-
-async function start(t: Test): Promise<Running> {
-  const [api, clock] = [new FakeKubernetes(), new FakeClock()];
-  installSecrets(api);
-  installConfigurations(api);
-  const { manager } = startReplica(t, api, clock);
-  await until(() => isPublished(api) && isServed(api));
-  return { api, clock, close: () => manager.close() };
-}
 
 function write(api: FakeKubernetes, path: string, texts: Texts): void {
   const data = Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, btoa(text)]));
@@ -62,7 +45,7 @@ async function attacks(api: FakeKubernetes, nowMs: number): Promise<Record<strin
 }
 
 test("never publishes a CA that another program wrote to a Secret, and restores the Secret", async (t) => {
-  const { api } = await start(t);
+  const { api } = await running(t);
   const before = entry(api, "ca.crt");
   const since = api.history.length;
   for (const [attack, [path, texts]] of Object.entries(await attacks(api, Date.parse("2026-01-01T00:00:00Z")))) {
@@ -83,9 +66,9 @@ function isRestored(api: FakeKubernetes, path: string, data: unknown): boolean {
 test("never publishes such a CA after a restart either, which remembers nothing", async (t) => {
   const names = ["a previous CA with the name constraints", "a next CA", "another current CA", "a complete Secret"];
   for (const name of names) {
-    const { api, clock, close } = await start(t);
+    const { api, clock, manager } = await running(t);
     const own = entry(api, "ca.crt");
-    await close();
+    await manager.close();
     const [path, texts] = (await attacks(api, clock.now()))[name] ?? [SECRET, {}];
     write(api, path, texts);
     startReplica(t, api, clock, { identity: "second" });
@@ -99,9 +82,8 @@ test("never publishes such a CA after a restart either, which remembers nothing"
 });
 
 test("adopts the CA of an earlier version, and removes its key from the Secret of the webhook", async (t) => {
-  const before = await start(t);
-  const { api, clock } = before;
-  await before.close();
+  const { api, clock, manager } = await running(t);
+  await manager.close();
   const { data } = api.object(SECRET);
   const certificate = served(api);
   api.change(SERVING, (secret) => ({ ...secret, data }));
@@ -114,9 +96,8 @@ test("adopts the CA of an earlier version, and removes its key from the Secret o
 });
 
 test("does not adopt a CA from the Secret of the webhook that no caBundle contains", async (t) => {
-  const before = await start(t);
-  const { api, clock } = before;
-  await before.close();
+  const { api, clock, manager } = await running(t);
+  await manager.close();
   const { ca, set } = await attacker(clock.now());
   const own = entry(api, "ca.crt");
   write(api, SERVING, set);
@@ -176,7 +157,7 @@ test("restores a Secret whose next CA has a key that node-forge cannot read, als
   for (const [name, keys] of Object.entries(others)) {
     const { cert, key } = withKeys(authority, keys);
     t.ok(new X509Certificate(cert).verify(keys.publicKey), name);
-    const { api, clock, close } = await start(t);
+    const { api, clock, manager } = await running(t);
     const own = entry(api, "ca.crt");
     for (const [certKey, keyKey] of [["next-ca.crt", "next-ca.key"], ["ca.crt", "ca.key"]] as const) {
       const { data } = api.object(SECRET);
@@ -184,7 +165,7 @@ test("restores a Secret whose next CA has a key that node-forge cannot read, als
       await until(() => isRestored(api, SECRET, data));
     }
     await advanceUntil(clock, () => eventReasons(api).includes("CertificatesRestored"));
-    await close();
+    await manager.close();
     write(api, SECRET, { "next-ca.crt": cert, "next-ca.key": key });
     startReplica(t, api, clock, { identity: "second" });
     await advanceUntil(clock, () => entry(api, "next-ca.crt") === "" && isServed(api));

@@ -1,19 +1,15 @@
 import { X509Certificate } from "node:crypto";
 import { test } from "tap";
-import { FakeClock } from "../../shared/fake-clock.ts";
-import { FakeKubernetes } from "./fake-kubernetes.ts";
 import {
-  advanceUntil, annotate, bundles, entry, eventReasons, installConfigurations, installSecrets, isPublished, isServed,
-  LEASE, SECRET, served, startReplica, until,
+  advanceUntil, annotate, bundles, entry, eventReasons, installed, isPublished, isServed, LEASE, running, SECRET,
+  served, startReplica, until,
 } from "./replica-fixture.ts";
 import { DAY_MS } from "./stored.ts";
 
 const MINUTE_MS = 60_000;
 
 test("the leader creates the certificates, and stores only the serving certificate for the webhook", async (t) => {
-  const [api, clock] = [new FakeKubernetes(), new FakeClock()];
-  installSecrets(api);
-  installConfigurations(api);
+  const { api, clock } = installed();
   const first = startReplica(t, api, clock);
   startReplica(t, api, clock, { identity: "second" });
   await until(() => isServed(api) && isPublished(api));
@@ -26,11 +22,7 @@ test("the leader creates the certificates, and stores only the serving certifica
 });
 
 test("renews the certificate, and rotates the CA in steps in which the API server trusts both CAs", async (t) => {
-  const [api, clock] = [new FakeKubernetes(), new FakeClock()];
-  installSecrets(api);
-  installConfigurations(api);
-  startReplica(t, api, clock);
-  await until(() => served(api).length === 1);
+  const { api, clock } = await running(t);
   const oldCA = entry(api, "ca.crt");
   clock.advance(20 * DAY_MS);
   await until(() => served(api).length === 2);
@@ -53,11 +45,7 @@ test("renews the certificate, and rotates the CA in steps in which the API serve
 });
 
 test("after a clock jump of 400 days, serves a new certificate of a new CA", async (t) => {
-  const [api, clock] = [new FakeKubernetes(), new FakeClock()];
-  installSecrets(api);
-  installConfigurations(api);
-  startReplica(t, api, clock);
-  await until(() => isPublished(api));
+  const { api, clock } = await running(t);
   const oldCA = entry(api, "ca.crt");
   clock.advance(400 * DAY_MS);
   await until(() => served(api).length === 2);
@@ -68,9 +56,7 @@ test("after a clock jump of 400 days, serves a new certificate of a new CA", asy
 });
 
 test("two leaders at the same time never lose a CA that signed a served certificate", async (t) => {
-  const [api, clock] = [new FakeKubernetes(), new FakeClock()];
-  installSecrets(api);
-  installConfigurations(api);
+  const { api, clock } = installed();
   // No replica can read or see the Lease of another one.
   const solitary = { request: api.request.bind(api) };
   api.request = async (request) => {
@@ -101,12 +87,8 @@ test("two leaders at the same time never lose a CA that signed a served certific
 });
 
 test("when the names change, rotates the CA, because the name constraints do not permit the new name", async (t) => {
-  const [api, clock] = [new FakeKubernetes(), new FakeClock()];
-  installSecrets(api);
-  installConfigurations(api);
-  const before = startReplica(t, api, clock);
-  await until(() => isPublished(api));
-  await before.manager.close();
+  const { api, clock, manager } = await running(t);
+  await manager.close();
   t.match(api.object(LEASE), { spec: { holderIdentity: "" } }, "a stopped replica releases the Lease");
   const hosts = ["ack-role-resolver-webhook.ack-role-resolver.svc", "new.example.com"];
   startReplica(t, api, clock, { identity: "second", hosts });

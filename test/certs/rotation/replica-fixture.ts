@@ -6,8 +6,8 @@ import { isJsonObject, stringAt } from "../../../shared/formats/json.ts";
 import { createLogger } from "../../../shared/server/logger.ts";
 import { CertificateManager } from "../../../certs/rotation/manager.ts";
 import { createCertificateMetrics } from "../../../certs/rotation/reports.ts";
-import type { FakeClock } from "../../shared/fake-clock.ts";
-import { entryOf, type FakeKubernetes } from "./fake-kubernetes.ts";
+import { FakeClock } from "../../shared/fake-clock.ts";
+import { entryOf, FakeKubernetes } from "./fake-kubernetes.ts";
 import { TIMING } from "./stored.ts";
 
 const NAMESPACE = "ack-role-resolver";
@@ -24,19 +24,27 @@ const OPTIONS = {
 } as const;
 const HOST = `ack-role-resolver-webhook.${NAMESPACE}.svc`;
 
-interface Replica {
+interface Replica extends Installation {
   readonly manager: CertificateManager;
   /** The log lines. */
   readonly lines: string[];
   readonly registry: Registry;
 }
 
-/** Creates the empty Secrets, as the printed manifests do. */
-export function installSecrets(api: FakeKubernetes): void {
+interface Installation {
+  readonly api: FakeKubernetes;
+  readonly clock: FakeClock;
+}
+
+/** Returns an API server with the objects of the printed manifests: the empty Secrets, and the configurations. */
+export function installed({ configurations = true } = {}): Installation {
+  const api = new FakeKubernetes();
   for (const path of [SECRET, SERVING]) {
     const metadata = { namespace: NAMESPACE, name: path.split("/").at(-1) };
     api.put(path, { apiVersion: "v1", kind: "Secret", type: "Opaque", metadata });
   }
+  if (configurations) installConfigurations(api);
+  return { api, clock: new FakeClock() };
 }
 
 /** Returns the certificates that the Pods of the webhook mounted, in order, without repetitions. */
@@ -74,7 +82,15 @@ export function startReplica(
   });
   manager.start();
   t.teardown(() => manager.close());
-  return { manager, lines, registry };
+  return { api, clock, manager, lines, registry };
+}
+
+/** Starts a replica in a new installation. Resolves when the certificate is served and its CA is published. */
+export async function running(t: Test): Promise<Replica> {
+  const { api, clock } = installed();
+  const replica = startReplica(t, api, clock);
+  await until(() => isPublished(api) && isServed(api));
+  return replica;
 }
 
 /** Waits for a condition. Lets real work continue, such as the generation of keys, which takes no time of the clock. */
