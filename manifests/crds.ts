@@ -1,3 +1,6 @@
+import type {
+  V1CustomResourceDefinition, V1CustomResourceDefinitionSpec, V1CustomResourceDefinitionVersion,
+} from "@kubernetes/client-node";
 import { IRS_35 } from "../shared/checks/selector-matches.ts";
 import { IRS_00 } from "../shared/checks/selector-shape.ts";
 import { IRS_12 } from "../shared/checks/selector-types.ts";
@@ -142,29 +145,14 @@ export function iamRoleSelectorCRD(runtime: Runtime): CRD {
   return definition(SELECTOR_GROUP, names, "Cluster", version);
 }
 
-interface CRDVersion<Schema> {
-  readonly name: string;
-  readonly served: true;
-  readonly storage: true;
-  readonly schema: { readonly openAPIV3Schema: Schema };
-  readonly subresources?: { readonly status: object };
-  readonly additionalPrinterColumns: readonly object[];
-}
-
-/** The fields of a CustomResourceDefinition that this project sets. */
-interface CRD<Schema = CRDSchema> {
-  readonly apiVersion: string;
-  readonly kind: "CustomResourceDefinition";
-  readonly metadata: { readonly name: string; readonly labels: Readonly<Record<string, string>> };
-  readonly spec: {
-    readonly group: string;
-    readonly names: Readonly<Record<"kind" | "listKind" | "plural" | "singular", string>> & {
-      readonly categories: readonly string[];
-    };
-    readonly scope: "Cluster" | "Namespaced";
-    readonly versions: readonly CRDVersion<Schema>[];
+/** A CustomResourceDefinition with the schema as it is written: client-node has other names for some keywords. */
+type CRD<Schema = CRDSchema> = Required<Omit<V1CustomResourceDefinition, "spec" | "status">> & {
+  readonly spec: Omit<V1CustomResourceDefinitionSpec, "versions"> & {
+    readonly versions: readonly (Omit<V1CustomResourceDefinitionVersion, "schema"> & {
+      readonly schema: { readonly openAPIV3Schema: Schema };
+    })[];
   };
-}
+};
 
 /** Returns a definition with one version. `role` is the path of the role that kubectl prints. */
 function definition<Schema>(

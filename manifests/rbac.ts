@@ -46,8 +46,15 @@ export function rightsParts(options: RightsOptions): Readonly<Record<RightsPart,
   };
   return {
     inventory: inventoryRights(options), reconciling: reconcilingRights(options),
-    controllerIdentity: controllerIdentityRights(options), certificates: certificateRights(options),
-    accessReviews: accessReviewRights(options), identitySecrets: identitySecretRights(options),
+    certificates: certificateRights(options), identitySecrets: identitySecretRights(options),
+    // RBAC cannot limit `create` to a name. The policy for the webhook's service account does.
+    controllerIdentity: clusterRoleWithBinding("controller-identity", [
+      { apiGroups: [INFRASTRUCTURE_GROUP], resources: [identityPlural(CONTROLLER_IDENTITY)], verbs: ["create"] },
+    ], webhookAccount(options.namespace)),
+    // `--check ACK-09=deny` requires this right.
+    accessReviews: clusterRoleWithBinding("access-reviews", [
+      { apiGroups: ["authorization.k8s.io"], resources: ["subjectaccessreviews"], verbs: ["create"] },
+    ], webhookAccount(options.namespace)),
     // Controllers can read selectors and namespaces also without this binding: their charts grant this.
     injection: [
       clusterBinding("sidecars", "reader", controllers), clusterBinding("events", "events", controllers),
@@ -62,8 +69,7 @@ function inventoryRights({ namespace, ackSystemNamespace, ackGroups }: RightsOpt
     clusterRole("reader", rightsOf("reader")), clusterBinding("webhook", "reader", webhookAccount(namespace)),
     // RBAC has no wildcard for part of a group name, and new releases of controllers add kinds
     // (docs/decisions/0007-rights-to-read-resources.md).
-    clusterRole("resources", rightsOf("resources", ackGroups)),
-    clusterBinding("resources", "resources", webhookAccount(namespace)),
+    ...clusterRoleWithBinding("resources", rightsOf("resources", ackGroups), webhookAccount(namespace)),
     clusterRole("identities", rightsOf("identities")),
     ...roleWithBinding("carm-maps", ackSystemNamespace, rightsOf("carm-maps"), webhookAccount(namespace)),
     clusterRole("events", [WRITE_EVENTS]),
@@ -87,17 +93,9 @@ function reconcilingRights({ namespace, ackGroups }: RightsOptions): object[] {
     ...roleWithBinding("reconciler", namespace, [{
       ...LEASES, resourceNames: [WEBHOOK.lease], verbs: ["get", "update"],
     }], webhookAccount(namespace)),
-    clusterRole("reconciler", [...rightsOf("reconciler", ackGroups), WRITE_EVENTS]),
-    clusterBinding("reconciler", "reconciler", webhookAccount(namespace)),
-  ];
-}
-
-/** RBAC cannot limit `create` to a name. The policy for the webhook's service account does. */
-function controllerIdentityRights({ namespace }: RightsOptions): object[] {
-  const resources = [identityPlural(CONTROLLER_IDENTITY)];
-  return [
-    clusterRole("controller-identity", [{ apiGroups: [INFRASTRUCTURE_GROUP], resources, verbs: ["create"] }]),
-    clusterBinding("controller-identity", "controller-identity", webhookAccount(namespace)),
+    ...clusterRoleWithBinding(
+      "reconciler", [...rightsOf("reconciler", ackGroups), WRITE_EVENTS], webhookAccount(namespace),
+    ),
   ];
 }
 
@@ -126,23 +124,12 @@ function certificateRights({ namespace }: RightsOptions): object[] {
       { ...LEASES, verbs: ["create"] },
       WRITE_EVENTS,
     ], account),
-    clusterRole("ca-bundle", [{
+    ...clusterRoleWithBinding("ca-bundle", [{
       apiGroups: ["admissionregistration.k8s.io"],
       resources: ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"],
       resourceNames: [WEBHOOK.configuration],
       verbs: ["list", "watch", "patch"],
-    }]),
-    clusterBinding("ca-bundle", "ca-bundle", account),
-  ];
-}
-
-/** The right to create SubjectAccessReviews, which `--check ACK-09=deny` requires. */
-function accessReviewRights({ namespace }: RightsOptions): object[] {
-  return [
-    clusterRole("access-reviews", [
-      { apiGroups: ["authorization.k8s.io"], resources: ["subjectaccessreviews"], verbs: ["create"] },
-    ]),
-    clusterBinding("access-reviews", "access-reviews", webhookAccount(namespace)),
+    }], account),
   ];
 }
 
@@ -180,6 +167,10 @@ function clusterBinding(name: string, roleName: string, subject: RbacV1Subject):
   const roleRef = { apiGroup: RBAC_GROUP, kind: "ClusterRole", name: nameOf(roleName) };
   const metadata = { name: nameOf(name), labels: labelsOf("webhook") };
   return rbacObject("ClusterRoleBinding", metadata, { roleRef, subjects: [subject] });
+}
+
+function clusterRoleWithBinding(name: string, rules: readonly V1PolicyRule[], subject: RbacV1Subject): object[] {
+  return [clusterRole(name, rules), clusterBinding(name, name, subject)];
 }
 
 function namespacedRole(name: string, namespace: string, rules: readonly V1PolicyRule[]): object {

@@ -12,121 +12,77 @@ interface Graph {
 /** The graphs by the title of their row. */
 export const GRAPHS: Readonly<Record<string, readonly Graph[]>> = {
   Inventory: [
-    {
-      title: "Selectors", unit: "short",
-      series: {
-        "effective {{instance}}": metric("inventory_selectors"),
-        "malformed {{instance}}": metric("inventory_malformed_selectors"),
-      },
-    },
-    { title: "Age of the inventory", unit: "s", series: { "{{instance}}": metric("inventory_age_seconds") } },
-    {
-      title: "Kinds that are not checked", unit: "short",
-      series: {
-        "unknown groups {{instance}}": metric("unknown_ack_groups"),
-        "unlisted kinds {{instance}}": metric("unlisted_ack_kinds"),
-      },
-    },
+    graph("Selectors", "short", {
+      "effective {{instance}}": metric("inventory_selectors"),
+      "malformed {{instance}}": metric("inventory_malformed_selectors"),
+    }),
+    graph("Age of the inventory", "s", byInstance(metric("inventory_age_seconds"))),
+    graph("Kinds that are not checked", "short", {
+      "unknown groups {{instance}}": metric("unknown_ack_groups"),
+      "unlisted kinds {{instance}}": metric("unlisted_ack_kinds"),
+    }),
   ],
   Webhook: [
-    {
-      title: "Reviews by outcome", unit: "reqps",
-      series: { "{{outcome}}": `sum by (outcome) (${rate("webhook_requests_total")})` },
-    },
-    {
-      title: "Duration of reviews", unit: "s",
-      series: percentiles("webhook_request_duration_seconds"),
-    },
-    {
-      title: "Findings by check", unit: "reqps",
-      series: { "{{code}} {{severity}}": `sum by (code, severity) (${rate("webhook_findings_total")})` },
-    },
-    {
-      title: "Resolutions by outcome", unit: "reqps",
-      series: { "{{outcome}}": `sum by (outcome) (${rate("webhook_resolutions_total")})` },
-    },
-    {
-      title: "Failed and rejected requests", unit: "reqps",
-      series: {
-        "{{code}}": `sum by (code) (${rate("webhook_errors_total")})`,
-        "rejected: {{reason}}": `sum by (reason) (${rate("webhook_rejected_calls_total")})`,
-        "TLS handshakes": `sum(${rate("webhook_tls_handshake_errors_total")})`,
-      },
-    },
-    {
-      title: "Expiry of the serving certificate", unit: "dateTimeFromNow",
-      series: { "{{instance}}": `${metric("webhook_certificate_expiry_timestamp_seconds")} * 1000` },
-    },
-    {
-      title: "Stale annotations", unit: "short",
-      series: {
-        stale: `max(${metric("webhook_stale_resources")})`, failing: `max(${metric("webhook_failing_refreshes")})`,
-      },
-    },
-    {
-      title: "Updates of stale annotations", unit: "reqps",
-      series: { "{{outcome}}": `sum by (outcome) (${rate("webhook_refreshes_total")})` },
-    },
+    graph("Reviews by outcome", "reqps", ratesBy(["outcome"], "webhook_requests_total")),
+    graph("Duration of reviews", "s", percentiles("webhook_request_duration_seconds")),
+    graph("Findings by check", "reqps", ratesBy(["code", "severity"], "webhook_findings_total")),
+    graph("Resolutions by outcome", "reqps", ratesBy(["outcome"], "webhook_resolutions_total")),
+    graph("Failed and rejected requests", "reqps", {
+      ...ratesBy(["code"], "webhook_errors_total"),
+      "rejected: {{reason}}": `sum by (reason) (${rate("webhook_rejected_calls_total")})`,
+      "TLS handshakes": `sum(${rate("webhook_tls_handshake_errors_total")})`,
+    }),
+    graph(
+      "Expiry of the serving certificate", "dateTimeFromNow",
+      byInstance(`${metric("webhook_certificate_expiry_timestamp_seconds")} * 1000`),
+    ),
+    graph("Stale annotations", "short", {
+      stale: `max(${metric("webhook_stale_resources")})`, failing: `max(${metric("webhook_failing_refreshes")})`,
+    }),
+    graph("Updates of stale annotations", "reqps", ratesBy(["outcome"], "webhook_refreshes_total")),
   ],
   Sidecar: [
-    {
-      title: "Responses by status", unit: "reqps",
-      series: { "{{code}}": `sum by (code) (${rate("sidecar_requests_total")})` },
-    },
-    {
-      title: "Duration of responses", unit: "s",
-      series: percentiles("sidecar_request_duration_seconds"),
-    },
-    {
-      title: "Denials and failures by code", unit: "reqps",
-      series: {
-        "{{code}}": `sum by (code) (${rate("sidecar_refusals_total")})`,
-        "wrong {{kind}}": `sum by (kind) (${rate("sidecar_auth_failures_total")})`,
-      },
-    },
-    {
-      title: "STS calls by result", unit: "reqps",
-      series: { "{{action}} {{code}}": `sum by (action, code) (${rate("sidecar_sts_calls_total")})` },
-    },
-    {
-      title: "Duration of STS calls", unit: "s",
-      series: percentiles("sidecar_sts_call_duration_seconds"),
-    },
-    {
-      title: "Session cache hits", unit: "percentunit",
-      series: {
-        hits: `sum(rate(${metric("sidecar_cache_lookups_total", 'result="hit"')}[5m])) / `
-          + `sum(${rate("sidecar_cache_lookups_total")})`,
-      },
-    },
-    {
-      title: "STS circuit that is not closed", unit: "short",
-      series: { "{{instance}}": `1 - ${metric("sidecar_circuit_state", 'state="closed"')}` },
-    },
-    {
-      title: "First expiry of a session", unit: "s",
-      series: { "{{instance}}": `min by (instance) (${metric("sidecar_credentials_expiry_seconds")})` },
-    },
-    {
-      title: "Lateness of refreshes", unit: "s",
-      series: { "{{instance}}": metric("sidecar_refresh_lag_seconds") },
-    },
+    graph("Responses by status", "reqps", ratesBy(["code"], "sidecar_requests_total")),
+    graph("Duration of responses", "s", percentiles("sidecar_request_duration_seconds")),
+    graph("Denials and failures by code", "reqps", {
+      ...ratesBy(["code"], "sidecar_refusals_total"),
+      "wrong {{kind}}": `sum by (kind) (${rate("sidecar_auth_failures_total")})`,
+    }),
+    graph("STS calls by result", "reqps", ratesBy(["action", "code"], "sidecar_sts_calls_total")),
+    graph("Duration of STS calls", "s", percentiles("sidecar_sts_call_duration_seconds")),
+    graph("Session cache hits", "percentunit", {
+      hits: `sum(rate(${metric("sidecar_cache_lookups_total", 'result="hit"')}[5m])) / `
+        + `sum(${rate("sidecar_cache_lookups_total")})`,
+    }),
+    graph(
+      "STS circuit that is not closed", "short", byInstance(`1 - ${metric("sidecar_circuit_state", 'state="closed"')}`),
+    ),
+    graph(
+      "First expiry of a session", "s",
+      byInstance(`min by (instance) (${metric("sidecar_credentials_expiry_seconds")})`),
+    ),
+    graph("Lateness of refreshes", "s", byInstance(metric("sidecar_refresh_lag_seconds"))),
   ],
   Processes: [
-    {
-      title: "Resident memory", unit: "bytes",
-      series: { "{{instance}}": ofProcesses("process_resident_memory_bytes") },
-    },
-    {
-      title: "CPU time", unit: "percentunit",
-      series: { "{{instance}}": ofProcesses("rate(process_cpu_seconds_total[5m])") },
-    },
-    {
-      title: "Event loop delay, p99", unit: "s",
-      series: { "{{instance}}": ofProcesses("nodejs_eventloop_lag_p99_seconds") },
-    },
+    graph("Resident memory", "bytes", byInstance(ofProcesses("process_resident_memory_bytes"))),
+    graph("CPU time", "percentunit", byInstance(ofProcesses("rate(process_cpu_seconds_total[5m])"))),
+    graph("Event loop delay, p99", "s", byInstance(ofProcesses("nodejs_eventloop_lag_p99_seconds"))),
   ],
 };
+
+function graph(title: string, unit: Graph["unit"], series: Graph["series"]): Graph {
+  return { title, unit, series };
+}
+
+/** Returns one series for each process. */
+function byInstance(expression: string): Graph["series"] {
+  return { "{{instance}}": expression };
+}
+
+/** Returns the rates of a counter: one series for each combination of the labels. */
+function ratesBy(labels: readonly string[], counter: string): Graph["series"] {
+  return { [labels.map((label) => `{{${label}}}`).join(" ")]: `sum by (${labels.join(", ")}) (${rate(counter)})` };
+}
 
 /** Returns the PromQL selector of a metric. `name` excludes the prefix of all metrics. */
 function metric(name: string, labels = ""): string {
@@ -165,9 +121,9 @@ export function renderDashboard(): string {
   for (const [title, graphs] of Object.entries(GRAPHS)) {
     const gridPos = { x: 0, y, w: 24, h: 1 };
     panels.push({ id: panels.length + 1, type: "row", title, collapsed: false, panels: [], gridPos });
-    for (const [index, graph] of graphs.entries()) {
+    for (const [index, one] of graphs.entries()) {
       const row = Math.floor(index / COLUMNS);
-      panels.push(panel(graph, panels.length + 1, { x: (index % COLUMNS) * SIZE.w, y: y + 1 + row * SIZE.h }));
+      panels.push(panel(one, panels.length + 1, { x: (index % COLUMNS) * SIZE.w, y: y + 1 + row * SIZE.h }));
     }
     y += 1 + Math.ceil(graphs.length / COLUMNS) * SIZE.h;
   }

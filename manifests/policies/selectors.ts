@@ -59,40 +59,31 @@ const ROLE_CHECKS: readonly PolicyCheck[] = [
   },
 ];
 
-const FIELDS: readonly Variable[] = [
-  ...METADATA,
-  ...fieldVariables("arn", "spec.arn", '""'),
-  ...fieldVariables("names", "spec.namespaceSelector.names", "[]"),
-  ...fieldVariables("types", "spec.resourceTypeSelector", "[]"),
-  ...fieldVariables("namespaceLabels", "spec.namespaceSelector.labelSelector.matchLabels", "{}"),
-  ...fieldVariables("resourceLabels", "spec.resourceLabelSelector.matchLabels", "{}"),
-];
+/** A list or map that restricts a selector, and the maximum number of its entries. */
+type Restriction = readonly [variable: string, path: string, empty: "[]" | "{}", limit: number];
 
+const { selectorNamespaces, selectorTypes, selectorLabels } = LIMITS;
+const RESTRICTIONS: readonly Restriction[] = [
+  ["names", "spec.namespaceSelector.names", "[]", selectorNamespaces.value],
+  ["types", "spec.resourceTypeSelector", "[]", selectorTypes.value],
+  ["namespaceLabels", "spec.namespaceSelector.labelSelector.matchLabels", "{}", selectorLabels.value],
+  ["resourceLabels", "spec.resourceLabelSelector.matchLabels", "{}", selectorLabels.value],
+];
 /** The fields that only the CRD for `--runtime extended` defines. */
-const EXPRESSIONS: readonly Variable[] = [
-  ...fieldVariables("namespaceExpressions", "spec.namespaceSelector.labelSelector.matchExpressions", "[]"),
-  ...fieldVariables("resourceExpressions", "spec.resourceLabelSelector.matchExpressions", "[]"),
+const EXPRESSIONS: readonly Restriction[] = [
+  ["namespaceExpressions", "spec.namespaceSelector.labelSelector.matchExpressions", "[]", selectorLabels.value],
+  ["resourceExpressions", "spec.resourceLabelSelector.matchExpressions", "[]", selectorLabels.value],
 ];
 
-/** The lists and maps that restrict a selector, and the maximum number of their entries. */
-const RESTRICTIONS: readonly (readonly [name: string, limit: number])[] = [
-  ["names", LIMITS.selectorNamespaces.value],
-  ["types", LIMITS.selectorTypes.value],
-  ["namespaceLabels", LIMITS.selectorLabels.value],
-  ["resourceLabels", LIMITS.selectorLabels.value],
-];
-const EXPRESSION_RESTRICTIONS = ["namespaceExpressions", "resourceExpressions"].map(
-  (name) => [name, LIMITS.selectorLabels.value] as const,
-);
-
-function restrictionsOf(runtime: Runtime): typeof RESTRICTIONS {
-  return runtime === "extended" ? [...RESTRICTIONS, ...EXPRESSION_RESTRICTIONS] : RESTRICTIONS;
+function restrictionsOf(runtime: Runtime): readonly Restriction[] {
+  return runtime === "extended" ? [...RESTRICTIONS, ...EXPRESSIONS] : RESTRICTIONS;
 }
 
 /** Returns an expression: whether no list, map or annotation of the selector exceeds its limit. */
 function isWithinLimits(state: State, runtime: Runtime): string {
   const maps = ["labels", "annotations"].map((name) => [name, LIMITS.metadataEntries.value] as const);
-  const sizes = [...restrictionsOf(runtime), ...maps].map(([name, limit]) => `size(${read(name, state)}) <= ${limit}`);
+  const limits = [...restrictionsOf(runtime).map(([name, , , limit]) => [name, limit] as const), ...maps];
+  const sizes = limits.map(([name, limit]) => `size(${read(name, state)}) <= ${limit}`);
   const lengths = `${texts(SELECTOR_ANNOTATIONS)}.all(key, `
     + `size(${read("annotations", state)}[?key].orValue("")) <= ${LIMITS.annotationCharacters.value})`;
   return [...sizes, lengths].join(" && ");
@@ -102,14 +93,12 @@ function isRestricted(state: State, runtime: Runtime): string {
   return restrictionsOf(runtime).map(([name]) => `size(${read(name, state)}) > 0`).join(" || ");
 }
 
-function withinLimitsCheck(): PolicyCheck {
-  return {
-    check: IRS_48,
-    admits: read("isWithinLimits"),
-    path: "spec",
-    message: "a list, a map or an annotation of the selector exceeds its limit (docs/limits.md)",
-  };
-}
+const WITHIN_LIMITS: PolicyCheck = {
+  check: IRS_48,
+  admits: read("isWithinLimits"),
+  path: "spec",
+  message: "a list, a map or an annotation of the selector exceeds its limit (docs/limits.md)",
+};
 
 function breadthCheck(runtime: Runtime): PolicyCheck {
   return {
@@ -139,12 +128,13 @@ export function selectorPolicy(lists: PolicyLists, runtime: Runtime): Policy {
     rules: rulesOf("selector", CREATE_AND_UPDATE),
     conditions: conditionsOf("not-being-deleted", "changes-more-than-bookkeeping"),
     variables: [
-      ...FIELDS, ...(runtime === "extended" ? EXPRESSIONS : []),
+      ...METADATA, ...fieldVariables("arn", "spec.arn", '""'),
+      ...restrictionsOf(runtime).flatMap(([name, path, empty]) => fieldVariables(name, path, empty)),
       ...derivedVariables("isWithinLimits", (state) => isWithinLimits(state, runtime)),
       { name: "isComparable", expression: `${read("isWithinLimits")} && ${read("isWithinLimits", "old")}` },
       ...roleVariables(lists), ...MATCH_VARIABLES, ...SESSION_VARIABLES, ...waiverVariables(lists),
     ],
-    checks: [...ofFields, ...ofEntries, withinLimitsCheck()],
+    checks: [...ofFields, ...ofEntries, WITHIN_LIMITS],
   };
 }
 
