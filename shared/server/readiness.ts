@@ -41,16 +41,15 @@ export function notLoaded({ lastSyncMs }: Pick<SourceStatus, "lastSyncMs">): Res
  * webhook is not draining. A certificate for other names is only a warning: the API server may call another name.
  */
 export function webhookReadiness(input: WebhookReadinessInput): Readiness {
-  const reasons = inventoryReasons(input);
-  if (input.draining) reasons.unshift("the webhook is shutting down");
-  const { certificateNotAfter, missingHosts } = input;
-  if (input.nowMs >= certificateNotAfter.getTime()) {
-    reasons.push(`the serving certificate expired at ${certificateNotAfter.toISOString()}`);
-  }
-  const readiness = toReadiness(reasons, input);
-  if (missingHosts.length === 0) return readiness;
-  const warning = `the serving certificate is not valid for ${missingHosts.join(", ")}`;
-  return { ...readiness, warnings: [...readiness.warnings, warning] };
+  const { inventory, steadyMs, nowMs, draining, certificateNotAfter, missingHosts } = input;
+  const missing = `the serving certificate is not valid for ${missingHosts.join(", ")}`;
+  return readiness([
+    reasonIf(draining, "the webhook is shutting down"), stateOf("the inventory", inventory, steadyMs),
+    reasonIf(
+      nowMs >= certificateNotAfter.getTime(), `the serving certificate expired at ${certificateNotAfter.toISOString()}`,
+    ),
+    { reasons: [], warnings: missingHosts.length === 0 ? [] : [missing] },
+  ]);
 }
 
 /**
@@ -59,50 +58,35 @@ export function webhookReadiness(input: WebhookReadinessInput): Readiness {
  * restart would lose. With an inventory that is older than 5 minutes, the sidecar still issues credentials, but
  * it is unready so that operators notice the fault.
  */
-export function sidecarReadiness(input: SidecarReadinessInput): Readiness {
-  const { base, secrets } = input;
-  const reasons = inventoryReasons(input);
-  if (!base.usable) reasons.push(base.fault ?? "STS has not verified the base identity yet");
-  if (secrets === null) return toReadiness(reasons, input);
-  const ofSecrets = { ...input, inventory: secrets };
-  reasons.push(...inventoryReasons(ofSecrets, SECRETS));
-  const { ready, warnings } = toReadiness(reasons, input);
-  return { ready, reasons, warnings: [...warnings, ...staleWarnings(ofSecrets, SECRETS)] };
+export function sidecarReadiness({ inventory, steadyMs, base, secrets }: SidecarReadinessInput): Readiness {
+  return readiness([
+    stateOf("the inventory", inventory, steadyMs),
+    reasonIf(!base.usable, base.fault ?? "STS has not verified the base identity yet"),
+    ...(secrets === null ? [] : [stateOf("the list of Secrets", secrets, steadyMs)]),
+  ]);
 }
 
-const INVENTORY = "the inventory";
-const SECRETS = "the list of Secrets";
+/** What one part of a server contributes to its readiness. */
+type Part = Omit<Readiness, "ready">;
 
-function inventoryReasons(
-  { inventory, steadyMs }: InventoryReadinessInput, subject: string = INVENTORY,
-): string[] {
-  const { loaded, lastSyncMs } = inventory;
-  if (!loaded || lastSyncMs === null) return [`${subject} is not loaded yet${causeOf(inventory)}`];
-  const ageMs = steadyMs - lastSyncMs;
-  if (ageMs <= MAX_STALENESS_MS) return [];
-  const limit = `maximum: ${MAX_STALENESS_MS / MS_PER_SECOND} s`;
-  return [`${subject} is ${toSeconds(ageMs)} s old (${limit})${causeOf(inventory)}`];
+function readiness(parts: readonly Part[]): Readiness {
+  const reasons = parts.flatMap((part) => part.reasons);
+  return { ready: reasons.length === 0, reasons, warnings: parts.flatMap(({ warnings }) => warnings) };
 }
 
-/**
- * Returns a warning if the inventory is stale. A stale inventory makes the server unready only when the age of the
- * inventory exceeds 5 minutes.
- */
-function staleWarnings({ inventory, steadyMs }: InventoryReadinessInput, subject: string = INVENTORY): string[] {
-  const { lastSyncMs, fault } = inventory;
-  if (fault === null || lastSyncMs === null) return [];
-  return [`${subject} is stale, and was last current ${toSeconds(steadyMs - lastSyncMs)} s ago${causeOf(inventory)}`];
+function reasonIf(isUnready: boolean, reason: string): Part {
+  return { reasons: isUnready ? [reason] : [], warnings: [] };
 }
 
-/** Returns the fault as one line. A fault can have several lines, which are joined with semicolons. */
-function causeOf({ fault }: SourceStatus): string {
-  return fault === null ? "" : `: ${fault.replaceAll("\n", "; ")}`;
-}
-
-function toSeconds(ms: number): number {
-  return Math.ceil(ms / MS_PER_SECOND);
-}
-
-function toReadiness(reasons: readonly string[], input: InventoryReadinessInput): Readiness {
-  return { ready: reasons.length === 0, reasons, warnings: staleWarnings(input) };
+/** Returns a warning as soon as the source is stale, and a reason when its age exceeds 5 minutes. */
+function stateOf(subject: string, { loaded, lastSyncMs, fault }: SourceStatus, steadyMs: number): Part {
+  // A fault can have several lines.
+  const cause = fault === null ? "" : `: ${fault.replaceAll("\n", "; ")}`;
+  if (!loaded || lastSyncMs === null) return reasonIf(true, `${subject} is not loaded yet${cause}`);
+  const [age, maximum] = [steadyMs - lastSyncMs, MAX_STALENESS_MS].map((ms) => Math.ceil(ms / MS_PER_SECOND));
+  const { reasons } = reasonIf(
+    steadyMs - lastSyncMs > MAX_STALENESS_MS, `${subject} is ${age} s old (maximum: ${maximum} s)${cause}`,
+  );
+  const stale = `${subject} is stale, and was last current ${age} s ago${cause}`;
+  return { reasons, warnings: fault === null ? [] : [stale] };
 }

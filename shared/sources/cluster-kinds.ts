@@ -13,27 +13,12 @@ function transformSelector(object: JsonObject): JsonObject {
   return { ...object, metadata: omitField(field(object, "metadata"), "managedFields") };
 }
 
-const NAMESPACE_METADATA = ["name", "labels", "annotations", "deletionTimestamp", "resourceVersion"];
-
-function transformNamespace(object: JsonObject): JsonObject {
-  return {
-    metadata: pickFields(field(object, "metadata"), NAMESPACE_METADATA),
-    status: pickFields(field(object, "status"), ["phase"]),
-  };
-}
-
-function transformConfigMap(object: JsonObject): JsonObject {
-  return {
-    metadata: pickFields(field(object, "metadata"), ["name", "namespace", "resourceVersion"]),
-    data: field(object, "data") ?? {},
-  };
-}
-
-const SECRET_METADATA = ["name", "namespace", "managedFields"];
-
-/** Drops the annotations, because the last-applied annotation of `kubectl apply` contains the values of the Secret. */
-function transformSecret(object: JsonObject): JsonObject {
-  return { metadata: pickFields(field(object, "metadata"), SECRET_METADATA) };
+/** Returns a transform that keeps only the listed fields of these fields of an object, or all of them. */
+function keeping(kept: Readonly<Record<string, readonly string[] | "all">>): (object: JsonObject) => JsonObject {
+  return (object) => Object.fromEntries(Object.entries(kept).map(([name, names]) => {
+    const value = field(object, name);
+    return [name, names === "all" ? value ?? {} : pickFields(value, names)];
+  }));
 }
 
 /**
@@ -80,13 +65,6 @@ function resourceMetadata(object: JsonObject): JsonObject {
   return { ...pickFields(metadata, RESOURCE_METADATA), annotations };
 }
 
-/** Drops the status and all metadata that decisions do not read. Anyone who can write an identity can add labels. */
-function transformIdentity(object: JsonObject): JsonObject {
-  return { metadata: pickFields(field(object, "metadata"), IDENTITY_METADATA), spec: field(object, "spec") ?? {} };
-}
-
-const IDENTITY_METADATA = ["name", "namespace", "uid", "resourceVersion"];
-
 /** Returns only the reference and the region of the spec or of a template, and the owner of kind Cluster. */
 function transformReferrer(object: JsonObject): JsonObject {
   const spec = field(object, "spec");
@@ -132,12 +110,16 @@ function conditionsOfType(object: JsonObject, type: string): JsonObject[] {
 /** What is kept of an object of each kind. No decision reads FieldExports: only a collector receives them. */
 const TRANSFORMS: Record<WatchedID, WatchedKind["transform"]> = {
   "selector": transformSelector,
-  "namespace": transformNamespace,
+  "namespace": keeping({
+    metadata: ["name", "labels", "annotations", "deletionTimestamp", "resourceVersion"], status: ["phase"],
+  }),
   "other-definition": transformDefinition,
-  "carm-map": transformConfigMap,
-  "secret": transformSecret,
+  "carm-map": keeping({ metadata: ["name", "namespace", "resourceVersion"], data: "all" }),
+  // Not the annotations: the last-applied annotation of `kubectl apply` contains the values of the Secret.
+  "secret": keeping({ metadata: ["name", "namespace", "managedFields"] }),
   "resource": transformResource,
-  "identity": transformIdentity,
+  // Not the labels: anyone who can write an identity can add labels.
+  "identity": keeping({ metadata: ["name", "namespace", "uid", "resourceVersion"], spec: "all" }),
   "cluster": transformReferrer,
   "field-export": () => null,
 };

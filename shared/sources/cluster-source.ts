@@ -81,9 +81,9 @@ export class ClusterSource implements InventorySource {
   constructor(options: ClusterSourceOptions) {
     const { runtime, judge, api, clock = systemClock, random = Math.random, resources, onObject } = options;
     const isForGrants = resources === undefined;
-    this.inventory = new Inventory(
-      { runtime, origin: "cluster", excluded: excludedCollections(options), isForGrants }, judge,
-    );
+    const optional = optionalCollections(options);
+    const excluded = optional.filter(({ isLoaded }) => !isLoaded).map(({ collection }) => collection);
+    this.inventory = new Inventory({ runtime, origin: "cluster", excluded, isForGrants }, judge);
     // No observer receives Secrets, because the annotations of their metadata can contain values.
     const observe = (kind: WatchedKind): WatchedKind => (
       onObject === undefined || kind.metadataOnly === true ? kind : withObserver(kind, onObject)
@@ -97,7 +97,7 @@ export class ClusterSource implements InventorySource {
       isWatched: (kind) => kind.parts.some((part) => parts.has(part)),
     });
     const updateResources: InformerOptions["onObjects"] = (put, removed) => this.#resources.update(put, removed);
-    this.#informers = watchedKinds(options).map((watched) => {
+    this.#informers = watchedKinds(optional).map((watched) => {
       const onObjects = watched.kind.kind === "CustomResourceDefinition" ? updateResources : undefined;
       return new Informer({ ...common, ...watched, kind: observe(watched.kind), onObjects });
     });
@@ -162,30 +162,39 @@ export class ClusterSource implements InventorySource {
   }
 }
 
-function excludedCollections(options: ClusterSourceOptions): Collection[] {
-  const { resources, identities = false, carmMaps, identitySecretNamespace = null } = options;
+/** A collection that only some sources load, and its kinds whose versions no definition states. */
+interface OptionalCollection {
+  readonly collection: Collection;
+  readonly isLoaded: boolean;
+  readonly kinds?: readonly WatchedKind[];
+  /** Default: false, because a missing right must not prevent the checks of all other objects. */
+  readonly isRequired?: boolean;
+}
+
+function optionalCollections(options: ClusterSourceOptions): readonly OptionalCollection[] {
+  const { resources, identities = false, carmMaps, identitySecretNamespace: ofSecrets = null } = options;
+  const { namespace = "", isRequired = false, inAllNamespaces = false } = carmMaps ?? {};
+  const hasResources = resources !== undefined;
   return [
-    ...(resources === undefined ? ["resources" as const, "referrers" as const] : []),
-    ...(resources === undefined && !identities ? ["identities" as const] : []),
-    ...(identitySecretNamespace === null ? ["secrets" as const] : []),
-    ...(carmMaps === undefined ? ["config maps" as const] : []),
-    ...(carmMaps?.inAllNamespaces === true ? [] : ["config maps of other namespaces" as const]),
+    { collection: "resources", isLoaded: hasResources },
+    { collection: "referrers", isLoaded: hasResources },
+    { collection: "identities", isLoaded: hasResources || identities },
+    { collection: "secrets", isLoaded: ofSecrets !== null, kinds: fixedKinds("secrets", ofSecrets ?? "") },
+    {
+      collection: "config maps", isLoaded: carmMaps !== undefined, isRequired, kinds: fixedKinds("carmMaps", namespace),
+    },
+    { collection: "config maps of other namespaces", isLoaded: inAllNamespaces, kinds: fixedKinds("carmMaps") },
   ];
 }
 
 type Watched = Pick<InformerOptions, "kind" | "collection" | "isRequired">;
 
-function watchedKinds({ carmMaps, identitySecretNamespace = null }: ClusterSourceOptions): Watched[] {
-  const ofSecrets = identitySecretNamespace === null ? [] : fixedKinds("secrets", identitySecretNamespace);
-  const { namespace = "", isRequired = false, inAllNamespaces = false } = carmMaps ?? {};
-  const ofMaps = carmMaps === undefined ? [] : fixedKinds("carmMaps", namespace);
-  const otherMaps = inAllNamespaces ? fixedKinds("carmMaps") : [];
+function watchedKinds(optional: readonly OptionalCollection[]): Watched[] {
   return [
     ...fixedKinds(null).map((kind) => ({ kind, collection: null, isRequired: true })),
-    // Not required: a missing right must not prevent the checks of all other objects.
-    ...ofSecrets.map((kind) => ({ kind, collection: "secrets" as const, isRequired: false })),
-    ...ofMaps.map((kind) => ({ kind, collection: "config maps" as const, isRequired })),
-    ...otherMaps.map((kind) => ({ kind, collection: "config maps of other namespaces" as const, isRequired: false })),
+    ...optional.filter(({ isLoaded }) => isLoaded).flatMap(({ collection, kinds = [], isRequired = false }) => (
+      kinds.map((kind) => ({ kind, collection, isRequired }))
+    )),
   ];
 }
 
