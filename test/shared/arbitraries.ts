@@ -17,6 +17,18 @@ export const choice = fc
     name === null ? {} : { "ack-role-resolver.io/use-selector": name }
   ));
 
+/** Generates annotations of a selector: mostly none, else session settings that can differ or be invalid. */
+export const sessionSettings: fc.Arbitrary<Readonly<Record<string, string>>> = fc.oneof(
+  { weight: 6, arbitrary: fc.constant({}) },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom(
+      { "ack-role-resolver.io/external-id": "one" }, { "ack-role-resolver.io/external-id": "not one" },
+      { "ack-role-resolver.io/session-tags": "for={group}" },
+    ),
+  },
+);
+
 const KEYS = ["team", "kubernetes.io/metadata.name", "constructor", "example.com/x"] as const;
 const VALUES = ["", "a", "b"] as const;
 const ROLES = ["arn:aws:iam::111122223333:role/one", "arn:aws-cn:iam::444455556666:role/a/b/two"] as const;

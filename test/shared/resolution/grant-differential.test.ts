@@ -1,6 +1,6 @@
-// Compares the grants of a sidecar without --scope-namespace with `resolve`: a role must be granted exactly if some
-// resource in an existing namespace can resolve to it. A grant to no resource is a security fault; a denial of a role
-// to which a resource resolves is an outage.
+// Compares the grants of a sidecar with `resolve`: a role must be granted exactly if some resource in an existing
+// namespace, or in the namespace of --scope-namespace, can resolve to it. A grant to no resource is a security fault; a
+// denial of a role to which a resource resolves is an outage.
 import { strict as assert } from "node:assert";
 import * as fc from "fast-check";
 import { test } from "tap";
@@ -11,11 +11,15 @@ import { Inventory } from "../../../shared/inventory/inventory.ts";
 import type { ResourceQuery } from "../../../shared/contract/ack-resource.ts";
 import type { KindArgument } from "../../../shared/contract/ack-groups.ts";
 import { resolve } from "../../../shared/resolution/resolve.ts";
-import { choice, GROUPS, KINDS, labels, NAMESPACES, SELECTOR_NAMES, spec, VERSIONS } from "../arbitraries.ts";
+import {
+  choice, GROUPS, KINDS, labels, NAMESPACES, SELECTOR_NAMES, sessionSettings, spec, VERSIONS,
+} from "../arbitraries.ts";
 import { kindObject, namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 import { parameters } from "../property.ts";
 
-const ROLES = ["arn:aws:iam::111122223333:role/one", "arn:aws-cn:iam::444455556666:role/a/b/two"] as const;
+const ROLES = [
+  "arn:aws:iam::111122223333:role/one", "arn:aws-cn:iam::444455556666:role/a/b/two", "arn:aws:iam::111122223333:role/x",
+] as const;
 const [S3] = GROUPS;
 const BUCKET = { kind: "Bucket", version: null, group: null };
 /** Values of --kind. */
@@ -32,12 +36,14 @@ const worlds = fc.record({
     { maxLength: 3, selector: ({ name }) => name, size: "max" },
   ),
   selectors: fc.uniqueArray(
-    fc.record({ name: fc.constantFrom(...SELECTOR_NAMES), stored: spec }),
+    fc.record({ name: fc.constantFrom(...SELECTOR_NAMES), stored: spec, annotations: sessionSettings }),
     { minLength: 1, maxLength: 6, selector: ({ name }) => name, size: "max" },
   ),
   /** The storage version of a Bucket; null if its CustomResourceDefinition is unknown. */
   storage: fc.option(fc.constantFrom(...VERSIONS), { freq: 2 }),
   groups: fc.subarray([...GROUPS], { minLength: 1 }),
+  /** The namespace of --scope-namespace. */
+  scope: fc.option(fc.constantFrom(...NAMESPACES.slice(0, 3)), { freq: 2 }),
 });
 type World = typeof worlds extends fc.Arbitrary<infer Value> ? Value : never;
 
@@ -45,7 +51,7 @@ function inventoryOf({ runtime, origin, namespaces, selectors, storage }: World)
   const inventory = new Inventory({ runtime, origin }, judgeSelector);
   const objects = [
     ...namespaces.map((one) => namespaceObject(one.name, one.labels, one.annotations)),
-    ...selectors.map(({ name, stored }) => selectorObject(name, stored)),
+    ...selectors.map(({ name, stored, annotations }) => selectorObject(name, stored, { annotations })),
     ...(storage === null ? [] : [kindObject("Bucket", S3, [{ name: storage, storage: true, served: true }])]),
   ];
   inventory.apply(objects.map(put));
@@ -90,10 +96,13 @@ function servedTypes(groups: readonly string[], kinds: readonly KindArgument[]):
   ));
 }
 
-/** Returns the existing namespaces. Manifests without a Namespace do not define which namespaces exist. */
-function existing({ origin, namespaces }: World): readonly string[] {
-  const isUnknown = origin === "file" && namespaces.length === 0;
-  return isUnknown ? [...NAMESPACES, "other"] : namespaces.map(({ name }) => name);
+/**
+ * Returns the existing namespaces in the scope. Manifests without a Namespace do not define which ones exist, but a
+ * scope must be the name of a Namespace.
+ */
+function existing({ origin, namespaces, scope }: World): readonly string[] {
+  if (origin === "file" && namespaces.length === 0 && scope === null) return [...NAMESPACES, "other"];
+  return namespaces.map(({ name }) => name).filter((name) => scope === null || name === scope);
 }
 
 /** Yields every resource in the namespaces that a requirement of a selector can distinguish, with each choice. */
@@ -122,24 +131,42 @@ function resolvable(inventory: Inventory, world: World, query: RoleQuery): Set<s
 }
 
 const counts = { role: 0, base: 0, denied: 0, inNamespace: 0 };
+const denials = new Map<string, number>();
 
-function isGranted({ verdict }: Grant): boolean {
-  counts[verdict] += 1;
-  return verdict === "role";
+function isGranted(grant: Grant): boolean {
+  counts[grant.verdict] += 1;
+  if (grant.verdict === "denied") denials.set(grant.code, (denials.get(grant.code) ?? 0) + 1);
+  return grant.verdict === "role";
+}
+
+/** Whether the role is denied because the selectors for it set different session settings. */
+function isOfDifferentSessions(grant: Grant, { selectors }: World): boolean {
+  if (grant.verdict !== "denied" || grant.code !== "ERR_SELECTOR_EXTRAS") return false;
+  assert.ok(selectors.some(({ annotations }) => Object.keys(annotations).length > 0));
+  return true;
 }
 
 function compare(inventory: Inventory, world: World, query: RoleQuery): void {
   const { selectors } = inventory;
   const resolving = resolvable(inventory, world, query);
   const isExpected = (name: string): boolean => resolving.has(name) && !selectors.faulty.has(name);
-  for (const { name } of world.selectors) {
-    assert.equal(isGranted(grantSelector(inventory, name, query)), isExpected(name), `selector ${name}`);
+  const byName = new Map<string, Grant>(
+    world.selectors.map(({ name }) => [name, grantSelector(inventory, name, query)]),
+  );
+  for (const [name, grant] of byName) {
+    const isGrant = isGranted(grant);
+    if (!isOfDifferentSessions(grant, world)) assert.equal(isGrant, isExpected(name), `selector ${name}`);
   }
   for (const roleARN of ROLES) {
+    const grant = grantRole(inventory, roleARN, query);
+    const isGrant = isGranted(grant);
     const names = Array.from(selectors.ofRole(roleARN), ({ name }) => name);
-    assert.equal(isGranted(grantRole(inventory, roleARN, query)), names.some(isExpected), roleARN);
+    if (!isOfDifferentSessions(grant, world)) assert.equal(isGrant, names.some(isExpected), roleARN);
+    const granting = names.filter((name) => byName.get(name)?.verdict === "role").toSorted();
+    assert.equal(isGrant, granting.length > 0, `${roleARN}, by ARN and by name`);
+    if (isGrant) assert.deepEqual(grant, byName.get(granting[0] ?? ""), "the first selector in name order grants");
   }
-  for (const { name: namespace } of world.namespaces) {
+  for (const { name: namespace } of world.namespaces.filter(({ name }) => existing(world).includes(name))) {
     const grant = grantInNamespace(inventory, { ...query, namespace, labels: new Map(), unmatched: "deny" });
     if (grant.verdict !== "role") continue;
     counts.inNamespace += 1;
@@ -147,16 +174,20 @@ function compare(inventory: Inventory, world: World, query: RoleQuery): void {
   }
 }
 
-test("grants a role exactly if a resource in an existing namespace can resolve to it", (t) => {
+test("grants a role, by ARN and by the name of a selector, exactly if a resource can resolve to it", (t) => {
   fc.assert(fc.property(worlds, (world) => {
     const inventory = inventoryOf(world);
     const settings = { ...SETTINGS_BY_DEFAULT, runtime: world.runtime };
-    for (const kinds of KIND_SCOPES) compare(inventory, world, { groups: world.groups, kinds, scope: null, settings });
+    const { groups, scope } = world;
+    for (const kinds of KIND_SCOPES) compare(inventory, world, { groups, kinds, scope, settings });
   }), parameters(t, 5_000));
   const total = counts.role + counts.denied;
   t.comment(`${total} decisions, ${counts.role} grants`);
   t.ok(total >= 100_000, `${total} decisions`);
   t.ok(counts.role > total / 10 && counts.denied > total / 10, `${counts.role} grants`);
   t.ok(counts.inNamespace > 1_000, `${counts.inNamespace} grants in a namespace`);
+  for (const code of ["ERR_SELECTOR_NOT_GRANTED", "ERR_SELECTOR_MALFORMED", "ERR_SELECTOR_EXTRAS"]) {
+    t.ok((denials.get(code) ?? 0) > 50, `${code}: ${denials.get(code)} times`);
+  }
   t.end();
 });
