@@ -1,15 +1,18 @@
 import { type Audit, type AuditFinding, auditObjects } from "../shared/checks/audit.ts";
+import { isChecked } from "../shared/checks/by-kind.ts";
 import { type Section, SECTIONS } from "../shared/checks/check.ts";
-import { decisionSettings } from "../shared/contract/context.ts";
+import { decisionSettings, type DecisionSettings } from "../shared/contract/context.ts";
 import { countOf } from "../shared/formats/text.ts";
 import type { SettingsFor } from "../shared/contract/settings.ts";
 import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
 import {
   countBySeverity, findingLines, isFailing, locate, type LocatedFinding, skippedLines,
 } from "./output/located-finding.ts";
+import { type Coverage, coverageOf, isIncomplete, writeCoverage } from "./output/coverage.ts";
 import { runWithProgress } from "./output/progress.ts";
 import { identityName } from "./output/resolution-table.ts";
 import { byCode, isUnreadable, readState, type State, unreadMaps } from "./input/state.ts";
+import { templateChecker, templatesIn } from "./input/templates.ts";
 import { formatTable, type Paint, painter } from "./output/terminal.ts";
 
 /** A finding in the format of `lint -o json`, and the section of the report that contains the finding. */
@@ -22,6 +25,7 @@ interface Report {
   readonly usage: Audit["usage"];
   readonly findings: readonly ReportedFinding[];
   readonly skippedFiles: State["skippedFiles"];
+  readonly coverage: Coverage;
 }
 
 /** Prints the report of the audit. If any input is unreadable, prints only the faults of the input. */
@@ -29,12 +33,18 @@ export async function runAudit(settings: SettingsFor<"audit">, io: IO): Promise<
   const state = await readState(settings, io, { stdinCommand: "audit -", inAllNamespaces: true });
   if (isUnreadable(state.faults, io)) return EXIT.usage;
   const audit = auditWithProgress(state, settings, io);
-  const findings = audit.findings.map((finding) => reportedFinding(finding, state));
-  const report = { summary: audit.summary, usage: audit.usage, findings, skippedFiles: state.skippedFiles };
+  const ofTemplates = templateFindings(state, decisionSettings(settings));
+  const findings = [...audit.findings.map((finding) => reportedFinding(finding, state)), ...ofTemplates.flat()];
+  const summary = { ...audit.summary, checks: audit.summary.checks + ofTemplates.length };
+  const judged = state.objects.filter(({ object }) => isChecked(object, state.inventory)).length;
+  const coverage = coverageOf(judged + templatesIn(state).length, state.unjudged);
+  const report = { summary, usage: audit.usage, findings, skippedFiles: state.skippedFiles, coverage };
   const skipped = byCode([...audit.skipped, ...unreadMaps(state, decisionSettings(settings))]);
   if (settings.output === "json") printJSON(report, skipped, io);
   else printText(report, skipped, io);
-  return isFailing(report.findings, settings.failOn) ? EXIT.findings : EXIT.fine;
+  writeCoverage(coverage, io);
+  const isFailed = isFailing(findings, settings.failOn) || isIncomplete(coverage, settings.failOn);
+  return isFailed ? EXIT.findings : EXIT.fine;
 }
 
 function auditWithProgress({ objects, inventory, origin }: State, settings: SettingsFor<"audit">, io: IO): Audit {
@@ -43,18 +53,27 @@ function auditWithProgress({ objects, inventory, origin }: State, settings: Sett
   return runWithProgress(work, io, (checked) => `${checked} of ${countOf(objects.length, "object")} checked`);
 }
 
+/** Returns the findings of each template that has findings. They are in the last section. */
+function templateFindings(state: State, settings: DecisionSettings): ReportedFinding[][] {
+  const check = templateChecker(state, settings);
+  return templatesIn(state).map((template) => (
+    check(template).map((finding) => ({ section: "checks" as const, ...locate(finding, template.container) }))
+  )).filter((findings) => findings.length > 0);
+}
+
 function reportedFinding(finding: AuditFinding, { objects }: State): ReportedFinding {
   const found = objects[finding.index];
   if (found === undefined) throw new Error(`the finding refers to object ${finding.index}, which does not exist`);
   return { section: finding.section, ...locate(finding, found) };
 }
 
-function printJSON({ summary, usage, findings, skippedFiles }: Report, notApplied: Audit["skipped"], io: IO): void {
+function printJSON({ usage, ...report }: Report, notApplied: Audit["skipped"], io: IO): void {
+  const { summary, findings, skippedFiles, coverage } = report;
   const { byIdentity, byAccount, omittedIdentities, omittedAccounts } = usage;
   const json = {
     summary: { ...summary, ...countBySeverity(findings) },
     clusterUsage: { byIdentity, byAccount, omittedIdentities, omittedAccounts },
-    findings, notApplied, skippedFiles,
+    findings, notApplied, skippedFiles, coverage,
   };
   writeJSON(io, json);
 }

@@ -101,7 +101,7 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
       impact: "output format: text that fits the terminal, wide text with complete values, or stable JSON",
     },
   ),
-  failOn: help("Output", "minimum severity of a finding that sets the exit status to 1"),
+  failOn: help("Output", "what sets the exit status to 1: denials always do, unjudged objects if listed"),
   namespace: help(
     "Resource", "namespace of the resource that --kind describes, and of manifests that set no namespace",
     {

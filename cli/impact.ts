@@ -17,6 +17,7 @@ import type { Resolution } from "../shared/resolution/resolve.ts";
 import { inventoryOf, isUnreadable, readInput, readState, type State } from "./input/state.ts";
 import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
 import { findingLines, locate, type LocatedFinding } from "./output/located-finding.ts";
+import { coverageWithoutTemplates, isIncomplete, writeCoverage } from "./output/coverage.ts";
 import { mapWithProgress, runWithProgress } from "./output/progress.ts";
 import { causeText, ownRole, roleOrReason, tableFormat, type TableFormat } from "./output/resolution-table.ts";
 import { formatTable, type Paint, painter } from "./output/terminal.ts";
@@ -103,16 +104,20 @@ export async function runImpact(paths: readonly string[], settings: Settings, io
   const comparison = runWithProgress(work, io, (compared) => `${countOf(compared, "resource")} compared`);
   const findings = checkManifests(manifests, state, settings, io);
   const denials = findings.filter(({ severity }) => severity === "deny");
+  const judgedState = { objects: [...manifests, ...state.objects], inventory: state.inventory };
+  const coverage = coverageWithoutTemplates(judgedState, [...change.unjudged, ...state.unjudged]);
   const paint = painter(io.stdout, io.environment);
   if (settings.output === "json") {
     const skippedFiles = sumOfCounts(change.skippedFiles, state.skippedFiles);
-    writeJSON(io, { ...comparisonJSON(comparison), findings, skippedFiles });
+    writeJSON(io, { ...comparisonJSON(comparison), findings, skippedFiles, coverage });
   } else {
     const lines = comparisonLines(comparison, tableFormat(settings.output, io), paint);
     writeLines(io.stdout, [...lines, ...denialLines(denials, paint)]);
   }
   writeLines(io.stderr, proposed.absent.map(absentWarning));
-  return denials.length > 0 || comparison.impacts.some(isDisruptive) ? EXIT.findings : EXIT.fine;
+  writeCoverage(coverage, io);
+  const isDenied = denials.length > 0 || isIncomplete(coverage, settings.failOn);
+  return isDenied || comparison.impacts.some(isDisruptive) ? EXIT.findings : EXIT.fine;
 }
 
 function checkPaths(paths: readonly string[], { from, delete: isDelete }: Settings): void {

@@ -9,24 +9,28 @@ import { compareText } from "../shared/formats/text.ts";
 import type { SettingsFor } from "../shared/contract/settings.ts";
 import { STDIN } from "../shared/files/listing.ts";
 import { formatInputFault, type InputFault } from "../shared/files/manifest-reader.ts";
+import { unjudgedText } from "../shared/files/unjudged.ts";
 import { VERSION } from "../shared/contract/installation.ts";
 import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
 import {
   countBySeverity, findingLines, isFailing, locate, type LocatedFinding, skippedLines,
 } from "./output/located-finding.ts";
+import { type Coverage, coverageOf, isIncomplete, writeCoverage } from "./output/coverage.ts";
 import { mapWithProgress } from "./output/progress.ts";
 import { byCode, readState, reportFaults, type State, type StateObject, unreadMaps } from "./input/state.ts";
+import { type Template, templateChecker, templatesIn } from "./input/templates.ts";
 import { painter } from "./output/terminal.ts";
 
 /** The result of `lint`, in the format of `-o json`. */
 interface LintResult {
-  /** The number of checked objects. Objects of other kinds have no checks and are not counted. */
+  /** The number of checked objects and templates. Objects of other kinds have no checks and are not counted. */
   readonly checked: number;
   readonly findings: readonly LocatedFinding[];
   readonly notApplied: CheckResult["skipped"];
   /** The unreadable files and objects, which were not checked. If the list is not empty, the exit status is 2. */
   readonly inputErrors: readonly InputFault[];
   readonly skippedFiles: State["skippedFiles"];
+  readonly coverage: Coverage;
 }
 
 /** Prints the findings for every readable object. Returns exit status 2 if any input is unreadable. */
@@ -35,20 +39,26 @@ export async function runLint(settings: SettingsFor<"lint">, io: IO): Promise<Ex
   const result = lint(state, settings, io);
   if (settings.output === "text") printText(result, io);
   else {
-    const json = settings.output === "json" ? result : sarifLog(result);
-    writeJSON(io, json);
+    writeJSON(io, settings.output === "json" ? result : sarifLog(result));
+    writeCoverage(result.coverage, io);
   }
   reportFaults(state.faults, io);
   if (state.faults.length > 0) return EXIT.usage;
-  return isFailing(result.findings, settings.failOn) ? EXIT.findings : EXIT.fine;
+  const isFailed = isFailing(result.findings, settings.failOn) || isIncomplete(result.coverage, settings.failOn);
+  return isFailed ? EXIT.findings : EXIT.fine;
 }
 
-/** Checks each object as if a user created it in a cluster that contains all other objects. */
+/** Checks each object as if a user created it in a cluster that contains all other objects, and each template. */
 function lint(state: State, settings: SettingsFor<"lint">, io: IO): LintResult {
-  const { objects, inventory, origin, faults, skippedFiles } = state;
+  const { objects, inventory, origin, faults, skippedFiles, unjudged } = state;
   const decisions = decisionSettings(settings);
-  const checked = objects.filter(({ object }) => isChecked(object, inventory)).toSorted(byFile);
-  const results = mapWithProgress(checked, io, "objects checked", (found) => {
+  const checkTemplate = templateChecker(state, decisions);
+  const checked: readonly Checked[] = [
+    ...objects.filter(({ object }) => isChecked(object, inventory)).map((found) => ({ found, template: null })),
+    ...templatesIn(state).map((template) => ({ found: template.container, template })),
+  ].toSorted(byFile);
+  const results = mapWithProgress(checked, io, "objects checked", ({ found, template }) => {
+    if (template !== null) return { found, findings: checkTemplate(template), skipped: [] };
     const input = { object: found.object, old: null, requester: null, origin, inventory };
     return { found, ...runChecks(input, decisions) };
   });
@@ -59,22 +69,29 @@ function lint(state: State, settings: SettingsFor<"lint">, io: IO): LintResult {
     notApplied: byCode([...skipped.values(), ...unreadMaps(state, decisions)]),
     inputErrors: faults.map(({ file, line, message }) => ({ file, line, message })),
     skippedFiles,
+    coverage: coverageOf(checked.length, unjudged),
   };
 }
 
-/** Compares objects by file. The sort is stable, so the objects of a file stay in order. */
-function byFile(a: StateObject, b: StateObject): number {
+/** An object, or a template in it. */
+interface Checked {
+  readonly found: StateObject;
+  readonly template: Template | null;
+}
+
+/** Compares objects by file. The sort is stable, so the objects of a file stay in order, before its templates. */
+function byFile({ found: a }: Checked, { found: b }: Checked): number {
   return compareText(a.file ?? "", b.file ?? "");
 }
 
-function printText({ checked, findings, notApplied }: LintResult, io: IO): void {
+function printText({ checked, findings, notApplied, coverage }: LintResult, io: IO): void {
   const paint = painter(io.stdout, io.environment);
   const { denied, warned } = countBySeverity(findings);
+  writeLines(io.stderr, skippedLines(notApplied, painter(io.stderr, io.environment)));
   writeLines(io.stdout, [
     ...findings.flatMap((finding) => findingLines(finding, paint)),
-    `${checked} checked, ${denied} denied, ${warned} warned`,
+    `${checked} checked, ${denied} denied, ${warned} warned, ${unjudgedText(coverage.reasons)}`,
   ]);
-  writeLines(io.stderr, skippedLines(notApplied, painter(io.stderr, io.environment)));
 }
 
 const SARIF_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json";

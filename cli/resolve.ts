@@ -13,6 +13,7 @@ import type { ComparedObject } from "../shared/resolution/impact.ts";
 import type { SettingsFor } from "../shared/contract/settings.ts";
 import { faultyIdentities, faultyIdentityLines, faultySelectorLines, faultySelectors } from "./input/faulty-objects.ts";
 import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
+import { coverageWithoutTemplates, isIncomplete, writeCoverage } from "./output/coverage.ts";
 import { mapWithProgress } from "./output/progress.ts";
 import { isUnreadable, readState, type State } from "./input/state.ts";
 import {
@@ -48,7 +49,10 @@ export async function runResolve(settings: SettingsFor<"resolve">, io: IO): Prom
   ]);
   const hasUndecided = resolved.some(({ outcome }) => outcome === "conflict" || outcome === "refused");
   const isFaulty = identities.length > 0 || faulty.some(({ isRendered }) => isRendered);
-  return isFaulty || hasUndecided ? EXIT.findings : EXIT.fine;
+  const coverage = coverageWithoutTemplates(state, state.unjudged);
+  writeCoverage(coverage, io);
+  const isFailed = isFaulty || hasUndecided || isIncomplete(coverage, settings.failOn);
+  return isFailed ? EXIT.findings : EXIT.fine;
 }
 
 const NO_RESOURCES = "The input contains no ACK resource, and no object that refers to a Cluster API identity. "

@@ -9,6 +9,7 @@ import {
   formatInputFault, type InputFault, type Manifest, type ManifestResult,
 } from "../../shared/files/manifest-reader.ts";
 import { countSkipped, type SkipCounts, skipName, skipText } from "../../shared/files/skip.ts";
+import type { Unjudged } from "../../shared/files/unjudged.ts";
 import type { JsonObject } from "../../shared/formats/json.ts";
 import { objectReference } from "../../shared/formats/object-meta.ts";
 import { compareText, countOf, printable } from "../../shared/formats/text.ts";
@@ -19,9 +20,10 @@ import { writeStartNotices } from "../serve.ts";
 
 type InputSettings = Pick<SettingsFor<"lint">, "ignore" | "skipUnreadable" | "allowEmpty" | "logLevel">;
 
-/** The objects and faults of the input, and the number of skipped files by reason. */
+/** The objects and faults of the input, the number of skipped files by reason, and what is not judged. */
 interface Input extends ManifestResult {
   readonly skippedFiles: SkipCounts;
+  readonly unjudged: readonly Unjudged[];
 }
 
 /**
@@ -36,10 +38,10 @@ export async function readInput(
   // A progress line would overwrite what a user types as standard input.
   const input = paths.includes(STDIN) ? await reading : await showElapsed("reading manifests", io, reading);
   writeLines(io.stderr, skippedLines(input, settings.logLevel === "debug", stdinCommand));
-  const { manifests, faults } = input;
+  const { manifests, faults, unjudged } = input;
   const isEmpty = manifests.length === 0 && faults.length === 0 && !settings.allowEmpty;
   const empty = { file: paths.join(", "), line: null, message: EMPTY };
-  return { manifests, faults: isEmpty ? [empty] : faults, skippedFiles: countSkipped(input.skipped) };
+  return { manifests, faults: isEmpty ? [empty] : faults, skippedFiles: countSkipped(input.skipped), unjudged };
 }
 
 const EMPTY = "no Kubernetes object found; pass other files or folders, or pass --allow-empty if this is expected";
@@ -76,6 +78,8 @@ export interface State {
   readonly faults: readonly InputFault[];
   /** The number of skipped files by reason; empty for a cluster. */
   readonly skippedFiles: SkipCounts;
+  /** The objects in files that can choose a role but are not in `objects`; empty for a cluster. */
+  readonly unjudged: readonly Unjudged[];
 }
 
 type StateSettings = InputSettings & Pick<
@@ -116,9 +120,9 @@ export function unreadMaps({ inventory, origin }: State, { checkSeverities }: De
 
 async function readManifestState(settings: StateSettings, io: IO, { stdinCommand }: ReadOptions): Promise<State> {
   const { from, runtime } = settings;
-  const { manifests, faults, skippedFiles } = await readInput(from, settings, io, stdinCommand);
+  const { manifests, faults, skippedFiles, unjudged } = await readInput(from, settings, io, stdinCommand);
   const inventory = inventoryOf(manifests.map(({ object }) => object), { runtime, origin: "file" });
-  return { objects: manifests, faults, skippedFiles, origin: "file", inventory };
+  return { objects: manifests, faults, skippedFiles, unjudged, origin: "file", inventory };
 }
 
 /** Reads the objects of a cluster. Imports the Kubernetes client on demand: `--from` does not need the client. */
@@ -146,7 +150,7 @@ async function readCluster(
     // Kinds are listed concurrently, in an order that varies. The objects are sorted, so that the output is the same in
     // each run.
     const sorted = objects.toSorted(byName).map((object) => ({ object, file: null, lineOf: () => null }));
-    return { objects: sorted, inventory, origin: "cluster", faults: [], skippedFiles: {} };
+    return { objects: sorted, inventory, origin: "cluster", faults: [], skippedFiles: {}, unjudged: [] };
   } finally {
     progress.clear();
   }

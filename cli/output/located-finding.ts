@@ -47,8 +47,8 @@ function placeOf({ file, lineOf }: StateObject, path: FieldPath): Pick<LocatedFi
 }
 
 /** Returns whether the findings set the exit status to 1. */
-export function isFailing(findings: readonly LocatedFinding[], failOn: Severity): boolean {
-  return findings.some(({ severity, waived }) => severity === "deny" || (failOn === "warn" && !waived));
+export function isFailing(findings: readonly LocatedFinding[], failOn: readonly string[]): boolean {
+  return findings.some(({ severity, waived }) => severity === "deny" || (failOn.includes("warn") && !waived));
 }
 
 /** Returns the number of findings by severity. */

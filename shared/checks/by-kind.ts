@@ -32,6 +32,7 @@ import { IRS_04_OF_RESOURCES } from "./selector-account.ts";
 import { selectorChange } from "./selector-change.ts";
 import { IRS_48 } from "./selector-breadth.ts";
 import { IRS_51 } from "./selector-shape.ts";
+import { IRS_53 } from "./selector-template.ts";
 import { judgeSelector, SELECTOR_SELF_CHECKS } from "./judge-selector.ts";
 
 /** Returns the checks of a change, each with the data that it examines. Decodes each object only once. */
@@ -206,7 +207,7 @@ function selectorChecks(input: CheckInput, settings: DecisionSettings): BoundChe
   const decoded = judgeSelector(input.object, context);
   const old = hasOldObject(input) ? judgeSelector(input.old, context) : null;
   const selfChecks = bindChecks(JUDGED_SELECTOR_CHECKS, decoded, old);
-  const { inventory = null } = input;
+  const { inventory = null, template } = input;
   const exceedsLimit = decoded.faults.some(({ code }) => code === IRS_48.id);
   if (inventory === null || (exceedsLimit && operationOf(input) !== "DELETE")) return selfChecks;
   const changeContext = contextOf(input, settings, inventory);
@@ -216,6 +217,7 @@ function selectorChecks(input: CheckInput, settings: DecisionSettings): BoundChe
   const before = old === null ? null : selectorChange(changeContext, input, { decoded: old, stored: old });
   return [
     ...selfChecks, ...bindChecks(SELECTOR_CHANGE_CHECKS, change, before), ...waiverChecks(input, settings),
+    ...(template === undefined ? [] : bindChecks([IRS_53], { object: input.object, template }, null)),
   ];
 }
 

@@ -30,6 +30,7 @@ import { IRS_04, IRS_05, IRS_07, IRS_24, IRS_25, IRS_27, IRS_40 } from "./select
 import type { SelectorChange } from "./selector-change.ts";
 import { IRS_17, IRS_18 } from "./selector-conflicts.ts";
 import { IRS_00_OF_CRD, IRS_16, IRS_51 } from "./selector-shape.ts";
+import { IRS_53 } from "./selector-template.ts";
 import { IRS_19, IRS_20, IRS_30, IRS_31 } from "./selector-moves.ts";
 import { IRS_13, IRS_52 } from "./selector-kinds.ts";
 import { IRS_10, IRS_22, IRS_26 } from "./selector-reach.ts";
@@ -99,7 +100,7 @@ export const SELECTOR_CHANGE_CHECKS: readonly Check<SelectorChange>[] = [
 
 /** Every check. Checks of several kinds of objects, such as IRS-00, stand in more than one list. */
 const ALL: readonly CheckEntry[] = [
-  ...SELECTOR_SELF_CHECKS, ...SELECTOR_CHANGE_CHECKS, IRS_51, IRS_34, ...RESOURCE_CHECKS, ACK_34, ACK_35,
+  ...SELECTOR_SELF_CHECKS, ...SELECTOR_CHANGE_CHECKS, IRS_51, IRS_53, IRS_34, ...RESOURCE_CHECKS, ACK_34, ACK_35,
   ...NAMESPACE_CHECKS, NS_14, ...CONFIG_MAP_CHECKS, CM_14, ...FIELD_EXPORT_CHECKS, FE_02, ...POD_CHECKS, POD_10,
   ...IDENTITY_CHECKS, CI_33, CI_34, ...CLUSTER_CHECKS, AC_08, META_01, WAIVER_01, ...DEFINITION_CHECKS,
 ];

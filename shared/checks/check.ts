@@ -1,4 +1,6 @@
-import type { AccessByName, DecisionSettings, Occasion, Origin, Requester, Severity } from "../contract/context.ts";
+import type {
+  AccessByName, DecisionSettings, Occasion, Origin, Requester, Severity, TemplateContext,
+} from "../contract/context.ts";
 import { type FieldPath, formatFieldPath, type JsonObject } from "../formats/json.ts";
 import { compareText } from "../formats/text.ts";
 import { type Paced, paced } from "../formats/paced.ts";
@@ -205,6 +207,8 @@ export interface CheckInput {
   readonly warnOnly?: boolean;
   /** All stored IAMRoleSelectors. Only `audit` sets them. Default: none. */
   readonly storedSelectors?: readonly JsonObject[];
+  /** Set if the object is a template in another object. */
+  readonly template?: TemplateContext;
 }
 
 /** The data that a check reads in addition to the changed object. */

@@ -4,7 +4,7 @@ import { ALWAYS_DENYING, OTHER_CHECKS } from "../contract/profiles.ts";
 import { currentWaiver } from "../contract/removed-codes.ts";
 import { mayWaive, waivedChecks } from "./waiver.ts";
 import { applicableChecks } from "./by-kind.ts";
-import { warnOfPlaceholders } from "./unrendered.ts";
+import { warnOfPlaceholders, withoutOpenValues } from "./unrendered.ts";
 import { objectReference } from "../formats/object-meta.ts";
 import { drain, paced, type Paced } from "../formats/paced.ts";
 import { compareText } from "../formats/text.ts";
@@ -110,7 +110,10 @@ export function* runChecksPaced(input: CheckInput, settings: DecisionSettings): 
   }
   findings.sort(compareFindings);
   skipped.sort((a, b) => compareText(a.code, b.code));
-  const reported = warnOfPlaceholders(findings, input);
+  const { template } = input;
+  const reported = template === undefined
+    ? warnOfPlaceholders(findings, input)
+    : withoutOpenValues(findings, input.object, template);
   const denied = reported.some(isDenial);
   return { findings: capped(reported, LIMITS.faultsPerObject.value, "of this object"), denied, skipped };
 }

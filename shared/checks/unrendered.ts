@@ -1,6 +1,7 @@
 import { EXTERNAL_ID_ANNOTATION } from "../contract/annotation-keys.ts";
+import type { TemplateContext } from "../contract/context.ts";
 import { type FieldPath, formatFieldPath, type JsonObject, plainKeys, valueAt } from "../formats/json.ts";
-import { placeholderIn } from "../formats/names.ts";
+import { opensPlaceholder, placeholderIn } from "../formats/names.ts";
 import { quote } from "../formats/text.ts";
 import type { CheckInput, Finding } from "./check.ts";
 
@@ -59,4 +60,29 @@ function unrenderedMessage(object: JsonObject, path: FieldPath): string | null {
     }
   }
   return null;
+}
+
+/**
+ * Returns the findings about values of a template that are final. A value that contains a placeholder, or that another
+ * field sets, is unknown and not wrong.
+ */
+export function withoutOpenValues(
+  findings: readonly Finding[], object: JsonObject, { openFields }: TemplateContext,
+): readonly Finding[] {
+  return findings.filter(({ path, message }) => (
+    !opensPlaceholder(message) && !isOpenAt(object, path) && !openFields.some((open) => overlaps(open, path))
+  ));
+}
+
+/** Whether a text at the path, or at the path of a parent, contains a placeholder. */
+function isOpenAt(object: JsonObject, path: FieldPath): boolean {
+  const values = [...path.keys(), path.length].map((length) => valueAt(object, path.slice(0, length)));
+  return [...values.flat(), ...plainKeys(path)].some((value) => typeof value === "string" && opensPlaceholder(value));
+}
+
+/** Whether one of the fields is the other, or is in the other. */
+function overlaps(open: string, path: FieldPath): boolean {
+  const text = formatFieldPath(path);
+  const [short, long] = text.length < open.length ? [text, open] : [open, text];
+  return long.startsWith(short) && ["", ".", "["].includes(long.charAt(short.length));
 }

@@ -152,3 +152,11 @@ function knownNamespaces(names: readonly (string | null)[]): readonly string[] {
   const known = new Set(names.filter((name) => name !== null));
   return known.size > 0 ? [...known] : [SETTINGS.namespace.defaults.manifests];
 }
+
+/** What is known of an object that is a template in another object, such as a ResourceGraphDefinition of kro. */
+export interface TemplateContext {
+  /** Whether a controller creates the object again for each instance, in the same cluster. */
+  readonly isRepeated: boolean;
+  /** The fields that something else sets, in the format of `formatFieldPath`. */
+  readonly openFields: readonly string[];
+}

@@ -96,7 +96,9 @@ export const SETTINGS = {
     commands: OFFLINE,
   },
   failOn: {
-    flag: "--fail-on", type: "string", choices: ["deny", "warn"], default: "deny", commands: ["lint", "audit"],
+    flag: "--fail-on", type: "strings", choices: ["deny", "warn", "unjudged"], default: ["deny"],
+    choicesFor: { resolve: ["unjudged"], impact: ["unjudged"] }, defaults: { resolve: [], impact: [] },
+    commands: ["lint", "resolve", "audit", "impact"],
   },
   complete: { flag: "--complete", type: "boolean", default: false, commands: ["lint", "audit", "impact"] },
   noWebhook: { flag: "--no-webhook", type: "boolean", default: false, commands: ["lint"] },

@@ -1,15 +1,20 @@
 import { open } from "node:fs/promises";
+import { normalize } from "node:path";
 import { buffer, text } from "node:stream/consumers";
 import { ResolverError } from "../formats/errors.ts";
 import { LIMITS } from "../contract/limits.ts";
+import { kindOf } from "../contract/kinds.ts";
+import { objectReference } from "../formats/object-meta.ts";
 import { drain } from "../formats/paced.ts";
 import { duplicateFaults } from "./duplicates.ts";
+import { isKustomization, type Kustomizations, readKustomizations } from "./kustomize.ts";
 import { type FileListing, listManifestFiles, type ManifestFile, STDIN, unreadable } from "./listing.ts";
 import { generateNames } from "./object-key.ts";
 import {
   formatInputFault, type InputFault, type ManifestResult, type ParsedManifests, readManifests,
 } from "./manifest-reader.ts";
 import { reasonOf, type SkippedFile, type SkipReason } from "./skip.ts";
+import { hiddenIn, mentionsIn, type Unjudged, type UnjudgedReason } from "./unjudged.ts";
 
 interface ReadOptions {
   /** Lines of .gitignore that apply to each given folder. Default: none. */
@@ -24,6 +29,7 @@ export interface ManifestInput extends ManifestResult {
   readonly skipped: readonly SkippedFile[];
   /** The faults of the skipped files whose reason is `unreadable`. */
   readonly skippedFaults: readonly InputFault[];
+  readonly unjudged: readonly Unjudged[];
 }
 
 /**
@@ -35,7 +41,8 @@ export async function readManifestPaths(
   paths: readonly string[], { ignore = [], skipUnreadable = false, stdin = readStdin }: ReadOptions = {},
 ): Promise<ManifestInput> {
   const listing = await listManifestFiles(paths, { ignore, fingerprints: false });
-  const readings = await readFiles(listing, { stdin, read: readManifests });
+  const { files, targets, unjudged: inKustomizations } = await withPatches(listing.files);
+  const readings = await readFiles({ files }, { stdin, read: readManifests });
   const manifests = generateNames(readings.flatMap((one) => one.manifests));
   const found = [...listing.faults, ...readings.flatMap(({ skipped, faults }) => (skipped === null ? faults : []))];
   const isSkipped = ({ file }: InputFault): boolean => skipUnreadable && !paths.includes(file);
@@ -47,7 +54,38 @@ export async function readManifestPaths(
     ...listing.ignored.map((path) => ({ path, reason: "ignored" as const })),
     ...Array.from(unread, (path) => ({ path, reason: "unreadable" as const })),
   ];
-  return { manifests, faults, skipped, skippedFaults };
+  const inFiles = readings.flatMap(({ path, unjudged }): readonly Unjudged[] => (
+    unjudged.length === 0 && targets.has(path) ? [{ file: path, reason: "patch", count: 1 }] : unjudged
+  ));
+  const unjudged = [...inFiles, ...inKustomizations, ...unreadFiles(skippedFaults)];
+  return { manifests, faults, skipped, skippedFaults, unjudged };
+}
+
+interface PatchedFiles extends Pick<Kustomizations, "unjudged">, Pick<FileListing, "files"> {
+  /** The paths of the patches whose targets can choose a role. */
+  readonly targets: ReadonlySet<string>;
+}
+
+/** Returns the files, of which some are patches, and the objects in kustomizations that are not judged. */
+async function withPatches(files: readonly ManifestFile[]): Promise<PatchedFiles> {
+  const paths = files.filter(({ path, place }) => place === "folder" && isKustomization(path)).map(({ path }) => path);
+  if (paths.length === 0) return { files, targets: new Set(), unjudged: [] };
+  const kustomizations: { path: string; text: string }[] = [];
+  for (const path of paths) {
+    // A file that cannot be read causes a fault later.
+    // oxlint-disable-next-line no-await-in-loop
+    kustomizations.push({ path, text: await readText(path).catch(() => "") });
+  }
+  const { patches, unjudged } = readKustomizations(kustomizations);
+  const isPatch = ({ path, place }: ManifestFile): boolean => place === "folder" && patches.has(normalize(path));
+  const marked = files.map((file) => (isPatch(file) ? { ...file, place: "patch" as const } : file));
+  const targets = files.map(({ path }) => path).filter((path) => patches.get(normalize(path)) === true);
+  return { files: marked, targets: new Set(targets), unjudged };
+}
+
+/** Returns the faulty objects of files that are skipped, of which some may choose a role. */
+function unreadFiles(faults: readonly InputFault[]): Unjudged[] {
+  return faults.filter(({ unread }) => unread !== true).map(({ file }) => ({ file, reason: "unreadable", count: 1 }));
 }
 
 /** Functions that read standard input and parse the text of a file. */
@@ -66,6 +104,7 @@ export interface FileReading extends ManifestResult {
   readonly unreadable: boolean;
   /** Why the file of a folder is not a manifest. Such a file has no objects, and a fault that states why. */
   readonly skipped: SkipReason | null;
+  readonly unjudged: readonly Unjudged[];
 }
 
 /**
@@ -93,7 +132,7 @@ export function inputError(faults: readonly InputFault[]): ResolverError {
 
 async function readOne(file: ManifestFile, { stdin, read }: ManifestParser): Promise<FileReading> {
   const { path, place } = file;
-  const base = { path, manifests: [], unreadable: false, skipped: null };
+  const base = { path, manifests: [], unreadable: false, skipped: null, unjudged: [] };
   let content: string;
   try {
     content = path === STDIN ? await stdin() : await readText(path);
@@ -101,10 +140,31 @@ async function readOne(file: ManifestFile, { stdin, read }: ManifestParser): Pro
     return { ...base, faults: [{ file: path, line: null, message: unreadable(error) }], unreadable: true };
   }
   if (place === "chart-templates" && content.includes("{{")) {
-    return { ...base, faults: [{ file: path, line: null, message: UNRENDERED }], skipped: "helm-template" };
+    const faults = [{ file: path, line: null, message: UNRENDERED }];
+    return { ...base, faults, skipped: "helm-template", unjudged: mentioned(path, "unrendered", content) };
   }
+  if (place === "patch") return { ...base, faults: [], skipped: "patch", unjudged: mentioned(path, "patch", content) };
   const parsed = await read(content, path);
-  return { ...base, ...(place === "given" ? asGiven(parsed, path) : asFound(parsed, path)) };
+  const reading = { ...base, ...(place === "given" ? asGiven(parsed, path) : asFound(parsed, path)) };
+  return { ...reading, unjudged: unjudgedIn(reading, content) };
+}
+
+/** Returns the objects of a file that can choose a role, but that are not read as objects. */
+function unjudgedIn({ path, manifests, skipped }: FileReading, content: string): Unjudged[] {
+  if (isKustomization(path)) return [];
+  if (skipped !== null) return mentioned(path, skipped === "template" ? "unrendered" : "embedded", content);
+  // Visits the values only of objects that no decision reads, because an object of ACK mentions its own group.
+  const others = manifests.map(({ object }) => object).filter((object) => kindOf(objectReference(object)) === null);
+  if (others.length === 0 || mentionsIn(content) === 0) return [];
+  return others.flatMap((object) => {
+    const hidden = hiddenIn(object);
+    return hidden === null ? [] : [{ file: path, ...hidden }];
+  });
+}
+
+function mentioned(file: string, reason: UnjudgedReason, content: string): Unjudged[] {
+  const count = mentionsIn(content);
+  return count === 0 ? [] : [{ file, reason, count }];
 }
 
 /** Returns the result for a file that the user named. */

@@ -68,8 +68,11 @@ export interface ManifestFile {
   readonly path: string;
   /** Changes when the file changes. "" if the listing has no fingerprints. */
   readonly fingerprint: string;
-  /** Whether the user named the file, or it was found in a folder or in the folder `templates` of a Helm chart. */
-  readonly place: "given" | "folder" | "chart-templates";
+  /**
+   * Whether the user named the file, or it was found in a folder or in the folder `templates` of a Helm chart. A patch
+   * is a file that a kustomization applies to an object.
+   */
+  readonly place: "given" | "folder" | "chart-templates" | "patch";
 }
 
 /** The files under the given paths, and one fault for each unreadable path. */
@@ -101,7 +104,7 @@ export async function listManifestFiles(
   return walk;
 }
 
-const MANIFEST = /\.(?:yaml|yml|json)$/;
+const MANIFEST = /(?:\.(?:yaml|yml|json)|\/Kustomization)$/;
 
 interface Folder {
   readonly path: string;

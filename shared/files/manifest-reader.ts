@@ -54,6 +54,21 @@ export function readManifests(text: string, file: string): ParsedManifests {
   return { ...reader.result(), notManifest: causeOf(reader, text) };
 }
 
+/** Returns the values of the documents in a text, which need not be objects. Returns [] for an invalid text. */
+export function parseValues(text: string): unknown[] {
+  const documents = documentsFromEvents(text);
+  if (documents !== null) return documents.map(({ value }) => value);
+  const context = { positions: new WeakMap(), aliases: new AliasBudget(), fault: (): void => undefined };
+  try {
+    return Array.from(yamlDocuments(text, new LineCounter()), ({ errors, contents }) => (
+      errors.length > 0 ? null : new YamlValues(context).read(contents)
+    ));
+  } catch (error) {
+    if (error instanceof LimitExceeded || error instanceof RangeError) return [];
+    throw error;
+  }
+}
+
 /** Returns the objects of a text in common syntax. Returns null for other texts, and for other data than objects. */
 function manifestsFromEvents(text: string, file: string): Manifest[] | null {
   const manifests: Manifest[] = [];

@@ -41,6 +41,7 @@ const NAMES = {
   "helm-template": ["Helm template", "Helm templates"],
   template: ["other template", "other templates"],
   "helm-chart": ["Helm chart or values file", "Helm chart and values files"],
+  patch: ["Kustomize patch", "Kustomize patches"],
   kustomization: ["kustomization without kind", "kustomizations without kind"],
   json: ["JSON file without apiVersion and kind", "JSON files without apiVersion and kind"],
   yaml: ["YAML file without apiVersion and kind", "YAML files without apiVersion and kind"],
@@ -97,7 +98,7 @@ export type NotManifest = "template" | "no-object";
 export function reasonOf(path: string, cause: NotManifest): SkipReason {
   const name = basename(path);
   if (cause === "template") return "template";
-  if (/^kustomization\.ya?ml$/i.test(name)) return "kustomization";
+  if (/^kustomization(?:\.ya?ml)?$/i.test(name)) return "kustomization";
   if (/^(?:chart|values)\b.*\.ya?ml$/i.test(name)) return "helm-chart";
   return name.endsWith(".json") ? "json" : "yaml";
 }

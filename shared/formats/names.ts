@@ -48,6 +48,14 @@ export function placeholderIn(text: string): string | null {
   return PLACEHOLDER.exec(text)?.[0] ?? null;
 }
 
+/**
+ * Whether the text contains a placeholder, or the start of an expression of any length, as in templates of kro, Argo CD
+ * and Crossplane.
+ */
+export function opensPlaceholder(text: string): boolean {
+  return text.includes("${") || text.includes("{{") || placeholderIn(text) !== null;
+}
+
 // The rules of Kubernetes for names and labels.
 // Source: k8s.io/apimachinery v0.35 pkg/util/validation/validation.go and pkg/api/validate/content.
 export const QUALIFIED_NAME = /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/;

@@ -71,13 +71,15 @@ test("text output shows the counts and each section that has findings; stderr li
   t.match(stderr, /^skipped checks:\n( {2}needs .*\n)* {2}needs --allowed-accounts or --controller-role: IRS-04\n/);
 });
 
+const NO_USAGE = { byIdentity: [], byAccount: [], omittedIdentities: 0, omittedAccounts: 0 };
+
 test("JSON output contains the counts and the findings; each finding has a section", async (t) => {
   const { status, stdout, stderr } = await runCommand([...ARGUMENTS, "-o", "json"], { stdin: STATE });
   t.equal(status, 1);
-  t.equal(stderr, "");
+  t.equal(stderr, "8 objects judged, 0 not judged\n");
   const { summary, findings, notApplied, ...rest } = parsed(stdout);
   t.strictSame(rest, {
-    skippedFiles: {}, clusterUsage: { byIdentity: [], byAccount: [], omittedIdentities: 0, omittedAccounts: 0 },
+    coverage: { judged: 8, notJudged: 0, reasons: {} }, skippedFiles: {}, clusterUsage: NO_USAGE,
   });
   t.strictSame(summary, {
     objects: 8,

@@ -22,7 +22,7 @@ spec:
 test("exits 0 for a valid selector", async (t) => {
   const { status, stdout, stderr } = await runCommand(["lint", "-"], { stdin: GOOD });
   t.equal(status, 0);
-  t.equal(stdout, "1 checked, 0 denied, 0 warned\n");
+  t.equal(stdout, "1 checked, 0 denied, 0 warned, 0 not judged\n");
   t.match(stderr, /^skipped checks:\n {2}needs [^\n]*/);
   t.match(stderr, "\n  needs --allowed-accounts or --controller-role: IRS-04\n");
   t.match(stderr, "\n  needs namespaces, --complete or --cluster: IRS-10, IRS-22\n", "one line for the same input");
@@ -150,7 +150,7 @@ test("text output shows the place, severity, path, message and fix of a finding"
     "-:5: deny IRS-15 IAMRoleSelector everything spec",
     "    the selector selects every resource in every namespace",
     "    fix: restrict the selector with namespaceSelector, resourceTypeSelector or resourceLabelSelector",
-    "1 checked, 1 denied, 0 warned",
+    "1 checked, 1 denied, 0 warned, 0 not judged",
     "",
   ].join("\n"));
 });
@@ -173,7 +173,7 @@ spec:
   const { status, stdout } = await runCommand(["lint", "-"], { stdin });
   t.equal(status, 1);
   t.match(stdout, /^-:11: deny POD-08 Deployment ack-system\/ack-s3-controller spec\.template\.spec\.hostNetwork$/m);
-  t.match(stdout, /^2 checked, 1 denied, 0 warned$/m);
+  t.match(stdout, /^2 checked, 1 denied, 0 warned, 0 not judged$/m);
   t.match(await runCommand(["lint", "-"], { stdin: stdin.replace('"true"', '"false"') }), { status: 0 });
 });
 
@@ -208,7 +208,7 @@ test("checks the readable files and exits 2 if another file is unreadable", asyn
   const dir = t.testdir({ "a.yaml": BAD, "broken.yaml": "kind: [\n" });
   const { status, stdout, stderr } = await runCommand(["lint", dir]);
   t.equal(status, 2);
-  t.match(stdout, /1 checked, 2 denied, 0 warned\n$/);
+  t.match(stdout, /1 checked, 2 denied, 0 warned, 0 not judged\n$/);
   t.match(stderr, /broken\.yaml:\d+: /);
 });
 

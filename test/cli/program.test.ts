@@ -106,7 +106,7 @@ for (const [title, argv, stderr] of USAGE_ERRORS) {
 test("reads a setting from an environment variable unless a flag is set", async (t) => {
   const { status, stderr } = await runCommand(["lint", "-"], { environment: { ACK_ROLE_RESOLVER_FAIL_ON: "never" } });
   t.equal(status, 2);
-  t.equal(stderr, "ack-role-resolver: ACK_ROLE_RESOLVER_FAIL_ON: expected one of deny, warn\n");
+  t.equal(stderr, "ack-role-resolver: ACK_ROLE_RESOLVER_FAIL_ON \"never\": expected one of deny, warn, unjudged\n");
   t.equal(
     (await runCommand(["lint", "--fail-on", "warn", "--allow-empty", "-"], {
       environment: { ACK_ROLE_RESOLVER_FAIL_ON: "never" },

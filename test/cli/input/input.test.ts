@@ -44,6 +44,7 @@ test("JSON output contains the counts, and --log-level debug lists the files", a
     "skipped /chart/templates/a.yaml: Helm template",
     "skipped 1 Helm template, 1 Helm chart or values file, 1 JSON file without apiVersion and kind "
     + "(to read a chart: helm template . | ack-role-resolver lint -)",
+    "1 object judged, 0 not judged",
     "",
   ]);
 });

@@ -96,7 +96,8 @@ test("reports a file that is removed before it is read, and a path whose parent 
   const listing = { files: [{ path: `${folder}/gone.yaml`, fingerprint: "", place: "folder" as const }] };
   const [reading] = await readFiles(listing, { stdin: () => Promise.resolve(""), read: readManifests });
   const faults = [{ file: `${folder}/gone.yaml`, line: null, message: "no such file or folder" }];
-  t.same(reading, { path: `${folder}/gone.yaml`, manifests: [], faults, unreadable: true, skipped: null });
+  const empty = { manifests: [], unjudged: [], skipped: null };
+  t.same(reading, { path: `${folder}/gone.yaml`, faults, unreadable: true, ...empty });
   t.match((await read(folder, "/a.yaml/b")).faults, [/^\/a\.yaml\/b: ENOTDIR/]);
 });
 

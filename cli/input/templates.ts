@@ -1,0 +1,39 @@
+import { isChecked } from "../../shared/checks/by-kind.ts";
+import type { Finding } from "../../shared/checks/check.ts";
+import { runChecks } from "../../shared/checks/run.ts";
+import { isKindDefinition } from "../../shared/contract/ack-groups.ts";
+import type { DecisionSettings } from "../../shared/contract/context.ts";
+import { type Contained, containedObjects } from "../../shared/files/contained.ts";
+import { inventoryOf, type State, type StateObject } from "./state.ts";
+
+/** A template of an object in another object of the input. */
+export interface Template extends Contained {
+  readonly container: StateObject;
+}
+
+/** Returns the templates that have checks, in input order. */
+export function templatesIn({ objects, inventory }: Pick<State, "objects" | "inventory">): Template[] {
+  return objects.flatMap((container) => (
+    containedObjects(container.object)
+      .filter(({ object }) => isChecked(object, inventory))
+      .map((contained) => ({ ...contained, container }))
+  ));
+}
+
+/**
+ * Returns a function that checks a template. Its findings have paths in the container. A template is judged alone: the
+ * name, the namespace and the number of its objects are open, so it is compared with no other object, and only the
+ * kinds of the input are known.
+ */
+export function templateChecker(
+  { objects, origin }: State, settings: DecisionSettings,
+): (template: Template) => readonly Finding[] {
+  const kinds = objects.map(({ object }) => object).filter(isKindDefinition);
+  const inventory = inventoryOf(kinds, { runtime: settings.runtime, origin });
+  const ofTemplates = { ...settings, isInputComplete: false };
+  return (template) => {
+    const input = { object: template.object, old: null, requester: null, origin, inventory, template };
+    const { findings } = runChecks(input, ofTemplates);
+    return findings.map((finding) => ({ ...finding, path: [...template.path, ...finding.path] }));
+  };
+}

@@ -1,0 +1,105 @@
+import { ACCOUNT_MAP, TEAM_MAP } from "../contract/annotation-keys.ts";
+import { SELECTOR_GROUP, SELECTOR_KIND } from "../contract/ack-groups.ts";
+import { CONTROL_PLANE_GROUP, IDENTITY_KINDS, INFRASTRUCTURE_GROUP, REFERRER_KINDS } from "../contract/capa-kinds.ts";
+import { type KindID, kindOf } from "../contract/kinds.ts";
+import { field, isJsonObject, type JsonObject } from "../formats/json.ts";
+import { objectReference } from "../formats/object-meta.ts";
+import { countOf } from "../formats/text.ts";
+import { containedObjects, isManifest } from "./contained.ts";
+
+/** The reasons for which objects that can choose a role are not judged, and how to have them judged. */
+export const UNJUDGED = {
+  unrendered: ["in files that are not rendered", "helm template . | ack-role-resolver lint -"],
+  patch: ["in Kustomize patches", "kubectl kustomize DIR | ack-role-resolver lint -"],
+  embedded: ["in other objects or files, in an unknown form", "write them to a file that lint reads"],
+  "unknown-kind": ["of an unknown kind", "correct the kind, or report it"],
+  unreadable: ["in unreadable files", "correct the files, or exclude them with --ignore"],
+  template: ["in templates of other objects", "ack-role-resolver lint"],
+} as const satisfies Record<string, readonly [where: string, command: string]>;
+
+export type UnjudgedReason = keyof typeof UNJUDGED;
+
+/** The objects of a file that can choose a role and were not judged. */
+export interface Unjudged {
+  readonly file: string;
+  readonly reason: UnjudgedReason;
+  /** At least 1. Of a text that is not parsed, the number of its documents that mention such an object. */
+  readonly count: number;
+}
+
+/** The kinds of objects that choose roles: a change of such an object can change the role of a resource. */
+const CHOOSING: ReadonlySet<KindID | undefined> = new Set<KindID>([
+  "selector", "selector-like", "resource", "namespace", "carm-map", "identity", "identity-like", "cluster",
+]);
+
+/** Whether the object can choose a role. */
+export function choosesRole(object: JsonObject): boolean {
+  return CHOOSING.has(kindOf(objectReference(object))?.id);
+}
+
+const KINDS = [SELECTOR_KIND, "Namespace", ...IDENTITY_KINDS, ...REFERRER_KINDS.map(({ kind }) => kind)];
+/** Matches the type of an object that can choose a role, in YAML or JSON. */
+const MENTION = new RegExp([
+  `apiVersion["']?: {0,9}["']?[\\w.-]{0,99}\\b${SELECTOR_GROUP.replaceAll(".", "\\.")}/`,
+  `kind["']?: {0,9}["']?(?:${KINDS.join("|")})\\b`, `name["']?: {0,9}["']?(?:${ACCOUNT_MAP}|${TEAM_MAP})\\b`,
+].join("|"));
+
+/** Returns the number of documents in a text that mention an object that can choose a role. */
+export function mentionsIn(text: string): number {
+  return MENTION.test(text) ? text.split(/^---/m).filter((document) => MENTION.test(document)).length : 0;
+}
+
+/**
+ * Returns the objects that no decision reads but that can choose a role: in an unknown form, or of an unknown kind.
+ * Visits every value, so the caller should exclude texts without mentions.
+ */
+export function hiddenIn(object: JsonObject): Pick<Unjudged, "reason" | "count"> | null {
+  const { group, kind } = objectReference(object);
+  if (kindOf(objectReference(object)) !== null) return null;
+  if (isOfUnknownKind(group, kind, object)) return { reason: "unknown-kind", count: 1 };
+  const judged = new Set<unknown>(containedObjects(object).map((one) => one.object));
+  const count = countHidden(object, judged);
+  return count === 0 ? null : { reason: "embedded", count };
+}
+
+/** An AdoptedResource makes a controller create a resource, which is judged then. */
+const WITHOUT_ROLE = "AdoptedResource";
+
+function isOfUnknownKind(group: string, kind: string, object: JsonObject): boolean {
+  if (group === SELECTOR_GROUP) return kind !== WITHOUT_ROLE;
+  if (group !== INFRASTRUCTURE_GROUP && group !== CONTROL_PLANE_GROUP) return false;
+  const spec = field(object, "spec");
+  return [spec, field(field(spec, "template"), "spec")].some((one) => field(one, "identityRef") !== undefined);
+}
+
+function countHidden(root: JsonObject, judged: ReadonlySet<unknown>): number {
+  const open: unknown[] = Object.values(root);
+  let count = 0;
+  while (open.length > 0) {
+    const value = open.pop();
+    if (typeof value === "string") count += value.includes("\n") ? mentionsIn(value) : 0;
+    else if (judged.has(value) || (isManifest(value) && choosesRole(value))) count += judged.has(value) ? 0 : 1;
+    else if (Array.isArray(value)) open.push(...(value as readonly unknown[]));
+    else if (isJsonObject(value)) open.push(...Object.values(value));
+  }
+  return count;
+}
+
+/** Returns the number of objects by reason. */
+export function countUnjudged(all: readonly Unjudged[]): Partial<Record<UnjudgedReason, number>> {
+  const counts: Partial<Record<UnjudgedReason, number>> = {};
+  for (const { reason, count } of all) counts[reason] = (counts[reason] ?? 0) + count;
+  return counts;
+}
+
+/** Returns `2 not judged: 2 objects in Kustomize patches (COMMAND)`. */
+export function unjudgedText(counts: Partial<Record<UnjudgedReason, number>>): string {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys of a constant
+  const reasons = (Object.keys(UNJUDGED) as UnjudgedReason[]).flatMap((reason) => {
+    const count = counts[reason] ?? 0;
+    const [where, command] = UNJUDGED[reason];
+    return count === 0 ? [] : [{ count, text: `${countOf(count, "object")} ${where} (${command})` }];
+  });
+  const sum = reasons.reduce((total, { count }) => total + count, 0);
+  return sum === 0 ? "0 not judged" : `${sum} not judged: ${reasons.map(({ text }) => text).join(", ")}`;
+}

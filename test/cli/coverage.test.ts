@@ -1,0 +1,161 @@
+import { test } from "tap";
+import { runCommand } from "./run-command.ts";
+
+const SELECTOR = `apiVersion: services.k8s.aws/v1alpha1
+kind: IAMRoleSelector
+metadata: {name: team-a}
+spec:
+  arn: arn:aws:iam::111122223333:role/team-a
+  namespaceSelector: {names: [team-a]}
+`;
+const BUCKET = `apiVersion: s3.services.k8s.aws/v1alpha1
+kind: Bucket
+metadata: {name: logs, namespace: team-a}
+spec: {name: logs}
+`;
+const PATCH = `apiVersion: services.k8s.aws/v1alpha1
+kind: IAMRoleSelector
+metadata: {name: team-a}
+spec: {arn: "arn:aws:iam::444455556666:role/team-a"}
+`;
+const TEMPLATE = `apiVersion: services.k8s.aws/v1alpha1
+kind: IAMRoleSelector
+metadata: {name: {{ .Values.name }}}
+`;
+const CONFIG_MAP = `apiVersion: v1
+kind: ConfigMap
+metadata: {name: manifests}
+data:
+  a.yaml: |
+    apiVersion: v1
+    kind: Namespace
+    ---
+    apiVersion: s3.services.k8s.aws/v1alpha1
+    kind: Bucket
+`;
+
+const coverage = async (dir: string, ...flags: readonly string[]): Promise<unknown> =>
+  JSON.parse((await runCommand(["lint", dir, "-o", "json", ...flags])).stdout).coverage;
+
+test("a patch next to its base is counted and is no duplicate", async (t) => {
+  const base = { "kustomization.yaml": "resources: [selector.yaml]\n", "selector.yaml": SELECTOR };
+  const overlay = {
+    "kustomization.yaml": `apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+resources: [../base, bucket.yaml]
+patches:
+  - path: ./role.yaml
+  - {path: names.json, target: {kind: IAMRoleSelector}}
+  - {path: labels.yaml, target: {kind: Deployment}}
+`,
+    "bucket.yaml": BUCKET, "role.yaml": PATCH, "names.json": `[{"op": "remove", "path": "/spec/a"}]`,
+    "labels.yaml": "- {op: remove, path: /spec/a}\n",
+  };
+  const dir = t.testdir({ base, prod: overlay });
+  const { status, stdout, stderr } = await runCommand(["lint", dir, "--log-level", "debug"]);
+  t.equal(status, 0);
+  t.equal(stdout, "2 checked, 0 denied, 0 warned, 2 not judged: 2 objects in Kustomize patches "
+    + "(kubectl kustomize DIR | ack-role-resolver lint -)\n");
+  t.match(stderr, `skipped ${dir}/prod/role.yaml: Kustomize patch\n`);
+  t.match(await coverage(dir), { judged: 2, notJudged: 2, reasons: { patch: 2 } });
+  for (const command of ["lint", "audit", "resolve", "impact"]) {
+    const argv = command === "impact" ? [command, dir, "--from", dir] : [command, dir];
+    t.equal((await runCommand(argv)).status, 0, command);
+    t.equal((await runCommand([...argv, "--fail-on", "unjudged"])).status, 1, command);
+  }
+  t.equal((await runCommand(["lint", `${dir}/prod/role.yaml`])).stdout.split("\n").at(-2)?.slice(0, 9), "1 checked",
+    "a file that the user names is judged");
+});
+
+test("inline patches, old fields, and generators of CARM maps are counted", async (t) => {
+  const kustomization = `resources: [a.yaml]
+patchesStrategicMerge:
+  - old.yaml
+  - |-
+    apiVersion: services.k8s.aws/v1alpha1
+    kind: IAMRoleSelector
+    metadata: {name: a}
+  - |-
+    apiVersion: apps/v1
+    kind: Deployment
+patchesJson6902:
+  - {path: json.yaml, target: {group: s3.services.k8s.aws, version: v1alpha1, name: logs}}
+  - {patch: "[]", target: {labelSelector: "a=b"}}
+patches:
+  - 1
+  - {patch: "[]"}
+configMapGenerator:
+  - {name: ack-role-account-map, literals: [a=b]}
+  - {name: other}
+`;
+  const files = { "a.yaml": SELECTOR, "old.yaml": PATCH, "json.yaml": "[]" };
+  const dir = t.testdir({ Kustomization: kustomization, ...files });
+  t.match(await coverage(dir), { judged: 1, reasons: { patch: 5 } });
+  const listed = "resources: [a.yaml]\npatches: [{path: a.yaml}]\n";
+  const both = t.testdir({ "kustomization.yml": listed, "a.yaml": SELECTOR });
+  t.match(await coverage(both), { judged: 1, notJudged: 0 }, "a resource that is a patch too is judged");
+  const invalid = t.testdir({ "kustomization.yml": "a: &a\n  b: *c\n", "a.yaml": SELECTOR });
+  t.match(await coverage(invalid, "--skip-unreadable"), { judged: 1 });
+});
+
+test("counts templates that are not rendered, objects in an unknown form, and unknown kinds", async (t) => {
+  const dir = t.testdir({
+    "a.yaml": SELECTOR,
+    chart: {
+      "Chart.yaml": "name: x", templates: { "a.yaml": TEMPLATE, "b.yaml": "kind: Deployment\n{{ a }}" },
+      "values.yaml": `extraObjects:\n  - ${BUCKET.replaceAll("\n", "\n    ")}`,
+    },
+    "loose.yaml": `a: {{ b }}\n---\n${TEMPLATE}---\nkind: Service\n`,
+    "map.yaml": CONFIG_MAP,
+    "work.yaml": `apiVersion: work.example/v1
+kind: Work
+spec:
+  reference: {apiVersion: s3.services.k8s.aws/v1alpha1, kind: Bucket, name: a}
+  manifests:
+    - {apiVersion: s3.services.k8s.aws/v1alpha1, kind: Bucket, metadata: {name: a}}
+    - {apiVersion: apps/v1, kind: Deployment, metadata: {name: a}}
+`,
+    "kinds.yaml": `apiVersion: infrastructure.cluster.x-k8s.io/v1beta9
+kind: AWSFleet
+metadata: {name: a}
+spec: {identityRef: {kind: AWSClusterRoleIdentity, name: a}}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: AWSMachine
+metadata: {name: a}
+---
+apiVersion: services.k8s.aws/v1alpha1
+kind: RoleSelector
+metadata: {name: a}
+---
+apiVersion: services.k8s.aws/v1alpha1
+kind: AdoptedResource
+metadata: {name: a}
+---
+apiVersion: example.com/v1
+kind: Other
+metadata: {name: IAMRoleSelector}
+`,
+  });
+  t.strictSame(await coverage(dir), {
+    judged: 1, notJudged: 8, reasons: { "unrendered": 2, "embedded": 4, "unknown-kind": 2 },
+  });
+});
+
+test("counts the faults of files that --skip-unreadable skips", async (t) => {
+  const dir = t.testdir({ "a.yaml": SELECTOR, "b.yaml": "a: [\n" });
+  t.strictSame(await coverage(dir, "--skip-unreadable"), { judged: 1, notJudged: 1, reasons: { unreadable: 1 } });
+});
+
+test("the line of coverage is the last one, and --fail-on accepts a list", async (t) => {
+  const dir = t.testdir({ "a.yaml": SELECTOR, "kustomization.yaml": "patches: [{patch: '', target: {}}]" });
+  const { stderr } = await runCommand(["lint", dir, "-o", "sarif"]);
+  t.match(stderr, /\n1 object judged, 1 not judged: 1 object in Kustomize patches \([^\n]*\)\n$/);
+  t.equal((await runCommand(["lint", dir, "--fail-on", "warn"])).status, 0);
+  t.equal((await runCommand(["lint", dir, "--fail-on", "warn,unjudged"])).status, 1);
+  const wrong = await runCommand(["resolve", dir, "--fail-on", "warn"]);
+  t.equal(wrong.status, 2);
+  t.match(wrong.stderr, '--fail-on "warn": expected one of unjudged');
+  const cluster = await runCommand(["audit", `${dir}/a.yaml`, "-o", "json"]);
+  t.match(JSON.parse(cluster.stdout), { coverage: { judged: 1, notJudged: 0, reasons: {} } });
+});
