@@ -17,9 +17,9 @@ export class ReferrerStore {
   readonly #accounts = new Map<Referrer, string | null>();
   readonly #byNamespace = new SetIndex<Referrer>();
   readonly #byIdentity = new SetIndex<Referrer>();
-  /** By namespace and name of the Cluster. The parts of a group are identities. */
+  /** By namespace and name of the Cluster, then by identity. */
   readonly #byCluster = new GroupIndex<Referrer>();
-  /** By name of the Cluster and account. The parts of a group are namespaces. */
+  /** By name of the Cluster and account, then by namespace. */
   readonly #byTag = new GroupIndex<Referrer>();
 
   constructor({ runtime }: { readonly runtime: Runtime }, identities: Pick<IdentityStore, "get">) {
@@ -94,7 +94,7 @@ export class ReferrerStore {
 
   /** Returns the objects of a Cluster, by the identity whose credentials they use. Omits templates. */
   ofCluster(namespace: string, clusterName: string): Iterable<ReadonlySet<Referrer>> {
-    return this.#byCluster.get(keyOf(namespace, clusterName)).values();
+    return this.#byCluster.get(keyOf(namespace, clusterName)).sets();
   }
 
   /** Returns the namespaces that contain a Cluster of this name in the account. `account` is an `accountText`. */

@@ -100,7 +100,7 @@ export class SelectorIndex {
     // A selector that selects any group has only one entry, so that no lookup returns the selector twice.
     const keys = groups.has(ANY_GROUP) ? [ANY_GROUP] : [...groups];
     const usesOf = (label: string): number => (
-      keys.reduce((sum, group) => sum + (this.#byGroup.get(group).get(label)?.size ?? 0), 0)
+      keys.reduce((sum, group) => sum + (this.#byGroup.get(group).get(label).size), 0)
     );
     return { by: "group", keys, label: rarestLabel(selector, usesOf) };
   }
@@ -119,13 +119,13 @@ export class SelectorIndex {
 
 const ANY_GROUP = "";
 
-type SetsByLabel = ReadonlyMap<string, ReadonlySet<EffectiveSelector>>;
-
 /** Returns the sets of selectors that require no label or one of the labels; possibly all sets, if there are few. */
-function setsFor(sets: SetsByLabel, labels: Labels | undefined): readonly ReadonlySet<EffectiveSelector>[] {
-  if (labels === undefined || sets.size <= 1 + labels.size) return [...sets.values()];
+function setsFor(
+  sets: ReturnType<GroupIndex<EffectiveSelector>["get"]>, labels: Labels | undefined,
+): readonly ReadonlySet<EffectiveSelector>[] {
+  if (labels === undefined || sets.size <= 1 + labels.size) return [...sets.sets()];
   const keys = ["", ...Array.from(labels, ([key, value]) => labelKey(key, value))];
-  return keys.map((key) => sets.get(key)).filter((set) => set !== undefined);
+  return keys.map((key) => sets.get(key)).filter(({ size }) => size > 0);
 }
 
 /** The maximum number of selectors that are compared one by one. Up to this number, an index takes more time. */

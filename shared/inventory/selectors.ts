@@ -150,7 +150,7 @@ export class SelectorStore {
 
   /** Yields the effective selectors whose ARN is `roleARN`, one set for each distinct session settings. */
   sessionsOfRole(roleARN: string): Iterable<ReadonlySet<EffectiveSelector>> {
-    return this.#bySession.get(roleARN).values();
+    return this.#bySession.get(roleARN).sets();
   }
 
   /** Returns the faulty selectors whose ARN is `roleARN`, including malformed selectors. */

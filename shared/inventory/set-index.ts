@@ -18,6 +18,14 @@ export class SetIndex<Value> {
     return this.#sets.get(key) ?? NOTHING;
   }
 
+  get size(): number {
+    return this.#sets.size;
+  }
+
+  keys(): Iterable<string> {
+    return this.#sets.keys();
+  }
+
   sets(): Iterable<ReadonlySet<Value>> {
     return this.#sets.values();
   }
@@ -51,31 +59,25 @@ export function labelKey(key: string, value: string): string {
   return `${key}=${value}`;
 }
 
-/**
- * Groups of values. Each group consists of parts, so that a reader of one group visits each part once, however many
- * values the part has.
- */
+/** Set indexes by group: a reader of one group visits each of its keys once, however many values the key has. */
 export class GroupIndex<Value> {
-  readonly #groups = new Map<string, Map<string, Set<Value>>>();
+  readonly #groups = new Map<string, SetIndex<Value>>();
 
-  add(group: string, part: string, value: Value): void {
-    const parts = this.#groups.get(group) ?? new Map<string, Set<Value>>();
-    const values = parts.get(part) ?? new Set<Value>();
-    this.#groups.set(group, parts.set(part, values.add(value)));
+  add(group: string, key: string, value: Value): void {
+    const index = this.#groups.get(group) ?? new SetIndex<Value>();
+    index.add(key, value);
+    this.#groups.set(group, index);
   }
 
-  delete(group: string, part: string, value: Value): void {
-    const parts = this.#groups.get(group);
-    const values = parts?.get(part);
-    if (parts === undefined || values?.delete(value) !== true || values.size > 0) return;
-    parts.delete(part);
-    if (parts.size === 0) this.#groups.delete(group);
+  delete(group: string, key: string, value: Value): void {
+    const index = this.#groups.get(group);
+    index?.delete(key, value);
+    if (index?.size === 0) this.#groups.delete(group);
   }
 
-  /** Returns the values of the group, by part. */
-  get(group: string): ReadonlyMap<string, ReadonlySet<Value>> {
-    return this.#groups.get(group) ?? NO_PARTS;
+  get(group: string): Pick<SetIndex<Value>, "get" | "keys" | "sets" | "size"> {
+    return this.#groups.get(group) ?? NO_KEYS;
   }
 }
 
-const NO_PARTS: ReadonlyMap<string, ReadonlySet<never>> = new Map();
+const NO_KEYS = new SetIndex<never>();
