@@ -4,7 +4,7 @@ import { MAX_COMPARED } from "../manifests/policies/selector-matches.ts";
 import { CATALOGUE, CLUSTER_CHECKS, IDENTITY_CHECKS, POD_CHECKS } from "../shared/checks/catalogue.ts";
 import type { CheckEntry } from "../shared/checks/check.ts";
 import { CI_33 } from "../shared/checks/identity-shape.ts";
-import { CI_34 } from "../shared/checks/any-kind.ts";
+import { limitCheck } from "../shared/checks/size-limits.ts";
 import { ACK_02 } from "../shared/checks/forged-annotations.ts";
 
 const OTHER_OBJECTS = "needs other objects";
@@ -13,7 +13,7 @@ const COMPLEX = "too complex or too expensive for CEL";
 
 const INJECTION = "not needed: the `failurePolicy` of the webhooks for Pods is always Fail";
 
-const CAPA_CHECKS: readonly CheckEntry[] = [...IDENTITY_CHECKS, CI_33, CI_34, ...CLUSTER_CHECKS];
+const CAPA_CHECKS: readonly CheckEntry[] = [...IDENTITY_CHECKS, CI_33, limitCheck("identity"), ...CLUSTER_CHECKS];
 const CAPA = "not available: the policies read only the metadata of clusters, and no identity";
 const SIZES = "only the number of labels and annotations";
 

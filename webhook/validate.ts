@@ -245,7 +245,7 @@ function validateExcess(
   if (kind === null || !isInScope(kind, request)) return skipped("not managed");
   const stored = request.operation === "DELETE" && status.loaded ? storedObject(kind.id, request, inventory) : null;
   if (stored !== null) return validateObject({ ...request, oldObject: stored, excess: null }, path, context);
-  const check = limitCheckOf(kind.id, request.operation);
+  const check = limitCheckOf(kind, request.operation);
   if (check === null) return skipped("not managed");
   const denied = deniesUnread(kind, check, request, settings) && !warnsOnly(kind, request, { settings, inventory });
   return verdictOf({ denied, findings: [unreadFinding(check, message, denied)] });

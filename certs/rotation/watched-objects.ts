@@ -158,7 +158,7 @@ export class WatchedObjects {
         onSync: () => undefined,
         onFault: (fault) => {
           if (fault !== null) this.#failed.add(key);
-          onFault(`${kind.plural}/${kind.object?.name ?? ""}`, fault);
+          onFault(`${kind.plural}/${kind.object?.name ?? ""}`, fault?.message ?? null);
         },
       },
     });

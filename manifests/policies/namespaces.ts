@@ -6,7 +6,6 @@ import {
 import { ACCOUNT_PREFIX, FE_01, SYSTEM_NAMESPACE } from "../../shared/checks/field-exports.ts";
 import { NS_09 } from "../../shared/checks/namespace-deletion.ts";
 import { NS_07, NS_08, NS_17, REQUIRED } from "../../shared/checks/namespace-values.ts";
-import { FE_02, NS_14 } from "../../shared/checks/any-kind.ts";
 import {
   ACCOUNT_MAP, DELETION_POLICY_ANNOTATION, SELECTOR_REQUIRED_ANNOTATION, TEAM_MAP,
 } from "../../shared/contract/annotation-keys.ts";
@@ -58,7 +57,7 @@ function selectorRequiredCheck(): PolicyCheck {
 export function namespacePolicy(
   lists: PolicyLists, options: Pick<WebhookOptions, "namespace" | "ackSystemNamespace">,
 ): Policy {
-  const limit = metadataLimitCheck(NS_14);
+  const limit = metadataLimitCheck("namespace");
   return {
     name: "namespaces",
     namespaceSelector: namespacesOf("unprotected", options),
@@ -125,7 +124,7 @@ export function fieldExportPolicy(lists: PolicyLists, options: FieldExportOption
         path: "spec.to",
         message: "the controller would write into a namespace of controllers or of the webhook, or into a CARM map",
       },
-      metadataLimitCheck(FE_02),
+      metadataLimitCheck("field-export"),
       WAIVERS,
     ],
   };

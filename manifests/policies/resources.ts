@@ -6,12 +6,12 @@ import type { CheckEntry } from "../../shared/checks/check.ts";
 import { ACK_02 } from "../../shared/checks/forged-annotations.ts";
 import { ACK_10, ACK_11, ACK_12, ADOPT, POLICIES } from "../../shared/checks/resource-annotations.ts";
 import { ACK_10B } from "../../shared/checks/resource-drift.ts";
-import { AC_08, ACK_35 } from "../../shared/checks/any-kind.ts";
+import { limitCheck } from "../../shared/checks/size-limits.ts";
 import {
   ADOPTION_FIELDS_ANNOTATION, ADOPTION_POLICY_ANNOTATION, REGION_ANNOTATION, RESOLUTION_KEYS, RESOLVER_PREFIX,
 } from "../../shared/contract/annotation-keys.ts";
 import { IDENTITY_KINDS } from "../../shared/contract/capa-kinds.ts";
-import { LIMITS } from "../../shared/contract/limits.ts";
+import { LIMITS, type SizedKind } from "../../shared/contract/limits.ts";
 import { annotationPath, formatFieldPath } from "../../shared/formats/json.ts";
 import { DNS_SUBDOMAIN } from "../../shared/formats/names.ts";
 import {
@@ -107,15 +107,15 @@ export function clusterPolicy(
       ...METADATA,
       ...waiverVariables(lists),
     ],
-    checks: [...[resolutionCheck(ACK_02, OF_CLUSTERS), metadataLimitCheck(AC_08)].map(unlessExempt), WAIVERS],
+    checks: [...[resolutionCheck(ACK_02, OF_CLUSTERS), metadataLimitCheck("cluster")].map(unlessExempt), WAIVERS],
   };
 }
 
 /** Denies more labels or annotations than the limit of reviewed objects. */
-export function metadataLimitCheck(check: CheckEntry): PolicyCheck {
+export function metadataLimitCheck(kind: SizedKind): PolicyCheck {
   const limit = LIMITS.metadataEntries.value;
   return {
-    check,
+    check: limitCheck(kind),
     admits: `size(${read("labels")}) <= ${limit} && size(${ANNOTATIONS}) <= ${limit}`,
     path: "metadata",
     message: `the object has more than ${limit} labels or more than ${limit} annotations`,
@@ -155,7 +155,7 @@ const ANNOTATION_CHECKS: readonly PolicyCheck[] = [
   REGION_DRIFT,
   policyCheckOf(ACK_11),
   adoptionCheck(),
-  metadataLimitCheck(ACK_35),
+  metadataLimitCheck("resource"),
 ];
 
 /** Returns the policy for ACK resources. Exempts ACK controllers from all checks except WAIVER-01. */

@@ -5,7 +5,7 @@ import { CM_15 } from "../../shared/checks/carm-map-keys.ts";
 import { IRS_24 } from "../../shared/checks/selector-account.ts";
 import { SELECTOR_GROUP } from "../../shared/contract/ack-groups.ts";
 import {
-  ACCOUNT_MAP, RESOLVER_PREFIX, SELECTOR_ANNOTATIONS, SELECTOR_REQUIRED_ANNOTATION, TEAM_MAP, USE_SELECTOR_ANNOTATION,
+  RESOLVER_PREFIX, SELECTOR_ANNOTATIONS, SELECTOR_REQUIRED_ANNOTATION, USE_SELECTOR_ANNOTATION,
 } from "../../shared/contract/annotation-keys.ts";
 import {
   CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, IDENTITY_KINDS, identityPlural, INFRASTRUCTURE_GROUP,
@@ -54,11 +54,8 @@ export function controllerPolicy(
 /** Skips ConfigMaps except CARM maps, and the CustomResourceDefinitions of other projects. */
 const IS_CHECKED: V1MatchCondition = {
   name: "is-checked",
-  expression: 'request.kind.kind == "ConfigMap" '
-    + `? object.metadata.?name.orValue("") in ${texts([ACCOUNT_MAP, TEAM_MAP])} `
-    + ': request.kind.kind != "CustomResourceDefinition" || '
-    + `object.?spec.?group.orValue("").endsWith(${text(`.${SELECTOR_GROUP}`)}) || `
-    + `object.metadata.?name.orValue("") == ${text(`iamroleselectors.${SELECTOR_GROUP}`)}`,
+  expression: `${OF_MAPS} ? ${CONDITIONS["is-carm-map"]} : request.kind.kind != "CustomResourceDefinition" || `
+    + `${CONDITIONS["is-definition-of-selectors"]} || ${CONDITIONS["is-definition-of-resources"]}`,
 };
 
 /**

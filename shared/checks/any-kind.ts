@@ -6,7 +6,6 @@ import { labelKeyFaults, labelValueFaults, subdomainFaults } from "../formats/na
 import { objectMeta, objectReference } from "../formats/object-meta.ts";
 import { quote } from "../formats/text.ts";
 import type { CheckEntry, Fault, QuickCheck } from "./check.ts";
-import { objectExcess } from "../contract/limits.ts";
 
 /**
  * The check applies to ACK resources, Namespaces and CARM ConfigMaps. Check IRS-00 has the same rules for
@@ -97,54 +96,4 @@ export function controllerCheck({ objects, path, ...texts }: ControllerCheck): Q
       yield { path, message };
     },
   };
-}
-
-/**
- * The limit check of an ACK resource. If a resource exceeds a limit, this check reports one fault, and no other check
- * runs on the resource.
- */
-export const ACK_35: QuickCheck<JsonObject> = {
-  id: "ACK-35",
-  severity: "deny",
-  fixed: true,
-  reason: "A very large or deeply nested object delays the webhook. No other check runs on the object.",
-  fix: "split the resource, or move data out of it, for example into a Secret or a ConfigMap",
-  example: "a Bucket whose spec is nested deeper than 100 levels",
-  ofChange: true,
-  find: excessFaults,
-};
-
-/** Returns the limit check of another kind. */
-function limitCheck(id: string, fix: string, example: string): QuickCheck<JsonObject> {
-  return { ...ACK_35, id, fix, example };
-}
-
-export const NS_14 = limitCheck(
-  "NS-14", "remove labels and annotations from the namespace",
-  "a Namespace that has more than 1,000 labels",
-);
-export const CM_14 = limitCheck(
-  "CM-14", "remove entries from the ConfigMap",
-  "the ConfigMap ack-role-account-map with more than 20,000 entries",
-);
-export const POD_10 = limitCheck(
-  "POD-10", "remove containers, variables or volumes from the Pod",
-  "a Pod that requests a sidecar and has more than 20,000 values",
-);
-export const CI_34 = limitCheck(
-  "CI-34", "remove values from the identity, and select namespaces by label instead of a long list",
-  "an AWSClusterRoleIdentity that lists 20,000 namespaces",
-);
-export const AC_08 = limitCheck(
-  "AC-08", "split the object, or remove values from it",
-  "an AWSCluster whose spec is nested deeper than 100 levels",
-);
-export const FE_02 = limitCheck(
-  "FE-02", "remove labels and annotations from the FieldExport",
-  "a FieldExport that has more than 1,000 annotations",
-);
-
-function* excessFaults(object: JsonObject): Iterable<Fault> {
-  const excess = objectExcess(object);
-  if (excess !== null) yield { ...excess };
 }

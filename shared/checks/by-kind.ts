@@ -8,22 +8,23 @@ import { type PodCreation, podCreation } from "./pod-request.ts";
 import { POD_04, POD_09 } from "./pod-sidecar.ts";
 import { isSameContent } from "../contract/exemptions.ts";
 import { Inventory } from "../inventory/inventory.ts";
-import { type KindID, kindOf } from "../contract/kinds.ts";
+import { type KindID, kindOf, type KindRow } from "../contract/kinds.ts";
+import type { SizedKind } from "../contract/limits.ts";
 import type { JsonObject } from "../formats/json.ts";
 import { definedKind } from "../contract/ack-groups.ts";
 import { objectReference } from "../formats/object-meta.ts";
 import type { JudgedSelector } from "../model/selector.ts";
-import { AC_08, ACK_35, CI_34, CM_14, FE_02, META_01, NS_14, POD_10 } from "./any-kind.ts";
+import { META_01 } from "./any-kind.ts";
 import { REMOVED_WAIVERS, WAIVER_01 } from "./waiver.ts";
 import { AC_05, clusterChange, useChange } from "./cluster-reference.ts";
 import { configMapChange } from "./carm-map-entries.ts";
-import { ACK_34, DEFINITION_CHECKS, IRS_34, KIND_DELETION_CHECKS } from "./definitions.ts";
+import { DEFINITION_CHECKS, KIND_DELETION_CHECKS } from "./definitions.ts";
 import { FIELD_EXPORT_CHECKS } from "./field-exports.ts";
 import { identityChange } from "./identity-change.ts";
 import { CI_33 } from "./identity-shape.ts";
 import { namespaceChange } from "./namespace-change.ts";
 import {
-  CLUSTER_CHECKS, CONFIG_MAP_CHECKS, IDENTITY_CHECKS, NAMESPACE_CHECKS, POD_CHECKS, RESOURCE_CHECKS,
+  CATALOGUE, CLUSTER_CHECKS, CONFIG_MAP_CHECKS, IDENTITY_CHECKS, NAMESPACE_CHECKS, POD_CHECKS, RESOURCE_CHECKS,
   SELECTOR_CHANGE_CHECKS,
 } from "./catalogue.ts";
 import { ACK_02_OF_CLUSTERS } from "./forged-annotations.ts";
@@ -33,6 +34,7 @@ import { selectorChange } from "./selector-change.ts";
 import { IRS_48 } from "./selector-breadth.ts";
 import { IRS_51 } from "./selector-shape.ts";
 import { IRS_53 } from "./selector-template.ts";
+import { limitCheck } from "./size-limits.ts";
 import { judgeSelector, SELECTOR_SELF_CHECKS } from "./judge-selector.ts";
 
 /** Returns the checks of a change, each with the data that it examines. Decodes each object only once. */
@@ -45,46 +47,27 @@ const CHECKS: Record<KindID, Bind> = {
   "selector-definition": definitionChecks,
   "resource-definition": definitionChecks,
   "other-definition": definitionChecks,
-  namespace: within(NS_14, ofChange(NAMESPACE_CHECKS, namespaceChange)),
-  "carm-map": within(CM_14, ofChange(CONFIG_MAP_CHECKS, configMapChange)),
-  "field-export": within(FE_02, fieldExportChecks),
-  resource: within(ACK_35, resourceChecks),
+  namespace: within("namespace", ofChange(NAMESPACE_CHECKS, namespaceChange)),
+  "carm-map": within("carm-map", ofChange(CONFIG_MAP_CHECKS, configMapChange)),
+  "field-export": within("field-export", fieldExportChecks),
+  resource: within("resource", resourceChecks),
   identity: (input, settings) => [
-    ...spelling(CI_33)(input), ...within(CI_34, ofChange(IDENTITY_CHECKS, identityChange))(input, settings),
+    ...spelling(CI_33)(input), ...within("identity", ofChange(IDENTITY_CHECKS, identityChange))(input, settings),
   ],
   "identity-like": spelling(CI_33),
-  cluster: within(AC_08, ofChange([...CLUSTER_CHECKS, ACK_02_OF_CLUSTERS], clusterChange)),
+  cluster: within("cluster", ofChange([...CLUSTER_CHECKS, ACK_02_OF_CLUSTERS], clusterChange)),
   "cluster-part": partChecks,
-  pod: within(POD_10, podChecks),
-  workload: within(POD_10, podChecks),
+  pod: within("pod", podChecks),
+  workload: within("pod", podChecks),
   secret: () => [],
 };
 
-/** The limit of the objects of a kind, also at a deletion for which another check exists. */
-interface LimitChecks {
-  readonly write: CheckEntry;
-  readonly deletion?: CheckEntry;
-}
-
-/** The checks that report an object that is too large to be read. */
-const LIMIT_CHECKS: Partial<Record<KindID, LimitChecks>> = {
-  selector: { write: IRS_48 },
-  "selector-definition": { write: WAIVER_01, deletion: { ...IRS_34, fix: ACK_35.fix } },
-  "resource-definition": { write: WAIVER_01, deletion: { ...ACK_34, fix: ACK_35.fix } },
-  namespace: { write: NS_14 },
-  "carm-map": { write: CM_14 },
-  "field-export": { write: FE_02 },
-  resource: { write: ACK_35 },
-  identity: { write: CI_34 },
-  cluster: { write: AC_08 },
-  "cluster-part": { write: AC_08 },
-  pod: { write: POD_10 },
-};
-
 /** Returns the check that reports a write of an object that is too large to be read; null if no check applies. */
-export function limitCheckOf(kind: KindID, operation: string): CheckEntry | null {
-  const { write = null, deletion = write } = LIMIT_CHECKS[kind] ?? {};
-  return operation === "DELETE" ? deletion : write;
+export function limitCheckOf({ limit }: KindRow, operation: string): CheckEntry | null {
+  const deletion = operation === "DELETE" ? limit : undefined;
+  const code = deletion?.deletion ?? limit?.code;
+  const check = CATALOGUE.find(({ id }) => id === code);
+  return check === undefined ? null : { ...check, fix: deletion?.fix ?? check.fix };
 }
 
 const UNCHECKED: ReadonlySet<KindID> = new Set([
@@ -128,17 +111,18 @@ export function applicableChecks(input: CheckInput, settings: DecisionSettings):
  * Returns the checks of an object, or only the limit check and WAIVER-01 if the object exceeds a limit. The limit check
  * only warns controllers, and WAIVER-01 reads a limited part of one annotation.
  */
-function within(limitCheck: QuickCheck<JsonObject>, checks: Bind): Bind {
+function within(kind: SizedKind, checks: Bind): Bind {
+  const limit = limitCheck(kind);
   return (input, settings) => {
     const ofWaivers = waiverChecks(input, settings);
-    if (exceeds(limitCheck, input)) return [...bindChecks([limitCheck], input.object, null), ...ofWaivers];
+    if (exceeds(limit, input)) return [...bindChecks([limit], input.object, null), ...ofWaivers];
     return [...checks(input, settings), ...bindChecks([META_01], input.object, input.old), ...ofWaivers];
   };
 }
 
 /** False at DELETE, because users must be able to delete an object that was stored before the limit existed. */
-function exceeds(limitCheck: QuickCheck<JsonObject>, input: CheckInput): boolean {
-  const [excess] = operationOf(input) === "DELETE" ? [] : limitCheck.find(input.object);
+function exceeds(limit: QuickCheck<JsonObject>, input: CheckInput): boolean {
+  const [excess] = operationOf(input) === "DELETE" ? [] : limit.find(input.object);
   return excess !== undefined;
 }
 
@@ -198,7 +182,8 @@ function fieldExportChecks(input: CheckInput, settings: DecisionSettings): Bound
 
 /** Returns the checks of an object that uses the identity of its Cluster. Each of them concerns only the requester. */
 function partChecks(input: CheckInput, settings: DecisionSettings): BoundCheck[] {
-  if (exceeds(AC_08, input)) return bindChecks([AC_08], input.object, null);
+  const limit = limitCheck("cluster");
+  if (exceeds(limit, input)) return bindChecks([limit], input.object, null);
   return ofChange([AC_05], useChange)(input, settings);
 }
 

@@ -15,11 +15,11 @@ import {
 import type { NamespaceChange } from "./namespace-change.ts";
 import { NS_09, NS_12, NS_13, NS_13_OF_CLUSTERS } from "./namespace-deletion.ts";
 import { NS_01, NS_02 } from "./namespace-labels.ts";
-import { NS_04, NS_07, NS_07B, NS_08, NS_17 } from "./namespace-values.ts";
+import { NS_04, NS_07, NS_07B, NS_08, NS_08_HOSTS, NS_17 } from "./namespace-values.ts";
 import type { ResourceChange } from "./resource-change.ts";
 import { ACK_36 } from "./role-inputs.ts";
 import { CM_01, CM_04, CM_12, type ConfigMapChange } from "./carm-map-entries.ts";
-import { AC_08, ACK_35, CI_34, CM_14, FE_02, META_01, NS_14, POD_10 } from "./any-kind.ts";
+import { META_01 } from "./any-kind.ts";
 import { AC_00, AC_05, type ClusterChange } from "./cluster-reference.ts";
 import { AC_01, AC_02, AC_03, AC_04, AC_06, AC_07 } from "./cluster-identity.ts";
 import { ACK_02 } from "./forged-annotations.ts";
@@ -38,6 +38,7 @@ import { CM_07, CM_08, CM_09, CM_15 } from "./carm-map-keys.ts";
 import { ACK_34, DEFINITION_CHECKS, IRS_34 } from "./definitions.ts";
 import { FIELD_EXPORT_CHECKS } from "./field-exports.ts";
 import { SELECTOR_SELF_CHECKS } from "./judge-selector.ts";
+import { limitCheck } from "./size-limits.ts";
 import { WAIVER_01 } from "./waiver.ts";
 import type { DecisionSettings } from "../contract/context.ts";
 import { ALWAYS_DENYING, OTHER_CHECKS } from "../contract/profiles.ts";
@@ -56,8 +57,8 @@ export const IDENTITY_CHECKS: readonly Check<IdentityChange>[] = [
 
 /** The checks that run when a Namespace changes. */
 export const NAMESPACE_CHECKS: readonly Check<NamespaceChange>[] = [
-  NS_01, NS_02, NS_03, NS_03_SYNTAX, NS_04, NS_05, NS_07, NS_07B, NS_08, NS_09, NS_10, NS_12, NS_13,
-  NS_13_OF_CLUSTERS, NS_16, NS_17, CM_09_OF_NAMESPACES, ACK_36_OF_NAMESPACES,
+  NS_01, NS_02, NS_03, NS_03_SYNTAX, NS_04, NS_05, NS_07, NS_07B, NS_08, NS_08_HOSTS, NS_09, NS_10,
+  NS_12, NS_13, NS_13_OF_CLUSTERS, NS_16, NS_17, CM_09_OF_NAMESPACES, ACK_36_OF_NAMESPACES,
 ];
 
 /** The checks that run when a CARM ConfigMap changes. */
@@ -100,9 +101,11 @@ export const SELECTOR_CHANGE_CHECKS: readonly Check<SelectorChange>[] = [
 
 /** Every check. Checks of several kinds of objects, such as IRS-00, stand in more than one list. */
 const ALL: readonly CheckEntry[] = [
-  ...SELECTOR_SELF_CHECKS, ...SELECTOR_CHANGE_CHECKS, IRS_51, IRS_53, IRS_34, ...RESOURCE_CHECKS, ACK_34, ACK_35,
-  ...NAMESPACE_CHECKS, NS_14, ...CONFIG_MAP_CHECKS, CM_14, ...FIELD_EXPORT_CHECKS, FE_02, ...POD_CHECKS, POD_10,
-  ...IDENTITY_CHECKS, CI_33, CI_34, ...CLUSTER_CHECKS, AC_08, META_01, WAIVER_01, ...DEFINITION_CHECKS,
+  ...SELECTOR_SELF_CHECKS, ...SELECTOR_CHANGE_CHECKS, IRS_51, IRS_53, IRS_34,
+  ...RESOURCE_CHECKS, ACK_34, limitCheck("resource"), ...NAMESPACE_CHECKS, limitCheck("namespace"),
+  ...CONFIG_MAP_CHECKS, limitCheck("carm-map"), ...FIELD_EXPORT_CHECKS, limitCheck("field-export"),
+  ...POD_CHECKS, limitCheck("pod"), ...IDENTITY_CHECKS, CI_33, limitCheck("identity"),
+  ...CLUSTER_CHECKS, limitCheck("cluster"), META_01, WAIVER_01, ...DEFINITION_CHECKS,
 ];
 
 /** Every check once, in the order of docs/checks.md. */

@@ -28,6 +28,7 @@ export type Requirement =
   | "--controller-account or --controller-role"
   | "--allowed-accounts or --controller-role"
   | "--controller-users"
+  | "--allowed-endpoint-hosts"
   | "--tenant-labels";
 
 /** The sections of the `audit` report, in the order of the report. In the JSON output, each section is a key. */

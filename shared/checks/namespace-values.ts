@@ -204,11 +204,21 @@ export const NS_08 = checkOf<NamespaceChange>({
   says: (_, fault) => fault,
   eachFault: true,
   policySays: "the endpoint is not an https URL without credentials, query and fragment",
-}, function* forbiddenHost(url, { settings: { allowedEndpointHosts } }) {
-  const hostAndPort = hostOfURL(url);
-  const host = hostAndPort.replace(/:[0-9]*$/, "");
-  const allowed = new Set(allowedEndpointHosts.map((entry) => entry.toLowerCase()));
-  if (allowed.size === 0 || allowed.has(host) || allowed.has(hostAndPort)) return;
-  const message = `the endpoint host ${quote(host)} is not one of the allowed hosts ${allowedEndpointHosts.join(", ")}`;
-  yield { message, fix: "use a host that --allowed-endpoint-hosts lists, or add the host to that flag" };
 });
+
+export const NS_08_HOSTS: QuickCheck<NamespaceChange> = {
+  ...NS_08,
+  requires: ["--allowed-endpoint-hosts"],
+  fix: "use a host that --allowed-endpoint-hosts lists, or add the host to that flag",
+  *find({ state, settings: { allowedEndpointHosts } }): Iterable<Fault> {
+    const url = annotationOf(state, ENDPOINT_URL_ANNOTATION);
+    if (url === "" || ENDPOINT_URL.faults(url).length > 0) return;
+    const hostAndPort = hostOfURL(url);
+    const host = hostAndPort.replace(/:[0-9]*$/, "");
+    const allowed = new Set(allowedEndpointHosts.map((entry) => entry.toLowerCase()));
+    if (allowed.has(host) || allowed.has(hostAndPort)) return;
+    const hosts = allowedEndpointHosts.join(", ");
+    const message = `the endpoint host ${quote(host)} is not one of the allowed hosts ${hosts}`;
+    yield { path: annotationPath(ENDPOINT_URL_ANNOTATION), message };
+  },
+};

@@ -47,6 +47,7 @@ const IS_MET: Readonly<Record<Requirement, (input: CheckInput, settings: Decisio
     allowedAccounts.length > 0 || controllerRole !== null,
   "--controller-users": (_, { controllerServiceAccounts, controllerUsers }) =>
     controllerServiceAccounts.length > 0 || controllerUsers.length > 0,
+  "--allowed-endpoint-hosts": (_, { allowedEndpointHosts }) => allowedEndpointHosts.length > 0,
   "--tenant-labels": (_, { tenantLabels }) => tenantLabels.length > 0,
 };
 

@@ -6,6 +6,8 @@ import { collectionPath, resourceName, scopeOf, type WatchedKind } from "./watch
 /** How the next attempt starts: `resume` watches from the last resource version, `relist` lists all objects again. */
 type Recovery = "resume" | "relist";
 
+type ErrorDetails = Partial<Pick<ListWatchError, "retryAfterMs" | "isThrottled" | "isOutage" | "messageFor">>;
+
 /** An error that ended a list or watch. The status of the source reports the message of the error as a fault. */
 export class ListWatchError extends Error {
   readonly recovery: Recovery;
@@ -17,16 +19,20 @@ export class ListWatchError extends Error {
   readonly isThrottled: boolean;
   /** Whether the API server may be down: it sent no complete response, or a status of at least 500. */
   readonly isOutage: boolean;
+  /**
+   * Returns the message for several kinds, such as `3 kinds`. Null unless the fault is one of the connection or the
+   * credentials, which usually affects every kind.
+   */
+  readonly messageFor: ((kinds: string) => string) | null;
 
-  constructor(
-    message: string, recovery: Recovery, { retryAfterMs = 0, isThrottled = false, isOutage = false } = {},
-  ) {
+  constructor(message: string, recovery: Recovery, details: ErrorDetails = {}) {
     super(message);
     this.name = "ListWatchError";
     this.recovery = recovery;
-    this.retryAfterMs = retryAfterMs;
-    this.isThrottled = isThrottled;
-    this.isOutage = isOutage;
+    this.retryAfterMs = details.retryAfterMs ?? 0;
+    this.isThrottled = details.isThrottled === true;
+    this.isOutage = details.isOutage === true;
+    this.messageFor = details.messageFor ?? null;
   }
 }
 
@@ -51,8 +57,10 @@ export function responseError(
 ): ListWatchError {
   // A 404 on a watch can mean that the kind was deleted and created again. Only a new list shows the current objects.
   const recovery = status === 404 || verb === "list" ? "relist" : "resume";
-  const message = `${reason(kind, verb, status)}${serverMessage(body)}`;
-  return new ListWatchError(message, recovery, { retryAfterMs, isThrottled: status === 429, isOutage: status >= 500 });
+  const suffix = serverMessage(body);
+  const messageFor = status === 401 ? (kinds: string): string => `${credentialsReason(verb, kinds)}${suffix}` : null;
+  const details = { retryAfterMs, isThrottled: status === 429, isOutage: status >= 500, messageFor };
+  return new ListWatchError(`${reason(kind, verb, status)}${suffix}`, recovery, details);
 }
 
 function reason(kind: WatchedKind, verb: string, status: number): string {
@@ -70,10 +78,12 @@ function reason(kind: WatchedKind, verb: string, status: number): string {
     return `not allowed to ${verb} ${resource} ${scopeOf(kind)}; grant the verbs list and watch on it, `
       + `for example with "ack-role-resolver manifests rbac${rbacFlag(kind)}"`;
   }
-  if (status === 401) {
-    return `the API server rejected the credentials (401 on ${verb} ${resource}); renew them in the kubeconfig`;
-  }
+  if (status === 401) return credentialsReason(verb, resource);
   return `the API server returned ${status} on ${verb} ${resource}`;
+}
+
+function credentialsReason(verb: string, resources: string): string {
+  return `the API server rejected the credentials (401 on ${verb} ${resources}); renew them in the kubeconfig`;
 }
 
 /**
@@ -87,8 +97,11 @@ function rbacFlag({ group, kind, namespace }: WatchedKind): string {
 
 /** Returns the error for a request that received no response or an incomplete response. */
 export function connectionError(kind: WatchedKind, error: unknown): ListWatchError {
-  const message = `cannot list or watch ${resourceName(kind)}: ${errorText(error)}`;
-  return new ListWatchError(message, "resume", { isOutage: true });
+  const messageOf = (resources: string): string => `cannot list or watch ${resources}: ${errorText(error)}`;
+  const messageFor = (kinds: string): string => (
+    `${messageOf(kinds)}; check that the API server is running and reachable`
+  );
+  return new ListWatchError(messageOf(resourceName(kind)), "resume", { isOutage: true, messageFor });
 }
 
 /** Returns the error for an ERROR event of a watch. After an ERROR event, the reflector must list again. */

@@ -17,9 +17,10 @@ export interface ReflectorHandler {
   /** The reflector calls `onSync` when the objects are known to be current: after a list, an event or a bookmark. */
   onSync(): void;
   /**
-   * Receives a sentence that states why the objects are not current. Receives null when the objects are current again.
+   * Receives an error whose message states why the objects are not current. Receives null when the objects are current
+   * again.
    */
-  onFault(fault: string | null): void;
+  onFault(fault: ListWatchError | null): void;
 }
 
 export interface ReflectorOptions extends ListWatchOptions {
@@ -151,7 +152,7 @@ export class Reflector {
     this.#throttles = fault.isThrottled ? this.#throttles + 1 : 0;
     const isTolerated = this.#throttles > 0 && this.#throttles <= TOLERATED_THROTTLES;
     if (isTolerated) this.#backoff.reset();
-    else handler.onFault(fault.message);
+    else handler.onFault(fault);
     if (fault.isOutage) this.#outage.report();
     return this.#backoff.next(fault.retryAfterMs);
   }

@@ -1,5 +1,6 @@
 import { ACCOUNT_MAP, TEAM_MAP } from "./annotation-keys.ts";
 import { field, type JsonObject, stringAt } from "../formats/json.ts";
+import { isMisspelled } from "../formats/nearest.ts";
 import { objectReference } from "../formats/object-meta.ts";
 import { NameIndex } from "../formats/nearest.ts";
 import { closest } from "../formats/text.ts";
@@ -10,6 +11,11 @@ export const SELECTOR_KIND = "IAMRoleSelector";
 export function isSelector(object: JsonObject): boolean {
   const apiVersion = stringAt(object, "apiVersion") ?? "";
   return stringAt(object, "kind") === SELECTOR_KIND && apiVersion.startsWith(`${SELECTOR_GROUP}/`);
+}
+
+/** Whether the kind is a misspelling of IAMRoleSelector such as IamRoleSelectors, or that kind in another group. */
+export function isLikeSelector({ kind }: { readonly kind: string }): boolean {
+  return isMisspelled(kind, SELECTOR_KIND);
 }
 
 export const FIELD_EXPORT_KIND = "FieldExport";

@@ -45,6 +45,11 @@ export function isIdentityKind({ group, kind }: KindName): boolean {
   return group === INFRASTRUCTURE_GROUP && identityKindOf(kind) !== null;
 }
 
+/** Whether the kind is in the group of the identities and ends in Identity, but no identity has this kind. */
+export function isLikeIdentity({ group, kind }: KindName): boolean {
+  return group === INFRASTRUCTURE_GROUP && /^AWS\w*Identity$/i.test(kind);
+}
+
 export interface KindName {
   readonly group: string;
   readonly kind: string;

@@ -63,6 +63,19 @@ export interface Watch {
 /** A part of a cluster that not every source loads, because the rights to it are separate. */
 export type ClusterPart = "resources" | "identities" | "fieldExports" | "carmMaps" | "secrets";
 
+/** The check that reports an object that is too large to be read: one of `SIZE_CHECKS`, or one that has other rules. */
+interface LimitOfKind {
+  readonly code: string;
+  /** The code of the check that reports a deletion. Default: `code`. */
+  readonly deletion?: string;
+  /** The fix for a deletion. Default: that of the check. */
+  readonly fix?: string;
+}
+
+/** A part of the inventory that stores objects of some kinds. */
+export type StoreName =
+  | "selectors" | "namespaces" | "kinds" | "resources" | "config maps" | "identities" | "referrers" | "secrets";
+
 /** A kind of objects that decisions read. */
 export interface Kind {
   readonly id: string;
@@ -77,6 +90,10 @@ export interface Kind {
   readonly reviews?: readonly Review[];
   /** The writes for which the checks only warn, because a controller could not complete its work otherwise. */
   readonly warnsOnly: readonly WarnRule[];
+  /** Missing if the webhook reads no object of the kind. */
+  readonly limit?: LimitOfKind;
+  /** The part of the inventory that stores the objects. Missing if it stores none. */
+  readonly store?: StoreName;
   /** How a source watches the kind. Missing if no source does. */
   readonly watch?: Watch;
   /** The verbs that roles grant. */

@@ -1,17 +1,17 @@
 import { ACCOUNT_MAP, TEAM_MAP } from "./annotation-keys.ts";
 import { isPartKind, PART_KINDS } from "./cluster-parts.ts";
 import {
-  IDENTITY_KINDS, identityPlural, INFRASTRUCTURE_GROUP, isIdentityKind, type KindName, pluralsByGroup, REFERRER_KINDS,
-  referrerKindOf,
+  IDENTITY_KINDS, identityPlural, INFRASTRUCTURE_GROUP, isIdentityKind, isLikeIdentity, type KindName, pluralsByGroup,
+  REFERRER_KINDS, referrerKindOf,
 } from "./capa-kinds.ts";
 import {
-  FIELD_EXPORT_KIND, isACKGroup, isCARMMapName, SELECTOR_GROUP, SELECTOR_KIND,
+  FIELD_EXPORT_KIND, isACKGroup, isCARMMapName, isLikeSelector, SELECTOR_GROUP, SELECTOR_KIND,
 } from "./ack-groups.ts";
 import {
   byACKController, byCAPA, byClusterAPI, byGarbageCollector, byNamespaceController, inSystemNamespace,
   ofNamespaceCleanup, type ReviewedRequest, type WarnContext,
 } from "./exemptions.ts";
-import { isMisspelled } from "../formats/nearest.ts";
+import { SIZE_CHECKS } from "./limits.ts";
 import type { Kind, NamedKind, Served, Watch } from "./kind-row.ts";
 
 const DEFINITION = ["CustomResourceDefinition.apiextensions.k8s.io"];
@@ -66,9 +66,9 @@ function core(plural: string, scope: Served["scope"]): Served {
 }
 
 /**
- * The kinds of objects that decisions read. A row holds facts; the checks, the stores and the steps of a review of each
- * kind are records whose keys are the ids, so that the compiler demands an entry for each row. The webhook
- * configurations, the policies and the roles follow from the rows. An object is of the first kind that matches.
+ * The kinds of objects that decisions read. A row holds facts; the checks and the steps of a review of each kind are
+ * records whose keys are the ids, so that the compiler demands an entry for each row. The webhook configurations, the
+ * policies, the roles and the limit checks follow from the rows. An object is of the first kind that matches.
  */
 const ROWS = [
   {
@@ -81,18 +81,22 @@ const ROWS = [
       { ...CLOSED, operations: EVERY_WRITE, records: true },
     ],
     watch: { pageSize: PAGE }, rights: { reader: READ, "selector-owner": [...READ, ...WRITE], tenant: READ },
+    limit: { code: "IRS-48" }, store: "selectors",
   },
   {
-    id: "selector-definition", types: DEFINITION, names: isOfSelectors, path: PATH_OF_SELECTORS, warnsOnly: [],
-    served: DEFINITIONS,
+    id: "selector-definition", types: DEFINITION, names: (name) => name === `iamroleselectors.${SELECTOR_GROUP}`,
+    path: PATH_OF_SELECTORS, warnsOnly: [],
+    served: DEFINITIONS, store: "kinds",
+    limit: { code: "WAIVER-01", deletion: "IRS-34", fix: SIZE_CHECKS.resource.fix },
     reviews: [{
       ...OF_DEFINITIONS, whenDown: "Fail", records: true,
       conditions: ["not-being-deleted", "is-definition-of-selectors", "deletes-or-waives"],
     }],
   },
-  { id: "selector-like", types: isSelectorLike, path: null, warnsOnly: [] },
+  { id: "selector-like", types: isLikeSelector, path: null, warnsOnly: [] },
   {
-    id: "resource", types: isOfService, path: "resources", warnsOnly: [byACKController, ...CLEANUP],
+    id: "resource", types: ({ group }) => isACKGroup(group), path: "resources",
+    warnsOnly: [byACKController, ...CLEANUP],
     // New releases of controllers add kinds. The plural `*` does not include subresources.
     served: { groups: [{ group: ALL_SERVICES, plurals: ["*"] }], version: "*", scope: "Namespaced" },
     reviews: [
@@ -103,10 +107,14 @@ const ROWS = [
       { ...OPEN, operations: EVERY_WRITE, conditions: ["not-deleted-again", "changes-more-than-bookkeeping"] },
     ],
     watch: { pageSize: PAGE, parts: ["resources"] }, rights: { resources: LIST, reconciler: ["patch"] },
+    limit: SIZE_CHECKS.resource, store: "resources",
   },
   {
-    id: "resource-definition", types: DEFINITION, names: isOfACK, path: "resources", warnsOnly: [],
-    served: DEFINITIONS,
+    // The name of a definition is PLURAL.GROUP.
+    id: "resource-definition", types: DEFINITION, names: (name) => isACKGroup(name.slice(name.indexOf(".") + 1)),
+    path: "resources", warnsOnly: [],
+    served: DEFINITIONS, store: "kinds",
+    limit: { code: "WAIVER-01", deletion: "ACK-34", fix: SIZE_CHECKS.resource.fix },
     reviews: [{
       ...OF_DEFINITIONS, whenDown: "Ignore",
       conditions: ["not-deleted-again", "is-definition-of-resources", "deletes-or-waives"],
@@ -120,11 +128,12 @@ const ROWS = [
       conditions: ["not-deleted-again", "changes-namespace"],
     }],
     watch: { pageSize: PAGE }, rights: { reader: READ },
+    limit: SIZE_CHECKS.namespace, store: "namespaces",
   },
   // The only watch of all definitions.
   {
     id: "other-definition", types: DEFINITION, path: null, warnsOnly: [], served: DEFINITIONS,
-    watch: { pageSize: SMALL_PAGE }, rights: { reader: LIST },
+    watch: { pageSize: SMALL_PAGE }, rights: { reader: LIST }, store: "kinds",
   },
   {
     id: "carm-map", types: ["ConfigMap."], names: isCARMMapName, path: "configmaps", warnsOnly: [ofNamespaceCleanup],
@@ -134,6 +143,7 @@ const ROWS = [
       conditions: ["is-carm-map", "changes-more-than-bookkeeping"],
     }],
     watch: { pageSize: PAGE, names: [ACCOUNT_MAP, TEAM_MAP], parts: ["carmMaps"] }, rights: { "carm-maps": LIST },
+    limit: SIZE_CHECKS["carm-map"], store: "config maps",
   },
   {
     id: "field-export", types: [`${FIELD_EXPORT_KIND}.${SELECTOR_GROUP}`], path: "fieldexports", warnsOnly: [],
@@ -143,6 +153,7 @@ const ROWS = [
     },
     reviews: [{ ...CLOSED, operations: CREATE_AND_UPDATE }],
     watch: { pageSize: PAGE, parts: ["fieldExports"] },
+    limit: SIZE_CHECKS["field-export"],
   },
   {
     id: "identity", types: isIdentityKind, path: "identities", warnsOnly: OF_CAPA,
@@ -152,6 +163,7 @@ const ROWS = [
     },
     reviews: [{ ...CLOSED, operations: EVERY_WRITE, records: true }],
     watch: { pageSize: PAGE, parts: ["resources", "identities"] }, rights: { resources: LIST, identities: LIST },
+    limit: SIZE_CHECKS.identity, store: "identities",
   },
   {
     id: "cluster", types: (type) => referrerKindOf(type) !== null, path: "clusters", warnsOnly: [byCAPA, ...CLEANUP],
@@ -165,23 +177,25 @@ const ROWS = [
       { ...USE, operations: ["DELETE"] },
     ],
     watch: { pageSize: PAGE, parts: ["resources"] }, rights: { resources: LIST, reconciler: ["patch"] },
+    limit: SIZE_CHECKS.cluster, store: "referrers",
   },
   {
     id: "cluster-part", types: isPartKind, path: "clusters", warnsOnly: [byCAPA, byClusterAPI, ...CLEANUP],
     served: { groups: pluralsByGroup(PART_KINDS), version: "*", scope: "Namespaced" },
-    reviews: [{ ...USE, operations: EVERY_WRITE }],
+    reviews: [{ ...USE, operations: EVERY_WRITE }], limit: SIZE_CHECKS.cluster,
   },
-  { id: "identity-like", types: isIdentityLike, path: "identities", warnsOnly: OF_CAPA },
+  { id: "identity-like", types: isLikeIdentity, path: "identities", warnsOnly: OF_CAPA },
   {
     id: "pod", types: ["Pod."], path: "pods", warnsOnly: [], served: core("pods", "Namespaced"),
     reviews: [{ ...OF_PODS, mutates: true }, OF_PODS],
+    limit: SIZE_CHECKS.pod,
   },
   { id: "workload", types: WORKLOADS, path: null, warnsOnly: [] },
   {
     id: "secret", types: ["Secret."], path: null, warnsOnly: [], served: core("secrets", "Namespaced"),
     watch: { pageSize: PAGE, metadataOnly: true, parts: ["secrets"] },
     // RBAC cannot limit the right to list Secrets to their metadata.
-    rights: { "identity-secrets": READ, "webhook-identity-secrets": LIST },
+    rights: { "identity-secrets": READ, "webhook-identity-secrets": LIST }, store: "secrets",
   },
 ] as const satisfies readonly Kind[];
 
@@ -223,27 +237,4 @@ const MATCHED = KINDS.flatMap((kind) => (typeof kind.types === "function" ? [{ k
 function ofType(type: KindName): readonly KindRow[] {
   const listed = BY_TYPE.get(`${type.kind}.${type.group}`);
   return (listed ?? MATCHED.filter(({ matches }) => matches(type))).map(({ kind }) => kind);
-}
-
-function isOfService({ group }: KindName): boolean {
-  return isACKGroup(group);
-}
-
-function isOfSelectors(name: string): boolean {
-  return name === `iamroleselectors.${SELECTOR_GROUP}`;
-}
-
-/** Whether a definition, whose name is `PLURAL.GROUP`, defines an ACK resource. */
-function isOfACK(name: string): boolean {
-  return isACKGroup(name.slice(name.indexOf(".") + 1));
-}
-
-/** Whether the kind is a misspelling of IAMRoleSelector such as IamRoleSelectors, or that kind in another group. */
-function isSelectorLike({ kind }: KindName): boolean {
-  return isMisspelled(kind, SELECTOR_KIND);
-}
-
-/** Whether the kind is in the group of the identities and ends in Identity, but no identity has this kind. */
-function isIdentityLike({ group, kind }: KindName): boolean {
-  return group === INFRASTRUCTURE_GROUP && /^AWS\w*Identity$/i.test(kind);
 }

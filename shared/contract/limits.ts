@@ -10,8 +10,45 @@ export interface Limit {
   readonly beyond: string;
 }
 
+/**
+ * The check of each kind that only compares sizes. If it reports an object, no other check of the object runs. Check
+ * IRS-48 compares more sizes.
+ */
+export const SIZE_CHECKS = {
+  "resource": {
+    code: "ACK-35", fix: "split the resource, or move data out of it, for example into a Secret or a ConfigMap",
+    example: "a Bucket whose spec is nested deeper than 100 levels",
+  },
+  "namespace": {
+    code: "NS-14", fix: "remove labels and annotations from the namespace",
+    example: "a Namespace that has more than 1,000 labels",
+  },
+  "carm-map": {
+    code: "CM-14", fix: "remove entries from the ConfigMap",
+    example: "the ConfigMap ack-role-account-map with more than 20,000 entries",
+  },
+  "field-export": {
+    code: "FE-02", fix: "remove labels and annotations from the FieldExport",
+    example: "a FieldExport that has more than 1,000 annotations",
+  },
+  "pod": {
+    code: "POD-10", fix: "remove containers, variables or volumes from the Pod",
+    example: "a Pod that requests a sidecar and has more than 20,000 values",
+  },
+  "identity": {
+    code: "CI-34", fix: "remove values from the identity, and select namespaces by label instead of a long list",
+    example: "an AWSClusterRoleIdentity that lists 20,000 namespaces",
+  },
+  "cluster": {
+    code: "AC-08", fix: "split the object, or remove values from it",
+    example: "an AWSCluster whose spec is nested deeper than 100 levels",
+  },
+} as const;
+export type SizedKind = keyof typeof SIZE_CHECKS;
+
 /** The checks of the sizes of objects, as `beyond` names them. */
-export const LIMIT_CHECKS = "checks AC-08, ACK-35, CI-34, CM-14, FE-02, IRS-48, NS-14 and POD-10";
+const LIMIT_CODES = ["IRS-48", ...Object.values(SIZE_CHECKS).map(({ code }) => code)].toSorted();
+export const LIMIT_CHECKS = `checks ${LIMIT_CODES.slice(0, -1).join(", ")} and ${LIMIT_CODES.at(-1)}`;
 const REVIEW_BEYOND = `denied unparsed (${LIMIT_CHECKS}); a deletion is checked with the stored fields`;
 const DENIED = `denied (${LIMIT_CHECKS}), unless the object is deleted`;
 const SELECTOR_DENIED = "the selector is denied (IRS-48), and sidecars do not grant its role";
@@ -53,9 +90,7 @@ export const LIMITS = {
     20_000, "values", "values of an object, without `managedFields`", DENIED,
   ),
   metadataEntries: limit(
-    1_000,
-    "entries",
-    "labels of an object, and its annotations",
+    1_000, "entries", "labels of an object, and its annotations",
     `${DENIED}; sidecars grant no role in such a Namespace`,
   ),
   selectorNamespaces: limit(1_000, "entries", "`spec.namespaceSelector.names`", SELECTOR_DENIED),
@@ -64,15 +99,10 @@ export const LIMITS = {
     100, "entries", "`matchLabels`, and `matchExpressions`, of an IAMRoleSelector", SELECTOR_DENIED,
   ),
   annotationCharacters: limit(
-    32_768,
-    "characters",
-    "an annotation `ack-role-resolver.io/*` of an IAMRoleSelector",
-    SELECTOR_DENIED,
+    32_768, "characters", "an annotation `ack-role-resolver.io/*` of an IAMRoleSelector", SELECTOR_DENIED,
   ),
   listedEntries: limit(
-    100,
-    "entries",
-    "entries of a comma-separated list in an annotation",
+    100, "entries", "entries of a comma-separated list in an annotation",
     "the other entries are ignored, and counted in a fault",
   ),
   accessReviews: limit(
@@ -96,30 +126,18 @@ export const LIMITS = {
     "denied: ERR_SELECTOR_AMBIGUOUS",
   ),
   faultsPerCheck: limit(
-    20,
-    "faults",
-    "faults that a check reports for an object",
-    "a message counts the others",
+    20, "faults", "faults that a check reports for an object", "a message counts the others",
   ),
   faultsPerObject: limit(
-    100,
-    "faults",
-    "faults that all checks report for an object",
-    "a message counts the others",
+    100, "faults", "faults that all checks report for an object", "a message counts the others",
   ),
   manifestBytes: limit(64 * 1024 * 1024, "bytes", "a manifest file, or standard input", "the file is rejected"),
   manifestDocuments: limit(20_000, "entries", "YAML documents in a manifest file", "the file is rejected"),
   manifestValues: limit(
-    50_000,
-    "values",
-    "values of an object that a server reads with `--from`",
-    "the file is rejected",
+    50_000, "values", "values of an object that a server reads with `--from`", "the file is rejected",
   ),
   aliasedValues: limit(
-    100_000,
-    "values",
-    "values to which the aliases of a manifest file expand",
-    "the file is rejected",
+    100_000, "values", "values to which the aliases of a manifest file expand", "the file is rejected",
   ),
   faultsPerFile: limit(100, "faults", "faults of a manifest file", "a message counts the others"),
   tokenCharacters: limit(4_096, "characters", "content of `--token-file`", "the file is rejected"),
@@ -158,24 +176,17 @@ export const LIMITS = {
     10_000, "entries", "role sessions that the STS emulator stores", "the oldest session is deleted",
   ),
   pendingWrites: limit(
-    256,
-    "entries",
-    "changes of selectors and role identities that are admitted but not stored yet, of all replicas",
+    256, "entries", "changes of selectors and role identities that are admitted but not stored yet, of all replicas",
     PENDING_BEYOND,
   ),
   /** In UTF-8, at most 768 KiB: the API server limits the data of a ConfigMap to 1 MiB. */
   pendingCharacters: limit(256 * 1024, "characters", "such changes, together", PENDING_BEYOND),
   pendingWriteCharacters: limit(
-    64 * 1024,
-    "characters",
-    "one such change",
-    "the selector is compared as if it selected every resource",
+    64 * 1024, "characters", "one such change", "the selector is compared as if it selected every resource",
   ),
   /** The API server ends a write after 34 s (k8s.io/apiserver pkg/endpoints/handlers/rest.go). */
   pendingMs: limit(
-    34_000,
-    "ms",
-    "time until the watch delivers such a change",
+    34_000, "ms", "time until the watch delivers such a change",
     "it is no longer compared: the API server cannot store it anymore",
   ),
   eventSeries: limit(

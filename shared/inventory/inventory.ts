@@ -1,5 +1,6 @@
 import type { Origin, Runtime } from "../contract/context.ts";
-import { type KindID, kindOf } from "../contract/kinds.ts";
+import type { StoreName } from "../contract/kind-row.ts";
+import { kindOf } from "../contract/kinds.ts";
 import type { JsonObject } from "../formats/json.ts";
 import { type ObjectID, objectReference } from "../formats/object-meta.ts";
 import { CARMMapStore, KindStore, SecretStore } from "./small-stores.ts";
@@ -31,15 +32,7 @@ export type InventoryChange =
  * in the namespace of the controllers. `referrers` are the objects that refer to CAPA identities. `secrets` are the
  * Secrets in the namespace of `--identity-secret-namespace`, without their values.
  */
-export type Collection =
-  | "namespaces"
-  | "kinds"
-  | "resources"
-  | "config maps"
-  | "config maps of other namespaces"
-  | "identities"
-  | "referrers"
-  | "secrets";
+export type Collection = StoreName | "config maps of other namespaces";
 
 export interface InventoryContext {
   readonly runtime: Runtime;
@@ -55,8 +48,9 @@ export interface InventoryContext {
 
 type Writes = "put" | "remove";
 
-/** The stored objects of a kind. */
+/** The stored objects of the kinds whose rows name the store. */
 interface Store {
+  readonly size: number;
   put(object: JsonObject, id: ObjectID): void;
   remove(id: ObjectID): void;
 }
@@ -72,8 +66,7 @@ export class Inventory {
   readonly secrets: Omit<SecretStore, Writes>;
   readonly #context: InventoryContext;
   readonly #maps = new CARMMapStore();
-  readonly #stores: Partial<Record<KindID, Store>>;
-  readonly #collections: Record<Collection, { readonly size: number }>;
+  readonly #stores: Record<StoreName, Store>;
   readonly #unlisted = new SetIndex<string>();
 
   /** `judge` finds the faults of the selectors: checks stand above the inventory. */
@@ -85,13 +78,7 @@ export class Inventory {
     const referrers: ReferrerStore = new ReferrerStore(context, identities);
     const [kinds, resources, secrets] = [new KindStore(), new ResourceStore(), new SecretStore()];
     this.#stores = {
-      selector: selectors, namespace: namespaces, "carm-map": this.#maps, secret: secrets, resource: resources,
-      identity: identities, cluster: referrers,
-      "selector-definition": kinds, "resource-definition": kinds, "other-definition": kinds,
-    };
-    this.#collections = {
-      namespaces, kinds, resources, identities, referrers, secrets,
-      "config maps": this.#maps, "config maps of other namespaces": this.#maps,
+      selectors, namespaces, kinds, resources, identities, referrers, secrets, "config maps": this.#maps,
     };
     [this.namespaces, this.selectors, this.kinds, this.resources] = [namespaces, selectors, kinds, resources];
     [this.identities, this.referrers, this.secrets] = [identities, referrers, secrets];
@@ -148,7 +135,7 @@ export class Inventory {
       const isExcluded = this.#context.excluded?.includes(collection) === true;
       return !isExcluded && (collection === "resources" || this.unlisted(collection).size === 0);
     }
-    return this.#collections[collection].size > 0;
+    return this.#stores[collection === "config maps of other namespaces" ? "config maps" : collection].size > 0;
   }
 
   /**
@@ -160,7 +147,7 @@ export class Inventory {
 
   /** Returns the store of an object; null if decisions do not read it. */
   #storeOf(id: ObjectID): Store | null {
-    const kind = kindOf(id);
-    return kind === null ? null : this.#stores[kind.id] ?? null;
+    const name = kindOf(id)?.store;
+    return name === undefined ? null : this.#stores[name];
   }
 }

@@ -5,6 +5,7 @@ import type { ClusterPart } from "../contract/kind-row.ts";
 import { field, isJsonObject, type JsonObject, omitField, stringAt } from "../formats/json.ts";
 import type { WatchedKind } from "../cluster/watched-kind.ts";
 import { clusterOwner } from "../contract/cluster-parts.ts";
+import type { Collection } from "../inventory/inventory.ts";
 
 // The transforms of the watched kinds. Each returns a copy of an object without the fields that no decision reads, so
 // that the inventory of a large cluster fits in memory.
@@ -142,9 +143,10 @@ export function fixedKinds(part: ClusterPart | null, namespace = ""): readonly W
   });
 }
 
-/** A kind that a definition defines, and the parts of a cluster that contain it. */
+/** A kind that a definition defines, the parts of a cluster that contain it, and the collection of its objects. */
 export interface ServedKind extends WatchedKind {
   readonly parts: readonly ClusterPart[];
+  readonly collection: Collection;
 }
 
 /**
@@ -155,14 +157,14 @@ export interface ServedKind extends WatchedKind {
 export function servedKind(definition: JsonObject): ServedKind | null {
   const spec = field(definition, "spec");
   const type = definedKind(definition);
-  const id = kindOf({ ...type, name: "" })?.id;
-  const row = WATCHED_ROWS.find((one) => one.id === id && one.served.version === "*");
+  const kind = kindOf({ ...type, name: "" });
+  const row = WATCHED_ROWS.find((one) => one === kind && one.served.version === "*");
   const version = versionToList(field(spec, "versions"));
   const plural = stringAt(spec, "names", "plural");
   if (row === undefined || version === null || plural === null) return null;
   if (stringAt(spec, "scope") !== scopeOf(type) || !isEstablished(definition)) return null;
-  const { pageSize, parts = [] } = row.watch;
-  return { ...type, version, plural, pageSize, parts, transform: TRANSFORMS[row.id] };
+  const { id, store: collection = "resources", watch: { pageSize, parts = [] } } = row;
+  return { ...type, version, plural, pageSize, parts, collection, transform: TRANSFORMS[id] };
 }
 
 /** Roles are resolved only for resources in a namespace, so that resources with another scope are not read. */

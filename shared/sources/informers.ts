@@ -1,9 +1,9 @@
-import { isIdentityKind, referrerKindOf } from "../contract/capa-kinds.ts";
 import type { Collection, Inventory, InventoryChange } from "../inventory/inventory.ts";
 import type { JsonObject } from "../formats/json.ts";
 import { isFieldExportKind, unknownGroups } from "../contract/ack-groups.ts";
 import { objectReference } from "../formats/object-meta.ts";
 import { servedKind, type ServedKind } from "./cluster-kinds.ts";
+import type { ListWatchError } from "../cluster/api-errors.ts";
 import { Reflector, type ReflectorHandler, type ReflectorOptions } from "../cluster/reflector.ts";
 import { Semaphore } from "../cluster/semaphore.ts";
 import { collectionPath, type ObjectName, type StoredObject, type WatchedKind } from "../cluster/watched-kind.ts";
@@ -26,7 +26,7 @@ export interface InformerOptions extends Omit<ReflectorOptions, "handler"> {
 export class Informer implements ReflectorHandler {
   hasSynced = false;
   lastSyncMs = 0;
-  fault: string | null = null;
+  fault: ListWatchError | null = null;
   readonly #options: InformerOptions;
   readonly #reflector: Reflector;
   #isRemoved = false;
@@ -80,8 +80,8 @@ export class Informer implements ReflectorHandler {
     this.lastSyncMs = this.#options.clock.steady();
   }
 
-  onFault(fault: string | null): void {
-    if (fault === this.fault || this.#isRemoved) return;
+  onFault(fault: ListWatchError | null): void {
+    if (fault?.message === this.fault?.message || this.#isRemoved) return;
     this.fault = fault;
     this.#options.onChange();
   }
@@ -123,12 +123,6 @@ interface ResourceInformersOptions extends InformerDefaults {
   readonly observe: (kind: WatchedKind) => WatchedKind;
 }
 
-/** Returns the collection that contains the objects of an installed kind. */
-function collectionOf(kind: WatchedKind): Collection {
-  if (isIdentityKind(kind)) return "identities";
-  return referrerKindOf(kind) === null ? "resources" : "referrers";
-}
-
 /** Runs one informer for each installed ACK kind and CAPA kind. */
 export class ResourceInformers {
   readonly #options: ResourceInformersOptions;
@@ -168,7 +162,7 @@ export class ResourceInformers {
     if (kind === null) return;
     const isRequired = !isFieldExportKind(kind) && unknownGroups([kind.group], this.#options.extraGroups).length === 0;
     const observed = this.#options.observe(kind);
-    const own = { kind: observed, collection: collectionOf(kind), isRequired, listSemaphore: this.#listSemaphore };
+    const own = { kind: observed, collection: kind.collection, isRequired, listSemaphore: this.#listSemaphore };
     const informer = new Informer({ ...this.#options, ...own });
     this.#informers.set(name, { path, informer });
     informer.start();

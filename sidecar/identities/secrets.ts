@@ -95,8 +95,8 @@ export class IdentitySecrets implements ReflectorHandler {
     this.#lastSyncMs = this.#options.clock.steady();
   }
 
-  onFault(fault: string | null): void {
-    this.#fault = fault;
+  onFault(fault: Error | null): void {
+    this.#fault = fault?.message ?? null;
     this.#options.onStatus(this.status);
   }
 

@@ -131,7 +131,9 @@ export class SharedStore implements PendingStore {
           else if (removed.length > 0 || this.#object === undefined) this.#object = null;
         },
         onSync: () => undefined,
-        onFault: (fault) => (fault === null ? undefined : log.warn({ fault }, "pending writes could not be watched")),
+        onFault(fault) {
+          if (fault !== null) log.warn({ fault: fault.message }, "pending writes could not be watched");
+        },
       },
     });
   }

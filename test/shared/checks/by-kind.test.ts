@@ -8,9 +8,9 @@ import { podTemplateOf } from "../../../shared/model/pod.ts";
 import { bucketObject, kindObject, put, SETTINGS_BY_DEFAULT } from "../objects.ts";
 
 test("each reviewed kind has a check of its limit, for a write and for a deletion", (t) => {
-  const codes = (operation: string): object => Object.fromEntries(KINDS.flatMap(({ id }) => {
-    const check = limitCheckOf(id, operation);
-    return check === null ? [] : [[id, check.id]];
+  const codes = (operation: string): object => Object.fromEntries(KINDS.flatMap((kind) => {
+    const check = limitCheckOf(kind, operation);
+    return check === null ? [] : [[kind.id, check.id]];
   }));
   const writes = {
     selector: "IRS-48", "field-export": "FE-02", namespace: "NS-14", "carm-map": "CM-14", pod: "POD-10",

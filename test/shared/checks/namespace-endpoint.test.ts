@@ -1,6 +1,7 @@
 import { test } from "tap";
 import { testRows } from "../rows.ts";
-import { annotationLines } from "./findings.ts";
+import { namespaceObject } from "../objects.ts";
+import { annotationLines, checkChange } from "./findings.ts";
 
 const PATH = "metadata.annotations[services.k8s.aws/endpoint-url]";
 const lines = (url: string): string[] => annotationLines("NS-08", { "services.k8s.aws/endpoint-url": url });
@@ -57,3 +58,13 @@ testRows("NS-08 denies a host that is not in --allowed-endpoint-hosts",
     ...ALLOWED.map((url) => [url, [url]] as const),
     ["without the flag every host is allowed", ["https://collector.example.net", []]],
   ]);
+
+test("NS-08 reports that no hosts were compared, unless --allowed-endpoint-hosts lists some", (t) => {
+  const needs = (allowedEndpointHosts: readonly string[]): string[] => (
+    checkChange(namespaceObject("team-a"), { settings: { allowedEndpointHosts } }).skipped
+      .filter(({ code }) => code === "NS-08").map((skipped) => skipped.needs)
+  );
+  t.same(needs([]), ["--allowed-endpoint-hosts"]);
+  t.same(needs(HOSTS), []);
+  t.end();
+});

@@ -33,8 +33,8 @@ class Recorder implements ReflectorHandler {
     this.#record("sync");
   }
 
-  onFault(fault: string | null): void {
-    this.lastFault = fault;
+  onFault(fault: Error | null): void {
+    this.lastFault = fault?.message ?? null;
     this.#record(fault === null ? "recovered" : "fault");
   }
 
