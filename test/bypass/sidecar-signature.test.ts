@@ -1,33 +1,67 @@
 // Attacks on the signature verification of `POST /sts`. Each test expects a rejection.
 import { createHash } from "node:crypto";
 import { test } from "tap";
-import { assumeBody, FORM, type SignedRequest, WHO } from "../sidecar/sts/signed-request.ts";
+import { assumeBody, FORM, type SignedRequest, type Signing, WHO } from "../sidecar/sts/signed-request.ts";
 import { ASSUME, Attack, withHeaders } from "./attack.ts";
 
 const attack = new Attack();
 
-test("rejects a random signature, and a valid signature with one changed digit", async (t) => {
-  t.equal(
-    await attack.codeAfter(({ headers }) => ({
-      headers: { ...headers, authorization: (headers["authorization"] ?? "").replace(/[0-9a-f]{64}$/, "0".repeat(64)) },
-    })),
-    "SignatureDoesNotMatch",
-  );
-  t.equal(
-    await attack.codeAfter(({ headers }) => ({
-      headers: {
-        ...headers,
-        authorization: (headers["authorization"] ?? "").replace(/.$/, (last) => (last === "0" ? "1" : "0")),
-      },
-    })),
-    "SignatureDoesNotMatch",
-  );
-  t.equal(
-    await attack.codeAfter(({ headers }) => ({
-      headers: { ...headers, authorization: (headers["authorization"] ?? "").replace(/Signature=.*/, "Signature=") },
-    })),
-    "IncompleteSignature",
-  );
+type Change = (request: SignedRequest) => Partial<SignedRequest>;
+
+const unchanged: Change = () => ({});
+
+/** Changes the Authorization header. */
+function authorization(from: RegExp | string, to: string | ((match: string) => string)): Change {
+  return ({ headers }) => {
+    const text = headers["authorization"] ?? "";
+    const changed = text.replace(from, typeof to === "string" ? () => to : to);
+    return { headers: { ...headers, authorization: changed } };
+  };
+}
+
+const BODY_DIGEST = createHash("sha256").update(WHO).digest("hex");
+const without: Change = ({ headers: { "x-extra": _gone, ...headers } }) => ({ headers });
+
+/** What is changed, the request, the error code of each row, and how the request is signed. */
+const ATTACKS: readonly (readonly [what: string, change: Change, code: string, signing?: Partial<Signing>])[] = [
+  ["a random signature", authorization(/[0-9a-f]{64}$/, "0".repeat(64)), "SignatureDoesNotMatch"],
+  ["one digit", authorization(/.$/, (last) => (last === "0" ? "1" : "0")), "SignatureDoesNotMatch"],
+  ["no signature", authorization(/Signature=.*/, "Signature="), "IncompleteSignature"],
+  ...["host", "x-amz-date", "x-amz-security-token"].flatMap((name) => [
+    [`${name} removed from SignedHeaders`, authorization(new RegExp(`${name};|;${name}(?=,)`), ""),
+      "IncompleteSignature"],
+    [`${name} never signed`, unchanged, "IncompleteSignature", { unsigned: [name] }],
+  ] as const),
+  ...["__proto__", "constructor", "toString", "hasownproperty"].map((name) => (
+    [`the signed header ${name}`, authorization("host;", `${name};host;`), "IncompleteSignature"] as const
+  )),
+  ["another valid host", withHeaders({ host: "localhost:9780" }), "SignatureDoesNotMatch"],
+  ["a header", withHeaders({ "x-extra": "2" }), "SignatureDoesNotMatch", { headers: { "x-extra": "1" } }],
+  ["a header is removed", without, "IncompleteSignature", { headers: { "x-extra": "1" } }],
+  ["the content type", withHeaders({ "content-type": `${FORM}; charset=utf-8` }), "SignatureDoesNotMatch"],
+  ["the signed digest of another body", () => ({ payload: ASSUME }), "SignatureDoesNotMatch",
+    { body: WHO, headers: { "x-amz-content-sha256": BODY_DIGEST } }],
+  ["UNSIGNED-PAYLOAD", unchanged, "SignatureDoesNotMatch", { headers: { "x-amz-content-sha256": "UNSIGNED-PAYLOAD" } }],
+  ["the correct digest", unchanged, "ok", { body: WHO, headers: { "x-amz-content-sha256": BODY_DIGEST } }],
+  ["the path /sts/", () => ({ url: "/sts/" }), "SignatureDoesNotMatch"],
+  ["the path /sts", () => ({ url: "/sts" }), "SignatureDoesNotMatch", { path: "/sts/" }],
+  ["a request for AWS", () => ({ url: "/sts" }), "SignatureDoesNotMatch", { path: "/" }],
+  ...["s3", "iam", "STS", "sts2"].map((service) => (
+    [`the service ${service}`, unchanged, "SignatureDoesNotMatch", { service }] as const
+  )),
+  ["the region", authorization("eu-west-1", "us-east-1"), "SignatureDoesNotMatch"],
+  ["the day", authorization(/\/20\d{6}\//, "/20250101/"), "SignatureDoesNotMatch"],
+  ["the algorithm", authorization(/^AWS4-HMAC-SHA256/, "AWS4-ECDSA-P256-SHA256"), "IncompleteSignature"],
+  ["the date", withHeaders({ "x-amz-date": "20260801T120001Z" }), "SignatureDoesNotMatch"],
+  ...["", "now", "20260801", "2026-08-01T12:00:00Z", "20260801T120000"].map((date) => (
+    [`the date ${date}`, withHeaders({ "x-amz-date": date }), "IncompleteSignature"] as const
+  )),
+];
+
+test("rejects a request that was changed after signing, or that is not signed as a whole", async (t) => {
+  for (const [what, change, code, signing] of ATTACKS) t.equal(await attack.codeAfter(change, signing), code, what);
+  const { statusCode } = await attack.sidecar.app.inject({ ...(await attack.request()), method: "PUT" });
+  t.equal(statusCode, 405, "the method");
 });
 
 test("rejects a wrong secret for a known access key ID", async (t) => {
@@ -49,61 +83,6 @@ test("rejects a missing or changed session token, or the token of another sessio
       status: 403,
       code: "InvalidClientTokenId",
     });
-  }
-});
-
-test("rejects a request whose host, date or token header is not signed", async (t) => {
-  const unsign =
-    (name: string) =>
-    ({ headers }: SignedRequest): Partial<SignedRequest> => ({
-      headers: {
-        ...headers,
-        authorization: (headers["authorization"] ?? "").replace(new RegExp(`${name};|;${name}(?=,)`), ""),
-      },
-    });
-  for (const name of ["host", "x-amz-date", "x-amz-security-token"]) {
-    t.equal(await attack.codeAfter(unsign(name)), "IncompleteSignature", `${name} removed from SignedHeaders`);
-    t.equal(
-      await attack.codeAfter(() => ({}), { unsigned: [name] }),
-      "IncompleteSignature",
-      `${name} was never signed`,
-    );
-  }
-});
-
-test("rejects a request whose headers were changed after signing", async (t) => {
-  t.equal(
-    await attack.codeAfter(withHeaders({ host: "localhost:9780" })),
-    "SignatureDoesNotMatch",
-    "the host was changed to another valid host",
-  );
-  t.equal(
-    await attack.codeAfter(withHeaders({ "x-extra": "2" }), { headers: { "x-extra": "1" } }),
-    "SignatureDoesNotMatch",
-  );
-  t.equal(
-    await attack.codeAfter(({ headers: { "x-extra": _gone, ...headers } }) => ({ headers }), {
-      headers: { "x-extra": "1" },
-    }),
-    "IncompleteSignature",
-    "a signed header is removed",
-  );
-  t.equal(
-    await attack.codeAfter(withHeaders({ "content-type": `${FORM}; charset=utf-8` })),
-    "SignatureDoesNotMatch",
-    "the content type was changed after signing",
-  );
-});
-
-test("rejects signed header names that are special in JavaScript, such as __proto__", async (t) => {
-  for (const name of ["__proto__", "constructor", "toString", "hasownproperty"]) {
-    t.equal(
-      await attack.codeAfter(({ headers }) => ({
-        headers: { ...headers, authorization: (headers["authorization"] ?? "").replace("host;", `${name};host;`) },
-      })),
-      "IncompleteSignature",
-      name,
-    );
   }
 });
 
@@ -130,67 +109,6 @@ test("rejects a request whose body was changed after signing", async (t) => {
   ]) {
     t.not(await attack.codeAfter(() => ({ payload })), "ok", payload);
   }
-});
-
-test("rejects a signed digest of another body, and the digest UNSIGNED-PAYLOAD", async (t) => {
-  const digest = createHash("sha256").update(WHO).digest("hex");
-  t.equal(
-    await attack.codeAfter(() => ({ payload: ASSUME }), { body: WHO, headers: { "x-amz-content-sha256": digest } }),
-    "SignatureDoesNotMatch",
-  );
-  t.equal(
-    await attack.codeAfter(() => ({}), { headers: { "x-amz-content-sha256": "UNSIGNED-PAYLOAD" } }),
-    "SignatureDoesNotMatch",
-  );
-  t.equal(
-    await attack.codeAfter(() => ({}), {
-      headers: { "x-amz-content-sha256": createHash("sha256").update(ASSUME).digest("hex") },
-    }),
-    "ok",
-    "the correct digest is accepted",
-  );
-});
-
-test("rejects a request whose path or method was changed after signing", async (t) => {
-  t.equal(await attack.codeAfter(() => ({ url: "/sts/" })), "SignatureDoesNotMatch");
-  t.equal(await attack.codeAfter(() => ({ url: "/sts" }), { path: "/sts/" }), "SignatureDoesNotMatch");
-  t.equal(
-    await attack.codeAfter(() => ({ url: "/sts" }), { path: "/" }),
-    "SignatureDoesNotMatch",
-    "a request that was signed for AWS is rejected",
-  );
-  const { statusCode } = await attack.sidecar.app.inject({ ...(await attack.request()), method: "PUT" });
-  t.equal(statusCode, 405);
-});
-
-test("rejects a signature for another service, region or day", async (t) => {
-  for (const service of ["s3", "iam", "STS", "sts2"])
-    t.equal(await attack.codeAfter(() => ({}), { service }), "SignatureDoesNotMatch", service);
-  const changeScope =
-    (from: RegExp, to: string) =>
-    ({ headers }: SignedRequest): Partial<SignedRequest> => ({
-      headers: { ...headers, authorization: (headers["authorization"] ?? "").replace(from, to) },
-    });
-  t.equal(await attack.codeAfter(changeScope(/eu-west-1/, "us-east-1")), "SignatureDoesNotMatch");
-  t.equal(await attack.codeAfter(changeScope(/\/20\d{6}\//, "/20250101/")), "SignatureDoesNotMatch");
-  t.equal(await attack.codeAfter(changeScope(/^AWS4-HMAC-SHA256/, "AWS4-ECDSA-P256-SHA256")), "IncompleteSignature");
-});
-
-test("rejects a request whose date is more than 5 minutes in the past or future", async (t) => {
-  for (const minutes of [-6, 6, -60, 60 * 24 * 365]) {
-    t.equal(
-      await attack.codeAfter(() => ({}), { now: attack.sidecar.clock.now() + minutes * 60_000 }),
-      "SignatureDoesNotMatch",
-      `the request is ${minutes} minutes off`,
-    );
-  }
-  t.equal(
-    await attack.codeAfter(withHeaders({ "x-amz-date": "20260801T120001Z" })),
-    "SignatureDoesNotMatch",
-    "the date is changed after signing",
-  );
-  for (const date of ["", "now", "20260801", "2026-08-01T12:00:00Z", "20260801T120000"])
-    t.equal(await attack.codeAfter(withHeaders({ "x-amz-date": date })), "IncompleteSignature", date);
 });
 
 test("the log and metrics of all attacks in this file contain no secret", async (t) => {

@@ -1,13 +1,12 @@
 import { test } from "tap";
 import { ResolverError } from "../../shared/formats/errors.ts";
-import { createLogger } from "../../shared/server/logger.ts";
 import { EventLog } from "../../sidecar/event-log.ts";
 import { CircuitOpenError } from "../../sidecar/sts-upstream/errors.ts";
+import { RecordedLog } from "./recorded-log.ts";
 
 function subject(): { log: EventLog; lines: Record<string, unknown>[] } {
-  const lines: Record<string, unknown>[] = [];
-  const destination = { write: (line: string) => void lines.push(JSON.parse(line)) };
-  return { lines, log: new EventLog(createLogger({ name: "sidecar", level: "trace", destination })) };
+  const { log, lines } = new RecordedLog();
+  return { lines, log: new EventLog(log) };
 }
 
 const messages = (lines: readonly Record<string, unknown>[]): unknown[] => lines.map(({ msg }) => msg);

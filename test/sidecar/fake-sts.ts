@@ -1,7 +1,10 @@
+import { randomFrom } from "../../bench/random.ts";
 import { ResolverError } from "../../shared/formats/errors.ts";
+import { CredentialCache, type CredentialCacheOptions } from "../../sidecar/credentials/cache.ts";
 import type { Credentials, Load, Lookup } from "../../sidecar/credentials/session.ts";
 import { UpstreamSTSError } from "../../sidecar/sts-upstream/errors.ts";
-import type { FakeClock } from "./fake-clock.ts";
+import { STSCallGuard } from "../../sidecar/sts-upstream/rate-limiter.ts";
+import { FakeClock } from "./fake-clock.ts";
 
 export const HOUR = 3_600_000;
 export const MINUTE = 60_000;
@@ -99,5 +102,37 @@ export class FakeSTS {
       accessKeyID, secretAccessKey: "secret", sessionToken: "token", accountID: "111122223333", expirationMs,
       arn: "arn:aws:sts::111122223333:assumed-role/a/session", userID: "AROAA:session",
     };
+  }
+}
+
+interface CacheSetup extends Partial<Omit<CredentialCacheOptions, "guard" | "clock">> {
+  /** The seed of the random numbers. By default, all of them are 0.5, so that no delay has jitter. */
+  readonly seed?: number;
+  /** Whether the calls pass the rate limiter and the circuit breaker. */
+  readonly isGuarded?: boolean;
+}
+
+/** A cache of sessions, and its STS on a fake clock. */
+export class CacheUnderTest {
+  readonly clock = new FakeClock();
+  readonly sts = new FakeSTS(this.clock);
+  readonly guard = new STSCallGuard({ clock: this.clock });
+  readonly cache: CredentialCache;
+
+  constructor({ seed, isGuarded = false, ...options }: CacheSetup = {}) {
+    const random = seed === undefined ? (): number => 0.5 : randomFrom(seed);
+    const guard = isGuarded ? { guard: this.guard } : {};
+    this.cache = new CredentialCache({ clock: this.clock, random, ...guard, ...options });
+  }
+
+  get(key = "a", grantedBy?: object): Promise<Credentials> {
+    return this.cache.get(this.sts.lookup(key, grantedBy));
+  }
+
+  /** Requests a session, and returns `ok` or the code of the error. */
+  request(key: string, grantedBy?: object): Promise<string> {
+    return this.get(key, grantedBy).then(() => "ok", (error: unknown) => (
+      error instanceof Error && "code" in error ? String(error.code) : String(error)
+    ));
   }
 }

@@ -14,10 +14,32 @@ interface ReceivedRequest {
 export interface Fake {
   readonly url: string;
   readonly requests: readonly ReceivedRequest[];
+  /** Returns the number of connections that clients have opened. */
+  readonly sockets: () => number;
+}
+
+interface FakeResponse {
+  readonly status: number;
+  readonly body: string;
+  /** Default: the connection is closed. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** Returns the response to the nth request, counted from 1. */
-type Answer = (request: ReceivedRequest, n: number) => { readonly status: number; readonly body: string };
+type Answer = (request: ReceivedRequest, n: number) => FakeResponse;
+
+const XMLNS = "https://sts.amazonaws.com/doc/2011-06-15/";
+
+/** Returns an error response of STS. */
+export function stsError(code: string, message: string): string {
+  const error = `<Error><Type>Sender</Type><Code>${code}</Code><Message>${message}</Message></Error>`;
+  return `<ErrorResponse xmlns="${XMLNS}">${error}</ErrorResponse>`;
+}
+
+/** Returns a response of STS that contains the result of the action. */
+export function stsResult(action: string, result: string): string {
+  return `<${action}Response xmlns="${XMLNS}"><${action}Result>${result}</${action}Result></${action}Response>`;
+}
 
 /** Starts a server on a free port of 127.0.0.1. The server stops when the test ends. */
 export async function startFake(t: Test, answer: Answer): Promise<Fake> {
@@ -30,19 +52,22 @@ export async function startFake(t: Test, answer: Answer): Promise<Fake> {
       body: parts.join(""),
       headers: request.headers,
     });
-    const { status, body } = answer(requests[requests.length - 1] ?? NO_REQUEST, requests.length);
-    response.writeHead(status, { connection: "close", "x-aws-ec2-metadata-token-ttl-seconds": "21600" }).end(body);
+    const { status, body, headers = CLOSED } = answer(requests[requests.length - 1] ?? NO_REQUEST, requests.length);
+    response.writeHead(status, headers).end(body);
   };
   const server = createServer((request, response) => void serve(request, response));
+  let sockets = 0;
+  server.on("connection", () => void (sockets += 1));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   t.teardown(() => {
     server.close();
     server.closeAllConnections();
   });
-  return { url: `http://127.0.0.1:${boundAddress(server).port}`, requests };
+  return { url: `http://127.0.0.1:${boundAddress(server).port}`, requests, sockets: () => sockets };
 }
 
+const CLOSED = { connection: "close", "x-aws-ec2-metadata-token-ttl-seconds": "21600" };
 const NO_REQUEST: ReceivedRequest = { method: "", path: "", body: "", headers: {} };
 export const EXPIRES = "2099-01-01T00:00:00Z";
 
@@ -81,11 +106,7 @@ export const stsAnswer: Answer = ({ body }, n) => {
   const action = new URLSearchParams(body).get("Action") ?? "";
   const keys = `<AccessKeyId>ASIASTS${n}</AccessKeyId><SecretAccessKey>s</SecretAccessKey>`;
   const token = `<SessionToken>t</SessionToken><Expiration>${EXPIRES}</Expiration>`;
-  const session = `<Credentials>${keys}${token}</Credentials>`;
   const user = "<Arn>arn:aws:sts::999999999999:assumed-role/ack/s</Arn><AssumedRoleId>AROA:s</AssumedRoleId>";
-  const result = `<${action}Result>${session}<AssumedRoleUser>${user}</AssumedRoleUser></${action}Result>`;
-  return {
-    status: 200,
-    body: `<${action}Response xmlns="https://sts.amazonaws.com/doc/2011-06-15/">${result}</${action}Response>`,
-  };
+  const session = `<Credentials>${keys}${token}</Credentials><AssumedRoleUser>${user}</AssumedRoleUser>`;
+  return { status: 200, body: stsResult(action, session) };
 };

@@ -1,9 +1,7 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
-import { readFile } from "node:fs/promises";
 import { IncomingMessage } from "node:http";
 import { connect, type Socket } from "node:net";
-import { join } from "node:path";
 import { test, type Test } from "tap";
 import { createLogger } from "../../shared/server/logger.ts";
 import { runSidecar } from "../../sidecar/main.ts";
@@ -80,16 +78,6 @@ test("listens on 127.0.0.1 if --listen is localhost", async (t) => {
     ).status,
     200,
   );
-});
-
-test("creates a missing token file and accepts the token in the file", async (t) => {
-  const tokenFile = join(t.testdir({}), "token");
-  const { sidecar } = await start(t, { tokenFile });
-  t.equal(
-    (await get(sidecar.address, "/v1/credentials", { authorization: await readFile(tokenFile, "utf8") })).status,
-    200,
-  );
-  t.equal((await get(sidecar.address, "/v1/credentials")).status, 401);
 });
 
 test("rejects an invalid setting and names its flag", async (t) => {
@@ -243,26 +231,4 @@ test("returns 503 beyond 256 connections that wait for a response, and serves th
   release.resolve(null);
   const responses = await Promise.all(sockets.map((socket) => socket.setEncoding("utf8").toArray()));
   t.ok(responses.every((parts) => parts.join("").startsWith("HTTP/1.1 200 ")));
-});
-
-test("serves 50 clients with one STS call although the client that caused the call disconnects", async (t) => {
-  const called = Promise.withResolvers<null>();
-  const release = Promise.withResolvers<null>();
-  const { sidecar, sts } = await start(t, {}, {}, ({ action }) => {
-    if (action !== "AssumeRole") return null;
-    called.resolve(null);
-    return release.promise;
-  });
-  const leader = await open(t, sidecar.address);
-  leader.write(
-    `GET /v1/credentials/selectors/team-a HTTP/1.1\r\nHost: ${sidecar.address}\r\nAuthorization: ${TOKEN}\r\n\r\n`,
-  );
-  await called.promise;
-  leader.destroy();
-  await once(leader, "close");
-  const followers = Array.from({ length: 50 }, () => get(sidecar.address, "/v1/credentials/selectors/team-a"));
-  release.resolve(null);
-  const statuses = (await Promise.all(followers)).map(({ status }) => status);
-  t.same([...new Set(statuses)], [200]);
-  t.equal(sts.calls.filter(({ action }) => action === "AssumeRole").length, 1);
 });

@@ -5,13 +5,13 @@ import type { BaseCredentials } from "../../cli/local/sts-emulator/principals.ts
 import { judgeSelector } from "../../shared/checks/judge-selector.ts";
 import { Inventory } from "../../shared/inventory/inventory.ts";
 import type { InventorySource, SourceStatus } from "../../shared/sources/source.ts";
-import { createLogger } from "../../shared/server/logger.ts";
 import { readSettings } from "../../shared/server/read-settings.ts";
 import { type RunningSidecar, runSidecar, type SidecarRuntime } from "../../sidecar/main.ts";
 import type { SidecarSettings } from "../../sidecar/options.ts";
 import { get as getURL, type LoopbackAnswer } from "../loopback-request.ts";
 import { namespaceObject, put } from "../shared/objects.ts";
 import { fileWith } from "../token-file.ts";
+import { RecordedLog } from "./recorded-log.ts";
 import { TEAM_A } from "./sidecar-under-test.ts";
 
 export const BASE = {
@@ -61,12 +61,7 @@ export async function start(
   });
   t.teardown(() => sts.close());
   const source = loadedSource();
-  const logLines: string[] = [];
-  const log = createLogger({
-    name: "sidecar",
-    level: "trace",
-    destination: { write: (line) => void logLines.push(line) },
-  });
+  const { log, texts: logLines } = new RecordedLog();
   const baseProvider = async (): Promise<typeof BASE & { expirationMs: null }> => ({ ...BASE, expirationMs: null });
   const sidecar = await runSidecar(
     { ...SETTINGS, stsEndpoint: sts.url, ...settings },

@@ -6,7 +6,6 @@ import type { JsonObject } from "../../shared/formats/json.ts";
 import type { SessionRequest } from "../../shared/model/session.ts";
 import type { KubernetesAPI } from "../../shared/cluster/api.ts";
 import type { SourceStatus } from "../../shared/sources/source.ts";
-import { createLogger } from "../../shared/server/logger.ts";
 import { createRegistry } from "../../shared/server/metrics.ts";
 import { buildSidecar } from "../../sidecar/app.ts";
 import { BaseIdentity } from "../../sidecar/base/identity.ts";
@@ -22,6 +21,7 @@ import { ServiceAccountTokens } from "../../sidecar/identities/service-account-t
 import { TokenCheck } from "../../sidecar/http/request-check.ts";
 import { namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "../shared/objects.ts";
 import { FakeClock } from "./fake-clock.ts";
+import { RecordedLog } from "./recorded-log.ts";
 import { SECRET_NAMESPACE, type SecretData, SecretServer } from "./identities/secret-server.ts";
 
 export const TOKEN = "planted-token-0123456789abcdef";
@@ -70,7 +70,8 @@ export class SidecarUnderTest {
   readonly tokens: string[] = [];
   /** The results of the requests for tokens. */
   readonly tokenResults: string[] = [];
-  readonly logLines: string[] = [];
+  readonly #recorded = new RecordedLog();
+  readonly logLines = this.#recorded.texts;
   readonly registry = createRegistry({ component: "sidecar" });
   readonly token = new TokenCheck(TOKEN, this.clock);
   readonly issued: IssuedCredentials;
@@ -86,11 +87,6 @@ export class SidecarUnderTest {
     this.issued = setup.issued ?? new IssuedCredentials(this.clock);
     this.inventory.apply(options.objects.map(put));
     const metrics = createSidecarMetrics(this.registry);
-    const log = createLogger({
-      name: "sidecar",
-      level: "trace",
-      destination: { write: (line) => void this.logLines.push(line) },
-    });
     const sessions = new CredentialCache({
       clock: this.clock,
       random: () => 0.5,
@@ -117,7 +113,7 @@ export class SidecarUnderTest {
       source,
       issuer,
       metrics,
-      log,
+      log: this.#recorded.log,
       issued: this.issued,
       token: this.token,
       clock: this.clock,

@@ -1,26 +1,8 @@
 import { test } from "tap";
-import { randomFrom } from "../../../bench/random.ts";
-import { CredentialCache } from "../../../sidecar/credentials/cache.ts";
-import { STSCallGuard } from "../../../sidecar/sts-upstream/rate-limiter.ts";
-import { FakeClock } from "../fake-clock.ts";
-import { FakeSTS, MINUTE, SECOND } from "../fake-sts.ts";
-
-interface Subject {
-  readonly clock: FakeClock;
-  readonly sts: FakeSTS;
-  readonly guard: STSCallGuard;
-  readonly cache: CredentialCache;
-}
-
-function subject(seed: number, guarded = true): Subject {
-  const clock = new FakeClock();
-  const guard = new STSCallGuard({ clock });
-  const cache = new CredentialCache({ clock, random: randomFrom(seed), ...(guarded ? { guard } : {}) });
-  return { clock, guard, cache, sts: new FakeSTS(clock) };
-}
+import { CacheUnderTest, MINUTE, SECOND } from "../fake-sts.ts";
 
 test("makes 50 STS calls for 1,000 concurrent requests for 50 uncached sessions, within the rate limit", async (t) => {
-  const { clock, sts, cache } = subject(2);
+  const { clock, sts, cache } = new CacheUnderTest({ seed: 2, isGuarded: true });
   sts.latencyMs = 100;
   const calls = Array.from({ length: 1_000 }, (_, i) => cache.get(sts.lookup(`${i % 50}`)));
   await clock.advance(5 * SECOND);
@@ -34,7 +16,7 @@ test("makes 50 STS calls for 1,000 concurrent requests for 50 uncached sessions,
 });
 
 test("completes an STS call for 50 waiting clients although the first client disconnects", async (t) => {
-  const { clock, sts, cache } = subject(3);
+  const { clock, sts, cache } = new CacheUnderTest({ seed: 3, isGuarded: true });
   sts.latencyMs = 500;
   // The first client disconnects, so the test does not wait for its promise.
   void cache.get(sts.lookup("a"));
@@ -46,8 +28,8 @@ test("completes an STS call for 50 waiting clients although the first client dis
 });
 
 test("spreads refreshes of 1,000 sessions of the same age, with at most 2% of them in any second", async (t) => {
-  for (const guarded of [false, true]) {
-    const { clock, sts, cache } = subject(4, guarded);
+  for (const isGuarded of [false, true]) {
+    const { clock, sts, cache } = new CacheUnderTest({ seed: 4, isGuarded });
     const calls = Array.from({ length: 1_000 }, (_, i) => cache.get(sts.lookup(`${i}`)));
     await clock.advance(2 * MINUTE);
     await Promise.all(calls);
@@ -59,7 +41,7 @@ test("spreads refreshes of 1,000 sessions of the same age, with at most 2% of th
       seconds.set(second, (seconds.get(second) ?? 0) + 1);
     }
     const max = Math.max(...seconds.values());
-    const limits = `${guarded ? "with" : "without"} the rate limiter`;
+    const limits = `${isGuarded ? "with" : "without"} the rate limiter`;
     t.comment(`${sts.calls.length - created} refreshes, at most ${max / 10}% in one second ${limits} (target: 2%)`);
     t.equal(created, 1_000);
     t.ok(sts.calls.length - created >= 1_000);
@@ -69,7 +51,7 @@ test("spreads refreshes of 1,000 sessions of the same age, with at most 2% of th
 });
 
 test("limits the number of sessions, timers and queued calls while 5,000 sessions are requested", async (t) => {
-  const { clock, sts, guard, cache } = subject(5);
+  const { clock, sts, guard, cache } = new CacheUnderTest({ seed: 5, isGuarded: true });
   const outcomes = { returned: 0, rejected: 0 };
   let maxCached = 0;
   let maxTimers = 0;
@@ -94,7 +76,7 @@ test("limits the number of sessions, timers and queued calls while 5,000 session
 });
 
 test("does not evict a session in use while 100,000 other sessions pass through a cache of 1,000", async (t) => {
-  const { clock, sts, cache } = subject(6, false);
+  const { clock, sts, cache } = new CacheUnderTest();
   const used = await cache.get(sts.lookup("used"));
   for (let i = 0; i < 100_000; i++) {
     await cache.get(sts.lookup(`${i}`));
@@ -108,7 +90,7 @@ test("does not evict a session in use while 100,000 other sessions pass through 
 });
 
 test("close() aborts STS calls in flight and rejects queued calls", async (t) => {
-  const { clock, sts, guard, cache } = subject(7);
+  const { clock, sts, guard, cache } = new CacheUnderTest({ seed: 7, isGuarded: true });
   sts.behavior = "hangs";
   const calls = Array.from({ length: 20 }, (_, i) => cache.get(sts.lookup(`${i}`)));
   await clock.advance(0);

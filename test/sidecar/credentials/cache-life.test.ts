@@ -1,23 +1,10 @@
 import * as fc from "fast-check";
 import { test } from "tap";
 import { randomFrom } from "../../../bench/random.ts";
-import { CredentialCache, type CredentialCacheOptions } from "../../../sidecar/credentials/cache.ts";
 import type { Credentials } from "../../../sidecar/credentials/session.ts";
-import { STSCallGuard } from "../../../sidecar/sts-upstream/rate-limiter.ts";
 import { parameters } from "../../shared/property.ts";
-import { FakeClock } from "../fake-clock.ts";
-import { type Behavior, FakeSTS, HOUR, MINUTE, SECOND } from "../fake-sts.ts";
-
-interface Subject {
-  readonly clock: FakeClock;
-  readonly sts: FakeSTS;
-  readonly cache: CredentialCache;
-}
-
-function subject(options: Partial<CredentialCacheOptions> = {}): Subject {
-  const clock = new FakeClock();
-  return { clock, sts: new FakeSTS(clock), cache: new CredentialCache({ clock, random: () => 0.5, ...options }) };
-}
+import type { FakeClock } from "../fake-clock.ts";
+import { type Behavior, CacheUnderTest, type FakeSTS, HOUR, MINUTE, SECOND } from "../fake-sts.ts";
 
 /** Returns the fault of the credentials; null if a client can use the credentials. */
 function fault(sts: FakeSTS, clock: FakeClock, credentials: Credentials): string | null {
@@ -56,7 +43,7 @@ test("returns no empty or expiring credentials in 100,000 responses with STS fau
   const property = fc.asyncProperty(someSteps, fc.integer(), async (steps, seed) => {
     const faults: string[] = [];
     const random = randomFrom(seed);
-    const { clock, sts, cache } = subject({ random });
+    const { clock, sts, cache } = new CacheUnderTest({ random });
     const request = async (): Promise<void> => {
       try {
         const credentials = await cache.get(sts.lookup(random() < 0.5 ? "a" : "b"));
@@ -90,7 +77,7 @@ test("returns no empty or expiring credentials in 100,000 responses with STS fau
 for (const jumpMs of [10 * MINUTE, -10 * MINUTE]) {
   test(`does not return an expired session after the clock was set by ${jumpMs / MINUTE} minutes`, async (t) => {
     for (let atMs = 0; atMs <= HOUR; atMs += 5 * MINUTE) {
-      const { clock, sts, cache } = subject();
+      const { clock, sts, cache } = new CacheUnderTest();
       t.equal(fault(sts, clock, await cache.get(sts.lookup("a"))), null);
       await clock.advance(atMs);
       sts.behavior = "hangs";
@@ -107,7 +94,7 @@ for (const jumpMs of [10 * MINUTE, -10 * MINUTE]) {
 }
 
 test("refreshes a session at the next request if a change of the clock has made the refresh due", async (t) => {
-  const { clock, sts, cache } = subject();
+  const { clock, sts, cache } = new CacheUnderTest();
   const first = await cache.get(sts.lookup("a"));
   await clock.advance(25 * MINUTE);
   t.equal(sts.calls.length, 1);
@@ -128,9 +115,7 @@ test("refreshes a session at the next request if a change of the clock has made 
 
 test("returns sessions that are valid for at least 16 more minutes while STS is available", async (t) => {
   const random = randomFrom(1);
-  const clock = new FakeClock();
-  const sts = new FakeSTS(clock);
-  const cache = new CredentialCache({ clock, random, guard: new STSCallGuard({ clock }) });
+  const { clock, sts, cache } = new CacheUnderTest({ random, isGuarded: true });
   sts.latencyMs = 300;
   let minMs = Infinity;
   let responses = 0;
@@ -150,7 +135,7 @@ test("returns sessions that are valid for at least 16 more minutes while STS is 
 
 test("reports each session of 900 s once as too short, and refreshes the session every 7.5 minutes", async (t) => {
   const reported: [string, number][] = [];
-  const { clock, sts, cache } = subject({ random: randomFrom(2), onShortLived: (...short) => reported.push(short) });
+  const { clock, sts, cache } = new CacheUnderTest({ seed: 2, onShortLived: (...short) => reported.push(short) });
   sts.lifeMs = 900 * SECOND;
   for (let minute = 0; minute < 10 * 60; minute++) {
     await Promise.all(["a", "b"].map((key) => cache.get(sts.lookup(key))));
@@ -166,7 +151,7 @@ test("reports each session of 900 s once as too short, and refreshes the session
 
 test("refreshes an unused session once and then evicts the session", async (t) => {
   for (const lifeMs of [900 * SECOND, HOUR, 12 * HOUR]) {
-    const { clock, sts, cache } = subject();
+    const { clock, sts, cache } = new CacheUnderTest();
     sts.lifeMs = lifeMs;
     await cache.get(sts.lookup("a"));
     await clock.advance(3 * lifeMs);

@@ -1,33 +1,10 @@
 import * as fc from "fast-check";
 import { test } from "tap";
-import { randomFrom } from "../../../bench/random.ts";
-import { CredentialCache } from "../../../sidecar/credentials/cache.ts";
-import { STSCallGuard } from "../../../sidecar/sts-upstream/rate-limiter.ts";
 import { parameters } from "../../shared/property.ts";
-import { FakeClock } from "../fake-clock.ts";
-import { type Behavior, DENIED, FakeSTS, HOUR, INVALID, MINUTE, SECOND } from "../fake-sts.ts";
+import { type Behavior, CacheUnderTest, DENIED, HOUR, INVALID, MINUTE, SECOND } from "../fake-sts.ts";
 
-interface Subject {
-  readonly clock: FakeClock;
-  readonly sts: FakeSTS;
-  readonly guard: STSCallGuard;
-  readonly cache: CredentialCache;
-  /** Requests a session, and returns `ok` or the code of the error. */
-  readonly request: (key: string, grantedBy?: object) => Promise<string>;
-}
-
-function subject(seed: number): Subject {
-  const clock = new FakeClock();
-  const sts = new FakeSTS(clock);
-  const guard = new STSCallGuard({ clock });
-  const cache = new CredentialCache({ clock, random: randomFrom(seed), guard });
-  const request: Subject["request"] = (key, grantedBy) =>
-    cache.get(sts.lookup(key, grantedBy)).then(() => "ok", codeOf);
-  return { clock, sts, guard, cache, request };
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : String(error);
+function subject(seed: number): CacheUnderTest {
+  return new CacheUnderTest({ seed, isGuarded: true });
 }
 
 function keys(count: number): string[] {
@@ -35,10 +12,10 @@ function keys(count: number): string[] {
 }
 
 /** Requests the sessions for some time, so that the cache spreads their refreshes. */
-async function warmUp({ clock, request }: Subject, names: readonly string[], forMs: number): Promise<void> {
+async function warmUp(one: CacheUnderTest, names: readonly string[], forMs: number): Promise<void> {
   for (let passedMs = 0; passedMs < forMs; passedMs += 10 * MINUTE) {
-    const requests = Promise.all(names.map((name) => request(name)));
-    await clock.advance(10 * MINUTE);
+    const requests = Promise.all(names.map((name) => one.request(name)));
+    await one.clock.advance(10 * MINUTE);
     await requests;
   }
 }
@@ -76,13 +53,13 @@ test("serves all cached sessions in a 22 min STS outage, and refreshes all withi
 
 test("in an outage, serves a session until 60 s before it expires; afterward, a new one within 30 s", async (t) => {
   const one = subject(1);
-  const requests = one.cache.get(one.sts.lookup("a"));
+  const requests = one.get("a");
   const session = await requests;
   one.sts.behavior = "hangs";
   await one.clock.advance(HOUR - MINUTE);
   t.equal(await one.request("a"), "ok");
   t.equal(one.sts.leftMs(session), MINUTE);
-  t.equal((await one.cache.get(one.sts.lookup("a"))).accessKeyID, session.accessKeyID);
+  t.equal((await one.get("a")).accessKeyID, session.accessKeyID);
   await one.clock.advance(1);
   const rejected = one.request("a");
   await one.clock.advance(5 * SECOND);
@@ -146,7 +123,7 @@ test("while the circuit is open, rejects a request immediately, and states the r
   one.sts.behavior = "throttles";
   await Promise.all(keys(5).map((name) => one.request(name)));
   const calls = one.sts.calls.length;
-  await t.rejects(one.cache.get(one.sts.lookup("another")), {
+  await t.rejects(one.get("another"), {
     code: "ERR_STS_UNAVAILABLE", message: /^STS circuit open since 2026-08-01T12:00:00Z .*Rate exceeded$/,
   });
   t.equal(one.sts.calls.length, calls);
@@ -199,7 +176,7 @@ test("evicts a cached session on AccessDenied, but not on other STS errors", asy
     // STS receives one call at the first refresh, and then one call every 5 minutes for the cached session.
     t.equal(one.sts.calls.length, isCached ? 4 : 2);
     if (isCached) t.equal(await one.request("a"), "ok");
-    else await t.rejects(one.cache.get(one.sts.lookup("a")), DENIED);
+    else await t.rejects(one.get("a"), DENIED);
     one.cache.close();
     t.equal(one.clock.scheduled, 0);
   }

@@ -33,25 +33,6 @@ test("denies role chaining: a role session cannot assume another role or its own
   t.equal(controller.sidecar.stsCalls.length, 1);
 });
 
-test("denies roles outside --allowed-accounts or the pinned account", async (t) => {
-  const strict = new Controller({ allowedAccounts: ["222222222222"] });
-  t.match(await strict.assume(), {
-    status: 403,
-    code: "AccessDenied",
-    message: new RegExp(
-      /not in --allowed-accounts\. Use a role of an allowed account, or add the account\. /.source
-        + /\(ERR_SELECTOR_NOT_GRANTED\)$/.source,
-    ),
-  });
-  const pinned = new Controller({ scopeNamespace: "team-a" });
-  t.match(await pinned.assume(), {
-    status: 403,
-    code: "AccessDenied",
-    message: /but this sidecar already issued credentials of account 999999999999\..* \(ERR_SELECTOR_ACCOUNT_PINNED\)$/,
-  });
-  t.same([...strict.sidecar.stsCalls, ...pinned.sidecar.stsCalls], []);
-});
-
 const ANNOTATIONS = {
   "ack-role-resolver.io/external-id": "planted-external",
   "ack-role-resolver.io/source-identity": "ack-s3",

@@ -140,7 +140,8 @@ test("denies a role whose account is not one of --allowed-accounts on every path
     t.equal(answer.statusCode, 403, path);
     t.match(answer.json(), {
       code: "ERR_SELECTOR_NOT_GRANTED",
-      message: "The role of IAMRoleSelector team-a is in account 111111111111, which is not in --allowed-accounts.",
+      message: "The role of IAMRoleSelector team-a is in account 111111111111, which is not in --allowed-accounts. "
+        + "Use a role of an allowed account, or add the account.",
     });
   }
   t.same(strict.stsCalls, [], "the role is denied before STS is called");

@@ -61,51 +61,31 @@ test("sends every parameter of the role identity to STS", async (t) => {
 });
 
 test("rejects each invalid request with a specific status and code, and without a call to STS", async (t) => {
-  const roles = Array.from({ length: 9 }, (_, i) => roleIdentity(`r${i}`, i === 8 ? "controller" : `role/r${i + 1}`));
-  const role = (name: string, rest: object): object => roleIdentity(name, "controller", {}, { ...rest });
   const objects = [
-    ...OBJECTS, ...roles, roleIdentity("loop", "role/loop"), roleIdentity("lost", "role/missing"),
-    roleIdentity("other", "controller", { list: ["team-b"] }), roleIdentity("over-other", "role/other"),
-    roleIdentity("text", "controller", "test"), roleIdentity("list", "controller", ["test"]),
-    roleIdentity("selector", "controller", { selector: { matchExpressions: [{ key: "a", operator: "Is" }] } }),
-    role("long", { durationSeconds: 3601 }), role("not-json", { inlinePolicy: "{" }),
-    role("long-policy", { inlinePolicy: `{"a":"${"x".repeat(2048)}"}` }),
-    staticIdentity("static"), roleIdentity("over-static", "static/static"),
-  ].map((object) => ({ ...object }));
+    ...OBJECTS, roleIdentity("loop", "role/loop"), roleIdentity("other", "controller", { list: ["team-b"] }),
+    roleIdentity("long", "controller", {}, { durationSeconds: 3601 }), staticIdentity("static"),
+  ];
   const sidecar = sidecarOf({ objects });
-  const cases: readonly (readonly [path: string, status: number, code: string])[] = [
+  const path = "/v1/credentials/identities/AWSClusterRoleIdentity";
+  for (const [url, status, code] of [
     [pathOf("missing"), 404, "ERR_IDENTITY_UNKNOWN"],
-    [pathOf("lost"), 404, "ERR_IDENTITY_UNKNOWN"],
-    [pathOf("other", "AWSClusterControllerIdentity"), 404, "ERR_IDENTITY_UNKNOWN"],
     [pathOf("a", "Bucket"), 404, "ERR_IDENTITY_KIND"],
-    [pathOf("a", "AWSServiceAccountIdentity"), 404, "ERR_IDENTITY_UNKNOWN"],
     [pathOf("other"), 403, "ERR_IDENTITY_NAMESPACE"],
-    [pathOf("over-other"), 403, "ERR_IDENTITY_NAMESPACE"],
-    [pathOf("text"), 403, "ERR_IDENTITY_NAMESPACE"],
-    [pathOf("list"), 403, "ERR_IDENTITY_NAMESPACE"],
-    [pathOf("selector"), 403, "ERR_IDENTITY_SELECTOR"],
     [pathOf("loop"), 409, "ERR_IDENTITY_CYCLE"],
-    [pathOf("r0"), 409, "ERR_IDENTITY_DEPTH"],
     [pathOf("long"), 409, "ERR_IDENTITY_SESSION"],
-    [pathOf("not-json"), 409, "ERR_IDENTITY_SESSION"],
-    [pathOf("long-policy"), 409, "ERR_IDENTITY_SESSION"],
     [pathOf("static", "AWSClusterStaticIdentity"), 409, "ERR_IDENTITY_SECRET"],
-    [pathOf("over-static"), 409, "ERR_IDENTITY_SECRET"],
-    ["/v1/credentials/identities/AWSClusterRoleIdentity/a?namespace=missing", 404, "ERR_NAMESPACE_UNKNOWN"],
-    ["/v1/credentials/identities/AWSClusterRoleIdentity/a", 400, "ERR_REQUEST_MALFORMED"],
-    ["/v1/credentials/identities/AWSClusterRoleIdentity/a?namespace=", 400, "ERR_REQUEST_MALFORMED"],
-    ["/v1/credentials/identities/AWSClusterRoleIdentity/a?namespace=A", 400, "ERR_REQUEST_MALFORMED"],
+    [`${path}/a?namespace=missing`, 404, "ERR_NAMESPACE_UNKNOWN"],
+    [`${path}/a`, 400, "ERR_REQUEST_MALFORMED"],
+    [`${path}/a?namespace=`, 400, "ERR_REQUEST_MALFORMED"],
+    [`${path}/a?namespace=A`, 400, "ERR_REQUEST_MALFORMED"],
     [`${pathOf("a")}&namespace=team-a`, 400, "ERR_REQUEST_MALFORMED"],
     [`${pathOf("a")}&kind=AWSCluster`, 400, "ERR_REQUEST_MALFORMED"],
-    ["/v1/credentials/identities/AWSClusterRoleIdentity", 404, "ERR_REQUEST_NOT_FOUND"],
-  ];
-  for (const [path, status, code] of cases) {
-    const answer = await sidecar.get(path);
-    t.match([answer.statusCode, answer.json()], [status, { code, Code: code }], path);
+    [path, 404, "ERR_REQUEST_NOT_FOUND"],
+  ] as const) {
+    const answer = await sidecar.get(url);
+    t.match([answer.statusCode, answer.json()], [status, { code, Code: code }], url);
   }
   t.same(sidecar.stsCalls, []);
-  t.equal((await sidecar.get(pathOf("r1"))).statusCode, 200, "a chain of 8 roles is granted");
-  t.equal(sidecar.stsCalls.length, 8);
 });
 
 test("rejects a request without a token, before the inventory is loaded and outside of the scope", async (t) => {

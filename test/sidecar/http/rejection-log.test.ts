@@ -1,10 +1,10 @@
 import { Registry } from "prom-client";
 import { test } from "tap";
 import { ResolverError } from "../../../shared/formats/errors.ts";
-import { createLogger } from "../../../shared/server/logger.ts";
 import { type Rejection, RejectionLog } from "../../../sidecar/http/rejection-log.ts";
 import { createSidecarMetrics } from "../../../sidecar/metrics.ts";
 import { FakeClock } from "../fake-clock.ts";
+import { RecordedLog } from "../recorded-log.ts";
 
 const MINUTE = 60_000;
 const DENIED: Rejection = {
@@ -24,12 +24,7 @@ interface Subject {
 
 function subject(): Subject {
   const clock = new FakeClock();
-  const lines: Record<string, unknown>[] = [];
-  const log = createLogger({
-    name: "sidecar",
-    level: "trace",
-    destination: { write: (line) => void lines.push(JSON.parse(line)) },
-  });
+  const { log, lines } = new RecordedLog();
   const metrics = createSidecarMetrics(new Registry());
   const count: Subject["count"] = async (name, label) => {
     const { values } = await metrics[name].get();

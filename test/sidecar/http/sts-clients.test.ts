@@ -42,25 +42,3 @@ test("accepts credentials that were issued before a restart if the state directo
     "another state directory does not have the keys",
   );
 });
-
-test("issues identity-only keys that STS rejects but the sidecar still accepts after a restart", async (t) => {
-  const stateDir = t.testdir({});
-  const running = await start(t, { base: "identity-only", stateDir });
-  const keys = await keysOf(running);
-  t.match(await client(t, running, keys).send(new AssumeRoleCommand({ RoleArn: ROLE_A, RoleSessionName: "ab" })), {
-    Credentials: { AccessKeyId: /^ASIA/ },
-  });
-  const { AccessKeyId: accessKeyId, SecretAccessKey: secretAccessKey, Token: sessionToken } = keys;
-  const upstream = new STSClient({
-    endpoint: running.sts.url,
-    region: "eu-west-1",
-    maxAttempts: 1,
-    credentials: { accessKeyId, secretAccessKey, sessionToken },
-  });
-  t.teardown(() => upstream.destroy());
-  await t.rejects(upstream.send(new GetCallerIdentityCommand({})), { name: "InvalidClientTokenId" });
-  const after = await start(t, { base: "identity-only", stateDir });
-  t.match(await client(t, after, keys).send(new AssumeRoleCommand({ RoleArn: ROLE_A, RoleSessionName: "ab" })), {
-    Credentials: { AccessKeyId: /^ASIA/ },
-  });
-});

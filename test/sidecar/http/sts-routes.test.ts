@@ -135,7 +135,9 @@ test("rejects a missing action, an unknown action and AssumeRoleWithWebIdentity"
     code: "InvalidAction",
     message: /^Could not find operation x{100}\.\.\. for version NO_VERSION_SPECIFIED/,
   });
-  t.match(await post(sidecar, keys, "Action=getcalleridentity"), { code: "InvalidAction" });
+  for (const action of ["getcalleridentity", "__proto__", "constructor"]) {
+    t.match(await post(sidecar, keys, `Action=${action}`), { code: "InvalidAction" }, action);
+  }
   const unsigned = { url: "/sts", headers: { host: HOST, "content-type": FORM } };
   t.match(await send(sidecar.app, { ...unsigned, payload: "Action=AssumeRoleWithWebIdentity&Version=2011-06-15" }), {
     status: 403,

@@ -7,8 +7,7 @@ import { IdentitySessions } from "../../../sidecar/identities/sessions.ts";
 import { roleOfSession } from "../../../sidecar/credentials/session.ts";
 import type { StaticKey } from "../../../sidecar/identities/secrets.ts";
 import { parameters } from "../../shared/property.ts";
-import { accountIdentity } from "./account-identity.ts";
-import { OPTIONS, roleOf, STATIC, staticKey } from "./setup.ts";
+import { accountIdentity, OPTIONS, roleOf, STATIC, staticKey } from "./setup.ts";
 
 /** Texts that are equal when their parts are joined with a separator. */
 const text = fc.stringMatching(/^[ab:./-]{0,4}$/);

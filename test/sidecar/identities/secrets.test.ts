@@ -1,14 +1,9 @@
 import { type Test, test } from "tap";
-import type { StaticIdentity } from "../../../shared/model/identity.ts";
 import type { SourceStatus } from "../../../shared/sources/source.ts";
 import { IdentitySecrets } from "../../../sidecar/identities/secrets.ts";
 import { FakeClock } from "../fake-clock.ts";
+import { STATIC as IDENTITY } from "./setup.ts";
 import { SECRET_NAMESPACE, type SecretData, secretData, SecretServer } from "./secret-server.ts";
-
-const IDENTITY: StaticIdentity = {
-  kind: "AWSClusterStaticIdentity", name: "s", namespace: "", uid: null, resourceVersion: "1",
-  allowedNamespaces: { type: "all" }, secretName: "creds",
-};
 
 function dataOf(id: string): SecretData {
   return secretData({ AccessKeyID: id, SecretAccessKey: `planted-${id}` });

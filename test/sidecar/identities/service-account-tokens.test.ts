@@ -1,7 +1,7 @@
 import { test } from "tap";
 import type { ServiceAccountIdentity } from "../../../shared/model/identity.ts";
 import { ServiceAccountTokens } from "../../../sidecar/identities/service-account-tokens.ts";
-import { accountIdentity } from "./account-identity.ts";
+import { accountIdentity } from "./setup.ts";
 import { FakeClock } from "../fake-clock.ts";
 import { PLANTED, TokenServer, tokenOf } from "./token-server.ts";
 

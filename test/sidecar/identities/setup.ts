@@ -1,13 +1,15 @@
-import type { Identity, RoleIdentity, StaticIdentity } from "../../../shared/model/identity.ts";
+import type { Identity, RoleIdentity, ServiceAccountIdentity, StaticIdentity } from "../../../shared/model/identity.ts";
 import type { SessionRequest } from "../../../shared/model/session.ts";
 import { IdentitySessions, isCurrentIdentity } from "../../../sidecar/identities/sessions.ts";
 import { CredentialCache } from "../../../sidecar/credentials/cache.ts";
 import type { RefusedRole } from "../../../sidecar/refused-roles/refused-identities.ts";
 import type { Credentials, SigningCredentials } from "../../../sidecar/credentials/session.ts";
 import type { StaticKey } from "../../../sidecar/identities/secrets.ts";
+import { ServiceAccountTokens } from "../../../sidecar/identities/service-account-tokens.ts";
 import { STSCallGuard } from "../../../sidecar/sts-upstream/rate-limiter.ts";
 import { FakeClock } from "../fake-clock.ts";
 import { HOUR, SECOND } from "../fake-sts.ts";
+import { TokenServer } from "./token-server.ts";
 
 export const OPTIONS = { sessionName: "ack-role-resolver", region: "eu-west-1" };
 
@@ -17,6 +19,16 @@ export function roleOf(name: string, rest: Partial<RoleIdentity> = {}): RoleIden
     allowedNamespaces: { type: "all" }, roleARN: `arn:aws:iam::111122223333:role/${name}`, sessionName: null,
     durationSeconds: null, inlinePolicy: null,
     policyARNs: [], tags: [], transitiveTags: [], mistyped: [], externalID: null, source: null, ...rest,
+  };
+}
+
+/** Returns the service account identity `team-a/capa`. */
+export function accountIdentity(rest: Partial<ServiceAccountIdentity> = {}): ServiceAccountIdentity {
+  return {
+    kind: "AWSServiceAccountIdentity", name: "capa", namespace: "team-a", uid: "uid-1", resourceVersion: "1",
+    roleARN: "arn:aws:iam::111122223333:role/capa", sessionName: null, durationSeconds: null, inlinePolicy: null,
+    policyARNs: [], tags: [], transitiveTags: [], mistyped: [], audiences: ["sts.amazonaws.com"],
+    expirationSeconds: 86_400, ...rest,
   };
 }
 
@@ -34,6 +46,12 @@ export const STATIC: StaticIdentity = {
   kind: "AWSClusterStaticIdentity", name: "s", namespace: "", uid: null, resourceVersion: "1",
   allowedNamespaces: { type: "all" }, secretName: "creds",
 };
+
+interface TokenCall {
+  readonly token: string;
+  readonly request: SessionRequest;
+  readonly atMs: number;
+}
 
 /**
  * The sessions of identities, with an STS whose keys expire after one hour, and 100 ms of latency. Every identity is
@@ -55,34 +73,48 @@ export class IdentitySetup {
   readonly assumed: string[] = [];
   /** Throws if STS rejects a call. */
   onCall: (call: Call) => void = () => {};
+  /** The calls with a token, which have no latency, and the error of each of them. */
+  readonly tokenCalls: TokenCall[] = [];
+  tokenError: Error | null = null;
+  readonly server = new TokenServer();
   readonly guard = new STSCallGuard({ clock: this.clock });
   readonly cache = new CredentialCache({ clock: this.clock, random: () => this.random(), guard: this.guard });
-  readonly sessions = new IdentitySessions(OPTIONS, {
-    base: {
-      get: async () => this.#credentials("base", 12 * HOUR),
-      whenVerified: async () => ({ arn: "arn:aws:sts::999999999999:assumed-role/capa/pod", isSession: true }),
-      invalidate: () => {},
-    },
-    sts: {
-      assumeRole: (signer, request) => this.#assume(signer, request),
-      assumeRoleWithWebIdentity: () => Promise.reject(new Error("not called")),
-      callerIdentity: async ({ accessKeyID }) => {
-        this.#record(accessKeyID, "GetCallerIdentity");
-        return { accountID: this.accountID, arn: "arn:aws:iam::444455556666:user/capa", userID: "AIDA" };
+  readonly sessions: IdentitySessions;
+
+  /** With --from, the sidecar has neither Secrets nor tokens. */
+  constructor({ isOffline = false } = {}) {
+    const tokens = new ServiceAccountTokens({ api: this.server.api, clock: this.clock, onRequest: () => {} });
+    const current = (identity: Identity): Identity | null => (
+      this.removed.has(identity) ? null : this.changed.get(identity) ?? identity
+    );
+    this.sessions = new IdentitySessions(OPTIONS, {
+      base: {
+        get: async () => this.#credentials("base", 12 * HOUR),
+        whenVerified: async () => ({ arn: "arn:aws:sts::999999999999:assumed-role/capa/pod", isSession: true }),
+        invalidate: () => {},
       },
-    },
-    secrets: {
-      get: async () => this.key,
-      isCurrent: (_, { digest }) => digest === this.key.digest,
-    },
-    sessions: this.cache,
-    tokens: null,
-    onRefused: (refused) => void this.refused.push(refused),
-    onAssumed: ({ name }) => void this.assumed.push(name),
-    isCurrent: (identity) => isCurrentIdentity({
-      identities: { get: () => (this.removed.has(identity) ? null : this.changed.get(identity) ?? identity) },
-    }, identity),
-  });
+      sts: {
+        assumeRole: (signer, request) => this.#assume(signer, request),
+        assumeRoleWithWebIdentity: async (token, request) => {
+          this.tokenCalls.push({ token, request, atMs: this.clock.steady() });
+          if (this.tokenError !== null) throw this.tokenError;
+          return this.#credentials(`ASIA${this.tokenCalls.length}`, HOUR);
+        },
+        callerIdentity: async ({ accessKeyID }) => {
+          this.#record(accessKeyID, "GetCallerIdentity");
+          return { accountID: this.accountID, arn: "arn:aws:iam::444455556666:user/capa", userID: "AIDA" };
+        },
+      },
+      secrets: isOffline ? null : {
+        get: async () => this.key, isCurrent: (_, { digest }) => digest === this.key.digest,
+      },
+      sessions: this.cache,
+      tokens: isOffline ? null : tokens,
+      onRefused: (refused) => void this.refused.push(refused),
+      onAssumed: ({ name }) => void this.assumed.push(name),
+      isCurrent: (identity) => isCurrentIdentity({ identities: { get: () => current(identity) } }, identity),
+    });
+  }
 
   /** Requests the session, and lets the fake time pass until the response. */
   async get(...roles: readonly RoleIdentity[]): Promise<Credentials> {
@@ -93,6 +125,11 @@ export class IdentitySetup {
     const result = this.sessions.get({ verdict: "identity", source, roles });
     await this.clock.advance(SECOND);
     return await result;
+  }
+
+  /** Returns the session of a service account identity. */
+  async ofAccount(identity: ServiceAccountIdentity): Promise<Credentials> {
+    return this.sessions.get({ verdict: "identity", source: identity, roles: [] });
   }
 
   /** Returns the session or the error of the request. */

@@ -1,6 +1,6 @@
 import { test } from "tap";
 import { webIdentityFix } from "../../../sidecar/refused-roles/refused-identities.ts";
-import { accountIdentity } from "./account-identity.ts";
+import { accountIdentity } from "./setup.ts";
 
 const ISSUER = "https://oidc.example/cluster";
 

@@ -6,13 +6,13 @@ import type { Grant, RoleGrant } from "../../../shared/resolution/grant.ts";
 import { Inventory } from "../../../shared/inventory/inventory.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { NO_EXTRAS } from "../../../shared/model/session.ts";
-import { createLogger } from "../../../shared/server/logger.ts";
 import { AssumeRoleProbe } from "../../../sidecar/probe/assume-role-probe.ts";
 import { createSidecarMetrics } from "../../../sidecar/metrics.ts";
 import { probedSelectors } from "../../../sidecar/probe/probed-roles.ts";
 import { UpstreamSTSError } from "../../../sidecar/sts-upstream/errors.ts";
 import { put, removal, selectorObject } from "../../shared/objects.ts";
 import { FakeClock } from "../fake-clock.ts";
+import { RecordedLog } from "../recorded-log.ts";
 
 const MINUTE = 60_000;
 const DENIED = new UpstreamSTSError("STS returned AccessDenied for AssumeRole: no", {
@@ -37,7 +37,8 @@ class Subject {
   /** How often all selectors were read. */
   reads = 0;
   readonly registry = new Registry();
-  readonly lines: Record<string, unknown>[] = [];
+  readonly #recorded = new RecordedLog();
+  readonly lines = this.#recorded.lines;
   readonly faults = new Map<string, Error>();
   readonly ungranted = new Set<string>();
   readonly probe: AssumeRoleProbe;
@@ -45,11 +46,6 @@ class Subject {
 
   constructor(names: readonly string[]) {
     this.inventory.apply(names.map((name) => put(selector(name))));
-    const log = createLogger({
-      name: "sidecar",
-      level: "trace",
-      destination: { write: (line) => void this.lines.push(JSON.parse(line)) },
-    });
     const onChange = (listener: () => void): (() => void) => {
       this.#onChange = listener;
       return () => void (this.#onChange = () => {});
@@ -58,7 +54,7 @@ class Subject {
       source: { status: { loaded: true, lastSyncMs: 0, fault: null }, onChange },
       clock: this.clock,
       random: () => 0.5,
-      log,
+      log: this.#recorded.log,
       probed: [probedSelectors({
         selectors: () => {
           this.reads += 1;

@@ -5,7 +5,6 @@ import type { IdentityGrant } from "../../../shared/resolution/grant-by-identity
 import type { RoleIdentity } from "../../../shared/model/identity.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { compareText } from "../../../shared/formats/text.ts";
-import { createLogger } from "../../../shared/server/logger.ts";
 import { isCurrentIdentity } from "../../../sidecar/identities/sessions.ts";
 import { AssumeRoleProbe } from "../../../sidecar/probe/assume-role-probe.ts";
 import { RefusedIdentities, RefusedRoleError } from "../../../sidecar/refused-roles/refused-identities.ts";
@@ -15,6 +14,7 @@ import { UpstreamSTSError } from "../../../sidecar/sts-upstream/errors.ts";
 import { controllerIdentity, identityInventory, roleIdentity } from "../../shared/capa-objects.ts";
 import { namespaceObject, put, SETTINGS_BY_DEFAULT } from "../../shared/objects.ts";
 import { FakeClock } from "../fake-clock.ts";
+import { RecordedLog } from "../recorded-log.ts";
 
 const MINUTE = 60_000;
 const DENIED = new UpstreamSTSError("STS returned AccessDenied", { stsCode: "AccessDenied", stsStatus: 403 });
@@ -24,7 +24,8 @@ class Subject {
   readonly clock = new FakeClock();
   readonly inventory;
   readonly registry = new Registry();
-  readonly lines: Record<string, unknown>[] = [];
+  readonly #recorded = new RecordedLog();
+  readonly lines = this.#recorded.lines;
   /** The names of the identities whose role was requested from STS. */
   readonly called: string[] = [];
   readonly rejected = new Set<string>();
@@ -38,9 +39,6 @@ class Subject {
     this.inventory = identityInventory([namespaceObject("team-a"), controllerIdentity(), ...objects]);
     const { inventory, clock } = this;
     this.refused = new RefusedIdentities({ clock, isCurrent: (one) => isCurrentIdentity(inventory, one) });
-    const log = createLogger({
-      name: "sidecar", level: "trace", destination: { write: (line) => void this.lines.push(JSON.parse(line)) },
-    });
     this.probe = new AssumeRoleProbe({
       source: {
         status: { loaded: true, lastSyncMs: 0, fault: null },
@@ -50,7 +48,7 @@ class Subject {
         inventory, query: { scope: null, settings: SETTINGS_BY_DEFAULT },
         assume: async (grant) => this.#assume(grant), isRefused: (one) => this.refused.has(one),
       })],
-      clock, random: () => 0.5, log, metrics: createSidecarMetrics(this.registry),
+      clock, random: () => 0.5, log: this.#recorded.log, metrics: createSidecarMetrics(this.registry),
     });
     this.probe.start();
   }

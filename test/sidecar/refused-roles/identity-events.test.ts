@@ -138,20 +138,6 @@ test("counts no refused identity after its role is assumed again", async (t) => 
   t.match(await metrics(running), "sidecar_refused_identities 0\n");
 });
 
-test("reports at most 20 clusters, and only the identity if clusters cannot be listed", async (t) => {
-  const many = await startSidecar(t, {}, "b");
-  many.api.pages[CLUSTERS] = [Array.from({ length: 30 }, (_, i) => clusterObject(`c${i}`, "role/b", "team-a"))];
-  await get(many.sidecar.address, pathOf("b"));
-  await settle(many.clock, 40);
-  t.equal(many.api.events.length, 21);
-
-  const other = await startSidecar(t, {}, "b");
-  other.api.pages[CLUSTERS] = null;
-  await get(other.sidecar.address, pathOf("b"));
-  await settle(other.clock, 6);
-  t.same(regarding(other.api), ["AWSClusterRoleIdentity/b"]);
-});
-
 test("with --check CI-35=warn, assumes each role before a cluster needs it, and reports only the source", async (t) => {
   const running = await startSidecar(t, { check: ["CI-35=warn"] }, "b");
   const { api, clock, sts, logLines, sidecar } = running;

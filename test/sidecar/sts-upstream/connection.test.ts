@@ -1,45 +1,30 @@
-import { once } from "node:events";
-import { createServer, type IncomingHttpHeaders } from "node:http";
 import { GetCallerIdentityCommand } from "@aws-sdk/client-sts";
 import { type Test, test } from "tap";
-import { boundAddress } from "../../../shared/server/listen-address.ts";
 import type { SigningCredentials } from "../../../sidecar/credentials/session.ts";
 import { STSConnection } from "../../../sidecar/sts-upstream/connection.ts";
+import { type Fake, startFake, stsError, stsResult } from "../loopback-providers.ts";
 
-const XMLNS = "https://sts.amazonaws.com/doc/2011-06-15/";
-const IDENTITY = `<GetCallerIdentityResponse xmlns="${XMLNS}"><GetCallerIdentityResult><Arn>a</Arn><UserId>u</UserId>`
-  + "<Account>111122223333</Account></GetCallerIdentityResult></GetCallerIdentityResponse>";
-const SKEWED = `<ErrorResponse xmlns="${XMLNS}"><Error><Type>Sender</Type><Code>SignatureDoesNotMatch</Code>`
-  + "<Message>Signature expired</Message></Error></ErrorResponse>";
+const IDENTITY = stsResult("GetCallerIdentity", "<Arn>a</Arn><UserId>u</UserId><Account>111122223333</Account>");
+const SKEWED = stsError("SignatureDoesNotMatch", "Signature expired");
 const MINUTE = 60_000;
 
-/** An STS that records the headers of each request and counts its connections. */
-interface Recorder {
-  readonly endpoint: string;
-  readonly requests: IncomingHttpHeaders[];
+interface Recorder extends Fake {
   /** How far its clock is ahead of the local clock, in ms. It rejects signatures that differ by over 15 minutes. */
   aheadMs: number;
-  sockets: number;
+  readonly connection: STSConnection;
 }
 
+/** Starts an STS with a clock. */
 async function startRecorder(t: Test): Promise<Recorder> {
-  const recorder: Recorder = { endpoint: "", requests: [], aheadMs: 0, sockets: 0 };
-  const server = createServer((request, response) => {
-    recorder.requests.push(request.headers);
-    const nowMs = Date.now() + recorder.aheadMs;
-    const [, date = "", time = ""] = /^(\d{8})T(\d{6})Z$/.exec(String(request.headers["x-amz-date"])) ?? [];
-    const [iso, clock] = [date.replace(/(....)(..)(..)/, "$1-$2-$3"), time.replace(/(..)(..)(..)/, "$1:$2:$3")];
-    const isSkewed = Math.abs(Date.parse(`${iso}T${clock}Z`) - nowMs) > 15 * MINUTE;
-    response.writeHead(isSkewed ? 403 : 200, { "content-type": "text/xml", date: new Date(nowMs).toUTCString() });
-    request.resume().once("end", () => response.end(isSkewed ? SKEWED : IDENTITY));
+  const skew = { aheadMs: 0 };
+  const fake = await startFake(t, ({ headers }) => {
+    const nowMs = Date.now() + skew.aheadMs;
+    const iso = String(headers["x-amz-date"]).replace(/^(....)(..)(..T..)(..)(..Z)$/, "$1-$2-$3:$4:$5");
+    const isSkewed = Math.abs(Date.parse(iso) - nowMs) > 15 * MINUTE;
+    const date = { "content-type": "text/xml", date: new Date(nowMs).toUTCString() };
+    return { status: isSkewed ? 403 : 200, body: isSkewed ? SKEWED : IDENTITY, headers: date };
   });
-  server.on("connection", () => void (recorder.sockets += 1));
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  t.teardown(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  return Object.assign(recorder, { endpoint: `http://127.0.0.1:${boundAddress(server).port}` });
+  return Object.assign(skew, fake, { connection: new STSConnection({ endpoint: fake.url, region: "eu-west-1" }) });
 }
 
 function signerOf(id: string, secret = "secret"): SigningCredentials {
@@ -51,37 +36,37 @@ function callWith(connection: STSConnection, signer: SigningCredentials | null):
 }
 
 /** Returns the access key ID and the signature of a request. */
-function signatureOf(headers: IncomingHttpHeaders | undefined): readonly [id: string, signature: string] {
-  const text = headers?.authorization ?? "";
+function signatureOf({ headers }: Fake["requests"][number]): readonly [id: string, signature: string] {
+  const text = String(headers["authorization"]);
   return [/Credential=(\w+)\//.exec(text)?.[1] ?? "", /Signature=(\w+)/.exec(text)?.[1] ?? ""];
 }
 
 test("50 calls of 10 alternating signers, 5 at a time, share at most 5 sockets", async (t) => {
   const recorder = await startRecorder(t);
-  const connection = new STSConnection({ endpoint: recorder.endpoint, region: "eu-west-1" });
+  const { connection } = recorder;
   for (let round = 0; round < 10; round++) {
     const signers = Array.from({ length: 5 }, (_, i) => signerOf(String((round * 5 + i) % 10)));
     await Promise.all(signers.map((signer) => callWith(connection, signer)));
   }
   t.equal(recorder.requests.length, 50);
-  t.ok(recorder.sockets <= 5, `${recorder.sockets} sockets`);
-  const ids = recorder.requests.map((headers) => signatureOf(headers)[0]);
+  t.ok(recorder.sockets() <= 5, `${recorder.sockets()} sockets`);
+  const ids = recorder.requests.map((request) => signatureOf(request)[0]);
   t.equal(new Set(ids).size, 10, "each signer signs its own calls");
-  t.ok(recorder.requests.every((headers, i) => headers["x-amz-security-token"] === `token-${ids[i]?.slice(4)}`));
+  t.ok(recorder.requests.every(({ headers }, i) => headers["x-amz-security-token"] === `token-${ids[i]?.slice(4)}`));
 });
 
 test("reuses the pool of sockets after it has evicted the first client", async (t) => {
   const recorder = await startRecorder(t);
-  const connection = new STSConnection({ endpoint: recorder.endpoint, region: "eu-west-1" });
+  const { connection } = recorder;
   for (let i = 0; i < 40; i++) await callWith(connection, signerOf(String(i)));
   await callWith(connection, signerOf("0"));
   t.equal(recorder.requests.length, 41);
-  t.equal(recorder.sockets, 1);
+  t.equal(recorder.sockets(), 1);
 });
 
 test("signs with the new secret of an access key whose ID is unchanged", async (t) => {
   const recorder = await startRecorder(t);
-  const connection = new STSConnection({ endpoint: recorder.endpoint, region: "eu-west-1" });
+  const { connection } = recorder;
   await callWith(connection, signerOf("0", "wrong"));
   await callWith(connection, signerOf("0", "corrected"));
   const [wrong, corrected] = recorder.requests.map(signatureOf);
@@ -92,7 +77,7 @@ test("signs with the new secret of an access key whose ID is unchanged", async (
 test("all signers share the measured clock offset, so only the first call is rejected and repeated", async (t) => {
   const recorder = await startRecorder(t);
   recorder.aheadMs = 20 * MINUTE;
-  const connection = new STSConnection({ endpoint: recorder.endpoint, region: "eu-west-1" });
+  const { connection } = recorder;
   for (let i = 0; i < 20; i++) await callWith(connection, signerOf(String(i % 5)));
   t.equal(recorder.requests.length, 21);
   t.ok(Math.abs(connection.clockLagMs - 20 * MINUTE) < 5_000, `${connection.clockLagMs} ms`);
@@ -106,7 +91,7 @@ test("never signs a call without a signer", async (t) => {
   const recorder = await startRecorder(t);
   const env = { AWS_ACCESS_KEY_ID: "AKIAPLANTED", AWS_SECRET_ACCESS_KEY: "planted" };
   t.intercept(process, "env", { value: env });
-  const connection = new STSConnection({ endpoint: recorder.endpoint, region: "eu-west-1" });
+  const { connection } = recorder;
   await t.rejects(callWith(connection, null), { message: "A call without a signer must not be signed." });
   t.same(recorder.requests, []);
 });

@@ -138,6 +138,8 @@ test("rejects an unknown parameter, because ignoring it could drop a restriction
     "PolicyArns.member.01.arn",
     "Tags.member.0.Key",
     "Tags.member.1.constructor",
+    "Tags.Member.1.Key",
+    "PolicyArns.1.arn",
     "__proto__",
     "constructor",
   ]) {

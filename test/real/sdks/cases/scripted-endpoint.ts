@@ -4,13 +4,12 @@ import type { Test } from "tap";
 import { boundAddress, formatListenAddress } from "../../../../shared/server/listen-address.ts";
 
 /**
- * A response that a sidecar never sends: the body, and the status and headers if they differ from 200 and
+ * A response that a sidecar never sends: the body, and the status and type if they differ from 200 and
  * `application/json`.
  */
 export interface ScriptedResponse {
   readonly status?: number;
   readonly type?: string;
-  readonly headers?: Readonly<Record<string, string>>;
   readonly body: object;
 }
 
@@ -22,16 +21,16 @@ interface ScriptedEndpoint {
 }
 
 /**
- * Starts a server that calls `respond` with the target of each request and sends the returned response. If `respond`
- * returns "nothing", the server never responds. The server stops when the test ends.
+ * Starts a server that calls `respond` for each request and sends the returned response. If `respond` returns
+ * "nothing", the server never responds. The server stops when the test ends.
  */
 export async function startScriptedEndpoint(
-  t: Test, respond: (target: string) => ScriptedResponse | "nothing",
+  t: Test, respond: () => ScriptedResponse | "nothing",
 ): Promise<ScriptedEndpoint> {
   const requests: { readonly status: null }[] = [];
-  const server = createServer(({ url = "" }, response) => {
+  const server = createServer((_request, response) => {
     requests.push({ status: null });
-    const scripted = respond(url);
+    const scripted = respond();
     if (scripted !== "nothing") send(response, scripted);
   });
   server.listen(0, "127.0.0.1");
@@ -44,8 +43,8 @@ export async function startScriptedEndpoint(
 }
 
 function send(response: ServerResponse, scripted: ScriptedResponse): void {
-  const { status = 200, type = "application/json", headers = {}, body } = scripted;
-  response.writeHead(status, { "content-type": type, ...headers }).end(JSON.stringify(body));
+  const { status = 200, type = "application/json", body } = scripted;
+  response.writeHead(status, { "content-type": type }).end(JSON.stringify(body));
 }
 
 /** Returns a response body that every SDK accepts. The credentials in the body expire after `lifeMs`. */
