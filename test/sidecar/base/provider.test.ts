@@ -1,6 +1,4 @@
 import { test } from "tap";
-import type { STSEmulator } from "../../../cli/local/sts-emulator/emulator.ts";
-import { type Fault, startSTSEmulator } from "../../cli/local/sts-emulator/faults.ts";
 import { defaultProviderChain, type OutboundAddresses, rejectOwnAddress } from "../../../sidecar/base/provider.ts";
 
 const LISTEN = { host: "127.0.0.1", port: 9780 };
@@ -51,24 +49,6 @@ test("resolves the default chain of the SDK for each refresh", async (t) => {
     accessKeyID: "ASIA2", secretAccessKey: "s1", sessionToken: "t2", expirationMs: Date.parse(expiration),
   });
   t.match(await defaultProviderChain({ region: null, endpoint: null })(), { accessKeyID: "ASIA2" });
-});
-
-test("sends web identity requests to the sidecar's STS endpoint and ignores AWS_ENDPOINT_URL*", async (t) => {
-  const denied: Fault = { do: "reject", code: "AccessDenied", status: 403, message: "no" };
-  const startEmulator = (): Promise<STSEmulator> => startSTSEmulator({ baseCredentials: [], faults: () => denied });
-  const [right, trap] = await Promise.all([startEmulator(), startEmulator()]);
-  t.teardown(() => Promise.all([right.close(), trap.close()]));
-  const home = t.testdir({ token: "a-web-identity-token", config: `[default]\nendpoint_url = ${trap.url}\n` });
-  const env = {
-    HOME: home, AWS_CONFIG_FILE: `${home}/config`, AWS_SHARED_CREDENTIALS_FILE: `${home}/k`,
-    AWS_EC2_METADATA_DISABLED: "true",
-    AWS_ROLE_ARN: "arn:aws:iam::999999999999:role/ack", AWS_WEB_IDENTITY_TOKEN_FILE: `${home}/token`,
-    AWS_ENDPOINT_URL: trap.url, AWS_ENDPOINT_URL_STS: trap.url,
-  };
-  t.intercept(process, "env", { value: env });
-  await t.rejects(defaultProviderChain({ region: "eu-west-1", endpoint: right.url })());
-  t.match(right.calls, [{ action: "AssumeRoleWithWebIdentity", roleARN: env.AWS_ROLE_ARN }]);
-  t.same(trap.calls, []);
 });
 
 test("rejects an STS endpoint that is an address of the sidecar", async (t) => {

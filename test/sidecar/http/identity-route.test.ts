@@ -120,12 +120,6 @@ test("with a scope, issues identities of several accounts, and pins none of them
   t.equal(issued.accountID, "111122223333", "a restart restores the account of the controller");
 });
 
-test("does not serve identities without the API group of CAPA", async (t) => {
-  const sidecar = sidecarOf({ groups: ["s3.services.k8s.aws"] });
-  const answer = await sidecar.get(pathOf("a"));
-  t.match([answer.statusCode, answer.json()], [404, { code: "ERR_REQUEST_NOT_FOUND" }]);
-});
-
 test("stops granting an identity that is removed or changed, and shares no session with the changed one", async (t) => {
   const sidecar = sidecarOf();
   await sidecar.get(pathOf("a"));

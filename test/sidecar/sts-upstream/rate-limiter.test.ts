@@ -1,7 +1,7 @@
 import { test } from "tap";
 import type { CircuitState } from "../../../sidecar/sts-upstream/circuit-breaker.ts";
 import { CircuitOpenError } from "../../../sidecar/sts-upstream/errors.ts";
-import { NO_GUARD, RateLimiter, STSCallGuard } from "../../../sidecar/sts-upstream/rate-limiter.ts";
+import { RateLimiter, STSCallGuard } from "../../../sidecar/sts-upstream/rate-limiter.ts";
 import { FakeClock } from "../fake-clock.ts";
 import { THROTTLED } from "../fake-sts.ts";
 
@@ -161,8 +161,4 @@ test("rejects queued calls when the circuit opens, and reports each circuit stat
   t.same(changes.map(([state]) => state), ["open", "half-open", "closed"]);
   t.match(changes[0]?.[1], /^STS circuit open since .*Rate exceeded$/);
   t.equal(changes[2]?.[1], null);
-});
-
-test("NO_GUARD runs every call immediately", async (t) => {
-  t.equal(await NO_GUARD.run(() => Promise.resolve("called"), AWAITED), "called");
 });
