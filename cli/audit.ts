@@ -8,10 +8,11 @@ import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
 import {
   countBySeverity, findingLines, isFailing, locate, type LocatedFinding, skippedLines,
 } from "./output/located-finding.ts";
-import { type Coverage, coverageOf, isIncomplete, writeCoverage } from "./output/coverage.ts";
+import { countJudged, mergeRoots, rootTitle } from "./output/by-root.ts";
+import { coverageOf, isIncomplete, writeCoverage } from "./output/coverage.ts";
 import { runWithProgress } from "./output/progress.ts";
 import { identityName } from "./output/resolution-table.ts";
-import { byCode, isUnreadable, readState, type State, unreadMaps } from "./input/state.ts";
+import { byCode, isUnreadable, readStates, type State, unreadMaps } from "./input/state.ts";
 import { templateChecker, templatesIn } from "./input/templates.ts";
 import { formatTable, type Paint, painter } from "./output/terminal.ts";
 
@@ -20,31 +21,37 @@ interface ReportedFinding extends LocatedFinding {
   readonly section: AuditFinding["section"];
 }
 
-interface Report {
+interface Report extends Pick<State, "root"> {
   readonly summary: Audit["summary"];
   readonly usage: Audit["usage"];
   readonly findings: readonly ReportedFinding[];
-  readonly skippedFiles: State["skippedFiles"];
-  readonly coverage: Coverage;
+  readonly skipped: Audit["skipped"];
 }
 
 /** Prints the report of the audit. If any input is unreadable, prints only the faults of the input. */
 export async function runAudit(settings: SettingsFor<"audit">, io: IO): Promise<ExitStatus> {
-  const state = await readState(settings, io, { stdinCommand: "audit -", inAllNamespaces: true });
-  if (isUnreadable(state.faults, io)) return EXIT.usage;
+  const states = await readStates(settings, io, { stdinCommand: "audit -", inAllNamespaces: true });
+  const [{ faults, skippedFiles, unjudged }] = states;
+  if (isUnreadable(faults, io)) return EXIT.usage;
+  const reports = states.map((state) => auditRoot(state, settings, io));
+  const judged = countJudged(states, ({ object }, { inventory }) => isChecked(object, inventory));
+  const coverage = coverageOf(judged, unjudged);
+  const notApplied = new Map(reports.flatMap(({ skipped }) => skipped.map((check) => [check.code, check] as const)));
+  const skipped = byCode([...notApplied.values()]);
+  if (settings.output === "json") writeJSON(io, { ...auditJSON(reports), notApplied: skipped, skippedFiles, coverage });
+  else printText(reports, skipped, io);
+  writeCoverage(coverage, io);
+  const isFailed = reports.some(({ findings }) => isFailing(findings, settings.failOn));
+  return isFailed || isIncomplete(coverage, settings.failOn) ? EXIT.findings : EXIT.fine;
+}
+
+function auditRoot(state: State, settings: SettingsFor<"audit">, io: IO): Report {
   const audit = auditWithProgress(state, settings, io);
   const ofTemplates = templateFindings(state, decisionSettings(settings));
   const findings = [...audit.findings.map((finding) => reportedFinding(finding, state)), ...ofTemplates.flat()];
   const summary = { ...audit.summary, checks: audit.summary.checks + ofTemplates.length };
-  const judged = state.objects.filter(({ object }) => isChecked(object, state.inventory)).length;
-  const coverage = coverageOf(judged + templatesIn(state).length, state.unjudged);
-  const report = { summary, usage: audit.usage, findings, skippedFiles: state.skippedFiles, coverage };
-  const skipped = byCode([...audit.skipped, ...unreadMaps(state, decisionSettings(settings))]);
-  if (settings.output === "json") printJSON(report, skipped, io);
-  else printText(report, skipped, io);
-  writeCoverage(coverage, io);
-  const isFailed = isFailing(findings, settings.failOn) || isIncomplete(coverage, settings.failOn);
-  return isFailed ? EXIT.findings : EXIT.fine;
+  const skipped = [...audit.skipped, ...unreadMaps(state, decisionSettings(settings))];
+  return { root: state.root, summary, usage: audit.usage, findings, skipped };
 }
 
 function auditWithProgress({ objects, inventory, origin }: State, settings: SettingsFor<"audit">, io: IO): Audit {
@@ -67,19 +74,24 @@ function reportedFinding(finding: AuditFinding, { objects }: State): ReportedFin
   return { section: finding.section, ...locate(finding, found) };
 }
 
-function printJSON({ usage, ...report }: Report, notApplied: Audit["skipped"], io: IO): void {
-  const { summary, findings, skippedFiles, coverage } = report;
-  const { byIdentity, byAccount, omittedIdentities, omittedAccounts } = usage;
-  const json = {
-    summary: { ...summary, ...countBySeverity(findings) },
-    clusterUsage: { byIdentity, byAccount, omittedIdentities, omittedAccounts },
-    findings, notApplied, skippedFiles, coverage,
-  };
-  writeJSON(io, json);
+/** Returns the fields of the reports. With several roots, a summary counts an object outside all roots for each. */
+function auditJSON(reports: readonly Report[]): object {
+  const parts = reports.map(({ root, summary, usage, findings }) => {
+    const { byIdentity, byAccount, omittedIdentities, omittedAccounts } = usage;
+    return {
+      root, summary: { ...summary, ...countBySeverity(findings) },
+      clusterUsage: { byIdentity, byAccount, omittedIdentities, omittedAccounts },
+    };
+  });
+  const findings = mergeRoots(reports.map(({ root, findings: items }) => ({ root, items })));
+  const [first, ...others] = parts;
+  if (others.length > 0 || first === undefined) return { roots: parts, findings };
+  return { summary: first.summary, clusterUsage: first.clusterUsage, findings };
 }
 
-function printText(report: Report, skipped: Audit["skipped"], io: IO): void {
-  writeLines(io.stdout, reportLines(report, painter(io.stdout, io.environment)));
+function printText(reports: readonly Report[], skipped: Audit["skipped"], io: IO): void {
+  const paint = painter(io.stdout, io.environment);
+  writeLines(io.stdout, reports.flatMap((report) => [...rootTitle(report, paint), ...reportLines(report, paint)]));
   writeLines(io.stderr, skippedLines(skipped, painter(io.stderr, io.environment)));
 }
 

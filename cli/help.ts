@@ -33,6 +33,9 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
     "Input", "manifest file or folder to read, or - for standard input",
     { impact: "manifest file or folder that contains the current state, or - for standard input" },
   ),
+  root: help(
+    "Input", "folders that are clusters of their own, such as clusters/*; default: siblings with the same objects",
+  ),
   ignore: help(
     "Input", "files and folders to ignore in the given folders, in the syntax of .gitignore; a file "
       + ".ack-role-resolver-ignore in a folder has the same effect",

@@ -14,9 +14,11 @@ import {
   type Change, CHANGES, compareInventories, countsOf, DISRUPTIVE, type Impact, type ImpactComparison, isDisruptive,
 } from "../shared/resolution/impact.ts";
 import type { Resolution } from "../shared/resolution/resolve.ts";
-import { inventoryOf, isUnreadable, readInput, readState, type State } from "./input/state.ts";
+import { type RootPair, rootPairs } from "./input/root-pairs.ts";
+import { inventoryOf, isUnreadable, readInput, readStates, type State } from "./input/state.ts";
 import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
 import { findingLines, locate, type LocatedFinding } from "./output/located-finding.ts";
+import { distinctObjects, mergeRoots, rootTitle } from "./output/by-root.ts";
 import { coverageWithoutTemplates, isIncomplete, writeCoverage } from "./output/coverage.ts";
 import { mapWithProgress, runWithProgress } from "./output/progress.ts";
 import { causeText, ownRole, roleOrReason, tableFormat, type TableFormat } from "./output/resolution-table.ts";
@@ -94,30 +96,49 @@ type Settings = SettingsFor<"impact">;
 export async function runImpact(paths: readonly string[], settings: Settings, io: IO): Promise<ExitStatus> {
   checkPaths(paths, settings);
   const change = await readInput(paths, settings, io, "impact - --from STATE");
-  const { manifests } = change;
   if (isUnreadable(change.faults, io)) return EXIT.usage;
-  const state = await readState(settings, io, { stdinCommand: "impact --from - CHANGE" });
-  if (isUnreadable(state.faults, io)) return EXIT.usage;
+  const states = await readStates(settings, io, { stdinCommand: "impact --from - CHANGE" });
+  const [{ faults, unjudged, skippedFiles, inventory }] = states;
+  if (isUnreadable(faults, io)) return EXIT.usage;
+  const results = rootPairs({ paths, ...change }, states, settings.from).map((pair) => impactOf(pair, settings, io));
+  const judged = { objects: [...change.manifests, ...distinctObjects(states)], inventory };
+  const coverage = coverageWithoutTemplates(judged, [...change.unjudged, ...unjudged]);
+  if (settings.output === "json") {
+    writeJSON(io, { ...impactJSON(results), skippedFiles: sumOfCounts(change.skippedFiles, skippedFiles), coverage });
+  } else printText(results, settings.output, io);
+  writeLines(io.stderr, [...new Set(results.flatMap(({ absent }) => absent.map(absentWarning)))]);
+  writeCoverage(coverage, io);
+  const isFailed = results.some(({ comparison, findings }) => (
+    findings.some(isDenial) || comparison.impacts.some(isDisruptive)
+  ));
+  return isFailed || isIncomplete(coverage, settings.failOn) ? EXIT.findings : EXIT.fine;
+}
+
+interface RootImpact extends Pick<State, "root"> {
+  readonly comparison: ImpactComparison;
+  readonly findings: readonly LocatedFinding[];
+  readonly absent: ProposedState["absent"];
+}
+
+function impactOf({ state, manifests }: RootPair, settings: Settings, io: IO): RootImpact {
   const proposed = propose(state, manifests.map(({ object }) => object), settings.delete);
   const after = inventoryOf(proposed.objects, { runtime: settings.runtime, origin: state.origin });
   const work = compareInventories(state.inventory, after, decisionSettings(settings));
   const comparison = runWithProgress(work, io, (compared) => `${countOf(compared, "resource")} compared`);
   const findings = checkManifests(manifests, state, settings, io);
-  const denials = findings.filter(({ severity }) => severity === "deny");
-  const judgedState = { objects: [...manifests, ...state.objects], inventory: state.inventory };
-  const coverage = coverageWithoutTemplates(judgedState, [...change.unjudged, ...state.unjudged]);
+  return { root: state.root, comparison, findings, absent: proposed.absent };
+}
+
+function printText(results: readonly RootImpact[], output: "text" | "wide", io: IO): void {
   const paint = painter(io.stdout, io.environment);
-  if (settings.output === "json") {
-    const skippedFiles = sumOfCounts(change.skippedFiles, state.skippedFiles);
-    writeJSON(io, { ...comparisonJSON(comparison), findings, skippedFiles, coverage });
-  } else {
-    const lines = comparisonLines(comparison, tableFormat(settings.output, io), paint);
-    writeLines(io.stdout, [...lines, ...denialLines(denials, paint)]);
-  }
-  writeLines(io.stderr, proposed.absent.map(absentWarning));
-  writeCoverage(coverage, io);
-  const isDenied = denials.length > 0 || isIncomplete(coverage, settings.failOn);
-  return isDenied || comparison.impacts.some(isDisruptive) ? EXIT.findings : EXIT.fine;
+  writeLines(io.stdout, results.flatMap((result) => [
+    ...rootTitle(result, paint), ...comparisonLines(result.comparison, tableFormat(output, io), paint),
+    ...denialLines(result.findings.filter(isDenial), paint),
+  ]));
+}
+
+function isDenial({ severity }: LocatedFinding): boolean {
+  return severity === "deny";
 }
 
 function checkPaths(paths: readonly string[], { from, delete: isDelete }: Settings): void {
@@ -160,13 +181,18 @@ function absentWarning(object: JsonObject): string {
 
 /**
  * Returns the result for `-o json`. The fields `before` and `after` are resolutions, or null if the resource does not
- * exist.
+ * exist. With several roots, the summary of each root is separate.
  */
-function comparisonJSON({ impacts, resources }: ImpactComparison): object {
-  return {
-    summary: { resources, unchanged: resources - impacts.length, ...countsOf(impacts) },
-    changes: impacts.map(({ resource, ...impact }) => ({ resource: resourceName(resource), ...impact })),
-  };
+function impactJSON(results: readonly RootImpact[]): object {
+  const findings = mergeRoots(results.map(({ root, findings: items }) => ({ root, items })));
+  const changes = mergeRoots(results.map(({ root, comparison: { impacts } }) => (
+    { root, items: impacts.map(({ resource, ...impact }) => ({ resource: resourceName(resource), ...impact })) }
+  )));
+  const [first, ...others] = results.map(({ root, comparison: { impacts, resources } }) => (
+    { root, summary: { resources, unchanged: resources - impacts.length, ...countsOf(impacts) } }
+  ));
+  if (first === undefined || others.length > 0) return { roots: [first, ...others].filter(Boolean), changes, findings };
+  return { summary: first.summary, changes, findings };
 }
 
 /** The text of each type of change, for the summary and the table cells. */

@@ -4,7 +4,7 @@ import { isChecked } from "../shared/checks/by-kind.ts";
 import { CATALOGUE } from "../shared/checks/catalogue.ts";
 import type { CheckEntry } from "../shared/checks/check.ts";
 import { type CheckResult, runChecks } from "../shared/checks/run.ts";
-import { decisionSettings } from "../shared/contract/context.ts";
+import { decisionSettings, type DecisionSettings } from "../shared/contract/context.ts";
 import { compareText } from "../shared/formats/text.ts";
 import type { SettingsFor } from "../shared/contract/settings.ts";
 import { STDIN } from "../shared/files/listing.ts";
@@ -15,9 +15,12 @@ import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
 import {
   countBySeverity, findingLines, isFailing, locate, type LocatedFinding, skippedLines,
 } from "./output/located-finding.ts";
+import { countJudged, mergeRoots } from "./output/by-root.ts";
 import { type Coverage, coverageOf, isIncomplete, writeCoverage } from "./output/coverage.ts";
 import { mapWithProgress } from "./output/progress.ts";
-import { byCode, readState, reportFaults, type State, type StateObject, unreadMaps } from "./input/state.ts";
+import {
+  byCode, readStates, reportFaults, type State, type StateObject, type States, unreadMaps,
+} from "./input/state.ts";
 import { type Template, templateChecker, templatesIn } from "./input/templates.ts";
 import { painter } from "./output/terminal.ts";
 
@@ -35,41 +38,58 @@ interface LintResult {
 
 /** Prints the findings for every readable object. Returns exit status 2 if any input is unreadable. */
 export async function runLint(settings: SettingsFor<"lint">, io: IO): Promise<ExitStatus> {
-  const state = await readState(settings, io, { stdinCommand: "lint -", inAllNamespaces: true });
-  const result = lint(state, settings, io);
+  const states = await readStates(settings, io, { stdinCommand: "lint -", inAllNamespaces: true });
+  const result = lintAll(states, settings, io);
   if (settings.output === "text") printText(result, io);
   else {
     writeJSON(io, settings.output === "json" ? result : sarifLog(result));
     writeCoverage(result.coverage, io);
   }
-  reportFaults(state.faults, io);
-  if (state.faults.length > 0) return EXIT.usage;
+  const [{ faults }] = states;
+  reportFaults(faults, io);
+  if (faults.length > 0) return EXIT.usage;
   const isFailed = isFailing(result.findings, settings.failOn) || isIncomplete(result.coverage, settings.failOn);
   return isFailed ? EXIT.findings : EXIT.fine;
 }
 
+function lintAll(states: States, settings: SettingsFor<"lint">, io: IO): LintResult {
+  const [{ faults, skippedFiles, unjudged }] = states;
+  const results = states.map((state) => lint(state, decisionSettings(settings), io));
+  const skipped = new Map(results.flatMap((one) => one.skipped.map((check) => [check.code, check] as const)));
+  const checked = countJudged(states, ({ object }, { inventory }) => isChecked(object, inventory));
+  const findings = mergeRoots(results.map(({ root, findings: items }) => ({ root, items })));
+  return {
+    checked,
+    findings: states.length === 1 ? findings : findings.toSorted(byFile),
+    notApplied: byCode([...skipped.values()]),
+    inputErrors: faults.map(({ file, line, message }) => ({ file, line, message })),
+    skippedFiles,
+    coverage: coverageOf(checked, unjudged),
+  };
+}
+
+interface RootResult extends Pick<State, "root"> {
+  readonly findings: readonly LocatedFinding[];
+  readonly skipped: CheckResult["skipped"];
+}
+
 /** Checks each object as if a user created it in a cluster that contains all other objects, and each template. */
-function lint(state: State, settings: SettingsFor<"lint">, io: IO): LintResult {
-  const { objects, inventory, origin, faults, skippedFiles, unjudged } = state;
-  const decisions = decisionSettings(settings);
+function lint(state: State, decisions: DecisionSettings, io: IO): RootResult {
+  const { objects, inventory, origin, root } = state;
   const checkTemplate = templateChecker(state, decisions);
   const checked: readonly Checked[] = [
     ...objects.filter(({ object }) => isChecked(object, inventory)).map((found) => ({ found, template: null })),
     ...templatesIn(state).map((template) => ({ found: template.container, template })),
-  ].toSorted(byFile);
+  ].toSorted((a, b) => byFile(a.found, b.found));
   const results = mapWithProgress(checked, io, "objects checked", ({ found, template }) => {
     if (template !== null) return { found, findings: checkTemplate(template), skipped: [] };
     const input = { object: found.object, old: null, requester: null, origin, inventory };
     return { found, ...runChecks(input, decisions) };
   });
-  const skipped = new Map(results.flatMap((one) => one.skipped.map((check) => [check.code, check] as const)));
   return {
-    checked: checked.length,
+    root,
     findings: results.flatMap(({ found, findings }) => findings.map((finding) => locate(finding, found))),
-    notApplied: byCode([...skipped.values(), ...unreadMaps(state, decisions)]),
-    inputErrors: faults.map(({ file, line, message }) => ({ file, line, message })),
-    skippedFiles,
-    coverage: coverageOf(checked.length, unjudged),
+    skipped: [...results.flatMap(({ skipped }) => skipped), ...unreadMaps(state, decisions)],
   };
 }
 
@@ -80,7 +100,7 @@ interface Checked {
 }
 
 /** Compares objects by file. The sort is stable, so the objects of a file stay in order, before its templates. */
-function byFile({ found: a }: Checked, { found: b }: Checked): number {
+function byFile(a: Pick<StateObject, "file">, b: Pick<StateObject, "file">): number {
   return compareText(a.file ?? "", b.file ?? "");
 }
 
@@ -141,7 +161,7 @@ function sarifRule({ id, severity, reason, fix, example }: CheckEntry): object {
 const SUPPRESSION = { kind: "inSource", justification: "waived by the annotation ack-role-resolver.io/allow" };
 
 function sarifResult(finding: LocatedFinding): object {
-  const { code, severity, message, fix, waived } = finding;
+  const { code, severity, message, fix, waived, root } = finding;
   return {
     ruleId: code,
     ruleIndex: RULE_INDEX.get(code),
@@ -150,6 +170,7 @@ function sarifResult(finding: LocatedFinding): object {
     locations: [sarifLocation(finding)],
     // SARIF requires a list in every result of the run if one result has a list.
     suppressions: waived ? [SUPPRESSION] : [],
+    ...(root !== undefined && { properties: { root } }),
   };
 }
 

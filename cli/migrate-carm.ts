@@ -15,7 +15,7 @@ import {
 import type { SettingsFor } from "../shared/contract/settings.ts";
 import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
 import { runWithProgress } from "./output/progress.ts";
-import { isUnreadable, readState, type State } from "./input/state.ts";
+import { isUnreadable, readStates, type State } from "./input/state.ts";
 import { type Paint, painter } from "./output/terminal.ts";
 
 /** A finding for which the webhook would deny a generated selector. */
@@ -27,7 +27,7 @@ interface Denial {
 /** Prints the generated selectors to stdout; prints the proof, the inexpressible cases and the steps to stderr. */
 export async function runMigrateCARM(settings: SettingsFor<"migrate carm">, io: IO): Promise<ExitStatus> {
   checkExtraGroups(settings.extraGroups);
-  const state = await readState({ ...settings, mode: "carm" }, io, { stdinCommand: "migrate carm -" });
+  const [state] = await readStates({ ...settings, mode: "carm" }, io, { stdinCommand: "migrate carm -" });
   if (isUnreadable(state.faults, io)) return EXIT.usage;
   const controllerAccount = settings.controllerAccount ?? accountOfARN(settings.controllerRole ?? "");
   const input = decisionSettings({ ...settings, mode: "carm", controllerAccount });

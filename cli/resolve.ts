@@ -13,9 +13,10 @@ import type { ComparedObject } from "../shared/resolution/impact.ts";
 import type { SettingsFor } from "../shared/contract/settings.ts";
 import { faultyIdentities, faultyIdentityLines, faultySelectorLines, faultySelectors } from "./input/faulty-objects.ts";
 import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
+import { mergeRoots, rootTitle, unionOf } from "./output/by-root.ts";
 import { coverageWithoutTemplates, isIncomplete, writeCoverage } from "./output/coverage.ts";
 import { mapWithProgress } from "./output/progress.ts";
-import { isUnreadable, readState, type State } from "./input/state.ts";
+import { isUnreadable, readStates, type State } from "./input/state.ts";
 import {
   explanationLines, resolutionTable, type ResolvedResource, type ResourceName, tableFormat,
 } from "./output/resolution-table.ts";
@@ -26,33 +27,60 @@ type Query = ResourceQuery | Referrer;
 
 /** Prints the role of each resource. If any input is unreadable, prints only the faults of the input. */
 export async function runResolve(settings: SettingsFor<"resolve">, io: IO): Promise<ExitStatus> {
-  const state = await readState(settings, io, { stdinCommand: "resolve -" });
-  if (isUnreadable(state.faults, io)) return EXIT.usage;
-  const { inventory } = state;
-  const resolved = mapWithProgress(queriesOf(state, settings), io, "resources resolved", (query) => {
+  const states = await readStates(settings, io, { stdinCommand: "resolve -" });
+  const [{ faults, unjudged }] = states;
+  if (isUnreadable(faults, io)) return EXIT.usage;
+  const results = states.map((state) => resolveRoot(state, settings, io));
+  if (settings.output === "json") {
+    writeJSON(io, mergeRoots(results.map(({ root, resolved: items }) => ({ root, items }))));
+  } else printText(results, settings, io);
+  writeLines(io.stderr, [...new Set(results.flatMap(({ warnings }) => warnings))]);
+  const coverage = coverageWithoutTemplates(unionOf(states), unjudged);
+  writeCoverage(coverage, io);
+  return results.some(({ isFailed }) => isFailed) || isIncomplete(coverage, settings.failOn)
+    ? EXIT.findings
+    : EXIT.fine;
+}
+
+interface RootResult extends Pick<State, "root"> {
+  readonly resolved: readonly ResolvedResource[];
+  readonly warnings: readonly string[];
+  readonly isFailed: boolean;
+}
+
+function resolveRoot(state: State, settings: SettingsFor<"resolve">, io: IO): RootResult {
+  const { inventory, root } = state;
+  const resolved = mapWithProgress(queriesOf(state, settings), io, "resources resolved", (query): ResolvedResource => {
     const resolution = resolveOne(query, inventory, decisionSettings(settings));
     if (!settings.explain || refersToIdentity(query)) return resolution;
     return { ...resolution, explanation: explain(inventory, query) };
   });
   const faulty = faultySelectors(inventory, state.origin);
   const identities = faultyIdentities(state, decisionSettings(settings));
-  const paint = painter(io.stdout, io.environment);
-  if (settings.output === "json") writeJSON(io, resolved);
-  else if (resolved.length === 0) writeLines(io.stderr, [NO_RESOURCES]);
-  else if (settings.explain) writeLines(io.stdout, explanationLines(resolved, paint));
-  else writeLines(io.stdout, resolutionTable(resolved, tableFormat(settings.output, io), paint));
-  writeLines(io.stderr, [
+  const warnings = [
     ...versionWarnings(resolved, inventory),
     ...(settings.kind.length > 0 ? namespaceWarnings(settings.namespace, inventory) : []),
     ...faultySelectorLines(faulty),
     ...faultyIdentityLines(identities),
-  ]);
+  ];
   const hasUndecided = resolved.some(({ outcome }) => outcome === "conflict" || outcome === "refused");
   const isFaulty = identities.length > 0 || faulty.some(({ isRendered }) => isRendered);
-  const coverage = coverageWithoutTemplates(state, state.unjudged);
-  writeCoverage(coverage, io);
-  const isFailed = isFaulty || hasUndecided || isIncomplete(coverage, settings.failOn);
-  return isFailed ? EXIT.findings : EXIT.fine;
+  return { root, resolved, warnings, isFailed: isFaulty || hasUndecided };
+}
+
+function printText(results: readonly RootResult[], settings: SettingsFor<"resolve">, io: IO): void {
+  if (results.every(({ resolved }) => resolved.length === 0)) {
+    writeLines(io.stderr, [NO_RESOURCES]);
+    return;
+  }
+  const paint = painter(io.stdout, io.environment);
+  const format = tableFormat(settings.output === "wide" ? "wide" : "text", io);
+  writeLines(io.stdout, results.flatMap((result) => [
+    ...rootTitle(result, paint),
+    ...(settings.explain
+      ? explanationLines(result.resolved, paint)
+      : resolutionTable(result.resolved, format, paint)),
+  ]));
 }
 
 const NO_RESOURCES = "The input contains no ACK resource, and no object that refers to a Cluster API identity. "

@@ -9,6 +9,7 @@ import {
   formatInputFault, type InputFault, type Manifest, type ManifestResult,
 } from "../../shared/files/manifest-reader.ts";
 import { countSkipped, type SkipCounts, skipName, skipText } from "../../shared/files/skip.ts";
+import type { Roots } from "../../shared/files/roots.ts";
 import type { Unjudged } from "../../shared/files/unjudged.ts";
 import type { JsonObject } from "../../shared/formats/json.ts";
 import { objectReference } from "../../shared/formats/object-meta.ts";
@@ -18,12 +19,14 @@ import { type IO, writeLines } from "../io.ts";
 import { Progress, showElapsed } from "../output/progress.ts";
 import { writeStartNotices } from "../serve.ts";
 
-type InputSettings = Pick<SettingsFor<"lint">, "ignore" | "skipUnreadable" | "allowEmpty" | "logLevel">;
+type InputSettings = Pick<SettingsFor<"lint">, "ignore" | "skipUnreadable" | "allowEmpty" | "logLevel">
+  & Partial<Pick<SettingsFor<"lint">, "root">>;
 
 /** The objects and faults of the input, the number of skipped files by reason, and what is not judged. */
 interface Input extends ManifestResult {
   readonly skippedFiles: SkipCounts;
   readonly unjudged: readonly Unjudged[];
+  readonly roots: Roots | null;
 }
 
 /**
@@ -33,15 +36,25 @@ interface Input extends ManifestResult {
 export async function readInput(
   paths: readonly string[], settings: InputSettings, io: IO, stdinCommand: string,
 ): Promise<Input> {
-  const { ignore, skipUnreadable } = settings;
-  const reading = readManifestPaths(paths, { ignore, skipUnreadable, stdin: () => text(io.stdin) });
+  const { ignore, skipUnreadable, root: roots } = settings;
+  const options = { ignore, skipUnreadable, ...(roots !== undefined && { roots }) };
+  const reading = readManifestPaths(paths, { ...options, stdin: () => text(io.stdin) });
   // A progress line would overwrite what a user types as standard input.
   const input = paths.includes(STDIN) ? await reading : await showElapsed("reading manifests", io, reading);
-  writeLines(io.stderr, skippedLines(input, settings.logLevel === "debug", stdinCommand));
+  writeLines(io.stderr, [
+    ...skippedLines(input, settings.logLevel === "debug", stdinCommand), ...rootLines(input.roots),
+  ]);
   const { manifests, faults, unjudged } = input;
   const isEmpty = manifests.length === 0 && faults.length === 0 && !settings.allowEmpty;
   const empty = { file: paths.join(", "), line: null, message: EMPTY };
-  return { manifests, faults: isEmpty ? [empty] : faults, skippedFiles: countSkipped(input.skipped), unjudged };
+  const skippedFiles = countSkipped(input.skipped);
+  return { manifests, faults: isEmpty ? [empty] : faults, skippedFiles, unjudged, roots: input.roots };
+}
+
+function rootLines(roots: Roots | null): string[] {
+  if (roots === null) return [];
+  const names = roots.names.map(printable).join(", ");
+  return [`${countOf(roots.names.length, "root")}, each judged as a cluster: ${names} (--root GLOB chooses others)`];
 }
 
 const EMPTY = "no Kubernetes object found; pass other files or folders, or pass --allow-empty if this is expected";
@@ -74,6 +87,8 @@ export interface State {
   readonly objects: readonly StateObject[];
   readonly inventory: Inventory;
   readonly origin: Origin;
+  /** The folder whose objects are a cluster of their own; null if all objects are one cluster. */
+  readonly root: string | null;
   /** Faults of the manifests; empty for a cluster. An unreachable cluster is an error, not a fault. */
   readonly faults: readonly InputFault[];
   /** The number of skipped files by reason; empty for a cluster. */
@@ -103,13 +118,17 @@ interface ReadOptions {
 }
 
 /**
- * Reads the state from --from or --cluster.
+ * Reads the state of each root from --from, or the state from --cluster. If the settings have no roots, returns one
+ * state. The field `faults` and the numbers of files concern all roots.
  * @throws ResolverError if the cluster is unreachable, or denies access to a required kind.
  */
-export async function readState(settings: StateSettings, io: IO, options: ReadOptions): Promise<State> {
+export async function readStates(settings: StateSettings, io: IO, options: ReadOptions): Promise<States> {
   writeStartNotices(settings, io);
-  return settings.cluster ? await readCluster(settings, io, options) : await readManifestState(settings, io, options);
+  if (settings.cluster) return [await readCluster(settings, io, options)];
+  return await readManifestStates(settings, io, options);
 }
+
+export type States = readonly [State, ...State[]];
 
 /** Reports CM-07 as skipped if the CARM maps of other namespaces could not be read. */
 export function unreadMaps({ inventory, origin }: State, { checkSeverities }: DecisionSettings): SkippedCheck[] {
@@ -118,11 +137,15 @@ export function unreadMaps({ inventory, origin }: State, { checkSeverities }: De
   return [{ code: "CM-07", needs: "the right to list the CARM maps by name in all namespaces" }];
 }
 
-async function readManifestState(settings: StateSettings, io: IO, { stdinCommand }: ReadOptions): Promise<State> {
+async function readManifestStates(settings: StateSettings, io: IO, { stdinCommand }: ReadOptions): Promise<States> {
   const { from, runtime } = settings;
-  const { manifests, faults, skippedFiles, unjudged } = await readInput(from, settings, io, stdinCommand);
-  const inventory = inventoryOf(manifests.map(({ object }) => object), { runtime, origin: "file" });
-  return { objects: manifests, faults, skippedFiles, unjudged, origin: "file", inventory };
+  const { manifests, faults, skippedFiles, unjudged, roots } = await readInput(from, settings, io, stdinCommand);
+  const stateOf = (root: string | null, objects: readonly Manifest[]): State => {
+    const inventory = inventoryOf(objects.map(({ object }) => object), { runtime, origin: "file" });
+    return { root, objects, faults, skippedFiles, unjudged, origin: "file", inventory };
+  };
+  const [first, ...others] = (roots?.names ?? []).map((name) => stateOf(name, roots?.itemsOf([name], manifests) ?? []));
+  return first === undefined ? [stateOf(null, manifests)] : [first, ...others];
 }
 
 /** Reads the objects of a cluster. Imports the Kubernetes client on demand: `--from` does not need the client. */
@@ -150,7 +173,7 @@ async function readCluster(
     // Kinds are listed concurrently, in an order that varies. The objects are sorted, so that the output is the same in
     // each run.
     const sorted = objects.toSorted(byName).map((object) => ({ object, file: null, lineOf: () => null }));
-    return { objects: sorted, inventory, origin: "cluster", faults: [], skippedFiles: {}, unjudged: [] };
+    return { objects: sorted, inventory, origin: "cluster", root: null, faults: [], skippedFiles: {}, unjudged: [] };
   } finally {
     progress.clear();
   }

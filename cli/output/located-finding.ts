@@ -21,6 +21,8 @@ export interface LocatedFinding {
   readonly fix: string;
   readonly waivable: boolean;
   readonly waived: boolean;
+  /** The root, if the input has several: null if the finding is the same in each root. */
+  readonly root?: string | null;
 }
 
 /** Returns the finding, and the file, line and name of its object. */
@@ -59,12 +61,13 @@ export function countBySeverity(findings: readonly LocatedFinding[]): { denied: 
 
 /** Returns the three lines of a finding: place and check, message, and fix. */
 export function findingLines(finding: LocatedFinding, paint: Paint): string[] {
-  const { file, line, kind, name, namespace, path, code, severity, message, fix, waived } = finding;
+  const { file, line, kind, name, namespace, path, code, severity, message, fix, waived, root = null } = finding;
   const place = file === null ? "" : printable(`${file}:${line}: `);
   const color = severity === "deny" ? "red" : "yellow";
   const fullName = namespace === null ? name : `${namespace}/${name}`;
   // An object can lack a name. A finding about the deletion of an object has no path.
-  const parts = [code, printable(kind), printable(fullName), path].filter((part) => part !== "");
+  const ofRoot = root === null ? "" : printable(`(root ${root})`);
+  const parts = [code, printable(kind), printable(fullName), path, ofRoot].filter((part) => part !== "");
   return [
     `${place}${paint(color, severity)}${waived ? " (waived)" : ""} ${parts.join(" ")}`,
     `    ${message}`,

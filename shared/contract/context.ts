@@ -82,7 +82,7 @@ export interface DecisionSettings {
 
 type DecisionInput = Omit<
   SettingsFor<"lint">,
-  | "from" | "ignore" | "skipUnreadable" | "allowEmpty" | "logLevel" | "cluster" | "kubeconfig" | "context"
+  | "from" | "ignore" | "root" | "skipUnreadable" | "allowEmpty" | "logLevel" | "cluster" | "kubeconfig" | "context"
   | "extraGroups" | "output" | "failOn" | "noWebhook" | "complete" | "identitySecretNamespace"
 > &
   Partial<Pick<

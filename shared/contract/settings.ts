@@ -6,6 +6,7 @@ import {
 import { STS_AUDIENCE } from "./capa-kinds.ts";
 import { PROFILE_NAMES } from "./profiles.ts";
 
+const JUDGES = ["lint", "resolve", "audit", "impact"] as const;
 export const OFFLINE = ["lint", "resolve", "audit", "impact", "migrate carm"] as const;
 const SERVERS = ["webhook", "sidecar"] as const;
 const BY_MODE = ["lint", "resolve", "audit", "impact", ...SERVERS, "local"] as const;
@@ -23,6 +24,7 @@ export const SETTINGS = {
     defaults: { local: ["manifests/examples"] }, commands: DECIDERS,
   },
   ignore: { flag: "--ignore", type: "strings", allowsComma: true, value: "GLOB", default: [], commands: OFFLINE },
+  root: { flag: "--root", type: "strings", allowsComma: true, value: "GLOB", default: [], commands: JUDGES },
   skipUnreadable: { flag: "--skip-unreadable", type: "boolean", default: false, commands: OFFLINE },
   allowEmpty: { flag: "--allow-empty", type: "boolean", default: false, commands: OFFLINE },
   cluster: { flag: "--cluster", type: "boolean", default: false, commands: READERS },
@@ -98,7 +100,7 @@ export const SETTINGS = {
   failOn: {
     flag: "--fail-on", type: "strings", choices: ["deny", "warn", "unjudged"], default: ["deny"],
     choicesFor: { resolve: ["unjudged"], impact: ["unjudged"] }, defaults: { resolve: [], impact: [] },
-    commands: ["lint", "resolve", "audit", "impact"],
+    commands: JUDGES,
   },
   complete: { flag: "--complete", type: "boolean", default: false, commands: ["lint", "audit", "impact"] },
   noWebhook: { flag: "--no-webhook", type: "boolean", default: false, commands: ["lint"] },

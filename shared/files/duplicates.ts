@@ -18,6 +18,11 @@ const FIX = `keep one of them; to choose between folders, exclude the others wit
  * names all of them. Reports only kinds that decisions read, and no copies that are equal for every decision.
  */
 export function* duplicateFaults(manifests: readonly Manifest[]): Paced<InputFault[]> {
+  return (yield* duplicatesIn(manifests)).map(duplicateFault);
+}
+
+/** Returns the manifests of each object that several manifests define, as `duplicateFaults` reports them. */
+export function* duplicatesIn(manifests: readonly Manifest[]): Paced<Duplicate[]> {
   const byKey = new Map<string, Manifest[]>();
   yield* paced(manifests, STEP, (manifest) => {
     const key = isRead(manifest.object) && !isUnrendered(manifest.object) ? objectKey(manifest.object) : null;
@@ -29,10 +34,12 @@ export function* duplicateFaults(manifests: readonly Manifest[]): Paced<InputFau
   });
   return [...byKey.values()].flatMap(([first, ...others]) => (
     first !== undefined && others.some(({ object }) => !areEqualCopies(first.object, object))
-      ? [duplicateFault(first, others)]
+      ? [[first, ...others] as const]
       : []
   ));
 }
+
+type Duplicate = readonly [Manifest, ...Manifest[]];
 
 /** The number of objects between pauses. */
 const STEP = 100;
@@ -68,8 +75,9 @@ function contentOf(object: JsonObject): unknown {
   return [group, kind, list.map((one) => ["name", "served", "storage"].map((name) => field(one, name)))];
 }
 
-function duplicateFault(first: Manifest, others: readonly Manifest[]): InputFault {
-  const places = [first, ...others].map(({ file, lineOf }) => `${file}:${lineOf([]) ?? 1}`).join(", ");
+function duplicateFault(all: Duplicate): InputFault {
+  const [first] = all;
+  const places = all.map(({ file, lineOf }) => `${file}:${lineOf([]) ?? 1}`).join(", ");
   const message = `duplicate ${nameOf(first.object)}, defined at ${places}; ${FIX}`;
   return { file: first.file, line: first.lineOf([]), message };
 }

@@ -76,7 +76,7 @@ test("exits 2 on invalid YAML; with --skip-unreadable, prints a warning and skip
 
 test("--ignore excludes an overlay, so that its objects are not duplicates", async (t) => {
   const dir = t.testdir({ a: { "s.yaml": SELECTOR }, b: { "s.yaml": SELECTOR } });
-  t.equal((await runCommand(["resolve", dir])).status, 2);
+  t.equal((await runCommand(["resolve", dir, "--root", "."])).status, 2);
   const { status, stderr } = await runCommand(["resolve", dir, "--ignore", "a,x", "--ignore", "/b/"]);
   t.equal(status, 0);
   t.equal(stderr.split("\n")[0], "skipped 1 ignored file or folder (--log-level debug lists them)");
