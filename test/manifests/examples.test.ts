@@ -2,9 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "tap";
 import { findingLine } from "../../shared/checks/check.ts";
-import { judgeSelector } from "../../shared/checks/judge-selector.ts";
 import { runChecks } from "../../shared/checks/run.ts";
-import { Inventory } from "../../shared/inventory/inventory.ts";
 import { queryOf } from "../../shared/contract/ack-resource.ts";
 import type { JsonObject } from "../../shared/formats/json.ts";
 import { isACKGroup, isSelector } from "../../shared/contract/ack-groups.ts";
@@ -14,7 +12,7 @@ import { resolve } from "../../shared/resolution/resolve.ts";
 import { ACK_FIELDS } from "../../shared/model/iamroleselector.ts";
 import { completionPatch } from "../../shared/model/selector.ts";
 import { readManifests } from "../../shared/files/manifest-reader.ts";
-import { SETTINGS_BY_DEFAULT } from "../shared/objects.ts";
+import { inventoryWith, SETTINGS_BY_DEFAULT } from "../shared/objects.ts";
 
 const FOLDER = path.join(import.meta.dirname, "../../manifests/examples");
 
@@ -29,8 +27,7 @@ function examples(edit: (text: string) => string = (text) => text): readonly Jso
 }
 
 function resolved(objects: readonly JsonObject[]): Record<string, string> {
-  const inventory = new Inventory({ runtime: "ack", origin: "file" }, judgeSelector);
-  inventory.apply(objects.map((object) => ({ type: "put", object })));
+  const inventory = inventoryWith(objects, { origin: "file" });
   const resources = objects.filter((object) => isACKGroup(objectReference(object).group));
   const queries = resources.map((object) => queryOf(object, "default"));
   return Object.fromEntries(queries.map((query) => {

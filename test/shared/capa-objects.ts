@@ -1,5 +1,3 @@
-import { judgeSelector } from "../../shared/checks/judge-selector.ts";
-import { Inventory } from "../../shared/inventory/inventory.ts";
 import { isJsonObject, type JsonObject } from "../../shared/formats/json.ts";
 
 export const INFRASTRUCTURE = "infrastructure.cluster.x-k8s.io";
@@ -75,18 +73,4 @@ export function ownedBy(cluster: string, object: JsonObject): JsonObject {
 export function withFields(object: JsonObject, part: "metadata" | "spec", fields: JsonObject): JsonObject {
   const before = object[part];
   return { ...object, [part]: { ...(isJsonObject(before) && before), ...fields } };
-}
-
-interface InventoryOptions {
-  readonly runtime?: "ack" | "extended";
-  readonly origin?: "file" | "cluster";
-}
-
-/** Returns an inventory of the objects. Default: an inventory of a cluster with `--runtime ack`. */
-export function identityInventory(
-  objects: readonly JsonObject[], { runtime = "ack", origin = "cluster" }: InventoryOptions = {},
-): Inventory {
-  const inventory = new Inventory({ runtime, origin }, judgeSelector);
-  inventory.apply(objects.map((object) => ({ type: "put", object })));
-  return inventory;
 }

@@ -1,5 +1,6 @@
 import type { DecisionSettings, Requester } from "../../shared/contract/context.ts";
-import type { InventoryChange } from "../../shared/inventory/inventory.ts";
+import { judgeSelector } from "../../shared/checks/judge-selector.ts";
+import { Inventory, type InventoryChange } from "../../shared/inventory/inventory.ts";
 import type { JsonObject } from "../../shared/formats/json.ts";
 
 export const ROLE = "arn:aws:iam::111122223333:role/team-a";
@@ -77,6 +78,20 @@ export function bucketObject(metadata: JsonObject = {}, rest: JsonObject = {}): 
 
 export function put(object: JsonObject): InventoryChange {
   return { type: "put", object };
+}
+
+interface InventoryOptions {
+  readonly runtime?: "ack" | "extended";
+  readonly origin?: "file" | "cluster";
+}
+
+/** Returns an inventory of the objects. Default: an inventory of a cluster with `--runtime ack`. */
+export function inventoryWith(
+  objects: readonly JsonObject[], { runtime = "ack", origin = "cluster" }: InventoryOptions = {},
+): Inventory {
+  const inventory = new Inventory({ runtime, origin }, judgeSelector);
+  inventory.apply(objects.map(put));
+  return inventory;
 }
 
 export function removal(group: string, kind: string, name: string): InventoryChange {

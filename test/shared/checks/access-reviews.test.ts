@@ -4,7 +4,7 @@ import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
 import { usedIdentity } from "../../../shared/checks/use-rights.ts";
 import { Inventory } from "../../../shared/inventory/inventory.ts";
 import { refTo } from "../capa-objects.ts";
-import { bucketObject, namespaceObject, put, ROLE, selectorObject } from "../objects.ts";
+import { bucketObject, inventoryWith, namespaceObject, put, ROLE, selectorObject } from "../objects.ts";
 import { CLUSTER_OBJECTS, tiered } from "./resource-lines.ts";
 
 const SELECTORS = { mode: "selectors" } as const;
@@ -21,8 +21,7 @@ test("requires access reviews if ACK-09, NS-02 or AC-05 is enabled", (t) => {
 });
 
 test("reviews access to each selector that selects the resource before or after the change", (t) => {
-  const inventory = new Inventory({ runtime: "ack", origin: "cluster" }, judgeSelector);
-  inventory.apply(CLUSTER_OBJECTS.map(put));
+  const inventory = inventoryWith(CLUSTER_OBJECTS);
   t.same(selectorsToReview(tiered("gold"), null, inventory, SELECTORS), ["gold"]);
   t.same(selectorsToReview(tiered(), null, inventory, SELECTORS), [DEFAULT], "no selector selects the resource");
   t.same(selectorsToReview(tiered("gold", "silver"), tiered("gold"), inventory, SELECTORS), ["gold", "silver"]);

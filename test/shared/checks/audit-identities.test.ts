@@ -4,14 +4,13 @@ import type { DecisionSettings } from "../../../shared/contract/context.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { drain } from "../../../shared/formats/paced.ts";
 import {
-  clusterObject, CONTROL_PLANE, controllerIdentity, identityInventory, identityObject, ownedBy, roleIdentity,
-  staticIdentity,
+  clusterObject, CONTROL_PLANE, controllerIdentity, identityObject, ownedBy, roleIdentity, staticIdentity,
 } from "../capa-objects.ts";
-import { SETTINGS_BY_DEFAULT } from "../objects.ts";
+import { inventoryWith, SETTINGS_BY_DEFAULT } from "../objects.ts";
 
 function audit(objects: readonly JsonObject[], settings: Partial<DecisionSettings> = {}): Audit {
   const all = { ...SETTINGS_BY_DEFAULT, ...settings };
-  const inventory = identityInventory(objects, { runtime: all.runtime });
+  const inventory = inventoryWith(objects, { runtime: all.runtime });
   return drain(auditObjects({ objects, inventory, origin: "cluster" }, all));
 }
 
@@ -118,7 +117,7 @@ test("reads each identity a bounded number of times for each cluster", (t) => {
     staticIdentity("s"), ...Array.from({ length: clusters }, (_, i) => clusterObject("same", `role/r${i % identities}`,
       `ns${i}`)),
   ];
-  const inventory = identityInventory(objects);
+  const inventory = inventoryWith(objects);
   let reads = 0;
   const get = inventory.identities.get.bind(inventory.identities);
   Object.assign(inventory.identities, { get: (...args: Parameters<typeof get>) => (reads++, get(...args)) });

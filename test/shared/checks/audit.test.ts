@@ -7,13 +7,12 @@ import { Inventory } from "../../../shared/inventory/inventory.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { drain } from "../../../shared/formats/paced.ts";
 import { clusterObject, controllerIdentity } from "../capa-objects.ts";
-import { bucketObject, namespaceObject, put, ROLE, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
+import { bucketObject, inventoryWith, namespaceObject, ROLE, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 
 const OTHER = "arn:aws:iam::444455556666:role/other";
 
 function audit(objects: readonly JsonObject[], settings: Partial<DecisionSettings> = {}): Audit {
-  const inventory = new Inventory({ runtime: settings.runtime ?? "ack", origin: "file" }, judgeSelector);
-  inventory.apply(objects.map(put));
+  const inventory = inventoryWith(objects, { runtime: settings.runtime ?? "ack", origin: "file" });
   const input = { objects, inventory, origin: "file" } as const;
   return drain(auditObjects(input, { ...SETTINGS_BY_DEFAULT, ...settings }));
 }

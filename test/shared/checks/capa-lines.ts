@@ -4,8 +4,7 @@ import { runChecks } from "../../../shared/checks/run.ts";
 import type { DecisionSettings } from "../../../shared/contract/context.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { countOf } from "../../../shared/formats/text.ts";
-import { identityInventory } from "../capa-objects.ts";
-import { SETTINGS_BY_DEFAULT } from "../objects.ts";
+import { inventoryWith, SETTINGS_BY_DEFAULT } from "../objects.ts";
 
 type Options = Partial<Pick<CheckInput, "access" | "old" | "operation" | "requester" | "warnOnly">>;
 
@@ -46,6 +45,6 @@ export function denials(object: JsonObject, input: CapaInput = {}): string[] {
 function findingsOf(object: JsonObject, input: CapaInput): readonly Finding[] {
   const { objects = [], settings = {}, origin = "cluster", old = null, requester = null, ...rest } = input;
   const all = { ...SETTINGS_BY_DEFAULT, ...settings };
-  const inventory = identityInventory(objects, { runtime: all.runtime, origin });
+  const inventory = inventoryWith(objects, { runtime: all.runtime, origin });
   return runChecks({ object, old, requester, origin, inventory, ...rest }, all).findings;
 }

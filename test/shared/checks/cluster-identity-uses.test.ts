@@ -7,19 +7,18 @@ import type { Access, Operation } from "../../../shared/contract/context.ts";
 import { Inventory } from "../../../shared/inventory/inventory.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { clusterObject, ownedBy, refTo, withFields } from "../capa-objects.ts";
-import { put, SETTINGS_BY_DEFAULT } from "../objects.ts";
+import { inventoryWith, SETTINGS_BY_DEFAULT } from "../objects.ts";
 
 const LABEL = "cluster.x-k8s.io/cluster-name";
 const CAPI = "cluster.x-k8s.io/v1beta1";
 const SETTINGS = { ...SETTINGS_BY_DEFAULT, clusterAPIServiceAccounts: ["capi-system/capi-manager"] };
 const MANAGER = "system:serviceaccount:capi-system:capi-manager";
 
-const inventory = new Inventory({ runtime: "ack", origin: "cluster" }, judgeSelector);
-inventory.apply([
+const inventory = inventoryWith([
   ownedBy("a", clusterObject("a", "role/a")), ownedBy("b", clusterObject("b", "role/b")),
   ownedBy("b", { ...clusterObject("b", "static/b"), kind: "ROSANetwork" }),
   ownedBy("default", clusterObject("plain", null)),
-].map(put));
+]);
 
 interface Options {
   readonly old?: JsonObject;

@@ -1,13 +1,11 @@
-import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
 import { type CheckInput, type Finding, findingLine } from "../../../shared/checks/check.ts";
 import { type CheckResult, runChecks } from "../../../shared/checks/run.ts";
 import type {
   Access, AccessByName, DecisionSettings, Operation, Origin, Requester,
 } from "../../../shared/contract/context.ts";
-import { Inventory } from "../../../shared/inventory/inventory.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import {
-  ACCOUNT_MAP, mapObject, namespaceObject, OWN, put, selectorObject, SETTINGS_BY_DEFAULT,
+  ACCOUNT_MAP, inventoryWith, mapObject, namespaceObject, OWN, selectorObject, SETTINGS_BY_DEFAULT,
 } from "../objects.ts";
 
 /** The input of the checks besides the object. By default, the cluster is empty and the requester is unknown. */
@@ -27,8 +25,7 @@ export interface Circumstances {
 export function checkChange(object: JsonObject, circumstances: Circumstances = {}): CheckResult {
   const { known = [], settings = {}, old = null, requester = null, origin = "cluster", ...rest } = circumstances;
   const all = { ...SETTINGS_BY_DEFAULT, ...settings };
-  const inventory = new Inventory({ runtime: all.runtime, origin }, judgeSelector);
-  inventory.apply(known.map(put));
+  const inventory = inventoryWith(known, { runtime: all.runtime, origin });
   return runChecks({ object, old, requester, origin, inventory, ...rest }, all);
 }
 

@@ -1,12 +1,12 @@
 import { test } from "tap";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import {
-  clusterObject, controllerIdentity, identityInventory, identityObject, roleARN, roleIdentity, staticIdentity,
+  clusterObject, controllerIdentity, identityObject, roleARN, roleIdentity, staticIdentity,
 } from "../capa-objects.ts";
 import { clusterChange } from "../../../shared/checks/cluster-reference.ts";
 import { identityChange } from "../../../shared/checks/identity-change.ts";
 import { CI_35 } from "../../../shared/checks/identity-role.ts";
-import { kindObject, namespaceObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
+import { inventoryWith, kindObject, namespaceObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 import { type CapaCase, capaLines, denials, testCases } from "./capa-lines.ts";
 
 const LIST = { list: ["team-a"] };
@@ -256,7 +256,7 @@ test("CI-33: the versions that the CRD serves are accepted", (t) => {
 });
 
 test("returns no change for an object that is not an identity", (t) => {
-  const inventory = identityInventory([]);
+  const inventory = inventoryWith([]);
   const context = {
     operation: "CREATE", settings: SETTINGS_BY_DEFAULT, inventory, origin: "cluster", requester: null,
   } as const;

@@ -1,9 +1,9 @@
 import { test } from "tap";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { runChecks } from "../../../shared/checks/run.ts";
-import { identityInventory, roleIdentity, staticIdentity } from "../capa-objects.ts";
+import { roleIdentity, staticIdentity } from "../capa-objects.ts";
 import { managedBy, secretMetadata } from "../capa-secrets.ts";
-import { SETTINGS_BY_DEFAULT } from "../objects.ts";
+import { inventoryWith, SETTINGS_BY_DEFAULT } from "../objects.ts";
 import { type CapaInput, capaLines, testCases } from "./capa-lines.ts";
 
 const SETTINGS = { identitySecretNamespace: "capa-system" } as const;
@@ -59,7 +59,7 @@ test("CI-10 is waivable, and ignores other identities and names that are not val
 function skipped(
   settings: CapaInput["settings"], objects: readonly JsonObject[], origin: "file" | "cluster",
 ): string[] {
-  const inventory = identityInventory(objects, { origin });
+  const inventory = inventoryWith(objects, { origin });
   const input = { object: IDENTITY, old: null, requester: null, origin, inventory };
   return runChecks(input, { ...SETTINGS_BY_DEFAULT, ...settings }).skipped
     .filter(({ code }) => code === "CI-10").map(({ code, needs }) => `${code}: ${needs}`);
@@ -73,7 +73,7 @@ test("skips the checks of Secrets without --identity-secret-namespace, or withou
   t.same(skipped(SETTINGS, [elsewhere], "file"), ["CI-10: secrets"]);
   t.same(skipped(SETTINGS, [manifest({})], "file"), []);
   t.same(skipped({}, [manifest({})], "file")[0], `CI-10: ${flag}, secrets`);
-  const inventory = identityInventory([]);
+  const inventory = inventoryWith([]);
   inventory.apply([{ type: "unlisted", collection: "secrets", item: "Secrets" }]);
   const input = { object: IDENTITY, old: null, requester: null, origin: "cluster", inventory } as const;
   t.ok(runChecks(input, { ...SETTINGS_BY_DEFAULT, ...SETTINGS }).skipped.some(({ code }) => code === "CI-10"),

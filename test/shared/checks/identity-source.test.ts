@@ -3,10 +3,8 @@ import type { JsonObject } from "../../../shared/formats/json.ts";
 import { drain } from "../../../shared/formats/paced.ts";
 import { readAllowedNamespaces } from "../../../shared/model/allowed-namespaces.ts";
 import { narrowerSource } from "../../../shared/checks/identity-source.ts";
-import {
-  controllerIdentity, identityInventory, identityObject, roleIdentity, staticIdentity,
-} from "../capa-objects.ts";
-import { namespaceObject } from "../objects.ts";
+import { controllerIdentity, identityObject, roleIdentity, staticIdentity } from "../capa-objects.ts";
+import { inventoryWith, namespaceObject } from "../objects.ts";
 import { testRows } from "../rows.ts";
 import { type CapaInput, capaLines } from "./capa-lines.ts";
 
@@ -97,7 +95,7 @@ const STORED = Array.from({ length: 5_000 }, (_, i) => namespaceObject(`n${i}`, 
 
 /** Returns the result of the comparison, and the number of times that it reads the labels of a namespace. */
 function compare(own: object, source: object): { readonly result: unknown; readonly reads: number } {
-  const inventory = identityInventory(STORED);
+  const inventory = inventoryWith(STORED);
   let reads = 0;
   const { namespaces } = inventory;
   const labelsOf = namespaces.labelsOf.bind(namespaces);

@@ -1,16 +1,16 @@
 import { test } from "tap";
 import { readReferrer } from "../../../shared/model/referrer.ts";
 import { identitySubject, resourceSubject } from "../../../shared/checks/problem.ts";
-import { clusterObject, identityInventory, INFRASTRUCTURE } from "../capa-objects.ts";
-import { kindObject } from "../objects.ts";
+import { clusterObject, INFRASTRUCTURE } from "../capa-objects.ts";
+import { inventoryWith, kindObject } from "../objects.ts";
 
 test("an Event names an identity in the storage version of its kind", (t) => {
   const kind = "AWSClusterRoleIdentity";
   const identity = { kind, namespace: "", name: "a", uid: "uid-a" } as const;
   const subject = { kind, namespace: "", name: "a", uid: "uid-a" };
-  const unknown = identityInventory([]);
+  const unknown = inventoryWith([]);
   t.same(identitySubject(identity, unknown), { apiVersion: `${INFRASTRUCTURE}/v1beta2`, ...subject });
-  const later = identityInventory([kindObject(kind, INFRASTRUCTURE, [
+  const later = inventoryWith([kindObject(kind, INFRASTRUCTURE, [
     { name: "v1beta2", served: true, storage: false }, { name: "v1beta3", served: true, storage: true },
   ])]);
   t.same(identitySubject(identity, later), { apiVersion: `${INFRASTRUCTURE}/v1beta3`, ...subject });

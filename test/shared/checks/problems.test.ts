@@ -1,6 +1,5 @@
 import { test } from "tap";
-import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
-import { Inventory } from "../../../shared/inventory/inventory.ts";
+import type { Inventory } from "../../../shared/inventory/inventory.ts";
 import { resourceOf } from "../../../shared/contract/ack-resource.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { drain } from "../../../shared/formats/paced.ts";
@@ -9,16 +8,14 @@ import type { Problem } from "../../../shared/checks/problem.ts";
 import { type ResourceScope, scanResources } from "../../../shared/resolution/stale-resources.ts";
 import { clusterObject, controllerIdentity, roleIdentity } from "../capa-objects.ts";
 import {
-  bucketObject, kindObject, namespaceObject, put, ROLE, selectorObject, SETTINGS_BY_DEFAULT,
+  bucketObject, inventoryWith, kindObject, namespaceObject, ROLE, selectorObject, SETTINGS_BY_DEFAULT,
 } from "../objects.ts";
 
 const S3 = "s3.services.k8s.aws";
 const VERSIONS = [{ name: "v1alpha1", served: true, storage: true }];
 
 function inventoryOf(objects: readonly JsonObject[], runtime: "ack" | "extended" = "ack"): Inventory {
-  const inventory = new Inventory({ runtime, origin: "cluster" }, judgeSelector);
-  inventory.apply([namespaceObject("team-a"), kindObject("Bucket", S3, VERSIONS), ...objects].map(put));
-  return inventory;
+  return inventoryWith([namespaceObject("team-a"), kindObject("Bucket", S3, VERSIONS), ...objects], { runtime });
 }
 
 function selector(name: string, changes: JsonObject = {}, metadata: JsonObject = {}): JsonObject {

@@ -3,17 +3,16 @@ import { CATALOGUE, CHECK_IDS } from "../../../shared/checks/catalogue.ts";
 import { type CheckInput, findingLine } from "../../../shared/checks/check.ts";
 import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
 import { type CheckResult, runChecks } from "../../../shared/checks/run.ts";
-import { Inventory } from "../../../shared/inventory/inventory.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { LIMITS } from "../../../shared/contract/limits.ts";
-import { bucketObject, namespaceObject, put, ROLE, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
+import { bucketObject, inventoryWith, namespaceObject, ROLE, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 
 const SPLIT = "Split the selector into several selectors, or select by label instead of by name.";
 const CONTEXT = { origin: "cluster", runtime: "ack" } as const;
 
 function check(object: JsonObject, input: Partial<CheckInput> = {}): CheckResult {
-  const inventory = new Inventory(CONTEXT, judgeSelector);
-  inventory.apply([selectorObject("other", { arn: ROLE }), namespaceObject("team-a"), bucketObject()].map(put));
+  const objects = [selectorObject("other", { arn: ROLE }), namespaceObject("team-a"), bucketObject()];
+  const inventory = inventoryWith(objects, CONTEXT);
   return runChecks({ object, old: null, requester: null, origin: "cluster", inventory, ...input }, SETTINGS_BY_DEFAULT);
 }
 

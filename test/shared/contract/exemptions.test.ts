@@ -1,13 +1,11 @@
 import { test } from "tap";
-import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
 import type { Requester } from "../../../shared/contract/context.ts";
 import {
   clusterMutationExemptionOf, exemptionOf, isACKController, isCAPAController, isNamespaceCleanup,
   mutationExemptionOf,
 } from "../../../shared/contract/exemptions.ts";
-import { Inventory } from "../../../shared/inventory/inventory.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
-import { namespaceObject, put } from "../objects.ts";
+import { inventoryWith, namespaceObject } from "../objects.ts";
 
 const META = {
   name: "a",
@@ -195,11 +193,10 @@ test("treats only the service accounts in the settings as ACK controllers", (t) 
 });
 
 test("treats deletions in a terminating namespace or by its controller as cleanup of the namespace", (t) => {
-  const inventory = new Inventory({ runtime: "ack", origin: "cluster" }, judgeSelector);
-  inventory.apply([
-    put(namespaceObject("team-a")),
-    put({ ...namespaceObject("deleted"), metadata: { name: "deleted", deletionTimestamp: "2026-03-01T12:00:00Z" } }),
-    put({ ...namespaceObject("terminating"), status: { phase: "Terminating" } }),
+  const inventory = inventoryWith([
+    namespaceObject("team-a"),
+    { ...namespaceObject("deleted"), metadata: { name: "deleted", deletionTimestamp: "2026-03-01T12:00:00Z" } },
+    { ...namespaceObject("terminating"), status: { phase: "Terminating" } },
   ]);
   const deletion = { operation: "DELETE", namespace: "team-a", requester: requester("jane") } as const;
   t.notOk(isNamespaceCleanup(deletion, inventory));

@@ -1,8 +1,6 @@
 import { test } from "tap";
-import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
-import { Inventory } from "../../../shared/inventory/inventory.ts";
 import { kindOf, KINDS, reviewedKind, warnsOnly } from "../../../shared/contract/kinds.ts";
-import { namespaceObject, put, SETTINGS_BY_DEFAULT } from "../objects.ts";
+import { inventoryWith, namespaceObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 
 const SETTINGS = {
   ...SETTINGS_BY_DEFAULT, controllerServiceAccounts: ["ack-system/ack-s3-controller"],
@@ -38,9 +36,8 @@ const NAMESPACED: ReadonlySet<string> = new Set(["resource", "carm-map", "identi
 
 /** Returns the kinds of which the checks only warn the user. */
 function warned(username: string, operation: "UPDATE" | "DELETE", namespace = "team-a", name = "a"): string {
-  const inventory = new Inventory({ runtime: "ack", origin: "cluster" }, judgeSelector);
-  const terminating = namespaceObject("ending");
-  inventory.apply([put({ ...terminating, status: { phase: "Terminating" } }), put(namespaceObject("team-a"))]);
+  const terminating = { ...namespaceObject("ending"), status: { phase: "Terminating" } };
+  const inventory = inventoryWith([terminating, namespaceObject("team-a")]);
   const requester = { username, groups: [] };
   const kinds = KINDS.filter((kind) => {
     const request = { operation, namespace: NAMESPACED.has(kind.id) ? namespace : "", name, requester };

@@ -1,9 +1,8 @@
 import { test } from "tap";
 import type { Inventory } from "../../../shared/inventory/inventory.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
-import {
-  clusterObject, identityInventory, identityObject, INFRASTRUCTURE, refTo, roleIdentity, staticIdentity,
-} from "../capa-objects.ts";
+import { clusterObject, identityObject, INFRASTRUCTURE, refTo, roleIdentity, staticIdentity } from "../capa-objects.ts";
+import { inventoryWith } from "../objects.ts";
 
 const ACCOUNT = "AWSServiceAccountIdentity";
 
@@ -13,7 +12,7 @@ const remove = (inventory: Inventory, kind: string, name: string, namespace = ""
 };
 
 test("finds identities by reference, source and Secret", (t) => {
-  const inventory = identityInventory([
+  const inventory = inventoryWith([
     roleIdentity("a", "role/b"), roleIdentity("b", "static/s"), roleIdentity("c", "role/b"), roleIdentity("d", null),
     staticIdentity("s"), staticIdentity("t", {}, "s-creds"), staticIdentity("u", {}, null),
   ]);
@@ -30,7 +29,7 @@ test("finds identities by reference, source and Secret", (t) => {
 
 test("a change or removal of an identity updates every index", (t) => {
   const objects = [roleIdentity("a", "role/b"), staticIdentity("s"), staticIdentity("u", {}, null)];
-  const inventory = identityInventory(objects);
+  const inventory = inventoryWith(objects);
   const { identities } = inventory;
   inventory.apply([
     { type: "put", object: roleIdentity("a", "static/s") }, { type: "put", object: staticIdentity("s", {}, "other") },
@@ -50,7 +49,7 @@ test("a change or removal of an identity updates every index", (t) => {
 
 test("a service account identity belongs to its namespace", (t) => {
   const inNamespace = (namespace: string): JsonObject => identityObject(ACCOUNT, "sa", {}, { namespace });
-  const inventory = identityInventory([inNamespace("ns1"), inNamespace("ns2")]);
+  const inventory = inventoryWith([inNamespace("ns1"), inNamespace("ns2")]);
   const reference = { kind: ACCOUNT, name: "sa" };
   t.equal(inventory.identities.get(reference, "ns2")?.namespace, "ns2");
   remove(inventory, ACCOUNT, "sa", "ns2");
@@ -60,12 +59,12 @@ test("a service account identity belongs to its namespace", (t) => {
 });
 
 test("ignores an identity that has no name", (t) => {
-  t.equal(identityInventory([identityObject("AWSClusterRoleIdentity", "", {})]).identities.size, 0);
+  t.equal(inventoryWith([identityObject("AWSClusterRoleIdentity", "", {})]).identities.size, 0);
   t.end();
 });
 
 test("finds referrers by namespace and identity, and updates the indexes", (t) => {
-  const inventory = identityInventory([
+  const inventory = inventoryWith([
     clusterObject("c1", "role/a"), clusterObject("c2", null), clusterObject("c3", "role/a", "ns2"),
     clusterObject("c4", "account/sa", "ns2"),
   ]);
@@ -95,7 +94,7 @@ test("finds referrers by namespace and identity, and updates the indexes", (t) =
 test("a ROSANetwork without a reference uses no identity in shipped CAPA", (t) => {
   const network = { ...clusterObject("n1", null), kind: "ROSANetwork" };
   for (const [runtime, count] of [["ack", 0], ["extended", 1]] as const) {
-    const inventory = identityInventory([network], { runtime });
+    const inventory = inventoryWith([network], { runtime });
     t.equal(inventory.referrers.ofIdentity(refTo("controller")).size, count);
     t.equal(inventory.referrers.size, 1);
     remove(inventory, "ROSANetwork", "n1", "ns1");
@@ -106,7 +105,7 @@ test("a ROSANetwork without a reference uses no identity in shipped CAPA", (t) =
 
 test("ignores a referrer that has no name, and does not store CAPA objects as ACK resources", (t) => {
   const nameless = { ...clusterObject("c1", null), metadata: { generateName: "c" } };
-  const inventory = identityInventory([nameless, roleIdentity("a"), clusterObject("c2", null)]);
+  const inventory = inventoryWith([nameless, roleIdentity("a"), clusterObject("c2", null)]);
   t.equal(inventory.referrers.size, 1);
   t.equal(inventory.resources.size, 0);
   t.equal(inventory.origin, "cluster");
@@ -114,8 +113,8 @@ test("ignores a referrer that has no name, and does not store CAPA objects as AC
 });
 
 test("an inventory of manifests includes identities and referrers if it contains at least one", (t) => {
-  const ofFiles = (...objects: Parameters<typeof identityInventory>[0]): Inventory => (
-    identityInventory(objects, { origin: "file" })
+  const ofFiles = (...objects: Parameters<typeof inventoryWith>[0]): Inventory => (
+    inventoryWith(objects, { origin: "file" })
   );
   t.notOk(ofFiles().includes("identities") || ofFiles().includes("referrers"));
   t.equal(ofFiles(roleIdentity("a")).includes("identities"), true);
@@ -127,7 +126,7 @@ test("stores the metadata of Secrets by namespace and name", (t) => {
   const secret = (name: string, namespace?: string): JsonObject => (
     { apiVersion: "v1", kind: "Secret", metadata: { name, namespace }, data: { AccessKeyID: "x" } }
   );
-  const inventory = identityInventory([secret("a", "capa-system"), secret("b")], { origin: "file" });
+  const inventory = inventoryWith([secret("a", "capa-system"), secret("b")], { origin: "file" });
   const { secrets } = inventory;
   t.equal(inventory.includes("secrets"), true);
   t.equal(secrets.get("capa-system", "a")?.keys?.[0]?.state, "present");
@@ -138,6 +137,6 @@ test("stores the metadata of Secrets by namespace and name", (t) => {
   t.equal(secrets.get("capa-system", "a"), null);
   t.equal(secrets.hasNamespace("capa-system"), false);
   t.equal(secrets.hasNamespace("default"), true);
-  t.equal(identityInventory([], { origin: "file" }).includes("secrets"), false);
+  t.equal(inventoryWith([], { origin: "file" }).includes("secrets"), false);
   t.end();
 });

@@ -1,7 +1,8 @@
 import { test } from "tap";
-import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
-import { Inventory } from "../../../shared/inventory/inventory.ts";
-import { bucketObject, kindObject, namespaceObject, put, removal, ROLE, selectorObject } from "../objects.ts";
+import type { Inventory } from "../../../shared/inventory/inventory.ts";
+import {
+  bucketObject, inventoryWith, kindObject, namespaceObject, put, removal, ROLE, selectorObject,
+} from "../objects.ts";
 
 const byLabel = (labels: object): object => ({
   arn: ROLE,
@@ -9,9 +10,7 @@ const byLabel = (labels: object): object => ({
 });
 
 function inventoryOf(...objects: Parameters<typeof put>[0][]): Inventory {
-  const inventory = new Inventory({ runtime: "ack", origin: "cluster" }, judgeSelector);
-  inventory.apply(objects.map(put));
-  return inventory;
+  return inventoryWith(objects);
 }
 
 // resolve.property.test.ts compares the selectors of namespaces after any changes with a second implementation.

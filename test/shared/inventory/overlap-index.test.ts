@@ -8,7 +8,7 @@ import { drain } from "../../../shared/formats/paced.ts";
 import { type EffectiveSelector, selectsNamespace } from "../../../shared/model/effective-selector.ts";
 import { canOverlap } from "../../../shared/model/selector-overlap.ts";
 import { labels, NAMESPACES, SELECTOR_NAMES, spec } from "../arbitraries.ts";
-import { namespaceObject, put, removal, ROLE, selectorObject } from "../objects.ts";
+import { inventoryWith, namespaceObject, put, removal, ROLE, selectorObject } from "../objects.ts";
 import { parameters } from "../property.ts";
 
 const VALUES = fc.constantFrom("a", "b", "c", "d");
@@ -76,8 +76,7 @@ const COUNT = 10_000;
 
 /** Returns the number of pairs that an audit of the selectors compares. */
 function comparedPairs(specOf: (i: number) => JsonObject, namespaces: readonly JsonObject[] = []): number {
-  const inventory = new Inventory({ runtime: "extended", origin: "file" }, judgeSelector);
-  inventory.apply(namespaces.map(put));
+  const inventory = inventoryWith(namespaces, { runtime: "extended", origin: "file" });
   const create = (i: number): InventoryChange => put(selectorObject(`s${i}`, { arn: ROLE, ...specOf(i) }));
   inventory.apply(Array.from({ length: COUNT }, (_, i) => create(i)));
   let pairs = 0;

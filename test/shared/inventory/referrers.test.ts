@@ -1,9 +1,10 @@
 import { test } from "tap";
-import { Inventory } from "../../../shared/inventory/inventory.ts";
+import type { Inventory } from "../../../shared/inventory/inventory.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import {
-  CONTROL_PLANE, clusterObject, identityInventory, INFRASTRUCTURE, ownedBy, roleIdentity, staticIdentity, withFields,
+  clusterObject, CONTROL_PLANE, INFRASTRUCTURE, ownedBy, roleIdentity, staticIdentity, withFields,
 } from "../capa-objects.ts";
+import { inventoryWith } from "../objects.ts";
 
 const ONE = "account 111122223333";
 const TWO = "account 444455556666";
@@ -18,7 +19,7 @@ function apply(inventory: Inventory, ...objects: readonly JsonObject[]): void {
 }
 
 test("finds the namespaces that have a cluster of a name in an account", (t) => {
-  const inventory = identityInventory([
+  const inventory = inventoryWith([
     clusterObject("prod", "role/r", "a"), clusterObject("prod", "role/r", "b"), roleIdentity("r"), staticIdentity("s"),
     clusterObject("prod", "static/s", "c"), clusterObject("prod", null, "d"), clusterObject("prod", "role/none", "e"),
     clusterObject("dev", "role/r", "f"), ownedBy("prod", clusterObject("infra", "role/r", "g")),
@@ -32,7 +33,7 @@ test("finds the namespaces that have a cluster of a name in an account", (t) => 
 });
 
 test("a change of an identity or of a cluster updates the accounts", (t) => {
-  const inventory = identityInventory([
+  const inventory = inventoryWith([
     clusterObject("prod", "role/r", "a"), clusterObject("prod", "role/r", "b"), clusterObject("prod", "role/q", "c"),
   ]);
   t.same(namespacesIn(inventory, ONE), [], "the identities do not exist yet");
@@ -54,7 +55,7 @@ test("a change of an identity or of a cluster updates the accounts", (t) => {
 
 test("a write of an identity that keeps its account reads one cluster, not all clusters of the identity", (t) => {
   const clusters = Array.from({ length: 5_000 }, (_, i) => clusterObject("prod", "role/r", `ns${i}`));
-  const inventory = identityInventory([roleIdentity("r"), ...clusters]);
+  const inventory = inventoryWith([roleIdentity("r"), ...clusters]);
   const { identities } = inventory;
   let lookups = 0;
   const get = identities.get.bind(identities);
@@ -74,7 +75,7 @@ test("finds the objects of a Cluster, once for each identity, without templates"
   const labeled = (object: JsonObject): JsonObject => (
     withFields(object, "metadata", { labels: { "cluster.x-k8s.io/cluster-name": "c" } })
   );
-  const inventory = identityInventory([
+  const inventory = inventoryWith([
     ownedBy("c", clusterObject("c", "role/a")), labeled(controlPlane), labeled(clusterObject("d", "role/a")),
     ownedBy("c", clusterObject("c", "role/z", "ns2")), clusterObject("e", "role/x"),
     labeled({ ...clusterObject("t", null), kind: "AWSClusterTemplate" }),

@@ -1,14 +1,11 @@
 import { test } from "tap";
-import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
-import { Inventory } from "../../../shared/inventory/inventory.ts";
+import type { Inventory } from "../../../shared/inventory/inventory.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
-import { bucketObject, put, SETTINGS_BY_DEFAULT } from "../objects.ts";
+import { bucketObject, inventoryWith, put, SETTINGS_BY_DEFAULT } from "../objects.ts";
 
 const GROUP = "s3.services.k8s.aws";
 const inventoryOf = (...objects: Parameters<typeof put>[0][]): Inventory => {
-  const inventory = new Inventory({ runtime: SETTINGS_BY_DEFAULT.runtime, origin: "cluster" }, judgeSelector);
-  inventory.apply(objects.map(put));
-  return inventory;
+  return inventoryWith(objects, { runtime: SETTINGS_BY_DEFAULT.runtime });
 };
 
 test("finds resources by namespace and group, and stores each resource once", (t) => {

@@ -1,6 +1,5 @@
 import { test } from "tap";
 import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
-import { Inventory } from "../../../shared/inventory/inventory.ts";
 import { storedObject } from "../../../shared/inventory/stored-object.ts";
 import { kindOf } from "../../../shared/contract/kinds.ts";
 import { readReferrer } from "../../../shared/model/referrer.ts";
@@ -8,14 +7,13 @@ import { resourceOf } from "../../../shared/contract/ack-resource.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { objectReference } from "../../../shared/formats/object-meta.ts";
 import { clusterObject, refTo, roleIdentity } from "../capa-objects.ts";
-import { bucketObject, kindObject, namespaceObject, put, ROLE, selectorObject } from "../objects.ts";
+import { bucketObject, inventoryWith, kindObject, namespaceObject, ROLE, selectorObject } from "../objects.ts";
 
 const CONTEXT = { origin: "cluster", runtime: "extended" } as const;
 
 /** Returns the object as an inventory contains it, or null if the inventory contains `stored` but not the object. */
 function storedAs(object: JsonObject, stored: readonly JsonObject[] = [object]): JsonObject | null {
-  const inventory = new Inventory(CONTEXT, judgeSelector);
-  inventory.apply(stored.map(put));
+  const inventory = inventoryWith(stored, CONTEXT);
   const { namespace, name, ...kind } = objectReference(object);
   const id = kindOf(objectReference(object))?.id;
   return id === undefined ? null : storedObject(id, { kind, namespace, name }, inventory);

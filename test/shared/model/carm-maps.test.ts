@@ -1,12 +1,10 @@
 import { test } from "tap";
-import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
 import type { DecisionSettings } from "../../../shared/contract/context.ts";
-import { Inventory } from "../../../shared/inventory/inventory.ts";
 import { queryOf } from "../../../shared/contract/ack-resource.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { type Resolution, resolve } from "../../../shared/resolution/resolve.ts";
 import {
-  ACCOUNT_MAP, bucketObject, mapObject, namespaceObject, put, ROLE, selectorObject, SETTINGS_BY_DEFAULT,
+  ACCOUNT_MAP, bucketObject, inventoryWith, mapObject, namespaceObject, ROLE, selectorObject, SETTINGS_BY_DEFAULT,
   TEAM_MAP,
 } from "../objects.ts";
 import { testRows } from "../rows.ts";
@@ -23,8 +21,7 @@ const TEAM = { "services.k8s.aws/team-id": "blue" };
 
 type Input = readonly [objects: readonly JsonObject[], settings?: Partial<DecisionSettings>, resource?: JsonObject];
 function carm([objects, settings = {}, resource = bucketObject()]: Input): Resolution {
-  const inventory = new Inventory({ runtime: settings.runtime ?? "ack", origin: "cluster" }, judgeSelector);
-  inventory.apply(objects.map(put));
+  const inventory = inventoryWith(objects, { runtime: settings.runtime ?? "ack" });
   return resolve(inventory, queryOf(resource, "default"), { ...SETTINGS_BY_DEFAULT, mode: "carm", ...settings });
 }
 /** Returns the outcome, the map and the role, or the code and the message of a fault. */
@@ -108,8 +105,7 @@ testRows("looks up the role of a resource in the CARM maps", text, [
 ]);
 
 test("removes deleted maps, and does not store other ConfigMaps", (t) => {
-  const inventory = new Inventory({ runtime: "ack", origin: "cluster" }, judgeSelector);
-  inventory.apply([put(accounts({ a: ROLE })), put(mapObject("another", { a: ROLE }))]);
+  const inventory = inventoryWith([accounts({ a: ROLE }), mapObject("another", { a: ROLE })]);
   t.same(inventory.configMap("ack-system", ACCOUNT_MAP), new Map([["a", ROLE]]));
   t.equal(inventory.configMap("ack-system", "another"), null);
   inventory.apply([

@@ -1,8 +1,8 @@
 import { test } from "tap";
 import { completeChain, grantToAnyNamespace } from "../../../shared/resolution/grant-by-identity.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
-import { controllerIdentity, identityInventory, roleIdentity, staticIdentity } from "../capa-objects.ts";
-import { namespaceObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
+import { controllerIdentity, roleIdentity, staticIdentity } from "../capa-objects.ts";
+import { inventoryWith, namespaceObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 
 const NAMESPACES = [namespaceObject("team-a"), namespaceObject("team-b")];
 const QUERY = { scope: null, settings: SETTINGS_BY_DEFAULT };
@@ -10,7 +10,7 @@ const only = (name: string): object => ({ list: [name] });
 
 /** Returns the names of the roles and of the static identity that are granted; null if none is granted. */
 function granted(objects: readonly JsonObject[], query: Partial<typeof QUERY> | { scope: string } = {}): unknown {
-  const inventory = identityInventory([...NAMESPACES, controllerIdentity(), ...objects]);
+  const inventory = inventoryWith([...NAMESPACES, controllerIdentity(), ...objects]);
   const grant = grantToAnyNamespace(inventory, { kind: "AWSClusterRoleIdentity", name: "r" }, { ...QUERY, ...query });
   return grant === null ? null : [grant.source?.name ?? null, ...grant.roles.map(({ name }) => name)];
 }
@@ -50,7 +50,7 @@ test("tries fewer namespaces if the selectors of the chain have many requirement
 
 test("a chain is complete if it ends at a source", (t) => {
   const kind = "AWSClusterRoleIdentity";
-  const inventory = identityInventory([roleIdentity("r", "role/s"), roleIdentity("s", "role/t"), controllerIdentity(),
+  const inventory = inventoryWith([roleIdentity("r", "role/s"), roleIdentity("s", "role/t"), controllerIdentity(),
     roleIdentity("own")]);
   t.equal(completeChain(inventory, { kind, name: "r" }), null);
   const own = completeChain(inventory, { kind, name: "own" });

@@ -1,10 +1,8 @@
-import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
 import type { DecisionSettings } from "../../../shared/contract/context.ts";
-import { Inventory } from "../../../shared/inventory/inventory.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { planMigration, type ProvedMigration, proveMigration } from "../../../shared/resolution/migration-plan.ts";
 import { drain } from "../../../shared/formats/paced.ts";
-import { bucketObject, namespaceObject, put, SETTINGS_BY_DEFAULT } from "../objects.ts";
+import { bucketObject, inventoryWith, namespaceObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 
 export const A = "arn:aws:iam::111122223333:role/a";
 export const B = "arn:aws:iam::444455556666:role/b";
@@ -42,8 +40,7 @@ export function migrated(
   settings: Partial<DecisionSettings> = {},
   extraGroups: readonly string[] = [],
 ): ProvedMigration {
-  const inventory = new Inventory({ runtime: settings.runtime ?? "ack", origin: "file" }, judgeSelector);
-  inventory.apply(objects.map(put));
+  const inventory = inventoryWith(objects, { runtime: settings.runtime ?? "ack", origin: "file" });
   const plan = planMigration(inventory, { ...SETTINGS_BY_DEFAULT, ...settings }, extraGroups);
   inventory.apply(plan.changes);
   return drain(proveMigration(plan));

@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { type Test, test } from "tap";
 import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
 import type { Runtime } from "../../../shared/contract/context.ts";
-import { Inventory, type InventoryChange } from "../../../shared/inventory/inventory.ts";
+import type { Inventory } from "../../../shared/inventory/inventory.ts";
 import { drain, type Paced } from "../../../shared/formats/paced.ts";
 import {
   resourceName, type Transition, transitionsOfNamespace, transitionsOfSelector,
@@ -12,7 +12,7 @@ import { type Resolution, resolve } from "../../../shared/resolution/resolve.ts"
 import type { EffectiveSelector } from "../../../shared/model/effective-selector.ts";
 import { choice, labels, NAMESPACES, resource, SELECTOR_NAMES, spec } from "../arbitraries.ts";
 import type { ModelSelector } from "../reference-model.ts";
-import { namespaceObject, put, ROLE, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
+import { inventoryWith, namespaceObject, ROLE, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 import { parameters } from "../property.ts";
 
 type Spec = ModelSelector["spec"];
@@ -30,16 +30,13 @@ const world = fc.record({
 type World = (typeof world) extends fc.Arbitrary<infer W> ? W : never;
 
 function inventoryOf({ runtime, selectors, namespaces, resources, choices }: World): Inventory {
-  const inventory = new Inventory({ runtime, origin: "cluster" }, judgeSelector);
-  const changes: InventoryChange[] = [
-    ...Object.entries(selectors).map(([name, stored]) => put(selectorObject(name, stored))),
-    ...Object.entries(namespaces).map(([name, own]) => put(namespaceObject(name, own, choices[name]))),
+  return inventoryWith([
+    ...Object.entries(selectors).map(([name, stored]) => selectorObject(name, stored)),
+    ...Object.entries(namespaces).map(([name, own]) => namespaceObject(name, own, choices[name])),
     ...resources.map(([{ namespace, group, version, kind, labels: own }, annotations], i) => (
-      put({ apiVersion: `${group}/${version}`, kind, metadata: { namespace, name: `r${i}`, labels: own, annotations } })
+      { apiVersion: `${group}/${version}`, kind, metadata: { namespace, name: `r${i}`, labels: own, annotations } }
     )),
-  ];
-  inventory.apply(changes);
-  return inventory;
+  ], { runtime });
 }
 
 /** Returns a map from each resource to its outcome and its selectors. */

@@ -1,6 +1,6 @@
 import { test } from "tap";
 import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
-import { Inventory } from "../../../shared/inventory/inventory.ts";
+import type { Inventory } from "../../../shared/inventory/inventory.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { drain, type Paced } from "../../../shared/formats/paced.ts";
 import {
@@ -9,13 +9,11 @@ import {
 } from "../../../shared/resolution/change-set.ts";
 import { type Selection, selectionOf } from "../../../shared/resolution/selection.ts";
 import type { EffectiveSelector } from "../../../shared/model/effective-selector.ts";
-import { bucketObject, put, ROLE, selectorObject } from "../objects.ts";
+import { bucketObject, inventoryWith, put, ROLE, selectorObject } from "../objects.ts";
 
 // change-set.property.test.ts compares the transitions with the resolutions before and after each change.
 function inventoryOf(...objects: readonly JsonObject[]): Inventory {
-  const inventory = new Inventory({ runtime: "ack", origin: "cluster" }, judgeSelector);
-  inventory.apply(objects.map(put));
-  return inventory;
+  return inventoryWith(objects);
 }
 
 function selector(name: string, parts: object): EffectiveSelector {

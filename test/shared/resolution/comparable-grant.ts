@@ -1,9 +1,8 @@
-import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
 import { grantInNamespace, grantRole, grantSelector } from "../../../shared/resolution/grant-decision.ts";
 import type { Grant, NamespaceQuery, RoleQuery } from "../../../shared/resolution/grant.ts";
-import { Inventory } from "../../../shared/inventory/inventory.ts";
+import type { Inventory } from "../../../shared/inventory/inventory.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
-import { namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
+import { inventoryWith, namespaceObject, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 
 export const S3 = "s3.services.k8s.aws";
 export const RDS = "rds.services.k8s.aws";
@@ -16,9 +15,8 @@ export const TEAM_A: NamespaceQuery = {
 
 /** Returns an inventory that contains `objects` and the namespaces team-a and team-b. */
 export function inventoryOf(objects: readonly JsonObject[], runtime: "ack" | "extended" = "ack"): Inventory {
-  const inventory = new Inventory({ runtime, origin: "file" }, judgeSelector);
-  inventory.apply([namespaceObject("team-a", { env: "prod" }), namespaceObject("team-b"), ...objects].map(put));
-  return inventory;
+  const namespaces = [namespaceObject("team-a", { env: "prod" }), namespaceObject("team-b")];
+  return inventoryWith([...namespaces, ...objects], { runtime, origin: "file" });
 }
 
 /** Returns a selector of the namespace team-a. The keys of `extras` are session annotations without their prefix. */

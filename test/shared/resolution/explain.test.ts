@@ -1,18 +1,15 @@
 import { test } from "tap";
-import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
-import { Inventory } from "../../../shared/inventory/inventory.ts";
 import { queryOf } from "../../../shared/contract/ack-resource.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { explain, type SelectorExplanation } from "../../../shared/resolution/explain.ts";
 import { selectingSelectors } from "../../../shared/resolution/selection.ts";
-import { bucketObject, kindObject, namespaceObject, put, ROLE, selectorObject } from "../objects.ts";
+import { bucketObject, inventoryWith, kindObject, namespaceObject, ROLE, selectorObject } from "../objects.ts";
 import { testRows } from "../rows.ts";
 
 function explained(
   objects: readonly JsonObject[], bucket: JsonObject = bucketObject(), runtime: "ack" | "extended" = "ack",
 ): SelectorExplanation[] {
-  const inventory = new Inventory({ runtime, origin: "file" }, judgeSelector);
-  inventory.apply(objects.map(put));
+  const inventory = inventoryWith(objects, { runtime, origin: "file" });
   const query = queryOf(bucket, "default");
   const explanations = explain(inventory, query);
   const selecting = selectingSelectors(inventory, query).map(({ name }) => name).toSorted();

@@ -1,15 +1,14 @@
 import { strict as assert } from "node:assert";
 import * as fc from "fast-check";
 import { test } from "tap";
-import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
 import { lookUpMaps } from "../../../shared/model/carm-maps.ts";
 import type { DecisionSettings } from "../../../shared/contract/context.ts";
 import { grantInNamespace, grantRole } from "../../../shared/resolution/grant-decision.ts";
 import type { Grant } from "../../../shared/resolution/grant.ts";
-import { Inventory } from "../../../shared/inventory/inventory.ts";
+import type { Inventory } from "../../../shared/inventory/inventory.ts";
 import { parseRoleARN } from "../../../shared/formats/arn.ts";
 import { GROUPS } from "../arbitraries.ts";
-import { namespaceObject, put, SETTINGS_BY_DEFAULT } from "../objects.ts";
+import { inventoryWith, namespaceObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 import { parameters } from "../property.ts";
 
 const ROLES = [
@@ -80,11 +79,8 @@ function inventoryOfMaps(input: Maps): Inventory {
   const objects = configMaps.flatMap(([name, data]) =>
     data === null ? [] : [{ apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace: "ack-system" }, data }],
   );
-  const inventory = new Inventory({ runtime: input.settings.runtime, origin: "cluster" }, judgeSelector);
-  inventory.apply(
-    [...objects, ...ownersOf(input).map(({ name, annotations }) => namespaceObject(name, {}, annotations))].map(put),
-  );
-  return inventory;
+  const namespaces = ownersOf(input).map(({ name, annotations }) => namespaceObject(name, {}, annotations));
+  return inventoryWith([...objects, ...namespaces], { runtime: input.settings.runtime });
 }
 
 function hasServiceKey({ accounts, teams }: Maps, via: string, key: string): boolean {

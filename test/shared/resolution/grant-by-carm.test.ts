@@ -1,12 +1,11 @@
 import { test } from "tap";
-import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
 import type { DecisionSettings } from "../../../shared/contract/context.ts";
 import { grantInNamespace, grantRole, grantSelector } from "../../../shared/resolution/grant-decision.ts";
 import type { NamespaceQuery, RoleQuery } from "../../../shared/resolution/grant.ts";
-import { Inventory } from "../../../shared/inventory/inventory.ts";
+import type { Inventory } from "../../../shared/inventory/inventory.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import {
-  ACCOUNT_MAP, mapObject, namespaceObject, put, removal, selectorObject, SETTINGS_BY_DEFAULT, TEAM_MAP,
+  ACCOUNT_MAP, inventoryWith, mapObject, namespaceObject, put, removal, selectorObject, SETTINGS_BY_DEFAULT, TEAM_MAP,
 } from "../objects.ts";
 import { testRows } from "../rows.ts";
 import { ANYWHERE, grantText, RDS, S3, TEAM_A } from "./comparable-grant.ts";
@@ -34,9 +33,7 @@ const BLUE = namespaceObject("blue", {}, { "services.k8s.aws/team-id": "blue" })
 const SELECTOR = selectorObject("everything", { arn: C });
 
 function inventoryOf(...objects: readonly JsonObject[]): Inventory {
-  const inventory = new Inventory({ runtime: "ack", origin: "cluster" }, judgeSelector);
-  inventory.apply([OWNED, BLUE, namespaceObject("plain"), SELECTOR, ...objects].map(put));
-  return inventory;
+  return inventoryWith([OWNED, BLUE, namespaceObject("plain"), SELECTOR, ...objects]);
 }
 const ofMap = (text: string): string => text.replace(/ of $/, "");
 const inNamespace = ([namespace, objects, query]: [string, JsonObject[], Partial<NamespaceQuery>?]): string[] => [

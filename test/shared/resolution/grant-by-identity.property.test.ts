@@ -1,15 +1,13 @@
 import { strict as assert } from "node:assert";
 import * as fc from "fast-check";
 import { test } from "tap";
-import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
 import { grantIdentity, grantToAnyNamespace } from "../../../shared/resolution/grant-by-identity.ts";
 import { readReferrer } from "../../../shared/model/referrer.ts";
 import { resolveReferrer } from "../../../shared/resolution/resolve-identity.ts";
-import { Inventory } from "../../../shared/inventory/inventory.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { labels, NAMESPACES } from "../arbitraries.ts";
 import { clusterObject, controllerIdentity, refTo, roleIdentity, staticIdentity } from "../capa-objects.ts";
-import { namespaceObject, put, SETTINGS_BY_DEFAULT } from "../objects.ts";
+import { inventoryWith, namespaceObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 import { parameters } from "../property.ts";
 
 const namespaceNames = fc.subarray([...NAMESPACES]);
@@ -50,14 +48,13 @@ const worlds = fc.record({
 test("grants an identity exactly if an object in the existing namespace can use it", (t) => {
   const counts = { granted: 0, denied: 0 };
   fc.assert(fc.property(worlds, ({ runtime, namespaces, controller, keys, roles }) => {
-    const inventory = new Inventory({ runtime, origin: "cluster" }, judgeSelector);
     const objects: JsonObject[] = [
       ...namespaces.map((one) => namespaceObject(one.name, one.labels)),
       ...(controller === null ? [] : [controllerIdentity(controller)]),
       ...(keys === null ? [] : [staticIdentity("k", keys)]),
       ...roles.map((role, i) => roleIdentity(ROLES[i] ?? "", role.source, role.allowed)),
     ];
-    inventory.apply(objects.map(put));
+    const inventory = inventoryWith(objects, { runtime });
     const query = { scope: null, settings: { ...SETTINGS_BY_DEFAULT, runtime }, allowedAudiences: [] };
     for (const text of [...ROLES.map((name) => `role/${name}`), "static/k", "controller"]) {
       const { kind, name } = refTo(text);

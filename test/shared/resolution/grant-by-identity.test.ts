@@ -1,10 +1,8 @@
 import { test } from "tap";
 import { grantIdentity, servesIdentities } from "../../../shared/resolution/grant-by-identity.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
-import {
-  controllerIdentity, identityInventory, identityObject, refTo, roleARN, roleIdentity, staticIdentity,
-} from "../capa-objects.ts";
-import { namespaceObject, put, SETTINGS_BY_DEFAULT } from "../objects.ts";
+import { controllerIdentity, identityObject, refTo, roleARN, roleIdentity, staticIdentity } from "../capa-objects.ts";
+import { inventoryWith, namespaceObject, put, SETTINGS_BY_DEFAULT } from "../objects.ts";
 import { testRows } from "../rows.ts";
 
 // grant-by-identity.property.test.ts compares the verdicts with the identities that objects can use.
@@ -16,7 +14,7 @@ const NS1 = namespaceObject("ns1", { team: "a" });
 
 type Input = readonly [reference: string, objects: readonly JsonObject[], query?: Partial<Query>];
 function grant([reference, objects, { namespace = "ns1", runtime, ...query } = {}]: Input): Decision {
-  const inventory = identityInventory([NS1, ...objects], runtime === undefined ? {} : { runtime });
+  const inventory = inventoryWith([NS1, ...objects], runtime === undefined ? {} : { runtime });
   return grantIdentity(inventory, { ...refTo(reference), namespace }, { ...QUERY, ...query });
 }
 
@@ -110,7 +108,7 @@ test("the grant of a service account identity names its kind and namespace", (t)
 });
 
 test("denies a missing identity temporarily while its kind is not listed", (t) => {
-  const inventory = identityInventory([NS1, roleIdentity("a", "static/s")]);
+  const inventory = inventoryWith([NS1, roleIdentity("a", "static/s")]);
   const change = (type: "listed" | "unlisted"): void => {
     const item = "AWSClusterStaticIdentity.infrastructure.cluster.x-k8s.io";
     inventory.apply([{ type, collection: "identities", item }]);

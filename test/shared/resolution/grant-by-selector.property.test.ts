@@ -1,16 +1,15 @@
 import { strict as assert } from "node:assert";
 import * as fc from "fast-check";
 import { test } from "tap";
-import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
 import { grantInNamespace } from "../../../shared/resolution/grant-decision.ts";
 import type { Grant } from "../../../shared/resolution/grant.ts";
-import { Inventory } from "../../../shared/inventory/inventory.ts";
+import type { Inventory } from "../../../shared/inventory/inventory.ts";
 import { type Resolution, resolve } from "../../../shared/resolution/resolve.ts";
 import {
   choice, GROUPS, KINDS, NAMESPACES, SELECTOR_NAMES, sessionSettings, spec, VERSIONS,
 } from "../arbitraries.ts";
 import type { ModelSelector } from "../reference-model.ts";
-import { namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
+import { inventoryWith, namespaceObject, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 import { parameters } from "../property.ts";
 
 const KNOWN_NAMESPACES = NAMESPACES.slice(0, 3);
@@ -33,13 +32,11 @@ interface Selectors {
 }
 
 function inventoryOf(context: Selectors): Inventory {
-  const inventory = new Inventory({ runtime: context.runtime, origin: "file" }, judgeSelector);
   const objects = context.selectors.map(({ name, stored, annotations }) =>
     selectorObject(name, stored, { annotations }),
   );
   const namespaces = KNOWN_NAMESPACES.map((name) => namespaceObject(name, { team: name }, context.chosen));
-  inventory.apply([...namespaces, ...objects].map(put));
-  return inventory;
+  return inventoryWith([...namespaces, ...objects], { runtime: context.runtime, origin: "file" });
 }
 
 const seen = new Map<string, number>();

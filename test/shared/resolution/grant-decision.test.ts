@@ -1,10 +1,11 @@
 import { test } from "tap";
-import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
 import { grantInNamespace, grantRole, grantSelector } from "../../../shared/resolution/grant-decision.ts";
 import type { Grant } from "../../../shared/resolution/grant.ts";
-import { Inventory } from "../../../shared/inventory/inventory.ts";
+import type { Inventory } from "../../../shared/inventory/inventory.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
-import { mapObject, namespaceObject, put, removal, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
+import {
+  inventoryWith, mapObject, namespaceObject, put, removal, selectorObject, SETTINGS_BY_DEFAULT,
+} from "../objects.ts";
 import { testRows } from "../rows.ts";
 import {
   A, ANYWHERE, B, grantText, inventoryOf, ofRole, ofSelector, RDS, S3, selector, TEAM_A,
@@ -201,8 +202,7 @@ testRows("finds labels that satisfy the expressions, with --runtime extended", o
 
 test("an inventory of a cluster without namespaces grants nothing; manifests without Namespaces name them", (t) => {
   const verdict = (origin: "file" | "cluster", ...objects: readonly JsonObject[]): string | undefined => {
-    const inventory = new Inventory({ runtime: "ack", origin }, judgeSelector);
-    inventory.apply(objects.map(put));
+    const inventory = inventoryWith(objects, { origin });
     return both(inventory)[1]?.split(" ")[0];
   };
   const a = selector("a", A);

@@ -4,17 +4,16 @@
 import { strict as assert } from "node:assert";
 import * as fc from "fast-check";
 import { test } from "tap";
-import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
 import { grantInNamespace, grantRole, grantSelector } from "../../../shared/resolution/grant-decision.ts";
 import type { Grant, RoleQuery } from "../../../shared/resolution/grant.ts";
-import { Inventory } from "../../../shared/inventory/inventory.ts";
+import type { Inventory } from "../../../shared/inventory/inventory.ts";
 import type { ResourceQuery } from "../../../shared/contract/ack-resource.ts";
 import type { KindArgument } from "../../../shared/contract/ack-groups.ts";
 import { resolve } from "../../../shared/resolution/resolve.ts";
 import {
   choice, GROUPS, KINDS, labels, NAMESPACES, SELECTOR_NAMES, sessionSettings, spec, VERSIONS,
 } from "../arbitraries.ts";
-import { kindObject, namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
+import { inventoryWith, kindObject, namespaceObject, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 import { parameters } from "../property.ts";
 
 const ROLES = [
@@ -48,14 +47,12 @@ const worlds = fc.record({
 type World = typeof worlds extends fc.Arbitrary<infer Value> ? Value : never;
 
 function inventoryOf({ runtime, origin, namespaces, selectors, storage }: World): Inventory {
-  const inventory = new Inventory({ runtime, origin }, judgeSelector);
   const objects = [
     ...namespaces.map((one) => namespaceObject(one.name, one.labels, one.annotations)),
     ...selectors.map(({ name, stored, annotations }) => selectorObject(name, stored, { annotations })),
     ...(storage === null ? [] : [kindObject("Bucket", S3, [{ name: storage, storage: true, served: true }])]),
   ];
-  inventory.apply(objects.map(put));
-  return inventory;
+  return inventoryWith(objects, { runtime, origin });
 }
 
 type Labels = ReadonlyMap<string, string>;

@@ -1,12 +1,11 @@
 import { test } from "tap";
-import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
 import { selectorGrantOfRole } from "../../../shared/resolution/grant-by-selector.ts";
 import { grantInNamespace, grantRole, grantSelector } from "../../../shared/resolution/grant-decision.ts";
 import type { Grant } from "../../../shared/resolution/grant.ts";
 import { Steps, withinSteps } from "../../../shared/resolution/grant-types.ts";
-import { Inventory } from "../../../shared/inventory/inventory.ts";
+import type { Inventory } from "../../../shared/inventory/inventory.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
-import { namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
+import { inventoryWith, namespaceObject, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 
 const S3 = "s3.services.k8s.aws";
 const A = "arn:aws:iam::111111111111:role/a";
@@ -29,9 +28,7 @@ class CountingSteps extends Steps {
 }
 
 function inventoryOf(objects: readonly JsonObject[]): Inventory {
-  const inventory = new Inventory({ runtime: "ack", origin: "file" }, judgeSelector);
-  inventory.apply([namespaceObject("team-a"), ...objects].map(put));
-  return inventory;
+  return inventoryWith([namespaceObject("team-a"), ...objects], { origin: "file" });
 }
 
 const SCOPED = { ...QUERY, scope: "team-a" };

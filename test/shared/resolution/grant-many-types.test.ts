@@ -1,11 +1,10 @@
 import { type Test, test } from "tap";
-import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
 import { grantInNamespace, grantRole, grantSelector } from "../../../shared/resolution/grant-decision.ts";
 import type { Grant } from "../../../shared/resolution/grant.ts";
-import { Inventory } from "../../../shared/inventory/inventory.ts";
+import type { Inventory } from "../../../shared/inventory/inventory.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { TypeSet } from "../../../shared/model/resource-types.ts";
-import { namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
+import { inventoryWith, namespaceObject, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 
 const S3 = "s3.services.k8s.aws";
 const A = "arn:aws:iam::111111111111:role/a";
@@ -26,8 +25,7 @@ interface Counted {
 }
 
 function counted(t: Test, objects: readonly JsonObject[], decide: (inventory: Inventory) => Grant): Counted {
-  const inventory = new Inventory({ runtime: "ack", origin: "file" }, judgeSelector);
-  inventory.apply([namespaceObject("team-a"), ...objects].map(put));
+  const inventory = inventoryWith([namespaceObject("team-a"), ...objects], { origin: "file" });
   const { value: matches } = Object.getOwnPropertyDescriptors(TypeSet.prototype).matches;
   const calls = t.capture(TypeSet.prototype, "matches", matches);
   const grant = decide(inventory);

@@ -1,13 +1,11 @@
 import { test } from "tap";
-import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
-import { Inventory } from "../../../shared/inventory/inventory.ts";
 import {
   type HypotheticalResource, hypotheticalResources,
 } from "../../../shared/resolution/hypothetical-resource.ts";
-import { kindObject, put } from "../objects.ts";
+import { inventoryWith, kindObject } from "../objects.ts";
 
 const BUCKET = "Bucket.s3.services.k8s.aws";
-const inventory = new Inventory({ runtime: "ack", origin: "file" }, judgeSelector);
+const inventory = inventoryWith([], { origin: "file" });
 
 function faults(described: Partial<HypotheticalResource>): readonly string[] {
   try {
@@ -37,8 +35,9 @@ test("uses the requested version, else the storage version, else the version tha
     labels: ["tier=gold", "empty="],
   };
   t.same(hypotheticalResources(described, inventory), [{ ...query, version: "v2" }, { ...query, version: "v1alpha1" }]);
-  const known = new Inventory({ runtime: "ack", origin: "file" }, judgeSelector);
-  known.apply([put(kindObject("Bucket", "s3.services.k8s.aws", [{ name: "v1", served: true, storage: true }]))]);
+  const known = inventoryWith(
+    [kindObject("Bucket", "s3.services.k8s.aws", [{ name: "v1", served: true, storage: true }])], { origin: "file" },
+  );
   t.match(hypotheticalResources(described, known), [{ version: "v2" }, { version: "v1" }]);
   t.end();
 });

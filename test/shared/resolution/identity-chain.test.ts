@@ -1,18 +1,16 @@
 import { test } from "tap";
 import { identityChain, type IdentityChain } from "../../../shared/resolution/identity-chain.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
-import { namespaceObject } from "../objects.ts";
-import {
-  controllerIdentity, identityInventory, identityObject, refTo, roleARN, roleIdentity, staticIdentity,
-} from "../capa-objects.ts";
+import { inventoryWith, namespaceObject } from "../objects.ts";
+import { controllerIdentity, identityObject, refTo, roleARN, roleIdentity, staticIdentity } from "../capa-objects.ts";
 import { testRows } from "../rows.ts";
 
-type Options = Parameters<typeof identityInventory>[1];
+type Options = Parameters<typeof inventoryWith>[1];
 type Input = readonly [reference: string, objects: readonly JsonObject[], options?: Options];
 
 /** Returns the chain of the reference for namespace `ns1`, which has the label `team=a`. */
 function chainOf([reference, objects, options = {}]: Input): IdentityChain {
-  const inventory = identityInventory([namespaceObject("ns1", { team: "a" }), ...objects], options);
+  const inventory = inventoryWith([namespaceObject("ns1", { team: "a" }), ...objects], options);
   return identityChain(inventory, refTo(reference), "ns1");
 }
 
@@ -130,7 +128,7 @@ testRows("follows a chain to its source, and denies it at the first identity tha
 
 test("a selector selects no namespace that the cluster does not have, and in manifests only by the name label", (t) => {
   const selecting = (identity: JsonObject, origin: "file" | "cluster"): string =>
-    names(identityChain(identityInventory([identity], { origin }), refTo("static/s"), "ns1"));
+    names(identityChain(inventoryWith([identity], { origin }), refTo("static/s"), "ns1"));
   t.equal(selecting(byName, "file"), "s");
   t.equal(selecting(byName, "cluster"), "s!");
   const noTier = { matchExpressions: [{ key: "tier", operator: "DoesNotExist" }] };

@@ -5,8 +5,8 @@ import { describeIdentity } from "../../../shared/resolution/identity-denials.ts
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { drain, type Paced } from "../../../shared/formats/paced.ts";
 import { capaLines, denials } from "../checks/capa-lines.ts";
-import { namespaceObject } from "../objects.ts";
-import { clusterObject, identityInventory, ownedBy, refTo, roleIdentity, staticIdentity } from "../capa-objects.ts";
+import { inventoryWith, namespaceObject } from "../objects.ts";
+import { clusterObject, ownedBy, refTo, roleIdentity, staticIdentity } from "../capa-objects.ts";
 
 const LONG = "a".repeat(1_000_000);
 
@@ -14,7 +14,7 @@ test("identities, namespaces and labels can have the names of properties of Java
   for (const name of ["__proto__", "constructor", "toString", "hasOwnProperty"]) {
     const labels: unknown = JSON.parse(`{"${name}": "x"}`);
     const selector = { matchLabels: labels };
-    const inventory = identityInventory([
+    const inventory = inventoryWith([
       staticIdentity(name, { list: [name] }, "creds"), staticIdentity("by-label", { selector }),
       roleIdentity("r", `static/${name}`), { ...namespaceObject("labeled"), metadata: { name: "labeled", labels } },
       namespaceObject(name), namespaceObject("ns1"),
@@ -30,12 +30,12 @@ test("identities, namespaces and labels can have the names of properties of Java
     t.equal(denial("static/by-label", "ns1"), isKey ? "ERR_IDENTITY_NAMESPACE" : "ERR_IDENTITY_SELECTOR");
     t.equal(denial(`${name}/x`, "ns1"), "ERR_IDENTITY_KIND");
   }
-  t.equal(identityChain(identityInventory([]), refTo("static/__proto__"), "ns1").denial?.code, "ERR_IDENTITY_UNKNOWN");
+  t.equal(identityChain(inventoryWith([]), refTo("static/__proto__"), "ns1").denial?.code, "ERR_IDENTITY_UNKNOWN");
   t.end();
 });
 
 test("names are compared exactly: case, trailing dots, spaces, other alphabets and an empty name count", (t) => {
-  const inventory = identityInventory([staticIdentity("s", { list: ["ns1", ""] }), namespaceObject("ns1")]);
+  const inventory = inventoryWith([staticIdentity("s", { list: ["ns1", ""] }), namespaceObject("ns1")]);
   for (const namespace of ["NS1", "ns1.", " ns1", "ns1\n", "ns１", "nѕ1", "ns1\u200b"]) {
     t.equal(identityChain(inventory, refTo("static/s"), namespace).denial?.code, "ERR_IDENTITY_NAMESPACE", namespace);
   }
@@ -88,7 +88,7 @@ function pausesOf(work: Paced<void>): number {
 test("the scan of the users of an identity pauses, and ends at the maximum length of a chain", (t) => {
   const chain = chainOf(1_000);
   const clusters = Array.from({ length: 1_000 }, (_, i) => clusterObject(`c${i}`, `role/r${i}`));
-  const inventory = identityInventory([staticIdentity("s"), ...chain, ...clusters]);
+  const inventory = inventoryWith([staticIdentity("s"), ...chain, ...clusters]);
   const source = inventory.identities.get(refTo("static/s"), "");
   if (source === null) throw new Error("the identity is missing");
   const names: (string | null)[] = [];
@@ -98,7 +98,7 @@ test("the scan of the users of an identity pauses, and ends at the maximum lengt
   drain(visitUsers(inventory, source, ({ name }) => names.push(name) < 3));
   t.same(names, ["c0", "c1", "c2"], "the visitor ends the scan");
   const fan = Array.from({ length: 10_000 }, (_, i) => roleIdentity(`f${i}`, "static/s"));
-  t.ok(pausesOf(visitUsers(identityInventory([staticIdentity("s"), ...fan]), source, () => true)) > 10_000);
+  t.ok(pausesOf(visitUsers(inventoryWith([staticIdentity("s"), ...fan]), source, () => true)) > 10_000);
   t.end();
 });
 

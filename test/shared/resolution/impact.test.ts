@@ -1,23 +1,18 @@
 import { test } from "tap";
-import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
 import type { DecisionSettings } from "../../../shared/contract/context.ts";
-import { Inventory } from "../../../shared/inventory/inventory.ts";
+import type { Inventory } from "../../../shared/inventory/inventory.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { drain } from "../../../shared/formats/paced.ts";
 import { compareInventories, countsOf, type Impact, isDisruptive } from "../../../shared/resolution/impact.ts";
-import {
-  clusterObject, controllerIdentity, roleIdentity, staticIdentity, withFields,
-} from "../capa-objects.ts";
-import { bucketObject, namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
+import { clusterObject, controllerIdentity, roleIdentity, staticIdentity, withFields } from "../capa-objects.ts";
+import { bucketObject, inventoryWith, namespaceObject, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 import { testRows } from "../rows.ts";
 
 const A = "arn:aws:iam::111111111111:role/a";
 const B = "arn:aws:iam::222222222222:role/b";
 
 function inventoryOf(objects: readonly JsonObject[]): Inventory {
-  const inventory = new Inventory({ runtime: "ack", origin: "file" }, judgeSelector);
-  inventory.apply(objects.map(put));
-  return inventory;
+  return inventoryWith(objects, { origin: "file" });
 }
 
 type Objects = readonly JsonObject[];

@@ -1,11 +1,9 @@
 import { test } from "tap";
-import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
 import type { DecisionSettings } from "../../../shared/contract/context.ts";
-import { Inventory } from "../../../shared/inventory/inventory.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { planMigration, proveMigration } from "../../../shared/resolution/migration-plan.ts";
 import { drain } from "../../../shared/formats/paced.ts";
-import { bucketObject, namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
+import { bucketObject, inventoryWith, namespaceObject, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 import { A, B, bucketIn, mapObject, migrated, ownedNamespace } from "./carm-objects.ts";
 
 const LATER = "namespaces that are created later with an owner or a team annotation";
@@ -177,11 +175,8 @@ test("reports each namespace whose Namespace object is not in the input", (t) =>
 });
 
 test("reports kinds that could not be listed", (t) => {
-  const inventory = new Inventory({ runtime: "ack", origin: "cluster" }, judgeSelector);
-  inventory.apply([
-    { type: "unlisted", collection: "resources", item: "Queue.sqs.services.k8s.aws" },
-    put(namespaceObject("a")),
-  ]);
+  const inventory = inventoryWith([namespaceObject("a")]);
+  inventory.apply([{ type: "unlisted", collection: "resources", item: "Queue.sqs.services.k8s.aws" }]);
   const { inexpressible } = drain(proveMigration(planMigration(inventory, SETTINGS_BY_DEFAULT, [])));
   t.same(inexpressible, [{
     subject: "Queue.sqs.services.k8s.aws", reason: "the resources of these kinds could not be listed; "

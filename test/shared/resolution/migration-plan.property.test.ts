@@ -1,13 +1,11 @@
 import { strict as assert } from "node:assert";
 import * as fc from "fast-check";
 import { test } from "tap";
-import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
 import { runChecks } from "../../../shared/checks/run.ts";
-import { Inventory } from "../../../shared/inventory/inventory.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { objectReference } from "../../../shared/formats/object-meta.ts";
 import type { ProvedMigration } from "../../../shared/resolution/migration-plan.ts";
-import { kindObject, namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
+import { inventoryWith, kindObject, namespaceObject, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 import { parameters } from "../property.ts";
 import {
   asModel, modelAfter, modelBefore, modelIsRole, type ModelNamespace, type ModelResource, type ModelWorld,
@@ -167,11 +165,8 @@ function assertLater(given: ModelWorld, { proof, selectors, inexpressible }: Pro
 
 /** Asserts that the webhook accepts the selectors, and that their names are unique. */
 function assertLint(selectors: readonly JsonObject[], { runtime, namespaces }: ModelWorld): void {
-  const inventory = new Inventory({ runtime, origin: "cluster" }, judgeSelector);
-  inventory.apply([
-    ...namespaces.filter(({ name }) => name !== "Not_A_Name").map(({ name }) => put(namespaceObject(name))),
-    ...selectors.map(put),
-  ]);
+  const existing = namespaces.filter(({ name }) => name !== "Not_A_Name").map(({ name }) => namespaceObject(name));
+  const inventory = inventoryWith([...existing, ...selectors], { runtime });
   assert.deepEqual(
     [inventory.selectors.size, inventory.selectors.faulty.size],
     [selectors.length, 0],

@@ -1,10 +1,8 @@
 import { test } from "tap";
-import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
-import { Inventory } from "../../../shared/inventory/inventory.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { proveSelectors } from "../../../shared/resolution/migration-proof.ts";
 import { drain } from "../../../shared/formats/paced.ts";
-import { bucketObject, namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
+import { bucketObject, inventoryWith, namespaceObject, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 import { testRows } from "../rows.ts";
 import { A, B, bucketIn, mapObject, migrated, ownedNamespace } from "./carm-objects.ts";
 
@@ -113,10 +111,10 @@ const names = (...list: readonly string[]): JsonObject => ({ arn: A, namespaceSe
 const OTHER = "the selectors do not match the maps; apply exactly the selectors that `migrate carm` prints";
 testRows("reports selectors that have another role, are in conflict, lack a namespace or have an extra namespace",
   (specs: readonly JsonObject[]) => {
-    const inventory = new Inventory({ runtime: "ack", origin: "file" }, judgeSelector);
     const selectors = specs.map((spec, i) => selectorObject(`s${i}`, spec));
     const map = mapObject("account", { blue: A });
-    inventory.apply([map, ownedNamespace("a", "blue"), namespaceObject("b"), ...selectors].map(put));
+    const objects = [map, ownedNamespace("a", "blue"), namespaceObject("b"), ...selectors];
+    const inventory = inventoryWith(objects, { origin: "file" });
     const groups = ["s3.services.k8s.aws"];
     const proof = drain(proveSelectors({ inventory, settings: SETTINGS_BY_DEFAULT, groups }));
     return proof.differences.map(({ message, fix }) => `${message}; ${fix}`);

@@ -8,10 +8,8 @@ import {
 import { readReferrer } from "../../../shared/model/referrer.ts";
 import { resolveReferrer } from "../../../shared/resolution/resolve-identity.ts";
 import type { Resolution } from "../../../shared/resolution/resolve.ts";
-import {
-  clusterObject, controllerIdentity, identityInventory, roleARN as arnOf, roleIdentity,
-} from "../capa-objects.ts";
-import { bucketObject, namespaceObject, ROLE } from "../objects.ts";
+import { clusterObject, controllerIdentity, roleARN as arnOf, roleIdentity } from "../capa-objects.ts";
+import { bucketObject, inventoryWith, namespaceObject, ROLE } from "../objects.ts";
 
 const PREFIX = "ack-role-resolver.io/";
 const POINTER = "/metadata/annotations/ack-role-resolver.io~1";
@@ -179,7 +177,7 @@ test("staleAnnotations ignores an old resource version of the selector, unless a
 
 /** Returns the annotations of a cluster whose identityRef names the identity. */
 function clusterAnnotations(reference: string | null, identities: readonly JsonObject[]): ReadonlyMap<string, string> {
-  const inventory = identityInventory([namespaceObject("ns1"), ...identities]);
+  const inventory = inventoryWith([namespaceObject("ns1"), ...identities]);
   const referrer = readReferrer(clusterObject("c", reference));
   if (referrer === null) throw new Error("not a cluster");
   return resolutionAnnotations(resolveReferrer(inventory, referrer, { region: null }));

@@ -4,15 +4,16 @@ import { resolveReferrer } from "../../../shared/resolution/resolve-identity.ts"
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import type { Resolution } from "../../../shared/resolution/resolve.ts";
 import {
-  clusterObject, controllerIdentity, identityInventory, identityObject, roleARN, roleIdentity, staticIdentity,
+  clusterObject, controllerIdentity, identityObject, roleARN, roleIdentity, staticIdentity,
 } from "../capa-objects.ts";
+import { inventoryWith } from "../objects.ts";
 
-type Options = Parameters<typeof identityInventory>[1];
+type Options = Parameters<typeof inventoryWith>[1];
 
 function resolve(object: JsonObject, objects: readonly JsonObject[], options: Options = {}): Resolution | null {
   const referrer = readReferrer(object);
   if (referrer === null) return null;
-  return resolveReferrer(identityInventory(objects, options), referrer, { region: "us-east-1" });
+  return resolveReferrer(inventoryWith(objects, options), referrer, { region: "us-east-1" });
 }
 
 const OBJECTS = [

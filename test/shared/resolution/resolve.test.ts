@@ -1,12 +1,10 @@
 import { test } from "tap";
-import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
 import type { DecisionSettings } from "../../../shared/contract/context.ts";
-import { Inventory } from "../../../shared/inventory/inventory.ts";
 import { queryOf } from "../../../shared/contract/ack-resource.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { type Resolution, resolve } from "../../../shared/resolution/resolve.ts";
 import {
-  ACCOUNT_MAP, bucketObject, mapObject, namespaceObject, put, ROLE, selectorObject, SETTINGS_BY_DEFAULT,
+  ACCOUNT_MAP, bucketObject, inventoryWith, mapObject, namespaceObject, ROLE, selectorObject, SETTINGS_BY_DEFAULT,
 } from "../objects.ts";
 import { testRows } from "../rows.ts";
 
@@ -16,8 +14,7 @@ const OTHER = "arn:aws:iam::444455556666:role/b";
 function resolved(
   objects: readonly JsonObject[], resource: JsonObject, settings: Partial<DecisionSettings> = {},
 ): Resolution {
-  const inventory = new Inventory({ runtime: settings.runtime ?? "ack", origin: "file" }, judgeSelector);
-  inventory.apply(objects.map(put));
+  const inventory = inventoryWith(objects, { runtime: settings.runtime ?? "ack", origin: "file" });
   return resolve(inventory, queryOf(resource, "default"), { ...SETTINGS_BY_DEFAULT, ...settings });
 }
 

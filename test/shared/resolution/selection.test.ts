@@ -1,13 +1,12 @@
 import { test } from "tap";
-import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
-import { Inventory } from "../../../shared/inventory/inventory.ts";
+import type { Inventory } from "../../../shared/inventory/inventory.ts";
 import { type ResourceQuery, resourceOf } from "../../../shared/contract/ack-resource.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { resolutionAnnotations } from "../../../shared/resolution/resolution-annotations.ts";
 import { explain } from "../../../shared/resolution/explain.ts";
 import { type Resolution, resolve } from "../../../shared/resolution/resolve.ts";
 import { conflictSentence, usedSelectors } from "../../../shared/resolution/selection.ts";
-import { bucketObject, namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
+import { bucketObject, inventoryWith, namespaceObject, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 import { testRows } from "../rows.ts";
 
 const KEY = "ack-role-resolver.io/use-selector";
@@ -32,8 +31,7 @@ interface Setup {
 function setUp({ own = {}, namespace = {}, selectors = BOTH, runtime = "extended" }: Setup): {
   readonly inventory: Inventory; readonly query: ResourceQuery;
 } {
-  const inventory = new Inventory({ runtime, origin: "cluster" }, judgeSelector);
-  inventory.apply([namespaceObject("team-a", {}, namespace), ...selectors].map(put));
+  const inventory = inventoryWith([namespaceObject("team-a", {}, namespace), ...selectors], { runtime });
   return { inventory, query: resourceOf(bucketObject({ annotations: own })) };
 }
 

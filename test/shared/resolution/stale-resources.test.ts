@@ -1,23 +1,20 @@
 import { test } from "tap";
-import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
-import { Inventory } from "../../../shared/inventory/inventory.ts";
 import { resourceKey } from "../../../shared/inventory/resources.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { drain } from "../../../shared/formats/paced.ts";
 import {
   annotatedKey, annotatedWithKey, type ResourceScope, type ResourceState, scanResources,
 } from "../../../shared/resolution/stale-resources.ts";
+import { clusterObject, CONTROL_PLANE, controllerIdentity, INFRASTRUCTURE, roleIdentity } from "../capa-objects.ts";
 import {
-  clusterObject, CONTROL_PLANE, controllerIdentity, INFRASTRUCTURE, roleIdentity,
-} from "../capa-objects.ts";
-import { bucketObject, namespaceObject, put, removal, ROLE, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
+  bucketObject, inventoryWith, namespaceObject, put, removal, ROLE, selectorObject, SETTINGS_BY_DEFAULT,
+} from "../objects.ts";
 
 const SELECTOR = selectorObject("team-a", { arn: ROLE, namespaceSelector: { names: ["team-a"] } });
 const OUTCOME = "ack-role-resolver.io/outcome";
 
 function scopeOf(objects: readonly JsonObject[]): ResourceScope {
-  const inventory = new Inventory({ runtime: "ack", origin: "cluster" }, judgeSelector);
-  inventory.apply(objects.map(put));
+  const inventory = inventoryWith(objects);
   return { inventory, settings: SETTINGS_BY_DEFAULT, exemptNamespaces: new Set(["kube-system"]) };
 }
 

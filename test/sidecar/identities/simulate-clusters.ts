@@ -1,8 +1,8 @@
 import { randomFrom } from "../../../bench/random.ts";
 import { grantIdentity } from "../../../shared/resolution/grant-by-identity.ts";
 import { ROLE_IDENTITY } from "../../../shared/contract/capa-kinds.ts";
-import { controllerIdentity, identityInventory, roleIdentity } from "../../shared/capa-objects.ts";
-import { namespaceObject, SETTINGS_BY_DEFAULT } from "../../shared/objects.ts";
+import { controllerIdentity, roleIdentity } from "../../shared/capa-objects.ts";
+import { inventoryWith, namespaceObject, SETTINGS_BY_DEFAULT } from "../../shared/objects.ts";
 import { HOUR } from "../fake-sts.ts";
 import { IdentitySetup } from "./setup.ts";
 
@@ -11,7 +11,7 @@ export const CLUSTERS = 200;
 const SOURCES = 5;
 const SEED = 14;
 
-const INVENTORY = identityInventory([
+const INVENTORY = inventoryWith([
   namespaceObject("team-a"), controllerIdentity(),
   ...Array.from({ length: SOURCES }, (_, i) => roleIdentity(`source-${i}`)),
   ...Array.from({ length: CLUSTERS }, (_, i) => roleIdentity(`cluster-${i}`, `role/source-${i % SOURCES}`)),

@@ -11,8 +11,8 @@ import { RefusedIdentities, RefusedRoleError } from "../../../sidecar/refused-ro
 import { createSidecarMetrics } from "../../../sidecar/metrics.ts";
 import { probedIdentities } from "../../../sidecar/probe/probed-roles.ts";
 import { UpstreamSTSError } from "../../../sidecar/sts-upstream/errors.ts";
-import { controllerIdentity, identityInventory, roleIdentity } from "../../shared/capa-objects.ts";
-import { namespaceObject, put, SETTINGS_BY_DEFAULT } from "../../shared/objects.ts";
+import { controllerIdentity, roleIdentity } from "../../shared/capa-objects.ts";
+import { inventoryWith, namespaceObject, put, SETTINGS_BY_DEFAULT } from "../../shared/objects.ts";
 import { FakeClock } from "../fake-clock.ts";
 import { RecordedLog } from "../recorded-log.ts";
 
@@ -36,7 +36,7 @@ class Subject {
   #onChange = (): void => {};
 
   constructor(objects: readonly JsonObject[]) {
-    this.inventory = identityInventory([namespaceObject("team-a"), controllerIdentity(), ...objects]);
+    this.inventory = inventoryWith([namespaceObject("team-a"), controllerIdentity(), ...objects]);
     const { inventory, clock } = this;
     this.refused = new RefusedIdentities({ clock, isCurrent: (one) => isCurrentIdentity(inventory, one) });
     this.probe = new AssumeRoleProbe({

@@ -2,15 +2,15 @@ import { test } from "tap";
 import type { Identity } from "../../../shared/model/identity.ts";
 import { isCurrentIdentity } from "../../../sidecar/identities/sessions.ts";
 import { RefusedIdentities } from "../../../sidecar/refused-roles/refused-identities.ts";
-import { identityInventory, roleIdentity } from "../../shared/capa-objects.ts";
-import { put } from "../../shared/objects.ts";
+import { roleIdentity } from "../../shared/capa-objects.ts";
+import { inventoryWith, put } from "../../shared/objects.ts";
 import { FakeClock } from "../fake-clock.ts";
 
 const HOUR = 3_600_000;
 
 test("counts refused identities until their role is assumed, or they change, or an hour passes", async (t) => {
   const clock = new FakeClock();
-  const inventory = identityInventory(["a", "b", "c"].map((name) => roleIdentity(name)));
+  const inventory = inventoryWith(["a", "b", "c"].map((name) => roleIdentity(name)));
   const roleOf = (name: string): Identity & { kind: "AWSClusterRoleIdentity" } => {
     const found = inventory.identities.get({ kind: "AWSClusterRoleIdentity", name }, "");
     if (found?.kind !== "AWSClusterRoleIdentity") throw new Error(name);
@@ -33,7 +33,7 @@ test("counts refused identities until their role is assumed, or they change, or 
 test("counts at most 10,000 identities", (t) => {
   const refused = new RefusedIdentities({ clock: new FakeClock(), isCurrent: () => true });
   for (let i = 0; i <= 10_000; i += 1) {
-    const [identity] = identityInventory([roleIdentity(`r${i}`)]).identities.all();
+    const [identity] = inventoryWith([roleIdentity(`r${i}`)]).identities.all();
     if (identity?.kind === "AWSClusterRoleIdentity") refused.add(identity);
   }
   t.equal(refused.size, 10_000);
