@@ -31,6 +31,7 @@ import { ACK_02_OF_CLUSTERS } from "./forged-annotations.ts";
 import { resourceChange } from "./resource-change.ts";
 import { IRS_04_OF_RESOURCES } from "./selector-account.ts";
 import { selectorChange } from "./selector-change.ts";
+import { IRS_52_OF_OBJECTS } from "./selector-kinds.ts";
 import { IRS_48 } from "./selector-breadth.ts";
 import { IRS_51 } from "./selector-shape.ts";
 import { IRS_53 } from "./selector-template.ts";
@@ -43,6 +44,7 @@ type Bind = (input: CheckInput, settings: DecisionSettings) => BoundCheck[];
 const CHECKS: Record<KindID, Bind> = {
   selector: (input, settings) => [...spelling(IRS_51)(input), ...selectorChecks(input, settings)],
   "selector-like": spelling(IRS_51),
+  "resource-like": ofChange([IRS_52_OF_OBJECTS], ({ object }, context) => ({ ...context, object })),
   "selector-definition": definitionChecks,
   "resource-definition": definitionChecks,
   "other-definition": definitionChecks,
@@ -219,7 +221,7 @@ function resourceChecks(input: CheckInput, settings: DecisionSettings): BoundChe
   const change = resourceChange(input, contextOf(input, settings, inventory));
   // The checks also examine the old resource, to find the faults that it already has.
   const before = hasOldObject(input) && change.stored !== null ? { ...change, ...change.stored } : null;
-  return bindChecks([...RESOURCE_CHECKS, IRS_04_OF_RESOURCES], change, before);
+  return bindChecks([...RESOURCE_CHECKS, IRS_04_OF_RESOURCES, IRS_52_OF_OBJECTS], change, before);
 }
 
 /**

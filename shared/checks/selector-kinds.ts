@@ -1,21 +1,27 @@
-import { ACK_GROUPS, isACKGroup, nearestGroups } from "../contract/ack-groups.ts";
+import {
+  ACK_GROUPS, CORE_KINDS, isACKGroup, nearestGroups, SELECTOR_GROUP, serviceOf,
+} from "../contract/ack-groups.ts";
+import type { JsonObject } from "../formats/json.ts";
+import { NameIndex } from "../formats/nearest.ts";
+import { objectReference } from "../formats/object-meta.ts";
 import { listOf, printable, quote, sortedListOf } from "../formats/text.ts";
 import { bundledTypes } from "../model/bundled-types.ts";
 import type { TypeEntry } from "../model/resource-types.ts";
 import { type UnknownPart, unknownPart } from "../model/type-index.ts";
-import { type Fault, isComplete, type QuickCheck } from "./check.ts";
+import { type CheckContext, type Fault, isComplete, type QuickCheck } from "./check.ts";
 import type { SelectorChange } from "./selector-change.ts";
 import { typeEntries } from "./selector-matches.ts";
 
-type Known = Pick<SelectorChange, "inventory" | "settings">;
+type Known = Pick<CheckContext, "inventory" | "settings">;
 
 export const IRS_52: QuickCheck<SelectorChange> = {
   id: "IRS-52",
   severity: "deny",
   waivable: true,
-  reason: "An entry with a misspelled group, kind or version selects nothing. The check compares it with the kinds of "
-    + "ACK of this release, the CustomResourceDefinitions of the input or cluster, and --extra-groups. It denies only "
-    + "what is similar to a known name, and otherwise warns, because new controllers add kinds.",
+  reason: "An entry with a misspelled group, kind or version selects nothing, and the API server rejects a resource "
+    + "with one. Known are the ACK kinds of this release, the CustomResourceDefinitions of the input or cluster, and "
+    + "--extra-groups. The check denies what is similar to a known name, and otherwise warns, because new controllers "
+    + "add kinds.",
   fix: "correct the name, or add the CustomResourceDefinition of a new kind to the input, or its group to "
     + "--extra-groups",
   example: "spec: {resourceTypeSelector: [{group: s3.services.k8s.aws, kind: Buckets}]}",
@@ -28,6 +34,29 @@ export const IRS_52: QuickCheck<SelectorChange> = {
     }
   },
 };
+
+interface ObjectChange extends CheckContext {
+  readonly object: JsonObject;
+}
+
+/** IRS-52 for a manifest of an ACK resource, or of an object whose group is similar to that of one. */
+export const IRS_52_OF_OBJECTS: QuickCheck<ObjectChange> = {
+  ...IRS_52,
+  *find({ object, origin, inventory, settings }): Iterable<Fault> {
+    // The API server stores only objects of kinds that it knows.
+    if (origin === "cluster") return;
+    const type = objectReference(object);
+    const unknown = isACKGroup(type.group) ? unknownTo({ inventory, settings }, type) : misspelledGroup(type);
+    if (unknown === null) return;
+    yield { ...unknownFault(type, unknown), path: [unknown.part === "kind" ? "kind" : "apiVersion"] };
+  },
+};
+
+function misspelledGroup({ group, kind }: TypeEntry): UnknownPart {
+  if (group === SELECTOR_GROUP) return { part: "kind", nearest: new NameIndex(CORE_KINDS).nearest(kind) };
+  const nearest = nearestGroups(group);
+  return { part: "group", nearest: nearest.length > 0 ? nearest : [`${serviceOf(group)}.${SELECTOR_GROUP}`] };
+}
 
 /** Returns the first part of the entry that neither the inventory, this release nor --extra-groups knows, or null. */
 export function unknownTo({ inventory, settings }: Known, entry: TypeEntry): UnknownPart | null {

@@ -1,8 +1,7 @@
 import { ACCOUNT_MAP, TEAM_MAP } from "./annotation-keys.ts";
 import { field, type JsonObject, stringAt } from "../formats/json.ts";
-import { isMisspelled } from "../formats/nearest.ts";
 import { objectReference } from "../formats/object-meta.ts";
-import { NameIndex } from "../formats/nearest.ts";
+import { isMisspelled, NameIndex } from "../formats/nearest.ts";
 import { closest } from "../formats/text.ts";
 
 export const SELECTOR_GROUP = "services.k8s.aws";
@@ -30,6 +29,16 @@ export function isFieldExportKind({ group, kind }: { readonly group: string; rea
  */
 export function isACKGroup(group: string): boolean {
   return group.endsWith(".services.k8s.aws");
+}
+
+/** The kinds of ACK that are not AWS resources. Their group is `services.k8s.aws`. */
+export const CORE_KINDS: readonly string[] = [SELECTOR_KIND, FIELD_EXPORT_KIND, "AdoptedResource"];
+
+/** Whether the group is misspelled, as in `s3.service.k8s.aws`, or lacks the service. */
+export function isLikeResource({ group, kind }: { readonly group: string; readonly kind: string }): boolean {
+  if (group === SELECTOR_GROUP) return !CORE_KINDS.includes(kind);
+  const dot = group.indexOf(".");
+  return dot > 0 && !isACKGroup(group) && isMisspelled(group.slice(dot + 1), SELECTOR_GROUP);
 }
 
 export function isKindDefinition(object: JsonObject): boolean {

@@ -5,7 +5,7 @@ import {
   REFERRER_KINDS, referrerKindOf,
 } from "./capa-kinds.ts";
 import {
-  FIELD_EXPORT_KIND, isACKGroup, isCARMMapName, isLikeSelector, SELECTOR_GROUP, SELECTOR_KIND,
+  FIELD_EXPORT_KIND, isACKGroup, isCARMMapName, isLikeResource, isLikeSelector, SELECTOR_GROUP, SELECTOR_KIND,
 } from "./ack-groups.ts";
 import {
   byACKController, byCAPA, byClusterAPI, byGarbageCollector, byNamespaceController, inSystemNamespace,
@@ -94,6 +94,7 @@ const ROWS = [
     }],
   },
   { id: "selector-like", types: isLikeSelector, path: null, warnsOnly: [] },
+  { id: "resource-like", types: isLikeResource, path: null, warnsOnly: [] },
   {
     id: "resource", types: ({ group }) => isACKGroup(group), path: "resources",
     warnsOnly: [byACKController, ...CLEANUP],

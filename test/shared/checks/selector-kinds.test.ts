@@ -66,6 +66,29 @@ testRows("IRS-52: the CustomResourceDefinitions of the input and of the cluster 
   ["a kind that is not of ACK", { kind: "Widget" }, /^warn /, /^warn /],
 ]);
 
+testRows("IRS-52: finds a misspelled ACK resource in a manifest", ([apiVersion, kind]: readonly [string, string]) =>
+  linesOf("IRS-52", { apiVersion, kind, metadata: { name: "a", namespace: "a" } }, { origin: "file", known: KNOWN }), [
+  ["a kind", [`${group}/v1alpha1`, "Buckets"],
+    `deny IRS-52 kind: kind "Buckets" of ${group} is not known; perhaps Bucket was meant. Write Bucket.`],
+  ["a service", ["dynamo.services.k8s.aws/v1alpha1", "Table"],
+    /^deny IRS-52 apiVersion: group "dynamo.services.k8s.aws" is not known; perhaps dynamodb/],
+  ["a suffix", ["s3.service.k8s.aws/v1alpha1", "Bucket"], /^deny IRS-52 apiVersion: .* Write s3\.services/],
+  ["the suffix of an unknown group", ["x1.services.k8s.was/v1", "X"], /^deny IRS-52 apiVersion: .* Write x1\.services/],
+  ["a version", [`${group}/v1`, "Bucket"], /^deny IRS-52 apiVersion: version "v1" of Bucket.* perhaps v1alpha1, v1/],
+  ["no service", ["services.k8s.aws/v1alpha1", "Bucket"], /^warn IRS-52 kind: kind "Bucket" of services\.k8s\.aws is/],
+  ["a kind of ACK itself", ["services.k8s.aws/v1alpha1", "FieldExports"], /^deny IRS-52 kind: .* Write FieldExport\.$/],
+  ["a new kind", [`${group}/v1alpha1`, "Object"], /^warn IRS-52 kind: /],
+  ["a bundled kind", ["sqs.services.k8s.aws/v1alpha1", "Queue"]],
+  ["a kind of the input", ["gadgets.services.k8s.aws/v1beta1", "Gadget"]],
+  ["another group of AWS", ["elbv2.k8s.aws/v1beta1", "TargetGroupBinding"]],
+]);
+
+test("IRS-52 reports no resource of a cluster, which the API server knows", (t) => {
+  const resource = { apiVersion: `${group}/v1alpha1`, kind: "Buckets", metadata: { name: "a", namespace: "a" } };
+  t.same(linesOf("IRS-52", resource, { known: KNOWN, origin: "cluster" }), []);
+  t.end();
+});
+
 test("IRS-52 can be waived, and takes no grant from a selector", (t) => {
   const spec = { arn: ROLE, namespaceSelector: { names: ["a"] }, resourceTypeSelector: [{ group, kind: "Buckets" }] };
   const selector = selectorObject("team-a", spec);

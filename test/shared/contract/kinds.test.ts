@@ -29,6 +29,7 @@ const EXAMPLES = new Map([
   ["cluster", { group: CAPA_GROUP, kind: "AWSCluster", name: "a" }],
   ["cluster-part", { group: "cluster.x-k8s.io", kind: "Machine", name: "a" }],
   ["selector-like", { group: "s3.services.k8s.aws", kind: "IamRoleSelectors", name: "a" }],
+  ["resource-like", { group: "s3.service.k8s.aws", kind: "Bucket", name: "a" }],
   ["resource", { group: "s3.services.k8s.aws", kind: "Bucket", name: "a" }],
   ["identity-like", { group: CAPA_GROUP, kind: "AWSClusterStaticIDIdentity", name: "a" }],
 ]);
@@ -55,7 +56,9 @@ test("finds the kind of an object by its type and name, and reviews it only on i
     for (const one of paths) t.equal(reviewedKind(one, example)?.id, one === path ? id : undefined, `${id} at ${one}`);
   }
   t.equal(kindOf({ group: "", kind: "ConfigMap", name: "settings" }), null);
-  t.equal(kindOf({ group: "services.k8s.aws", kind: "AdoptedResource", name: "a" }), null);
+  for (const group of ["services.k8s.aws", "elbv2.k8s.aws", ".services.k8s.aw"]) {
+    t.equal(kindOf({ group, kind: "AdoptedResource", name: "a" }), null);
+  }
   const misplaced = { group: "s3.services.k8s.aws", kind: "IAMRoleSelector", name: "a" };
   t.equal(reviewedKind("resources", misplaced)?.id, "resource");
   t.end();
