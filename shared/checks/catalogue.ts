@@ -33,7 +33,7 @@ import { IRS_00_OF_CRD, IRS_16, IRS_51 } from "./selector-shape.ts";
 import { IRS_53 } from "./selector-template.ts";
 import { IRS_19, IRS_20, IRS_30, IRS_31 } from "./selector-moves.ts";
 import { IRS_13, IRS_52 } from "./selector-kinds.ts";
-import { IRS_10, IRS_22, IRS_26 } from "./selector-reach.ts";
+import { IRS_10, IRS_10_OF_SOME, IRS_22, IRS_26 } from "./selector-reach.ts";
 import { CM_07, CM_08, CM_09, CM_15 } from "./carm-map-keys.ts";
 import { ACK_34, DEFINITION_CHECKS, IRS_34 } from "./definitions.ts";
 import { FIELD_EXPORT_CHECKS } from "./field-exports.ts";
@@ -81,6 +81,7 @@ export const SELECTOR_CHANGE_CHECKS: readonly Check<SelectorChange>[] = [
   IRS_05,
   IRS_07,
   IRS_10,
+  IRS_10_OF_SOME,
   IRS_13,
   IRS_52,
   IRS_16,

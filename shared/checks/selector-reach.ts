@@ -1,12 +1,14 @@
 import { ACCOUNT_MAP, TEAM_MAP } from "../contract/annotation-keys.ts";
 import type { DecisionSettings } from "../contract/context.ts";
 import type { Inventory } from "../inventory/inventory.ts";
+import type { FieldPath } from "../formats/json.ts";
 import { namespaceNameFaults } from "../formats/names.ts";
-import { countOf, quote, sortedListOf } from "../formats/text.ts";
+import { countOf, printable, quote, sortedListOf } from "../formats/text.ts";
 import { type Paced, paced } from "../formats/paced.ts";
 import { candidateNamespaces, transitionsOfSelector } from "../resolution/change-set.ts";
+import type { SelectorSpec } from "../model/iamroleselector.ts";
 import { type EffectiveSelector, selectsNamespace } from "../model/effective-selector.ts";
-import type { Fault, QuickCheck, ScanningCheck } from "./check.ts";
+import { type Fault, isComplete, type QuickCheck, type ScanningCheck } from "./check.ts";
 import type { SelectorChange } from "./selector-change.ts";
 
 export const IRS_10: QuickCheck<SelectorChange> = {
@@ -18,12 +20,32 @@ export const IRS_10: QuickCheck<SelectorChange> = {
   example: "spec: {namespaceSelector: {names: [team-that-does-not-exist]}}",
   requires: ["namespaces", "--complete or --cluster"],
   *find({ spec, inventory }): Iterable<Fault> {
-    for (const [i, name] of (spec.namespaceSelector?.names ?? []).entries()) {
-      if (inventory.namespaces.has(name) || namespaceNameFaults(name).length > 0) continue;
-      yield { path: ["spec", "namespaceSelector", "names", i], message: `namespace ${quote(name)} does not exist` };
+    for (const [path, name] of unknownNamespaces(spec, inventory)) {
+      yield { path, message: `namespace ${quote(name)} does not exist` };
     }
   },
 };
+
+/** IRS-10 for manifests that may lack namespaces: reports only names that are similar to a namespace of the input. */
+export const IRS_10_OF_SOME: QuickCheck<SelectorChange> = {
+  ...IRS_10,
+  requires: [],
+  *find({ spec, inventory, ...context }): Iterable<Fault> {
+    if (isComplete(context)) return;
+    for (const [path, name] of unknownNamespaces(spec, inventory)) {
+      const [meant] = inventory.namespaces.misspelledBy(name);
+      if (meant === undefined) continue;
+      yield { path, message: `namespace ${quote(name)} is not in the input; perhaps ${printable(meant)} was meant` };
+    }
+  },
+};
+
+function* unknownNamespaces(spec: SelectorSpec, { namespaces }: Inventory): Iterable<readonly [FieldPath, string]> {
+  for (const [i, name] of (spec.namespaceSelector?.names ?? []).entries()) {
+    const isKnown = namespaces.has(name) || namespaceNameFaults(name).length > 0;
+    if (!isKnown) yield [["spec", "namespaceSelector", "names", i], name];
+  }
+}
 
 export const IRS_22: ScanningCheck<SelectorChange> = {
   id: "IRS-22",

@@ -1,18 +1,19 @@
 /** No name of a kind, a service or a namespace is longer, so a longer text is no misspelling of one. */
 const MAX_LENGTH = 63;
 
-/** Substitutions count only in longer words: `sts` is another service, not a misspelling of `sqs`. */
+/** Replaced letters count only in longer words: `sts` is another service, not a misspelling of `sqs`. */
 const MIN_SUBSTITUTED_LENGTH = 5;
 
 /**
  * Returns whether the text is surely a misspelling of the name: it differs in case or punctuation, is the plural, or
- * has one slip: a letter that is missing, added or replaced, or two letters that are swapped. A verdict may depend on
- * the answer, unlike on that of `closest`, which guesses for a message.
+ * has one slip: a letter is missing or added, two are swapped, or one within a word is replaced. A verdict may depend
+ * on the answer, unlike on that of `closest`, which guesses for a message.
  */
 export function isMisspelled(text: string, name: string): boolean {
   if (Math.abs(text.length - name.length) > MAX_DIFFERENCE) return false;
   const [word, meant] = [plain(text), plain(name)];
-  return word === meant || singulars(word).includes(meant) || isOneSlip(word, meant);
+  return word === meant || singulars(word).includes(meant)
+    || isOneSlip(text.toLowerCase(), name.toLowerCase());
 }
 
 /** The hyphens of IAM-Role-Selectors, and its plural. */
@@ -32,20 +33,25 @@ function singulars(word: string): string[] {
 /** Digits are never a slip: `wafv3` and `team-2` are other names than `wafv2` and `team-1`. */
 function isOneSlip(word: string, meant: string): boolean {
   if (digitsOf(word) !== digitsOf(meant)) return false;
-  const [written, expected] = differenceOf(word, meant);
+  const [start, written, expected] = differenceOf(word, meant);
   const size = Math.max(written.length, expected.length);
-  if (size === 1) return written.length !== expected.length || meant.length >= MIN_SUBSTITUTED_LENGTH;
+  if (size === 1) return written.length !== expected.length || isWithinWord(meant, start);
   return size === 2 && written === `${expected[1]}${expected[0]}`;
 }
 
-/** Returns what is left of both words without their common start and end. */
-function differenceOf(word: string, meant: string): readonly [string, string] {
+/** Whether letters surround the one at the index. Names like `team-a` and `team-b` are often all correct. */
+function isWithinWord(name: string, index: number): boolean {
+  return name.length >= MIN_SUBSTITUTED_LENGTH && index > 0 && /^[a-z]{3}$/.test(name.slice(index - 1, index + 2));
+}
+
+/** Returns the length of the common start, and what is left of both words without it and their common end. */
+function differenceOf(word: string, meant: string): readonly [number, string, string] {
   const shorter = Math.min(word.length, meant.length);
   let start = 0;
   while (start < shorter && word[start] === meant[start]) start++;
   let end = 0;
   while (end < shorter - start && word.at(-1 - end) === meant.at(-1 - end)) end++;
-  return [word.slice(start, word.length - end), meant.slice(start, meant.length - end)];
+  return [start, word.slice(start, word.length - end), meant.slice(start, meant.length - end)];
 }
 
 function digitsOf(word: string): string {

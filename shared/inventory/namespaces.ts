@@ -6,6 +6,7 @@ import { type JsonObject, stringAt } from "../formats/json.ts";
 import type { Labels } from "../formats/label-selector.ts";
 import { NAME_LABEL } from "../formats/names.ts";
 import { objectMeta, type ObjectID } from "../formats/object-meta.ts";
+import { NameIndex } from "../formats/nearest.ts";
 import { labelKey, SetIndex } from "./set-index.ts";
 
 /** The account and the team that the annotations of a namespace name for CARM; "" if they name none. */
@@ -38,6 +39,7 @@ export class NamespaceStore {
   readonly #byLabel = new SetIndex<string>();
   readonly #usingCARM = new Set<string>();
   readonly #byOwner = new SetIndex<string>();
+  #index: NameIndex | null = null;
 
   /** `onChange` receives the name of each namespace after it was stored or removed. */
   constructor(context: NamespaceContext, onChange: (name: string) => void = () => undefined) {
@@ -61,6 +63,7 @@ export class NamespaceStore {
   }
 
   #add(object: JsonObject, name: string): void {
+    this.#index = null;
     if (this.#context.isForGrants === true && objectExcess(object) !== null) {
       this.#oversized.add(name);
       return;
@@ -78,6 +81,7 @@ export class NamespaceStore {
   }
 
   #delete(name: string): void {
+    this.#index = null;
     this.#oversized.delete(name);
     const namespace = this.#namespaces.get(name);
     if (namespace === undefined) return;
@@ -105,6 +109,12 @@ export class NamespaceStore {
 
   get names(): Iterable<string> {
     return this.#namespaces.keys();
+  }
+
+  /** Returns the namespaces that the name misspells. Indexes all names at the first call after a change. */
+  misspelledBy(name: string): readonly string[] {
+    this.#index ??= new NameIndex(this.names);
+    return this.#index.misspelled(name);
   }
 
   /**

@@ -17,6 +17,17 @@ testRows("IRS-10: warns about each listed namespace that does not exist", (names
   ["no names", undefined],
 ]);
 
+testRows("IRS-10: in manifests that may lack namespaces, warns about names that are similar to one", (name: string) =>
+  changeLines("IRS-10", { arn: ROLE, namespaceSelector: { names: [name] } }, {
+    origin: "file", known: ["payments", "team-a", "app-1"].map((one) => namespaceObject(one)),
+  }), [
+  ["swapped letters", "paymnets", 'warn IRS-10 spec.namespaceSelector.names[0]: namespace "paymnets" is not in the '
+    + "input; perhaps payments was meant. Correct the name, or create the namespace."],
+  ["a plural", "payment", /perhaps payments was meant/],
+  ["a missing hyphen", "teama", /perhaps team-a was meant/],
+  ...["payments", "team-b", "team", "app-10", "app-2", "pay", "Payments"].map((name) => [name, name] as const),
+]);
+
 test("IRS-10 and IRS-22 require every namespace", (t) => {
   const complete = { origin: "file", settings: { isInputComplete: true } } as const;
   for (const id of ["IRS-10", "IRS-22"])

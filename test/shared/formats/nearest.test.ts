@@ -15,6 +15,9 @@ test("a misspelling differs in case, punctuation, number, or in one letter", (t)
   t.ok(isMisspelled("sq", "sqs"));
   t.notOk(isMisspelled("sns", "sqs"), "a letter of a short name is replaced");
   t.notOk(isMisspelled("wafv3", "wafv2"), "another digit");
+  t.notOk(isMisspelled("team-b", "team-a"), "the last letter");
+  t.notOk(isMisspelled("team-b-prod", "team-a-prod"), "a word of one letter");
+  t.notOk(isMisspelled("team", "team-a"), "a word is missing");
   t.notOk(isMisspelled("team-10", "team-1"), "one more digit");
   t.end();
 });
