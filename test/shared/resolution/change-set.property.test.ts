@@ -145,7 +145,7 @@ test("the transitions of a namespace match the inventories before and after the 
     const state = { labels: after.namespaces.labelsOf(name), annotations: after.namespaces.annotationsOf(name) };
     const transitions = visited((visit) => transitionsOfNamespace(before, name, state, visit));
     assertAgrees(transitions, resolved(before, there.runtime), resolved(after, there.runtime));
-  }), parameters(t, 6000));
+  }), parameters(t, 3000));
   assertSawEveryOutcome(t);
   t.end();
 });
