@@ -5,9 +5,8 @@ import { decisionSettings, type DecisionSettings } from "../shared/contract/cont
 import { countOf } from "../shared/formats/text.ts";
 import type { SettingsFor } from "../shared/contract/settings.ts";
 import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
-import {
-  countBySeverity, findingLines, isFailing, locate, type LocatedFinding, skippedLines,
-} from "./output/located-finding.ts";
+import { countBySeverity, foldedLines, isFailing, locate, type LocatedFinding } from "./output/located-finding.ts";
+import { skippedLines } from "./output/skipped-checks.ts";
 import { countJudged, mergeRoots, rootTitle } from "./output/by-root.ts";
 import { coverageOf, isIncomplete, writeCoverage } from "./output/coverage.ts";
 import { runWithProgress } from "./output/progress.ts";
@@ -39,7 +38,7 @@ export async function runAudit(settings: SettingsFor<"audit">, io: IO): Promise<
   const notApplied = new Map(reports.flatMap(({ skipped }) => skipped.map((check) => [check.code, check] as const)));
   const skipped = byCode([...notApplied.values()]);
   if (settings.output === "json") writeJSON(io, { ...auditJSON(reports), notApplied: skipped, skippedFiles, coverage });
-  else printText(reports, skipped, io);
+  else printText(reports, skipped, settings.logLevel === "debug", io);
   writeCoverage(coverage, io);
   const isFailed = reports.some(({ findings }) => isFailing(findings, settings.failOn));
   return isFailed || isIncomplete(coverage, settings.failOn) ? EXIT.findings : EXIT.fine;
@@ -89,9 +88,13 @@ function auditJSON(reports: readonly Report[]): object {
   return { summary: first.summary, clusterUsage: first.clusterUsage, findings };
 }
 
-function printText(reports: readonly Report[], skipped: Audit["skipped"], io: IO): void {
+function printText(
+  reports: readonly Report[], skipped: Audit["skipped"], isComplete: boolean, io: IO,
+): void {
   const paint = painter(io.stdout, io.environment);
-  writeLines(io.stdout, reports.flatMap((report) => [...rootTitle(report, paint), ...reportLines(report, paint)]));
+  writeLines(io.stdout, reports.flatMap((report) => [
+    ...rootTitle(report, paint), ...reportLines(report, isComplete, paint),
+  ]));
   writeLines(io.stderr, skippedLines(skipped, painter(io.stderr, io.environment)));
 }
 
@@ -119,13 +122,13 @@ const TITLES: Readonly<Record<Section, readonly [one: string, many: string]>> = 
 };
 
 /** Returns the lines of the counts, followed by each section that has findings. */
-function reportLines({ summary, usage, findings }: Report, paint: Paint): string[] {
+function reportLines({ summary, usage, findings }: Report, isComplete: boolean, paint: Paint): string[] {
   const { objects, selectors, resources, unannotated, identities, clusters } = summary;
   const sections = SECTIONS.flatMap((section) => {
     const own = findings.filter((finding) => finding.section === section);
     if (own.length === 0) return [];
     const title = capitalized(TITLES[section][1]);
-    return ["", paint("bold", title), ...own.flatMap((finding) => findingLines(finding, paint))];
+    return ["", paint("bold", title), ...foldedLines(own, isComplete, paint)];
   });
   const counts = [countOf(selectors, "selector"), countOf(resources, "resource")];
   if (identities + clusters > 0) {

@@ -12,9 +12,7 @@ import { formatInputFault, type InputFault } from "../shared/files/manifest-read
 import { unjudgedText } from "../shared/files/unjudged.ts";
 import { VERSION } from "../shared/contract/installation.ts";
 import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
-import {
-  countBySeverity, findingLines, isFailing, locate, type LocatedFinding, skippedLines,
-} from "./output/located-finding.ts";
+import { countBySeverity, foldedLines, isFailing, locate, type LocatedFinding } from "./output/located-finding.ts";
 import { countJudged, mergeRoots } from "./output/by-root.ts";
 import { type Coverage, coverageOf, isIncomplete, writeCoverage } from "./output/coverage.ts";
 import { mapWithProgress } from "./output/progress.ts";
@@ -22,6 +20,7 @@ import {
   byCode, readStates, reportFaults, type State, type StateObject, type States, unreadMaps,
 } from "./input/state.ts";
 import { type Template, templateChecker, templatesIn } from "./input/templates.ts";
+import { skippedLines } from "./output/skipped-checks.ts";
 import { painter } from "./output/terminal.ts";
 
 /** The result of `lint`, in the format of `-o json`. */
@@ -40,7 +39,7 @@ interface LintResult {
 export async function runLint(settings: SettingsFor<"lint">, io: IO): Promise<ExitStatus> {
   const states = await readStates(settings, io, { stdinCommand: "lint -", inAllNamespaces: true });
   const result = lintAll(states, settings, io);
-  if (settings.output === "text") printText(result, io);
+  if (settings.output === "text") printText(result, settings.logLevel === "debug", io);
   else {
     writeJSON(io, settings.output === "json" ? result : sarifLog(result));
     writeCoverage(result.coverage, io);
@@ -104,12 +103,12 @@ function byFile(a: Pick<StateObject, "file">, b: Pick<StateObject, "file">): num
   return compareText(a.file ?? "", b.file ?? "");
 }
 
-function printText({ checked, findings, notApplied, coverage }: LintResult, io: IO): void {
+function printText({ checked, findings, notApplied, coverage }: LintResult, isComplete: boolean, io: IO): void {
   const paint = painter(io.stdout, io.environment);
   const { denied, warned } = countBySeverity(findings);
   writeLines(io.stderr, skippedLines(notApplied, painter(io.stderr, io.environment)));
   writeLines(io.stdout, [
-    ...findings.flatMap((finding) => findingLines(finding, paint)),
+    ...foldedLines(findings, isComplete, paint),
     `${checked} checked, ${denied} denied, ${warned} warned, ${unjudgedText(coverage.reasons)}`,
   ]);
 }

@@ -1,5 +1,4 @@
 import type { Finding } from "../../shared/checks/check.ts";
-import type { CheckResult } from "../../shared/checks/run.ts";
 import type { Severity } from "../../shared/contract/context.ts";
 import { type FieldPath, formatFieldPath, type JsonObject } from "../../shared/formats/json.ts";
 import { objectReference } from "../../shared/formats/object-meta.ts";
@@ -75,10 +74,29 @@ export function findingLines(finding: LocatedFinding, paint: Paint): string[] {
   ];
 }
 
-/** Returns lines that list the skipped checks, grouped by the requirements that they lack. */
-export function skippedLines(skipped: CheckResult["skipped"], paint: Paint): string[] {
-  if (skipped.length === 0) return [];
-  const groups = [...Map.groupBy(skipped, ({ needs }) => needs)];
-  const lines = groups.map(([needs, checks]) => `  needs ${needs}: ${checks.map(({ code }) => code).join(", ")}`);
-  return ["skipped checks:", ...lines].map((line) => paint("dim", line));
+/** The number of places that the line of a repeated finding lists. */
+const MAX_PLACES = 3;
+
+/**
+ * Returns the lines of the findings. Findings that differ only in their objects are listed once, at the first place,
+ * with the number of the others; `isComplete` lists each.
+ */
+export function foldedLines(findings: readonly LocatedFinding[], isComplete: boolean, paint: Paint): string[] {
+  if (isComplete) return findings.flatMap((finding) => findingLines(finding, paint));
+  const facts = Map.groupBy(findings, ({ code, severity, waived, message, fix }) => (
+    JSON.stringify([code, severity, waived, message, fix])
+  ));
+  return [...facts.values()].flatMap(([first, ...others]) => {
+    if (first === undefined) return [];
+    const [place = "", ...text] = findingLines(first, paint);
+    if (others.length === 0) return [place, ...text];
+    const places = [...new Set(others.map(shortPlace))];
+    const list = [...places.slice(0, MAX_PLACES), ...(places.length > MAX_PLACES ? ["..."] : [])].join(", ");
+    return [`${place} and ${others.length} more: ${list}`, ...text];
+  });
+}
+
+function shortPlace({ file, line, kind, namespace, name }: LocatedFinding): string {
+  if (file !== null) return printable(`${file}:${line}`);
+  return printable(`${kind} ${namespace === null ? name : `${namespace}/${name}`}`);
 }

@@ -5,15 +5,14 @@ import { ResolverError } from "../formats/errors.ts";
 import { LIMITS } from "../contract/limits.ts";
 import { kindOf } from "../contract/kinds.ts";
 import { objectReference } from "../formats/object-meta.ts";
-import { drain } from "../formats/paced.ts";
-import { duplicateFaults, duplicatesIn } from "./duplicates.ts";
 import { isKustomization, type Kustomizations, readKustomizations } from "./kustomize.ts";
 import { type FileListing, listManifestFiles, type ManifestFile, STDIN, unreadable } from "./listing.ts";
 import { generateNames } from "./object-key.ts";
 import {
-  formatInputFault, type InputFault, type Manifest, type ManifestResult, type ParsedManifests, readManifests,
+  formatInputFault, type InputFault, type ManifestResult, type ParsedManifests, readManifests,
 } from "./manifest-reader.ts";
-import { matchingRoots, Roots, siblingRoots } from "./roots.ts";
+import { findRoots } from "./find-roots.ts";
+import type { Roots } from "./roots.ts";
 import { reasonOf, type SkippedFile, type SkipReason } from "./skip.ts";
 import { hiddenIn, mentionsIn, type Unjudged, type UnjudgedReason } from "./unjudged.ts";
 
@@ -55,7 +54,7 @@ export async function readManifestPaths(
   const found = [...listing.faults, ...readings.flatMap(({ skipped, faults }) => (skipped === null ? faults : []))];
   const isSkipped = ({ file }: InputFault): boolean => skipUnreadable && !paths.includes(file);
   const skippedFaults = found.filter(isSkipped);
-  const { roots, faults: ofRoots } = rootsIn(manifests, paths, globs);
+  const { roots, faults: ofRoots } = findRoots(manifests, paths, globs);
   const faults = [...found.filter((fault) => !isSkipped(fault)), ...ofRoots];
   const unread = new Set(skippedFaults.map(({ file }) => file));
   const skipped: readonly SkippedFile[] = [
@@ -68,33 +67,6 @@ export async function readManifestPaths(
   ));
   const unjudged = [...inFiles, ...inKustomizations, ...unreadFiles(skippedFaults)];
   return { manifests, faults, skipped, skippedFaults, unjudged, roots };
-}
-
-/** The largest number of roots. The objects outside all roots are judged in each of them. */
-const MAX_ROOTS = 200;
-
-/** Returns the roots of the files, and the faults of duplicates in each root and of globs that match no folder. */
-function rootsIn(
-  manifests: readonly Manifest[], paths: readonly string[], globs: readonly string[] | undefined,
-): Pick<ManifestInput, "roots" | "faults"> {
-  const duplicates = drain(duplicateFaults(manifests));
-  const isOne = globs === undefined || (globs.length === 0 && duplicates.length === 0);
-  if (isOne) return { roots: null, faults: duplicates };
-  const files = manifests.map(({ file }) => file);
-  const matches = globs.map((glob) => ({ glob, folders: matchingRoots(files, paths, glob) }));
-  const unmatched = matches.filter(({ folders }) => folders.length === 0).map(({ glob }) => (
-    { file: `--root ${glob}`, line: null, message: "matches no folder that contains objects" }
-  ));
-  const found = globs.length > 0
-    ? matches.flatMap(({ folders }) => folders)
-    : siblingRoots(drain(duplicatesIn(manifests)).map((group) => group.map(({ file }) => file)));
-  const roots = new Roots(found);
-  if (roots.names.length < 2 || roots.names.length > MAX_ROOTS) {
-    return { roots: null, faults: [...unmatched, ...duplicates] };
-  }
-  const faults = roots.names.flatMap((name) => drain(duplicateFaults(roots.itemsOf([name], manifests))));
-  const byText = new Map(faults.map((fault) => [formatInputFault(fault), fault]));
-  return { roots, faults: [...unmatched, ...byText.values()] };
 }
 
 interface PatchedFiles extends Pick<Kustomizations, "unjudged">, Pick<FileListing, "files"> {

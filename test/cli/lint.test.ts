@@ -23,9 +23,10 @@ test("exits 0 for a valid selector", async (t) => {
   const { status, stdout, stderr } = await runCommand(["lint", "-"], { stdin: GOOD });
   t.equal(status, 0);
   t.equal(stdout, "1 checked, 0 denied, 0 warned, 0 not judged\n");
-  t.match(stderr, /^skipped checks:\n {2}needs [^\n]*/);
-  t.match(stderr, "\n  needs --allowed-accounts or --controller-role: IRS-04\n");
-  t.match(stderr, "\n  needs namespaces, --complete or --cluster: IRS-10, IRS-22\n", "one line for the same input");
+  t.match(stderr, "not judged: accounts of roles (IRS-04); pass --allowed-accounts or --controller-role\n");
+  t.match(stderr, "\nnot judged: effects on namespaces (IRS-10, IRS-22); add the Namespaces and pass "
+    + "--complete if nothing is missing, or --cluster\n", "one line for the same input");
+  t.match(stderr, "\nnot judged: effects on resources (IRS-20); only the webhook and impact judge them\n");
 });
 
 const NAMESPACES = "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: team-b}\n";
