@@ -4,7 +4,7 @@ import { ACK_CRDS } from "../fixtures/ack-crds.ts";
 import { ACK_FIELD_EXPORT_CRD, fieldExport } from "../fixtures/ack-field-export-crd.ts";
 import type { Cluster } from "./apiserver/cluster.ts";
 import { onCluster } from "./apiserver/on-cluster.ts";
-import { type ProgramResult, runProgram } from "../programs/run-program.ts";
+import { COMPILE_CACHE, type ProgramResult, runProgram } from "../programs/run-program.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
 const BUCKETS = "/apis/s3.services.k8s.aws/v1alpha1/namespaces/team-a/buckets";
@@ -86,7 +86,8 @@ async function run(
   { input = "", context = "admin" } = {},
 ): Promise<ProgramResult> {
   const access = ["--cluster", "--kubeconfig", cluster.kubeconfig, "--context", context];
-  return await runProgram(process.execPath, ["cli/main.ts", ...args, ...access], { cwd: ROOT, env: {}, input });
+  const argv = ["cli/main.ts", ...args, ...access];
+  return await runProgram(process.execPath, argv, { cwd: ROOT, env: COMPILE_CACHE, input });
 }
 
 async function audits(t: Test, cluster: Cluster): Promise<void> {
@@ -234,9 +235,10 @@ const STEPS: readonly (readonly [
 ];
 
 async function predicts(t: Test, cluster: Cluster): Promise<void> {
+  let before = await resolved(cluster);
   for (const [title, verb, objects, changes, code] of STEPS) {
     await t.test(title, async (tt) => {
-      const expected = await resolved(cluster);
+      const expected = new Map(before);
       const impact = await run(cluster, ["impact", "-", "-o", "json", ...(verb === "delete" ? ["--delete"] : [])], {
         input: list(objects),
       });
@@ -246,7 +248,8 @@ async function predicts(t: Test, cluster: Cluster): Promise<void> {
       for (const { resource: changed, after } of predicted)
         if (after !== null) expected.set(JSON.stringify(changed), described(after));
       await apply(cluster, objects, verb);
-      tt.same(await resolved(cluster), expected);
+      before = await resolved(cluster);
+      tt.same(before, expected);
     });
   }
 }

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { isJsonObject } from "../../shared/formats/json.ts";
 import { get } from "../loopback-request.ts";
+import { COMPILE_CACHE } from "../programs/run-program.ts";
 import { until } from "./apiserver/until.ts";
 
 const MAIN = new URL("../../cli/main.ts", import.meta.url).pathname;
@@ -45,7 +46,8 @@ export async function startServer(
 export async function startProgram(
   name: string, argv: readonly string[], environment: Readonly<Record<string, string>> = {},
 ): Promise<ServerProcess> {
-  const child = spawn(process.execPath, [...argv], { env: environment, stdio: ["ignore", "ignore", "pipe"] });
+  const env = { ...COMPILE_CACHE, ...environment };
+  const child = spawn(process.execPath, [...argv], { env, stdio: ["ignore", "ignore", "pipe"] });
   const ended = once(child, "exit");
   const log: LogLine[] = [];
   const listening = await firstListening(child, log);
