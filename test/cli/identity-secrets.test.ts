@@ -31,7 +31,6 @@ stringData: {accessKeyID: ${PLANTED}1, secretAccessKey: ${PLANTED}2}
 
 interface Result {
   readonly findings: readonly { readonly name: string; readonly code: string; readonly severity: string }[];
-  readonly notApplied?: readonly { readonly code: string; readonly needs: string }[];
 }
 
 const isOfSecret = ({ code }: { readonly code: string }): boolean => code === "CI-10";
@@ -54,17 +53,6 @@ test("lint, audit and impact report the Secrets of static identities", async (t)
   t.same(await secretLines("impact", "-", "--from", folder, ...FLAG, "--check", "CI-10=deny"), [
     "documented warn CI-10", "documented warn CI-10",
   ]);
-});
-
-test("without --identity-secret-namespace, lint and audit list the check that was not applied", async (t) => {
-  for (const command of ["lint", "audit"]) {
-    const { stdout } = await runCommand([command, "-", "-o", "json"], { stdin: MANIFESTS });
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the JSON of the command
-    const { notApplied = [] } = JSON.parse(stdout) as Result;
-    const ofSecrets = notApplied.filter(isOfSecret);
-    t.same(ofSecrets.map(({ code }) => code), ["CI-10"]);
-    t.ok(ofSecrets.every(({ needs }) => needs.startsWith("--identity-secret-namespace")));
-  }
 });
 
 test("no output of a command contains the value of a Secret", async (t) => {

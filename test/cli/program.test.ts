@@ -86,12 +86,6 @@ const USAGE_ERRORS: readonly (readonly [title: string, argv: string[], stderr: s
         'ack-role-resolver: --check "IRS-99=off": check "IRS-99" does not exist; similar ids: IRS-09',
     ),
   ],
-  ["a missing path", ["resolve", "no/such/folder"], /^no\/such\/folder: /],
-  [
-    "an unknown part of the manifests",
-    ["manifests", "everything"],
-    /^ack-role-resolver: manifests everything: run `helm install /,
-  ],
 ];
 for (const [title, argv, stderr] of USAGE_ERRORS) {
   test(`exits 2 and prints no result for ${title}`, async (t) => {

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { runCommand, withoutCoverage } from "./run-command.ts";
+import { runCommand } from "./run-command.ts";
 
 const API = "infrastructure.cluster.x-k8s.io/v1beta2";
 const STATE = `apiVersion: v1
@@ -43,28 +43,6 @@ const REASONS = {
   selector: "allowedNamespaces.selector selects the namespace",
   list: "allowedNamespaces.list contains the namespace",
 };
-
-test("JSON output contains clusters with their chain, in input order", async (t) => {
-  const { status, stdout, stderr } = await runCommand(["resolve", "--from", "-", "-o", "json"], { stdin: STATE });
-  t.equal(status, 1, "the cluster c3 is refused");
-  t.equal(withoutCoverage(stderr), "");
-  t.match(JSON.parse(stdout), [
-    {
-      resource: { apiVersion: API, kind: "AWSCluster", namespace: "team-a", name: "c1" },
-      outcome: "selected", via: "identity", selectors: [], roleARN: "arn:aws:iam::111122223333:role/workload",
-      accountID: "111122223333", region: null, code: null,
-      chain: [
-        {
-          kind: "AWSClusterRoleIdentity", name: "workload", roleARN: "arn:aws:iam::111122223333:role/workload",
-          allowed: true, reason: REASONS.selector,
-        },
-        { kind: "AWSClusterControllerIdentity", name: "default", roleARN: null, allowed: true, reason: REASONS.list },
-      ],
-    },
-    { resource: { kind: "AWSManagedControlPlane" }, outcome: "selected", roleARN: null, accountID: null },
-    { resource: { namespace: "default", name: "c3" }, outcome: "refused", code: "ERR_IDENTITY_NAMESPACE" },
-  ]);
-});
 
 test("the tables show the role, the identity without a role, or the error code", async (t) => {
   const text = await runCommand(["resolve", "--from", "-"], { stdin: STATE, environment: { COLUMNS: "120" } });
@@ -121,29 +99,4 @@ test("--kind resolves a cluster that does not exist yet, with the controller ide
   const machine = await runCommand(argv, { stdin: STATE });
   t.equal(machine.status, 2);
   t.match(machine.stderr, "the kind has no identityRef; expected one of AWSCluster.infrastructure.cluster.x-k8s.io,");
-});
-
-test("impact reports clusters whose identities change", async (t) => {
-  const change = `apiVersion: ${API}
-kind: AWSCluster
-metadata: {name: c1, namespace: team-a}
-spec: {identityRef: {kind: AWSClusterStaticIdentity, name: keys}}
----
-apiVersion: ${API}
-kind: AWSClusterControllerIdentity
-metadata: {name: default}
-spec: {allowedNamespaces: {}}
-`;
-  const folder = t.testdir({ "state.yaml": STATE, "change.yaml": change });
-  const impact = ["impact", `${folder}/change.yaml`, "--from", `${folder}/state.yaml`, "-o"];
-  const { stdout } = await runCommand([...impact, "json"]);
-  t.match(JSON.parse(stdout), {
-    summary: { resources: 3, unchanged: 1, default: 1, identity: 1 },
-    changes: [
-      { resource: { name: "c3" }, change: "default", before: { code: "ERR_IDENTITY_NAMESPACE" } },
-      { resource: { name: "c1" }, change: "identity", after: { chain: [{ name: "keys" }] } },
-    ],
-  });
-  const wide = await runCommand([...impact, "wide"]);
-  t.match(wide.stdout, "111122223333 role/workload by AWSClusterRoleIdentity/workload, AWSClusterControllerIdentity/");
 });

@@ -75,13 +75,6 @@ test("--explain reports that no selector exists if the input has no selector", a
   );
 });
 
-test("shows matching conditions in green on a terminal", async (t) => {
-  t.match(
-    (await runCommand(["resolve", "-", "--explain", ...QUEUE], { stdin: STATE, terminal: true })).stdout,
-    "\u001b[32mselects the resource\u001b[39m",
-  );
-});
-
 test("--kind resolves a hypothetical resource and ignores the resources in the input", async (t) => {
   const { status, stdout } = await runCommand(["resolve", "-", "-o", "json", ...QUEUE, "-l", "tier=gold"], {
     stdin: STATE,

@@ -62,6 +62,17 @@ test("exits 2 on input without Kubernetes objects, unless --allow-empty is set",
   t.same([status, stderr.split("\n")[0]?.slice(0, 2)], [2, "-:"]);
 });
 
+test("exits 2 and prints only the errors if a manifest cannot be read, except lint", async (t) => {
+  const dir = t.testdir({ "a.yaml": `${SELECTOR}---\n${BUCKET}`, "b.json": "{" });
+  const impact = ["impact", "--from", dir, `${dir}/a.yaml`];
+  for (const argv of [...CHECKS.slice(1).map((command) => [...command.split(" "), dir]), impact]) {
+    const { status, stdout, stderr } = await runCommand(argv);
+    t.same([status, stdout], [2, ""], argv.join(" "));
+    t.match(stderr, /^[^\n]*b\.json:1: [^\n]*\n$/, argv.join(" "));
+  }
+  t.match(await runCommand(["lint", dir]), { status: 2, stdout: /^2 checked, 0 denied/m, stderr: /b\.json:1: / });
+});
+
 test("exits 2 on invalid YAML; with --skip-unreadable, prints a warning and skips the unreadable part", async (t) => {
   const dir = t.testdir({ "a.yaml": SELECTOR, "b.yaml": `a: [\n---\n${BUCKET}` });
   t.equal((await runCommand(["resolve", dir])).status, 2);

@@ -1,6 +1,7 @@
 import { test } from "tap";
 import { formatTable, widthOf } from "../../../cli/output/terminal.ts";
 import { runCommand } from "../run-command.ts";
+import { STATE } from "../state.ts";
 
 test("a table shortens details before names, and keeps names distinct", (t) => {
   const cells = [["NAME", "DETAIL"], ...["a", "b"].map((letter) => [
@@ -31,6 +32,27 @@ test("the width of the output is COLUMNS, else the width of the terminal, else 8
     [{}, { COLUMNS: "wide" }, 80],
   ] as const) t.equal(widthOf(stream, environment), width, JSON.stringify([stream, environment]));
   t.end();
+});
+
+const COLORED: readonly (readonly [argv: readonly string[], text: string])[] = [
+  [["audit", "-"], "\u001b[2m0  resources without a role in the CARM maps\u001b[22m\n"],
+  [["audit", "-"], "\n1  resource in conflict\n"],
+  [["lint", "-"], "\u001b[31mdeny\u001b[39m IRS-02"],
+  [["resolve", "-"], "\u001b[32mselected\u001b[39m"],
+  [["resolve", "-", "--explain"], "\u001b[32mselects the resource\u001b[39m"],
+  [["impact", "--from", "STATE", "CHANGE"], "\u001b[31mother account\u001b[39m"],
+];
+
+test("prints colors on a terminal unless NO_COLOR or TERM=dumb is set", async (t) => {
+  const change = STATE.replace("111122223333:role/team-a", "444455556666:role/team-a");
+  const folder = t.testdir({ STATE, CHANGE: change });
+  for (const [argv, text] of COLORED) {
+    const words = argv.map((word) => (/^[A-Z]+$/.test(word) ? `${folder}/${word}` : word));
+    t.match((await runCommand(words, { stdin: STATE, terminal: true })).stdout, text, argv.join(" "));
+    for (const environment of [{ NO_COLOR: "1" }, { TERM: "dumb" }]) {
+      t.notMatch((await runCommand(words, { stdin: STATE, terminal: true, environment })).stdout, "\u001b");
+    }
+  }
 });
 
 const escape = String.raw`\e[2J\n`;
