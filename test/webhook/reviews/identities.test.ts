@@ -45,16 +45,6 @@ test("only warns about a selector if the namespace is unknown", async (t) => {
   t.match(objectAt(json, "response"), { allowed: true, warnings: [/^AC-02 /] });
 });
 
-test("returns an HTTP error until the inventory is loaded, and skips other kinds", async (t) => {
-  const source = new FakeSource(STORED);
-  source.unload();
-  const unloaded = webhookUnderTest(source);
-  t.equal((await unloaded.post("/validate/identities", reviewOf(roleIdentity("x")))).status, 500);
-  t.equal((await unloaded.post("/validate/clusters", reviewOf(clusterObject("x", null)))).status, 500);
-  const machine = { ...clusterObject("m", null), kind: "AWSMachine" };
-  t.match(await review(machine), { allowed: true });
-});
-
 test("denies an identity or a cluster that exceeds a limit of reviews, and only warns CAPA", async (t) => {
   const values = Array.from({ length: 50_001 }, () => "a");
   for (const [object, code] of [

@@ -53,23 +53,6 @@ test("returns warnings but no denial for faults of system namespaces", async (t)
   }
 });
 
-test("skips changes of finalizers, and subresource updates that change no label or annotation", async (t) => {
-  const { request } = fixture("namespace-update-moved");
-  const [object, oldObject] = [objectAt(request, "object"), objectAt(request, "oldObject")];
-  const finalized = { ...oldObject, metadata: { ...objectAt(oldObject, "metadata"), finalizers: [] } };
-  const terminating = { ...oldObject, spec: { finalizers: [] }, status: { phase: "Terminating" } };
-  const reviews: readonly JsonObject[] = [
-    reviewOf(terminating, { operation: "UPDATE", oldObject, subResource: "finalize" }),
-    reviewOf(terminating, { operation: "UPDATE", oldObject, subResource: "status" }),
-    reviewOf(finalized, { operation: "UPDATE", oldObject }),
-  ];
-  for (const review of reviews) t.same(await post(webhook, review), { uid: "u-1", allowed: true });
-  for (const subResource of ["status", "finalize"]) {
-    const relabeled = await post(webhook, reviewOf(object, { operation: "UPDATE", oldObject, subResource }));
-    t.match(relabeled, { allowed: false, status: { message: /^NS-01 / } }, subResource);
-  }
-});
-
 test("with NS-02 on, denies a requester whose access to a selector is denied or unknown", async (t) => {
   const on = { checkSeverities: new Map([["NS-02", "deny"] as const]) };
   const unknown = await post(webhookUnderTest(payments(), on), fixtureText("namespace-create"));
