@@ -4,7 +4,7 @@ import { MAX_COMPARED } from "../manifests/policies/selector-matches.ts";
 import { CATALOGUE, CLUSTER_CHECKS, IDENTITY_CHECKS, POD_CHECKS } from "../shared/checks/catalogue.ts";
 import type { CheckEntry } from "../shared/checks/check.ts";
 import { CI_33 } from "../shared/checks/identity-shape.ts";
-import { limitCheck } from "../shared/checks/any-kind.ts";
+import { limitCheck } from "../shared/checks/size-limits.ts";
 import { ACK_02 } from "../shared/checks/forged-annotations.ts";
 
 const OTHER_OBJECTS = "needs other objects";

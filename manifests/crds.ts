@@ -1,8 +1,9 @@
 import type {
   V1CustomResourceDefinition, V1CustomResourceDefinitionSpec, V1CustomResourceDefinitionVersion,
 } from "@kubernetes/client-node";
-import { IRS_12, IRS_35 } from "../shared/checks/selector-matches.ts";
+import { IRS_35 } from "../shared/checks/selector-matches.ts";
 import { IRS_00 } from "../shared/checks/selector-shape.ts";
+import { IRS_12 } from "../shared/checks/selector-types.ts";
 import {
   CAPA_VERSION, identityPlural, INFRASTRUCTURE_GROUP, SERVICE_ACCOUNT_IDENTITY, STS_AUDIENCE,
 } from "../shared/contract/capa-kinds.ts";

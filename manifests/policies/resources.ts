@@ -6,7 +6,7 @@ import type { CheckEntry } from "../../shared/checks/check.ts";
 import { ACK_02 } from "../../shared/checks/forged-annotations.ts";
 import { ACK_10, ACK_11, ACK_12, ADOPT, POLICIES } from "../../shared/checks/resource-annotations.ts";
 import { ACK_10B } from "../../shared/checks/resource-drift.ts";
-import { limitCheck } from "../../shared/checks/any-kind.ts";
+import { limitCheck } from "../../shared/checks/size-limits.ts";
 import {
   ADOPTION_FIELDS_ANNOTATION, ADOPTION_POLICY_ANNOTATION, REGION_ANNOTATION, RESOLUTION_KEYS, RESOLVER_PREFIX,
 } from "../../shared/contract/annotation-keys.ts";

@@ -1,8 +1,7 @@
 import { IRS_04, IRS_07 } from "../../shared/checks/selector-account.ts";
 import { IRS_15, IRS_48 } from "../../shared/checks/selector-breadth.ts";
-import {
-  IRS_01, IRS_02, IRS_03, IRS_42, IRS_43, IRS_44, IRS_45, IRS_46,
-} from "../../shared/checks/selector-role.ts";
+import { IRS_01, IRS_02, IRS_03 } from "../../shared/checks/selector-role.ts";
+import { IRS_42, IRS_43, IRS_44, IRS_45, IRS_46 } from "../../shared/checks/selector-session.ts";
 import { ROLE_ARN } from "../../shared/checks/value-types.ts";
 import { SELECTOR_ANNOTATIONS, SESSION_TAGS_ANNOTATION } from "../../shared/contract/annotation-keys.ts";
 import type { Runtime } from "../../shared/contract/context.ts";

@@ -1,7 +1,6 @@
 import { OWNER_ACCOUNT_ANNOTATION } from "../contract/annotation-keys.ts";
 import type { DecisionSettings, Requester } from "../contract/context.ts";
 import { isACKController } from "../contract/exemptions.ts";
-import { objectExcess, SIZE_CHECKS, type SizedKind } from "../contract/limits.ts";
 import { field, type FieldPath, isJsonObject, type JsonObject } from "../formats/json.ts";
 import { labelKeyFaults, labelValueFaults, subdomainFaults } from "../formats/names.ts";
 import { objectMeta, objectReference } from "../formats/object-meta.ts";
@@ -95,24 +94,6 @@ export function controllerCheck({ objects, path, ...texts }: ControllerCheck): Q
       const name = quote(requester.username);
       const message = `the requester ${name} is an ACK controller, and ACK controllers must not write ${objects}`;
       yield { path, message };
-    },
-  };
-}
-
-/** Returns the check of the kind that compares the sizes of an object. */
-export function limitCheck(kind: SizedKind): QuickCheck<JsonObject> {
-  const { code, fix, example } = SIZE_CHECKS[kind];
-  return {
-    id: code,
-    severity: "deny",
-    fixed: true,
-    reason: "A very large or deeply nested object delays the webhook. No other check runs on the object.",
-    fix,
-    example,
-    ofChange: true,
-    *find(object): Iterable<Fault> {
-      const excess = objectExcess(object);
-      if (excess !== null) yield { ...excess };
     },
   };
 }

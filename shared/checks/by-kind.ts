@@ -14,7 +14,7 @@ import type { JsonObject } from "../formats/json.ts";
 import { definedKind } from "../contract/ack-groups.ts";
 import { objectReference } from "../formats/object-meta.ts";
 import type { JudgedSelector } from "../model/selector.ts";
-import { limitCheck, META_01 } from "./any-kind.ts";
+import { META_01 } from "./any-kind.ts";
 import { REMOVED_WAIVERS, WAIVER_01 } from "./waiver.ts";
 import { AC_05, clusterChange, useChange } from "./cluster-reference.ts";
 import { configMapChange } from "./carm-map-entries.ts";
@@ -35,6 +35,7 @@ import { IRS_52_OF_OBJECTS } from "./selector-kinds.ts";
 import { IRS_48 } from "./selector-breadth.ts";
 import { IRS_51 } from "./selector-shape.ts";
 import { IRS_53 } from "./selector-template.ts";
+import { limitCheck } from "./size-limits.ts";
 import { judgeSelector, SELECTOR_SELF_CHECKS } from "./judge-selector.ts";
 
 /** Returns the checks of a change, each with the data that it examines. Decodes each object only once. */

@@ -19,7 +19,7 @@ import { NS_04, NS_07, NS_07B, NS_08, NS_08_HOSTS, NS_17 } from "./namespace-val
 import type { ResourceChange } from "./resource-change.ts";
 import { ACK_36 } from "./role-inputs.ts";
 import { CM_01, CM_04, CM_12, type ConfigMapChange } from "./carm-map-entries.ts";
-import { limitCheck, META_01 } from "./any-kind.ts";
+import { META_01 } from "./any-kind.ts";
 import { AC_00, AC_05, type ClusterChange } from "./cluster-reference.ts";
 import { AC_01, AC_02, AC_03, AC_04, AC_06, AC_07 } from "./cluster-identity.ts";
 import { ACK_02 } from "./forged-annotations.ts";
@@ -38,6 +38,7 @@ import { CM_07, CM_08, CM_09, CM_15 } from "./carm-map-keys.ts";
 import { ACK_34, DEFINITION_CHECKS, IRS_34 } from "./definitions.ts";
 import { FIELD_EXPORT_CHECKS } from "./field-exports.ts";
 import { SELECTOR_SELF_CHECKS } from "./judge-selector.ts";
+import { limitCheck } from "./size-limits.ts";
 import { WAIVER_01 } from "./waiver.ts";
 import type { DecisionSettings } from "../contract/context.ts";
 import { ALWAYS_DENYING, OTHER_CHECKS } from "../contract/profiles.ts";

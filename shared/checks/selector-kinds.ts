@@ -10,7 +10,7 @@ import type { TypeEntry } from "../model/resource-types.ts";
 import { type UnknownPart, unknownPart } from "../model/type-index.ts";
 import { type CheckContext, type Fault, isComplete, type QuickCheck } from "./check.ts";
 import type { SelectorChange } from "./selector-change.ts";
-import { typeEntries } from "./selector-matches.ts";
+import { typeEntries } from "./selector-types.ts";
 
 type Known = Pick<CheckContext, "inventory" | "settings">;
 

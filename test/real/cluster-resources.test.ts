@@ -44,7 +44,6 @@ onCluster("the resources of a real API server", async (t, cluster) => {
   await t.test("updates the inventory when the stored version of an ACK kind changes", async (tt) =>
     followsVersions(tt, cluster, source),
   );
-  await t.test("resumes watching after the API server is killed", async (tt) => survivesRestart(tt, cluster, source));
   await t.test("loadCluster reads the whole cluster once", async (tt) => loadsOnce(tt, cluster));
 });
 
@@ -162,17 +161,6 @@ async function followsVersions(t: Test, cluster: Cluster, source: ClusterSource)
   });
 }
 
-async function survivesRestart(t: Test, cluster: Cluster, source: ClusterSource): Promise<void> {
-  await cluster.stopApiserver("SIGKILL");
-  await eventually(source, () => source.status.fault !== null);
-  t.equal(source.inventory.resources.size, MANY - 1, "the inventory is unchanged");
-  await cluster.startApiserver();
-  await cluster.request("DELETE", `${BUCKETS}/b-2`);
-  await eventually(source, () => named(source, "b-2") === undefined);
-  await eventually(source, () => source.status.fault === null);
-  t.equal(source.inventory.resources.size, MANY - 2);
-}
-
 async function loadsOnce(t: Test, cluster: Cluster): Promise<void> {
   let objects = 0;
   const loaded = await loadCluster({
@@ -184,15 +172,9 @@ async function loadsOnce(t: Test, cluster: Cluster): Promise<void> {
     collect: (object) => (stringAt(object, "metadata", "name") === "b-3" ? object : null),
     onProgress: (progress) => { objects = progress.objects; },
   });
-  t.equal(loaded.inventory.resources.size, MANY - 2);
+  t.equal(loaded.inventory.resources.size, MANY - 1);
   t.equal(loaded.inventory.includes("config maps"), true);
   t.match(loaded.objects, [{ apiVersion: "s3.services.k8s.aws/v1", kind: "Bucket", metadata: { name: "b-3" } }]);
   t.type(field(loaded.objects[0], "spec"), "object", "the loaded objects are complete");
   t.ok(objects >= MANY);
-  const api = await connectKubernetes({ kubeconfig: cluster.kubeconfig, context: "jane" });
-  const resources = ["iamroleselectors", "namespaces", "customresourcedefinitions"];
-  await t.rejects(loadCluster({ judge: judgeSelector, runtime: "ack", api }), {
-    code: "ERR_CLUSTER_UNREADABLE",
-    message: new RegExp(resources.map((resource) => `not allowed to list ${resource}`).join(".*"), "u"),
-  });
 }

@@ -14,7 +14,7 @@ import type { Cluster } from "./apiserver/cluster.ts";
 import { until } from "./apiserver/until.ts";
 import { ENVIRONMENT, PLANTED } from "./planted-sidecar.ts";
 import { type ServerProcess, startServer } from "./server-process.ts";
-import { apply } from "./webhook/installed-webhook.ts";
+import { apply, MANIFEST_OPTIONS } from "./webhook/installed-webhook.ts";
 import { fileWith } from "../token-file.ts";
 
 /** The time within which a change of an identity or a Secret must take effect, in ms. */
@@ -63,11 +63,7 @@ export async function createIdentities(cluster: Cluster): Promise<void> {
   for (const name of ["team-a", "capa-system", "ack-system"]) {
     await cluster.request("POST", "/api/v1/namespaces", { metadata: { name } });
   }
-  await apply(cluster, manifestObjects("rbac", {
-    namespace: "ack-role-resolver", runtime: "ack", ackSystemNamespace: "ack-system", url: null, caBundle: null,
-    accessReviews: false, extraGroups: [],
-    inject: false, identitySecretNamespace: "capa-system",
-  }));
+  await apply(cluster, manifestObjects("rbac", { ...MANIFEST_OPTIONS, identitySecretNamespace: "capa-system" }));
   const bind = (kind: "ClusterRole" | "Role", name: string, metadata: object): object => ({
     apiVersion: RBAC_VERSION, kind: `${kind}Binding`, metadata: { name: `sidecar-${name}`, ...metadata },
     roleRef: { apiGroup: "rbac.authorization.k8s.io", kind, name }, subjects: [ACCOUNT],

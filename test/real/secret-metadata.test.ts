@@ -8,7 +8,7 @@ import { ACK_SELECTOR_CRD } from "../fixtures/ack-selector-crd.ts";
 import { eventually } from "../shared/sources/eventually.ts";
 import type { Cluster } from "./apiserver/cluster.ts";
 import { FAST_RETRY_CLOCK, onCluster } from "./apiserver/on-cluster.ts";
-import { apply } from "./webhook/installed-webhook.ts";
+import { apply, MANIFEST_OPTIONS } from "./webhook/installed-webhook.ts";
 
 const NAMESPACE = "capa-system";
 const ENCODED = { AccessKeyID: "YQ==", SecretAccessKey: "Yg==" };
@@ -44,11 +44,7 @@ onCluster("the metadata of Secrets on a real API server", async (t, cluster) => 
   for (const name of [NAMESPACE, "ack-system"]) {
     await cluster.request("POST", "/api/v1/namespaces", { metadata: { name } });
   }
-  await apply(cluster, manifestObjects("rbac", {
-    namespace: "ack-role-resolver", runtime: "ack", ackSystemNamespace: "ack-system", url: "https://127.0.0.1:1",
-    caBundle: "CA", accessReviews: false, extraGroups: [],
-    identitySecretNamespace: NAMESPACE,
-  }));
+  await apply(cluster, manifestObjects("rbac", { ...MANIFEST_OPTIONS, identitySecretNamespace: NAMESPACE }));
   const source = new ClusterSource({
     judge: judgeSelector,
     runtime: "ack", clock: FAST_RETRY_CLOCK, resources: { extraGroups: [] }, identitySecretNamespace: NAMESPACE,

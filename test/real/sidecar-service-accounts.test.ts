@@ -17,7 +17,7 @@ import { findPrograms } from "./find-programs.ts";
 import { callerOf, EFFECT_LIMIT_MS, IDENTITIES, startWith, Subject, untilAnswer } from "./identity-subject.ts";
 import { type RecordedSTS, recordSTS } from "./recorded-sts.ts";
 import { startMoto } from "./sdks/moto.ts";
-import { apply } from "./webhook/installed-webhook.ts";
+import { apply, MANIFEST_OPTIONS } from "./webhook/installed-webhook.ts";
 
 const PAGE = await readFile(new URL("../../docs/cluster-api.md", import.meta.url), "utf8");
 /** The documented objects of a namespace that opts in, and the documented rights of the sidecar. */
@@ -65,11 +65,7 @@ async function install(cluster: Cluster): Promise<void> {
   for (const name of ["team-a", "team-b", "cluster-tools", "ack-system"]) {
     await cluster.request("POST", "/api/v1/namespaces", { metadata: { name } });
   }
-  await apply(cluster, manifestObjects("rbac", {
-    namespace: "ack-role-resolver", runtime: "ack", ackSystemNamespace: "ack-system", url: null, caBundle: null,
-    accessReviews: false, extraGroups: [],
-    inject: false,
-  }));
+  await apply(cluster, manifestObjects("rbac", MANIFEST_OPTIONS));
   await applyText(cluster, DOCUMENTED);
   await cluster.request("POST", "/api/v1/namespaces/cluster-tools/serviceaccounts", {
     metadata: { name: "cluster-tools" },

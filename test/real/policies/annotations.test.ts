@@ -7,6 +7,7 @@ import type { ApiResponse } from "../apiserver/api-request.ts";
 import type { Cluster, RequestOptions } from "../apiserver/cluster.ts";
 import { IDENTITIES } from "../apiserver/identities.ts";
 import { onCluster } from "../apiserver/on-cluster.ts";
+import { create as createStored } from "../webhook/requests.ts";
 import {
   type AnnotationCase, BUCKET_CASES, CLUSTER_CASES, NAMESPACE_CASES, REQUIRED_CASES, RESOLUTION_CASES,
   WAIVER_CASES,
@@ -62,10 +63,7 @@ async function createObjects(cluster: Cluster): Promise<void> {
       ],
     }],
   ];
-  for (const [path, object] of objects) {
-    const { status, body } = await cluster.request("POST", path, object);
-    if (status !== 201) throw new Error(`${path}: ${stringAt(body, "message")}`);
-  }
+  for (const [path, object] of objects) await createStored(cluster, path, object);
 }
 
 async function create(

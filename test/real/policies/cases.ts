@@ -66,18 +66,14 @@ export const CLUSTER_CASES: readonly AnnotationCase[] = [
 const REGION = "services.k8s.aws/region";
 const ADOPTION_FIELDS = "services.k8s.aws/adoption-fields";
 
-/** Annotations of a bucket. */
+/** Annotations of a bucket. value-types.test.ts tests the values of each type. */
 export const BUCKET_CASES: readonly AnnotationCase[] = [
   [{}],
   [{ [REGION]: "eu-west-1" }],
-  [{ [REGION]: "us-gov-west-1" }],
   [{ [REGION]: "Frankfurt" }, "ACK-10"],
-  [{ [REGION]: "" }, "ACK-10"],
   [{ [REGION]: "x".repeat(250_000) }, "ACK-10"],
   [{ [DELETION_POLICY_ANNOTATION]: "retain" }],
-  [{ [DELETION_POLICY_ANNOTATION]: "delete" }],
   [{ [DELETION_POLICY_ANNOTATION]: "Delete" }, "ACK-11"],
-  [{ [DELETION_POLICY_ANNOTATION]: "" }, "ACK-11"],
   [{ [ADOPTION_POLICY_ANNOTATION]: "adopt", [ADOPTION_FIELDS]: '{"name": "b"}' }],
   [{ [ADOPTION_POLICY_ANNOTATION]: "adopt-or-create" }],
   [{ [ADOPTION_POLICY_ANNOTATION]: "adopt" }, "ACK-12"],
@@ -105,18 +101,12 @@ export const NAMESPACE_CASES: readonly AnnotationCase[] = [
   [{ [ENDPOINT]: "https://b.example" }, "NS-08"],
   [{ [ENDPOINT]: "https://a.example.evil.example" }, "NS-08"],
   [{ [ENDPOINT]: "https://evil.example/a.example" }, "NS-08"],
-  [{ [ENDPOINT]: "http://a.example" }, "NS-08"],
   // RE2 matches "s" with "ſ" if it ignores the case.
   [{ [ENDPOINT]: "httpſ://a.example" }, "NS-08"],
   [{ [ENDPOINT]: `http://evil.example/${"p".repeat(200_000)}` }, "NS-08"],
-  [{ [ENDPOINT]: "https://user:password@a.example" }, "NS-08"],
   [{ [ENDPOINT]: "https://a.example@evil.example" }, "NS-08"],
-  [{ [ENDPOINT]: "https://a.example?x=y" }, "NS-08"],
-  [{ [ENDPOINT]: "https://a.example#x" }, "NS-08"],
-  [{ [ENDPOINT]: "https://a.example/a b" }, "NS-08"],
   [{ [ENDPOINT]: "https://[::1]:8443" }, "NS-08"],
   [{ [ENDPOINT]: "https://-a.example" }, "NS-08"],
-  [{ [ENDPOINT]: "a.example" }, "NS-08"],
   [{ [S3_POLICY]: "retain", [DELETION_POLICY_ANNOTATION]: "anything" }],
   [{ [S3_POLICY]: "" }],
   [{ [S3_POLICY]: "Delete" }, "NS-09"],

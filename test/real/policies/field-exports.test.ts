@@ -4,9 +4,10 @@ import { ROLE } from "../../shared/objects.ts";
 import type { Cluster } from "../apiserver/cluster.ts";
 import { onCluster } from "../apiserver/on-cluster.ts";
 import {
-  denial, deniesHarmful, deniesHeld, deniesUpdates, exportsOf, JANE, keepsStored, prepareAttacks, waives,
+  deniesHarmful, deniesHeld, deniesUpdates, exportsOf, keepsStored, prepareAttacks, waives,
 } from "../webhook/field-export-attacks.ts";
 import { installPolicies, PLAIN_CRD } from "./installed-policies.ts";
+import { answerOf, JANE } from "../webhook/requests.ts";
 
 const SETTINGS = {
   controllerServiceAccounts: ["ack-s3/controller", "ack-system/ack-s3-controller"],
@@ -35,7 +36,7 @@ async function protectsListed(t: Test, cluster: Cluster): Promise<void> {
   const answer = async (namespace: string): Promise<string> => {
     const to: ExportTarget = { kind: "secret", name: "s", namespace };
     const path = `${exportsOf("team-a")}?dryRun=All`;
-    return denial(await cluster.request("POST", path, fieldExport("s", "team-a", to), JANE));
+    return answerOf(await cluster.request("POST", path, fieldExport("s", "team-a", to), JANE));
   };
   const unlisted = ["ack-s3", "ack-rds", "capa", "ack"];
   for (const namespace of unlisted) t.match(await answer(namespace), /^201 /, namespace);
@@ -61,7 +62,7 @@ async function deniesControllers(t: Test, cluster: Cluster): Promise<void> {
   const write = async (method: string, path: string, body?: object): Promise<string> => {
     const headers = { "content-type": "application/merge-patch+json" };
     const options = method === "PATCH" ? { ...controller, headers } : controller;
-    return denial(await cluster.request(method, `${path}${path.includes("?") ? "&" : "?"}dryRun=All`, body, options));
+    return answerOf(await cluster.request(method, `${path}${path.includes("?") ? "&" : "?"}dryRun=All`, body, options));
   };
   const role = { data: { evil: "arn:aws:iam::111122223333:role/admin" } };
   const attempts = async (): Promise<void> => {

@@ -6,6 +6,7 @@ import { bucketObject, ROLE, selectorObject } from "../../shared/objects.ts";
 import type { ApiResponse } from "../apiserver/api-request.ts";
 import type { Cluster, RequestOptions } from "../apiserver/cluster.ts";
 import { onCluster } from "../apiserver/on-cluster.ts";
+import { create } from "../webhook/requests.ts";
 import { installPolicies, isDeniedByPolicy, PLAIN_CRD, SELECTORS } from "./installed-policies.ts";
 
 const NAMESPACES = "/api/v1/namespaces";
@@ -57,10 +58,7 @@ async function createObjects(cluster: Cluster): Promise<void> {
       subjects: [{ kind: "ServiceAccount", namespace: "ack-role-resolver", name: "ack-role-resolver-webhook" }],
     }],
   ];
-  for (const [path, object] of objects) {
-    const { status, body } = await cluster.request("POST", path, object);
-    if (status !== 201) throw new Error(`${path}: ${stringAt(body, "message")}`);
-  }
+  for (const [path, object] of objects) await create(cluster, path, object);
 }
 
 async function patch(cluster: Cluster, path: string, change: object): Promise<ApiResponse> {

@@ -1,9 +1,11 @@
 import type { Test } from "tap";
-import { stringAt } from "../../../shared/formats/json.ts";
+import type { JsonObject } from "../../../shared/formats/json.ts";
+import { selectorObject } from "../../shared/objects.ts";
 import type { ApiResponse } from "../apiserver/api-request.ts";
 import type { Cluster, RequestOptions } from "../apiserver/cluster.ts";
 import { until } from "../apiserver/until.ts";
-import { SELECTORS } from "./installed-webhook.ts";
+import { apply, SELECTORS } from "./installed-webhook.ts";
+import { create, grant, NAMESPACES, RBAC } from "./requests.ts";
 
 const MERGE_PATCH = { "content-type": "application/merge-patch+json" };
 
@@ -25,51 +27,21 @@ export function bucket(name: string, metadata: object = {}, namespace = "team-a"
 /** A bucket that the selector gold selects. */
 export const GOLD = { labels: { tier: "gold" } };
 
-function selector(name: string, arn: string, matchLabels: object = { tier: name }): object {
-  const spec = { arn, namespaceSelector: { names: ["team-a"] }, resourceLabelSelector: { matchLabels } };
-  return { apiVersion: "services.k8s.aws/v1alpha1", kind: "IAMRoleSelector", metadata: { name }, spec };
+function selector(name: string, arn: string, matchLabels: JsonObject = { tier: name }): object {
+  const resourceLabelSelector = { matchLabels };
+  return selectorObject(name, { arn, namespaceSelector: { names: ["team-a"] }, resourceLabelSelector });
 }
 
-/**
- * Creates namespaces and the selectors gold, silver and late. Allows the user jane to write buckets and to use the
- * selector gold.
- */
+/** Creates namespaces and the selectors gold, silver and late. Allows the user jane to write buckets. */
 export async function createObjects(t: Test, cluster: Cluster): Promise<void> {
-  const rbac = "/apis/rbac.authorization.k8s.io/v1";
-  const required = { "ack-role-resolver.io/selector-required": "true" };
-  const objects: readonly (readonly [path: string, object: object])[] = [
-    ...["team-a", "sandbox", "going"].map((name) => ["/api/v1/namespaces", { metadata: { name } }] as const),
-    ["/api/v1/namespaces", { metadata: { name: "strict", annotations: required } }],
-    [SELECTORS, selector("gold", "arn:aws:iam::111122223333:role/gold")],
-    [SELECTORS, selector("silver", "arn:aws:iam::444455556666:role/silver")],
-    [SELECTORS, selector("late", "arn:aws:iam::111122223333:role/late", { late: "yes" })],
-    [
-      `${rbac}/clusterroles`,
-      {
-        metadata: { name: "bucket-writer" },
-        rules: [
-          { apiGroups: ["s3.services.k8s.aws"], resources: ["buckets", "buckets/status"], verbs: ["*"] },
-          { apiGroups: ["apiextensions.k8s.io"], resources: ["customresourcedefinitions"], verbs: ["patch"] },
-          { apiGroups: ["services.k8s.aws"], resources: ["iamroleselectors"], resourceNames: ["gold"], verbs: ["use"] },
-        ],
-      },
-    ],
-    [
-      `${rbac}/clusterrolebindings`,
-      {
-        metadata: { name: "bucket-writer" },
-        roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "bucket-writer" },
-        subjects: [
-          { apiGroup: "rbac.authorization.k8s.io", kind: "User", name: "jane" },
-          { kind: "ServiceAccount", namespace: "ack-system", name: "ack-s3-controller" },
-        ],
-      },
-    ],
-  ];
-  for (const [path, object] of objects) {
-    const { status, body } = await cluster.request("POST", path, object);
-    t.equal(status, 201, stringAt(body, "message") ?? path);
-  }
+  for (const name of ["team-a", "sandbox", "going"]) await create(cluster, NAMESPACES, { metadata: { name } });
+  for (const object of [
+    selector("gold", "arn:aws:iam::111122223333:role/gold"),
+    selector("silver", "arn:aws:iam::444455556666:role/silver"),
+    selector("late", "arn:aws:iam::111122223333:role/late", { late: "yes" }),
+  ]) await create(cluster, SELECTORS, object);
+  const rule = { apiGroups: ["s3.services.k8s.aws"], resources: ["buckets", "buckets/status"], verbs: ["*"] };
+  await apply(cluster, grant("bucket-writer", [rule], [{ apiGroup: RBAC, kind: "User", name: "jane" }]));
   const lateBucket = bucket("probe", { labels: { late: "yes" } });
   const hasLate = async (): Promise<boolean> =>
     warnings(await cluster.request("POST", `${buckets("team-a")}?dryRun=All`, lateBucket)).length === 0;

@@ -1,11 +1,13 @@
 import type { Test } from "tap";
 import { field, type JsonObject, stringAt } from "../../../shared/formats/json.ts";
 import { ACK_FIELD_EXPORT_CRD, type ExportTarget, fieldExport } from "../../fixtures/ack-field-export-crd.ts";
+import { objectAt } from "../../webhook/reviews.ts";
 import type { ApiResponse } from "../apiserver/api-request.ts";
 import type { Cluster, RequestOptions } from "../apiserver/cluster.ts";
+import { patch } from "./buckets.ts";
+import { apply } from "./installed-webhook.ts";
+import { answerOf, grant, JANE, RBAC } from "./requests.ts";
 
-const RBAC = "rbac.authorization.k8s.io";
-const MERGE = { "content-type": "application/merge-patch+json" };
 
 /** Returns the path of the FieldExports of a namespace. */
 export function exportsOf(namespace: string): string {
@@ -18,15 +20,8 @@ export async function prepareAttacks(cluster: Cluster): Promise<void> {
   for (const name of ["team-a", "team-b", "ack-s3", "ack-system", "ack-role-resolver", "capa-system"]) {
     await cluster.request("POST", "/api/v1/namespaces", { metadata: { name } });
   }
-  await cluster.request("POST", `/apis/${RBAC}/v1/clusterroles`, {
-    metadata: { name: "exporter" },
-    rules: [{ apiGroups: ["services.k8s.aws"], resources: ["fieldexports", "fieldexports/status"], verbs: ["*"] }],
-  });
-  await cluster.request("POST", `/apis/${RBAC}/v1/clusterrolebindings`, {
-    metadata: { name: "exporter" },
-    roleRef: { apiGroup: RBAC, kind: "ClusterRole", name: "exporter" },
-    subjects: [{ apiGroup: RBAC, kind: "User", name: "jane" }],
-  });
+  const rule = { apiGroups: ["services.k8s.aws"], resources: ["fieldexports", "fieldexports/status"], verbs: ["*"] };
+  await apply(cluster, grant("exporter", [rule], [{ apiGroup: RBAC, kind: "User", name: "jane" }]));
 }
 
 const MAP = { kind: "configmap", name: "ack-role-account-map", key: "evil" };
@@ -55,11 +50,11 @@ export async function deniesHarmful(t: Test, cluster: Cluster): Promise<void> {
     const name = JSON.stringify([namespace, to]);
     const path = exportsOf(namespace);
     const object = fieldExport("evil", namespace, to);
-    t.match(denial(await cluster.request("POST", path, object, JANE)), FE_01, `create ${name}`);
+    t.match(answerOf(await cluster.request("POST", path, object, JANE)), FE_01, `create ${name}`);
     const generated: JsonObject = { ...object, metadata: { generateName: "evil-" } };
-    t.match(denial(await cluster.request("POST", path, generated, JANE)), FE_01, `generateName ${name}`);
-    t.match(denial(await applyServerSide(cluster, `${path}/evil`, object)), FE_01, `apply ${name}`);
-    t.match(denial(await cluster.request("POST", path, object)), FE_01, `as a member of system:masters ${name}`);
+    t.match(answerOf(await cluster.request("POST", path, generated, JANE)), FE_01, `generateName ${name}`);
+    t.match(answerOf(await applyServerSide(cluster, `${path}/evil`, object)), FE_01, `apply ${name}`);
+    t.match(answerOf(await cluster.request("POST", path, object)), FE_01, `as a member of system:masters ${name}`);
   }
   t.same(await stored(cluster), [], "nothing is stored");
 }
@@ -70,17 +65,17 @@ export async function deniesUpdates(t: Test, cluster: Cluster): Promise<void> {
   const object = fieldExport("mine", "team-a", HARMLESS);
   t.equal((await cluster.request("POST", exportsOf("team-a"), object, JANE)).status, 201);
   const evil = { spec: { to: { ...MAP, namespace: "ack-system" } } };
-  t.match(denial(await merge(cluster, path, evil)), FE_01);
-  t.match(denial(await merge(cluster, path, { spec: { to: { namespace: "ack-system" } } })), FE_01);
-  t.match(denial(await merge(cluster, path, { spec: { to: { name: MAP.name } } })), FE_01);
+  t.match(answerOf(await merge(cluster, path, evil)), FE_01);
+  t.match(answerOf(await merge(cluster, path, { spec: { to: { namespace: "ack-system" } } })), FE_01);
+  t.match(answerOf(await merge(cluster, path, { spec: { to: { name: MAP.name } } })), FE_01);
   const { body } = await cluster.request("GET", path);
-  const replaced = { ...toObject(body), ...fieldExport("mine", "team-a", { ...MAP, namespace: "ack-system" }) };
-  t.match(denial(await cluster.request("PUT", path, withVersion(replaced, body), JANE)), FE_01);
+  const replaced = { ...objectAt(body), ...fieldExport("mine", "team-a", { ...MAP, namespace: "ack-system" }) };
+  t.match(answerOf(await cluster.request("PUT", path, withVersion(replaced, body), JANE)), FE_01);
   const json = [{ op: "add", path: "/spec/to/namespace", value: "ack-system" }];
   const headers = { "content-type": "application/json-patch+json" };
-  t.match(denial(await cluster.request("PATCH", path, json, { ...JANE, headers })), FE_01);
+  t.match(answerOf(await cluster.request("PATCH", path, json, { ...JANE, headers })), FE_01);
   const applied = fieldExport("mine", "team-a", { ...MAP, namespace: "ack-system" });
-  t.match(denial(await applyServerSide(cluster, path, applied)), FE_01);
+  t.match(answerOf(await applyServerSide(cluster, path, applied)), FE_01);
   // The API server ignores the spec in an update of the status.
   t.equal((await merge(cluster, `${path}/status`, { ...evil, status: { conditions: [] } })).status, 200);
   t.same(await stored(cluster), [HARMLESS]);
@@ -94,7 +89,7 @@ export async function deniesHeld(t: Test, cluster: Cluster): Promise<void> {
   const held = fieldExport("held", "team-a", HARMLESS, { finalizers: ["example.com/hold"] });
   t.equal((await cluster.request("POST", exportsOf("team-a"), held, JANE)).status, 201);
   t.equal((await cluster.request("DELETE", path, undefined, JANE)).status, 200);
-  t.match(denial(await merge(cluster, path, { spec: { to: { ...MAP, namespace: "ack-system" } } })), FE_01);
+  t.match(answerOf(await merge(cluster, path, { spec: { to: { ...MAP, namespace: "ack-system" } } })), FE_01);
   t.equal((await merge(cluster, path, { metadata: { finalizers: null } })).status, 200);
 }
 
@@ -106,7 +101,7 @@ export async function keepsStored(t: Test, cluster: Cluster): Promise<void> {
   t.equal((await merge(cluster, path, { metadata: { finalizers } })).status, 200);
   t.equal((await merge(cluster, `${path}/status`, { status: { conditions: [] } })).status, 200);
   for (const spec of [{ to: { key: "other" } }, { from: { path: ".spec.name" } }, { to: { kind: "secret" } }]) {
-    t.match(denial(await merge(cluster, path, { spec })), FE_01, JSON.stringify(spec));
+    t.match(answerOf(await merge(cluster, path, { spec })), FE_01, JSON.stringify(spec));
   }
   const harmless = { spec: { to: { ...HARMLESS, namespace: null } } };
   t.equal((await merge(cluster, path, harmless)).status, 200, "a change to a harmless target");
@@ -118,24 +113,19 @@ export async function keepsStored(t: Test, cluster: Cluster): Promise<void> {
 export async function waives(t: Test, cluster: Cluster): Promise<void> {
   const metadata = { annotations: { "ack-role-resolver.io/allow": "FE-01" } };
   const object = fieldExport("waived", "team-a", { ...HARMLESS, namespace: "ack-system" }, metadata);
-  const denied = denial(await cluster.request("POST", exportsOf("team-a"), object, JANE));
+  const denied = answerOf(await cluster.request("POST", exportsOf("team-a"), object, JANE));
   t.match(denied, FE_01);
   t.match(denied, /WAIVER-01 /);
   t.equal((await cluster.request("POST", exportsOf("team-a"), object)).status, 201, "a waiver user");
   const path = `${exportsOf("team-a")}/waived`;
-  t.match(denial(await merge(cluster, path, { spec: { to: { key: "other" } } })), FE_01, "the tenant has no waiver");
+  t.match(answerOf(await merge(cluster, path, { spec: { to: { key: "other" } } })), FE_01, "the tenant has no waiver");
   t.equal((await cluster.request("DELETE", path, undefined, JANE)).status, 200);
 }
 
-export const JANE = { user: "jane" } as const;
 const FE_01 = /^422 .*FE-01 /s;
 
-export function denial({ status, body }: ApiResponse): string {
-  return `${status} ${stringAt(body, "message") ?? ""}`;
-}
-
 async function merge(cluster: Cluster, path: string, change: object): Promise<ApiResponse> {
-  return await cluster.request("PATCH", path, change, { ...JANE, headers: MERGE });
+  return await patch(cluster, path, change, JANE);
 }
 
 async function applyServerSide(cluster: Cluster, path: string, object: object): Promise<ApiResponse> {
@@ -152,9 +142,5 @@ async function stored(cluster: Cluster): Promise<readonly unknown[]> {
 
 function withVersion(object: JsonObject, current: unknown): JsonObject {
   const resourceVersion = stringAt(current, "metadata", "resourceVersion");
-  return { ...object, metadata: { ...toObject(object["metadata"]), resourceVersion } };
-}
-
-function toObject(value: unknown): JsonObject {
-  return Object.fromEntries(Object.entries(value ?? {}));
+  return { ...object, metadata: { ...objectAt(object, "metadata"), resourceVersion } };
 }

@@ -17,8 +17,8 @@ const SECRETS_FLAG = "--identity-secret-namespace";
 
 /** The options of the manifests of a webhook outside of the cluster. */
 export const MANIFEST_OPTIONS = {
-  namespace: "ack-role-resolver", runtime: "ack", ackSystemNamespace: "ack-system", url: null, extraGroups: [],
-  accessReviews: false,
+  namespace: "ack-role-resolver", runtime: "ack", ackSystemNamespace: "ack-system", url: null, caBundle: null,
+  extraGroups: [], accessReviews: false,
 } as const;
 
 /** A test, or another owner of what it starts. */
@@ -72,17 +72,22 @@ export async function installObjects(
   const crds = crd === "own" ? manifestObjects("crds", options) : [];
   await apply(cluster, [...manifestObjects("rbac", options), ...crds]);
   await cluster.installCRDs(ACK_CRDS);
-  const access = ["--cluster", "--kubeconfig", cluster.kubeconfig, "--context", "webhook"];
-  const start = async (): Promise<ServerProcess> => {
-    const webhook = await startServer("webhook", [...access, "--tls-dir", dir, ...flags]);
-    t.teardown(() => webhook.stop("SIGKILL"));
-    return webhook;
-  };
+  const start = (): Promise<ServerProcess> => startWebhook(t, cluster, dir, flags);
   const register = async (address: string): Promise<void> => {
     await apply(cluster, manifestObjects("webhooks", { ...options, url: `https://${address}` }));
     await untilCalled(cluster);
   };
   return { certificates: dir, ca, start, register };
+}
+
+/** Starts `webhook --cluster` with the certificate in the folder, as the service account of the manifests. */
+export async function startWebhook(
+  t: Owner, cluster: Cluster, dir: string, flags: readonly string[] = [],
+): Promise<ServerProcess> {
+  const access = ["--cluster", "--kubeconfig", cluster.kubeconfig, "--context", "webhook"];
+  const webhook = await startServer("webhook", [...access, "--tls-dir", dir, ...flags]);
+  t.teardown(() => webhook.stop("SIGKILL"));
+  return webhook;
 }
 
 /** Creates a folder with a certificate for 127.0.0.1. Returns the folder and the CA of the certificate. */

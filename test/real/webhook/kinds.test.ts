@@ -9,15 +9,14 @@ import { onCluster } from "../apiserver/on-cluster.ts";
 import { until } from "../apiserver/until.ts";
 import type { ServerProcess } from "../server-process.ts";
 import { bucket, buckets, createForeignBucket, createObjects, GOLD, patch, warnings } from "./buckets.ts";
-import { apply, installWebhook, SELECTORS } from "./installed-webhook.ts";
+import { installWebhook, SELECTORS } from "./installed-webhook.ts";
 import {
-  answerOf, COLLECTOR, create, grant, isDenied, JANE, NAMESPACE_CONTROLLER, NAMESPACES,
+  answerOf, COLLECTOR, create, isDenied, JANE, NAMESPACE_CONTROLLER, NAMESPACES,
 } from "./requests.ts";
 
 const FLAGS = [
   "--controller-users", "ack-system/ack-s3-controller", "--controller-account", "777788889999", "--region", "eu-west-1",
 ];
-const CONTROLLER = { user: "controller" } as const;
 const POLICY = "services.k8s.aws/deletion-policy";
 const DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const ALLOW = "ack-role-resolver.io/allow";
@@ -32,10 +31,8 @@ onCluster("the changes of each kind on a real API server", async (t, cluster) =>
   };
   await run("kubectl prints no warning for changes of a resource that break no check", allowsOrdinaryChanges);
   await run("returns the same result for server-side apply and for dry runs", answersApply);
-  await run("returns warnings but no denial to an ACK controller", warnsControllers);
   await run("denies deleting a resource unless a waiver or a cleanup controller allows it", deniesDeletions);
   await run("allows every deletion in a namespace that is being deleted", allowsDeletionInTerminating);
-  await run("denies each write of a selector by an ACK controller although RBAC allows the write", deniesControllers);
   await run("denies a selector whose fields the API server dropped, and names their paths", deniesDropped);
   await run("denies a selector change that removes the role, which the CRD allows", deniesRoleRemoval);
   await run("denies labels of a namespace that move its resources, but reviews no system namespace", reviewsNamespaces);
@@ -73,14 +70,6 @@ async function answersApply(t: Test, cluster: Cluster): Promise<void> {
   t.equal((await cluster.request("GET", buckets("team-a", "ssa-dry"))).status, 404);
 }
 
-async function warnsControllers(t: Test, cluster: Cluster): Promise<void> {
-  const typo = bucket("own", { ...GOLD, annotations: { [POLICY]: "Delete" } });
-  isDenied(t, await cluster.request("POST", buckets("team-a"), typo, JANE), "ACK-11");
-  const created = await cluster.request("POST", buckets("team-a"), typo, CONTROLLER);
-  t.equal(created.status, 201);
-  t.match(warnings(created), [/^ACK-11 /]);
-}
-
 async function deniesDeletions(t: Test, cluster: Cluster): Promise<void> {
   const path = await createForeignBucket(cluster, "f1", "sandbox");
   const denied = await cluster.kubectl(["-n", "sandbox", "delete", "bucket", "f1"]);
@@ -101,22 +90,6 @@ async function allowsDeletionInTerminating(t: Test, cluster: Cluster): Promise<v
   await cluster.request("DELETE", `${NAMESPACES}/going`);
   t.ok(await until(async () => (await cluster.request("DELETE", path)).status === 200));
   t.equal((await cluster.request("GET", path)).status, 404);
-}
-
-async function deniesControllers(t: Test, cluster: Cluster): Promise<void> {
-  const rule = { apiGroups: ["services.k8s.aws"], resources: ["iamroleselectors"], verbs: ["*"] };
-  const subject = { kind: "ServiceAccount", namespace: "ack-system", name: "ack-s3-controller" };
-  await apply(cluster, grant("ack-writer", [rule], [subject]));
-  const path = `${SELECTORS}/mine`;
-  const mine = selector("mine", "mine", { annotations: { [ALLOW]: "IRS-24" } });
-  isDenied(t, await cluster.request("POST", SELECTORS, mine, CONTROLLER), "IRS-24");
-  t.equal((await cluster.request("POST", SELECTORS, mine)).status, 201, "an administrator can write selectors");
-  isDenied(t, await patch(cluster, path, { metadata: { labels: { a: "b" } } }, CONTROLLER), "IRS-24");
-  const finalized = await patch(cluster, path, { metadata: { finalizers: ["example.com/f"] } }, CONTROLLER);
-  t.equal(finalized.status, 200, "a change of finalizers is allowed");
-  await patch(cluster, path, { metadata: { finalizers: null } });
-  isDenied(t, await cluster.request("DELETE", path, undefined, CONTROLLER), "IRS-24");
-  t.equal((await cluster.request("DELETE", path)).status, 200);
 }
 
 /** Returns a selector of a namespace. */

@@ -15,6 +15,7 @@ import { until } from "../apiserver/until.ts";
 import { objectOf, objectsOf, plain } from "../policies/json.ts";
 import { bucket, buckets } from "./buckets.ts";
 import { SELECTORS } from "./installed-webhook.ts";
+import { create } from "./requests.ts";
 
 /** The webhook is down: no server listens on this port. */
 const OPTIONS = {
@@ -83,11 +84,11 @@ const CHANGES: readonly Change[] = [
 
 onCluster("the match conditions on a real API server", async (t, cluster) => {
   await createObjects(cluster);
-  for (const [plural, create] of [
+  for (const [plural, configurationOf] of [
     ["validatingwebhookconfigurations", validatingWebhooks], ["mutatingwebhookconfigurations", mutatingWebhooks],
   ] as const) {
     await t.test(`${plural}: calls the webhook for each change that is not exempt`, async (tt) => {
-      const configuration = plain(create(OPTIONS));
+      const configuration = plain(configurationOf(OPTIONS));
       const webhooks = objectsOf(configuration["webhooks"]).map((webhook) => ({ ...webhook, failurePolicy: "Fail" }));
       const failing = { ...configuration, webhooks };
       await cluster.request("POST", `${CONFIGURATIONS}/${plural}`, failing);
@@ -125,10 +126,7 @@ async function createObjects(cluster: Cluster): Promise<void> {
     [MAPS, { metadata: { name: "ack-role-account-map", ...kept } }],
     [MAPS, { metadata: { name: "other" } }],
   ];
-  for (const [path, object] of objects) {
-    const { status, body } = await cluster.request("POST", path, object);
-    if (status !== 201) throw new Error(`${path}: ${stringAt(body, "message")}`);
-  }
+  for (const [path, object] of objects) await create(cluster, path, object);
   for (const path of [PENDING, GOING_CLUSTER, `${SELECTORS}/pending`]) await cluster.request("DELETE", path);
 }
 

@@ -59,10 +59,7 @@ onCluster("the injection of sidecars on a real API server", async (t, cluster) =
     ));
   }
   await t.test("injects the sidecar by the label of the Pod or of its namespace", async (tt) => byLabel(tt, cluster));
-  await t.test("denies faulty Pods with the reason and the fix", async (tt) => deniesFaults(tt, cluster));
-  await t.test("denies what uses a reserved name, and accepts its own result again", async (tt) => (
-    deniesReservedNames(tt, cluster)
-  ));
+  await t.test("denies faulty Pods, and accepts its own result again", async (tt) => deniesFaults(tt, cluster));
   await t.test("while it is stopped, the API server rejects only labeled Pods", async (tt) => (
     failsWhileStopped(tt, cluster, webhook)
   ));
@@ -141,76 +138,30 @@ async function byLabel(t: Test, cluster: Cluster): Promise<void> {
   t.equal(await hasSidecar("labeled", { [INJECT]: "false" }), false);
   t.equal(await hasSidecar("kube-system", { [INJECT]: "true" }), false);
   t.equal(await hasSidecar("ack-role-resolver", { [INJECT]: "true" }), false);
-  const pod = await created(cluster, "other", controllerPod());
-  const again = await created(cluster, "other", { ...pod, metadata: controllerPod()["metadata"] });
-  t.same(field(again, "spec"), field(pod, "spec"), "an injected Pod is accepted, and is not injected again");
 }
 
+/** One fault that the API server must reach the webhook with, for each rule of the webhook and each own object. */
 async function deniesFaults(t: Test, cluster: Cluster): Promise<void> {
-  const denied = async (pod: JsonObject, namespace = "other"): Promise<unknown> => {
-    const { status, body } = await create(cluster, namespace, pod);
-    t.equal(status, 422);
-    return stringAt(body, "message");
-  };
   const labels = { [INJECT]: "true" };
-  const annotated = (name: string, value: string): JsonObject => (
-    controllerPod({ metadata: { labels, annotations: { [`ack-role-resolver.io/${name}`]: value } } })
-  );
-  t.match(
-    await denied(annotated("inject-container", "manager")),
-    /POD-02 .*: the Pod has no container "manager"; its containers are "controller"\. Set the annotation/,
-  );
-  t.match(
-    await denied(annotated("inject-group", "s4.services.k8s.aws")),
-    /POD-03 .*: "s4\.services\.k8s\.aws" is not the API group of a known ACK controller\. Use s3\.services\.k8s/,
-  );
-  const removed = controllerPod({ metadata: { labels: { ...labels, [KEY]: "adversary" } } });
-  t.match(await denied(removed), /POD-04 .* another webhook removed/);
-  t.match(await denied(controllerPod({ metadata: { labels: { [INJECT]: "yes" } } })), /POD-01 /);
-  const env = [{ name: "AWS_REGION", value: "eu-west-1" }, { name: "AWS_PROFILE", value: "default" }];
-  const onHost = controllerPod({ controller: { env }, spec: { hostNetwork: true } });
-  t.match(await denied(onHost, "default"), /POD-06 .*\n.*POD-08 /);
-  const items = [{ key: "profile", path: ".aws/credentials" }];
-  const fromMap = { name: "AWS_ENDPOINT_URL_STS", valueFrom: { configMapKeyRef: { name: "sts", key: "url" } } };
-  const bypassing = controllerPod({
-    controller: { env: [...env.slice(0, 1), fromMap], volumeMounts: [{ name: "home", mountPath: "/home/app" }] },
-    spec: { volumes: [{ name: "home", secret: { secretName: "home", items } }] },
-  });
-  t.match(await denied(bypassing), /POD-05 .* comes from another.*\n.*POD-06 .*"\/home\/app\/\.aws\/credentials"/);
-}
-
-async function deniesReservedNames(t: Test, cluster: Cluster): Promise<void> {
   const own = await created(cluster, "other", controllerPod());
-  const spec = objectAt(own, "spec");
   const { metadata } = controllerPod();
-  t.match(variablesOf(own, SIDECAR), { NO_PROXY: ".svc,10.0.0.1", NODE_EXTRA_CA_CERTS: /ca\.crt$/ });
-  const denied = async (fields: object, message: RegExp): Promise<void> => {
-    for (const namespace of ["other", "labeled"]) {
-      const pod = { ...own, metadata, spec: { ...spec, ...fields } };
-      t.match(await create(cluster, namespace, pod), { status: 422, body: { message } }, Object.keys(fields).join());
-    }
-  };
-  t.same(field(await created(cluster, "other", { ...own, metadata }), "spec"), spec, "its own result, with defaults");
-  const containers = [field(spec, "containers")].flat().filter(isJsonObject);
-  const volumes = [field(spec, "volumes")].flat().filter(isJsonObject);
-  const sidecar = containerOf(own, SIDECAR);
-  for (const change of [
-    { image: "registry.example.com/other:1" }, { command: ["sh"] }, { envFrom: [{ secretRef: { name: "a" } }] },
-    { env: [{ name: "NODE_OPTIONS", value: "--import=/tmp/x.mjs" }] },
-  ]) await denied({ initContainers: [{ ...sidecar, ...change }] }, /POD-11 .*"ack-role-resolver" has a reserved name/);
-  const beside = { ...sidecar, restartPolicy: undefined, startupProbe: undefined };
-  await denied({ initContainers: undefined, containers: [...containers, beside] }, /POD-11 spec\.containers\[1\]/);
-  for (const name of ["ack-role-resolver-token", "ack-role-resolver-state", "ack-role-resolver-ca"]) {
-    const others = volumes.filter((one) => field(one, "name") !== name);
-    for (const source of [{ emptyDir: {} }, { configMap: { name: "other" } }]) {
-      const expected = /POD-11 .*is not the volume that the webhook adds\. Rename the volume/;
-      await denied({ volumes: [...others, { name, ...source }] }, expected);
-      await denied({ initContainers: [], volumes: [...others, { name, ...source }] }, expected);
-    }
-    const mount = { name, mountPath: "/mnt", readOnly: true };
-    const reader = { ...containers[0], name: "reader", volumeMounts: [mount] };
-    await denied({ initContainers: [reader, sidecar] }, /POD-11 .*only the mounts that the webhook adds/);
+  const changed = { ...objectAt(own, "spec"), initContainers: [{ ...containerOf(own, SIDECAR), command: ["sh"] }] };
+  const onHost = controllerPod({ spec: { hostNetwork: true } });
+  const rows: readonly (readonly [namespace: string, pod: JsonObject, message: RegExp])[] = [
+    ["other", controllerPod({ metadata: { labels: { [INJECT]: "yes" } } }), /POD-01 /],
+    ["other", controllerPod({ metadata: { labels: { ...labels, [KEY]: "adversary" } } }),
+      /POD-04 .* another webhook removed/],
+    ["default", onHost, /POD-08 /],
+    ...["other", "labeled"].map((namespace) => (
+      [namespace, { ...own, metadata, spec: changed }, /POD-11 .*"ack-role-resolver" has a reserved name/] as const
+    )),
+  ];
+  for (const [namespace, pod, message] of rows) {
+    t.match(await create(cluster, namespace, pod), { status: 422, body: { message } });
   }
+  t.match(variablesOf(own, SIDECAR), { NO_PROXY: ".svc,10.0.0.1", NODE_EXTRA_CA_CERTS: /ca\.crt$/ });
+  const again = await created(cluster, "other", { ...own, metadata });
+  t.same(field(again, "spec"), field(own, "spec"), "its own result, with defaults, is not injected again");
 }
 
 async function failsWhileStopped(t: Test, cluster: Cluster, webhook: ServerProcess): Promise<void> {

@@ -6,7 +6,7 @@ import type { ApiResponse } from "../apiserver/api-request.ts";
 import type { Cluster } from "../apiserver/cluster.ts";
 import { until } from "../apiserver/until.ts";
 import type { ServerProcess } from "../server-process.ts";
-import { bucket, buckets, patch } from "./buckets.ts";
+import { bucket, buckets } from "./buckets.ts";
 import { SELECTORS } from "./installed-webhook.ts";
 
 const PAIRS = 20;
@@ -51,17 +51,6 @@ export async function createsOnePerPair(t: Test, cluster: Cluster): Promise<void
     const statuses = answers.map(({ status }) => status).toSorted((a, b) => a - b);
     t.same(statuses, [201, 422], answers.map(({ body }) => stringAt(body, "message")).join("; "));
   }
-}
-
-/** Changes two selectors at the same time, so that they overlap. */
-export async function updatesOnePerPair(t: Test, cluster: Cluster): Promise<void> {
-  await cluster.request("POST", buckets("team-a"), bucket("widened", { labels: { pair: "widened" } }));
-  for (const one of ["a", "b"]) {
-    t.equal((await cluster.request("POST", SELECTORS, pairSelector(`wide-${one}`, `narrow-${one}`))).status, 201);
-  }
-  const change = { spec: { resourceLabelSelector: { matchLabels: { pair: "widened" } } } };
-  const answers = await Promise.all(["a", "b"].map((one) => patch(cluster, `${SELECTORS}/wide-${one}`, change)));
-  t.same(answers.map(({ status }) => status).toSorted((a, b) => a - b), [200, 422]);
 }
 
 /** Sends a review that the API server did not send. Returns the HTTP status. */

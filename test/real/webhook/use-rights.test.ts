@@ -67,34 +67,22 @@ const MAY_NOT_SILVER = new RegExp("^422 .*ACK-09 metadata: the requester may not
 
 async function deniesCreations(t: Test, cluster: Cluster): Promise<void> {
   const all = buckets("team-a");
-  const denied = async (message: RegExp, sent: Promise<ApiResponse>, name: string): Promise<void> => {
-    t.match(answerOf(await sent), message, name);
-  };
-  await denied(MAY_NOT_DEFAULT, cluster.request("POST", all, bucket("plain"), JANE), "no selector selects it");
-  await denied(MAY_NOT_SILVER, cluster.request("POST", all, bucket("new", SILVER), JANE), "another selector");
-  const elsewhere = bucket("plain", {}, "empty");
-  await denied(MAY_NOT_DEFAULT, cluster.request("POST", buckets("empty"), elsewhere, JANE), "a namespace without any");
   const generated = { ...bucket("x"), metadata: { generateName: "x-" } };
-  await denied(MAY_NOT_DEFAULT, cluster.request("POST", all, generated, JANE), "generateName");
   const headers = { "content-type": "application/apply-patch+yaml" };
   const path = `${buckets("team-a", "applied")}?fieldManager=jane`;
-  await denied(MAY_NOT_DEFAULT, cluster.request("PATCH", path, bucket("applied"), { ...JANE, headers }), "apply");
+  for (const [message, response] of [
+    [MAY_NOT_DEFAULT, await cluster.request("POST", all, bucket("plain"), JANE)],
+    [MAY_NOT_SILVER, await cluster.request("POST", all, bucket("new", SILVER), JANE)],
+    [MAY_NOT_DEFAULT, await cluster.request("POST", all, generated, JANE)],
+    [MAY_NOT_DEFAULT, await cluster.request("PATCH", path, bucket("applied"), { ...JANE, headers })],
+  ] as const) t.match(answerOf(response), message);
   const mine = await cluster.request("POST", all, bucket("mine", GOLD), JANE);
   t.equal(mine.status, 201, answerOf(mine));
-  const unlabeled = patch(cluster, buckets("team-a", "mine"), { metadata: { labels: { tier: null } } }, JANE);
-  await denied(MAY_NOT_DEFAULT, unlabeled, "a removed label");
 }
 
 async function deniesWrites(t: Test, cluster: Cluster, path: string, message: RegExp): Promise<void> {
-  const owner = { apiVersion: "v1", kind: "Pod", name: "gone", uid: "00000000-0000-0000-0000-000000000000" };
   const annotations = { "services.k8s.aws/deletion-policy": "delete" };
-  const changes = [
-    { spec: { acl: "public-read" } }, { metadata: { annotations } }, { metadata: { labels: { app: "shop" } } },
-    { metadata: { ownerReferences: [owner] } }, { metadata: GOLD },
-  ];
-  for (const change of changes) {
-    t.match(answerOf(await patch(cluster, path, change, JANE)), message, JSON.stringify(change));
-  }
+  t.match(answerOf(await patch(cluster, path, { spec: { acl: "public-read" } }, JANE)), message);
   t.match(answerOf(await cluster.request("DELETE", path, undefined, JANE)), message);
   t.match(answerOf(await cluster.request("DELETE", buckets("team-a"), undefined, JANE)), /^422 .*ACK-09 /s, "all");
   const changed = await patch(cluster, path, { metadata: { annotations } }, { user: "controller" });
@@ -110,10 +98,7 @@ function plainNamespace(name: string): object {
 
 async function deniesLabels(t: Test, cluster: Cluster): Promise<void> {
   for (const path of [TEAM_B, `${TEAM_B}/status`]) {
-    for (const env of [null, "dev"]) {
-      const changed = await patch(cluster, path, { metadata: { labels: { env } } }, JANE);
-      t.match(answerOf(changed), MAY_NOT_LEAVE, `${path} ${env}`);
-    }
+    t.match(answerOf(await patch(cluster, path, { metadata: { labels: { env: "dev" } } }, JANE)), MAY_NOT_LEAVE, path);
   }
   const finalized = await cluster.request("PUT", `${TEAM_B}/finalize`, plainNamespace("team-b"), JANE);
   t.match(answerOf(finalized), MAY_NOT_LEAVE);
@@ -125,17 +110,13 @@ async function keepsRequirement(t: Test, cluster: Cluster): Promise<void> {
   const strict = `${NAMESPACES}/strict`;
   const requirement = (value: string | null): object => ({ metadata: { annotations: { [REQUIRED]: value } } });
   for (const path of [strict, `${strict}/status`]) {
-    for (const value of [null, "false", "True", ""]) {
-      const changed = await patch(cluster, path, requirement(value), JANE);
-      t.match(answerOf(changed), /^422 .*NS-17 metadata\.annotations\[ack-role-resolver\.io\/sel/s, `${value}`);
-    }
+    const changed = await patch(cluster, path, requirement("false"), JANE);
+    t.match(answerOf(changed), /^422 .*NS-17 metadata\.annotations\[ack-role-resolver\.io\/sel/s, path);
   }
   for (const path of [`${strict}/finalize`, strict]) {
     t.match(answerOf(await cluster.request("PUT", path, plainNamespace("strict"), JANE)), /NS-17 /, path);
   }
-  const set = await patch(cluster, `${NAMESPACES}/team-a`, requirement("true"), JANE);
-  t.equal(set.status, 200, answerOf(set));
-  t.equal((await patch(cluster, `${NAMESPACES}/team-a`, requirement(null))).status, 200, "an administrator");
+  t.equal((await patch(cluster, strict, requirement(null))).status, 200, "an administrator");
 }
 
 async function allowsByRoleBinding(t: Test, cluster: Cluster): Promise<void> {
@@ -147,5 +128,4 @@ async function allowsByRoleBinding(t: Test, cluster: Cluster): Promise<void> {
   }
   const elsewhere = await cluster.request("POST", buckets("empty"), bucket("plain", {}, "empty"), JANE);
   t.match(answerOf(elsewhere), MAY_NOT_DEFAULT, "the RoleBinding applies to one namespace");
-  t.equal((await cluster.request("DELETE", `${NAMESPACES}/empty`, undefined, JANE)).status, 200, "a namespace");
 }

@@ -36,10 +36,9 @@ export async function installCAPA(t: Test, cluster: Cluster, flags: readonly str
   const chain = Array.from({ length: 8 }, (_, i) => (
     create(ROLES, role(`chain-${i + 1}`, { sourceIdentityRef: i === 0 ? CONTROLLER : refTo(`chain-${i}`) }))
   ));
-  const otherAccount = { roleARN: "arn:aws:iam::444455556666:role/other-account" };
   for (const change of [
     { ...create(CONTROLLERS, identity("Controller", "default", { allowedNamespaces: LIST })), as: CAPA },
-    create(ROLES, role("used")), create(ROLES, role("other-account", otherAccount)),
+    create(ROLES, role("used")),
     ...REFERRER_KINDS.map(({ kind }) => create(collection(kind), referrer(kind, "used", refTo("used")))),
     create(collection("AWSCluster"), referrer("AWSCluster", "defaulted")),
   ]) t.match(outcomeOf(await send(cluster, change)), /^201/);

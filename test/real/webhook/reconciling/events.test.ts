@@ -5,6 +5,7 @@ import { onCluster } from "../../apiserver/on-cluster.ts";
 import { until } from "../../apiserver/until.ts";
 import { bucket, buckets } from "../buckets.ts";
 import { SELECTORS } from "../installed-webhook.ts";
+import { create } from "../requests.ts";
 import { installRights, startReplica } from "./replicas.ts";
 
 /** The time in which an overlap that two replicas admitted must be reported. */
@@ -46,11 +47,6 @@ function selector(name: string, spec: object): object {
     apiVersion: "services.k8s.aws/v1alpha1", kind: "IAMRoleSelector", metadata: { name },
     spec: { namespaceSelector: { names: ["team-a"] }, ...spec },
   };
-}
-
-async function create(cluster: Cluster, path: string, object: object): Promise<void> {
-  const { status, body } = await cluster.request("POST", path, object);
-  if (status !== 201) throw new Error(`${path}: ${stringAt(body, "message")}`);
 }
 
 async function describes(t: Test, cluster: Cluster, object: readonly string[], expected: RegExp): Promise<void> {

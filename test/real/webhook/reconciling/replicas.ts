@@ -5,15 +5,12 @@ import { field, parseJSON, stringAt } from "../../../../shared/formats/json.ts";
 import { ACK_CRDS } from "../../../fixtures/ack-crds.ts";
 import { ACK_SELECTOR_CRD } from "../../../fixtures/ack-selector-crd.ts";
 import type { Cluster } from "../../apiserver/cluster.ts";
-import { type ServerProcess, startServer } from "../../server-process.ts";
+import type { ServerProcess } from "../../server-process.ts";
 import { metricsOf } from "../certificates/replicas.ts";
-import { apply, certificateFolder } from "../installed-webhook.ts";
+import { apply, certificateFolder, MANIFEST_OPTIONS, startWebhook } from "../installed-webhook.ts";
 
 export const NAMESPACE = "ack-role-resolver";
-export const OPTIONS = {
-  namespace: NAMESPACE, runtime: "ack", ackSystemNamespace: "ack-system", url: null, caBundle: null,
-  accessReviews: false, extraGroups: [], maintainsCertificates: true,
-} as const;
+export const OPTIONS = { ...MANIFEST_OPTIONS, maintainsCertificates: true } as const;
 const MANAGER = "fieldManager=ack-role-resolver-reconciler";
 
 /** Applies the CRDs and the printed roles, but no webhook configurations: the API server does not call the webhook. */
@@ -24,21 +21,12 @@ export async function installRights(cluster: Cluster, { policies = true } = {}):
   if (policies) await apply(cluster, manifestObjects("policies", OPTIONS));
 }
 
-/**
- * Starts a replica as the service account of the manifests, with the flags of the printed Deployment. `tlsDir` is the
- * folder of its certificate. Default: a new folder.
- */
+/** Starts a replica with the namespace of the printed Deployment. Default of `tlsDir`: a new folder. */
 export async function startReplica(
   t: Test, cluster: Cluster, flags: readonly string[] = [], tlsDir: string | null = null,
 ): Promise<ServerProcess> {
   const dir = tlsDir ?? (await certificateFolder(t)).dir;
-  const replica = await startServer("webhook", [
-    "--cluster", "--kubeconfig", cluster.kubeconfig, "--context", "webhook", "--tls-dir", dir,
-    `--namespace=${NAMESPACE}`,
-    ...flags,
-  ]);
-  t.teardown(() => replica.stop("SIGKILL"));
-  return replica;
+  return startWebhook(t, cluster, dir, [`--namespace=${NAMESPACE}`, ...flags]);
 }
 
 /** Returns the value of a metric without labels; null if it is absent. */
