@@ -92,6 +92,15 @@ role. Then run the command again`,
   );
 });
 
+test("JSON output contains the selectors, the proof, the unsupported CARM features and the steps", async (t) => {
+  const stdin = MAP + namespace("one", "blue");
+  const { stdout } = await runCommand(["migrate", "carm", "-", "-o", "json"], { stdin });
+  t.match(JSON.parse(stdout), {
+    selectors: [{ metadata: { name: "blue" } }], proof: { differences: [] }, inexpressible: [{}, {}], refusals: [],
+    steps: [/^Keep CARM/, /ONE rollout/, /^Verify/, /^Remove/],
+  });
+});
+
 test("uses --controller-account as the controllers' account, or the account of --controller-role", async (t) => {
   const stdin = `${MAP}apiVersion: v1\nkind: Namespace\nmetadata: {name: one}\n---\n${bucket("one", "999900001111")}`;
   t.equal((await runCommand(["migrate", "carm", "-"], { stdin })).status, 1);

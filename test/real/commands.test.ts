@@ -95,11 +95,31 @@ async function audits(t: Test, cluster: Cluster): Promise<void> {
   t.equal(code, 1);
   t.equal(stderr, "");
   t.match(JSON.parse(stdout), {
-    summary: { selectors: 4, resources: 3, malformed: 1, unexpectedAccounts: 2, onDefault: 1, unannotated: 3 },
+    summary: {
+      selectors: 4,
+      resources: 3,
+      malformed: 1,
+      conflicts: 0,
+      drift: 0,
+      unexpectedAccounts: 2,
+      onDefault: 1,
+      selectingNothing: 1,
+      staleAnnotations: 0,
+      unannotated: 3,
+    },
     findings: [
-      { section: "malformed", file: null, line: null, kind: "IAMRoleSelector", name: "typo", code: "IRS-02" },
-      { section: "unexpectedAccounts", name: "queues", code: "IRS-04" },
-      { section: "unexpectedAccounts", name: "silver", code: "IRS-04" },
+      {
+        section: "malformed",
+        file: null,
+        line: null,
+        kind: "IAMRoleSelector",
+        name: "typo",
+        path: "spec.arn",
+        code: "IRS-02",
+        severity: "deny",
+      },
+      { section: "unexpectedAccounts", name: "queues", path: "spec.arn", code: "IRS-04" },
+      { section: "unexpectedAccounts", name: "silver", path: "spec.arn", code: "IRS-04" },
       { section: "onDefault", kind: "Table", name: "t1", namespace: "team-c", code: "ACK-05", severity: "warn" },
       { section: "selectingNothing", name: "silver", code: "IRS-22", severity: "warn" },
       { section: "checks", kind: "FieldExport", name: "evil", namespace: "team-a", code: "FE-01", severity: "deny" },
@@ -109,6 +129,13 @@ async function audits(t: Test, cluster: Cluster): Promise<void> {
   t.equal(linted.code, 1);
   t.match(linted.stdout, "deny FE-01 FieldExport team-a/evil spec.to.name\n");
   const text = await run(cluster, ["audit"]);
+  t.match(
+    text.stdout,
+    new RegExp(
+      "^\\d+ objects: 4 selectors, 3 resources; 3 without resolution annotations\n" +
+        "1 {2}malformed selector \\(not effective\\)\n",
+    ),
+  );
   t.notMatch(text.stdout, "\u001b", "the output has no color and no progress if it is a pipe");
   t.notMatch(text.stderr, "\r");
 }

@@ -7,9 +7,9 @@ import { setTimeout as pause, setInterval as ticks } from "node:timers/promises"
 import { Sha256 } from "@smithy/core/checksum";
 import { SignatureV4 } from "@smithy/signature-v4";
 import { t as root, test, type Test } from "tap";
-import { type VendedKeys, WHO } from "../sidecar/sts/signed-request.ts";
+import { assumeBody, type VendedKeys, WHO } from "../sidecar/sts/signed-request.ts";
 import { until } from "./apiserver/until.ts";
-import { type MeasuredResponse, PLANTED, PlantedSidecar } from "./planted-sidecar.ts";
+import { type MeasuredResponse, PLANTED, PlantedSidecar, roleARN } from "./planted-sidecar.ts";
 import { RESPONSE_LIMIT_MS } from "./server-process.ts";
 
 /**
@@ -39,17 +39,41 @@ interface Row {
 const PATH = "/v1/credentials/selectors/warm";
 const WRONG_HOST = { host: `${PLANTED}.example:9780` };
 
-// The unit tests of the sidecar test each error. These rows have one error of each layer.
+/** Returns a row whose request is a valid AssumeRole request with additional `parameters`. */
+function assumeRoleRow(name: string, parameters: Readonly<Record<string, string>>, expected: string): Row {
+  const body = assumeBody({ RoleArn: roleARN("warm"), ...parameters });
+  return { name, expected, send: ({ sidecar, keys }) => sidecar.callSTS(keys, { body }) };
+}
+
+type Parameters = Readonly<Record<string, string>>;
+
+function numbered(count: number, member: (i: number) => Parameters): Parameters {
+  return Object.fromEntries(Array.from({ length: count }, (_, i) => Object.entries(member(i + 1))).flat());
+}
+
+const ELEVEN_ARNS = numbered(11, (i) => ({
+  [`PolicyArns.member.${i}.arn`]: `arn:aws:iam::aws:policy/${PLANTED}-${i}`,
+}));
+const FIFTY_ONE_TAGS = numbered(51, (i) => ({
+  [`Tags.member.${i}.Key`]: `key-${i}`, [`Tags.member.${i}.Value`]: `${PLANTED}-${i}`,
+}));
+
 const ROWS: readonly Row[] = [
   {
     name: "a wrong token",
     expected: "401 ERR_TOKEN_INVALID",
     send: ({ sidecar }) => sidecar.credentials("warm", { authorization: `${PLANTED}-wrong-token` }),
   },
+  { name: "no token", expected: "401 ERR_TOKEN_INVALID", send: ({ sidecar }) => sidecar.request(PATH, {}) },
   {
     name: "a wrong Host",
     expected: "403 ERR_REQUEST_HOST",
     send: ({ sidecar }) => sidecar.credentials("warm", WRONG_HOST),
+  },
+  {
+    name: "a signed request to /sts that has a wrong Host",
+    expected: "403 AccessDenied",
+    send: ({ sidecar, keys }) => sidecar.callSTS(keys, { headers: WRONG_HOST }),
   },
   {
     name: "headers that are too large",
@@ -71,12 +95,41 @@ const ROWS: readonly Row[] = [
     expected: "403 SignatureDoesNotMatch",
     send: ({ sidecar, keys }) => sidecar.callSTS({ ...keys, SecretAccessKey: `${PLANTED}-guess` }),
   },
+  {
+    name: "a SigV4 signature made with an unknown access key ID",
+    expected: "403 InvalidClientTokenId",
+    send: ({ sidecar, keys }) => sidecar.callSTS({ ...keys, AccessKeyId: "ASIAUNKNOWNACCESSKEY" }),
+  },
+  {
+    name: "a SigV4 signature of headers that differ from the headers of the request",
+    expected: "403 SignatureDoesNotMatch",
+    send: ({ sidecar, keys }) => sidecar.callSTS(keys, { headers: { "x-extra": "1" } }, { "x-extra": "2" }),
+  },
+  {
+    name: "a SigV4 signature made without the session token",
+    expected: "400 IncompleteSignature",
+    send: ({ sidecar, keys }) => sidecar.callSTS(keys, { unsigned: ["x-amz-security-token"] }),
+  },
   { name: "a presigned URL", expected: "400 MalformedQueryString", send: presigned },
+  {
+    name: "AssumeRole with the credentials of a role",
+    expected: "403 AccessDenied",
+    send: async ({ sidecar }) => sidecar.assume(await sidecar.keys(PATH), "warm"),
+  },
   {
     name: "AssumeRole of a role that no selector grants",
     expected: "403 AccessDenied",
     send: ({ sidecar, keys }) => sidecar.assume(keys, "not-granted"),
   },
+  {
+    name: "an unknown action",
+    expected: "400 InvalidAction",
+    send: ({ sidecar, keys }) => sidecar.callSTS(keys, { body: "Action=GetFederationToken&Version=2011-06-15" }),
+  },
+  assumeRoleRow("11 policy ARNs", ELEVEN_ARNS, "400 ValidationError"),
+  assumeRoleRow("51 tags", FIFTY_ONE_TAGS, "400 ValidationError"),
+  assumeRoleRow("an invalid session name", { RoleSessionName: "not a name" }, "400 ValidationError"),
+  assumeRoleRow("another external ID", { ExternalId: `${PLANTED}-guess` }, "403 AccessDenied"),
 ];
 
 root.setTimeout(60_000);

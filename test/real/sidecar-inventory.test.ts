@@ -112,8 +112,9 @@ const CONFLICT = ["ERR_SELECTOR_NOT_GRANTED", "ERR_SELECTOR_CONFLICT", "AccessDe
 const DIFFERENT_EXTRAS = ["ERR_SELECTOR_EXTRAS", "ERR_SELECTOR_EXTRAS", "AccessDenied"];
 
 test("a sidecar applies changes of manifests in a folder", async (t) => {
-  const namespace = JSON.stringify(namespaceObject("team-a"));
-  const folder = t.testdir({ manifests: { "namespace.json": namespace, "team-a.json": JSON.stringify(TEAM_A) } });
+  const items = [namespaceObject("team-a"), namespaceObject("team-b")];
+  const namespaces = JSON.stringify({ apiVersion: "v1", kind: "List", items });
+  const folder = t.testdir({ manifests: { "namespaces.json": namespaces, "team-a.json": JSON.stringify(TEAM_A) } });
   const manifests = join(folder, "manifests");
   const subject = await startSubject(t, folder, ["--from", manifests]);
   const write = (name: string, object: unknown) => (): Promise<void> =>
@@ -123,6 +124,16 @@ test("a sidecar applies changes of manifests in a folder", async (t) => {
   await t.test("does not issue the role of a deleted selector although the session is cached", async (tt) => {
     await testChange(tt, subject, remove("team-a.json"), GONE);
     await testChange(tt, subject, write("team-a.json", TEAM_A), GRANTED);
+  });
+  await t.test("rejects requests for a role whose selector has a new conflict", async (tt) => {
+    await testChange(tt, subject, write("also-a.json", OVERLAPPING), CONFLICT);
+    await testChange(tt, subject, remove("also-a.json"), GRANTED);
+  });
+  await t.test("rejects a role if its two selectors set different session parameters", async (tt) => {
+    await testChange(tt, subject, write("team-b.json", OTHER_EXTRAS), DIFFERENT_EXTRAS);
+    const response = await request(subject, "/v1/credentials/selectors/team-b");
+    tt.match(response, { status: 403, body: { code: "ERR_SELECTOR_EXTRAS" } });
+    await testChange(tt, subject, remove("team-b.json"), GRANTED);
   });
   await t.test("uses the last valid manifests if the folder becomes invalid, and logs the error", async (tt) => {
     await write("team-a.json", "{")();

@@ -17,6 +17,11 @@ import { RESPONSE_LIMIT_MS, type ServerProcess, startServer } from "./server-pro
 
 const PATH = "/v1/credentials/selectors/team-a";
 const DRAIN_LIMIT_MS = 5_000;
+/**
+ * The maximum time from the start of the listener until the sidecar is ready, in ms. The benchmarks measure the time
+ * until the listener starts.
+ */
+const READY_LIMIT_MS = 1_000;
 
 interface Subject {
   readonly sts: STSEmulator;
@@ -115,6 +120,40 @@ test("exits within 5 s after SIGTERM although a client still sends a request slo
   t.equal(await sidecar.stop(), 0);
   t.ok(Date.now() - startMs < DRAIN_LIMIT_MS, `stopped in ${Date.now() - startMs} ms`);
   socket.destroy();
+});
+
+test("exits with 1 and aborts requests in flight after a second signal", async (t) => {
+  const called = Promise.withResolvers<null>();
+  const { start, tokenFile } = await subject(t, ({ action }) => {
+    if (action !== "AssumeRole") return null;
+    called.resolve(null);
+    return { do: "hang" };
+  });
+  const sidecar = await start();
+  const headers = { authorization: await readFile(tokenFile, "utf8") };
+  const pending = get(`http://${sidecar.address}${PATH}`, headers).catch(() => null);
+  await called.promise;
+  const first = sidecar.stop();
+  await until(async () => sidecar.log.some(({ msg }) => String(msg).startsWith("stopping")), 5_000);
+  const second = sidecar.stop();
+  t.equal(await second, 1);
+  await first;
+  t.equal(await pending, null, "requests in flight are aborted");
+});
+
+test("the sidecar is ready within one second after it starts to listen", async (t) => {
+  const { start } = await subject(t);
+  const startMs = Date.now();
+  const sidecar = await start();
+  t.teardown(() => sidecar.stop());
+  t.comment(`ready ${Date.now() - startMs} ms after the start of the process, including type stripping`);
+  const at = (message: string): number => {
+    const line = sidecar.log.find(({ msg }) => String(msg).startsWith(message));
+    return Date.parse(String(line?.["time"]));
+  };
+  const readyMs = at("base identity verified") - at("sidecar listening");
+  t.ok(readyMs < READY_LIMIT_MS, `${readyMs} ms`);
+  t.same(sidecar.log.filter(({ level }) => level !== "info"), [], "all log lines have the level info");
 });
 
 test("is alive and rejects requests in time while STS hangs, and issues roles after STS responds", async (t) => {

@@ -1,6 +1,7 @@
+import { generateKeyPairSync } from "node:crypto";
 import process from "node:process";
 import { type Test } from "tap";
-import { makeAuthority } from "../../../../certs/make.ts";
+import { makeAuthority, makeCertificates } from "../../../../certs/make.ts";
 import { stringAt } from "../../../../shared/formats/json.ts";
 import type { Cluster } from "../../apiserver/cluster.ts";
 import { onCluster } from "../../apiserver/on-cluster.ts";
@@ -19,6 +20,10 @@ import { rotateCA, rotateLeaf, serveStored } from "./rotation.ts";
 const ADMISSIONS = Number(process.argv[2] ?? 1_000);
 const MS_PER_ADMISSION = 60;
 const EVENTS = `/apis/events.k8s.io/v1/namespaces/${NAMESPACE}/events`;
+const EVENT_REASONS = [
+  "CABundleRestored", "CABundleSet", "CARotated", "CertificateIssued", "CertificatesCreated", "CertificatesRestored",
+  "ServingCertificateRestored",
+];
 
 async function losesNoAdmission(t: Test, cluster: Cluster, replicas: Replicas, balancer: Balancer): Promise<void> {
   const load = await startLoad(cluster, balancer);
@@ -74,6 +79,44 @@ async function repairsSecrets(t: Test, cluster: Cluster, replicas: Replicas): Pr
   t.same(await Promise.all(replicas.map(servedSerial)), served);
 }
 
+/** Writes CAs of an attacker to the Secret, with and without the right name constraints, and an EC pair. */
+async function publishesNoOther(t: Test, cluster: Cluster): Promise<void> {
+  const now = new Date();
+  const lifetime = { now, notAfter: new Date(now.getTime() + 86_400_000) };
+  const evil = await makeAuthority({ names: ["127.0.0.1"], ...lifetime });
+  const { ca: unconstrained } = await makeCertificates({ hosts: ["127.0.0.1"], now });
+  const ec = generateKeyPairSync("ec", {
+    namedCurve: "P-256", publicKeyEncoding: { type: "spki", format: "pem" },
+    privateKeyEncoding: { type: "pkcs8", format: "pem" },
+  });
+  const versions = async (): Promise<unknown[]> => Promise.all(CONFIGURATIONS.map(async (path) => (
+    stringAt(await read(cluster, path), "metadata", "resourceVersion")
+  )));
+  const data = async (): Promise<string> => JSON.stringify((await read(cluster, SECRET))["data"]);
+  const [before, published, own] = [await data(), await versions(), await secretText(cluster, "ca.crt")];
+  const attacks: readonly Readonly<Record<string, string>>[] = [
+    { "previous-ca.crt": unconstrained }, { "previous-ca.crt": evil.cert }, { "ca.crt": own + evil.cert },
+    { "next-ca.crt": evil.cert, "next-ca.key": evil.key }, { "ca.crt": evil.cert, "ca.key": evil.key },
+    { "next-ca.crt": evil.cert, "next-ca.key": ec.privateKey },
+  ];
+  for (const texts of attacks) {
+    const written = Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, btoa(text)]));
+    await cluster.request("PATCH", SECRET, { data: written }, MERGE_PATCH);
+    t.ok(await until(async () => (await data()) === before), `${Object.keys(texts).join(", ")}: restored`);
+  }
+  t.same(await versions(), published, "no configuration was written");
+}
+
+async function writesEvents(t: Test, cluster: Cluster): Promise<void> {
+  const missing = async (): Promise<string[]> => {
+    const { items } = await read(cluster, EVENTS);
+    const reasons = new Set(Array.isArray(items) ? items.map((item: unknown) => stringAt(item, "reason")) : []);
+    return EVENT_REASONS.filter((reason) => !reasons.has(reason));
+  };
+  await until(async () => (await missing()).length === 0);
+  t.same(await missing(), []);
+}
+
 async function replacesLeader(t: Test, cluster: Cluster, replicas: Replicas, leader: ServerProcess): Promise<void> {
   const leads = async (one: ServerProcess): Promise<boolean> => (
     (await metricsOf(one)).includes("\nack_role_resolver_certificates_leader 1")
@@ -96,14 +139,15 @@ onCluster("two replicas serve the certificate that `certs manage` maintains", as
   await t.test("the caBundle is restored when another program changes it", async (tt) => restoresBundle(tt, cluster));
   await t.test("invalid and deleted objects are restored, and the replicas serve meanwhile", async (tt) =>
     repairsSecrets(tt, cluster, replicas));
+  await t.test("a CA that another program writes to the Secret is never published", async (tt) =>
+    publishesNoOther(tt, cluster));
+  await t.test("write Events about the Secret", async (tt) => writesEvents(tt, cluster));
   await t.test("another process takes over when the leader is killed", async (tt) =>
     replacesLeader(tt, cluster, replicas, manager));
 
   keys.push(await secretText(cluster, "tls.key"), await secretText(cluster, "ca.key"));
   const secrets = keys.flatMap((pem) => pem.split("\n").slice(1, 4));
   const logs = [manager, ...replicas].map(({ log }) => JSON.stringify(log));
-  const events = async (): Promise<string> => JSON.stringify(await read(cluster, EVENTS));
-  t.ok(await until(async () => (await events()).includes("CARotated")), "an Event reports the rotation");
-  const texts = [...logs, await events()];
+  const texts = [...logs, JSON.stringify(await read(cluster, EVENTS))];
   t.notOk(texts.some((text) => secrets.some((secret) => text.includes(secret))), "no key is in a log or an Event");
 });

@@ -5,11 +5,11 @@ import { manifestObjects } from "../../../../manifests/render.ts";
 import { ACK_SELECTOR_CRD } from "../../../fixtures/ack-selector-crd.ts";
 import { get } from "../../../loopback-request.ts";
 import type { Cluster } from "../../apiserver/cluster.ts";
-import { type ServerProcess, startProgram } from "../../server-process.ts";
-import { apply, MANIFEST_OPTIONS, startWebhook, untilCalled } from "../installed-webhook.ts";
+import { type ServerProcess, startProgram, startServer } from "../../server-process.ts";
+import { apply, untilCalled } from "../installed-webhook.ts";
 import { type Balancer, startBalancer } from "./balancer.ts";
 import { keepMounted } from "./kubelet.ts";
-import { SERVING } from "./objects.ts";
+import { NAMESPACE, SERVING } from "./objects.ts";
 
 /**
  * The durations of a rotation, in ms. They are short, but longer than an API server needs to apply a configuration, and
@@ -17,7 +17,10 @@ import { SERVING } from "./objects.ts";
  */
 const TIMING = { publishMs: 2_000, retireMs: 4_000 };
 const MANAGER = new URL("./manager.ts", import.meta.url).pathname;
-export const OPTIONS = { ...MANIFEST_OPTIONS, maintainsCertificates: true } as const;
+export const OPTIONS = {
+  namespace: NAMESPACE, runtime: "ack", ackSystemNamespace: "ack-system", url: null, caBundle: null,
+  accessReviews: false, extraGroups: [], maintainsCertificates: true,
+} as const;
 
 /** Starts `certs manage` as its service account in the manifests. */
 export async function startManager(t: Test, cluster: Cluster): Promise<ServerProcess> {
@@ -27,9 +30,13 @@ export async function startManager(t: Test, cluster: Cluster): Promise<ServerPro
   return manager;
 }
 
-/** Starts one replica of the webhook, with the mounted Secret. */
+/** Starts one replica of the webhook, with the mounted Secret, as its service account in the manifests. */
 async function startReplica(t: Test, cluster: Cluster): Promise<ServerProcess> {
-  return startWebhook(t, cluster, await keepMounted(t, cluster, SERVING), ["--url", "https://127.0.0.1"]);
+  const dir = await keepMounted(t, cluster, SERVING);
+  const access = ["--cluster", "--kubeconfig", cluster.kubeconfig, "--context", "webhook"];
+  const replica = await startServer("webhook", [...access, "--tls-dir", dir, "--url", "https://127.0.0.1"]);
+  t.teardown(() => replica.stop("SIGKILL"));
+  return replica;
 }
 
 export type Replicas = readonly [ServerProcess, ServerProcess];
