@@ -54,7 +54,7 @@ const NO_CARM = "the input contains no CARM ConfigMap and no namespace with an a
 
 /** Returns whether any namespace has a CARM ConfigMap, or names an account or a team in its annotations. */
 function hasCARM(inventory: Inventory): boolean {
-  const maps = [ACCOUNT_MAP, TEAM_MAP].flatMap((name) => [...inventory.namespacesOfConfigMap(name)]);
+  const maps = [ACCOUNT_MAP, TEAM_MAP].flatMap((name) => [...inventory.carmMaps.namespacesOf(name)]);
   return maps.length > 0 || inventory.namespaces.usingCARM.size > 0;
 }
 

@@ -190,8 +190,8 @@ export const CM_07: QuickCheck<ConfigMapChange> = {
       const message = `controllers read the map in namespace ${read}, not in ${quote(namespace)}`;
       yield { path: ["metadata", "namespace"], message };
     }
-    for (const other of inventory.namespacesOfConfigMap(name)) {
-      const copy = inventory.configMap(other, name);
+    for (const other of inventory.carmMaps.namespacesOf(name)) {
+      const copy = inventory.carmMaps.data(other, name);
       if (other === namespace || copy === null || sameEntries(copy, data)) continue;
       const message = `the entries differ from the entries of the map in namespace ${quote(other)}`;
       yield { path: ["data"], message, fix: COPIES_FIX };

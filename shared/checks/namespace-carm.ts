@@ -42,7 +42,7 @@ export const NS_03: QuickCheck<NamespaceChange> = {
 /** Returns a message if the map has no role for the key; null if the map has a role for at least one service. */
 function missingRole({ inventory, settings }: NamespaceChange, map: string, key: string): string | null {
   const configMap = `ConfigMap ${settings.ackSystemNamespace}/${map}`;
-  const data = inventory.configMap(settings.ackSystemNamespace, map);
+  const data = inventory.carmMaps.data(settings.ackSystemNamespace, map);
   if (data === null) return `${configMap} does not exist, so key ${quote(key)} has no role`;
   return hasRole(data, key, settings) ? null : `${configMap} has no role for key ${quote(key)}`;
 }

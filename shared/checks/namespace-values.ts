@@ -127,7 +127,7 @@ function accountIn(
 ): string | null {
   const entry = mapEntryOf(carmAnnotations(name, annotations), resource, settings);
   if (entry === null) return settings.controllerAccount;
-  const map = inventory.configMap(settings.ackSystemNamespace, entry.map);
+  const map = inventory.carmMaps.data(settings.ackSystemNamespace, entry.map);
   const { roleARN } = lookUpEntry(map, resource.group, entry, settings);
   return roleARN === null ? null : accountOfARN(roleARN);
 }

@@ -116,7 +116,7 @@ const CARM_FIX = "assign the role in the CARM maps, or switch the controllers an
 
 function usesOfCARM(inventory: Inventory, { ackSystemNamespace }: DecisionSettings): string[] {
   const maps = [ACCOUNT_MAP, TEAM_MAP].flatMap((name) => {
-    const keys = inventory.configMap(ackSystemNamespace, name)?.size ?? 0;
+    const keys = inventory.carmMaps.data(ackSystemNamespace, name)?.size ?? 0;
     return keys === 0 ? [] : [`ConfigMap ${ackSystemNamespace}/${name} has ${countOf(keys, "key")}`];
   });
   const { usingCARM } = inventory.namespaces;

@@ -64,8 +64,8 @@ export class Inventory {
   readonly identities: Omit<IdentityStore, Writes>;
   readonly referrers: Omit<ReferrerStore, Writes | "updateAccounts">;
   readonly secrets: Omit<SecretStore, Writes>;
+  readonly carmMaps: Omit<CARMMapStore, Writes>;
   readonly #context: InventoryContext;
-  readonly #maps = new CARMMapStore();
   readonly #stores: Record<StoreName, Store>;
   readonly #unlisted = new SetIndex<string>();
 
@@ -77,11 +77,12 @@ export class Inventory {
     const identities = new IdentityStore(context, (identity) => referrers.updateAccounts(identity));
     const referrers: ReferrerStore = new ReferrerStore(context, identities);
     const [kinds, resources, secrets] = [new KindStore(), new ResourceStore(), new SecretStore()];
+    const carmMaps = new CARMMapStore();
     this.#stores = {
-      selectors, namespaces, kinds, resources, identities, referrers, secrets, "config maps": this.#maps,
+      selectors, namespaces, kinds, resources, identities, referrers, secrets, "config maps": carmMaps,
     };
     [this.namespaces, this.selectors, this.kinds, this.resources] = [namespaces, selectors, kinds, resources];
-    [this.identities, this.referrers, this.secrets] = [identities, referrers, secrets];
+    [this.identities, this.referrers, this.secrets, this.carmMaps] = [identities, referrers, secrets, carmMaps];
   }
 
   /** Whether the objects come from manifests or from a cluster. */
@@ -107,21 +108,6 @@ export class Inventory {
       else if (change.type === "unlisted") this.#unlisted.add(change.collection, change.item);
       else this.#unlisted.delete(change.collection, change.item);
     }
-  }
-
-  /** Returns the data of a CARM ConfigMap, or null if the ConfigMap does not exist. */
-  configMap(namespace: string, name: string): ReadonlyMap<string, string> | null {
-    return this.#maps.data(namespace, name);
-  }
-
-  /** Returns the keys of a CARM ConfigMap that have the value. */
-  configMapKeys(namespace: string, name: string, value: string): ReadonlySet<string> {
-    return this.#maps.keysOf(namespace, name, value);
-  }
-
-  /** Yields the namespaces that have a CARM ConfigMap named `name`. */
-  namespacesOfConfigMap(name: string): Iterable<string> {
-    return this.#maps.namespacesOf(name);
   }
 
   /**

@@ -52,7 +52,7 @@ function storedReferrer(id: ObjectID, { referrers }: Inventory): JsonObject | nu
 
 function storedMap(id: ObjectID, inventory: Inventory): JsonObject | null {
   const { namespace, name } = id;
-  const data = inventory.configMap(namespace, name);
+  const data = inventory.carmMaps.data(namespace, name);
   return data === null ? null : { ...typeOf(id), metadata: { namespace, name }, data: Object.fromEntries(data) };
 }
 

@@ -13,7 +13,7 @@ type StringMap = ReadonlyMap<string, string>;
 /** The part of the inventory that CARM reads. */
 interface CARMState {
   readonly namespaces: { annotationsOf(namespace: string): StringMap };
-  configMap(namespace: string, name: string): StringMap | null;
+  readonly carmMaps: { data(namespace: string, name: string): StringMap | null };
 }
 
 /** The role that a CARM map specifies for a resource, or the error that prevents the controller from reconciling it. */
@@ -57,7 +57,7 @@ export function lookUpMaps(state: CARMState, query: OwnedResource, settings: Dec
   const annotations = carmAnnotations(query.namespace, state.namespaces.annotationsOf(query.namespace));
   const entry = mapEntryOf(annotations, query, settings);
   if (entry === null) return null;
-  return lookUpEntry(state.configMap(settings.ackSystemNamespace, entry.map), query.group, entry, settings);
+  return lookUpEntry(state.carmMaps.data(settings.ackSystemNamespace, entry.map), query.group, entry, settings);
 }
 
 /**

@@ -63,7 +63,7 @@ function otherService({ map, key }: Entry, group: string, { ackSystemNamespace }
 }
 
 function dataOf(inventory: Inventory, map: string, { settings }: Pick<GrantScope, "settings">): Entry["data"] {
-  return inventory.configMap(settings.ackSystemNamespace, map) ?? NO_DATA;
+  return inventory.carmMaps.data(settings.ackSystemNamespace, map) ?? NO_DATA;
 }
 
 const NO_DATA: Entry["data"] = new Map();
@@ -137,7 +137,7 @@ function notNamed(roleARN: string, { map, key }: Entry, { settings }: Pick<RoleQ
 function* entriesOf(inventory: Inventory, roleARN: string, { settings }: GrantScope): Iterable<Entry> {
   for (const map of settings.teamLevelCARM ? [ACCOUNT_MAP, TEAM_MAP] : [ACCOUNT_MAP]) {
     const data = dataOf(inventory, map, { settings });
-    for (const key of inventory.configMapKeys(settings.ackSystemNamespace, map, roleARN)) yield { map, key, data };
+    for (const key of inventory.carmMaps.keysOf(settings.ackSystemNamespace, map, roleARN)) yield { map, key, data };
   }
 }
 

@@ -97,7 +97,7 @@ const MAPS: readonly (readonly [name: string, via: MapLookup["via"]])[] = [
 export function unusedMapEntries(input: MigrationInput, keys: readonly CARMKey[]): Inexpressible[] {
   const { inventory, settings: { ackSystemNamespace } } = input;
   return MAPS.flatMap(([name, via]) => {
-    const data = inventory.configMap(ackSystemNamespace, name) ?? NO_DATA;
+    const data = inventory.carmMaps.data(ackSystemNamespace, name) ?? NO_DATA;
     const used = new Set(keys.filter((key) => key.via === via).map(({ key }) => key));
     const map = { subject: `ConfigMap ${ackSystemNamespace}/${name}`, data, used };
     return [...invalidValues(map), ...unusedKeys(map, input), ...otherCopies(name, data, input)];
@@ -179,9 +179,9 @@ function splitKey(text: string): { readonly service: string; readonly key: strin
 function otherCopies(
   name: string, data: ReadonlyMap<string, string>, { inventory, settings: { ackSystemNamespace } }: MigrationInput,
 ): Inexpressible[] {
-  const others = [...inventory.namespacesOfConfigMap(name)].filter((namespace) => namespace !== ackSystemNamespace);
+  const others = [...inventory.carmMaps.namespacesOf(name)].filter((namespace) => namespace !== ackSystemNamespace);
   return others.toSorted(compareText).map((namespace) => {
-    const differing = differingKeys(data, new Map(inventory.configMap(namespace, name)));
+    const differing = differingKeys(data, new Map(inventory.carmMaps.data(namespace, name)));
     const comparison = differing.length === 0
       ? "the two maps have the same data"
       : `the two maps differ in ${differing.length === 1 ? "key" : "keys"} ${listOf(differing.map(quote))}`;

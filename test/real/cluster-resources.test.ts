@@ -116,19 +116,19 @@ async function appliesStatus(t: Test, cluster: Cluster, source: ClusterSource): 
 
 async function loadsMaps(t: Test, cluster: Cluster, source: ClusterSource): Promise<void> {
   const maps = "/api/v1/namespaces/ack-system/configmaps";
-  t.equal(source.inventory.configMap("ack-system", "ack-role-account-map"), null);
+  t.equal(source.inventory.carmMaps.data("ack-system", "ack-role-account-map"), null);
   await cluster.request("POST", "/api/v1/namespaces", { metadata: { name: "ack-system" } });
   await cluster.request("POST", maps, { metadata: { name: "other" }, data: { a: "b" } });
   await cluster.request("POST", maps, {
     metadata: { name: "ack-role-account-map" },
     data: { "111122223333": "arn:aws:iam::111122223333:role/a" },
   });
-  await eventually(source, () => source.inventory.configMap("ack-system", "ack-role-account-map") !== null);
+  await eventually(source, () => source.inventory.carmMaps.data("ack-system", "ack-role-account-map") !== null);
   t.same(
-    [...(source.inventory.configMap("ack-system", "ack-role-account-map") ?? [])],
+    [...(source.inventory.carmMaps.data("ack-system", "ack-role-account-map") ?? [])],
     [["111122223333", "arn:aws:iam::111122223333:role/a"]],
   );
-  t.equal(source.inventory.configMap("ack-system", "other"), null);
+  t.equal(source.inventory.carmMaps.data("ack-system", "other"), null);
 }
 
 async function followsKinds(t: Test, cluster: Cluster, source: ClusterSource): Promise<void> {

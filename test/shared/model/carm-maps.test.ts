@@ -106,12 +106,12 @@ testRows("looks up the role of a resource in the CARM maps", text, [
 
 test("removes deleted maps, and does not store other ConfigMaps", (t) => {
   const inventory = inventoryWith([accounts({ a: ROLE }), mapObject("another", { a: ROLE })]);
-  t.same(inventory.configMap("ack-system", ACCOUNT_MAP), new Map([["a", ROLE]]));
-  t.equal(inventory.configMap("ack-system", "another"), null);
+  t.same(inventory.carmMaps.data("ack-system", ACCOUNT_MAP), new Map([["a", ROLE]]));
+  t.equal(inventory.carmMaps.data("ack-system", "another"), null);
   inventory.apply([
     { type: "remove", group: "", kind: "ConfigMap", namespace: "ack-system", name: ACCOUNT_MAP },
   ]);
-  t.equal(inventory.configMap("ack-system", ACCOUNT_MAP), null);
+  t.equal(inventory.carmMaps.data("ack-system", ACCOUNT_MAP), null);
   t.end();
 });
 

@@ -25,12 +25,12 @@ test("lists and watches each CARM map by its name", async (t) => {
   });
   t.equal(source.inventory.includes("config maps"), true, "the inventory includes the state of maps that do not exist");
   await cluster.emit(MAPS, "ADDED", map("ack-role-team-map", { payments: "arn:aws:iam::111122223333:role/payments" }));
-  await eventually(source, () => source.inventory.configMap("ack", "ack-role-team-map") !== null);
-  t.same([...(source.inventory.configMap("ack", "ack-role-team-map") ?? [])], [
+  await eventually(source, () => source.inventory.carmMaps.data("ack", "ack-role-team-map") !== null);
+  t.same([...(source.inventory.carmMaps.data("ack", "ack-role-team-map") ?? [])], [
     ["payments", "arn:aws:iam::111122223333:role/payments"],
   ]);
   await cluster.emit(MAPS, "DELETED", map("ack-role-team-map", {}));
-  await eventually(source, () => source.inventory.configMap("ack", "ack-role-team-map") === null);
+  await eventually(source, () => source.inventory.carmMaps.data("ack", "ack-role-team-map") === null);
 });
 
 test("the inventory is loaded even if optional CARM maps cannot be listed", async (t) => {
@@ -63,7 +63,7 @@ test("lists the CARM maps of all namespaces by name, and is loaded even if the u
   const stray = { metadata: { name: "ack-role-team-map", namespace: "team-a", resourceVersion: "3" }, data: {} };
   cluster.objects.set(all, [stray]);
   const started = source.start();
-  await eventually(source, () => source.inventory.configMap("team-a", "ack-role-team-map") !== null);
+  await eventually(source, () => source.inventory.carmMaps.data("team-a", "ack-role-team-map") !== null);
   await started;
   await cluster.until(() => cluster.lists.filter((list) => list.startsWith(all)).length === 2);
   t.same(cluster.lists.filter((list) => list.startsWith(all)).toSorted(), [
