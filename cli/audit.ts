@@ -1,5 +1,4 @@
 import { type Audit, type AuditFinding, auditObjects } from "../shared/checks/audit.ts";
-import { isChecked } from "../shared/checks/by-kind.ts";
 import { type Section, SECTIONS } from "../shared/checks/check.ts";
 import { decisionSettings, type DecisionSettings } from "../shared/contract/context.ts";
 import { countOf } from "../shared/formats/text.ts";
@@ -7,7 +6,7 @@ import type { SettingsFor } from "../shared/contract/settings.ts";
 import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
 import { countBySeverity, foldedLines, isFailing, locate, type LocatedFinding } from "./output/located-finding.ts";
 import { skippedLines } from "./output/skipped-checks.ts";
-import { countJudged, mergeRoots, rootTitle } from "./output/by-root.ts";
+import { countChecked, mergeRoots, rootTitle } from "./output/by-root.ts";
 import { coverageOf, isIncomplete, writeCoverage } from "./output/coverage.ts";
 import { runWithProgress } from "./output/progress.ts";
 import { identityName } from "./output/resolution-table.ts";
@@ -33,7 +32,7 @@ export async function runAudit(settings: SettingsFor<"audit">, io: IO): Promise<
   const [{ faults, skippedFiles, unjudged }] = states;
   if (isUnreadable(faults, io)) return EXIT.usage;
   const reports = states.map((state) => auditRoot(state, settings, io));
-  const judged = countJudged(states, ({ object }, { inventory }) => isChecked(object, inventory));
+  const judged = countChecked(states);
   const coverage = coverageOf(judged, unjudged);
   const notApplied = new Map(reports.flatMap(({ skipped }) => skipped.map((check) => [check.code, check] as const)));
   const skipped = byCode([...notApplied.values()]);

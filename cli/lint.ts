@@ -10,10 +10,11 @@ import type { SettingsFor } from "../shared/contract/settings.ts";
 import { STDIN } from "../shared/files/listing.ts";
 import { formatInputFault, type InputFault } from "../shared/files/manifest-reader.ts";
 import { unjudgedText } from "../shared/files/unjudged.ts";
+import type { JsonObject } from "../shared/formats/json.ts";
 import { VERSION } from "../shared/contract/installation.ts";
 import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
 import { countBySeverity, foldedLines, isFailing, locate, type LocatedFinding } from "./output/located-finding.ts";
-import { countJudged, mergeRoots } from "./output/by-root.ts";
+import { mergeRoots } from "./output/by-root.ts";
 import { type Coverage, coverageOf, isIncomplete, writeCoverage } from "./output/coverage.ts";
 import { mapWithProgress } from "./output/progress.ts";
 import {
@@ -55,7 +56,7 @@ function lintAll(states: States, settings: SettingsFor<"lint">, io: IO): LintRes
   const [{ faults, skippedFiles, unjudged }] = states;
   const results = states.map((state) => lint(state, decisionSettings(settings), io));
   const skipped = new Map(results.flatMap((one) => one.skipped.map((check) => [check.code, check] as const)));
-  const checked = countJudged(states, ({ object }, { inventory }) => isChecked(object, inventory));
+  const checked = new Set(results.flatMap((one) => one.checked)).size;
   const findings = mergeRoots(results.map(({ root, findings: items }) => ({ root, items })));
   return {
     checked,
@@ -68,6 +69,8 @@ function lintAll(states: States, settings: SettingsFor<"lint">, io: IO): LintRes
 }
 
 interface RootResult extends Pick<State, "root"> {
+  /** The objects and templates. Objects outside all roots are the same in each root. */
+  readonly checked: readonly JsonObject[];
   readonly findings: readonly LocatedFinding[];
   readonly skipped: CheckResult["skipped"];
 }
@@ -87,6 +90,7 @@ function lint(state: State, decisions: DecisionSettings, io: IO): RootResult {
   });
   return {
     root,
+    checked: checked.map(({ found, template }) => (template ?? found).object),
     findings: results.flatMap(({ found, findings }) => findings.map((finding) => locate(finding, found))),
     skipped: [...results.flatMap(({ skipped }) => skipped), ...unreadMaps(state, decisions)],
   };

@@ -1,3 +1,4 @@
+import { isChecked } from "../../shared/checks/by-kind.ts";
 import type { State, StateObject } from "../input/state.ts";
 import { templatesIn } from "../input/templates.ts";
 import type { Paint } from "./terminal.ts";
@@ -45,12 +46,10 @@ export function unionOf(states: readonly [State, ...State[]]): Pick<State, "obje
   return { objects: distinctObjects(states), inventory: states[0].inventory };
 }
 
-/** Returns the number of judged objects and templates in all roots. */
-export function countJudged(
-  states: readonly State[], isJudged: (one: StateObject, state: State) => boolean,
-): number {
+/** Returns the number of objects and templates in all roots that have checks. */
+export function countChecked(states: readonly State[]): number {
   const judged = states.flatMap((state) => [
-    ...state.objects.filter((one) => isJudged(one, state)).map(({ object }) => object),
+    ...state.objects.map(({ object }) => object).filter((object) => isChecked(object, state.inventory)),
     ...templatesIn(state).map(({ object }) => object),
   ]);
   return new Set(judged).size;

@@ -42,6 +42,8 @@ const CONTAINERS: ReadonlyMap<string, Container> = new Map([
   }],
 ]);
 
+const KINDS: ReadonlySet<unknown> = new Set(Array.from(CONTAINERS.keys(), (type) => type.slice(0, type.indexOf("."))));
+
 /** An object in a field of another object. */
 export interface Contained extends TemplateContext {
   readonly object: JsonObject;
@@ -58,6 +60,8 @@ export function containedObjects(object: JsonObject): Contained[] {
 }
 
 function contentsOf(object: JsonObject, nesting: number): Contained[] {
+  // Most objects of a folder have other kinds.
+  if (!KINDS.has(field(object, "kind"))) return [];
   const { group, kind } = objectReference(object);
   const container = CONTAINERS.get(`${kind}.${group}`);
   if (container === undefined || nesting === 0) return [];

@@ -69,7 +69,7 @@ test("resolve, audit, impact and lint read the objects of a cluster and sort the
   });
   t.match(
     (await run("lint", "--allowed-accounts", "999999999999")).stdout,
-    /^deny IRS-04 IAMRoleSelector a spec\.arn\n/,
+    /^deny IRS-04 IAMRoleSelector a spec\.arn and 1 more: IAMRoleSelector b\n/,
     "a cluster object has no file name in text output",
   );
 });

@@ -116,6 +116,8 @@ test("impact compares the roots of two checkouts", async (t) => {
   }, "a file in no root changes each root");
   t.match(await json(`${other}/fleet`, "--from", `${other}/fleet/clusters/dev`), { roots: [{}, {}] },
     "roots of the change, one state");
+  const empty = await json("-", "--allow-empty", "--from", `${other}/fleet`);
+  t.match(empty, { roots: [] }, "nothing is applied");
   const added = { ...FLEET, clusters: { ...FLEET.clusters, stage: { "selector.yaml": selector("123412341234") } } };
   const more = t.testdir({ main: structuredClone(FLEET), pr: added });
   const { changes } = await json(`${more}/pr`, "--from", `${more}/main`);

@@ -1,4 +1,6 @@
 import { test } from "tap";
+import { findRoots } from "../../../shared/files/find-roots.ts";
+import { readManifests } from "../../../shared/files/manifest-reader.ts";
 import {
   foldersOfRoot, matchingRoots, relativeRoot, Roots, siblingRoots,
 } from "../../../shared/files/roots.ts";
@@ -46,4 +48,14 @@ test("relative roots are the same in two checkouts", async (t) => {
   t.equal(relativeRoot("pr/clusters/dev", ["./pr/"]), "clusters/dev");
   t.equal(relativeRoot("clusters/dev", ["clusters/dev", "clusters/prod"]), "clusters/dev");
   t.same(foldersOfRoot("clusters/dev", ["main"]), ["clusters/dev", "main/clusters/dev"]);
+});
+
+test("more than 200 roots are one cluster with duplicates", async (t) => {
+  const text = (i: number): string => JSON.stringify({
+    apiVersion: "services.k8s.aws/v1alpha1", kind: "IAMRoleSelector", metadata: { name: "a" }, spec: { arn: String(i) },
+  });
+  const manifests = (count: number): ReturnType<typeof readManifests>["manifests"] =>
+    Array.from({ length: count }, (_, i) => readManifests(text(i), `clusters/${i}/a.json`).manifests).flat();
+  t.equal(findRoots(manifests(200), ["clusters"], []).roots?.names.length, 200);
+  t.match(findRoots(manifests(201), ["clusters"], []), { roots: null, faults: [{ message: /^duplicate/ }] });
 });
