@@ -146,7 +146,8 @@ export function iamRoleSelectorCRD(runtime: Runtime): CRD {
 }
 
 /** A CustomResourceDefinition with the schema as it is written: client-node has other names for some keywords. */
-type CRD<Schema = CRDSchema> = Required<Omit<V1CustomResourceDefinition, "spec" | "status">> & {
+type CRD<Schema = CRDSchema> = Required<Pick<V1CustomResourceDefinition, "apiVersion" | "kind">> & {
+  readonly metadata: { readonly name: string; readonly labels: Readonly<Record<string, string>> };
   readonly spec: Omit<V1CustomResourceDefinitionSpec, "versions"> & {
     readonly versions: readonly (Omit<V1CustomResourceDefinitionVersion, "schema"> & {
       readonly schema: { readonly openAPIV3Schema: Schema };
