@@ -24,7 +24,7 @@ export function coverageWithoutTemplates(
 ): Coverage {
   const judged = state.objects.filter(({ object }) => isChecked(object, state.inventory)).length;
   const templates = templatesIn(state).filter(({ object }) => choosesRole(object)).map(({ container: { file } }) => (
-    { file: file ?? "", reason: "template", count: 1 } as const
+    { file, reason: "template", count: 1 } as const
   ));
   return coverageOf(judged, [...unjudged, ...templates]);
 }

@@ -86,9 +86,9 @@ export function foldedLines(findings: readonly LocatedFinding[], isComplete: boo
   const facts = Map.groupBy(findings, ({ code, severity, waived, message, fix }) => (
     JSON.stringify([code, severity, waived, message, fix])
   ));
-  return [...facts.values()].flatMap(([first, ...others]) => {
-    if (first === undefined) return [];
-    const [place = "", ...text] = findingLines(first, paint);
+  return [...facts.values()].flatMap((own) => {
+    const [place = "", ...text] = own.slice(0, 1).flatMap((first) => findingLines(first, paint));
+    const others = own.slice(1);
     if (others.length === 0) return [place, ...text];
     const places = [...new Set(others.map(shortPlace))];
     const list = [...places.slice(0, MAX_PLACES), ...(places.length > MAX_PLACES ? ["..."] : [])].join(", ");
@@ -98,5 +98,5 @@ export function foldedLines(findings: readonly LocatedFinding[], isComplete: boo
 
 function shortPlace({ file, line, kind, namespace, name }: LocatedFinding): string {
   if (file !== null) return printable(`${file}:${line}`);
-  return printable(`${kind} ${namespace === null ? name : `${namespace}/${name}`}`);
+  return printable(`${kind} ${[namespace, name].filter((part) => part !== null).join("/")}`);
 }

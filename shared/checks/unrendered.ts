@@ -1,6 +1,6 @@
 import { EXTERNAL_ID_ANNOTATION } from "../contract/annotation-keys.ts";
 import type { TemplateContext } from "../contract/context.ts";
-import { type FieldPath, formatFieldPath, type JsonObject, plainKeys, valueAt } from "../formats/json.ts";
+import { type FieldPath, formatFieldPath, isJsonObject, type JsonObject, plainKeys, valueAt } from "../formats/json.ts";
 import { opensPlaceholder, placeholderIn } from "../formats/names.ts";
 import { quote } from "../formats/text.ts";
 import type { CheckInput, Finding } from "./check.ts";
@@ -74,10 +74,16 @@ export function withoutOpenValues(
   ));
 }
 
-/** Whether a text at the path, or at the path of a parent, contains a placeholder. */
+/**
+ * Whether a text at the path, or at the path of a parent, contains a placeholder. A field of the value at the path can
+ * be a placeholder for a list, so the value is not empty.
+ */
 function isOpenAt(object: JsonObject, path: FieldPath): boolean {
   const values = [...path.keys(), path.length].map((length) => valueAt(object, path.slice(0, length)));
-  return [...values.flat(), ...plainKeys(path)].some((value) => typeof value === "string" && opensPlaceholder(value));
+  const last = path.length > 1 ? values.at(-1) : null;
+  const children = isJsonObject(last) ? Object.values(last) : [];
+  const texts = [...values.flat(), ...children, ...plainKeys(path)].filter((value) => typeof value === "string");
+  return texts.some(opensPlaceholder);
 }
 
 /** Whether one of the fields is the other, or is in the other. */

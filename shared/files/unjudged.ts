@@ -21,7 +21,7 @@ export type UnjudgedReason = keyof typeof UNJUDGED;
 
 /** The objects of a file that can choose a role and were not judged. */
 export interface Unjudged {
-  readonly file: string;
+  readonly file: string | null;
   readonly reason: UnjudgedReason;
   /** At least 1. Of a text that is not parsed, the number of its documents that mention such an object. */
   readonly count: number;
@@ -50,23 +50,18 @@ export function mentionsIn(text: string): number {
 }
 
 /**
- * Returns the objects that no decision reads but that can choose a role: in an unknown form, or of an unknown kind.
+ * Returns what can choose a role in an object that no decision reads: objects in an unknown form, or its unknown kind.
  * Visits every value, so the caller should exclude texts without mentions.
  */
 export function hiddenIn(object: JsonObject): Pick<Unjudged, "reason" | "count"> | null {
-  const { group, kind } = objectReference(object);
-  if (kindOf(objectReference(object)) !== null) return null;
-  if (isOfUnknownKind(group, kind, object)) return { reason: "unknown-kind", count: 1 };
+  const { group } = objectReference(object);
+  if (isOfUnknownKind(group, object)) return { reason: "unknown-kind", count: 1 };
   const judged = new Set<unknown>(containedObjects(object).map((one) => one.object));
   const count = countHidden(object, judged);
   return count === 0 ? null : { reason: "embedded", count };
 }
 
-/** An AdoptedResource makes a controller create a resource, which is judged then. */
-const WITHOUT_ROLE = "AdoptedResource";
-
-function isOfUnknownKind(group: string, kind: string, object: JsonObject): boolean {
-  if (group === SELECTOR_GROUP) return kind !== WITHOUT_ROLE;
+function isOfUnknownKind(group: string, object: JsonObject): boolean {
   if (group !== INFRASTRUCTURE_GROUP && group !== CONTROL_PLANE_GROUP) return false;
   const spec = field(object, "spec");
   return [spec, field(field(spec, "template"), "spec")].some((one) => field(one, "identityRef") !== undefined);

@@ -32,6 +32,10 @@ test("warns of a selector in a graph that selects the same resources for two ins
   }, "the Bucket and the ARN have expressions, which are unknown and not wrong");
   t.strictSame(await lint(BY_INSTANCE), { status: 0, checked: 2, findings: [] });
   t.equal((await lint(GRAPH, "--check", "IRS-53=deny")).status, 1);
+  const byName = GRAPH.replace("- ${schema.metadata.namespace}", "- ${schema.spec.account}");
+  t.strictSame((await lint(byName)).findings, []);
+  const whole = GRAPH.replace(/names:\n {14}-/, "names:");
+  t.strictSame((await lint(whole.replace("${schema.metadata.namespace}", "${schema.spec.names}"))).findings, []);
 });
 
 test("checks what is final in a template, at its line and path in the container", async (t) => {
@@ -120,4 +124,6 @@ spec:
   ], "only the unknown field is wrong");
   const unpatched = composition.replace(/ {12}patches:[^]*/, "");
   t.match((await lint(unpatched)).findings.join("\n"), "IRS-53");
+  const byLabel = unpatched + '            patches: [{toFieldPath: "spec.resourceLabelSelector.matchLabels[a]"}]\n';
+  t.notMatch((await lint(byLabel)).findings.join("\n"), "IRS-53");
 });
