@@ -23,8 +23,7 @@ export const IRS_53: QuickCheck<SelectorTemplate> = {
   reason: "A template creates a selector for each instance. If the selectors of two instances select the same "
     + "resources, controllers reconcile none of them, and if they have the same name, the instances overwrite each "
     + "other. An expression such as the namespace of the instance is the same for two instances in that namespace.",
-  fix: "select only the resources of the instance, in kro with resourceLabelSelector: {matchLabels: "
-    + "{kro.run/instance-name: \"${schema.metadata.name}\"}}",
+  fix: "add resourceLabelSelector: {matchLabels: {kro.run/instance-name: \"${schema.metadata.name}\"}}",
   example: "kind: ResourceGraphDefinition\nspec: {resources: [{template: {kind: IAMRoleSelector, metadata: {name: "
     + "'${schema.metadata.name}'},\n  spec: {arn: 'arn:aws:iam::111122223333:role/a', namespaceSelector: {names: "
     + "['${schema.metadata.namespace}']}}}}]}",
