@@ -173,9 +173,9 @@ export class KindStore {
 
   /** Yields the installed ACK kinds, once for each version that is stored or served. */
   *definedTypes(): Iterable<TypeEntry> {
-    for (const type of this.installedTypes()) {
-      const served = this.versions(type.group, type.kind)?.served ?? [];
-      for (const version of new Set([type.version, ...served])) yield { ...type, version };
+    for (const [key, { storage, served }] of this.#kinds) {
+      const [group = "", kind = ""] = key.split("/");
+      if (isACKGroup(group)) for (const version of new Set([storage, ...served])) yield { group, version, kind };
     }
   }
 

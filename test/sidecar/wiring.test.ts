@@ -26,12 +26,13 @@ test("in a 30 min STS outage, is ready and returns cached roles; afterward, refr
     const statuses = await Promise.all(["/healthz", "/readyz", "/startupz", PATH].map(status));
     if (statuses.some((one) => one !== 200)) t.fail(`minute ${minute}: ${statuses.join(" ")}`);
   }
-  t.equal(logLines.filter((line) => line.includes("base identity refresh failed")).length, 1);
+  // A call that started before the outage can succeed during it, so only the last line is certain.
+  const lastOfBase = (): string | undefined => logLines.findLast((line) => line.includes("base identity"));
+  t.match(lastOfBase(), "base identity refresh failed");
   t.notOk(await metric("refresh_lag_seconds 0\n"));
   isDown = false;
   const isRefreshed = async (): Promise<boolean> =>
-    (await metric("refresh_lag_seconds 0\n")) &&
-    logLines.filter((line) => line.includes("base identity verified")).length === 2;
+    (await metric("refresh_lag_seconds 0\n")) && lastOfBase()?.includes("base identity verified") === true;
   t.ok(await moveUntil(isRefreshed, { clock, stepMs: 1_000, steps: 45 }));
   t.ok(logLines.length < 15, `${logLines.length} lines in an outage`);
 });

@@ -11,7 +11,7 @@ interface Entry {
   readonly account?: string;
 }
 
-/** Each row: a correct entry, and the same with one typo. They were written before the check. */
+/** Each row: a correct entry, and the same with one typo. They were written before their first run. */
 const ROWS: readonly (readonly [correct: Entry, typo: Entry])[] = [
   [{ group: "dynamodb.services.k8s.aws" }, { group: "dynamo.services.k8s.aws" }],
   [{ group: "dynamodb.services.k8s.aws" }, { group: "dynamobd.services.k8s.aws" }],

@@ -2,7 +2,7 @@ import { test } from "tap";
 import type { Inventory } from "../../../shared/inventory/inventory.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { clusterObject, identityObject, INFRASTRUCTURE, refTo, roleIdentity, staticIdentity } from "../capa-objects.ts";
-import { inventoryWith } from "../objects.ts";
+import { ACCOUNT_MAP, inventoryWith, mapObject } from "../objects.ts";
 
 const ACCOUNT = "AWSServiceAccountIdentity";
 
@@ -119,6 +119,8 @@ test("an inventory of manifests includes identities and referrers if it contains
   t.notOk(ofFiles().includes("identities") || ofFiles().includes("referrers"));
   t.equal(ofFiles(roleIdentity("a")).includes("identities"), true);
   t.equal(ofFiles(clusterObject("c", null)).includes("referrers"), true);
+  const others = "config maps of other namespaces";
+  t.same([ofFiles().includes(others), ofFiles(mapObject(ACCOUNT_MAP, {})).includes(others)], [false, true]);
   t.end();
 });
 
