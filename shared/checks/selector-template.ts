@@ -52,8 +52,8 @@ function withoutExpression(text: string): string {
 }
 
 /** Whether the selectors of two instances can select different resources. */
-function selectsByInstance(object: JsonObject, { openFields }: TemplateContext): boolean {
-  if (openFields.some((open) => open.startsWith("spec.resourceLabelSelector"))) return true;
+function selectsByInstance(object: JsonObject, { isOpen }: TemplateContext): boolean {
+  if (isOpen(["spec", "resourceLabelSelector"])) return true;
   const { names = [] } = readSelectorSpec(object).namespaceSelector ?? {};
   if (names.length > 0 && names.every(differs)) return true;
   const texts = WHOLE.map((path) => valueAt(object, path)).filter((value) => typeof value === "string");

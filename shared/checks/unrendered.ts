@@ -67,10 +67,10 @@ function unrenderedMessage(object: JsonObject, path: FieldPath): string | null {
  * field sets, is unknown and not wrong.
  */
 export function withoutOpenValues(
-  findings: readonly Finding[], object: JsonObject, { openFields }: TemplateContext,
+  findings: readonly Finding[], object: JsonObject, { isOpen }: TemplateContext,
 ): readonly Finding[] {
   return findings.filter(({ path, message }) => (
-    !opensPlaceholder(message) && !isOpenAt(object, path) && !openFields.some((open) => overlaps(open, path))
+    !opensPlaceholder(message) && !isOpenAt(object, path) && !isOpen(path)
   ));
 }
 
@@ -84,11 +84,4 @@ function isOpenAt(object: JsonObject, path: FieldPath): boolean {
   const children = isJsonObject(last) ? Object.values(last) : [];
   const texts = [...values.flat(), ...children, ...plainKeys(path)].filter((value) => typeof value === "string");
   return texts.some(opensPlaceholder);
-}
-
-/** Whether one of the fields is the other, or is in the other. */
-function overlaps(open: string, path: FieldPath): boolean {
-  const text = formatFieldPath(path);
-  const [short, long] = text.length < open.length ? [text, open] : [open, text];
-  return long.startsWith(short) && ["", ".", "["].includes(long.charAt(short.length));
 }

@@ -1,6 +1,6 @@
 import { type Profile, PROFILES } from "./profiles.ts";
 import { successorAt } from "./removed-codes.ts";
-import type { JsonObject } from "../formats/json.ts";
+import type { FieldPath, JsonObject } from "../formats/json.ts";
 import { injectionSettings, type InjectionSettings } from "./sidecar-settings.ts";
 import { SETTINGS, type SettingsFor } from "./settings.ts";
 import { controllersOf } from "../formats/names.ts";
@@ -157,6 +157,6 @@ function knownNamespaces(names: readonly (string | null)[]): readonly string[] {
 export interface TemplateContext {
   /** Whether a controller creates the object again for each instance, in the same cluster. */
   readonly isRepeated: boolean;
-  /** The fields that something else sets, in the format of `formatFieldPath`. */
-  readonly openFields: readonly string[];
+  /** Whether something else sets the field, a field that it is in, or a field in it. */
+  readonly isOpen: (path: FieldPath) => boolean;
 }

@@ -1,6 +1,9 @@
 import type { TemplateContext } from "../contract/context.ts";
-import { field, type FieldPath, type FieldStep, isJsonObject, type JsonObject, stringAt } from "../formats/json.ts";
+import {
+  field, type FieldPath, type FieldStep, formatFieldPath, isJsonObject, type JsonObject, stringAt,
+} from "../formats/json.ts";
 import { objectReference } from "../formats/object-meta.ts";
+import { compareText } from "../formats/text.ts";
 import { asObject } from "./object-shape.ts";
 
 /** A kind whose objects contain manifests of other objects. */
@@ -56,10 +59,16 @@ const MAX_NESTING = 3;
 
 /** Returns the objects in the fields of a container, also those in nested containers. Returns [] for other objects. */
 export function containedObjects(object: JsonObject): Contained[] {
-  return contentsOf(object, MAX_NESTING);
+  return contentsOf(object, { nesting: MAX_NESTING, patched: new Map() });
 }
 
-function contentsOf(object: JsonObject, nesting: number): Contained[] {
+interface Search {
+  readonly nesting: number;
+  /** The fields that the patches of an object set, so that thousands of templates share those of their container. */
+  readonly patched: Map<unknown, FieldSet>;
+}
+
+function contentsOf(object: JsonObject, { nesting, patched }: Search): Contained[] {
   // Most objects of a folder have other kinds.
   if (!KINDS.has(field(object, "kind"))) return [];
   const { group, kind } = objectReference(object);
@@ -69,8 +78,10 @@ function contentsOf(object: JsonObject, nesting: number): Contained[] {
     const result = asObject(value);
     if ("fault" in result) return [];
     const { isRepeated, sets = [] } = container;
-    const found = { object: result.object, path, isRepeated, openFields: [...sets, ...openFields(parents)] };
-    const inner = contentsOf(result.object, nesting - 1).map((one) => ({
+    const open = [new FieldSet(sets), ...parents.map((parent) => patchedBy(parent, patched))];
+    const isOpen = (fieldPath: FieldPath): boolean => open.some((fields) => fields.overlaps(fieldPath));
+    const found = { object: result.object, path, isRepeated, isOpen };
+    const inner = contentsOf(result.object, { nesting: nesting - 1, patched }).map((one) => ({
       ...one, path: [...path, ...one.path], isRepeated: one.isRepeated || isRepeated,
     }));
     return [found, ...inner];
@@ -116,19 +127,53 @@ export function isManifest(value: unknown): value is JsonObject {
   return isJsonObject(value) && "object" in asObject(value) && isJsonObject(field(value, "metadata"));
 }
 
+function patchedBy(parent: unknown, known: Search["patched"]): FieldSet {
+  const fields = known.get(parent) ?? new FieldSet(patchedFields(parent));
+  known.set(parent, fields);
+  return fields;
+}
+
 /**
- * Returns the fields that patches beside the object set, so that their values in the object are not final. Crossplane
- * names a field in the format of `formatFieldPath`.
+ * Returns the fields that the patches of an object set in the objects below, so that their values are not final.
+ * Crossplane names a field in the format of `formatFieldPath`.
  */
-function openFields(parents: readonly unknown[]): readonly string[] {
-  const lists = parents.flatMap((parent) => [field(parent, "patches"), field(parent, "references")]);
-  const sets = parents.map((parent) => field(parent, "patchSets")).flatMap(itemsOf);
-  return [...lists, ...sets.map((set) => field(set, "patches"))].flatMap(itemsOf).flatMap((patch) => {
+function patchedFields(parent: unknown): readonly string[] {
+  const sets = itemsOf(field(parent, "patchSets")).map((set) => field(set, "patches"));
+  return [field(parent, "patches"), field(parent, "references"), ...sets].flatMap(itemsOf).flatMap((patch) => {
     const target = stringAt(patch, "toFieldPath") ?? stringAt(patch, "fromFieldPath")
       ?? stringAt(patch, "patchesFrom", "fieldPath");
     // A wildcard stands for every item of the list.
     return target === null ? [] : [target.replace(/\[\*\].*$/s, "")];
   });
+}
+
+/** Fields in the format of `formatFieldPath`. */
+class FieldSet {
+  readonly #fields: ReadonlySet<string>;
+  readonly #sorted: readonly string[];
+
+  constructor(fields: readonly string[]) {
+    this.#fields = new Set(fields);
+    this.#sorted = [...this.#fields].toSorted(compareText);
+  }
+
+  /** Whether the set contains the field, a field that it is in, or a field in it. */
+  overlaps(path: FieldPath): boolean {
+    const outer = path.map((_, index) => formatFieldPath(path.slice(0, index + 1)));
+    const text = outer.at(-1);
+    if (text === undefined) return false;
+    return outer.some((one) => this.#fields.has(one)) || [".", "["].some((next) => this.#hasPrefix(text + next));
+  }
+
+  #hasPrefix(prefix: string): boolean {
+    let [from, to] = [0, this.#sorted.length];
+    while (from < to) {
+      const middle = (from + to) >> 1;
+      if ((this.#sorted[middle] ?? "") < prefix) from = middle + 1;
+      else to = middle;
+    }
+    return this.#sorted[from]?.startsWith(prefix) === true;
+  }
 }
 
 function itemsOf(list: unknown): readonly unknown[] {

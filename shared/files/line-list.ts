@@ -9,6 +9,8 @@ export const MAX_LINE = 0xffff;
  */
 export class LineList {
   readonly #lines: string;
+  /** The children of each parent that was looked up. A list of thousands of items may be looked up for each item. */
+  #children: WeakMap<object, ReadonlyMap<string | number, Found>> | null = null;
 
   constructor(lines: readonly number[]) {
     this.#lines = textOf(lines);
@@ -23,13 +25,22 @@ export class LineList {
     let parent = value;
     let index = 0;
     for (const key of plainKeys(path)) {
-      const found = find(parent, key, index);
+      const found = this.#find(parent, key);
       if (found === null) return line;
-      line = this.#lines.charCodeAt(found.index);
-      index = found.index + 1;
+      index += found.offset;
+      line = this.#lines.charCodeAt(index);
+      index += 1;
       parent = found.value;
     }
     return line;
+  }
+
+  #find(parent: unknown, key: string | number): Found | null {
+    if (typeof parent !== "object" || parent === null) return null;
+    this.#children ??= new WeakMap();
+    const children = this.#children.get(parent) ?? childrenOf(parent);
+    this.#children.set(parent, children);
+    return children.get(key) ?? null;
   }
 }
 
@@ -40,18 +51,18 @@ function textOf(lines: readonly number[]): string {
 
 interface Found {
   readonly value: unknown;
-  /** The index in the list of lines. */
-  readonly index: number;
+  /** The number of fields and items before it in its parent, at any depth. */
+  readonly offset: number;
 }
 
-/** Returns a field or an item of the parent, whose first field or item has the given index. */
-function find(parent: unknown, key: string | number, index: number): Found | null {
-  let next = index;
+function childrenOf(parent: object): ReadonlyMap<string | number, Found> {
+  const children = new Map<string | number, Found>();
+  let offset = 0;
   for (const [name, value] of entriesOf(parent)) {
-    if (name === key) return { value, index: next };
-    next += 1 + countFields(value);
+    children.set(name, { value, offset });
+    offset += 1 + countFields(value);
   }
-  return null;
+  return children;
 }
 
 /** Returns the number of fields and items in the value, at any depth. */
