@@ -74,10 +74,15 @@ function countHidden(root: JsonObject, judged: ReadonlySet<unknown>): number {
     const value = open.pop();
     if (typeof value === "string") count += value.includes("\n") ? mentionsIn(value) : 0;
     else if (judged.has(value) || (isManifest(value) && choosesRole(value))) count += judged.has(value) ? 0 : 1;
-    else if (Array.isArray(value)) open.push(...(value as readonly unknown[]));
-    else if (isJsonObject(value)) open.push(...Object.values(value));
+    // A call with a hundred thousand arguments would overflow the stack.
+    else for (const item of itemsOf(value)) open.push(item);
   }
   return count;
+}
+
+function itemsOf(value: unknown): readonly unknown[] {
+  if (Array.isArray(value)) return value as readonly unknown[];
+  return isJsonObject(value) ? Object.values(value) : [];
 }
 
 /** Returns the number of objects by reason. */

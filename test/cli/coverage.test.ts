@@ -143,6 +143,15 @@ metadata: {name: IAMRoleSelector}
   });
 });
 
+test("counts an object in an unknown form beside 200,000 other values", async (t) => {
+  const items = [{ apiVersion: "s3.services.k8s.aws/v1alpha1", kind: "Bucket", metadata: { name: "a" } }];
+  const spec = { items: [...items, ...Array.from({ length: 200_000 }, () => 1)] };
+  const dir = t.testdir({
+    "work.json": JSON.stringify({ apiVersion: "work.example/v1", kind: "Work", metadata: { name: "a" }, spec }),
+  });
+  t.strictSame(await coverage(dir), { judged: 0, notJudged: 1, reasons: { "embedded": 1 } });
+});
+
 test("counts the faults of files that --skip-unreadable skips", async (t) => {
   const dir = t.testdir({ "a.yaml": SELECTOR, "b.yaml": "a: [\n" });
   t.strictSame(await coverage(dir, "--skip-unreadable"), { judged: 1, notJudged: 1, reasons: { unreadable: 1 } });
