@@ -1,5 +1,6 @@
 import { type Audit, type AuditFinding, auditObjects } from "../shared/checks/audit.ts";
 import { type Section, SECTIONS } from "../shared/checks/check.ts";
+import { isSelector } from "../shared/contract/ack-groups.ts";
 import { decisionSettings, type DecisionSettings } from "../shared/contract/context.ts";
 import { countOf } from "../shared/formats/text.ts";
 import type { SettingsFor } from "../shared/contract/settings.ts";
@@ -10,7 +11,8 @@ import { countChecked, mergeRoots, rootTitle } from "./output/by-root.ts";
 import { coverageOf, isIncomplete, writeCoverage } from "./output/coverage.ts";
 import { runWithProgress } from "./output/progress.ts";
 import { identityName } from "./output/resolution-table.ts";
-import { byCode, isUnreadable, readStates, type State, unreadMaps } from "./input/state.ts";
+import { reportedObjects } from "./input/reported.ts";
+import { byCode, isUnreadable, readStates, type State, type StateObject, unreadMaps } from "./input/state.ts";
 import { templateChecker, templatesIn } from "./input/templates.ts";
 import { formatTable, type Paint, painter } from "./output/terminal.ts";
 
@@ -32,7 +34,7 @@ export async function runAudit(settings: SettingsFor<"audit">, io: IO): Promise<
   const [{ faults, skippedFiles, unjudged }] = states;
   if (isUnreadable(faults, io)) return EXIT.usage;
   const reports = states.map((state) => auditRoot(state, settings, io));
-  const judged = countChecked(states);
+  const judged = countChecked(states.map((state) => ({ ...state, objects: reportedObjects(state, settings) })));
   const coverage = coverageOf(judged, unjudged);
   const notApplied = new Map(reports.flatMap(({ skipped }) => skipped.map((check) => [check.code, check] as const)));
   const skipped = byCode([...notApplied.values()]);
@@ -44,29 +46,36 @@ export async function runAudit(settings: SettingsFor<"audit">, io: IO): Promise<
 }
 
 function auditRoot(state: State, settings: SettingsFor<"audit">, io: IO): Report {
-  const audit = auditWithProgress(state, settings, io);
-  const ofTemplates = templateFindings(state, decisionSettings(settings));
-  const findings = [...audit.findings.map((finding) => reportedFinding(finding, state)), ...ofTemplates.flat()];
+  const objects = reportedObjects(state, settings);
+  const audit = auditWithProgress(state, objects, settings, io);
+  const ofTemplates = templateFindings(state, objects, decisionSettings(settings));
+  const findings = [...audit.findings.map((finding) => reportedFinding(finding, objects)), ...ofTemplates.flat()];
   const summary = { ...audit.summary, checks: audit.summary.checks + ofTemplates.length };
   const skipped = [...audit.skipped, ...unreadMaps(state, decisionSettings(settings))];
   return { root: state.root, summary, usage: audit.usage, findings, skipped };
 }
 
-function auditWithProgress({ objects, inventory, origin }: State, settings: SettingsFor<"audit">, io: IO): Audit {
-  const input = { objects: objects.map(({ object }) => object), inventory, origin };
+function auditWithProgress(
+  state: State, objects: readonly StateObject[], settings: SettingsFor<"audit">, io: IO,
+): Audit {
+  const { inventory, origin } = state;
+  const storedSelectors = state.objects.map(({ object }) => object).filter(isSelector);
+  const input = { objects: objects.map(({ object }) => object), storedSelectors, inventory, origin };
   const work = auditObjects(input, decisionSettings(settings));
   return runWithProgress(work, io, (checked) => `${checked} of ${countOf(objects.length, "object")} checked`);
 }
 
 /** Returns the findings of each template that has findings. They are in the last section. */
-function templateFindings(state: State, settings: DecisionSettings): ReportedFinding[][] {
+function templateFindings(
+  state: State, objects: readonly StateObject[], settings: DecisionSettings,
+): ReportedFinding[][] {
   const check = templateChecker(state, settings);
-  return templatesIn(state).map((template) => (
+  return templatesIn({ objects, inventory: state.inventory }).map((template) => (
     check(template).map((finding) => ({ section: "checks" as const, ...locate(finding, template.container) }))
   )).filter((findings) => findings.length > 0);
 }
 
-function reportedFinding(finding: AuditFinding, { objects }: State): ReportedFinding {
+function reportedFinding(finding: AuditFinding, objects: readonly StateObject[]): ReportedFinding {
   const found = objects[finding.index];
   if (found === undefined) throw new Error(`the finding refers to object ${finding.index}, which does not exist`);
   return { section: finding.section, ...locate(finding, found) };

@@ -106,14 +106,21 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
   ),
   failOn: help("Output", "what sets the exit status to 1: denials always do, unjudged objects if listed"),
   namespace: help(
-    "Resource", "namespace of the resource that --kind describes, and of manifests that set no namespace",
+    "Input", "namespace of manifests that set none (default: default); with --cluster, report only its objects",
     {
+      resolve: "namespace of the resource that --kind describes, and of manifests that set none (default: default); "
+        + "with --cluster, report only its objects",
+      impact: "namespace of manifests that set none (default: default)",
+      "migrate carm": "namespace of manifests that set none (default: default)",
       manifests: "namespace of the installation", "certs manage": "namespace of the installation",
       webhook: "namespace of the installation: the replica that holds its Lease updates stale annotations and writes "
         + "Events; requires --cluster (default: no replica does)",
       "credential-process": "namespace of the resource; requires --kind",
     },
-    { manifests: "Installation", "certs manage": "Certificates", webhook: "Webhook" },
+    {
+      manifests: "Installation", "certs manage": "Certificates", webhook: "Webhook",
+      "credential-process": "Resource",
+    },
   ),
   label: help("Resource", "label of the resource that --kind describes"),
   explain: help("Output", "print for each selector why it selects or does not select the resource"),

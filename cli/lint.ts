@@ -4,7 +4,7 @@ import { isChecked } from "../shared/checks/by-kind.ts";
 import { CATALOGUE } from "../shared/checks/catalogue.ts";
 import type { CheckEntry } from "../shared/checks/check.ts";
 import { type CheckResult, runChecks } from "../shared/checks/run.ts";
-import { decisionSettings, type DecisionSettings } from "../shared/contract/context.ts";
+import { decisionSettings } from "../shared/contract/context.ts";
 import { compareText } from "../shared/formats/text.ts";
 import type { SettingsFor } from "../shared/contract/settings.ts";
 import { STDIN } from "../shared/files/listing.ts";
@@ -17,6 +17,7 @@ import { countBySeverity, foldedLines, isFailing, locate, type LocatedFinding } 
 import { mergeRoots } from "./output/by-root.ts";
 import { type Coverage, coverageOf, isIncomplete, writeCoverage } from "./output/coverage.ts";
 import { mapWithProgress } from "./output/progress.ts";
+import { reportedObjects } from "./input/reported.ts";
 import {
   byCode, readStates, reportFaults, type State, type StateObject, type States, unreadMaps,
 } from "./input/state.ts";
@@ -54,7 +55,7 @@ export async function runLint(settings: SettingsFor<"lint">, io: IO): Promise<Ex
 
 function lintAll(states: States, settings: SettingsFor<"lint">, io: IO): LintResult {
   const [{ faults, skippedFiles, unjudged }] = states;
-  const results = states.map((state) => lint(state, decisionSettings(settings), io));
+  const results = states.map((state) => lint(state, settings, io));
   const skipped = new Map(results.flatMap((one) => one.skipped.map((check) => [check.code, check] as const)));
   const checked = new Set(results.flatMap((one) => one.checked)).size;
   const findings = mergeRoots(results.map(({ root, findings: items }) => ({ root, items })));
@@ -76,12 +77,14 @@ interface RootResult extends Pick<State, "root"> {
 }
 
 /** Checks each object as if a user created it in a cluster that contains all other objects, and each template. */
-function lint(state: State, decisions: DecisionSettings, io: IO): RootResult {
-  const { objects, inventory, origin, root } = state;
+function lint(state: State, settings: SettingsFor<"lint">, io: IO): RootResult {
+  const { inventory, origin, root } = state;
+  const decisions = decisionSettings(settings);
+  const objects = reportedObjects(state, settings);
   const checkTemplate = templateChecker(state, decisions);
   const checked: readonly Checked[] = [
     ...objects.filter(({ object }) => isChecked(object, inventory)).map((found) => ({ found, template: null })),
-    ...templatesIn(state).map((template) => ({ found: template.container, template })),
+    ...templatesIn({ objects, inventory }).map((template) => ({ found: template.container, template })),
   ].toSorted((a, b) => byFile(a.found, b.found));
   const results = mapWithProgress(checked, io, "objects checked", ({ found, template }) => {
     if (template !== null) return { found, findings: checkTemplate(template), skipped: [] };

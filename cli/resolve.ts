@@ -12,6 +12,7 @@ import { hypotheticalResources } from "../shared/resolution/hypothetical-resourc
 import type { ComparedObject } from "../shared/resolution/impact.ts";
 import type { SettingsFor } from "../shared/contract/settings.ts";
 import { faultyIdentities, faultyIdentityLines, faultySelectorLines, faultySelectors } from "./input/faulty-objects.ts";
+import { reportedObjects } from "./input/reported.ts";
 import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
 import { mergeRoots, rootTitle, unionOf } from "./output/by-root.ts";
 import { coverageWithoutTemplates, isIncomplete, writeCoverage } from "./output/coverage.ts";
@@ -59,7 +60,7 @@ function resolveRoot(state: State, settings: SettingsFor<"resolve">, io: IO): Ro
   const identities = faultyIdentities(state, decisionSettings(settings));
   const warnings = [
     ...versionWarnings(resolved, inventory),
-    ...(settings.kind.length > 0 ? namespaceWarnings(settings.namespace, inventory) : []),
+    ...(settings.kind.length > 0 ? namespaceWarnings(settings.namespace ?? DEFAULT, inventory) : []),
     ...faultySelectorLines(faulty),
     ...faultyIdentityLines(identities),
   ];
@@ -87,28 +88,32 @@ const NO_RESOURCES = "The input contains no ACK resource, and no object that ref
   + "To resolve a resource that does not exist yet, set --kind, such as --kind Bucket.s3.services.k8s.aws.";
 
 /** Returns the resources that --kind describes. Without --kind, returns every resource of the state. */
-function queriesOf({ objects, inventory }: State, { kind, namespace, label }: SettingsFor<"resolve">): Query[] {
-  if (kind.length > 0) return hypotheticalResources({ kinds: kind, namespace, labels: label }, inventory);
-  return resourceQueries(objects.map(({ object }) => object), namespace);
+function queriesOf(state: State, settings: SettingsFor<"resolve">): Query[] {
+  const { kind: kinds, label: labels } = settings;
+  const namespace = settings.namespace ?? DEFAULT;
+  if (kinds.length > 0) return hypotheticalResources({ kinds, namespace, labels }, state.inventory);
+  return resourceQueries(reportedObjects(state, settings).map(({ object }) => object));
 }
 
 /**
  * Returns every ACK resource and every object that refers to a CAPA identity, in input order. An object that sets no
- * namespace is in `defaultNamespace`.
+ * namespace is in the namespace `default`.
  */
-function resourceQueries(objects: readonly JsonObject[], defaultNamespace: string): Query[] {
+function resourceQueries(objects: readonly JsonObject[]): Query[] {
   return objects.flatMap((object): Query[] => {
-    const referrer = readReferrer(object, defaultNamespace);
+    const referrer = readReferrer(object, DEFAULT);
     if (referrer !== null) return [referrer];
-    return isACKGroup(objectReference(object).group) ? [queryOf(object, defaultNamespace)] : [];
+    return isACKGroup(objectReference(object).group) ? [queryOf(object, DEFAULT)] : [];
   });
 }
 
-/** Resolves every resource in input order. A resource that sets no namespace is in the namespace `default`. */
+const DEFAULT = "default";
+
+/** Resolves every resource in input order. */
 export function resolveAll(
   objects: readonly JsonObject[], inventory: Inventory, settings: DecisionSettings,
 ): ResolvedResource[] {
-  return resourceQueries(objects, "default").map((query) => resolveOne(query, inventory, settings));
+  return resourceQueries(objects).map((query) => resolveOne(query, inventory, settings));
 }
 
 function resolveOne(query: Query, inventory: Inventory, settings: DecisionSettings): ResolvedResource {

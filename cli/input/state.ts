@@ -19,8 +19,8 @@ import { type IO, writeLines } from "../io.ts";
 import { Progress, showElapsed } from "../output/progress.ts";
 import { writeStartNotices } from "../serve.ts";
 
-type InputSettings = Pick<SettingsFor<"lint">, "ignore" | "skipUnreadable" | "allowEmpty" | "logLevel">
-  & Partial<Pick<SettingsFor<"lint">, "root">>;
+type InputSettings = Pick<SettingsFor<"lint">, "ignore" | "skipUnreadable" | "allowEmpty" | "logLevel" | "namespace">
+  & Partial<Pick<SettingsFor<"lint">, "root">> & Partial<Pick<SettingsFor<"resolve">, "kind">>;
 
 /** The objects and faults of the input, the number of skipped files by reason, and what is not judged. */
 interface Input extends ManifestResult {
@@ -36,19 +36,29 @@ interface Input extends ManifestResult {
 export async function readInput(
   paths: readonly string[], settings: InputSettings, io: IO, stdinCommand: string,
 ): Promise<Input> {
-  const { ignore, skipUnreadable, root: roots } = settings;
-  const options = { ignore, skipUnreadable, ...(roots !== undefined && { roots }) };
+  const { ignore, skipUnreadable, namespace, root: roots } = settings;
+  const options = { ignore, skipUnreadable, namespace, ...(roots !== undefined && { roots }) };
   const reading = readManifestPaths(paths, { ...options, stdin: () => text(io.stdin) });
   // A progress line would overwrite what a user types as standard input.
   const input = paths.includes(STDIN) ? await reading : await showElapsed("reading manifests", io, reading);
   writeLines(io.stderr, [
     ...skippedLines(input, settings.logLevel === "debug", stdinCommand), ...rootLines(input.roots),
+    ...namespaceLines(input, paths, settings),
   ]);
   const { manifests, faults, unjudged } = input;
   const isEmpty = manifests.length === 0 && faults.length === 0 && !settings.allowEmpty;
   const empty = { file: paths.join(", "), line: null, message: EMPTY };
   const skippedFiles = countSkipped(input.skipped);
   return { manifests, faults: isEmpty ? [empty] : faults, skippedFiles, unjudged, roots: input.roots };
+}
+
+/** States that --namespace changes nothing, unless it is also the namespace of the resource that --kind describes. */
+function namespaceLines(
+  { isNamespaceUsed, manifests }: ManifestInput, paths: readonly string[], { namespace, kind = [] }: InputSettings,
+): string[] {
+  if (namespace === null || isNamespaceUsed || kind.length > 0 || manifests.length === 0) return [];
+  const places = paths.map((path) => (path === STDIN ? "standard input" : printable(path))).join(", ");
+  return [`--namespace ${namespace} has no effect on ${places}, where each namespaced object has a namespace`];
 }
 
 function rootLines(roots: Roots | null): string[] {

@@ -9,6 +9,7 @@ import { isSelector } from "../contract/ack-groups.ts";
 import { objectMeta, objectReference } from "../formats/object-meta.ts";
 import { compareText } from "../formats/text.ts";
 import { type Paced, paced } from "../formats/paced.ts";
+import { readReferrer } from "../model/referrer.ts";
 import { type ClusterUsage, clusterUsage } from "../resolution/cluster-usage.ts";
 
 /** A finding in one object. `index` is the position of the object in the input. */
@@ -43,9 +44,11 @@ export interface Audit {
   readonly skipped: readonly SkippedCheck[];
 }
 
-/** All stored objects, and the inventory that contains these objects. */
+/** The stored objects to audit, and the inventory that contains all objects. */
 interface AuditInput {
   readonly objects: readonly JsonObject[];
+  /** All stored selectors. Default: those of the objects. */
+  readonly storedSelectors?: readonly JsonObject[];
   readonly inventory: Inventory;
   readonly origin: Origin;
 }
@@ -56,11 +59,12 @@ const OBJECTS_BETWEEN_PAUSES = 200;
  * Runs the checks on every stored object. A finding is a fault of the stored object, or a fault that its next write
  * would have. At each pause, yields the number of objects audited so far.
  */
-export function* auditObjects({ objects, inventory, origin }: AuditInput, settings: DecisionSettings): Paced<Audit> {
+export function* auditObjects(
+  { objects, inventory, origin, storedSelectors = objects.filter(isSelector) }: AuditInput, settings: DecisionSettings,
+): Paced<Audit> {
   const findings: AuditFinding[] = [];
   /** Maps the id of each skipped check to its unmet requirements. */
   const skipped = new Map<string, string>();
-  const storedSelectors = objects.filter(isSelector);
   const context = { operation: "AUDIT", requester: null, origin, inventory, storedSelectors } as const;
   yield* paced(objects.entries(), OBJECTS_BETWEEN_PAUSES, ([index, object]) => {
     const result = runChecks({ ...context, object, old: object }, settings);
@@ -70,7 +74,9 @@ export function* auditObjects({ objects, inventory, origin }: AuditInput, settin
     }
     return true;
   });
-  const usage = yield* clusterUsage(inventory, settings);
+  const referrers = objects.map((object) => readReferrer(object)).filter((one) => one !== null)
+    .filter(({ name }) => name !== null);
+  const usage = yield* clusterUsage(referrers, inventory, settings);
   return {
     findings: findings.toSorted((a, b) => (
       SECTIONS.indexOf(a.section) - SECTIONS.indexOf(b.section) || a.index - b.index

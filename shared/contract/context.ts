@@ -83,7 +83,7 @@ export interface DecisionSettings {
 type DecisionInput = Omit<
   SettingsFor<"lint">,
   | "from" | "ignore" | "root" | "skipUnreadable" | "allowEmpty" | "logLevel" | "cluster" | "kubeconfig" | "context"
-  | "extraGroups" | "output" | "failOn" | "noWebhook" | "complete" | "identitySecretNamespace"
+  | "extraGroups" | "output" | "failOn" | "noWebhook" | "complete" | "identitySecretNamespace" | "namespace"
 > &
   Partial<Pick<
     SettingsFor<"webhook">,

@@ -105,11 +105,9 @@ export const SETTINGS = {
   complete: { flag: "--complete", type: "boolean", default: false, commands: ["lint", "audit", "impact"] },
   noWebhook: { flag: "--no-webhook", type: "boolean", default: false, commands: ["lint"] },
   namespace: {
-    flag: "--namespace", short: "-n", type: "string", value: "NS", pattern: NAMESPACE, default: "default",
-    defaults: {
-      manifests: "ack-role-resolver", "certs manage": "ack-role-resolver", "credential-process": null, webhook: null,
-    },
-    commands: ["resolve", "webhook", "manifests", "certs manage", "credential-process"],
+    flag: "--namespace", short: "-n", type: "string", value: "NS", pattern: NAMESPACE, default: null,
+    defaults: { manifests: "ack-role-resolver", "certs manage": "ack-role-resolver" },
+    commands: [...OFFLINE, "webhook", "manifests", "certs manage", "credential-process"],
   },
   label: {
     flag: "--label", short: "-l", type: "strings", value: "KEY=VALUE", default: [],

@@ -7,7 +7,7 @@ import { kindOf } from "../contract/kinds.ts";
 import { objectReference } from "../formats/object-meta.ts";
 import { isKustomization, type Kustomizations, readKustomizations } from "./kustomize.ts";
 import { type FileListing, listManifestFiles, type ManifestFile, STDIN, unreadable } from "./listing.ts";
-import { generateNames } from "./object-key.ts";
+import { generateNames, setNamespaces } from "./object-key.ts";
 import {
   formatInputFault, type InputFault, type ManifestResult, type ParsedManifests, readManifests,
 } from "./manifest-reader.ts";
@@ -21,6 +21,8 @@ interface ReadOptions {
   readonly ignore?: readonly string[];
   /** Whether to skip the faulty parts of files, instead of reporting their faults as errors. Default: false. */
   readonly skipUnreadable?: boolean;
+  /** The namespace of namespaced objects that set none. Default: none is set, and decisions take `default`. */
+  readonly namespace?: string | null;
   /**
    * The globs of the folders that are clusters of their own. If empty, sibling folders that hold the same objects are.
    * Default: all files belong to one cluster.
@@ -35,6 +37,8 @@ export interface ManifestInput extends ManifestResult {
   /** The faults of the skipped files whose reason is `unreadable`. */
   readonly skippedFaults: readonly InputFault[];
   readonly unjudged: readonly Unjudged[];
+  /** Whether the namespace of the options was set on an object. */
+  readonly isNamespaceUsed: boolean;
   /** Null if all objects belong to one cluster. */
   readonly roots: Roots | null;
 }
@@ -45,12 +49,15 @@ export interface ManifestInput extends ManifestResult {
  * that are not Kubernetes manifests. The promise never rejects: an unreadable file causes a fault.
  */
 export async function readManifestPaths(
-  paths: readonly string[], { ignore = [], skipUnreadable = false, roots: globs, stdin = readStdin }: ReadOptions = {},
+  paths: readonly string[],
+  { ignore = [], skipUnreadable = false, namespace = null, roots: globs, stdin = readStdin }: ReadOptions = {},
 ): Promise<ManifestInput> {
   const listing = await listManifestFiles(paths, { ignore, fingerprints: false });
   const { files, targets, unjudged: inKustomizations } = await withPatches(listing.files);
   const readings = await readFiles({ files }, { stdin, read: readManifests });
-  const manifests = generateNames(readings.flatMap((one) => one.manifests));
+  const named = generateNames(readings.flatMap((one) => one.manifests));
+  const manifests = namespace === null ? named : setNamespaces(named, namespace);
+  const isNamespaceUsed = manifests.some((one, i) => one !== named[i]);
   const found = [...listing.faults, ...readings.flatMap(({ skipped, faults }) => (skipped === null ? faults : []))];
   const isSkipped = ({ file }: InputFault): boolean => skipUnreadable && !paths.includes(file);
   const skippedFaults = found.filter(isSkipped);
@@ -66,7 +73,7 @@ export async function readManifestPaths(
     unjudged.length === 0 && targets.has(path) ? [{ file: path, reason: "patch", count: 1 }] : unjudged
   ));
   const unjudged = [...inFiles, ...inKustomizations, ...unreadFiles(skippedFaults)];
-  return { manifests, faults, skipped, skippedFaults, unjudged, roots };
+  return { manifests, faults, skipped, skippedFaults, unjudged, isNamespaceUsed, roots };
 }
 
 interface PatchedFiles extends Pick<Kustomizations, "unjudged">, Pick<FileListing, "files"> {

@@ -1,4 +1,5 @@
 import { isSelector } from "../contract/ack-groups.ts";
+import { type KindID, kindOf } from "../contract/kinds.ts";
 import { field, isJsonObject, type JsonObject, stringAt } from "../formats/json.ts";
 import { objectReference } from "../formats/object-meta.ts";
 import type { Manifest } from "./manifest-reader.ts";
@@ -28,6 +29,25 @@ export function generateNames(manifests: readonly Manifest[]): Manifest[] {
   });
 }
 
+/** The kinds that are probably misspelled. */
+const UNKNOWN: ReadonlySet<KindID> = new Set(["selector-like", "resource-like", "identity-like"]);
+
+/**
+ * Sets the namespace on each object of a namespaced kind that sets none, as `kubectl apply --namespace` does. An object
+ * of an unknown kind remains as it is, because its kind may be cluster-scoped.
+ */
+export function setNamespaces(manifests: readonly Manifest[], namespace: string): Manifest[] {
+  return manifests.map((manifest) => {
+    const { object } = manifest;
+    const type = objectReference(object);
+    const id = kindOf(type)?.id;
+    const metadata = field(object, "metadata") ?? {};
+    const isOpen = isJsonObject(metadata) && (field(metadata, "namespace") ?? "") === "";
+    if (!isOpen || id === undefined || UNKNOWN.has(id) || isClusterScoped(type)) return manifest;
+    return { ...manifest, object: { ...object, metadata: { ...metadata, namespace } } };
+  });
+}
+
 /** The namespace of a namespaced object whose manifest sets no namespace. */
 const DEFAULT_NAMESPACE = "default";
 
@@ -45,6 +65,17 @@ const CLUSTER_SCOPED: ReadonlySet<string> = new Set([
   "AWSClusterStaticIdentity.infrastructure.cluster.x-k8s.io",
 ]);
 
+function isClusterScoped({ group, kind }: { readonly group: string; readonly kind: string }): boolean {
+  return CLUSTER_SCOPED.has(`${kind}.${group}`);
+}
+
+/** Returns the namespace in which the API server stores the object; "" for a cluster-scoped object. */
+export function namespaceOf(object: JsonObject): string {
+  const type = objectReference(object);
+  if (isClusterScoped(type)) return "";
+  return type.namespace === "" ? DEFAULT_NAMESPACE : type.namespace;
+}
+
 /** The name under which the API server stores an object. */
 interface StoredName {
   readonly group: string;
@@ -56,10 +87,8 @@ interface StoredName {
 
 /** Returns the name of the object; null if it has no name, because the API server then generates the name. */
 export function storedName(object: JsonObject): StoredName | null {
-  const { group, kind, namespace, name } = objectReference(object);
-  if (name === "") return null;
-  if (CLUSTER_SCOPED.has(`${kind}.${group}`)) return { group, kind, namespace: "", name };
-  return { group, kind, namespace: namespace === "" ? DEFAULT_NAMESPACE : namespace, name };
+  const { group, kind, name } = objectReference(object);
+  return name === "" ? null : { group, kind, namespace: namespaceOf(object), name };
 }
 
 /** Returns a key that is equal for manifests of the same object; null if the object has no name. */

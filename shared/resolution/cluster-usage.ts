@@ -21,7 +21,7 @@ interface AccountUsage {
   readonly clusters: number;
 }
 
-/** The clusters of an inventory. A cluster consists of all objects of one Cluster that have an identityRef. */
+/** The clusters of some objects. A cluster consists of all objects of one Cluster that have an identityRef. */
 export interface ClusterUsage {
   readonly clusters: number;
   /** The identities and accounts with the most clusters, in this order, at most `MAX_COUNTED` of each. */
@@ -40,12 +40,14 @@ interface Counted<Item> {
   readonly clusters: Set<string>;
 }
 
-/** Counts the clusters for each identity and for each account. Visits each object that has an identityRef once. */
-export function* clusterUsage(inventory: Inventory, settings: DecisionSettings): Paced<ClusterUsage> {
+/** Counts the clusters of the objects that have an identityRef, for each identity and for each account. */
+export function* clusterUsage(
+  referrers: Iterable<Referrer>, inventory: Inventory, settings: DecisionSettings,
+): Paced<ClusterUsage> {
   const clusters = new Set<string>();
   const identities = new Map<string, Counted<Omit<IdentityUsage, "clusters">>>();
   const accounts = new Map<string, Counted<{ readonly account: string }>>();
-  yield* paced(inventory.referrers.all(), REFERRERS_BETWEEN_PAUSES, (referrer) => {
+  yield* paced(referrers, REFERRERS_BETWEEN_PAUSES, (referrer) => {
     if (isOfTemplate(referrer)) return true;
     const cluster = JSON.stringify([referrer.namespace, clusterOf(referrer) ?? referrer.name]);
     clusters.add(cluster);

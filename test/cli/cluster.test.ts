@@ -182,3 +182,12 @@ test("warns if the cluster denies listing an ACK kind that the release does not 
   const warning = withoutCoverage(stderr);
   t.match(warning, /^warning: cannot list [^\n]*new\.services\.k8s\.aws[^\n]*; the result omits its objects\n$/);
 });
+
+test("--namespace reports only the objects of one namespace, and still reads the others", async (t) => {
+  const run = await onFakeCluster(t);
+  t.match((await run("resolve", "-n", "team-b")).stdout, /^NAMESPACE.*\nteam-b {5}Bucket\/b2 {2}selected.*\n$/);
+  t.match(JSON.parse((await run("audit", "-n", "team-a", "-o", "json")).stdout), {
+    summary: { objects: 1, selectors: 0, resources: 1, onDefault: 0 },
+  });
+  t.match(await run("lint", "-n", "team-a", "--allowed-accounts", "999999999999"), { status: 0, stdout: /^1 checked/ });
+});

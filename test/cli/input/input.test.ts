@@ -13,6 +13,7 @@ kind: Bucket
 metadata: {name: logs, namespace: team-a}
 spec: {name: logs}
 `;
+const UNPLACED = BUCKET.replace(", namespace: team-a", "");
 const CHART = { "Chart.yaml": "name: x", templates: { "a.yaml": "{{ if .x }}" } };
 const CHECKS = ["lint", "resolve", "audit", "migrate carm"] as const;
 
@@ -110,4 +111,25 @@ test("audit denies a conflict of selectors, but only warns if a selector's name 
   t.match([denied.status, denied.stdout], [1, "deny ACK-03 Bucket team-a/logs"]);
   const warned = await runCommand(["audit", "-", "--check", "IRS-17=warn"], { stdin: conflict('"<team>"') });
   t.match(warned.stdout, "warn ACK-03 Bucket team-a/logs");
+});
+
+test("--namespace is the namespace of manifests that set none, for each decision", async (t) => {
+  const dir = t.testdir({ "a.yaml": `${SELECTOR}---\n${UNPLACED}`, "b.yaml": SELECTOR.replace("1111", "4444") });
+  const stateFile = `${dir}/a.yaml`;
+  const commands = [
+    ["lint", stateFile, "--fail-on", "warn"], ["audit", stateFile, "--fail-on", "warn"],
+    ["impact", `${dir}/b.yaml`, "--from", stateFile, "--check", "IRS-07=off"],
+  ];
+  const placed = await Promise.all(commands.map((argv) => runCommand([...argv, "-n", "team-a"])));
+  const unplaced = await Promise.all(commands.map((argv) => runCommand(argv)));
+  t.same(placed.map(({ status }) => status), [0, 0, 1]);
+  t.same(unplaced.map(({ status }) => status), [1, 1, 0], "the bucket is in the namespace default");
+  t.match(unplaced[0]?.stdout, "ACK-05 Bucket logs");
+  t.match(placed[2]?.stdout, /^team-a {5}Bucket\/logs {2}other account/m);
+});
+
+test("states that --namespace has no effect if each object has a namespace", async (t) => {
+  const effect = /^--namespace team-b has no effect on standard input, where each namespaced object has a namespace$/m;
+  t.match((await runCommand(["lint", "-", "-n", "team-b"], { stdin: BUCKET })).stderr, effect);
+  t.notMatch((await runCommand(["lint", "-", "-n", "team-b"], { stdin: UNPLACED })).stderr, "no effect");
 });
