@@ -194,7 +194,7 @@ async function attacked(stage: Stage, started: Setup, subject: (typeof SUBJECTS)
   };
   const [through, direct] = await Promise.all([
     load({ ...creations(started, subject, true), ...paced }),
-    load({ port: webhook.port, isTLS: true, requests: reviewRequests("/mutate/resources", 1), ...paced }),
+    load({ port: webhook.port, isTLS: true, requests: reviewRequests("/mutate/resources").slice(0, 1), ...paced }),
   ]);
   const after = await Promise.all(pids.map(processorMs));
   child.kill("SIGKILL");

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { JsonObject } from "../../shared/formats/json.ts";
 import { objectAt, reviewOf } from "../../test/webhook/reviews.ts";
@@ -13,10 +14,16 @@ import { type Stage, shared } from "../stage.ts";
 
 const CONNECTIONS = 25;
 const REVIEW_BYTES = 2_048;
-/** The number of different reviews, which are sent in turn. */
+/** The number of different reviews of resources, which are sent in turn. */
 const REVIEWS = 1_000;
+/**
+ * The number of different selectors that are reviewed, in turn. Each admitted change is pending until the watch
+ * delivers it. The files deliver none, and in a cluster, the watch delivers within milliseconds.
+ */
+const REVIEWED_SELECTORS = 16;
 /** The time after the load in which V8 frees garbage, in ms. */
 const SETTLE_MS = 7_000;
+const SELECTORS_OF_FILE = 500;
 
 function selectorOf(i: number): JsonObject {
   return {
@@ -55,25 +62,31 @@ function selectorReview(i: number): JsonObject {
   return reviewOf({ ...oldObject, spec }, { uid: randomUUID(), operation: "UPDATE", oldObject, namespace: "" });
 }
 
-export function reviewRequests(path: string, count: number): readonly Buffer[] {
-  const reviewAt = path.endsWith("/iamroleselectors") ? selectorReview : resourceReview;
+export function reviewRequests(path: string): readonly Buffer[] {
+  const isOfSelectors = path.endsWith("/iamroleselectors");
+  const reviewAt = isOfSelectors ? selectorReview : resourceReview;
   const headers = { host: "127.0.0.1", "content-type": "application/json" };
   const request = (i: number): Buffer =>
     httpRequest("POST", `${path}?timeout=10s`, headers, JSON.stringify(reviewAt(i)));
-  return Array.from({ length: count }, (_, i) => request(i));
+  return Array.from({ length: isOfSelectors ? REVIEWED_SELECTORS : REVIEWS }, (_, i) => request(i));
 }
 
 /** The limit of the Deployment (manifests/chart/values.yaml). */
 const ENVIRONMENT = { NODE_OPTIONS: "--max-old-space-size=192" };
 
-/** Starts the webhook with selectors and namespaces from a file. */
+/** Starts the webhook with selectors and namespaces from a folder. One file of 10,000 exceeds the heap. */
 async function startWebhook(stage: Stage, count: number, command: readonly string[]): Promise<Program> {
-  const file = stage.file(`${count}.json`);
-  const items = Array.from({ length: count }, (_, i) => [
-    selectorOf(i), { apiVersion: "v1", kind: "Namespace", metadata: { name: `team-${i}` } },
-  ]).flat();
-  await writeFile(file, JSON.stringify({ apiVersion: "v1", kind: "List", items }));
-  const flags = ["--from", file, "--tls-dir", (await certificates(stage)).dir, "--region", "eu-west-1"];
+  const folder = stage.file(`selectors-${count}`);
+  await mkdir(folder, { recursive: true });
+  for (let start = 0; start < count; start += SELECTORS_OF_FILE) {
+    const items = Array.from({ length: Math.min(SELECTORS_OF_FILE, count - start) }, (_, i) => [
+      selectorOf(start + i), { apiVersion: "v1", kind: "Namespace", metadata: { name: `team-${start + i}` } },
+    ]).flat();
+    const list = JSON.stringify({ apiVersion: "v1", kind: "List", items });
+    // oxlint-disable-next-line no-await-in-loop -- a few files
+    await writeFile(join(folder, `${start}.json`), list);
+  }
+  const flags = ["--from", folder, "--tls-dir", (await certificates(stage)).dir, "--region", "eu-west-1"];
   return await startServer(stage, "webhook", { command, flags, environment: ENVIRONMENT });
 }
 
@@ -93,7 +106,7 @@ interface ReviewRow {
 
 function reviewRow({ name, title, selectors, path, expected, goals }: ReviewRow): Row {
   const options = (): { requests: readonly Buffer[]; connections: number; isTLS: true } =>
-    ({ requests: reviewRequests(path, Math.min(REVIEWS, selectors)), connections: CONNECTIONS, isTLS: true });
+    ({ requests: reviewRequests(path), connections: CONNECTIONS, isTLS: true });
   return {
     name, title,
     measure: async (stage) => {
@@ -102,7 +115,10 @@ function reviewRow({ name, title, selectors, path, expected, goals }: ReviewRow)
       const load = options();
       const output = await outputOf(webhook, load, expected);
       const floor = await startFloor(stage, { ...output, tlsDir: (await certificates(stage)).dir });
-      return loadFigures(await loadPair(stage, [webhook, floor], load), goals);
+      const samples = await loadPair(stage, [webhook, floor], load);
+      // Throws if the webhook denies the reviews after the load, for example because too many changes are pending.
+      await outputOf(webhook, load, expected);
+      return loadFigures(samples, goals);
     },
     profile: (stage) => profile(
       stage, (flags) => startWebhook(stage, selectors, [...flags, SOURCE_COMMAND]),
@@ -124,7 +140,7 @@ function memoryRow(count: number, goalMB: number): Row {
       const floor = await startFloor(stage, { tlsDir: dir, bytes: 500, logBytes: 0 });
       await sleep(stage.size(SETTLE_MS, 0));
       const [idle, bareIdle] = [await residentMB(webhook), await residentMB(floor)];
-      const load = { requests: reviewRequests("/mutate/resources", REVIEWS), connections: CONNECTIONS, isTLS: true };
+      const load = { requests: reviewRequests("/mutate/resources"), connections: CONNECTIONS, isTLS: true };
       for (const server of [webhook, floor]) {
         // oxlint-disable-next-line no-await-in-loop -- one at a time
         await loadServer(server, { ...load, port: server.port, isDone: (sent) => sent >= stage.size(50_000, 100) });
