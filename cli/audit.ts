@@ -11,7 +11,7 @@ import { countChecked, mergeRoots, rootTitle } from "./output/by-root.ts";
 import { coverageOf, isIncomplete, writeCoverage } from "./output/coverage.ts";
 import { runWithProgress } from "./output/progress.ts";
 import { identityName } from "./output/resolution-table.ts";
-import { reportedObjects } from "./input/reported.ts";
+import { CHECK_FIELDS, Only } from "./input/only.ts";
 import { byCode, isUnreadable, readStates, type State, type StateObject, unreadMaps } from "./input/state.ts";
 import { templateChecker, templatesIn } from "./input/templates.ts";
 import { formatTable, type Paint, painter } from "./output/terminal.ts";
@@ -30,11 +30,13 @@ interface Report extends Pick<State, "root"> {
 
 /** Prints the report of the audit. If any input is unreadable, prints only the faults of the input. */
 export async function runAudit(settings: SettingsFor<"audit">, io: IO): Promise<ExitStatus> {
+  const only = new Only(settings, CHECK_FIELDS);
   const states = await readStates(settings, io, { stdinCommand: "audit -", inAllNamespaces: true });
   const [{ faults, skippedFiles, unjudged }] = states;
   if (isUnreadable(faults, io)) return EXIT.usage;
-  const reports = states.map((state) => auditRoot(state, settings, io));
-  const judged = countChecked(states.map((state) => ({ ...state, objects: reportedObjects(state, settings) })));
+  writeLines(io.stderr, only.noObjectLines(states));
+  const reports = states.map((state) => auditRoot(state, only.objectsOf(state), settings, io));
+  const judged = countChecked(states.map((state) => ({ ...state, objects: only.objectsOf(state) })));
   const coverage = coverageOf(judged, unjudged);
   const notApplied = new Map(reports.flatMap(({ skipped }) => skipped.map((check) => [check.code, check] as const)));
   const skipped = byCode([...notApplied.values()]);
@@ -45,8 +47,9 @@ export async function runAudit(settings: SettingsFor<"audit">, io: IO): Promise<
   return isFailed || isIncomplete(coverage, settings.failOn) ? EXIT.findings : EXIT.fine;
 }
 
-function auditRoot(state: State, settings: SettingsFor<"audit">, io: IO): Report {
-  const objects = reportedObjects(state, settings);
+function auditRoot(
+  state: State, objects: readonly StateObject[], settings: SettingsFor<"audit">, io: IO,
+): Report {
   const audit = auditWithProgress(state, objects, settings, io);
   const ofTemplates = templateFindings(state, objects, decisionSettings(settings));
   const findings = [...audit.findings.map((finding) => reportedFinding(finding, objects)), ...ofTemplates.flat()];

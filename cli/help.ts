@@ -105,6 +105,15 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
     },
   ),
   failOn: help("Output", "what sets the exit status to 1: denials always do, unjudged objects if listed"),
+  only: help(
+    "Output", "report only objects with this namespace, kind or label, such as label=tier=gold",
+    {
+      resolve: "report only resources with this namespace, kind, label, account, selector or outcome, such as "
+        + "outcome=conflict",
+      impact: "report only changes of resources with this namespace, kind, account, selector or outcome, such as "
+        + "kind=Bucket",
+    },
+  ),
   namespace: help(
     "Input", "namespace of manifests that set none (default: default); with --cluster, report only its objects",
     {

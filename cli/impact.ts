@@ -14,6 +14,7 @@ import {
   type Change, CHANGES, compareInventories, countsOf, DISRUPTIVE, type Impact, type ImpactComparison, isDisruptive,
 } from "../shared/resolution/impact.ts";
 import type { Resolution } from "../shared/resolution/resolve.ts";
+import { CHANGE_FIELDS, Only } from "./input/only.ts";
 import { type RootPair, rootPairs } from "./input/root-pairs.ts";
 import { inventoryOf, isUnreadable, readInput, readStates, type State } from "./input/state.ts";
 import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
@@ -95,12 +96,16 @@ type Settings = SettingsFor<"impact">;
 /** Prints the impact of applying or deleting the manifests. If any input is unreadable, prints only the faults. */
 export async function runImpact(paths: readonly string[], settings: Settings, io: IO): Promise<ExitStatus> {
   checkPaths(paths, settings);
+  // The manifests decide what is compared, so --namespace is only the namespace of those that set none.
+  const only = new Only({ ...settings, namespace: null }, CHANGE_FIELDS);
   const change = await readInput(paths, settings, io, "impact - --from STATE");
   if (isUnreadable(change.faults, io)) return EXIT.usage;
   const states = await readStates(settings, io, { stdinCommand: "impact --from - CHANGE" });
   const [{ faults, unjudged, skippedFiles, inventory }] = states;
   if (isUnreadable(faults, io)) return EXIT.usage;
-  const results = rootPairs({ paths, ...change }, states, settings.from).map((pair) => impactOf(pair, settings, io));
+  const pairs = rootPairs({ paths, ...change }, states, settings.from);
+  const results = pairs.map((pair) => impactOf(pair, only, settings, io));
+  writeLines(io.stderr, only.unmatchedLines(results.flatMap(({ comparison }) => comparison.impacts).length, "change"));
   const judged = { objects: [...change.manifests, ...distinctObjects(states)], inventory };
   const coverage = coverageWithoutTemplates(judged, [...change.unjudged, ...unjudged]);
   if (settings.output === "json") {
@@ -120,13 +125,20 @@ interface RootImpact extends Pick<State, "root"> {
   readonly absent: ProposedState["absent"];
 }
 
-function impactOf({ state, manifests }: RootPair, settings: Settings, io: IO): RootImpact {
+function impactOf({ state, manifests }: RootPair, only: Only, settings: Settings, io: IO): RootImpact {
   const proposed = propose(state, manifests.map(({ object }) => object), settings.delete);
   const after = inventoryOf(proposed.objects, { runtime: settings.runtime, origin: state.origin });
   const work = compareInventories(state.inventory, after, decisionSettings(settings));
-  const comparison = runWithProgress(work, io, (compared) => `${countOf(compared, "resource")} compared`);
+  const all = runWithProgress(work, io, (compared) => `${countOf(compared, "resource")} compared`);
+  const impacts = all.impacts.filter((impact) => isReported(impact, only));
+  const comparison = { impacts, resources: all.resources - all.impacts.length + impacts.length };
   const findings = checkManifests(manifests, state, settings, io);
   return { root: state.root, comparison, findings, absent: proposed.absent };
+}
+
+function isReported({ resource, before, after }: Impact, only: Only): boolean {
+  const roles = [before, after].filter((one) => one !== null);
+  return only.hasSubject({ ...resource, labelOf: () => null }) && only.hasRole(roles);
 }
 
 function printText(results: readonly RootImpact[], output: "text" | "wide", io: IO): void {

@@ -4,7 +4,7 @@ import { isChecked } from "../shared/checks/by-kind.ts";
 import { CATALOGUE } from "../shared/checks/catalogue.ts";
 import type { CheckEntry } from "../shared/checks/check.ts";
 import { type CheckResult, runChecks } from "../shared/checks/run.ts";
-import { decisionSettings } from "../shared/contract/context.ts";
+import { decisionSettings, type DecisionSettings } from "../shared/contract/context.ts";
 import { compareText } from "../shared/formats/text.ts";
 import type { SettingsFor } from "../shared/contract/settings.ts";
 import { STDIN } from "../shared/files/listing.ts";
@@ -17,7 +17,7 @@ import { countBySeverity, foldedLines, isFailing, locate, type LocatedFinding } 
 import { mergeRoots } from "./output/by-root.ts";
 import { type Coverage, coverageOf, isIncomplete, writeCoverage } from "./output/coverage.ts";
 import { mapWithProgress } from "./output/progress.ts";
-import { reportedObjects } from "./input/reported.ts";
+import { CHECK_FIELDS, Only } from "./input/only.ts";
 import {
   byCode, readStates, reportFaults, type State, type StateObject, type States, unreadMaps,
 } from "./input/state.ts";
@@ -39,8 +39,9 @@ interface LintResult {
 
 /** Prints the findings for every readable object. Returns exit status 2 if any input is unreadable. */
 export async function runLint(settings: SettingsFor<"lint">, io: IO): Promise<ExitStatus> {
+  const only = new Only(settings, CHECK_FIELDS);
   const states = await readStates(settings, io, { stdinCommand: "lint -", inAllNamespaces: true });
-  const result = lintAll(states, settings, io);
+  const result = lintAll(states, only, settings, io);
   if (settings.output === "text") printText(result, settings.logLevel === "debug", io);
   else {
     writeJSON(io, settings.output === "json" ? result : sarifLog(result));
@@ -53,9 +54,10 @@ export async function runLint(settings: SettingsFor<"lint">, io: IO): Promise<Ex
   return isFailed ? EXIT.findings : EXIT.fine;
 }
 
-function lintAll(states: States, settings: SettingsFor<"lint">, io: IO): LintResult {
+function lintAll(states: States, only: Only, settings: SettingsFor<"lint">, io: IO): LintResult {
   const [{ faults, skippedFiles, unjudged }] = states;
-  const results = states.map((state) => lint(state, settings, io));
+  writeLines(io.stderr, only.noObjectLines(states));
+  const results = states.map((state) => lint(state, only.objectsOf(state), decisionSettings(settings), io));
   const skipped = new Map(results.flatMap((one) => one.skipped.map((check) => [check.code, check] as const)));
   const checked = new Set(results.flatMap((one) => one.checked)).size;
   const findings = mergeRoots(results.map(({ root, findings: items }) => ({ root, items })));
@@ -76,11 +78,12 @@ interface RootResult extends Pick<State, "root"> {
   readonly skipped: CheckResult["skipped"];
 }
 
-/** Checks each object as if a user created it in a cluster that contains all other objects, and each template. */
-function lint(state: State, settings: SettingsFor<"lint">, io: IO): RootResult {
+/**
+ * Checks each of the objects as if a user created it in a cluster that contains all other objects of the state, and
+ * each template in them.
+ */
+function lint(state: State, objects: readonly StateObject[], decisions: DecisionSettings, io: IO): RootResult {
   const { inventory, origin, root } = state;
-  const decisions = decisionSettings(settings);
-  const objects = reportedObjects(state, settings);
   const checkTemplate = templateChecker(state, decisions);
   const checked: readonly Checked[] = [
     ...objects.filter(({ object }) => isChecked(object, inventory)).map((found) => ({ found, template: null })),

@@ -12,7 +12,7 @@ import { hypotheticalResources } from "../shared/resolution/hypothetical-resourc
 import type { ComparedObject } from "../shared/resolution/impact.ts";
 import type { SettingsFor } from "../shared/contract/settings.ts";
 import { faultyIdentities, faultyIdentityLines, faultySelectorLines, faultySelectors } from "./input/faulty-objects.ts";
-import { reportedObjects } from "./input/reported.ts";
+import { Only, RESOURCE_FIELDS, ROLE_FIELDS } from "./input/only.ts";
 import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
 import { mergeRoots, rootTitle, unionOf } from "./output/by-root.ts";
 import { coverageWithoutTemplates, isIncomplete, writeCoverage } from "./output/coverage.ts";
@@ -28,13 +28,19 @@ type Query = ResourceQuery | Referrer;
 
 /** Prints the role of each resource. If any input is unreadable, prints only the faults of the input. */
 export async function runResolve(settings: SettingsFor<"resolve">, io: IO): Promise<ExitStatus> {
+  // The flags describe a hypothetical resource whole.
+  const only = settings.kind.length > 0
+    ? new Only({ ...settings, namespace: null }, ROLE_FIELDS)
+    : new Only(settings, RESOURCE_FIELDS);
   const states = await readStates(settings, io, { stdinCommand: "resolve -" });
   const [{ faults, unjudged }] = states;
   if (isUnreadable(faults, io)) return EXIT.usage;
-  const results = states.map((state) => resolveRoot(state, settings, io));
+  const results = states.map((state) => resolveRoot(state, only, settings, io));
+  writeLines(io.stderr, only.unmatchedLines(results.flatMap(({ resolved }) => resolved).length, "resource"));
   if (settings.output === "json") {
     writeJSON(io, mergeRoots(results.map(({ root, resolved: items }) => ({ root, items }))));
-  } else printText(results, settings, io);
+  } else if (results.some(({ resolved }) => resolved.length > 0)) printText(results, settings, io);
+  else if (!only.isSet) writeLines(io.stderr, [NO_RESOURCES]);
   writeLines(io.stderr, [...new Set(results.flatMap(({ warnings }) => warnings))]);
   const coverage = coverageWithoutTemplates(unionOf(states), unjudged);
   writeCoverage(coverage, io);
@@ -49,13 +55,14 @@ interface RootResult extends Pick<State, "root"> {
   readonly isFailed: boolean;
 }
 
-function resolveRoot(state: State, settings: SettingsFor<"resolve">, io: IO): RootResult {
+function resolveRoot(state: State, only: Only, settings: SettingsFor<"resolve">, io: IO): RootResult {
   const { inventory, root } = state;
-  const resolved = mapWithProgress(queriesOf(state, settings), io, "resources resolved", (query): ResolvedResource => {
+  const queries = queriesOf(state, only, settings);
+  const resolved = mapWithProgress(queries, io, "resources resolved", (query): ResolvedResource => {
     const resolution = resolveOne(query, inventory, decisionSettings(settings));
     if (!settings.explain || refersToIdentity(query)) return resolution;
     return { ...resolution, explanation: explain(inventory, query) };
-  });
+  }).filter((one) => only.hasRole([one]));
   const faulty = faultySelectors(inventory, state.origin);
   const identities = faultyIdentities(state, decisionSettings(settings));
   const warnings = [
@@ -70,10 +77,6 @@ function resolveRoot(state: State, settings: SettingsFor<"resolve">, io: IO): Ro
 }
 
 function printText(results: readonly RootResult[], settings: SettingsFor<"resolve">, io: IO): void {
-  if (results.every(({ resolved }) => resolved.length === 0)) {
-    writeLines(io.stderr, [NO_RESOURCES]);
-    return;
-  }
   const paint = painter(io.stdout, io.environment);
   const format = tableFormat(settings.output === "wide" ? "wide" : "text", io);
   writeLines(io.stdout, results.flatMap((result) => [
@@ -88,11 +91,11 @@ const NO_RESOURCES = "The input contains no ACK resource, and no object that ref
   + "To resolve a resource that does not exist yet, set --kind, such as --kind Bucket.s3.services.k8s.aws.";
 
 /** Returns the resources that --kind describes. Without --kind, returns every resource of the state. */
-function queriesOf(state: State, settings: SettingsFor<"resolve">): Query[] {
+function queriesOf(state: State, only: Only, settings: SettingsFor<"resolve">): Query[] {
   const { kind: kinds, label: labels } = settings;
   const namespace = settings.namespace ?? DEFAULT;
   if (kinds.length > 0) return hypotheticalResources({ kinds, namespace, labels }, state.inventory);
-  return resourceQueries(reportedObjects(state, settings).map(({ object }) => object));
+  return resourceQueries(only.objectsOf(state).map(({ object }) => object));
 }
 
 /**

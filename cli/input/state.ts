@@ -20,7 +20,7 @@ import { Progress, showElapsed } from "../output/progress.ts";
 import { writeStartNotices } from "../serve.ts";
 
 type InputSettings = Pick<SettingsFor<"lint">, "ignore" | "skipUnreadable" | "allowEmpty" | "logLevel" | "namespace">
-  & Partial<Pick<SettingsFor<"lint">, "root">> & Partial<Pick<SettingsFor<"resolve">, "kind">>;
+  & Partial<Pick<SettingsFor<"lint">, "root" | "only">> & Partial<Pick<SettingsFor<"resolve">, "kind">>;
 
 /** The objects and faults of the input, the number of skipped files by reason, and what is not judged. */
 interface Input extends ManifestResult {
@@ -54,11 +54,13 @@ export async function readInput(
 
 /** States that --namespace changes nothing, unless it is also the namespace of the resource that --kind describes. */
 function namespaceLines(
-  { isNamespaceUsed, manifests }: ManifestInput, paths: readonly string[], { namespace, kind = [] }: InputSettings,
+  { isNamespaceUsed, manifests }: ManifestInput, paths: readonly string[],
+  { namespace, kind = [], only }: InputSettings,
 ): string[] {
   if (namespace === null || isNamespaceUsed || kind.length > 0 || manifests.length === 0) return [];
   const places = paths.map((path) => (path === STDIN ? "standard input" : printable(path))).join(", ");
-  return [`--namespace ${namespace} has no effect on ${places}, where each namespaced object has a namespace`];
+  const hint = only === undefined ? "" : `; to report only one namespace, pass --only namespace=${namespace}`;
+  return [`--namespace ${namespace} has no effect on ${places}, where each namespaced object has a namespace${hint}`];
 }
 
 function rootLines(roots: Roots | null): string[] {

@@ -102,6 +102,7 @@ export const SETTINGS = {
     choicesFor: { resolve: ["unjudged"], impact: ["unjudged"] }, defaults: { resolve: [], impact: [] },
     commands: JUDGES,
   },
+  only: { flag: "--only", type: "strings", value: "FIELD=VALUE", default: [], commands: JUDGES },
   complete: { flag: "--complete", type: "boolean", default: false, commands: ["lint", "audit", "impact"] },
   noWebhook: { flag: "--no-webhook", type: "boolean", default: false, commands: ["lint"] },
   namespace: {
