@@ -1,6 +1,6 @@
 import { USE_SELECTOR_ANNOTATION } from "../../shared/contract/annotation-keys.ts";
 import type { ChainLink } from "../../shared/resolution/identity-chain.ts";
-import type { IdentityReference } from "../../shared/model/identity.ts";
+import { ACCOUNT_OF_CAPA, type IdentityReference } from "../../shared/model/identity.ts";
 import { parseRoleARN } from "../../shared/formats/arn.ts";
 import { printable } from "../../shared/formats/text.ts";
 import { partText, type SelectorExplanation } from "../../shared/resolution/explain.ts";
@@ -83,9 +83,9 @@ export function identityName({ kind, name }: IdentityReference): string {
   return `${kind === "" ? "(no kind)" : kind}/${name === "" ? "(no name)" : name}`;
 }
 
-/** Returns the text for a role of the controller, which is CAPA for an object that refers to an identity. */
+/** Returns the text for a role of the controller, or for the account of CAPA if the object refers to an identity. */
 export function ownRole({ chain }: Pick<Resolution, "chain">): string {
-  return chain === undefined ? "the controller's own" : "CAPA's own";
+  return chain === undefined ? "the controller's own" : ACCOUNT_OF_CAPA;
 }
 
 /**

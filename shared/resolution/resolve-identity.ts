@@ -5,7 +5,7 @@ import { regionFrom, type Resolution, resolve } from "./resolve.ts";
 import { type ChainLink, type IdentityChain, identityChain } from "./identity-chain.ts";
 import { describeIdentity, unsupportedDenial } from "./identity-denials.ts";
 import type { IdentityReference } from "../model/identity.ts";
-import { CONTROLLER_IDENTITY, SERVICE_ACCOUNT_IDENTITY } from "../contract/capa-kinds.ts";
+import { CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, SERVICE_ACCOUNT_IDENTITY } from "../contract/capa-kinds.ts";
 import { referenceOf, type Referrer, refersToIdentity } from "../model/referrer.ts";
 import type { ResourceQuery } from "../contract/ack-resource.ts";
 
@@ -24,6 +24,12 @@ export function resolveReferrer(
       + "check the namespace.";
     return { ...common, outcome: "default", message, chain: [] };
   }
+  if (isLeftToCAPA(inventory, reference)) {
+    const reason = "the identity is not in the manifests, and CAPA creates it for every namespace";
+    const message = `${describeIdentity(reference)} is not in the manifests. CAPA creates it for every namespace, and `
+      + "uses its own credentials.";
+    return { ...common, outcome: "default", message, chain: [{ ...reference, roleARN: null, allowed: true, reason }] };
+  }
   const { links: chain, denial } = chainOf(inventory, reference, referrer.namespace);
   if (denial !== null) return { ...common, outcome: "refused", code: denial.code, message: denial.message, chain };
   const message = sourcesText(chain);
@@ -31,6 +37,17 @@ export function resolveReferrer(
   const roleARN = chain[0]?.roleARN ?? null;
   const accountID = roleARN === null ? null : accountOfARN(roleARN);
   return { ...common, outcome: "selected", roleARN, accountID, message, chain };
+}
+
+/**
+ * Whether manifests omit the controller identity that the object itself refers to. CAPA then creates the identity, by
+ * default for every namespace, but does not create one that is only the source of another identity. In a cluster, an
+ * identity that CAPA has not created yet cannot be used. Source: kubernetes-sigs/cluster-api-provider-aws
+ * exp/controlleridentitycreator, feature gate AutoControllerIdentityCreator.
+ */
+function isLeftToCAPA({ identities, origin }: Inventory, reference: IdentityReference): boolean {
+  return origin === "file" && reference.kind === CONTROLLER_IDENTITY && reference.name === CONTROLLER_IDENTITY_NAME
+    && identities.get(reference, "") === null;
 }
 
 /** Returns the chain, or the denial of a kind that shipped CAPA does not have. */

@@ -69,9 +69,9 @@ test("-o wide has a heading for selectors and identities, and states that a refe
 test("the tables name CAPA for a cluster that uses the controller identity", async (t) => {
   const query = ["-n", "team-a", "--kind", "AWSCluster.infrastructure.cluster.x-k8s.io"];
   const { stdout } = await runCommand(["resolve", "--from", "-", ...query], { stdin: STATE });
-  t.match(stdout, /\nteam-a +AWSCluster +default +CAPA's own\n$/);
+  t.match(stdout, /\nteam-a +AWSCluster +default +the account of CAPA\n$/);
   const wide = await runCommand(["resolve", "--from", "-", ...query, "-o", "wide"], { stdin: STATE });
-  t.match(wide.stdout, /default +AWSClusterControllerIdentity\/default +CAPA's own +-\n$/);
+  t.match(wide.stdout, /default +AWSClusterControllerIdentity\/default +the account of CAPA +-\n$/);
 });
 
 test("--explain prints each identity of the chain, and why it allows the namespace", async (t) => {

@@ -62,6 +62,8 @@ const CASES: readonly CapaCase[] = [
   ["AC-01", "no reference, and no controller identity", clusterObject("c", null),
     [/^warn AC-01 spec\.identityRef: AWSClusterControllerIdentity "default" does not exist\. .*, or set/],
     { objects: [NS1] }],
+  ["AC-01", "no reference, and no controller identity in the manifests", clusterObject("c", null), [],
+    { objects: IDENTITIES.filter(({ kind }) => kind !== "AWSClusterControllerIdentity"), origin: "file" }],
   ["AC-01", "a source that does not exist", clusterObject("c", "role/x"),
     [/AWSClusterStaticIdentity "y", the source of AWSClusterRoleIdentity "x", does not exist\. .* source/],
     { objects: [NS1, roleIdentity("x", "static/y")] }],

@@ -70,6 +70,29 @@ test("a denied chain has the code and the message of the denial, and no role", (
   t.end();
 });
 
+test("a controller identity that manifests omit is the one that CAPA creates, unless it is only a source", (t) => {
+  const inFiles: Options = { origin: "file" };
+  for (const kind of ["AWSCluster", "ROSAControlPlane"]) {
+    for (const reference of ["controller", null]) {
+      const group = kind === "AWSCluster" ? "infrastructure" : "controlplane";
+      const object = { ...clusterObject("c", reference), apiVersion: `${group}.cluster.x-k8s.io/v1beta2`, kind };
+      t.match(resolve(object, [], inFiles), {
+        outcome: "default", via: "identity", roleARN: null, code: null,
+        message: 'AWSClusterControllerIdentity "default" is not in the manifests. CAPA creates it for every namespace, '
+          + "and uses its own credentials.",
+        chain: [{ kind: "AWSClusterControllerIdentity", name: "default", roleARN: null, allowed: true }],
+      });
+      t.match(resolve(object, []), { outcome: "refused", code: "ERR_IDENTITY_UNKNOWN" });
+    }
+  }
+  const cluster = clusterObject("c", null);
+  t.match(resolve(cluster, [controllerIdentity({ list: ["ns2"] })], inFiles), { code: "ERR_IDENTITY_NAMESPACE" });
+  const unknown = { outcome: "refused", code: "ERR_IDENTITY_UNKNOWN" };
+  t.match(resolve(clusterObject("c", "role/r"), [roleIdentity("r", "controller")], inFiles), unknown);
+  t.match(resolve(clusterObject("c", "AWSClusterControllerIdentity/other"), [], inFiles), unknown);
+  t.end();
+});
+
 test("a ROSANetwork without identityRef uses the credentials of shipped CAPA, without a check", (t) => {
   const network = { ...clusterObject("n", null), kind: "ROSANetwork" };
   const objects = [controllerIdentity({ list: [] })];
