@@ -20,7 +20,7 @@ export const CI_02: QuickCheck<IdentityChange> = {
   severity: "warn",
   reason: "CAPA documents that an empty selector allows no namespace. Shipped CAPA allows every namespace if the list "
     + "is missing or null too. CAPA itself writes this form for {}. It allows no namespace if matchLabels or "
-    + "matchExpressions is empty, but a typed client such as clusterctl drops such a field.",
+    + "matchExpressions is empty, but CAPA before v2.9.0 and typed clients such as clusterctl remove such a field.",
   fix: "write list: [] to allow no namespace, or allowedNamespaces: {} to allow every namespace",
   example: "spec: {allowedNamespaces: {selector: {}}}",
   section: "openIdentities",
@@ -33,7 +33,7 @@ export const CI_02: QuickCheck<IdentityChange> = {
     if (Object.values(selector).every((value) => value === null)) {
       yield { path, message: "the selector is empty: shipped CAPA allows every namespace" };
     } else if (parts.length > 0 && parts.every(isEmpty)) {
-      yield { path, message: "the selector is empty: every namespace after clusterctl move" };
+      yield { path, message: "the selector is empty: no namespace, but every one before CAPA v2.9.0 or after a move" };
     }
   },
 };

@@ -66,7 +66,20 @@ export function readAllowedNamespaces(value: unknown, runtime: Runtime): Allowed
   const list = field(value, "list") ?? [];
   if (!isTextList(list)) return none("allowedNamespaces.list is not a list of names");
   if (allowsAll(value, runtime)) return { type: "all" };
-  return { type: "some", names: new Set(list), ...readSelector(field(value, "selector"), runtime) };
+  const selected = readSelector(field(value, "selector"), runtime);
+  return isEmptied(value, selected, runtime) ? none(EMPTIED) : { type: "some", names: new Set(list), ...selected };
+}
+
+/**
+ * The reason for a selector such as {matchLabels: {}}. The webhook of CAPA removed the empty field until v2.9.0, whose
+ * controller-runtime (v0.20) no longer removes fields that `omitempty` omits. A stored selector means the same in each
+ * version.
+ */
+const EMPTIED = "allowedNamespaces.selector is empty (before v2.9.0, CAPA stored it as {}, for every namespace)";
+
+/** Whether the selector has only empty fields. The value does not allow every namespace. */
+function isEmptied(value: JsonObject, { selector, selectorFault }: CompiledSelector, runtime: Runtime): boolean {
+  return runtime === "ack" && !isSet(value, "list") && selector === null && selectorFault === null;
 }
 
 function none(reason: string): AllowedNamespaces {

@@ -1,3 +1,4 @@
+import { test } from "tap";
 import {
   allowsNamespace, readAllowedNamespaces, type ReferringNamespace,
 } from "../../../shared/model/allowed-namespaces.ts";
@@ -111,6 +112,13 @@ testRows("a selector selects a namespace without a manifest only by its name lab
   ["DoesNotExist", expression("DoesNotExist", "tier"), "no"],
   ["NotIn", expression("NotIn", "tier", ["gold"]), "no"],
 ]);
+
+test("the reason for a selector without requirements names the versions of CAPA that allowed every namespace", (t) => {
+  const { reason } = allowsNamespace(readAllowedNamespaces({ selector: { matchLabels: {} } }, "ack"), NS1);
+  t.equal(reason, "allowedNamespaces.selector is empty (before v2.9.0, CAPA stored it as {}, for every namespace), so "
+    + "no namespace may use the identity");
+  t.end();
+});
 
 const LIST = "allowedNamespaces.list does not contain the namespace";
 testRows("the reason states why the identity allows or does not allow the namespace",
