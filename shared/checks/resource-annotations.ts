@@ -4,8 +4,8 @@ import {
   REGION_ANNOTATION, RESOURCE_ANNOTATIONS,
 } from "../contract/annotation-keys.ts";
 import { accountOfARN, parseARN, partitionOfRegion } from "../formats/arn.ts";
-import { annotationPath, isJsonObject, type JsonObject, parseJSON, stringAt } from "../formats/json.ts";
-import { closest, quote } from "../formats/text.ts";
+import { annotationPath, isJsonObject, type JsonObject, parseJSON, stringAt, valueAt } from "../formats/json.ts";
+import { closest, printable, quote } from "../formats/text.ts";
 import { LIMITS } from "../contract/limits.ts";
 import type { Fault, QuickCheck } from "./check.ts";
 import { checkOf } from "./field-rule.ts";
@@ -23,12 +23,23 @@ export const ACK_10 = checkOf<ResourceChange>({
   type: REGION_NAME,
   says: (value, fault) => `${value} ${fault}`,
   policySays: "the value is not a region",
-}, function* otherPartition(region, { resolution }) {
+}, function* otherPartition(region, { object, resolution }) {
   const partition = parseARN(resolution.roleARN ?? "")?.partition ?? null;
-  if (partition === null || partitionOfRegion(region) === partition) return;
-  const found = `region ${quote(region)} is in partition ${partitionOfRegion(region)}`;
+  const ofRegion = recordedPartition(object, region) ?? partitionOfRegion(region);
+  if (partition === null || ofRegion === partition) return;
+  const found = `region ${quote(region)} is in partition ${printable(ofRegion)}`;
   yield { message: `${found}, but the role is in partition ${quote(partition)}` };
 });
+
+/**
+ * Returns the partition that the status records for the region, or null. The names of regions do not tell the partition
+ * of a region that is newer than this release. Controllers record it since ACK runtime v0.59.0.
+ */
+function recordedPartition(object: JsonObject, region: string): string | null {
+  const metadata = valueAt(object, ["status", "ackResourceMetadata"]);
+  const partition = stringAt(metadata, "partition") ?? "";
+  return partition === "" || stringAt(metadata, "region") !== region ? null : partition;
+}
 
 export const ACK_11 = checkOf({
   id: "ACK-11",

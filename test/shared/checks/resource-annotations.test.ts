@@ -38,6 +38,17 @@ const china = selectorObject("china", {
 });
 const IN_CHINA = { known: [...CLUSTER_OBJECTS, china] };
 
+const NEW = selectorObject("new", {
+  arn: "arn:aws-new:iam::111122223333:role/gold", namespaceSelector: { names: ["team-a"] },
+});
+
+/** A resource whose annotation names the region `new-north-1`, and whose status names a partition and a region. */
+function recorded(partition: string, inRegion: string): Input {
+  const status = { ackResourceMetadata: { ownerAccountID: "111122223333", region: inRegion, partition } };
+  const object = { ...annotated({ [REGION]: "new-north-1" }, tiered()), status };
+  return [object, { known: [...CLUSTER_OBJECTS, NEW], origin: "file" }];
+}
+
 testRows("ACK-10 denies an invalid region, and a region in another partition than the role", of("ACK-10"), [
   ...each(REGION, ["Frankfurt", "eu_west_1", "eu-west", ""], (value) => region(`"${value}" is not a region`)),
   ...each(REGION, ["eu-west-1"]),
@@ -49,6 +60,12 @@ testRows("ACK-10 denies an invalid region, and a region in another partition tha
   ["a role in China", [annotated({ [REGION]: "cn-north-1" }, tiered()), IN_CHINA]],
   ["a region outside of China", [annotated({ [REGION]: "eu-west-1" }, tiered()), IN_CHINA],
     /in partition aws, but the role is in partition "aws-cn"/],
+  ["a new region whose partition the status records", recorded("aws-new", "new-north-1")],
+  ["a new region of another partition", recorded("aws-other", "new-north-1"),
+    /"new-north-1" is in partition aws-other, but the role is in partition "aws-new"/],
+  ["a partition that the status records for another region", recorded("aws-new", "new-south-1"),
+    /"new-north-1" is in partition aws, but/],
+  ["an empty partition in the status", recorded("", "new-north-1"), /"new-north-1" is in partition aws, but/],
 ]);
 
 const POLICY = `${ACK}deletion-policy`;
