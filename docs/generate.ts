@@ -12,7 +12,7 @@ import type { CheckEntry } from "../shared/checks/check.ts";
 import { ERRORS } from "../shared/formats/errors.ts";
 import { LIMIT_CHECKS, type Limit, LIMITS } from "../shared/contract/limits.ts";
 import { ALWAYS_DENYING, OTHER_CHECKS, PROFILE_NAMES, PROFILES } from "../shared/contract/profiles.ts";
-import type { Definition } from "../shared/contract/setting-definition.ts";
+import { type Definition, withValue } from "../shared/contract/setting-definition.ts";
 import { DEFINITIONS, type SettingName } from "../shared/contract/settings.ts";
 import { BUNDLED_KINDS } from "../shared/model/bundled-types.ts";
 import { metricLines } from "./metrics.ts";
@@ -30,6 +30,7 @@ function settingsPage(): string {
     "variables, which override the [profile](#profiles), which overrides defaults. You can repeat a flag whose type",
     "ends in `...`, or give it a comma-separated",
     `list. Only ${notSplit} take one value each time, because it may contain commas.`,
+    "A flag that has no effect is an error, such as `--kubeconfig` without `--cluster`. A variable is not.",
     "",
     `*Readers* stands for ${READERS.map(code).join(", ")}. \`COMMAND --help\` says what a flag means for a command.`,
     "",
@@ -56,8 +57,14 @@ function settingItem(name: SettingName, definition: Definition): string {
   const flags = short === undefined ? flag : `${short}, ${flag}`;
   const text = type === "boolean" ? "" : ` ${choices?.join("|") ?? value ?? type}${type === "strings" ? "..." : ""}`;
   const otherChoices = Object.entries(choicesFor ?? {}).map(([command, own]) => `${command}: ${own.join(", ")}`);
-  const notes = [commandsText(commands), ...otherChoices, ...defaultsOf(definition)];
+  const notes = [commandsText(commands), ...otherChoices, ...defaultsOf(definition), ...conditionOf(definition)];
   return `- ${code(flags + text)} (${notes.join("; ")}): ${generalHelp(name)}`;
+}
+
+function conditionOf({ onlyWith, commands }: Definition): string[] {
+  if (onlyWith === undefined) return [];
+  const own = onlyWith.commands.filter((one) => commands.includes(one));
+  return [`${onlyWith.is === false ? "not" : "only"} with ${code(withValue(onlyWith))} (${commandsText(own)})`];
 }
 
 function defaultsOf({ type, default: general, defaults = {} }: Definition): string[] {

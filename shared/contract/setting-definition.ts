@@ -87,6 +87,16 @@ export type Command = (typeof COMMANDS)[number];
 
 export type Default = string | boolean | null | readonly string[];
 
+/** What must be set, or must not be, for a flag to have an effect. */
+interface Condition {
+  /** The flag of another setting. */
+  readonly flag: `--${string}`;
+  /** The value of that setting; true if any value will do, and false if it must not be set. */
+  readonly is: boolean | string;
+  /** The commands for which this holds. */
+  readonly commands: readonly Command[];
+}
+
 /** A row of the settings table. */
 export interface Definition {
   readonly flag: `--${string}`;
@@ -111,6 +121,8 @@ export interface Definition {
   /** For some commands, the default that replaces `default`. */
   readonly defaults?: Partial<Readonly<Record<Command, Default>>>;
   readonly commands: readonly Command[];
+  /** The condition without which the flag has no effect, and is an error. */
+  readonly onlyWith?: Condition;
 }
 
 /** Returns the choices of a setting for a command, or undefined if any value is allowed. */
@@ -122,4 +134,9 @@ export function choicesOf(definition: Definition, command: Command): readonly st
 export function defaultOf(definition: Definition, command: Command): Default {
   const own = definition.defaults?.[command];
   return own === undefined ? definition.default : own;
+}
+
+/** Returns the flag of the condition, such as `--kind` or `--mode carm`. */
+export function withValue({ flag, is }: Condition): string {
+  return typeof is === "string" ? `${flag} ${is}` : flag;
 }

@@ -14,6 +14,12 @@ const READERS = [...OFFLINE, ...SERVERS] as const;
 const CONNECTORS = [...READERS, "certs manage"] as const;
 export const DECIDERS = [...READERS, "local"] as const;
 
+/** The conditions of flags. Those of servers have none, because the webhook passes its own flags to sidecars. */
+const OF_FILES = { flag: "--cluster", is: false, commands: ["lint", "resolve", "audit", "migrate carm"] } as const;
+const OF_CLUSTERS = { flag: "--cluster", is: true, commands: OFFLINE } as const;
+/** Of the commands, only `resolve` runs no check that reads CARM maps in each mode. */
+const OF_CARM = { flag: "--mode", is: "carm", commands: ["resolve"] } as const;
+
 /** The minimum length of the token that clients of the sidecar send. */
 export const MIN_TOKEN_LENGTH = 16;
 
@@ -23,16 +29,32 @@ export const SETTINGS = {
     flag: "--from", type: "strings", allowsComma: true, value: "PATH", default: [],
     defaults: { local: ["manifests/examples"] }, commands: DECIDERS,
   },
-  ignore: { flag: "--ignore", type: "strings", allowsComma: true, value: "GLOB", default: [], commands: OFFLINE },
-  root: { flag: "--root", type: "strings", allowsComma: true, value: "GLOB", default: [], commands: JUDGES },
-  skipUnreadable: { flag: "--skip-unreadable", type: "boolean", default: false, commands: OFFLINE },
-  allowEmpty: { flag: "--allow-empty", type: "boolean", default: false, commands: OFFLINE },
+  ignore: {
+    flag: "--ignore", type: "strings", allowsComma: true, value: "GLOB", default: [], commands: OFFLINE,
+    onlyWith: OF_FILES,
+  },
+  root: {
+    flag: "--root", type: "strings", allowsComma: true, value: "GLOB", default: [], commands: JUDGES,
+    onlyWith: OF_FILES,
+  },
+  skipUnreadable: {
+    flag: "--skip-unreadable", type: "boolean", default: false, commands: OFFLINE, onlyWith: OF_FILES,
+  },
+  allowEmpty: { flag: "--allow-empty", type: "boolean", default: false, commands: OFFLINE, onlyWith: OF_FILES },
   cluster: { flag: "--cluster", type: "boolean", default: false, commands: READERS },
-  kubeconfig: { flag: "--kubeconfig", type: "string", value: "FILE", default: null, commands: CONNECTORS },
-  context: { flag: "--context", type: "string", value: "NAME", default: null, commands: CONNECTORS },
+  kubeconfig: {
+    flag: "--kubeconfig", type: "string", value: "FILE", default: null, commands: CONNECTORS, onlyWith: OF_CLUSTERS,
+  },
+  context: {
+    flag: "--context", type: "string", value: "NAME", default: null, commands: CONNECTORS, onlyWith: OF_CLUSTERS,
+  },
   mode: { flag: "--mode", type: "string", choices: ["selectors", "carm"], default: "selectors", commands: BY_MODE },
-  teamLevelCarm: { flag: "--team-level-carm", type: "boolean", default: false, commands: DECIDERS },
-  serviceLevelCarm: { flag: "--service-level-carm", type: "boolean", default: false, commands: DECIDERS },
+  teamLevelCarm: {
+    flag: "--team-level-carm", type: "boolean", default: false, commands: DECIDERS, onlyWith: OF_CARM,
+  },
+  serviceLevelCarm: {
+    flag: "--service-level-carm", type: "boolean", default: false, commands: DECIDERS, onlyWith: OF_CARM,
+  },
   ackSystemNamespace: {
     flag: "--ack-system-namespace", type: "string", value: "NS", pattern: NAMESPACE, default: "ack-system",
     commands: [...DECIDERS, "manifests"],
@@ -109,10 +131,12 @@ export const SETTINGS = {
     flag: "--namespace", short: "-n", type: "string", value: "NS", pattern: NAMESPACE, default: null,
     defaults: { manifests: "ack-role-resolver", "certs manage": "ack-role-resolver" },
     commands: [...OFFLINE, "webhook", "manifests", "certs manage", "credential-process"],
+    onlyWith: { flag: "--cluster", is: false, commands: ["migrate carm"] },
   },
   label: {
     flag: "--label", short: "-l", type: "strings", value: "KEY=VALUE", default: [],
     commands: ["resolve", "credential-process"],
+    onlyWith: { flag: "--kind", is: true, commands: ["resolve"] },
   },
   explain: { flag: "--explain", type: "boolean", default: false, commands: ["resolve"] },
   delete: { flag: "--delete", type: "boolean", default: false, commands: ["impact"] },
@@ -200,6 +224,7 @@ export const SETTINGS = {
   extraGroups: {
     flag: "--extra-groups", type: "strings", value: "GROUP", pattern: GROUP, default: [],
     commands: ["manifests", "webhook", "lint", "resolve", "audit", "impact", "migrate carm"],
+    onlyWith: { flag: "--cluster", is: true, commands: ["resolve"] },
   },
 } as const satisfies Record<string, Definition>;
 

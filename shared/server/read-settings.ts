@@ -3,7 +3,9 @@ import { ResolverError } from "../formats/errors.ts";
 import { INFRASTRUCTURE_GROUP } from "../contract/capa-kinds.ts";
 import { closest, quote } from "../formats/text.ts";
 import { REMOVED_SETTINGS, removedFrom } from "../contract/removed-settings.ts";
-import { CHECK_SEVERITY, choicesOf, type Command, defaultOf, type Definition } from "../contract/setting-definition.ts";
+import {
+  CHECK_SEVERITY, choicesOf, type Command, defaultOf, type Definition, withValue,
+} from "../contract/setting-definition.ts";
 import { DEFINITIONS, type SettingName, SETTINGS, type SettingsFor } from "../contract/settings.ts";
 import { PROFILE_NAMES, PROFILES } from "../contract/profiles.ts";
 import { compileSchema, type NamedSchema } from "../formats/json-schema.ts";
@@ -44,7 +46,7 @@ export function readSettings<C extends Command>(
   faults.push(
     ...errors.map((error) => faultText(error, { command, flags, environment, values })),
     ...checkFaults(values["check"], { flags, environment }, checkFault),
-    ...crossFieldFaults(command, values),
+    ...crossFieldFaults(command, values), ...uselessFlags(command, flags, values),
   );
   // Removes duplicates, because an empty value violates both minLength and the pattern, and both faults have the same
   // message.
@@ -231,6 +233,20 @@ function crossFieldFaults(command: Command, values: Readonly<Record<string, unkn
   ];
 }
 
+/** Returns the faults of flags without an effect. A variable is no fault, because other commands may need it. */
+function uselessFlags(command: Command, flags: Flags, values: Readonly<Record<string, unknown>>): string[] {
+  return DEFINITIONS.flatMap(([name, { flag, onlyWith: condition }]) => {
+    if (flags[name] === undefined || condition?.commands.includes(command) !== true) return [];
+    const other = DEFINITIONS.find(([, definition]) => definition.flag === condition.flag)?.[0] ?? "";
+    const { is } = condition;
+    const holds = typeof is === "string" ? values[other] === is : isSet(values[other]) === is;
+    if (holds) return [];
+    return [is === false
+      ? `${flag}: has no effect with ${condition.flag}; remove one of them`
+      : `${flag}: has no effect without ${withValue(condition)}; add it, or remove ${flag}`];
+  });
+}
+
 function flagOf(name: string): string {
   return DEFINITIONS.find(([one]) => one === name)?.[1].flag ?? name;
 }
@@ -248,7 +264,6 @@ type Combinations = (has: Has, values: Readonly<Record<string, unknown>>) => Rea
 
 const COMBINATIONS: Partial<Record<Command, Combinations>> = {
   resolve: (has, { mode }) => ({
-    "--label: requires --kind": has("label") && !has("kind"),
     "--explain: not supported with --mode carm; use -o json, where a message explains the role of each resource":
       has("explain") && mode === "carm",
   }),

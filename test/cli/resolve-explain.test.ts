@@ -130,7 +130,8 @@ test("warns that a namespace does not exist if a selector depends on namespace l
 
 test("exits 2 and prints every error in --kind and --label", async (t) => {
   t.same(await runCommand(["resolve", "-", "-l", "tier=gold"]), {
-    status: 2, stdout: "", stderr: "ack-role-resolver: --label: requires --kind\n",
+    status: 2, stdout: "",
+    stderr: "ack-role-resolver: --label: has no effect without --kind; add it, or remove --label\n",
   });
   t.same(await runCommand(["resolve", "-", "--allow-empty", "--kind", "Bucket", "-l", "gold"]), {
     status: 2,

@@ -128,7 +128,17 @@ const FAULTS: readonly Row[] = [
       "--host: required; the name that clients connect to, such as ack-role-resolver-webhook.ack-role-resolver.svc",
     ],
   ],
-  ["resolve", { ...LINT, label: ["a=b"] }, {}, ["--label: requires --kind"]],
+  ["resolve", { ...LINT, label: ["a=b"] }, {}, ["--label: has no effect without --kind; add it, or remove --label"]],
+  ["resolve", LINT, { ACK_ROLE_RESOLVER_LABEL: "a=b", ACK_ROLE_RESOLVER_TEAM_LEVEL_CARM: "true" }, []],
+  ["resolve", { ...LINT, teamLevelCarm: true }, {}, [
+    "--team-level-carm: has no effect without --mode carm; add it, or remove --team-level-carm",
+  ]],
+  ["resolve", { ...LINT, teamLevelCarm: true }, { ACK_ROLE_RESOLVER_MODE: "carm" }, []],
+  ["lint", { ...LINT, teamLevelCarm: true }, {}, []],
+  ["audit", { cluster: true, root: ["x"], kubeconfig: "x" }, {}, [
+    "--root: has no effect with --cluster; remove one of them",
+  ]],
+  ["impact", { cluster: true, root: ["x"] }, {}, []],
   ["resolve", { ...LINT, explain: true, mode: "carm" }, {}, [
     "--explain: not supported with --mode carm; use -o json, where a message explains the role of each resource",
   ]],
