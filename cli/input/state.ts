@@ -105,7 +105,7 @@ export interface State {
   readonly faults: readonly InputFault[];
   /** The number of skipped files by reason; empty for a cluster. */
   readonly skippedFiles: SkipCounts;
-  /** The objects in files that can choose a role but are not in `objects`; empty for a cluster. */
+  /** The objects in files, and the kinds of a cluster, that can choose a role but are not in `objects`. */
   readonly unjudged: readonly Unjudged[];
 }
 
@@ -182,10 +182,11 @@ async function readCluster(
     const collections = ["resources", "identities", "referrers", "secrets"] as const;
     const unlisted = collections.flatMap((one) => [...inventory.unlisted(one)]);
     writeLines(io.stderr, unlisted.map((kind) => `warning: cannot list ${kind}; the result omits its objects`));
+    const unjudged = unlisted.map(() => ({ file: null, reason: "unlisted", count: 1 } as const));
     // Kinds are listed concurrently, in an order that varies. The objects are sorted, so that the output is the same in
     // each run.
     const sorted = objects.toSorted(byName).map((object) => ({ object, file: null, lineOf: () => null }));
-    return { objects: sorted, inventory, origin: "cluster", root: null, faults: [], skippedFiles: {}, unjudged: [] };
+    return { objects: sorted, inventory, origin: "cluster", root: null, faults: [], skippedFiles: {}, unjudged };
   } finally {
     progress.clear();
   }

@@ -15,11 +15,12 @@ export const UNJUDGED = {
   "unknown-kind": ["of an unknown kind", "correct the kind, or report it"],
   unreadable: ["in unreadable files", "correct the files, or exclude them with --ignore"],
   template: ["in templates of other objects", "ack-role-resolver lint"],
-} as const satisfies Record<string, readonly [where: string, command: string]>;
+  unlisted: ["that the cluster does not list", "grant the right to list them", "kind"],
+} as const satisfies Record<string, readonly [where: string, command: string, what?: string]>;
 
 export type UnjudgedReason = keyof typeof UNJUDGED;
 
-/** The objects of a file that can choose a role and were not judged. */
+/** The objects of a file, or a kind of a cluster, that can choose a role and were not judged. */
 export interface Unjudged {
   readonly file: string | null;
   readonly reason: UnjudgedReason;
@@ -97,8 +98,8 @@ export function unjudgedText(counts: Partial<Record<UnjudgedReason, number>>): s
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys of a constant
   const reasons = (Object.keys(UNJUDGED) as UnjudgedReason[]).flatMap((reason) => {
     const count = counts[reason] ?? 0;
-    const [where, command] = UNJUDGED[reason];
-    return count === 0 ? [] : [{ count, text: `${countOf(count, "object")} ${where} (${command})` }];
+    const [where, command, what = "object"]: readonly [string, string, string?] = UNJUDGED[reason];
+    return count === 0 ? [] : [{ count, text: `${countOf(count, what)} ${where} (${command})` }];
   });
   const sum = reasons.reduce((total, { count }) => total + count, 0);
   return sum === 0 ? "0 not judged" : `${sum} not judged: ${reasons.map(({ text }) => text).join(", ")}`;

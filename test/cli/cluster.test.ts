@@ -169,7 +169,7 @@ test("exits 2 and reports a refused connection once", async (t) => {
   );
 });
 
-test("warns if the cluster denies listing an ACK kind that the release does not know", async (t) => {
+test("an unknown ACK kind that cannot be listed causes a warning, and is not judged", async (t) => {
   const run = await onFakeCluster(t, ({ objects, errors }) => {
     objects.set(DEFINITIONS, [
       definition("s3.services.k8s.aws", "Bucket"),
@@ -179,8 +179,14 @@ test("warns if the cluster denies listing an ACK kind that the release does not 
   });
   const { status, stderr } = await run("resolve");
   t.equal(status, 0, stderr);
-  const warning = withoutCoverage(stderr);
-  t.match(warning, /^warning: cannot list [^\n]*new\.services\.k8s\.aws[^\n]*; the result omits its objects\n$/);
+  t.match(stderr, /^warning: cannot list [^\n]*new\.services\.k8s\.aws[^\n]*; the result omits its objects\n/);
+  const coverage = "1 not judged: 1 kind that the cluster does not list (grant the right to list them)\n";
+  t.match(stderr, coverage);
+  for (const command of ["resolve", "audit", "lint"]) {
+    const failed = await run(command, "--fail-on", "unjudged");
+    t.equal(failed.status, 1, command);
+    t.match(failed.stdout + failed.stderr, coverage);
+  }
 });
 
 test("--namespace reports only the objects of one namespace, and still reads the others", async (t) => {
