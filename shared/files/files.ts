@@ -52,7 +52,7 @@ export async function readManifestPaths(
   paths: readonly string[],
   { ignore = [], skipUnreadable = false, namespace = null, roots: globs, stdin = readStdin }: ReadOptions = {},
 ): Promise<ManifestInput> {
-  const listing = await listManifestFiles(paths, { ignore, fingerprints: false });
+  const listing = await listManifestFiles(paths, { ignore, fingerprints: false, gitIgnore: true });
   const { files, targets, unjudged: inKustomizations } = await withPatches(listing.files);
   const readings = await readFiles({ files }, { stdin, read: readManifests });
   const named = generateNames(readings.flatMap((one) => one.manifests));
@@ -67,6 +67,7 @@ export async function readManifestPaths(
   const skipped: readonly SkippedFile[] = [
     ...readings.flatMap(({ path, skipped: reason }) => (reason === null ? [] : [{ path, reason }])),
     ...listing.ignored.map((path) => ({ path, reason: "ignored" as const })),
+    ...listing.gitIgnored.map((path) => ({ path, reason: "gitignored" as const })),
     ...Array.from(unread, (path) => ({ path, reason: "unreadable" as const })),
   ];
   const inFiles = readings.flatMap(({ path, unjudged }): readonly Unjudged[] => (

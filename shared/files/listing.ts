@@ -1,51 +1,11 @@
 import type { BigIntStats, Dirent } from "node:fs";
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
-import compileIgnore, { type Ignore } from "ignore";
 import { compareText } from "../formats/text.ts";
+import { GIT, GIT_IGNORE_FILE, gitRulesAbove, IgnoreRules } from "./ignore-rules.ts";
 import type { InputFault } from "./manifest-reader.ts";
 
 /** The file that lists the files and folders to ignore, in the syntax of .gitignore, for its folder. */
 export const IGNORE_FILE = ".ack-role-resolver-ignore";
-
-interface Layer {
-  /** The folder of the rules, with a slash at its end. */
-  readonly base: string;
-  readonly rules: Ignore;
-}
-
-/** Rules in the syntax of .gitignore. As in Git, the rules of a subfolder override the rules of its parents. */
-class IgnoreRules {
-  /** The layers in order of their precedence. */
-  readonly #layers: readonly Layer[];
-
-  private constructor(layers: readonly Layer[]) {
-    this.#layers = layers;
-  }
-
-  /** Returns rules for the folder `base`. Each glob is a line of .gitignore. */
-  static of(globs: readonly string[], base: string): IgnoreRules {
-    return new IgnoreRules(globs.length === 0 ? [] : [layerOf(base, globs)]);
-  }
-
-  /** Returns these rules, and the rules in the text of the ignore file in `folder`. */
-  withFile(text: string, folder: string): IgnoreRules {
-    return new IgnoreRules([layerOf(folder, text), ...this.#layers]);
-  }
-
-  /** Whether a file or folder, whose path starts with the folder of the rules, is ignored. */
-  ignores(path: string, isFolder: boolean): boolean {
-    for (const { base, rules } of this.#layers) {
-      const { ignored, unignored } = rules.test(path.slice(base.length) + (isFolder ? "/" : ""));
-      if (ignored || unignored) return ignored;
-    }
-    return false;
-  }
-}
-
-function layerOf(folder: string, rules: string | readonly string[]): Layer {
-  const base = folder.endsWith("/") ? folder : `${folder}/`;
-  return { base, rules: compileIgnore({ allowRelativePaths: true }).add(rules) };
-}
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: "no such file or folder",
@@ -82,6 +42,8 @@ export interface FileListing {
   readonly faults: readonly InputFault[];
   /** The files and folders that ignore rules exclude, sorted for each given path. */
   readonly ignored: readonly string[];
+  /** Those that only the .gitignore files of their checkout exclude. */
+  readonly gitIgnored: readonly string[];
 }
 
 interface ListingOptions {
@@ -89,13 +51,15 @@ interface ListingOptions {
   readonly ignore?: readonly string[];
   /** Whether the files have fingerprints, which takes one system call for each file. Default: true. */
   readonly fingerprints?: boolean;
+  /** Whether the .gitignore files of a checkout apply. Default: false. */
+  readonly gitIgnore?: boolean;
 }
 
 /** Lists the files under `paths` without reading them. Reads only the ignore files of the folders. */
 export async function listManifestFiles(
-  paths: readonly string[], { ignore = [], fingerprints = true }: ListingOptions = {},
+  paths: readonly string[], { ignore = [], fingerprints = true, gitIgnore = false }: ListingOptions = {},
 ): Promise<FileListing> {
-  const walk = new Walk(fingerprints);
+  const walk = new Walk(fingerprints, gitIgnore);
   for (const path of paths) {
     // Lists one path after another, because files are returned in the order of the paths.
     // oxlint-disable-next-line no-await-in-loop
@@ -111,6 +75,10 @@ interface Folder {
   /** The real paths of its parents. */
   readonly parents: readonly string[];
   readonly rules: IgnoreRules;
+  /** The rules of the .gitignore files; null if the folder is in no checkout. */
+  readonly git: IgnoreRules | null;
+  /** The path from the real path of the given folder, to which the .gitignore files of its parents apply. */
+  readonly gitPath: string;
   readonly place: "folder" | "chart-templates";
 }
 
@@ -118,10 +86,13 @@ class Walk implements FileListing {
   readonly files: ManifestFile[] = [];
   readonly faults: InputFault[] = [];
   readonly ignored: string[] = [];
+  readonly gitIgnored: string[] = [];
   readonly #fingerprints: boolean;
+  readonly #gitIgnore: boolean;
 
-  constructor(fingerprints: boolean) {
+  constructor(fingerprints: boolean, gitIgnore: boolean) {
     this.#fingerprints = fingerprints;
+    this.#gitIgnore = gitIgnore;
   }
 
   async add(path: string, ignore: readonly string[]): Promise<void> {
@@ -138,15 +109,19 @@ class Walk implements FileListing {
    * Adds the files of a folder. Sorts the complete paths by code unit, so that the order is the same on every machine.
    */
   async #root(path: string, ignore: readonly string[]): Promise<void> {
-    const walk = new Walk(this.#fingerprints);
-    await walk.#descend({ path, parents: [], rules: IgnoreRules.of(ignore, path), place: "folder" });
+    const walk = new Walk(this.#fingerprints, this.#gitIgnore);
+    // A folder without a real path causes a fault below.
+    const gitPath = await realpath(path).catch(() => path);
+    const git = this.#gitIgnore ? await gitRulesAbove(gitPath) : null;
+    await walk.#descend({ path, parents: [], rules: IgnoreRules.of(ignore, path), git, gitPath, place: "folder" });
     this.files.push(...walk.files.toSorted((a, b) => compareText(a.path, b.path)));
     this.faults.push(...walk.faults.toSorted((a, b) => compareText(a.file, b.file)));
     this.ignored.push(...walk.ignored.toSorted(compareText));
+    this.gitIgnored.push(...walk.gitIgnored.toSorted(compareText));
   }
 
   async #descend(folder: Folder): Promise<void> {
-    const { path, parents, place } = folder;
+    const { path, parents, gitPath, place } = folder;
     const real = await this.#attempt(path, () => realpath(path));
     if (real === null) return;
     if (parents.includes(real)) {
@@ -155,38 +130,50 @@ class Walk implements FileListing {
     }
     const entries = await this.#attempt(path, () => readdir(path, { withFileTypes: true })) ?? [];
     const names = new Set(entries.map(({ name }) => name));
-    const rules = names.has(IGNORE_FILE) ? await this.#withIgnoreFile(folder) : folder.rules;
-    const child = { parents: [...parents, real], rules };
+    const rules = names.has(IGNORE_FILE) ? await this.#withFile(folder.rules, IGNORE_FILE, path, path) : folder.rules;
+    const git = await this.#gitRules(folder, names);
+    const child = { parents: [...parents, real], rules, git };
     await Promise.all(entries.map(async (entry) => {
       if (entry.name.startsWith(".")) return;
       const isTemplates = names.has("Chart.yaml") && entry.name === "templates";
       const placeOfChild = isTemplates ? "chart-templates" : place;
-      await this.#entry(entry, { ...child, path: join(path, entry.name), place: placeOfChild });
+      const paths = { path: join(path, entry.name), gitPath: join(gitPath, entry.name) };
+      await this.#entry(entry, { ...child, ...paths, place: placeOfChild });
     }));
   }
 
-  async #withIgnoreFile({ path, rules }: Folder): Promise<IgnoreRules> {
-    const file = join(path, IGNORE_FILE);
+  /** Returns the rules of Git in a folder, in which a checkout may start. */
+  async #gitRules({ path, git, gitPath }: Folder, names: ReadonlySet<string>): Promise<IgnoreRules | null> {
+    const rules = this.#gitIgnore && names.has(GIT) ? IgnoreRules.none : git;
+    if (rules === null || !names.has(GIT_IGNORE_FILE)) return rules;
+    return await this.#withFile(rules, GIT_IGNORE_FILE, path, gitPath);
+  }
+
+  async #withFile(rules: IgnoreRules, name: string, folder: string, base: string): Promise<IgnoreRules> {
+    const file = join(folder, name);
     const text = await this.#attempt(file, () => readFile(file, "utf8"));
-    return text === null ? rules : rules.withFile(text, path);
+    return text === null ? rules : rules.with(text, base);
   }
 
   /** Adds an entry of a folder. `as` describes the entry as a folder. */
   async #entry(entry: Dirent, as: Folder): Promise<void> {
-    const { path, rules } = as;
+    const { path, gitPath, rules, git } = as;
     if (entry.isFile() && !MANIFEST.test(path)) return;
-    if (rules.ignores(path, entry.isDirectory())) this.ignored.push(path);
-    else if (entry.isDirectory()) await this.#descend(as);
+    const verdict = rules.verdict(path, entry.isDirectory());
+    const ofGit = verdict === null && git !== null ? git.verdict(gitPath, entry.isDirectory()) : null;
+    if (verdict === true) this.ignored.push(path);
+    else if (ofGit === true) this.gitIgnored.push(path);
     else if (entry.isFile() && !this.#fingerprints) this.files.push({ path, fingerprint: "", place: as.place });
-    else await this.#child(as);
+    else await this.#child(entry, as);
   }
 
-  /** Adds a file, or the target of a symbolic link. */
-  async #child(as: Folder): Promise<void> {
-    const { path, place } = as;
-    const stats = await this.#attempt(path, () => stat(path, { bigint: true }));
-    if (stats?.isDirectory() === true) await this.#descend(as);
-    else if (stats !== null && MANIFEST.test(path)) {
+  /** Adds a folder, a file, or the target of a symbolic link. */
+  async #child(entry: Dirent, as: Folder): Promise<void> {
+    const { path, rules, git, gitPath, place } = as;
+    const stats = entry.isDirectory() ? null : await this.#attempt(path, () => stat(path, { bigint: true }));
+    if (entry.isDirectory() || stats?.isDirectory() === true) {
+      await this.#descend({ ...as, rules: rules.inside(path), git: git?.inside(gitPath) ?? null });
+    } else if (stats !== null && MANIFEST.test(path)) {
       // Reading a named pipe would wait for its writer.
       if (stats.isFile()) this.#file(path, stats, place);
       else this.#fault(path, "not a regular file; remove it");

@@ -46,6 +46,7 @@ const NAMES = {
   json: ["JSON file without apiVersion and kind", "JSON files without apiVersion and kind"],
   yaml: ["YAML file without apiVersion and kind", "YAML files without apiVersion and kind"],
   ignored: ["ignored file or folder", "ignored files and folders"],
+  gitignored: ["file or folder in .gitignore", "files and folders in .gitignore"],
   unreadable: ["unreadable file", "unreadable files"],
 } as const satisfies Record<string, readonly [one: string, many: string]>;
 
@@ -55,7 +56,7 @@ export type SkipReason = keyof typeof NAMES;
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys of a constant
 const REASONS = Object.keys(NAMES) as readonly SkipReason[];
 
-/** A file that was skipped. For the reason `ignored`, the path may be a folder. */
+/** A file that was skipped. For the reasons `ignored` and `gitignored`, the path may be a folder. */
 export interface SkippedFile {
   readonly path: string;
   readonly reason: SkipReason;
