@@ -41,10 +41,14 @@ export interface TableFormat {
   readonly firstDetail: number;
 }
 
-/** Returns the table format for `-o text` or `-o wide`. */
+/**
+ * Returns the table format for `-o text` or `-o wide`. As with kubectl and gh, a table in a pipe or a file is complete,
+ * even if COLUMNS is set: another program could not tell a shortened name from a complete one.
+ */
 export function tableFormat(output: "text" | "wide", { stdout, environment }: IO): TableFormat {
   const isWide = output === "wide";
-  return { isWide, width: isWide ? Infinity : widthOf(stdout, environment), firstDetail: 3 };
+  const isComplete = isWide || stdout.isTTY !== true;
+  return { isWide, width: isComplete ? Infinity : widthOf(stdout, environment), firstDetail: 3 };
 }
 
 const OUTCOME_STYLE = { selected: "green", default: "yellow", conflict: "red", refused: "red" } as const;

@@ -14,11 +14,12 @@ export function painter(stream: { readonly isTTY?: boolean }, environment: Envir
   return plain ? (_style, text) => text : (style, text) => styleText(style, text, { validateStream: false });
 }
 
-/** The width of output that is not written to a terminal, in columns. */
+/** The width of help and progress that are not written to a terminal, in columns. */
 const DEFAULT_WIDTH = 80;
 
 /**
- * Returns the width for text output, in columns: the environment variable COLUMNS, the width of the terminal, or 80.
+ * Returns the width at which text is wrapped or shortened: the environment variable COLUMNS, the width of the
+ * terminal, or 80.
  * As in GNU programs, COLUMNS overrides the width of the terminal:
  * https://www.gnu.org/software/coreutils/manual/html_node/General-output-formatting.html
  */
@@ -48,8 +49,8 @@ const MIN_COLUMN_WIDTH = 8;
 
 /**
  * Returns a line for each row, with two spaces between columns. The first row is the header. If the lines would be too
- * wide, shortens the longest cells with "…". Control
- * characters in cells are escaped, so colors must be added afterwards.
+ * wide, shortens the longest cells with "…". Control characters in cells are escaped, so colors must be added
+ * afterwards.
  */
 export function formatTable(
   cells: readonly (readonly string[])[],

@@ -54,9 +54,12 @@ test("-o wide shows the complete role, account and selector of each changed reso
   t.match(conflict.stdout, / 111122223333 role\/team-a by team-a +conflict of more, team-a\n/);
 });
 
-test("the text output of impact fits 80 columns", async (t) => {
+test("the text output of impact fits the terminal", async (t) => {
   const name = `arn:aws:iam::111122223333:role/${"r".repeat(64)}`;
-  const { stdout } = await impact(t, selector("team-b", name, "team-b") + selector("s".repeat(200), name, "team-a"));
+  const dir = t.testdir({ "state.yaml": STATE });
+  const stdin = selector("team-b", name, "team-b") + selector("s".repeat(200), name, "team-a");
+  const terminal = { terminal: true, columns: 80, environment: { NO_COLOR: "1" } };
+  const { stdout } = await runCommand(["impact", "--from", dir, "-"], { stdin, ...terminal });
   const [table = ""] = stdout.split("\nThe webhook");
   t.match(table, /now in conflict/);
   for (const line of table.split("\n")) t.ok(line.length <= 80, line);

@@ -45,7 +45,7 @@ const REASONS = {
 };
 
 test("the tables show the role, the identity without a role, or the error code", async (t) => {
-  const text = await runCommand(["resolve", "--from", "-"], { stdin: STATE, environment: { COLUMNS: "120" } });
+  const text = await runCommand(["resolve", "--from", "-"], { stdin: STATE });
   t.same(text.stdout.split("\n").map((line) => line.trimEnd()), [
     "NAMESPACE  RESOURCE                   OUTCOME   ROLE OR REASON",
     "team-a     AWSCluster/c1              selected  111122223333/workload",

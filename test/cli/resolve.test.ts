@@ -121,18 +121,21 @@ test("-o wide also prints selectors, ARNs and regions, and does not limit the wi
   t.match((await runCommand(["resolve", "-"], { stdin })).stdout, "111122223333/team-a\n", "text omits the path");
 });
 
-test("shortens long names to fit 80 columns in a pipe, and the width of a terminal", async (t) => {
+test("shortens long names to fit a terminal or COLUMNS, but nothing in a pipe", async (t) => {
   const names = [1, 2, 3].map((i) => `bucket-${i}-${"x".repeat(60)}-east`);
   const stdin = SELECTORS + names.map((name) => bucket("team-a", name)).join("");
-  const { stdout } = await runCommand(["resolve", "-"], { stdin });
-  const [, ...rows] = stdout.trimEnd().split("\n");
+  const linesOf = async (environment: Record<string, string>, terminal: boolean): Promise<string[]> => {
+    const plain = { ...environment, NO_COLOR: "1" };
+    const { stdout } = await runCommand(["resolve", "-"], { stdin, terminal, columns: 80, environment: plain });
+    return stdout.trimEnd().split("\n");
+  };
+  const [, ...rows] = await linesOf({}, true);
   t.match(rows[0], /^team-a {5}Bucket\/bucket-1-x+…x+-east {2}selected {2}111122223333\/(te)?…$/);
   t.equal(new Set(rows).size, names.length, "shortened names are distinct");
   for (const row of rows) t.ok(row.length <= 80, row);
-  const wide = await runCommand(["resolve", "-"], { stdin, terminal: true, columns: 200 });
-  t.match(wide.stdout, `Bucket/${names[0]} `);
-  const narrow = await runCommand(["resolve", "-"], { stdin, environment: { COLUMNS: "60" } });
-  for (const line of narrow.stdout.split("\n")) t.ok(line.length <= 60, line);
+  t.match((await linesOf({ COLUMNS: "200" }, true))[1], `Bucket/${names[0]} `);
+  for (const line of await linesOf({ COLUMNS: "60" }, true)) t.ok(line.length <= 60, line);
+  t.match((await linesOf({ COLUMNS: "60" }, false))[1], `Bucket/${names[0]}  selected  111122223333/team-a`);
 });
 
 test("prints the error code as the reason for a refused resource", async (t) => {

@@ -40,7 +40,7 @@ test("sibling folders that hold the same objects are judged as clusters of their
     { root: `${dir}/clusters/dev`, resource: { name: "logs" }, accountID: "111122223333" },
     { root: `${dir}/clusters/prod`, resource: { name: "logs" }, accountID: "444455556666" },
   ]);
-  const table = await runCommand(["resolve", dir], { environment: { COLUMNS: "200" } });
+  const table = await runCommand(["resolve", dir]);
   t.match(table.stdout, /^Root \S+\/clusters\/dev\n(.+\n)+Root \S+\/clusters\/prod\n(.+\n)+$/);
   t.equal((await runCommand(["resolve", `${dir}/clusters/dev`, `${dir}/clusters/prod`, "--kind",
     "Bucket.s3.services.k8s.aws"])).stdout.match(/^Root /gm)?.length, 2, "the folders can be given");
