@@ -132,7 +132,7 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
     },
   ),
   label: help("Resource", "label of the resource that --kind describes"),
-  explain: help("Output", "print for each selector why it selects or does not select the resource"),
+  explain: help("Output", "print why selectors select the resource, and which nearly do; --log-level debug explains all"),
   delete: help("Input", "show what changes if the objects in the manifests are deleted"),
   tlsDir: help("Webhook", "folder that contains tls.crt and tls.key; the webhook reloads the files when they change"),
   clientCaFile: help(

@@ -7,7 +7,7 @@ import type { JsonObject } from "../shared/formats/json.ts";
 import { isACKGroup } from "../shared/contract/ack-groups.ts";
 import { NAME_LABEL } from "../shared/formats/names.ts";
 import { apiVersionOf, objectReference } from "../shared/formats/object-meta.ts";
-import { explain } from "../shared/resolution/explain.ts";
+import { explain, explainNearest } from "../shared/resolution/explain.ts";
 import { hypotheticalResources } from "../shared/resolution/hypothetical-resource.ts";
 import type { ComparedObject } from "../shared/resolution/impact.ts";
 import type { SettingsFor } from "../shared/contract/settings.ts";
@@ -61,7 +61,11 @@ function resolveRoot(state: State, only: Only, settings: SettingsFor<"resolve">,
   const resolved = mapWithProgress(queries, io, "resources resolved", (query): ResolvedResource => {
     const resolution = resolveOne(query, inventory, decisionSettings(settings));
     if (!settings.explain || refersToIdentity(query)) return resolution;
-    return { ...resolution, explanation: explain(inventory, query) };
+    if (settings.output === "json" || settings.logLevel === "debug") {
+      return { ...resolution, explanation: explain(inventory, query) };
+    }
+    const { nearest, omitted } = explainNearest(inventory, query);
+    return { ...resolution, explanation: nearest, omitted };
   }).filter((one) => only.hasRole([one]));
   const faulty = faultySelectors(inventory, state.origin);
   const identities = faultyIdentities(state, decisionSettings(settings));

@@ -2,7 +2,7 @@ import { USE_SELECTOR_ANNOTATION } from "../../shared/contract/annotation-keys.t
 import type { ChainLink } from "../../shared/resolution/identity-chain.ts";
 import { ACCOUNT_OF_CAPA, type IdentityReference } from "../../shared/model/identity.ts";
 import { parseRoleARN } from "../../shared/formats/arn.ts";
-import { printable } from "../../shared/formats/text.ts";
+import { countOf, printable } from "../../shared/formats/text.ts";
 import { partText, type SelectorExplanation } from "../../shared/resolution/explain.ts";
 import type { Resolution } from "../../shared/resolution/resolve.ts";
 import type { IO } from "../io.ts";
@@ -21,8 +21,10 @@ export type ResourceName = {
 /** A resource and its resolution, in the format of `resolve -o json`. */
 export interface ResolvedResource extends Resolution {
   readonly resource: ResourceName;
-  /** The explanation of every selector, sorted by name. The field is present only for ACK resources with --explain. */
+  /** The explanations of the selectors. The field is present only for ACK resources with --explain. */
   readonly explanation?: readonly SelectorExplanation[];
+  /** The number of selectors that the explanation omits. JSON output omits none. */
+  readonly omitted?: number;
 }
 
 const TABLE_HEADER = ["NAMESPACE", "RESOURCE", "OUTCOME", "ROLE OR REASON"];
@@ -117,7 +119,7 @@ function shortRole(roleARN: string): string {
  * resource come first.
  */
 export function explanationLines(resolved: readonly ResolvedResource[], paint: Paint): string[] {
-  return resolved.flatMap(({ resource, outcome, message, explanation = [], chain }, i) => {
+  return resolved.flatMap(({ resource, outcome, message, explanation = [], omitted = 0, chain }, i) => {
     const name = `${resource.kind} ${resource.namespace}${resource.name === null ? "" : `/${resource.name}`}`;
     const sorted = explanation.toSorted((a, b) => Number(b.selects) - Number(a.selects));
     return [
@@ -127,6 +129,7 @@ export function explanationLines(resolved: readonly ResolvedResource[], paint: P
       ...(explanation.length === 0 && chain === undefined ? ["  No IAMRoleSelector exists."] : []),
       ...(chain ?? []).map((link) => linkLine(link, paint)),
       ...sorted.flatMap((one) => selectorLines(one, paint)),
+      ...(omitted === 0 ? [] : [`  ${countOf(omitted, "more selector")} without a match; --log-level debug lists all`]),
     ];
   });
 }

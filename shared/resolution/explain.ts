@@ -52,6 +52,51 @@ export function explain(inventory: Inventory, query: ResourceQuery): SelectorExp
   return explanations.toSorted((a, b) => compareText(a.selector, b.selector));
 }
 
+/** The number of selectors that do not select a resource and that a short explanation contains. */
+const MAX_MISSES = 3;
+
+/**
+ * Explains the selectors that select the resource or that its annotation `use-selector` names, followed by those that
+ * miss it by the fewest criteria. `omitted` is the number of the others, none of which selects the resource.
+ */
+export function explainNearest(
+  inventory: Inventory, query: ResourceQuery,
+): { readonly nearest: readonly SelectorExplanation[]; readonly omitted: number } {
+  const { named = [], missing = [] } = Object.groupBy(explain(inventory, query), ({ selects, chosen }) => (
+    selects || chosen === true ? "named" : "missing"
+  ));
+  const misses = missing
+    .map((explanation) => ({ explanation, distance: distanceOf(explanation, inventory, query) }))
+    .toSorted(({ distance: a }, { distance: b }) => (
+      a.criteria - b.criteria || a.failing - b.failing || b.holding - a.holding
+    ));
+  const nearest = misses.slice(0, MAX_MISSES).map(({ explanation }) => explanation);
+  return { nearest: [...named, ...nearest], omitted: missing.length - nearest.length };
+}
+
+/** How far a selector is from selecting a resource. */
+interface Distance {
+  /** The number of fields of its spec that do not match. A malformed selector has one more. */
+  readonly criteria: number;
+  /** The number of conditions in these fields that do not hold. */
+  readonly failing: number;
+  readonly holding: number;
+}
+
+function distanceOf(
+  { selector, malformed, parts }: SelectorExplanation, inventory: Inventory, { namespace }: ResourceQuery,
+): Distance {
+  if (malformed) {
+    const names = inventory.selectors.malformed.get(selector)?.spec.namespaceSelector?.names ?? [];
+    const isElsewhere = names.length > 0 && !names.includes(namespace);
+    return { criteria: isElsewhere ? 2 : 1, failing: 0, holding: 0 };
+  }
+  const failing = parts.filter(({ holds }) => !holds);
+  // The field of a path such as spec.namespaceSelector.names.
+  const fields = new Set(failing.map(({ path }) => path.split(".")[1]));
+  return { criteria: fields.size, failing: failing.length, holding: parts.length - failing.length };
+}
+
 interface ExplainInput {
   readonly inventory: Inventory;
   readonly query: ResourceQuery;

@@ -14,7 +14,7 @@ function parsed(stdout: string): readonly Resolved[] {
 
 const QUEUE = ["--kind", "Queue.sqs.services.k8s.aws", "-n", "team-a"];
 
-test("--explain lists the conditions of every selector and shows which conditions match", async (t) => {
+test("--explain lists the conditions of selectors and shows which conditions match", async (t) => {
   const { status, stdout } = await runCommand(["resolve", "-", "--explain"], { stdin: STATE });
   t.equal(status, 1);
   t.equal(
@@ -42,6 +42,23 @@ test("--explain lists the conditions of every selector and shows which condition
         "[^]*\n {4}no {2}spec\\.resourceTypeSelector: ",
     ),
   );
+});
+
+test("--explain prints the nearest of 300 selectors; --log-level debug and JSON have all", async (t) => {
+  const names = Array.from({ length: 300 }, (_, i) => `team-${String(i).padStart(3, "0")}`);
+  const stdin = names.map((name) => `apiVersion: services.k8s.aws/v1alpha1
+kind: IAMRoleSelector
+metadata: {name: ${name}}
+spec: {arn: "arn:aws:iam::111122223333:role/${name}", namespaceSelector: {names: [${name}]}}
+---
+`).join("");
+  const query = ["resolve", "-", "--explain", "--kind", "Bucket.s3.services.k8s.aws", "-n", "team-007"];
+  const { stdout } = await runCommand(query, { stdin });
+  t.equal(stdout.split("\n").length, 12, stdout);
+  t.match(stdout, /\n {2}team-007: selects [^]*\n {2}team-000: does not [^]*\n {2}296 more selectors without a match/);
+  const all = await runCommand([...query, "--log-level", "debug"], { stdin });
+  t.equal(all.stdout.match(/does not select/g)?.length, 299);
+  t.equal(parsed((await runCommand([...query, "-o", "json"], { stdin })).stdout)[0]?.explanation?.length, 300);
 });
 
 test("JSON output contains explanations only if --explain is set", async (t) => {

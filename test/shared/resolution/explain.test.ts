@@ -1,7 +1,7 @@
 import { test } from "tap";
 import { queryOf } from "../../../shared/contract/ack-resource.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
-import { explain, type SelectorExplanation } from "../../../shared/resolution/explain.ts";
+import { explain, explainNearest, type SelectorExplanation } from "../../../shared/resolution/explain.ts";
 import { selectingSelectors } from "../../../shared/resolution/selection.ts";
 import { bucketObject, inventoryWith, kindObject, namespaceObject, ROLE, selectorObject } from "../objects.ts";
 import { testRows } from "../rows.ts";
@@ -112,3 +112,39 @@ testRows("explains type entries that omit fields, and compares the storage versi
     ["a group and a version", [[{ version: "v1", group }]], type("no", `any kind of v1.${group}`)],
     ["the storage version", [[{ version: "v2" }], stored], type("yes", "any kind of version v2", "v2")],
   ]);
+
+test("the nearest selectors fail by the fewest criteria, then by the fewest conditions", (t) => {
+  const there = { namespaceSelector: { names: ["team-b"] } };
+  const ofType = { resourceTypeSelector: [{ group }] };
+  const isGold = { resourceLabelSelector: { matchLabels: { tier: "gold" } } };
+  const ranked = [
+    ["selects", ofType],
+    ["malformed", { arn: "x" }],
+    ["one-of-three", { ...there, ...ofType, resourceLabelSelector: { matchLabels: { tier: "silver" } } }],
+    ["one-of-two", { ...there, ...ofType }],
+    ["one-condition", there],
+    ["two-conditions", { resourceLabelSelector: { matchLabels: { tier: "gold", size: "xl" } } }],
+    ["malformed-elsewhere", { arn: "x", ...there }],
+    ["two-criteria", { ...there, ...isGold }],
+  ] as const;
+  const nearestOf = (specs: readonly (typeof ranked)[number][]): object => {
+    const objects = specs.map(([name, spec]) => selectorObject(name, { arn: ROLE, ...spec })).toReversed();
+    const inventory = inventoryWith(objects, { runtime: "ack", origin: "file" });
+    const { nearest, omitted } = explainNearest(inventory, queryOf(silver, "default"));
+    return [...nearest.map(({ selector }) => selector), omitted];
+  };
+  t.same(nearestOf(ranked), ["selects", "malformed", "one-of-three", "one-of-two", 4]);
+  t.same(nearestOf(ranked.slice(4)), ["one-condition", "two-conditions", "malformed-elsewhere", 1]);
+  t.same(nearestOf(ranked.slice(6)), ["malformed-elsewhere", "two-criteria", 0]);
+  t.end();
+});
+
+test("the selector that the annotation use-selector names is explained, however far it is", (t) => {
+  const objects = ["a", "b", "c", "d"].map((name) => selectorObject(name, { arn: ROLE, ...named("team-b") }));
+  const chosen = selectorObject("e", { arn: ROLE, ...named("team-b"), ...ofResource });
+  const inventory = inventoryWith([...objects, chosen], { runtime: "extended", origin: "file" });
+  const bucket = bucketObject({ annotations: { "ack-role-resolver.io/use-selector": "e" } });
+  const { nearest, omitted } = explainNearest(inventory, queryOf(bucket, "default"));
+  t.same([...nearest.map(({ selector }) => selector), omitted], ["e", "a", "b", "c", 1]);
+  t.end();
+});
