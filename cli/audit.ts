@@ -7,10 +7,12 @@ import type { SettingsFor } from "../shared/contract/settings.ts";
 import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
 import { countBySeverity, foldedLines, isFailing, locate, type LocatedFinding } from "./output/located-finding.ts";
 import { skippedLines } from "./output/skipped-checks.ts";
-import { countChecked, mergeRoots, rootTitle } from "./output/by-root.ts";
+import { countChecked, judgedObjects, mergeRoots, rootTitle } from "./output/by-root.ts";
 import { coverageOf, isIncomplete, writeCoverage } from "./output/coverage.ts";
+import { junitReport } from "./output/junit.ts";
 import { runWithProgress } from "./output/progress.ts";
 import { identityName } from "./output/resolution-table.ts";
+import { sarifLog } from "./output/sarif.ts";
 import { CHECK_FIELDS, Only } from "./input/only.ts";
 import { byCode, isUnreadable, readStates, type State, type StateObject, unreadMaps } from "./input/state.ts";
 import { templateChecker, templatesIn } from "./input/templates.ts";
@@ -36,15 +38,21 @@ export async function runAudit(settings: SettingsFor<"audit">, io: IO): Promise<
   if (isUnreadable(faults, io)) return EXIT.usage;
   writeLines(io.stderr, only.noObjectLines(states));
   const reports = states.map((state) => auditRoot(state, only.objectsOf(state), settings, io));
-  const judged = countChecked(states.map((state) => ({ ...state, objects: only.objectsOf(state) })));
-  const coverage = coverageOf(judged, unjudged);
+  const shown = states.map((state) => ({ ...state, objects: only.objectsOf(state) }));
+  const coverage = coverageOf(countChecked(shown), unjudged);
   const notApplied = new Map(reports.flatMap(({ skipped }) => skipped.map((check) => [check.code, check] as const)));
   const skipped = byCode([...notApplied.values()]);
-  if (settings.output === "json") writeJSON(io, { ...auditJSON(reports), notApplied: skipped, skippedFiles, coverage });
-  else printText(reports, skipped, settings.logLevel === "debug", io);
+  const { output, failOn } = settings;
+  if (output === "json") writeJSON(io, { ...auditJSON(reports), notApplied: skipped, skippedFiles, coverage });
+  else if (output === "text") printText(reports, skipped, settings.logLevel === "debug", io);
+  else {
+    const result = { findings: allFindings(reports), inputErrors: [] };
+    if (output === "sarif") writeJSON(io, sarifLog(result));
+    else io.stdout.write(junitReport({ ...result, command: "audit", judged: judgedObjects(shown), failOn }));
+  }
   writeCoverage(coverage, io);
-  const isFailed = reports.some(({ findings }) => isFailing(findings, settings.failOn));
-  return isFailed || isIncomplete(coverage, settings.failOn) ? EXIT.findings : EXIT.fine;
+  const isFailed = reports.some(({ findings }) => isFailing(findings, failOn));
+  return isFailed || isIncomplete(coverage, failOn) ? EXIT.findings : EXIT.fine;
 }
 
 function auditRoot(
@@ -84,6 +92,10 @@ function reportedFinding(finding: AuditFinding, objects: readonly StateObject[])
   return { section: finding.section, ...locate(finding, found) };
 }
 
+function allFindings(reports: readonly Report[]): readonly ReportedFinding[] {
+  return mergeRoots(reports.map(({ root, findings: items }) => ({ root, items })));
+}
+
 /** Returns the fields of the reports. With several roots, a summary counts an object outside all roots for each. */
 function auditJSON(reports: readonly Report[]): object {
   const parts = reports.map(({ root, summary, usage, findings }) => {
@@ -93,7 +105,7 @@ function auditJSON(reports: readonly Report[]): object {
       clusterUsage: { byIdentity, byAccount, omittedIdentities, omittedAccounts },
     };
   });
-  const findings = mergeRoots(reports.map(({ root, findings: items }) => ({ root, items })));
+  const findings = allFindings(reports);
   const [first, ...others] = parts;
   if (others.length > 0 || first === undefined) return { roots: parts, findings };
   return { summary: first.summary, clusterUsage: first.clusterUsage, findings };

@@ -27,6 +27,8 @@ const OFFLINE_LOG = {
   lint: SKIPPED, resolve: SKIPPED, audit: SKIPPED, impact: SKIPPED, "migrate carm": SKIPPED,
 } as const;
 
+const REPORTS = "output format: text for people, stable JSON, SARIF 2.1.0 for code scanners, or JUnit XML for CI";
+
 /** The heading and the help of each flag. A help text is a phrase without a full stop at its end. */
 const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
   from: help(
@@ -99,7 +101,7 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
   output: help(
     "Output", "output format: text for people, or stable JSON",
     {
-      lint: "output format: text for people, stable JSON, or SARIF 2.1.0 for code scanners",
+      lint: REPORTS, audit: REPORTS,
       resolve: "output format: text that fits the terminal, wide text with selectors, ARNs and regions, or stable JSON",
       impact: "output format: text that fits the terminal, wide text with complete values, or stable JSON",
     },
@@ -132,7 +134,7 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
     },
   ),
   label: help("Resource", "label of the resource that --kind describes"),
-  explain: help("Output", "print why selectors select the resource, and which nearly do; --log-level debug explains all"),
+  explain: help("Output", "print what selects the resource and what nearly does; --log-level debug explains all selectors"),
   delete: help("Input", "show what changes if the objects in the manifests are deleted"),
   tlsDir: help("Webhook", "folder that contains tls.crt and tls.key; the webhook reloads the files when they change"),
   clientCaFile: help(

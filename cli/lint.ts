@@ -1,27 +1,23 @@
-import path from "node:path";
-import { pathToFileURL } from "node:url";
 import { isChecked } from "../shared/checks/by-kind.ts";
-import { CATALOGUE } from "../shared/checks/catalogue.ts";
-import type { CheckEntry } from "../shared/checks/check.ts";
 import { type CheckResult, runChecks } from "../shared/checks/run.ts";
 import { decisionSettings, type DecisionSettings } from "../shared/contract/context.ts";
 import { compareText } from "../shared/formats/text.ts";
 import type { SettingsFor } from "../shared/contract/settings.ts";
-import { STDIN } from "../shared/files/listing.ts";
-import { formatInputFault, type InputFault } from "../shared/files/manifest-reader.ts";
+import type { InputFault } from "../shared/files/manifest-reader.ts";
 import { unjudgedText } from "../shared/files/unjudged.ts";
 import type { JsonObject } from "../shared/formats/json.ts";
-import { VERSION } from "../shared/contract/installation.ts";
 import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
 import { countBySeverity, foldedLines, isFailing, locate, type LocatedFinding } from "./output/located-finding.ts";
-import { mergeRoots } from "./output/by-root.ts";
+import { judgedObjects, mergeRoots } from "./output/by-root.ts";
 import { type Coverage, coverageOf, isIncomplete, writeCoverage } from "./output/coverage.ts";
+import { junitReport } from "./output/junit.ts";
 import { mapWithProgress } from "./output/progress.ts";
 import { CHECK_FIELDS, Only } from "./input/only.ts";
 import {
   byCode, readStates, reportFaults, type State, type StateObject, type States, unreadMaps,
 } from "./input/state.ts";
 import { type Template, templateChecker, templatesIn } from "./input/templates.ts";
+import { sarifLog } from "./output/sarif.ts";
 import { skippedLines } from "./output/skipped-checks.ts";
 import { painter } from "./output/terminal.ts";
 
@@ -42,15 +38,17 @@ export async function runLint(settings: SettingsFor<"lint">, io: IO): Promise<Ex
   const only = new Only(settings, CHECK_FIELDS);
   const states = await readStates(settings, io, { stdinCommand: "lint -", inAllNamespaces: true });
   const result = lintAll(states, only, settings, io);
-  if (settings.output === "text") printText(result, settings.logLevel === "debug", io);
-  else {
-    writeJSON(io, settings.output === "json" ? result : sarifLog(result));
-    writeCoverage(result.coverage, io);
-  }
+  const { output, failOn } = settings;
+  if (output === "text") printText(result, settings.logLevel === "debug", io);
+  else if (output === "junit") {
+    const judged = judgedObjects(states.map((state) => ({ ...state, objects: only.objectsOf(state) })));
+    io.stdout.write(junitReport({ ...result, command: "lint", judged, failOn }));
+  } else writeJSON(io, output === "json" ? result : sarifLog(result));
+  if (output !== "text") writeCoverage(result.coverage, io);
   const [{ faults }] = states;
   reportFaults(faults, io);
   if (faults.length > 0) return EXIT.usage;
-  const isFailed = isFailing(result.findings, settings.failOn) || isIncomplete(result.coverage, settings.failOn);
+  const isFailed = isFailing(result.findings, failOn) || isIncomplete(result.coverage, failOn);
   return isFailed ? EXIT.findings : EXIT.fine;
 }
 
@@ -121,84 +119,4 @@ function printText({ checked, findings, notApplied, coverage }: LintResult, isCo
     ...foldedLines(findings, isComplete, paint),
     `${checked} checked, ${denied} denied, ${warned} warned, ${unjudgedText(coverage.reasons)}`,
   ]);
-}
-
-const SARIF_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json";
-const SARIF_LEVELS = { deny: "error", warn: "warning" } as const;
-const RULE_INDEX: ReadonlyMap<string, number> = new Map(CATALOGUE.map(({ id }, index) => [id, index]));
-
-/**
- * Returns the findings as a SARIF 2.1.0 log, in which each check is a rule.
- * Source: https://docs.oasis-open.org/sarif/sarif/v2.1.0/
- */
-function sarifLog({ findings, inputErrors }: LintResult): object {
-  return {
-    $schema: SARIF_SCHEMA,
-    version: "2.1.0",
-    runs: [{
-      tool: { driver: { name: "ack-role-resolver", version: VERSION, rules: CATALOGUE.map(sarifRule) } },
-      columnKind: "utf16CodeUnits",
-      invocations: [sarifInvocation(inputErrors)],
-      results: findings.map(sarifResult),
-    }],
-  };
-}
-
-function sarifInvocation(faults: readonly InputFault[]): object {
-  return { executionSuccessful: faults.length === 0, toolExecutionNotifications: faults.map(sarifNotification) };
-}
-
-function sarifNotification(fault: InputFault): object {
-  const physicalLocation = sarifPlace(fault);
-  return {
-    level: "error",
-    message: { text: formatInputFault(fault) },
-    ...(physicalLocation === null ? {} : { locations: [{ physicalLocation }] }),
-  };
-}
-
-function sarifRule({ id, severity, reason, fix, example }: CheckEntry): object {
-  const help = `${reason} Fix: ${fix}.`;
-  return {
-    id,
-    shortDescription: { text: reason },
-    help: { text: `${help}\n\n${example}`, markdown: `${help}\n\n\`\`\`yaml\n${example}\n\`\`\`` },
-    defaultConfiguration: severity === "off" ? { enabled: false } : { level: SARIF_LEVELS[severity] },
-  };
-}
-
-const SUPPRESSION = { kind: "inSource", justification: "waived by the annotation ack-role-resolver.io/allow" };
-
-function sarifResult(finding: LocatedFinding): object {
-  const { code, severity, message, fix, waived, root } = finding;
-  return {
-    ruleId: code,
-    ruleIndex: RULE_INDEX.get(code),
-    level: SARIF_LEVELS[severity],
-    message: { text: `${message}. Fix: ${fix}.` },
-    locations: [sarifLocation(finding)],
-    // SARIF requires a list in every result of the run if one result has a list.
-    suppressions: waived ? [SUPPRESSION] : [],
-    ...(root !== undefined && { properties: { root } }),
-  };
-}
-
-/** Returns the SARIF location of the field. If the input is standard input or a cluster, the location has no file. */
-function sarifLocation({ file, line, kind, namespace, name, path: field }: LocatedFinding): object {
-  const object = [kind, namespace, name].filter((part) => part !== null).join("/");
-  const logicalLocations = [{ name: field, fullyQualifiedName: `${object}:${field}`, kind: "member" }];
-  const physicalLocation = sarifPlace({ file, line });
-  return physicalLocation === null ? { logicalLocations } : { physicalLocation, logicalLocations };
-}
-
-/** Returns the file and line in the format of SARIF. Returns null for standard input and for a cluster. */
-function sarifPlace({ file, line }: Pick<LocatedFinding, "file" | "line">): object | null {
-  if (file === null || file === STDIN) return null;
-  return { artifactLocation: { uri: uriOf(file) }, ...(line !== null && { region: { startLine: line } }) };
-}
-
-/** Returns the URI of a file. A relative path stays relative: SARIF viewers resolve the path against the repository. */
-function uriOf(file: string): string {
-  if (path.isAbsolute(file)) return pathToFileURL(file).href;
-  return path.posix.normalize(file).split("/").map(encodeURIComponent).join("/");
 }

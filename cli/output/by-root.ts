@@ -41,6 +41,14 @@ export function distinctObjects(states: readonly State[]): StateObject[] {
   return [...new Set(states.flatMap(({ objects }) => objects))];
 }
 
+/** Returns the objects of all roots that have checks, or contain templates that have checks, once. */
+export function judgedObjects(states: readonly State[]): StateObject[] {
+  return [...new Set(states.flatMap((state) => [
+    ...state.objects.filter(({ object }) => isChecked(object, state.inventory)),
+    ...templatesIn(state).map(({ container }) => container),
+  ]))];
+}
+
 /** Returns a state that contains the objects of all roots, and the inventory of one of them. */
 export function unionOf(states: readonly [State, ...State[]]): Pick<State, "objects" | "inventory"> {
   return { objects: distinctObjects(states), inventory: states[0].inventory };

@@ -27,10 +27,14 @@ export interface LocatedFinding {
 /** Returns the finding, and the file, line and name of its object. */
 export function locate(finding: Finding, found: StateObject): LocatedFinding {
   const { code, severity, path, message, fix, waivable, waived } = finding;
-  return {
-    ...placeOf(found, path), ...nameOf(found.object), path: formatFieldPath(path),
-    code, severity, message, fix, waivable, waived,
-  };
+  return { ...placeAndName(found, path), path: formatFieldPath(path), code, severity, message, fix, waivable, waived };
+}
+
+/** Returns the name of the object, and the place of its field. */
+export function placeAndName(
+  found: StateObject, path: FieldPath = [],
+): Pick<LocatedFinding, "file" | "line" | "kind" | "name" | "namespace"> {
+  return { ...placeOf(found, path), ...nameOf(found.object) };
 }
 
 function nameOf(object: JsonObject): Pick<LocatedFinding, "kind" | "name" | "namespace"> {

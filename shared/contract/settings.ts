@@ -114,7 +114,8 @@ export const SETTINGS = {
   output: {
     flag: "--output", short: "-o", type: "string", choices: ["text", "json"],
     choicesFor: {
-      lint: ["text", "json", "sarif"], resolve: ["text", "wide", "json"], impact: ["text", "wide", "json"],
+      lint: ["text", "json", "sarif", "junit"], resolve: ["text", "wide", "json"],
+      audit: ["text", "json", "sarif", "junit"], impact: ["text", "wide", "json"],
     },
     default: "text",
     commands: OFFLINE,

@@ -58,7 +58,7 @@ test("lint, audit and impact report the Secrets of static identities", async (t)
 test("no output of a command contains the value of a Secret", async (t) => {
   const broken = `${MANIFESTS}---\napiVersion: v1\nkind: Secret\ndata: {a: !!int ${PLANTED}, b: *${PLANTED}}\n`;
   for (const stdin of [MANIFESTS, broken]) {
-    for (const output of ["text", "json", "sarif"]) {
+    for (const output of ["text", "json", "sarif", "junit"]) {
       const argv = ["lint", "-", "--log-level", "debug", "-o", output, ...FLAG];
       const { stdout, stderr } = await runCommand(argv, { stdin });
       t.notMatch(`${stdout}${stderr}`, PLANTED);

@@ -192,8 +192,8 @@ const FAULTS: readonly Row[] = [
   checks("ACK-35=off", FIXED),
   ...["=off", "IRS-17", "IRS-14=OFF", "IRS-17=OFF"].map((text) => checks(text, "expected ID=deny, ID=warn or ID=off")),
   ["lint", LINT, { ACK_ROLE_RESOLVER_CHECK: "ACK-35=off" }, [`ACK_ROLE_RESOLVER_CHECK "ACK-35=off": ${FIXED}`]],
-  ["audit", { ...LINT, output: "sarif" }, {}, ["--output: expected one of text, json"]],
-  ["lint", { ...LINT, output: "xml" }, {}, ["--output: expected one of text, json, sarif"]],
+  ["resolve", { ...LINT, output: "sarif" }, {}, ["--output: expected one of text, wide, json"]],
+  ["lint", { ...LINT, output: "xml" }, {}, ["--output: expected one of text, json, sarif, junit"]],
   [
     "sidecar", { from: ["m"], tokenFile: "token", region: "us" },
     {

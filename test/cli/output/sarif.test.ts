@@ -2,8 +2,9 @@ import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { Ajv } from "ajv";
 import { test } from "tap";
-import { CATALOGUE } from "../../shared/checks/catalogue.ts";
-import { runCommand } from "./run-command.ts";
+import { CATALOGUE } from "../../../shared/checks/catalogue.ts";
+import { runCommand } from "../run-command.ts";
+import { STATE } from "../state.ts";
 
 const text = {
   type: "object",
@@ -49,7 +50,7 @@ const location = {
   },
 };
 /**
- * The part of the published SARIF schema that covers the output of lint. Checks names, required fields, types and
+ * The part of the published SARIF schema that covers the output of lint and audit. Checks names, required fields, types and
  * limits, and allows no unknown field. Source:
  * https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json
  */
@@ -156,6 +157,7 @@ const SCHEMA = {
 };
 interface Result {
   readonly ruleId: string;
+  readonly ruleIndex: number;
   readonly suppressions?: unknown;
   readonly locations: readonly [
     { readonly physicalLocation?: { readonly artifactLocation: { readonly uri: string } } },
@@ -281,4 +283,14 @@ test("reports an unreadable file as a notification and the run as unsuccessful",
   t.match(invalid.run.invocations, [{ toolExecutionNotifications: [{ message: { text: /^-:1: / } }] }]);
   t.notMatch(invalid.run.invocations, [{ toolExecutionNotifications: [{ locations: [] }] }], "stdin has no location");
   t.match((await sarif(["-"], BAD)).run.invocations, [{ executionSuccessful: true, toolExecutionNotifications: [] }]);
+});
+
+test("audit reports its findings as results of the same rules", async (t) => {
+  const { status, stdout } = await runCommand(["audit", "-", "-o", "sarif"], { stdin: STATE });
+  t.equal(status, 1);
+  const log: unknown = JSON.parse(stdout);
+  if (!validate(log)) throw new Error(JSON.stringify(validate.errors));
+  const [{ results, tool: { driver } }] = log.runs;
+  t.same(results.map(({ ruleId }) => ruleId), ["IRS-02", "ACK-03", "ACK-05", "ACK-02", "IRS-17", "IRS-17"]);
+  for (const { ruleId, ruleIndex } of results) t.equal(driver.rules[ruleIndex]?.id, ruleId);
 });
