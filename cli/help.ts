@@ -103,7 +103,8 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
     {
       lint: REPORTS, audit: REPORTS,
       resolve: "output format: text that fits the terminal, wide text with selectors, ARNs and regions, or stable JSON",
-      impact: "output format: text that fits the terminal, wide text with complete values, or stable JSON",
+      impact: "output format: text that fits the terminal, wide text with complete values, stable JSON, or Markdown "
+        + "for a comment on a pull request",
     },
   ),
   failOn: help("Output", "what sets the exit status to 1: denials always do, unjudged objects if listed"),
@@ -134,7 +135,9 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
     },
   ),
   label: help("Resource", "label of the resource that --kind describes"),
-  explain: help("Output", "print what selects the resource and what nearly does; --log-level debug explains all selectors"),
+  explain: help(
+    "Output", "print what selects the resource and what nearly does; --log-level debug explains all selectors",
+  ),
   delete: help("Input", "show what changes if the objects in the manifests are deleted"),
   tlsDir: help("Webhook", "folder that contains tls.crt and tls.key; the webhook reloads the files when they change"),
   clientCaFile: help(

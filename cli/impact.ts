@@ -9,87 +9,23 @@ import { sumOfCounts } from "../shared/files/skip.ts";
 import { ResolverError } from "../shared/formats/errors.ts";
 import type { JsonObject } from "../shared/formats/json.ts";
 import { objectReference } from "../shared/formats/object-meta.ts";
-import { countOf, printable } from "../shared/formats/text.ts";
+import { countOf } from "../shared/formats/text.ts";
 import {
-  type Change, CHANGES, compareInventories, countsOf, DISRUPTIVE, type Impact, type ImpactComparison, isDisruptive,
+  compareInventories, countsOf, type Impact, type ImpactComparison, isDisruptive,
 } from "../shared/resolution/impact.ts";
-import type { Resolution } from "../shared/resolution/resolve.ts";
 import { CHANGE_FIELDS, Only } from "./input/only.ts";
 import { type RootPair, rootPairs } from "./input/root-pairs.ts";
 import { inventoryOf, isUnreadable, readInput, readStates, type State } from "./input/state.ts";
 import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
-import { findingLines, locate, type LocatedFinding } from "./output/located-finding.ts";
+import { foldedLines, locate, type LocatedFinding } from "./output/located-finding.ts";
 import { distinctObjects, mergeRoots, rootTitle } from "./output/by-root.ts";
 import { coverageWithoutTemplates, isIncomplete, writeCoverage } from "./output/coverage.ts";
+import { impactMarkdown } from "./output/impact-markdown.ts";
+import { comparisonLines } from "./output/impact-table.ts";
 import { mapWithProgress, runWithProgress } from "./output/progress.ts";
-import { causeText, ownRole, roleOrReason, tableFormat, type TableFormat } from "./output/resolution-table.ts";
-import { formatTable, type Paint, painter } from "./output/terminal.ts";
+import { tableFormat } from "./output/resolution-table.ts";
+import { type Paint, painter } from "./output/terminal.ts";
 import { resourceName } from "./resolve.ts";
-
-type Side = "before" | "after";
-
-/** Returns the value that the change affects, such as the account, the role, the region or the selector. */
-function changedValue(impact: Impact, side: Side): string {
-  const { change, [side]: resolution } = impact;
-  if (resolution === null) return "-";
-  if (change === "secret") return secretText(impact, side);
-  if (resolution.outcome === "selected" || OF_ANY_OUTCOME.has(change)) {
-    return VALUES[change]?.(resolution) ?? roleOrReason(resolution);
-  }
-  return roleOrReason(resolution);
-}
-
-/** The changes whose value a resource without a role also has. */
-const OF_ANY_OUTCOME: ReadonlySet<Change> = new Set(["region", "identity", "source"]);
-
-/** For each type of change, a function that returns the changed value. Null stands for the role or the reason. */
-const VALUES: Partial<Record<Change, (resolution: Resolution) => string | null>> = {
-  region: ({ region }) => region?.value ?? "no region",
-  account: ({ accountID }) => accountID ?? "unknown account",
-  role: ({ roleARN }) => (roleARN === null ? null : roleResource(roleARN)),
-  selector: causeText,
-  identity: shortChain,
-  source: shortChain,
-};
-
-/** Returns the identities of the chain, such as `Role/team-a, Static/keys`. */
-function shortChain({ chain = [] }: Resolution): string {
-  if (chain.length === 0) return "-";
-  const links = chain.map(({ kind, name }) => `${kind.replace(/^AWS(?:Cluster)?|Identity$/g, "")}/${name}`);
-  return printable(links.join(", "));
-}
-
-function secretText({ secrets }: Impact, side: Side): string {
-  const name = secrets?.[side] ?? null;
-  return name === null ? "no Secret" : `Secret ${printable(name)}`;
-}
-
-/** Returns the text of a cell in the wide table. The region is shown only if the region changes. */
-function wideCell(impact: Impact, side: Side): string {
-  const { change, [side]: resolution } = impact;
-  if (resolution === null) return "-";
-  const { outcome, code, selectors, region } = resolution;
-  if (outcome === "conflict") return `conflict of ${selectors.map(({ name }) => name).join(", ")}`;
-  // The error code of a change of the identities can stay the same.
-  if (outcome === "refused") return [`refused: ${code ?? ""}`, causeText(resolution)].filter(Boolean).join(" by ");
-  const role = roleText(resolution);
-  if (change === "secret") return `${role} with ${secretText(impact, side)}`;
-  return change === "region" ? `${role} in ${region?.value ?? "no region"}` : role;
-}
-
-function roleText(resolution: Resolution): string {
-  const { outcome, accountID, roleARN, selectors, chain } = resolution;
-  const account = accountID ?? "unknown account";
-  if (outcome === "default") return `${account}, ${ownRole(resolution)}`;
-  const causes = chain === undefined ? selectors.map(({ name }) => name) : [causeText(resolution)];
-  const role = roleARN === null ? [] : [roleResource(roleARN)];
-  return [account, ...role, ...causes.map((cause) => `by ${cause}`)].join(" ");
-}
-
-/** Returns the last part of an ARN, such as role/ack/team-a. */
-function roleResource(roleARN: string): string {
-  return roleARN.split(":").at(-1) ?? "";
-}
 
 type Settings = SettingsFor<"impact">;
 
@@ -110,7 +46,11 @@ export async function runImpact(paths: readonly string[], settings: Settings, io
   const coverage = coverageWithoutTemplates(judged, [...change.unjudged, ...unjudged]);
   if (settings.output === "json") {
     writeJSON(io, { ...impactJSON(results), skippedFiles: sumOfCounts(change.skippedFiles, skippedFiles), coverage });
-  } else printText(results, settings.output, io);
+  } else if (settings.output === "markdown") {
+    io.stdout.write(impactMarkdown(results.map(({ root, comparison, findings }) => (
+      { root, comparison, denials: findings.filter(isDenial) }
+    ))));
+  } else printText(results, settings.output, settings.logLevel === "debug", io);
   writeLines(io.stderr, [...new Set(results.flatMap(({ absent }) => absent.map(absentWarning)))]);
   writeCoverage(coverage, io);
   const isFailed = results.some(({ comparison, findings }) => (
@@ -141,11 +81,13 @@ function isReported({ resource, before, after }: Impact, only: Only): boolean {
   return only.hasSubject({ ...resource, labelOf: () => null }) && only.hasRole(roles);
 }
 
-function printText(results: readonly RootImpact[], output: "text" | "wide", io: IO): void {
+function printText(
+  results: readonly RootImpact[], output: "text" | "wide", isComplete: boolean, io: IO,
+): void {
   const paint = painter(io.stdout, io.environment);
   writeLines(io.stdout, results.flatMap((result) => [
     ...rootTitle(result, paint), ...comparisonLines(result.comparison, tableFormat(output, io), paint),
-    ...denialLines(result.findings.filter(isDenial), paint),
+    ...denialLines(result.findings.filter(isDenial), isComplete, paint),
   ]));
 }
 
@@ -207,38 +149,8 @@ function impactJSON(results: readonly RootImpact[]): object {
   return { summary: first.summary, changes, findings };
 }
 
-/** The text of each type of change, for the summary and the table cells. */
-const CHANGE_TEXT: Readonly<Record<Change, string>> = {
-  conflict: "now in conflict", refused: "now refused", default: "now default", account: "other account",
-  role: "other role", region: "other region", selected: "now selected", identity: "other identity",
-  source: "other source", secret: "other Secret", selector: "other selector", added: "added", removed: "removed",
-};
-
 /** Returns the lines of the findings of severity deny. */
-function denialLines(denials: readonly LocatedFinding[], paint: Paint): string[] {
+function denialLines(denials: readonly LocatedFinding[], isComplete: boolean, paint: Paint): string[] {
   if (denials.length === 0) return [];
-  return ["", paint("bold", "The webhook would deny"), ...denials.flatMap((denial) => findingLines(denial, paint))];
-}
-
-/** Returns the lines of the counts and of the changed resources. */
-function comparisonLines({ impacts, resources }: ImpactComparison, format: TableFormat, paint: Paint): string[] {
-  const counts = countsOf(impacts);
-  const changed = CHANGES.filter((change) => counts[change] > 0);
-  const texts = changed.map((change) => `${counts[change]} ${CHANGE_TEXT[change]}`);
-  const unchanged = `${resources - impacts.length} unchanged`;
-  const summary = `${countOf(resources, "resource")}: ${[...texts, unchanged].join(", ")}`;
-  if (impacts.length === 0) return [summary];
-  const cell = format.isWide ? wideCell : changedValue;
-  const rows = impacts.map((impact) => [
-    impact.resource.namespace, `${impact.resource.kind}/${impact.resource.name ?? ""}`, CHANGE_TEXT[impact.change],
-    cell(impact, "before"), cell(impact, "after"),
-  ]);
-  const header = ["NAMESPACE", "RESOURCE", "CHANGE", "BEFORE", "AFTER"];
-  const [headerLine = "", ...lines] = formatTable([header, ...rows], format);
-  const colored = lines.map((line, i) => {
-    const change = impacts[i]?.change ?? "role";
-    const text = CHANGE_TEXT[change];
-    return line.replace(`  ${text}`, `  ${paint(DISRUPTIVE.has(change) ? "red" : "yellow", text)}`);
-  });
-  return [summary, "", paint("bold", headerLine), ...colored];
+  return ["", paint("bold", "The webhook would deny"), ...foldedLines(denials, isComplete, paint)];
 }

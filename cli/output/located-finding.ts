@@ -86,11 +86,15 @@ const MAX_PLACES = 3;
  * with the number of the others; `isComplete` lists each.
  */
 export function foldedLines(findings: readonly LocatedFinding[], isComplete: boolean, paint: Paint): string[] {
-  if (isComplete) return findings.flatMap((finding) => findingLines(finding, paint));
+  return isComplete ? findings.flatMap((finding) => findingLines(finding, paint)) : factLines(findings, paint).flat();
+}
+
+/** Returns the three lines of each different finding. */
+export function factLines(findings: readonly LocatedFinding[], paint: Paint): string[][] {
   const facts = Map.groupBy(findings, ({ code, severity, waived, message, fix }) => (
     JSON.stringify([code, severity, waived, message, fix])
   ));
-  return [...facts.values()].flatMap((own) => {
+  return [...facts.values()].map((own) => {
     const [place = "", ...text] = own.slice(0, 1).flatMap((first) => findingLines(first, paint));
     const others = own.slice(1);
     if (others.length === 0) return [place, ...text];

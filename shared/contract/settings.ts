@@ -115,7 +115,7 @@ export const SETTINGS = {
     flag: "--output", short: "-o", type: "string", choices: ["text", "json"],
     choicesFor: {
       lint: ["text", "json", "sarif", "junit"], resolve: ["text", "wide", "json"],
-      audit: ["text", "json", "sarif", "junit"], impact: ["text", "wide", "json"],
+      audit: ["text", "json", "sarif", "junit"], impact: ["text", "wide", "json", "markdown"],
     },
     default: "text",
     commands: OFFLINE,

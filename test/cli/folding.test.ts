@@ -8,6 +8,18 @@ metadata: {name: ${name}, namespace: team-a, annotations: {services.k8s.aws/regi
 spec: {name: a}
 `;
 
+test("impact prints each different denial once, unless --log-level debug is set", async (t) => {
+  const selector = (name: string): string => (
+    `---\napiVersion: services.k8s.aws/v1alpha1\nkind: IAMRoleSelector\nmetadata: {name: ${name}}\nspec: {arn: x}\n`
+  );
+  const dir = t.testdir({ "state.yaml": bucket("a") });
+  const argv = ["impact", "--from", dir, "-"];
+  const stdin = selector("s1") + selector("s2");
+  const { stdout } = await runCommand(argv, { stdin });
+  t.match(stdout, "\n-:5: deny IRS-02 IAMRoleSelector s1 spec.arn and 1 more: -:10\n");
+  t.equal((await runCommand([...argv, "--log-level", "debug"], { stdin })).stdout.match(/deny IRS-02/g)?.length, 2);
+});
+
 test("findings that differ only in their objects are one entry, unless --log-level debug is set", async (t) => {
   const files = ["a", "b", "c", "d", "e"].map((name) => [`${name}.yaml`, bucket(name)] as const);
   const dir = t.testdir(Object.fromEntries([["0.yaml", bucket("x") + bucket("y")], ...files]));

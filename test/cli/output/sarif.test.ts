@@ -50,8 +50,8 @@ const location = {
   },
 };
 /**
- * The part of the published SARIF schema that covers the output of lint and audit. Checks names, required fields, types and
- * limits, and allows no unknown field. Source:
+ * The part of the published SARIF schema that covers the output of lint and audit. Checks names, required fields,
+ * types and limits, and allows no unknown field. Source:
  * https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json
  */
 const SCHEMA = {

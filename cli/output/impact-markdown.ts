@@ -1,0 +1,81 @@
+import { countOf, printable } from "../../shared/formats/text.ts";
+import { DISRUPTIVE, type Impact, type ImpactComparison } from "../../shared/resolution/impact.ts";
+import { mergeRoots } from "./by-root.ts";
+import { CHANGE_TEXT, changedValue, summaryText } from "./impact-table.ts";
+import { factLines, type LocatedFinding } from "./located-finding.ts";
+import { painter } from "./terminal.ts";
+
+/** What changes in a root, and what the webhook would deny. */
+interface RootChanges {
+  readonly root: string | null;
+  readonly comparison: ImpactComparison;
+  readonly denials: readonly LocatedFinding[];
+}
+
+/** The bytes of each part. Together less than 60 kB: GitHub limits a comment to 65,536 characters. */
+const MAX_BYTES = { summaries: 5_000, table: 40_000, denials: 14_000 } as const;
+/** A hostile name must not fill a part, which would hide the other changes. */
+const MAX_CELL = 300;
+const MAX_LINE = 1_000;
+
+/**
+ * Returns the impact as a comment on a pull request. Names are code spans and the findings an indented code block,
+ * in which GitHub and GitLab read neither HTML, links, quick actions nor mentions:
+ * https://github.github.com/gfm/#code-spans
+ */
+export function impactMarkdown(roots: readonly RootChanges[]): string {
+  const impacts = mergeRoots(roots.map(({ root, comparison }) => ({ root, items: comparison.impacts })));
+  const denials = mergeRoots(roots.map(({ root, denials: items }) => ({ root, items })));
+  return [
+    ...fitting(roots.map(summary), MAX_BYTES.summaries, "more root"),
+    ...(impacts.length === 0 ? [] : ["", ...table(impacts, roots.length > 1)]),
+    ...(denials.length === 0 ? [] : ["", "**The webhook would deny**", "", ...denialLines(denials)]),
+    "",
+  ].join("\n");
+}
+
+function summary({ root, comparison }: RootChanges): string {
+  return root === null ? `**${summaryText(comparison)}**` : `- ${code(root)}: ${summaryText(comparison)}`;
+}
+
+function table(impacts: readonly (Impact & { readonly root?: string | null })[], hasRoots: boolean): string[] {
+  const rows = impacts.map((impact) => {
+    const { root = null, resource: { namespace, kind, name }, change } = impact;
+    const text = CHANGE_TEXT[change];
+    return row([
+      ...(hasRoots ? [root === null ? "each" : code(root)] : []),
+      code(namespace), code(`${kind}/${name ?? ""}`), DISRUPTIVE.has(change) ? `**${text}**` : text,
+      code(changedValue(impact, "before")), code(changedValue(impact, "after")),
+    ]);
+  });
+  const header = [...(hasRoots ? ["root"] : []), "namespace", "resource", "change", "before", "after"];
+  return [row(header), row(header.map(() => "---")), ...fitting(rows, MAX_BYTES.table, "more change")];
+}
+
+function row(cells: readonly string[]): string {
+  return `| ${cells.join(" | ")} |`;
+}
+
+function denialLines(denials: readonly LocatedFinding[]): string[] {
+  const facts = factLines(denials, painter({}, {})).map((lines) => (
+    lines.map((line) => `    ${cut(printable(line), MAX_LINE)}`).join("\n")
+  ));
+  return fitting(facts, MAX_BYTES.denials, "more denial");
+}
+
+/** Returns the first texts whose lines fit into the bytes, and the number of the others. */
+function fitting(texts: readonly string[], maxBytes: number, noun: string): string[] {
+  let bytes = 0;
+  const end = texts.findIndex((text) => (bytes += Buffer.byteLength(text) + 1) > maxBytes);
+  return end < 0 ? [...texts] : [...texts.slice(0, end), "", `and ${countOf(texts.length - end, noun)}`];
+}
+
+/** Returns a code span for a table cell, in which no backtick can end the span and no pipe the cell. */
+function code(text: string): string {
+  const shown = cut(printable(text), MAX_CELL).replaceAll("`", String.raw`\u0060`).replaceAll("|", String.raw`\u007c`);
+  return shown.trim() === "" ? "" : `\`${shown}\``;
+}
+
+function cut(text: string, length: number): string {
+  return text.length <= length ? text : `${text.slice(0, length)}…`.toWellFormed();
+}
