@@ -149,6 +149,10 @@ function addTools(program: Commander, { io, done }: ProgramContext): void {
       const { runManifests } = await import("./manifests.ts");
       done(await runManifests(part, settingsOf("manifests", flags, io), io));
     });
+  addCommand(program, "version", "print the version of the program and of Node.js").action(async (flags: Flags) => {
+    const { runVersion } = await import("./version.ts");
+    done(runVersion(settingsOf("version", flags, io), io));
+  });
 }
 
 /** Adds a command, with every flag that the settings table lists for it. */

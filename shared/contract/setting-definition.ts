@@ -81,7 +81,7 @@ export const SIDECAR_VARIABLE: Pattern = {
 
 export const COMMANDS = [
   "local", "webhook", "sidecar", "lint", "resolve", "audit", "impact", "explain", "migrate carm",
-  "credential-process", "certs make", "certs manage", "manifests",
+  "credential-process", "certs make", "certs manage", "manifests", "version",
 ] as const;
 export type Command = (typeof COMMANDS)[number];
 

@@ -118,7 +118,7 @@ export const SETTINGS = {
       audit: ["text", "json", "sarif", "junit"], impact: ["text", "wide", "json", "markdown"],
     },
     default: "text",
-    commands: OFFLINE,
+    commands: [...OFFLINE, "version"],
   },
   failOn: {
     flag: "--fail-on", type: "strings", choices: ["deny", "warn", "unjudged"], default: ["deny"],
