@@ -44,6 +44,7 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
   ),
   skipUnreadable: help("Input", "skip unreadable files and objects with a warning, instead of exiting with status 2"),
   allowEmpty: help("Input", "accept input that contains no Kubernetes object, instead of exiting with status 2"),
+  maxDocuments: help("Input", "largest number of YAML documents in a file or on standard input"),
   cluster: help("Input", "read the objects of a live cluster instead of manifests"),
   kubeconfig: help(
     "Input", "kubeconfig file for --cluster (default: KUBECONFIG, ~/.kube/config or the Pod's service account)",

@@ -132,7 +132,9 @@ export const LIMITS = {
     100, "faults", "faults that all checks report for an object", "a message counts the others",
   ),
   manifestBytes: limit(64 * 1024 * 1024, "bytes", "a manifest file, or standard input", "the file is rejected"),
-  manifestDocuments: limit(20_000, "entries", "YAML documents in a manifest file", "the file is rejected"),
+  manifestDocuments: limit(
+    20_000, "entries", "YAML documents in a manifest file (`--max-documents`)", "the file is rejected",
+  ),
   manifestValues: limit(
     50_000, "values", "values of an object that a server reads with `--from`", "the file is rejected",
   ),

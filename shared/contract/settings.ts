@@ -1,9 +1,10 @@
 import {
-  ACCOUNT, ADDRESS, AUDIENCE, CHECK_SEVERITY, type Command, type Definition, GROUP, HTTPS_URL, IDENTITY_NAMESPACE,
-  IMAGE, LOOPBACK_URL, NAMESPACE, OBJECT_NAME, REGION, ROLE, SERVICE_ACCOUNT, SESSION_NAME, SIDECAR_ARGUMENT,
-  SIDECAR_VARIABLE, USER_PATTERN,
+  ACCOUNT, ADDRESS, AUDIENCE, CHECK_SEVERITY, type Command, COUNT, type Definition, GROUP, HTTPS_URL,
+  IDENTITY_NAMESPACE, IMAGE, LOOPBACK_URL, NAMESPACE, OBJECT_NAME, REGION, ROLE, SERVICE_ACCOUNT, SESSION_NAME,
+  SIDECAR_ARGUMENT, SIDECAR_VARIABLE, USER_PATTERN,
 } from "./setting-definition.ts";
 import { STS_AUDIENCE } from "./capa-kinds.ts";
+import { LIMITS } from "./limits.ts";
 import { PROFILE_NAMES } from "./profiles.ts";
 
 const JUDGES = ["lint", "resolve", "audit", "impact"] as const;
@@ -41,6 +42,10 @@ export const SETTINGS = {
     flag: "--skip-unreadable", type: "boolean", default: false, commands: OFFLINE, onlyWith: OF_FILES,
   },
   allowEmpty: { flag: "--allow-empty", type: "boolean", default: false, commands: OFFLINE, onlyWith: OF_FILES },
+  maxDocuments: {
+    flag: "--max-documents", type: "string", value: "N", pattern: COUNT,
+    default: String(LIMITS.manifestDocuments.value), commands: OFFLINE, onlyWith: OF_FILES,
+  },
   cluster: { flag: "--cluster", type: "boolean", default: false, commands: READERS },
   kubeconfig: {
     flag: "--kubeconfig", type: "string", value: "FILE", default: null, commands: CONNECTORS, onlyWith: OF_CLUSTERS,

@@ -15,6 +15,7 @@ import { findRoots } from "./find-roots.ts";
 import type { Roots } from "./roots.ts";
 import { reasonOf, type SkippedFile, type SkipReason } from "./skip.ts";
 import { hiddenIn, mentionsIn, type Unjudged, type UnjudgedReason } from "./unjudged.ts";
+import type { DocumentLimit } from "./yaml-documents.ts";
 
 interface ReadOptions {
   /** Lines of .gitignore that apply to each given folder. Default: none. */
@@ -28,6 +29,8 @@ interface ReadOptions {
    * Default: all files belong to one cluster.
    */
   readonly roots?: readonly string[];
+  /** The maximum number of documents in a file. */
+  readonly documentLimit?: DocumentLimit;
   readonly stdin?: () => Promise<string>;
 }
 
@@ -49,12 +52,13 @@ export interface ManifestInput extends ManifestResult {
  * that are not Kubernetes manifests. The promise never rejects: an unreadable file causes a fault.
  */
 export async function readManifestPaths(
-  paths: readonly string[],
-  { ignore = [], skipUnreadable = false, namespace = null, roots: globs, stdin = readStdin }: ReadOptions = {},
+  paths: readonly string[], options: ReadOptions = {},
 ): Promise<ManifestInput> {
+  const { ignore = [], skipUnreadable = false, namespace = null, roots: globs, stdin = readStdin } = options;
   const listing = await listManifestFiles(paths, { ignore, fingerprints: false, gitIgnore: true });
   const { files, targets, unjudged: inKustomizations } = await withPatches(listing.files);
-  const readings = await readFiles({ files }, { stdin, read: readManifests });
+  const read = (content: string, file: string): ParsedManifests => readManifests(content, file, options.documentLimit);
+  const readings = await readFiles({ files }, { stdin, read });
   const named = generateNames(readings.flatMap((one) => one.manifests));
   const manifests = namespace === null ? named : setNamespaces(named, namespace);
   const isNamespaceUsed = manifests.some((one, i) => one !== named[i]);

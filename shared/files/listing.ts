@@ -7,11 +7,13 @@ import type { InputFault } from "./manifest-reader.ts";
 /** The file that lists the files and folders to ignore, in the syntax of .gitignore, for its folder. */
 export const IGNORE_FILE = ".ack-role-resolver-ignore";
 
+const UNLINK = `remove the link, or exclude it with --ignore or in ${IGNORE_FILE}`;
+
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: "no such file or folder",
   EACCES: "permission denied; grant this user read access",
   EPERM: "permission denied; grant this user read access",
-  ELOOP: "symbolic link loop; remove the link",
+  ELOOP: `symbolic link loop; ${UNLINK}`,
 };
 
 /** Returns why a file or folder cannot be read. */
@@ -125,7 +127,7 @@ class Walk implements FileListing {
     const real = await this.#attempt(path, () => realpath(path));
     if (real === null) return;
     if (parents.includes(real)) {
-      this.#fault(path, "symbolic link to a parent folder; remove the link");
+      this.#fault(path, `symbolic link to a parent folder; ${UNLINK}`);
       return;
     }
     const entries = await this.#attempt(path, () => readdir(path, { withFileTypes: true })) ?? [];

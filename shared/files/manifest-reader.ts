@@ -5,7 +5,7 @@ import { LIMITS } from "../contract/limits.ts";
 import { asObject, isRead, listItems, resemblesReadObject } from "./object-shape.ts";
 import { mayContainSecret, removeSecretValues, withoutQuotedText } from "./secret-values.ts";
 import { type NotManifest, withoutActions } from "./skip.ts";
-import { LimitExceeded, yamlDocuments } from "./yaml-documents.ts";
+import { DEFAULT_LIMIT, type DocumentLimit, LimitExceeded, yamlDocuments } from "./yaml-documents.ts";
 import { documentsFromEvents } from "./yaml-events.ts";
 import { AliasBudget, BAD_FIELD_NAME, type Positions, YamlValues } from "./yaml-values.ts";
 
@@ -47,10 +47,10 @@ export interface ParsedManifests extends ManifestResult {
  * Parses the Kubernetes objects in a YAML or JSON text. Supports multiple documents and `List` kinds. Parses scalars
  * like kubectl. The result contains no value of a Secret.
  */
-export function readManifests(text: string, file: string): ParsedManifests {
-  const manifests = manifestsFromEvents(text, file);
+export function readManifests(text: string, file: string, limit: DocumentLimit = DEFAULT_LIMIT): ParsedManifests {
+  const manifests = manifestsFromEvents(text, file, limit);
   if (manifests !== null) return { manifests, faults: [], notManifest: null };
-  const reader = parse(text, file);
+  const reader = parse(text, file, limit);
   return { ...reader.result(), notManifest: causeOf(reader, text) };
 }
 
@@ -70,9 +70,9 @@ export function parseValues(text: string): unknown[] {
 }
 
 /** Returns the objects of a text in common syntax. Returns null for other texts, and for other data than objects. */
-function manifestsFromEvents(text: string, file: string): Manifest[] | null {
+function manifestsFromEvents(text: string, file: string, { documents }: DocumentLimit): Manifest[] | null {
   const manifests: Manifest[] = [];
-  for (const [index, { value, line, lines }] of (documentsFromEvents(text) ?? []).entries()) {
+  for (const [index, { value, line, lines }] of (documentsFromEvents(text, documents) ?? []).entries()) {
     if (value === null) continue;
     const result = asObject(value);
     if ("fault" in result || listItems(result.object) !== null) return null;
@@ -94,10 +94,10 @@ function causeOf({ syntaxFaults, hasOnlyOtherData }: TextReader, text: string): 
   return rendered !== null && parse(rendered, "").syntaxFaults === 0 ? "template" : null;
 }
 
-function parse(text: string, file: string): TextReader {
+function parse(text: string, file: string, limit: DocumentLimit = DEFAULT_LIMIT): TextReader {
   const reader = new TextReader(file);
   try {
-    reader.read(text);
+    reader.read(text, limit);
   } catch (error) {
     if (error instanceof LimitExceeded) reader.syntaxFault(error.offset, error.message);
     // The yaml package passes lists as arguments of a call. Too many arguments overflow the call stack.
@@ -143,10 +143,10 @@ class TextReader {
     return faults > 0 && faults === this.#otherData && this.#manifests.length === 0;
   }
 
-  read(text: string): void {
+  read(text: string, limit: DocumentLimit): void {
     let number = 0;
     this.#hasSecret = mayContainSecret(text);
-    for (const document of yamlDocuments(text, this.#lines)) this.#document(document, ++number);
+    for (const document of yamlDocuments(text, this.#lines, limit)) this.#document(document, ++number);
   }
 
   fault(offset: number, quoting: string, unread = false): void {

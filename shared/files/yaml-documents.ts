@@ -11,12 +11,22 @@ export class LimitExceeded extends Error {
   }
 }
 
+/** The maximum number of documents in a text, and how to read a text that has more. */
+export interface DocumentLimit {
+  readonly documents: number;
+  readonly fix: string;
+}
+
+export const DEFAULT_LIMIT: DocumentLimit = { documents: LIMITS.manifestDocuments.value, fix: "use several files" };
+
 /**
  * Yields the documents of a YAML text. The class YamlValues parses the scalars, because no schema of the
  * yaml package parses scalars like kubectl.
  * @throws LimitExceeded if the text exceeds a limit. RangeError if the text overflows the call stack.
  */
-export function* yamlDocuments(text: string, lines: LineCounter): Generator<Document.Parsed, void> {
+export function* yamlDocuments(
+  text: string, lines: LineCounter, { documents, fix }: DocumentLimit = DEFAULT_LIMIT,
+): Generator<Document.Parsed, void> {
   const { value: limit } = LIMITS.manifestBytes;
   if (text.length > limit) throw new LimitExceeded(0, `larger than ${limit} bytes; use several files`);
   const options = {
@@ -25,8 +35,8 @@ export function* yamlDocuments(text: string, lines: LineCounter): Generator<Docu
   let number = 0;
   for (const document of composerOfFirstErrors(options).compose(tokensOf(text, lines))) {
     number += 1;
-    if (number > LIMITS.manifestDocuments.value) {
-      const message = `more than ${LIMITS.manifestDocuments.value} YAML documents; use several files`;
+    if (number > documents) {
+      const message = `more than ${documents} YAML documents; ${fix}`;
       throw new LimitExceeded(document.range[0], message);
     }
     yield document;

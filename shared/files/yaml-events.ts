@@ -36,10 +36,12 @@ const OTHER_SYNTAX = new Error("the text uses other syntax");
  * invalid text, and for rare syntax, which `yamlDocuments` reads: tags, anchors, aliases, merge keys, field names that
  * are not strings, and empty list items. See docs/decisions/0010-two-yaml-parsers.md
  */
-export function documentsFromEvents(text: string): readonly EventDocument[] | null {
+export function documentsFromEvents(
+  text: string, limit: number = LIMITS.manifestDocuments.value,
+): readonly EventDocument[] | null {
   if (text.length > MAX_LENGTH || UNUSUAL.test(text) || text.includes(MANY_SPACES)) return null;
   try {
-    return new EventReader(text, parseEvents(text, { maxDepth: MAX_DEPTH / 2 })).documents();
+    return new EventReader(text, parseEvents(text, { maxDepth: MAX_DEPTH / 2 })).documents(limit);
   } catch (error) {
     // js-yaml reports a syntax error. The text is invalid, or one of the parsers is stricter than the other.
     if (error === OTHER_SYNTAX || error instanceof YAMLException) return null;
@@ -69,10 +71,10 @@ class EventReader {
     this.#lineEnd = endOfLine(text, 0);
   }
 
-  documents(): EventDocument[] {
+  documents(limit: number): EventDocument[] {
     const documents: EventDocument[] = [];
     while (this.#next < this.#events.length) {
-      if (documents.length === LIMITS.manifestDocuments.value) throw OTHER_SYNTAX;
+      if (documents.length === limit) throw OTHER_SYNTAX;
       const event = this.#take();
       if (event.type !== EVENT_ID.DOCUMENT || event.directives.length > 0) throw OTHER_SYNTAX;
       this.#lines = [];

@@ -134,3 +134,12 @@ test("states that --namespace has no effect if each object has a namespace", asy
   t.match((await runCommand(["lint", "-", "-n", "team-b"], { stdin: BUCKET })).stderr, note);
   t.notMatch((await runCommand(["lint", "-", "-n", "team-b"], { stdin: UNPLACED })).stderr, "no effect");
 });
+
+test("--max-documents sets the number of documents in a file, and the error names it", async (t) => {
+  const stdin = `${BUCKET}---\n${SELECTOR}`;
+  const fault = "-:5: more than 1 YAML documents; use several files, or pass --max-documents N\n";
+  t.match(await runCommand(["lint", "-", "--max-documents", "1"], { stdin }), { status: 2, stderr: fault });
+  const many = "---\n".repeat(20_000) + stdin;
+  t.match((await runCommand(["resolve", "-"], { stdin: many })).stderr, "more than 20000 YAML documents");
+  t.equal((await runCommand(["resolve", "-", "--max-documents", "30000"], { stdin: many })).status, 0);
+});

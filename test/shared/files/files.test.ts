@@ -65,6 +65,7 @@ test("reads standard input for the path -", async (t) => {
 
 test("follows symbolic links, and reports symbolic link loops", async (t) => {
   const folder = t.testdir({ real: { "a.yaml": named("a") }, links: { deep: {} } });
+  const fix = "remove the link, or exclude it with --ignore or in .ack-role-resolver-ignore";
   await symlink(`${folder}/real`, `${folder}/links/to-folder`);
   await symlink("..", `${folder}/links/deep/up.yaml`);
   await symlink("self.yaml", `${folder}/links/self.yaml`);
@@ -72,9 +73,9 @@ test("follows symbolic links, and reports symbolic link loops", async (t) => {
   t.same(await read(folder, "/links"), {
     files: ["/links/to-folder/a.yaml"],
     faults: [
-      "/links/deep/up.yaml: symbolic link to a parent folder; remove the link",
+      `/links/deep/up.yaml: symbolic link to a parent folder; ${fix}`,
       "/links/gone.yaml: no such file or folder",
-      "/links/self.yaml: symbolic link loop; remove the link",
+      `/links/self.yaml: symbolic link loop; ${fix}`,
     ],
   });
 });
