@@ -22,6 +22,10 @@ function help(
   return { group, general, commands, groups };
 }
 
+function ofDeployments(gate: string): string {
+  return `whether the feature gate ${gate} of the controllers is on (default: as in their Deployments)`;
+}
+
 const SKIPPED = "debug lists the skipped files on standard error";
 const OFFLINE_LOG = {
   lint: SKIPPED, resolve: SKIPPED, audit: SKIPPED, impact: SKIPPED, "migrate carm": SKIPPED,
@@ -53,8 +57,14 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
   mode: help(
     "Decisions", "where controllers find the role of a resource: in IAMRoleSelectors, or in the legacy CARM ConfigMaps",
   ),
-  teamLevelCarm: help("Decisions", "the feature gate TeamLevelCARM of the controllers is on; affects only CARM"),
-  serviceLevelCarm: help("Decisions", "the feature gate ServiceLevelCARM of the controllers is on; affects only CARM"),
+  teamLevelCarm: help(
+    "Decisions", "the feature gate TeamLevelCARM of the controllers is on; affects only CARM",
+    { "migrate carm": ofDeployments("TeamLevelCARM") },
+  ),
+  serviceLevelCarm: help(
+    "Decisions", "the feature gate ServiceLevelCARM of the controllers is on; affects only CARM",
+    { "migrate carm": ofDeployments("ServiceLevelCARM") },
+  ),
   ackSystemNamespace: help("Decisions", "namespace that contains the ACK controllers and the CARM ConfigMaps"),
   runtime: help(
     "Decisions", "selector features to support: ack stands for the features of shipped ACK controllers, extended "

@@ -10,6 +10,9 @@ import { isACKGroup } from "../shared/contract/ack-groups.ts";
 import { objectReference } from "../shared/formats/object-meta.ts";
 import { countOf, printable } from "../shared/formats/text.ts";
 import {
+  decideGates, deploymentsText, type GateProblem, type GateValues, uncoveredControllers,
+} from "../shared/resolution/migration-gates.ts";
+import {
   type MigrationPlan, planMigration, type ProvedMigration, proveMigration,
 } from "../shared/resolution/migration-plan.ts";
 import type { SettingsFor } from "../shared/contract/settings.ts";
@@ -27,30 +30,62 @@ interface Denial {
 /** Prints the generated selectors to stdout; prints the proof, the inexpressible cases and the steps to stderr. */
 export async function runMigrateCARM(settings: SettingsFor<"migrate carm">, io: IO): Promise<ExitStatus> {
   checkExtraGroups(settings.extraGroups);
-  const [state] = await readStates({ ...settings, mode: "carm" }, io, { stdinCommand: "migrate carm -" });
+  const options = { stdinCommand: "migrate carm -", readsControllers: true };
+  const [state] = await readStates({ ...settings, mode: "carm" }, io, options);
   if (isUnreadable(state.faults, io)) return EXIT.usage;
-  const controllerAccount = settings.controllerAccount ?? accountOfARN(settings.controllerRole ?? "");
-  const input = decisionSettings({ ...settings, mode: "carm", controllerAccount });
   if (!hasCARM(state.inventory)) {
     io.stderr.write(`ack-role-resolver: ${NO_CARM}\n`);
     return EXIT.findings;
   }
+  const { teamLevelCarm, serviceLevelCarm, ackSystemNamespace } = settings;
+  const stated = { TeamLevelCARM: teamLevelCarm, ServiceLevelCARM: serviceLevelCarm };
+  const { values: gates, problems } = decideGates(stated, state.controllers, ackSystemNamespace);
+  if (gates === null) {
+    writeLines(io.stderr, [`ack-role-resolver: ${UNCERTAIN}`, ...problems.flatMap(problemLines)]);
+    return EXIT.findings;
+  }
+  const controllerAccount = settings.controllerAccount ?? accountOfARN(settings.controllerRole ?? "");
+  const input = decisionSettings({
+    ...settings, mode: "carm", controllerAccount, teamLevelCarm: gates.TeamLevelCARM,
+    serviceLevelCarm: gates.ServiceLevelCARM,
+  });
   const plan = planMigration(state.inventory, input, settings.extraGroups);
   state.inventory.apply(plan.changes);
-  const migration = runWithProgress(proveMigration(plan), io, progressText);
+  const migration = provedFor(state, runWithProgress(proveMigration(plan), io, progressText), ackSystemNamespace);
   const denials = denialsOf(plan, state);
   if (settings.output === "json") {
-    const json = { ...migrationJSON(migration, denials), skippedFiles: state.skippedFiles };
+    const json = { ...migrationJSON(migration, denials), gates, skippedFiles: state.skippedFiles };
     writeJSON(io, json);
   } else {
     io.stdout.write(renderYAML(migration.selectors));
-    writeLines(io.stderr, reportLines(migration, denials, painter(io.stderr, io.environment)));
+    const report = { denials, gates: gatesText(gates, state) };
+    writeLines(io.stderr, reportLines(migration, report, painter(io.stderr, io.environment)));
   }
   return migration.proof.differences.length === 0 && denials.length === 0 ? EXIT.fine : EXIT.findings;
 }
 
 const NO_CARM = "the input contains no CARM ConfigMap and no namespace with an account or team annotation, "
   + "so there is nothing to migrate. Pass the ConfigMaps and the Namespaces of the controllers, or --cluster";
+
+const UNCERTAIN = "no selectors are generated, because it is not certain which roles the controllers use now:";
+
+function problemLines({ problem, fix }: GateProblem): string[] {
+  return [printable(`  ${problem}`), printable(`    fix: ${fix}`)];
+}
+
+function provedFor(
+  { controllers }: State, migration: ProvedMigration, systemNamespace: string,
+): ProvedMigration {
+  const inexpressible = [...migration.inexpressible, ...uncoveredControllers(controllers, systemNamespace)];
+  return { ...migration, inexpressible };
+}
+
+/** Returns the feature gates of the proof, and where they come from. */
+function gatesText(gates: GateValues, { controllers: { controllers } }: State): string {
+  const values = Object.entries(gates).map(([gate, isOn]) => `${gate} ${isOn ? "on" : "off"}`).join(", ");
+  const source = controllers.length === 0 ? "as the flags state" : `as in ${deploymentsText(controllers)}`;
+  return `Feature gates: ${values}, ${source}.`;
+}
 
 /** Returns whether any namespace has a CARM ConfigMap, or names an account or a team in its annotations. */
 function hasCARM(inventory: Inventory): boolean {
@@ -87,7 +122,10 @@ function migrationJSON(migration: ProvedMigration, denials: readonly Denial[]): 
 }
 
 /** Returns the lines of the report. Control characters from manifests are escaped. */
-function reportLines(migration: ProvedMigration, denials: readonly Denial[], paint: Paint): string[] {
+function reportLines(
+  migration: ProvedMigration, { denials, gates }: { readonly denials: readonly Denial[]; readonly gates: string },
+  paint: Paint,
+): string[] {
   const { selectors, proof: { resources, pairs, differences }, inexpressible, steps } = migration;
   const compared = `${countOf(resources, "resource")} and ${countOf(pairs, "namespace and kind pair")}`;
   const verdict = differences.length === 0
@@ -99,6 +137,7 @@ function reportLines(migration: ProvedMigration, denials: readonly Denial[], pai
   return [
     `${countOf(selectors.length, "IAMRoleSelector")}. ${verdict}`,
     ...differences.flatMap(({ message, fix }) => itemLines(message, fix)),
+    gates,
     ...(denials.length === 0 ? [] : ["The webhook would deny these selectors:"]),
     ...denials.map((denial) => `  ${denialLine(denial)}`),
     ...(inexpressible.length === 0 ? [] : ["Selectors cannot express these cases:"]),

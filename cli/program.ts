@@ -15,7 +15,7 @@ export async function runCommandLine(argv: readonly string[], io: IO): Promise<E
   let status: ExitStatus = EXIT.fine;
   const program = buildProgram(io, (result) => (status = result));
   try {
-    await program.parseAsync([...argv], { from: "user" });
+    await program.parseAsync(withBareValues(argv), { from: "user" });
     return status;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.fine : EXIT.usage;
@@ -23,6 +23,16 @@ export async function runCommandLine(argv: readonly string[], io: IO): Promise<E
     for (const line of error.message.split("\n")) io.stderr.write(`ack-role-resolver: ${line}\n`);
     return EXIT.usage;
   }
+}
+
+/** The boolean flags that accept a value. */
+const BARE: ReadonlyMap<string, string> = new Map(DEFINITIONS.flatMap(([, { flag, type, bare }]) => (
+  type === "boolean" && bare !== undefined ? [[flag, `${flag}=${bare}`] as const] : []
+)));
+
+/** Adds the values of boolean flags that accept one: commander would read a path after the flag as the value. */
+function withBareValues(argv: readonly string[]): string[] {
+  return argv.map((word) => BARE.get(word) ?? word);
 }
 
 /** The arguments of each command: the streams, and the function that sets the exit status. */
@@ -177,10 +187,7 @@ function isSplit({ type, allowsComma }: Definition): boolean {
  */
 function optionOf(name: SettingName, definition: Definition, command: Command): Option {
   const { flag, short, type } = definition;
-  const placeholder = definition.value ?? choicesOf(definition, command)?.join("|") ?? "VALUE";
-  const list = `${placeholder}${isSplit(definition) ? ",..." : ""}`;
-  const value = type === "boolean" ? "" : definition.bare === undefined ? ` <${list}>` : ` [${list}]`;
-  const flags = `${short === undefined ? "" : `${short}, `}${flag}${value}`;
+  const flags = `${short === undefined ? "" : `${short}, `}${flag}${valueText(definition, command)}`;
   const option = new Option(flags, flagHelp(name, command) + hint(definition, command));
   // Declares --no-X as a separate flag: by default, commander reads --no-X as the negation of a flag --X.
   option.attributeName = () => name;
@@ -189,6 +196,14 @@ function optionOf(name: SettingName, definition: Definition, command: Command): 
   if (definition.bare !== undefined) option.preset(definition.bare);
   if (type !== "strings") return option;
   return option.argParser((item: string, before: string[] | undefined) => [...(before ?? []), item]);
+}
+
+/** Returns the placeholder of a flag's value, such as ` <NAME,...>`; "" if the flag has none. */
+function valueText(definition: Definition, command: Command): string {
+  const { type, bare, value = choicesOf(definition, command)?.join("|") ?? "VALUE" } = definition;
+  if (type === "boolean") return bare === undefined ? "" : " [=true|false]";
+  const list = `${value}${isSplit(definition) ? ",..." : ""}`;
+  return bare === undefined ? ` <${list}>` : ` [${list}]`;
 }
 
 /** Returns an option that the help does not list, and that accepts every value. */

@@ -55,7 +55,10 @@ function profileRow([name, { why, ...values }]: [string, (typeof PROFILES)[keyof
 function settingItem(name: SettingName, definition: Definition): string {
   const { flag, short, type, choices, choicesFor, value, commands } = definition;
   const flags = short === undefined ? flag : `${short}, ${flag}`;
-  const text = type === "boolean" ? "" : ` ${choices?.join("|") ?? value ?? type}${type === "strings" ? "..." : ""}`;
+  const ofBoolean = definition.bare === undefined ? "" : "[=true|false]";
+  const text = type === "boolean"
+    ? ofBoolean
+    : ` ${choices?.join("|") ?? value ?? type}${type === "strings" ? "..." : ""}`;
   const otherChoices = Object.entries(choicesFor ?? {}).map(([command, own]) => `${command}: ${own.join(", ")}`);
   const notes = [commandsText(commands), ...otherChoices, ...defaultsOf(definition), ...conditionOf(definition)];
   return `- ${code(flags + text)} (${notes.join("; ")}): ${generalHelp(name)}`;

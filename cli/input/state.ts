@@ -12,6 +12,7 @@ import { countSkipped, type SkipCounts, skipName, skipText } from "../../shared/
 import type { Roots } from "../../shared/files/roots.ts";
 import type { Unjudged } from "../../shared/files/unjudged.ts";
 import type { JsonObject } from "../../shared/formats/json.ts";
+import { type Controllers, readControllers } from "../../shared/model/controller-deployment.ts";
 import { objectReference } from "../../shared/formats/object-meta.ts";
 import { compareText, countOf, printable } from "../../shared/formats/text.ts";
 import { Inventory } from "../../shared/inventory/inventory.ts";
@@ -101,6 +102,8 @@ export interface State {
   readonly objects: readonly StateObject[];
   readonly inventory: Inventory;
   readonly origin: Origin;
+  /** The controllers among the objects. For a cluster, only if they are requested. */
+  readonly controllers: Controllers;
   /** The folder whose objects are a cluster of their own; null if all objects are one cluster. */
   readonly root: string | null;
   /** Faults of the manifests; empty for a cluster. An unreachable cluster is an error, not a fault. */
@@ -129,6 +132,8 @@ interface ReadOptions {
    * them. Default: false.
    */
   readonly inAllNamespaces?: boolean;
+  /** Whether to read the Deployments of the controllers in a cluster. Default: false. */
+  readonly readsControllers?: boolean;
 }
 
 /**
@@ -152,11 +157,15 @@ export function unreadMaps({ inventory, origin }: State, { checkSeverities }: De
 }
 
 async function readManifestStates(settings: StateSettings, io: IO, { stdinCommand }: ReadOptions): Promise<States> {
-  const { from, runtime } = settings;
+  const { from, runtime, ackSystemNamespace } = settings;
   const { manifests, faults, skippedFiles, unjudged, roots } = await readInput(from, settings, io, stdinCommand);
-  const stateOf = (root: string | null, objects: readonly Manifest[]): State => {
-    const inventory = inventoryOf(objects.map(({ object }) => object), { runtime, origin: "file" });
-    return { root, objects, faults, skippedFiles, unjudged, origin: "file", inventory };
+  const stateOf = (root: string | null, manifestsOfRoot: readonly Manifest[]): State => {
+    const objects = manifestsOfRoot.map(({ object }) => object);
+    const inventory = inventoryOf(objects, { runtime, origin: "file" });
+    const controllers = readControllers(objects, ackSystemNamespace);
+    return {
+      root, objects: manifestsOfRoot, faults, skippedFiles, unjudged, origin: "file", inventory, controllers,
+    };
   };
   const [first, ...others] = (roots?.names ?? []).map((name) => stateOf(name, roots?.itemsOf([name], manifests) ?? []));
   return first === undefined ? [stateOf(null, manifests)] : [first, ...others];
@@ -164,16 +173,22 @@ async function readManifestStates(settings: StateSettings, io: IO, { stdinComman
 
 /** Reads the objects of a cluster. Imports the Kubernetes client on demand: `--from` does not need the client. */
 async function readCluster(
-  settings: StateSettings, io: IO, { inAllNamespaces = false }: ReadOptions,
+  settings: StateSettings, io: IO, { inAllNamespaces = false, readsControllers = false }: ReadOptions,
 ): Promise<State> {
   const { kubeconfig, context, runtime, mode, ackSystemNamespace, extraGroups, identitySecretNamespace } = settings;
-  const [{ loadCluster }, { connectKubernetes }] = await Promise.all([
+  const [{ loadCluster }, { connectKubernetes }, { listControllerDeployments }] = await Promise.all([
     import("../../shared/sources/load-cluster.ts"), import("../../shared/cluster/kubeconfig.ts"),
+    import("../../shared/sources/controller-deployments.ts"),
   ]);
   const progress = new Progress(io);
   try {
+    const api = await connectKubernetes({ kubeconfig, context });
+    const { deployments, unread } = readsControllers
+      ? await listControllerDeployments(api, ackSystemNamespace)
+      : { deployments: [], unread: null };
+    const controllers = { ...readControllers(deployments, ackSystemNamespace), unread };
     const { inventory, objects } = await loadCluster({
-      runtime, judge: judgeSelector, api: await connectKubernetes({ kubeconfig, context }), resources: { extraGroups },
+      runtime, judge: judgeSelector, api, resources: { extraGroups },
       identitySecretNamespace, fieldExports: inAllNamespaces,
       carmMaps: { namespace: ackSystemNamespace, isRequired: mode === "carm", inAllNamespaces },
       collect: withoutManagedFields,
@@ -188,7 +203,10 @@ async function readCluster(
     // Kinds are listed concurrently, in an order that varies. The objects are sorted, so that the output is the same in
     // each run.
     const sorted = objects.toSorted(byName).map((object) => ({ object, file: null, lineOf: () => null }));
-    return { objects: sorted, inventory, origin: "cluster", root: null, faults: [], skippedFiles: {}, unjudged };
+    return {
+      objects: sorted, inventory, origin: "cluster", controllers, root: null, faults: [], skippedFiles: {},
+      unjudged,
+    };
   } finally {
     progress.clear();
   }

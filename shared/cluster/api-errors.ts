@@ -75,7 +75,10 @@ function reason(kind: WatchedKind, verb: string, status: number): string {
       + "the chart of each ACK controller contains the definition of IAMRoleSelector";
   }
   if (status === 403) {
-    return `not allowed to ${verb} ${resource} ${scopeOf(kind)}; grant the verbs list and watch on it, `
+    const denied = `not allowed to ${verb} ${resource} ${scopeOf(kind)}`;
+    // Only the users of commands read Deployments.
+    if (kind.group === "apps") return `${denied}; grant the verb list on it`;
+    return `${denied}; grant the verbs list and watch on it, `
       + `for example with "ack-role-resolver manifests rbac${rbacFlag(kind)}"`;
   }
   if (status === 401) return credentialsReason(verb, resource);

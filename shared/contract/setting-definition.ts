@@ -109,7 +109,7 @@ export interface Definition {
   readonly type: "string" | "boolean" | "strings";
   /** Whether a value can contain a comma. If so, the value of the flag is not split at commas. */
   readonly allowsComma?: true;
-  /** The value of a flag that is given without one. */
+  /** The value of a flag that is given without one. A boolean that has it also accepts `=true` and `=false`. */
   readonly bare?: string;
   /** The placeholder for the value in the help. */
   readonly value?: string;

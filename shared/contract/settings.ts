@@ -55,10 +55,12 @@ export const SETTINGS = {
   },
   mode: { flag: "--mode", type: "string", choices: ["selectors", "carm"], default: "selectors", commands: BY_MODE },
   teamLevelCarm: {
-    flag: "--team-level-carm", type: "boolean", default: false, commands: DECIDERS, onlyWith: OF_CARM,
+    flag: "--team-level-carm", type: "boolean", bare: "true", default: false, defaults: { "migrate carm": null },
+    commands: DECIDERS, onlyWith: OF_CARM,
   },
   serviceLevelCarm: {
-    flag: "--service-level-carm", type: "boolean", default: false, commands: DECIDERS, onlyWith: OF_CARM,
+    flag: "--service-level-carm", type: "boolean", bare: "true", default: false, defaults: { "migrate carm": null },
+    commands: DECIDERS, onlyWith: OF_CARM,
   },
   ackSystemNamespace: {
     flag: "--ack-system-namespace", type: "string", value: "NS", pattern: NAMESPACE, default: "ack-system",
@@ -245,7 +247,7 @@ function isSettingName(name: string): name is SettingName {
   return Object.hasOwn(SETTINGS, name);
 }
 
-type ValueOf<D extends Definition, C extends Command> = D["type"] extends "boolean" ? boolean
+type ValueOf<D extends Definition, C extends Command> = D["type"] extends "boolean" ? boolean | NullDefault<D, C>
   : D["type"] extends "strings" ? readonly string[]
   : D extends { readonly choicesFor: { readonly [K in C]: readonly (infer Choice)[] } } ? Choice | NullDefault<D, C>
   : D extends { readonly choices: readonly (infer Choice)[] } ? Choice | NullDefault<D, C>

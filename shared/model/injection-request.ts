@@ -66,6 +66,11 @@ type ControllerGroup =
  */
 const ACK_IMAGE = /(?:^|\/)aws-controllers-k8s\/([a-z0-9]{1,63})-controller(?:[:@]|$)/;
 
+/** Returns the service of the ACK controller in an image, such as `s3`; null for an image of another program. */
+export function serviceOfImage(image: string): string | null {
+  return ACK_IMAGE.exec(image)?.[1] ?? null;
+}
+
 /**
  * Returns the API group of the annotation, or else of the image of the controller. The group of CAPA is never known,
  * because the injection would set AWS_ENDPOINT_URL_STS, which CAPA writes into the kubeconfigs of EKS clusters.
@@ -80,7 +85,7 @@ export function groupOf(
       ? { group: wanted }
       : { group: null, unknown: wanted, suggestion: closestGroup(wanted, known) };
   }
-  const [, service] = ACK_IMAGE.exec(image) ?? [];
+  const service = serviceOfImage(image);
   const group = known.find((one) => one === `${service}.services.k8s.aws`);
   return group === undefined ? { group: null, unknown: null } : { group };
 }

@@ -1,4 +1,4 @@
-import { ACCOUNT_MAP, TEAM_MAP } from "../contract/annotation-keys.ts";
+import { ACCOUNT_MAP, OWNER_ACCOUNT_ANNOTATION, TEAM_ANNOTATION, TEAM_MAP } from "../contract/annotation-keys.ts";
 import type { DecisionSettings } from "../contract/context.ts";
 import { type FullProof, proveSelectors } from "./migration-proof.ts";
 import { isRoleARN, replaceSelectors, selectorsFor } from "./migration-selectors.ts";
@@ -87,8 +87,9 @@ function switchSteps(
   ];
 }
 
-const MAPS: readonly (readonly [name: string, via: MapLookup["via"]])[] = [
-  [ACCOUNT_MAP, "account-map"], [TEAM_MAP, "team-map"],
+const MAPS: readonly { readonly name: string; readonly via: MapLookup["via"]; readonly annotation: string }[] = [
+  { name: ACCOUNT_MAP, via: "account-map", annotation: OWNER_ACCOUNT_ANNOTATION },
+  { name: TEAM_MAP, via: "team-map", annotation: TEAM_ANNOTATION },
 ];
 
 /**
@@ -96,10 +97,13 @@ const MAPS: readonly (readonly [name: string, via: MapLookup["via"]])[] = [
  */
 export function unusedMapEntries(input: MigrationInput, keys: readonly CARMKey[]): Inexpressible[] {
   const { inventory, settings: { ackSystemNamespace } } = input;
-  return MAPS.flatMap(([name, via]) => {
+  return MAPS.flatMap(({ name, via, annotation }) => {
     const data = inventory.carmMaps.data(ackSystemNamespace, name) ?? NO_DATA;
     const used = new Set(keys.filter((key) => key.via === via).map(({ key }) => key));
-    const map = { subject: `ConfigMap ${ackSystemNamespace}/${name}`, data, used };
+    const annotated = Array.from(inventory.namespaces.names, (namespace) => (
+      inventory.namespaces.annotationsOf(namespace).get(annotation) ?? ""
+    ));
+    const map = { subject: `ConfigMap ${ackSystemNamespace}/${name}`, via, data, used, named: new Set(annotated) };
     return [...invalidValues(map), ...unusedKeys(map, input), ...otherCopies(name, data, input)];
   });
 }
@@ -108,9 +112,12 @@ const NO_DATA: ReadonlyMap<string, string> = new Map();
 
 interface CARMMap {
   readonly subject: string;
+  readonly via: MapLookup["via"];
   readonly data: ReadonlyMap<string, string>;
-  /** The keys that namespace annotations name. */
+  /** The keys that controllers look up for a namespace. */
   readonly used: ReadonlySet<string>;
+  /** The keys that annotations of namespaces name, also those that controllers do not read. */
+  readonly named: ReadonlySet<string>;
 }
 
 function invalidValues({ subject, data }: CARMMap): Inexpressible[] {
@@ -124,12 +131,12 @@ function invalidValues({ subject, data }: CARMMap): Inexpressible[] {
 
 /** Returns the keys that do not affect the role of any resource, grouped by cause. */
 function unusedKeys(
-  { subject, data, used }: CARMMap, { settings: { serviceLevelCARM }, groups }: MigrationInput,
+  { subject, data, ...map }: CARMMap, { settings: { serviceLevelCARM }, groups }: MigrationInput,
 ): Inexpressible[] {
-  const context = { used, services: new Set(groups.map(serviceOf)), serviceLevelCARM };
+  const context = { ...map, services: new Set(groups.map(serviceOf)), serviceLevelCARM };
   const byCause = new Map<Cause, string[]>();
   for (const [key] of sorted(data)) {
-    const cause = used.has(key) ? null : causeOf(splitKey(key), context);
+    const cause = causeOf(key, context);
     if (cause !== null) byCause.set(cause, [...(byCause.get(cause) ?? []), key]);
   }
   return [...byCause].map(([cause, keys]) => (
@@ -137,19 +144,18 @@ function unusedKeys(
   ));
 }
 
-type Cause = "unused" | "gate" | "service";
+type Cause = "unused" | "gate" | "service" | MapLookup["via"];
 
-interface KeyContext {
-  readonly used: ReadonlySet<string>;
+interface KeyContext extends Pick<CARMMap, "via" | "used" | "named"> {
   readonly services: ReadonlySet<string>;
   readonly serviceLevelCARM: boolean;
 }
 
-function causeOf(
-  { service, key }: { readonly service: string; readonly key: string },
-  { used, services, serviceLevelCARM }: KeyContext,
-): Cause | null {
-  if (!used.has(key)) return "unused";
+/** Returns why a key affects no role, or null if it affects one. */
+function causeOf(text: string, { via, used, named, services, serviceLevelCARM }: KeyContext): Cause | null {
+  if (used.has(text)) return null;
+  const { service, key } = splitKey(text);
+  if (!used.has(key)) return named.has(text) || named.has(key) ? via : "unused";
   if (!serviceLevelCARM) return "gate";
   return services.has(service) ? null : "service";
 }
@@ -158,6 +164,16 @@ const CAUSES: Readonly<Record<Cause, Pick<Inexpressible, "reason" | "fix">>> = {
   unused: {
     reason: "no namespace annotation names the account or team, so a selector would select no resources",
     fix: "if a namespace needs this role, annotate the namespace and run the command again",
+  },
+  "team-map": {
+    reason: "namespaces name the team in services.k8s.aws/team-id, but controllers do not read the annotation there: "
+      + "they lack the feature gate TeamLevelCARM, or CARM ignores the namespace",
+    fix: "if the namespaces need this role, turn on the gate, or use namespaces that CARM does not ignore",
+  },
+  "account-map": {
+    reason: "namespaces name the account, but controllers do not look it up there: the team of the namespace has "
+      + "precedence, or CARM ignores the namespace",
+    fix: "if a namespace needs this role, remove its team annotation, or use a namespace that CARM does not ignore",
   },
   gate: {
     reason: "controllers without the feature gate ServiceLevelCARM do not read keys with a service prefix",

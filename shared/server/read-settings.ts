@@ -142,7 +142,7 @@ function valueSchema(definition: Definition, command: Command): object {
   const { type } = definition;
   const choices = choicesOf(definition, command);
   const { pattern } = definition;
-  if (type === "boolean") return { type };
+  if (type === "boolean") return { type: [type, "null"] };
   const text = {
     minLength: 1, ...(choices && { enum: [...choices, null] }), ...(pattern && { pattern: pattern.regexp }),
   };

@@ -1,5 +1,6 @@
 import { test } from "tap";
 import { ACK_GROUPS } from "../../shared/contract/ack-groups.ts";
+import { gatedDeployment } from "../fixtures/controllers.ts";
 import { runCommand } from "./run-command.ts";
 
 const MAP = `apiVersion: v1
@@ -25,8 +26,11 @@ status: {ackResourceMetadata: {ownerAccountID: "${account}", arn: "arn:aws:s3:::
 ---
 `;
 
+/** States that the controllers have no feature gate of CARM. */
+const MIGRATE = ["migrate", "carm", "-", "--team-level-carm=false", "--service-level-carm=false"];
+
 test("prints the manifests on standard output, and the proof that roles stay the same on standard error", async (t) => {
-  const { status, stdout, stderr } = await runCommand(["migrate", "carm", "-"], {
+  const { status, stdout, stderr } = await runCommand([...MIGRATE], {
     stdin: MAP + namespace("one", "111122223333") + namespace("two", "111122223333") + bucket("one", "111122223333"),
   });
   t.equal(status, 0);
@@ -46,6 +50,7 @@ spec:
     stderr,
     `1 IAMRoleSelector. Proved: 1 resource and ${pairs(3)} namespace and kind pairs resolve to the same role before \
 and after.
+Feature gates: TeamLevelCARM off, ServiceLevelCARM off, as the flags state.
 Selectors cannot express these cases:
   ConfigMap ack-system/ack-role-account-map, key "blue": no namespace annotation names the account or team, so \
 a selector would select no resources
@@ -72,7 +77,7 @@ endpoint-url: controllers still read these annotations.
 });
 
 test("exits 1 if a namespace without a role in CARM would use the controller's own role", async (t) => {
-  const { status, stderr } = await runCommand(["migrate", "carm", "-"], {
+  const { status, stderr } = await runCommand([...MIGRATE], {
     stdin: MAP + namespace("one", "999900001111"),
   });
   t.equal(status, 1);
@@ -94,7 +99,7 @@ role. Then run the command again`,
 
 test("JSON output contains the selectors, the proof, the unsupported CARM features and the steps", async (t) => {
   const stdin = MAP + namespace("one", "blue");
-  const { stdout } = await runCommand(["migrate", "carm", "-", "-o", "json"], { stdin });
+  const { stdout } = await runCommand([...MIGRATE, "-o", "json"], { stdin });
   t.match(JSON.parse(stdout), {
     selectors: [{ metadata: { name: "blue" } }], proof: { differences: [] }, inexpressible: [{}, {}], refusals: [],
     steps: [/^Keep CARM/, /ONE rollout/, /^Verify/, /^Remove/],
@@ -103,15 +108,15 @@ test("JSON output contains the selectors, the proof, the unsupported CARM featur
 
 test("uses --controller-account as the controllers' account, or the account of --controller-role", async (t) => {
   const stdin = `${MAP}apiVersion: v1\nkind: Namespace\nmetadata: {name: one}\n---\n${bucket("one", "999900001111")}`;
-  t.equal((await runCommand(["migrate", "carm", "-"], { stdin })).status, 1);
-  t.equal((await runCommand(["migrate", "carm", "-", "--controller-account", "999900001111"], { stdin })).status, 0);
+  t.equal((await runCommand([...MIGRATE], { stdin })).status, 1);
+  t.equal((await runCommand([...MIGRATE, "--controller-account", "999900001111"], { stdin })).status, 0);
   t.equal(
-    (await runCommand(["migrate", "carm", "-", "--controller-role", "arn:aws:iam::999900001111:role/ack"], { stdin }))
+    (await runCommand([...MIGRATE, "--controller-role", "arn:aws:iam::999900001111:role/ack"], { stdin }))
       .status,
     0,
   );
   t.equal(
-    (await runCommand(["migrate", "carm", "-", "--controller-role", "arn:aws:iam::999900001112:role/ack"], { stdin }))
+    (await runCommand([...MIGRATE, "--controller-role", "arn:aws:iam::999900001112:role/ack"], { stdin }))
       .status,
     1,
   );
@@ -119,8 +124,8 @@ test("uses --controller-account as the controllers' account, or the account of -
 
 test("exits 1 and lists each generated selector that the webhook would deny", async (t) => {
   const stdin = MAP + namespace("one", "blue");
-  t.equal((await runCommand(["migrate", "carm", "-", "--allowed-accounts", "444455556666"], { stdin })).status, 0);
-  const { status, stderr } = await runCommand(["migrate", "carm", "-", "--allowed-accounts", "111122223333"], {
+  t.equal((await runCommand([...MIGRATE, "--allowed-accounts", "444455556666"], { stdin })).status, 0);
+  const { status, stderr } = await runCommand([...MIGRATE, "--allowed-accounts", "111122223333"], {
     stdin,
   });
   t.equal(status, 1);
@@ -128,44 +133,75 @@ test("exits 1 and lists each generated selector that the webhook would deny", as
 });
 
 test("escapes control characters that the manifests contain", async (t) => {
-  const { stderr } = await runCommand(["migrate", "carm", "-"], {
+  const { stderr } = await runCommand([...MIGRATE], {
     stdin: `${MAP}${MAP.replace("ack-system", '"x\\e[2J"')}${namespace("one", "blue")}`,
   });
   t.match(stderr, "ConfigMap x\\u001b[2J/ack-role-account-map: ");
   t.notMatch(stderr, "\u001b");
 });
 
-test("uses the feature gates that the flags set", async (t) => {
-  const stdin = `${MAP}apiVersion: v1
+const team = `apiVersion: v1
+kind: Namespace
+metadata: {name: one, annotations: {services.k8s.aws/team-id: green}}
+---
+`;
+const manifest = (object: object): string => `${JSON.stringify(object)}\n---\n`;
+
+const TEAM_MAP = `apiVersion: v1
 kind: ConfigMap
 metadata: {name: ack-role-team-map, namespace: ack-system}
 data: {green: "arn:aws:iam::111122223333:role/green", s3.green: "arn:aws:iam::111122223333:role/s3"}
 ---
-apiVersion: v1
-kind: Namespace
-metadata: {name: one, annotations: {services.k8s.aws/team-id: green}}
 `;
+
+test("uses the feature gates that the flags set", async (t) => {
+  const stdin = MAP + TEAM_MAP + team;
   const roles = async (...flags: readonly string[]): Promise<readonly string[]> =>
     [...(await runCommand(["migrate", "carm", "-", ...flags], { stdin })).stdout.matchAll(/arn: .*\/(.*)/g)].map(
       ([, role = ""]) => role,
     );
-  t.same(await roles(), []);
-  t.same(await roles("--service-level-carm"), []);
-  t.same(await roles("--team-level-carm"), ["green"]);
+  t.same(await roles("--team-level-carm=false", "--service-level-carm"), []);
+  t.same(await roles("--team-level-carm", "--service-level-carm=false"), ["green"]);
   t.same(await roles("--team-level-carm", "--service-level-carm"), ["green", "s3"]);
+});
+
+test("generates nothing and exits 1 while the feature gates are unknown or contradict the Deployments", async (t) => {
+  const unknown = await runCommand(["migrate", "carm", "-"], { stdin: MAP + team });
+  t.match(unknown, { status: 1, stdout: "" });
+  t.equal(unknown.stderr.split("\n").slice(0, 3).join("\n"),
+    `ack-role-resolver: no selectors are generated, because it is not certain which roles the controllers use now:
+  it is unknown whether the feature gate TeamLevelCARM is on: no Deployment of an ACK controller was found in \
+namespace ack-system
+    fix: pass --team-level-carm=true or --team-level-carm=false, as the controllers are configured, or add their \
+Deployments to the input and set --ack-system-namespace to their namespace`);
+  const stdin = MAP + team + manifest(gatedDeployment("TeamLevelCARM=true"));
+  const contradiction = await runCommand([...MIGRATE, "-o", "json"], { stdin });
+  t.match(contradiction, { status: 1, stdout: "", stderr: /--team-level-carm=false, but TeamLevelCARM is on in / });
+});
+
+test("reads the feature gates from the Deployments, and names those outside the system namespace", async (t) => {
+  const stdin = MAP + team + TEAM_MAP + manifest(gatedDeployment("TeamLevelCARM=true"))
+    + manifest(gatedDeployment("", true, { namespace: "team-x" }));
+  const { status, stdout, stderr } = await runCommand(["migrate", "carm", "-"], { stdin });
+  t.equal(status, 0);
+  t.match(stdout, "arn: arn:aws:iam::111122223333:role/green\n");
+  t.match(stderr, "\nFeature gates: TeamLevelCARM on, ServiceLevelCARM off, as in Deployment ack-system/ack-s3.\n");
+  t.match(stderr, "  Deployment team-x/ack-s3: this looks like an ACK controller, but its feature gates and CARM maps");
+  const json = await runCommand(["migrate", "carm", "-", "-o", "json"], { stdin });
+  t.match(JSON.parse(json.stdout), { gates: { TeamLevelCARM: true, ServiceLevelCARM: false } });
 });
 
 test("reads the CARM maps in the namespace of --ack-system-namespace", async (t) => {
   const stdin = MAP.replace("ack-system", "aws") + namespace("one", "blue");
-  t.equal((await runCommand(["migrate", "carm", "-"], { stdin })).status, 1);
-  t.equal((await runCommand(["migrate", "carm", "-", "--ack-system-namespace", "aws"], { stdin })).status, 0);
+  t.equal((await runCommand([...MIGRATE], { stdin })).status, 1);
+  t.equal((await runCommand([...MIGRATE, "--ack-system-namespace", "aws"], { stdin })).status, 0);
 });
 
 test("exits 2 and prints no result if a flag is invalid", async (t) => {
   t.match(await runCommand(["migrate", "carm"]), { status: 2, stdout: "", stderr: /no manifests/ });
   t.match(
     await runCommand(
-      ["migrate", "carm", "-", "--extra-groups", "s3.services.k8s.aws", "--extra-groups", "apps.example.com"],
+      [...MIGRATE, "--extra-groups", "s3.services.k8s.aws", "--extra-groups", "apps.example.com"],
       { stdin: MAP },
     ),
     {
@@ -176,7 +212,7 @@ test("exits 2 and prints no result if a flag is invalid", async (t) => {
           + ".services.k8s.aws\n",
     },
   );
-  t.match(await runCommand(["migrate", "carm", "-", "--mode", "carm"], { stdin: MAP }), {
+  t.match(await runCommand([...MIGRATE, "--mode", "carm"], { stdin: MAP }), {
     status: 2,
     stderr: /unknown option '--mode'/,
   });
@@ -185,7 +221,7 @@ test("exits 2 and prints no result if a flag is invalid", async (t) => {
 test("exits 1 if the input contains no CARM ConfigMap and no annotated namespace", async (t) => {
   const stdin = "apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n";
   for (const flags of [[], ["-o", "json"]]) {
-    const { status, stdout, stderr } = await runCommand(["migrate", "carm", "-", ...flags], { stdin });
+    const { status, stdout, stderr } = await runCommand([...MIGRATE, ...flags], { stdin });
     t.equal(status, 1);
     t.equal(stdout, "");
     t.match(stderr, "the input contains no CARM ConfigMap and no namespace with an account or team annotation");

@@ -45,7 +45,8 @@ export async function* commandCases(): AsyncIterable<Case> {
     }
   }
   yield* impactCases();
-  for (const flags of [[], ["--team-level-carm", "--service-level-carm"]]) {
+  for (const value of ["=false", ""]) {
+    const flags = [`--team-level-carm${value}`, `--service-level-carm${value}`];
     yield await caseOf(["migrate", "carm", "manifests/examples-carm", ...flags], {}, "examples");
     yield await caseOf(["migrate", "carm", "test/corpus/examples/carm.yaml", ...flags], {}, "examples");
   }

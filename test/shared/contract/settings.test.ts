@@ -33,7 +33,8 @@ test("each setting lists only existing commands, and each default value is valid
       type: "string", minLength: 1, ...(choices && { enum: [...choices] }), ...(pattern && { pattern: pattern.regexp }),
     };
     const value = {
-      string: { anyOf: [text, { type: "null" }] }, strings: { type: "array", items: text }, boolean: { type },
+      string: { anyOf: [text, { type: "null" }] }, strings: { type: "array", items: text },
+      boolean: { type: [type, "null"] },
     }[type];
     for (const command of commands) t.ok(ajv.validate(value, defaultOf(definition, command)), `${name} of ${command}`);
   }

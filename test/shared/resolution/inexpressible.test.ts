@@ -90,10 +90,18 @@ testRows("reports what selectors cannot express", reasonsOf, [
       + "annotations of this namespace, so no selector is generated for the namespace; "
       + "with selectors, controllers read the annotations default-region and endpoint-url of the namespace"],
   ["team annotations without TeamLevelCARM", [TEAMS],
-    /^ConfigMap ack-system\/ack-role-team-map, key "green": no namespace annotation names the account or team/,
+    'ConfigMap ack-system/ack-role-team-map, key "green": namespaces name the team in services.k8s.aws/team-id, but '
+      + "controllers do not read the annotation there: they lack the feature gate TeamLevelCARM, or CARM ignores the "
+      + "namespace",
     'services.k8s.aws/team-id on namespaces "b" and "c": controllers without the feature gate TeamLevelCARM do not '
       + "read the annotation"],
   ["team annotations with TeamLevelCARM", [TEAMS, { teamLevelCARM: true }]],
+  ["an account that only a namespace with a team names, and its service key", [[
+    ownedNamespace("a", "blue", "green"), mapObject("account", { blue: A, "s3.blue": A }),
+    mapObject("team", { green: B }),
+  ], { teamLevelCARM: true }],
+    `${MAP}, keys "blue" and "s3.blue": namespaces name the account, but controllers do not look it up there: the team `
+      + "of the namespace has precedence, or CARM ignores the namespace"],
   ["stored selectors that the migration did not generate",
     [[...BLUE, OTHER, selectorObject("blue", { arn: A }), selectorObject("bad", {})]],
     "IAMRoleSelector bad and other: the selector existed before the migration, and the proof ignores it; when CARM is "

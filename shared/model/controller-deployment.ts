@@ -1,0 +1,139 @@
+import type { JsonObject } from "../formats/json.ts";
+import { objectReference } from "../formats/object-meta.ts";
+import { compareText, quote } from "../formats/text.ts";
+import { type Arguments, argumentsOf, hasArgumentsOfACK } from "./controller-arguments.ts";
+import { serviceOfImage } from "./injection-request.ts";
+import { type Container, decodePod, podTemplateOf } from "./pod.ts";
+
+/** The feature gates that decide where a controller finds roles. */
+export const GATES = ["IAMRoleSelector", "TeamLevelCARM", "ServiceLevelCARM"] as const;
+export type Gate = (typeof GATES)[number];
+export type Gates = Readonly<Record<Gate, boolean>>;
+
+/** A setting of a controller as its Deployment shows it. If the value is unknown, `unknown` states why. */
+export type Reading<Value> =
+  | { readonly value: Value; readonly unknown: null }
+  | { readonly value: null; readonly unknown: string };
+
+/** A Deployment that runs an ACK controller. */
+export interface ControllerDeployment {
+  /** `NAMESPACE/NAME`. */
+  readonly name: string;
+  readonly gates: Reading<Gates>;
+  readonly enableCARM: Reading<boolean>;
+  /** The namespaces of --watch-namespace; [] if the controller watches all namespaces. */
+  readonly watchNamespaces: Reading<readonly string[]>;
+}
+
+/** The controllers among some objects. */
+export interface Controllers {
+  /** The controllers in the system namespace, sorted by name. */
+  readonly controllers: readonly ControllerDeployment[];
+  /** The sorted names of Deployments elsewhere that look like a controller. Tenants may have created them. */
+  readonly others: readonly string[];
+  /** Why the Deployments of a cluster could not be read; null if they were read. */
+  readonly unread: string | null;
+}
+
+/** Returns the controllers among the objects, of which only those in the system namespace count. */
+export function readControllers(objects: readonly JsonObject[], systemNamespace: string): Controllers {
+  const found = objects.flatMap((object) => {
+    const { namespace, name } = objectReference(object);
+    return containersOf(object).map((container) => ({ namespace, name: `${namespace}/${name}`, container }));
+  }).toSorted((a, b) => compareText(a.name, b.name));
+  const own = found.filter(({ namespace }) => namespace === systemNamespace);
+  const others = found.filter(({ namespace }) => namespace !== systemNamespace);
+  return {
+    controllers: own.map(({ name, container }) => readController(name, container)),
+    others: others.map(({ name }) => name), unread: null,
+  };
+}
+
+/** Whether the object is a Deployment that looks like that of an ACK controller. */
+export function looksLikeController(object: JsonObject): boolean {
+  return containersOf(object).length > 0;
+}
+
+/** Returns the containers of a Deployment that run an ACK controller, by their image or their arguments. */
+function containersOf(object: JsonObject): readonly Container[] {
+  const { group, kind } = objectReference(object);
+  const template = group === "apps" && kind === "Deployment" ? podTemplateOf(object) : null;
+  if (template === null) return [];
+  const { containers } = decodePod(template.pod);
+  return containers.filter((one) => serviceOfImage(one.image) !== null || hasArgumentsOfACK(one));
+}
+
+function readController(name: string, container: Container): ControllerDeployment {
+  const flags = argumentsOf(container);
+  return {
+    name,
+    // The defaults of the gates and of CARM: aws-controllers-k8s/runtime v0.62.0, pkg/featuregate and pkg/config.
+    gates: readFlag(flags, "feature-gates", { missing: NO_GATES, parse: parseGates }),
+    enableCARM: readFlag(flags, "enable-carm", { missing: true, parse: parseBoolean }),
+    watchNamespaces: readFlag(flags, "watch-namespace", { missing: [], parse: parseNamespaces }),
+  };
+}
+
+interface FlagType<Value> {
+  /** The value if the flag is missing. */
+  readonly missing: Value;
+  /** Returns null if the controller rejects the text. */
+  readonly parse: (text: string) => Value | null;
+}
+
+function readFlag<Value>(flags: Arguments | null, name: string, { missing, parse }: FlagType<Value>): Reading<Value> {
+  if (flags === null) return { value: null, unknown: "the command or an argument of its container is unknown" };
+  const text = flags.get(name);
+  if (text === undefined) return { value: missing, unknown: null };
+  if (text === null) return { value: null, unknown: `the value of --${name} is not in the Deployment` };
+  const value = parse(text);
+  if (value !== null) return { value, unknown: null };
+  return { value: null, unknown: `--${name} is ${quote(text)}, with which the controller exits at its start` };
+}
+
+const NO_GATES: Gates = { IAMRoleSelector: false, TeamLevelCARM: false, ServiceLevelCARM: false };
+
+/** Parses `A=true,B=false` as the runtime does: the last value of a gate counts. */
+function parseGates(text: string): Gates | null {
+  const listed = new Map<string, boolean>();
+  for (const entry of text.trim() === "" ? [] : text.split(",")) {
+    const at = entry.indexOf("=");
+    const value = parseBoolean(entry.slice(at + 1).trim());
+    if (at < 0 || value === null) return null;
+    listed.set(entry.slice(0, at).trim(), value);
+  }
+  const isOn = (gate: Gate): boolean => listed.get(gate) === true;
+  return {
+    IAMRoleSelector: isOn("IAMRoleSelector"), TeamLevelCARM: isOn("TeamLevelCARM"),
+    ServiceLevelCARM: isOn("ServiceLevelCARM"),
+  };
+}
+
+/** The texts that Go's strconv.ParseBool accepts. */
+const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
+  ...["1", "t", "T", "true", "TRUE", "True"].map((text) => [text, true] as const),
+  ...["0", "f", "F", "false", "FALSE", "False"].map((text) => [text, false] as const),
+]);
+
+function parseBoolean(text: string): boolean | null {
+  return BOOLEANS.get(text) ?? null;
+}
+
+function parseNamespaces(text: string): readonly string[] | null {
+  const names = text === "" ? [] : text.split(",");
+  return names.includes("") ? null : names;
+}
+
+/**
+ * Where a controller finds the roles of resources: `own` stands for its own role for every resource, and with `exits`,
+ * it exits at its start.
+ */
+export type RoleSource = "selectors" | "carm" | "own" | "exits";
+
+/** Returns where a controller finds roles, or null if that is unknown. */
+export function roleSourceOf({ gates, enableCARM, watchNamespaces }: ControllerDeployment): RoleSource | null {
+  if (gates.value === null || enableCARM.value === null || watchNamespaces.value === null) return null;
+  if (gates.value.IAMRoleSelector) return enableCARM.value ? "exits" : "selectors";
+  // With one watched namespace, the runtime does not start CARM (pkg/runtime/service_controller.go).
+  return enableCARM.value && watchNamespaces.value.length !== 1 ? "carm" : "own";
+}
