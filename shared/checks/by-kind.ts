@@ -35,6 +35,7 @@ import { IRS_52_OF_OBJECTS } from "./selector-kinds.ts";
 import { IRS_48 } from "./selector-breadth.ts";
 import { IRS_51 } from "./selector-shape.ts";
 import { IRS_53 } from "./selector-template.ts";
+import { IRS_10_OF_OBJECTS } from "./selector-reach.ts";
 import { limitCheck } from "./size-limits.ts";
 import { judgeSelector, SELECTOR_SELF_CHECKS } from "./judge-selector.ts";
 
@@ -57,7 +58,13 @@ const CHECKS: Record<KindID, Bind> = {
     ...spelling(CI_33)(input), ...within("identity", ofChange(IDENTITY_CHECKS, identityChange))(input, settings),
   ],
   "identity-like": spelling(CI_33),
-  cluster: within("cluster", ofChange([...CLUSTER_CHECKS, ACK_02_OF_CLUSTERS], clusterChange)),
+  cluster: (input, settings) => [
+    // A cluster serves the version of each of its objects.
+    ...(input.origin === "file" ? spelling(CI_33)(input) : []),
+    ...within("cluster", ofChange([...CLUSTER_CHECKS, ACK_02_OF_CLUSTERS, IRS_10_OF_OBJECTS], clusterChange))(
+      input, settings,
+    ),
+  ],
   "cluster-part": partChecks,
   pod: within("pod", podChecks),
   workload: within("pod", podChecks),
@@ -222,7 +229,7 @@ function resourceChecks(input: CheckInput, settings: DecisionSettings): BoundChe
   const change = resourceChange(input, contextOf(input, settings, inventory));
   // The checks also examine the old resource, to find the faults that it already has.
   const before = hasOldObject(input) && change.stored !== null ? { ...change, ...change.stored } : null;
-  return bindChecks([...RESOURCE_CHECKS, IRS_04_OF_RESOURCES, IRS_52_OF_OBJECTS], change, before);
+  return bindChecks([...RESOURCE_CHECKS, IRS_04_OF_RESOURCES, IRS_10_OF_OBJECTS, IRS_52_OF_OBJECTS], change, before);
 }
 
 /**

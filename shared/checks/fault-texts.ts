@@ -1,6 +1,7 @@
 import type { ACKResource } from "../contract/ack-resource.ts";
 import type { FieldPath } from "../formats/json.ts";
-import { compareText, countOf, listOf, printable, sortedListOf } from "../formats/text.ts";
+import { compareText, countOf, listOf, printable, quote, sortedListOf } from "../formats/text.ts";
+import type { Inventory } from "../inventory/inventory.ts";
 import { accountOfResource, resourceName, type Transition } from "../resolution/change-set.ts";
 import type { Fault } from "./check.ts";
 
@@ -94,4 +95,11 @@ export class AffectedResources {
       return { path, message, ...fix, ...(isHarmless === true && { severity: "warn" as const }) };
     });
   }
+}
+
+/** Returns the message for a name that is not a namespace of the input but is similar to one; null for other names. */
+export function misspelledNamespace({ namespaces }: Pick<Inventory, "namespaces">, name: string): string | null {
+  const [meant] = namespaces.has(name) ? [] : namespaces.misspelledBy(name);
+  return meant === undefined
+    ? null : `namespace ${quote(name)} is not in the input; perhaps ${printable(meant)} was meant`;
 }

@@ -4,6 +4,7 @@ import { field, isJsonObject } from "../formats/json.ts";
 import { expressionFaults, matchLabelFaults, readLabelSelector } from "../formats/label-selector.ts";
 import { quote } from "../formats/text.ts";
 import { type CheckContext, type Fault, isComplete, type QuickCheck } from "./check.ts";
+import { misspelledNamespace } from "./fault-texts.ts";
 import { checkOf } from "./field-rule.ts";
 import type { IdentityChange } from "./identity-change.ts";
 import { NAMESPACE_NAME } from "./value-types.ts";
@@ -80,9 +81,11 @@ export const CI_05 = checkOf<IdentityChange>({
   says: (value, faults) => `${value} is not a valid namespace name: ${faults}`,
   policySays: "an entry is not a valid namespace name",
 }, function* missingNamespace(name, change) {
-  if (!isMissing(name, change)) return;
-  const fix = "correct the name, or create the namespace";
-  yield { message: `namespace ${name} does not exist`, fix, severity: "warn" };
+  const message = isMissing(name, change)
+    ? `namespace ${name} does not exist`
+    : change.origin === "cluster" ? null : misspelledNamespace(change.inventory, name);
+  if (message === null) return;
+  yield { message, fix: "correct the name, or create the namespace", severity: "warn" };
 });
 
 /** Whether the namespace certainly does not exist. Manifests often contain only some namespaces of a cluster. */

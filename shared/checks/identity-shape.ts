@@ -1,12 +1,12 @@
 import { FIELD_TYPES, type FieldType, hasType } from "../model/identity.ts";
 import { LAST_APPLIED } from "../contract/annotation-keys.ts";
 import { ALLOWED_NAMESPACES_FIELDS, SELECTOR_FIELDS } from "../model/allowed-namespaces.ts";
-import { CAPA_VERSION, IDENTITY_KINDS, identityKindOf, INFRASTRUCTURE_GROUP } from "../contract/capa-kinds.ts";
+import { CAPA_VERSION, INFRASTRUCTURE_GROUP, meantCAPAKinds } from "../contract/capa-kinds.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import { field, type FieldPath, isJsonObject, type JsonObject, parseJSON, valueAt } from "../formats/json.ts";
 import { annotationAt, objectReference } from "../formats/object-meta.ts";
 import { describeValue } from "../contract/shape.ts";
-import { closest, quote } from "../formats/text.ts";
+import { closest, listOf, quote } from "../formats/text.ts";
 import type { Fault, QuickCheck } from "./check.ts";
 import type { IdentityChange } from "./identity-change.ts";
 
@@ -113,27 +113,34 @@ function* unknownIn(value: unknown, { known, path, effect }: KnownFields): Itera
   }
 }
 
-/** An object whose group is that of the identities, and whose kind is an identity or similar to one. */
-interface IdentityLike {
+/** An identity, an object that refers to one, or an object whose type is similar to theirs. */
+interface CAPALike {
   readonly object: JsonObject;
   readonly inventory: Inventory | null;
 }
 
 const VERSIONS: readonly string[] = ["v1beta1", CAPA_VERSION];
 
-export const CI_33: QuickCheck<IdentityLike> = {
+export const CI_33: QuickCheck<CAPALike> = {
   id: "CI-33",
   severity: "deny",
   waivable: true,
-  reason: "The API server serves the identities of CAPA only under their exact kind and version.",
+  reason: "The API server serves the kinds of CAPA only under their exact group, kind and version. No other check "
+    + "judges a misspelled one.",
   fix: `write apiVersion: ${INFRASTRUCTURE_GROUP}/${CAPA_VERSION}, and a kind that CAPA defines`,
   example: "apiVersion: infrastructure.cluster.x-k8s.io/v1alpha3\nkind: AWSClusterIdentityIdentity",
   ofChange: true,
   *find({ object, inventory }): Iterable<Fault> {
     const { group, version, kind } = objectReference(object);
-    if (identityKindOf(kind) === null) {
-      const message = `${quote(kind)} is not the kind of an identity; expected one of ${IDENTITY_KINDS.join(", ")}`;
-      yield { path: ["kind"], message };
+    const meant = meantCAPAKinds(kind);
+    if (!meant.kinds.includes(kind)) {
+      const expected = listOf(meant.kinds).replace(" and ", " or ");
+      yield { path: ["kind"], message: `${quote(kind)} is not a kind of CAPA; expected ${expected}` };
+    }
+    if (group !== meant.group) {
+      const message = `${quote(kind)} is not in group ${quote(group)}; expected ${meant.group}`;
+      yield { path: ["apiVersion"], message, fix: `write apiVersion: ${meant.group}/${CAPA_VERSION}` };
+      return;
     }
     const served = inventory?.kinds.versions(group, kind)?.served ?? VERSIONS;
     if (served.includes(version)) return;

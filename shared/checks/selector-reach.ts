@@ -1,21 +1,24 @@
 import { ACCOUNT_MAP, TEAM_MAP } from "../contract/annotation-keys.ts";
 import type { DecisionSettings } from "../contract/context.ts";
 import type { Inventory } from "../inventory/inventory.ts";
-import type { FieldPath } from "../formats/json.ts";
+import type { FieldPath, JsonObject } from "../formats/json.ts";
 import { namespaceNameFaults } from "../formats/names.ts";
+import { objectReference } from "../formats/object-meta.ts";
 import { countOf, printable, quote, sortedListOf } from "../formats/text.ts";
 import { type Paced, paced } from "../formats/paced.ts";
 import { candidateNamespaces, transitionsOfSelector } from "../resolution/change-set.ts";
 import type { SelectorSpec } from "../model/iamroleselector.ts";
 import { type EffectiveSelector, selectsNamespace } from "../model/effective-selector.ts";
-import { type Fault, isComplete, type QuickCheck, type ScanningCheck } from "./check.ts";
+import { type CheckContext, type Fault, isComplete, type QuickCheck, type ScanningCheck } from "./check.ts";
+import { misspelledNamespace } from "./fault-texts.ts";
 import type { SelectorChange } from "./selector-change.ts";
 
 export const IRS_10: QuickCheck<SelectorChange> = {
   id: "IRS-10",
   severity: "warn",
   reason: "A selector selects nothing in a namespace that does not exist, for example a misspelled one. "
-    + "Resources of the intended namespace fall back to the controller's own account.",
+    + "Resources of the intended namespace fall back to the controller's own account. In manifests, the check also "
+    + "finds misspelled namespaces of resources, and labels that are similar to those of a namespace.",
   fix: "correct the name, or create the namespace",
   example: "spec: {namespaceSelector: {names: [team-that-does-not-exist]}}",
   requires: ["namespaces", "--complete or --cluster"],
@@ -26,17 +29,44 @@ export const IRS_10: QuickCheck<SelectorChange> = {
   },
 };
 
-/** IRS-10 for manifests that may lack namespaces: reports only names that are similar to a namespace of the input. */
+/**
+ * IRS-10 for manifests that may lack namespaces: reports only names and labels that are similar to those of a namespace
+ * of the input.
+ */
 export const IRS_10_OF_SOME: QuickCheck<SelectorChange> = {
   ...IRS_10,
   requires: [],
   *find({ spec, inventory, ...context }): Iterable<Fault> {
     if (isComplete(context)) return;
     for (const [path, name] of unknownNamespaces(spec, inventory)) {
-      const [meant] = inventory.namespaces.misspelledBy(name);
-      if (meant === undefined) continue;
-      yield { path, message: `namespace ${quote(name)} is not in the input; perhaps ${printable(meant)} was meant` };
+      const message = misspelledNamespace(inventory, name);
+      if (message !== null) yield { path, message };
     }
+    for (const [key, value] of spec.namespaceSelector?.labelSelector?.matchLabels ?? []) {
+      const [meant] = inventory.namespaces.misspelledLabel(key, value);
+      if (meant === undefined) continue;
+      const message = `no namespace of the input has the label ${printable(key)}: ${quote(value)}; perhaps `
+        + `${printable(meant)} was meant`;
+      yield { path: [...LABELS, { key }], message, fix: "correct the value, or label the namespace" };
+    }
+  },
+};
+
+const LABELS = ["spec", "namespaceSelector", "labelSelector", "matchLabels"] as const;
+
+/** A change of an object that belongs to a namespace. */
+interface ObjectChange extends CheckContext {
+  readonly object: JsonObject;
+}
+
+/** IRS-10 for the manifest of an ACK resource or of an object that refers to an identity. */
+export const IRS_10_OF_OBJECTS: QuickCheck<ObjectChange> = {
+  ...IRS_10,
+  requires: [],
+  *find({ object, origin, inventory }): Iterable<Fault> {
+    // The API server stores an object only in a namespace that exists.
+    const message = origin === "cluster" ? null : misspelledNamespace(inventory, objectReference(object).namespace);
+    if (message !== null) yield { path: ["metadata", "namespace"], message };
   },
 };
 

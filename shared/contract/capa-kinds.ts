@@ -1,4 +1,5 @@
 import type { JsonObject } from "../formats/json.ts";
+import { isMisspelled } from "../formats/nearest.ts";
 import { objectReference } from "../formats/object-meta.ts";
 
 // The kinds of Cluster API Provider AWS (CAPA). Source: kubernetes-sigs/cluster-api-provider-aws v2.10, api/, exp/api/
@@ -45,9 +46,17 @@ export function isIdentityKind({ group, kind }: KindName): boolean {
   return group === INFRASTRUCTURE_GROUP && identityKindOf(kind) !== null;
 }
 
-/** Whether the kind is in the group of the identities and ends in Identity, but no identity has this kind. */
-export function isLikeIdentity({ group, kind }: KindName): boolean {
-  return group === INFRASTRUCTURE_GROUP && /^AWS\w*Identity$/i.test(kind);
+/**
+ * Whether the type is similar to one that decisions read: it has the kind, but another group of Cluster API or a
+ * misspelled one, or the group of the identities and a kind that ends in Identity, or a misspelled kind.
+ */
+export function isLikeCAPAKind({ group, kind }: KindName): boolean {
+  if (GROUPS.includes(group)) return isLikeIdentity(kind) || KINDS.some((one) => isMisspelled(kind, one));
+  return KINDS.includes(kind) && GROUPS.some((one) => isMisspelled(group, one));
+}
+
+function isLikeIdentity(kind: string): boolean {
+  return /^AWS\w*Identity$/i.test(kind);
 }
 
 export interface KindName {
@@ -81,6 +90,17 @@ export const REFERRER_KINDS: readonly ReferrerKind[] = [
 
 function referrer(group: string, kind: string, isDefaulted = true): ReferrerKind {
   return { group, kind, plural: `${kind.toLowerCase()}s`, isTemplate: kind.endsWith("Template"), isDefaulted };
+}
+
+const GROUPS: readonly string[] = [INFRASTRUCTURE_GROUP, CONTROL_PLANE_GROUP];
+const KINDS: readonly string[] = [...IDENTITY_KINDS, ...REFERRER_KINDS.map(({ kind }) => kind)];
+
+/** Returns the kinds that a kind of CAPA, or a misspelled one, can stand for, and their group. */
+export function meantCAPAKinds(kind: string): { readonly group: string; readonly kinds: readonly string[] } {
+  const referring = REFERRER_KINDS.find((one) => isMisspelled(kind, one.kind));
+  if (referring !== undefined) return { group: referring.group, kinds: [referring.kind] };
+  const identities = IDENTITY_KINDS.filter((one) => isMisspelled(kind, one));
+  return { group: INFRASTRUCTURE_GROUP, kinds: identities.length > 0 ? identities : IDENTITY_KINDS };
 }
 
 /** Returns the resource names of the kinds, sorted, for each API group. */

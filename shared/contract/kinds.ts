@@ -1,7 +1,7 @@
 import { ACCOUNT_MAP, TEAM_MAP } from "./annotation-keys.ts";
 import { isPartKind, PART_KINDS } from "./cluster-parts.ts";
 import {
-  IDENTITY_KINDS, identityPlural, INFRASTRUCTURE_GROUP, isIdentityKind, isLikeIdentity, type KindName, pluralsByGroup,
+  IDENTITY_KINDS, identityPlural, INFRASTRUCTURE_GROUP, isIdentityKind, isLikeCAPAKind, type KindName, pluralsByGroup,
   REFERRER_KINDS, referrerKindOf,
 } from "./capa-kinds.ts";
 import {
@@ -185,7 +185,7 @@ const ROWS = [
     served: { groups: pluralsByGroup(PART_KINDS), version: "*", scope: "Namespaced" },
     reviews: [{ ...USE, operations: EVERY_WRITE }], limit: SIZE_CHECKS.cluster,
   },
-  { id: "identity-like", types: isLikeIdentity, path: "identities", warnsOnly: OF_CAPA },
+  { id: "identity-like", types: isLikeCAPAKind, path: "identities", warnsOnly: OF_CAPA },
   {
     id: "pod", types: ["Pod."], path: "pods", warnsOnly: [], served: core("pods", "Namespaced"),
     reviews: [{ ...OF_PODS, mutates: true }, OF_PODS],

@@ -40,6 +40,7 @@ export class NamespaceStore {
   readonly #usingCARM = new Set<string>();
   readonly #byOwner = new SetIndex<string>();
   #index: NameIndex | null = null;
+  #values: ReadonlyMap<string, NameIndex> | null = null;
 
   /** `onChange` receives the name of each namespace after it was stored or removed. */
   constructor(context: NamespaceContext, onChange: (name: string) => void = () => undefined) {
@@ -63,7 +64,7 @@ export class NamespaceStore {
   }
 
   #add(object: JsonObject, name: string): void {
-    this.#index = null;
+    this.#index = this.#values = null;
     if (this.#context.isForGrants === true && objectExcess(object) !== null) {
       this.#oversized.add(name);
       return;
@@ -81,7 +82,7 @@ export class NamespaceStore {
   }
 
   #delete(name: string): void {
-    this.#index = null;
+    this.#index = this.#values = null;
     this.#oversized.delete(name);
     const namespace = this.#namespaces.get(name);
     if (namespace === undefined) return;
@@ -115,6 +116,20 @@ export class NamespaceStore {
   misspelledBy(name: string): readonly string[] {
     this.#index ??= new NameIndex(this.names);
     return this.#index.misspelled(name);
+  }
+
+  /** Returns the values of the label on namespaces that the value misspells; [] if a namespace has the label. */
+  misspelledLabel(key: string, value: string): readonly string[] {
+    this.#values ??= this.#valuesOfLabels();
+    return this.withLabel(key, value).size > 0 ? [] : (this.#values.get(key)?.misspelled(value) ?? []);
+  }
+
+  #valuesOfLabels(): Map<string, NameIndex> {
+    const values = new Map<string, Set<string>>();
+    for (const { labels } of this.#namespaces.values()) {
+      for (const [key, value] of labels) values.set(key, (values.get(key) ?? new Set()).add(value));
+    }
+    return new Map(Array.from(values, ([key, names]) => [key, new NameIndex(names)]));
   }
 
   /**

@@ -1,7 +1,8 @@
 import { test } from "tap";
 import type { JsonObject } from "../../../shared/formats/json.ts";
+import { clusterObject, controllerIdentity } from "../capa-objects.ts";
 import { bucketObject, namespaceObject, ROLE } from "../objects.ts";
-import { changeLines, needsOf } from "./findings.ts";
+import { changeLines, linesOf, needsOf } from "./findings.ts";
 import { testRows } from "../rows.ts";
 
 const KNOWN = [namespaceObject("team-a", { env: "prod" }), namespaceObject("team-b")];
@@ -27,6 +28,38 @@ testRows("IRS-10: in manifests that may lack namespaces, warns about names that 
   ["a missing hyphen", "teama", /perhaps team-a was meant/],
   ...["payments", "team-b", "team", "app-10", "app-2", "pay", "Payments"].map((name) => [name, name] as const),
 ]);
+
+testRows("IRS-10: in manifests, warns about a label that is similar to that of a namespace", ([key, value]: string[]) =>
+  changeLines("IRS-10", { arn: ROLE, namespaceSelector: { labelSelector: { matchLabels: { [`${key}`]: value } } } }, {
+    origin: "file", known: [namespaceObject("pay-1", { team: "checkout" }), namespaceObject("b", { team: "money" })],
+  }), [
+  ["a missing letter", ["team", "chekout"], "warn IRS-10 spec.namespaceSelector.labelSelector.matchLabels[team]: no "
+    + 'namespace of the input has the label team: "chekout"; perhaps checkout was meant. Correct the value, or label '
+    + "the namespace."],
+  ["the name label", ["kubernetes.io/metadata.name", "pya-1"], /perhaps pay-1 was meant/],
+  ["a label of a namespace", ["team", "money"]],
+  ["another value", ["team", "search"]],
+  ["another key", ["tier", "chekout"]],
+]);
+
+const inNamespace = (namespace: string, isCluster: boolean): JsonObject => (
+  isCluster ? clusterObject("c", "controller", namespace) : bucketObject({ namespace })
+);
+testRows("IRS-10: in manifests, warns about the misspelled namespace of an object", (namespace: string) => (
+  [false, true].flatMap((isCluster) => linesOf("IRS-10", inNamespace(namespace, isCluster), {
+    origin: "file", known: [namespaceObject("payments"), controllerIdentity()],
+  }))
+), [
+  ["swapped letters", "paymnets", ...Array.from({ length: 2 }, () => 'warn IRS-10 metadata.namespace: namespace '
+    + '"paymnets" is not in the input; perhaps payments was meant. Correct the name, or create the namespace.')],
+  ["a namespace of the input", "payments"],
+  ["another namespace", "search"],
+]);
+
+test("IRS-10 judges no namespace of an object in a cluster", (t) => {
+  t.same(linesOf("IRS-10", inNamespace("paymnets", false), { known: [namespaceObject("payments")] }), []);
+  t.end();
+});
 
 test("IRS-10 and IRS-22 require every namespace", (t) => {
   const complete = { origin: "file", settings: { isInputComplete: true } } as const;
