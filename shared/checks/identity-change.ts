@@ -88,7 +88,9 @@ interface ReferredSecret {
 }
 
 /** Returns the Secret of a static identity. Returns null for other identities, and for a name that CI-11 rejects. */
-function secretOf({ identity, inventory, settings }: IdentityChange): ReferredSecret | null {
+export function secretOf(
+  identity: Identity, { inventory, settings }: Pick<IdentityChange, "inventory" | "settings">,
+): ReferredSecret | null {
   const { identitySecretNamespace: namespace } = settings;
   const name = identity.kind === STATIC_IDENTITY ? (identity.secretName ?? "") : "";
   if (namespace === null || name === "" || subdomainFaults(name).length > 0) return null;
@@ -119,7 +121,7 @@ export const CI_10: QuickCheck<IdentityChange> = {
   example: "# The Secret creds has the keys accessKeyID and secretAccessKey.\nspec: {secretRef: creds}",
   requires: ["--identity-secret-namespace", "secrets"],
   *find(change): Iterable<Fault> {
-    const secret = secretOf(change);
+    const secret = secretOf(change.identity, change);
     if (secret === null) return;
     if (secret.metadata === null && isComplete(change)) {
       yield { path: PATH, message: `the Secret ${secret.fullName} does not exist`, fix: MISSING_FIX, severity: "warn" };

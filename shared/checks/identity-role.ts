@@ -1,17 +1,22 @@
-import { accountOfIdentity, type RoleFields } from "../model/identity.ts";
-import { ROLE_IDENTITY } from "../contract/capa-kinds.ts";
-import { isJsonObject, parseJSON } from "../formats/json.ts";
+import { accountOfIdentity, type Identity, type RoleFields } from "../model/identity.ts";
+import { CONTROLLER_IDENTITY, ROLE_IDENTITY } from "../contract/capa-kinds.ts";
 import { quote } from "../formats/text.ts";
 import { controllerAccountOf } from "../resolution/resolve.ts";
-import { DURATION_LIMITS, MAX_CHAINED_SECONDS, MAX_POLICY_LENGTH } from "../model/session.ts";
+import { policyFaults, type SessionFault, tagFaults } from "../resolution/role-session.ts";
+import { TOKEN_KEY } from "../model/identity-secret.ts";
+import { DURATION_LIMITS, MAX_CHAINED_SECONDS } from "../model/session.ts";
 import type { Fault, QuickCheck } from "./check.ts";
 import { checkOf } from "./field-rule.ts";
-import type { IdentityChange } from "./identity-change.ts";
+import { type IdentityChange, secretOf } from "./identity-change.ts";
 import { EXTERNAL_ID, FILLED, ROLE_ARN, SESSION_NAME } from "./value-types.ts";
 
 /** Returns the parameters of AssumeRole, or null for an identity without a role. */
 function roleOf({ identity }: IdentityChange): RoleFields | null {
   return "roleARN" in identity ? identity : null;
+}
+
+function inSpec({ field, message }: SessionFault): Fault {
+  return { path: ["spec", field], message };
 }
 
 const NO_ROLE = "the role is missing";
@@ -36,8 +41,9 @@ export const CI_20: QuickCheck<IdentityChange> = {
 const NAME_RULE = checkOf<IdentityChange>({
   id: "CI-21",
   severity: "deny",
-  reason: "STS rejects a session name or an external ID that has other characters or another length.",
-  fix: "use the characters and the length that STS accepts",
+  reason: "STS rejects a session name, an external ID or a session tag that has other characters or another length, "
+    + "and a transitive tag that the session does not have.",
+  fix: "use the characters and the length that STS accepts, and write each key of transitiveTags in tags",
   example: "spec: {sessionName: 'bad name!'}",
   at: [["spec", "sessionName"]],
   type: SESSION_NAME,
@@ -55,26 +61,24 @@ const EXTERNAL_ID_RULE = checkOf<IdentityChange>({
 export const CI_21: QuickCheck<IdentityChange> = {
   ...NAME_RULE,
   *find(change): Iterable<Fault> {
-    if (roleOf(change) !== null) yield* NAME_RULE.find(change);
+    const role = roleOf(change);
+    if (role === null) return;
+    yield* NAME_RULE.find(change);
     if ("externalID" in change.identity) yield* EXTERNAL_ID_RULE.find(change);
+    yield* tagFaults(role).map(inSpec);
   },
 };
 
 export const CI_22: QuickCheck<IdentityChange> = {
   id: "CI-22",
   severity: "deny",
-  reason: "STS rejects a session policy that is not a JSON object or is too long.",
-  fix: "write an IAM policy as a JSON object of at most 2,048 characters",
+  reason: "STS rejects a session policy that is not a JSON object, a managed policy that is not an ARN, and policies "
+    + "that are too many or too long.",
+  fix: "write an IAM policy as a JSON object and at most 10 ARNs of IAM policies, together at most 2,048 characters",
   example: "spec: {inlinePolicy: 'allow all'}",
-  *find(change): Iterable<Fault> {
-    const policy = roleOf(change)?.inlinePolicy ?? null;
-    const path = ["spec", "inlinePolicy"];
-    if (policy === null) return;
-    if (policy.length > MAX_POLICY_LENGTH) {
-      yield { path, message: `the policy has ${policy.length} characters, more than ${MAX_POLICY_LENGTH}` };
-    } else if (!isJsonObject(parseJSON(policy))) {
-      yield { path, message: `${quote(policy)} is not a JSON object` };
-    }
+  find: (change) => {
+    const role = roleOf(change);
+    return role === null ? [] : policyFaults(role).map(inSpec);
   },
 };
 
@@ -86,8 +90,9 @@ export const CI_23: QuickCheck<IdentityChange> = {
   fix: "write the restriction as inlinePolicy, or restrict the policies of the role in IAM",
   example: "spec: {policyARNs: ['arn:aws:iam::aws:policy/ReadOnlyAccess']}",
   *find(change): Iterable<Fault> {
-    const policies = roleOf(change)?.policyARNs ?? [];
-    if (policies.length === 0 || change.settings.runtime === "extended") return;
+    const { identity, settings } = change;
+    // Shipped CAPA does not have the other kind with this field, AWSServiceAccountIdentity.
+    if (identity.kind !== ROLE_IDENTITY || identity.policyARNs.length === 0 || settings.runtime === "extended") return;
     yield { path: ["spec", "policyARNs"], message: "shipped CAPA ignores policyARNs" };
   },
 };
@@ -95,22 +100,39 @@ export const CI_23: QuickCheck<IdentityChange> = {
 export const CI_24: QuickCheck<IdentityChange> = {
   id: "CI-24",
   severity: "deny",
-  reason: "STS limits a session to 12 hours, and a session that is created from another session to 1 hour.",
-  fix: "set durationSeconds to 900 to 43200, or to at most 3600 if the source is an AWSClusterRoleIdentity",
+  reason: "STS limits a session to 12 hours, and a session that is created from another session to 1 hour. The check "
+    + "only warns about the controller identity, whose credentials are a session unless CAPA has the keys of an IAM "
+    + "user.",
+  fix: "set durationSeconds to 900 to 43200, or to at most 3600 if the credentials of the source are a session",
   example: "spec: {durationSeconds: 7200, sourceIdentityRef: {kind: AWSClusterRoleIdentity, name: base}}",
   *find(change): Iterable<Fault> {
-    const { identity } = change;
     const seconds = roleOf(change)?.durationSeconds ?? null;
     if (seconds === null) return;
     const path = ["spec", "durationSeconds"];
     const { min, max } = DURATION_LIMITS;
-    const isChained = identity.kind === ROLE_IDENTITY && identity.source?.kind === identity.kind;
     if (seconds < min || seconds > max) yield { path, message: `${seconds} is not ${min} to ${max}` };
-    else if (isChained && seconds > MAX_CHAINED_SECONDS) {
-      yield { path, message: `${seconds} is more than ${MAX_CHAINED_SECONDS}, and the source is a role` };
-    }
+    if (seconds <= MAX_CHAINED_SECONDS || seconds > max) return;
+    const session = sourceSession(change);
+    if (session === null) return;
+    yield { ...session, path, message: `${seconds} is more than ${MAX_CHAINED_SECONDS}, and ${session.message}` };
   },
 };
+
+/** Returns why the credentials of the source are a session, or may be one. Returns null for other credentials. */
+function sourceSession(change: IdentityChange): Pick<Fault, "message" | "severity"> | null {
+  const { identity, inventory } = change;
+  const source = identity.kind === ROLE_IDENTITY ? identity.source : null;
+  if (source?.kind === ROLE_IDENTITY) return { message: "the source is a role" };
+  if (source?.kind === CONTROLLER_IDENTITY) return { message: "the source is usually a session", severity: "warn" };
+  const stored = source === null ? null : inventory.identities.get(source, "");
+  if (stored === null || !hasToken(stored, change)) return null;
+  return { message: `the Secret of the source has a ${TOKEN_KEY}` };
+}
+
+function hasToken(identity: Identity, change: IdentityChange): boolean {
+  const keys = secretOf(identity, change)?.metadata?.keys ?? [];
+  return keys.some(({ name, state }) => name === TOKEN_KEY && state === "present");
+}
 
 export const CI_29: QuickCheck<IdentityChange> = {
   id: "CI-29",

@@ -28,15 +28,22 @@ export function roleSessionDenial(role: RoleIdentity): RoleSessionDenial | null 
   return { code: "ERR_IDENTITY_SESSION", message };
 }
 
+/** A fault for which STS would reject a session. */
+export interface SessionFault {
+  /** The name of the field in `spec`. */
+  readonly field: string;
+  /** A clause that names the field, without confidential values. */
+  readonly message: string;
+}
+
 type SessionFields = RoleFields & Partial<Pick<RoleIdentity, "externalID">>;
 
-/** Returns the faults for which STS would reject a session, as clauses without confidential values. */
-export function sessionFaults(fields: SessionFields): string[] {
+function sessionFaults(fields: SessionFields): string[] {
   if (fields.excess !== undefined) return [fields.excess];
+  const values = [...policyFaults(fields), ...tagFaults(fields)].map(({ message }) => message);
   return [
     ...fields.mistyped.map((name) => `${name} has a wrong type`),
-    ...arnFaults(fields), ...nameFaults(fields), ...durationFaults(fields), ...policyFaults(fields),
-    ...tagFaults(fields),
+    ...arnFaults(fields), ...nameFaults(fields), ...durationFaults(fields), ...values,
   ];
 }
 
@@ -73,39 +80,45 @@ function durationFaults({ durationSeconds }: RoleFields): string[] {
   return [`durationSeconds ${durationSeconds} is not ${min} to ${max}`];
 }
 
-function policyFaults({ inlinePolicy, policyARNs }: RoleFields): string[] {
-  const faults: string[] = [];
+/** Returns the faults of the session policies. */
+export function policyFaults({ inlinePolicy, policyARNs }: RoleFields): SessionFault[] {
   const length = [inlinePolicy ?? "", ...policyARNs].reduce((sum, text) => sum + text.length, 0);
   if (length > MAX_POLICY_LENGTH) {
-    const which = policyARNs.length === 0 ? "inlinePolicy has" : "inlinePolicy and policyARNs have";
-    faults.push(`${which} ${countOf(length, "character")}, more than ${MAX_POLICY_LENGTH}`);
-  } else if (inlinePolicy !== null && !isJsonObject(parseJSON(inlinePolicy))) {
-    faults.push("inlinePolicy is not a JSON object");
+    const message = `inlinePolicy and policyARNs have ${countOf(length, "character")}, more than ${MAX_POLICY_LENGTH}`;
+    return [{ field: inlinePolicy === null ? "policyARNs" : "inlinePolicy", message }, ...arnListFaults(policyARNs)];
   }
-  if (policyARNs.length > MAX_POLICY_ARNS) {
-    faults.push(`policyARNs has ${policyARNs.length} ARNs, more than ${MAX_POLICY_ARNS}`);
-  }
-  const invalid = policyARNs.find((arn) => !POLICY_ARN.test(arn));
-  if (invalid === undefined) return faults;
-  faults.push(`policyARNs contains ${quote(invalid)}, which is not the ARN of an IAM policy`);
-  return faults;
+  const isObject = inlinePolicy === null || isJsonObject(parseJSON(inlinePolicy));
+  const inline = isObject ? [] : [{ field: "inlinePolicy", message: "inlinePolicy is not a JSON object" }];
+  return [...inline, ...arnListFaults(policyARNs)];
+}
+
+function arnListFaults(arns: readonly string[]): SessionFault[] {
+  const invalid = arns.find((arn) => !POLICY_ARN.test(arn));
+  const messages = [
+    ...(arns.length > MAX_POLICY_ARNS ? [`policyARNs has ${arns.length} ARNs, more than ${MAX_POLICY_ARNS}`] : []),
+    ...(invalid === undefined
+      ? []
+      : [`policyARNs contains ${quote(invalid)}, which is not the ARN of an IAM policy`]),
+  ];
+  return messages.map((message) => ({ field: "policyARNs", message }));
 }
 
 /** Matches the ARN of a managed policy. The account is empty or `aws` in the ARN of a policy that AWS manages. */
 const POLICY_ARN = /^arn:aws(?:-[a-z0-9]+)*:iam::(?:[0-9]{12}|aws)?:policy\/[!-~]{1,1024}$/;
 
-function tagFaults({ tags, transitiveTags }: RoleFields): string[] {
-  if (tags.length > MAX_TAGS) return [`tags has ${tags.length} tags, more than ${MAX_TAGS}`];
-  const faults = tags.flatMap(({ key, value }) => [
+/** Returns the faults of the session tags. */
+export function tagFaults({ tags, transitiveTags }: RoleFields): SessionFault[] {
+  const [own, transitive] = ["tags", "transitiveTags"] as const;
+  if (tags.length > MAX_TAGS) return [{ field: own, message: `tags has ${tags.length} tags, more than ${MAX_TAGS}` }];
+  const messages = tags.flatMap(({ key, value }) => [
     ...textFaults(key, TAG_KEY_LIMITS).map((fault) => `a key in tags ${fault}`),
     ...textFaults(value, TAG_VALUE_LIMITS).map((fault) => `a value in tags ${fault}`),
   ]);
   const keys = new Set(tags.map(({ key }) => key.toLowerCase()));
-  if (keys.size < tags.length) faults.push("two keys in tags differ only in case");
-  if (!transitiveTags.every((key) => keys.has(key.toLowerCase()))) {
-    faults.push("transitiveTags contains a key that tags does not contain");
-  }
-  return [...new Set(faults)];
+  if (keys.size < tags.length) messages.push("two keys in tags differ only in case");
+  const faults: SessionFault[] = [...new Set(messages)].map((message) => ({ field: own, message }));
+  if (transitiveTags.every((key) => keys.has(key.toLowerCase()))) return faults;
+  return [...faults, { field: transitive, message: "transitiveTags contains a key that tags does not contain" }];
 }
 
 /** Denies an AWSServiceAccountIdentity for which no token may be requested, or whose session STS would reject. */

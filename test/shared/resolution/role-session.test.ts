@@ -44,7 +44,7 @@ test("denies each parameter that STS rejects, and does not quote confidential va
     [{ inlinePolicy: "planted" }, "inlinePolicy is not a JSON object"],
     [{ inlinePolicy: "[]" }, "inlinePolicy is not a JSON object"],
     [{ inlinePolicy: {} }, "inlinePolicy has a wrong type"],
-    [{ inlinePolicy: "planted".repeat(300) }, "inlinePolicy has 2100 characters, more than 2048"],
+    [{ inlinePolicy: "planted".repeat(300) }, "inlinePolicy and policyARNs have 2100 characters, more than 2048"],
     [{ inlinePolicy: "{}", policyARNs: ["a".repeat(2048)] }, "inlinePolicy and policyARNs have 2050 characters"],
     [{ policyARNs: arns(11) }, "policyARNs has 11 ARNs, more than 10"],
     [{ policyARNs: ["p"] }, 'policyARNs contains "p", which is not the ARN of an IAM policy'],
