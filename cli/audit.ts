@@ -141,6 +141,7 @@ const TITLES: Readonly<Record<Section, readonly [one: string, many: string]>> = 
   unusableIdentities: ["identity that no namespace may use", "identities that no namespace may use"],
   openIdentities: ["identity that every namespace may use", "identities that every namespace may use"],
   missingSources: ["identity whose source does not exist", "identities whose source does not exist"],
+  crossNamespace: ["object that uses another namespace", "objects that use other namespaces"],
   checks: ["object with other findings", "objects with other findings"],
 };
 

@@ -17,6 +17,7 @@ const WORDS: Readonly<Record<Requirement, readonly [what: string, how: string]>>
   "--identity-secret-namespace": ["Secrets of static identities", "pass --identity-secret-namespace"],
   "the requester": ["who makes the change", OF_WEBHOOK],
   "the stored object": ["changes of stored objects", "only the webhook and impact judge them"],
+  "metadata.namespace": ["uses of other namespaces", "set metadata.namespace"],
   "selectors and namespaces": ["roles of resources", "add the selectors and Namespaces"],
   "access reviews": ["rights of the requester", OF_WEBHOOK],
   "STS": ["whether STS accepts the roles", "only the sidecar judges it"],

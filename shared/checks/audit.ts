@@ -116,6 +116,6 @@ function countBySection(findings: readonly AuditFinding[]): Record<Section, numb
     drift: size("drift"), unexpectedAccounts: size("unexpectedAccounts"), onDefault: size("onDefault"),
     selectingNothing: size("selectingNothing"), staleAnnotations: size("staleAnnotations"),
     unusableIdentities: size("unusableIdentities"), openIdentities: size("openIdentities"),
-    missingSources: size("missingSources"), checks: size("checks"),
+    missingSources: size("missingSources"), crossNamespace: size("crossNamespace"), checks: size("checks"),
   };
 }

@@ -22,6 +22,7 @@ export type Requirement =
   | "--identity-secret-namespace"
   | "the requester"
   | "the stored object"
+  | "metadata.namespace"
   | "selectors and namespaces"
   | "access reviews"
   | "STS"
@@ -34,7 +35,8 @@ export type Requirement =
 /** The sections of the `audit` report, in the order of the report. In the JSON output, each section is a key. */
 export const SECTIONS = [
   "malformed", "faulty", "conflicts", "refused", "drift", "unexpectedAccounts", "onDefault", "selectingNothing",
-  "staleAnnotations", "unusableIdentities", "openIdentities", "missingSources", "checks",
+  "staleAnnotations", "unusableIdentities", "openIdentities", "missingSources",
+  "crossNamespace", "checks",
 ] as const;
 export type Section = (typeof SECTIONS)[number];
 

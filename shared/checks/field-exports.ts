@@ -1,10 +1,11 @@
 import type { DecisionSettings } from "../contract/context.ts";
 import { field, type JsonObject, stringAt } from "../formats/json.ts";
 import { isCARMMapName } from "../contract/ack-groups.ts";
-import { objectReference } from "../formats/object-meta.ts";
 import { quote } from "../formats/text.ts";
 import { matchesPattern } from "../formats/names.ts";
+import { crossingsOf, ownNamespace } from "../model/crossings.ts";
 import type { Check, Fault, QuickCheck } from "./check.ts";
+import { FOR_NOW, namespacePath } from "./resource-crossings.ts";
 
 type ProtectionSettings = Pick<
   DecisionSettings,
@@ -61,10 +62,9 @@ export const FE_01: QuickCheck<FieldExportWrite> = {
   *find({ object, settings }): Iterable<Fault> {
     const to = field(field(object, "spec"), "to");
     const named = stringAt(to, "namespace") ?? "";
-    const { namespace: own } = objectReference(object);
     // Without a namespace, the controller writes into the namespace of the FieldExport (ACK runtime,
-    // pkg/runtime/field_export_reconciler.go). A manifest without a namespace stands for `default`.
-    const namespace = [named, own].find((one) => one !== "") ?? "default";
+    // pkg/runtime/field_export_reconciler.go).
+    const namespace = named === "" ? ownNamespace(object) : named;
     const owner = ownerOfNamespace(namespace, settings);
     if (owner !== null) {
       const path = named === "" ? ["metadata", "namespace"] : ["spec", "to", "namespace"];
@@ -78,5 +78,25 @@ export const FE_01: QuickCheck<FieldExportWrite> = {
   },
 };
 
+export const FE_03: QuickCheck<FieldExportWrite> = {
+  id: "FE-03",
+  severity: "warn",
+  waivable: true,
+  reason: "ACK announced that controllers will reject a FieldExport into another namespace by default "
+    + "(aws-controllers-k8s/community#3031). Until then, its author needs no right to the ConfigMap or Secret.",
+  fix: `export to a ConfigMap or Secret in the namespace of the FieldExport, and copy that; ${FOR_NOW}`,
+  example: "spec: {to: {kind: secret, namespace: team-b, name: endpoints}} # of a FieldExport in namespace team-a",
+  requires: ["metadata.namespace"],
+  section: "crossNamespace",
+  *find({ object }): Iterable<Fault> {
+    for (const crossing of crossingsOf(object)) {
+      const { namespace, name } = crossing;
+      const message = `for the FieldExport in namespace ${quote(ownNamespace(object))}, the controller writes the `
+        + `ConfigMap or Secret ${quote(`${namespace}/${name}`)}`;
+      yield { path: namespacePath(crossing), message };
+    }
+  },
+};
+
 /** The checks of a FieldExport. No check applies to its deletion. */
-export const FIELD_EXPORT_CHECKS: readonly Check<FieldExportWrite>[] = [FE_01];
+export const FIELD_EXPORT_CHECKS: readonly Check<FieldExportWrite>[] = [FE_01, FE_03];

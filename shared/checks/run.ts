@@ -36,6 +36,9 @@ const IS_MET: Readonly<Record<Requirement, (input: CheckInput, settings: Decisio
   "--identity-secret-namespace": (_, { identitySecretNamespace }) => identitySecretNamespace !== null,
   "the requester": ({ requester }) => requester !== null,
   "the stored object": ({ old }) => old !== null,
+  // A template without a namespace is usually created in that of the object that contains it.
+  "metadata.namespace": ({ object, template }) => template === undefined
+    || (objectReference(object).namespace !== "" && !template.isOpen(["metadata", "namespace"])),
   // An audit, like `resolve`, treats its input as the whole state.
   "selectors and namespaces": (input, settings) => input.operation === "AUDIT" || canResolve(input, settings),
   "access reviews": ({ access = null }) => access !== null,
@@ -131,10 +134,12 @@ function unlistedFor({ id, requires = [] }: CheckEntry, { inventory = null }: Ch
 function* findingsOf(
   { check, faults, oldFaults }: BoundCheck, input: CheckInput, settings: DecisionSettings,
 ): Paced<Finding[]> {
+  const found = yield* faults();
+  if (found.length === 0) return [];
   const before = yield* countFaults(oldFaults === null ? [] : yield* oldFaults());
   const waiver = check.waivable === true ? waiverState(check.id, input, settings) : "none";
   const findings: Finding[] = [];
-  yield* paced(yield* faults(), FAULTS_BETWEEN_PAUSES, (fault) => {
+  yield* paced(found, FAULTS_BETWEEN_PAUSES, (fault) => {
     const key = identity(fault);
     const left = before.get(key) ?? 0;
     before.set(key, left - 1);

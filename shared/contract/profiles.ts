@@ -22,9 +22,13 @@ export const ALWAYS_DENYING: ReadonlySet<string> = new Set([
 /** What a profile sets: the layer below flags and environment variables. Each of these can be set on its own too. */
 export const PROFILES = {
   check: row<readonly string[]>(
-    [`${OTHER_CHECKS}=warn`], [], ["ACK-05=deny", "AC-03=deny", "ACK-09=deny", "NS-02=deny", "AC-05=deny"],
-    "a trial blocks nobody; in `strict`, a typo does not create a bucket in the controllers' account, and each "
-      + "requester needs the verb `use`",
+    [`${OTHER_CHECKS}=warn`], [],
+    [
+      "ACK-05=deny", "AC-03=deny", "ACK-09=deny", "NS-02=deny", "AC-05=deny",
+      "ACK-37=deny", "ACK-38=deny", "FE-03=deny",
+    ],
+    "a trial blocks nobody; in `strict`, a typo does not create a bucket in the controllers' account, each requester "
+      + "needs the verb `use`, and nothing crosses namespaces",
   ),
   internalError: row<"admit" | "deny">("admit", "deny", "deny", "a trial blocks nobody"),
   failurePolicy: row<FailurePolicy>(

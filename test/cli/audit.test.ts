@@ -37,6 +37,7 @@ const REPORT = `8 objects: 3 selectors, 3 resources; 2 without resolution annota
 0  identities that no namespace may use
 0  identities that every namespace may use
 0  identities whose source does not exist
+0  objects that use other namespaces
 0  objects with other findings
 
 Malformed selectors (not effective)
@@ -88,7 +89,7 @@ test("JSON output contains the counts and the findings; each finding has a secti
 test("exits 0 if no finding exists, or if every finding is a warning and --fail-on warn is not set", async (t) => {
   const { status, stdout } = await runCommand(["audit", "-"], { stdin: GOOD });
   t.equal(status, 0);
-  t.match(stdout, /^2 objects: 1 selector, 1 resource; .*\n(?:0 .*\n){13}$/);
+  t.match(stdout, /^2 objects: 1 selector, 1 resource; .*\n(?:0 .*\n){14}$/);
   const unselected = GOOD.replace("[default]", "[other]");
   t.equal((await runCommand(["audit", "-"], { stdin: unselected })).status, 0);
   t.equal((await runCommand(["audit", "-", "--fail-on", "warn"], { stdin: unselected })).status, 1);

@@ -122,6 +122,7 @@ async function audits(t: Test, cluster: Cluster): Promise<void> {
       { section: "unexpectedAccounts", name: "silver", path: "spec.arn", code: "IRS-04" },
       { section: "onDefault", kind: "Table", name: "t1", namespace: "team-c", code: "ACK-05", severity: "warn" },
       { section: "selectingNothing", name: "silver", code: "IRS-22", severity: "warn" },
+      { section: "crossNamespace", kind: "FieldExport", name: "evil", code: "FE-03", severity: "warn" },
       { section: "checks", kind: "FieldExport", name: "evil", namespace: "team-a", code: "FE-01", severity: "deny" },
     ],
   });

@@ -103,7 +103,10 @@
       "AC-03": "deny",
       "ACK-09": "deny",
       "NS-02": "deny",
-      "AC-05": "deny"
+      "AC-05": "deny",
+      "ACK-37": "deny",
+      "ACK-38": "deny",
+      "FE-03": "deny"
     }
   }
 }` }}

@@ -6,6 +6,7 @@ import type { DecisionSettings } from "../../../shared/contract/context.ts";
 import { Inventory } from "../../../shared/inventory/inventory.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { drain } from "../../../shared/formats/paced.ts";
+import { fieldExport } from "../../fixtures/ack-field-export-crd.ts";
 import { clusterObject, controllerIdentity } from "../capa-objects.ts";
 import { bucketObject, inventoryWith, namespaceObject, ROLE, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 
@@ -99,6 +100,19 @@ test("reports malformed and faulty selectors, and resolves roles only with the f
     "malformed 0 deny IRS-02", "faulty 1 deny IRS-03",
   ]);
   t.match(summary, { malformed: 1, faulty: 1, selectingNothing: 0 });
+  t.end();
+});
+
+test("lists everything that crosses namespaces in one section", (t) => {
+  const secret = { namespace: "team-b", name: "db", key: "k" };
+  const objects = [
+    bucketObject({}, { spec: { keyRef: { from: { namespace: "team-b", name: "k" } } } }),
+    fieldExport("e", "team-a", { kind: "configmap", name: "c", namespace: "team-b" }),
+    bucketObject({ name: "b2" }, { spec: { password: secret, namespace: "team-b" } }),
+  ];
+  const crossing = auditLines(objects).filter((line) => line.startsWith("crossNamespace"));
+  t.match(crossing, [/^\w+ 0 warn ACK-37 /, /^\w+ 1 warn FE-03 /, /^\w+ 2 warn ACK-38 /]);
+  t.match(audit(objects).summary, { crossNamespace: 3 });
   t.end();
 });
 

@@ -1,5 +1,6 @@
 import { test } from "tap";
 import { ownerOfNamespace } from "../../../shared/checks/field-exports.ts";
+import { checkSeveritiesOf } from "../../../shared/contract/context.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { type ExportTarget, fieldExport } from "../../fixtures/ack-field-export-crd.ts";
 import { JANE } from "./resource-lines.ts";
@@ -67,6 +68,23 @@ test("FE-01 admits other exports, and reports no fault of a malformed target", (
   const manifest = { apiVersion: "services.k8s.aws/v1", kind: "FieldExport", metadata: {}, spec: { to: HARMLESS } };
   t.same(linesOf("FE-01", manifest), [], "without a namespace");
   t.same(linesOf("FE-01", manifest, { settings: { ackSystemNamespace: "default" } }).length, 1);
+  t.end();
+});
+
+test("FE-03 warns of an export into another namespace, and profile strict denies it", (t) => {
+  const crossing = fieldExport("e", "team-a", { ...HARMLESS, namespace: "team-b" });
+  const message = 'FE-03 spec.to.namespace: for the FieldExport in namespace "team-a", the controller writes the '
+    + 'ConfigMap or Secret "team-b/mine". Export to a ConfigMap or Secret in the namespace of the FieldExport, and '
+    + "copy that; for now, the flag --enable-cross-namespace=true of the controller allows it.";
+  t.same(linesOf("FE-03", crossing), [`warn ${message}`]);
+  t.same(linesOf("FE-03", fieldExport("e", "team-a", HARMLESS)), []);
+  const settings = { checkSeverities: checkSeveritiesOf([], "strict") };
+  t.same(linesOf("FE-03", crossing, { settings }), [`deny ${message}`]);
+  const relabeled = fieldExport("e", "team-a", { ...HARMLESS, namespace: "team-b" }, { labels: { a: "b" } });
+  t.same(linesOf("FE-03", relabeled, { settings, old: crossing }), [`warn ${message}`]);
+  const intoMap = checkChange(fieldExport("e", "team-a", { ...MAP, namespace: "ack-system" }));
+  t.ok(intoMap.denied);
+  t.same(new Set(intoMap.findings.map(({ code }) => code)), new Set(["FE-01", "FE-03"]), "FE-01 still denies");
   t.end();
 });
 
