@@ -52,8 +52,10 @@ export const IRS_52_OF_OBJECTS: QuickCheck<ObjectChange> = {
   },
 };
 
+const CORE = new NameIndex(CORE_KINDS);
+
 function misspelledGroup({ group, kind }: TypeEntry): UnknownPart {
-  if (group === SELECTOR_GROUP) return { part: "kind", nearest: new NameIndex(CORE_KINDS).nearest(kind) };
+  if (group === SELECTOR_GROUP) return { part: "kind", nearest: CORE.nearest(kind) };
   const nearest = nearestGroups(group);
   return { part: "group", nearest: nearest.length > 0 ? nearest : [`${serviceOf(group)}.${SELECTOR_GROUP}`] };
 }
