@@ -1,3 +1,4 @@
+import { isIdentity } from "../contract/capa-kinds.ts";
 import { field, type JsonObject } from "../formats/json.ts";
 import {
   definedKind, isKindDefinition, isNamespace, SELECTOR_KIND,
@@ -51,21 +52,19 @@ function isUnrendered(object: JsonObject): boolean {
 }
 
 /**
- * Whether every decision is the same for both copies of an object. Folders often contain equal copies of a Namespace,
- * and every ACK controller has copies of its CustomResourceDefinitions. Copies of other kinds always differ, because
- * commands list each copy.
+ * Whether every decision is the same for both copies of an object. Folders often contain equal copies of a Namespace or
+ * of the identity of clusters, and every ACK controller has copies of its CustomResourceDefinitions. Copies of other
+ * kinds always differ, because commands list each copy.
  */
 export function areEqualCopies(first: JsonObject, other: JsonObject): boolean {
   const content = contentOf(other);
   return content !== null && JSON.stringify(content) === JSON.stringify(contentOf(first));
 }
 
-/** Returns the part of a Namespace or a CustomResourceDefinition that decisions read. Returns null for other kinds. */
+/** Returns the part of an object of these kinds that decisions read. Returns null for other kinds. */
 function contentOf(object: JsonObject): unknown {
-  if (isNamespace(object)) {
-    const { labels, annotations } = objectMeta(object);
-    return [labels, annotations].map((map) => [...map].toSorted(([a], [b]) => compareText(a, b)));
-  }
+  if (isNamespace(object)) return metadataOf(object);
+  if (isIdentity(object)) return [field(object, "apiVersion"), metadataOf(object), field(object, "spec")];
   if (!isKindDefinition(object)) return null;
   const spec = field(object, "spec");
   const { group, kind } = definedKind(object);
@@ -73,6 +72,11 @@ function contentOf(object: JsonObject): unknown {
   const versions = field(spec, "versions");
   const list = Array.isArray(versions) ? (versions as unknown[]) : [];
   return [group, kind, list.map((one) => ["name", "served", "storage"].map((name) => field(one, name)))];
+}
+
+function metadataOf(object: JsonObject): unknown {
+  const { labels, annotations } = objectMeta(object);
+  return [labels, annotations].map((map) => [...map].toSorted(([a], [b]) => compareText(a, b)));
 }
 
 function duplicateFault(all: Duplicate): InputFault {

@@ -63,7 +63,10 @@ export async function readManifestPaths(
   const manifests = namespace === null ? named : setNamespaces(named, namespace);
   const isNamespaceUsed = manifests.some((one, i) => one !== named[i]);
   const found = [...listing.faults, ...readings.flatMap(({ skipped, faults }) => (skipped === null ? faults : []))];
-  const isSkipped = ({ file }: InputFault): boolean => skipUnreadable && !paths.includes(file);
+  // A folder may contain other data than objects, also next to objects.
+  const isSkipped = ({ file, isOther }: InputFault): boolean => (
+    (skipUnreadable || isOther === true) && !paths.includes(file)
+  );
   const skippedFaults = found.filter(isSkipped);
   const { roots, faults: ofRoots } = findRoots(manifests, paths, globs);
   const faults = [...found.filter((fault) => !isSkipped(fault)), ...ofRoots];

@@ -126,10 +126,8 @@ class Walk implements FileListing {
     const { path, parents, gitPath, place } = folder;
     const real = await this.#attempt(path, () => realpath(path));
     if (real === null) return;
-    if (parents.includes(real)) {
-      this.#fault(path, `symbolic link to a parent folder; ${UNLINK}`);
-      return;
-    }
+    // A link to a folder that is being read adds no file.
+    if (parents.includes(real)) return;
     const entries = await this.#attempt(path, () => readdir(path, { withFileTypes: true })) ?? [];
     const names = new Set(entries.map(({ name }) => name));
     const rules = names.has(IGNORE_FILE) ? await this.#withFile(folder.rules, IGNORE_FILE, path, path) : folder.rules;

@@ -30,6 +30,8 @@ export interface InputFault {
   readonly message: string;
   /** Set if the fault is in an object of a kind that no decision reads, so that the object is not missed. */
   readonly unread?: true;
+  /** Set if a document has neither the type of an object nor a part of one that is read. */
+  readonly isOther?: true;
 }
 
 /** The objects that were read, and the faults of objects that could not be read. */
@@ -149,10 +151,10 @@ class TextReader {
     for (const document of yamlDocuments(text, this.#lines, limit)) this.#document(document, ++number);
   }
 
-  fault(offset: number, quoting: string, unread = false): void {
+  fault(offset: number, quoting: string, about: Pick<InputFault, "isOther" | "unread"> = {}): void {
     const message = this.#hasSecret ? withoutQuotedText(quoting) : quoting;
     if (this.#faults.length >= LIMITS.faultsPerFile.value) this.#moreFaults += 1;
-    else this.#faults.push({ file: this.#file, line: this.#line(offset), message, ...(unread && { unread }) });
+    else this.#faults.push({ file: this.#file, line: this.#line(offset), message, ...about });
   }
 
   syntaxFault(offset: number, message: string): void {
@@ -183,15 +185,16 @@ class TextReader {
     for (const [offset, message] of faults) {
       if (isOther) this.#otherData += 1;
       if (message === BAD_FIELD_NAME) this.syntaxFaults += 1;
-      this.fault(offset, message, isUnread);
+      this.fault(offset, message, isUnread ? { unread: isUnread } : {});
     }
   }
 
   #object(value: unknown, place: Place): void {
     const result = asObject(value);
     if ("fault" in result) {
-      if (place.isItem !== true && !resemblesReadObject(value)) this.#otherData += 1;
-      this.fault(place.offset, result.fault);
+      const isOther = place.isItem !== true && !resemblesReadObject(value);
+      if (isOther) this.#otherData += 1;
+      this.fault(place.offset, result.fault, isOther ? { isOther } : {});
       return;
     }
     const items = listItems(result.object);

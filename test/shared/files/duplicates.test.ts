@@ -48,8 +48,11 @@ test("reports duplicate objects only if decisions read their kind", async (t) =>
   const map = other("ConfigMap", "ack-role-account-map");
   t.match(await faultsOf(map, map), [/^-:1: duplicate ConfigMap "ack-role-account-map" in namespace default/]);
   const capa = "infrastructure.cluster.x-k8s.io/v1beta2";
-  const role = other("AWSClusterRoleIdentity", "a", capa);
-  t.match(await faultsOf(role, role), [/^-:1: duplicate AWSClusterRoleIdentity "a", defined at/]);
+  const role = (spec: object): string => (
+    JSON.stringify({ apiVersion: capa, kind: "AWSClusterRoleIdentity", metadata: { name: "a" }, spec })
+  );
+  t.match(await faultsOf(role({}), role({ roleARN: "x" })), [/^-:1: duplicate AWSClusterRoleIdentity "a", defined at/]);
+  t.same(await faultsOf(role({ roleARN: "x" }), role({ roleARN: "x" })), [], "equal copies of an identity");
   const machine = other("AWSMachine", "a", capa);
   t.same(await faultsOf(machine, machine), []);
 });

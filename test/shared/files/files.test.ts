@@ -63,7 +63,7 @@ test("reads standard input for the path -", async (t) => {
   t.same(faults.map(formatInputFault), ["-:1: not a Kubernetes object: apiVersion and kind must be set to a string"]);
 });
 
-test("follows symbolic links, and reports symbolic link loops", async (t) => {
+test("follows symbolic links, but not to a parent folder, and reports links that lead to nothing", async (t) => {
   const folder = t.testdir({ real: { "a.yaml": named("a") }, links: { deep: {} } });
   const fix = "remove the link, or exclude it with --ignore or in .ack-role-resolver-ignore";
   await symlink(`${folder}/real`, `${folder}/links/to-folder`);
@@ -73,7 +73,6 @@ test("follows symbolic links, and reports symbolic link loops", async (t) => {
   t.same(await read(folder, "/links"), {
     files: ["/links/to-folder/a.yaml"],
     faults: [
-      `/links/deep/up.yaml: symbolic link to a parent folder; ${fix}`,
       "/links/gone.yaml: no such file or folder",
       `/links/self.yaml: symbolic link loop; ${fix}`,
     ],

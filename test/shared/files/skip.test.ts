@@ -54,24 +54,23 @@ test("skips the files of a folder that are not Kubernetes objects, and returns t
   });
 });
 
-test("reports broken YAML, an object of ACK or CAPA without a kind, and other data next to an object", async (t) => {
+test("reports broken YAML, an object of ACK or CAPA without a kind, and other data in a list", async (t) => {
   const folder = t.testdir({
     "broken.yaml": "a: [",
     "broken-near-a-template.yaml": "a: {{ .Values.a }}\nb: [",
     "duplicate-with-variable.yaml": `${BUCKET}spec: {name: "\${NAME}", name: b}`,
     "list.yaml": "apiVersion: v1\nkind: List\nitems: [{a: 1}]",
-    "mixed.yaml": `${BUCKET.replace("name: a", "name: m")}---\nspec: {}`,
     "no-kind-capa.yaml": "apiVersion: infrastructure.cluster.x-k8s.io/v1beta2\nspec: {}",
     "no-kind.yaml": "apiVersion: services.k8s.aws/v1alpha1\nspec: {}",
     "no-version.yaml": "kind: IAMRoleSelector\nspec: {arn: a, arn: b}",
   });
   t.match(await read(folder), {
-    files: ["mixed.yaml"],
+    files: [],
     skipped: {},
     faults: [
       /^broken-near-a-template\.yaml:\d: invalid YAML/, /^broken\.yaml:1: invalid YAML/,
       /^duplicate-with-variable\.yaml:4: duplicate field "name"/, /^list\.yaml:3: not a Kubernetes object/,
-      /^mixed\.yaml:5: not a Kubernetes object/, /^no-kind-capa\.yaml:1: .*: kind must be set/,
+      /^no-kind-capa\.yaml:1: .*: kind must be set/,
       /^no-kind\.yaml:1: not a Kubernetes object: kind must be set/,
       /^no-version\.yaml:2: duplicate field "arn"/,
     ],
@@ -116,6 +115,16 @@ test("ignores files by globs and by ignore files, in the syntax of .gitignore", 
   }, "an ignore file of a subfolder overrides the rules above it");
   t.match(await read(folder, "/a.gen.yaml"), { faults: [/invalid YAML/] }, "a named file is not ignored");
   t.match(await read(folder, "/overlays/"), { skipped: { "overlays//production/c.yaml": undefined } });
+});
+
+test("skips the documents of a folder that are not objects, next to objects, but not what resembles one", async (t) => {
+  const folder = t.testdir({
+    "a.yaml": `${BUCKET}---\nmetadata: {name: a}\n`, "b.yaml": `${BUCKET}---\napiVersion: services.k8s.aws/v1alpha1\n`,
+  });
+  t.match(await read(folder, ""), {
+    files: ["a.yaml", "b.yaml"], skipped: { "a.yaml": "unreadable" }, faults: [/kind must be set to a string/],
+  });
+  t.match(await read(folder, "/a.yaml"), { faults: [/apiVersion and kind must be set/] }, "a named file");
 });
 
 test("if requested, skips unreadable files but keeps their valid objects, and reports a missing path", async (t) => {
