@@ -1,6 +1,6 @@
 import type { Argument, Help } from "commander";
-import type { Command } from "../shared/contract/setting-definition.ts";
-import type { SettingName } from "../shared/contract/settings.ts";
+import { type Command, COMMANDS } from "../shared/contract/setting-definition.ts";
+import { JUDGES, OFFLINE, type SettingName } from "../shared/contract/settings.ts";
 
 /** A heading in the help, under which flags are listed. */
 type FlagGroup =
@@ -14,6 +14,8 @@ interface FlagHelp {
   readonly commands: Readonly<Partial<Record<Command, string>>>;
   /** The headings for commands that list the flag elsewhere. */
   readonly groups: Readonly<Partial<Record<Command, FlagGroup>>>;
+  /** The commands of which only `--help --all` lists the flag, so that each help fits two screens. */
+  readonly rareIn?: readonly Command[];
 }
 
 function help(
@@ -22,10 +24,19 @@ function help(
   return { group, general, commands, groups };
 }
 
+function rareIn(commands: readonly Command[], ...row: Parameters<typeof help>): FlagHelp {
+  return { ...help(...row), rareIn: commands };
+}
+
+function rare(...row: Parameters<typeof help>): FlagHelp {
+  return rareIn(COMMANDS, ...row);
+}
+
 function ofDeployments(gate: string): string {
   return `whether the feature gate ${gate} of the controllers is on (default: as in their Deployments)`;
 }
 
+const WITHOUT_MIGRATION = COMMANDS.filter((command) => command !== "migrate carm");
 const SKIPPED = "debug lists the skipped files on standard error";
 const OFFLINE_LOG = {
   lint: SKIPPED, resolve: SKIPPED, audit: SKIPPED, impact: SKIPPED, "migrate carm": SKIPPED,
@@ -39,76 +50,81 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
     "Input", "manifest file or folder to read, or - for standard input",
     { impact: "manifest file or folder that contains the current state, or - for standard input" },
   ),
-  root: help(
+  root: rare(
     "Input", "folders that are clusters of their own, such as clusters/*; default: siblings with the same objects",
   ),
   ignore: help(
-    "Input", "files and folders to ignore in the given folders, in the syntax of .gitignore; a file "
-      + ".ack-role-resolver-ignore in a folder has the same effect",
+    "Input", "what to ignore in the given folders, in the syntax of .gitignore, as in a file .ack-role-resolver-ignore",
   ),
-  skipUnreadable: help("Input", "skip unreadable files and objects with a warning, instead of exiting with status 2"),
-  allowEmpty: help("Input", "accept input that contains no Kubernetes object, instead of exiting with status 2"),
-  maxDocuments: help("Input", "largest number of YAML documents in a file or on standard input"),
+  skipUnreadable: rare("Input", "skip unreadable files and objects with a warning, instead of exiting with status 2"),
+  allowEmpty: rare("Input", "accept input that contains no Kubernetes object, instead of exiting with status 2"),
+  maxDocuments: rare("Input", "largest number of YAML documents in a file or on standard input"),
   cluster: help("Input", "read the objects of a live cluster instead of manifests"),
-  kubeconfig: help(
-    "Input", "kubeconfig file for --cluster (default: KUBECONFIG, ~/.kube/config or the Pod's service account)",
+  kubeconfig: rareIn(
+    ["webhook", "sidecar"], "Input",
+    "kubeconfig file (default: KUBECONFIG, ~/.kube/config or the Pod's service account)",
   ),
-  context: help("Input", "kubeconfig context to use"),
-  mode: help(
+  context: rare("Input", "kubeconfig context to use"),
+  mode: rare(
     "Decisions", "where controllers find the role of a resource: in IAMRoleSelectors, or in the legacy CARM ConfigMaps",
   ),
-  teamLevelCarm: help(
-    "Decisions", "the feature gate TeamLevelCARM of the controllers is on; affects only CARM",
+  teamLevelCarm: rareIn(
+    WITHOUT_MIGRATION, "Decisions", "the feature gate TeamLevelCARM of the controllers is on; affects only CARM",
     { "migrate carm": ofDeployments("TeamLevelCARM") },
   ),
-  serviceLevelCarm: help(
-    "Decisions", "the feature gate ServiceLevelCARM of the controllers is on; affects only CARM",
+  serviceLevelCarm: rareIn(
+    WITHOUT_MIGRATION, "Decisions", "the feature gate ServiceLevelCARM of the controllers is on; affects only CARM",
     { "migrate carm": ofDeployments("ServiceLevelCARM") },
   ),
-  ackSystemNamespace: help("Decisions", "namespace that contains the ACK controllers and the CARM ConfigMaps"),
-  runtime: help(
+  ackSystemNamespace: rare("Decisions", "namespace that contains the ACK controllers and the CARM ConfigMaps"),
+  runtime: rare(
     "Decisions", "selector features to support: ack stands for the features of shipped ACK controllers, extended "
       + "for all documented features",
   ),
-  region: help("Decisions", "AWS region of the controllers and of STS"),
-  controllerAccount: help("Decisions", "AWS account ID of the controllers' own role"),
-  controllerRole: help("Decisions", "ARN of the controllers' own role"),
-  allowedAccounts: help("Checks", "AWS account that roles may belong to (default: any account)"),
-  capaServiceAccounts: help(
+  region: rareIn(OFFLINE, "Decisions", "AWS region of the controllers and of STS"),
+  controllerAccount: rareIn(
+    [...JUDGES, "webhook", "sidecar"], "Decisions", "AWS account ID of the controllers' own role",
+  ),
+  controllerRole: rareIn([...OFFLINE, "sidecar"], "Decisions", "ARN of the controllers' own role"),
+  allowedAccounts: rareIn(
+    ["resolve", "sidecar"], "Checks", "AWS account that roles may belong to (default: any account)",
+  ),
+  capaServiceAccounts: rare(
     "Checks", "service account of Cluster API Provider AWS, whose changes of identities and clusters only cause "
       + "warnings",
   ),
-  clusterApiServiceAccounts: help(
+  clusterApiServiceAccounts: rare(
     "Checks", "service account of a controller of Cluster API, which needs no right to create machines (AC-05)",
   ),
-  controllerUsers: help(
+  controllerUsers: rare(
     "Checks", "ACK controller: NS/NAME of its service account, or a user name, such as that of the EKS Capability for "
       + "ACK, in which * stands for any characters",
   ),
-  tenantLabels: help("Checks", "key of a namespace label that tenants may set"),
-  allowedEndpointHosts: help(
+  tenantLabels: rare("Checks", "key of a namespace label that tenants may set"),
+  allowedEndpointHosts: rare(
     "Checks", "host that the endpoint-url annotation of a namespace may contain (default: any host)",
   ),
-  complete: help(
+  complete: rare(
     "Checks",
     "assume that the manifests contain every namespace and every CRD of the cluster, and report names that they lack",
   ),
-  noWebhook: help(
+  noWebhook: rare(
     "Checks", "assume that the webhook is not installed, and deny selectors that the API server would reject",
   ),
-  check: help(
-    "Checks", "set the severity of a check",
+  check: rareIn(
+    ["resolve", "sidecar"], "Checks", "set the severity of a check",
     {
       sidecar: "with IRS-27=warn or CI-35=warn, the sidecar test-assumes each granted role of selectors or identities, "
         + "and logs a warning if STS rejects the call; other checks do not affect the sidecar",
     },
   ),
-  waiverUsers: help("Checks", "user who may waive checks with an annotation"),
-  profile: help(
-    "Checks", "defaults of other settings: observe only warns, enforce denies what is malformed or dangerous, strict "
+  waiverUsers: rare("Checks", "user who may waive checks with an annotation"),
+  profile: rareIn(
+    [...OFFLINE, "sidecar"], "Checks",
+    "defaults of other settings: observe only warns, enforce denies what is malformed or dangerous, strict "
       + "also denies the controllers' own role and requires the verb `use`",
   ),
-  waiverGroups: help("Checks", "group whose members may waive checks with an annotation"),
+  waiverGroups: rare("Checks", "group whose members may waive checks with an annotation"),
   output: help(
     "Output", "output format: text for people, or stable JSON",
     {
@@ -118,7 +134,9 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
         + "for a comment on a pull request",
     },
   ),
-  failOn: help("Output", "what sets the exit status to 1: denials always do, unjudged objects if listed"),
+  failOn: rareIn(
+    ["resolve", "impact"], "Output", "what sets the exit status to 1: denials always do, unjudged objects if listed",
+  ),
   only: help(
     "Output", "report only objects with this namespace, kind or label, such as label=tier=gold",
     {
@@ -151,12 +169,12 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
   ),
   delete: help("Input", "show what changes if the objects in the manifests are deleted"),
   tlsDir: help("Webhook", "folder that contains tls.crt and tls.key; the webhook reloads the files when they change"),
-  clientCaFile: help(
+  clientCaFile: rare(
     "Webhook", "file that contains the CA certificates of the API server's client certificate; requires "
       + "--client-name (default: any client may send reviews)",
   ),
-  clientName: help("Webhook", "common name of the API server's client certificate; requires --client-ca-file"),
-  autoControllerIdentity: help(
+  clientName: rare("Webhook", "common name of the API server's client certificate; requires --client-ca-file"),
+  autoControllerIdentity: rare(
     "Webhook", "create the AWSClusterControllerIdentity default of CAPA while it does not exist, for the listed "
       + "namespaces, or none; requires --namespace",
   ),
@@ -164,16 +182,16 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
     sidecar: "loopback address to listen on",
     local: "first of five addresses: of the sidecar, its health, STS, the webhook and its health, on consecutive ports",
   }),
-  healthListen: help("Server", "address of /healthz, /readyz, /startupz and /metrics"),
+  healthListen: rare("Server", "address of /healthz, /readyz, /startupz and /metrics"),
   group: help("Grants", "API group of the controller that this sidecar serves, such as s3.services.k8s.aws"),
   kind: help(
     "Resource", "kind of the resource, such as Bucket.s3.services.k8s.aws; the resource need not exist",
     { sidecar: "kind that the controller manages, such as Bucket.s3.services.k8s.aws (default: all kinds)" },
     { sidecar: "Grants" },
   ),
-  identitySecretNamespace: help("Grants", "namespace of the Secrets of AWSClusterStaticIdentities (checked by CI-10)"),
-  allowedAudiences: help("Grants", "audience of the tokens that AWSServiceAccountIdentities may request"),
-  scopeNamespace: help("Grants", "grant only roles that resources in this namespace resolve to"),
+  identitySecretNamespace: rare("Grants", "namespace of the Secrets of AWSClusterStaticIdentities (checked by CI-10)"),
+  allowedAudiences: rare("Grants", "audience of the tokens that AWSServiceAccountIdentities may request"),
+  scopeNamespace: rare("Grants", "grant only roles that resources in this namespace resolve to"),
   tokenFile: help(
     "Credentials", "token file that the sidecar shares with clients; created if missing or empty, reloaded on change",
     { "credential-process": "token file of the running sidecar" },
@@ -183,7 +201,7 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
   stateDir: help(
     "Credentials", "in-memory folder that only the sidecar uses; lets /sts accept credentials after a restart",
   ),
-  stsEndpoint: help(
+  stsEndpoint: rare(
     "Credentials", "URL of an STS endpoint; requires https, except on loopback (default: the endpoint of --region)",
   ),
   unmatched: help(
@@ -193,14 +211,15 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
     "Grants", "vend issues the sidecar's own credentials to clients; identity-only issues keys that only /sts "
       + "accepts (default: vend if the sidecar's own credentials have a session token)",
   ),
-  sessionName: help("Credentials", "name of each STS session"),
-  logLevel: help("Server", "minimum log level; logs are JSON lines on standard error", OFFLINE_LOG, {
+  sessionName: rare("Credentials", "name of each STS session"),
+  logLevel: rareIn(OFFLINE, "Server", "minimum log level; logs are JSON lines on standard error", OFFLINE_LOG, {
     lint: "Output", resolve: "Output", audit: "Output", impact: "Output", "migrate carm": "Output",
   }),
   dir: help("Certificates", "folder for ca.crt, tls.crt and tls.key"),
   host: help("Certificates", "DNS name or IP address that the certificate is valid for"),
-  url: help(
-    "Installation", "URL of a webhook that runs outside the cluster (default: the webhook's Service in the cluster)",
+  url: rareIn(
+    ["webhook"], "Installation",
+    "URL of a webhook that runs outside the cluster (default: the webhook's Service in the cluster)",
     {
       webhook: "URL that the API server calls; the certificate of --tls-dir is verified for its host (default: the "
         + "webhook's Service)",
@@ -211,15 +230,15 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
   ),
   caFile: help("Installation", "file with the CA certificate that signed the webhook's certificate"),
   sidecarImage: help("Webhook", "image of injected sidecars; without it, the webhook injects no sidecar"),
-  sidecarArgs: help("Webhook", "flag of injected sidecars, such as --base=identity-only"),
-  sidecarEnv: help(
+  sidecarArgs: rare("Webhook", "flag of injected sidecars, such as --base=identity-only"),
+  sidecarEnv: rare(
     "Webhook", "environment variable of injected sidecars, such as HTTPS_PROXY=http://proxy.example:3128",
   ),
-  sidecarCaConfigMap: help(
+  sidecarCaConfigMap: rare(
     "Webhook", "ConfigMap in the namespace of each Pod whose key ca.crt contains further CAs that injected sidecars "
       + "trust for AWS endpoints",
   ),
-  extraGroups: help("Input", "ACK API group that this release does not know"),
+  extraGroups: rare("Input", "ACK API group that this release does not know"),
 };
 
 /** Returns the help of a flag for one command. */
@@ -232,6 +251,10 @@ export function flagHelp(name: SettingName, command: Command): string {
 export function flagGroup(name: SettingName, command: Command): FlagGroup {
   const { group, groups } = FLAG_HELP[name];
   return groups[command] ?? group;
+}
+
+export function isRare(name: SettingName, command: Command): boolean {
+  return FLAG_HELP[name].rareIn?.includes(command) === true;
 }
 
 /** Returns the help of a flag for most commands. */

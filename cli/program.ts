@@ -2,18 +2,27 @@ import { Argument, Command as Commander, CommanderError, Option } from "commande
 import { ResolverError } from "../shared/formats/errors.ts";
 import { choicesOf, type Command, defaultOf, type Definition } from "../shared/contract/setting-definition.ts";
 import { type RemovedSetting, removedFrom } from "../shared/contract/removed-settings.ts";
-import { DEFINITIONS, type SettingName, type SettingsFor } from "../shared/contract/settings.ts";
+import { DEFINITIONS, type SettingName, SETTINGS, type SettingsFor } from "../shared/contract/settings.ts";
 import { type Flags, readSettings, removedWarnings } from "../shared/server/read-settings.ts";
 import { checkFault } from "../shared/checks/catalogue.ts";
+import { countOf } from "../shared/formats/text.ts";
 import { VERSION } from "../shared/contract/installation.ts";
-import { flagGroup, flagHelp, HELP_LAYOUT } from "./help.ts";
+import { EXAMPLES } from "./examples.ts";
+import { flagGroup, flagHelp, HELP_LAYOUT, isRare } from "./help.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
 import { widthOf } from "./output/terminal.ts";
+
+const HELP: ReadonlySet<string> = new Set(["--help", "-h", "help"]);
 
 /** Runs a command and returns its exit status. `argv` does not include the paths of Node.js and the script. */
 export async function runCommandLine(argv: readonly string[], io: IO): Promise<ExitStatus> {
   let status: ExitStatus = EXIT.fine;
-  const program = buildProgram(io, (result) => (status = result));
+  // The suggestion for a misspelled flag must know the rare flags too.
+  const listsAll = argv.includes("--all") || !argv.some((word) => HELP.has(word));
+  const add: ProgramContext["add"] = (parent, command, description) => (
+    addCommand(parent, { command, description, listsAll })
+  );
+  const program = buildProgram({ io, done: (result) => (status = result), add });
   try {
     await program.parseAsync(withBareValues(argv), { from: "user" });
     return status;
@@ -35,13 +44,15 @@ function withBareValues(argv: readonly string[]): string[] {
   return argv.map((word) => BARE.get(word) ?? word);
 }
 
-/** The arguments of each command: the streams, and the function that sets the exit status. */
 interface ProgramContext {
   readonly io: IO;
+  /** Sets the exit status. */
   readonly done: (status: ExitStatus) => void;
+  readonly add: (parent: Commander, command: Command, description: string) => Commander;
 }
 
-function buildProgram(io: IO, done: (status: ExitStatus) => void): Commander {
+function buildProgram(context: ProgramContext): Commander {
+  const { io } = context;
   const program = new Commander("ack-role-resolver")
     .description("Resolves, checks and grants the IAM roles that AWS Controllers for Kubernetes (ACK) use.")
     .version(VERSION)
@@ -53,8 +64,8 @@ function buildProgram(io: IO, done: (status: ExitStatus) => void): Commander {
     })
     .configureHelp(HELP_LAYOUT)
     .showHelpAfterError("(see --help)")
+    .addHelpText("after", examplesText(""))
     .exitOverride();
-  const context = { io, done };
   addServers(program, context);
   addReaders(program, context);
   addTools(program, context);
@@ -63,18 +74,18 @@ function buildProgram(io: IO, done: (status: ExitStatus) => void): Commander {
 
 // The module of a command is imported when the command runs, so `lint` does not load a server.
 
-function addServers(program: Commander, { io, done }: ProgramContext): void {
+function addServers(program: Commander, { io, done, add }: ProgramContext): void {
   program.commandsGroup("Servers:");
-  addCommand(program, "local", "run the webhook, the sidecar and an STS emulator locally for a folder of manifests")
+  add(program, "local", "run the webhook, the sidecar and an STS emulator locally for a folder of manifests")
     .action(async (flags: Flags) => {
       const { runLocal } = await import("./local/local.ts");
       done(await runLocal(settingsOf("local", flags, io), io));
     });
-  addCommand(program, "webhook", "serve the admission webhook").action(async (flags: Flags) => {
+  add(program, "webhook", "serve the admission webhook").action(async (flags: Flags) => {
     const { runWebhookCommand } = await import("./webhook.ts");
     done(await runWebhookCommand(settingsOf("webhook", flags, io), io));
   });
-  addCommand(program, "sidecar", "serve role credentials on a loopback address").action(async (flags: Flags) => {
+  add(program, "sidecar", "serve role credentials on a loopback address").action(async (flags: Flags) => {
     // Limits the heap first, because loading the modules of the sidecar grows the heap.
     const { limitHeapGrowth } = await import("./small-heap.ts");
     limitHeapGrowth();
@@ -92,42 +103,42 @@ function settingsOf<C extends Command>(command: C, flags: Flags, { environment, 
 
 const SAME_AS_FROM = "same as --from PATH";
 
-function addReaders(program: Commander, { io, done }: ProgramContext): void {
+function addReaders(program: Commander, { io, done, add }: ProgramContext): void {
   program.commandsGroup("Checks and reports:");
   const settings = <C extends Command>(command: C, flags: Flags, paths: readonly string[]): SettingsFor<C> =>
     settingsOf(command, withPaths(flags, paths), io);
-  addCommand(program, "lint", "run the checks of the webhook on manifests or on the objects of a cluster")
+  add(program, "lint", "run the checks of the webhook on manifests or on the objects of a cluster")
     .addArgument(pathArgument(SAME_AS_FROM))
     .action(async (paths: string[], flags: Flags) => {
       const { runLint } = await import("./lint.ts");
       done(await runLint(settings("lint", flags, paths), io));
     });
-  addCommand(program, "resolve", "show the role of each ACK resource and cluster")
+  add(program, "resolve", "show the role of each ACK resource and cluster")
     .addArgument(pathArgument(SAME_AS_FROM))
     .action(async (paths: string[], flags: Flags) => {
       const { runResolve } = await import("./resolve.ts");
       done(await runResolve(settings("resolve", flags, paths), io));
     });
-  addCommand(program, "audit", "report every problem in a cluster or folder")
+  add(program, "audit", "report every problem in a cluster or folder")
     .addArgument(pathArgument(SAME_AS_FROM))
     .action(async (paths: string[], flags: Flags) => {
       const { runAudit } = await import("./audit.ts");
       done(await runAudit(settings("audit", flags, paths), io));
     });
-  addCommand(program, "impact", "show how roles of resources and clusters change if manifests are applied or deleted")
+  add(program, "impact", "show how roles of resources and clusters change if manifests are applied or deleted")
     .addArgument(pathArgument("manifests to apply, or to delete with --delete"))
     .action(async (paths: string[], flags: Flags) => {
       const { runImpact } = await import("./impact.ts");
       done(await runImpact(paths, settingsOf("impact", flags, io), io));
     });
-  addCommand(program, "explain", "explain a check or an error code: why it exists, an example, and the fix")
+  add(program, "explain", "explain a check or an error code: why it exists, an example, and the fix")
     .argument("<CODE>", "code, such as IRS-30 or ERR_SELECTOR_CONFLICT")
     .action(async (code: string) => {
       const { runExplain } = await import("./explain.ts");
       done(runExplain(code, io));
     });
   const migrate = program.command("migrate").description("migrate to IAMRoleSelectors").helpCommand(false);
-  addCommand(migrate, "migrate carm", "generate IAMRoleSelectors from the CARM maps and prove that no role changes")
+  add(migrate, "migrate carm", "generate IAMRoleSelectors from the CARM maps and prove that no role changes")
     .addArgument(pathArgument(SAME_AS_FROM))
     .action(async (paths: string[], flags: Flags) => {
       const { runMigrateCARM } = await import("./migrate-carm.ts");
@@ -135,47 +146,66 @@ function addReaders(program: Commander, { io, done }: ProgramContext): void {
     });
 }
 
-function addTools(program: Commander, { io, done }: ProgramContext): void {
+function addTools(program: Commander, { io, done, add }: ProgramContext): void {
   program.commandsGroup("Tools:").helpCommand("help [command]", "display help for command");
   const processHelp = "print credentials from a running sidecar, for the setting credential_process in ~/.aws/config";
-  addCommand(program, "credential-process", processHelp).action(async (flags: Flags) => {
+  add(program, "credential-process", processHelp).action(async (flags: Flags) => {
     const { runCredentialProcess } = await import("./credential-process.ts");
     done(await runCredentialProcess(settingsOf("credential-process", flags, io), io));
   });
   const certs = program.command("certs").description("manage certificates").helpCommand(false);
-  addCommand(certs, "certs make", "create the files ca.crt, tls.crt and tls.key").action(async (flags: Flags) => {
+  add(certs, "certs make", "create the files ca.crt, tls.crt and tls.key").action(async (flags: Flags) => {
     const { runCertsMake } = await import("./certs.ts");
     done(await runCertsMake(settingsOf("certs make", flags, io), io));
   });
   const manageHelp = "maintain the webhook's certificate, its CA and the caBundle in a cluster, until a signal";
-  addCommand(certs, "certs manage", manageHelp).action(async (flags: Flags) => {
+  add(certs, "certs manage", manageHelp).action(async (flags: Flags) => {
     const { runCertsManage } = await import("./certs.ts");
     done(await runCertsManage(settingsOf("certs manage", flags, io)));
   });
   const parts = "crds, rbac, policies or webhooks; all for a webhook outside the cluster, with --url and --ca-file";
-  addCommand(program, "manifests", "print manifests for users without Helm")
+  add(program, "manifests", "print manifests for users without Helm")
     .addArgument(new Argument("[part]", parts).default("all"))
     .action(async (part: string, flags: Flags) => {
       const { runManifests } = await import("./manifests.ts");
       done(await runManifests(part, settingsOf("manifests", flags, io), io));
     });
-  addCommand(program, "version", "print the version of the program and of Node.js").action(async (flags: Flags) => {
+  add(program, "version", "print the version of the program and of Node.js").action(async (flags: Flags) => {
     const { runVersion } = await import("./version.ts");
     done(runVersion(settingsOf("version", flags, io), io));
   });
 }
 
+interface CommandHelp {
+  readonly command: Command;
+  readonly description: string;
+  /** Whether the rare flags are listed too. */
+  readonly listsAll: boolean;
+}
+
 /** Adds a command, with every flag that the settings table lists for it. */
-function addCommand(parent: Commander, command: Command, description: string): Commander {
+function addCommand(parent: Commander, { command, description, listsAll }: CommandHelp): Commander {
   const created = parent.command(command.split(" ").at(-1) ?? command).description(description);
   const own = DEFINITIONS.filter(([, { commands }]) => commands.includes(command));
-  for (const [name, definition] of own) created.addOption(optionOf(name, definition, command));
+  const rare = listsAll ? [] : own.filter(([name]) => isRare(name, command));
+  for (const one of own) created.addOption(optionOf(...one, command).hideHelp(rare.includes(one)));
   for (const removed of removedFrom(command)) created.addOption(removedOption(removed));
   if (own.some(([, definition]) => isSplit(definition))) created.addHelpText("after", LISTS_HELP);
-  return created;
+  const more = rare.length === 0 ? "" : `; --help --all lists ${countOf(rare.length, "more flag")}`;
+  created.addHelpOption(new Option("-h, --help", `display help for command${more}`).helpGroup(helpGroupOf(command)));
+  return created.addHelpText("after", examplesText(command));
+}
+
+/** Returns the heading of `--help`: that of `--log-level`, the last flag of most commands. */
+function helpGroupOf(command: Command): string {
+  return SETTINGS.logLevel.commands.some((one) => one === command) ? `${flagGroup("logLevel", command)}:` : "Options:";
 }
 
 const LISTS_HELP = "\nA value with ,... is a comma-separated list, and its flag can be repeated.";
+
+function examplesText(command: Command | ""): string {
+  return ["\nExamples:", ...EXAMPLES[command].map((line) => `  ${line}`)].join("\n");
+}
 
 function isSplit({ type, allowsComma }: Definition): boolean {
   return type === "strings" && allowsComma !== true;

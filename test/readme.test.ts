@@ -29,7 +29,7 @@ test("every flag in the README belongs to its command", async (t) => {
   for (const [, line = ""] of README.matchAll(/npx --no-install ack-role-resolver ([^|\n]+)/g)) {
     const words = line.split(" ");
     const command = words[0] === "certs" ? ["certs", "make"] : words.slice(0, 1);
-    const { stdout } = await runCommand([...command, "--help"]);
+    const { stdout } = await runCommand([...command, "--help", "--all"]);
     const flags = words.filter((word) => word.startsWith("--"));
     for (const flag of flags) t.match(stdout, `${flag} `, `${command.join(" ")} ${flag}`);
   }

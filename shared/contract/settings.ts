@@ -7,7 +7,7 @@ import { STS_AUDIENCE } from "./capa-kinds.ts";
 import { LIMITS } from "./limits.ts";
 import { PROFILE_NAMES } from "./profiles.ts";
 
-const JUDGES = ["lint", "resolve", "audit", "impact"] as const;
+export const JUDGES = ["lint", "resolve", "audit", "impact"] as const;
 export const OFFLINE = ["lint", "resolve", "audit", "impact", "migrate carm"] as const;
 const SERVERS = ["webhook", "sidecar"] as const;
 const BY_MODE = ["lint", "resolve", "audit", "impact", ...SERVERS, "local"] as const;

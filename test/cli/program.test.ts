@@ -1,4 +1,5 @@
 import { test } from "tap";
+import { EXAMPLES } from "../../cli/examples.ts";
 import { generalHelp, flagHelp } from "../../cli/help.ts";
 import { COMMANDS } from "../../shared/contract/setting-definition.ts";
 import { DEFINITIONS } from "../../shared/contract/settings.ts";
@@ -30,19 +31,58 @@ test("the help of a command shows the placeholder and default of each flag", asy
   t.match((await runCommand(["lint", "--help"])).stdout, /--from <PATH>[^]*\(repeatable\)/, "--from is not a list");
 });
 
-test("the help of every command fits the terminal and groups the flags by heading", async (t) => {
+function wordsOf(command: string): string[] {
+  return command.split(" ").filter((word) => word !== "");
+}
+
+/** Two screens of a terminal with 24 lines. */
+const MAX_LINES = 48;
+
+test("the help of every command fits two screens of the terminal and groups the flags by heading", async (t) => {
   for (const command of ["", ...COMMANDS]) {
-    const argv = [...command.split(" ").filter((word) => word !== ""), "--help"];
-    for (const columns of [80, 120]) {
-      const { stdout } = await runCommand(argv, { terminal: true, columns });
-      const widest = Math.max(...stdout.split("\n").map((line) => line.length));
+    for (const [columns, ...all] of [[80], [80, "--all"], [120, "--all"]] as const) {
+      const argv = [...wordsOf(command), "--help", ...all];
+      const lines = (await runCommand(argv, { terminal: true, columns })).stdout.trimEnd().split("\n");
+      const widest = Math.max(...lines.map((line) => line.length));
       t.ok(widest <= columns, `${command}: ${widest} columns of ${columns}`);
+      if (all.length === 0) t.ok(lines.length <= MAX_LINES, `${command}: ${lines.length} lines`);
     }
   }
-  const { stdout } = await runCommand(["sidecar", "--help"]);
+  const { stdout } = await runCommand(["sidecar", "--help", "--all"]);
   t.match(stdout, /^Input:\n {2}--from [^]*^Decisions:\n {2}--mode [^]*^Checks:\n {2}--allowed-accounts /m);
   t.match(stdout, /^Grants:\n {2}--group <GROUP,\.\.\.> [^]*  --kind [^]*^Credentials:\n {2}--token-file /m);
   t.match((await runCommand(["manifests", "--help"])).stdout, /^Installation:\n {2}-n, --namespace /m);
+});
+
+test("--help --all lists every flag, and --help without it counts the others", async (t) => {
+  for (const command of COMMANDS) {
+    const flags = DEFINITIONS.filter(([, { commands }]) => commands.includes(command)).map(([, { flag }]) => flag);
+    const shownIn = (help: string): number => (
+      flags.filter((flag) => new RegExp(`^ {2}(-\\w, )?${flag}( |$)`, "m").test(help)).length
+    );
+    t.equal(shownIn((await runCommand([...wordsOf(command), "--help", "--all"])).stdout), flags.length, command);
+    const { stdout } = await runCommand([...wordsOf(command), "--help"]);
+    const more = Number(/--all\s+lists\s+(\d+)\s+more/.exec(stdout)?.[1] ?? 0);
+    t.equal(shownIn(stdout) + more, flags.length, command);
+  }
+  t.match((await runCommand(["lint", "--all", "-"])).stderr, "unknown option '--all'");
+});
+
+/** Stops each command after its settings are read. */
+const INVALID = { ACK_ROLE_RESOLVER_EXAMPLE: "1" };
+
+test("the examples in the help are valid command lines", async (t) => {
+  for (const command of COMMANDS) {
+    const examples = EXAMPLES[command].join("\n").replaceAll(/\\\n */g, "").split("\n");
+    t.match((await runCommand([...wordsOf(command), "--help"])).stdout, `\nExamples:\n  ${EXAMPLES[command][0]}`);
+    for (const example of examples) {
+      const argv = wordsOf(/ack-role-resolver ([^|>]*)/.exec(example)?.[1] ?? "");
+      t.same(argv.slice(0, wordsOf(command).length), wordsOf(command), example);
+      const { status, stderr } = await runCommand(argv, { environment: INVALID });
+      if (command === "explain") t.equal(status, 0, example);
+      else t.match(stderr, /^ack-role-resolver: ACK_ROLE_RESOLVER_EXAMPLE: unknown setting; [^\n]*\n$/, example);
+    }
+  }
 });
 
 test("wraps the help at COLUMNS if the variable is set, and otherwise at 80 columns in a pipe", async (t) => {
@@ -58,7 +98,7 @@ test("wraps the help at COLUMNS if the variable is set, and otherwise at 80 colu
 
 test("starts the description of a long flag on the next line", async (t) => {
   t.match(
-    (await runCommand(["lint", "--help"])).stdout,
+    (await runCommand(["lint", "--help", "--all"])).stdout,
     /^ {2}--allowed-endpoint-hosts <HOST,\.\.\.>\n {30}host that the endpoint-url annotation/m,
   );
 });
