@@ -46,6 +46,11 @@ export const IRS_52_OF_OBJECTS: QuickCheck<ObjectChange> = {
     // The API server stores only objects of kinds that it knows.
     if (origin === "cluster") return;
     const type = objectReference(object);
+    if (type.version === "") {
+      const [version = "v1alpha1"] = bundledTypes().versionsOf(type.group, type.kind);
+      const message = `the apiVersion has no version: ${quote(type.group)} is only the group`;
+      yield { path: ["apiVersion"], message, fix: `write apiVersion: ${printable(type.group)}/${version}` };
+    }
     const unknown = isACKGroup(type.group) ? unknownTo({ inventory, settings }, type) : misspelledGroup(type);
     if (unknown === null) return;
     yield { ...unknownFault(type, unknown), path: [unknown.part === "kind" ? "kind" : "apiVersion"] };

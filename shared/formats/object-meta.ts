@@ -32,13 +32,12 @@ interface ObjectMeta extends ObjectReference {
 
 /**
  * Splits an apiVersion such as `s3.services.k8s.aws/v1alpha1` into group and version. The group of `v1`, the core
- * group, is "".
+ * group, is "". The version is "" if it is forgotten: no version has a dot, and every group outside Kubernetes has one.
  */
 export function splitAPIVersion(apiVersion: string): { readonly group: string; readonly version: string } {
   const slash = apiVersion.indexOf("/");
-  return slash < 0
-    ? { group: "", version: apiVersion }
-    : { group: apiVersion.slice(0, slash), version: apiVersion.slice(slash + 1) };
+  if (slash >= 0) return { group: apiVersion.slice(0, slash), version: apiVersion.slice(slash + 1) };
+  return apiVersion.includes(".") ? { group: apiVersion, version: "" } : { group: "", version: apiVersion };
 }
 
 /**
@@ -71,7 +70,7 @@ export function objectMeta(object: JsonObject): ObjectMeta {
   };
 }
 
-/** Returns `GROUP/VERSION`, or `VERSION` for the core group. */
-export function apiVersionOf(type: { readonly group: string; readonly version: string }): string {
-  return type.group === "" ? type.version : `${type.group}/${type.version}`;
+/** Returns `GROUP/VERSION`, or `VERSION` for the core group. Returns `GROUP` if the version is "". */
+export function apiVersionOf({ group, version }: { readonly group: string; readonly version: string }): string {
+  return [group, version].filter((part) => part !== "").join("/");
 }

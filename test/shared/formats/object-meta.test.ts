@@ -11,6 +11,7 @@ test("splits an apiVersion into group and version, and joins them again", (t) =>
   for (const [apiVersion, group, version] of [
     ["v1", "", "v1"],
     ["s3.services.k8s.aws/v1alpha1", "s3.services.k8s.aws", "v1alpha1"],
+    ["s3.services.k8s.aws", "s3.services.k8s.aws", ""],
     ["", "", ""],
   ] as const) {
     t.same(splitAPIVersion(apiVersion), { group, version });
