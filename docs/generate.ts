@@ -93,7 +93,12 @@ function defaultText(value: Definition["default"]): string {
 function errorsPage(): string {
   return page("Errors", [
     "Each code is followed by its HTTP status. *Retry* means that the same request may succeed later.",
-    "`ack-role-resolver explain CODE` says more.", "",
+    "`ack-role-resolver explain CODE` says more.",
+    "",
+    "Clients of `/sts` get an error of STS, whose message ends with the code. Malformed requests, 500 and 503 keep",
+    "their status there, and so does what STS itself returned; every other error, such as a conflict, is 403",
+    "`AccessDenied`.",
+    "",
     ...Object.entries(ERRORS).map(([name, { status, retry, meaning }]) => (
       `- ${code(name)} (${status}${retry ? ", retry" : ""}): ${firstSentence(meaning)}`
     )),

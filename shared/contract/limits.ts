@@ -141,6 +141,10 @@ export const LIMITS = {
   aliasedValues: limit(
     100_000, "values", "values to which the aliases of a manifest file expand", "the file is rejected",
   ),
+  containedLevels: limit(
+    3, "levels", "levels of templates in objects, such as that of an Object in a Composition",
+    "deeper templates are not judged",
+  ),
   faultsPerFile: limit(100, "faults", "faults of a manifest file", "a message counts the others"),
   tokenCharacters: limit(4_096, "characters", "content of `--token-file`", "the file is rejected"),
   formParameters: limit(250, "entries", "parameters of a form at `/sts`", "HTTP 400"),

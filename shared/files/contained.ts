@@ -1,4 +1,5 @@
 import type { TemplateContext } from "../contract/context.ts";
+import { LIMITS } from "../contract/limits.ts";
 import {
   field, type FieldPath, type FieldStep, formatFieldPath, isJsonObject, type JsonObject, stringAt,
 } from "../formats/json.ts";
@@ -54,12 +55,9 @@ export interface Contained extends TemplateContext {
   readonly path: FieldPath;
 }
 
-/** The number of containers in containers that are searched, as of an Object in a Composition. */
-const MAX_NESTING = 3;
-
 /** Returns the objects in the fields of a container, also those in nested containers. Returns [] for other objects. */
 export function containedObjects(object: JsonObject): Contained[] {
-  return contentsOf(object, { nesting: MAX_NESTING, patched: new Map() });
+  return contentsOf(object, { nesting: LIMITS.containedLevels.value, patched: new Map() });
 }
 
 interface Search {
