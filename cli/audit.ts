@@ -1,13 +1,13 @@
 import { type Audit, type AuditFinding, auditObjects } from "../shared/checks/audit.ts";
 import { type Section, SECTIONS } from "../shared/checks/check.ts";
 import { isSelector } from "../shared/contract/ack-groups.ts";
-import { decisionSettings, type DecisionSettings } from "../shared/contract/context.ts";
+import { decisionSettings } from "../shared/contract/context.ts";
 import { countOf } from "../shared/formats/text.ts";
 import type { SettingsFor } from "../shared/contract/settings.ts";
 import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
 import { countBySeverity, foldedLines, isFailing, locate, type LocatedFinding } from "./output/located-finding.ts";
 import { skippedLines } from "./output/skipped-checks.ts";
-import { countChecked, judgedObjects, mergeRoots, rootTitle } from "./output/by-root.ts";
+import { mergeRoots, rootTitle } from "./output/by-root.ts";
 import { coverageOf, isIncomplete, writeCoverage } from "./output/coverage.ts";
 import { junitReport } from "./output/junit.ts";
 import { runWithProgress } from "./output/progress.ts";
@@ -15,7 +15,7 @@ import { identityName } from "./output/resolution-table.ts";
 import { sarifLog } from "./output/sarif.ts";
 import { CHECK_FIELDS, Only } from "./input/only.ts";
 import { byCode, isUnreadable, readStates, type State, type StateObject, unreadMaps } from "./input/state.ts";
-import { templateChecker, templatesIn } from "./input/templates.ts";
+import { countJudged, type Judged, judgedIn, judgedObjects, templateChecker } from "./input/templates.ts";
 import { formatTable, type Paint, painter } from "./output/terminal.ts";
 
 /** A finding in the format of `lint -o json`, and the section of the report that contains the finding. */
@@ -24,6 +24,7 @@ interface ReportedFinding extends LocatedFinding {
 }
 
 interface Report extends Pick<State, "root"> {
+  readonly judged: readonly Judged[];
   readonly summary: Audit["summary"];
   readonly usage: Audit["usage"];
   readonly findings: readonly ReportedFinding[];
@@ -38,8 +39,8 @@ export async function runAudit(settings: SettingsFor<"audit">, io: IO): Promise<
   if (isUnreadable(faults, io)) return EXIT.usage;
   writeLines(io.stderr, only.noObjectLines(states));
   const reports = states.map((state) => auditRoot(state, only.objectsOf(state), settings, io));
-  const shown = states.map((state) => ({ ...state, objects: only.objectsOf(state) }));
-  const coverage = coverageOf(countChecked(shown), unjudged);
+  const judged = reports.flatMap((report) => report.judged);
+  const coverage = coverageOf(countJudged(judged), unjudged);
   const notApplied = new Map(reports.flatMap(({ skipped }) => skipped.map((check) => [check.code, check] as const)));
   const skipped = byCode([...notApplied.values()]);
   const { output, failOn } = settings;
@@ -48,7 +49,7 @@ export async function runAudit(settings: SettingsFor<"audit">, io: IO): Promise<
   else {
     const result = { findings: allFindings(reports), inputErrors: [] };
     if (output === "sarif") writeJSON(io, sarifLog(result));
-    else io.stdout.write(junitReport({ ...result, command: "audit", judged: judgedObjects(shown), failOn }));
+    else io.stdout.write(junitReport({ ...result, command: "audit", judged: judgedObjects(judged), failOn }));
   }
   writeCoverage(coverage, io);
   const isFailed = reports.some(({ findings }) => isFailing(findings, failOn));
@@ -59,11 +60,12 @@ function auditRoot(
   state: State, objects: readonly StateObject[], settings: SettingsFor<"audit">, io: IO,
 ): Report {
   const audit = auditWithProgress(state, objects, settings, io);
-  const ofTemplates = templateFindings(state, objects, decisionSettings(settings));
+  const judged = judgedIn({ objects, inventory: state.inventory });
+  const ofTemplates = templateFindings(judged, templateChecker(state, decisionSettings(settings)));
   const findings = [...audit.findings.map((finding) => reportedFinding(finding, objects)), ...ofTemplates.flat()];
   const summary = { ...audit.summary, checks: audit.summary.checks + ofTemplates.length };
   const skipped = [...audit.skipped, ...unreadMaps(state, decisionSettings(settings))];
-  return { root: state.root, summary, usage: audit.usage, findings, skipped };
+  return { root: state.root, judged, summary, usage: audit.usage, findings, skipped };
 }
 
 function auditWithProgress(
@@ -78,12 +80,12 @@ function auditWithProgress(
 
 /** Returns the findings of each template that has findings. They are in the last section. */
 function templateFindings(
-  state: State, objects: readonly StateObject[], settings: DecisionSettings,
+  judged: readonly Judged[], check: ReturnType<typeof templateChecker>,
 ): ReportedFinding[][] {
-  const check = templateChecker(state, settings);
-  return templatesIn({ objects, inventory: state.inventory }).map((template) => (
-    check(template).map((finding) => ({ section: "checks" as const, ...locate(finding, template.container) }))
-  )).filter((findings) => findings.length > 0);
+  return judged.map(({ found, template }) => {
+    const findings = template === null ? [] : check(template);
+    return findings.map((finding) => ({ section: "checks" as const, ...locate(finding, found) }));
+  }).filter((findings) => findings.length > 0);
 }
 
 function reportedFinding(finding: AuditFinding, objects: readonly StateObject[]): ReportedFinding {

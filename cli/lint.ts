@@ -1,14 +1,12 @@
-import { isChecked } from "../shared/checks/by-kind.ts";
 import { type CheckResult, runChecks } from "../shared/checks/run.ts";
 import { decisionSettings, type DecisionSettings } from "../shared/contract/context.ts";
 import { compareText } from "../shared/formats/text.ts";
 import type { SettingsFor } from "../shared/contract/settings.ts";
 import type { InputFault } from "../shared/files/manifest-reader.ts";
 import { unjudgedText } from "../shared/files/unjudged.ts";
-import type { JsonObject } from "../shared/formats/json.ts";
 import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
 import { countBySeverity, foldedLines, isFailing, locate, type LocatedFinding } from "./output/located-finding.ts";
-import { judgedObjects, mergeRoots } from "./output/by-root.ts";
+import { mergeRoots } from "./output/by-root.ts";
 import { type Coverage, coverageOf, isIncomplete, writeCoverage } from "./output/coverage.ts";
 import { junitReport } from "./output/junit.ts";
 import { mapWithProgress } from "./output/progress.ts";
@@ -16,7 +14,7 @@ import { CHECK_FIELDS, Only } from "./input/only.ts";
 import {
   byCode, readStates, reportFaults, type State, type StateObject, type States, unreadMaps,
 } from "./input/state.ts";
-import { type Template, templateChecker, templatesIn } from "./input/templates.ts";
+import { countJudged, type Judged, judgedIn, judgedObjects, templateChecker } from "./input/templates.ts";
 import { sarifLog } from "./output/sarif.ts";
 import { skippedLines } from "./output/skipped-checks.ts";
 import { painter } from "./output/terminal.ts";
@@ -37,12 +35,14 @@ interface LintResult {
 export async function runLint(settings: SettingsFor<"lint">, io: IO): Promise<ExitStatus> {
   const only = new Only(settings, CHECK_FIELDS);
   const states = await readStates(settings, io, { stdinCommand: "lint -", inAllNamespaces: true });
-  const result = lintAll(states, only, settings, io);
+  writeLines(io.stderr, only.noObjectLines(states));
+  const roots = states.map((state) => lint(state, only.objectsOf(state), decisionSettings(settings), io));
+  const judged = roots.flatMap((root) => root.judged);
+  const result = lintResult(states, roots, judged);
   const { output, failOn } = settings;
   if (output === "text") printText(result, settings.logLevel === "debug", io);
   else if (output === "junit") {
-    const judged = judgedObjects(states.map((state) => ({ ...state, objects: only.objectsOf(state) })));
-    io.stdout.write(junitReport({ ...result, command: "lint", judged, failOn }));
+    io.stdout.write(junitReport({ ...result, command: "lint", judged: judgedObjects(judged), failOn }));
   } else writeJSON(io, output === "json" ? result : sarifLog(result));
   if (output !== "text") writeCoverage(result.coverage, io);
   const [{ faults }] = states;
@@ -52,13 +52,11 @@ export async function runLint(settings: SettingsFor<"lint">, io: IO): Promise<Ex
   return isFailed ? EXIT.findings : EXIT.fine;
 }
 
-function lintAll(states: States, only: Only, settings: SettingsFor<"lint">, io: IO): LintResult {
+function lintResult(states: States, roots: readonly RootResult[], judged: readonly Judged[]): LintResult {
   const [{ faults, skippedFiles, unjudged }] = states;
-  writeLines(io.stderr, only.noObjectLines(states));
-  const results = states.map((state) => lint(state, only.objectsOf(state), decisionSettings(settings), io));
-  const skipped = new Map(results.flatMap((one) => one.skipped.map((check) => [check.code, check] as const)));
-  const checked = new Set(results.flatMap((one) => one.checked)).size;
-  const findings = mergeRoots(results.map(({ root, findings: items }) => ({ root, items })));
+  const skipped = new Map(roots.flatMap((one) => one.skipped.map((check) => [check.code, check] as const)));
+  const checked = countJudged(judged);
+  const findings = mergeRoots(roots.map(({ root, findings: items }) => ({ root, items })));
   return {
     checked,
     findings: states.length === 1 ? findings : findings.toSorted(byFile),
@@ -70,8 +68,7 @@ function lintAll(states: States, only: Only, settings: SettingsFor<"lint">, io: 
 }
 
 interface RootResult extends Pick<State, "root"> {
-  /** The objects and templates. Objects outside all roots are the same in each root. */
-  readonly checked: readonly JsonObject[];
+  readonly judged: readonly Judged[];
   readonly findings: readonly LocatedFinding[];
   readonly skipped: CheckResult["skipped"];
 }
@@ -83,27 +80,18 @@ interface RootResult extends Pick<State, "root"> {
 function lint(state: State, objects: readonly StateObject[], decisions: DecisionSettings, io: IO): RootResult {
   const { inventory, origin, root } = state;
   const checkTemplate = templateChecker(state, decisions);
-  const checked: readonly Checked[] = [
-    ...objects.filter(({ object }) => isChecked(object, inventory)).map((found) => ({ found, template: null })),
-    ...templatesIn({ objects, inventory }).map((template) => ({ found: template.container, template })),
-  ].toSorted((a, b) => byFile(a.found, b.found));
-  const results = mapWithProgress(checked, io, "objects checked", ({ found, template }) => {
+  const judged = judgedIn({ objects, inventory }).toSorted((a, b) => byFile(a.found, b.found));
+  const results = mapWithProgress(judged, io, "objects checked", ({ found, template }) => {
     if (template !== null) return { found, findings: checkTemplate(template), skipped: [] };
     const input = { object: found.object, old: null, requester: null, origin, inventory };
     return { found, ...runChecks(input, decisions) };
   });
   return {
     root,
-    checked: checked.map(({ found, template }) => (template ?? found).object),
+    judged,
     findings: results.flatMap(({ found, findings }) => findings.map((finding) => locate(finding, found))),
     skipped: [...results.flatMap(({ skipped }) => skipped), ...unreadMaps(state, decisions)],
   };
-}
-
-/** An object, or a template in it. */
-interface Checked {
-  readonly found: StateObject;
-  readonly template: Template | null;
 }
 
 /** Compares objects by file. The sort is stable, so the objects of a file stay in order, before its templates. */

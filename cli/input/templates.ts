@@ -20,6 +20,30 @@ export function templatesIn({ objects, inventory }: Pick<State, "objects" | "inv
   ));
 }
 
+/** An object that has checks, or a template that has checks in an object. */
+export interface Judged {
+  readonly found: StateObject;
+  readonly template: Template | null;
+}
+
+/** Returns what `lint` and `audit` judge: the objects in input order, and then the templates. */
+export function judgedIn({ objects, inventory }: Pick<State, "objects" | "inventory">): Judged[] {
+  return [
+    ...objects.filter(({ object }) => isChecked(object, inventory)).map((found) => ({ found, template: null })),
+    ...templatesIn({ objects, inventory }).map((template) => ({ found: template.container, template })),
+  ];
+}
+
+/** Returns the number of objects and templates. Those outside all roots are the same in each root, and count once. */
+export function countJudged(judged: readonly Judged[]): number {
+  return new Set(judged.map(({ found, template }) => (template ?? found).object)).size;
+}
+
+/** Returns the objects that are judged themselves or contain a judged template, once. */
+export function judgedObjects(judged: readonly Judged[]): StateObject[] {
+  return [...new Set(judged.map(({ found }) => found))];
+}
+
 /**
  * Returns a function that checks a template. Its findings have paths in the container. A template is judged alone: the
  * name, the namespace and the number of its objects are open, so it is compared with no other object, and only the

@@ -1,6 +1,4 @@
-import { isChecked } from "../../shared/checks/by-kind.ts";
 import type { State, StateObject } from "../input/state.ts";
-import { templatesIn } from "../input/templates.ts";
 import type { Paint } from "./terminal.ts";
 
 /** What a command found in one root. */
@@ -41,24 +39,7 @@ export function distinctObjects(states: readonly State[]): StateObject[] {
   return [...new Set(states.flatMap(({ objects }) => objects))];
 }
 
-/** Returns the objects of all roots that have checks, or contain templates that have checks, once. */
-export function judgedObjects(states: readonly State[]): StateObject[] {
-  return [...new Set(states.flatMap((state) => [
-    ...state.objects.filter(({ object }) => isChecked(object, state.inventory)),
-    ...templatesIn(state).map(({ container }) => container),
-  ]))];
-}
-
 /** Returns a state that contains the objects of all roots, and the inventory of one of them. */
 export function unionOf(states: readonly [State, ...State[]]): Pick<State, "objects" | "inventory"> {
   return { objects: distinctObjects(states), inventory: states[0].inventory };
-}
-
-/** Returns the number of objects and templates in all roots that have checks. */
-export function countChecked(states: readonly State[]): number {
-  const judged = states.flatMap((state) => [
-    ...state.objects.map(({ object }) => object).filter((object) => isChecked(object, state.inventory)),
-    ...templatesIn(state).map(({ object }) => object),
-  ]);
-  return new Set(judged).size;
 }
