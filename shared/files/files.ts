@@ -9,12 +9,12 @@ import { isKustomization, type Kustomizations, readKustomizations } from "./kust
 import { type FileListing, listManifestFiles, type ManifestFile, STDIN, unreadable } from "./listing.ts";
 import { generateNames, setNamespaces } from "./object-key.ts";
 import {
-  formatInputFault, type InputFault, type ManifestResult, type ParsedManifests, readManifests,
+  formatInputFault, type InputFault, type ManifestResult, type ParsedManifests, parseValues, readManifests,
 } from "./manifest-reader.ts";
 import { findRoots } from "./find-roots.ts";
 import type { Roots } from "./roots.ts";
 import { reasonOf, type SkippedFile, type SkipReason } from "./skip.ts";
-import { hiddenIn, mentionsIn, type Unjudged, type UnjudgedReason } from "./unjudged.ts";
+import { countHidden, hiddenIn, mentionsIn, type Unjudged, type UnjudgedReason } from "./unjudged.ts";
 import type { DocumentLimit } from "./yaml-documents.ts";
 
 interface ReadOptions {
@@ -175,7 +175,8 @@ async function readOne(file: ManifestFile, { stdin, read }: ManifestParser): Pro
 /** Returns the objects of a file that can choose a role, but that are not read as objects. */
 function unjudgedIn({ path, manifests, skipped }: FileReading, content: string): Unjudged[] {
   if (isKustomization(path)) return [];
-  if (skipped !== null) return mentioned(path, skipped === "template" ? "unrendered" : "embedded", content);
+  if (skipped === "template") return mentioned(path, "unrendered", content);
+  if (skipped !== null) return mentioned(path, "embedded", content).filter(() => isHiddenInData(content));
   // Visits the values only of objects that no decision reads, because an object of ACK mentions its own group.
   const others = manifests.map(({ object }) => object).filter((object) => kindOf(objectReference(object)) === null);
   if (others.length === 0 || mentionsIn(content) === 0) return [];
@@ -183,6 +184,12 @@ function unjudgedIn({ path, manifests, skipped }: FileReading, content: string):
     const hidden = hiddenIn(object);
     return hidden === null ? [] : [{ file: path, ...hidden }];
   });
+}
+
+/** Whether data that is not an object contains one that can choose a role, and does not only name its kind. */
+function isHiddenInData(content: string): boolean {
+  const values = parseValues(content);
+  return values.length === 0 || countHidden(values) > 0;
 }
 
 function mentioned(file: string, reason: UnjudgedReason, content: string): Unjudged[] {

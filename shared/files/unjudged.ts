@@ -68,7 +68,8 @@ function isOfUnknownKind(group: string, object: JsonObject): boolean {
   return [spec, field(field(spec, "template"), "spec")].some((one) => field(one, "identityRef") !== undefined);
 }
 
-function countHidden(root: JsonObject, judged: ReadonlySet<unknown>): number {
+/** Returns the number of objects that can choose a role in a list or object, and in its texts, except `judged`. */
+export function countHidden(root: JsonObject | readonly unknown[], judged: ReadonlySet<unknown> = new Set()): number {
   const open: unknown[] = Object.values(root);
   let count = 0;
   while (open.length > 0) {

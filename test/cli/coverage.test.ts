@@ -152,6 +152,16 @@ test("counts an object in an unknown form beside 200,000 other values", async (t
   t.strictSame(await coverage(dir), { judged: 0, notJudged: 1, reasons: { "embedded": 1 } });
 });
 
+test("counts the objects in values files and other data, but not the names of their kinds", async (t) => {
+  const dir = t.testdir({
+    "values.yaml": "identity: {kind: AWSClusterRoleIdentity, name: a}\n",
+    "values.schema.json": JSON.stringify({ items: [{ kind: "AWSCluster", example: "kind: AWSCluster" }] }),
+    "values-extra.yaml": "extraObjects:\n- |\n  kind: Namespace\n  metadata: {name: a}\n",
+    "raw.yaml": "objects: [{apiVersion: v1, kind: Namespace, metadata: {name: a}}]\n",
+  });
+  t.match(await coverage(dir), { notJudged: 2, reasons: { embedded: 2 } });
+});
+
 test("counts the faults of files that --skip-unreadable skips", async (t) => {
   const dir = t.testdir({ "a.yaml": SELECTOR, "b.yaml": "a: [\n" });
   t.strictSame(await coverage(dir, "--skip-unreadable"), { judged: 1, notJudged: 1, reasons: { unreadable: 1 } });
