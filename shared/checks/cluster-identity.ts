@@ -1,7 +1,11 @@
-import { ACCOUNT_OF_CAPA, accountText, type IdentityReference, referenceKey } from "../model/identity.ts";
+import {
+  ACCOUNT_OF_CAPA, accountText, type Identity, type IdentityReference, referenceKey,
+} from "../model/identity.ts";
 import { type ChainLink, referrerName } from "../resolution/identity-chain.ts";
 import { describeIdentity } from "../resolution/identity-denials.ts";
-import { CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, identityKindOf } from "../contract/capa-kinds.ts";
+import {
+  CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, identityKindOf, STATIC_IDENTITY,
+} from "../contract/capa-kinds.ts";
 import {
   clusterOf, credentialsOf, referenceOf, type Referrer, referrerPath, taggedClusterName,
 } from "../model/referrer.ts";
@@ -125,7 +129,8 @@ export const AC_04: QuickCheck<ClusterChange> = {
   waivable: true,
   reason:
     "CAPA allows a change of identityRef, and after its removal uses its own account. CAPA then creates the cluster "
-    + "again in the other account, and no longer finds the resources in the old account.",
+    + "again in the other account, and no longer finds the resources in the old account. The check only warns if an "
+    + "account is that of a Secret: both may be the same account.",
   fix: "keep identityRef. To move the cluster, delete it and create it again",
   example: "# an update from\nspec: {identityRef: {kind: AWSClusterRoleIdentity, name: team-a}}\n# to\nspec: {}",
   requires: ["the stored object", "identities"],
@@ -136,15 +141,27 @@ export const AC_04: QuickCheck<ClusterChange> = {
     const [from, to] = [accountOf(stored, change), accountOf(referrer, change)];
     if (from === null || to === null || from === to) return;
     const what = referrer.written === null ? "identityRef is removed" : "identityRef changes";
-    yield { path: referrerPath(referrer), message: printable(`${what}: the cluster moves from ${from} to ${to}`) };
+    const fault = { path: referrerPath(referrer), message: `${what}: the cluster moves from ${from} to ${to}` };
+    const isKnown = [stored, referrer].every((one) => identityOf(one, change)?.kind !== STATIC_IDENTITY);
+    yield isKnown ? fault : { ...fault, ...COMPARE };
   },
 };
 
-/** Returns a text that names the account of an object, or null if its identity does not exist. */
-export function accountOf(referrer: Referrer, { inventory, settings }: ClusterChange): string | null {
+const COMPARE = {
+  severity: "warn",
+  fix: "make sure that both are one account: aws sts get-caller-identity shows the account of an access key",
+} as const;
+
+function identityOf(referrer: Referrer, { inventory }: ClusterChange): Identity | null {
   const reference = referenceOf(referrer, inventory.runtime);
-  const identity = reference === null ? null : inventory.identities.get(reference, referrer.namespace);
-  return accountText(reference, identity, controllerAccountOf(settings));
+  return reference === null ? null : inventory.identities.get(reference, referrer.namespace);
+}
+
+/** Returns a text that names the account of an object, or null if its identity does not exist. */
+export function accountOf(referrer: Referrer, change: ClusterChange): string | null {
+  const { inventory, settings } = change;
+  const reference = referenceOf(referrer, inventory.runtime);
+  return accountText(reference, identityOf(referrer, change), controllerAccountOf(settings));
 }
 
 export const AC_06: QuickCheck<ClusterChange> = {
