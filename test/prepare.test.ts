@@ -31,6 +31,22 @@ test("prepare first installs the packages if npm install -g did not install them
   t.match(await prepare(t, 0), [{ code: 0 }, "ci --no-global --no-audit --no-fund\n"]);
 });
 
+test("npm pack builds the program and hides the script prepare from those who install the tarball", async (t) => {
+  const folder = t.testdir({ node_modules: { esbuild: {} } });
+  const script = path.join(ROOT, manifest.scripts.prepack.split(" ")[1] ?? "");
+  const file = path.join(folder, "package.json");
+  await writeFile(path.join(folder, "npm"), "#!/bin/sh\n", { mode: 0o755 });
+  await copyFile(path.join(ROOT, "package.json"), file);
+  const run = async (step: string): Promise<unknown> => {
+    const env = { PATH: `${folder}:/usr/bin:/bin` };
+    t.match(await runProgram(process.execPath, [script, step], { cwd: folder, env }), { code: 0, stderr: "" });
+    return JSON.parse(await readFile(file, "utf8"));
+  };
+  t.match(await run("prepack"), { scripts: { prepare: undefined, build: manifest.scripts.build } });
+  await run("postpack");
+  t.equal(await readFile(file, "utf8"), await readFile(path.join(ROOT, "package.json"), "utf8"));
+});
+
 test("prepare fails if npm fails", async (t) => {
   t.match(await prepare(t, 3, "esbuild"), [{ code: 3 }, "run build\n"]);
 });

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdir } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { createInterface } from "node:readline";
 import { type Test, test } from "tap";
@@ -51,6 +51,9 @@ test("the npm package runs on each supported version of Node.js", async (t) => {
       tt.ok(files.includes(file), file);
     }
     tt.same(files.filter((file) => file.startsWith("manifests/chart")), []);
+    // npm warns about a package with one of these scripts, and with --strict-allow-scripts does not install it.
+    const installed = await readFile(path.join(modules, "ack-role-resolver/package.json"), "utf8");
+    tt.notMatch(installed, /"((pre|post)?install|prepare)":/);
   });
 
   for (const node of supported) {

@@ -3,6 +3,7 @@ import path from "node:path";
 import { test } from "tap";
 import { parse } from "yaml";
 import manifest from "../../../package.json" with { type: "json" };
+import { SUPPORTED_NODES } from "../../programs/node-versions.ts";
 import { runProgram } from "../../programs/run-program.ts";
 import { setTimeLimit } from "../time-limit.ts";
 import { installGlobally, pack, ROOT } from "./packed.ts";
@@ -13,6 +14,7 @@ interface Hook {
   readonly id: string;
   readonly entry: string;
   readonly args: readonly string[];
+  readonly language_version: string;
 }
 
 // pre-commit installs the tarball of `npm pack`, and runs entry and args in the root of the user's repository:
@@ -23,6 +25,8 @@ test("the pre-commit hook checks the folders in its args with the installed comm
   const hooks: readonly Hook[] = parse(readFileSync(path.join(ROOT, ".pre-commit-hooks.yaml"), "utf8"));
   t.match(hooks, [{ id: "ack-role-resolver-lint", language: "node", types: ["yaml"], pass_filenames: false }]);
   t.equal(hooks.length, 1);
+  // test/real/ci/package.test.ts runs the package with each of these versions.
+  t.ok(SUPPORTED_NODES.some(({ name }) => name === `node-${hooks[0]?.language_version}`));
   const { entry = "", args = [] } = hooks[0] ?? {};
   const [command = "", ...fixed] = entry.split(" ");
   t.ok(Object.hasOwn(manifest.bin, command), "the package installs the command");
