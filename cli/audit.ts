@@ -1,8 +1,9 @@
 import { type Audit, type AuditFinding, auditObjects } from "../shared/checks/audit.ts";
 import { type Section, SECTIONS } from "../shared/checks/check.ts";
 import { isSelector } from "../shared/contract/ack-groups.ts";
-import { decisionSettings } from "../shared/contract/context.ts";
+import { decisionSettings, type DecisionSettings } from "../shared/contract/context.ts";
 import { countOf } from "../shared/formats/text.ts";
+import { settleSettings } from "../shared/model/controller-settings.ts";
 import type { SettingsFor } from "../shared/contract/settings.ts";
 import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
 import { countBySeverity, foldedLines, isFailing, locate, type LocatedFinding } from "./output/located-finding.ts";
@@ -11,6 +12,7 @@ import { mergeRoots, rootTitle } from "./output/by-root.ts";
 import { coverageOf, isIncomplete, writeCoverage } from "./output/coverage.ts";
 import { junitReport } from "./output/junit.ts";
 import { runWithProgress } from "./output/progress.ts";
+import { controllerLines, controllersJSON, type ReportedControllers } from "./output/controllers.ts";
 import { identityName } from "./output/resolution-table.ts";
 import { sarifLog } from "./output/sarif.ts";
 import { CHECK_FIELDS, Only } from "./input/only.ts";
@@ -29,12 +31,14 @@ interface Report extends Pick<State, "root"> {
   readonly usage: Audit["usage"];
   readonly findings: readonly ReportedFinding[];
   readonly skipped: Audit["skipped"];
+  readonly controllers: ReportedControllers;
 }
 
 /** Prints the report of the audit. If any input is unreadable, prints only the faults of the input. */
 export async function runAudit(settings: SettingsFor<"audit">, io: IO): Promise<ExitStatus> {
   const only = new Only(settings, CHECK_FIELDS);
-  const states = await readStates(settings, io, { stdinCommand: "audit -", inAllNamespaces: true });
+  const options = { stdinCommand: "audit -", inAllNamespaces: true, readsControllers: true };
+  const states = await readStates(settings, io, options);
   const [{ faults, skippedFiles, unjudged }] = states;
   if (isUnreadable(faults, io)) return EXIT.usage;
   writeLines(io.stderr, only.noObjectLines(states));
@@ -59,22 +63,27 @@ export async function runAudit(settings: SettingsFor<"audit">, io: IO): Promise<
 function auditRoot(
   state: State, objects: readonly StateObject[], settings: SettingsFor<"audit">, io: IO,
 ): Report {
-  const audit = auditWithProgress(state, objects, settings, io);
+  const controllers = settleSettings(settings, state.controllers);
+  const settled = decisionSettings({ ...settings, ...controllers.settings });
+  const audit = auditWithProgress(state, objects, settled, io);
   const judged = judgedIn({ objects, inventory: state.inventory });
-  const ofTemplates = templateFindings(judged, templateChecker(state, decisionSettings(settings)));
+  const ofTemplates = templateFindings(judged, templateChecker(state, settled));
   const findings = [...audit.findings.map((finding) => reportedFinding(finding, objects)), ...ofTemplates.flat()];
   const summary = { ...audit.summary, checks: audit.summary.checks + ofTemplates.length };
-  const skipped = [...audit.skipped, ...unreadMaps(state, decisionSettings(settings))];
-  return { root: state.root, judged, summary, usage: audit.usage, findings, skipped };
+  const skipped = [...audit.skipped, ...unreadMaps(state, settled)];
+  return {
+    root: state.root, judged, summary, usage: audit.usage, findings, skipped,
+    controllers: { ...controllers, deployments: state.controllers.controllers },
+  };
 }
 
 function auditWithProgress(
-  state: State, objects: readonly StateObject[], settings: SettingsFor<"audit">, io: IO,
+  state: State, objects: readonly StateObject[], settings: DecisionSettings, io: IO,
 ): Audit {
   const { inventory, origin } = state;
   const storedSelectors = state.objects.map(({ object }) => object).filter(isSelector);
   const input = { objects: objects.map(({ object }) => object), storedSelectors, inventory, origin };
-  const work = auditObjects(input, decisionSettings(settings));
+  const work = auditObjects(input, settings);
   return runWithProgress(work, io, (checked) => `${checked} of ${countOf(objects.length, "object")} checked`);
 }
 
@@ -100,17 +109,18 @@ function allFindings(reports: readonly Report[]): readonly ReportedFinding[] {
 
 /** Returns the fields of the reports. With several roots, a summary counts an object outside all roots for each. */
 function auditJSON(reports: readonly Report[]): object {
-  const parts = reports.map(({ root, summary, usage, findings }) => {
+  const parts = reports.map(({ root, summary, usage, findings, controllers }) => {
     const { byIdentity, byAccount, omittedIdentities, omittedAccounts } = usage;
     return {
       root, summary: { ...summary, ...countBySeverity(findings) },
       clusterUsage: { byIdentity, byAccount, omittedIdentities, omittedAccounts },
+      controllers: controllersJSON(controllers),
     };
   });
   const findings = allFindings(reports);
   const [first, ...others] = parts;
   if (others.length > 0 || first === undefined) return { roots: parts, findings };
-  return { summary: first.summary, clusterUsage: first.clusterUsage, findings };
+  return { summary: first.summary, clusterUsage: first.clusterUsage, controllers: first.controllers, findings };
 }
 
 function printText(
@@ -148,7 +158,7 @@ const TITLES: Readonly<Record<Section, readonly [one: string, many: string]>> = 
 };
 
 /** Returns the lines of the counts, followed by each section that has findings. */
-function reportLines({ summary, usage, findings }: Report, isComplete: boolean, paint: Paint): string[] {
+function reportLines({ summary, usage, findings, controllers }: Report, isComplete: boolean, paint: Paint): string[] {
   const { objects, selectors, resources, unannotated, identities, clusters } = summary;
   const sections = SECTIONS.flatMap((section) => {
     const own = findings.filter((finding) => finding.section === section);
@@ -162,7 +172,7 @@ function reportLines({ summary, usage, findings }: Report, isComplete: boolean, 
   }
   return [
     `${countOf(objects, "object")}: ${counts.join(", ")}; ${unannotated} without resolution annotations`,
-    ...countLines(summary, paint), ...usageLines(usage, paint), ...sections,
+    ...countLines(summary, paint), ...controllerLines(controllers, paint), ...usageLines(usage, paint), ...sections,
   ];
 }
 

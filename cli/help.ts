@@ -32,6 +32,8 @@ function rare(...row: Parameters<typeof help>): FlagHelp {
   return rareIn(COMMANDS, ...row);
 }
 
+const MODE = "where controllers find the role of a resource: in IAMRoleSelectors, or in the legacy CARM ConfigMaps";
+
 function ofDeployments(gate: string): string {
   return `whether the feature gate ${gate} of the controllers is on (default: as in their Deployments)`;
 }
@@ -65,16 +67,14 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
     "kubeconfig file (default: KUBECONFIG, ~/.kube/config or the Pod's service account)",
   ),
   context: rare("Input", "kubeconfig context to use"),
-  mode: rare(
-    "Decisions", "where controllers find the role of a resource: in IAMRoleSelectors, or in the legacy CARM ConfigMaps",
-  ),
+  mode: rare("Decisions", MODE, { audit: `${MODE} (default: as in their Deployments, else selectors)` }),
   teamLevelCarm: rareIn(
     WITHOUT_MIGRATION, "Decisions", "the feature gate TeamLevelCARM of the controllers is on; affects only CARM",
-    { "migrate carm": ofDeployments("TeamLevelCARM") },
+    { audit: ofDeployments("TeamLevelCARM"), "migrate carm": ofDeployments("TeamLevelCARM") },
   ),
   serviceLevelCarm: rareIn(
     WITHOUT_MIGRATION, "Decisions", "the feature gate ServiceLevelCARM of the controllers is on; affects only CARM",
-    { "migrate carm": ofDeployments("ServiceLevelCARM") },
+    { audit: ofDeployments("ServiceLevelCARM"), "migrate carm": ofDeployments("ServiceLevelCARM") },
   ),
   ackSystemNamespace: rare("Decisions", "namespace that contains the ACK controllers and the CARM ConfigMaps"),
   runtime: rare(

@@ -10,11 +10,12 @@ import { isACKGroup } from "../shared/contract/ack-groups.ts";
 import { objectReference } from "../shared/formats/object-meta.ts";
 import { countOf, printable } from "../shared/formats/text.ts";
 import {
-  decideGates, deploymentsText, type GateProblem, type GateValues, uncoveredControllers,
+  decideGates, type GateProblem, type GateValues, uncoveredControllers,
 } from "../shared/resolution/migration-gates.ts";
 import {
   type MigrationPlan, planMigration, type ProvedMigration, proveMigration,
 } from "../shared/resolution/migration-plan.ts";
+import { deploymentsText } from "../shared/model/controller-deployment.ts";
 import type { SettingsFor } from "../shared/contract/settings.ts";
 import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
 import { runWithProgress } from "./output/progress.ts";
@@ -83,7 +84,8 @@ function provedFor(
 /** Returns the feature gates of the proof, and where they come from. */
 function gatesText(gates: GateValues, { controllers: { controllers } }: State): string {
   const values = Object.entries(gates).map(([gate, isOn]) => `${gate} ${isOn ? "on" : "off"}`).join(", ");
-  const source = controllers.length === 0 ? "as the flags state" : `as in ${deploymentsText(controllers)}`;
+  const names = controllers.map(({ name }) => name);
+  const source = names.length === 0 ? "as the flags state" : `as in ${deploymentsText(names)}`;
   return `Feature gates: ${values}, ${source}.`;
 }
 

@@ -13,6 +13,7 @@ import type { Roots } from "../../shared/files/roots.ts";
 import type { Unjudged } from "../../shared/files/unjudged.ts";
 import type { JsonObject } from "../../shared/formats/json.ts";
 import { type Controllers, readControllers } from "../../shared/model/controller-deployment.ts";
+import { commonMode } from "../../shared/model/controller-settings.ts";
 import { objectReference } from "../../shared/formats/object-meta.ts";
 import { compareText, countOf, printable } from "../../shared/formats/text.ts";
 import { Inventory } from "../../shared/inventory/inventory.ts";
@@ -176,21 +177,22 @@ async function readCluster(
   settings: StateSettings, io: IO, { inAllNamespaces = false, readsControllers = false }: ReadOptions,
 ): Promise<State> {
   const { kubeconfig, context, runtime, mode, ackSystemNamespace, extraGroups, identitySecretNamespace } = settings;
-  const [{ loadCluster }, { connectKubernetes }, { listControllerDeployments }] = await Promise.all([
+  const [{ loadCluster }, { connectKubernetes }, { listControllerObjects }] = await Promise.all([
     import("../../shared/sources/load-cluster.ts"), import("../../shared/cluster/kubeconfig.ts"),
-    import("../../shared/sources/controller-deployments.ts"),
+    import("../../shared/sources/controller-objects.ts"),
   ]);
   const progress = new Progress(io);
   try {
     const api = await connectKubernetes({ kubeconfig, context });
-    const { deployments, unread } = readsControllers
-      ? await listControllerDeployments(api, ackSystemNamespace)
-      : { deployments: [], unread: null };
-    const controllers = { ...readControllers(deployments, ackSystemNamespace), unread };
+    const found = readsControllers
+      ? await listControllerObjects(api, ackSystemNamespace)
+      : { objects: [], unread: null };
+    // Decides which lists must not fail.
+    const isCARM = (mode ?? commonMode(readControllers(found.objects, ackSystemNamespace).controllers)) === "carm";
     const { inventory, objects } = await loadCluster({
       runtime, judge: judgeSelector, api, resources: { extraGroups },
       identitySecretNamespace, fieldExports: inAllNamespaces,
-      carmMaps: { namespace: ackSystemNamespace, isRequired: mode === "carm", inAllNamespaces },
+      carmMaps: { namespace: ackSystemNamespace, isRequired: isCARM, inAllNamespaces },
       collect: withoutManagedFields,
       onProgress: ({ kinds, listed, objects: seen }) =>
         progress.update(`reading the cluster: ${listed} of ${countOf(kinds, "kind")}, ${countOf(seen, "object")}`),
@@ -202,14 +204,26 @@ async function readCluster(
     const unjudged = unlisted.map(() => ({ file: null, reason: "unlisted", count: 1 } as const));
     // Kinds are listed concurrently, in an order that varies. The objects are sorted, so that the output is the same in
     // each run.
-    const sorted = objects.toSorted(byName).map((object) => ({ object, file: null, lineOf: () => null }));
+    const sorted = [...objects, ...deploymentsIn(found.objects, ackSystemNamespace)].toSorted(byName)
+      .map((object) => ({ object, file: null, lineOf: () => null }));
+    const { controllers, others } = readControllers([...found.objects, ...objects], ackSystemNamespace);
+    const absent = `namespace ${ackSystemNamespace} has no Deployment of an ACK controller`;
+    const unread = found.unread ?? (readsControllers && controllers.length === 0 ? absent : null);
     return {
-      objects: sorted, inventory, origin: "cluster", controllers, root: null, faults: [], skippedFiles: {},
-      unjudged,
+      objects: sorted, inventory, origin: "cluster", controllers: { controllers, others, unread }, root: null,
+      faults: [], skippedFiles: {}, unjudged,
     };
   } finally {
     progress.clear();
   }
+}
+
+/** Returns the Deployments in a namespace, which audit checks. */
+function deploymentsIn(objects: readonly JsonObject[], namespace: string): JsonObject[] {
+  return objects.filter((object) => {
+    const reference = objectReference(object);
+    return reference.kind === "Deployment" && reference.namespace === namespace;
+  }).map(withoutManagedFields);
 }
 
 /**

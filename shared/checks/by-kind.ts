@@ -18,6 +18,7 @@ import { META_01 } from "./any-kind.ts";
 import { REMOVED_WAIVERS, WAIVER_01 } from "./waiver.ts";
 import { AC_05, clusterChange, useChange } from "./cluster-reference.ts";
 import { configMapChange } from "./carm-map-entries.ts";
+import { AUD_11 } from "./controllers.ts";
 import { DEFINITION_CHECKS, KIND_DELETION_CHECKS } from "./definitions.ts";
 import { FIELD_EXPORT_CHECKS } from "./field-exports.ts";
 import { identityChange } from "./identity-change.ts";
@@ -67,7 +68,9 @@ const CHECKS: Record<KindID, Bind> = {
   ],
   "cluster-part": partChecks,
   pod: within("pod", podChecks),
-  workload: within("pod", podChecks),
+  workload: (input, settings) => [
+    ...within("pod", podChecks)(input, settings), ...bindChecks([AUD_11], { object: input.object, settings }, null),
+  ],
   secret: () => [],
 };
 

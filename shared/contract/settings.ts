@@ -53,14 +53,17 @@ export const SETTINGS = {
   context: {
     flag: "--context", type: "string", value: "NAME", default: null, commands: CONNECTORS, onlyWith: OF_CLUSTERS,
   },
-  mode: { flag: "--mode", type: "string", choices: ["selectors", "carm"], default: "selectors", commands: BY_MODE },
+  mode: {
+    flag: "--mode", type: "string", choices: ["selectors", "carm"], default: "selectors", defaults: { audit: null },
+    commands: BY_MODE,
+  },
   teamLevelCarm: {
-    flag: "--team-level-carm", type: "boolean", bare: "true", default: false, defaults: { "migrate carm": null },
-    commands: DECIDERS, onlyWith: OF_CARM,
+    flag: "--team-level-carm", type: "boolean", bare: "true", default: false,
+    defaults: { audit: null, "migrate carm": null }, commands: DECIDERS, onlyWith: OF_CARM,
   },
   serviceLevelCarm: {
-    flag: "--service-level-carm", type: "boolean", bare: "true", default: false, defaults: { "migrate carm": null },
-    commands: DECIDERS, onlyWith: OF_CARM,
+    flag: "--service-level-carm", type: "boolean", bare: "true", default: false,
+    defaults: { audit: null, "migrate carm": null }, commands: DECIDERS, onlyWith: OF_CARM,
   },
   ackSystemNamespace: {
     flag: "--ack-system-namespace", type: "string", value: "NS", pattern: NAMESPACE, default: "ack-system",

@@ -1,9 +1,12 @@
 import type { JsonObject } from "../formats/json.ts";
 import { objectReference } from "../formats/object-meta.ts";
-import { compareText, quote } from "../formats/text.ts";
-import { type Arguments, argumentsOf, hasArgumentsOfACK } from "./controller-arguments.ts";
+import { compareText, listOf, quote } from "../formats/text.ts";
+import {
+  type BaseCredentials, baseCredentials, serviceAccountOf, type ServiceIdentities, serviceIdentities,
+} from "./base-credentials.ts";
+import { type Arguments, argumentsOf, environmentOf, hasArgumentsOfACK } from "./controller-arguments.ts";
 import { serviceOfImage } from "./injection-request.ts";
-import { type Container, decodePod, podTemplateOf } from "./pod.ts";
+import { type Container, decodePod, type Pod, podTemplateOf } from "./pod.ts";
 
 /** The feature gates that decide where a controller finds roles. */
 export const GATES = ["IAMRoleSelector", "TeamLevelCARM", "ServiceLevelCARM"] as const;
@@ -23,6 +26,11 @@ export interface ControllerDeployment {
   readonly enableCARM: Reading<boolean>;
   /** The namespaces of --watch-namespace; [] if the controller watches all namespaces. */
   readonly watchNamespaces: Reading<readonly string[]>;
+  /** The label selector of --watch-selectors; "" if the controller watches all resources. */
+  readonly watchSelectors: Reading<string>;
+  readonly region: Reading<string>;
+  /** The credentials of the controller's own role. */
+  readonly credentials: BaseCredentials;
 }
 
 /** The controllers among some objects. */
@@ -37,36 +45,48 @@ export interface Controllers {
 
 /** Returns the controllers among the objects, of which only those in the system namespace count. */
 export function readControllers(objects: readonly JsonObject[], systemNamespace: string): Controllers {
-  const found = objects.flatMap((object) => {
-    const { namespace, name } = objectReference(object);
-    return containersOf(object).map((container) => ({ namespace, name: `${namespace}/${name}`, container }));
-  }).toSorted((a, b) => compareText(a.name, b.name));
+  const found = objects.flatMap(runningControllers).toSorted((a, b) => compareText(a.name, b.name));
   const own = found.filter(({ namespace }) => namespace === systemNamespace);
   const others = found.filter(({ namespace }) => namespace !== systemNamespace);
+  const identities = serviceIdentities(own.length === 0 ? [] : objects);
   return {
-    controllers: own.map(({ name, container }) => readController(name, container)),
+    controllers: own.map((one) => readController(one, identities)),
     others: others.map(({ name }) => name), unread: null,
   };
 }
 
 /** Whether the object is a Deployment that looks like that of an ACK controller. */
 export function looksLikeController(object: JsonObject): boolean {
-  return containersOf(object).length > 0;
+  return runningControllers(object).length > 0;
+}
+
+/** A container that runs an ACK controller. */
+interface RunningController {
+  readonly namespace: string;
+  /** `NAMESPACE/NAME` of the Deployment. */
+  readonly name: string;
+  readonly pod: Pod;
+  readonly container: Container;
 }
 
 /** Returns the containers of a Deployment that run an ACK controller, by their image or their arguments. */
-function containersOf(object: JsonObject): readonly Container[] {
-  const { group, kind } = objectReference(object);
+function runningControllers(object: JsonObject): readonly RunningController[] {
+  const { group, kind, namespace, name } = objectReference(object);
   const template = group === "apps" && kind === "Deployment" ? podTemplateOf(object) : null;
   if (template === null) return [];
-  const { containers } = decodePod(template.pod);
-  return containers.filter((one) => serviceOfImage(one.image) !== null || hasArgumentsOfACK(one));
+  const pod = decodePod(template.pod);
+  return pod.containers.filter((one) => serviceOfImage(one.image) !== null || hasArgumentsOfACK(one))
+    .map((container) => ({ namespace, name: `${namespace}/${name}`, pod, container }));
 }
 
-function readController(name: string, container: Container): ControllerDeployment {
+function readController(
+  { namespace, name, pod, container }: RunningController, identities: ServiceIdentities,
+): ControllerDeployment {
   const flags = argumentsOf(container);
+  const account = serviceAccountOf(pod, namespace);
   return {
-    name,
+    name, region: regionOf(flags, container), credentials: baseCredentials(pod, container, { account, identities }),
+    watchSelectors: readFlag(flags, "watch-selectors", { missing: "", parse: (text) => text }),
     // The defaults of the gates and of CARM: aws-controllers-k8s/runtime v0.62.0, pkg/featuregate and pkg/config.
     gates: readFlag(flags, "feature-gates", { missing: NO_GATES, parse: parseGates }),
     enableCARM: readFlag(flags, "enable-carm", { missing: true, parse: parseBoolean }),
@@ -89,6 +109,16 @@ function readFlag<Value>(flags: Arguments | null, name: string, { missing, parse
   const value = parse(text);
   if (value !== null) return { value, unknown: null };
   return { value: null, unknown: `--${name} is ${quote(text)}, with which the controller exits at its start` };
+}
+
+/** Returns the region of the flag, or else of the variable with which the runtime starts. */
+function regionOf(flags: Arguments | null, container: Container): Reading<string> {
+  const variable = environmentOf(container).get("AWS_REGION");
+  const all = flags?.has("aws-region") === false && variable !== undefined
+    ? new Map([["aws-region", variable]])
+    : flags;
+  const region = readFlag(all, "aws-region", { missing: "", parse: (text) => (text === "" ? null : text) });
+  return region.value === "" ? { value: null, unknown: "it has no region, so it exits at its start" } : region;
 }
 
 const NO_GATES: Gates = { IAMRoleSelector: false, TeamLevelCARM: false, ServiceLevelCARM: false };
@@ -136,4 +166,9 @@ export function roleSourceOf({ gates, enableCARM, watchNamespaces }: ControllerD
   if (gates.value.IAMRoleSelector) return enableCARM.value ? "exits" : "selectors";
   // With one watched namespace, the runtime does not start CARM (pkg/runtime/service_controller.go).
   return enableCARM.value && watchNamespaces.value.length !== 1 ? "carm" : "own";
+}
+
+/** Returns names of Deployments, such as `Deployments ack-system/a and ack-system/b`. */
+export function deploymentsText(names: readonly string[]): string {
+  return `${names.length === 1 ? "Deployment" : "Deployments"} ${listOf(names)}`;
 }

@@ -1,5 +1,6 @@
-import { listOf } from "../formats/text.ts";
-import { type ControllerDeployment, type Controllers, roleSourceOf } from "../model/controller-deployment.ts";
+import {
+  type ControllerDeployment, type Controllers, deploymentsText, roleSourceOf,
+} from "../model/controller-deployment.ts";
 import type { Inexpressible } from "./inexpressible.ts";
 
 /** The feature gates on which the roles of CARM depend, and the flags that state them. */
@@ -47,7 +48,7 @@ function decideGate(
   if (stated !== null) {
     const [state, others] = stated ? ["off", off] as const : ["on", on] as const;
     if (others.length === 0) return stated;
-    const problem = `${flag}=${String(stated)}, but ${gate} is ${state} in ${deployments(others)}`;
+    const problem = `${flag}=${String(stated)}, but ${gate} is ${state} in ${deploymentsText(others)}`;
     return { problem, fix: "correct the flag, or give all controllers the same feature gate" };
   }
   const reason = unknownReason(found, systemNamespace);
@@ -57,7 +58,7 @@ function decideGate(
     return { problem: `it is unknown whether the feature gate ${gate} is on: ${reason}`, fix };
   }
   if (on.length === 0 || off.length === 0) return on.length > 0;
-  const problem = `the feature gate ${gate} is on in ${deployments(on)}, but off in ${deployments(off)}`;
+  const problem = `the feature gate ${gate} is on in ${deploymentsText(on)}, but off in ${deploymentsText(off)}`;
   return { problem, fix: "give all controllers the same feature gate, because a selector applies to each of them" };
 }
 
@@ -67,7 +68,7 @@ function unknownReason({ controllers, unread }: Controllers, systemNamespace: st
     return unread ?? `no Deployment of an ACK controller was found in namespace ${systemNamespace}`;
   }
   const [reason] = controllers.flatMap(({ name, gates: { unknown } }) => (
-    unknown === null ? [] : [`in ${deployments([name])}, ${unknown}`]
+    unknown === null ? [] : [`in ${deploymentsText([name])}, ${unknown}`]
   ));
   return reason ?? null;
 }
@@ -75,7 +76,7 @@ function unknownReason({ controllers, unread }: Controllers, systemNamespace: st
 /** Returns the problem of a controller that does not take its roles from the CARM maps now. */
 function sourceProblem(controller: ControllerDeployment): GateProblem[] {
   const source = roleSourceOf(controller);
-  const subject = deployments([controller.name]);
+  const subject = deploymentsText([controller.name]);
   if (source === "selectors") {
     return [{
       problem: `${subject} has the feature gate IAMRoleSelector on, so its controller already ignores the CARM maps`,
@@ -98,19 +99,10 @@ function sourceProblem(controller: ControllerDeployment): GateProblem[] {
 export function uncoveredControllers({ others }: Controllers, systemNamespace: string): readonly Inexpressible[] {
   if (others.length === 0) return [];
   return [{
-    subject: deployments(others),
+    subject: deploymentsText(others),
     reason: "this looks like an ACK controller, but its feature gates and CARM maps were not read, because it is not "
       + `in namespace ${systemNamespace}`,
     fix: "if it is a controller, run the command with --ack-system-namespace set to its namespace, and compare the "
       + "outputs",
   }];
-}
-
-/** Returns the Deployments of the controllers. */
-export function deploymentsText(controllers: readonly Pick<ControllerDeployment, "name">[]): string {
-  return deployments(controllers.map(({ name }) => name));
-}
-
-function deployments(names: readonly string[]): string {
-  return `${names.length === 1 ? "Deployment" : "Deployments"} ${listOf(names)}`;
 }

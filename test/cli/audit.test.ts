@@ -1,4 +1,5 @@
 import { test } from "tap";
+import { gatedDeployment } from "../fixtures/controllers.ts";
 import { runCommand } from "./run-command.ts";
 import { STATE } from "./state.ts";
 
@@ -166,4 +167,54 @@ spec: {identityRef: {kind: AWSClusterStaticIdentity, name: "s${i}"}}
   const { stdout } = await runCommand(["audit", "-"], { stdin });
   t.match(stdout, "AWSClusterStaticIdentity/s115\nand 101 more\n\nClusters by account\n121  an unknown account\n");
   t.match(stdout, ", 0 identities, 121 clusters; 121 without resolution annotations\n");
+});
+
+const ACCOUNT = {
+  apiVersion: "v1", kind: "ServiceAccount", metadata: {
+    name: "ack-s3", namespace: "ack-system",
+    annotations: { "eks.amazonaws.com/role-arn": "arn:aws:iam::111122223333:role/ack-s3" },
+  },
+};
+const NAMESPACED = gatedDeployment("IAMRoleSelector=true", false, {
+  args: ["--watch-namespace=team-a\u009b"], env: [{ name: "AWS_PROFILE", value: "p" }],
+});
+const CONTROLLERS = `${JSON.stringify(NAMESPACED)}\n---\n${JSON.stringify(ACCOUNT)}\n---\n${GOOD}`;
+
+test("reads settings from the Deployments of controllers, and says what it read and what contradicts", async (t) => {
+  const { status, stdout } = await runCommand(["audit", "-", "--region", "us-east-1"], { stdin: CONTROLLERS });
+  t.equal(status, 0);
+  t.match(stdout, `
+Controllers
+DEPLOYMENT         ROLES FROM        REGION     WATCHES       OWN CREDENTIALS
+ack-system/ack-s3  IAMRoleSelectors  eu-west-1  team-a\\u009b  arn:aws:iam::111122223333:role/ack-s3: the role of \
+service account ack-system/ack-s3 (eks.amazonaws.com/role-arn); ignored: the profile in AWS_PROFILE
+Settings from these Deployments: --mode=selectors --team-level-carm=false --service-level-carm=false \
+--controller-account=111122223333 --controller-role=arn:aws:iam::111122223333:role/ack-s3
+note: --region=us-east-1 contradicts the Deployments: eu-west-1 in ack-system/ack-s3
+`);
+  t.match(stdout, /warn AUD-11 Deployment ack-system\/ack-s3 spec\.template\.spec\.containers\n {4}the controller /);
+  t.match(stdout, "IRS-05", "the account of the controllers is known");
+  const json = await runCommand(["audit", "-", "-o", "json", "--region", "us-east-1"], { stdin: CONTROLLERS });
+  t.match(JSON.parse(json.stdout), {
+    controllers: {
+      deployments: [{ name: "ack-system/ack-s3", rolesFrom: "selectors", region: "eu-west-1" }],
+      settings: { mode: "selectors", region: "us-east-1", controllerAccount: "111122223333" }, notes: [/contradicts/],
+    },
+  });
+});
+
+test("audits the CARM maps if the controllers use them, unless --mode states selectors", async (t) => {
+  const stdin = `${JSON.stringify(gatedDeployment("TeamLevelCARM=true"))}
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: default, annotations: {services.k8s.aws/team-id: blue}}
+---
+${GOOD}`;
+  const { stdout } = await runCommand(["audit", "-"], { stdin });
+  t.match(stdout, "ack-system/ack-s3  CARM maps, TeamLevelCARM  eu-west-1  all namespaces  EKS Pod Identity or");
+  t.match(stdout, "\n1  resource without a role in the CARM maps\n");
+  const { stdout: stated } = await runCommand(["audit", "-", "--mode", "selectors"], { stdin });
+  t.match(stated, "\n0  resources without a role in the CARM maps\n");
+  t.match(stated, "\nnote: --mode=selectors contradicts the Deployments: carm in ack-system/ack-s3\n");
 });

@@ -1,5 +1,6 @@
 import { type Test, test } from "tap";
 import { EXTENDED_NOTICE } from "../../shared/contract/removed-settings.ts";
+import { gatedDeployment } from "../fixtures/controllers.ts";
 import { ACK_SELECTOR_CRD, olderACKSelectorCRD } from "../fixtures/ack-selector-crd.ts";
 import {
   BUCKETS, definition, DEFINITIONS, FakeCluster, NAMESPACES, resource, SELECTORS,
@@ -103,6 +104,37 @@ test("with --runtime extended, each command writes one notice to stderr", async 
   t.equal((await run("impact", "-", "--runtime", "extended")).stderr.split(notice).length, 2);
   const manifests = await runCommand(["manifests", "crds", "--runtime", "extended"]);
   t.equal(manifests.stderr.split(notice).length, 2);
+});
+
+const DEPLOYMENTS = "/apis/apps/v1/deployments";
+const DEPLOYMENTS_OF_ACK = "/apis/apps/v1/namespaces/ack-system/deployments";
+
+test("audit reads the Deployments of the controllers, and says if it may not", async (t) => {
+  const { metadata, spec } = gatedDeployment("IAMRoleSelector=true", true);
+  const run = await onFakeCluster(t, (cluster) => {
+    cluster.objects.set(DEPLOYMENTS, [{ metadata: Object.assign({ resourceVersion: "1" }, metadata), spec }]);
+  });
+  const { stdout } = await run("audit");
+  t.match(stdout, "\nack-system/ack-s3  nothing: it exits  eu-west-1  all namespaces  EKS Pod Identity");
+  t.match(stdout, "warn AUD-11 Deployment ack-system/ack-s3 spec.template.spec.containers\n");
+  const denied = await onFakeCluster(t, (cluster) => {
+    for (const path of [DEPLOYMENTS, DEPLOYMENTS_OF_ACK]) cluster.errors.set(path, { status: 403 });
+  });
+  t.match((await denied("audit")).stdout,
+    "\nnote: the configuration of the controllers is unknown: not allowed to list deployments.apps in the namespace "
+    + "ack-system; grant the verb list on it; API server message: simulated; state it with flags\n");
+  const absent = await onFakeCluster(t);
+  t.match((await absent("audit")).stdout, "unknown: namespace ack-system has no Deployment of an ACK controller");
+});
+
+test("audit fails if the controllers use CARM and their maps may not be read", async (t) => {
+  const { metadata, spec } = gatedDeployment("", true);
+  const run = await onFakeCluster(t, (cluster) => {
+    cluster.objects.set(DEPLOYMENTS, [{ metadata: Object.assign({ resourceVersion: "1" }, metadata), spec }]);
+    cluster.errors.set("/api/v1/namespaces/ack-system/configmaps", { status: 403 });
+  });
+  t.match(await run("audit"), { status: 2, stderr: /The cluster cannot be read: not allowed to list configmaps/ });
+  t.equal((await run("audit", "--mode", "selectors")).status, 0);
 });
 
 const ALL_MAPS = "/api/v1/configmaps";

@@ -6,13 +6,16 @@ import { objectReference } from "../../shared/formats/object-meta.ts";
 import { readManifestPaths } from "../../shared/files/files.ts";
 import { runCommand } from "../cli/run-command.ts";
 import { ACK_CRDS } from "../fixtures/ack-crds.ts";
+import { gatedDeployment } from "../fixtures/controllers.ts";
+import { objectAt } from "../webhook/reviews.ts";
 import type { Cluster } from "./apiserver/cluster.ts";
 import { onCluster } from "./apiserver/on-cluster.ts";
 import { until } from "./apiserver/until.ts";
 import { installWebhook, SELECTORS } from "./webhook/installed-webhook.ts";
 
 const EXAMPLES = path.join(import.meta.dirname, "../../manifests/examples-carm");
-const GATES = ["--team-level-carm", "--service-level-carm", "--controller-account", "999900001111"];
+const ACCOUNT = ["--controller-account", "999900001111"];
+const GATES = ["--team-level-carm", "--service-level-carm", ...ACCOUNT];
 const MERGE = { headers: { "content-type": "application/merge-patch+json" } };
 const TIMEOUT_MS = 10_000;
 
@@ -54,9 +57,19 @@ onCluster("migrating a real cluster from CARM", async (t, cluster) => {
   );
   await t.test("the webhook annotates each resource with the role that CARM used", async (tt) =>
     annotatesRoles(tt, cluster, { objects, rolesBefore }));
-  const again = await runCommand(["migrate", "carm", ...access, ...GATES]);
-  t.equal(again.stdout, migrated.stdout, "a second run prints the same selectors");
+  const deployed = await cluster.kubectl(["create", "-f", "-"], { input: JSON.stringify(controller()) });
+  t.same([deployed.code, deployed.stderr], [0, ""]);
+  const again = await runCommand(["migrate", "carm", ...access, ...ACCOUNT]);
+  t.match(again.stderr, "as in Deployment ack-system/ack-s3.\n");
+  t.equal(again.stdout, migrated.stdout, "a second run reads the gates from the Deployment, and prints the same");
 });
+
+/** Returns the Deployment of a controller with both gates. */
+function controller(): JsonObject {
+  const labels = { app: "ack-s3" };
+  const deployment = gatedDeployment("TeamLevelCARM=true,ServiceLevelCARM=true", true, { metadata: { labels } });
+  return { ...deployment, spec: { ...objectAt(deployment, "spec"), selector: { matchLabels: labels } } };
+}
 
 async function createAll(t: Test, cluster: Cluster, objects: readonly JsonObject[]): Promise<void> {
   const system = { apiVersion: "v1", kind: "Namespace", metadata: { name: "ack-system" } };
