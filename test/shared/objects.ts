@@ -94,8 +94,8 @@ export function inventoryWith(
   return inventory;
 }
 
-export function removal(group: string, kind: string, name: string): InventoryChange {
-  return { type: "remove", group, kind, namespace: "", name };
+export function removal(group: string, kind: string, name: string, namespace = ""): InventoryChange {
+  return { type: "remove", group, kind, namespace, name };
 }
 
 /** The controller's own account. */

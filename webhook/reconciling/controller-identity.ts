@@ -7,6 +7,8 @@ import type { KubernetesAPI } from "../../shared/cluster/api.ts";
 import { rejectionText, sendRequest } from "../../shared/cluster/send-request.ts";
 import type { InventorySource } from "../../shared/sources/source.ts";
 import type { Logger } from "../../shared/server/logger.ts";
+import { printable } from "../../shared/formats/text.ts";
+import { referrerName } from "../../shared/resolution/identity-chain.ts";
 import { RETRY_MS } from "../../shared/server/retry-queue.ts";
 import type { WebhookMetrics } from "../metrics.ts";
 import { FIELD_MANAGER } from "./refresher.ts";
@@ -17,7 +19,7 @@ interface ControllerIdentityOptions {
   readonly log: Pick<Logger, "info" | "warn">;
   readonly metrics: Pick<WebhookMetrics, "controllerIdentityCreations">;
   readonly source: Pick<InventorySource, "inventory">;
-  /** The namespaces of --auto-controller-identity. [] allows no namespace. */
+  /** The namespaces of --auto-controller-identity. With [], the identity is created only while no cluster uses it. */
   readonly namespaces: readonly string[];
   /** Whether this replica is the leader. */
   readonly mayWrite: () => boolean;
@@ -35,9 +37,13 @@ const LABELS = { "clusterctl.cluster.x-k8s.io/move-hierarchy": "" };
 const FIX = `grant the verb create on ${PLURAL} of ${INFRASTRUCTURE_GROUP}: apply the objects of `
   + "`manifests rbac --auto-controller-identity`";
 
+/** The number of clusters that a log line names. */
+const MAX_NAMED = 10;
+
 /**
  * Creates the AWSClusterControllerIdentity `default` while it does not exist, with an explicit list of namespaces.
- * Shipped CAPA creates it with `allowedNamespaces: {}`, which allows every namespace. Never changes an identity.
+ * Shipped CAPA creates it with `allowedNamespaces: {}`, which allows every namespace. Never changes an identity: CAPA
+ * does not allow that.
  */
 export class ControllerIdentityCreator {
   readonly #options: ControllerIdentityOptions;
@@ -85,6 +91,12 @@ export class ControllerIdentityCreator {
   /** Returns whether this replica has created the identity. */
   async #create(version: string): Promise<boolean> {
     const { log, namespaces } = this.#options;
+    const lockedOut = this.#lockedOut();
+    if (namespaces.length === 0 && lockedOut.length > 0) {
+      const fault = `these objects use it, and it would allow no namespace: ${lockedOut.join(", ")}; list their `
+        + "namespaces in --auto-controller-identity";
+      return this.#fail(fault, null);
+    }
     const path = `/apis/${INFRASTRUCTURE_GROUP}/${version}/${PLURAL}?fieldManager=${FIELD_MANAGER}`;
     const request = { method: "POST", path, body: JSON.stringify(this.#identity(version)) } as const;
     try {
@@ -95,11 +107,24 @@ export class ControllerIdentityCreator {
       if (status !== 201 && status !== 409) return this.#fail(rejectionText(request, response), status);
       this.#fault = null;
       this.#count(status === 201 ? "ok" : "exists");
-      if (status === 201) log.info({ namespaces }, `created the ${CONTROLLER_IDENTITY} ${CONTROLLER_IDENTITY_NAME}`);
+      if (status === 201) {
+        log.info({ namespaces, lockedOut }, `created the ${CONTROLLER_IDENTITY} ${CONTROLLER_IDENTITY_NAME}`);
+      }
       return status === 201;
     } catch (error) {
       return this.#fail(errorMessage(error), null);
     }
+  }
+
+  /** Returns the first objects that use the identity in namespaces that it would not allow. */
+  #lockedOut(): readonly string[] {
+    const { source: { inventory }, namespaces } = this.#options;
+    const names: string[] = [];
+    for (const user of inventory.referrers.ofIdentity(REFERENCE)) {
+      if (names.length === MAX_NAMED) break;
+      if (!namespaces.includes(user.namespace)) names.push(printable(referrerName(user)));
+    }
+    return names;
   }
 
   #identity(version: string): object {

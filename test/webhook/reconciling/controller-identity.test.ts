@@ -1,6 +1,6 @@
 import { type Test, test } from "tap";
 import { field, type JsonObject } from "../../../shared/formats/json.ts";
-import { controllerIdentity, INFRASTRUCTURE } from "../../shared/capa-objects.ts";
+import { clusterObject, controllerIdentity, INFRASTRUCTURE } from "../../shared/capa-objects.ts";
 import { kindObject } from "../../shared/objects.ts";
 import { FakeClock } from "../../shared/fake-clock.ts";
 import { FakeKubernetes } from "../../certs/rotation/fake-kubernetes.ts";
@@ -82,6 +82,25 @@ test("without namespaces, the identity allows no namespace", async (t) => {
   subject.install();
   await subject.pass(SECOND);
   t.same(field(subject.stored["spec"], "allowedNamespaces"), { list: [] });
+});
+
+test("without namespaces, creates nothing while a cluster uses the identity", async (t) => {
+  const subject = new Subject(t, []);
+  subject.install(clusterObject("c", null));
+  await subject.pass(MINUTE);
+  t.equal(subject.posts, 0);
+  const lines = subject.first.lines.filter((line) => line.includes("cannot be created"));
+  t.match(lines, [/these objects use it, and it would allow no namespace: AWSCluster ns1\/c; list their namespaces/]);
+  subject.first.source.remove("AWSCluster", INFRASTRUCTURE, "c", "ns1");
+  await subject.pass(5 * MINUTE);
+  t.equal(subject.posts, 1);
+});
+
+test("names the clusters that the list of namespaces locks out", async (t) => {
+  const subject = new Subject(t);
+  subject.install(clusterObject("c", null));
+  await subject.pass(SECOND);
+  t.match(subject.first.lines.filter((line) => line.includes("created the")), [/"lockedOut":\["AWSCluster ns1\/c"\]/]);
 });
 
 test("does nothing without --auto-controller-identity, and never changes an existing identity", async (t) => {

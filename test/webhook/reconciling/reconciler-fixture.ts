@@ -55,8 +55,8 @@ class FakeSource implements InventorySource {
     this.#listeners.notify();
   }
 
-  remove(kind: string, group: string, name: string): void {
-    this.inventory.apply([removal(group, kind, name)]);
+  remove(kind: string, group: string, name: string, namespace = ""): void {
+    this.inventory.apply([removal(group, kind, name, namespace)]);
     this.#listeners.notify();
   }
 }
