@@ -26,12 +26,21 @@ export function ownNamespace(object: JsonObject): string {
   return namespace === "" ? DEFAULT_NAMESPACE : namespace;
 }
 
+/** What was found in an object, because several checks read it. */
+const FOUND = new WeakMap<JsonObject, readonly Crossing[]>();
+
 /**
  * Returns each use of another namespace in the spec of an ACK resource or a FieldExport, in the order of the fields. A
  * missing, empty or equal namespace is the own one.
  * Source: aws-controllers-k8s/runtime pkg/runtime/resource_reference.go, ValidateCrossNamespaceReference.
  */
 export function crossingsOf(object: JsonObject): readonly Crossing[] {
+  const crossings = FOUND.get(object) ?? findCrossings(object);
+  FOUND.set(object, crossings);
+  return crossings;
+}
+
+function findCrossings(object: JsonObject): readonly Crossing[] {
   const own = ownNamespace(object);
   const spec = field(object, "spec");
   if (!isFieldExportKind(objectReference(object))) return crossingsIn(spec, own);
