@@ -93,7 +93,7 @@ test("without namespaces, creates nothing while a cluster uses the identity", as
   t.match(lines, [/these objects use it, and it would allow no namespace: AWSCluster ns1\/c; list their namespaces/]);
   subject.first.source.remove("AWSCluster", INFRASTRUCTURE, "c", "ns1");
   await subject.pass(5 * MINUTE);
-  t.equal(subject.posts, 1);
+  t.equal(subject.stored["kind"], KIND);
 });
 
 test("names the clusters that the list of namespaces locks out", async (t) => {
