@@ -31,6 +31,15 @@
 {{- end }}
 {{- end }}
 
+{{/* The number of MiB in a quantity of Kubernetes, such as 384Mi; empty for a quantity with another suffix. */}}
+{{- define "ack-role-resolver.mebibytes" -}}
+{{- $bytes := dict "" 1 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 }}
+{{- $suffix := regexFind "[A-Za-z]*$" (toString .) }}
+{{- if hasKey $bytes $suffix }}
+  {{- divf (mulf (trimSuffix $suffix (toString .)) (index $bytes $suffix)) 1048576 }}
+{{- end }}
+{{- end }}
+
 {{/* Fails with a message if a value requires another value. values.schema.json checks each value on its own. */}}
 {{- define "ack-role-resolver.checkValues" -}}
 {{- if eq (toString .Values.accessReviews) "false" }}
@@ -43,6 +52,12 @@
 {{- end }}
 {{- if and .Values.injection.enabled (eq .Values.ackSystemNamespace .Release.Namespace) }}
   {{- fail (printf "injection.enabled: must be false in the namespace %q of the ACK controllers, because the webhook injects no sidecar in its own namespace; install the chart in another namespace" .Release.Namespace) }}
+{{- end }}
+{{- with ((.Values.resources | default dict).limits | default dict).memory }}
+  {{- $limit := include "ack-role-resolver.mebibytes" . }}
+  {{- if and $limit (ge (float64 $.Values.heapMiB) (float64 $limit)) }}
+    {{- fail (printf "heapMiB: must be below the %v of resources.limits.memory, because request bodies, code and stacks are outside of the heap; set heapMiB to about half of the limit" .) }}
+  {{- end }}
 {{- end }}
 {{- if eq .Values.identitySecretNamespace .Release.Namespace }}
   {{- fail (printf "identitySecretNamespace: must be another namespace than %q, because the webhook could then read the key of its CA; install the chart in another namespace" .Release.Namespace) }}

@@ -54,11 +54,19 @@ withHelm("rejects a value without the value that it requires", async (t, helm) =
       [`identitySecretNamespace=${NAMESPACE}`],
       'identitySecretNamespace: must be another namespace than "ack-role-resolver"',
     ],
+    [["heapMiB=384"], "heapMiB: must be below the 384Mi of resources.limits.memory, because request bodies,"],
+    [["resources.limits.memory=0.1G"], "heapMiB: must be below the 0.1G of resources.limits.memory"],
+    [["resources.limits.memory=200000000"], /heapMiB: must be below the 2(00000000|e\+08) of resources.limits.memory/],
   ] as const) {
     const { code, stderr } = await template(helm, values);
     t.equal(code, 1, values.join());
     t.match(stderr, fault);
   }
+  const enough = [
+    "heapMiB=400,resources.limits.memory=1Gi", "resources.limits=null", "resources=null",
+    "resources.limits.memory=512000Ki", "resources.limits.memory=1e9", "resources.limits.memory=1Ei",
+  ];
+  for (const values of enough) t.match(await template(helm, [values]), { code: 0 }, values);
   const off = await template(helm, ["accessReviews=false", "settings.check={ACK-09=deny,ACK-09=off}"]);
   t.match(off, { code: 0 }, "the last severity applies");
 });
