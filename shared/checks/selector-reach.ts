@@ -47,7 +47,7 @@ export const IRS_10_OF_SOME: QuickCheck<SelectorChange> = {
       if (meant === undefined) continue;
       const message = `no namespace of the input has the label ${printable(key)}: ${quote(value)}; perhaps `
         + `${printable(meant)} was meant`;
-      yield { path: [...LABELS, { key }], message, fix: "correct the value, or label the namespace" };
+      yield { path: [...LABELS, { key }], message, fix: "correct the label, or label the namespace" };
     }
   },
 };

@@ -34,11 +34,13 @@ export function isACKGroup(group: string): boolean {
 /** The kinds of ACK that are not AWS resources. Their group is `services.k8s.aws`. */
 export const CORE_KINDS: readonly string[] = [SELECTOR_KIND, FIELD_EXPORT_KIND, "AdoptedResource"];
 
-/** Whether the group is misspelled, as in `s3.service.k8s.aws`, or lacks the service. */
+/** Whether the group is misspelled, as in `s3.service.k8s.aws` and `s3.services.k8s.io`, or lacks the service. */
 export function isLikeResource({ group, kind }: { readonly group: string; readonly kind: string }): boolean {
   if (group === SELECTOR_GROUP) return !CORE_KINDS.includes(kind);
   const dot = group.indexOf(".");
-  return dot > 0 && !isACKGroup(group) && isMisspelled(group.slice(dot + 1), SELECTOR_GROUP);
+  if (dot <= 0 || isACKGroup(group)) return false;
+  const suffix = group.slice(dot + 1);
+  return suffix.startsWith("services.k8s.") || isMisspelled(suffix, SELECTOR_GROUP);
 }
 
 export function isKindDefinition(object: JsonObject): boolean {

@@ -51,6 +51,7 @@ export function isIdentityKind({ group, kind }: KindName): boolean {
  * misspelled one, or the group of the identities and a kind that ends in Identity, or a misspelled kind.
  */
 export function isLikeCAPAKind({ group, kind }: KindName): boolean {
+  if (isCAPAKind({ group, kind })) return false;
   if (GROUPS.includes(group)) return isLikeIdentity(kind) || KINDS.some((one) => isMisspelled(kind, one));
   return KINDS.includes(kind) && GROUPS.some((one) => isMisspelled(group, one));
 }

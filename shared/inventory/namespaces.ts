@@ -22,6 +22,12 @@ interface Namespace {
   readonly isTerminating: boolean;
 }
 
+/** The keys of the labels of namespaces, and the values of each key. */
+interface LabelNames {
+  readonly keys: NameIndex;
+  readonly values: ReadonlyMap<string, NameIndex>;
+}
+
 type NamespaceName = Pick<ObjectID, "name">;
 
 interface NamespaceContext {
@@ -40,7 +46,7 @@ export class NamespaceStore {
   readonly #usingCARM = new Set<string>();
   readonly #byOwner = new SetIndex<string>();
   #index: NameIndex | null = null;
-  #values: ReadonlyMap<string, NameIndex> | null = null;
+  #labels: LabelNames | null = null;
 
   /** `onChange` receives the name of each namespace after it was stored or removed. */
   constructor(context: NamespaceContext, onChange: (name: string) => void = () => undefined) {
@@ -64,7 +70,7 @@ export class NamespaceStore {
   }
 
   #add(object: JsonObject, name: string): void {
-    this.#index = this.#values = null;
+    this.#index = this.#labels = null;
     if (this.#context.isForGrants === true && objectExcess(object) !== null) {
       this.#oversized.add(name);
       return;
@@ -82,7 +88,7 @@ export class NamespaceStore {
   }
 
   #delete(name: string): void {
-    this.#index = this.#values = null;
+    this.#index = this.#labels = null;
     this.#oversized.delete(name);
     const namespace = this.#namespaces.get(name);
     if (namespace === undefined) return;
@@ -118,18 +124,25 @@ export class NamespaceStore {
     return this.#index.misspelled(name);
   }
 
-  /** Returns the values of the label on namespaces that the value misspells; [] if a namespace has the label. */
+  /**
+   * Returns the values that the value misspells, or the keys that the key misspells if no namespace has a label with
+   * this key. Returns [] if a namespace has the label.
+   */
   misspelledLabel(key: string, value: string): readonly string[] {
-    this.#values ??= this.#valuesOfLabels();
-    return this.withLabel(key, value).size > 0 ? [] : (this.#values.get(key)?.misspelled(value) ?? []);
+    this.#labels ??= this.#labelsOfAll();
+    if (this.withLabel(key, value).size > 0) return [];
+    return this.#labels.values.get(key)?.misspelled(value) ?? this.#labels.keys.misspelled(key);
   }
 
-  #valuesOfLabels(): Map<string, NameIndex> {
+  #labelsOfAll(): LabelNames {
     const values = new Map<string, Set<string>>();
     for (const { labels } of this.#namespaces.values()) {
       for (const [key, value] of labels) values.set(key, (values.get(key) ?? new Set()).add(value));
     }
-    return new Map(Array.from(values, ([key, names]) => [key, new NameIndex(names)]));
+    return {
+      keys: new NameIndex(values.keys()),
+      values: new Map(Array.from(values, ([key, names]) => [key, new NameIndex(names)])),
+    };
   }
 
   /**

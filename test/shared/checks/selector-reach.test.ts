@@ -34,11 +34,12 @@ testRows("IRS-10: in manifests, warns about a label that is similar to that of a
     origin: "file", known: [namespaceObject("pay-1", { team: "checkout" }), namespaceObject("b", { team: "money" })],
   }), [
   ["a missing letter", ["team", "chekout"], "warn IRS-10 spec.namespaceSelector.labelSelector.matchLabels[team]: no "
-    + 'namespace of the input has the label team: "chekout"; perhaps checkout was meant. Correct the value, or label '
+    + 'namespace of the input has the label team: "chekout"; perhaps checkout was meant. Correct the label, or label '
     + "the namespace."],
   ["the name label", ["kubernetes.io/metadata.name", "pya-1"], /perhaps pay-1 was meant/],
   ["a label of a namespace", ["team", "money"]],
   ["another value", ["team", "search"]],
+  ["a misspelled key", ["taem", "checkout"], /the label taem: "checkout"; perhaps team was meant/],
   ["another key", ["tier", "chekout"]],
 ]);
 

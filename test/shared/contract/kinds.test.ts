@@ -30,6 +30,7 @@ const EXAMPLES = new Map([
   ["cluster-part", { group: "cluster.x-k8s.io", kind: "Machine", name: "a" }],
   ["selector-like", { group: "s3.services.k8s.aws", kind: "IamRoleSelectors", name: "a" }],
   ["resource-like", { group: "s3.service.k8s.aws", kind: "Bucket", name: "a" }],
+  ["resource-like", { group: "s3.services.k8s.aws.com", kind: "Bucket", name: "a" }],
   ["resource", { group: "s3.services.k8s.aws", kind: "Bucket", name: "a" }],
   ["identity-like", { group: CAPA_GROUP, kind: "AWSClusterStaticIDIdentity", name: "a" }],
 ]);
