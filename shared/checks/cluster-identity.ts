@@ -51,7 +51,9 @@ function unknownFault(
     const fix = `set the name in ${field} to ${CONTROLLER_IDENTITY_NAME}`;
     return { message: `${link.reason}, not ${quote(link.name)}`, fix };
   }
-  const fix = `create the identity, or ${index === 0 && written === null ? "set" : "change"} ${field}`;
+  const which = index > 0 && link?.kind === CONTROLLER_IDENTITY
+    ? ", which CAPA creates only for a cluster that refers to it itself" : "";
+  const fix = `create the identity${which}, or ${index === 0 && written === null ? "set" : "change"} ${field}`;
   return { message: `${linkText(chain, index)} does not exist`, fix };
 }
 

@@ -22,8 +22,9 @@ const OF_PROVIDER: Container = { paths: ["spec.forProvider.manifest"], isRepeate
 
 /**
  * The kinds that contain objects. Sources: kro api/v1alpha1/resourcegraphdefinition_types.go (formerly ResourceGroup),
- * crossplane apis/apiextensions/v1/composition_types.go and function-patch-and-transform input/v1beta1/resources.go,
- * provider-kubernetes apis/object/v1alpha2/types.go, argo-cd pkg/apis/application/v1alpha1/types.go.
+ * crossplane v1 apis/apiextensions/v1/composition_types.go and function-patch-and-transform input/v1beta1/resources.go,
+ * provider-kubernetes apis/cluster/object/v1alpha2/types.go and apis/namespaced/object/v1alpha1/types.go, argo-cd
+ * pkg/apis/application/v1alpha1/types.go.
  */
 const CONTAINERS: ReadonlyMap<string, Container> = new Map([
   ["ResourceGraphDefinition.kro.run", OF_KRO],
