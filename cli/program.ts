@@ -223,7 +223,8 @@ function optionOf(name: SettingName, definition: Definition, command: Command): 
   option.attributeName = () => name;
   option.negate = false;
   option.helpGroup(`${flagGroup(name, command)}:`);
-  if (definition.bare !== undefined) option.preset(definition.bare);
+  // withBareValues adds the value of a boolean.
+  if (definition.bare !== undefined && type !== "boolean") option.preset(definition.bare);
   if (type !== "strings") return option;
   return option.argParser((item: string, before: string[] | undefined) => [...(before ?? []), item]);
 }

@@ -18,7 +18,7 @@ import { META_01 } from "./any-kind.ts";
 import { REMOVED_WAIVERS, WAIVER_01 } from "./waiver.ts";
 import { AC_05, clusterChange, useChange } from "./cluster-reference.ts";
 import { configMapChange } from "./carm-map-entries.ts";
-import { AUD_11 } from "./controllers.ts";
+import { AUD_15 } from "./controllers.ts";
 import { DEFINITION_CHECKS, KIND_DELETION_CHECKS } from "./definitions.ts";
 import { FIELD_EXPORT_CHECKS } from "./field-exports.ts";
 import { identityChange } from "./identity-change.ts";
@@ -69,7 +69,7 @@ const CHECKS: Record<KindID, Bind> = {
   "cluster-part": partChecks,
   pod: within("pod", podChecks),
   workload: (input, settings) => [
-    ...within("pod", podChecks)(input, settings), ...bindChecks([AUD_11], { object: input.object, settings }, null),
+    ...within("pod", podChecks)(input, settings), ...bindChecks([AUD_15], { object: input.object, settings }, null),
   ],
   secret: () => [],
 };

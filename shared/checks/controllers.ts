@@ -13,8 +13,8 @@ interface StoredDeployment {
 const PATH = ["spec", "template", "spec", "containers"] as const;
 const OWN_ROLE = "so it uses its own role for every resource";
 
-export const AUD_11: QuickCheck<StoredDeployment> = {
-  id: "AUD-11",
+export const AUD_15: QuickCheck<StoredDeployment> = {
+  id: "AUD-15",
   severity: "warn",
   reason: "A controller uses its own role for every resource if it reads neither IAMRoleSelectors nor the CARM maps, "
     + "or may not list IAMRoleSelectors. It exits at its start if both are turned on. The check reads the Deployments "
@@ -39,7 +39,7 @@ function faultOf(controller: ControllerDeployment): Omit<Fault, "path"> | null {
   }
   if (source === "selectors" && namespaces.length > 0) {
     const message = `the controller watches only ${listOf(namespaces)}, and with installScope=namespace, its chart `
-      + `grants only Roles, with which it cannot list IAMRoleSelectors, ${OWN_ROLE}`;
+      + `grants no right to list IAMRoleSelectors, ${OWN_ROLE}`;
     const fix = "grant its service account get, list and watch on iamroleselectors.services.k8s.aws and namespaces in "
       + "a ClusterRole, or set installScope=cluster (aws-controllers-k8s/community#2755)";
     return { message, fix };

@@ -192,7 +192,7 @@ Settings from these Deployments: --mode=selectors --team-level-carm=false --serv
 --controller-account=111122223333 --controller-role=arn:aws:iam::111122223333:role/ack-s3
 note: --region=us-east-1 contradicts the Deployments: eu-west-1 in ack-system/ack-s3
 `);
-  t.match(stdout, /warn AUD-11 Deployment ack-system\/ack-s3 spec\.template\.spec\.containers\n {4}the controller /);
+  t.match(stdout, /warn AUD-15 Deployment ack-system\/ack-s3 spec\.template\.spec\.containers\n {4}the controller /);
   t.match(stdout, "IRS-05", "the account of the controllers is known");
   const json = await runCommand(["audit", "-", "-o", "json", "--region", "us-east-1"], { stdin: CONTROLLERS });
   t.match(JSON.parse(json.stdout), {

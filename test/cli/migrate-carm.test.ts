@@ -157,7 +157,7 @@ data: {green: "arn:aws:iam::111122223333:role/green", s3.green: "arn:aws:iam::11
 test("uses the feature gates that the flags set", async (t) => {
   const stdin = MAP + TEAM_MAP + team;
   const roles = async (...flags: readonly string[]): Promise<readonly string[]> =>
-    [...(await runCommand(["migrate", "carm", "-", ...flags], { stdin })).stdout.matchAll(/arn: .*\/(.*)/g)].map(
+    [...(await runCommand(["migrate", "carm", ...flags, "-"], { stdin })).stdout.matchAll(/arn: .*\/(.*)/g)].map(
       ([, role = ""]) => role,
     );
   t.same(await roles("--team-level-carm=false", "--service-level-carm"), []);

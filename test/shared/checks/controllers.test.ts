@@ -17,7 +17,7 @@ const OWN_ROLE = "so it uses its own role for every resource";
 const FIX = "in the controller's chart, set featureGates.IAMRoleSelector=true, enableCARM=false and "
   + "installScope=cluster";
 
-testRows("AUD-11 reports a controller that reads no roles, or exits", linesOf, [
+testRows("AUD-15 reports a controller that reads no roles, or exits", linesOf, [
   ["selectors in all namespaces", gatedDeployment("IAMRoleSelector=true", false)],
   ["CARM in two namespaces", gatedDeployment("", true, watching("a,b"))],
   ["unknown gates", gatedDeployment("?")],
@@ -25,15 +25,15 @@ testRows("AUD-11 reports a controller that reads no roles, or exits", linesOf, [
   ["another namespace", gatedDeployment("", false, { namespace: "team-a" })],
   ["another program", controllerDeployment({ container: { image: "nginx", args: [] } })],
   ["selectors and CARM", gatedDeployment("IAMRoleSelector=true"),
-    "AUD-11: the feature gate IAMRoleSelector and CARM are both on, so the controller exits at its start; turn CARM "
+    "AUD-15: the feature gate IAMRoleSelector and CARM are both on, so the controller exits at its start; turn CARM "
       + "off: set enableCARM=false in the chart of the controller"],
   ["selectors in one namespace", gatedDeployment("IAMRoleSelector=true", false, watching("a")),
-    "AUD-11: the controller watches only a, and with installScope=namespace, its chart grants only Roles, with which "
-      + `it cannot list IAMRoleSelectors, ${OWN_ROLE}; grant its service account get, list and watch on `
+    "AUD-15: the controller watches only a, and with installScope=namespace, its chart grants no right to "
+      + `list IAMRoleSelectors, ${OWN_ROLE}; grant its service account get, list and watch on `
       + "iamroleselectors.services.k8s.aws and namespaces in a ClusterRole, or set installScope=cluster "
       + "(aws-controllers-k8s/community#2755)"],
   ["neither", gatedDeployment("", false),
-    `AUD-11: the feature gate IAMRoleSelector and CARM are both off in the controller, ${OWN_ROLE}; ${FIX}`],
+    `AUD-15: the feature gate IAMRoleSelector and CARM are both off in the controller, ${OWN_ROLE}; ${FIX}`],
   ["CARM in one namespace", gatedDeployment("", true, watching("a")),
-    `AUD-11: the controller watches only a, and then does not start CARM, ${OWN_ROLE}; ${FIX}`],
+    `AUD-15: the controller watches only a, and then does not start CARM, ${OWN_ROLE}; ${FIX}`],
 ]);
