@@ -23,7 +23,7 @@ import { writeStartNotices } from "../serve.ts";
 
 type InputSettings = Pick<
   SettingsFor<"lint">, "ignore" | "skipUnreadable" | "allowEmpty" | "logLevel" | "namespace" | "maxDocuments"
-> & Partial<Pick<SettingsFor<"lint">, "root" | "only">> & Partial<Pick<SettingsFor<"resolve">, "kind">>;
+> & Partial<Pick<SettingsFor<"lint">, "root" | "only" | "capaVersion">> & Partial<Pick<SettingsFor<"resolve">, "kind">>;
 
 /** The objects and faults of the input, the number of skipped files by reason, and what is not judged. */
 interface Input extends ManifestResult {
@@ -39,9 +39,11 @@ interface Input extends ManifestResult {
 export async function readInput(
   paths: readonly string[], settings: InputSettings, io: IO, stdinCommand: string,
 ): Promise<Input> {
-  const { ignore, skipUnreadable, namespace, root: roots, maxDocuments } = settings;
+  const { ignore, skipUnreadable, namespace, root: roots, maxDocuments, capaVersion = null } = settings;
   const documentLimit = { documents: Number(maxDocuments), fix: "use several files, or pass --max-documents N" };
-  const options = { ignore, skipUnreadable, namespace, documentLimit, ...(roots !== undefined && { roots }) };
+  const options = {
+    ignore, skipUnreadable, namespace, capaVersion, documentLimit, ...(roots !== undefined && { roots }),
+  };
   const reading = readManifestPaths(paths, { ...options, stdin: () => text(io.stdin) });
   // A progress line would overwrite what a user types as standard input.
   const input = paths.includes(STDIN) ? await reading : await showElapsed("reading manifests", io, reading);

@@ -84,7 +84,7 @@ type DecisionInput = Omit<
   SettingsFor<"lint">,
   | "from" | "ignore" | "root" | "skipUnreadable" | "allowEmpty" | "logLevel" | "cluster" | "kubeconfig" | "context"
   | "extraGroups" | "output" | "failOn" | "noWebhook" | "complete" | "identitySecretNamespace" | "namespace"
-  | "only" | "maxDocuments"
+  | "only" | "maxDocuments" | "capaVersion"
 > &
   Partial<Pick<
     SettingsFor<"webhook">,

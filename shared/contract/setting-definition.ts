@@ -31,6 +31,9 @@ export const GROUP: Pattern = {
   regexp: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+$",
   meaning: "an API group, such as s3.services.k8s.aws",
 };
+export const VERSION: Pattern = {
+  regexp: "^v?[0-9]{1,4}\\.[0-9]{1,4}(\\.[0-9]{1,4})?(-[0-9A-Za-z.-]{1,40})?$", meaning: "a version such as v2.8.4",
+};
 export const COUNT: Pattern = { regexp: "^[1-9][0-9]{0,6}$", meaning: "a number from 1 to 9999999" };
 export const REGION: Pattern = { regexp: "^[a-z]{2,}(-[a-z]+)+-[0-9]+$", meaning: "an AWS region, such as eu-west-1" };
 export const ROLE: Pattern = {

@@ -1,7 +1,7 @@
 import {
   ACCOUNT, ADDRESS, AUDIENCE, CHECK_SEVERITY, type Command, COUNT, type Definition, GROUP, HTTPS_URL,
   IDENTITY_NAMESPACE, IMAGE, LOOPBACK_URL, NAMESPACE, OBJECT_NAME, REGION, ROLE, SERVICE_ACCOUNT, SESSION_NAME,
-  SIDECAR_ARGUMENT, SIDECAR_VARIABLE, USER_PATTERN,
+  SIDECAR_ARGUMENT, SIDECAR_VARIABLE, USER_PATTERN, VERSION,
 } from "./setting-definition.ts";
 import { STS_AUDIENCE } from "./capa-kinds.ts";
 import { LIMITS } from "./limits.ts";
@@ -45,6 +45,10 @@ export const SETTINGS = {
   maxDocuments: {
     flag: "--max-documents", type: "string", value: "N", pattern: COUNT,
     default: String(LIMITS.manifestDocuments.value), commands: OFFLINE, onlyWith: OF_FILES,
+  },
+  capaVersion: {
+    flag: "--capa-version", type: "string", value: "VERSION", pattern: VERSION, default: null, commands: JUDGES,
+    onlyWith: OF_FILES,
   },
   cluster: { flag: "--cluster", type: "boolean", default: false, commands: READERS },
   kubeconfig: {

@@ -12,6 +12,7 @@ import {
   formatInputFault, type InputFault, type ManifestResult, type ParsedManifests, parseValues, readManifests,
 } from "./manifest-reader.ts";
 import { findRoots } from "./find-roots.ts";
+import { storedBy } from "../model/allowed-namespaces.ts";
 import type { Roots } from "./roots.ts";
 import { reasonOf, type SkippedFile, type SkipReason } from "./skip.ts";
 import { countHidden, hiddenIn, mentionsIn, type Unjudged, type UnjudgedReason } from "./unjudged.ts";
@@ -24,6 +25,8 @@ interface ReadOptions {
   readonly skipUnreadable?: boolean;
   /** The namespace of namespaced objects that set none. Default: none is set, and decisions take `default`. */
   readonly namespace?: string | null;
+  /** The version of CAPA that stores the objects. Default: the latest. */
+  readonly capaVersion?: string | null;
   /**
    * The globs of the folders that are clusters of their own. If empty, sibling folders that hold the same objects are.
    * Default: all files belong to one cluster.
@@ -54,12 +57,15 @@ export interface ManifestInput extends ManifestResult {
 export async function readManifestPaths(
   paths: readonly string[], options: ReadOptions = {},
 ): Promise<ManifestInput> {
-  const { ignore = [], skipUnreadable = false, namespace = null, roots: globs, stdin = readStdin } = options;
+  const { ignore = [], skipUnreadable = false, namespace = null, capaVersion = null, roots: globs } = options;
+  const { stdin = readStdin } = options;
   const listing = await listManifestFiles(paths, { ignore, fingerprints: false, gitIgnore: true });
   const { files, targets, unjudged: inKustomizations } = await withPatches(listing.files);
   const read = (content: string, file: string): ParsedManifests => readManifests(content, file, options.documentLimit);
   const readings = await readFiles({ files }, { stdin, read });
-  const named = generateNames(readings.flatMap((one) => one.manifests));
+  const named = generateNames(readings.flatMap((one) => one.manifests).map((one) => (
+    capaVersion === null ? one : { ...one, object: storedBy(capaVersion, one.object) }
+  )));
   const manifests = namespace === null ? named : setNamespaces(named, namespace);
   const isNamespaceUsed = manifests.some((one, i) => one !== named[i]);
   const found = [...listing.faults, ...readings.flatMap(({ skipped, faults }) => (skipped === null ? faults : []))];

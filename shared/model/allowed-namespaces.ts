@@ -1,3 +1,4 @@
+import { isIdentity } from "../contract/capa-kinds.ts";
 import type { Runtime } from "../contract/context.ts";
 import type { ErrorCode } from "../formats/errors.ts";
 import { field, formatFieldPath, isJsonObject, type JsonObject } from "../formats/json.ts";
@@ -200,4 +201,28 @@ function refusal(hasNames: boolean, hasSelector: boolean, { labels, isPartial }:
   }
   if (hasSelector) return `allowedNamespaces.selector does not select the namespace${why}`;
   return "allowedNamespaces contains no namespace: its list and its selector are empty";
+}
+
+/** The first version of CAPA whose webhook keeps empty fields. */
+const KEEPS_EMPTY_FIELDS = [2, 9] as const;
+
+/**
+ * Returns the object as a version of CAPA, such as `v2.8.4`, stores it: earlier versions remove the empty fields of the
+ * selector in the `allowedNamespaces` of an identity.
+ */
+export function storedBy(version: string, object: JsonObject): JsonObject {
+  const [major = 0, minor = 0] = version.replace(/^v/, "").split(/[.-]/).map(Number);
+  const [keepsMajor, keepsMinor] = KEEPS_EMPTY_FIELDS;
+  if (major > keepsMajor || (major === keepsMajor && minor >= keepsMinor) || !isIdentity(object)) return object;
+  const spec = field(object, "spec");
+  const allowedNamespaces = field(spec, "allowedNamespaces");
+  const selector = field(allowedNamespaces, "selector");
+  if (!isJsonObject(spec) || !isJsonObject(allowedNamespaces) || !isJsonObject(selector)) return object;
+  const kept = Object.entries(selector).filter(([name, value]) => !SELECTOR_FIELDS.includes(name) || !isEmpty(value));
+  const allowed = { ...allowedNamespaces, selector: Object.fromEntries(kept) };
+  return { ...object, spec: { ...spec, allowedNamespaces: allowed } };
+}
+
+function isEmpty(value: unknown): boolean {
+  return typeof value === "object" && value !== null && Object.keys(value).length === 0;
 }

@@ -74,6 +74,22 @@ test("the tables name CAPA for a cluster that uses the controller identity", asy
   t.match(wide.stdout, /default +AWSClusterControllerIdentity\/default +the account of CAPA +-\n$/);
 });
 
+test("--capa-version decides which namespaces a selector without requirements allows", async (t) => {
+  const stdin = `apiVersion: ${API}
+kind: AWSClusterStaticIdentity
+metadata: {name: s}
+spec: {secretRef: s, allowedNamespaces: {selector: {matchLabels: {}}}}
+---
+apiVersion: ${API}
+kind: AWSCluster
+metadata: {name: c}
+spec: {identityRef: {kind: AWSClusterStaticIdentity, name: s}}
+`;
+  t.match((await runCommand(["resolve", "--from", "-"], { stdin })).stdout, /refused +ERR_IDENTITY_NAMESPACE/);
+  const earlier = await runCommand(["resolve", "--from", "-", "--capa-version", "v2.8.4"], { stdin });
+  t.match(earlier.stdout, /selected +AWSClusterStaticIdentity\/s/);
+});
+
 test("--explain prints each identity of the chain, and why it allows the namespace", async (t) => {
   const { stdout } = await runCommand(["resolve", "--from", "-", "--explain"], { stdin: STATE });
   t.match(stdout, [

@@ -1,7 +1,9 @@
 import { test } from "tap";
 import {
-  allowsNamespace, readAllowedNamespaces, type ReferringNamespace,
+  allowsNamespace, readAllowedNamespaces, type ReferringNamespace, storedBy,
 } from "../../../shared/model/allowed-namespaces.ts";
+import { valueAt } from "../../../shared/formats/json.ts";
+import { clusterObject, roleIdentity } from "../capa-objects.ts";
 import { NAME_LABEL } from "../../../shared/formats/names.ts";
 import { testRows } from "../rows.ts";
 
@@ -117,6 +119,28 @@ test("the reason for a selector without requirements names the versions of CAPA 
   const { reason } = allowsNamespace(readAllowedNamespaces({ selector: { matchLabels: {} } }, "ack"), NS1);
   t.equal(reason, "allowedNamespaces.selector is empty (before v2.9.0, CAPA stored it as {}, for every namespace), so "
     + "no namespace may use the identity");
+  t.end();
+});
+
+testRows("CAPA before v2.9.0 stores a selector without its empty fields",
+  ([version, allowedNamespaces]: readonly [string, unknown]) => {
+    const object = { ...roleIdentity("r"), spec: { roleARN: "x", allowedNamespaces } };
+    return [JSON.stringify(valueAt(storedBy(version, object), ["spec", "allowedNamespaces"]))];
+  }, [
+    ["an empty field", ["v2.8.4", { selector: { matchLabels: {}, matchExpressions: [] } }], '{"selector":{}}'],
+    ["an older major version", ["1.5", { list: [], selector: { matchLabels: {} } }], '{"list":[],"selector":{}}'],
+    ["a later version", ["v2.9.0", { selector: { matchLabels: {} } }], '{"selector":{"matchLabels":{}}}'],
+    ["a later major version", ["v3.0.0-rc.1", { selector: { matchLabels: {} } }], '{"selector":{"matchLabels":{}}}'],
+    ["other fields", ["v2.8.4", { selector: { matchLabels: A, other: {}, matchExpressions: null } }],
+      '{"selector":{"matchLabels":{"team":"a"},"other":{},"matchExpressions":null}}'],
+    ["no selector", ["v2.8.4", {}], "{}"],
+  ]);
+
+test("an old version of CAPA changes no object that is not an identity with a selector", (t) => {
+  const others = [clusterObject("c", null), { ...roleIdentity("r"), spec: null }, roleIdentity("r", null, null)];
+  for (const object of others) {
+    t.equal(storedBy("v2.8.4", object), object);
+  }
   t.end();
 });
 
