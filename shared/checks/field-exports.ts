@@ -84,7 +84,7 @@ export const FE_03: QuickCheck<FieldExportWrite> = {
   waivable: true,
   reason: "ACK announced that controllers will reject a FieldExport into another namespace by default "
     + "(aws-controllers-k8s/community#3031). Until then, its author needs no right to the ConfigMap or Secret.",
-  fix: `export to a ConfigMap or Secret in the namespace of the FieldExport, and copy that; ${FOR_NOW}`,
+  fix: `export into the FieldExport's namespace, and copy that; ${FOR_NOW}`,
   example: "spec: {to: {kind: secret, namespace: team-b, name: endpoints}} # of a FieldExport in namespace team-a",
   requires: ["metadata.namespace"],
   section: "crossNamespace",

@@ -10,7 +10,7 @@ import { resourceInAccount } from "./fault-texts.ts";
 import type { ResourceChange } from "./resource-change.ts";
 
 /** The end of the fix of each check of crossings. */
-export const FOR_NOW = "for now, the flag --enable-cross-namespace=true of the controller allows it";
+export const FOR_NOW = "for now, --enable-cross-namespace=true allows it";
 
 /** The path of the field that names the other namespace. */
 export function namespacePath({ path }: Crossing): FieldPath {
@@ -24,7 +24,7 @@ export const ACK_37: QuickCheck<ResourceChange> = {
   reason: "ACK announced that controllers will reject references to resources of other namespaces by default, and then "
     + "no longer reconcile a resource that has one (aws-controllers-k8s/community#3031). Until then, anyone who can "
     + "write a resource gets the ARN or ID of each resource of the cluster, whose account may be another team's.",
-  fix: `move one of both resources, or set the ARN or ID itself in place of the reference; ${FOR_NOW}`,
+  fix: `move one of the resources, or set its ARN or ID; ${FOR_NOW}`,
   example: "spec: {roleRef: {from: {namespace: team-b, name: reader}}} # of a Function in namespace team-a",
   requires: ["metadata.namespace"],
   section: "crossNamespace",

@@ -25,10 +25,16 @@ export function clusterOwner(object: JsonObject): ClusterOwner | null {
   const owners = field(field(object, "metadata"), "ownerReferences");
   for (const owner of Array.isArray(owners) ? owners : []) {
     const [apiVersion, name] = [stringAt(owner, "apiVersion") ?? "", stringAt(owner, "name") ?? ""];
-    const isCluster = stringAt(owner, "kind") === "Cluster" && splitAPIVersion(apiVersion).group === CLUSTER_GROUP;
+    const isCluster = stringAt(owner, "kind") === "Cluster" && isOfClusterAPI(apiVersion);
     if (isCluster && name !== "") return { apiVersion, kind: "Cluster", name };
   }
   return null;
+}
+
+/** Cluster API ignores an owner reference whose apiVersion has no version. */
+function isOfClusterAPI(apiVersion: string): boolean {
+  const { group, version } = splitAPIVersion(apiVersion);
+  return group === CLUSTER_GROUP && version !== "";
 }
 
 /** The kinds of CAPA, and the kinds of Cluster API from which its controllers create, change and delete them. */
@@ -126,7 +132,7 @@ function isOfAWS(spec: unknown): boolean {
 function ownersOf(object: JsonObject): string[] {
   const owners = field(field(object, "metadata"), "ownerReferences");
   return (Array.isArray(owners) ? owners : []).filter(isJsonObject).flatMap((owner) => {
-    const [kind, { group }] = [stringAt(owner, "kind") ?? "", splitAPIVersion(stringAt(owner, "apiVersion") ?? "")];
-    return group === CLUSTER_GROUP && kind.startsWith("Machine") ? [`${kind}/${stringAt(owner, "name") ?? ""}`] : [];
+    const [kind, apiVersion] = [stringAt(owner, "kind") ?? "", stringAt(owner, "apiVersion") ?? ""];
+    return isOfClusterAPI(apiVersion) && kind.startsWith("Machine") ? [`${kind}/${stringAt(owner, "name") ?? ""}`] : [];
   });
 }

@@ -74,8 +74,8 @@ test("FE-01 admits other exports, and reports no fault of a malformed target", (
 test("FE-03 warns of an export into another namespace, and profile strict denies it", (t) => {
   const crossing = fieldExport("e", "team-a", { ...HARMLESS, namespace: "team-b" });
   const message = 'FE-03 spec.to.namespace: for the FieldExport in namespace "team-a", the controller writes the '
-    + 'ConfigMap or Secret "team-b/mine". Export to a ConfigMap or Secret in the namespace of the FieldExport, and '
-    + "copy that; for now, the flag --enable-cross-namespace=true of the controller allows it.";
+    + 'ConfigMap or Secret "team-b/mine". Export into the FieldExport\'s namespace, and copy '
+    + "that; for now, --enable-cross-namespace=true allows it.";
   t.same(linesOf("FE-03", crossing), [`warn ${message}`]);
   t.same(linesOf("FE-03", fieldExport("e", "team-a", HARMLESS)), []);
   const settings = { checkSeverities: checkSeveritiesOf([], "strict") };

@@ -7,7 +7,7 @@ import { bucketObject, selectorObject, SETTINGS_BY_DEFAULT, withWaiver } from ".
 import { type Circumstances, findingsOf, linesOf } from "./findings.ts";
 import { SILVER } from "./resource-lines.ts";
 
-const FOR_NOW = "for now, the flag --enable-cross-namespace=true of the controller allows it";
+const FOR_NOW = "for now, --enable-cross-namespace=true allows it";
 const STRICT: Circumstances = { settings: { checkSeverities: checkSeveritiesOf([], "strict") } };
 const TEAM_B = selectorObject("team-b", { arn: SILVER, namespaceSelector: { names: ["team-b"] } });
 
@@ -34,8 +34,8 @@ const UNKNOWN = '"reader" in namespace "team-b"';
 test("ACK-37 names the resource whose ARN crosses namespaces, and its account", (t) => {
   t.same(linesOf("ACK-37", referring("roleRef"), { known: [TEAM_B, resource("iam/Role")] }), [
     'warn ACK-37 spec.roleRef.from.namespace: the resource in namespace "team-a" gets the ARN or ID of Role '
-    + "team-b/reader in account 444455556666. Move one of both resources, or set the ARN or ID itself in place of the "
-    + `reference; ${FOR_NOW}.`,
+    + "team-b/reader in account 444455556666. Move one of the resources, or set its ARN or ID; "
+    + `${FOR_NOW}.`,
   ]);
   const existing = { status: { ackResourceMetadata: { ownerAccountID: "999999999999" } } };
   t.same(targets("roleRef", resource("iam/Role", existing)), ["Role team-b/reader in account 999999999999"]);
