@@ -1,7 +1,7 @@
 import { FIELD_TYPES, type FieldType, hasType } from "../model/identity.ts";
 import { LAST_APPLIED } from "../contract/annotation-keys.ts";
 import { ALLOWED_NAMESPACES_FIELDS, SELECTOR_FIELDS } from "../model/allowed-namespaces.ts";
-import { CAPA_VERSION, INFRASTRUCTURE_GROUP, meantCAPAKinds } from "../contract/capa-kinds.ts";
+import { CAPA_VERSION, INFRASTRUCTURE_GROUP, meantCAPAKinds, ROLE_IDENTITY } from "../contract/capa-kinds.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import { field, type FieldPath, isJsonObject, type JsonObject, parseJSON, valueAt } from "../formats/json.ts";
 import { annotationAt, objectReference } from "../formats/object-meta.ts";
@@ -79,18 +79,38 @@ export const CI_09: QuickCheck<IdentityChange> = {
   id: "CI-09",
   severity: "deny",
   reason: "The API server prunes a field that the schema does not define. An allowedNamespaces without fields allows "
-    + "every namespace, and so does a selector without fields.",
+    + "every namespace, and so does a selector without fields. The check only warns about tags and transitiveTags, "
+    + "which the schema of shipped CAPA does not define.",
   fix: "use only list and selector in allowedNamespaces, and only matchLabels and matchExpressions in the selector",
   example: "spec: {allowedNamespaces: {namespaces: [team-a]}} # write list: [team-a]",
-  *find({ object, allowed }): Iterable<Fault> {
-    yield* unknownFields(allowed, "is not a field of the schema, so the API server prunes it");
+  *find(change): Iterable<Fault> {
+    const { object, allowed } = change;
+    yield* unknownFields(allowed, PRUNES);
     // kubectl stores the applied manifest, which still contains the pruned fields.
-    const applied = field(field(parseJSON(annotationAt(object, LAST_APPLIED) ?? ""), "spec"), "allowedNamespaces");
-    for (const fault of unknownFields(applied, "was pruned by the API server from the applied manifest")) {
+    const applied = field(parseJSON(annotationAt(object, LAST_APPLIED) ?? ""), "spec");
+    for (const fault of unknownFields(field(applied, "allowedNamespaces"), WAS_PRUNED)) {
       if (valueAt(object, fault.path) === undefined) yield fault;
     }
+    yield* lostTags(change, applied);
   },
 };
+
+const PRUNES = "is not a field of the schema, so the API server prunes it";
+const WAS_PRUNED = "was pruned by the API server from the applied manifest";
+const TAG_FIELDS = ["tags", "transitiveTags"] as const;
+const KEEP_TAGS = "install a CustomResourceDefinition with this field and set --runtime extended, or remove the field";
+
+/** Yields the fields of session tags that the schema of shipped CAPA does not define. */
+function* lostTags({ object, identity, origin, settings }: IdentityChange, applied: unknown): Iterable<Fault> {
+  if (identity.kind !== ROLE_IDENTITY) return;
+  const isPruned = origin === "file" && settings.runtime === "ack";
+  for (const name of TAG_FIELDS) {
+    const isSet = valueAt(object, ["spec", name]) !== undefined;
+    const isLost = isSet ? isPruned : field(applied, name) !== undefined;
+    const message = `${quote(name)} ${isSet ? PRUNES : WAS_PRUNED}, and sessions have no tags`;
+    if (isLost) yield { path: ["spec", name], message, fix: KEEP_TAGS, severity: "warn" };
+  }
+}
 
 function* unknownFields(allowed: unknown, effect: string): Iterable<Fault> {
   yield* unknownIn(allowed, { known: ALLOWED_NAMESPACES_FIELDS, path: ALLOWED, effect });
