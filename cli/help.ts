@@ -61,7 +61,7 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
   skipUnreadable: rare("Input", "skip unreadable files and objects with a warning, instead of exiting with status 2"),
   allowEmpty: rare("Input", "accept input that contains no Kubernetes object, instead of exiting with status 2"),
   maxDocuments: rare("Input", "largest number of YAML documents in a file or on standard input"),
-  capaVersion: rare("Input", "version of Cluster API Provider AWS that stores identities (default: the latest)"),
+  capaVersion: rare("Input", "version of CAPA that stores identities (default: of its Deployment, or the latest)"),
   cluster: help("Input", "read the objects of a live cluster instead of manifests"),
   kubeconfig: rareIn(
     ["webhook", "sidecar"], "Input",

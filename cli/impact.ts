@@ -13,6 +13,7 @@ import { countOf } from "../shared/formats/text.ts";
 import {
   compareInventories, countsOf, type Impact, type ImpactComparison, isDisruptive,
 } from "../shared/resolution/impact.ts";
+import { storedManifests } from "../shared/files/files.ts";
 import { CHANGE_FIELDS, Only } from "./input/only.ts";
 import { type RootPair, rootPairs } from "./input/root-pairs.ts";
 import { inventoryOf, isUnreadable, readInput, readStates, type State } from "./input/state.ts";
@@ -34,11 +35,14 @@ export async function runImpact(paths: readonly string[], settings: Settings, io
   checkPaths(paths, settings);
   // The manifests decide what is compared, so --namespace is only the namespace of those that set none.
   const only = new Only({ ...settings, namespace: null }, CHANGE_FIELDS);
-  const change = await readInput(paths, settings, io, "impact - --from STATE");
-  if (isUnreadable(change.faults, io)) return EXIT.usage;
+  const input = await readInput(paths, settings, io, "impact - --from STATE");
+  if (isUnreadable(input.faults, io)) return EXIT.usage;
   const states = await readStates(settings, io, { stdinCommand: "impact --from - CHANGE" });
-  const [{ faults, unjudged, skippedFiles, inventory }] = states;
+  const [{ faults, unjudged, skippedFiles, inventory, capaVersion }] = states;
   if (isUnreadable(faults, io)) return EXIT.usage;
+  // The CAPA of the state also stores the change, unless the change has another one.
+  const isOfState = settings.capaVersion === null && input.capa === null;
+  const change = { ...input, manifests: storedManifests(input.manifests, isOfState ? capaVersion : null) };
   const pairs = rootPairs({ paths, ...change }, states, settings.from);
   const results = pairs.map((pair) => impactOf(pair, only, settings, io));
   writeLines(io.stderr, only.unmatchedLines(results.flatMap(({ comparison }) => comparison.impacts).length, "change"));

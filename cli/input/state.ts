@@ -12,6 +12,7 @@ import { countSkipped, type SkipCounts, skipName, skipText } from "../../shared/
 import type { Roots } from "../../shared/files/roots.ts";
 import type { Unjudged } from "../../shared/files/unjudged.ts";
 import type { JsonObject } from "../../shared/formats/json.ts";
+import { CAPA_DEPLOYMENT } from "../../shared/model/capa-deployment.ts";
 import { type Controllers, readControllers } from "../../shared/model/controller-deployment.ts";
 import { commonMode } from "../../shared/model/controller-settings.ts";
 import { objectReference } from "../../shared/formats/object-meta.ts";
@@ -29,6 +30,7 @@ type InputSettings = Pick<
 interface Input extends ManifestResult {
   readonly skippedFiles: SkipCounts;
   readonly unjudged: readonly Unjudged[];
+  readonly capa: ManifestInput["capa"];
   readonly roots: Roots | null;
 }
 
@@ -49,13 +51,14 @@ export async function readInput(
   const input = paths.includes(STDIN) ? await reading : await showElapsed("reading manifests", io, reading);
   writeLines(io.stderr, [
     ...skippedLines(input, settings.logLevel === "debug", stdinCommand), ...rootLines(input.roots),
-    ...namespaceLines(input, paths, settings),
+    ...namespaceLines(input, paths, settings), ...capaLines(input),
   ]);
   const { manifests, faults, unjudged } = input;
   const isEmpty = manifests.length === 0 && faults.length === 0 && !settings.allowEmpty;
   const empty = { file: paths.join(", "), line: null, message: EMPTY };
   const skippedFiles = countSkipped(input.skipped);
-  return { manifests, faults: isEmpty ? [empty] : faults, skippedFiles, unjudged, roots: input.roots };
+  const { capa, roots: found } = input;
+  return { manifests, faults: isEmpty ? [empty] : faults, skippedFiles, unjudged, capa, roots: found };
 }
 
 /** States that --namespace changes nothing, unless it is also the namespace of the resource that --kind describes. */
@@ -67,6 +70,12 @@ function namespaceLines(
   const places = paths.map((path) => (path === STDIN ? "standard input" : printable(path))).join(", ");
   const hint = only === undefined ? "" : `; to report only one namespace, pass --only namespace=${namespace}`;
   return [`--namespace ${namespace} has no effect on ${places}, where each namespaced object has a namespace${hint}`];
+}
+
+function capaLines({ capa }: ManifestInput): string[] {
+  if (capa === null || !capa.isUsed) return [];
+  return [`identities are judged as CAPA ${capa.version} stores them, the version in Deployment ${CAPA_DEPLOYMENT} `
+    + "(--capa-version states another)"];
 }
 
 function rootLines(roots: Roots | null): string[] {
@@ -105,6 +114,8 @@ export interface State {
   readonly objects: readonly StateObject[];
   readonly inventory: Inventory;
   readonly origin: Origin;
+  /** The version of CAPA that its Deployment in the manifests states; null if none does, and for a cluster. */
+  readonly capaVersion: string | null;
   /** The controllers among the objects. For a cluster, only if they are requested. */
   readonly controllers: Controllers;
   /** The folder whose objects are a cluster of their own; null if all objects are one cluster. */
@@ -161,13 +172,15 @@ export function unreadMaps({ inventory, origin }: State, { checkSeverities }: De
 
 async function readManifestStates(settings: StateSettings, io: IO, { stdinCommand }: ReadOptions): Promise<States> {
   const { from, runtime, ackSystemNamespace } = settings;
-  const { manifests, faults, skippedFiles, unjudged, roots } = await readInput(from, settings, io, stdinCommand);
+  const input = await readInput(from, settings, io, stdinCommand);
+  const { manifests, faults, skippedFiles, unjudged, capa, roots } = input;
   const stateOf = (root: string | null, manifestsOfRoot: readonly Manifest[]): State => {
     const objects = manifestsOfRoot.map(({ object }) => object);
     const inventory = inventoryOf(objects, { runtime, origin: "file" });
     const controllers = readControllers(objects, ackSystemNamespace);
     return {
       root, objects: manifestsOfRoot, faults, skippedFiles, unjudged, origin: "file", inventory, controllers,
+      capaVersion: capa?.version ?? null,
     };
   };
   const [first, ...others] = (roots?.names ?? []).map((name) => stateOf(name, roots?.itemsOf([name], manifests) ?? []));
@@ -213,7 +226,7 @@ async function readCluster(
     const unread = found.unread ?? (readsControllers && controllers.length === 0 ? absent : null);
     return {
       objects: sorted, inventory, origin: "cluster", controllers: { controllers, others, unread }, root: null,
-      faults: [], skippedFiles: {}, unjudged,
+      capaVersion: null, faults: [], skippedFiles: {}, unjudged,
     };
   } finally {
     progress.clear();

@@ -9,10 +9,12 @@ import { isKustomization, type Kustomizations, readKustomizations } from "./kust
 import { type FileListing, listManifestFiles, type ManifestFile, STDIN, unreadable } from "./listing.ts";
 import { generateNames, setNamespaces } from "./object-key.ts";
 import {
-  formatInputFault, type InputFault, type ManifestResult, type ParsedManifests, parseValues, readManifests,
+  formatInputFault, type InputFault, type Manifest, type ManifestResult, type ParsedManifests, parseValues,
+  readManifests,
 } from "./manifest-reader.ts";
 import { findRoots } from "./find-roots.ts";
 import { storedBy } from "../model/allowed-namespaces.ts";
+import { capaVersionIn } from "../model/capa-deployment.ts";
 import type { Roots } from "./roots.ts";
 import { reasonOf, type SkippedFile, type SkipReason } from "./skip.ts";
 import { countHidden, hiddenIn, mentionsIn, type Unjudged, type UnjudgedReason } from "./unjudged.ts";
@@ -25,7 +27,7 @@ interface ReadOptions {
   readonly skipUnreadable?: boolean;
   /** The namespace of namespaced objects that set none. Default: none is set, and decisions take `default`. */
   readonly namespace?: string | null;
-  /** The version of CAPA that stores the objects. Default: the latest. */
+  /** The version of CAPA that stores the objects. Default: that of its Deployment in the files, else the latest. */
   readonly capaVersion?: string | null;
   /**
    * The globs of the folders that are clusters of their own. If empty, sibling folders that hold the same objects are.
@@ -45,6 +47,8 @@ export interface ManifestInput extends ManifestResult {
   readonly unjudged: readonly Unjudged[];
   /** Whether the namespace of the options was set on an object. */
   readonly isNamespaceUsed: boolean;
+  /** The version of CAPA in its Deployment, and whether it changes an object; null if no Deployment states one. */
+  readonly capa: { readonly version: string; readonly isUsed: boolean } | null;
   /** Null if all objects belong to one cluster. */
   readonly roots: Roots | null;
 }
@@ -63,9 +67,9 @@ export async function readManifestPaths(
   const { files, targets, unjudged: inKustomizations } = await withPatches(listing.files);
   const read = (content: string, file: string): ParsedManifests => readManifests(content, file, options.documentLimit);
   const readings = await readFiles({ files }, { stdin, read });
-  const named = generateNames(readings.flatMap((one) => one.manifests).map((one) => (
-    capaVersion === null ? one : { ...one, object: storedBy(capaVersion, one.object) }
-  )));
+  const written = readings.flatMap((one) => one.manifests);
+  const { stored, capa } = storedByCAPA(written, capaVersion);
+  const named = generateNames(stored);
   const manifests = namespace === null ? named : setNamespaces(named, namespace);
   const isNamespaceUsed = manifests.some((one, i) => one !== named[i]);
   const found = [...listing.faults, ...readings.flatMap(({ skipped, faults }) => (skipped === null ? faults : []))];
@@ -87,7 +91,26 @@ export async function readManifestPaths(
     unjudged.length === 0 && targets.has(path) ? [{ file: path, reason: "patch", count: 1 }] : unjudged
   ));
   const unjudged = [...inFiles, ...inKustomizations, ...unreadFiles(skippedFaults)];
-  return { manifests, faults, skipped, skippedFaults, unjudged, isNamespaceUsed, roots };
+  return { manifests, faults, skipped, skippedFaults, unjudged, isNamespaceUsed, capa, roots };
+}
+
+/** Returns the manifests as CAPA stores them, and the version in its Deployment unless `stated` is set. */
+function storedByCAPA(
+  written: readonly Manifest[], stated: string | null,
+): Pick<ManifestInput, "capa"> & { readonly stored: readonly Manifest[] } {
+  if (stated !== null) return { stored: storedManifests(written, stated), capa: null };
+  const version = capaVersionIn(written.map(({ object }) => object));
+  const stored = storedManifests(written, version);
+  return { stored, capa: version === null ? null : { version, isUsed: stored.some((one, i) => one !== written[i]) } };
+}
+
+/** Returns the manifests with their objects as a version of CAPA stores them; null stands for the latest. */
+export function storedManifests(manifests: readonly Manifest[], capaVersion: string | null): readonly Manifest[] {
+  if (capaVersion === null) return manifests;
+  return manifests.map((one) => {
+    const object = storedBy(capaVersion, one.object);
+    return object === one.object ? one : { ...one, object };
+  });
 }
 
 interface PatchedFiles extends Pick<Kustomizations, "unjudged">, Pick<FileListing, "files"> {

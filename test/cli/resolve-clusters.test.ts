@@ -74,8 +74,8 @@ test("the tables name CAPA for a cluster that uses the controller identity", asy
   t.match(wide.stdout, /default +AWSClusterControllerIdentity\/default +the account of CAPA +-\n$/);
 });
 
-test("--capa-version decides which namespaces a selector without requirements allows", async (t) => {
-  const stdin = `apiVersion: ${API}
+/** The selector of this identity allows every namespace if an earlier CAPA stores it, and none otherwise. */
+const UNRESTRICTED = `apiVersion: ${API}
 kind: AWSClusterStaticIdentity
 metadata: {name: s}
 spec: {secretRef: s, allowedNamespaces: {selector: {matchLabels: {}}}}
@@ -85,9 +85,30 @@ kind: AWSCluster
 metadata: {name: c}
 spec: {identityRef: {kind: AWSClusterStaticIdentity, name: s}}
 `;
+
+test("--capa-version decides which namespaces a selector without requirements allows", async (t) => {
+  const stdin = UNRESTRICTED;
   t.match((await runCommand(["resolve", "--from", "-"], { stdin })).stdout, /refused +ERR_IDENTITY_NAMESPACE/);
   const earlier = await runCommand(["resolve", "--from", "-", "--capa-version", "v2.8.4"], { stdin });
   t.match(earlier.stdout, /selected +AWSClusterStaticIdentity\/s/);
+});
+
+test("the Deployment of CAPA states its version, also for a change of the same manifests", async (t) => {
+  const capa = (version: string): string => JSON.stringify({
+    apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "capa-controller-manager", namespace: "capa-system" },
+    spec: { template: { spec: { containers: [{ image: `mirror.example/cluster-api-aws-controller:${version}` }] } } },
+  });
+  const dir = t.testdir({ "objects.yaml": UNRESTRICTED, "capa.json": capa("v2.8.4") });
+  const earlier = await runCommand(["resolve", dir]);
+  t.match(earlier.stdout, /selected +AWSClusterStaticIdentity\/s/);
+  t.match(earlier.stderr, "identities are judged as CAPA v2.8.4 stores them, the version in Deployment capa-");
+  t.match((await runCommand(["resolve", dir, "--capa-version", "v2.10.0"])).stdout, /refused +ERR_IDENTITY_NAMESPACE/);
+  const same = await runCommand(["impact", `${dir}/objects.yaml`, "--from", dir]);
+  t.match(same.stdout, "1 unchanged");
+  const latest = t.testdir({ "objects.yaml": UNRESTRICTED, "capa.json": capa("v2.10.0") });
+  const { stdout, stderr } = await runCommand(["resolve", latest]);
+  t.match(stdout, /refused +ERR_IDENTITY_NAMESPACE/);
+  t.notMatch(stderr, "v2.10.0");
 });
 
 test("--explain prints each identity of the chain, and why it allows the namespace", async (t) => {
