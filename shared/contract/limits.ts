@@ -132,6 +132,12 @@ export const LIMITS = {
     100, "faults", "faults that all checks report for an object", "a message counts the others",
   ),
   manifestBytes: limit(64 * 1024 * 1024, "bytes", "a manifest file, or standard input", "the file is rejected"),
+  folderLevels: limit(64, "levels", "nesting of folders in a given folder", "the folder is rejected"),
+  ignoreBytes: limit(1024 * 1024, "bytes", "an ignore file, such as `.gitignore`", "the file is rejected"),
+  ignoreRules: limit(
+    20_000, "entries", "rules in the ignore files of a folder and its parents (each `**/` makes a rule count tenfold)",
+    "the file is rejected",
+  ),
   manifestDocuments: limit(
     20_000, "entries", "YAML documents in a manifest file (`--max-documents`)", "the file is rejected",
   ),

@@ -1,8 +1,6 @@
-import { open } from "node:fs/promises";
 import { normalize } from "node:path";
-import { buffer, text } from "node:stream/consumers";
+import { text } from "node:stream/consumers";
 import { ResolverError } from "../formats/errors.ts";
-import { LIMITS } from "../contract/limits.ts";
 import { kindOf } from "../contract/kinds.ts";
 import { objectReference } from "../formats/object-meta.ts";
 import { isKustomization, type Kustomizations, readKustomizations } from "./kustomize.ts";
@@ -13,6 +11,7 @@ import {
   readManifests,
 } from "./manifest-reader.ts";
 import { findRoots } from "./find-roots.ts";
+import { readText } from "./read-text.ts";
 import { storedBy } from "../model/allowed-namespaces.ts";
 import { capaVersionIn } from "../model/capa-deployment.ts";
 import type { Roots } from "./roots.ts";
@@ -245,31 +244,6 @@ function asFound(
 
 const UNRENDERED = "a template, not a manifest; render it first, as in: "
   + "helm template . | ack-role-resolver lint -";
-
-/** Decodes each file completely, so that it has no state. Creating a decoder takes as long as reading a small file. */
-const UTF8 = new TextDecoder("utf-8", { fatal: true });
-
-async function readText(path: string): Promise<string> {
-  const { value: limit } = LIMITS.manifestBytes;
-  const bytes = await readBytes(path, limit);
-  if (bytes.length > limit) throw new Error(`larger than ${limit} bytes; use several files`);
-  try {
-    return UTF8.decode(bytes);
-  } catch (error) {
-    throw new Error("not valid UTF-8; save the file as UTF-8", { cause: error });
-  }
-}
-
-/** Reads at most one byte more than the limit. A stream takes twice as long as a read of a small file. */
-async function readBytes(path: string, limit: number): Promise<Buffer> {
-  await using file = await open(path);
-  const stats = await file.stat();
-  if (!stats.isFile() || stats.size > limit) return await buffer(file.createReadStream({ end: limit }));
-  const { buffer: bytes, bytesRead } = await file.read({ buffer: Buffer.allocUnsafe(stats.size + 1) });
-  // A file of the kernel has size 0, and another process can append to any file.
-  if (bytesRead === stats.size && stats.size > 0) return bytes.subarray(0, bytesRead);
-  return await buffer(file.createReadStream({ start: 0, end: limit }));
-}
 
 /** Reads standard input to its end. A second call would return no data, because standard input is at its end. */
 export function readStdin(): Promise<string> {

@@ -1,6 +1,8 @@
-import { lstat, readFile } from "node:fs/promises";
+import { lstat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import compileIgnore, { type Ignore } from "ignore";
+import { LIMITS } from "../contract/limits.ts";
+import { readIgnoreText } from "./read-text.ts";
 
 interface Layer {
   /** The folder of the rules, with a slash at its end. */
@@ -10,27 +12,41 @@ interface Layer {
 
 /** Rules in the syntax of .gitignore. As in Git, the rules of a subfolder override the rules of its parents. */
 export class IgnoreRules {
-  static readonly none = new IgnoreRules([], false);
+  static readonly none = new IgnoreRules([], false, 0);
 
   /** The layers in order of their precedence. */
   readonly #layers: readonly Layer[];
   readonly #ignoreCase: boolean;
+  /** The weight of the rules of all files. */
+  readonly #weight: number;
 
-  private constructor(layers: readonly Layer[], ignoreCase: boolean) {
+  private constructor(layers: readonly Layer[], ignoreCase: boolean, weight: number) {
     this.#layers = layers;
     this.#ignoreCase = ignoreCase;
+    this.#weight = weight;
   }
 
   /** Returns rules for the folder `base`, which ignore the case. Each glob is a line of .gitignore. */
   static of(globs: readonly string[], base: string): IgnoreRules {
-    const none = new IgnoreRules([], true);
-    return globs.length === 0 ? none : none.with(globs, base);
+    const none = new IgnoreRules([], true, 0);
+    return globs.length === 0 ? none : none.#with(globs, base, 0);
   }
 
-  /** Returns these rules, and the rules in the text or the lines of a .gitignore in `folder`. */
-  with(text: string | readonly string[], folder: string): IgnoreRules {
+  /**
+   * Returns these rules, and those of a .gitignore, whose paths are relative to `folder`. Rejects if the file is
+   * unreadable, or if the rules of all files exceed a limit.
+   */
+  async withFile(file: string, folder: string): Promise<IgnoreRules> {
+    const text = await readIgnoreText(file);
+    const weight = text.split("\n").reduce((sum, line) => sum + weightOf(line), this.#weight);
+    if (weight > LIMITS.ignoreRules.value) throw new Error(TOO_MANY);
+    return this.#with(text, folder, weight);
+  }
+
+  #with(text: string | readonly string[], folder: string, weight: number): IgnoreRules {
     const base = folder.endsWith("/") ? folder : `${folder}/`;
-    return new IgnoreRules([{ base, rules: this.#compile().add(text) }, ...this.#layers], this.#ignoreCase);
+    const layers = [{ base, rules: this.#compile().add(text) }, ...this.#layers];
+    return new IgnoreRules(layers, this.#ignoreCase, weight);
   }
 
   /** Returns whether the last rule that matches ignores the file or folder; null if none matches. */
@@ -53,13 +69,27 @@ export class IgnoreRules {
       const included = `!/${path.replaceAll(/[\\*?[]/g, String.raw`\$&`)}`;
       return { base, rules: this.#compile().add(rules).add([included]) };
     });
-    return new IgnoreRules(layers, this.#ignoreCase);
+    return new IgnoreRules(layers, this.#ignoreCase, this.#weight);
   }
 
   #compile(): Ignore {
     return compileIgnore({ allowRelativePaths: true, ignoreCase: this.#ignoreCase });
   }
 }
+
+const TOO_MANY = `the rules for this folder exceed the limit of ${LIMITS.ignoreRules.value}, where each \`**/\` makes `
+  + "a rule count tenfold; use fewer or shorter rules";
+
+/**
+ * Returns the weight of a rule in the limit: the time for a path multiplies with each globstar. A rule of many thousand
+ * characters exceeds the limits of regular expressions.
+ */
+function weightOf(line: string): number {
+  if (line.trim() === "" || line.startsWith("#")) return 0;
+  return line.length > MAX_LINE ? Infinity : 10 ** (line.split("**/").length - 1);
+}
+
+const MAX_LINE = 1_000;
 
 export const GIT_IGNORE_FILE = ".gitignore";
 /** A folder, or in a worktree or a submodule a file, of the top folder of a checkout. */
@@ -77,7 +107,7 @@ export async function gitRulesAbove(folder: string): Promise<IgnoreRules | null>
   for (const [i, parent] of path.slice(0, -1).entries()) {
     // Each file can ignore the next folder, whose file then has no effect.
     // oxlint-disable-next-line no-await-in-loop
-    rules = rules.with(await readFile(join(parent, GIT_IGNORE_FILE), "utf8").catch(() => ""), parent);
+    rules = await rules.withFile(join(parent, GIT_IGNORE_FILE), parent).catch(() => rules);
     const child = path[i + 1] ?? folder;
     if (rules.verdict(child, true) === true) return null;
     rules = rules.inside(child);

@@ -1,8 +1,10 @@
 import type { BigIntStats, Dirent } from "node:fs";
-import { readdir, readFile, realpath, stat } from "node:fs/promises";
+import { readdir, realpath, stat } from "node:fs/promises";
+import { LIMITS } from "../contract/limits.ts";
 import { compareText } from "../formats/text.ts";
 import { GIT, GIT_IGNORE_FILE, gitRulesAbove, IgnoreRules } from "./ignore-rules.ts";
 import type { InputFault } from "./manifest-reader.ts";
+import { NOT_A_FILE } from "./read-text.ts";
 
 /** The file that lists the files and folders to ignore, in the syntax of .gitignore, for its folder. */
 export const IGNORE_FILE = ".ack-role-resolver-ignore";
@@ -128,6 +130,10 @@ class Walk implements FileListing {
     if (real === null) return;
     // A link to a folder that is being read adds no file.
     if (parents.includes(real)) return;
+    if (parents.length > LIMITS.folderLevels.value) {
+      this.#fault(path, `nested deeper than ${LIMITS.folderLevels.value} folders; move or ignore it`);
+      return;
+    }
     const entries = await this.#attempt(path, () => readdir(path, { withFileTypes: true })) ?? [];
     const names = new Set(entries.map(({ name }) => name));
     const rules = names.has(IGNORE_FILE) ? await this.#withFile(folder.rules, IGNORE_FILE, path, path) : folder.rules;
@@ -151,8 +157,7 @@ class Walk implements FileListing {
 
   async #withFile(rules: IgnoreRules, name: string, folder: string, base: string): Promise<IgnoreRules> {
     const file = join(folder, name);
-    const text = await this.#attempt(file, () => readFile(file, "utf8"));
-    return text === null ? rules : rules.with(text, base);
+    return await this.#attempt(file, () => rules.withFile(file, base)) ?? rules;
   }
 
   /** Adds an entry of a folder. `as` describes the entry as a folder. */
@@ -176,7 +181,7 @@ class Walk implements FileListing {
     } else if (stats !== null && MANIFEST.test(path)) {
       // Reading a named pipe would wait for its writer.
       if (stats.isFile()) this.#file(path, stats, place);
-      else this.#fault(path, "not a regular file; remove it");
+      else this.#fault(path, NOT_A_FILE);
     }
   }
 

@@ -1,3 +1,5 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync } from "node:fs";
 import { test } from "tap";
 import { readManifestPaths } from "../../../shared/files/files.ts";
 
@@ -55,4 +57,25 @@ test("reads no .gitignore in a folder that is in no checkout, or that its checko
   // The checkout of this repository ignores the folder of the test.
   const folder = t.testdir({ ".gitignore": "*.yaml", "a.yaml": OBJECT });
   t.same(await read(folder), { read: ["a.yaml"], skipped: [] });
+});
+
+test("reports ignore files that are not regular, or whose rules would take too long", async (t) => {
+  const name = ".ack-role-resolver-ignore";
+  const rules = (text: string): Record<string, string> => ({ [name]: text, "a.yaml": OBJECT });
+  const folder = t.testdir({
+    globstars: rules("a/**/a/**/a/**/a/**/a/**/b"), long: rules("a*".repeat(20_000)),
+    many: rules("a\n".repeat(20_001)),
+    parents: { [name]: "a\n".repeat(10_001), b: rules("a\n".repeat(10_000)) }, pipe: {},
+    comment: rules(`# ${"**/".repeat(500)}`),
+  });
+  mkdirSync(`${folder}/deep${"/a".repeat(66)}`, { recursive: true });
+  execFileSync("mkfifo", [`${folder}/pipe/${name}`]);
+  const { faults } = await readManifestPaths([folder]);
+  const tooMany = "the rules for this folder exceed the limit of 20000, where each `**/` makes a rule count tenfold; "
+    + "use fewer or shorter rules";
+  t.same(faults.map(({ file, message }) => `${file.slice(folder.length + 1)}: ${message}`), [
+    `deep${"/a".repeat(64)}: nested deeper than 64 folders; move or ignore it`,
+    ...["globstars", "long", "many", "parents/b"].map((one) => `${one}/${name}: ${tooMany}`),
+    `pipe/${name}: not a regular file; remove it`,
+  ]);
 });

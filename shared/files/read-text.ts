@@ -1,0 +1,42 @@
+import { open, stat } from "node:fs/promises";
+import { buffer } from "node:stream/consumers";
+import { LIMITS } from "../contract/limits.ts";
+
+/** Decodes each file completely, so that it has no state. Creating a decoder takes as long as reading a small file. */
+const UTF8 = new TextDecoder("utf-8", { fatal: true });
+
+/** Returns the text of a manifest. Rejects if the file is not UTF-8 or too large. */
+export async function readText(path: string): Promise<string> {
+  const bytes = await readBytes(path, LIMITS.manifestBytes.value);
+  try {
+    return UTF8.decode(bytes);
+  } catch (error) {
+    throw new Error("not valid UTF-8; save the file as UTF-8", { cause: error });
+  }
+}
+
+export const NOT_A_FILE = "not a regular file; remove it";
+
+/** Returns the text of an ignore file, of any encoding. Rejects if it is not a regular file or too large. */
+export async function readIgnoreText(path: string): Promise<string> {
+  // Opening a named pipe would wait for its writer.
+  if (!(await stat(path)).isFile()) throw new Error(NOT_A_FILE);
+  return (await readBytes(path, LIMITS.ignoreBytes.value)).toString();
+}
+
+async function readBytes(path: string, limit: number): Promise<Buffer> {
+  const bytes = await readStart(path, limit);
+  if (bytes.length > limit) throw new Error(`larger than ${limit} bytes; use several files`);
+  return bytes;
+}
+
+/** Reads at most one byte more than the limit. A stream takes twice as long as a read of a small file. */
+async function readStart(path: string, limit: number): Promise<Buffer> {
+  await using file = await open(path);
+  const stats = await file.stat();
+  if (!stats.isFile() || stats.size > limit) return await buffer(file.createReadStream({ end: limit }));
+  const { buffer: bytes, bytesRead } = await file.read({ buffer: Buffer.allocUnsafe(stats.size + 1) });
+  // A file of the kernel has size 0, and another process can append to any file.
+  if (bytesRead === stats.size && stats.size > 0) return bytes.subarray(0, bytesRead);
+  return await buffer(file.createReadStream({ start: 0, end: limit }));
+}
