@@ -1,6 +1,7 @@
 import {
-  ACCOUNT_MAP, DEFAULT_REGION_ANNOTATION, DELETION_POLICY_ANNOTATION, IGNORED_NAMESPACES, OWNER_ACCOUNT_ANNOTATION,
-  REGION_ANNOTATION, RESOURCE_ANNOTATIONS, TEAM_ANNOTATION, TEAM_MAP, USE_SELECTOR_ANNOTATION,
+  ACCOUNT_MAP, DEFAULT_REGION_ANNOTATION, DELETION_POLICY_ANNOTATION, IGNORED_NAMESPACES, isServiceDeletionPolicy,
+  NAMESPACE_ANNOTATIONS, OWNER_ACCOUNT_ANNOTATION, PROPOSED_TEAM_ANNOTATION, REGION_ANNOTATION, RESOURCE_ANNOTATIONS,
+  TEAM_ANNOTATION, TEAM_MAP, USE_SELECTOR_ANNOTATION,
 } from "../contract/annotation-keys.ts";
 import { teamOf } from "../model/carm-maps.ts";
 import type { DecisionSettings } from "../contract/context.ts";
@@ -11,6 +12,7 @@ import { CM_09 } from "./carm-map-keys.ts";
 import { annotationOf, type NamespaceChange } from "./namespace-change.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import { selectsNamespace } from "../model/effective-selector.ts";
+import { unknownAnnotation } from "./resource-annotations.ts";
 import { ACK_36, CHOICE_PATH, ignoredChoiceFaults } from "./role-inputs.ts";
 
 const OWNER_PATH = annotationPath(OWNER_ACCOUNT_ANNOTATION);
@@ -101,16 +103,21 @@ function* carmPaths({ state }: NamespaceChange): Iterable<Fault["path"]> {
   }
 }
 
+/** The annotations of a namespace with --runtime extended. */
+const PROPOSED_ANNOTATIONS: ReadonlySet<string> = new Set([...NAMESPACE_ANNOTATIONS, PROPOSED_TEAM_ANNOTATION]);
+
 export const NS_10: QuickCheck<NamespaceChange> = {
   id: "NS-10",
   severity: "warn",
-  reason: "Controllers read some annotations, such as services.k8s.aws/region, only on resources. "
-    + "On a namespace, these annotations have no effect. Controllers also ignore the CARM annotations of kube-system, "
+  reason: "Controllers ignore unknown annotations, such as a misspelled one, and read some, such as "
+    + "services.k8s.aws/region, only on resources. Controllers also ignore the CARM annotations of kube-system, "
     + "kube-public and kube-node-lease, and manage the resources of these namespaces with their own role.",
-  fix: "move the annotation from the namespace to its resources",
+  fix: "remove the annotation, or move it from the namespace to its resources",
   example: "metadata: {annotations: {services.k8s.aws/region: eu-west-1}}",
   *find(change): Iterable<Fault> {
+    const known = change.settings.runtime === "extended" ? PROPOSED_ANNOTATIONS : NAMESPACE_ANNOTATIONS;
     for (const key of change.state.annotations.keys()) {
+      if (!isServiceDeletionPolicy(key) && !RESOURCE_ANNOTATIONS.has(key)) yield* unknownAnnotation(key, known);
       // Check NS-09 reports a deletion policy that names no service.
       if (!RESOURCE_ANNOTATIONS.has(key) || key === DELETION_POLICY_ANNOTATION) continue;
       const message = "controllers ignore this annotation on a namespace";

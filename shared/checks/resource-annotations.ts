@@ -1,7 +1,7 @@
 import {
   ACK_PREFIX, ADOPTED_ANNOTATION, ADOPTION_FIELDS_ANNOTATION, ADOPTION_POLICY_ANNOTATION, DELETION_POLICY_ANNOTATION,
-  IGNORE_FIELD_DRIFT_ANNOTATION, isServiceDeletionPolicy, NAMESPACE_ANNOTATIONS, READ_ONLY_ANNOTATION,
-  REGION_ANNOTATION, RESOURCE_ANNOTATIONS,
+  IGNORE_FIELD_DRIFT_ANNOTATION, isServiceDeletionPolicy, NAMESPACE_ANNOTATIONS, PROPOSED_TEAM_ANNOTATION,
+  READ_ONLY_ANNOTATION, REGION_ANNOTATION, RESOURCE_ANNOTATIONS, TEAM_ANNOTATION,
 } from "../contract/annotation-keys.ts";
 import { accountOfARN, parseARN, partitionOfRegion } from "../formats/arn.ts";
 import { annotationPath, isJsonObject, type JsonObject, parseJSON, stringAt, valueAt } from "../formats/json.ts";
@@ -80,18 +80,32 @@ export const ACK_15: QuickCheck<ResourceChange> = {
       if (NAMESPACE_ANNOTATIONS.has(key) || isServiceDeletionPolicy(key)) {
         const message = "controllers read this annotation on namespaces only, and ignore it on a resource";
         yield { path, message, fix: "move the annotation to the namespace, or remove it" };
-      } else if (key.startsWith(ACK_PREFIX) && !RESOURCE_ANNOTATIONS.has(key)) {
-        yield { path, message: "controllers do not know this annotation", ...suggestedFix(key) };
-      }
+      } else yield* unknownAnnotation(key, RESOURCE_ANNOTATIONS);
     }
   },
 };
 
+/** The names of annotations in proposals for ACK, and those that controllers read. */
+const PROPOSED: ReadonlyMap<string, string> = new Map([
+  [`${ACK_PREFIX}aws-region`, REGION_ANNOTATION], [PROPOSED_TEAM_ANNOTATION, TEAM_ANNOTATION],
+]);
+
+/**
+ * Yields a fault if the key is one of ACK that controllers do not know. `known` are those that they read. A controller
+ * may have keys of its own, such as `eks.services.k8s.aws/NAME`.
+ */
+export function* unknownAnnotation(key: string, known: ReadonlySet<string>): Iterable<Fault> {
+  const isTeamOfService = key.endsWith(`.${TEAM_ANNOTATION}`);
+  if (known.has(key) || !(key.startsWith(ACK_PREFIX) || isTeamOfService)) return;
+  const meant = isTeamOfService ? TEAM_ANNOTATION : PROPOSED.get(key) ?? closestName(key, known);
+  const fix = meant !== null && known.has(meant) && { fix: `set ${meant} if you meant that, or remove the annotation` };
+  yield { path: annotationPath(key), message: "controllers do not know this annotation", ...fix };
+}
+
 /** Compares only the names after the prefix, because the long common prefix would make all keys similar. */
-function suggestedFix(key: string): { readonly fix?: string } {
-  const names = Array.from(RESOURCE_ANNOTATIONS, (known) => known.slice(ACK_PREFIX.length));
-  const name = closest(key.slice(ACK_PREFIX.length), names);
-  return name === null ? {} : { fix: `set ${ACK_PREFIX}${name} if you meant that, or remove the annotation` };
+function closestName(key: string, known: ReadonlySet<string>): string | null {
+  const name = closest(key.slice(ACK_PREFIX.length), Array.from(known, (one) => one.slice(ACK_PREFIX.length)));
+  return name === null ? null : ACK_PREFIX + name;
 }
 
 /** Matches one field path in the annotation `ignore-field-drift`. A path cannot contain list positions or quotes. */

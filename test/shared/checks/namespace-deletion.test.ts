@@ -1,5 +1,5 @@
 import { bucketObject, existingBucket, FIRST, kindObject, namespaceObject } from "../objects.ts";
-import { testRows } from "../rows.ts";
+import { type Row, testRows } from "../rows.ts";
 import { annotationLines, type Circumstances, linesOf } from "./findings.ts";
 
 const SUFFIX = "services.k8s.aws/deletion-policy";
@@ -34,9 +34,27 @@ const onResources = (name: string, fix: string): string => (
 testRows("NS-10 warns about an annotation that controllers read only on resources", (names: readonly string[]) =>
   annotationLines("NS-10", Object.fromEntries(names.map((name) => [name, "true"]))), [
   ["of resources", ["services.k8s.aws/region", "services.k8s.aws/read-only"],
-    onResources("read-only", "Move the annotation from the namespace to its resources"),
+    onResources("read-only", "Remove the annotation, or move it from the namespace to its resources"),
     onResources("region", "Set services.k8s.aws/default-region on the namespace, or annotate its resources")],
   ["of namespaces", ["services.k8s.aws/default-region", SUFFIX, "example.com/region"]],
+]);
+
+const unknown = (key: string, fix: string): string => (
+  `warn NS-10 metadata.annotations[${key}]: controllers do not know this annotation. ${fix}`
+);
+const meaning = (key: string): string => `Set services.k8s.aws/${key} if you meant that, or remove the annotation.`;
+type Unknown = [key: string, runtime: "ack" | "extended"];
+testRows("NS-10 warns about an annotation that controllers do not know", ([key, runtime]: Unknown) =>
+  annotationLines("NS-10", { [key]: "x" }, { settings: { runtime } }), [
+  ...[["default-regoin", "default-region"], ["owner-account", "owner-account-id"], ["team_id", "team-id"],
+    ["owner-team-id", "team-id"]].map(([key = "", meant = ""]): Row<Unknown> => (
+    [key, [`services.k8s.aws/${key}`, "ack"], unknown(`services.k8s.aws/${key}`, meaning(meant))]
+  )),
+  ["a team of one service", ["s3.services.k8s.aws/team-id", "ack"],
+    unknown("s3.services.k8s.aws/team-id", meaning("team-id"))],
+  ["an unknown key", ["services.k8s.aws/zzz", "ack"],
+    unknown("services.k8s.aws/zzz", "Remove the annotation, or move it from the namespace to its resources.")],
+  ["a proposed key with --runtime extended", ["services.k8s.aws/owner-team-id", "extended"]],
 ]);
 
 const known = [existingBucket("b1", FIRST), bucketObject({ name: "b2" }), bucketObject({ namespace: "team-b" })];

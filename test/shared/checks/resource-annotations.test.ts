@@ -95,6 +95,8 @@ testRows("ACK-15 warns about an annotation of namespaces and about an unknown on
   ["misspelled", [annotated({ [`${ACK}deletion-polcy`]: "retain" })],
     unknown(`${ACK}deletion-polcy`, "Set services.k8s.aws/deletion-policy if you meant that, or remove the "
       + "annotation")],
+  ["of a proposal", [annotated({ [`${ACK}aws-region`]: "x" })],
+    unknown(`${ACK}aws-region`, "Set services.k8s.aws/region if you meant that, or remove the annotation")],
   ["not similar", [annotated({ [`${ACK}zzz`]: "x" })], unknown(`${ACK}zzz`, "Remove the annotation")],
   ["of other groups", [annotated({ "eks.services.k8s.aws/zzz": "x", "example.com/regoin": "x" })]],
 ]);
