@@ -5,7 +5,7 @@ import {
 } from "../contract/ack-groups.ts";
 import { objectMeta, objectReference } from "../formats/object-meta.ts";
 import { placeholderIn } from "../formats/names.ts";
-import { compareText, quote } from "../formats/text.ts";
+import { compareText, countOf, quote } from "../formats/text.ts";
 import { type Paced, paced } from "../formats/paced.ts";
 import { IGNORE_FILE } from "./listing.ts";
 import { objectKey, storedName } from "./object-key.ts";
@@ -16,7 +16,7 @@ const FIX = `keep one of them; to choose between folders, exclude the others wit
 
 /**
  * Returns a fault for each object that several manifests define. The fault is at the first manifest, and its message
- * names all of them. Reports only kinds that decisions read, and no copies that are equal for every decision.
+ * names the first of them. Reports only kinds that decisions read, and no copies that are equal for every decision.
  */
 export function* duplicateFaults(manifests: readonly Manifest[]): Paced<InputFault[]> {
   return (yield* duplicatesIn(manifests)).map(duplicateFault);
@@ -79,10 +79,14 @@ function metadataOf(object: JsonObject): unknown {
   return [labels, annotations].map((map) => [...map].toSorted(([a], [b]) => compareText(a, b)));
 }
 
+/** The number of places that a fault names. */
+const MAX_PLACES = 10;
+
 function duplicateFault(all: Duplicate): InputFault {
   const [first] = all;
-  const places = all.map(({ file, lineOf }) => `${file}:${lineOf([]) ?? 1}`).join(", ");
-  const message = `duplicate ${nameOf(first.object)}, defined at ${places}; ${FIX}`;
+  const places = all.slice(0, MAX_PLACES).map(({ file, lineOf }) => `${file}:${lineOf([]) ?? 1}`);
+  const more = all.length > MAX_PLACES ? ` and ${countOf(all.length - MAX_PLACES, "more place")}` : "";
+  const message = `duplicate ${nameOf(first.object)}, defined at ${places.join(", ")}${more}; ${FIX}`;
   return { file: first.file, line: first.lineOf([]), message };
 }
 

@@ -22,8 +22,11 @@ export function findRoots(
     ? matches.flatMap(({ folders }) => folders)
     : siblingRoots(drain(duplicatesIn(manifests)).map((group) => group.map(({ file }) => file)));
   const roots = new Roots(found);
-  if (roots.names.length < 2 || roots.names.length > MAX_ROOTS) {
-    return { roots: null, faults: [...unmatched, ...duplicates] };
+  const number = roots.names.length;
+  if (number < 2) return { roots: null, faults: [...unmatched, ...duplicates] };
+  if (number > MAX_ROOTS) {
+    const message = `contains ${number} roots, more than ${MAX_ROOTS}; pass fewer folders, or --root GLOB`;
+    return { roots: null, faults: [{ file: paths.join(", "), line: null, message }, ...unmatched, ...duplicates] };
   }
   const faults = roots.names.flatMap((name) => drain(duplicateFaults(roots.itemsOf([name], manifests))));
   const byText = new Map(faults.map((fault) => [formatInputFault(fault), fault]));

@@ -1,6 +1,6 @@
 import { test } from "tap";
 import { findRoots } from "../../../shared/files/find-roots.ts";
-import { readManifests } from "../../../shared/files/manifest-reader.ts";
+import { type Manifest, readManifests } from "../../../shared/files/manifest-reader.ts";
 import {
   foldersOfRoot, matchingRoots, relativeRoot, Roots, siblingRoots,
 } from "../../../shared/files/roots.ts";
@@ -50,12 +50,19 @@ test("relative roots are the same in two checkouts", async (t) => {
   t.same(foldersOfRoot("clusters/dev", ["main"]), ["clusters/dev", "main/clusters/dev"]);
 });
 
-test("more than 200 roots are one cluster with duplicates", async (t) => {
-  const text = (i: number): string => JSON.stringify({
-    apiVersion: "services.k8s.aws/v1alpha1", kind: "IAMRoleSelector", metadata: { name: "a" }, spec: { arn: String(i) },
+test("more than 200 roots are a fault, also if no object is a duplicate", async (t) => {
+  const text = (i: number, name: string): string => JSON.stringify({
+    apiVersion: "services.k8s.aws/v1alpha1", kind: "IAMRoleSelector", metadata: { name }, spec: { arn: String(i) },
   });
-  const manifests = (count: number): ReturnType<typeof readManifests>["manifests"] =>
-    Array.from({ length: count }, (_, i) => readManifests(text(i), `clusters/${i}/a.json`).manifests).flat();
+  const manifests = (count: number, nameOf: (i: number) => string = () => "a"): readonly Manifest[] =>
+    Array.from({ length: count }, (_, i) => readManifests(text(i, nameOf(i)), `clusters/${i}/a.json`).manifests).flat();
   t.equal(findRoots(manifests(200), ["clusters"], []).roots?.names.length, 200);
-  t.match(findRoots(manifests(201), ["clusters"], []), { roots: null, faults: [{ message: /^duplicate/ }] });
+  t.match(findRoots(manifests(201), ["clusters"], []), {
+    roots: null, faults: [{ file: "clusters", message: /^contains 201 roots, more than 200;/ }, {
+      message: /clusters\/9\/a.json:1 and 191 more places; keep/,
+    }],
+  });
+  t.match(findRoots(manifests(201, String), ["clusters"], ["*"]), {
+    roots: null, faults: [{ message: /^contains 201 roots/ }],
+  });
 });
