@@ -138,18 +138,24 @@ export async function runCredentialProcess(
 }
 
 /** Returns the URL of the credentials. Throws ERR_CONFIG_INVALID if a flag is invalid, with one line for each fault. */
-function credentialsURL({ endpoint, selector, namespace, kind, label }: Settings): URL {
+function credentialsURL(settings: Settings): URL {
+  const { endpoint, identity, namespace, kind, label } = settings;
   const faults: string[] = [];
   for (const text of kind) parseKindFlag(text, faults);
   parseLabelFlags(label, faults);
   const url = URL.parse(endpoint ?? "");
   if (url === null) faults.push("--endpoint: expected a port of at most 65535, such as http://127.0.0.1:9780");
   if (url === null || faults.length > 0) throw new ResolverError("ERR_CONFIG_INVALID", faults.join("\n"));
-  const path = selector === null ? `namespaces/${namespace ?? ""}` : `selectors/${selector}`;
-  url.pathname = `/v1/credentials/${path}`;
+  url.pathname = `/v1/credentials/${pathOf(settings)}`;
+  if (identity !== null) url.searchParams.set("namespace", namespace ?? "");
   for (const text of kind) url.searchParams.append("kind", text);
   for (const text of label) url.searchParams.append("label", text);
   return url;
+}
+
+function pathOf({ selector, identity, namespace }: Settings): string {
+  if (selector !== null) return `selectors/${selector}`;
+  return identity === null ? `namespaces/${namespace ?? ""}` : `identities/${identity}`;
 }
 
 async function tokenOf({ tokenFile }: Settings): Promise<string> {

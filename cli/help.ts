@@ -1,4 +1,3 @@
-import type { Argument, Help } from "commander";
 import { type Command, COMMANDS } from "../shared/contract/setting-definition.ts";
 import { JUDGES, OFFLINE, type SettingName } from "../shared/contract/settings.ts";
 
@@ -157,7 +156,7 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
       manifests: "namespace of the installation", "certs manage": "namespace of the installation",
       webhook: "namespace of the installation: the replica that holds its Lease updates stale annotations and writes "
         + "Events; requires --cluster (default: no replica does)",
-      "credential-process": "namespace of the resource; requires --kind",
+      "credential-process": "namespace of the resource, or of the object that uses the identity",
     },
     {
       manifests: "Installation", "certs manage": "Certificates", webhook: "Webhook",
@@ -199,6 +198,7 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
   ),
   endpoint: help("Credentials", "URL of a running sidecar, such as http://127.0.0.1:9780"),
   selector: help("Resource", "name of the IAMRoleSelector whose role to use"),
+  identity: help("Resource", "identity of CAPA to use in --namespace, such as AWSClusterRoleIdentity/team-a"),
   stateDir: help(
     "Credentials", "in-memory folder that only the sidecar uses; lets /sts accept credentials after a restart",
   ),
@@ -261,40 +261,4 @@ export function isRare(name: SettingName, command: Command): boolean {
 /** Returns the help of a flag for most commands. */
 export function generalHelp(name: SettingName): string {
   return FLAG_HELP[name].general;
-}
-
-/** The widest column of flags, commands and arguments. The description of a longer item starts on the next line. */
-const MAX_TERM_WIDTH = 26;
-const INDENT = "  ";
-
-/**
- * The layout of the help: a column of flags, and a column of descriptions that are wrapped to the width of the
- * terminal. The help of Python and Git has this layout too.
- */
-export const HELP_LAYOUT: Partial<Help> = {
-  padWidth(command, helper) {
-    const longest = Math.max(
-      helper.longestArgumentTermLength(command, helper), helper.longestOptionTermLength(command, helper),
-      helper.longestSubcommandTermLength(command, helper),
-    );
-    return Math.min(longest, MAX_TERM_WIDTH);
-  },
-
-  subcommandTerm(command) {
-    return [command.name(), ...command.registeredArguments.map(argumentText)].join(" ");
-  },
-
-  formatItem(term, termWidth, description, helper) {
-    if (description === "") return INDENT + term;
-    const start = " ".repeat(INDENT.length * 2 + termWidth);
-    const lines = helper.boxWrap(description, (helper.helpWidth ?? 80) - start.length).split("\n");
-    const isLong = term.length > termWidth;
-    const first = isLong ? `${INDENT}${term}\n${start}` : `${INDENT}${term.padEnd(termWidth)}${INDENT}`;
-    return first + lines.join(`\n${start}`);
-  },
-};
-
-function argumentText(argument: Argument): string {
-  const name = argument.variadic ? `${argument.name()}...` : argument.name();
-  return argument.required ? `<${name}>` : `[${name}]`;
 }

@@ -8,7 +8,8 @@ import { checkFault } from "../shared/checks/catalogue.ts";
 import { countOf } from "../shared/formats/text.ts";
 import { VERSION } from "../shared/contract/installation.ts";
 import { EXAMPLES } from "./examples.ts";
-import { flagGroup, flagHelp, HELP_LAYOUT, isRare } from "./help.ts";
+import { flagGroup, flagHelp, isRare } from "./help.ts";
+import { HELP_LAYOUT } from "./help-layout.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
 import { widthOf } from "./output/terminal.ts";
 

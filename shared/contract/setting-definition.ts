@@ -23,6 +23,10 @@ export const OBJECT_NAME: Pattern = {
   regexp: "^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$",
   meaning: "an object name of up to 253 lowercase letters, digits, '-' and '.', such as team-a",
 };
+export const IDENTITY_REFERENCE: Pattern = {
+  regexp: `^AWS[A-Za-z]{1,60}Identity/${OBJECT_NAME.regexp.slice(1)}`,
+  meaning: "KIND/NAME of an identity of CAPA, such as AWSClusterRoleIdentity/team-a",
+};
 export const LOOPBACK_URL: Pattern = {
   regexp: "^https?://(127(\\.[0-9]{1,3}){3}|localhost|\\[::1\\])(:[0-9]{1,5})?/?$",
   meaning: "a loopback URL, such as http://127.0.0.1:9780, http://localhost:9780 or http://[::1]:9780",

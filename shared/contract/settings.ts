@@ -1,7 +1,7 @@
 import {
   ACCOUNT, ADDRESS, AUDIENCE, CHECK_SEVERITY, type Command, COUNT, type Definition, GROUP, HTTPS_URL,
-  IDENTITY_NAMESPACE, IMAGE, LOOPBACK_URL, NAMESPACE, OBJECT_NAME, REGION, ROLE, SERVICE_ACCOUNT, SESSION_NAME,
-  SIDECAR_ARGUMENT, SIDECAR_VARIABLE, USER_PATTERN, VERSION,
+  IDENTITY_NAMESPACE, IDENTITY_REFERENCE, IMAGE, LOOPBACK_URL, NAMESPACE, OBJECT_NAME, REGION, ROLE, SERVICE_ACCOUNT,
+  SESSION_NAME, SIDECAR_ARGUMENT, SIDECAR_VARIABLE, USER_PATTERN, VERSION,
 } from "./setting-definition.ts";
 import { STS_AUDIENCE } from "./capa-kinds.ts";
 import { LIMITS } from "./limits.ts";
@@ -199,6 +199,10 @@ export const SETTINGS = {
   },
   selector: {
     flag: "--selector", type: "string", value: "NAME", pattern: OBJECT_NAME, default: null,
+    commands: ["credential-process"],
+  },
+  identity: {
+    flag: "--identity", type: "string", value: "KIND/NAME", pattern: IDENTITY_REFERENCE, default: null,
     commands: ["credential-process"],
   },
   stateDir: { flag: "--state-dir", type: "string", value: "DIR", default: null, commands: ["sidecar"] },

@@ -282,9 +282,11 @@ const COMBINATIONS: Partial<Record<Command, Combinations>> = {
   }),
   "credential-process": (has, { kind }) => ({
     "--selector, --namespace: exactly one is required": has("selector") === has("namespace"),
-    "--kind: exactly one is required with --namespace, such as Bucket.s3.services.k8s.aws":
-      has("namespace") && !(Array.isArray(kind) && kind.length === 1),
-    "--kind, --label: allowed only with --namespace": has("selector") && (has("kind") || has("label")),
+    "--kind, --identity: exactly one is required with --namespace, such as --kind Bucket.s3.services.k8s.aws":
+      has("namespace") && (Array.isArray(kind) ? kind.length : 0) + (has("identity") ? 1 : 0) !== 1,
+    "--kind, --label, --identity: allowed only with --namespace":
+      has("selector") && (has("kind") || has("label") || has("identity")),
+    "--label: allowed only with --kind": has("identity") && has("label"),
   }),
 };
 

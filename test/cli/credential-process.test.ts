@@ -12,6 +12,7 @@ import { captureOutput, type CommandResult, runCommand } from "./run-command.ts"
 
 const TOKEN = "planted-token-0123456789";
 const BUCKET = "Bucket.v1alpha1.s3.services.k8s.aws";
+const ROLE = "AWSClusterRoleIdentity";
 const NOW = Date.parse("2026-08-01T12:00:00Z");
 const SESSION = {
   AccessKeyId: "ASIATEAMA", SecretAccessKey: "planted-secret", Token: "planted-session", AccountId: "111122223333",
@@ -195,6 +196,12 @@ test("requests the role of a resource by namespace, kind and labels", async (t) 
   );
 });
 
+test("requests the credentials of an identity of CAPA for a namespace", async (t) => {
+  const flags = ["-n", "team-a", "--identity", `${ROLE}/a`];
+  const { requests } = await runAgainst(t, (_request, response) => response.end(JSON.stringify(later)), flags);
+  t.equal(requests[0]?.url, `/v1/credentials/identities/${ROLE}/a?namespace=team-a`);
+});
+
 test("does not follow an HTTP redirect", async (t) => {
   const serve: RequestListener = (_request, response) => response.writeHead(307, { location: "/elsewhere" }).end();
   const redirect = await runAgainst(t, serve);
@@ -220,18 +227,21 @@ test("rejects an https endpoint if the server does not use TLS", async (t) => {
 
 const UNUSED_ENDPOINT = "http://127.0.0.1:1";
 
-test("exits 2 unless the flags name exactly one selector or one resource", async (t) => {
+test("exits 2 unless the flags name exactly one selector, resource or identity", async (t) => {
   const file = path.join(t.testdir({ token: TOKEN }), "token");
   const cases: readonly (readonly [flags: readonly string[], fault: string])[] = [
     [[], "--selector, --namespace: exactly one is required"],
     [["--selector", "a", "--namespace", "b", "--kind", BUCKET], "--selector, --namespace: exactly one is required"],
-    [["--namespace", "a"], "--kind: exactly one is required with --namespace"],
-    [["--namespace", "a", "--kind", BUCKET, "--kind", BUCKET], "--kind: exactly one is required with --namespace"],
+    [["--namespace", "a"], "--kind, --identity: exactly one is required with --namespace"],
+    [["--namespace", "a", "--kind", BUCKET, "--kind", BUCKET], "--kind, --identity: exactly one is required"],
     [["--namespace", "a", "--kind", "Bucket"], `--kind "Bucket": expected KIND.GROUP`],
     [["--namespace", "a", "--kind", BUCKET, "-l", "tier"], `--label "tier": expected KEY=VALUE`],
     [["--namespace", "A", "--kind", BUCKET], "--namespace: expected a namespace name"],
     [["--selector", ".."], "--selector: expected an object name"],
-    [["--selector", "a", "-l", "tier=gold"], "--kind, --label: allowed only with --namespace"],
+    [["--selector", "a", "-l", "tier=gold"], "--kind, --label, --identity: allowed only with --namespace"],
+    [["--namespace", "a", "--identity", `${ROLE}/a`, "--kind", BUCKET], "--kind, --identity: exactly one is required"],
+    [["--namespace", "a", "--identity", `${ROLE}/a`, "-l", "a=b"], "--label: allowed only with --kind"],
+    [["--namespace", "a", "--identity", `${ROLE}/../a`], "--identity: expected KIND/NAME of an identity of CAPA"],
   ];
   for (const [flags, fault] of cases) {
     const { status, stdout, stderr } = await runWith(file, UNUSED_ENDPOINT, flags);
