@@ -1,3 +1,4 @@
+import { objectExcess } from "../contract/limits.ts";
 import type { JsonObject } from "../formats/json.ts";
 import { objectReference } from "../formats/object-meta.ts";
 import { compareText, listOf, quote } from "../formats/text.ts";
@@ -67,6 +68,8 @@ interface RunningController {
   readonly name: string;
   readonly pod: Pod;
   readonly container: Container;
+  /** Why the Deployment is not read; null if it is read. */
+  readonly unread: string | null;
 }
 
 /** Returns the containers of a Deployment that run an ACK controller, by their image or their arguments. */
@@ -75,13 +78,17 @@ function runningControllers(object: JsonObject): readonly RunningController[] {
   const template = group === "apps" && kind === "Deployment" ? podTemplateOf(object) : null;
   if (template === null) return [];
   const pod = decodePod(template.pod);
-  return pod.containers.filter((one) => serviceOfImage(one.image) !== null || hasArgumentsOfACK(one))
-    .map((container) => ({ namespace, name: `${namespace}/${name}`, pod, container }));
+  const containers = pod.containers.filter((one) => serviceOfImage(one.image) !== null || hasArgumentsOfACK(one));
+  // Variables could multiply the size of many arguments, and each container is compared with the others.
+  const unread = containers.length === 0 ? null : objectExcess(object)?.message ?? null;
+  return containers.slice(0, unread === null ? Infinity : 1)
+    .map((container) => ({ namespace, name: `${namespace}/${name}`, pod, container, unread }));
 }
 
 function readController(
-  { namespace, name, pod, container }: RunningController, identities: ServiceIdentities,
+  { namespace, name, pod, container, unread }: RunningController, identities: ServiceIdentities,
 ): ControllerDeployment {
+  if (unread !== null) return unreadController(name, unread);
   const flags = argumentsOf(container);
   const account = serviceAccountOf(pod, namespace);
   return {
@@ -91,6 +98,14 @@ function readController(
     gates: readFlag(flags, "feature-gates", { missing: NO_GATES, parse: parseGates }),
     enableCARM: readFlag(flags, "enable-carm", { missing: true, parse: parseBoolean }),
     watchNamespaces: readFlag(flags, "watch-namespace", { missing: [], parse: parseNamespaces }),
+  };
+}
+
+function unreadController(name: string, unknown: string): ControllerDeployment {
+  const reading = { value: null, unknown };
+  return {
+    name, region: reading, credentials: { used: "unknown", roleARN: null, ignored: [] }, watchSelectors: reading,
+    gates: reading, enableCARM: reading, watchNamespaces: reading,
   };
 }
 

@@ -107,3 +107,11 @@ test("finds controllers by their image or by the flags of all charts, and only i
   t.same([others, unread], [["team-a/ack-s3"], null]);
   t.end();
 });
+
+test("does not read a Deployment that exceeds the limits of an object", (t) => {
+  const args = Array.from({ length: 20_000 }, () => "$(A)");
+  const { gates, region, credentials } = controllerOf(controllerDeployment({ args }));
+  const reading = { value: null, unknown: "the object has more than 20000 values" };
+  t.same([gates, region, credentials], [reading, reading, { used: "unknown", roleARN: null, ignored: [] }]);
+  t.end();
+});
