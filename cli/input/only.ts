@@ -3,7 +3,7 @@ import { namespaceOf } from "../../shared/files/object-key.ts";
 import { ResolverError } from "../../shared/formats/errors.ts";
 import { type JsonObject, stringAt } from "../../shared/formats/json.ts";
 import { objectReference } from "../../shared/formats/object-meta.ts";
-import { quote } from "../../shared/formats/text.ts";
+import { printable, quote } from "../../shared/formats/text.ts";
 import type { Resolution } from "../../shared/resolution/resolve.ts";
 import { OUTCOMES } from "../../shared/resolution/selection.ts";
 import type { State, StateObject } from "./state.ts";
@@ -78,7 +78,7 @@ export class Only {
     this.#objects = groups.map((group) => group.filter(isOfObject)).filter((group) => group.length > 0);
     this.#roles = groups.map((group) => group.filter(isOfRole)).filter((group) => group.length > 0);
     const texts = [...only.map((text) => `--only ${text}`), ...ofNamespace.map(([, value]) => `--namespace ${value}`)];
-    this.#text = texts.join(" ");
+    this.#text = printable(texts.join(" "));
   }
 
   #hasObject(object: JsonObject): boolean {

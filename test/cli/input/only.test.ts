@@ -70,6 +70,7 @@ test("states that a filter matches nothing, and rejects fields that the rows do 
   const run = (...argv: string[]): ReturnType<typeof runCommand> => runCommand(argv, { stdin: STATE });
   const lint = await run("lint", "-", "--only", "namespace=x");
   t.match(lint, { status: 0, stderr: /^--only namespace=x matches no object$/m });
+  t.match((await run("lint", "-", "--only", "kind=A\n\u001B[2J")).stderr, String.raw`kind=A\u000a\u001b[2J matches no`);
   const resolve = await run("resolve", "-", "--only", "kind=Table");
   t.match(resolve, { stdout: "", stderr: /^--only kind=Table matches no resource\n/ });
   const expected = "expected FIELD=VALUE, where FIELD is one of";
