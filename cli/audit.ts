@@ -12,7 +12,9 @@ import { mergeRoots, rootTitle } from "./output/by-root.ts";
 import { coverageOf, isIncomplete, writeCoverage } from "./output/coverage.ts";
 import { junitReport } from "./output/junit.ts";
 import { runWithProgress } from "./output/progress.ts";
-import { controllerLines, controllersJSON, type ReportedControllers } from "./output/controllers.ts";
+import {
+  controllerLines, controllersJSON, type ReportedControllers, settlementLines,
+} from "./output/controllers.ts";
 import { identityName } from "./output/resolution-table.ts";
 import { sarifLog } from "./output/sarif.ts";
 import { CHECK_FIELDS, Only } from "./input/only.ts";
@@ -54,6 +56,9 @@ export async function runAudit(settings: SettingsFor<"audit">, io: IO): Promise<
     const result = { findings: allFindings(reports), inputErrors: [] };
     if (output === "sarif") writeJSON(io, sarifLog(result));
     else io.stdout.write(junitReport({ ...result, command: "audit", judged: judgedObjects(judged), failOn }));
+    // A Deployment in the input can cause settings with which findings disappear.
+    const paint = painter(io.stderr, io.environment);
+    writeLines(io.stderr, reports.flatMap(({ controllers }) => settlementLines(controllers, paint)));
   }
   writeCoverage(coverage, io);
   const isFailed = reports.some(({ findings }) => isFailing(findings, failOn));

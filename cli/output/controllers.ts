@@ -14,7 +14,8 @@ const SOURCES: Readonly<Record<RoleSource, string>> = {
 const UNKNOWN = "unknown";
 
 /** Returns what the Deployments show, the settings that were taken from them, and the notes. */
-export function controllerLines({ deployments, read, notes }: ReportedControllers, paint: Paint): string[] {
+export function controllerLines(controllers: ReportedControllers, paint: Paint): string[] {
+  const { deployments, notes } = controllers;
   if (deployments.length === 0 && notes.length === 0) return [];
   const rows = deployments.map((one) => [
     one.name, sourceText(one), one.region.value ?? UNKNOWN, watchText(one), credentialsText(one),
@@ -22,7 +23,14 @@ export function controllerLines({ deployments, read, notes }: ReportedController
   const header = ["DEPLOYMENT", "ROLES FROM", "REGION", "WATCHES", "OWN CREDENTIALS"];
   return [
     "", paint("bold", "Controllers"), ...(rows.length === 0 ? [] : formatTable([header, ...rows])),
-    ...(read.length === 0 ? [] : [printable(`Settings from these Deployments: ${read.join(" ")}`)]),
+    ...settlementLines(controllers, paint),
+  ];
+}
+
+/** Returns the settings that were taken from the Deployments, and the notes, in lines. */
+export function settlementLines({ read, notes }: ReportedControllers, paint: Paint): string[] {
+  return [
+    ...(read.length === 0 ? [] : [printable(`Settings from the Deployments: ${read.join(" ")}`)]),
     ...notes.map((note) => paint("yellow", printable(`note: ${note}`))),
   ];
 }
