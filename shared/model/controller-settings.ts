@@ -117,8 +117,8 @@ function unknownSettings({ name, ...readings }: ControllerDeployment): string[] 
 }
 
 function absenceNotes({ others, unread }: Controllers): string[] {
-  const elsewhere = `${deploymentsText(others)} looks like an ACK controller, but only those in the namespace of `
-    + "--ack-system-namespace count";
+  const elsewhere = "only controllers in the namespace of --ack-system-namespace count, not "
+    + deploymentsText(others);
   return [
     ...(unread === null ? [] : [`the configuration of the controllers is unknown: ${unread}; state it with flags`]),
     ...(others.length === 0 ? [] : [elsewhere]),

@@ -100,8 +100,8 @@ export function uncoveredControllers({ others }: Controllers, systemNamespace: s
   if (others.length === 0) return [];
   return [{
     subject: deploymentsText(others),
-    reason: "this looks like an ACK controller, but its feature gates and CARM maps were not read, because it is not "
-      + `in namespace ${systemNamespace}`,
+    reason: "an ACK controller seems to run here, but its feature gates and CARM maps were not read, because its "
+      + `namespace is not ${systemNamespace}`,
     fix: "if it is a controller, run the command with --ack-system-namespace set to its namespace, and compare the "
       + "outputs",
   }];

@@ -186,7 +186,7 @@ test("reads the feature gates from the Deployments, and names those outside the 
   t.equal(status, 0);
   t.match(stdout, "arn: arn:aws:iam::111122223333:role/green\n");
   t.match(stderr, "\nFeature gates: TeamLevelCARM on, ServiceLevelCARM off, as in Deployment ack-system/ack-s3.\n");
-  t.match(stderr, "  Deployment team-x/ack-s3: this looks like an ACK controller, but its feature gates and CARM maps");
+  t.match(stderr, "  Deployment team-x/ack-s3: an ACK controller seems to run here, but its feature gates and");
   const json = await runCommand(["migrate", "carm", "-", "-o", "json"], { stdin });
   t.match(JSON.parse(json.stdout), { gates: { TeamLevelCARM: true, ServiceLevelCARM: false } });
 });

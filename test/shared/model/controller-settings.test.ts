@@ -57,8 +57,7 @@ testRows("completes the stated settings by those of all Deployments, and reports
   ["Deployments that may not be read", [[], {}, "not allowed"],
     "", "the configuration of the controllers is unknown: not allowed; state it with flags"],
   ["a Deployment in another namespace", [[controllerDeployment({ namespace: "team-a" })]], "",
-    "Deployment team-a/ack-s3 looks like an ACK controller, but only those in the namespace of "
-      + "--ack-system-namespace count"],
+    "only controllers in the namespace of --ack-system-namespace count, not Deployment team-a/ack-s3"],
 ]);
 
 test("keeps the defaults where nothing is known, and a region only if it is one", (t) => {
