@@ -3,7 +3,8 @@ import {
   isWaived, METADATA, type Policy, type PolicyCheck, policyCheckOf, type PolicyLists, userPattern, WAIVERS,
   waiverVariables,
 } from "./policy.ts";
-import { ACCOUNT_PREFIX, FE_01, SYSTEM_NAMESPACE } from "../../shared/checks/field-exports.ts";
+import { FE_01 } from "../../shared/checks/field-exports.ts";
+import { ACCOUNT_PREFIX, SYSTEM_NAMESPACE } from "../../shared/checks/protected-namespaces.ts";
 import { NS_09 } from "../../shared/checks/namespace-deletion.ts";
 import { NS_07, NS_08, NS_17, REQUIRED } from "../../shared/checks/namespace-values.ts";
 import {

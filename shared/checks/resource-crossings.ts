@@ -6,6 +6,7 @@ import { BUNDLED_KINDS, typesIn } from "../model/bundled-types.ts";
 import { type Crossing, crossingsOf } from "../model/crossings.ts";
 import { resolve } from "../resolution/resolve.ts";
 import type { Fault, QuickCheck } from "./check.ts";
+import { ownerOfNamespace } from "./protected-namespaces.ts";
 import { resourceInAccount } from "./fault-texts.ts";
 import type { ResourceChange } from "./resource-change.ts";
 
@@ -88,6 +89,27 @@ export const ACK_38: QuickCheck<ResourceChange> = {
       const message = `for the resource in namespace ${quote(resource.namespace)}, the controller `
         + `${writes ? "writes" : "reads"} Secret ${quote(`${crossing.namespace}/${crossing.name}`)}`;
       yield { path: namespacePath(crossing), message, ...(writes && { fix: WRITES_FIX }) };
+    }
+  },
+};
+
+export const ACK_39: QuickCheck<ResourceChange> = {
+  id: "ACK-39",
+  severity: "deny",
+  waivable: true,
+  reason: "Secrets in the namespaces of controllers and of the webhook hold credentials. A controller reads and writes "
+    + "Secrets with its own rights, so the author of a resource could copy such a Secret to AWS, or replace it.",
+  fix: "name a Secret in the namespace of the resource",
+  example: "spec: {secretString: {namespace: capa-system, name: creds, key: SecretAccessKey}}",
+  requires: ["metadata.namespace"],
+  *find({ object, settings }): Iterable<Fault> {
+    for (const crossing of crossingsOf(object)) {
+      const owner = crossing.kind === "reference" ? null : ownerOfNamespace(crossing.namespace, settings);
+      if (owner === null) continue;
+      const verb = crossing.kind === "secret-output" ? "write" : "read";
+      const message = `the controller would ${verb} a Secret of namespace ${quote(crossing.namespace)}, which belongs `
+        + `to ${owner}`;
+      yield { path: namespacePath(crossing), message };
     }
   },
 };

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { ownerOfNamespace } from "../../../shared/checks/field-exports.ts";
+import { ownerOfNamespace } from "../../../shared/checks/protected-namespaces.ts";
 import { checkSeveritiesOf } from "../../../shared/contract/context.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { type ExportTarget, fieldExport } from "../../fixtures/ack-field-export-crd.ts";

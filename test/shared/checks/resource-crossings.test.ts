@@ -66,6 +66,26 @@ test("ACK-38 names the Secret that a controller reads or writes for the author o
   t.end();
 });
 
+test("ACK-39 denies a Secret of a namespace of controllers, of the webhook or of Kubernetes", (t) => {
+  const settings = { installationNamespaces: ["resolver"], identitySecretNamespace: "capa-system" };
+  const lines = (field: string, namespace: string): string[] => (
+    linesOf("ACK-39", bucketObject({}, { spec: { [field]: { namespace, name: "s", key: "k" } } }), { settings })
+  );
+  for (const [namespace, owner] of [
+    ["capa-system", "Cluster API"], ["resolver", "this webhook"], ["ack-system", "ACK controllers"],
+    ["kube-system", "Kubernetes"],
+  ] as const) {
+    t.same(lines("secretString", namespace), [
+      `deny ACK-39 spec.secretString.namespace: the controller would read a Secret of namespace "${namespace}", which `
+        + `belongs to ${owner}. Name a Secret in the namespace of the resource.`,
+    ]);
+  }
+  t.match(lines("exportTo", "capa-system"), [/the controller would write a Secret of namespace "capa-system"/]);
+  t.same(lines("secretString", "team-b"), [], "ACK-38 warns");
+  t.same(linesOf("ACK-39", referring("roleRef", "a"), { settings: { installationNamespaces: ["team-b"] } }), []);
+  t.end();
+});
+
 test("profile strict denies new crossings, but not a stored one, which may have moved in a list", (t) => {
   const old = referring("subnetRefs");
   t.match(linesOf("ACK-37", old, STRICT), [/^deny /]);
