@@ -70,6 +70,8 @@ const CASES: readonly CapaCase[] = [
     { objects: [staticIdentity("s"), { ...secretOfS([]), data: null }], settings: SECRETS }],
   ["CI-24", "a session of 2 hours over a Secret, without --identity-secret-namespace",
     roleIdentity("r", "static/s", LIST, { durationSeconds: 7200 }), [], { objects: [staticIdentity("s")] }],
+  ["CI-24", "a session of 2 hours with a token", account({ durationSeconds: 7200 }), []],
+  ["CI-24", "a session of 13 hours", role({ durationSeconds: 46_800 }), [/46800 is not 900 to 43200/]],
   ["CI-24", "a session of 2 hours over a source that does not exist",
     roleIdentity("r", "static/s", LIST, { durationSeconds: 7200 }), [], { settings: SECRETS }],
   ["CI-24", "a session of 1 minute", role({ durationSeconds: 60 }), [/60 is not 900 to 43200/]],
