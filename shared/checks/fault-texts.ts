@@ -1,5 +1,7 @@
 import type { ACKResource } from "../contract/ack-resource.ts";
 import type { FieldPath } from "../formats/json.ts";
+import type { LabelSelectorSpec } from "../formats/label-selector.ts";
+import { NAME_LABEL } from "../formats/names.ts";
 import { compareText, countOf, listOf, printable, quote, sortedListOf } from "../formats/text.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import { accountOfResource, resourceName, type Transition } from "../resolution/change-set.ts";
@@ -102,4 +104,18 @@ export function misspelledNamespace({ namespaces }: Pick<Inventory, "namespaces"
   const [meant] = namespaces.has(name) ? [] : namespaces.misspelledBy(name);
   return meant === undefined
     ? null : `namespace ${quote(name)} is not in the input; perhaps ${printable(meant)} was meant`;
+}
+
+/** Yields a fault for each label of a namespace that the selector reads and that tenants may set. */
+export function* tenantLabelFaults(
+  { matchLabels, matchExpressions }: LabelSelectorSpec, path: FieldPath, tenantLabels: readonly string[],
+): Iterable<Fault> {
+  const keys: (readonly [path: FieldPath, key: string])[] = [
+    ...Array.from(matchLabels.keys(), (key) => [["matchLabels", { key }], key] as const),
+    ...matchExpressions.map(({ key }, i) => [["matchExpressions", i, "key"], key] as const),
+  ];
+  for (const [at, key] of keys) {
+    if (key === NAME_LABEL || !tenantLabels.includes(key)) continue;
+    yield { path: [...path, ...at], message: `tenants can set the label ${quote(key)} on their namespaces` };
+  }
 }

@@ -2,9 +2,10 @@ import { readAllowedNamespaces, SELECTOR_FIELDS } from "../model/allowed-namespa
 import { SERVICE_ACCOUNT_IDENTITY } from "../contract/capa-kinds.ts";
 import { field, isJsonObject } from "../formats/json.ts";
 import { expressionFaults, matchLabelFaults, readLabelSelector } from "../formats/label-selector.ts";
+import { NAME_LABEL } from "../formats/names.ts";
 import { quote } from "../formats/text.ts";
 import { type CheckContext, type Fault, isComplete, type QuickCheck } from "./check.ts";
-import { misspelledNamespace } from "./fault-texts.ts";
+import { misspelledNamespace, tenantLabelFaults } from "./fault-texts.ts";
 import { checkOf } from "./field-rule.ts";
 import type { IdentityChange } from "./identity-change.ts";
 import { NAMESPACE_NAME } from "./value-types.ts";
@@ -125,6 +126,21 @@ export const CI_08: QuickCheck<IdentityChange> = {
       if (operator !== "DoesNotExist" && operator !== "NotIn") continue;
       const message = `${operator} selects every namespace without label ${quote(key)}`;
       yield { path: [...ALLOWED, "selector", "matchExpressions", i], message };
+    }
+  },
+};
+
+export const CI_36: QuickCheck<IdentityChange> = {
+  id: "CI-36",
+  severity: "warn",
+  reason: "Anyone who can label a namespace controls whether its clusters may use the identity.",
+  fix: `list the namespaces, or select them by ${NAME_LABEL} or by a label that tenants cannot set`,
+  example: "# with --tenant-labels team\nspec: {allowedNamespaces: {selector: {matchLabels: {team: payments}}}}",
+  requires: ["--tenant-labels"],
+  *find({ allowed, settings: { tenantLabels } }): Iterable<Fault> {
+    const selector = field(allowed, "selector");
+    if (isJsonObject(selector)) {
+      yield* tenantLabelFaults(readLabelSelector(selector), [...ALLOWED, "selector"], tenantLabels);
     }
   },
 };

@@ -1,5 +1,5 @@
 import { REPLACES_ANNOTATION } from "../contract/annotation-keys.ts";
-import { annotationPath, type FieldPath } from "../formats/json.ts";
+import { annotationPath } from "../formats/json.ts";
 import { compareText, listOf, quote, sortedListOf } from "../formats/text.ts";
 import type { Fault, QuickCheck } from "./check.ts";
 import type { SelectorChange } from "./selector-change.ts";
@@ -9,7 +9,7 @@ import { isUnchanged, type PendingChanges } from "../resolution/change-set.ts";
 import { controllerAccountOf } from "../resolution/resolve.ts";
 import type { EffectiveSelector } from "../model/effective-selector.ts";
 import { differingExtras, shortName } from "../model/session-annotations.ts";
-import { SCAN_LIMIT } from "./fault-texts.ts";
+import { SCAN_LIMIT, tenantLabelFaults } from "./fault-texts.ts";
 import type { ResourceChange } from "./resource-change.ts";
 import { NAME_LABEL } from "../formats/names.ts";
 import { controllerCheck } from "./any-kind.ts";
@@ -155,20 +155,9 @@ export const IRS_25: QuickCheck<SelectorChange> = {
   requires: ["--tenant-labels"],
   *find({ spec, settings: { tenantLabels } }): Iterable<Fault> {
     const selector = spec.namespaceSelector?.labelSelector;
-    const path: FieldPath = ["spec", "namespaceSelector", "labelSelector"];
-    const isTenantLabel = (key: string): boolean => key !== NAME_LABEL && tenantLabels.includes(key);
-    for (const key of selector?.matchLabels.keys() ?? []) {
-      if (isTenantLabel(key)) yield { path: [...path, "matchLabels", { key }], message: tenantLabelMessage(key) };
-    }
-    for (const [i, { key }] of (selector?.matchExpressions ?? []).entries()) {
-      if (isTenantLabel(key)) yield { path: [...path, "matchExpressions", i, "key"], message: tenantLabelMessage(key) };
-    }
+    if (selector) yield* tenantLabelFaults(selector, ["spec", "namespaceSelector", "labelSelector"], tenantLabels);
   },
 };
-
-function tenantLabelMessage(key: string): string {
-  return `tenants can set the label ${quote(key)} on their namespaces`;
-}
 
 /**
  * The sidecar runs this check (sidecar/probe/assume-role-probe.ts), so that no admission review waits for AWS. The

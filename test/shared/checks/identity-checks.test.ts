@@ -9,6 +9,7 @@ import { CI_35 } from "../../../shared/checks/identity-role.ts";
 import { inventoryWith, namespaceObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 import { type CapaCase, capaLines, denials, testCases } from "./capa-lines.ts";
 
+const NAME = "kubernetes.io/metadata.name";
 const LIST = { list: ["team-a"] };
 const lastApplied = (spec: object): JsonObject => ({
   annotations: { "kubectl.kubernetes.io/last-applied-configuration": JSON.stringify({ spec }) },
@@ -99,6 +100,11 @@ const CASES: readonly CapaCase[] = [
   ["CI-08", "DoesNotExist", role({}, { selector: { matchExpressions: [{ key: "a", operator: "DoesNotExist" },
     { key: "b", operator: "Exists" }] } }),
     [/^warn CI-08 .*matchExpressions\[0\]: DoesNotExist selects every namespace without label "a"/]],
+  ["CI-36", "labels that tenants set", role({}, { selector: { matchLabels: { team: "a", stage: "b" },
+    matchExpressions: [{ key: "team", operator: "Exists" }, { key: NAME, operator: "Exists" }] } }),
+    [/^warn CI-36 .*matchExpressions\[0\]\.key: tenants can set/, /matchLabels\[team\]: tenants can set/],
+    { settings: { tenantLabels: ["team", NAME] } }],
+  ["CI-36", "a list", role(), [], { settings: { tenantLabels: ["team"] } }],
   ["CI-09", "an unknown field", role({}, { namespaces: ["a"] }),
     [/^deny CI-09 spec\.allowedNamespaces\.namespaces: "namespaces" is not a field of .*, so the API server prunes/]],
   ["CI-09", "an unknown field of the selector", role({}, { selector: { matchlabels: {} } }),
