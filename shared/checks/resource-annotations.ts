@@ -5,7 +5,7 @@ import {
 } from "../contract/annotation-keys.ts";
 import { accountOfARN, parseARN, partitionOfRegion } from "../formats/arn.ts";
 import { annotationPath, isJsonObject, type JsonObject, parseJSON, stringAt, valueAt } from "../formats/json.ts";
-import { closest, printable, quote } from "../formats/text.ts";
+import { closest, quote } from "../formats/text.ts";
 import { LIMITS } from "../contract/limits.ts";
 import type { Fault, QuickCheck } from "./check.ts";
 import { checkOf } from "./field-rule.ts";
@@ -27,7 +27,7 @@ export const ACK_10 = checkOf<ResourceChange>({
   const partition = parseARN(resolution.roleARN ?? "")?.partition ?? null;
   const ofRegion = recordedPartition(object, region) ?? partitionOfRegion(region);
   if (partition === null || ofRegion === partition) return;
-  const found = `region ${quote(region)} is in partition ${printable(ofRegion)}`;
+  const found = `region ${quote(region)} is in partition ${quote(ofRegion)}`;
   yield { message: `${found}, but the role is in partition ${quote(partition)}` };
 });
 

@@ -55,17 +55,17 @@ testRows("ACK-10 denies an invalid region, and a region in another partition tha
   ["no annotation", [tiered("gold")]],
   ["the stored region", [annotated({ [REGION]: "x" }), { old: annotated({ [REGION]: "x" }) }], /^warn ACK-10/],
   ["another partition", [annotated({ [REGION]: "cn-north-1" })],
-    region('region "cn-north-1" is in partition aws-cn, but the role is in partition "aws"')],
+    region('region "cn-north-1" is in partition "aws-cn", but the role is in partition "aws"')],
   ["the controller's role is unknown", [annotated({ [REGION]: "cn-north-1" }, tiered())]],
   ["a role in China", [annotated({ [REGION]: "cn-north-1" }, tiered()), IN_CHINA]],
   ["a region outside of China", [annotated({ [REGION]: "eu-west-1" }, tiered()), IN_CHINA],
-    /in partition aws, but the role is in partition "aws-cn"/],
+    /in partition "aws", but the role is in partition "aws-cn"/],
   ["a new region whose partition the status records", recorded("aws-new", "new-north-1")],
   ["a new region of another partition", recorded("aws-other", "new-north-1"),
-    /"new-north-1" is in partition aws-other, but the role is in partition "aws-new"/],
+    /"new-north-1" is in partition "aws-other", but the role is in partition "aws-new"/],
   ["a partition that the status records for another region", recorded("aws-new", "new-south-1"),
-    /"new-north-1" is in partition aws, but/],
-  ["an empty partition in the status", recorded("", "new-north-1"), /"new-north-1" is in partition aws, but/],
+    /"new-north-1" is in partition "aws", but/],
+  ["an empty partition in the status", recorded("", "new-north-1"), /"new-north-1" is in partition "aws", but/],
 ]);
 
 const POLICY = `${ACK}deletion-policy`;
