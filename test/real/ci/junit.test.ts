@@ -1,5 +1,7 @@
+import { spawnSync } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
+import process from "node:process";
 import { test } from "tap";
 import { printable } from "../../../shared/formats/text.ts";
 import { runCommand } from "../../cli/run-command.ts";
@@ -15,6 +17,10 @@ const HOSTILE = "\u0000\u001b[2J]]>\ud800\ufffe</testsuite><!-- &amp; \"'\n";
 const SHOWN = printable(HOSTILE).replace("\ufffe", "\ufffd");
 
 test("a report of hostile names and values is well-formed XML", async (t) => {
+  if (spawnSync("python3", ["--version"]).error !== undefined && process.env["CI"] !== "true") {
+    t.plan(0, "python3 is missing");
+    return;
+  }
   const object = {
     apiVersion: "services.k8s.aws/v1alpha1", kind: "IAMRoleSelector", metadata: { name: HOSTILE },
     spec: { arn: HOSTILE, namespaceSelector: { names: [HOSTILE] } },
