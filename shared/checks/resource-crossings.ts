@@ -107,8 +107,8 @@ export const ACK_39: QuickCheck<ResourceChange> = {
       const owner = crossing.kind === "reference" ? null : ownerOfNamespace(crossing.namespace, settings);
       if (owner === null) continue;
       const verb = crossing.kind === "secret-output" ? "write" : "read";
-      const message = `the controller would ${verb} a Secret of namespace ${quote(crossing.namespace)}, which belongs `
-        + `to ${owner}`;
+      const name = quote(`${crossing.namespace}/${crossing.name}`);
+      const message = `the controller would ${verb} Secret ${name}, whose namespace belongs to ${owner}`;
       yield { path: namespacePath(crossing), message };
     }
   },

@@ -76,12 +76,16 @@ test("ACK-39 denies a Secret of a namespace of controllers, of the webhook or of
     ["kube-system", "Kubernetes"],
   ] as const) {
     t.same(lines("secretString", namespace), [
-      `deny ACK-39 spec.secretString.namespace: the controller would read a Secret of namespace "${namespace}", which `
+      `deny ACK-39 spec.secretString.namespace: the controller would read Secret "${namespace}/s", whose namespace `
         + `belongs to ${owner}. Name a Secret in the namespace of the resource.`,
     ]);
   }
-  t.match(lines("exportTo", "capa-system"), [/the controller would write a Secret of namespace "capa-system"/]);
+  t.match(lines("exportTo", "capa-system"), [/the controller would write Secret "capa-system\/s", whose/]);
   t.same(lines("secretString", "team-b"), [], "ACK-38 warns");
+  const reading = (name: string): JsonObject => (
+    bucketObject({}, { spec: { secretString: { namespace: "capa-system", name, key: "k" } } })
+  );
+  t.match(linesOf("ACK-39", reading("b"), { settings, old: reading("a") }), [/^deny /], "another Secret is new");
   t.same(linesOf("ACK-39", referring("roleRef", "a"), { settings: { installationNamespaces: ["team-b"] } }), []);
   t.end();
 });
