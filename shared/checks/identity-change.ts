@@ -120,12 +120,17 @@ export const CI_10: QuickCheck<IdentityChange> = {
   fix: "write the keys AccessKeyID and SecretAccessKey, and for a session SessionToken, to the Secret",
   example: "# The Secret creds has the keys accessKeyID and secretAccessKey.\nspec: {secretRef: creds}",
   requires: ["--identity-secret-namespace", "secrets"],
-  *find(change): Iterable<Fault> {
-    const secret = secretOf(change.identity, change);
-    if (secret === null) return;
-    if (secret.metadata === null && isComplete(change)) {
-      yield { path: PATH, message: `the Secret ${secret.fullName} does not exist`, fix: MISSING_FIX, severity: "warn" };
-    }
-    for (const key of secret.metadata?.keys ?? []) yield* keyFaults(secret.fullName, key);
-  },
+  find: (change) => secretFaults(change.identity, change),
 };
+
+/** Yields what is wrong with the Secret of a static identity. */
+export function* secretFaults(
+  identity: Identity, context: Pick<IdentityChange, "inventory" | "settings" | "origin">,
+): Iterable<Fault> {
+  const secret = secretOf(identity, context);
+  if (secret === null) return;
+  if (secret.metadata === null && isComplete(context)) {
+    yield { path: PATH, message: `the Secret ${secret.fullName} does not exist`, fix: MISSING_FIX, severity: "warn" };
+  }
+  for (const key of secret.metadata?.keys ?? []) yield* keyFaults(secret.fullName, key);
+}

@@ -4,6 +4,7 @@ import type { DecisionSettings } from "../contract/context.ts";
 import { AC_01, AC_02, AC_03 } from "./cluster-identity.ts";
 import { AC_00 } from "./cluster-reference.ts";
 import { AUD_08, AUD_09 } from "./definitions.ts";
+import { CI_10, secretFaults } from "./identity-change.ts";
 import type { ResourceChange } from "./resource-change.ts";
 import { ACK_07, ACK_08, ACK_10B } from "./resource-drift.ts";
 import { ACK_03, ACK_05, ACK_05B } from "./resource-selection.ts";
@@ -13,12 +14,13 @@ import { formatFieldPath } from "../formats/json.ts";
 import { paced, type Paced } from "../formats/paced.ts";
 import { listOf } from "../formats/text.ts";
 import type { Inventory } from "../inventory/inventory.ts";
+import type { Identity } from "../model/identity.ts";
 import { type Referrer, refersToIdentity } from "../model/referrer.ts";
 import type { JudgedSelector } from "../model/selector.ts";
 import type { Resolution } from "../resolution/resolve.ts";
 import type { AnnotatedObject, ResourceScope, ResourceState } from "../resolution/stale-resources.ts";
 import { findingSentences, type QuickCheck, type Section } from "./check.ts";
-import { type Problem, resourceSubject, selectorSubject } from "./problem.ts";
+import { identitySubject, type Problem, resourceSubject, selectorSubject } from "./problem.ts";
 
 /** The checks of a resource whose faults are reported as Events. */
 const CHECKS: readonly QuickCheck<ResourceChange>[] = [ACK_03, ACK_05, ACK_05B, ACK_07, ACK_08, ACK_10B];
@@ -90,16 +92,27 @@ export function staleProblem(resource: AnnotatedObject, fault: string): Problem 
 /** A note has room for a few faults. `audit` lists all faults. */
 const MAX_FAULTS = 3;
 const SELECTORS_BETWEEN_PAUSES = 5;
+const IDENTITIES_BETWEEN_PAUSES = 200;
 const NONE: ReadonlySet<string> = new Set();
 
 const OVERLAP_FIX = "restrict the selectors so that only one of them selects each resource, or name the replaced "
   + "selector in the annotation ack-role-resolver.io/replaces";
 
-/** Reports the problems of IAMRoleSelectors and of CustomResourceDefinitions. Pauses regularly. */
-export function* clusterProblems(
-  inventory: Inventory, extraGroups: readonly string[], report: (problem: Problem) => void,
-): Paced<void> {
+/** What the problems of cluster-scoped objects depend on. */
+interface ClusterScope extends Pick<ResourceScope, "inventory" | "settings"> {
+  /** The groups of --extra-groups. */
+  readonly extraGroups: readonly string[];
+}
+
+/** Reports the problems of IAMRoleSelectors, CAPA identities and CustomResourceDefinitions. Pauses regularly. */
+export function* clusterProblems(scope: ClusterScope, report: (problem: Problem) => void): Paced<void> {
+  const { inventory, extraGroups } = scope;
   for (const problem of definitionProblems(inventory, extraGroups)) report(problem);
+  yield* paced(inventory.identities.all(), IDENTITIES_BETWEEN_PAUSES, (identity) => {
+    const problem = secretProblem(identity, scope);
+    if (problem !== null) report(problem);
+    return true;
+  });
   const { selectors } = inventory;
   yield* paced([...selectors.faulty.values()], SELECTORS_BETWEEN_PAUSES, (selector) => {
     report(faultProblem(selector, selectors.malformed.has(selector.name)));
@@ -118,6 +131,17 @@ export function* clusterProblems(
       subject: selectorSubject(selector), reason: "SelectorsOverlap", note: sentences(message, OVERLAP_FIX),
     });
   }
+}
+
+/** Returns the problem of a static identity whose Secret CAPA cannot use, or null. */
+function secretProblem(identity: Identity, { inventory, settings }: Omit<ClusterScope, "extraGroups">): Problem | null {
+  if (!inventory.includes("secrets") || settings.checkSeverities.get(CI_10.id) === "off") return null;
+  const faults = [...secretFaults(identity, { inventory, settings, origin: "cluster" })];
+  const [first] = faults;
+  if (first === undefined) return null;
+  const message = `CAPA cannot use the Secret of this identity: ${faults.map((one) => one.message).join("; ")}`;
+  const subject = identitySubject(identity, inventory);
+  return { subject, reason: "UnusableSecret", note: sentences(message, first.fix ?? CI_10.fix) };
 }
 
 function faultProblem({ name, spec: { uid }, faults }: JudgedSelector, isMalformed: boolean): Problem {

@@ -12,6 +12,12 @@ type SecretName = Pick<ObjectID, "namespace" | "name">;
 /** The metadata of the Secrets of an inventory. Stores no value of a Secret. */
 export class SecretStore {
   readonly #byNamespace = new Map<string, Map<string, SecretMetadata>>();
+  #revision = 0;
+
+  /** Changes when a Secret is added or removed, or the known names of its keys change. */
+  get revision(): number {
+    return this.#revision;
+  }
 
   /** The number of namespaces that have a Secret. */
   get size(): number {
@@ -22,12 +28,14 @@ export class SecretStore {
     // In a manifest, a missing namespace usually stands for `default`.
     const namespace = written === "" ? "default" : written;
     const secrets = this.#byNamespace.get(namespace) ?? new Map<string, SecretMetadata>();
-    this.#byNamespace.set(namespace, secrets.set(name, readSecretMetadata(object)));
+    const metadata = readSecretMetadata(object);
+    if (JSON.stringify(secrets.get(name)?.keys) !== JSON.stringify(metadata.keys)) this.#revision += 1;
+    this.#byNamespace.set(namespace, secrets.set(name, metadata));
   }
 
   remove({ namespace, name }: SecretName): void {
     const secrets = this.#byNamespace.get(namespace);
-    secrets?.delete(name);
+    if (secrets?.delete(name) === true) this.#revision += 1;
     if (secrets?.size === 0) this.#byNamespace.delete(namespace);
   }
 

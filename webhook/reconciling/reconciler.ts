@@ -7,7 +7,6 @@ import type { ObjectName } from "../../shared/cluster/watched-kind.ts";
 import type { DecisionSettings } from "../../shared/contract/context.ts";
 import { LIMITS } from "../../shared/contract/limits.ts";
 import type { Paced } from "../../shared/formats/paced.ts";
-import type { Inventory } from "../../shared/inventory/inventory.ts";
 import {
   annotatedKey, type ResourceScope, type ResourceState, scanResources,
 } from "../../shared/resolution/stale-resources.ts";
@@ -26,16 +25,17 @@ const SLICE_MS = 10;
 const UNLIMITED = (): number => Infinity;
 /** The time between two scans without a change, in ms. */
 const INTERVAL_MS = 60_000;
-/** The minimum time between two scans after a change of a selector, and after another change, in ms. */
-const AFTER_SELECTOR_MS = 1_000;
+/** The minimum time between two scans after an urgent change, and after another change, in ms. */
+const AFTER_URGENT_MS = 1_000;
 const AFTER_CHANGE_MS = 10_000;
 /** The minimum time between two scans as a multiple of the duration of a scan, so that scans use little CPU time. */
-const SELECTOR_PAUSE = 4;
+const URGENT_PAUSE = 4;
 const CHANGE_PAUSE = 20;
 
 interface ScannerOptions {
   readonly clock: Pick<SteadyClock, "steady">;
-  readonly inventory: Inventory;
+  /** Returns a number that changes with the objects whose changes are urgent, such as selectors. */
+  readonly revision: () => number;
   /** The paused reviews. A scan pauses between them. */
   readonly turns: TurnQueue;
 }
@@ -52,7 +52,7 @@ export class Scanner {
     this.#options = options;
   }
 
-  /** Records that an object other than a selector may have changed. */
+  /** Records that an object may have changed, whose change is not urgent. */
   changed(): void {
     this.#isChanged = true;
   }
@@ -63,22 +63,22 @@ export class Scanner {
   }
 
   get isDue(): boolean {
-    const { clock, inventory } = this.#options;
-    return this.#last === null || clock.steady() - this.#last.endMs >= Math.min(INTERVAL_MS, this.#delayMs(inventory));
+    const { clock } = this.#options;
+    return this.#last === null || clock.steady() - this.#last.endMs >= Math.min(INTERVAL_MS, this.#delayMs());
   }
 
-  #delayMs({ selectors }: Inventory): number {
+  #delayMs(): number {
     const durationMs = this.#last?.durationMs ?? 0;
-    if (selectors.revision !== this.#revision) return Math.max(AFTER_SELECTOR_MS, durationMs * SELECTOR_PAUSE);
+    if (this.#options.revision() !== this.#revision) return Math.max(AFTER_URGENT_MS, durationMs * URGENT_PAUSE);
     return this.#isChanged ? Math.max(AFTER_CHANGE_MS, durationMs * CHANGE_PAUSE) : INTERVAL_MS;
   }
 
   /** Runs the scan in slices without a deadline, between the reviews. Returns the result of the scan. */
   async scan<T>(steps: Paced<T>): Promise<T> {
-    const { clock, inventory, turns } = this.#options;
+    const { clock, revision, turns } = this.#options;
     const startMs = clock.steady();
     this.#isChanged = false;
-    this.#revision = inventory.selectors.revision;
+    this.#revision = revision();
     const result = await runInSlices(steps, {
       sliceMs: SLICE_MS, clock, remainingMs: UNLIMITED,
       pause: (pauses) => turns.pause(pauses, UNLIMITED),
@@ -120,7 +120,7 @@ export class Reconciler {
   readonly #queue = new RetryQueue(LIMITS.queuedRefreshes.value);
   /** Scans the annotations of all resources. */
   readonly #scanner: Scanner;
-  /** Scans the problems of selectors and CustomResourceDefinitions. */
+  /** Scans the problems of selectors, identities and CustomResourceDefinitions. */
   readonly #problems: Scanner;
   readonly #refresher: Refresher;
   readonly #events: EventRecorder;
@@ -146,8 +146,9 @@ export class Reconciler {
       ...options, ...lease, onFault: (fault) => this.#reportLease(fault),
       onLeading: () => log.info({ lease: `${lease.namespace}/${lease.name}` }, "this replica updates annotations"),
     });
-    this.#scanner = new Scanner({ ...options, inventory });
-    this.#problems = new Scanner({ ...options, inventory });
+    const { selectors, secrets } = inventory;
+    this.#scanner = new Scanner({ ...options, revision: () => selectors.revision });
+    this.#problems = new Scanner({ ...options, revision: () => selectors.revision + secrets.revision });
     this.#scope = scope;
     this.#refresher = new Refresher({
       ...ports, scope, queue: this.#queue,
@@ -180,11 +181,11 @@ export class Reconciler {
   }
 
   async #run(): Promise<void> {
-    const { clock, source: { inventory }, extraGroups } = this.#options;
+    const { clock, extraGroups } = this.#options;
     await repeat(clock, this.#stopping.signal, async () => {
       this.#observeLeadership();
       if (this.#mayWrite() && this.#problems.isDue) {
-        await this.#problems.scan(clusterProblems(inventory, extraGroups, (problem) => this.#report(problem)));
+        await this.#problems.scan(clusterProblems({ ...this.#scope, extraGroups }, (problem) => this.#report(problem)));
       }
       if (this.#mayWrite() && this.#scanner.isDue) await this.#scan();
       return TICK_MS;

@@ -6,7 +6,8 @@ import { drain } from "../../../shared/formats/paced.ts";
 import { clusterProblems, resourceProblems, staleProblem } from "../../../shared/checks/problems.ts";
 import type { Problem } from "../../../shared/checks/problem.ts";
 import { type ResourceScope, scanResources } from "../../../shared/resolution/stale-resources.ts";
-import { clusterObject, controllerIdentity, roleIdentity } from "../capa-objects.ts";
+import { clusterObject, controllerIdentity, roleIdentity, staticIdentity } from "../capa-objects.ts";
+import { managedBy, secretMetadata } from "../capa-secrets.ts";
 import {
   bucketObject, inventoryWith, kindObject, namespaceObject, ROLE, selectorObject, SETTINGS_BY_DEFAULT,
 } from "../objects.ts";
@@ -33,9 +34,12 @@ function ofResources(objects: readonly JsonObject[], settings: Partial<ResourceS
   return problems;
 }
 
-function ofCluster(inventory: Inventory, extraGroups: readonly string[] = []): Problem[] {
+function ofCluster(
+  inventory: Inventory, extraGroups: readonly string[] = [], settings: Partial<ResourceScope["settings"]> = {},
+): Problem[] {
   const problems: Problem[] = [];
-  drain(clusterProblems(inventory, extraGroups, (problem) => problems.push(problem)));
+  const scope = { inventory, extraGroups, settings: { ...SETTINGS_BY_DEFAULT, ...settings } };
+  drain(clusterProblems(scope, (problem) => problems.push(problem)));
   return problems;
 }
 
@@ -94,6 +98,28 @@ test("an Event about an invalid external ID does not contain the ID", (t) => {
   const [problem] = ofCluster(inventoryOf([selector("secret", {}, { annotations })]));
   t.match(problem?.note, /external-id\]: the value is not valid\. /);
   t.notMatch(problem?.note, "secret id");
+  t.end();
+});
+
+test("reports a Secret that CAPA cannot use on the identity, unless the check is off", (t) => {
+  const settings = { identitySecretNamespace: "capa-system" };
+  const inventory = inventoryOf([staticIdentity("s"), secretMetadata([managedBy("kubectl", ["accessKeyID"])])]);
+  t.match(ofCluster(inventory, [], settings), [{
+    subject: { kind: "AWSClusterStaticIdentity", namespace: "", name: "s" }, reason: "UnusableSecret",
+    note: "CAPA cannot use the Secret of this identity: the Secret capa-system/s-creds has the key \"accessKeyID\", "
+      + "not AccessKeyID: the names are case-sensitive; the Secret capa-system/s-creds has no key SecretAccessKey. "
+      + "Write the keys AccessKeyID and SecretAccessKey, and for a session SessionToken, to the Secret.",
+  }]);
+  t.same(ofCluster(inventory, [], { ...settings, checkSeverities: new Map([["CI-10", "off"]]) }), []);
+  const { revision } = inventory.secrets;
+  const repaired = secretMetadata([managedBy("kubectl", ["AccessKeyID", "SecretAccessKey"])]);
+  inventory.apply([{ type: "put", object: repaired }]);
+  t.same(ofCluster(inventory, [], settings), []);
+  t.not(inventory.secrets.revision, revision, "a change of the keys makes a scan urgent");
+  inventory.apply([{ type: "remove", group: "", kind: "Secret", namespace: "capa-system", name: "s-creds" }]);
+  t.match(ofCluster(inventory, [], settings), [{ note: /s-creds does not exist\. Create the Secret/ }]);
+  inventory.apply([{ type: "unlisted", collection: "secrets", item: "Secrets" }]);
+  t.same(ofCluster(inventory, [], settings), [], "Secrets that are not listed are not missing");
   t.end();
 });
 

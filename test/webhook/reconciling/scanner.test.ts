@@ -36,7 +36,7 @@ function scannerOf(stepMs: number): {
   const steady = (): number => (nowMs += stepMs);
   const turns = new RecordingTurns(() => nowMs);
   const scope = { inventory, settings: SETTINGS_BY_DEFAULT, exemptNamespaces: new Set<string>() };
-  const scanner = new Scanner({ clock: { steady }, inventory, turns });
+  const scanner = new Scanner({ clock: { steady }, revision: () => inventory.selectors.revision, turns });
   const scan = (visit: () => boolean): Promise<boolean> => scanner.scan(scanResources(scope, visit));
   return { scanner, scan, inventory, turns, advance: (ms) => void (nowMs += ms) };
 }
