@@ -1,6 +1,8 @@
 import type { RbacV1Subject, V1ObjectMeta, V1PolicyRule } from "@kubernetes/client-node";
 import { CONTROLLER_IDENTITY, identityPlural, INFRASTRUCTURE_GROUP } from "../shared/contract/capa-kinds.ts";
-import { CERTIFICATES, type Component, labelsOf, PRODUCT, WEBHOOK } from "../shared/contract/installation.ts";
+import {
+  CERTIFICATES, type Component, IDENTITY_ACCOUNTS, labelsOf, PRODUCT, WEBHOOK,
+} from "../shared/contract/installation.ts";
 import type { RoleName } from "../shared/contract/kind-row.ts";
 import { KINDS } from "../shared/contract/kinds.ts";
 import { groupsOf, type WebhookOptions } from "./webhooks.ts";
@@ -133,10 +135,13 @@ function certificateRights({ namespace }: RightsOptions): object[] {
   ];
 }
 
-/** Users bind the Role of the sidecars. The webhook reads only the metadata of the Secrets. */
+/** Users bind the Role of the sidecars. The webhook reads only the metadata of the Secrets, and their accounts. */
 function identitySecretRights({ namespace, identitySecretNamespace }: RightsOptions): object[] {
   const ofWebhook = rightsOf("webhook-identity-secrets");
+  const accounts = inNamespace(IDENTITY_ACCOUNTS, identitySecretNamespace, "webhook");
   return [
+    // RBAC cannot limit the right to create ConfigMaps to one name. An apply does not change the data.
+    { apiVersion: "v1", kind: "ConfigMap", metadata: accounts },
     namespacedRole("identity-secrets", identitySecretNamespace, rightsOf("identity-secrets")),
     ...roleWithBinding("webhook-identity-secrets", identitySecretNamespace, ofWebhook, webhookAccount(namespace)),
   ];

@@ -14,6 +14,7 @@ import type { IssuedCredentials } from "./credentials/issued.ts";
 import { Issuer } from "./credentials/issuer.ts";
 import { roleOfSession } from "./credentials/session.ts";
 import { EventLog } from "./event-log.ts";
+import { AccountRecords } from "./identities/account-records.ts";
 import { IdentitySecrets } from "./identities/secrets.ts";
 import { ServiceAccountTokens } from "./identities/service-account-tokens.ts";
 import { IdentitySessions, isCurrentIdentity } from "./identities/sessions.ts";
@@ -140,8 +141,10 @@ export class Services {
     const { api, ...ports } = this.#ports;
     const { identitySecretNamespace: namespace } = this.#settings;
     if (api === undefined || namespace === null) return null;
+    const accounts = new AccountRecords({ ...ports, api, namespace });
     const secrets = new IdentitySecrets({
       ...ports, api, namespace,
+      onAccount: (name, accountID, version) => accounts.record(name, accountID, version),
       onRead: (result) => this.metrics.secretReads.inc({ result }),
       onStatus: (status) => this.#events.logSecrets(status),
     });

@@ -72,6 +72,7 @@ const CHECKS: Record<KindID, Bind> = {
     ...within("pod", podChecks)(input, settings), ...bindChecks([AUD_15], { object: input.object, settings }, null),
   ],
   secret: () => [],
+  "identity-accounts": () => [],
 };
 
 /** Returns the check that reports a write of an object that is too large to be read; null if no check applies. */

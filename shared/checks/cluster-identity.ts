@@ -1,17 +1,11 @@
-import {
-  ACCOUNT_OF_CAPA, accountText, type Identity, type IdentityReference, referenceKey,
-} from "../model/identity.ts";
+import { type IdentityReference, isUnknownAccount, referenceKey } from "../model/identity.ts";
+import { clusterAccount, indexedAccounts } from "../resolution/cluster-account.ts";
 import { type ChainLink, referrerName } from "../resolution/identity-chain.ts";
 import { describeIdentity } from "../resolution/identity-denials.ts";
-import {
-  CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, identityKindOf, STATIC_IDENTITY,
-} from "../contract/capa-kinds.ts";
-import {
-  clusterOf, credentialsOf, referenceOf, type Referrer, referrerPath, taggedClusterName,
-} from "../model/referrer.ts";
+import { CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, identityKindOf } from "../contract/capa-kinds.ts";
+import { clusterOf, credentialsOf, type Referrer, referrerPath, taggedClusterName } from "../model/referrer.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import { compareText, countOf, listOf, printable, quote, sortedListOf } from "../formats/text.ts";
-import { controllerAccountOf } from "../resolution/resolve.ts";
 import type { Fault, QuickCheck } from "./check.ts";
 import type { ClusterChange } from "./cluster-reference.ts";
 import { SCAN_LIMIT } from "./fault-texts.ts";
@@ -131,40 +125,28 @@ export const AC_04: QuickCheck<ClusterChange> = {
   waivable: true,
   reason:
     "CAPA allows a change of identityRef, and after its removal uses its own account. CAPA then creates the cluster "
-    + "again in the other account, and no longer finds the resources in the old account. The check only warns if an "
-    + "account is that of a Secret: both may be the same account.",
+    + "again in the other account, and no longer finds the resources in the old account. The check only warns if the "
+    + "account of a Secret is unknown, because both may be the same account. A sidecar with "
+    + "--identity-secret-namespace records the account of a static identity when it issues its credentials.",
   fix: "keep identityRef. To move the cluster, delete it and create it again",
   example: "# an update from\nspec: {identityRef: {kind: AWSClusterRoleIdentity, name: team-a}}\n# to\nspec: {}",
   requires: ["the stored object", "identities"],
   ofChange: true,
-  *find(change): Iterable<Fault> {
-    const { referrer, stored } = change;
+  *find({ referrer, stored, inventory, settings }): Iterable<Fault> {
     if (stored === null || isSameReference(stored.written, referrer.written)) return;
-    const [from, to] = [accountOf(stored, change), accountOf(referrer, change)];
+    const [from, to] = [clusterAccount(stored, inventory, settings), clusterAccount(referrer, inventory, settings)];
     if (from === null || to === null || from === to) return;
     const what = referrer.written === null ? "identityRef is removed" : "identityRef changes";
     const fault = { path: referrerPath(referrer), message: `${what}: the cluster moves from ${from} to ${to}` };
-    const isKnown = [stored, referrer].every((one) => identityOf(one, change)?.kind !== STATIC_IDENTITY);
-    yield isKnown ? fault : { ...fault, ...COMPARE };
+    yield [from, to].some(isUnknownAccount) ? { ...fault, ...COMPARE } : fault;
   },
 };
 
 const COMPARE = {
   severity: "warn",
-  fix: "make sure that both are one account: aws sts get-caller-identity shows the account of an access key",
+  fix: "make sure that both are one account: aws sts get-caller-identity shows the account of an access key, and a "
+    + "sidecar that issues the credentials of the static identity records it for this check",
 } as const;
-
-function identityOf(referrer: Referrer, { inventory }: ClusterChange): Identity | null {
-  const reference = referenceOf(referrer, inventory.runtime);
-  return reference === null ? null : inventory.identities.get(reference, referrer.namespace);
-}
-
-/** Returns a text that names the account of an object, or null if its identity does not exist. */
-export function accountOf(referrer: Referrer, change: ClusterChange): string | null {
-  const { inventory, settings } = change;
-  const reference = referenceOf(referrer, inventory.runtime);
-  return accountText(reference, identityOf(referrer, change), controllerAccountOf(settings));
-}
 
 export const AC_06: QuickCheck<ClusterChange> = {
   id: "AC-06",
@@ -221,8 +203,8 @@ export const AC_07: QuickCheck<ClusterChange> = {
   example: "metadata: {name: prod, namespace: team-b} # AWSCluster team-a/prod has an identity of the same account",
   requires: ["identities", "clusters"],
   *find(change): Iterable<Fault> {
-    const { referrer } = change;
-    const [name, account] = [taggedClusterName(referrer), accountOf(referrer, change)];
+    const { referrer, inventory, settings } = change;
+    const [name, account] = [taggedClusterName(referrer), clusterAccount(referrer, inventory, settings)];
     if (name === null || account === null) return;
     const namespaces = otherNamespaces(change, name, account);
     if (namespaces.length === 0) return;
@@ -236,11 +218,9 @@ export const AC_07: QuickCheck<ClusterChange> = {
 
 /** Returns the other namespaces with a cluster of this name in the account, at most `SCAN_LIMIT`. */
 function otherNamespaces({ referrer, inventory, settings }: ClusterChange, name: string, account: string): string[] {
-  const controllerAccount = controllerAccountOf(settings);
-  // The inventory does not know the settings, which can state the account of CAPA.
-  const isOfCAPA = controllerAccount !== null && account === `account ${controllerAccount}`;
   const found = new Set<string>();
-  for (const key of isOfCAPA ? [account, ACCOUNT_OF_CAPA] : [account]) {
+  for (const key of indexedAccounts(account, inventory, settings)) {
+    if (found.size >= SCAN_LIMIT) break;
     for (const namespace of inventory.referrers.namespacesOfCluster(name, key)) {
       if (found.size >= SCAN_LIMIT) break;
       if (namespace !== referrer.namespace) found.add(namespace);

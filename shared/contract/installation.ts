@@ -26,6 +26,12 @@ export const WEBHOOK = {
  */
 export const CERTIFICATES = `${PRODUCT}-certificates`;
 
+/**
+ * The ConfigMap in which sidecars record the accounts of static identities. It is in --identity-secret-namespace, where
+ * only administrators of CAPA can write.
+ */
+export const IDENTITY_ACCOUNTS = `${PRODUCT}-identity-accounts`;
+
 /** The part of the installation to which an object belongs. */
 export type Component = "crds" | "webhook" | "certificates";
 

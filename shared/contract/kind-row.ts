@@ -61,7 +61,7 @@ export interface Watch {
 }
 
 /** A part of a cluster that not every source loads, because the rights to it are separate. */
-export type ClusterPart = "resources" | "identities" | "fieldExports" | "carmMaps" | "secrets";
+export type ClusterPart = "resources" | "identities" | "fieldExports" | "carmMaps" | "secrets" | "identityAccounts";
 
 /** The check that reports an object that is too large to be read: one of `SIZE_CHECKS`, or one that has other rules. */
 interface LimitOfKind {
@@ -74,7 +74,8 @@ interface LimitOfKind {
 
 /** A part of the inventory that stores objects of some kinds. */
 export type StoreName =
-  | "selectors" | "namespaces" | "kinds" | "resources" | "config maps" | "identities" | "referrers" | "secrets";
+  | "selectors" | "namespaces" | "kinds" | "resources" | "config maps" | "identities" | "referrers" | "secrets"
+  | "identity accounts";
 
 /** A kind of objects that decisions read. */
 export interface Kind {

@@ -11,6 +11,7 @@ import {
   byACKController, byCAPA, byClusterAPI, byGarbageCollector, byNamespaceController, inSystemNamespace,
   ofNamespaceCleanup, type ReviewedRequest, type WarnContext,
 } from "./exemptions.ts";
+import { IDENTITY_ACCOUNTS } from "./installation.ts";
 import { SIZE_CHECKS } from "./limits.ts";
 import type { Kind, NamedKind, Served, Watch } from "./kind-row.ts";
 
@@ -197,6 +198,12 @@ const ROWS = [
     watch: { pageSize: PAGE, metadataOnly: true, parts: ["secrets"] },
     // RBAC cannot limit the right to list Secrets to their metadata.
     rights: { "identity-secrets": READ, "webhook-identity-secrets": LIST }, store: "secrets",
+  },
+  {
+    id: "identity-accounts", types: ["ConfigMap."], names: (name) => name === IDENTITY_ACCOUNTS, path: null,
+    warnsOnly: [], served: core("configmaps", "Namespaced"),
+    watch: { pageSize: PAGE, names: [IDENTITY_ACCOUNTS], parts: ["identityAccounts"] },
+    rights: { "identity-secrets": ["patch"], "webhook-identity-secrets": LIST }, store: "identity accounts",
   },
 ] as const satisfies readonly Kind[];
 

@@ -4,6 +4,7 @@ import { kindOf } from "../contract/kinds.ts";
 import type { JsonObject } from "../formats/json.ts";
 import { type ObjectID, objectReference } from "../formats/object-meta.ts";
 import { CARMMapStore, KindStore, SecretStore } from "./small-stores.ts";
+import { IdentityAccountStore } from "./identity-accounts.ts";
 import { IdentityStore } from "./identities.ts";
 import { ReferrerStore } from "./referrers.ts";
 import { NamespaceStore } from "./namespaces.ts";
@@ -30,7 +31,8 @@ export type InventoryChange =
 /**
  * The collections that an inventory may omit. Every inventory includes the selectors. `config maps` are the CARM maps
  * in the namespace of the controllers. `referrers` are the objects that refer to CAPA identities. `secrets` are the
- * Secrets in the namespace of `--identity-secret-namespace`, without their values.
+ * Secrets in the namespace of `--identity-secret-namespace`, without their values, and `identity accounts` the accounts
+ * of their access keys.
  */
 export type Collection = StoreName | "config maps of other namespaces";
 
@@ -64,6 +66,7 @@ export class Inventory {
   readonly identities: Omit<IdentityStore, Writes>;
   readonly referrers: Omit<ReferrerStore, Writes | "updateAccounts">;
   readonly secrets: Omit<SecretStore, Writes>;
+  readonly identityAccounts: Omit<IdentityAccountStore, Writes>;
   readonly carmMaps: Omit<CARMMapStore, Writes>;
   readonly #context: InventoryContext;
   readonly #stores: Record<StoreName, Store>;
@@ -77,12 +80,14 @@ export class Inventory {
     const identities = new IdentityStore(context, (identity) => referrers.updateAccounts(identity));
     const referrers: ReferrerStore = new ReferrerStore(context, identities);
     const [kinds, resources, secrets] = [new KindStore(), new ResourceStore(), new SecretStore()];
-    const carmMaps = new CARMMapStore();
+    const [carmMaps, identityAccounts] = [new CARMMapStore(), new IdentityAccountStore(secrets)];
     this.#stores = {
       selectors, namespaces, kinds, resources, identities, referrers, secrets, "config maps": carmMaps,
+      "identity accounts": identityAccounts,
     };
     [this.namespaces, this.selectors, this.kinds, this.resources] = [namespaces, selectors, kinds, resources];
     [this.identities, this.referrers, this.secrets, this.carmMaps] = [identities, referrers, secrets, carmMaps];
+    this.identityAccounts = identityAccounts;
   }
 
   /** Whether the objects come from manifests or from a cluster. */
@@ -97,7 +102,8 @@ export class Inventory {
 
   /**
    * Applies changes of selectors, Namespaces, CustomResourceDefinitions, CARM ConfigMaps, ACK resources, CAPA
-   * identities, objects that refer to identities, and Secrets. Ignores changes of other objects.
+   * identities, objects that refer to identities, Secrets, and the ConfigMap of their accounts. Ignores changes of
+   * other objects.
    */
   apply(changes: readonly InventoryChange[]): void {
     for (const change of changes) {

@@ -1,4 +1,5 @@
 import { LIMITS } from "../contract/limits.ts";
+import { ACCOUNT_ID } from "../formats/arn.ts";
 import { excessOf, field, isJsonObject, type JsonObject, stringAt } from "../formats/json.ts";
 import { quote } from "../formats/text.ts";
 
@@ -80,8 +81,14 @@ export interface SecretKey {
   readonly similar: string | null;
 }
 
+/** Identifies a content of a Secret. A manifest has neither value. */
+export interface SecretVersion {
+  readonly uid: string | null;
+  readonly resourceVersion: string | null;
+}
+
 /** The metadata of a Secret. Contains no value of the Secret. */
-export interface SecretMetadata {
+export interface SecretMetadata extends SecretVersion {
   /** The keys that CAPA reads. Null if the names of the keys are unknown. */
   readonly keys: readonly SecretKey[] | null;
 }
@@ -95,8 +102,29 @@ const BOUNDS = { maxDepth: 16, maxValues: LIMITS.secretFields.value };
  * metadata of Secrets is read. In a manifest, they are in `data` and `stringData`.
  */
 export function readSecretMetadata(secret: JsonObject): SecretMetadata {
-  const managers = managersOf(field(field(secret, "metadata"), "managedFields"));
-  return { keys: keysInManifest(secret) ?? keysInManagers(managers) };
+  const metadata = field(secret, "metadata");
+  const managers = managersOf(field(metadata, "managedFields"));
+  return { ...readSecretVersion(secret), keys: keysInManifest(secret) ?? keysInManagers(managers) };
+}
+
+export function readSecretVersion(secret: JsonObject): SecretVersion {
+  const metadata = field(secret, "metadata");
+  return { uid: stringAt(metadata, "uid"), resourceVersion: stringAt(metadata, "resourceVersion") };
+}
+
+/**
+ * Returns the entry of the ConfigMap of accounts for a Secret: the account of its access key, and the content that has
+ * this key. Any change of the Secret makes the entry invalid.
+ */
+export function accountEntry(accountID: string, { uid, resourceVersion }: SecretVersion): string {
+  return `${accountID} as of ${uid}/${resourceVersion}`;
+}
+
+/** Returns the account in an entry; null if the entry is not about this content of the Secret. */
+export function accountInEntry(entry: string, { uid, resourceVersion }: SecretVersion): string | null {
+  const [accountID = ""] = entry.split(" ", 1);
+  if (uid === null || resourceVersion === null || !ACCOUNT_ID.test(accountID)) return null;
+  return entry === accountEntry(accountID, { uid, resourceVersion }) ? accountID : null;
 }
 
 /** Returns the keys of the maps `data` and `stringData`, or null if the Secret has neither map. */

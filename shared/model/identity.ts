@@ -218,6 +218,27 @@ function readTags(value: unknown): SessionTag[] {
 
 /** The text for the unknown account of CAPA. */
 export const ACCOUNT_OF_CAPA = "the account of CAPA";
+const ACCOUNT_OF_SECRET = "the account of Secret ";
+
+/** The accounts that identities do not contain. */
+export interface KnownAccounts {
+  /** Null if it is unknown. */
+  readonly ofCAPA: string | null;
+  /** Returns the account of the access key in the Secret of a static identity; null if it is unknown. */
+  readonly ofSecret: (name: string) => string | null;
+}
+
+const NONE_KNOWN: KnownAccounts = { ofCAPA: null, ofSecret: () => null };
+
+/** Returns the text for the unknown account of a Secret. Quotes a name that no Secret can have, which can be long. */
+export function accountOfSecret(name: string): string {
+  return `${ACCOUNT_OF_SECRET}${subdomainFaults(name).length === 0 ? name : quote(name)}`;
+}
+
+/** Whether the `accountText` stands for the unknown account of a Secret, which can be the same as another account. */
+export function isUnknownAccount(text: string): boolean {
+  return text.startsWith(ACCOUNT_OF_SECRET);
+}
 
 /**
  * Returns a text that names the account of an object that uses the identity, such as `account 111122223333` or `the
@@ -226,19 +247,19 @@ export const ACCOUNT_OF_CAPA = "the account of CAPA";
  * not exist.
  */
 export function accountText(
-  reference: IdentityReference | null, identity: Identity | null, controllerAccount: string | null = null,
+  reference: IdentityReference | null, identity: Identity | null, { ofCAPA, ofSecret }: KnownAccounts = NONE_KNOWN,
 ): string | null {
   if (reference === null || reference.kind === CONTROLLER_IDENTITY) {
-    return controllerAccount === null ? ACCOUNT_OF_CAPA : `account ${controllerAccount}`;
+    return ofCAPA === null ? ACCOUNT_OF_CAPA : `account ${ofCAPA}`;
   }
   if (identity === null) return null;
-  if (identity.kind === STATIC_IDENTITY) return `the account of Secret ${secretText(identity.secretName ?? "")}`;
+  if (identity.kind === STATIC_IDENTITY) return staticAccountText(identity.secretName ?? "", ofSecret);
   const account = accountOfIdentity(identity);
   // CAPA accepts any text as a role.
   return account === null || !ACCOUNT_ID.test(account) ? null : `account ${account}`;
 }
 
-/** Returns the name of a Secret. Quotes a name that no Secret can have, which can be long. */
-function secretText(name: string): string {
-  return subdomainFaults(name).length === 0 ? name : quote(name);
+function staticAccountText(secretName: string, ofSecret: KnownAccounts["ofSecret"]): string {
+  const known = ofSecret(secretName);
+  return known === null ? accountOfSecret(secretName) : `account ${known}`;
 }

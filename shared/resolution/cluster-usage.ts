@@ -3,9 +3,9 @@ import type { DecisionSettings } from "../contract/context.ts";
 import { type Paced, paced } from "../formats/paced.ts";
 import { compareText } from "../formats/text.ts";
 import type { Inventory } from "../inventory/inventory.ts";
-import { accountText, type IdentityReference, referenceKey } from "../model/identity.ts";
-import { clusterOf, credentialsOf, isOfTemplate, referenceOf, type Referrer } from "../model/referrer.ts";
-import { controllerAccountOf } from "./resolve.ts";
+import { type IdentityReference, referenceKey } from "../model/identity.ts";
+import { clusterOf, credentialsOf, isOfTemplate, type Referrer } from "../model/referrer.ts";
+import { clusterAccount } from "./cluster-account.ts";
 
 /** The number of clusters that refer to an identity. */
 interface IdentityUsage extends IdentityReference {
@@ -54,7 +54,7 @@ export function* clusterUsage(
     const { kind, name } = credentialsOf(referrer);
     const namespace = kind === SERVICE_ACCOUNT_IDENTITY ? referrer.namespace : null;
     count(identities, referenceKey({ kind, name }, referrer.namespace), { kind, name, namespace }, cluster);
-    const account = accountOf(referrer, inventory, settings);
+    const account = clusterAccount(referrer, inventory, settings) ?? "an unknown account";
     count(accounts, account, { account }, cluster);
     return true;
   });
@@ -73,12 +73,6 @@ function count<Item>(counts: Map<string, Counted<Item>>, key: string, item: Item
   const counted = counts.get(key) ?? { item, clusters: new Set<string>() };
   counted.clusters.add(cluster);
   counts.set(key, counted);
-}
-
-function accountOf(referrer: Referrer, inventory: Inventory, settings: DecisionSettings): string {
-  const reference = referenceOf(referrer, inventory.runtime);
-  const identity = reference === null ? null : inventory.identities.get(reference, referrer.namespace);
-  return accountText(reference, identity, controllerAccountOf(settings)) ?? "an unknown account";
 }
 
 function mostUsed<Item extends { readonly clusters: number }>(

@@ -117,7 +117,8 @@ const TRANSFORMS: Record<WatchedID, WatchedKind["transform"]> = {
   "other-definition": transformDefinition,
   "carm-map": keeping({ metadata: ["name", "namespace", "resourceVersion"], data: "all" }),
   // Not the annotations: the last-applied annotation of `kubectl apply` contains the values of the Secret.
-  "secret": keeping({ metadata: ["name", "namespace", "managedFields"] }),
+  "secret": keeping({ metadata: ["name", "namespace", "uid", "resourceVersion", "managedFields"] }),
+  "identity-accounts": keeping({ metadata: ["name", "namespace", "resourceVersion"], data: "all" }),
   "resource": transformResource,
   // Not the labels: anyone who can write an identity can add labels.
   "identity": keeping({ metadata: ["name", "namespace", "uid", "resourceVersion"], spec: "all" }),

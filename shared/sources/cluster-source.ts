@@ -36,7 +36,7 @@ export interface ClusterSourceOptions {
    * these maps.
    */
   readonly carmMaps?: CARMMapsOptions | undefined;
-  /** If set, loads the metadata of the Secrets in this namespace, but never their values. */
+  /** If set, loads the metadata of the Secrets in this namespace, but never their values, and their accounts. */
   readonly identitySecretNamespace?: string | null | undefined;
   /** Whether `onObject` receives the FieldExports, which the inventory does not contain. Default: false. */
   readonly fieldExports?: boolean | undefined;
@@ -181,6 +181,10 @@ function optionalCollections(options: ClusterSourceOptions): readonly OptionalCo
     { collection: "referrers", isLoaded: hasResources },
     { collection: "identities", isLoaded: hasResources || identities },
     { collection: "secrets", isLoaded: ofSecrets !== null, kinds: fixedKinds("secrets", ofSecrets ?? "") },
+    {
+      collection: "identity accounts", isLoaded: ofSecrets !== null,
+      kinds: fixedKinds("identityAccounts", ofSecrets ?? ""),
+    },
     {
       collection: "config maps", isLoaded: carmMaps !== undefined, isRequired, kinds: fixedKinds("carmMaps", namespace),
     },

@@ -2,8 +2,9 @@ import { createHmac, randomBytes } from "node:crypto";
 import { ResolverError } from "../../shared/formats/errors.ts";
 import { describeIdentity } from "../../shared/resolution/identity-denials.ts";
 import type { StaticIdentity } from "../../shared/model/identity.ts";
-import { type AccessKey, readAccessKey } from "../../shared/model/identity-secret.ts";
-import { stringAt } from "../../shared/formats/json.ts";
+import {
+  type AccessKey, readAccessKey, readSecretVersion, type SecretVersion,
+} from "../../shared/model/identity-secret.ts";
 import { LIMITS } from "../../shared/contract/limits.ts";
 import { BodyTooLarge, type ClusterPorts } from "../../shared/cluster/api.ts";
 import { fixedKinds } from "../../shared/sources/cluster-kinds.ts";
@@ -23,15 +24,17 @@ interface IdentitySecretsOptions extends ClusterPorts {
   readonly namespace: string;
   /** Called after each read of a Secret. */
   readonly onRead: (result: "ok" | "invalid" | "failed") => void;
+  /** Called when the account of the current access key becomes known, and after each read that finds the same key. */
+  readonly onAccount: (name: string, accountID: string, version: SecretVersion) => void;
   /** Called after each change of the status. */
   readonly onStatus: (status: SourceStatus) => void;
 }
 
 /** A Secret that was read. `key` is null if its content is not valid. */
-interface ReadSecret {
+interface ReadSecret extends SecretVersion {
   readonly resourceVersion: string;
   readonly key: StaticKey | null;
-  readonly fault: string;
+  readonly fault: string | null;
 }
 
 const MAX_BYTES = LIMITS.identitySecretBytes.value;
@@ -52,6 +55,8 @@ export class IdentitySecrets implements ReflectorHandler {
   #versions: Map<string, string> | null = null;
   readonly #read = new Map<string, ReadSecret>();
   readonly #reading = new Map<string, Promise<ReadSecret | null>>();
+  /** The last access key of each Secret whose account is known. */
+  readonly #accounts = new Map<string, { readonly digest: string; readonly accountID: string }>();
   #fault: string | null = null;
   #lastSyncMs: number | null = null;
 
@@ -88,6 +93,7 @@ export class IdentitySecrets implements ReflectorHandler {
     for (const { name } of removed) {
       this.#versions.delete(name);
       this.#read.delete(name);
+      this.#accounts.delete(name);
     }
   }
 
@@ -108,7 +114,7 @@ export class IdentitySecrets implements ReflectorHandler {
     const read = known?.resourceVersion === version ? known : await this.#load(name);
     if (read === null) throw this.#invalid(identity, MISSING);
     if (read.key !== null) return read.key;
-    throw this.#invalid(identity, read.fault);
+    throw this.#invalid(identity, read.fault ?? "");
   }
 
   /** Whether the access key is the current access key of the identity. */
@@ -116,6 +122,19 @@ export class IdentitySecrets implements ReflectorHandler {
     const name = identity.secretName ?? "";
     const known = this.#read.get(name);
     return known?.key?.digest === digest && this.#versions?.get(name) === known.resourceVersion;
+  }
+
+  /** Receives the account that STS returned for the access key. */
+  learn({ secretName }: StaticIdentity, { digest }: StaticKey, accountID: string): void {
+    const name = secretName ?? "";
+    this.#accounts.set(name, { digest, accountID });
+    this.#reportAccount(name);
+  }
+
+  #reportAccount(name: string): void {
+    const [known, read] = [this.#accounts.get(name), this.#read.get(name)];
+    if (known === undefined || read?.key?.digest !== known.digest) return;
+    this.#options.onAccount(name, known.accountID, read);
   }
 
   #versionOf(name: string, identity: StaticIdentity): string {
@@ -155,23 +174,25 @@ export class IdentitySecrets implements ReflectorHandler {
   async #readSecret(name: string): Promise<ReadSecret | null> {
     const { namespace } = this.#options;
     const request = { path: `/api/v1/namespaces/${namespace}/secrets/${name}` };
-    const version = this.#versions?.get(name) ?? "";
+    const listed = { uid: null, resourceVersion: this.#versions?.get(name) ?? "" };
     const response = await this.#request(request, name);
-    if (response === null) return this.#store(name, { resourceVersion: version, key: null, fault: TOO_LARGE });
+    if (response === null) return this.#store(name, { ...listed, key: null, fault: TOO_LARGE });
     const { status, object } = response;
     if (status === 404) return null;
-    const resourceVersion = stringAt(object, "metadata", "resourceVersion");
+    const { uid, resourceVersion } = readSecretVersion(object ?? {});
     if (status !== 200 || object === null || resourceVersion === null) {
       throw this.#unreadable(name, rejectionText(request, response));
     }
     const { key, fault } = readAccessKey(object);
-    const known = { resourceVersion, fault: fault ?? "" };
-    return this.#store(name, { ...known, key: key === null ? null : this.#keyOf(name, key) });
+    return this.#store(name, { uid, resourceVersion, fault, key: key === null ? null : this.#keyOf(name, key) });
   }
 
   #store(name: string, read: ReadSecret): ReadSecret {
     this.#options.onRead(read.key === null ? "invalid" : "ok");
-    if (this.#versions?.has(name) === true) this.#read.set(name, read);
+    if (this.#versions?.has(name) === true) {
+      this.#read.set(name, read);
+      this.#reportAccount(name);
+    }
     return read;
   }
 

@@ -53,7 +53,7 @@ interface IdentitySessionsPorts {
   readonly base: Pick<BaseIdentity, "get" | "whenVerified" | "invalidate">;
   readonly sts: Pick<STS, "assumeRole" | "assumeRoleWithWebIdentity" | "callerIdentity">;
   /** The access keys of static identities; null if the sidecar does not read Secrets. */
-  readonly secrets: Pick<IdentitySecrets, "get" | "isCurrent"> | null;
+  readonly secrets: Pick<IdentitySecrets, "get" | "isCurrent" | "learn"> | null;
   /** The tokens of service account identities; null if the sidecar has no API server, because it reads manifests. */
   readonly tokens: Pick<ServiceAccountTokens, "request"> | null;
   readonly sessions: Pick<CredentialCache, "get" | "evict">;
@@ -147,7 +147,7 @@ export class IdentitySessions {
    * STS again, because an access key can be deleted in IAM while it is in the Secret.
    */
   async #staticSession(identity: StaticIdentity): Promise<Credentials> {
-    const { sessions, sts } = this.#ports;
+    const { sessions, sts, secrets } = this.#ports;
     const key = await this.#staticKey(identity);
     const credentials = signingCredentials(key);
     return sessions.get({
@@ -156,7 +156,9 @@ export class IdentitySessions {
       isGranted: () => this.#isCurrentKey(identity, key),
       load: async (signal) => {
         try {
-          return { ...credentials, ...await sts.callerIdentity(credentials, signal) };
+          const caller = await sts.callerIdentity(credentials, signal);
+          secrets?.learn(identity, key, caller.accountID);
+          return { ...credentials, ...caller };
         } catch (error) {
           const isRejected = error instanceof RejectedSignerError || error instanceof UpstreamSTSError;
           throw isRejected ? rejectedKey(identity, error) : error;

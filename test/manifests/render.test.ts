@@ -81,7 +81,8 @@ test("renders the parts of the rights only if their option is set", (t) => {
     "ClusterRole controller-identity", "ClusterRoleBinding controller-identity",
   ]);
   t.same(added({ identitySecretNamespace: "capa-system" }), [
-    "Role identity-secrets", "Role webhook-identity-secrets", "RoleBinding webhook-identity-secrets",
+    "ConfigMap identity-accounts", "Role identity-secrets", "Role webhook-identity-secrets",
+    "RoleBinding webhook-identity-secrets",
   ]);
   t.end();
 });

@@ -24,6 +24,7 @@ function rulesOf(kind: "Role" | "ClusterRole", name: string): unknown {
   return field(found(kind, name), "rules");
 }
 
+const ACCOUNTS = "ack-role-resolver-identity-accounts";
 const verbs = ["list", "watch"];
 const read = ["get", ...verbs];
 
@@ -68,9 +69,14 @@ test("the roles of sidecars only allow reading identities, CARM maps and the Sec
   t.same(rulesOf("Role", "carm-maps"), [{
     apiGroups: [""], resources: ["configmaps"], resourceNames: ["ack-role-account-map", "ack-role-team-map"], verbs,
   }]);
-  for (const [name, all] of [["identity-secrets", read], ["webhook-identity-secrets", verbs]] as const) {
+  t.match(found("ConfigMap", "identity-accounts"), { metadata: { namespace: "capa-system" }, data: undefined });
+  const rights = [["identity-secrets", read, ["patch"]], ["webhook-identity-secrets", verbs, verbs]] as const;
+  for (const [name, all, recording] of rights) {
     t.match(found("Role", name), { metadata: { namespace: "capa-system" } });
-    t.same(rulesOf("Role", name), [{ apiGroups: [""], resources: ["secrets"], verbs: all }]);
+    t.same(rulesOf("Role", name), [
+      { apiGroups: [""], resources: ["secrets"], verbs: all },
+      { apiGroups: [""], resources: ["configmaps"], resourceNames: [ACCOUNTS], verbs: recording },
+    ]);
   }
   t.end();
 });

@@ -2,12 +2,15 @@ import { readFile } from "node:fs/promises";
 import type { Test } from "tap";
 import { startSTSEmulator } from "../../cli/local/sts-emulator/emulator.ts";
 import { nameOf, RBAC_VERSION } from "../../manifests/rbac.ts";
+import { judgeSelector } from "../../shared/checks/judge-selector.ts";
+import { connectKubernetes } from "../../shared/cluster/kubeconfig.ts";
 import { stringAt } from "../../shared/formats/json.ts";
+import { ClusterSource } from "../../shared/sources/cluster-source.ts";
 import { get } from "../loopback-request.ts";
 import { refTo } from "../shared/capa-objects.ts";
 import { MOTO, wheelsIn } from "../programs/wheels.ts";
 import type { Cluster } from "./apiserver/cluster.ts";
-import { onCluster } from "./apiserver/on-cluster.ts";
+import { FAST_RETRY_CLOCK, onCluster } from "./apiserver/on-cluster.ts";
 import { until } from "./apiserver/until.ts";
 import {
   ACCOUNT, ALL, callerOf, createIdentities, EFFECT_LIMIT_MS, IDENTITIES, KEYS, secretObject, SECRETS, startSidecar,
@@ -145,6 +148,7 @@ async function testMoto(t: Test, cluster: Cluster): Promise<void> {
   const { body } = await subject.request("role/a");
   t.equal(await callerOf(endpoint, body), "arn:aws:sts::111122223333:assumed-role/a/ack-role-resolver");
   t.match((await subject.request("static/one")).body, { AccessKeyId: KEYS.one.accessKeyID });
+  await t.test("records the account that moto returns, for the webhook", (tt) => recordsAccount(tt, subject));
   await cluster.request("PUT", `${SECRETS}/one-creds`, secretObject("one-creds", "rotated"));
   await untilAnswer(t, subject, "static/one", KEYS.rotated.accessKeyID);
   const before = stringAt(body, "AccessKeyId");
@@ -152,6 +156,28 @@ async function testMoto(t: Test, cluster: Cluster): Promise<void> {
   t.ok(await until(isRotated, EFFECT_LIMIT_MS), "the chain has new sessions");
   const { body: rotated } = await subject.request("role/a");
   t.equal(await callerOf(endpoint, rotated), "arn:aws:sts::111122223333:assumed-role/a/ack-role-resolver");
+}
+
+/** Reads the record with the rights of the webhook. A change of the Secret makes the record invalid. */
+async function recordsAccount(t: Test, subject: Subject): Promise<void> {
+  const { cluster } = subject;
+  const source = new ClusterSource({
+    judge: judgeSelector, runtime: "ack", clock: FAST_RETRY_CLOCK, identitySecretNamespace: "capa-system",
+    api: await connectKubernetes({ kubeconfig: cluster.kubeconfig, context: "webhook" }),
+  });
+  t.teardown(() => source.stop());
+  await source.start();
+  const { inventory: { identityAccounts } } = source;
+  const isRecorded = (accountID: unknown): Promise<boolean> => (
+    until(async () => identityAccounts.accountOf("capa-system", "one-creds") === accountID)
+  );
+  const { body: { AccountId: account } } = await subject.request("static/one");
+  t.match(account, /^\d{12}$/);
+  t.ok(await isRecorded(account));
+  await subject.patch(`${SECRETS}/one-creds`, { metadata: { labels: { recorded: "true" } } });
+  t.ok(await isRecorded(account), "the record follows a change of the metadata");
+  await cluster.request("PUT", `${SECRETS}/one-creds`, secretObject("one-creds", "two"));
+  t.ok(await isRecorded(null), "the account of another key is unknown until a client uses it");
 }
 
 async function testNoSecrets(t: Test, { sidecar, errors }: Subject): Promise<void> {

@@ -17,3 +17,12 @@ export function secretMetadata(managedFields: unknown, metadata: JsonObject = {}
   const own = { name: "s-creds", namespace: "capa-system", ...metadata };
   return { apiVersion: "v1", kind: "Secret", metadata: managedFields === undefined ? own : { ...own, managedFields } };
 }
+
+/** Returns Secrets in capa-system, and the ConfigMap in which sidecars have recorded their accounts. */
+export function recordedAccounts(accounts: Readonly<Record<string, string>>): JsonObject[] {
+  const entries = Object.entries(accounts);
+  const secrets = entries.map(([name]) => secretMetadata([], { name, uid: `uid-${name}`, resourceVersion: "7" }));
+  const data = Object.fromEntries(entries.map(([name, id]) => [name, `${id} as of uid-${name}/7`]));
+  const metadata = { name: "ack-role-resolver-identity-accounts", namespace: "capa-system" };
+  return [...secrets, { apiVersion: "v1", kind: "ConfigMap", metadata, data }];
+}

@@ -156,7 +156,7 @@ export class SidecarUnderTest {
   #identitySecrets({ secretReads }: SidecarMetrics): IdentitySecrets {
     return new IdentitySecrets({
       api: this.secretServer.api, clock: this.clock, random: () => 0, namespace: SECRET_NAMESPACE,
-      onRead: (result) => secretReads.inc({ result }), onStatus: () => {},
+      onRead: (result) => secretReads.inc({ result }), onAccount: () => {}, onStatus: () => {},
     });
   }
 

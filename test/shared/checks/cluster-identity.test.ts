@@ -3,6 +3,7 @@ import type { JsonObject } from "../../../shared/formats/json.ts";
 import {
   clusterObject, controllerIdentity, identityObject, roleIdentity, staticIdentity,
 } from "../capa-objects.ts";
+import { recordedAccounts, secretMetadata } from "../capa-secrets.ts";
 import { namespaceObject } from "../objects.ts";
 import { type CapaCase, type CapaInput, capaLines, testCases } from "./capa-lines.ts";
 
@@ -27,6 +28,14 @@ let DEEP: JsonObject = {};
 for (let depth = 0; depth < 101; depth++) DEEP = { a: DEEP };
 
 const from = (reference: string | null): CapaInput => ({ old: clusterObject("c", reference), objects: IDENTITIES });
+
+/** A cluster that used the static identity `s`, and the accounts that a sidecar has recorded for Secrets. */
+function recorded(accounts: Readonly<Record<string, string>>, more: readonly JsonObject[] = []): CapaInput {
+  const objects = [...IDENTITIES, ...recordedAccounts(accounts), ...more];
+  return { ...from("static/s"), objects, settings: { identitySecretNamespace: "capa-system" } };
+}
+const SAME = { "s-creds": "111122223333" };
+const OTHER = { "s-creds": "444455556666" };
 
 const CASES: readonly CapaCase[] = [
   ["AC-00", "the kind is not an identity", clusterObject("c", "AWSClusterIdentityIdentity/a"),
@@ -127,6 +136,23 @@ const CASES: readonly CapaCase[] = [
     from("static/s")],
   ["AC-04", "a role instead of a Secret, perhaps of the same account", clusterObject("c", "role/r"),
     [/^warn AC-04 .* from the account of Secret s-creds to account 111122223333\. Make sure/], from("static/s")],
+  ["AC-04", "the recorded account of a Secret is that of the role", clusterObject("c", "role/r"), [], recorded(SAME)],
+  ["AC-04", "the recorded account of a Secret is another one", clusterObject("c", "role/r"),
+    [/^deny AC-04 .* from account 444455556666 to account 111122223333\. Keep/], recorded(OTHER)],
+  ["AC-04", "only one of two accounts is recorded", clusterObject("c", "static/t"),
+    [/^warn AC-04 .* from account 444455556666 to the account of Secret t-creds\. Make sure .*, and a sidecar that/],
+    recorded(OTHER)],
+  ["AC-04", "the Secret has changed since the record", clusterObject("c", "role/r"),
+    [/^warn AC-04 .* from the account of Secret s-creds to/],
+    recorded(SAME, [secretMetadata([], { uid: "uid-s-creds", resourceVersion: "8" })])],
+  ["AC-04", "the Secret is in a manifest without a version", clusterObject("c", "role/r"), [/^warn AC-04 /],
+    recorded(SAME, [secretMetadata([])])],
+  ["AC-04", "the recorded Secret does not exist", clusterObject("c", "role/r"), [/^warn AC-04 /],
+    { ...recorded(SAME), objects: [...IDENTITIES, ...recordedAccounts(SAME).slice(1)] }],
+  ["AC-04", "the namespace of the Secrets is not set", clusterObject("c", "role/r"), [/^warn AC-04 /],
+    { ...recorded(SAME), settings: {} }],
+  ["AC-04", "the record is not an account", clusterObject("c", "role/r"), [/^warn AC-04 /],
+    recorded({ "s-creds": "an account" })],
   ["AC-04", "another kind of the same controller", clusterObject("c", "controller"), [], from(null)],
   ["AC-04", "an identity without an account", clusterObject("c", "role/r"), [], from("role/bad")],
   ["AC-04", "the repair of a cluster whose identity is missing", clusterObject("c", "role/r"), [], from("role/none")],

@@ -2,6 +2,7 @@ import type { JsonObject } from "../../../shared/formats/json.ts";
 import {
   clusterObject, CONTROL_PLANE, controllerIdentity, ownedBy, roleIdentity, staticIdentity, withFields,
 } from "../capa-objects.ts";
+import { recordedAccounts } from "../capa-secrets.ts";
 import { testRows } from "../rows.ts";
 import { type CapaInput, capaLines } from "./capa-lines.ts";
 
@@ -63,6 +64,10 @@ const contains = (account: string, namespaces: string): string => (
 const ACCOUNT = "account 111122223333";
 const rosa = (object: JsonObject): JsonObject => ({ ...object, kind: "ROSANetwork" });
 const OF_CAPA = { settings: { controllerAccount: "111122223333" } };
+const RECORDED = { settings: { identitySecretNamespace: "capa-system" } };
+const RECORDS = [
+  staticIdentity("v"), ...recordedAccounts({ "s-creds": "111122223333", "u-creds": "111122223333" }),
+];
 const BOTH = [prod("role/a", "ns2"), prod(null, "ns3")];
 const TWO = contains(ACCOUNT, "2 other namespaces: ns2 and ns3");
 
@@ -85,6 +90,13 @@ testRows("AC-07 warns if the account contains a cluster of the same name in anot
   ["the account of CAPA is set", [PROD, BOTH, OF_CAPA], TWO],
   ["the controller identity in the set account", [prod(null), BOTH, OF_CAPA], TWO],
   ["a role of another account than the set one", [prod("role/foreign"), BOTH, OF_CAPA]],
+  ["Secrets of the account, and one whose account is unknown",
+    [prod("static/s"), [prod("static/u", "ns2"), prod("static/v", "ns4"), prod("role/a", "ns3"), ...RECORDS], RECORDED],
+    contains(ACCOUNT, "2 other namespaces: ns2 and ns3")],
+  ["a Secret of another account", [prod("role/foreign"), [prod("static/u", "ns2"), ...RECORDS], RECORDED]],
+  ["at most 20 other namespaces in two Secrets", [prod("static/s"), [...RECORDS,
+    ...Array.from({ length: 30 }, (_, i) => prod(i < 20 ? "static/s" : "static/u", `n${i}`))], RECORDED],
+    /of at least 20 other namespaces: .* and others\. Give/],
   ["at most 20 other namespaces", [PROD, Array.from({ length: 30 }, (_, i) => prod("role/a", `n${i}`))],
     /of at least 20 other namespaces: .* and others\. Give/],
 ]);

@@ -25,6 +25,7 @@ const EXAMPLES = new Map([
   ["pod", { group: "", kind: "Pod", name: "a" }],
   ["workload", { group: "batch", kind: "CronJob", name: "a" }],
   ["secret", { group: "", kind: "Secret", name: "a" }],
+  ["identity-accounts", { group: "", kind: "ConfigMap", name: "ack-role-resolver-identity-accounts" }],
   ["identity", { group: CAPA_GROUP, kind: "AWSServiceAccountIdentity", name: "a" }],
   ["cluster", { group: CAPA_GROUP, kind: "AWSCluster", name: "a" }],
   ["cluster-part", { group: "cluster.x-k8s.io", kind: "Machine", name: "a" }],

@@ -63,7 +63,7 @@ async function keyOf({ roles, source, key: secret, base, region }: Requested): P
   const sessions = new IdentitySessions({ ...OPTIONS, region }, {
     base: { get: fail, whenVerified: async () => ({ arn: base, isSession: false }), invalidate: () => {} },
     sts: { assumeRole: fail, assumeRoleWithWebIdentity: fail, callerIdentity: fail },
-    secrets: { get: async () => secret, isCurrent: () => true },
+    secrets: { get: async () => secret, isCurrent: () => true, learn: () => {} },
     sessions: cache,
     tokens: { request: fail },
     isCurrent: () => true,

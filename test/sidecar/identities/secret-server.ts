@@ -96,7 +96,8 @@ export class SecretServer {
 }
 
 function metadataOf({ name, version }: Pick<StoredSecret, "name" | "version">): object {
-  return { metadata: { namespace: SECRET_NAMESPACE, name, resourceVersion: String(version) } };
+  const uid = `uid-${name}`;
+  return { metadata: { namespace: SECRET_NAMESPACE, name, uid, resourceVersion: String(version) } };
 }
 
 function response(status: number, object: object): Awaited<ReturnType<KubernetesAPI["request"]>> {

@@ -14,9 +14,13 @@ class Setup {
   readonly server = new SecretServer(this.clock, { creds: dataOf("AKIA1") });
   readonly results: string[] = [];
   readonly statuses: SourceStatus[] = [];
+  readonly accounts: string[] = [];
   readonly secrets = new IdentitySecrets({
     api: this.server.api, clock: this.clock, random: () => 0, namespace: SECRET_NAMESPACE,
     onRead: (result) => void this.results.push(result),
+    onAccount: (name, accountID, { uid, resourceVersion }) => (
+      void this.accounts.push([name, accountID, uid, resourceVersion].join(" "))
+    ),
     onStatus: (status) => void this.statuses.push(status),
   });
 
@@ -59,6 +63,21 @@ test("reads a known Secret as soon as the watch reports a change, and no other S
   t.equal(secrets.isCurrent(IDENTITY, changed), true);
   await clock.advance(60_000);
   t.equal(server.reads.length, 3);
+});
+
+test("reports the account of an access key for each content that has the key", async (t) => {
+  const { server, secrets, accounts } = await Setup.start(t);
+  secrets.learn(IDENTITY, await secrets.get(IDENTITY), "111122223333");
+  await server.change("creds", dataOf("AKIA1"));
+  t.same(accounts, ["creds 111122223333 uid-creds 1", "creds 111122223333 uid-creds 2"]);
+  const old = await secrets.get(IDENTITY);
+  await server.change("creds", dataOf("AKIA2"));
+  secrets.learn(IDENTITY, old, "111122223333");
+  t.equal(accounts.length, 2, "the new key can be of another account");
+  await server.change("creds", null);
+  await server.change("creds", dataOf("AKIA1"));
+  secrets.learn(IDENTITY, await secrets.get(IDENTITY), "444455556666");
+  t.equal(accounts.at(-1), "creds 444455556666 uid-creds 5");
 });
 
 test("reads a Secret again if it changes during a read", async (t) => {

@@ -86,6 +86,7 @@ test("returns the access key of a static identity, and verifies it with STS ever
   setup.key = staticKey("2");
   t.match(await setup.getFrom(STATIC), { accessKeyID: "AKIA2" });
   t.equal(setup.calls.length, verified + 1);
+  t.equal(setup.learned, "digest-2 444455556666");
 });
 
 test("stops returning an access key and its sessions when STS rejects it, and retries after a delay", async (t) => {

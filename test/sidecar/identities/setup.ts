@@ -68,6 +68,8 @@ export class IdentitySetup {
   key = staticKey("1");
   /** The account of each access key. */
   accountID = "444455556666";
+  /** The digest of the last access key whose account STS returned, and the account. */
+  learned = "";
   /** The identities whose role STS rejected, and those whose role was assumed. */
   readonly refused: RefusedRole[] = [];
   readonly assumed: string[] = [];
@@ -107,6 +109,7 @@ export class IdentitySetup {
       },
       secrets: isOffline ? null : {
         get: async () => this.key, isCurrent: (_, { digest }) => digest === this.key.digest,
+        learn: (_, { digest }, accountID) => void (this.learned = `${digest} ${accountID}`),
       },
       sessions: this.cache,
       tokens: isOffline ? null : tokens,

@@ -1,10 +1,13 @@
 import type { Test } from "tap";
+import { stringAt } from "../../../../shared/formats/json.ts";
 import type { Cluster } from "../../apiserver/cluster.ts";
 import { onCluster } from "../../apiserver/on-cluster.ts";
 import { until } from "../../apiserver/until.ts";
 import { MANIFEST_OPTIONS } from "../installed-webhook.ts";
 import { installCAPA } from "./installed-capa.ts";
-import { create, identity, LIST, outcomeOf, patch, send, STATICS } from "./objects.ts";
+import {
+  type Change, collection, create, identity, LIST, outcomeOf, patch, referrer, refTo, send, STATICS,
+} from "./objects.ts";
 
 /** The time in which docs/events.md promises the Event. */
 const EVENT_MS = 5_000;
@@ -16,21 +19,45 @@ const IDENTITY = create(`${STATICS}?dryRun=All`, identity("Static", "s", SPEC));
 onCluster("the Secrets of static identities, on a real API server", async (t, cluster) => {
   const namespace = ["--namespace", MANIFEST_OPTIONS.namespace];
   await installCAPA(t, cluster, ["--identity-secret-namespace", "capa-system", ...namespace]);
-  const admits = async (message: RegExp): Promise<void> => becomes(t, cluster, /^201 /, message);
-  await admits(/CI-10 .*the Secret capa-system\/creds does not exist CI-10 fix: create/);
+  const admits = async (message: RegExp): Promise<void> => becomes(t, cluster, message);
+  await admits(/^201 .*CI-10 .*the Secret capa-system\/creds does not exist CI-10 fix: create/);
   await write(cluster, "POST", { accessKeyID: PLANTED, secretAccessKey: PLANTED });
-  await becomes(t, cluster, /^422 /,
-    /CI-10 .*has the key "accessKeyID", not AccessKeyID: the names are case-sensitive\. Write the keys/);
+  await becomes(t, cluster,
+    /^422 .*CI-10 .*has the key "accessKeyID", not AccessKeyID: the names are case-sensitive\. Write the keys/);
   await write(cluster, "PATCH", { accessKeyID: null, AccessKeyID: PLANTED, secretAccessKey: null });
-  await admits(/CI-10 .*the Secret capa-system\/creds has no key SecretAccessKey CI-10 fix: write/);
+  await admits(/^201 .*CI-10 .*the Secret capa-system\/creds has no key SecretAccessKey CI-10 fix: write/);
   await write(cluster, "PATCH", { SecretAccessKey: PLANTED });
-  await becomes(t, cluster, /^201 *$/, /^(?!.*CI-1)/);
+  await becomes(t, cluster, /^201 *$/);
+  await t.test("AC-04 uses the recorded account of a Secret", (tt) => comparesAccounts(tt, cluster));
   await t.test("an Event on the identity reports a Secret that an update makes useless", (tt) => reports(tt, cluster));
 });
 
+/** Moves a cluster from a static identity to a role in account 111122223333. */
+async function comparesAccounts(t: Test, cluster: Cluster): Promise<void> {
+  const clusters = collection("AWSCluster");
+  const record = async (accountID: string): Promise<unknown> => {
+    const { body } = await cluster.request("GET", `${SECRETS}/creds`);
+    const [uid, version] = ["uid", "resourceVersion"].map((name) => stringAt(body, "metadata", name));
+    const entry = `${accountID} as of ${uid}/${version}`;
+    const path = "/api/v1/namespaces/capa-system/configmaps/ack-role-resolver-identity-accounts";
+    return await send(cluster, patch(path, { data: { creds: entry } }));
+  };
+  await send(cluster, create(STATICS, identity("Static", "s", SPEC)));
+  const reference = { kind: "AWSClusterStaticIdentity", name: "s" };
+  const created = create(clusters, referrer("AWSCluster", "moving", reference));
+  t.ok(await until(async () => outcomeOf(await send(cluster, created)).startsWith("201")));
+  const move = patch(`${clusters}/moving?dryRun=All`, { spec: { identityRef: refTo("used") } });
+  await becomes(t, cluster, /^200 .*AC-04 .*moves from the account of Secret creds to account 111122223333 /, move);
+  await record("111122223333");
+  await becomes(t, cluster, /^200(?!.*AC-04)/, move);
+  await record("444455556666");
+  await becomes(t, cluster, /^422 .*AC-04 .* from account 444455556666 to account 111122223333\. Keep/, move);
+  await send(cluster, patch(`${SECRETS}/creds`, { metadata: { labels: { changed: "true" } } }));
+  await becomes(t, cluster, /^200 .*AC-04 .*moves from the account of Secret creds to/, move);
+}
+
 /** Renames a key of the Secret of a stored identity. Only a fault reaches the limit, which is three times the goal. */
 async function reports(t: Test, cluster: Cluster): Promise<void> {
-  await send(cluster, create(STATICS, identity("Static", "s", SPEC)));
   await write(cluster, "PATCH", { AccessKeyID: null, accessKeyID: PLANTED });
   const startedMs = Date.now();
   let text = "";
@@ -49,12 +76,12 @@ async function write(cluster: Cluster, method: "POST" | "PATCH", data: object): 
   await send(cluster, method === "POST" ? create(SECRETS, secret) : patch(`${SECRETS}/creds`, { data }));
 }
 
-/** Creates the identity in dry runs until the webhook has received the change of the Secret. */
-async function becomes(t: Test, cluster: Cluster, status: RegExp, message: RegExp): Promise<void> {
+/** Sends the change, by default the new identity, until the webhook has received what was written before. */
+async function becomes(t: Test, cluster: Cluster, expected: RegExp, change: Change = IDENTITY): Promise<void> {
   let outcome = "";
   const isExpected = async (): Promise<boolean> => {
-    outcome = outcomeOf(await send(cluster, IDENTITY));
-    return status.test(outcome) && message.test(outcome);
+    outcome = outcomeOf(await send(cluster, change));
+    return expected.test(outcome);
   };
   t.ok(await until(isExpected), outcome);
   t.notMatch(outcome, PLANTED);
