@@ -68,6 +68,8 @@ export function chartFiles(): Readonly<Record<string, string>> {
     "templates/rbac.yaml": rbacTemplate(),
     "templates/policies.yaml": policiesTemplate(),
     "templates/identity-crd.yaml": identityTemplate(),
+    "templates/identity-roles.yaml":
+      `${NOTICE}${when(".Values.identityRoles", documentsOf(rightsParts(OPTIONS).identityRoles))}`,
     "templates/_groups.tpl": groupsTemplate(),
     "templates/_profiles.tpl": profilesTemplate(),
     "templates/_removed.tpl": removedTemplate(),

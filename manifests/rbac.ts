@@ -1,5 +1,8 @@
 import type { RbacV1Subject, V1ObjectMeta, V1PolicyRule } from "@kubernetes/client-node";
-import { CONTROLLER_IDENTITY, identityPlural, INFRASTRUCTURE_GROUP } from "../shared/contract/capa-kinds.ts";
+import {
+  CONTROL_PLANE_GROUP, CONTROLLER_IDENTITY, identityPlural, INFRASTRUCTURE_GROUP, SERVICE_ACCOUNT_IDENTITY,
+} from "../shared/contract/capa-kinds.ts";
+import { CLUSTER_GROUP } from "../shared/contract/cluster-parts.ts";
 import {
   CERTIFICATES, type Component, IDENTITY_ACCOUNTS, labelsOf, PRODUCT, WEBHOOK,
 } from "../shared/contract/installation.ts";
@@ -36,7 +39,7 @@ export function rightsOf(roleName: RoleName, ackGroups: readonly string[] = []):
 
 type RightsPart =
   | "inventory" | "reconciling" | "controllerIdentity" | "certificates" | "accessReviews" | "injection"
-  | "identitySecrets";
+  | "identitySecrets" | "identityRoles";
 
 /**
  * Returns the roles, their bindings, and the objects that no right allows the programs to create themselves. Only the
@@ -49,6 +52,7 @@ export function rightsParts(options: RightsOptions): Readonly<Record<RightsPart,
   return {
     inventory: inventoryRights(options), reconciling: reconcilingRights(options),
     certificates: certificateRights(options), identitySecrets: identitySecretRights(options),
+    identityRoles: identityRoles(),
     // RBAC cannot limit `create` to a name. The policy for the webhook's service account does.
     controllerIdentity: clusterRoleWithBinding("controller-identity", [
       { apiGroups: [INFRASTRUCTURE_GROUP], resources: [identityPlural(CONTROLLER_IDENTITY)], verbs: ["create"] },
@@ -144,6 +148,35 @@ function identitySecretRights({ namespace, identitySecretNamespace }: RightsOpti
     { apiVersion: "v1", kind: "ConfigMap", metadata: accounts },
     namespacedRole("identity-secrets", identitySecretNamespace, rightsOf("identity-secrets")),
     ...roleWithBinding("webhook-identity-secrets", identitySecretNamespace, ofWebhook, webhookAccount(namespace)),
+  ];
+}
+
+/**
+ * The kinds that a cluster also needs, and that refer to no identity. Source: kubernetes-sigs/cluster-api v1.10 and
+ * cluster-api-provider-aws v2.10.
+ */
+const OTHER_CLUSTER_KINDS: Readonly<Record<string, readonly string[]>> = {
+  [INFRASTRUCTURE_GROUP]: ["awsmachinetemplates", "awsmanagedclusters", "awsmanagedclustertemplates", "rosaclusters"],
+  [CONTROL_PLANE_GROUP]: ["kubeadmcontrolplanetemplates"],
+  [CLUSTER_GROUP]: ["machinehealthchecks"],
+  "bootstrap.cluster.x-k8s.io": ["eksconfigs", "eksconfigtemplates", "kubeadmconfigs", "kubeadmconfigtemplates"],
+};
+
+/**
+ * The roles of the users of CAPA, which users bind. They have no label that aggregates them to the roles `admin` or
+ * `edit` of Kubernetes: everyone who has one of these could then create clusters, or use each identity.
+ */
+function identityRoles(): object[] {
+  const ofTenant = rightsOf("identity-tenant");
+  const verbs = ofTenant[0]?.verbs ?? [];
+  const others = Object.entries(OTHER_CLUSTER_KINDS).map(([group, plurals]) => (
+    { apiGroups: [group], resources: [...plurals], verbs }
+  ));
+  const own = { apiGroups: [INFRASTRUCTURE_GROUP], resources: [identityPlural(SERVICE_ACCOUNT_IDENTITY)] };
+  return [
+    clusterRole("identity-owner", rightsOf("identity-owner")), clusterRole("identity-user", rightsOf("identity-user")),
+    // The identities of a namespace belong to it, as its ServiceAccounts do.
+    clusterRole("identity-tenant", [...ofTenant, ...others, { ...own, verbs: [...verbs, "use"] }]),
   ];
 }
 

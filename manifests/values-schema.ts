@@ -75,6 +75,7 @@ export function valuesSchema(): Schema {
     certificates: CERTIFICATES,
     webhook: WEBHOOK,
     serviceAccountIdentityCRD: BOOLEAN,
+    identityRoles: BOOLEAN,
     policies: record({ enabled: BOOLEAN }),
     webhookConfigurations: record({ failurePolicy: { enum: ["auto", "Fail", "Ignore"] } }),
     ...REQUIRED_BY_WORKLOAD,

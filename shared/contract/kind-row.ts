@@ -46,7 +46,7 @@ export interface Review {
 /** A ClusterRole or Role, by its name without the name of the product. */
 export type RoleName =
   | "reader" | "resources" | "identities" | "carm-maps" | "reconciler" | "selector-owner" | "tenant"
-  | "identity-secrets" | "webhook-identity-secrets";
+  | "identity-secrets" | "webhook-identity-secrets" | "identity-owner" | "identity-user" | "identity-tenant";
 
 /** How a source watches the objects of a kind in a cluster. */
 export interface Watch {

@@ -164,7 +164,10 @@ const ROWS = [
       version: "*", scope: "*",
     },
     reviews: [{ ...CLOSED, operations: EVERY_WRITE, records: true }],
-    watch: { pageSize: PAGE, parts: ["resources", "identities"] }, rights: { resources: LIST, identities: LIST },
+    watch: { pageSize: PAGE, parts: ["resources", "identities"] },
+    rights: {
+      resources: LIST, identities: LIST, "identity-owner": [...READ, ...WRITE], "identity-user": ["use"],
+    },
     limit: SIZE_CHECKS.identity, store: "identities",
   },
   {
@@ -178,13 +181,15 @@ const ROWS = [
       { ...OPEN, operations: CREATE_AND_UPDATE, conditions: ["changes-more-than-bookkeeping"] },
       { ...USE, operations: ["DELETE"] },
     ],
-    watch: { pageSize: PAGE, parts: ["resources"] }, rights: { resources: LIST, reconciler: ["patch"] },
+    watch: { pageSize: PAGE, parts: ["resources"] },
+    rights: { resources: LIST, reconciler: ["patch"], "identity-tenant": [...READ, ...WRITE] },
     limit: SIZE_CHECKS.cluster, store: "referrers",
   },
   {
     id: "cluster-part", types: isPartKind, path: "clusters", warnsOnly: [byCAPA, byClusterAPI, ...CLEANUP],
     served: { groups: pluralsByGroup(PART_KINDS), version: "*", scope: "Namespaced" },
     reviews: [{ ...USE, operations: EVERY_WRITE }], limit: SIZE_CHECKS.cluster,
+    rights: { "identity-tenant": [...READ, ...WRITE] },
   },
   { id: "identity-like", types: isLikeCAPAKind, path: "identities", warnsOnly: OF_CAPA },
   {

@@ -19,6 +19,7 @@ test("the templates contain expressions for the values of a release", (t) => {
   t.match(RBAC, '{{- if include "ack-role-resolver.accessReviews" . }}\n---\n');
   t.match(RBAC, "{{- if .Values.injection.enabled }}\n---\n");
   t.match(RBAC, /\{\{- if \.Values\.identitySecretNamespace \}\}\n---\n[^]*namespace: "\{\{ \.Values\.identitySecretN/);
+  t.match(FILES["templates/identity-roles.yaml"], "{{- if .Values.identityRoles }}\n---\n");
   t.match(FILES["templates/identity-crd.yaml"], "{{- if .Values.serviceAccountIdentityCRD }}\n---\n");
   for (const name of ["failurePolicy", "otherFailurePolicy"]) {
     t.match(CONFIGURATIONS, `failurePolicy: {{ include "ack-role-resolver.${name}" . }}\n`);

@@ -1,6 +1,6 @@
 import { test } from "tap";
 import { manifestObjects, type ManifestOptions } from "../../manifests/render.ts";
-import { rightsOf } from "../../manifests/rbac.ts";
+import { rightsOf, rightsParts } from "../../manifests/rbac.ts";
 import { ACK_GROUPS, knownGroups } from "../../shared/contract/ack-groups.ts";
 import { field, stringAt } from "../../shared/formats/json.ts";
 
@@ -93,6 +93,22 @@ test("the roles of users allow reading selectors, and only the role of owners al
   const all = [...read, "create", "update", "patch", "delete"];
   t.same(rulesOf("ClusterRole", "selector-owner"), [{ apiGroups, resources, verbs: all }]);
   t.same(rulesOf("ClusterRole", "tenant"), [{ apiGroups, resources, verbs: read }]);
+  t.end();
+});
+
+test("the roles of users of CAPA name each kind, and a tenant writes only the identities of its namespace", (t) => {
+  const roles = rightsParts({ ...OPTIONS, ackGroups: [], identitySecretNamespace: "" }).identityRoles;
+  const write = [...read, "create", "update", "patch", "delete"];
+  const [owner, user, tenant] = roles.map((role) => field(role, "rules"));
+  const all = { apiGroups: ["infrastructure.cluster.x-k8s.io"], resources: IDENTITIES };
+  t.same(owner, [{ ...all, verbs: write }]);
+  t.same(user, [{ ...all, verbs: ["use"] }]);
+  const text = JSON.stringify(tenant);
+  t.notMatch(text, /\*|\/|awscluster\w*identities|deletecollection/);
+  t.same(Array.isArray(tenant) ? tenant.at(-1) : null, {
+    ...all, resources: ["awsserviceaccountidentities"], verbs: [...write, "use"],
+  });
+  t.notMatch(JSON.stringify(roles), "aggregate-to");
   t.end();
 });
 

@@ -86,12 +86,13 @@ withHelm("each certificates.mode has its own objects and CA", async (t, helm) =>
   }
 });
 
-withHelm("a webhook outside the cluster has no workload, and can have the CRD of identities", async (t, helm) => {
+withHelm("a webhook outside the cluster has no workload, and can have what identities need", async (t, helm) => {
   const caBundle = "webhook.caBundle=-----BEGIN CERTIFICATE-----";
   const url = "webhook.url=https://webhook.example.internal:9443";
-  const { stdout } = await template(helm, [url, caBundle, "serviceAccountIdentityCRD=true"]);
+  const { stdout } = await template(helm, [url, caBundle, "serviceAccountIdentityCRD=true", "identityRoles=true"]);
   const kinds = objectsIn(stdout).map(({ kind }) => String(kind));
   t.notMatch(kinds.join(" "), /\b(Deployment|Service|NetworkPolicy|PodDisruptionBudget|Secret|Issuer)\b/);
+  t.match(stdout, "name: ack-role-resolver-identity-tenant\n");
   const crd = objectsIn(stdout).find(({ kind }) => kind === "CustomResourceDefinition");
   t.match(crd, { metadata: { annotations: { "helm.sh/resource-policy": "keep" } } });
   t.same(crd?.["spec"], JSON.parse(JSON.stringify(serviceAccountIdentityCRD().spec)));
