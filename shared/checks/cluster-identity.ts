@@ -75,7 +75,7 @@ const FIXES: ReadonlyMap<unknown, string> = new Map([
 export const AC_02: QuickCheck<ClusterChange> = {
   id: "AC-02",
   severity: "deny",
-  reason: "CAPA refuses the identity only later, and reports it only in a condition of the cluster.",
+  reason: "CAPA refuses the identity only later, and reports it only in its log.",
   fix: ALLOW_FIX,
   example: "metadata: {namespace: team-b}\n"
     + "spec: {identityRef: {kind: AWSClusterRoleIdentity, name: team-a}} # allowedNamespaces: {list: [team-a]}",

@@ -2,6 +2,7 @@
 // they are missing. Prints their folders. `packages` installs the Debian packages of a node. With `--if-ci`, does
 // nothing unless `CI=true`.
 import { type Recipe, setUpProgram } from "./cache.ts";
+import { CAPA } from "./capa.ts";
 import { CERT_MANAGER } from "./cert-manager.ts";
 import { readEnvironment } from "./environment.ts";
 import { GO_CLIENT } from "./go-client.ts";
@@ -19,7 +20,7 @@ import { BOTOCORE, MOTO } from "./wheels.ts";
 
 const RECIPES: readonly Recipe[] = [
   KUBERNETES, KUBERNETES_NODE, POD_PROGRAMS, NODE_IMAGE_ARCHIVE, ORACLE, BOTOCORE, MOTO, GO_CLIENT, JAVA_CLIENT,
-  RUST_CLIENT, ...UNSUPPORTED_NODES, ...SUPPORTED_NODES, RENDERERS, CERT_MANAGER, PROMETHEUS,
+  RUST_CLIENT, ...UNSUPPORTED_NODES, ...SUPPORTED_NODES, RENDERERS, CERT_MANAGER, CAPA, PROMETHEUS,
 ];
 
 const environment = readEnvironment();

@@ -48,7 +48,7 @@ export interface InstalledCRD {
   readonly spec: {
     readonly group: string;
     readonly names: { readonly plural: string };
-    readonly versions: readonly { readonly name: string }[];
+    readonly versions: readonly { readonly name: string; readonly served?: boolean }[];
   };
 }
 
@@ -182,9 +182,9 @@ export class Cluster {
   }
 
   /**
-   * Applies CRDs as admin. Resolves when kubectl can list every version of each CRD. Does not wait for the condition
-   * Established, which is True too early: the API server can still return 429 while it initializes the storage, and it
-   * updates discovery later.
+   * Applies CRDs as admin. Resolves when kubectl can list every served version of each CRD. Does not wait for the
+   * condition Established, which is True too early: the API server can still return 429 while it initializes the
+   * storage, and it updates discovery later.
    */
   async installCRDs(crds: readonly InstalledCRD[]): Promise<void> {
     const input = JSON.stringify({ apiVersion: "v1", kind: "List", items: crds });
@@ -193,7 +193,7 @@ export class Cluster {
       throw new Error(`the API server rejected the CRDs: ${applied.stderr}`);
     }
     const resources = crds.flatMap(({ spec: { names, versions, group } }) => (
-      versions.map(({ name }) => `${names.plural}.${name}.${group}`)
+      versions.filter(({ served }) => served !== false).map(({ name }) => `${names.plural}.${name}.${group}`)
     ));
     const list = ["get", "--all-namespaces", resources.join(",")];
     if (!(await until(async () => (await this.kubectl(list)).code === 0))) {

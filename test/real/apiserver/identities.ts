@@ -11,6 +11,7 @@ export const IDENTITIES = {
   webhook: serviceAccount("ack-role-resolver", "ack-role-resolver-webhook"),
   certificates: serviceAccount("ack-role-resolver", "ack-role-resolver-certificates"),
   controller: serviceAccount("ack-system", "ack-s3-controller"),
+  capa: serviceAccount("capa-system", "capa-controller-manager"),
   // The API server grants rights to these users by default:
   // kubernetes.io/docs/reference/access-authn-authz/rbac/#core-component-roles
   "kube-controller-manager": { username: "system:kube-controller-manager", groups: [] },
@@ -25,8 +26,8 @@ export type Tokens = Readonly<Record<Identity, string>>;
 export function randomTokens(): Tokens {
   return {
     admin: randomUUID(), jane: randomUUID(), webhook: randomUUID(), certificates: randomUUID(),
-    controller: randomUUID(), "kube-controller-manager": randomUUID(), "kube-scheduler": randomUUID(),
-    "kube-proxy": randomUUID(), kubelet: randomUUID(),
+    controller: randomUUID(), capa: randomUUID(), "kube-controller-manager": randomUUID(),
+    "kube-scheduler": randomUUID(), "kube-proxy": randomUUID(), kubelet: randomUUID(),
   };
 }
 
@@ -53,8 +54,8 @@ export function kubeconfig(url: string, caFile: string, tokens: Tokens, current:
 
 function names(): readonly Identity[] {
   return [
-    "admin", "jane", "webhook", "certificates", "controller", "kube-controller-manager", "kube-scheduler", "kube-proxy",
-    "kubelet",
+    "admin", "jane", "webhook", "certificates", "controller", "capa", "kube-controller-manager", "kube-scheduler",
+    "kube-proxy", "kubelet",
   ];
 }
 
