@@ -213,6 +213,11 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
       + "accepts (default: vend if the sidecar's own credentials have a session token)",
   ),
   sessionName: rare("Credentials", "name of each STS session"),
+  defaultExternalId: rare("Credentials", "external ID for the role of each selector without one of its own"),
+  defaultSourceIdentity: rare("Credentials", "source identity for the role of each selector without one of its own"),
+  defaultSessionTags: rare(
+    "Credentials", "session tag for the role of each selector, such as team={namespace}; a selector can override it",
+  ),
   logLevel: rareIn(OFFLINE, "Server", "minimum log level; logs are JSON lines on standard error", OFFLINE_LOG, {
     lint: "Output", resolve: "Output", audit: "Output", impact: "Output", "migrate carm": "Output",
   }),

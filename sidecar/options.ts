@@ -1,5 +1,6 @@
 import { decisionSettings } from "../shared/contract/context.ts";
 import { ResolverError } from "../shared/formats/errors.ts";
+import { readSessionDefaults, type SessionDefaultSettings } from "../shared/model/session-defaults.ts";
 import type { IdentityQuery } from "../shared/resolution/grant-by-identity.ts";
 import type { NamespaceQuery, RoleQuery } from "../shared/resolution/grant.ts";
 import { INFRASTRUCTURE_GROUP } from "../shared/contract/capa-kinds.ts";
@@ -13,6 +14,7 @@ import { readSTSEndpoint } from "./sts-upstream/connection.ts";
 export type SidecarSettings = Pick<
   SettingsFor<"sidecar">,
   | "group" | "kind" | "scopeNamespace" | "unmatched" | "base" | "sessionName" | "stsEndpoint"
+  | keyof SessionDefaultSettings
   | "identitySecretNamespace" | "allowedAudiences" | "listen" | "healthListen" | "tokenFile" | "stateDir"
 > & Parameters<typeof decisionSettings>[0];
 
@@ -68,7 +70,10 @@ export function sidecarOptions(settings: SidecarSettings): SidecarOptions {
   });
   if (faults.length > 0) throw new ResolverError("ERR_CONFIG_INVALID", faults.join("\n"));
   const unmatched = settings.unmatched ?? (scope === null ? "base" : "deny");
-  return { groups: group, kinds, scope, settings: decisionSettings(settings), unmatched, allowedAudiences };
+  return {
+    groups: group, kinds, scope, settings: decisionSettings(settings), sessionDefaults: readSessionDefaults(settings),
+    unmatched, allowedAudiences,
+  };
 }
 
 const KIND_FORMAT = "KIND, KIND.GROUP or KIND.VERSION.GROUP, such as Bucket.s3.services.k8s.aws";

@@ -3,7 +3,7 @@ import type { SteadyClock } from "../shared/clock.ts";
 import type { KubernetesAPI } from "../shared/cluster/api.ts";
 import type { Identity } from "../shared/model/identity.ts";
 import { servesIdentities } from "../shared/resolution/grant-by-identity.ts";
-import { grantRole, grantSelector } from "../shared/resolution/grant-decision.ts";
+import { grantSelector, isStillGranted } from "../shared/resolution/grant-decision.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import { registerInventoryMetrics } from "../shared/server/metrics.ts";
 import { REPLICA_IDENTITY } from "../shared/server/events.ts";
@@ -129,7 +129,7 @@ export class Services {
     const { issued, source, options } = this.#ports;
     return new Issuer(this.#settings, {
       base: this.base, sts: this.#sts, sessions: this.#sessions, identities: this.#identities, issued,
-      isGranted: (roleARN) => grantRole(source.inventory, roleARN, options).verdict === "role",
+      isGranted: (grant) => isStillGranted(source.inventory, grant, options),
       onRefused: (grant, error) => this.#roleEvents?.refused(grant, error),
       onAccountRejected: () => this.metrics.accountRejections.inc(),
       onDurationCapped: (roleARN, requestedSeconds) => this.#events.logCappedDuration(roleARN, requestedSeconds),

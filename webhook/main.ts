@@ -26,7 +26,7 @@ import { type Fetchers, objectFetchers } from "./object-fetch.ts";
 import { openSharedPending, type PendingByKind } from "./pending/pending-kinds.ts";
 import { maintainCertificates, openCertificate, ServedCertificate } from "./serving-certificate.ts";
 import { quote } from "../shared/formats/text.ts";
-import { flagOf } from "../shared/contract/sidecar-settings.ts";
+import { flagOf, injectionSettings } from "../shared/contract/sidecar-settings.ts";
 import { INJECTED_FLAGS } from "../shared/model/injected-sidecar.ts";
 import { removedFrom } from "../shared/contract/removed-settings.ts";
 import { type Flags, readSettings } from "../shared/server/read-settings.ts";
@@ -91,7 +91,7 @@ export interface RunningWebhook {
 export async function runWebhook(settings: WebhookSettings, runtime: WebhookRuntime): Promise<RunningWebhook> {
   const { source, log } = runtime;
   const address = parseListenAddress(settings.listen, "--listen");
-  checkSidecarArgs(settings.sidecarArgs);
+  checkSidecarArgs(injectionSettings(settings).args);
   const origin = await openCertificate(settings);
   const client = await readAllowedClient(settings);
   const registry = createRegistry({ component: "webhook" });
@@ -191,8 +191,8 @@ const RESERVED: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Checks that a sidecar accepts the arguments of `--sidecar-args`, so that a mistake does not stop every controller
- * that starts later. Throws ERR_CONFIG_INVALID, whose message has one line for each fault.
+ * Checks that a sidecar accepts its arguments, of which `--sidecar-args` sets most, so that a mistake does not stop
+ * every controller that starts later. Throws ERR_CONFIG_INVALID, whose message has one line for each fault.
  */
 export function checkSidecarArgs(args: readonly string[]): void {
   const flags: Record<string, string | boolean | readonly string[]> = {

@@ -173,7 +173,6 @@ function areTags(state: State): string {
 
 /** The templates that have a value only under a condition. */
 const TEMPLATE_CONDITIONS: Readonly<Record<string, (state: State) => string>> = {
-  namespace: (state) => `size(${read("names", state)}) == 1`,
   kind: (state) => {
     const kinds = read("kinds", state);
     return `size(${kinds}) > 0 && ${kinds}[0] != "" && ${kinds}.all(kind, kind == ${kinds}[0])`;

@@ -5,7 +5,7 @@ import {
 import { annotationPath, field, stringMap } from "../formats/json.ts";
 import { annotationAt } from "../formats/object-meta.ts";
 import { closest } from "../formats/text.ts";
-import { shortName, tagFaults, templateFaults } from "../model/session-annotations.ts";
+import { needsNamespace, shortName, tagFaults, templateFaults } from "../model/session-annotations.ts";
 import { DURATION_LIMITS, MAX_CHAINED_SECONDS } from "../model/session.ts";
 import type { Fault, SelectorCheck } from "./check.ts";
 import { checkOf } from "./field-rule.ts";
@@ -67,11 +67,18 @@ export const IRS_45: SelectorCheck = {
     for (const { message, meant } of templateFaults(text, spec)) {
       yield { path: TAGS_PATH, message, fix: meant === null ? TEMPLATE_FIX : `use {${meant}} if that was meant` };
     }
+    if (needsNamespace(text, spec)) {
+      const message = "{namespace} has no value at /sts, so the sidecar rejects ACK controllers that serve several "
+        + "namespaces";
+      yield { path: TAGS_PATH, message, fix: NAMESPACE_FIX, severity: "warn" };
+    }
   },
 };
 
-const TEMPLATE_FIX = "use {selector}, {account} or {group}; {namespace} if names has exactly one entry; "
-  + "{kind} if resourceTypeSelector names exactly one kind";
+const TEMPLATE_FIX = "use {selector}, {account}, {group} or {namespace}; {kind} if resourceTypeSelector names exactly "
+  + "one kind";
+const NAMESPACE_FIX = "write a selector for each namespace, with one entry in names, unless all clients request "
+  + "/v1/credentials/namespaces/NS or use --scope-namespace";
 
 const CHAINED_FIX = `use at most ${MAX_CHAINED_SECONDS}, unless the sidecar runs with a long-lived access key`;
 

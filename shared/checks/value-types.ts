@@ -8,7 +8,7 @@ import {
   namespaceNameFaults, QUALIFIED_NAME,
 } from "../formats/names.ts";
 import { quote } from "../formats/text.ts";
-import { DURATION_SECONDS, readDuration, textFaults } from "../model/session-annotations.ts";
+import { DURATION_SECONDS, readDuration, sourceIdentityFaults, textFaults } from "../model/session-annotations.ts";
 import { DURATION_LIMITS, EXTERNAL_ID_LIMITS, SESSION_NAME_LIMITS, type TextLimits } from "../model/session.ts";
 
 /** The type of a text in a field, for the checks and for the admission policies. */
@@ -82,9 +82,7 @@ export const EXTERNAL_ID = limited(EXTERNAL_ID_LIMITS, ["a:b/c=d"], ["a", "a;b"]
 export const SESSION_NAME = limited(SESSION_NAME_LIMITS, ["ack-team_a", "a=b,c.d@e+f"], ["a", "a:b", "a/b"]);
 
 export const SOURCE_IDENTITY: ValueType = {
-  faults: (value) => [
-    ...SESSION_NAME.faults(value), ...(/^aws:/i.test(value) ? ["starts with aws:, which is reserved for AWS"] : []),
-  ],
+  faults: sourceIdentityFaults,
   cel: (value) => `${SESSION_NAME.cel(value)} && ${not(`${value}.matches(${text(`^${anyCase("aws")}:`)})`)}`,
   valid: [...SESSION_NAME.valid, "aws-team"], invalid: [...SESSION_NAME.invalid, "aws:a", "AWS:a"],
 };

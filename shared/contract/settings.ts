@@ -213,6 +213,15 @@ export const SETTINGS = {
     flag: "--session-name", type: "string", value: "NAME", pattern: SESSION_NAME, default: "ack-role-resolver",
     commands: ["sidecar"],
   },
+  defaultExternalId: {
+    flag: "--default-external-id", type: "string", value: "ID", default: null, commands: ["sidecar"],
+  },
+  defaultSourceIdentity: {
+    flag: "--default-source-identity", type: "string", value: "NAME", default: null, commands: ["sidecar"],
+  },
+  defaultSessionTags: {
+    flag: "--default-session-tags", type: "strings", value: "KEY=VALUE", default: [], commands: ["sidecar"],
+  },
   logLevel: {
     flag: "--log-level", type: "string", choices: ["debug", "info", "warn", "error"], default: "info",
     defaults: { local: "warn" },

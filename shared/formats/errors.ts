@@ -51,8 +51,8 @@ export const ERRORS = {
   ),
   ERR_SELECTOR_EXTRAS: entry(
     403, false,
-    "The IAMRoleSelectors of the role differ in their session settings, or a session tag is too long. The sidecar "
-      + "does not grant the role.",
+    "The IAMRoleSelectors of the role differ in their session settings, there are too many session tags, or the "
+      + "request does not determine the value of a tag. The sidecar does not grant the role.",
   ),
   ERR_SELECTOR_UNMATCHED: entry(
     403, false,

@@ -9,13 +9,14 @@ import { closest, compareText, countOf, quote } from "../formats/text.ts";
 import { LIMITS } from "../contract/limits.ts";
 import type { SelectorSpec } from "./iamroleselector.ts";
 import {
-  MAX_TAGS, NO_EXTRAS, type SessionExtras, type SessionTag, TAG_KEY_LIMITS, TAG_VALUE_LIMITS, type TextLimits,
+  MAX_TAGS, NO_EXTRAS, SESSION_NAME_LIMITS, type SessionExtras, type SessionTag, TAG_KEY_LIMITS, TAG_VALUE_LIMITS,
+  type TextLimits,
 } from "./session.ts";
 
 /**
- * Reads the session settings of an IAMRoleSelector. Fills in every template except `{group}`, which depends on the
- * grant. Does not validate values, because the checks report invalid values and the sidecar then does not grant the
- * role.
+ * Reads the session settings of an IAMRoleSelector. Fills in every template except those that depend on the grant:
+ * `{group}`, and `{namespace}` unless the selector names exactly one. Does not validate values, because the checks
+ * report invalid values and the sidecar then does not grant the role.
  */
 export function readExtras(object: JsonObject, spec: SelectorSpec): SessionExtras {
   const read = (annotation: string): string | null => annotationAt(object, annotation);
@@ -25,7 +26,7 @@ export function readExtras(object: JsonObject, spec: SelectorSpec): SessionExtra
     externalID: read(EXTERNAL_ID_ANNOTATION),
     sessionName: read(SESSION_NAME_ANNOTATION),
     sourceIdentity: read(SOURCE_IDENTITY_ANNOTATION),
-    tags: tags === null ? [] : readTags(tags, spec),
+    tags: tags === null ? [] : readTags(tags, (value) => fillIn(value, spec)),
     durationSeconds: readDuration(read(DURATION_SECONDS_ANNOTATION) ?? ""),
   };
 }
@@ -61,19 +62,21 @@ export function shortName(annotation: string): string {
   return annotation.slice(RESOLVER_PREFIX.length);
 }
 
-/** Replaces `{group}` by the API groups of a grant. */
-export function fillInGroups(extras: SessionExtras, groups: readonly string[]): SessionExtras {
-  if (!extras.tags.some(({ value }) => value.includes(GROUP))) return extras;
-  const list = groups.toSorted(compareText).join(" ");
-  return { ...extras, tags: extras.tags.map(({ key, value }) => ({ key, value: value.replaceAll(GROUP, list) })) };
+/** Whether a tag contains the template, such as `namespace`. */
+export function usesTemplate({ tags }: SessionExtras, name: string): boolean {
+  return tags.some(({ value }) => value.includes(`{${name}}`));
 }
 
-/**
- * Returns the keys of the tags whose values are too long after `{group}` is filled in. The checks cannot report such
- * tags, because they do not know the groups of a grant.
- */
-export function tagsTooLong({ tags }: SessionExtras): string[] {
-  return tags.filter(({ value }) => value.length > TAG_VALUE_LIMITS.max).map(({ key }) => key);
+/** The values of the templates that depend on the grant; null if the grant does not determine the value. */
+export type GrantTemplates = Readonly<Record<"selector" | "account" | "group" | "namespace", string | null>>;
+
+/** Replaces the templates that depend on the grant. A template without a value remains. */
+export function fillInGrant(extras: SessionExtras, templates: GrantTemplates): SessionExtras {
+  if (!extras.tags.some(({ value }) => value.includes("{"))) return extras;
+  const values = new Map<string, string | null>(Object.entries(templates));
+  const fill = (text: string): string => text.replaceAll(TEMPLATE, (template, name: string) =>
+    values.get(name) ?? template);
+  return { ...extras, tags: extras.tags.map(({ key, value }) => ({ key, value: fill(value) })) };
 }
 
 export const DURATION_SECONDS = /^[0-9]{1,9}$/;
@@ -93,7 +96,13 @@ export function textFaults(text: string, { min, max, pattern, characters }: Text
   return faults;
 }
 
-/** A session tag in the annotation. The value is null if the tag has no `=`. */
+/** Returns the faults of a source identity, as `textFaults` does. */
+export function sourceIdentityFaults(text: string): string[] {
+  const faults = textFaults(text, SESSION_NAME_LIMITS);
+  return /^aws:/i.test(text) ? [...faults, "starts with aws:, which is reserved for AWS"] : faults;
+}
+
+/** A session tag in a text. The value is null if the tag has no `=`. */
 interface TagSpec {
   readonly key: string;
   readonly value: string | null;
@@ -106,18 +115,27 @@ function tagSpecsOf(text: string): TagSpec[] {
   });
 }
 
-/** Returns the tags sorted by key, so that their order in the annotation does not matter. Returns at most 100 tags. */
-function readTags(text: string, spec: SelectorSpec): SessionTag[] {
+/** Returns the tags of `KEY=VALUE,...`, sorted by key, so that their order does not matter, and at most 100 tags. */
+export function readTags(text: string, fill: (value: string) => string): SessionTag[] {
   const tags = tagSpecsOf(text).slice(0, LIMITS.listedEntries.value)
-    .map(({ key, value }) => ({ key, value: fillIn(value ?? "", spec) }));
+    .map(({ key, value }) => ({ key, value: fill(value ?? "") }));
+  return sortTags(tags);
+}
+
+export function sortTags(tags: readonly SessionTag[]): SessionTag[] {
   return tags.toSorted((a, b) => compareText(a.key, b.key));
 }
 
-/** Returns the faults of a list of session tags (`KEY=VALUE,...`), except faults of templates. */
+/** Returns the faults of a list of session tags (`KEY=VALUE,...`) of a selector, except faults of templates. */
 export function tagFaults(text: string, spec: SelectorSpec): string[] {
+  return tagListFaults(text, (value) => fillIn(value, spec).replaceAll(GROUP, "").replaceAll(NAMESPACE, ""));
+}
+
+/** Returns the faults of a list of session tags. `fill` fills in the templates of a value, as far as they are known. */
+export function tagListFaults(text: string, fill: (value: string) => string): string[] {
   const all = tagSpecsOf(text);
   const tags = all.slice(0, LIMITS.listedEntries.value);
-  const faults = tags.flatMap((tag) => faultsOfTag(tag, spec));
+  const faults = tags.flatMap((tag) => faultsOfTag(tag, fill));
   if (all.length > MAX_TAGS) faults.push(`${all.length} tags exceed the limit of ${MAX_TAGS} for a session`);
   const seen = new Set<string>();
   const repeated = tags.filter(({ key }) => {
@@ -131,15 +149,16 @@ export function tagFaults(text: string, spec: SelectorSpec): string[] {
   ];
 }
 
-function faultsOfTag({ key, value }: TagSpec, spec: SelectorSpec): string[] {
+function faultsOfTag({ key, value }: TagSpec, fill: (value: string) => string): string[] {
   if (value === null) return [`${quote(key)} is not KEY=VALUE`];
   const faults = textFaults(key, TAG_KEY_LIMITS).map((fault) => `the key ${quote(key)} ${fault}`);
   if (/^aws:/i.test(key)) faults.push(`the key ${quote(key)} starts with aws:, which is reserved for AWS`);
-  const filled = fillIn(value, spec).replaceAll(GROUP, "");
-  return [...faults, ...textFaults(filled, TAG_VALUE_LIMITS).map((fault) => `the value of ${quote(key)} ${fault}`)];
+  const valueFaults = textFaults(fill(value), TAG_VALUE_LIMITS);
+  return [...faults, ...valueFaults.map((fault) => `the value of ${quote(key)} ${fault}`)];
 }
 
 const GROUP = "{group}";
+const NAMESPACE = "{namespace}";
 /** Matches one template, such as `{namespace}`. */
 export const TEMPLATE = /\{([^{}]*)\}/g;
 
@@ -151,12 +170,14 @@ interface Template {
 
 export const TEMPLATES: ReadonlyMap<string, Template> = new Map([
   ["selector", { valueOf: ({ name }) => name, missing: "the selector has no name" }],
-  ["account", { valueOf: ({ arn }) => accountOfARN(arn ?? ""), missing: "spec.arn contains no account" }],
+  // Other checks deny an ARN without an account.
+  ["account", { valueOf: ({ arn }) => accountOfARN(arn ?? "") ?? "", missing: "" }],
   ["group", { valueOf: () => GROUP, missing: "" }],
-  ["namespace", { valueOf: namespaceOf, missing: "spec.namespaceSelector.names does not have exactly one entry" }],
+  ["namespace", { valueOf: (spec) => namespaceOf(spec) ?? NAMESPACE, missing: "" }],
   ["kind", { valueOf: kindOf, missing: "spec.resourceTypeSelector does not name exactly one kind" }],
 ]);
 
+/** Returns the only namespace that the selector names, or null. */
 function namespaceOf({ namespaceSelector }: SelectorSpec): string | null {
   const [only, ...others] = namespaceSelector?.names ?? [];
   return others.length === 0 ? (only ?? null) : null;
@@ -174,6 +195,11 @@ function kindOf({ resourceTypeSelector }: SelectorSpec): string | null {
 function fillIn(text: string, spec: SelectorSpec): string {
   const length = TAG_VALUE_LIMITS.max + 1;
   return text.replaceAll(TEMPLATE, (_, name: string) => TEMPLATES.get(name)?.valueOf(spec)?.slice(0, length) ?? "");
+}
+
+/** Whether a tag contains the namespace, but only a request can name it. */
+export function needsNamespace(text: string, spec: SelectorSpec): boolean {
+  return text.includes(NAMESPACE) && namespaceOf(spec) === null;
 }
 
 interface TemplateFault {

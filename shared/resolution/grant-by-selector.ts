@@ -1,9 +1,10 @@
 import type { Inventory } from "../inventory/inventory.ts";
+import { SESSION_TAGS_ANNOTATION } from "../contract/annotation-keys.ts";
 import { compareText, quote } from "../formats/text.ts";
 import { LIMITS } from "../contract/limits.ts";
 import { type Choice, choiceOf, refusalMessage, selectionOf } from "./selection.ts";
 import type { EffectiveSelector } from "../model/effective-selector.ts";
-import { differingExtras, fillInGroups, tagsTooLong } from "../model/session-annotations.ts";
+import { differingExtras } from "../model/session-annotations.ts";
 import type { TypeEntry } from "../model/resource-types.ts";
 import {
   type Candidate, commonGrant, deny, describeKinds, type Grant, type GrantScope, listed, type NamespaceQuery,
@@ -12,6 +13,7 @@ import {
 import {
   conflict, labelsRequired, malformed, namesOf, roleNotGranted, sessionsDiffer, unresolvable,
 } from "./selector-denials.ts";
+import { grantWithSession, isNamedByDefault, onlyNamespace } from "./grant-session.ts";
 import { NamespaceSelectors } from "./namespace-selectors.ts";
 import { ObstacleSearch } from "./grant-obstacles.ts";
 import { candidateTypes, describeType, type Steps } from "./grant-types.ts";
@@ -71,9 +73,13 @@ class Decision {
   grantOf(selector: EffectiveSelector): Grant {
     const faulty = this.inventory.selectors.faulty.get(selector.name);
     const grant = this.#grants.get(selector)
-      ?? (faulty === undefined ? role(this.inventory, selector, this.query, this.steps) : malformed(faulty));
+      ?? (faulty === undefined ? this.#role(selector) : malformed(faulty));
     this.#grants.set(selector, grant);
     return grant;
+  }
+
+  #role(selector: EffectiveSelector): Grant {
+    return role(this.inventory, selector, { scope: this.query, namespace: this.query.namespace }, this.steps);
   }
 }
 
@@ -94,7 +100,8 @@ export function selectorGrantByName(inventory: Inventory, name: string, query: R
   const unknown = query.scope === null ? null : unknownNamespace(inventory, query.scope);
   if (unknown !== null) return unknown;
   const obstacle = new ObstacleSearch(inventory, query, steps).obstacleOf(selector);
-  return obstacle === null ? role(inventory, selector, query, steps) : unresolvable(selector, obstacle, query);
+  if (obstacle !== null) return unresolvable(selector, obstacle, query);
+  return role(inventory, selector, { scope: query, namespace: query.scope ?? onlyNamespace(selector) }, steps);
 }
 
 /**
@@ -108,7 +115,10 @@ export function selectorGrantOfRole(inventory: Inventory, roleARN: string, query
   const withRole = inventory.selectors.ofRole(roleARN);
   const search = new ObstacleSearch(inventory, query, steps);
   const granting = firstByName(withRole, (selector) => selector.grantable && search.obstacleOf(selector) === null);
-  if (granting !== null) return role(inventory, granting, query, steps);
+  if (granting !== null) {
+    const only = withRole.size === 1 ? onlyNamespace(granting) : null;
+    return role(inventory, granting, { scope: query, namespace: scope ?? only }, steps);
+  }
   const faulty = firstByName(inventory.selectors.faultyOfRole(roleARN), () => true);
   if (faulty !== null) return malformed(faulty);
   const ofKinds = firstByName(withRole, (selector) => search.obstacleOf(selector)?.reason !== "kinds");
@@ -168,27 +178,27 @@ function unmatched(query: NamespaceQuery): Grant {
   );
 }
 
+interface Requested {
+  readonly scope: GrantScope;
+  /** The namespace of the resource; null if the request does not determine it. */
+  readonly namespace: string | null;
+}
+
 /**
  * Grants the role of a selector. Denies the role if its selectors have different session settings, because an
  * AssumeRole request names no selector.
  */
-function role(inventory: Inventory, selector: EffectiveSelector, { groups }: GrantScope, steps: Steps): Grant {
-  const { name, roleARN } = selector;
+function role(inventory: Inventory, selector: EffectiveSelector, requested: Requested, steps: Steps): Grant {
+  const { roleARN } = selector;
+  const { scope, namespace } = requested;
+  const withRole = inventory.selectors.ofRole(roleARN);
   const differing = new Set<string>();
   // All selectors in one set have equal session settings.
   for (const [other = selector] of inventory.selectors.sessionsOfRole(roleARN)) {
     steps.take();
     for (const annotation of differingExtras(selector.extras, other.extras)) differing.add(annotation);
   }
-  if (differing.size > 0) return sessionsDiffer(roleARN, inventory.selectors.ofRole(roleARN), differing);
-  const extras = fillInGroups(selector.extras, groups.filter((group) => coversGroup(selector, group)));
-  const [tooLong] = tagsTooLong(extras);
-  if (tooLong === undefined) return { verdict: "role", roleARN, selectors: [name], extras, grantedBy: selector };
-  const message = `IAMRoleSelector ${name} sets the session tag ${quote(tooLong)}, `
-    + "which is too long for STS if {group} is replaced by the groups of this sidecar. Remove {group} from the tag.";
-  return deny("ERR_SELECTOR_EXTRAS", message, [name]);
-}
-
-function coversGroup({ types }: EffectiveSelector, group: string): boolean {
-  return types === null || types.coversGroup(group);
+  if (withRole.size > 1 && isNamedByDefault(selector, scope)) differing.add(SESSION_TAGS_ANNOTATION);
+  if (differing.size > 0) return sessionsDiffer(roleARN, withRole, differing);
+  return grantWithSession(selector, scope, namespace);
 }

@@ -2,7 +2,9 @@ import { INFRASTRUCTURE_GROUP } from "../contract/capa-kinds.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import { mapGrantInNamespace, mapGrantOfRole } from "./grant-by-carm.ts";
 import { selectorGrantByName, selectorGrantInNamespace, selectorGrantOfRole } from "./grant-by-selector.ts";
-import { deny, type Grant, type GrantScope, type NamespaceQuery, type RoleQuery, unknownNamespace } from "./grant.ts";
+import {
+  deny, type Grant, type GrantScope, type NamespaceQuery, type RoleGrant, type RoleQuery, unknownNamespace,
+} from "./grant.ts";
 import { withinSteps } from "./grant-types.ts";
 
 /** Grants the role of a namespace if every requested group, kind and version resolves to this role. */
@@ -37,6 +39,12 @@ export function grantRole(inventory: Inventory, roleARN: string, query: RoleQuer
     if (isCARM) return mapGrantOfRole(inventory, roleARN, ofResources);
     return withinSteps((steps) => selectorGrantOfRole(inventory, roleARN, ofResources, steps));
   });
+}
+
+/** Whether the role of an earlier grant is still granted, in the namespace that its session tags contain, if any. */
+export function isStillGranted(inventory: Inventory, grant: RoleGrant, query: RoleQuery): boolean {
+  const { roleARN, namespace: scope = query.scope } = grant;
+  return grantRole(inventory, roleARN, { ...query, scope }).verdict === "role";
 }
 
 /**

@@ -25,6 +25,8 @@ export interface RoleGrant {
    * invalidates cached STS results.
    */
   readonly grantedBy: object;
+  /** The namespace that the session tags contain because of `{namespace}`; absent if they contain none. */
+  readonly namespace?: string;
 }
 
 export interface Denial {
@@ -44,6 +46,8 @@ export interface GrantScope {
    */
   readonly kinds: readonly KindArgument[];
   readonly settings: DecisionSettings;
+  /** The session settings of selectors that do not set them. */
+  readonly sessionDefaults: SessionExtras;
 }
 
 /** A request for a role by selector name or by ARN. */

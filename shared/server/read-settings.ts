@@ -9,6 +9,7 @@ import {
 import { DEFINITIONS, type SettingName, SETTINGS, type SettingsFor } from "../contract/settings.ts";
 import { PROFILE_NAMES, PROFILES } from "../contract/profiles.ts";
 import { compileSchema, type NamedSchema } from "../formats/json-schema.ts";
+import { sessionDefaultRules } from "./session-default-faults.ts";
 
 /**
  * Maps the name of each setting to the value of its flag on the command line. The value of a repeatable flag is a list.
@@ -274,7 +275,8 @@ const COMBINATIONS: Partial<Record<Command, Combinations>> = {
     "--sidecar-ca-config-map: requires --sidecar-image": has("sidecarCaConfigMap") && !has("sidecarImage"),
     "--client-ca-file, --client-name: set both or neither": has("clientCaFile") !== has("clientName"),
   }),
-  sidecar: (has, { group }) => ({
+  sidecar: (has, { group, ...others }) => ({
+    ...sessionDefaultRules(others),
     [`${OF_IDENTITIES}: requires --cluster, because manifests contain no Secrets`]:
       has("identitySecretNamespace") && !has("cluster"),
     [`${OF_IDENTITIES}: requires --group ${INFRASTRUCTURE_GROUP}, the API group of the identities`]:

@@ -26,10 +26,10 @@ interface IssuerPorts {
   readonly identities: Pick<IdentitySessions, "get">;
   readonly issued: Pick<IssuedCredentials, "record" | "accountID">;
   /**
-   * Whether the role is granted now. The sidecar does not refresh the session of a role that is not granted. By
-   * default, every role is granted.
+   * Whether the role of the grant is granted now. The sidecar does not refresh the session of a role that is not
+   * granted. By default, every role is granted.
    */
-  readonly isGranted?: (roleARN: string) => boolean;
+  readonly isGranted?: (grant: RoleGrant) => boolean;
   readonly onAccountRejected: () => void;
   /** Called when STS rejects a granted role, also for each request that receives a cached rejection. */
   readonly onRefused?: (grant: RoleGrant, error: UpstreamSTSError) => void;
@@ -163,7 +163,7 @@ export class Issuer {
     const request = this.#requestFor(grant, requested, isSession);
     const key = this.#keys.keyOf(grant.grantedBy, request, { identity: arn, region: this.#settings.region });
     const load = (signal: AbortSignal): Promise<Credentials> => this.#assume(request, signal);
-    const isGranted = (): boolean => this.#ports.isGranted?.(grant.roleARN) ?? true;
+    const isGranted = (): boolean => this.#ports.isGranted?.(grant) ?? true;
     try {
       return await sessions.get({ key, grantedBy: grant.grantedBy, isAwaited, load, isGranted });
     } catch (error) {

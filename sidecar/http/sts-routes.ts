@@ -79,7 +79,7 @@ function checkExtras(requested: AssumeRoleForm, extras: SessionExtras): void {
   if (different.length === 0) return;
   const annotations = "ack-role-resolver.io/external-id, /source-identity, /session-tags";
   throw accessDenied(
-    `${different.join(", ")}: the IAMRoleSelector of the role has different values. `
+    `${different.join(", ")}: the IAMRoleSelector of the role, or the default of the sidecar, has different values. `
       + `Remove these parameters, or annotate the selector (${annotations}).`,
   );
 }

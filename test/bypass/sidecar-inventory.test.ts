@@ -2,6 +2,7 @@
 // memory, and still serves other selectors.
 import { type Test, test } from "tap";
 import { judgeSelector } from "../../shared/checks/judge-selector.ts";
+import { NO_EXTRAS } from "../../shared/model/session.ts";
 import { grantInNamespace, grantRole } from "../../shared/resolution/grant-decision.ts";
 import { Inventory } from "../../shared/inventory/inventory.ts";
 import type { JsonObject } from "../../shared/formats/json.ts";
@@ -59,7 +60,8 @@ test("drops a namespace that has more labels than the limit, and grants no role 
   const inventory = new Inventory({ runtime: "ack", origin: "cluster", isForGrants: true }, judgeSelector);
   inventory.apply([namespaceObject("team-a"), TEAM_A, large].map(put));
   t.equal(inventory.namespaces.withLabel("l1", "").size, 0, "no label is stored");
-  const query = { groups: ["s3.services.k8s.aws"], kinds: [], settings: SETTINGS_BY_DEFAULT };
+  const decision = { settings: SETTINGS_BY_DEFAULT, sessionDefaults: NO_EXTRAS };
+  const query = { groups: ["s3.services.k8s.aws"], kinds: [], ...decision };
   const message = /^Namespace "team-a" exceeds a limit of the sidecar, such as 1000 labels\. Remove/;
   const denied = { verdict: "denied", code: "ERR_NAMESPACE_UNKNOWN", message };
   const resource = { ...query, namespace: "team-a", labels: null, unmatched: "base" } as const;

@@ -1,9 +1,9 @@
 import type { FastifyInstance, LightMyRequestResponse } from "fastify";
 import { judgeSelector } from "../../shared/checks/judge-selector.ts";
-import { grantRole } from "../../shared/resolution/grant-decision.ts";
+import { isStillGranted } from "../../shared/resolution/grant-decision.ts";
 import { Inventory } from "../../shared/inventory/inventory.ts";
 import type { JsonObject } from "../../shared/formats/json.ts";
-import type { SessionRequest } from "../../shared/model/session.ts";
+import { NO_EXTRAS, type SessionRequest } from "../../shared/model/session.ts";
 import type { KubernetesAPI } from "../../shared/cluster/api.ts";
 import type { SourceStatus } from "../../shared/sources/source.ts";
 import { createRegistry } from "../../shared/server/metrics.ts";
@@ -99,7 +99,7 @@ export class SidecarUnderTest {
     const sts = this.#sts(setup);
     const issuer = new Issuer({ ...options, base: setup.mode ?? null }, {
       base, sessions, sts, identities: this.#identitySessions(options, { base, sts, sessions }),
-      isGranted: (roleARN) => grantRole(this.inventory, roleARN, options).verdict === "role",
+      isGranted: (grant) => isStillGranted(this.inventory, grant, options),
       issued: this.issued, onAccountRejected: () => metrics.accountRejections.inc(),
     });
     const source = {
@@ -207,6 +207,7 @@ const DEFAULTS = {
   unmatched: "base",
   objects: [namespaceObject("team-a"), TEAM_A],
   settings: SETTINGS_BY_DEFAULT,
+  sessionDefaults: NO_EXTRAS,
   sessionName: "ack-role-resolver",
   region: null,
   scopeNamespace: null,

@@ -17,25 +17,25 @@ const line = (start: string, name: string, text: string): string =>
 const allowed = (...values: readonly string[]): Row<string>[] => values.map((value) => [value.slice(0, 40), value]);
 
 const unfilled = (message: string): string => line("deny IRS-45", "session-tags", `${message}. `
-  + "Use {selector}, {account} or {group}; {namespace} if names has exactly one entry; {kind} if resourceTypeSelector "
-  + "names exactly one kind");
-const NO_NAMESPACE =
-  unfilled("template {namespace} has no value: spec.namespaceSelector.names does not have exactly one entry");
-const NO_ACCOUNT = unfilled("template {account} has no value: spec.arn contains no account");
+  + "Use {selector}, {account}, {group} or {namespace}; {kind} if resourceTypeSelector names exactly one kind");
+const NO_NAMESPACE = line("warn IRS-45", "session-tags", "{namespace} has no value at /sts, so the sidecar rejects ACK "
+  + "controllers that serve several namespaces. Write a selector for each namespace, with one entry in names, unless "
+  + "all clients request /v1/credentials/namespaces/NS or use --scope-namespace");
 const byLabel = { namespaceSelector: { labelSelector: { matchLabels: { a: "b" } } } };
 const kinds = (...resourceTypeSelector: readonly object[]): object => ({ resourceTypeSelector });
-const NO_KIND = /^deny IRS-45 \S+: template \{kind\} has no value/;
+const NO_KIND = unfilled("template {kind} has no value: spec.resourceTypeSelector does not name exactly one kind");
 const noTemplate = (name: string, meant: string): string =>
   line("deny IRS-45", "session-tags", `template "${name}" does not exist. Use ${meant} if that was meant`);
 
-testRows("IRS-45: denies a template that has no value or does not exist", ([value, spec]: [string, object?]) =>
-  linesOf("IRS-45", "session-tags", value, spec), [
+testRows("IRS-45: denies a template without a value, and warns about {namespace} in a shared selector", (
+  [value, spec]: [string, object?],
+) => linesOf("IRS-45", "session-tags", value, spec), [
   ["two namespaces", ["a={namespace}", { namespaceSelector: { names: ["a", "b"] } }], NO_NAMESPACE],
   ["no names; a repeated template is reported once", ["a={namespace},b=x-{namespace}", byLabel], NO_NAMESPACE],
   ["no namespace selector", ["a={namespace}", { namespaceSelector: undefined }], NO_NAMESPACE],
   ["one namespace", ["a={namespace}"]],
-  ["no account in the ARN", ["a={account}", { arn: "nonsense" }], NO_ACCOUNT],
-  ["no ARN", ["a={account}", { arn: undefined }], NO_ACCOUNT],
+  ["no account in the ARN, which IRS-02 denies", ["a={account}", { arn: "nonsense" }]],
+  ["no ARN, which IRS-01 denies", ["a={account}", { arn: undefined }]],
   ["templates that always have a value", ["a={selector}{account}{group}"]],
   ["one kind", ["a={kind}", kinds({ kind: "Bucket" })]],
   ["one kind of two versions",
@@ -45,7 +45,8 @@ testRows("IRS-45: denies a template that has no value or does not exist", ([valu
   ["only a group", ["a={kind}", kinds({ group: "s3.services.k8s.aws" })], NO_KIND],
   ["two kinds", ["a={kind}", kinds({ kind: "Bucket" }, { kind: "Queue" })], NO_KIND],
   ["a kind and a version", ["a={kind}", kinds({ kind: "Bucket" }, { version: "v1" })], NO_KIND],
-  ["a misspelled template", ["a={acount}"], noTemplate("{acount}", "{account}")],
+  ["misspelled templates", ["a={acount},b={namspace}"],
+    noTemplate("{acount}", "{account}"), noTemplate("{namspace}", "{namespace}")],
   ["an unknown template", ["a={something-else}"], /"\{something-else\}" does not exist\. Use \{selector\}/],
   ["a property of Object", ["a={constructor}{}"],
     /template "\{constructor\}" does not exist/, /template "\{\}" does not exist/],
@@ -103,7 +104,7 @@ testRows("IRS-45: denies session tags outside the limits of STS", (value: string
   ["a long value after the template is filled in", `a=${"v".repeat(251)}{selector}`, /the value of "a" has 257 char/],
   ["the longest filled-in value", `a=${"v".repeat(250)}{selector}`],
   ["the length of the groups is unknown", `a=${"v".repeat(256)}{group}`],
-  ...allowed(many(50), "a=", " a = b , c=d ", "ключ=значение 1", `${"k".repeat(128)}=${"v".repeat(256)}`, "a=b=c"),
+    ...allowed(many(50), "a=", " a = b , c=d ", "ключ=значение 1", `${"k".repeat(128)}=${"v".repeat(256)}`, "a=b=c"),
 ]);
 
 const seconds = (text: string, severity = "deny"): string => line(`${severity} IRS-46`, "duration-seconds", text);

@@ -1,6 +1,6 @@
 import { test } from "tap";
 import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
-import { fillInGroups, tagsTooLong } from "../../../shared/model/session-annotations.ts";
+import { fillInGrant } from "../../../shared/model/session-annotations.ts";
 import { NO_EXTRAS, type SessionExtras } from "../../../shared/model/session.ts";
 import { ROLE, selectorObject } from "../objects.ts";
 
@@ -14,7 +14,7 @@ test("returns no session settings for a selector without session annotations", a
   t.equal(extrasOf({ "example.com/external-id": "x", "ack-role-resolver.io/replaces": "b" }), NO_EXTRAS);
 });
 
-test("reads each session annotation and fills in every template except {group}", async (t) => {
+test("reads each session annotation and fills in every template that does not depend on the grant", async (t) => {
   const annotations = {
     "ack-role-resolver.io/external-id": "id-1",
     "ack-role-resolver.io/session-name": "ack-a",
@@ -38,6 +38,8 @@ test("reads each session annotation and fills in every template except {group}",
       { key: "who", value: "team-a" },
     ],
   });
+  const shared = extrasOf(annotations, { ...spec, namespaceSelector: { names: ["a", "b"] } });
+  t.match(shared?.tags[4], { key: "ns", value: "{namespace}/{namespace}" }, "two namespaces");
   t.strictSame(extrasOf({ "ack-role-resolver.io/session-name": "ack-a" }), { ...NO_EXTRAS, sessionName: "ack-a" });
 });
 
@@ -59,28 +61,13 @@ test("reads an external ID and tags even if they exceed their limits", async (t)
   );
 });
 
-test("fills in the groups in sorted order, and returns the tags that become too long", async (t) => {
-  const extras: SessionExtras = {
-    ...NO_EXTRAS,
-    tags: [
-      { key: "a", value: "of {group}, {group}" },
-      { key: "b", value: "plain" },
-    ],
+test("fills in the templates that depend on the grant, once, and keeps those without a value", async (t) => {
+  const valuesOf = (value: string): (string | undefined)[] => {
+    const extras: SessionExtras = { ...NO_EXTRAS, tags: [{ key: "a", value }, { key: "b", value: "plain" }] };
+    const templates = { selector: "{account}", account: "1", group: "s3 rds", namespace: null };
+    return fillInGrant(extras, templates).tags.map((tag) => tag.value);
   };
-  const filled = fillInGroups(extras, ["s3.services.k8s.aws", "rds.services.k8s.aws"]);
-  t.strictSame(filled.tags, [
-    { key: "a", value: "of rds.services.k8s.aws s3.services.k8s.aws, rds.services.k8s.aws s3.services.k8s.aws" },
-    { key: "b", value: "plain" },
-  ]);
-  t.same(tagsTooLong(filled), []);
-  t.same(
-    tagsTooLong(
-      fillInGroups(
-        extras,
-        Array.from({ length: 10 }, (_, i) => `service${i}.services.k8s.aws`),
-      ),
-    ),
-    ["a"],
-  );
-  t.equal(fillInGroups(NO_EXTRAS, ["s3.services.k8s.aws"]), NO_EXTRAS);
+  t.same(valuesOf("of {group}, {group}"), ["of s3 rds, s3 rds", "plain"]);
+  t.same(valuesOf("{selector}/{namespace}"), ["{account}/{namespace}", "plain"]);
+  t.equal(fillInGrant(NO_EXTRAS, { selector: "a", account: "1", group: "s3", namespace: null }), NO_EXTRAS);
 });

@@ -2,15 +2,19 @@ import { grantInNamespace, grantRole, grantSelector } from "../../../shared/reso
 import type { Grant, NamespaceQuery, RoleQuery } from "../../../shared/resolution/grant.ts";
 import type { Inventory } from "../../../shared/inventory/inventory.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
+import { NO_EXTRAS } from "../../../shared/model/session.ts";
 import { inventoryWith, namespaceObject, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 
 export const S3 = "s3.services.k8s.aws";
 export const RDS = "rds.services.k8s.aws";
 export const A = "arn:aws:iam::111111111111:role/a";
 export const B = "arn:aws:iam::222222222222:role/b";
-export const ANYWHERE: RoleQuery = { groups: [S3], kinds: [], scope: null, settings: SETTINGS_BY_DEFAULT };
+export const ANYWHERE: RoleQuery = {
+  groups: [S3], kinds: [], scope: null, settings: SETTINGS_BY_DEFAULT, sessionDefaults: NO_EXTRAS,
+};
 export const TEAM_A: NamespaceQuery = {
   namespace: "team-a", groups: [S3], kinds: [], labels: null, unmatched: "deny", settings: SETTINGS_BY_DEFAULT,
+  sessionDefaults: NO_EXTRAS,
 };
 
 /** Returns an inventory that contains `objects` and the namespaces team-a and team-b. */

@@ -1,6 +1,7 @@
 import { strict as assert } from "node:assert";
 import * as fc from "fast-check";
 import { test } from "tap";
+import { NO_EXTRAS } from "../../../shared/model/session.ts";
 import { lookUpMaps } from "../../../shared/model/carm-maps.ts";
 import type { DecisionSettings } from "../../../shared/contract/context.ts";
 import { grantInNamespace, grantRole } from "../../../shared/resolution/grant-decision.ts";
@@ -103,15 +104,15 @@ test("by ARN and by namespace, grants exactly the roles that the CARM maps have 
       if (isService && !hasServiceKey(input, lookup.via, `${group.split(".")[0]}.${lookup.key}`)) return null;
       return roleARN === null || parseRoleARN(roleARN) === null ? null : roleARN;
     };
+    const query = { kinds: [], settings, sessionDefaults: NO_EXTRAS };
     for (const namespace of namespaces) {
       for (const group of served) {
         const grant = grantInNamespace(inventory, {
           namespace,
+          ...query,
           groups: [group],
-          kinds: [],
           labels: null,
           unmatched: "deny",
-          settings,
         });
         count(outcomeOf(grant));
         assert.equal(grant.verdict === "role" ? grant.roleARN : null, roleFor(namespace, group));
@@ -119,7 +120,7 @@ test("by ARN and by namespace, grants exactly the roles that the CARM maps have 
     }
     for (const roleARN of VALUES) {
       const grants = (scope: string | null): boolean =>
-        grantRole(inventory, roleARN, { groups: served, kinds: [], scope, settings }).verdict === "role";
+        grantRole(inventory, roleARN, { ...query, groups: served, scope }).verdict === "role";
       const hasRole = (namespace: string): boolean => served.some((group) => roleFor(namespace, group) === roleARN);
       assert.equal(grants(null), namespaces.some(hasRole), roleARN);
       for (const namespace of namespaces)

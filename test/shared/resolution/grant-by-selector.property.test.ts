@@ -1,6 +1,7 @@
 import { strict as assert } from "node:assert";
 import * as fc from "fast-check";
 import { test } from "tap";
+import { NO_EXTRAS } from "../../../shared/model/session.ts";
 import { grantInNamespace } from "../../../shared/resolution/grant-decision.ts";
 import type { Grant } from "../../../shared/resolution/grant.ts";
 import type { Inventory } from "../../../shared/inventory/inventory.ts";
@@ -75,7 +76,8 @@ test("grants in a namespace exactly the role that a resource without annotations
   fc.assert(fc.property(input, ({ type: kind, namespace, ...context }) => {
     const inventory = inventoryOf(context);
     const settings = { ...SETTINGS_BY_DEFAULT, runtime: context.runtime };
-    const query = { namespace, groups: [kind.group], kinds: [kind], unmatched: "base", settings } as const;
+    const scope = { groups: [kind.group], kinds: [kind], settings, sessionDefaults: NO_EXTRAS };
+    const query = { ...scope, namespace, unmatched: "base" } as const;
     const hypothetical = { ...kind, namespace, name: null, annotations: new Map() };
     const resolutions = LABEL_SETS.map((labels) => {
       const status = { ownerAccountID: null, region: null };

@@ -142,7 +142,8 @@ testRows("compares the session settings of every selector for the role, and thei
     [A, [selector("a", A, {}, { "session-tags": "for={group}" })],
       { groups: Array.from({ length: 14 }, (_, i) => `service${i}.services.k8s.aws`) }],
     'ERR_SELECTOR_EXTRAS [a] IAMRoleSelector a sets the session tag "for", '
-      + "which is too long for STS if {group} is replaced by the groups of this sidecar. Remove {group} from the tag."],
+      + "which is too long for STS after its templates are filled in. Shorten the tag, for example by removing "
+      + "{group}."],
 ]);
 
 /** Returns the grants of the selector `a` by its name and of its role A by ARN. */

@@ -4,6 +4,7 @@
 import { strict as assert } from "node:assert";
 import * as fc from "fast-check";
 import { test } from "tap";
+import { NO_EXTRAS } from "../../../shared/model/session.ts";
 import { grantInNamespace, grantRole, grantSelector } from "../../../shared/resolution/grant-decision.ts";
 import type { Grant, RoleQuery } from "../../../shared/resolution/grant.ts";
 import type { Inventory } from "../../../shared/inventory/inventory.ts";
@@ -176,7 +177,9 @@ test("grants a role, by ARN and by the name of a selector, exactly if a resource
     const inventory = inventoryOf(world);
     const settings = { ...SETTINGS_BY_DEFAULT, runtime: world.runtime };
     const { groups, scope } = world;
-    for (const kinds of KIND_SCOPES) compare(inventory, world, { groups, kinds, scope, settings });
+    for (const kinds of KIND_SCOPES) {
+      compare(inventory, world, { groups, kinds, scope, settings, sessionDefaults: NO_EXTRAS });
+    }
   }), parameters(t, 5_000));
   const total = counts.role + counts.denied;
   t.comment(`${total} decisions, ${counts.role} grants`);

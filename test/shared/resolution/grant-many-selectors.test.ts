@@ -1,4 +1,5 @@
 import { test } from "tap";
+import { NO_EXTRAS } from "../../../shared/model/session.ts";
 import { selectorGrantOfRole } from "../../../shared/resolution/grant-by-selector.ts";
 import { grantInNamespace, grantRole, grantSelector } from "../../../shared/resolution/grant-decision.ts";
 import type { Grant } from "../../../shared/resolution/grant.ts";
@@ -10,7 +11,7 @@ import { inventoryWith, namespaceObject, selectorObject, SETTINGS_BY_DEFAULT } f
 const S3 = "s3.services.k8s.aws";
 const A = "arn:aws:iam::111111111111:role/a";
 const COUNT = 3_000;
-const QUERY = { groups: [S3], kinds: [], settings: SETTINGS_BY_DEFAULT };
+const QUERY = { groups: [S3], kinds: [], settings: SETTINGS_BY_DEFAULT, sessionDefaults: NO_EXTRAS };
 
 function many(count: number, specOf: (i: number) => JsonObject = () => ({})): JsonObject[] {
   return Array.from({ length: count }, (_, i) => (

@@ -1,4 +1,5 @@
 import { type Test, test } from "tap";
+import { NO_EXTRAS } from "../../../shared/model/session.ts";
 import { grantInNamespace, grantRole, grantSelector } from "../../../shared/resolution/grant-decision.ts";
 import type { Grant } from "../../../shared/resolution/grant.ts";
 import type { Inventory } from "../../../shared/inventory/inventory.ts";
@@ -34,7 +35,7 @@ function counted(t: Test, objects: readonly JsonObject[], decide: (inventory: In
   return { grant, comparisons };
 }
 
-const QUERY = { groups: [S3], kinds: [], settings: SETTINGS_BY_DEFAULT };
+const QUERY = { groups: [S3], kinds: [], settings: SETTINGS_BY_DEFAULT, sessionDefaults: NO_EXTRAS };
 const inNamespace = (inventory: Inventory): Grant => (
   grantInNamespace(inventory, { ...QUERY, namespace: "team-a", labels: null, unmatched: "deny" })
 );

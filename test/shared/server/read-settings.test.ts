@@ -151,6 +151,26 @@ const FAULTS: readonly Row[] = [
   ["sidecar", { ...IDENTITIES, group: CAPA }, {}, [
     "--identity-secret-namespace: requires --cluster, because manifests contain no Secrets",
   ]],
+  ["sidecar", {
+    ...SIDECAR, defaultExternalId: "a b", defaultSourceIdentity: "AWS:a",
+    defaultSessionTags: ["team={namspace},Team=b", "kind={kind}", "c", "d={x}"],
+  }, {}, [
+    "--default-external-id: the external ID contains characters other than letters, digits and _+=,.@:/-",
+    '--default-source-identity: "AWS:a" contains characters other than letters, digits and _+=,.@-',
+    '--default-source-identity: "AWS:a" starts with aws:, which is reserved for AWS',
+    '--default-session-tags: "c" is not KEY=VALUE',
+    '--default-session-tags: the key "Team" is repeated; tag keys are not case-sensitive',
+    '--default-session-tags: template "{namspace}" does not exist for default tags; did you mean {namespace}?',
+    ...["{kind}", "{x}"].map((template) => `--default-session-tags: template "${template}" does not exist for default `
+      + "tags; use {selector}, {account}, {group}, {namespace}"),
+  ]],
+  ["sidecar", { ...SIDECAR, defaultExternalId: "", defaultSessionTags: ["a=b", ""] }, {}, [
+    "--default-external-id: expected a non-empty value", '--default-session-tags "": expected a non-empty value',
+  ]],
+  ["sidecar", { ...SIDECAR, mode: "carm" }, { ACK_ROLE_RESOLVER_DEFAULT_SESSION_TAGS: "a=b" }, [
+    "--default-external-id, --default-source-identity, --default-session-tags: not supported with --mode carm, because "
+      + "they apply to the roles of IAMRoleSelectors; remove them",
+  ]],
   ["sidecar", { ...IDENTITIES, from: [], cluster: true }, {}, [
     "--identity-secret-namespace: requires --group infrastructure.cluster.x-k8s.io, the API group of the identities",
   ]],

@@ -62,14 +62,14 @@ test("accepts session parameters that match the annotations of the selector, or 
 test("names each session parameter that differs from the selector, but does not print its value", async (t) => {
   const controller = new Controller({ objects: ANNOTATED });
   const cases: readonly (readonly [parameters: Readonly<Record<string, string>>, message: RegExp])[] = [
-    [{ ExternalId: "guess" }, /^ExternalId: the IAMRoleSelector of the role has /],
-    [{ SourceIdentity: "mallory" }, /^SourceIdentity: the IAMRoleSelector of the role has /],
-    [{ ...TAGS, "Tags.member.2.Value": "b" }, /^Tags: the IAMRoleSelector of the role has /],
-    [{ "Tags.member.1.Key": "env", "Tags.member.1.Value": "prod" }, /^Tags: the IAMRoleSelector of the role has /],
-    [{ "TransitiveTagKeys.member.1": "env" }, /^TransitiveTagKeys: the IAMRoleSelector of the role has /],
+    [{ ExternalId: "guess" }, /^ExternalId: the IAMRoleSelector of the role, or /],
+    [{ SourceIdentity: "mallory" }, /^SourceIdentity: the IAMRoleSelector of the role, or /],
+    [{ ...TAGS, "Tags.member.2.Value": "b" }, /^Tags: the IAMRoleSelector of the role, or /],
+    [{ "Tags.member.1.Key": "env", "Tags.member.1.Value": "prod" }, /^Tags: the IAMRoleSelector of the role, or /],
+    [{ "TransitiveTagKeys.member.1": "env" }, /^TransitiveTagKeys: the IAMRoleSelector of the role, or /],
     [
       { ExternalId: "guess", SourceIdentity: "x-y", "TransitiveTagKeys.member.1": "env" },
-      /^ExternalId, SourceIdentity, TransitiveTagKeys: the IAMRoleSelector of the role has /,
+      /^ExternalId, SourceIdentity, TransitiveTagKeys: the IAMRoleSelector of the role, or /,
     ],
   ];
   for (const [parameters, message] of cases) {

@@ -1,4 +1,5 @@
 import { test } from "tap";
+import { readSessionDefaults } from "../../../shared/model/session-defaults.ts";
 import { namespaceObject, put, removal, selectorObject } from "../../shared/objects.ts";
 import { BASE_SECRET, ROLE_A, ROLE_SECRET, SCOPED, SidecarUnderTest, TEAM_A } from "../sidecar-under-test.ts";
 
@@ -30,6 +31,28 @@ test("returns the role of the named selector, or the base identity if the path h
     AccountId: "999999999999",
     Expiration: "2026-08-01T13:00:00Z",
   });
+});
+
+test("has a session for each namespace that the session tags contain, and refreshes it", async (t) => {
+  const shared = selectorObject("shared", {
+    arn: ROLE_A, namespaceSelector: {}, resourceTypeSelector: [{ group: "s3.services.k8s.aws" }],
+  });
+  const sessionDefaults = readSessionDefaults({
+    defaultExternalId: null, defaultSourceIdentity: null, defaultSessionTags: ["team={namespace}"],
+  });
+  const sidecar = new SidecarUnderTest({
+    objects: [namespaceObject("team-a"), namespaceObject("team-b"), shared], sessionDefaults,
+  });
+  const keyOf = async (namespace: string): Promise<unknown> => {
+    const answer = await sidecar.get(`/v1/credentials/namespaces/${namespace}?${BUCKET}`);
+    return answer.json<{ AccessKeyId: string }>().AccessKeyId;
+  };
+  t.same([await keyOf("team-a"), await keyOf("team-b"), await keyOf("team-a")], ["ASIA1", "ASIA2", "ASIA1"]);
+  await sidecar.clock.advance(40 * 60_000);
+  t.same(
+    sidecar.stsCalls.map(({ tags }) => tags[0]?.value), ["team-a", "team-b", "team-a", "team-b"], "both are refreshed",
+  );
+  t.match((await sidecar.get("/v1/credentials/selectors/shared")).json(), { code: "ERR_SELECTOR_EXTRAS" });
 });
 
 test("returns the HTTP status of each error, and its error code in the fields Code and code", async (t) => {

@@ -1,6 +1,7 @@
 import jsonPatch from "fast-json-patch";
 import { test } from "tap";
 import { decisionSettings, type DecisionSettings } from "../../../shared/contract/context.ts";
+import { injectionSettings } from "../../../shared/contract/sidecar-settings.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { readSettings } from "../../../shared/server/read-settings.ts";
 import { checkSidecarArgs } from "../../../webhook/main.ts";
@@ -87,9 +88,16 @@ test("changes the severity of a check of Pods with --check", async (t) => {
 test("accepts --sidecar-args that the sidecar accepts", async (t) => {
   for (const args of [
     [], ["--base=identity-only", "--unmatched=deny"], ["--kind=Bucket.s3.services.k8s.aws", "--kind=Topic"],
-    ["--region=eu-west-1"], ["--team-level-carm", "--mode=carm"], ["--sts-endpoint=https://sts.example.com/?a=b"],
+    ["--region=eu-west-1"], ["--default-external-id=org-1", "--default-session-tags=team={namespace},a=b"], ["--team-level-carm", "--mode=carm"], ["--sts-endpoint=https://sts.example.com/?a=b"],
     ["--watch-namespace=team-a"], // removed: the sidecar logs a warning
   ]) t.doesNotThrow(() => checkSidecarArgs(args), args.join(" "));
+});
+
+test("rejects defaults of --sidecar-args that sidecars do not support in the mode of the webhook", async (t) => {
+  const { args } = injectionSettings(readSettings("webhook", {
+    ...FLAGS, mode: "carm", sidecarArgs: ["--default-external-id=org-1"],
+  }, {}));
+  t.throws(() => checkSidecarArgs(args), { message: /^--sidecar-args: --default-external-id, .* --mode carm/ });
 });
 
 test("rejects --sidecar-args that the webhook sets, or that the sidecar rejects, with every fault", async (t) => {
