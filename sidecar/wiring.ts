@@ -8,6 +8,7 @@ import type { Logger } from "../shared/server/logger.ts";
 import { registerInventoryMetrics } from "../shared/server/metrics.ts";
 import { REPLICA_IDENTITY } from "../shared/server/events.ts";
 import type { InventorySource } from "../shared/sources/source.ts";
+import { AuditLog } from "./audit-log.ts";
 import { BaseIdentity, type BaseProvider } from "./base/identity.ts";
 import { CredentialCache } from "./credentials/cache.ts";
 import type { IssuedCredentials } from "./credentials/issued.ts";
@@ -53,6 +54,7 @@ export class Services {
   readonly #settings: SidecarSettings;
   readonly #ports: ServicePorts;
   readonly #events: EventLog;
+  readonly #audit: AuditLog;
   readonly #sts: STS;
   readonly #sessions: CredentialCache;
   readonly #refused: RefusedIdentities;
@@ -68,7 +70,7 @@ export class Services {
     [this.#settings, this.#ports] = [settings, ports];
     const metrics = createSidecarMetrics(registry);
     const events = new EventLog(ports.log);
-    [this.metrics, this.#events] = [metrics, events];
+    [this.metrics, this.#events, this.#audit] = [metrics, events, new AuditLog(ports)];
     const guard = new STSCallGuard({ clock, onCircuit: (state, reason) => events.logCircuit(state, reason) });
     this.#sessions = new CredentialCache({
       clock, random, guard, lookups: metrics.cacheLookups,
@@ -117,7 +119,10 @@ export class Services {
       base: this.base, sts: this.#sts, sessions: this.#sessions, secrets: this.secrets,
       isCurrent: (identity) => this.#isCurrent(identity),
       tokens: api === undefined ? null : new ServiceAccountTokens({ api, clock, onRequest }),
-      onAssumed: (identity) => this.#refused.remove(identity),
+      onAssumed: (identity, session) => {
+        this.#refused.remove(identity);
+        this.#audit.obtained(identity, session);
+      },
       onRefused: (role, error) => {
         this.#refused.add(role.identity);
         void this.#roleEvents?.identityRefused(role, error);
@@ -129,6 +134,7 @@ export class Services {
     const { issued, source, options } = this.#ports;
     return new Issuer(this.#settings, {
       base: this.base, sts: this.#sts, sessions: this.#sessions, identities: this.#identities, issued,
+      audit: this.#audit,
       isGranted: (grant) => isStillGranted(source.inventory, grant, options),
       onRefused: (grant, error) => this.#roleEvents?.refused(grant, error),
       onAccountRejected: () => this.metrics.accountRejections.inc(),

@@ -29,6 +29,11 @@ export interface IdentityGrant {
   readonly roles: readonly RoleIdentity[];
 }
 
+/** Returns the identity whose credentials are granted; null for those of the base identity. */
+export function identityOfGrant({ source, roles }: IdentityGrant): Identity | null {
+  return roles.at(-1) ?? source;
+}
+
 /** The settings of decisions on identities. */
 export interface IdentityQuery extends Pick<RoleQuery, "scope" | "settings"> {
   /** The audiences for which the sidecar may request tokens of ServiceAccounts. */

@@ -1,8 +1,10 @@
 import { ResolverError } from "../../shared/formats/errors.ts";
-import type { IdentityGrant } from "../../shared/resolution/grant-by-identity.ts";
+import { type IdentityGrant, identityOfGrant } from "../../shared/resolution/grant-by-identity.ts";
 import type { Denial, Grant, RoleGrant } from "../../shared/resolution/grant.ts";
 import { accountOfARN } from "../../shared/formats/arn.ts";
+import { identityKey } from "../../shared/model/identity.ts";
 import { MAX_CHAINED_SECONDS, type SessionRequest } from "../../shared/model/session.ts";
+import type { AuditClient, AuditLog } from "../audit-log.ts";
 import type { BaseIdentity } from "../base/identity.ts";
 import type { SidecarSettings } from "../options.ts";
 import type { STS } from "../sts-upstream/client.ts";
@@ -25,6 +27,7 @@ interface IssuerPorts {
   /** The sessions of CAPA identities. */
   readonly identities: Pick<IdentitySessions, "get">;
   readonly issued: Pick<IssuedCredentials, "record" | "accountID">;
+  readonly audit: Pick<AuditLog, "obtained" | "issued">;
   /**
    * Whether the role of the grant is granted now. The sidecar does not refresh the session of a role that is not
    * granted. By default, every role is granted.
@@ -40,6 +43,7 @@ interface IssuerPorts {
 interface IssueOptions {
   /** How `/sts` treats the issued credentials. The base identity is always recorded as `base`. */
   readonly kind: IssuedKind;
+  readonly client: AuditClient;
   readonly requested?: RequestedSession;
   /** Returns true if the client's request has already timed out. */
   readonly isLate?: () => boolean;
@@ -52,6 +56,12 @@ interface RequestedSession {
   readonly durationSeconds: number;
   readonly policy: string | null;
   readonly policyARNs: readonly string[];
+}
+
+interface KeyedSession {
+  /** Identifies the session and its renewals. */
+  readonly sessionKey: string;
+  readonly credentials: Credentials;
 }
 
 /**
@@ -78,17 +88,17 @@ export class Issuer {
   }
 
   /**
-   * Returns the granted credentials and records them for `/sts`. Rejects with the reason of a denied grant, or with an
-   * STS error.
+   * Returns the granted credentials, and records them for `/sts` and in the audit log. Rejects with the reason of a
+   * denied grant, or with an STS error.
    */
   async credentialsFor(grant: Grant | IdentityGrant, issue: IssueOptions): Promise<Credentials> {
-    const { kind, requested = DEFAULT_SESSION, isLate = () => false } = issue;
+    const { kind, client, requested = DEFAULT_SESSION, isLate = () => false } = issue;
     if (grant.verdict === "denied") throw new ResolverError(grant.code, grant.message);
     if (grant.verdict === "role") {
       this.#checkAllowed(grant);
       if (this.#account !== null) this.#checkAccount(accountOfARN(grant.roleARN));
     }
-    const credentials = await this.#session(grant, requested);
+    const { credentials, sessionKey } = await this.#session(grant, requested);
     // The account of a static identity is known only after STS has returned it.
     if (grant.verdict === "identity") {
       this.#requireAllowed(credentials.accountID, "The identity", "ERR_IDENTITY_ACCOUNT");
@@ -98,6 +108,7 @@ export class Issuer {
     // The clients of identities are tools that read several accounts, so an identity pins no account.
     if (kind !== "identity") this.#pinAccount(credentials.accountID);
     await this.#ports.issued.record(credentials, grant.verdict === "base" ? "base" : kind);
+    this.#ports.audit.issued({ grant, credentials, sessionKey, client });
     return credentials;
   }
 
@@ -110,9 +121,12 @@ export class Issuer {
     throw new ResolverError(code, message);
   }
 
-  #session(grant: Exclude<Grant, Denial> | IdentityGrant, requested: RequestedSession): Promise<Credentials> {
+  async #session(grant: Exclude<Grant, Denial> | IdentityGrant, requested: RequestedSession): Promise<KeyedSession> {
     if (grant.verdict === "role") return this.#roleSession(grant, requested);
-    return grant.verdict === "identity" ? this.#ports.identities.get(grant) : this.#baseSession();
+    if (grant.verdict === "base") return { sessionKey: "base", credentials: await this.#baseSession() };
+    const identity = identityOfGrant(grant);
+    const sessionKey = identity === null ? "base" : identityKey(identity);
+    return { sessionKey, credentials: await this.#ports.identities.get(grant) };
   }
 
   /**
@@ -155,17 +169,18 @@ export class Issuer {
 
   async #roleSession(
     grant: RoleGrant, requested: RequestedSession, { isAwaited } = { isAwaited: true },
-  ): Promise<Credentials> {
+  ): Promise<KeyedSession> {
     const { base, sessions } = this.#ports;
     // Waits only for the first verification of the base identity. A cached session is returned even if the base
     // identity is unavailable now.
     const { arn, isSession } = await base.whenVerified();
     const request = this.#requestFor(grant, requested, isSession);
     const key = this.#keys.keyOf(grant.grantedBy, request, { identity: arn, region: this.#settings.region });
-    const load = (signal: AbortSignal): Promise<Credentials> => this.#assume(request, signal);
+    const load = (signal: AbortSignal): Promise<Credentials> => this.#assume(grant, request, signal);
     const isGranted = (): boolean => this.#ports.isGranted?.(grant) ?? true;
     try {
-      return await sessions.get({ key, grantedBy: grant.grantedBy, isAwaited, load, isGranted });
+      const credentials = await sessions.get({ key, grantedBy: grant.grantedBy, isAwaited, load, isGranted });
+      return { sessionKey: key, credentials };
     } catch (error) {
       if (error instanceof UpstreamSTSError) this.#ports.onRefused?.(grant, error);
       throw error;
@@ -184,11 +199,13 @@ export class Issuer {
     };
   }
 
-  async #assume(request: SessionRequest, signal: AbortSignal): Promise<Credentials> {
-    const { base, sts } = this.#ports;
+  async #assume(grant: RoleGrant, request: SessionRequest, signal: AbortSignal): Promise<Credentials> {
+    const { base, sts, audit } = this.#ports;
     const credentials = await base.get();
     try {
-      return await sts.assumeRole(credentials, request, signal);
+      const session = await sts.assumeRole(credentials, request, signal);
+      audit.obtained(grant, session);
+      return session;
     } catch (error) {
       if (error instanceof ResolverError && error.code === "ERR_BASE_UNAVAILABLE") base.invalidate(credentials);
       throw error;

@@ -87,6 +87,12 @@ export interface Credentials {
   readonly userID: string;
   /** The size of the session policies and tags, as a percentage of the STS limit; absent if the session has neither. */
   readonly packedPolicySize?: number;
+  /** The response in which STS created the credentials; absent for all other credentials. */
+  readonly origin?: {
+    /** The ID of the request, which CloudTrail records too; null if the response has none. */
+    readonly requestID: string | null;
+    readonly sourceIdentity: string | null;
+  };
 }
 
 /** The properties of an identity that GetCallerIdentity returns. */

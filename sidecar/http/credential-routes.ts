@@ -21,6 +21,8 @@ import { sendCredentials, withAnswerLimit } from "./respond.ts";
 interface ResourceDescription {
   /** The requested kind, as a list of at most one kind; empty if the query has no `kind`. */
   readonly kinds: readonly KindArgument[];
+  /** The requested kind as text; "" if the query has no `kind`. */
+  readonly kindText: string;
   /**
    * The labels of the resource. The value is null if the query has no `label`, and empty for `label=`, which describes
    * a resource without labels.
@@ -41,7 +43,8 @@ function readResourceDescription(path: string): ResourceDescription {
   }
   const labels = readLabels(search.getAll("label"), faults);
   rejectIfAny(faults);
-  return { kinds: kinds.flatMap(({ kind }) => (kind === null ? [] : [kind])), labels };
+  const kindText = kinds[0]?.text ?? "";
+  return { kinds: kinds.flatMap(({ kind }) => (kind === null ? [] : [kind])), kindText, labels };
 }
 
 /** Throws ERR_REQUEST_MALFORMED if the path has a query. */
@@ -112,18 +115,19 @@ export function addCredentialRoutes(app: FastifyInstance, options: SidecarOption
     rejectQuery(request.url);
     const decide = (): Grant =>
       scope === null ? { verdict: "base" } : decideNamespace(options, ports, scope, ANY_RESOURCE);
-    return issueCredentials(ports, reply, { kind: "base", decide });
+    return issueCredentials(ports, reply, { kind: "base", client: "", decide });
   });
   app.get<{ Params: { namespace: string } }>("/v1/credentials/namespaces/:namespace", (request, reply) => {
     const namespace = checkNamespaceName(request.params.namespace);
     const description = readResourceDescription(request.url);
     const decide = (): Grant => decideNamespace(options, ports, namespace, description);
-    return issueCredentials(ports, reply, { kind: "role", decide });
+    const client = `namespaces/${namespace} ${description.kindText}`;
+    return issueCredentials(ports, reply, { kind: "role", client, decide });
   });
   app.get<{ Params: { name: string } }>("/v1/credentials/selectors/:name", (request, reply) => {
     rejectQuery(request.url);
     const decide = (): Grant => grantSelector(ports.source.inventory, request.params.name, options);
-    return issueCredentials(ports, reply, { kind: "role", decide });
+    return issueCredentials(ports, reply, { kind: "role", client: "selectors", decide });
   });
   if (servesIdentities(options)) addIdentityRoute(app, options, ports);
 }
@@ -135,8 +139,14 @@ function addIdentityRoute(app: FastifyInstance, options: SidecarOptions, ports: 
     const namespace = readNamespaceParameter(request.url);
     request.requested = () => ({ kind, name, namespace });
     const decide = (): Decision => grantIdentity(ports.source.inventory, { kind, name, namespace }, options);
-    return issueCredentials(ports, reply, { kind: "identity", decide });
+    const client = `identities/${kind}/${name} ${namespace}`;
+    return issueCredentials(ports, reply, { kind: "identity", client, decide });
   });
+}
+
+/** Returns the route and the parameters of the request, for the audit log. */
+export function clientFields({ routeOptions, requested }: FastifyRequest): Readonly<Record<string, unknown>> {
+  return { path: routeOptions.url, requested: requested?.() ?? null };
 }
 
 /**
@@ -155,7 +165,7 @@ export function requestedOf({ params, query }: FastifyRequest): Readonly<Record<
   };
 }
 
-const ANY_RESOURCE: ResourceDescription = { kinds: [], labels: null };
+const ANY_RESOURCE: ResourceDescription = { kinds: [], kindText: "", labels: null };
 
 function decideNamespace(
   options: SidecarOptions,
@@ -192,6 +202,8 @@ type Decision = Grant | IdentityGrant;
 
 interface CredentialRequest {
   readonly kind: IssuedKind;
+  /** The path, and what the request asks for. Without labels, of which a client could send any number. */
+  readonly client: string;
   readonly decide: () => Decision;
 }
 
@@ -202,13 +214,14 @@ interface CredentialRequest {
 async function issueCredentials(
   { source, issuer, clock }: CredentialRoutePorts,
   reply: FastifyReply,
-  { kind, decide }: CredentialRequest,
+  { kind, client: key, decide }: CredentialRequest,
 ): Promise<FastifyReply> {
   if (!source.status.loaded) throw notLoaded(source.status);
   const grant = decide();
   if (grant.verdict !== "identity") reply.request.grant = grant;
+  const client = { key, fields: () => clientFields(reply.request) };
   const issue = (isLate: () => boolean): ReturnType<Issuer["credentialsFor"]> =>
-    issuer.credentialsFor(grant, { kind, isLate });
+    issuer.credentialsFor(grant, { kind, client, isLate });
   const credentials = await withAnswerLimit(clock, issue);
   return sendCredentials(reply, credentials, clock.now());
 }

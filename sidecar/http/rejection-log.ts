@@ -4,6 +4,7 @@ import type { Grant } from "../../shared/resolution/grant.ts";
 import type { SteadyClock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/server/logger.ts";
 import type { AuthFailure, SidecarMetrics } from "../metrics.ts";
+import { RepeatCounter } from "../repeat-counter.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -39,20 +40,16 @@ export interface Rejection {
 
 interface RejectionLogPorts {
   readonly log: Pick<Logger, "warn" | "error">;
-  /** With the wall clock, new rejections would not be logged for some time after the wall clock was set back. */
   readonly clock: Pick<SteadyClock, "steady">;
   readonly metrics: Pick<SidecarMetrics, "rejections" | "authFailures">;
 }
 
-/** How long repeated log lines of a rejection are suppressed, in ms. */
-const SUPPRESS_MS = 10 * 60_000;
-/** The maximum number of entries. At the limit, new rejections that have the same code and path share one entry. */
-const LIMIT = 1_000;
-/**
- * The maximum number of lines that an entry logs for different reasons within SUPPRESS_MS. The number is limited,
- * because a client can cause any number of different reasons.
- */
-const MAX_REASONS = 5;
+const REPEATS = {
+  periodMs: 10 * 60_000,
+  limit: 1_000,
+  // Limited, because a client can cause any number of different reasons.
+  maxStates: 5,
+} as const;
 const AUTH_FAILURES: Readonly<Record<string, AuthFailure>> = {
   ERR_TOKEN_INVALID: "token",
   ERR_REQUEST_HOST: "host",
@@ -62,22 +59,6 @@ const AUTH_FAILURES: Readonly<Record<string, AuthFailure>> = {
   MissingAuthenticationToken: "signature",
 };
 
-interface Entry {
-  readonly untilMs: number;
-  /** The digest of the reason, because a reason can have thousands of characters. */
-  readonly reason: string;
-  /** The number of different reasons that were logged in the current period. */
-  readonly reasonCount: number;
-  suppressed: number;
-}
-
-interface Occurrence {
-  readonly nowMs: number;
-  readonly reason: string;
-  /** Whether all rejections that have this code and path share the entry. */
-  readonly isShared: boolean;
-}
-
 /**
  * Counts every rejection and suppresses repeated log lines, because SDKs retry 3 to 5 times and controllers retry on
  * every reconcile. A repeated rejection, which has the code, path, request and selectors of a logged rejection, is
@@ -86,11 +67,11 @@ interface Occurrence {
  */
 export class RejectionLog {
   readonly #ports: RejectionLogPorts;
-  /** Maps the digest of each rejection to its entry, oldest first. */
-  readonly #entries = new Map<string, Entry>();
+  readonly #repeats: RepeatCounter;
 
   constructor(ports: RejectionLogPorts) {
     this.#ports = ports;
+    this.#repeats = new RepeatCounter({ ...REPEATS, clock: ports.clock });
   }
 
   record(rejection: Rejection): void {
@@ -105,40 +86,14 @@ export class RejectionLog {
 
   /**
    * Returns the number of lines that were suppressed since the last logged line, or null if `rejection` must not be
-   * logged.
+   * logged. Rejections of unauthenticated clients share their entries. The keys are digests, because a request or a
+   * reason can have thousands of characters.
    */
   #suppressedBefore({ error, path, requested, selectors }: Rejection): number | null {
-    const nowMs = this.#ports.clock.steady();
-    this.#evict(nowMs);
-    const ownKey = digestOf([error.code, path, selectors, requested]);
-    const isShared = requested === null || (this.#entries.size >= LIMIT && !this.#entries.has(ownKey));
-    const key = isShared ? digestOf([error.code, path]) : ownKey;
-    return this.#update(key, { nowMs, reason: digestOf([error.message]), isShared });
-  }
-
-  #update(key: string, { nowMs, reason, isShared }: Occurrence): number | null {
-    const entry = this.#entries.get(key);
-    const isRecent = entry !== undefined && nowMs < entry.untilMs;
-    if (isRecent && (entry.reason === reason || entry.reasonCount >= MAX_REASONS)) {
-      entry.suppressed += 1;
-      return null;
-    }
-    this.#entries.delete(key);
-    const added = isShared ? MAX_REASONS : 1;
-    const reasonCount = isRecent ? entry.reasonCount + added : added;
-    this.#entries.set(key, { untilMs: nowMs + SUPPRESS_MS, reason, reasonCount, suppressed: 0 });
-    return entry?.suppressed ?? 0;
-  }
-
-  /**
-   * Evicts expired entries, oldest first. An entry that has suppressed lines is stored for one more period, so that the
-   * next line can contain their number.
-   */
-  #evict(nowMs: number): void {
-    for (const [key, { untilMs, suppressed }] of this.#entries) {
-      if (nowMs < untilMs + (suppressed > 0 ? SUPPRESS_MS : 0)) return;
-      this.#entries.delete(key);
-    }
+    const shared = { key: digestOf([error.code, path]), state: "" };
+    if (requested === null) return this.#repeats.count(null, shared);
+    const key = digestOf([error.code, path, selectors, requested]);
+    return this.#repeats.count({ key, state: digestOf([error.message]) }, shared);
   }
 
   #write({ error, cause, path, requested, selectors }: Rejection, suppressed: number): void {

@@ -14,7 +14,7 @@ import {
   type Content, readForm, renderError, renderResult, sanitize, STSErrorResponse,
 } from "../sts/query-protocol.ts";
 import { verifySignature } from "../sts/signature.ts";
-import type { CredentialRoutePorts } from "./credential-routes.ts";
+import { clientFields, type CredentialRoutePorts } from "./credential-routes.ts";
 import { STS_PATHS } from "./request-check.ts";
 import { formatExpiration, statedExpirationMs, withAnswerLimit } from "./respond.ts";
 
@@ -47,10 +47,22 @@ async function assumeRole({ form, caller, request, options, ports, isLate }: STS
   const grant = grantRole(source.inventory, requested.roleARN, options);
   request.grant = grant;
   if (grant.verdict === "role") checkExtras(requested, grant.extras);
-  const credentials = await issuer.credentialsFor(grant, { kind: "role", requested, isLate });
+  const client = {
+    key: `sts ${withoutTime(requested.sessionName)}`,
+    fields: () => ({ ...clientFields(request), requested_session_name: requested.sessionName }),
+  };
+  const credentials = await issuer.credentialsFor(grant, { kind: "role", client, requested, isLate });
   const sourceIdentity = grant.verdict === "role" ? grant.extras.sourceIdentity : null;
   const nowMs = clock.now();
   return contentOf(credentials, { sourceIdentity, untilMs: nowMs + durationSeconds * 1000, nowMs });
+}
+
+/**
+ * Returns the session name without the time that it ends with, in s, ms, µs or ns. SDKs add the time to their default
+ * session names, such as `aws-go-sdk-1700000000000000000`, so that each object of one client has another name.
+ */
+function withoutTime(sessionName: string): string {
+  return sessionName.replace(/-(\d{10}|\d{13}|\d{16}|\d{19})$/, "-");
 }
 
 function checkCaller({ kind, arn }: IssuedKey, { identityProofs }: AssumeRoleForm): void {

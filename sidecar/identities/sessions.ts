@@ -61,8 +61,8 @@ interface IdentitySessionsPorts {
   readonly isCurrent: (identity: Identity) => boolean;
   /** Called after each call for which STS rejected the role. */
   readonly onRefused?: (refused: RefusedRole, error: UpstreamSTSError) => void;
-  /** Called after each call that returned a session of the role. */
-  readonly onAssumed?: (identity: Identity) => void;
+  /** Called with each session of a role that STS returned. */
+  readonly onAssumed?: (identity: Identity, session: Credentials) => void;
 }
 
 /** The credentials that sign the next call in a chain of identities. */
@@ -226,7 +226,7 @@ export class IdentitySessions {
     const { sts, onRefused, onAssumed } = this.#ports;
     try {
       const credentials = await sts.assumeRole(source, request, signal);
-      onAssumed?.(role);
+      onAssumed?.(role, credentials);
       return credentials;
     } catch (error) {
       if (error instanceof UpstreamSTSError) {
@@ -244,7 +244,7 @@ export class IdentitySessions {
     const { sts, onRefused, onAssumed } = this.#ports;
     try {
       const credentials = await sts.assumeRoleWithWebIdentity(token.token, request, signal);
-      onAssumed?.(identity);
+      onAssumed?.(identity, credentials);
       return credentials;
     } catch (error) {
       if (!(error instanceof UpstreamSTSError || error instanceof RetryableSTSError)) throw error;

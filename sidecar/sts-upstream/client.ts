@@ -125,15 +125,21 @@ interface SessionOutput {
   readonly Credentials?: STSSession | undefined;
   readonly AssumedRoleUser?: AssumedRoleUser | undefined;
   readonly PackedPolicySize?: number | undefined;
+  readonly SourceIdentity?: string | undefined;
+  readonly $metadata: { readonly requestId?: string | undefined };
 }
 
 /** Returns the session in the response. A missing field is empty, and the cache rejects incomplete credentials. */
-function readSession(
-  { roleARN }: SessionRequest, { Credentials: session, AssumedRoleUser: user, PackedPolicySize: size }: SessionOutput,
-  latestMs: number,
-): Credentials {
-  const identity = { accountID: accountOfARN(roleARN) ?? "", arn: user?.Arn ?? "", userID: user?.AssumedRoleId ?? "" };
-  return { ...readKeys(session, latestMs), ...identity, ...(size === undefined ? {} : { packedPolicySize: size }) };
+function readSession(request: SessionRequest, output: SessionOutput, latestMs: number): Credentials {
+  const { Credentials: session, AssumedRoleUser: user, PackedPolicySize: size } = output;
+  const accountID = accountOfARN(request.roleARN) ?? "";
+  const identity = { accountID, arn: user?.Arn ?? "", userID: user?.AssumedRoleId ?? "" };
+  // A session can inherit the source identity of its caller, so the response takes precedence.
+  const sourceIdentity = output.SourceIdentity ?? request.sourceIdentity;
+  const origin = { requestID: output.$metadata.requestId ?? null, sourceIdentity };
+  return {
+    ...readKeys(session, latestMs), ...identity, origin, ...(size === undefined ? {} : { packedPolicySize: size }),
+  };
 }
 
 /**

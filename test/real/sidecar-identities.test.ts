@@ -146,7 +146,17 @@ async function testMoto(t: Test, cluster: Cluster): Promise<void> {
   await subject.patch(role("a"), { spec: { sourceIdentityRef: refTo("role/b") } });
   await untilAnswer(t, subject, "static/one", KEYS.one.accessKeyID);
   const { body } = await subject.request("role/a");
-  t.equal(await callerOf(endpoint, body), "arn:aws:sts::111122223333:assumed-role/a/ack-role-resolver");
+  const arn = "arn:aws:sts::111122223333:assumed-role/a/ack-role-resolver";
+  t.equal(await callerOf(endpoint, body), arn);
+  const line = {
+    identity: "AWSClusterRoleIdentity/a", arn, session_name: "ack-role-resolver", sts_request_id: /^\w+$/,
+    access_key_id: stringAt(body, "AccessKeyId"),
+  };
+  const isLogged = async (): Promise<boolean> => audited(subject, "AWSClusterRoleIdentity/a").length === 2;
+  t.ok(await until(isLogged, EFFECT_LIMIT_MS));
+  t.match(audited(subject, "AWSClusterRoleIdentity/a"), [
+    { ...line, msg: "session obtained from STS" }, { ...line, msg: "credentials issued to a client" },
+  ], "the audit log has the access key ID of the session, and the ID of moto's response");
   t.match((await subject.request("static/one")).body, { AccessKeyId: KEYS.one.accessKeyID });
   await t.test("records the account that moto returns, for the webhook", (tt) => recordsAccount(tt, subject));
   await cluster.request("PUT", `${SECRETS}/one-creds`, secretObject("one-creds", "rotated"));
@@ -155,7 +165,12 @@ async function testMoto(t: Test, cluster: Cluster): Promise<void> {
   const isRotated = async (): Promise<boolean> => (await subject.request("role/a")).text !== before;
   t.ok(await until(isRotated, EFFECT_LIMIT_MS), "the chain has new sessions");
   const { body: rotated } = await subject.request("role/a");
-  t.equal(await callerOf(endpoint, rotated), "arn:aws:sts::111122223333:assumed-role/a/ack-role-resolver");
+  t.equal(await callerOf(endpoint, rotated), arn);
+}
+
+/** Returns the lines of the audit log about the identity. */
+function audited({ sidecar }: Subject, identity: string): readonly Readonly<Record<string, unknown>>[] {
+  return sidecar.log.filter((line) => line["identity"] === identity && "expiration" in line);
 }
 
 /** Reads the record with the rights of the webhook. A change of the Secret makes the record invalid. */

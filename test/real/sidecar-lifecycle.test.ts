@@ -107,6 +107,15 @@ test("completes requests in flight after SIGTERM and then exits with 0", async (
   t.equal(await stopped, 0);
 });
 
+test("a sidecar that is killed after its first response has logged the session and the client", async (t) => {
+  const { start, tokenFile } = await subject(t);
+  const sidecar = await start();
+  await get(`http://${sidecar.address}${PATH}`, { authorization: await readFile(tokenFile, "utf8") });
+  await sidecar.stop("SIGKILL");
+  const messages = ["session obtained from STS", "credentials issued to a client"];
+  t.ok(await until(async () => messages.every((text) => sidecar.log.some(({ msg }) => msg === text)), 5_000));
+});
+
 test("exits within 5 s after SIGTERM although a client still sends a request slowly", async (t) => {
   const { start } = await subject(t);
   const sidecar = await start();

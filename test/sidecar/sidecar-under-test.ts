@@ -8,6 +8,7 @@ import type { KubernetesAPI } from "../../shared/cluster/api.ts";
 import type { SourceStatus } from "../../shared/sources/source.ts";
 import { createRegistry } from "../../shared/server/metrics.ts";
 import { buildSidecar } from "../../sidecar/app.ts";
+import { AuditLog } from "../../sidecar/audit-log.ts";
 import { BaseIdentity } from "../../sidecar/base/identity.ts";
 import { CredentialCache } from "../../sidecar/credentials/cache.ts";
 import { IdentitySessions, isCurrentIdentity } from "../../sidecar/identities/sessions.ts";
@@ -72,6 +73,7 @@ export class SidecarUnderTest {
   readonly tokenResults: string[] = [];
   readonly #recorded = new RecordedLog();
   readonly logLines = this.#recorded.texts;
+  readonly #audit = new AuditLog({ log: this.#recorded.log, clock: this.clock });
   readonly registry = createRegistry({ component: "sidecar" });
   readonly token = new TokenCheck(TOKEN, this.clock);
   readonly issued: IssuedCredentials;
@@ -100,7 +102,7 @@ export class SidecarUnderTest {
     const issuer = new Issuer({ ...options, base: setup.mode ?? null }, {
       base, sessions, sts, identities: this.#identitySessions(options, { base, sts, sessions }),
       isGranted: (grant) => isStillGranted(this.inventory, grant, options),
-      issued: this.issued, onAccountRejected: () => metrics.accountRejections.inc(),
+      issued: this.issued, audit: this.#audit, onAccountRejected: () => metrics.accountRejections.inc(),
     });
     const source = {
       inventory: this.inventory,
@@ -125,7 +127,13 @@ export class SidecarUnderTest {
     return this.app.inject({ method: "GET", url, headers });
   }
 
-  session(request: Pick<SessionRequest, "roleARN">): Credentials {
+  /** The lines of the audit log, without the fields that each line has. */
+  get auditLines(): Record<string, unknown>[] {
+    return this.#recorded.lines.filter(({ msg }) => / (from STS|to a client)$/.test(String(msg)))
+      .map(({ level: _level, name: _name, time: _time, ...line }) => line);
+  }
+
+  session(request: Pick<SessionRequest, "roleARN"> & Partial<SessionRequest>): Credentials {
     const accountID = request.roleARN.slice(13, 25);
     return {
       accessKeyID: `ASIA${this.stsCalls.length}`,
@@ -135,6 +143,7 @@ export class SidecarUnderTest {
       accountID,
       arn: `arn:aws:sts::${accountID}:assumed-role/${request.roleARN.split("/").at(-1)}/session`,
       userID: "AROAROLE:session",
+      origin: { requestID: `request-${this.stsCalls.length}`, sourceIdentity: request.sourceIdentity ?? null },
     };
   }
 
@@ -168,6 +177,7 @@ export class SidecarUnderTest {
     const onRequest = (result: string): void => void this.tokenResults.push(result);
     return new IdentitySessions(options, {
       ...ports, secrets: this.secrets, isCurrent: (identity) => isCurrentIdentity(this.inventory, identity),
+      onAssumed: (identity, session) => this.#audit.obtained(identity, session),
       tokens: api === undefined ? null : new ServiceAccountTokens({ api, clock: this.clock, onRequest }),
     });
   }

@@ -60,8 +60,19 @@ async function testRestart(t: Test, run: Client["run"], { signal, base }: Restar
   t.same(totals(readReport(await running)), { served: CALLS, errors: {} });
   t.ok((await okResponses(second, "/sts")) > CALLS / 10, "the second process served some of the calls");
   t.equal(await okResponses(second, "/v1/credentials"), 0, "no client requested other keys from the second process");
+  for (const server of [first, second]) t.same(auditLines(server), AUDITED, "no line of a killed process is lost");
   const assumed = sts.calls.filter(({ action }) => action === "AssumeRole").length;
   t.ok(assumed <= 2 * ROLES.length, "each process makes one STS call for each role");
+}
+
+const AUDITED = ROLES.flatMap((role) => [
+  `credentials issued to a client ${role}`, `session obtained from STS ${role}`,
+]).toSorted();
+
+/** Returns the lines of the audit log about the roles. The client assumes each role under one session name. */
+function auditLines({ log }: ServerProcess): string[] {
+  return log.filter((line) => ROLES.some((role) => role === line["role_arn"]))
+    .map(({ msg, role_arn: role }) => `${String(msg)} ${String(role)}`).toSorted();
 }
 
 /** Returns the number of requests to `path` that the process answered with 200. */

@@ -14,6 +14,7 @@ import { FakeSTS, HOUR, MINUTE, SECOND } from "../fake-sts.ts";
 const [KINDS, REGIONS, ROLES] = [16, 3, 50];
 /** ACK's credential providers request sessions of this duration, and use each session until its last second. */
 const PROVIDER_LIFE_MS = 900 * SECOND;
+const CLIENT = { key: "", fields: () => ({}) };
 const WANTED = { durationSeconds: 900, policy: null, policyARNs: [] };
 
 interface Sidecar {
@@ -47,7 +48,7 @@ function sidecar(): Sidecar {
     },
     {
       base, sessions, identities: { get: () => base.get() }, issued: new IssuedCredentials(clock),
-      onAccountRejected: () => {},
+      onAccountRejected: () => {}, audit: { obtained: () => {}, issued: () => {} },
       sts: { assumeRole: (_, { roleARN }, signal) => sts.load(roleARN)(signal) },
     },
   );
@@ -73,7 +74,7 @@ function startProviders({ clock, issuer }: Sidecar, random: () => number, startM
   let failed = 0;
   const request = (grant: Grant): void => {
     requests += 1;
-    issuer.credentialsFor(grant, { kind: "role", requested: WANTED }).catch(() => (failed += 1));
+    issuer.credentialsFor(grant, { kind: "role", client: CLIENT, requested: WANTED }).catch(() => (failed += 1));
     clock.schedule(PROVIDER_LIFE_MS + random() * 30 * SECOND, () => request(grant));
   };
   for (let provider = 0; provider < KINDS * REGIONS * ROLES; provider++) {
@@ -108,7 +109,7 @@ test("makes at most 2.2 AssumeRole calls an hour per session for 16 kinds, 3 Reg
 test("returns cached sessions while the base identity is unavailable, and refreshes them afterward", async (t) => {
   const subject = sidecar();
   const request = async (): Promise<string> => {
-    const issued = subject.issuer.credentialsFor(GRANTS[0]!, { kind: "role" });
+    const issued = subject.issuer.credentialsFor(GRANTS[0]!, { kind: "role", client: CLIENT });
     const answer = issued.then(() => "ok", (error: Error & { code: string }) => error.code);
     await subject.clock.advance(SECOND);
     return answer;

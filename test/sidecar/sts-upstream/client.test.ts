@@ -52,7 +52,7 @@ test("assumes a role for an hour, and returns the identity of the base credentia
   const session = await sts.assumeRole(BASE, REQUEST, never());
   t.match(session, {
     accessKeyID: /^ASIA/, accountID: "111111111111", arn: "arn:aws:sts::111111111111:assumed-role/a/ack-role-resolver",
-    userID: /^AROA\w+:ack-role-resolver$/,
+    userID: /^AROA\w+:ack-role-resolver$/, origin: { requestID: /^[0-9a-f-]{36}$/, sourceIdentity: null },
   });
   t.ok(Math.abs((session.expirationMs ?? 0) - Date.now() - 3_600_000) < 10_000);
   t.same(emulator.calls, [

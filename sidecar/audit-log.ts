@@ -1,0 +1,114 @@
+import type { SteadyClock } from "../shared/clock.ts";
+import { printable } from "../shared/formats/text.ts";
+import type { Identity } from "../shared/model/identity.ts";
+import { type IdentityGrant, identityOfGrant } from "../shared/resolution/grant-by-identity.ts";
+import type { Denial, Grant, RoleGrant } from "../shared/resolution/grant.ts";
+import type { Logger } from "../shared/server/logger.ts";
+import type { Credentials } from "./credentials/session.ts";
+import { formatExpiration } from "./http/respond.ts";
+import { RepeatCounter } from "./repeat-counter.ts";
+
+/** The client of a request, as far as the sidecar can tell it from others: all clients use the same token. */
+export interface AuditClient {
+  /** The path, and what the request asks for. The same for requests that a client repeats. */
+  readonly key: string;
+  /** Returns the same fields as in the log of rejected requests. */
+  readonly fields: () => Readonly<Record<string, unknown>>;
+}
+
+/** Credentials that a client gets. */
+export interface Issue {
+  readonly grant: Exclude<Grant, Denial> | IdentityGrant;
+  readonly credentials: Credentials;
+  /** Identifies the session and its renewals. Contains no secret. */
+  readonly sessionKey: string;
+  readonly client: AuditClient;
+}
+
+interface AuditLogPorts {
+  readonly log: Pick<Logger, "info">;
+  readonly clock: Pick<SteadyClock, "steady">;
+}
+
+/** A client that gets the same session again is logged after an hour, with the number of its requests. */
+const REPEATS = { periodMs: 3_600_000, limit: 5_000, maxStates: Infinity } as const;
+/** The maximum length of a value of STS in a line. An ARN has at most 2,048 characters. */
+const MAX_LENGTH = 2_048;
+
+/**
+ * Logs one line for each session that STS returns, and one when a client first gets a session. Both lines are written
+ * before a client gets the credentials, so a sidecar that is killed has lost none of them. docs/audit-log.md documents
+ * the fields.
+ */
+export class AuditLog {
+  readonly #log: AuditLogPorts["log"];
+  readonly #repeats: RepeatCounter;
+
+  constructor({ log, clock }: AuditLogPorts) {
+    this.#log = log;
+    this.#repeats = new RepeatCounter({ ...REPEATS, clock });
+  }
+
+  /** Logs a session that STS returned for the role of a selector, of a CARM map or of an identity. */
+  obtained(source: RoleGrant | Identity, credentials: Credentials): void {
+    const fields = "verdict" in source ? fieldsOfRole(source) : fieldsOfIdentity(source);
+    this.#log.info({ ...fields, ...fieldsOfSession(credentials) }, "session obtained from STS");
+  }
+
+  /** Logs the first time that a client gets the session, and counts its further requests. */
+  issued({ grant, credentials, sessionKey, client }: Issue): void {
+    const selectors = grant.verdict === "role" ? grant.selectors.join() : "";
+    const state = credentials.accessKeyID;
+    const own = { key: `${client.key} ${selectors} ${sessionKey}`, state };
+    // Clients could use up all entries of clients, but not hide a session, which has an entry too.
+    const repeats = this.#repeats.count(own, { key: sessionKey, state });
+    if (repeats === null) return;
+    const fields = { ...client.fields(), ...fieldsOfGrant(grant), ...fieldsOfSession(credentials) };
+    this.#log.info({ ...fields, ...(repeats > 0 && { repeats }) }, "credentials issued to a client");
+  }
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function fieldsOfGrant(grant: Issue["grant"]): Fields {
+  if (grant.verdict === "role") return fieldsOfRole(grant);
+  const identity = grant.verdict === "base" ? null : identityOfGrant(grant);
+  return identity === null ? { base: true } : fieldsOfIdentity(identity);
+}
+
+function fieldsOfRole({ roleARN, selectors }: RoleGrant): Fields {
+  return { role_arn: roleARN, selectors };
+}
+
+function fieldsOfIdentity(identity: Identity): Fields {
+  const { kind, name, namespace } = identity;
+  return {
+    ...("roleARN" in identity && { role_arn: identity.roleARN }),
+    identity: `${kind}/${name}`,
+    ...(namespace !== "" && { identity_namespace: namespace }),
+  };
+}
+
+/**
+ * The access key ID is not secret if STS created it for the session: CloudTrail records it with each call of the
+ * session. Any other key is a key of the base identity or from a Secret, and no output of the sidecar contains these.
+ */
+function fieldsOfSession({ accountID, arn, accessKeyID, expirationMs, origin }: Credentials): Fields {
+  const [, sessionName] = /:assumed-role\/.*\/([^/]+)$/.exec(arn) ?? [];
+  const fromSTS = origin === undefined ? {} : {
+    access_key_id: shown(accessKeyID),
+    ...(origin.requestID !== null && { sts_request_id: shown(origin.requestID) }),
+    ...(origin.sourceIdentity !== null && { source_identity: shown(origin.sourceIdentity) }),
+  };
+  return {
+    account: shown(accountID),
+    arn: shown(arn),
+    ...(sessionName !== undefined && { session_name: shown(sessionName) }),
+    ...fromSTS,
+    expiration: expirationMs === null ? null : formatExpiration(expirationMs),
+  };
+}
+
+function shown(text: string): string {
+  return printable(text.slice(0, MAX_LENGTH));
+}
