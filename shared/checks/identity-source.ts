@@ -121,12 +121,11 @@ export const CI_25: QuickCheck<IdentityChange> = {
   example: "kind: AWSClusterRoleIdentity\nmetadata: {name: a}\n"
     + "spec: {sourceIdentityRef: {kind: AWSClusterRoleIdentity, name: a}}",
   *find(change): Iterable<Fault> {
-    const { identity, settings } = change;
+    const { identity } = change;
     if (identity.kind !== ROLE_IDENTITY) return;
     const kind = identity.source === null ? null : identityKindOf(identity.source.kind);
-    if (identity.source === null) {
-      if (settings.runtime === "ack") yield { path: PATH, message: "the source is missing" };
-    } else if (kind === null || kind === SERVICE_ACCOUNT_IDENTITY) {
+    if (identity.source === null) yield { path: PATH, message: "the source is missing" };
+    else if (kind === null || kind === SERVICE_ACCOUNT_IDENTITY) {
       yield { path: [...PATH, "kind"], message: `${quote(identity.source.kind)} is not a kind of source` };
     } else if (kind === CONTROLLER_IDENTITY && identity.source.name !== CONTROLLER_IDENTITY_NAME) {
       const message = `CAPA uses only the ${CONTROLLER_IDENTITY} named ${CONTROLLER_IDENTITY_NAME}`;

@@ -1,6 +1,6 @@
 import {
-  CONTROLLER_IDENTITY, identityKindOf, INFRASTRUCTURE_GROUP, ROLE_IDENTITY, SERVICE_ACCOUNT_IDENTITY, STATIC_IDENTITY,
-  STS_AUDIENCE,
+  CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, identityKindOf, INFRASTRUCTURE_GROUP, ROLE_IDENTITY,
+  SERVICE_ACCOUNT_IDENTITY, STATIC_IDENTITY, STS_AUDIENCE,
 } from "../contract/capa-kinds.ts";
 import type { Runtime } from "../contract/context.ts";
 import { objectExcess } from "../contract/limits.ts";
@@ -75,7 +75,7 @@ export interface RoleFields {
 export interface RoleIdentity extends ClusterScopedFields, RoleFields {
   readonly kind: typeof ROLE_IDENTITY;
   readonly externalID: string | null;
-  /** The identity that assumes the role; null if it is missing. */
+  /** The identity that assumes the role; null if it is missing in shipped CAPA, which then uses its own credentials. */
   readonly source: IdentityReference | null;
 }
 
@@ -108,7 +108,8 @@ export function readIdentity(object: JsonObject, runtime: Runtime): Identity | n
   const common = { ...meta, allowedNamespaces: allowedBy(spec, limits, runtime) };
   if (kind === CONTROLLER_IDENTITY) return { ...common, kind };
   if (kind === STATIC_IDENTITY) return { ...common, kind, secretName: stringAt(spec, "secretRef") };
-  const source = readReference(field(spec, "sourceIdentityRef"));
+  const missing = runtime === "ack" ? null : { kind: CONTROLLER_IDENTITY, name: CONTROLLER_IDENTITY_NAME };
+  const source = readReference(field(spec, "sourceIdentityRef")) ?? missing;
   return { ...common, kind, ...readRole(spec), ...limits, externalID: textAt(spec, "externalID"), source };
 }
 

@@ -64,14 +64,15 @@ export function identityChain(
   let broken: ChainDenial | null = null;
   let next: IdentityReference | null = reference;
   while (next !== null) {
-    const identity = identityAfter(changes, next, namespace) ?? inventory.identities.get(next, namespace);
+    const identity: Identity | null = identityAfter(changes, next, namespace)
+      ?? inventory.identities.get(next, namespace);
     broken = brokenReference(next, identity, identities);
     const usage = broken === null && identity !== null ? usageOf(identity, referring) : { denial: broken, reason: "" };
     links.push(linkOf(next, identity, usage));
     denial ??= usage.denial;
     if (broken !== null || identity === null) break;
     identities.push(identity);
-    next = sourceOf(identity, inventory);
+    next = identity.kind === ROLE_IDENTITY ? identity.source : null;
   }
   return { links, identities, denial, broken };
 }
@@ -93,14 +94,6 @@ export function referringNamespace(
   const exists = namespaces.has(name);
   const labels = exists || origin === "file" ? namespaces.labelsOf(name) : null;
   return { name, labels, isPartial: !exists };
-}
-
-/** Returns the identity that provides the credentials with which CAPA uses the identity, or null. */
-function sourceOf(identity: Identity, { runtime }: Inventory): IdentityReference | null {
-  if (identity.kind !== ROLE_IDENTITY) return null;
-  if (identity.source !== null) return identity.source;
-  // Shipped CAPA assumes a role without a source with its own credentials, and does not check the controller identity.
-  return runtime === "ack" ? null : { kind: CONTROLLER_IDENTITY, name: CONTROLLER_IDENTITY_NAME };
 }
 
 /** Returns the denial of a reference that cannot be followed, or null. `before` are the identities before it. */
@@ -143,9 +136,11 @@ function linkOf({ kind, name }: IdentityReference, identity: Identity | null, { 
 
 const BETWEEN_PAUSES = 200;
 
+type NamedIdentity = Pick<Identity, "kind" | "name" | "namespace">;
+
 /** Visits every object that refers to the identity itself. Stops and returns false when `visit` returns false. */
 export function* visitDirectUsers(
-  { referrers }: Inventory, identity: Identity, visit: (user: Referrer) => boolean,
+  { referrers }: Inventory, identity: NamedIdentity, visit: (user: Referrer) => boolean,
 ): Paced<boolean> {
   return yield* paced(referrers.ofIdentity(identity, identity.namespace), BETWEEN_PAUSES, visit);
 }
@@ -155,10 +150,10 @@ export function* visitDirectUsers(
  * chain has too many roles: their chain is denied with any change of the identity.
  */
 export function* visitUsers(
-  inventory: Inventory, identity: Identity, visit: (user: Referrer) => boolean,
+  inventory: Inventory, identity: NamedIdentity, visit: (user: Referrer) => boolean,
 ): Paced<void> {
   const found = new Set([identityKey(identity)]);
-  let level: readonly Identity[] = [identity];
+  let level: readonly NamedIdentity[] = [identity];
   for (let roles = 0; roles <= LIMITS.identityRoles.value && level.length > 0; roles++) {
     const next: Identity[] = [];
     for (const one of level) {

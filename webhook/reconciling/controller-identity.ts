@@ -7,8 +7,9 @@ import type { KubernetesAPI } from "../../shared/cluster/api.ts";
 import { rejectionText, sendRequest } from "../../shared/cluster/send-request.ts";
 import type { InventorySource } from "../../shared/sources/source.ts";
 import type { Logger } from "../../shared/server/logger.ts";
+import { drain } from "../../shared/formats/paced.ts";
 import { printable } from "../../shared/formats/text.ts";
-import { referrerName } from "../../shared/resolution/identity-chain.ts";
+import { referrerName, visitUsers } from "../../shared/resolution/identity-chain.ts";
 import { RETRY_MS } from "../../shared/server/retry-queue.ts";
 import type { WebhookMetrics } from "../metrics.ts";
 import { FIELD_MANAGER } from "./refresher.ts";
@@ -28,7 +29,7 @@ interface ControllerIdentityOptions {
 const TICK_MS = 500;
 const PLURAL = identityPlural(CONTROLLER_IDENTITY);
 const ITEM = `${CONTROLLER_IDENTITY}.${INFRASTRUCTURE_GROUP}`;
-const REFERENCE = { kind: CONTROLLER_IDENTITY, name: CONTROLLER_IDENTITY_NAME };
+const REFERENCE = { kind: CONTROLLER_IDENTITY, name: CONTROLLER_IDENTITY_NAME, namespace: "" } as const;
 /**
  * CAPA sets this label on an identity that has no labels. `clusterctl move` moves only identities that have it. Source:
  * kubernetes-sigs/cluster-api-provider-aws 2cf09d7, api/v1beta2/defaults.go.
@@ -92,11 +93,8 @@ export class ControllerIdentityCreator {
   async #create(version: string): Promise<boolean> {
     const { log, namespaces } = this.#options;
     const lockedOut = this.#lockedOut();
-    if (namespaces.length === 0 && lockedOut.length > 0) {
-      const fault = `these objects use it, and it would allow no namespace: ${lockedOut.join(", ")}; list their `
-        + "namespaces in --auto-controller-identity";
-      return this.#fail(fault, null);
-    }
+    const reason = namespaces.length === 0 ? this.#reasonToWait(lockedOut) : null;
+    if (reason !== null) return this.#fail(reason, null);
     const path = `/apis/${INFRASTRUCTURE_GROUP}/${version}/${PLURAL}?fieldManager=${FIELD_MANAGER}`;
     const request = { method: "POST", path, body: JSON.stringify(this.#identity(version)) } as const;
     try {
@@ -116,14 +114,24 @@ export class ControllerIdentityCreator {
     }
   }
 
-  /** Returns the first objects that use the identity in namespaces that it would not allow. */
+  /** Returns why an identity that allows no namespace may not be created now, or null. */
+  #reasonToWait(lockedOut: readonly string[]): string | null {
+    const { inventory } = this.#options.source;
+    const unlisted = [...inventory.unlisted("referrers"), ...inventory.unlisted("identities")];
+    if (unlisted.length > 0) return `it is unknown which objects use it: ${unlisted.join(", ")} are not listed`;
+    if (lockedOut.length === 0) return null;
+    return `these objects use it, and it would allow no namespace: ${lockedOut.join(", ")}; list their namespaces in `
+      + "--auto-controller-identity";
+  }
+
+  /** Returns the first objects that use the identity, or a role of which it is the source, in other namespaces. */
   #lockedOut(): readonly string[] {
     const { source: { inventory }, namespaces } = this.#options;
     const names: string[] = [];
-    for (const user of inventory.referrers.ofIdentity(REFERENCE)) {
-      if (names.length === MAX_NAMED) break;
+    drain(visitUsers(inventory, REFERENCE, (user) => {
       if (!namespaces.includes(user.namespace)) names.push(printable(referrerName(user)));
-    }
+      return names.length < MAX_NAMED;
+    }));
     return names;
   }
 

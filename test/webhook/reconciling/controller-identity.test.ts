@@ -1,6 +1,6 @@
 import { type Test, test } from "tap";
 import { field, type JsonObject } from "../../../shared/formats/json.ts";
-import { clusterObject, controllerIdentity, INFRASTRUCTURE } from "../../shared/capa-objects.ts";
+import { clusterObject, controllerIdentity, INFRASTRUCTURE, roleIdentity } from "../../shared/capa-objects.ts";
 import { kindObject } from "../../shared/objects.ts";
 import { FakeClock } from "../../shared/fake-clock.ts";
 import { FakeKubernetes } from "../../certs/rotation/fake-kubernetes.ts";
@@ -94,6 +94,20 @@ test("without namespaces, creates nothing while a cluster uses the identity", as
   subject.first.source.remove("AWSCluster", INFRASTRUCTURE, "c", "ns1");
   await subject.pass(5 * MINUTE);
   t.equal(subject.stored["kind"], KIND);
+});
+
+test("without namespaces, also waits for the list of clusters, and for those of roles over the identity", async (t) => {
+  const subject = new Subject(t, []);
+  const unlisted = { collection: "referrers", item: `AWSCluster.${INFRASTRUCTURE}` } as const;
+  subject.first.source.inventory.apply([{ type: "unlisted", ...unlisted }]);
+  subject.install(roleIdentity("r", "controller"));
+  await subject.pass(MINUTE);
+  t.equal(subject.posts, 0);
+  t.match(subject.first.lines.join(), /it is unknown which objects use it: AWSCluster\..* are not listed/);
+  subject.install(clusterObject("c", "role/r"));
+  subject.first.source.inventory.apply([{ type: "listed", ...unlisted }]);
+  await subject.pass(5 * MINUTE);
+  t.equal(subject.posts, 0);
 });
 
 test("names the clusters that the list of namespaces locks out", async (t) => {
