@@ -43,17 +43,21 @@ import { judgeSelector, SELECTOR_SELF_CHECKS } from "./judge-selector.ts";
 /** Returns the checks of a change, each with the data that it examines. Decodes each object only once. */
 type Bind = (input: CheckInput, settings: DecisionSettings) => BoundCheck[];
 
+const TYPE_CHECKS = ofChange([IRS_52_OF_OBJECTS], ({ object }, context) => ({ ...context, object }));
+
 /** The checks of each kind. */
 const CHECKS: Record<KindID, Bind> = {
   selector: (input, settings) => [...spelling(IRS_51)(input), ...selectorChecks(input, settings)],
   "selector-like": spelling(IRS_51),
-  "resource-like": ofChange([IRS_52_OF_OBJECTS], ({ object }, context) => ({ ...context, object })),
+  "resource-like": TYPE_CHECKS,
   "selector-definition": definitionChecks,
   "resource-definition": definitionChecks,
   "other-definition": definitionChecks,
   namespace: within("namespace", ofChange(NAMESPACE_CHECKS, namespaceChange)),
   "carm-map": within("carm-map", ofChange(CONFIG_MAP_CHECKS, configMapChange)),
-  "field-export": within("field-export", fieldExportChecks),
+  "field-export": (input, settings) => [
+    ...TYPE_CHECKS(input, settings), ...within("field-export", fieldExportChecks)(input, settings),
+  ],
   resource: within("resource", resourceChecks),
   identity: (input, settings) => [
     ...spelling(CI_33)(input), ...within("identity", ofChange(IDENTITY_CHECKS, identityChange))(input, settings),

@@ -3,7 +3,7 @@ import { POD_01, POD_02, POD_03, type PodCreation } from "./pod-request.ts";
 import { POD_06, POD_07, POD_08 } from "./pod-credentials.ts";
 import { POD_04, POD_05, POD_09, POD_11 } from "./pod-sidecar.ts";
 import { CI_02, CI_03, CI_04, CI_05, CI_06, CI_08, CI_36 } from "./identity-allowed.ts";
-import { CI_20, CI_21, CI_22, CI_23, CI_24, CI_29, CI_35 } from "./identity-role.ts";
+import { CI_20, CI_21, CI_22, CI_23, CI_24, CI_29, CI_35, CI_37 } from "./identity-role.ts";
 import { CI_00, CI_09, CI_33 } from "./identity-shape.ts";
 import { CI_25, CI_26, CI_27, CI_28 } from "./identity-source.ts";
 import { CI_07, CI_30, CI_31 } from "./identity-use.ts";
@@ -54,7 +54,7 @@ export const POD_CHECKS: readonly QuickCheck<PodCreation>[] = [
 /** The checks that run when a CAPA identity changes. */
 export const IDENTITY_CHECKS: readonly Check<IdentityChange>[] = [
   CI_00, CI_01, CI_02, CI_03, CI_04, CI_05, CI_06, CI_07, CI_08, CI_09, CI_10, CI_11,
-  CI_20, CI_21, CI_22, CI_23, CI_24, CI_25, CI_26, CI_27, CI_28, CI_29, CI_30, CI_31, CI_35, CI_36,
+  CI_20, CI_21, CI_22, CI_23, CI_24, CI_25, CI_26, CI_27, CI_28, CI_29, CI_30, CI_31, CI_35, CI_36, CI_37,
 ];
 
 /** The checks that run when a Namespace changes. */

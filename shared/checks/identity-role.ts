@@ -1,8 +1,8 @@
 import { accountOfIdentity, type Identity, type RoleFields } from "../model/identity.ts";
-import { CONTROLLER_IDENTITY, ROLE_IDENTITY } from "../contract/capa-kinds.ts";
+import { CONTROLLER_IDENTITY, ROLE_IDENTITY, SERVICE_ACCOUNT_IDENTITY } from "../contract/capa-kinds.ts";
 import { quote } from "../formats/text.ts";
 import { controllerAccountOf } from "../resolution/resolve.ts";
-import { policyFaults, type SessionFault, tagFaults } from "../resolution/role-session.ts";
+import { policyFaults, type SessionFault, tagFaults, tokenFaults } from "../resolution/role-session.ts";
 import { TOKEN_KEY } from "../model/identity-secret.ts";
 import { DURATION_LIMITS, MAX_CHAINED_SECONDS } from "../model/session.ts";
 import type { Fault, QuickCheck } from "./check.ts";
@@ -148,6 +148,18 @@ export const CI_29: QuickCheck<IdentityChange> = {
     const message = `the role is in account ${quote(account)}, and externalID is missing`;
     yield { path: ["spec", "externalID"], message };
   },
+};
+
+export const CI_37: QuickCheck<IdentityChange> = {
+  id: "CI-37",
+  severity: "deny",
+  reason: "The API server limits the lifetime of a token, and writes no session tags into it. A sidecar issues no "
+    + "credentials of such an identity.",
+  fix: "set expirationSeconds to 600 to 4294967296 and at most 10 audiences, and remove tags and transitiveTags",
+  example: "kind: AWSServiceAccountIdentity\nspec: {expirationSeconds: 60}",
+  find: ({ identity }) => (
+    identity.kind === SERVICE_ACCOUNT_IDENTITY ? tokenFaults(identity).map(inSpec) : []
+  ),
 };
 
 /** The sidecar runs this check (sidecar/probe/assume-role-probe.ts), so that no admission review waits for AWS. */

@@ -1,5 +1,5 @@
 import {
-  ACK_GROUPS, CORE_KINDS, isACKGroup, nearestGroups, SELECTOR_GROUP, serviceOf,
+  ACK_GROUPS, CORE_KINDS, isACKGroup, isFieldExportKind, nearestGroups, SELECTOR_GROUP, serviceOf,
 } from "../contract/ack-groups.ts";
 import type { JsonObject } from "../formats/json.ts";
 import { NameIndex } from "../formats/nearest.ts";
@@ -39,7 +39,7 @@ interface ObjectChange extends CheckContext {
   readonly object: JsonObject;
 }
 
-/** IRS-52 for a manifest of an ACK resource, or of an object whose group is similar to that of one. */
+/** IRS-52 for a manifest of an ACK resource or FieldExport, or of an object whose group is similar to that of one. */
 export const IRS_52_OF_OBJECTS: QuickCheck<ObjectChange> = {
   ...IRS_52,
   *find({ object, origin, inventory, settings }): Iterable<Fault> {
@@ -47,19 +47,24 @@ export const IRS_52_OF_OBJECTS: QuickCheck<ObjectChange> = {
     if (origin === "cluster") return;
     const type = objectReference(object);
     if (type.version === "") {
-      const [version = "v1alpha1"] = bundledTypes().versionsOf(type.group, type.kind);
+      const [version = VERSION] = bundledTypes().versionsOf(type.group, type.kind);
       const message = `the apiVersion has no version: ${quote(type.group)} is only the group`;
       yield { path: ["apiVersion"], message, fix: `write apiVersion: ${printable(type.group)}/${version}` };
     }
-    const unknown = isACKGroup(type.group) ? unknownTo({ inventory, settings }, type) : misspelledGroup(type);
+    const unknown = isACKGroup(type.group) ? unknownTo({ inventory, settings }, type) : misspelledPart(type);
     if (unknown === null) return;
     yield { ...unknownFault(type, unknown), path: [unknown.part === "kind" ? "kind" : "apiVersion"] };
   },
 };
 
 const CORE = new NameIndex(CORE_KINDS);
+const VERSION = "v1alpha1";
 
-function misspelledGroup({ group, kind }: TypeEntry): UnknownPart {
+/** Returns the misspelled part of a type that is not in the group of an ACK service, or null. */
+function misspelledPart({ group, version, kind }: TypeEntry): UnknownPart | null {
+  if (isFieldExportKind({ group, kind })) {
+    return version === "" || version === VERSION ? null : { part: "version", nearest: [VERSION] };
+  }
   if (group === SELECTOR_GROUP) return { part: "kind", nearest: CORE.nearest(kind) };
   const nearest = nearestGroups(group);
   return { part: "group", nearest: nearest.length > 0 ? nearest : [`${serviceOf(group)}.${SELECTOR_GROUP}`] };

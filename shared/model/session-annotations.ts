@@ -9,8 +9,8 @@ import { closest, compareText, countOf, quote } from "../formats/text.ts";
 import { LIMITS } from "../contract/limits.ts";
 import type { SelectorSpec } from "./iamroleselector.ts";
 import {
-  MAX_TAGS, NO_EXTRAS, SESSION_NAME_LIMITS, type SessionExtras, type SessionTag, TAG_KEY_LIMITS, TAG_VALUE_LIMITS,
-  type TextLimits,
+  MAX_TAGS, NO_EXTRAS, RESERVED_PREFIX, SESSION_NAME_LIMITS, type SessionExtras, type SessionTag, TAG_KEY_LIMITS,
+  TAG_VALUE_LIMITS, type TextLimits,
 } from "./session.ts";
 
 /**
@@ -99,7 +99,7 @@ export function textFaults(text: string, { min, max, pattern, characters }: Text
 /** Returns the faults of a source identity, as `textFaults` does. */
 export function sourceIdentityFaults(text: string): string[] {
   const faults = textFaults(text, SESSION_NAME_LIMITS);
-  return /^aws:/i.test(text) ? [...faults, "starts with aws:, which is reserved for AWS"] : faults;
+  return RESERVED_PREFIX.test(text) ? [...faults, "starts with aws:, which is reserved for AWS"] : faults;
 }
 
 /** A session tag in a text. The value is null if the tag has no `=`. */
@@ -152,7 +152,7 @@ export function tagListFaults(text: string, fill: (value: string) => string): st
 function faultsOfTag({ key, value }: TagSpec, fill: (value: string) => string): string[] {
   if (value === null) return [`${quote(key)} is not KEY=VALUE`];
   const faults = textFaults(key, TAG_KEY_LIMITS).map((fault) => `the key ${quote(key)} ${fault}`);
-  if (/^aws:/i.test(key)) faults.push(`the key ${quote(key)} starts with aws:, which is reserved for AWS`);
+  if (RESERVED_PREFIX.test(key)) faults.push(`the key ${quote(key)} starts with aws:, which is reserved for AWS`);
   const valueFaults = textFaults(fill(value), TAG_VALUE_LIMITS);
   return [...faults, ...valueFaults.map((fault) => `the value of ${quote(key)} ${fault}`)];
 }

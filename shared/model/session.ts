@@ -52,7 +52,9 @@ export interface TextLimits {
 export const EXTERNAL_ID_LIMITS: TextLimits = {
   min: 2, max: 1224, pattern: /^[\w+=,.@:/-]*$/, characters: "letters, digits and _+=,.@:/-",
 };
-/** The limits of a session name and of a source identity. A source identity also must not start with `aws:`. */
+/** The start of the keys of session tags and of source identities that are reserved for AWS. */
+export const RESERVED_PREFIX = /^aws:/i;
+/** The limits of a session name and of a source identity. A source identity also must not have the reserved prefix. */
 export const SESSION_NAME_LIMITS: TextLimits = {
   min: 2, max: 64, pattern: /^[\w+=,.@-]*$/, characters: "letters, digits and _+=,.@-",
 };
@@ -67,6 +69,8 @@ export const MAX_TAGS = 50;
 /** The maximum total length of the session policy and the ARNs of managed session policies. */
 export const MAX_POLICY_LENGTH = 2048;
 export const MAX_POLICY_ARNS = 10;
+/** Matches the characters of a session policy. Source: the API reference of AssumeRole. */
+export const POLICY_PATTERN = /^[\t\n\r\u0020-\u00FF]*$/;
 
 /** In seconds. */
 export const DURATION_LIMITS = { min: 900, max: 43_200 } as const;

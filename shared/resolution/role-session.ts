@@ -3,7 +3,7 @@ import { isJsonObject, parseJSON } from "../formats/json.ts";
 import { countOf, quote } from "../formats/text.ts";
 import {
   DURATION_LIMITS, EXTERNAL_ID_LIMITS, MAX_CHAINED_SECONDS, MAX_POLICY_ARNS, MAX_POLICY_LENGTH, MAX_TAGS,
-  SESSION_NAME_LIMITS, TAG_KEY_LIMITS, TAG_VALUE_LIMITS,
+  POLICY_PATTERN, RESERVED_PREFIX, SESSION_NAME_LIMITS, TAG_KEY_LIMITS, TAG_VALUE_LIMITS,
 } from "../model/session.ts";
 import { textFaults } from "../model/session-annotations.ts";
 import { describeIdentity } from "./identity-denials.ts";
@@ -87,9 +87,15 @@ export function policyFaults({ inlinePolicy, policyARNs }: RoleFields): SessionF
     const message = `inlinePolicy and policyARNs have ${countOf(length, "character")}, more than ${MAX_POLICY_LENGTH}`;
     return [{ field: inlinePolicy === null ? "policyARNs" : "inlinePolicy", message }, ...arnListFaults(policyARNs)];
   }
-  const isObject = inlinePolicy === null || isJsonObject(parseJSON(inlinePolicy));
-  const inline = isObject ? [] : [{ field: "inlinePolicy", message: "inlinePolicy is not a JSON object" }];
+  const inline = inlineFaults(inlinePolicy ?? "{}").map((fault) => (
+    { field: "inlinePolicy", message: `inlinePolicy ${fault}` }
+  ));
   return [...inline, ...arnListFaults(policyARNs)];
+}
+
+function inlineFaults(policy: string): string[] {
+  if (!isJsonObject(parseJSON(policy))) return ["is not a JSON object"];
+  return POLICY_PATTERN.test(policy) ? [] : ["contains characters other than tab, line breaks and U+0020 to U+00FF"];
 }
 
 function arnListFaults(arns: readonly string[]): SessionFault[] {
@@ -112,6 +118,7 @@ export function tagFaults({ tags, transitiveTags }: RoleFields): SessionFault[] 
   if (tags.length > MAX_TAGS) return [{ field: own, message: `tags has ${tags.length} tags, more than ${MAX_TAGS}` }];
   const messages = tags.flatMap(({ key, value }) => [
     ...textFaults(key, TAG_KEY_LIMITS).map((fault) => `a key in tags ${fault}`),
+    ...(RESERVED_PREFIX.test(key) ? ["a key in tags starts with aws:, which is reserved for AWS"] : []),
     ...textFaults(value, TAG_VALUE_LIMITS).map((fault) => `a value in tags ${fault}`),
   ]);
   const keys = new Set(tags.map(({ key }) => key.toLowerCase()));
@@ -138,7 +145,7 @@ export function serviceAccountDenial(
   const other = identity.audiences.find((audience) => !allowedAudiences.includes(audience));
   if (other !== undefined) return audienceDenial(identity, other);
   const faults = [
-    ...tokenNameFaults(identity), ...sessionFaults(identity), ...tokenTagFaults(identity), ...tokenFaults(identity),
+    ...tokenNameFaults(identity), ...sessionFaults(identity), ...tokenFaults(identity).map(({ message }) => message),
   ];
   if (faults.length === 0) return null;
   const message = `${describeIdentity(identity)} does not have valid parameters for AssumeRoleWithWebIdentity: `
@@ -158,20 +165,23 @@ function tokenNameFaults({ name }: ServiceAccountIdentity): string[] {
   return subdomainFaults(name).length === 0 ? [] : [`${quote(name)} is not the name of a ServiceAccount`];
 }
 
-/** The session tags of AssumeRoleWithWebIdentity are part of the token, and the API server writes no tags. */
-function tokenTagFaults({ tags, transitiveTags }: ServiceAccountIdentity): string[] {
-  if (tags.length === 0 && transitiveTags.length === 0) return [];
-  return ["tags and transitiveTags cannot be sent with a token of a ServiceAccount"];
-}
-
-function tokenFaults({ audiences, expirationSeconds }: ServiceAccountIdentity): string[] {
+/** Returns the faults of the token, and of tags, which would have to be a part of it: the API server writes no tags. */
+export function tokenFaults(
+  { tags, transitiveTags, audiences, expirationSeconds }: ServiceAccountIdentity,
+): SessionFault[] {
   const { min, max } = EXPIRATION_LIMITS;
-  const faults: string[] = [];
+  const faults: SessionFault[] = [];
+  if (tags.length > 0 || transitiveTags.length > 0) {
+    const message = "tags and transitiveTags cannot be sent with a token of a ServiceAccount";
+    faults.push({ field: tags.length > 0 ? "tags" : "transitiveTags", message });
+  }
   if (audiences.length > MAX_AUDIENCES) {
-    faults.push(`audiences has ${audiences.length} values, more than ${MAX_AUDIENCES}`);
+    const message = `audiences has ${audiences.length} values, more than ${MAX_AUDIENCES}`;
+    faults.push({ field: "audiences", message });
   }
   if (expirationSeconds < min || expirationSeconds > max) {
-    faults.push(`expirationSeconds ${expirationSeconds} is not ${min} to ${max}`);
+    const message = `expirationSeconds ${expirationSeconds} is not ${min} to ${max}`;
+    faults.push({ field: "expirationSeconds", message });
   }
   return faults;
 }

@@ -234,6 +234,12 @@ test("CI-31: denies the deletion of the controller identity in use, also by obje
     /^deny CI-31 : 1 object uses the identity: AWSCluster ns1\/c\. .* create the identity again at once\.$/,
   ]);
   t.same(capaLines("CI-31", controllerIdentity(), { objects: [controllerIdentity()], operation: "DELETE" }), []);
+  const change = {
+    objects: [roleIdentity("r", null)], settings: { runtime: "extended" }, operation: "DELETE",
+  } as const;
+  t.match(capaLines("CI-31", controllerIdentity(), change), [
+    /1 object uses the identity: AWSClusterRoleIdentity "r"/,
+  ], "the source of a role that names none");
   t.end();
 });
 
