@@ -142,7 +142,6 @@ async function deniesNothing(t: Test, cluster: Cluster): Promise<void> {
   }));
   t.same(writes.filter(({ status }) => status >= 400 && status !== 409), []);
   const stored = new Set(writes.filter(({ status }) => status < 300).map(({ what }) => what));
-  t.same([...stored].toSorted(), [
-    "create awsclustercontrolleridentities", "create events", "patch awsclusters", "patch events", "patch secrets",
-  ]);
+  const expected = ["create awsclustercontrolleridentities", "patch awsclusters", "patch secrets"];
+  t.same([...stored].filter((what) => !what.endsWith(" events")).toSorted(), expected);
 }
