@@ -8,13 +8,18 @@ const MODULE = "sigs.k8s.io/cluster-api-provider-aws/v2";
 const PROGRAM = "capa";
 /** The ClusterRole and the webhook configurations of the manager. */
 const MANIFESTS = { rights: "rbac/role.yaml", webhooks: "webhook/manifests.yaml" } as const;
-/** The kinds that the manager watches if it has only the controllers of unmanaged clusters. */
+/**
+ * The kinds that the manager watches if it has only the controllers of unmanaged clusters. The manager exits after two
+ * minutes if one is missing.
+ */
 const CRDS: Readonly<Record<string, readonly string[]>> = {
   [MODULE]: [
     "awsclusters", "awsmachines", "awsmachinetemplates", "awsclustercontrolleridentities", "awsclusterroleidentities",
     "awsclusterstaticidentities",
   ].map((name) => `infrastructure.cluster.x-k8s.io_${name}.yaml`),
-  "sigs.k8s.io/cluster-api": ["clusters", "machines"].map((name) => `cluster.x-k8s.io_${name}.yaml`),
+  "sigs.k8s.io/cluster-api": ["clusters", "machines", "machinesets", "machinedeployments"].map((name) => (
+    `cluster.x-k8s.io_${name}.yaml`
+  )),
 };
 
 /** The manager of Cluster API Provider AWS. The folder also contains the manifests of its release. */

@@ -1,4 +1,4 @@
-// The manager of Cluster API Provider AWS.
+// The manager of Cluster API Provider AWS, and the CRDs that it watches.
 module ack-role-resolver.test/capa
 
 go 1.25.0
