@@ -52,6 +52,7 @@ function recordVerdict({ log, metrics }: Recorder, review: LoggedReview, verdict
     codes: [...new Set([...findings, ...notices].map(({ code }) => code))],
     ...(verdict.outcome === "skipped" && { reason: verdict.reason }),
   }, "admission review answered");
+  if (verdict.outcome === "denied") log.flush();
 }
 
 interface LoggedError {
@@ -157,29 +158,36 @@ export function addReviewRoute(scope: FastifyInstance, path: string, handle: Rev
     request.setDecorator(STARTED_MS, clock.steady());
     done();
   });
-  scope.post<{ Body: ReviewBody | undefined }>(path, async (request, reply) => {
-    const body = request.body ?? await parseReviewBody(NO_BODY);
+  scope.post<{ Body: ReviewBody | undefined }>(path, (request, reply) => {
+    const body = request.body ?? parseReviewBody(NO_BODY);
     const review = decodeReview(body);
     request.setDecorator(REVIEW, review);
     const startedMs = request.getDecorator<number>(STARTED_MS);
     const elapsedMs = (): number => clock.steady() - startedMs;
     const budget = budgetMs(request.query);
-    try {
-      if (body.isDiscarded) throw tooManyBodies();
-      const verdict = await handle(review, () => budget - elapsedMs());
+    const answer = (verdict: Verdict): void => {
       const response = respond(review, verdict);
       recordVerdict(ports, { path, request: review, durationMs: elapsedMs() }, verdict);
-      return await sendJSON(reply, response);
-    } catch (cause) {
+      sendJSON(reply, response);
+    };
+    const fail = (cause: unknown): void => {
       // Sends a verdict and not an HTTP error, because after an HTTP error, the failurePolicy could admit an object
       // whose content makes the review fail.
       const error = asResolverError(cause);
       if (isOutage(error)) throw error;
-      const answer = isVerdict(error) || !admitsFailed(review) ? "denied" : "allowed";
-      recordError(ports, { path, request: review, durationMs: elapsedMs() }, { error, answer });
+      const result = isVerdict(error) || !admitsFailed(review) ? "denied" : "allowed";
+      recordError(ports, { path, request: review, durationMs: elapsedMs() }, { error, answer: result });
       // The API server can then send the repeated request to another replica.
       if (isBrief(error)) reply.header("connection", "close");
-      return sendJSON(reply, respondFailed(review, error, answer));
+      sendJSON(reply, respondFailed(review, error, result));
+    };
+    try {
+      if (body.isDiscarded) throw tooManyBodies();
+      const verdict = handle(review, () => budget - elapsedMs());
+      if (!(verdict instanceof Promise)) return answer(verdict);
+      verdict.then(answer).catch(fail).catch((error: unknown) => reply.send(error));
+    } catch (cause) {
+      fail(cause);
     }
   });
   scope.setErrorHandler((cause, request, reply) => {

@@ -1,3 +1,4 @@
+import process from "node:process";
 import { type DestinationStream, type Level, type Logger, pino, stdTimeFunctions, destination as toFile } from "pino";
 import { unknownGroups } from "../contract/ack-groups.ts";
 import { type NoticedSettings, startNotices } from "../contract/removed-settings.ts";
@@ -14,25 +15,64 @@ interface LoggerOptions {
 }
 
 const STDERR = 2;
+/** Source: https://getpino.io/#/docs/api?id=metadata */
+const METADATA: unique symbol = Symbol.for("pino.metadata");
+const WARN = pino.levels.values["warn"] ?? 0;
 
-// The redacted fields. Redaction is a second layer of defense: no code logs a credential.
-const SECRET_FIELDS = [
+/**
+ * Writes the lines of one turn of the event loop together, because a server under load logs several in each
+ * turn. Writes synchronously, so that an exit loses no line, and each warning and error immediately. Only a process
+ * that is killed can lose the lines of its last turn; `flush` writes them.
+ */
+export class BatchedOutput implements DestinationStream {
+  readonly #file: DestinationStream;
+  #lines = "";
+  /** Makes pino set `lastLevel` before each line. */
+  readonly [METADATA] = true;
+  lastLevel = 0;
+
+  constructor(fd = STDERR) {
+    this.#file = toFile({ dest: fd, sync: true });
+    process.on("exit", () => this.flush());
+  }
+
+  write(line: string): void {
+    if (this.#lines === "") setImmediate(() => this.flush());
+    this.#lines += line;
+    if (this.lastLevel >= WARN) this.flush();
+  }
+
+  flush(): void {
+    if (this.#lines !== "") this.#file.write(this.#lines);
+    this.#lines = "";
+  }
+}
+
+const SECRET_FIELDS: ReadonlySet<string> = new Set([
   "authorization", "token", "secretAccessKey", "SecretAccessKey", "sessionToken", "SessionToken", "Token",
-];
+]);
+const SECRET_FIELD = new RegExp(`"(?:${[...SECRET_FIELDS].join("|")})":`);
+
+/** Redacts secret fields at any depth. This is a second layer of defense: no code logs a credential. */
+function redacted(line: string): string {
+  if (!SECRET_FIELD.test(line)) return line;
+  const censor = (key: string, value: unknown): unknown => (SECRET_FIELDS.has(key) ? "[redacted]" : value);
+  return `${JSON.stringify(JSON.parse(line), censor)}\n`;
+}
 
 /**
  * Returns a logger that writes JSON lines. Each line has an ISO time, a level name and a constant `msg`. The other
- * fields of a line contain the variable data. The logger writes synchronously, so that an exit loses no lines.
+ * fields of a line contain the variable data.
  */
 export function createLogger(options: LoggerOptions): Logger {
-  const { name, level = "info", destination = toFile({ dest: STDERR, sync: true }) } = options;
+  const { name, level = "info", destination = new BatchedOutput() } = options;
   return pino(
     {
       level,
       base: { name },
       timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      redact: { paths: SECRET_FIELDS.flatMap((field) => [field, `*.${field}`]), censor: "[redacted]" },
+      hooks: { streamWrite: redacted },
     },
     destination,
   );

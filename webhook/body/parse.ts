@@ -1,6 +1,5 @@
 import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
-import { setImmediate as nextTurn } from "node:timers/promises";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { LIMITS } from "../../shared/contract/limits.ts";
 import { ResolverError } from "../../shared/formats/errors.ts";
@@ -38,25 +37,40 @@ class ReviewUpload {
   }
 
   /**
-   * Receives the body. Resolves early if a part is missing, because the start is sufficient to deny a review.
-   * Otherwise, a tenant could keep the webhook busy with huge objects until the API server's timeout. Ignores the other
-   * bytes, but does not close the connection: the call would fail if the API server is still sending the body, and the
-   * failurePolicy could admit the object. Rejects with ERR_REQUEST_MALFORMED.
+   * Receives the body, and passes it to `done`, or an error such as ERR_REQUEST_MALFORMED. Calls `done` early if a part
+   * is missing, because the start is sufficient to deny a review. Otherwise, a tenant could keep the webhook busy with
+   * huge objects until the API server's timeout. Ignores the other bytes, but does not close the connection: the call
+   * would fail if the API server is still sending the body, and the failurePolicy could admit the object.
    */
-  async receive(payload: Readable): Promise<ReceivedBody> {
-    for await (const chunk of payload.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+  receive(payload: Readable, done: (error: Error | null, body?: ReceivedBody) => void): void {
+    let isDone = false;
+    const end = (error: Error | null): void => {
+      if (isDone) return;
+      isDone = true;
+      if (error === null) done(null, this.#received());
+      else done(error);
+    };
+    payload.on("data", (chunk: Buffer) => {
+      if (isDone) return;
       this.#add(chunk);
-      if (this.#missing !== null) break;
-    }
-    if (this.#missing !== null) payload.resume();
-    else if (this.#announced !== null && this.#announced !== this.#size) {
-      const message = "The length of the body differs from the Content-Length header.";
-      throw new ResolverError("ERR_REQUEST_MALFORMED", message);
-    }
+      if (this.#missing !== null) end(null);
+    });
+    payload.once("end", () => end(this.#missing === null ? this.#lengthError() : null));
+    payload.once("error", end);
+  }
+
+  #lengthError(): ResolverError | null {
+    if (this.#announced === null || this.#announced === this.#size) return null;
+    return new ResolverError(
+      "ERR_REQUEST_MALFORMED", "The length of the body differs from the Content-Length header.",
+    );
+  }
+
+  #received(): ReceivedBody {
     if (this.#large !== null) this.#bodies.complete(this.#large);
-    const bytes = Buffer.concat(this.#chunks);
+    const [first = Buffer.alloc(0), ...others] = this.#chunks;
     this.#chunks = [];
-    return { bytes, missing: this.#missing };
+    return { bytes: others.length === 0 ? first : Buffer.concat([first, ...others]), missing: this.#missing };
   }
 
   /** Stops counting the body, after the response to the review. */
@@ -117,19 +131,34 @@ export function acceptReviewBodies(app: FastifyInstance, bodies: LargeBodies): v
     done();
   });
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser("application/json", async (request: FastifyRequest, payload: Readable) => (
-    parseReviewBody(await request.getDecorator<ReviewUpload>(UPLOAD).receive(payload))
-  ));
+  app.addContentTypeParser("application/json", (request: FastifyRequest, payload: Readable, done) => {
+    request.getDecorator<ReviewUpload>(UPLOAD).receive(payload, (error, received) => {
+      if (received === undefined) return done(error);
+      parseInTurn(received, done);
+    });
+  });
+}
+
+function parseInTurn(received: ReceivedBody, done: (error: Error | null, body?: ReviewBody) => void): void {
+  let body: ReviewBody;
+  try {
+    body = parseReviewBody(received);
+  } catch (error) {
+    return done(error instanceof Error ? error : new Error("unexpected error", { cause: error }));
+  }
+  // Lets other requests run between the parsing and the checks of a large object, because both block the event loop.
+  if (received.bytes.length > MAX_VALUES) setImmediate(() => done(null, body));
+  else done(null, body);
 }
 
 /**
  * Parses the body of a review. Does not parse the objects of a body that is too large or has too many values, because
  * `JSON.parse` blocks the event loop for up to 0.8 s for 7 MiB of small values. The result still identifies the
  * request, because the API server sends the fields that identify the request before the objects. Of a large body that
- * is parsed, `managedFields` are empty: no check reads them, and they do not count as values. Rejects with
+ * is parsed, `managedFields` are empty: no check reads them, and they do not count as values. Throws
  * ERR_REQUEST_MALFORMED or ERR_REQUEST_TOO_LARGE.
  */
-export async function parseReviewBody({ bytes, missing }: ReceivedBody): Promise<ReviewBody> {
+export function parseReviewBody({ bytes, missing }: ReceivedBody): ReviewBody {
   if (bytes.length === 0) throw malformed(`The body is empty. ${EXPECTED}`);
   const isComplete = missing === null;
   const excess = isComplete
@@ -144,8 +173,6 @@ export async function parseReviewBody({ bytes, missing }: ReceivedBody): Promise
   const json = parseJSON(textWithout(bytes, managedFields));
   if (json === undefined) throw malformed(`The body is not JSON. ${EXPECTED}`);
   if (json === null) throw malformed(`The body is empty. ${EXPECTED}`);
-  // Lets other requests run between the parsing and the checks of a large object, because both block the event loop.
-  if (bytes.length > MAX_VALUES) await nextTurn();
   return { json, excess: null, isDiscarded: false };
 }
 

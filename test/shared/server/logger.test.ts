@@ -1,4 +1,6 @@
+import { closeSync, openSync, readFileSync } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";
+import { setImmediate } from "node:timers/promises";
 import { test } from "tap";
 import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
 import { Inventory } from "../../../shared/inventory/inventory.ts";
@@ -7,7 +9,7 @@ import { EXTENDED_NOTICE } from "../../../shared/contract/removed-settings.ts";
 import { ManifestSource } from "../../../shared/sources/file-source.ts";
 import { type InventorySource, Listeners, type SourceStatus } from "../../../shared/sources/source.ts";
 import {
-  createLogger, type Logger, logInventory, logNotices, logUnknownGroups,
+  BatchedOutput, createLogger, type Logger, logInventory, logNotices, logUnknownGroups,
 } from "../../../shared/server/logger.ts";
 import { eventually } from "../sources/eventually.ts";
 
@@ -99,11 +101,33 @@ test("writes only lines at or above the log level", (t) => {
 test("redacts credentials in log lines", (t) => {
   const destination = capture();
   const log = createLogger({ name: "sidecar", destination });
-  const session = { SecretAccessKey: "planted-3" };
-  log.info({ authorization: "planted-1", headers: { authorization: "planted-2" }, session }, "x");
+  const session = { keys: [{ SecretAccessKey: "planted-3" }] };
+  const err = Object.assign(new Error("refused"), { token: "planted-4" });
+  log.info({ authorization: "planted-1", headers: { authorization: "planted-2" }, session, err }, "x");
   t.notMatch(destination.lines[0], "planted");
-  t.match(destination.lines[0], "[redacted]");
+  t.match(destination.lines[0], /^\{.*"authorization":"\[redacted\]".*"msg":"x"\}\n$/);
   t.end();
+});
+
+test("writes the lines of a turn together, and warnings and flushed lines immediately", async (t) => {
+  const file = `${t.testdir({})}/log`;
+  const fd = openSync(file, "a");
+  const log = createLogger({ name: "webhook", destination: new BatchedOutput(fd) });
+  const written = (): number => readFileSync(file, "utf8").split("\n").length - 1;
+  log.info("a");
+  log.info("b");
+  t.equal(written(), 0);
+  await setImmediate();
+  t.equal(written(), 2);
+  log.info("c");
+  log.warn("d");
+  t.equal(written(), 4);
+  log.info("e");
+  log.flush();
+  t.equal(written(), 5);
+  await setImmediate();
+  t.equal(written(), 5, "no line is written twice");
+  closeSync(fd);
 });
 
 test("logs each unknown group once, and ignores the groups in --extra-groups", (t) => {
