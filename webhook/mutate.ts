@@ -27,16 +27,18 @@ const TOO_LARGE: Notice = {
 
 /** Annotates the object with its resolution. */
 function annotate({ oldObject }: AdmissionRequest, object: JsonObject, resolution: Resolution): Verdict {
-  const { patch, tooLarge } = annotationPatch(object, resolution);
-  const notices = tooLarge ? [TOO_LARGE] : overwriteNotices(object, oldObject ?? {}, resolution);
+  const correct = resolutionAnnotations(resolution);
+  const { patch, tooLarge } = annotationPatch(object, correct);
+  const notices = tooLarge ? [TOO_LARGE] : overwriteNotices(object, oldObject ?? {}, correct);
   return { outcome: "mutated", patch, notices, resolution };
 }
 
 /** Returns a notice if the requester sets an annotation of the webhook to an incorrect value. */
-function overwriteNotices(object: JsonObject, stored: JsonObject, resolution: Resolution): Notice[] {
-  const correct = resolutionAnnotations(resolution);
+function overwriteNotices(object: JsonObject, stored: JsonObject, correct: ReadonlyMap<string, string>): Notice[] {
+  const annotations = field(field(object, "metadata"), "annotations");
+  if (!isJsonObject(annotations)) return [];
   const keys = RESOLUTION_KEYS.filter((key) => {
-    const submitted = annotationAt(object, key);
+    const submitted = stringAt(annotations, key);
     return submitted !== null && submitted !== annotationAt(stored, key) && submitted !== correct.get(key);
   });
   if (keys.length === 0) return [];

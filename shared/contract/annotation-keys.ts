@@ -88,10 +88,17 @@ export const SELECTOR_ANNOTATIONS: ReadonlySet<string> = new Set([
  * The annotations in which the webhook records the resolution of a resource, or of an object that refers to a CAPA
  * identity: its role and the reason. The webhook overwrites values that users set.
  */
-export const RESOLUTION_KEYS = [
-  "outcome", "via", "selector", "selector-resource-version", "role-arn", "conflicting-selectors", "identity-chain",
-  "reason",
-].map((key) => RESOLVER_PREFIX + key);
+export const RESOLUTION = {
+  outcome: `${RESOLVER_PREFIX}outcome`,
+  via: `${RESOLVER_PREFIX}via`,
+  selector: `${RESOLVER_PREFIX}selector`,
+  selectorVersion: `${RESOLVER_PREFIX}selector-resource-version`,
+  roleARN: `${RESOLVER_PREFIX}role-arn`,
+  conflicting: `${RESOLVER_PREFIX}conflicting-selectors`,
+  chain: `${RESOLVER_PREFIX}identity-chain`,
+  reason: `${RESOLVER_PREFIX}reason`,
+} as const;
+export const RESOLUTION_KEYS: readonly string[] = Object.values(RESOLUTION);
 
 /**
  * If this annotation of a namespace is `true`, the resources of the namespace must not use the controller's own role.

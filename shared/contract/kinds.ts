@@ -231,8 +231,11 @@ export function kindOf(type: NamedKind): KindRow | null {
  * if it is unknown, and then any name is possible.
  */
 export function reviewedKind(path: string, type: KindName & { readonly name: string | null }): KindRow | null {
-  const kinds = ofType(type).filter((kind) => kind.path === path);
-  return kinds.find(({ names }) => type.name === null || names?.(type.name) !== false) ?? null;
+  const listed = BY_TYPE.get(`${type.kind}.${type.group}`);
+  const isOfType = ({ matches, kind }: Matcher): boolean => listed?.includes(kind) ?? matches?.(type) === true;
+  return BY_PATH.get(path)?.find((matcher) => (
+    isOfType(matcher) && (type.name === null || matcher.kind.names?.(type.name) !== false)
+  ))?.kind ?? null;
 }
 
 /** Returns whether the checks only warn about a write of an object of the kind. */
@@ -240,14 +243,30 @@ export function warnsOnly({ warnsOnly: rules }: KindRow, request: ReviewedReques
   return rules.some((applies) => applies(request, context));
 }
 
-const BY_TYPE = Map.groupBy(
-  KINDS.flatMap((kind) => (typeof kind.types === "function" ? [] : kind.types.map((type) => ({ type, kind })))),
-  ({ type }) => type,
-);
-const MATCHED = KINDS.flatMap((kind) => (typeof kind.types === "function" ? [{ kind, matches: kind.types }] : []));
+interface Matcher {
+  readonly kind: KindRow;
+  /** Null if the kind lists its types. */
+  readonly matches: ((type: KindName) => boolean) | null;
+}
 
-/** Returns the kinds of the type. A type in a list is of no kind that has a function. */
+const MATCHERS: readonly Matcher[] = KINDS.map((kind) => (
+  { kind, matches: typeof kind.types === "function" ? kind.types : null }
+));
+const BY_PATH = Map.groupBy(MATCHERS, ({ kind }) => kind.path);
+/** The kinds of each listed type. A type in a list is of no kind that has a function. */
+const BY_TYPE: ReadonlyMap<string, readonly KindRow[]> = listedKinds();
+
+function listedKinds(): Map<string, KindRow[]> {
+  const byType = new Map<string, KindRow[]>();
+  for (const kind of KINDS) {
+    if (typeof kind.types === "function") continue;
+    for (const type of kind.types) byType.set(type, [...byType.get(type) ?? [], kind]);
+  }
+  return byType;
+}
+
+/** Returns the kinds of the type. */
 function ofType(type: KindName): readonly KindRow[] {
   const listed = BY_TYPE.get(`${type.kind}.${type.group}`);
-  return (listed ?? MATCHED.filter(({ matches }) => matches(type))).map(({ kind }) => kind);
+  return listed ?? MATCHERS.filter(({ matches }) => matches?.(type) === true).map(({ kind }) => kind);
 }

@@ -115,7 +115,8 @@ export function field(object: unknown, key: string): unknown {
 
 /** Returns the string at `path`, or null if the value is missing or is not a string. */
 export function stringAt(object: unknown, ...path: readonly string[]): string | null {
-  const value = path.reduce<unknown>(field, object);
+  let value = object;
+  for (const key of path) value = field(value, key);
   return typeof value === "string" ? value : null;
 }
 

@@ -1,4 +1,4 @@
-import { RESOLUTION_KEYS, RESOLVER_PREFIX } from "../contract/annotation-keys.ts";
+import { RESOLUTION, RESOLUTION_KEYS } from "../contract/annotation-keys.ts";
 import type { ChainLink } from "./identity-chain.ts";
 import { IDENTITY_KINDS, identityKindOf } from "../contract/capa-kinds.ts";
 import { field, isJsonObject, type JsonObject, jsonPointer, type PatchOperation } from "../formats/json.ts";
@@ -27,25 +27,25 @@ export function resolutionAnnotations({
   via,
   selectors,
   roleARN,
-  chain = [],
+  chain,
   message,
 }: Resolution): ReadonlyMap<string, string> {
+  const annotations = new Map<string, string>([[RESOLUTION.outcome, outcome]]);
+  const add = (key: string, value: string | null): void => void (value !== null && annotations.set(key, value));
   const [selector] = outcome === "selected" ? selectors : [];
-  const values: [string, string | null][] = [
-    ["outcome", outcome],
-    ["via", via],
-    ["selector", selector?.name ?? null],
-    ["selector-resource-version", selector?.resourceVersion ?? null],
-    ["role-arn", roleARN === null || byteLength(roleARN) > MAX_ROLE_ARN_BYTES ? null : roleARN],
-    ["conflicting-selectors", outcome === "conflict" ? listConflicting(selectors.map(({ name }) => name)) : null],
-    ["identity-chain", chainText(chain)],
-    // Truncation can split a surrogate pair. The API server would replace the half that remains.
-    ["reason", message.slice(0, MAX_REASON_LENGTH).toWellFormed()],
-  ];
-  return new Map(values.flatMap(([key, value]) => (value === null ? [] : [[RESOLVER_PREFIX + key, value] as const])));
+  add(RESOLUTION.via, via);
+  if (selector !== undefined) {
+    add(RESOLUTION.selector, selector.name);
+    add(RESOLUTION.selectorVersion, selector.resourceVersion);
+  }
+  if (roleARN !== null && byteLength(roleARN) <= MAX_ROLE_ARN_BYTES) add(RESOLUTION.roleARN, roleARN);
+  if (outcome === "conflict") add(RESOLUTION.conflicting, listConflicting(selectors.map(({ name }) => name)));
+  if (chain !== undefined) add(RESOLUTION.chain, chainText(chain));
+  // Truncation can split a surrogate pair. The API server would replace the half that remains.
+  add(RESOLUTION.reason, message.slice(0, MAX_REASON_LENGTH).toWellFormed());
+  return annotations;
 }
 
-const SELECTOR_VERSION = `${RESOLVER_PREFIX}selector-resource-version`;
 const NONE: ReadonlyMap<string, string | null> = new Map();
 
 /**
@@ -58,7 +58,7 @@ export function staleAnnotations(
 ): ReadonlyMap<string, string | null> {
   const desired = resolutionAnnotations(resolution);
   const keys = RESOLUTION_KEYS.filter((key) => annotations.get(key) !== desired.get(key));
-  if (keys.length === 1 && keys[0] === SELECTOR_VERSION && desired.has(SELECTOR_VERSION)) return NONE;
+  if (keys.length === 1 && keys[0] === RESOLUTION.selectorVersion && desired.has(RESOLUTION.selectorVersion)) return NONE;
   return new Map(keys.map((key) => [key, desired.get(key) ?? null]));
 }
 
@@ -77,20 +77,21 @@ function chainText(chain: readonly ChainLink[]): string | null {
   return identities.length === 0 ? null : identities.map(({ kind, name }) => `${kind}/${name}`).join(",");
 }
 
+const POINTERS = RESOLUTION_KEYS.map((key) => ({ key, path: jsonPointer("metadata", "annotations", key) }));
+
 /**
- * Returns the JSON patch that records `resolution` in the annotations of the object: one operation for each key that
- * differs. If the annotations would exceed the size limit of the API server, the patch is empty and `tooLarge` is true.
+ * Returns the JSON patch that gives the object the desired annotations of a resolution, and no others: one operation
+ * for each key that differs. If the annotations would exceed the size limit of the API server, the patch is empty and
+ * `tooLarge` is true.
  */
 export function annotationPatch(
-  object: JsonObject, resolution: Resolution,
+  object: JsonObject, desired: ReadonlyMap<string, string>,
 ): { readonly patch: readonly PatchOperation[]; readonly tooLarge: boolean } {
-  const desired = resolutionAnnotations(resolution);
   const metadata = field(object, "metadata");
   const current = field(metadata, "annotations");
   if (!isJsonObject(current)) return { patch: createAnnotations(metadata, desired), tooLarge: false };
-  const patch = RESOLUTION_KEYS.flatMap((key): PatchOperation[] => {
+  const patch = POINTERS.flatMap(({ key, path }): PatchOperation[] => {
     const value = desired.get(key);
-    const path = jsonPointer("metadata", "annotations", key);
     if (value === undefined) return Object.hasOwn(current, key) ? [{ op: "remove", path }] : [];
     return current[key] === value ? [] : [{ op: Object.hasOwn(current, key) ? "replace" : "add", path, value }];
   });

@@ -1,5 +1,5 @@
 import process from "node:process";
-import { type DestinationStream, type Level, type Logger, pino, stdTimeFunctions, destination as toFile } from "pino";
+import { type DestinationStream, type Level, type Logger, pino, destination as toFile } from "pino";
 import { unknownGroups } from "../contract/ack-groups.ts";
 import { type NoticedSettings, startNotices } from "../contract/removed-settings.ts";
 import type { InventorySource } from "../sources/source.ts";
@@ -60,6 +60,18 @@ function redacted(line: string): string {
   return `${JSON.stringify(JSON.parse(line), censor)}\n`;
 }
 
+/** Returns a function that returns the time as a JSON field. Formats the date once in a second. */
+function timeField(now: () => number = Date.now): () => string {
+  let [second, prefix] = [Number.NaN, ""];
+  return () => {
+    const ms = now();
+    const ofSecond = Math.floor(ms / 1000);
+    if (ofSecond !== second) prefix = new Date(ms).toISOString().slice(0, -"000Z".length);
+    second = ofSecond;
+    return `,"time":"${prefix}${String(ms % 1000).padStart(3, "0")}Z"`;
+  };
+}
+
 /**
  * Returns a logger that writes JSON lines. Each line has an ISO time, a level name and a constant `msg`. The other
  * fields of a line contain the variable data.
@@ -70,7 +82,7 @@ export function createLogger(options: LoggerOptions): Logger {
     {
       level,
       base: { name },
-      timestamp: stdTimeFunctions.isoTime,
+      timestamp: timeField(),
       formatters: { level: (label) => ({ level: label }) },
       hooks: { streamWrite: redacted },
     },
