@@ -3,7 +3,7 @@ import type {
 } from "../contract/context.ts";
 import { type FieldPath, formatFieldPath, type JsonObject } from "../formats/json.ts";
 import { compareText } from "../formats/text.ts";
-import { type Paced, paced } from "../formats/paced.ts";
+import { type MaybePaced, type Paced, paced } from "../formats/paced.ts";
 import type { DecodedSelector } from "../model/selector.ts";
 import type { RoleIdentity } from "../model/identity.ts";
 import type { Inventory } from "../inventory/inventory.ts";
@@ -118,10 +118,10 @@ export type SelectorCheck = QuickCheck<DecodedSelector>;
 /** A check and the subject that the check examines. */
 export interface BoundCheck {
   readonly check: CheckEntry;
-  /** Returns the faults of the new object. */
-  readonly faults: () => Paced<readonly Fault[]>;
-  /** Returns the faults of the old object. Null if no old object exists, or if the check reports only new faults. */
-  readonly oldFaults: (() => Paced<readonly Fault[]>) | null;
+  /** Returns the faults of the new object, or finds them in steps if that can take long. */
+  readonly faults: () => MaybePaced<readonly Fault[]>;
+  /** The same for the old object. Null if no old object exists, or if the check reports only new faults. */
+  readonly oldFaults: (() => MaybePaced<readonly Fault[]>) | null;
 }
 
 /**
@@ -141,10 +141,19 @@ export function bindChecks<Subject>(
 /** The number of faults that are found or compared between two pauses. */
 export const FAULTS_BETWEEN_PAUSES = 200;
 
-function* faultsOf<Subject>(check: Check<Subject>, subject: Subject): Paced<readonly Fault[]> {
-  if ("scan" in check) return yield* check.scan(subject);
+function faultsOf<Subject>(check: Check<Subject>, subject: Subject): MaybePaced<readonly Fault[]> {
+  if ("scan" in check) return check.scan(subject);
   const faults: Fault[] = [];
-  yield* paced(check.find(subject), FAULTS_BETWEEN_PAUSES, (fault) => faults.push(fault) > 0);
+  const iterator = check.find(subject)[Symbol.iterator]();
+  for (let next = iterator.next(); next.done !== true; next = iterator.next()) {
+    if (faults.push(next.value) === FAULTS_BETWEEN_PAUSES) return furtherFaults(iterator, faults);
+  }
+  return faults;
+}
+
+function* furtherFaults(iterator: Iterator<Fault>, faults: Fault[]): Paced<readonly Fault[]> {
+  yield faults.length;
+  yield* paced({ [Symbol.iterator]: () => iterator }, FAULTS_BETWEEN_PAUSES, (fault) => faults.push(fault) > 0);
   return faults;
 }
 

@@ -37,14 +37,16 @@ export function checkOf<S extends Subject>(rule: FieldRule, more: More<S> = NO_M
   return {
     ...rule,
     *find(subject): Iterable<Fault> {
-      for (const [path, value] of rule.at.flatMap((at) => fieldsAt(subject.object, at))) {
-        for (const fault of textFaults(rule, value, (valid) => more(valid, subject))) yield { path, ...fault };
+      for (const at of rule.at) {
+        for (const [path, value] of fieldsAt(subject.object, at)) {
+          for (const fault of textFaults(rule, value, (valid) => more(valid, subject))) yield { path, ...fault };
+        }
       }
     },
   };
 }
 
-function fieldsAt(object: JsonObject, path: FieldPath): (readonly [FieldPath, unknown])[] {
+function fieldsAt(object: JsonObject, path: FieldPath): readonly (readonly [FieldPath, unknown])[] {
   if (path.at(-1) !== "*") return [[path, valueAt(object, path)]];
   const parent = path.slice(0, -1);
   const list = valueAt(object, parent);

@@ -18,10 +18,20 @@ const CHECKS_WITHIN_LIMITS: readonly SelectorCheck[] = [
 /** The checks that need only the IAMRoleSelector itself. They decide whether it is effective and grants its role. */
 export const SELECTOR_SELF_CHECKS: readonly SelectorCheck[] = [...CHECKS_WITHIN_LIMITS, IRS_48];
 
+/** Caches the selectors of each origin and runtime: objects do not change, and several steps of a review judge them. */
+const JUDGED = new Map<string, WeakMap<JsonObject, JudgedSelector>>();
+
 /** Decodes an IAMRoleSelector, and runs its self checks. */
 export function judgeSelector(object: JsonObject, context: SelectorContext): JudgedSelector {
+  const key = `${context.origin} ${context.runtime}`;
+  const cache = JUDGED.get(key) ?? new WeakMap<JsonObject, JudgedSelector>();
+  JUDGED.set(key, cache);
+  const known = cache.get(object);
+  if (known !== undefined) return known;
   const decoded = decodeSelector(object, context);
-  return withFaults(decoded, selectorFaults(decoded));
+  const judged = withFaults(decoded, selectorFaults(decoded));
+  cache.set(object, judged);
+  return judged;
 }
 
 /**
@@ -29,9 +39,11 @@ export function judgeSelector(object: JsonObject, context: SelectorContext): Jud
  * value and of its fields.
  */
 function selectorFaults(decoded: DecodedSelector): SelectorFault[] {
-  const excess = faultsOf(IRS_48, decoded);
-  if (excess.length > 0) return excess;
-  const found = CHECKS_WITHIN_LIMITS.flatMap((check) => faultsOf(check, decoded));
+  const found: SelectorFault[] = [];
+  addFaults(found, IRS_48, decoded);
+  if (found.length > 0) return found;
+  for (const check of CHECKS_WITHIN_LIMITS) addFaults(found, check, decoded);
+  if (found.length === 0) return found;
   const misshapen = new Set(found.filter(isMisshapen).map(({ path }) => JSON.stringify(path)));
   return misshapen.size === 0 ? found : found.filter((one) => isMisshapen(one) || !isAtOrBelow(one.path, misshapen));
 }
@@ -41,11 +53,11 @@ function isMisshapen({ code, dropsSelector }: SelectorFault): boolean {
   return code === IRS_00.id && dropsSelector === true;
 }
 
-function faultsOf(check: SelectorCheck, decoded: DecodedSelector): SelectorFault[] {
+function addFaults(found: SelectorFault[], check: SelectorCheck, decoded: DecodedSelector): void {
   const { id: code, fix } = check;
-  return Array.from(check.find(decoded), (fault) => (
-    { fix, ...fault, code, withholdsGrant: withholdsGrant(check, fault) }
-  ));
+  for (const fault of check.find(decoded)) {
+    found.push({ fix, ...fault, code, withholdsGrant: withholdsGrant(check, fault) });
+  }
 }
 
 /** Whether the fault withholds the role of a selector, so that a check that is off by default never does. */

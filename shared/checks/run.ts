@@ -106,8 +106,12 @@ export function* runChecksPaced(input: CheckInput, settings: DecisionSettings): 
     const needs = unmetRequirements(bound.check, input, settings);
     if (needs.length > 0) skipped.push({ code: bound.check.id, needs: needs.join(", ") });
     else {
-      const found = yield* findingsOf(bound, input, settings);
-      findings.push(...capped(found, LIMITS.faultsPerCheck.value, "of this check"));
+      const work = bound.faults();
+      const faults = "next" in work ? yield* work : work;
+      if (faults.length > 0) {
+        const found = yield* findingsOf(bound, faults, input, settings);
+        findings.push(...capped(found, LIMITS.faultsPerCheck.value, "of this check"));
+      }
       skipped.push(...unlistedFor(bound.check, input));
     }
     yield index;
@@ -132,11 +136,10 @@ function unlistedFor({ id, requires = [] }: CheckEntry, { inventory = null }: Ch
 }
 
 function* findingsOf(
-  { check, faults, oldFaults }: BoundCheck, input: CheckInput, settings: DecisionSettings,
+  { check, oldFaults }: BoundCheck, found: readonly Fault[], input: CheckInput, settings: DecisionSettings,
 ): Paced<Finding[]> {
-  const found = yield* faults();
-  if (found.length === 0) return [];
-  const before = yield* countFaults(oldFaults === null ? [] : yield* oldFaults());
+  const old = oldFaults?.() ?? [];
+  const before = yield* countFaults("next" in old ? yield* old : old);
   const waiver = check.waivable === true ? waiverState(check.id, input, settings) : "none";
   const findings: Finding[] = [];
   yield* paced(found, FAULTS_BETWEEN_PAUSES, (fault) => {

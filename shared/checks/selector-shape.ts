@@ -168,7 +168,8 @@ export function* lostFields(object: JsonObject, served: KnownFields): Iterable<F
  * write it.
  */
 function lastApplied(object: JsonObject): JsonObject | null {
-  const applied = parseJSON(annotationAt(object, LAST_APPLIED) ?? "");
+  const text = annotationAt(object, LAST_APPLIED);
+  const applied = text === null ? null : parseJSON(text);
   return isJsonObject(applied) ? applied : null;
 }
 

@@ -87,9 +87,12 @@ export function plainKeys(path: FieldPath): (string | number)[] {
 
 /** Returns the value of the field at the path, or undefined if it is missing. */
 export function valueAt(value: unknown, path: FieldPath): unknown {
-  return plainKeys(path).reduce((parent, key) => (
-    Array.isArray(parent) ? (parent as unknown[])[Number(key)] : field(parent, String(key))
-  ), value);
+  let found = value;
+  for (const step of path) {
+    const key = typeof step === "object" ? step.key : step;
+    found = Array.isArray(found) ? (found as unknown[])[Number(key)] : field(found, String(key));
+  }
+  return found;
 }
 
 /** A parsed JSON or YAML object. Every key, even `__proto__`, is an own enumerable property. */

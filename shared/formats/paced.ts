@@ -5,6 +5,9 @@
  */
 export type Paced<Result> = Generator<number, Result, void>;
 
+/** A result, or a task that returns it if it takes long. */
+export type MaybePaced<Result> = Result | Paced<Result>;
+
 /**
  * Visits each item and pauses after every `every` items. Stops and returns false when `visit` returns false. Returns
  * true after the last item.

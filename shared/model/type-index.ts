@@ -22,6 +22,12 @@ export class TypeIndex {
     }
   }
 
+  /** Whether a type has every part of the entry. An empty part matches any. */
+  has({ group, version, kind }: TypeEntry): boolean {
+    const versions = this.#versions.get(group)?.get(kind);
+    return versions !== undefined && (version === "" || versions.has(version));
+  }
+
   hasGroup(group: string): boolean {
     return this.#versions.has(group);
   }
@@ -61,6 +67,7 @@ export interface UnknownPart {
  * before; null if a type has every part.
  */
 export function unknownPart({ group, version, kind }: TypeEntry, indexes: readonly TypeIndex[]): UnknownPart | null {
+  if (indexes.some((index) => index.has({ group, version, kind }))) return null;
   const unique = (names: (index: TypeIndex) => Iterable<string>): string[] => (
     [...new Set(indexes.flatMap((index) => [...names(index)]))]
   );

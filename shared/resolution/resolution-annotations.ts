@@ -58,7 +58,8 @@ export function staleAnnotations(
 ): ReadonlyMap<string, string | null> {
   const desired = resolutionAnnotations(resolution);
   const keys = RESOLUTION_KEYS.filter((key) => annotations.get(key) !== desired.get(key));
-  if (keys.length === 1 && keys[0] === RESOLUTION.selectorVersion && desired.has(RESOLUTION.selectorVersion)) return NONE;
+  const isOnlyVersion = keys.length === 1 && keys[0] === RESOLUTION.selectorVersion;
+  if (isOnlyVersion && desired.has(RESOLUTION.selectorVersion)) return NONE;
   return new Map(keys.map((key) => [key, desired.get(key) ?? null]));
 }
 

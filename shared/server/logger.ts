@@ -55,9 +55,11 @@ const SECRET_FIELD = new RegExp(`"(?:${[...SECRET_FIELDS].join("|")})":`);
 
 /** Redacts secret fields at any depth. This is a second layer of defense: no code logs a credential. */
 function redacted(line: string): string {
-  if (!SECRET_FIELD.test(line)) return line;
-  const censor = (key: string, value: unknown): unknown => (SECRET_FIELDS.has(key) ? "[redacted]" : value);
-  return `${JSON.stringify(JSON.parse(line), censor)}\n`;
+  return SECRET_FIELD.test(line) ? `${JSON.stringify(JSON.parse(line), censored)}\n` : line;
+}
+
+function censored(key: string, value: unknown): unknown {
+  return SECRET_FIELDS.has(key) ? "[redacted]" : value;
 }
 
 /** Returns a function that returns the time as a JSON field. Formats the date once in a second. */
