@@ -1,4 +1,4 @@
-import { type IdentityReference, isUnknownAccount, referenceKey } from "../model/identity.ts";
+import { ACCOUNT_OF_CAPA, type IdentityReference, isUnknownAccount, referenceKey } from "../model/identity.ts";
 import { clusterAccount, indexedAccounts } from "../resolution/cluster-account.ts";
 import { type ChainLink, referrerName } from "../resolution/identity-chain.ts";
 import { describeIdentity } from "../resolution/identity-denials.ts";
@@ -138,10 +138,12 @@ export const AC_04: QuickCheck<ClusterChange> = {
     if (from === null || to === null || from === to) return;
     const what = referrer.written === null ? "identityRef is removed" : "identityRef changes";
     const fault = { path: referrerPath(referrer), message: `${what}: the cluster moves from ${from} to ${to}` };
-    yield [from, to].some(isUnknownAccount) ? { ...fault, ...COMPARE } : fault;
+    if ([from, to].some(isUnknownAccount)) yield { ...fault, ...COMPARE };
+    else yield [from, to].includes(ACCOUNT_OF_CAPA) ? { ...fault, fix: STATE } : fault;
   },
 };
 
+const STATE = "keep identityRef. If CAPA uses the same account, state it with --controller-account, or waive this";
 const COMPARE = {
   severity: "warn",
   fix: "make sure that both are one account: aws sts get-caller-identity shows the account of an access key, and a "

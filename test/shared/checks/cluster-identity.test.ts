@@ -122,7 +122,7 @@ const CASES: readonly CapaCase[] = [
   ["ACK-02", "the annotations of the webhook", annotated({ "ack-role-resolver.io/outcome": "selected" }), [],
     { objects: IDENTITIES }],
   ["AC-04", "the reference is removed", clusterObject("c", null),
-    [/^deny AC-04 spec\.identityRef: .* removed: .* from account 111122223333 to the account of CAPA\. Keep/],
+    [/^deny AC-04 .* removed: .* from account 111122223333 to the account of CAPA\. Keep .* --controller-account/],
     from("role/r")],
   ["AC-04", "the reference is replaced by that of the controller", clusterObject("c", "controller"),
     [/identityRef changes: .* to the account of CAPA/], from("role/r")],
