@@ -154,6 +154,9 @@ const TITLES: Readonly<Record<Section, readonly [one: string, many: string]>> = 
   ],
   onDefault: ["resource that uses the controller's own role", "resources that use the controller's own role"],
   selectingNothing: ["selector that selects no resource", "selectors that select no resource"],
+  awaitingResync: [
+    "resource whose controller last used another role", "resources whose controller last used another role",
+  ],
   staleAnnotations: ["object with stale annotations", "objects with stale annotations"],
   unusableIdentities: ["identity that no namespace may use", "identities that no namespace may use"],
   openIdentities: ["identity that every namespace may use", "identities that every namespace may use"],

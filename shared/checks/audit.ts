@@ -114,8 +114,9 @@ function countBySection(findings: readonly AuditFinding[]): Record<Section, numb
   return {
     malformed: size("malformed"), faulty: size("faulty"), conflicts: size("conflicts"), refused: size("refused"),
     drift: size("drift"), unexpectedAccounts: size("unexpectedAccounts"), onDefault: size("onDefault"),
-    selectingNothing: size("selectingNothing"), staleAnnotations: size("staleAnnotations"),
-    unusableIdentities: size("unusableIdentities"), openIdentities: size("openIdentities"),
+    selectingNothing: size("selectingNothing"), awaitingResync: size("awaitingResync"),
+    staleAnnotations: size("staleAnnotations"), unusableIdentities: size("unusableIdentities"),
+    openIdentities: size("openIdentities"),
     missingSources: size("missingSources"), crossNamespace: size("crossNamespace"), checks: size("checks"),
   };
 }

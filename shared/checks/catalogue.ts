@@ -25,7 +25,7 @@ import { AC_01, AC_02, AC_03, AC_04, AC_06, AC_07 } from "./cluster-identity.ts"
 import { ACK_02 } from "./forged-annotations.ts";
 import { ACK_10, ACK_11, ACK_12, ACK_13, ACK_15, ACK_17, ACK_20 } from "./resource-annotations.ts";
 import { ACK_37, ACK_38, ACK_39 } from "./resource-crossings.ts";
-import { ACK_07, ACK_08, ACK_10B, ACK_30, ACK_31, ACK_32 } from "./resource-drift.ts";
+import { ACK_07, ACK_08, ACK_10B, ACK_30, ACK_31, ACK_32, ACK_40 } from "./resource-drift.ts";
 import { ACK_03, ACK_05, ACK_05B, ACK_06, ACK_09 } from "./resource-selection.ts";
 import { IRS_04, IRS_05, IRS_07, IRS_24, IRS_25, IRS_27, IRS_40 } from "./selector-account.ts";
 import type { SelectorChange } from "./selector-change.ts";
@@ -74,7 +74,7 @@ export const CLUSTER_CHECKS: readonly QuickCheck<ClusterChange>[] = [
 /** The checks that run when an ACK resource changes. */
 export const RESOURCE_CHECKS: readonly Check<ResourceChange>[] = [
   ACK_02, ACK_03, ACK_05, ACK_05B, ACK_06, ACK_07, ACK_08, ACK_09, ACK_10, ACK_10B, ACK_11, ACK_12, ACK_13,
-  ACK_15, ACK_17, ACK_20, ACK_30, ACK_31, ACK_32, ACK_36, ACK_37, ACK_38, ACK_39,
+  ACK_15, ACK_17, ACK_20, ACK_30, ACK_31, ACK_32, ACK_36, ACK_37, ACK_38, ACK_39, ACK_40,
 ];
 
 /** The checks that compare a change of an IAMRoleSelector with the stored selector, the inventory or the settings. */

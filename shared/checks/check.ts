@@ -35,7 +35,7 @@ export type Requirement =
 /** The sections of the `audit` report, in the order of the report. In the JSON output, each section is a key. */
 export const SECTIONS = [
   "malformed", "faulty", "conflicts", "refused", "drift", "unexpectedAccounts", "onDefault", "selectingNothing",
-  "staleAnnotations", "unusableIdentities", "openIdentities", "missingSources",
+  "awaitingResync", "staleAnnotations", "unusableIdentities", "openIdentities", "missingSources",
   "crossNamespace", "checks",
 ] as const;
 export type Section = (typeof SECTIONS)[number];

@@ -146,8 +146,7 @@ export const AC_04: QuickCheck<ClusterChange> = {
 const STATE = "keep identityRef. If CAPA uses the same account, state it with --controller-account, or waive this";
 const COMPARE = {
   severity: "warn",
-  fix: "make sure that both are one account: aws sts get-caller-identity shows the account of an access key, and a "
-    + "sidecar that issues the credentials of the static identity records it for this check",
+  fix: "make sure that both are one account: aws sts get-caller-identity, or use a sidecar, which records it",
 } as const;
 
 export const AC_06: QuickCheck<ClusterChange> = {

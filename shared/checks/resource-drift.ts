@@ -1,5 +1,5 @@
 import { DELETION_POLICY_ANNOTATION, REGION_ANNOTATION, USE_SELECTOR_ANNOTATION } from "../contract/annotation-keys.ts";
-import { annotationPath } from "../formats/json.ts";
+import { annotationPath, field, type JsonObject, stringAt } from "../formats/json.ts";
 import { listOf, quote } from "../formats/text.ts";
 import { desiredRegion } from "../resolution/resolve.ts";
 import type { Outcome } from "../resolution/selection.ts";
@@ -130,6 +130,44 @@ export function* regionDriftFaults({ inventory, resource, settings }: ResourceCh
   const expected = `its desired region is ${quote(desired.value)} (set by the ${desired.from})`;
   yield { path: REGION, message: `the resource exists in region ${quote(region)}, but ${expected}` };
 }
+
+/**
+ * The role of a selector that the controller used in its last reconciliation of the resource, in the condition
+ * ACK.IAMRoleSelected. Message and reason are swapped in the runtime, which also writes the text into the condition
+ * ACK.ReferencesResolved if that exists. Source: aws-controllers-k8s/runtime v0.62.0 pkg/condition/condition.go.
+ */
+const APPLIED_ROLE = /^roleARN: (\S+), selectorName: /;
+
+function appliedRole(object: JsonObject): string | null {
+  const conditions = field(field(object, "status"), "conditions");
+  const texts = (Array.isArray(conditions) ? conditions : []).flatMap((condition: unknown) => (
+    ["reason", "message"].map((name) => stringAt(condition, name) ?? "")
+  ));
+  return texts.map((text) => APPLIED_ROLE.exec(text)?.[1] ?? null).findLast((role) => role !== null) ?? null;
+}
+
+export const ACK_40: QuickCheck<ResourceChange> = {
+  id: "ACK-40",
+  severity: "warn",
+  reason: "Controllers apply a change of a selector, a namespace or a label only at their resync, by default within 10 "
+    + "hours. Until then, the resource is managed with its old role. The check compares the role that resolves now "
+    + "with that in the condition ACK.IAMRoleSelected. It does not see a resource that used the controller's own role.",
+  fix: "to reconcile now, restart the controller (kubectl rollout restart deployment), or change the spec of the "
+    + "resource; otherwise wait for the resync",
+  example: "a Bucket whose condition ACK.IAMRoleSelected names the role that its IAMRoleSelector had yesterday",
+  requires: RESOLUTION,
+  on: ["AUDIT"],
+  section: "awaitingResync",
+  *find(change): Iterable<Fault> {
+    const { outcome, roleARN } = change.resolution;
+    const applied = appliedRole(change.object);
+    if (applied === null || applied === roleARN) return;
+    if ((outcome !== "selected" && outcome !== "default") || accountDriftOf(change, outcome) !== null) return;
+    const next = roleARN === null ? "its own role" : `the role ${quote(roleARN)}`;
+    const message = `the controller last used the role ${quote(applied)}, and will use ${next} at its next resync`;
+    yield { path: ["status", "conditions"], message };
+  },
+};
 
 /**
  * Returns the deletion policy of the resource. Uses the first of these that is set: the annotation of the resource, the

@@ -34,6 +34,7 @@ const REPORT = `8 objects: 3 selectors, 3 resources; 2 without resolution annota
 0  selectors and resources that use a forbidden account
 1  resource that uses the controller's own role
 0  selectors that select no resource
+0  resources whose controller last used another role
 1  object with stale annotations
 0  identities that no namespace may use
 0  identities that every namespace may use
@@ -90,7 +91,7 @@ test("JSON output contains the counts and the findings; each finding has a secti
 test("exits 0 if no finding exists, or if every finding is a warning and --fail-on warn is not set", async (t) => {
   const { status, stdout } = await runCommand(["audit", "-"], { stdin: GOOD });
   t.equal(status, 0);
-  t.match(stdout, /^2 objects: 1 selector, 1 resource; .*\n(?:0 .*\n){14}$/);
+  t.match(stdout, /^2 objects: 1 selector, 1 resource; .*\n(?:0 .*\n){15}$/);
   const unselected = GOOD.replace("[default]", "[other]");
   t.equal((await runCommand(["audit", "-"], { stdin: unselected })).status, 0);
   t.equal((await runCommand(["audit", "-", "--fail-on", "warn"], { stdin: unselected })).status, 1);

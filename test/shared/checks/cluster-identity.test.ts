@@ -140,7 +140,7 @@ const CASES: readonly CapaCase[] = [
   ["AC-04", "the recorded account of a Secret is another one", clusterObject("c", "role/r"),
     [/^deny AC-04 .* from account 444455556666 to account 111122223333\. Keep/], recorded(OTHER)],
   ["AC-04", "only one of two accounts is recorded", clusterObject("c", "static/t"),
-    [/^warn AC-04 .* from account 444455556666 to the account of Secret t-creds\. Make sure .*, and a sidecar that/],
+    [/^warn AC-04 .* from account 444455556666 to the account of Secret t-creds\. Make sure .*, or use a sidecar/],
     recorded(OTHER)],
   ["AC-04", "the Secret has changed since the record", clusterObject("c", "role/r"),
     [/^warn AC-04 .* from the account of Secret s-creds to/],

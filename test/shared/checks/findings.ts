@@ -1,7 +1,7 @@
 import { type CheckInput, type Finding, findingLine } from "../../../shared/checks/check.ts";
 import { type CheckResult, runChecks } from "../../../shared/checks/run.ts";
 import type {
-  Access, AccessByName, DecisionSettings, Operation, Origin, Requester,
+  Access, AccessByName, DecisionSettings, Occasion, Origin, Requester,
 } from "../../../shared/contract/context.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import {
@@ -13,7 +13,7 @@ export interface Circumstances {
   /** The stored objects. */
   readonly known?: readonly JsonObject[];
   readonly old?: JsonObject | null;
-  readonly operation?: Operation;
+  readonly operation?: Occasion;
   readonly requester?: Requester | null;
   readonly origin?: Origin;
   readonly settings?: Partial<DecisionSettings>;

@@ -1,8 +1,10 @@
 import { test } from "tap";
+import { isJsonObject, type JsonObject } from "../../../shared/formats/json.ts";
 import { ADMIN, bucketObject, namespaceObject } from "../objects.ts";
 import { testRows } from "../rows.ts";
 import {
-  annotated, attempted, CLUSTER_OBJECTS, CONTROLLER_ACCOUNT, of, owned, skippedChecks, tiered,
+  annotated, attempted, CLUSTER_OBJECTS, CONTROLLER_ACCOUNT, GOLD, type Input, of, owned, skippedChecks, tiered,
+  tierSelector,
 } from "./resource-lines.ts";
 
 const A = "111122223333";
@@ -80,4 +82,35 @@ testRows("ACK-10b denies a change of the region of an existing resource", of("AC
   ["the change does not change the region", [tiered("gold"), { ...inA, settings }], /^warn ACK-10b/],
   ["the region of the namespace", [tiered("gold"), { ...inA, known }], /"us-east-2" \(set by the namespace\)/],
   ["a resource does not exist in AWS at CREATE", [annotated({ [KEY]: "us-east-1" })]],
+]);
+
+const applied = (role: string, object: JsonObject, condition: JsonObject = {}): JsonObject => {
+  const text = `roleARN: ${role}, selectorName: old, selectorResourceVersion: 7`;
+  const conditions = [
+    { type: "ACK.ResourceSynced", status: "True" },
+    { type: "ACK.IAMRoleSelected", status: "True", message: "Selected", reason: text, ...condition },
+  ];
+  return { ...object, status: { ...(isJsonObject(object["status"]) && object["status"]), conditions } };
+};
+const auditOf = (object: JsonObject): Input => [object, { operation: "AUDIT", old: object }];
+const waits = (next: string): string => (
+  `warn ACK-40 status.conditions: the controller last used the role "${OLD}", and will use ${next} at its next resync. `
+    + "To reconcile now, restart the controller (kubectl rollout restart deployment), or change the spec of the "
+    + "resource; otherwise wait for the resync."
+);
+const OLD = "arn:aws:iam::111122223333:role/old";
+
+testRows("ACK-40 lists the resources whose controller last used another role", of("ACK-40"), [
+  ["another role of the account", auditOf(applied(OLD, owned(A))), waits(`the role "${GOLD}"`)],
+  ["the text is in the message", auditOf(applied(OLD, owned(A), {
+    type: "ACK.ReferencesResolved", reason: "Selected", message: `roleARN: ${OLD}, selectorName: old, selectorR`,
+  })), waits(`the role "${GOLD}"`)],
+  ["no selector selects the resource anymore", auditOf(applied(OLD, tiered())), waits("its own role")],
+  ["the same role", auditOf(applied(GOLD, owned(A)))],
+  ["a resource without conditions", auditOf(owned(A))],
+  ["another account, which ACK-07 reports", auditOf(applied(OLD, owned(A, tiered("silver"))))],
+  ["a conflict, which ACK-03 reports", [applied(OLD, owned(A)), {
+    operation: "AUDIT", old: applied(OLD, owned(A)), known: [...CLUSTER_OBJECTS, tierSelector("gilt", GOLD, "gold")],
+  }]],
+  ["a write", [applied(OLD, owned(A)), { old: applied(OLD, owned(A)) }]],
 ]);

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import type { Test } from "tap";
 import { manifestObjects } from "../../../../manifests/render.ts";
 import { REFERRER_KINDS, type ReferrerKind } from "../../../../shared/contract/capa-kinds.ts";
@@ -9,10 +10,12 @@ import type { ApiResponse } from "../../apiserver/api-request.ts";
 import type { Cluster } from "../../apiserver/cluster.ts";
 import { onCluster } from "../../apiserver/on-cluster.ts";
 import { until } from "../../apiserver/until.ts";
-import { patch } from "../buckets.ts";
-import { apply, installWebhook } from "../installed-webhook.ts";
+import { selectorObject } from "../../../shared/objects.ts";
+import { bucket, buckets, patch } from "../buckets.ts";
+import { apply, installWebhook, SELECTORS } from "../installed-webhook.ts";
 import { auditedPatches, OPTIONS } from "../reconciling/replicas.ts";
 
+const PAGE = readFileSync(new URL("../../../../docs/webhook.md", import.meta.url), "utf8");
 const VERSIONS = ["v1beta1", "v1beta2"];
 const PREFIX = "ack-role-resolver.io/";
 const API = "infrastructure.cluster.x-k8s.io/v1beta2";
@@ -37,6 +40,7 @@ onCluster("annotations of clusters on a real API server", async (t, cluster) => 
   await run("a create adds the annotations, and changes nothing else", annotatesCreated);
   await run("the webhook does not change the writes of CAPA", leavesCAPA);
   await run("server-side apply without the annotations keeps them, and repeats without a change", repeatsApply);
+  await run("the documented commands wait until the leader writes the annotations", waitsForAnnotations);
   await run("a changed identity changes the annotations, but its resource version does not", followsIdentity);
 });
 
@@ -144,6 +148,21 @@ async function repeatsApply(t: Test, cluster: Cluster): Promise<void> {
   await applied();
   const second = await get(cluster, path);
   t.same([field(second, "metadata"), field(second, "spec")], [field(first, "metadata"), field(first, "spec")]);
+}
+
+/** Runs the commands of docs/webhook.md for a cluster that CAPA wrote, and a bucket that the next selector selects. */
+async function waitsForAnnotations(t: Test, cluster: Cluster): Promise<void> {
+  const commands = [...PAGE.matchAll(/^kubectl (-n team-a wait .*)$/gm)].map(([, command = ""]) => command);
+  t.equal(commands.length, 2);
+  const prod = { apiVersion: API, kind: "AWSCluster", metadata: { name: "prod" }, spec: { identityRef: REFERENCE } };
+  const created = await cluster.request("POST", buckets("team-a"), bucket("b1"));
+  t.equal(annotationsOf(created.body).get(`${PREFIX}outcome`), "default");
+  await cluster.request("POST", CLUSTERS, prod, { headers: CAPA });
+  const waiting = commands.map((command) => cluster.kubectl(command.replaceAll("'", "").split(" ")));
+  const spec = { arn: "arn:aws:iam::111122223333:role/team-a", namespaceSelector: { names: ["team-a"] } };
+  await cluster.request("POST", SELECTORS, selectorObject("team-a", spec));
+  const results = await Promise.all(waiting);
+  for (const { code, stdout, stderr } of results) t.match([code, stdout], [0, /condition met/], stderr);
 }
 
 async function followsIdentity(t: Test, cluster: Cluster): Promise<void> {
