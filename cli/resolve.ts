@@ -6,7 +6,7 @@ import { queryOf, type ResourceQuery } from "../shared/contract/ack-resource.ts"
 import type { JsonObject } from "../shared/formats/json.ts";
 import { isACKGroup } from "../shared/contract/ack-groups.ts";
 import { NAME_LABEL } from "../shared/formats/names.ts";
-import { apiVersionOf, objectReference } from "../shared/formats/object-meta.ts";
+import { apiVersionOf, DEFAULT_NAMESPACE, objectReference } from "../shared/formats/object-meta.ts";
 import { explain, explainNearest } from "../shared/resolution/explain.ts";
 import { hypotheticalResources } from "../shared/resolution/hypothetical-resource.ts";
 import type { ComparedObject } from "../shared/resolution/impact.ts";
@@ -71,7 +71,7 @@ function resolveRoot(state: State, only: Only, settings: SettingsFor<"resolve">,
   const identities = faultyIdentities(state, decisionSettings(settings));
   const warnings = [
     ...versionWarnings(resolved, inventory),
-    ...(settings.kind.length > 0 ? namespaceWarnings(settings.namespace ?? DEFAULT, inventory) : []),
+    ...(settings.kind.length > 0 ? namespaceWarnings(settings.namespace ?? DEFAULT_NAMESPACE, inventory) : []),
     ...faultySelectorLines(faulty),
     ...faultyIdentityLines(identities),
   ];
@@ -97,24 +97,19 @@ const NO_RESOURCES = "The input contains no ACK resource, and no object that ref
 /** Returns the resources that --kind describes. Without --kind, returns every resource of the state. */
 function queriesOf(state: State, only: Only, settings: SettingsFor<"resolve">): Query[] {
   const { kind: kinds, label: labels } = settings;
-  const namespace = settings.namespace ?? DEFAULT;
+  const namespace = settings.namespace ?? DEFAULT_NAMESPACE;
   if (kinds.length > 0) return hypotheticalResources({ kinds, namespace, labels }, state.inventory);
   return resourceQueries(only.objectsOf(state).map(({ object }) => object));
 }
 
-/**
- * Returns every ACK resource and every object that refers to a CAPA identity, in input order. An object that sets no
- * namespace is in the namespace `default`.
- */
+/** Returns every ACK resource and every object that refers to a CAPA identity, in input order. */
 function resourceQueries(objects: readonly JsonObject[]): Query[] {
   return objects.flatMap((object): Query[] => {
-    const referrer = readReferrer(object, DEFAULT);
+    const referrer = readReferrer(object);
     if (referrer !== null) return [referrer];
-    return isACKGroup(objectReference(object).group) ? [queryOf(object, DEFAULT)] : [];
+    return isACKGroup(objectReference(object).group) ? [queryOf(object, DEFAULT_NAMESPACE)] : [];
   });
 }
-
-const DEFAULT = "default";
 
 /** Resolves every resource in input order. */
 export function resolveAll(

@@ -3,7 +3,7 @@ import type { Inventory } from "../inventory/inventory.ts";
 import { queryOf } from "../contract/ack-resource.ts";
 import type { JsonObject } from "../formats/json.ts";
 import { isACKGroup } from "../contract/ack-groups.ts";
-import { objectReference } from "../formats/object-meta.ts";
+import { DEFAULT_NAMESPACE, objectReference } from "../formats/object-meta.ts";
 import { usedSelectors } from "../resolution/selection.ts";
 import type { CheckEntry } from "./check.ts";
 import { AC_05 } from "./cluster-reference.ts";
@@ -35,7 +35,7 @@ export function selectorsToReview(
 ): readonly string[] {
   if (mode !== "selectors" || !isACKGroup(objectReference(object).group)) return [];
   const states = old === null ? [object] : [object, old];
-  return [...new Set(states.flatMap((state) => usedSelectors(inventory, queryOf(state, "default"))))];
+  return [...new Set(states.flatMap((state) => usedSelectors(inventory, queryOf(state, DEFAULT_NAMESPACE))))];
 }
 
 /**

@@ -12,7 +12,7 @@ import { type KindID, kindOf, type KindRow } from "../contract/kinds.ts";
 import type { SizedKind } from "../contract/limits.ts";
 import type { JsonObject } from "../formats/json.ts";
 import { definedKind } from "../contract/ack-groups.ts";
-import { objectReference } from "../formats/object-meta.ts";
+import { namespaceOrDefault, objectReference } from "../formats/object-meta.ts";
 import type { JudgedSelector } from "../model/selector.ts";
 import { META_01 } from "./any-kind.ts";
 import { REMOVED_WAIVERS, WAIVER_01 } from "./waiver.ts";
@@ -104,8 +104,7 @@ export function isChecked(object: JsonObject, { namespaces }: Pick<Inventory, "n
 /** Returns the Pod that a manifest creates if it requests a sidecar, else null. */
 function reviewedTemplate(object: JsonObject, namespaces: Inventory["namespaces"]): PodTemplate | null {
   const template = podTemplateOf(object);
-  const { namespace } = objectReference(object);
-  const labels = namespaces.labelsOf(namespace === "" ? "default" : namespace);
+  const labels = namespaces.labelsOf(namespaceOrDefault(objectReference(object).namespace));
   return template !== null && requestsSidecar(template, labels) ? template : null;
 }
 

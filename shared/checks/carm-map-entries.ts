@@ -6,7 +6,7 @@ import { ACK_GROUPS, serviceOf } from "../contract/ack-groups.ts";
 import { closest, quote } from "../formats/text.ts";
 import type { CheckContext, CheckInput, Fault, QuickCheck } from "./check.ts";
 import { ROLE_ARN } from "./value-types.ts";
-import { objectReference } from "../formats/object-meta.ts";
+import { namespaceOrDefault, objectReference } from "../formats/object-meta.ts";
 
 const DOCUMENT_FIX = "write one key for each role. If services use different roles, start each key with the service: "
   + "s3.111122223333";
@@ -167,7 +167,7 @@ export function configMapChange(
   const isDeletion = context.operation === "DELETE";
   const stored = isDeletion ? object : old;
   return {
-    ...context, object, name, namespace: namespace === "" ? "default" : namespace,
+    ...context, object, name, namespace: namespaceOrDefault(namespace),
     data: isDeletion ? new Map() : dataOf(object),
     stored: stored === null ? new Map() : dataOf(stored),
   };

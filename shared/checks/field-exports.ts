@@ -1,7 +1,8 @@
 import { field, type JsonObject, stringAt } from "../formats/json.ts";
 import { isCARMMapName } from "../contract/ack-groups.ts";
 import { quote } from "../formats/text.ts";
-import { crossingsOf, ownNamespace } from "../model/crossings.ts";
+import { namespaceOrDefault, objectReference } from "../formats/object-meta.ts";
+import { crossingsOf } from "../model/crossings.ts";
 import type { Check, Fault, QuickCheck } from "./check.ts";
 import { ownerOfNamespace, type ProtectionSettings } from "./protected-namespaces.ts";
 import { FOR_NOW, namespacePath } from "./resource-crossings.ts";
@@ -30,7 +31,7 @@ export const FE_01: QuickCheck<FieldExportWrite> = {
     const named = stringAt(to, "namespace") ?? "";
     // Without a namespace, the controller writes into the namespace of the FieldExport (ACK runtime,
     // pkg/runtime/field_export_reconciler.go).
-    const namespace = named === "" ? ownNamespace(object) : named;
+    const namespace = named === "" ? namespaceOrDefault(objectReference(object).namespace) : named;
     const owner = ownerOfNamespace(namespace, settings);
     if (owner !== null) {
       const path = named === "" ? ["metadata", "namespace"] : ["spec", "to", "namespace"];
@@ -55,9 +56,10 @@ export const FE_03: QuickCheck<FieldExportWrite> = {
   requires: ["metadata.namespace"],
   section: "crossNamespace",
   *find({ object }): Iterable<Fault> {
+    const own = namespaceOrDefault(objectReference(object).namespace);
     for (const crossing of crossingsOf(object)) {
       const { namespace, name } = crossing;
-      const message = `for the FieldExport in namespace ${quote(ownNamespace(object))}, the controller writes the `
+      const message = `for the FieldExport in namespace ${quote(own)}, the controller writes the `
         + `ConfigMap or Secret ${quote(`${namespace}/${name}`)}`;
       yield { path: namespacePath(crossing), message };
     }

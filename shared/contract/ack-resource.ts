@@ -1,6 +1,6 @@
 import { field, type JsonObject, stringAt } from "../formats/json.ts";
 import type { Labels } from "../formats/label-selector.ts";
-import { objectMeta } from "../formats/object-meta.ts";
+import { DEFAULT_NAMESPACE, objectMeta } from "../formats/object-meta.ts";
 
 /**
  * The fields of `status.ackResourceMetadata` that affect decisions. ACK controllers write these fields when they first
@@ -65,14 +65,14 @@ export function isPinned({ created, status }: Pick<ACKResource, "created" | "sta
   return created || status.ownerAccountID !== null;
 }
 
-/** Reads a stored ACK resource. A resource without a namespace is in namespace `default`, as with kubectl. */
+/** Reads a stored ACK resource. A resource without a namespace is in the default one. */
 export function resourceOf(object: JsonObject): ACKResource {
   const metadata = field(object, "metadata");
   const status = field(object, "status");
   const conditions = field(status, "conditions");
   const isSynced = Array.isArray(conditions) && conditions.some(isSyncedCondition);
   return {
-    ...queryOf(object, "default"),
+    ...queryOf(object, DEFAULT_NAMESPACE),
     created: isSynced || nonEmpty(stringAt(status, "ackResourceMetadata", "arn")) !== null,
     deleting: nonEmpty(stringAt(metadata, "deletionTimestamp")) !== null,
     uid: nonEmpty(stringAt(metadata, "uid")),

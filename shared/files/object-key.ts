@@ -1,7 +1,7 @@
 import { isSelector } from "../contract/ack-groups.ts";
 import { type KindID, kindOf } from "../contract/kinds.ts";
 import { field, isJsonObject, type JsonObject, stringAt } from "../formats/json.ts";
-import { objectReference } from "../formats/object-meta.ts";
+import { namespaceOrDefault, objectReference } from "../formats/object-meta.ts";
 import type { Manifest } from "./manifest-reader.ts";
 
 /**
@@ -48,9 +48,6 @@ export function setNamespaces(manifests: readonly Manifest[], namespace: string)
   });
 }
 
-/** The namespace of a namespaced object whose manifest sets no namespace. */
-const DEFAULT_NAMESPACE = "default";
-
 /** The cluster-scoped kinds, in the form `KIND.GROUP`. A kind that is not in this list is treated as namespaced. */
 const CLUSTER_SCOPED: ReadonlySet<string> = new Set([
   "IAMRoleSelector.services.k8s.aws",
@@ -72,8 +69,7 @@ function isClusterScoped({ group, kind }: { readonly group: string; readonly kin
 /** Returns the namespace in which the API server stores the object; "" for a cluster-scoped object. */
 export function namespaceOf(object: JsonObject): string {
   const type = objectReference(object);
-  if (isClusterScoped(type)) return "";
-  return type.namespace === "" ? DEFAULT_NAMESPACE : type.namespace;
+  return isClusterScoped(type) ? "" : namespaceOrDefault(type.namespace);
 }
 
 /** The name under which the API server stores an object. */

@@ -54,6 +54,14 @@ export function objectReference(object: JsonObject): ObjectReference {
   };
 }
 
+/** The namespace of a namespaced object whose manifest sets none, as with kubectl. */
+export const DEFAULT_NAMESPACE = "default";
+
+/** Returns the namespace of a namespaced object, from the namespace in its metadata, which is "" if it is not set. */
+export function namespaceOrDefault(written: string): string {
+  return written === "" ? DEFAULT_NAMESPACE : written;
+}
+
 /** Returns the value of the annotation, or null if it is missing or is not a string. */
 export function annotationAt(object: JsonObject, key: string): string | null {
   return stringAt(object, "metadata", "annotations", key);

@@ -1,6 +1,6 @@
 import { ReversibleMap } from "./set-index.ts";
 import { field, type JsonObject, stringAt, stringMap } from "../formats/json.ts";
-import { type ObjectID, objectReference } from "../formats/object-meta.ts";
+import { namespaceOrDefault, type ObjectID, objectReference } from "../formats/object-meta.ts";
 import { readSecretMetadata, type SecretMetadata } from "../model/identity-secret.ts";
 import { definedKind, isACKGroup, SELECTOR_GROUP, SELECTOR_KIND } from "../contract/ack-groups.ts";
 import { type KnownFields, objectFields } from "../contract/shape.ts";
@@ -25,8 +25,7 @@ export class SecretStore {
   }
 
   put(object: JsonObject, { namespace: written, name }: SecretName): void {
-    // In a manifest, a missing namespace usually stands for `default`.
-    const namespace = written === "" ? "default" : written;
+    const namespace = namespaceOrDefault(written);
     const secrets = this.#byNamespace.get(namespace) ?? new Map<string, SecretMetadata>();
     const metadata = readSecretMetadata(object);
     if (JSON.stringify(secrets.get(name)?.keys) !== JSON.stringify(metadata.keys)) this.#revision += 1;

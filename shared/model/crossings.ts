@@ -1,6 +1,6 @@
 import { isFieldExportKind } from "../contract/ack-groups.ts";
 import { field, type FieldPath, type FieldStep, isJsonObject, type JsonObject, stringAt } from "../formats/json.ts";
-import { objectReference } from "../formats/object-meta.ts";
+import { namespaceOrDefault, objectReference } from "../formats/object-meta.ts";
 
 /**
  * How an object uses one of another namespace: takes the ARN or ID of a resource, reads or writes a key of a Secret, or
@@ -15,15 +15,6 @@ export interface Crossing {
   readonly path: FieldPath;
   readonly namespace: string;
   readonly name: string;
-}
-
-/** The namespace that kubectl uses for a manifest without one. */
-const DEFAULT_NAMESPACE = "default";
-
-/** Returns the namespace in which the API server stores the object. */
-export function ownNamespace(object: JsonObject): string {
-  const { namespace } = objectReference(object);
-  return namespace === "" ? DEFAULT_NAMESPACE : namespace;
 }
 
 /** What was found in an object, because several checks read it. */
@@ -41,9 +32,10 @@ export function crossingsOf(object: JsonObject): readonly Crossing[] {
 }
 
 function findCrossings(object: JsonObject): readonly Crossing[] {
-  const own = ownNamespace(object);
+  const reference = objectReference(object);
+  const own = namespaceOrDefault(reference.namespace);
   const spec = field(object, "spec");
-  if (!isFieldExportKind(objectReference(object))) return crossingsIn(spec, own);
+  if (!isFieldExportKind(reference)) return crossingsIn(spec, own);
   const target = targetIn(field(spec, "to"), own);
   return target === null ? [] : [{ kind: "export", path: ["spec", "to"], ...target }];
 }

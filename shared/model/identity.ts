@@ -8,7 +8,7 @@ import { ACCOUNT_ID, accountOfARN } from "../formats/arn.ts";
 import { field, isJsonObject, type JsonObject, stringAt, stringMap } from "../formats/json.ts";
 import { stringList } from "../formats/label-selector.ts";
 import { subdomainFaults } from "../formats/names.ts";
-import { objectReference } from "../formats/object-meta.ts";
+import { namespaceOrDefault, objectReference } from "../formats/object-meta.ts";
 import { compareText, quote } from "../formats/text.ts";
 import { type AllowedNamespaces, readAllowedNamespaces } from "./allowed-namespaces.ts";
 import type { SessionTag } from "./session.ts";
@@ -103,7 +103,7 @@ export function readIdentity(object: JsonObject, runtime: Runtime): Identity | n
   const { spec, ...limits } = boundedSpec(object);
   if (kind === SERVICE_ACCOUNT_IDENTITY) {
     const account = { ...readServiceAccount(spec), ...limits };
-    return { ...meta, kind, namespace: namespace === "" ? "default" : namespace, ...account };
+    return { ...meta, kind, namespace: namespaceOrDefault(namespace), ...account };
   }
   const common = { ...meta, allowedNamespaces: allowedBy(spec, limits, runtime) };
   if (kind === CONTROLLER_IDENTITY) return { ...common, kind };

@@ -1,7 +1,7 @@
 import type { Runtime } from "../contract/context.ts";
 import { field, type FieldPath, type JsonObject, stringAt } from "../formats/json.ts";
 import type { ResourceQuery } from "../contract/ack-resource.ts";
-import { objectMeta } from "../formats/object-meta.ts";
+import { namespaceOrDefault, objectMeta } from "../formats/object-meta.ts";
 import { type IdentityReference, readReference } from "./identity.ts";
 import {
   CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME, type ReferrerKind, referrerKindOf,
@@ -39,11 +39,8 @@ export function refersToIdentity(object: ResourceQuery | Referrer): object is Re
 
 const DEFAULT_REFERENCE: IdentityReference = { kind: CONTROLLER_IDENTITY, name: CONTROLLER_IDENTITY_NAME };
 
-/**
- * Reads an object that refers to an identity. Returns null if its kind has no reference. An object without a namespace
- * is in `defaultNamespace`.
- */
-export function readReferrer(object: JsonObject, defaultNamespace = "default"): Referrer | null {
+/** Reads an object that refers to an identity. Returns null if its kind has no reference. */
+export function readReferrer(object: JsonObject): Referrer | null {
   const { group, version, kind, namespace, name, labels, annotations, resourceVersion } = objectMeta(object);
   const known = referrerKindOf({ group, kind });
   if (known === null) return null;
@@ -53,7 +50,7 @@ export function readReferrer(object: JsonObject, defaultNamespace = "default"): 
     group,
     version,
     kind,
-    namespace: namespace === "" ? defaultNamespace : namespace,
+    namespace: namespaceOrDefault(namespace),
     name: name === "" ? null : name,
     written: readReference(field(spec, "identityRef")),
     isDefaulted: known.isDefaulted,
