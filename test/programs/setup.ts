@@ -1,6 +1,7 @@
 // The script of `npm run setup:...`. Builds the named programs, and all programs of the named groups, in the cache if
 // they are missing. Prints their folders. `packages` installs the Debian packages of a node. With `--if-ci`, does
 // nothing unless `CI=true`.
+import { ACK_RUNTIME } from "./ack-runtime.ts";
 import { type Recipe, setUpProgram } from "./cache.ts";
 import { CAPA } from "./capa.ts";
 import { CERT_MANAGER } from "./cert-manager.ts";
@@ -10,16 +11,15 @@ import { JAVA_CLIENT } from "./java-client.ts";
 import { KUBERNETES, KUBERNETES_NODE } from "./kubernetes.ts";
 import { NODE_IMAGE_ARCHIVE } from "./node-image.ts";
 import { SUPPORTED_NODES, UNSUPPORTED_NODES } from "./node-versions.ts";
-import { ORACLE } from "./oracle.ts";
 import { setUpPackages } from "./packages.ts";
-import { POD_PROGRAMS } from "./pod-programs.ts";
+import { PAUSE } from "./pause.ts";
 import { PROMETHEUS } from "./prometheus.ts";
 import { RENDERERS } from "./renderers.ts";
 import { RUST_CLIENT } from "./rust-client.ts";
 import { BOTOCORE, MOTO } from "./wheels.ts";
 
 const RECIPES: readonly Recipe[] = [
-  KUBERNETES, KUBERNETES_NODE, POD_PROGRAMS, NODE_IMAGE_ARCHIVE, ORACLE, BOTOCORE, MOTO, GO_CLIENT, JAVA_CLIENT,
+  KUBERNETES, KUBERNETES_NODE, PAUSE, NODE_IMAGE_ARCHIVE, ACK_RUNTIME, BOTOCORE, MOTO, GO_CLIENT, JAVA_CLIENT,
   RUST_CLIENT, ...UNSUPPORTED_NODES, ...SUPPORTED_NODES, RENDERERS, CERT_MANAGER, CAPA, PROMETHEUS,
 ];
 

@@ -1,14 +1,16 @@
 import { field, isJsonObject, type JsonObject } from "../../../shared/formats/json.ts";
 import { until } from "../../real/apiserver/until.ts";
+import { sessionOf } from "../../real/oracle/ack-controller.ts";
 import type { PodCluster } from "../cluster.ts";
 import { NAMESPACE, POD_LABELS } from "./controller-pod.ts";
 
+export function bucket(namespace: string, name: string): object {
+  return { apiVersion: "s3.services.k8s.aws/v1alpha1", kind: "Bucket", metadata: { name, namespace }, spec: { name } };
+}
 
-export function bucket(namespace: string, name: string, annotations: Readonly<Record<string, string>> = {}): object {
-  return {
-    apiVersion: "s3.services.k8s.aws/v1alpha1", kind: "Bucket", metadata: { name, namespace, annotations },
-    spec: { name },
-  };
+/** Waits until the controller has created a bucket. Returns the role of its session. */
+export async function untilCreated(cluster: PodCluster, namespace: string, name: string): Promise<string> {
+  return sessionOf(await untilCondition(cluster, namespace, name, "ACK.ResourceSynced"));
 }
 
 /** Waits until a bucket has a condition with status True. Returns its status. */

@@ -69,8 +69,8 @@ function useTestEndpoints(sidecar: Container, controller: Container, { url }: AW
   // A rejected controller retries at its next reconciliation. In the tests, the SDK retries instead of the controller.
   controller.env?.push({ name: "AWS_MAX_ATTEMPTS", value: "10" });
   // ACK controllers exit with AWS_CA_BUNDLE, because they replace the HTTP client of the SDK.
-  const variables = { AWS_ENDPOINT_URL_S3: url, SSL_CERT_FILE: `${CA_DIR}/ca.crt` };
-  controller.env?.push(...Object.entries(variables).map(([name, value]) => ({ name, value })));
+  controller.env?.push({ name: "SSL_CERT_FILE", value: `${CA_DIR}/ca.crt` });
+  controller.args = controllerArguments(url);
   controller.volumeMounts.push(mount);
 }
 
@@ -85,6 +85,11 @@ function addIdentity(sidecar: Container, volumes: object[]): void {
   );
 }
 
+/** Returns what a chart of ACK adds to the arguments to find roles by selectors, and the service at a URL. */
+export function controllerArguments(url: string): string[] {
+  return ["--enable-carm=false", "--feature-gates=IAMRoleSelector=true", `--aws-endpoint-url=${url}`];
+}
+
 const CA_MAP = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: CA_CONFIGMAP, namespace: NAMESPACE } };
 const RBAC = "rbac.authorization.k8s.io";
 
@@ -94,8 +99,9 @@ export const PREREQUISITES: readonly object[] = [
   {
     apiVersion: `${RBAC}/v1`, kind: "ClusterRole", metadata: { name: CONTROLLER },
     rules: [
-      { apiGroups: ["s3.services.k8s.aws"], resources: ["buckets"], verbs: ["get", "list", "watch"] },
+      { apiGroups: ["s3.services.k8s.aws"], resources: ["buckets"], verbs: ["get", "list", "watch", "patch"] },
       { apiGroups: ["s3.services.k8s.aws"], resources: ["buckets/status"], verbs: ["patch"] },
+      { apiGroups: [""], resources: ["namespaces"], verbs: ["get", "list", "watch"] },
       { apiGroups: ["services.k8s.aws"], resources: ["iamroleselectors"], verbs: ["get", "list", "watch"] },
     ],
   },

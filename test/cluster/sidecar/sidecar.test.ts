@@ -1,9 +1,9 @@
 import type { Test } from "tap";
 import { nameOf } from "../../../manifests/rbac.ts";
-import { stringAt } from "../../../shared/formats/json.ts";
 import { runCommand } from "../../cli/run-command.ts";
 import { ACK_CRDS } from "../../fixtures/ack-crds.ts";
 import { ACK_SELECTOR_CRD } from "../../fixtures/ack-selector-crd.ts";
+import { ACK_RUNTIME, ackProgramsIn } from "../../programs/ack-runtime.ts";
 import { enduranceMinutes } from "../../programs/environment.ts";
 import { GO_CLIENT, goClientIn } from "../../programs/go-client.ts";
 import { sharedLibraries } from "../../programs/node-image.ts";
@@ -17,13 +17,12 @@ import { startCluster, withNode } from "../on-node.ts";
 import { projectArchive } from "../project-image.ts";
 import { deniedRequests, rightsIn, unusedRights } from "../chart/rights.ts";
 import { selector } from "../webhook/selector.ts";
-import { type AWS, REJECTED_ROLE, startAWS } from "./aws.ts";
-import { bucket, untilCondition } from "./buckets.ts";
+import { REJECTED_ROLE, startAWS } from "./aws.ts";
+import { bucket, untilCondition, untilCreated } from "./buckets.ts";
 import { CONTROLLER, CONTROLLER_IMAGE, controllerObjects, NAMESPACE, POD_LABELS } from "./controller-pod.ts";
 
-const TEAM_A = { account: "111111111111", role: "arn:aws:iam::111111111111:role/team-a" } as const;
-const TEAM_B = { account: "222222222222", role: "arn:aws:iam::222222222222:role/team-b" } as const;
-const OWN_ACCOUNT = "999999999999";
+const TEAM_A = "arn:aws:iam::111111111111:role/team-a";
+const TEAM_B = "arn:aws:iam::222222222222:role/team-b";
 const CLIENT = "/client";
 const SIDECAR = "ack-role-resolver";
 /** The kernel cannot set a limit below the memory in use. */
@@ -32,19 +31,19 @@ const SPARE_BYTES = 2 ** 20;
 const LOAD = ["2000", "4"] as const;
 
 withNode("the Pod of docs/sidecar.md with a controller", async (t, found) => {
-  const folders = await findPrograms(t, MOTO, GO_CLIENT);
+  const folders = await findPrograms(t, MOTO, GO_CLIENT, ACK_RUNTIME);
   if (folders === null) return;
   const [moto, client] = [await wheelsIn(folders[0]), goClientIn(folders[1])];
   const archive = projectArchive(t, found.programs);
   const cluster = await startCluster(t, found);
   const libraries = (await sharedLibraries(client)).map((file) => [file, file] as const);
-  const programs = { "/controller": found.programs.controller, [CLIENT]: client };
+  const programs = { "/controller": ackProgramsIn(folders[2]).controller, [CLIENT]: client };
   const files = { ...programs, ...Object.fromEntries(libraries) };
   await cluster.loadImage({ name: CONTROLLER_IMAGE, files, entrypoint: ["/controller"] });
   await cluster.loadArchive(await archive);
-  const aws = await install(t, cluster, moto);
-  await t.test("manages a bucket in the account of its selector", async (tt) => isManaged(tt, cluster, aws));
-  await t.test("is not granted a role of which no selector exists", async (tt) => isNotGranted(tt, cluster, aws));
+  await install(t, cluster, moto);
+  await t.test("creates a bucket with the role of its selector, or its own", async (tt) => isCreated(tt, cluster));
+  await t.test("is not granted a role of which no selector exists", async (tt) => isNotGranted(tt, cluster));
   await t.test("refuses no AssumeRole call if the kernel kills the sidecar for lack of memory", async (tt) => (
     survivesOOM(tt, cluster)
   ));
@@ -55,15 +54,14 @@ withNode("the Pod of docs/sidecar.md with a controller", async (t, found) => {
   ));
 });
 
-async function install(t: Test, cluster: PodCluster, wheels: InstalledWheels): Promise<AWS> {
+async function install(t: Test, cluster: PodCluster, wheels: InstalledWheels): Promise<void> {
   const aws = await startAWS(t, wheels, cluster.hostAddress);
   await cluster.api.installCRDs([ACK_SELECTOR_CRD, ...ACK_CRDS]);
   for (const name of [NAMESPACE, "team-a", "team-b"]) await cluster.kubectl(["create", "namespace", name]);
   await cluster.kubectl(["apply", "-f", "-"], (await runCommand(["manifests", "rbac"])).stdout);
-  await cluster.apply([selector("team-a", TEAM_A.role)]);
+  await cluster.apply([selector("team-a", TEAM_A)]);
   await cluster.apply([...(await controllerObjects(aws)), EVENTS_BINDING]);
   await cluster.untilRolledOut(NAMESPACE, CONTROLLER);
-  return aws;
 }
 
 /** docs/sidecar.md describes this binding. */
@@ -73,27 +71,25 @@ const EVENTS_BINDING = {
   subjects: [{ kind: "ServiceAccount", name: CONTROLLER, namespace: NAMESPACE }],
 };
 
-async function isManaged(t: Test, cluster: PodCluster, aws: AWS): Promise<void> {
-  await cluster.apply([bucket("team-a", "bucket-a")]);
-  const status = await untilCondition(cluster, "team-a", "bucket-a", "ACK.ResourceSynced");
-  t.equal(stringAt(status, "ackResourceMetadata", "ownerAccountID"), TEAM_A.account);
-  t.same(await aws.buckets(TEAM_A.account), ["bucket-a"]);
-  t.same(await aws.buckets(OWN_ACCOUNT), []);
-  const [pod] = await cluster.pods(NAMESPACE, POD_LABELS);
-  const log = await cluster.logs(NAMESPACE, pod?.name ?? "", "controller");
-  t.match(log, `"account":"${OWN_ACCOUNT}"`, "the identity of the controller is the web identity of the sidecar");
+async function isCreated(t: Test, cluster: PodCluster): Promise<void> {
+  await cluster.apply([bucket("team-a", "bucket-a"), bucket("default", "bucket")]);
+  t.equal(await untilCreated(cluster, "team-a", "bucket-a"), "111111111111/team-a");
+  t.equal(
+    await untilCreated(cluster, "default", "bucket"), "999999999999/ack-s3-controller",
+    "the identity of the controller is the web identity of the sidecar",
+  );
 }
 
-/** The annotation makes the controller assume the role without a selector. */
-async function isNotGranted(t: Test, cluster: PodCluster, aws: AWS): Promise<void> {
-  const annotations = { "test.ack-role-resolver.io/role-arn": TEAM_B.role };
-  await cluster.apply([bucket("team-b", "bucket-b", annotations)]);
-  const status = await untilCondition(cluster, "team-b", "bucket-b", "ACK.Recoverable");
-  t.match(JSON.stringify(status), /AccessDenied/);
-  t.same(await aws.buckets(TEAM_B.account), []);
-  await cluster.apply([selector("team-b", TEAM_B.role)]);
-  await untilCondition(cluster, "team-b", "bucket-b", "ACK.ResourceSynced");
-  t.same(await aws.buckets(TEAM_B.account), ["bucket-b"], "the role is granted when its selector exists");
+async function isNotGranted(t: Test, cluster: PodCluster): Promise<void> {
+  const [pod] = await cluster.pods(NAMESPACE, POD_LABELS);
+  const call = [CLIENT, "stream", "1", "1", TEAM_B];
+  const { roles } = readReport(await cluster.exec(NAMESPACE, pod?.name ?? "", "controller", call));
+  t.match(Object.keys(roles[TEAM_B]?.errors ?? {}), [/AccessDenied/u]);
+  await cluster.apply([selector("team-b", TEAM_B), bucket("team-b", "bucket-b")]);
+  t.equal(
+    await untilCreated(cluster, "team-b", "bucket-b"), "222222222222/team-b",
+    "the role is granted when its selector exists",
+  );
 }
 
 /** Limits the memory of the sidecar to what it uses when it is idle, and then loads it. */
@@ -103,7 +99,7 @@ async function survivesOOM(t: Test, cluster: PodCluster): Promise<void> {
   const { workingSet } = await cluster.containerMemory(before, SIDECAR);
   await cluster.limitMemory(before, SIDECAR, workingSet + SPARE_BYTES);
   const calls = enduranceMinutes() === null ? 2_000 : 10_000;
-  const stream = [CLIENT, "stream", String(calls), "4", TEAM_A.role, TEAM_B.role];
+  const stream = [CLIENT, "stream", String(calls), "4", TEAM_A, TEAM_B];
   t.same(totals(readReport(await cluster.exec(NAMESPACE, before.name, "controller", stream))), {
     served: calls, errors: {},
   });
@@ -122,7 +118,7 @@ async function isLoaded(t: Test, cluster: PodCluster): Promise<void> {
     return formatMemory(one);
   };
   t.comment(`idle: ${await memory()}`);
-  const stream = [CLIENT, "stream", ...LOAD, TEAM_A.role, TEAM_B.role];
+  const stream = [CLIENT, "stream", ...LOAD, TEAM_A, TEAM_B];
   const startMs = performance.now();
   const report = readReport(await cluster.exec(NAMESPACE, pod.name, "controller", stream));
   const durationMs = Math.round(performance.now() - startMs);

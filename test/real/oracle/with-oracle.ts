@@ -1,6 +1,6 @@
 import { type Test, test } from "tap";
 import { runProgram } from "../../programs/run-program.ts";
-import { ORACLE, oracleIn } from "../../programs/oracle.ts";
+import { ACK_RUNTIME, ackProgramsIn } from "../../programs/ack-runtime.ts";
 import { findPrograms } from "../find-programs.ts";
 
 /** Sends all queries to the oracle, and returns the results in the order of the queries. */
@@ -11,8 +11,8 @@ type QueryOracle = <Result>(queries: readonly object[]) => Promise<readonly Resu
  */
 export function withOracle(name: string, body: (t: Test, query: QueryOracle) => Promise<void>): void {
   test(name, async (t) => {
-    const folders = await findPrograms(t, ORACLE);
-    if (folders !== null) await body(t, (queries) => queryAll(oracleIn(folders[0]), queries));
+    const folders = await findPrograms(t, ACK_RUNTIME);
+    if (folders !== null) await body(t, (queries) => queryAll(ackProgramsIn(folders[0]).oracle, queries));
   });
 }
 

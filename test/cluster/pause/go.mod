@@ -1,0 +1,3 @@
+module ack-role-resolver.test/pause
+
+go 1.25.0
