@@ -208,7 +208,8 @@ function byDefault(settings: DecisionSettings, region: Region | null, message: s
 
 /**
  * Returns a clause if the account in the status differs from the account of the role, and a clause if the region in the
- * status differs from the desired region. Controllers never reconcile a resource that has such a drift.
+ * status differs from the desired region. Controllers never reconcile a resource that has such a drift, with one
+ * exception: if no selector selects the resource, they use their own role without a comparison of the accounts.
  */
 export function driftsOf(
   { accountID }: Pick<Resolution, "accountID">, { ownerAccountID, region }: ResourceStatus, desired: Region | null,
