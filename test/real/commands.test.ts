@@ -56,10 +56,10 @@ const STATE: readonly object[] = [
 onCluster("the commands on a real API server", async (t, cluster) => {
   await cluster.installCRDs([iamRoleSelectorCRD("ack"), ACK_FIELD_EXPORT_CRD, ...ACK_CRDS]);
   await apply(cluster, STATE);
-  await cluster.request("PATCH", `${BUCKETS}/b1/status`,
-    { status: { ackResourceMetadata: { ownerAccountID: "111122223333", region: "eu-west-1" } } },
-    MERGE,
-  );
+  const ackResourceMetadata = { ownerAccountID: "111122223333", region: "eu-west-1" };
+  const reason = "roleARN: arn:aws:iam::111122223333:role/old, selectorName: gold, selectorResourceVersion: 1";
+  const conditions = [{ type: "ACK.IAMRoleSelected", status: "True", message: "Selected", reason }];
+  await cluster.request("PATCH", `${BUCKETS}/b1/status`, { status: { ackResourceMetadata, conditions } }, MERGE);
   await t.test("audit reports problems of the objects in the cluster", async (tt) => audits(tt, cluster));
   await t.test("impact predicts the changes that kubectl apply and kubectl delete cause", async (tt) =>
     predicts(tt, cluster),
@@ -96,16 +96,8 @@ async function audits(t: Test, cluster: Cluster): Promise<void> {
   t.equal(stderr, "15 objects judged, 0 not judged\n");
   t.match(JSON.parse(stdout), {
     summary: {
-      selectors: 4,
-      resources: 3,
-      malformed: 1,
-      conflicts: 0,
-      drift: 0,
-      unexpectedAccounts: 2,
-      onDefault: 1,
-      selectingNothing: 1,
-      staleAnnotations: 0,
-      unannotated: 3,
+      selectors: 4, resources: 3, malformed: 1, conflicts: 0, drift: 0, unexpectedAccounts: 2, onDefault: 1,
+      selectingNothing: 1, awaitingResync: 1, staleAnnotations: 0, unannotated: 3,
     },
     findings: [
       {
@@ -122,6 +114,7 @@ async function audits(t: Test, cluster: Cluster): Promise<void> {
       { section: "unexpectedAccounts", name: "silver", path: "spec.arn", code: "IRS-04" },
       { section: "onDefault", kind: "Table", name: "t1", namespace: "team-c", code: "ACK-05", severity: "warn" },
       { section: "selectingNothing", name: "silver", code: "IRS-22", severity: "warn" },
+      { section: "awaitingResync", kind: "Bucket", name: "b1", code: "ACK-40", severity: "warn" },
       { section: "crossNamespace", kind: "FieldExport", name: "evil", code: "FE-03", severity: "warn" },
       { section: "checks", kind: "FieldExport", name: "evil", namespace: "team-a", code: "FE-01", severity: "deny" },
     ],
