@@ -26,7 +26,7 @@ export interface Issue {
 }
 
 interface AuditLogPorts {
-  readonly log: Pick<Logger, "info">;
+  readonly log: Pick<Logger, "info" | "flush">;
   readonly clock: Pick<SteadyClock, "steady">;
 }
 
@@ -65,6 +65,7 @@ export class AuditLog {
     if (repeats === null) return;
     const fields = { ...client.fields(), ...fieldsOfGrant(grant), ...fieldsOfSession(credentials) };
     this.#log.info({ ...fields, ...(repeats > 0 && { repeats }) }, "credentials issued to a client");
+    this.#log.flush();
   }
 }
 

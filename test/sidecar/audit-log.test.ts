@@ -1,4 +1,6 @@
+import { closeSync, openSync, readFileSync } from "node:fs";
 import { test } from "tap";
+import { BatchedOutput, createLogger } from "../../shared/server/logger.ts";
 import { NO_EXTRAS } from "../../shared/model/session.ts";
 import { AuditLog, type Issue } from "../../sidecar/audit-log.ts";
 import type { Credentials } from "../../sidecar/credentials/session.ts";
@@ -169,6 +171,19 @@ function issue(role: string, client: string, accessKeyID = "ASIA1"): Issue {
     credentials: { ...CREDENTIALS, accessKeyID }, sessionKey: role, client: { key: client, fields: () => ({ client }) },
   };
 }
+
+test("has written both lines of a new session when the client gets it", (t) => {
+  const file = `${t.testdir({})}/log`;
+  const fd = openSync(file, "a");
+  const log = createLogger({ name: "sidecar", destination: new BatchedOutput(fd) });
+  const audit = new AuditLog({ log, clock: new FakeClock() });
+  const { grant } = issue("a", "client");
+  if (grant.verdict === "role") audit.obtained(grant, CREDENTIALS);
+  audit.issued(issue("a", "client"));
+  t.match(readFileSync(file, "utf8"), new RegExp(`${OBTAINED}.*\n.*${ISSUED}`));
+  closeSync(fd);
+  t.end();
+});
 
 test("logs up to 5,000 clients separately, and all further clients once for each session", (t) => {
   const { audit, lines } = auditLog();
