@@ -22,16 +22,19 @@ const WARN = pino.levels.values["warn"] ?? 0;
 /**
  * Writes the lines of one turn of the event loop together, because a server under load logs several in each
  * turn. Writes synchronously, so that an exit loses no line, and each warning and error immediately. Only a process
- * that is killed can lose the lines of its last turn; `flush` writes them.
+ * that is killed can lose the lines of its last turn; `flush` writes them. Drops lines that cannot be written, for
+ * example to a full disk, because an error would stop the server or change its response.
  */
 export class BatchedOutput implements DestinationStream {
-  readonly #file: DestinationStream;
+  readonly #fd: number;
+  #file: DestinationStream;
   #lines = "";
   /** Makes pino set `lastLevel` before each line. */
   readonly [METADATA] = true;
   lastLevel = 0;
 
   constructor(fd = STDERR) {
+    this.#fd = fd;
     this.#file = toFile({ dest: fd, sync: true });
     process.on("exit", () => this.flush());
   }
@@ -43,8 +46,15 @@ export class BatchedOutput implements DestinationStream {
   }
 
   flush(): void {
-    if (this.#lines !== "") this.#file.write(this.#lines);
+    const lines = this.#lines;
     this.#lines = "";
+    if (lines === "") return;
+    try {
+      this.#file.write(lines);
+    } catch {
+      // The old stream would keep the lines in memory, and write a part of them again.
+      this.#file = toFile({ dest: this.#fd, sync: true });
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";
+import process from "node:process";
 import { setImmediate } from "node:timers/promises";
 import { test } from "tap";
 import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
@@ -127,6 +128,20 @@ test("writes the lines of a turn together, and warnings and flushed lines immedi
   t.equal(written(), 5);
   await setImmediate();
   t.equal(written(), 5, "no line is written twice");
+  closeSync(fd);
+});
+
+test("drops lines that cannot be written, and throws nothing", { skip: process.platform !== "linux" }, async (t) => {
+  const fd = openSync("/dev/full", "w");
+  const log = createLogger({ name: "webhook", destination: new BatchedOutput(fd) });
+  log.info("an error in a later turn would end the process");
+  await setImmediate();
+  t.doesNotThrow(() => log.warn("an error here would change the response"));
+  closeSync(fd);
+  const file = `${t.testdir({})}/log`;
+  t.equal(openSync(file, "a"), fd, "the disk has space again");
+  log.warn("b");
+  t.match(readFileSync(file, "utf8"), /^[^\n]*"msg":"b"\}\n$/);
   closeSync(fd);
 });
 
