@@ -29,6 +29,7 @@ import {
   SELECTOR_CHANGE_CHECKS,
 } from "./catalogue.ts";
 import { ACK_02_OF_CLUSTERS } from "./forged-annotations.ts";
+import { CI_07_OF_NEW } from "./identity-use.ts";
 import { resourceChange } from "./resource-change.ts";
 import { IRS_04_OF_RESOURCES } from "./selector-account.ts";
 import { selectorChange } from "./selector-change.ts";
@@ -60,7 +61,8 @@ const CHECKS: Record<KindID, Bind> = {
   ],
   resource: within("resource", resourceChecks),
   identity: (input, settings) => [
-    ...spelling(CI_33)(input), ...within("identity", ofChange(IDENTITY_CHECKS, identityChange))(input, settings),
+    ...spelling(CI_33)(input),
+    ...within("identity", ofChange([...IDENTITY_CHECKS, CI_07_OF_NEW], identityChange))(input, settings),
   ],
   "identity-like": spelling(CI_33),
   cluster: (input, settings) => [

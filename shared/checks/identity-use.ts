@@ -38,12 +38,12 @@ function useKey(identity: Identity): string {
   return JSON.stringify([identity.kind, allowed, source, secret]);
 }
 
-/** Returns the names of the objects that lose the permission to use their identity by the change. */
-function* losingUsers({ identity, inventory, stored }: IdentityChange): Paced<string[]> {
+/** Returns the names of the objects that may use their identity before the change, but not afterwards. */
+function* losingUsers({ identity, inventory }: IdentityChange, before: Identity | undefined): Paced<string[]> {
   const names: string[] = [];
-  if (stored === null || isSameUse(stored.identity, identity)) return names;
+  if (before === undefined || isSameUse(before, identity)) return names;
   yield* visitUsers(inventory, identity, (user) => {
-    if (isAllowed(user, inventory, stored.identity) && !isAllowed(user, inventory, identity)) {
+    if (isAllowed(user, inventory, before) && !isAllowed(user, inventory, identity)) {
       names.push(referrerName(user));
     }
     return names.length < MAX_USERS;
@@ -55,16 +55,33 @@ export const CI_07: ScanningCheck<IdentityChange> = {
   id: "CI-07",
   severity: "deny",
   waivable: true,
-  reason: "CAPA neither reconciles nor deletes a cluster whose namespace its chain does not allow.",
+  reason: "CAPA neither reconciles nor deletes a cluster whose namespace its chain does not allow. The check only "
+    + "warns about a new AWSClusterControllerIdentity, whose spec is immutable.",
   fix: "keep the namespaces of these objects in allowedNamespaces, or delete the objects first",
   example: "spec: {allowedNamespaces: {list: []}} # was [team-a], where a cluster uses the identity",
   requires: ["clusters"],
   on: ["UPDATE"],
   ofChange: true,
   *scan(change) {
-    const names = yield* losingUsers(change);
+    const names = yield* losingUsers(change, change.stored?.identity);
     if (names.length === 0) return [];
     return [{ path: ["spec"], message: usersText(names, "lose") }];
+  },
+};
+
+/** CI-07 for a new controller identity in a cluster. Of manifests, AC-02 reports the clusters. */
+export const CI_07_OF_NEW: ScanningCheck<IdentityChange> = {
+  ...CI_07,
+  severity: "warn",
+  fix: "list the namespaces of these objects in allowedNamespaces before you create the identity",
+  requires: [],
+  on: ["CREATE"],
+  *scan(change) {
+    const { identity, origin } = change;
+    if (identity.kind !== CONTROLLER_IDENTITY || origin === "file") return [];
+    const names = yield* losingUsers(change, { ...identity, allowedNamespaces: { type: "all" } });
+    if (names.length === 0) return [];
+    return [{ path: ["spec"], message: `${usersText(names, "use")}, but it does not allow their namespaces` }];
   },
 };
 
