@@ -5,6 +5,7 @@ import { inventoryWith } from "../objects.ts";
 test("a record counts in its own namespace, for the Secret that it names, and until it is removed", (t) => {
   const inventory = inventoryWith(recordedAccounts({ a: "111122223333", b: "111122223333", c: "444455556666" }));
   const { identityAccounts } = inventory;
+  t.equal(identityAccounts.size, 1);
   t.equal(identityAccounts.accountOf("capa-system", "a"), "111122223333");
   t.same([...identityAccounts.secretsOf("capa-system", "111122223333")], ["a", "b"]);
   t.equal(identityAccounts.accountOf("team-a", "a"), null);
