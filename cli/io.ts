@@ -1,4 +1,5 @@
 import type { Readable, Writable } from "node:stream";
+import { type NoticedSettings, startNotices } from "../shared/contract/removed-settings.ts";
 import type { Environment } from "../shared/server/read-settings.ts";
 
 /** An output stream. `columns` is the width of the terminal, if the stream is a terminal. */
@@ -20,6 +21,11 @@ export type ExitStatus = (typeof EXIT)[keyof typeof EXIT];
 
 export function writeLines(stream: Writable, lines: readonly string[]): void {
   for (const line of lines) stream.write(`${line}\n`);
+}
+
+/** Writes the warnings about the settings of a command to stderr. */
+export function writeStartNotices(settings: NoticedSettings, io: IO): void {
+  writeLines(io.stderr, startNotices(settings).map((notice) => `warning: ${notice}`));
 }
 
 /** Writes the result of a command, in the format of `-o json`. */

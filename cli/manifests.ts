@@ -5,8 +5,7 @@ import { checkSeveritiesOf } from "../shared/contract/context.ts";
 import { ResolverError } from "../shared/formats/errors.ts";
 import type { SettingsFor } from "../shared/contract/settings.ts";
 import { controllersOf } from "../shared/formats/names.ts";
-import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
-import { writeStartNotices } from "./serve.ts";
+import { EXIT, type ExitStatus, type IO, writeLines, writeStartNotices } from "./io.ts";
 
 /** Prints the manifests that only the program knows, as YAML. The Helm chart installs the rest. */
 export async function runManifests(part: string, settings: SettingsFor<"manifests">, io: IO): Promise<ExitStatus> {

@@ -1,6 +1,5 @@
 import { judgeSelector } from "../shared/checks/judge-selector.ts";
 import type { KubernetesAPI } from "../shared/cluster/api.ts";
-import { type NoticedSettings, startNotices } from "../shared/contract/removed-settings.ts";
 import type { SettingsFor } from "../shared/contract/settings.ts";
 import { ResolverError } from "../shared/formats/errors.ts";
 import { servesIdentities } from "../shared/resolution/grant-by-identity.ts";
@@ -8,12 +7,7 @@ import { createLogger, logInventory, type Logger, logNotices } from "../shared/s
 import { type Drain, stopOnSignals } from "../shared/server/stopping.ts";
 import { ManifestSource } from "../shared/sources/file-source.ts";
 import type { InventorySource } from "../shared/sources/source.ts";
-import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
-
-/** Writes the warnings about the settings of a command to stderr. */
-export function writeStartNotices(settings: NoticedSettings, io: IO): void {
-  writeLines(io.stderr, startNotices(settings).map((notice) => `warning: ${notice}`));
-}
+import { EXIT, type ExitStatus, type IO } from "./io.ts";
 
 type WebhookSettings = SettingsFor<"webhook">;
 type SourceSettings =

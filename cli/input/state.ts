@@ -18,9 +18,8 @@ import { commonMode } from "../../shared/model/controller-settings.ts";
 import { objectReference } from "../../shared/formats/object-meta.ts";
 import { compareText, countOf, printable } from "../../shared/formats/text.ts";
 import { Inventory } from "../../shared/inventory/inventory.ts";
-import { type IO, writeLines } from "../io.ts";
+import { type IO, writeLines, writeStartNotices } from "../io.ts";
 import { Progress, showElapsed } from "../output/progress.ts";
-import { writeStartNotices } from "../serve.ts";
 
 type InputSettings = Pick<
   SettingsFor<"lint">, "ignore" | "skipUnreadable" | "allowEmpty" | "logLevel" | "namespace" | "maxDocuments"
