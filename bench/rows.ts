@@ -1,5 +1,6 @@
 import type { Row } from "./row.ts";
 import { API_SERVER_ROWS } from "./rows/api-server.ts";
+import { COLD_START_ROW } from "./rows/cold-start.ts";
 import { COMMAND_ROWS } from "./rows/commands.ts";
 import { IDENTITIES_ROW } from "./rows/identities.ts";
 import { INVENTORY_ROW } from "./rows/inventory.ts";
@@ -11,6 +12,6 @@ import { WEBHOOK_ROWS } from "./rows/webhook.ts";
 
 /** All rows, in the order in which they are measured. The rows that fill the heap of this process come last. */
 export const ROWS: readonly Row[] = [
-  ...WEBHOOK_ROWS, ...SIDECAR_ROWS, ...COMMAND_ROWS, ...API_SERVER_ROWS, INVENTORY_ROW, LIMITS_ROW, SELECTORS_ROW,
-  REVERSE_ROW, IDENTITIES_ROW,
+  ...WEBHOOK_ROWS, ...SIDECAR_ROWS, COLD_START_ROW, ...COMMAND_ROWS, ...API_SERVER_ROWS, INVENTORY_ROW, LIMITS_ROW,
+  SELECTORS_ROW, REVERSE_ROW, IDENTITIES_ROW,
 ];

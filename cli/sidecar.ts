@@ -5,7 +5,7 @@ import { checkSidecarSettings } from "../sidecar/options.ts";
 import type { ExitStatus, IO } from "./io.ts";
 import { runServer } from "./serve.ts";
 
-/** Time limit of closing, in ms. Requests in flight end within 900 ms; slow clients are disconnected after 4 s. */
+/** Time limit of closing, in ms. Requests in flight end within 3 s; slow clients are disconnected after 4 s. */
 const CLOSE_MS = 5_000;
 
 /** Runs the sidecar until a signal ends the process. */

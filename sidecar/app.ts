@@ -22,6 +22,8 @@ interface SidecarPorts extends STSRoutePorts {
   readonly clock: SteadyClock;
   readonly log: Logger;
   readonly metrics: SidecarMetrics;
+  /** Returns when a client should retry after a 503, in seconds. */
+  readonly retryAfterSeconds: () => number;
   /** The address on which the server listens. If port 0 is configured, it changes when the server listens. */
   readonly listen: { readonly address: ListenAddress };
 }
@@ -51,6 +53,8 @@ const SERVER_OPTIONS = {
 /** Returns the server of the credentials endpoint and the STS endpoint. The server does not listen yet. */
 export function buildSidecar(options: SidecarOptions, ports: SidecarPorts): FastifyInstance {
   const rejections = new RejectionLog(ports);
+  const reject = (cause: unknown, reply: FastifyReply): FastifyReply =>
+    sendRejection(reply, cause, { rejections, retryAfterSeconds: ports.retryAfterSeconds });
   const check = (request: FastifyRequest, reply: FastifyReply): void => {
     if (isExcess(request.raw.socket)) throw tooManyConnections(reply);
     checkRequest(request.raw, { listen: ports.listen.address, token: ports.token });
@@ -60,7 +64,7 @@ export function buildSidecar(options: SidecarOptions, ports: SidecarPorts): Fast
     clientErrorHandler: (error, socket) => rejectUnparsed(error, socket, { ...ports, rejections }),
     // fastify does not run hooks for a path that it cannot decode.
     frameworkErrors(error, request, reply) {
-      reject(rejections, thrownBy(() => check(request, reply)) ?? error, reply);
+      reject(thrownBy(() => check(request, reply)) ?? error, reply);
       observe(ports.metrics, reply);
     },
   });
@@ -75,7 +79,7 @@ export function buildSidecar(options: SidecarOptions, ports: SidecarPorts): Fast
   // request.
   app.server.on("checkExpectation", (request: IncomingMessage, response: ServerResponse) =>
     app.server.emit("request", request, response));
-  app.setErrorHandler((error, _request, reply) => reject(rejections, error, reply));
+  app.setErrorHandler((error, _request, reply) => reject(error, reply));
   app.setNotFoundHandler(() => {
     throw new ResolverError("ERR_REQUEST_NOT_FOUND", `The path does not exist. ${PATHS}`);
   });
@@ -112,20 +116,28 @@ function observe(metrics: SidecarMetrics, reply: FastifyReply): void {
   metrics.requestDuration.observe({ path }, reply.elapsedTime / 1000);
 }
 
+interface RejectionPorts extends Pick<SidecarPorts, "retryAfterSeconds"> {
+  readonly rejections: RejectionLog;
+}
+
 /** Logs the rejection and sends the error. The format is XML on the STS paths and JSON on all other paths. */
-function reject(rejections: RejectionLog, cause: unknown, reply: FastifyReply): FastifyReply {
+function sendRejection(
+  reply: FastifyReply, cause: unknown, { rejections, retryAfterSeconds }: RejectionPorts,
+): FastifyReply {
   const { request } = reply;
   const error = toKnownError(cause);
   const stsError = toSTSError(error);
   const isSTS = isSTSPath(request.raw.url ?? "");
   const { code, message } = error;
+  const { status } = isSTS ? stsError : error;
   rejections.record({
-    error: { code, status: isSTS ? stsError.status : error.status, message },
+    error: { code, status, message },
     cause,
     path: routeOf(request),
     requested: request.requested?.() ?? null,
     selectors: selectorsOf(request.grant),
   });
+  if (status === 503) reply.header("retry-after", retryAfterSeconds());
   if (code === "ERR_REQUEST_METHOD") reply.header("allow", isSTS ? "POST" : "GET");
   return isSTS || !(error instanceof ResolverError) ? sendSTSError(reply, stsError) : sendError(reply, error);
 }

@@ -61,7 +61,10 @@ export async function runSidecar(settings: SidecarSettings, runtime: SidecarRunt
       services.close();
       throw error;
     });
-  const app = buildSidecar(options, { source, log, token: token.check, clock, issued, listen, metrics, issuer });
+  const retryAfterSeconds = (): number => services.retryAfterSeconds;
+  const app = buildSidecar(options, {
+    source, log, token: token.check, clock, issued, listen, metrics, issuer, retryAfterSeconds,
+  });
   // Closes the servers before the STS client, because requests in flight can still call STS.
   const closers = [() => closeApp(app, clock), async () => { token.close(); services.close(); await issued.close(); }];
   try {

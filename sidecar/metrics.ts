@@ -38,9 +38,9 @@ export interface SidecarMetrics {
   readonly events: Counter<"outcome">;
 }
 
-/** The buckets end at 1 s, because a response takes at most 850 ms. */
+/** The buckets end at 3.1 s, because a response takes at most 3 s, and one with container credentials 850 ms. */
 const REQUEST_BUCKETS_SECONDS = LATENCY_BUCKETS_SECONDS.filter((bound) => bound < 1)
-  .concat(0.5, 0.9, 1)
+  .concat(0.5, 0.9, 1, 3.1)
   .toSorted((a, b) => a - b);
 /** The buckets end at 5 s, because a call times out after 5 s. */
 const STS_BUCKETS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];

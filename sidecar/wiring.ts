@@ -57,6 +57,7 @@ export class Services {
   readonly #audit: AuditLog;
   readonly #sts: STS;
   readonly #sessions: CredentialCache;
+  readonly #guard: STSCallGuard;
   readonly #refused: RefusedIdentities;
   /** Null if the inventory consists of manifests. */
   readonly #roleEvents: RoleEvents | null;
@@ -72,6 +73,7 @@ export class Services {
     const events = new EventLog(ports.log);
     [this.metrics, this.#events, this.#audit] = [metrics, events, new AuditLog(ports)];
     const guard = new STSCallGuard({ clock, onCircuit: (state, reason) => events.logCircuit(state, reason) });
+    this.#guard = guard;
     this.#sessions = new CredentialCache({
       clock, random, guard, lookups: metrics.cacheLookups,
       onShortLived: (key, lifeMs) => events.logShortSession(roleOfSession(key), lifeMs),
@@ -97,6 +99,11 @@ export class Services {
     registerInventoryMetrics(registry, source, () => clock.steady());
     const state = { sessions: this.#sessions, guard, base: this.base, probe: this.#probe, refused: this.#refused };
     registerSidecarState(registry, state, () => clock.now());
+  }
+
+  /** When a client should retry after a 503, in seconds. */
+  get retryAfterSeconds(): number {
+    return this.#guard.retryAfterSeconds;
   }
 
   close(): void {

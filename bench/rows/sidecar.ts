@@ -15,24 +15,24 @@ import { type Stage, shared } from "../stage.ts";
 const KEYS = 1_000;
 const FEW_KEYS = 10;
 const CONNECTIONS = 32;
-const TOKEN = "bench-token-0123456789";
-/** Below the 10 calls per second that the sidecar sends to STS. */
-const WARM_UP_PER_SECOND = 9.5;
+export const TOKEN = "bench-token-0123456789";
+/** Below the 200 calls per second that the sidecar sends to STS. */
+const WARM_UP_PER_SECOND = 100;
 /**
  * The wait between the start of the sidecar and the memory measurement, in ms. During this wait, the sidecar frees
  * memory that only the start needs.
  */
 const SETTLE_MS = 7_000;
-const BASE = {
+export const BASE = {
   accessKeyID: "ASIABASE", secretAccessKey: "base-secret", sessionToken: "base-session",
   arn: "arn:aws:sts::999988887777:assumed-role/ack/base",
 };
-const ENVIRONMENT = {
+export const ENVIRONMENT = {
   AWS_ACCESS_KEY_ID: BASE.accessKeyID, AWS_SECRET_ACCESS_KEY: BASE.secretAccessKey,
   AWS_SESSION_TOKEN: BASE.sessionToken,
 };
 
-function roleOf(i: number): string {
+export function roleOf(i: number): string {
   return `arn:aws:iam::111122223333:role/team-${i}`;
 }
 
@@ -75,10 +75,9 @@ function credentialRequests(program: Program, count: number): readonly Buffer[] 
 }
 
 /** Sends each request once, at the rate at which the sidecar can fill its cache. */
-async function fillCache(stage: Stage, program: Program, requests: readonly Buffer[]): Promise<void> {
+async function fillCache(program: Program, requests: readonly Buffer[]): Promise<void> {
   const options = { port: program.port, requests, isDone: (sent: number) => sent === requests.length };
-  const ratePerSecond = stage.isQuick ? 100 : WARM_UP_PER_SECOND;
-  await load({ ...options, connections: 4, ratePerSecond });
+  await load({ ...options, connections: 4, ratePerSecond: WARM_UP_PER_SECOND });
   await loadServer(program, { ...options, connections: 1 });
 }
 
@@ -89,7 +88,7 @@ function keys(stage: Stage): number {
 /** Resolves to a sidecar that has cached the credentials of all roles. */
 const cachedSidecar = shared(async (stage) => {
   const sidecar = await fromFile(stage, keys(stage));
-  await fillCache(stage, sidecar, credentialRequests(sidecar, keys(stage)));
+  await fillCache(sidecar, credentialRequests(sidecar, keys(stage)));
   return sidecar;
 });
 
@@ -116,7 +115,7 @@ const CREDENTIALS: Row = {
     stage, (flags) => fromFile(stage, FEW_KEYS, [...flags, SOURCE_COMMAND]),
     async (program) => {
       const requests = credentialRequests(program, FEW_KEYS);
-      await fillCache(stage, program, requests);
+      await fillCache(program, requests);
       await loadServer(program, { port: program.port, requests, connections: CONNECTIONS, isDone: isRoundOver(stage) });
     },
   ),
@@ -158,7 +157,7 @@ const ASSUME_ROLE: Row = {
   measure: async (stage) => {
     const sidecar = await cachedSidecar(stage);
     const signer = await controllerKey(sidecar);
-    await fillCache(stage, sidecar, await assumeRoleRequests(sidecar, signer, keys(stage)));
+    await fillCache(sidecar, await assumeRoleRequests(sidecar, signer, keys(stage)));
     const options = { requests: await assumeRoleRequests(sidecar, signer, keys(stage)), connections: CONNECTIONS };
     const output = await outputOf(sidecar, options, "<SessionToken>");
     const floor = await startFloor(stage, { ...output, signer });
@@ -168,7 +167,7 @@ const ASSUME_ROLE: Row = {
     stage, (flags) => fromFile(stage, FEW_KEYS, [...flags, SOURCE_COMMAND]),
     async (program) => {
       const requests = await assumeRoleRequests(program, await controllerKey(program), FEW_KEYS);
-      await fillCache(stage, program, requests);
+      await fillCache(program, requests);
       await loadServer(program, { port: program.port, requests, connections: CONNECTIONS, isDone: isRoundOver(stage) });
     },
   ),

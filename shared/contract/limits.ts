@@ -173,7 +173,7 @@ export const LIMITS = {
     8 * 1024 * 1024, "bytes", "page of a list that the API server returns",
     "requested again with fewer objects (one object may have 16 MiB)",
   ),
-  sidecarConnections: limit(256, "connections", "connections that the sidecar serves", SERVED_BEYOND),
+  sidecarConnections: limit(512, "connections", "connections that the sidecar serves", SERVED_BEYOND),
   sidecarAccepted: limit(1_024, "connections", "connections that the sidecar accepts", ACCEPTED_BEYOND),
   sidecarResponse: limit(10_000, "ms", "a request to the sidecar, with both transfers", LATE),
   healthConnections: limit(64, "connections", "connections that each health listener serves", SERVED_BEYOND),

@@ -38,6 +38,11 @@ const REFRESH_AT = { share: 0.5, jitter: 0.1 } as const;
  */
 const LIFE_FOR_CLIENTS_MS = 16 * 60_000;
 /**
+ * The remaining lifetime, in ms, below which a refresh has the priority of a call for which a client waits. It was
+ * queued earlier than most of these, so it comes first.
+ */
+const URGENT_MS = 5 * 60_000;
+/**
  * The time between a failed refresh and its retry. After STS recovers, all sessions are refreshed within 30 s, even if
  * a probe hangs for 5 s.
  */
@@ -156,6 +161,10 @@ export class CredentialCache {
     return reading.steadyMs >= refresh.atMs || remainingMs(session, reading) <= refresh.remainingMs;
   }
 
+  #isUrgent({ session }: Entry): boolean {
+    return session !== null && remainingMs(session, readClocks(this.#options.clock)) < URGENT_MS;
+  }
+
   #cachedFailure({ failure, grantedBy, rejectedGrants }: Entry): Failure | null {
     if (failure === null || this.#options.clock.steady() >= failure.untilMs) return null;
     return failure.isRejection && !rejectedGrants.has(grantedBy) ? null : failure;
@@ -163,7 +172,7 @@ export class CredentialCache {
 
   #load(entry: Entry, demand: { isAwaited: boolean }): Promise<Credentials> {
     const cancel = new AbortController();
-    const options = { isAwaited: () => demand.isAwaited, signal: cancel.signal };
+    const options = { isAwaited: () => demand.isAwaited || this.#isUrgent(entry), signal: cancel.signal };
     const credentials = this.#settle(entry, this.#start(entry.load, options));
     entry.pending = { credentials, demand, cancel };
     // Prevents an unhandled rejection if no client waits. Waiting clients handle the rejection themselves.

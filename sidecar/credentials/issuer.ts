@@ -45,7 +45,7 @@ interface IssueOptions {
   readonly kind: IssuedKind;
   readonly client: AuditClient;
   readonly requested?: RequestedSession;
-  /** Returns true if the client's request has already timed out. */
+  /** Returns true if the client does not receive the credentials, for example because its request timed out. */
   readonly isLate?: () => boolean;
 }
 

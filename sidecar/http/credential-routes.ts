@@ -15,7 +15,7 @@ import type { InventorySource } from "../../shared/sources/source.ts";
 import type { IssuedKind } from "../credentials/issued-journal.ts";
 import type { Issuer } from "../credentials/issuer.ts";
 import type { SidecarOptions } from "../options.ts";
-import { sendCredentials, withAnswerLimit } from "./respond.ts";
+import { ANSWER_LIMIT_MS, sendCredentials, withAnswerLimit } from "./respond.ts";
 
 /** The resource that the query of a request describes. */
 interface ResourceDescription {
@@ -222,6 +222,6 @@ async function issueCredentials(
   const client = { key, fields: () => clientFields(reply.request) };
   const issue = (isLate: () => boolean): ReturnType<Issuer["credentialsFor"]> =>
     issuer.credentialsFor(grant, { kind, client, isLate });
-  const credentials = await withAnswerLimit(clock, issue);
+  const credentials = await withAnswerLimit(clock, ANSWER_LIMIT_MS.container, issue);
   return sendCredentials(reply, credentials, clock.now());
 }

@@ -4,21 +4,24 @@ import { ResolverError } from "../../shared/formats/errors.ts";
 import type { Credentials } from "../credentials/session.ts";
 
 /**
- * The maximum time to get the content of a response, in ms. The SDK for Java times out after 1 s, so the sidecar must
- * send each response within 900 ms.
+ * The maximum time to get the content of a response, in ms. For container credentials, the SDK for Java times out after
+ * 1 s, so the sidecar must send each response within 900 ms. At /sts, SDKs wait for 30 s or longer, but a sidecar that
+ * stops drains its requests within 4 s.
  */
-const ANSWER_LIMIT_MS = 850;
+export const ANSWER_LIMIT_MS = { container: 850, sts: 3_000 } as const;
 
 /**
- * Returns the result of `work`, or rejects with ERR_STS_UNAVAILABLE after 850 ms. After the limit, the work continues,
- * and the next request gets its result. `isLate` returns true after the limit. The caller need not check the grant
- * again after the work: the sidecar must stop issuing a removed role within 2 s, and the work takes at most 850 ms.
+ * Returns the result of `work`, or rejects with ERR_STS_UNAVAILABLE after `limitMs`. After the limit, the work
+ * continues, and the next request gets its result. `isLate` returns true after the limit. The sidecar must stop issuing
+ * a removed role within 2 s, so a caller that allows more time must check the grant again after the work.
  */
-export function withAnswerLimit<T>(clock: Clock, work: (isLate: () => boolean) => Promise<T>): Promise<T> {
+export function withAnswerLimit<T>(
+  clock: Clock, limitMs: number, work: (isLate: () => boolean) => Promise<T>,
+): Promise<T> {
   let isLate = false;
-  return withTimeout(clock, ANSWER_LIMIT_MS, work(() => isLate), () => {
+  return withTimeout(clock, limitMs, work(() => isLate), () => {
     isLate = true;
-    const message = `STS did not respond within ${ANSWER_LIMIT_MS} ms. Retry to get the result of the pending call.`;
+    const message = `STS did not respond within ${limitMs} ms. Retry to get the result of the pending call.`;
     return new ResolverError("ERR_STS_UNAVAILABLE", message);
   });
 }

@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { type ErrorCode, ResolverError } from "../../shared/formats/errors.ts";
 import { MAX_CHAINED_SECONDS, type SessionExtras, type SessionTag } from "../../shared/model/session.ts";
 import { grantRole } from "../../shared/resolution/grant-decision.ts";
+import type { Grant } from "../../shared/resolution/grant.ts";
 import { notLoaded } from "../../shared/server/readiness.ts";
 import type { IssuedKey } from "../credentials/issued-journal.ts";
 import type { IssuedCredentials } from "../credentials/issued.ts";
@@ -16,7 +17,7 @@ import {
 import { verifySignature } from "../sts/signature.ts";
 import { clientFields, type CredentialRoutePorts } from "./credential-routes.ts";
 import { STS_PATHS } from "./request-check.ts";
-import { formatExpiration, statedExpirationMs, withAnswerLimit } from "./respond.ts";
+import { ANSWER_LIMIT_MS, formatExpiration, statedExpirationMs, withAnswerLimit } from "./respond.ts";
 
 export interface STSRoutePorts extends CredentialRoutePorts {
   readonly issued: Pick<IssuedCredentials, "find">;
@@ -44,14 +45,24 @@ async function assumeRole({ form, caller, request, options, ports, isLate }: STS
   if (durationSeconds > MAX_CHAINED_SECONDS && (await issuer.isChained())) throw chainedDurationError();
   checkCaller(caller, requested);
   if (!source.status.loaded) throw notLoaded(source.status);
-  const grant = grantRole(source.inventory, requested.roleARN, options);
+  const decide = (): Grant => grantRole(source.inventory, requested.roleARN, options);
+  const grant = decide();
   request.grant = grant;
   if (grant.verdict === "role") checkExtras(requested, grant.extras);
   const client = {
     key: `sts ${withoutTime(requested.sessionName)}`,
     fields: () => ({ ...clientFields(request), requested_session_name: requested.sessionName }),
   };
-  const credentials = await issuer.credentialsFor(grant, { kind: "role", client, requested, isLate });
+  // The role can be removed while the request waits.
+  let current: Grant = grant;
+  const isUnwanted = (): boolean => {
+    current = decide();
+    return isLate() || current.verdict === "denied";
+  };
+  const credentials = await issuer.credentialsFor(
+    grant, { kind: "role", client, requested, isLate: isUnwanted },
+  );
+  if (current.verdict === "denied") throw new ResolverError(current.code, current.message);
   const sourceIdentity = grant.verdict === "role" ? grant.extras.sourceIdentity : null;
   const nowMs = clock.now();
   return contentOf(credentials, { sourceIdentity, untilMs: nowMs + durationSeconds * 1000, nowMs });
@@ -221,7 +232,7 @@ export function addSTSRoutes(app: FastifyInstance, options: SidecarOptions, port
     request.requested = () => ({
       action: sanitize(action), caller: caller.arn, ...(roleARN !== null && { role_arn: sanitize(roleARN) }),
     });
-    const result = await withAnswerLimit(ports.clock, (isLate) =>
+    const result = await withAnswerLimit(ports.clock, ANSWER_LIMIT_MS.sts, (isLate) =>
       perform(action, { form, caller, request, options, ports, isLate }));
     return send(reply, 200, (requestID) => renderResult(action, result, requestID));
   };

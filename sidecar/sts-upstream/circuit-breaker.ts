@@ -1,6 +1,8 @@
 import { ResolverError } from "../../shared/formats/errors.ts";
 import type { SteadyClock } from "../../shared/clock.ts";
-import { CircuitOpenError, RejectedSignerError, RetryableSTSError, STSNotCalledError } from "./errors.ts";
+import {
+  CircuitOpenError, RejectedSignerError, RetryableSTSError, STSNotCalledError, ThrottledSTSError,
+} from "./errors.ts";
 
 /** `closed`: all calls run. `open`: no call runs. `half-open`: one call runs, to test whether STS has recovered. */
 export type CircuitState = "closed" | "open" | "half-open";
@@ -16,8 +18,9 @@ const FAILURES = 5;
 const PROBE_MS = 5_000;
 
 /**
- * Suspends calls to STS after 5 ERR_STS_UNAVAILABLE failures in a row (unreachable, throttling, 5xx). STS can then
- * recover, and clients receive an error immediately. A successful call closes the circuit. An STS error about the
+ * Suspends calls to STS after 5 ERR_STS_UNAVAILABLE failures in a row (unreachable, 5xx), or after one that reports
+ * throttling, because the rate limiter has then tried 5 lower rates. STS can then recover, and clients receive an error
+ * immediately. A successful call closes the circuit. An STS error about the
  * request also closes the circuit, because STS responded. A failure before the STS call, such as a missing base
  * identity, does not change the state of the circuit.
  */
@@ -38,6 +41,11 @@ export class CircuitBreaker {
 
   get state(): CircuitState {
     return this.#state;
+  }
+
+  /** The time until an open circuit allows a call, in ms; 0 while the circuit is closed. */
+  get delayMs(): number {
+    return this.#state === "closed" ? 0 : Math.max(0, this.#nextProbeMs - this.#clock.steady());
   }
 
   /** Runs the call. While the circuit is open, rejects with CircuitOpenError and does not run the call. */
@@ -84,11 +92,12 @@ export class CircuitBreaker {
     // If a call that started before the probe has succeeded meanwhile, the circuit is already closed and stays closed.
     if (isProbe && this.#state === "half-open") return this.#setState("open");
     // While the circuit is open, failures of calls that started before it opened do not count.
-    if (failure.sts === "down" && this.#state === "closed") this.#countFailure();
+    if (failure.sts !== "down" || this.#state !== "closed") return;
+    this.#countFailures(error instanceof ThrottledSTSError ? FAILURES : 1);
   }
 
-  #countFailure(): void {
-    this.#failuresInRow += 1;
+  #countFailures(count: number): void {
+    this.#failuresInRow += count;
     if (this.#failuresInRow < FAILURES) return;
     this.#openedMs = this.#clock.now();
     this.#nextProbeMs = this.#clock.steady() + PROBE_MS;

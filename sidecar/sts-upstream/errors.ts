@@ -39,6 +39,13 @@ export class RejectedSignerError extends ResolverError {
   }
 }
 
+/** The error ERR_STS_UNAVAILABLE of a call that STS throttled. */
+export class ThrottledSTSError extends ResolverError {
+  constructor(message: string) {
+    super("ERR_STS_UNAVAILABLE", message);
+  }
+}
+
 /**
  * The error ERR_STS_UNAVAILABLE of a request for which the sidecar did not call STS. This error does not show whether
  * STS is available.
@@ -126,8 +133,9 @@ export function toResolverError(action: string, error: unknown, secrets: readonl
   if (about === "request") {
     return new UpstreamSTSError(message, { stsCode: code, stsStatus: error.$metadata.httpStatusCode ?? 0 });
   }
-  if (isUnavailable(error, code)) return new ResolverError("ERR_STS_UNAVAILABLE", message);
-  return new RetryableSTSError(message, code);
+  if (isThrottled(error, code)) return new ThrottledSTSError(message);
+  return isUnavailable(error, code)
+    ? new ResolverError("ERR_STS_UNAVAILABLE", message) : new RetryableSTSError(message, code);
 }
 
 /** Matches a system error code of Node.js, such as ECONNREFUSED or CERT_HAS_EXPIRED. */
@@ -160,14 +168,18 @@ export function metricCode(error: unknown): string {
   return CODES.has(code) ? code : "other";
 }
 
+function isThrottled({ $metadata: { httpStatusCode } }: STSServiceException, code: string): boolean {
+  return httpStatusCode === 429 || /throttl|limit|slow|toomany/i.test(code);
+}
+
 /**
- * Returns true if STS, or a proxy in front of STS, is unavailable or throttles. Returns true as well if the cause of
- * the error is unclear.
+ * Returns true if STS, or a proxy in front of STS, is unavailable. Returns true as well if the cause of the error is
+ * unclear.
  */
 function isUnavailable(error: STSServiceException, code: string): boolean {
   const { httpStatusCode: status = 500 } = error.$metadata;
-  if (status >= 500 || status === 408 || status === 429) return true;
-  return !("Code" in error) || /throttl|limit|slow|toomany|timeout/i.test(code);
+  if (status >= 500 || status === 408) return true;
+  return !("Code" in error) || /timeout/i.test(code);
 }
 
 /**

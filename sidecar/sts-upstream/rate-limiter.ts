@@ -1,10 +1,19 @@
 import type { SteadyClock } from "../../shared/clock.ts";
 import { CircuitBreaker, type CircuitState } from "./circuit-breaker.ts";
+import { ThrottledSTSError } from "./errors.ts";
 
-/** The limits of one sidecar. STS allows 600 calls/s for each account and Region, which many sidecars share. */
-const MAX_IN_FLIGHT = 8;
-const PER_SECOND = 10;
-const BURST = 25;
+/**
+ * The maximum number of calls in a second, and in a burst, of one sidecar: a third of the 600 calls/s that STS allows
+ * for each account and Region. Other sidecars and programs share this quota, so the rate falls when STS throttles.
+ */
+const PER_SECOND = { max: 200, min: 10 } as const;
+const MAX_IN_FLIGHT = 32;
+/** The time in which the rate rises from 0 to its maximum, in ms. */
+const RECOVERY_MS = 10_000;
+/** The pause after a throttled call, in ms. It doubles if the next calls are throttled too. */
+const PAUSE_MS = 100;
+/** The number of times in a row that the rate falls before a throttled call is not repeated. */
+const MAX_SLOWDOWNS = 5;
 
 export interface CallOptions {
   /**
@@ -20,21 +29,30 @@ export interface CallOptions {
 }
 
 interface QueuedCall {
+  /** Numbers the calls in order of arrival. */
+  readonly arrival: number;
   readonly isAwaited: () => boolean;
   readonly start: () => void;
   readonly reject: (reason: unknown) => void;
 }
 
 /**
- * Runs at most 8 calls at a time and 10 calls per second, and allows bursts of 25. Runs calls for waiting clients
- * first, in order of arrival.
+ * Runs at most 32 calls at a time and 200 calls per second, and allows bursts of one second. Runs calls for waiting
+ * clients first, in order of arrival. When STS throttles, pauses, halves the rate and repeats the throttled calls; the
+ * rate rises again within 10 s. The calls that STS throttles together halve the rate only once.
  */
 export class RateLimiter {
   readonly #clock: SteadyClock;
-  readonly #queue = new Set<QueuedCall>();
+  /** In order of arrival. */
+  readonly #queue: QueuedCall[] = [];
+  #arrivals = 0;
   #inFlight = 0;
-  #tokens = BURST;
+  #perSecond: number = PER_SECOND.max;
+  #tokens: number = PER_SECOND.max;
   #refilledMs: number;
+  #slowedMs = -Infinity;
+  /** How often the rate fell since STS last responded without throttling. */
+  #slowdowns = 0;
   #cancelTimer: (() => void) | null = null;
 
   constructor(clock: SteadyClock) {
@@ -47,33 +65,68 @@ export class RateLimiter {
   }
 
   get waiting(): number {
-    return this.#queue.size;
+    return this.#queue.length;
   }
 
-  /** Queues the call and runs it. Rejects a queued call when its `signal` aborts or when `rejectWaiting` is called. */
-  async run<T>(call: () => Promise<T>, { isAwaited, signal }: CallOptions): Promise<T> {
-    await this.#waitInQueue(isAwaited, signal);
-    try {
-      return await call();
-    } finally {
-      this.#inFlight -= 1;
-      this.#startQueued();
+  /** The time until a call that is queued now starts if each call ends immediately, in ms. */
+  get delayMs(): number {
+    this.#refill();
+    return Math.max(0, ((this.#queue.length + 1 - this.#tokens) * 1000) / this.#perSecond);
+  }
+
+  /**
+   * Queues the call and runs it, again if STS throttles. Rejects a queued call when its `signal` aborts or when
+   * `rejectWaiting` is called, and a throttled call if a lower rate did not help 5 times in a row.
+   */
+  async run<T>(call: () => Promise<T>, options: CallOptions): Promise<T> {
+    const arrival = this.#arrivals++;
+    for (;;) {
+      // oxlint-disable-next-line no-await-in-loop -- repeats a throttled call
+      await this.#waitInQueue(arrival, options);
+      const startedMs = this.#clock.steady();
+      try {
+        // oxlint-disable-next-line no-await-in-loop -- repeats a throttled call
+        const result = await call();
+        this.#slowdowns = 0;
+        return result;
+      } catch (error) {
+        if (!this.#isRepeated(error, startedMs)) throw error;
+      } finally {
+        this.#inFlight -= 1;
+        this.#startQueued();
+      }
     }
   }
 
   /** Rejects all queued calls with `reason`. */
   rejectWaiting(reason: unknown): void {
-    for (const { reject } of this.#queue) reject(reason);
-    this.#queue.clear();
+    for (const { reject } of this.#queue.splice(0)) reject(reason);
     this.#startQueued();
   }
 
-  #waitInQueue(isAwaited: () => boolean, signal: AbortSignal): Promise<void> {
+  /** Whether to repeat the failed call. Halves the rate, unless it fell after the start of the call. */
+  #isRepeated(error: unknown, startedMs: number): boolean {
+    if (!(error instanceof ThrottledSTSError)) {
+      this.#slowdowns = 0;
+      return false;
+    }
+    if (startedMs > this.#slowedMs) {
+      this.#refill();
+      this.#slowdowns = Math.min(this.#slowdowns + 1, MAX_SLOWDOWNS);
+      this.#slowedMs = this.#clock.steady();
+      this.#perSecond = Math.max(PER_SECOND.min, this.#perSecond / 2);
+      this.#tokens = 1 - (this.#perSecond * PAUSE_MS * 2 ** (this.#slowdowns - 1)) / 1000;
+    }
+    return this.#slowdowns < MAX_SLOWDOWNS;
+  }
+
+  #waitInQueue(arrival: number, { isAwaited, signal }: CallOptions): Promise<void> {
     return new Promise((resolve, reject) => {
       signal.throwIfAborted();
       const settle = (how: () => void): void => {
         signal.removeEventListener("abort", cancel);
-        this.#queue.delete(queued);
+        const index = this.#queue.indexOf(queued);
+        if (index >= 0) this.#queue.splice(index, 1);
         how();
       };
       const cancel = (): void => {
@@ -81,10 +134,11 @@ export class RateLimiter {
         this.#startQueued();
       };
       const queued = {
-        isAwaited, start: () => settle(resolve), reject: (reason: unknown) => settle(() => reject(reason)),
+        arrival, isAwaited, start: () => settle(resolve), reject: (reason: unknown) => settle(() => reject(reason)),
       };
       signal.addEventListener("abort", cancel);
-      this.#queue.add(queued);
+      // A throttled call returns to its place.
+      this.#queue.splice(this.#queue.findLastIndex((other) => other.arrival < arrival) + 1, 0, queued);
       this.#startQueued();
     });
   }
@@ -93,29 +147,28 @@ export class RateLimiter {
     this.#cancelTimer?.();
     this.#cancelTimer = null;
     this.#refill();
-    while (this.#queue.size > 0 && this.#inFlight < MAX_IN_FLIGHT && this.#tokens >= 1) {
+    while (this.#queue.length > 0 && this.#inFlight < MAX_IN_FLIGHT && this.#tokens >= 1) {
       this.#tokens -= 1;
       this.#inFlight += 1;
       this.#next()?.start();
     }
     // Needs no timer if the maximum number of calls is in flight, because the end of a call starts the next call.
-    if (this.#queue.size === 0 || this.#inFlight === MAX_IN_FLIGHT) return;
-    const waitMs = Math.ceil(((1 - this.#tokens) * 1000) / PER_SECOND);
+    if (this.#queue.length === 0 || this.#inFlight === MAX_IN_FLIGHT) return;
+    const waitMs = Math.ceil(((1 - this.#tokens) * 1000) / this.#perSecond);
     this.#cancelTimer = this.#clock.schedule(waitMs, () => this.#startQueued());
   }
 
   #refill(): void {
     const nowMs = this.#clock.steady();
-    this.#tokens = Math.min(BURST, this.#tokens + ((nowMs - this.#refilledMs) * PER_SECOND) / 1000);
+    const passedMs = nowMs - this.#refilledMs;
+    const tokens = this.#tokens + (passedMs * this.#perSecond) / 1000;
+    this.#perSecond = Math.min(PER_SECOND.max, this.#perSecond + (passedMs * PER_SECOND.max) / RECOVERY_MS);
+    this.#tokens = Math.min(this.#perSecond, tokens);
     this.#refilledMs = nowMs;
   }
 
   #next(): QueuedCall | undefined {
-    const [oldest] = this.#queue;
-    for (const queued of this.#queue) {
-      if (queued.isAwaited()) return queued;
-    }
-    return oldest;
+    return this.#queue.find(({ isAwaited }) => isAwaited()) ?? this.#queue[0];
   }
 }
 
@@ -165,6 +218,14 @@ export class STSCallGuard implements CallGuard {
   /** The number of queued calls. */
   get waiting(): number {
     return this.#limiter.waiting;
+  }
+
+  /**
+   * When a request that gets no session now should be repeated, in seconds: when the queue has been worked off, or when
+   * an open circuit allows the next call.
+   */
+  get retryAfterSeconds(): number {
+    return Math.max(1, Math.ceil(Math.max(this.#limiter.delayMs, this.#circuit.delayMs) / 1000));
   }
 
   check(): void {

@@ -23,8 +23,9 @@ test("responds within 850 ms if STS is slow, and returns the late session to the
   await sidecar.clock.advance(849);
   t.notOk(responded, "the request waits for STS until the time limit");
   await sidecar.clock.advance(1);
-  t.match(await first.then((answer) => [answer.statusCode, answer.json()]), [
+  t.match(await first.then((answer) => [answer.statusCode, answer.headers["retry-after"], answer.json()]), [
     503,
+    "1",
     { code: "ERR_STS_UNAVAILABLE", message: /did not respond within 850 ms/ },
   ]);
   late.resolve(sidecar.session({ roleARN: ROLE_A }));

@@ -2,7 +2,7 @@ import { randomFrom } from "../../bench/random.ts";
 import { ResolverError } from "../../shared/formats/errors.ts";
 import { CredentialCache, type CredentialCacheOptions } from "../../sidecar/credentials/cache.ts";
 import type { Credentials, Load, Lookup } from "../../sidecar/credentials/session.ts";
-import { UpstreamSTSError } from "../../sidecar/sts-upstream/errors.ts";
+import { ThrottledSTSError, UpstreamSTSError } from "../../sidecar/sts-upstream/errors.ts";
 import { STSCallGuard } from "../../sidecar/sts-upstream/rate-limiter.ts";
 import { FakeClock } from "./fake-clock.ts";
 
@@ -20,10 +20,8 @@ export const INVALID = new UpstreamSTSError("STS returned ValidationError for As
   stsCode: "ValidationError",
   stsStatus: 400,
 });
-export const THROTTLED = new ResolverError(
-  "ERR_STS_UNAVAILABLE",
-  "STS returned Throttling for AssumeRole: Rate exceeded",
-);
+export const UNREACHABLE = new ResolverError("ERR_STS_UNAVAILABLE", "The STS call failed (AssumeRole: ECONNRESET).");
+export const THROTTLED = new ThrottledSTSError("STS returned Throttling for AssumeRole: Rate exceeded");
 
 /** The value of `grantedBy` for all sessions, because their grants never change. */
 const GRANTED_BY = {};
@@ -75,16 +73,11 @@ export class FakeSTS {
     return this.calls.filter(({ atMs }) => atMs >= fromMs && atMs < toMs).length;
   }
 
-  /** Returns the maximum number of calls in any period of `ms`. */
-  mostCallsWithin(ms: number): number {
-    return Math.max(0, ...this.calls.map(({ atMs }) => this.callsBetween(atMs, atMs + ms)));
-  }
-
   async #answer(signal: AbortSignal): Promise<Credentials> {
     const behavior = this.behavior;
     const requestedMs = this.#clock.now();
     if (behavior === "hangs")
-      await new Promise((_, reject) => signal.addEventListener("abort", () => reject(THROTTLED)));
+      await new Promise((_, reject) => signal.addEventListener("abort", () => reject(UNREACHABLE)));
     if (this.latencyMs > 0) await new Promise<void>((resolve) => this.#clock.schedule(this.latencyMs, resolve));
     if (behavior === "denies") throw DENIED;
     if (behavior === "finds it invalid") throw INVALID;

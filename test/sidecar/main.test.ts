@@ -193,14 +193,14 @@ test("responds with 408 if the body of a request is incomplete after 5 s", async
   );
 });
 
-test("returns 503 beyond 256 connections that wait for a response, and serves these connections", async (t) => {
+test("returns 503 beyond 512 connections that wait for a response, and serves these connections", async (t) => {
   const release = Promise.withResolvers<null>();
   // Requests that wait never time out, because the fake clock stands still.
   const { sidecar } = await start(t, {}, { clock: new FakeClock(Date.now()) }, ({ action }) => (
     action === "AssumeRole" ? release.promise : null
   ));
   const headers = `HTTP/1.1\r\nHost: ${sidecar.address}\r\nAuthorization: ${TOKEN}\r\nConnection: close\r\n\r\n`;
-  const sockets = await Promise.all(Array.from({ length: 256 }, () => open(t, sidecar.address)));
+  const sockets = await Promise.all(Array.from({ length: 512 }, () => open(t, sidecar.address)));
   const received = Promise.withResolvers<void>();
   let requests = 0;
   // Counts only GET requests, because the STS emulator in this process also receives requests (POST).
@@ -218,7 +218,7 @@ test("returns 503 beyond 256 connections that wait for a response, and serves th
     new RegExp(
       [
         /^HTTP\/1\.1 503 Service Unavailable\r\n[^]*connection: close\r\n/,
-        /[^]*content-type: application\/json\r\n[^]*"code":"ERR_REQUEST_CONNECTIONS"/,
+        /[^]*retry-after: 1\r\n[^]*content-type: application\/json\r\n[^]*"code":"ERR_REQUEST_CONNECTIONS"/,
       ].map(({ source }) => source).join(""),
     ),
   );

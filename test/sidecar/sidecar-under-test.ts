@@ -119,6 +119,7 @@ export class SidecarUnderTest {
       issued: this.issued,
       token: this.token,
       clock: this.clock,
+      retryAfterSeconds: () => 1,
       listen: { address: { host: "127.0.0.1", port: 9780 } },
     });
   }

@@ -114,17 +114,19 @@ test("makes at most 1 STS call in 5 s while the circuit is open because STS thro
     t.comment(`${calls} calls in the ${openSeconds} s after (target: 1 per 5 s)`);
     t.ok(calls <= Math.ceil((one.clock.steady() - openedMs) / 5_000));
     t.equal(warm ? errors : 0, 0, "cached sessions are served");
-    t.ok(opening <= 33, "only the first 5 failures and the calls in flight reach STS");
+    t.ok(opening <= 32 + 8, "only the calls in flight, and a few at each lower rate, reach STS");
   }
 });
 
 test("while the circuit is open, rejects a request immediately, and states the reason and the time", async (t) => {
   const one = subject(4);
   one.sts.behavior = "throttles";
-  await Promise.all(keys(5).map((name) => one.request(name)));
+  const requests = Promise.all(keys(5).map((name) => one.request(name)));
+  await one.clock.advance(2 * SECOND);
+  await requests;
   const calls = one.sts.calls.length;
   await t.rejects(one.get("another"), {
-    code: "ERR_STS_UNAVAILABLE", message: /^STS circuit open since 2026-08-01T12:00:00Z .*Rate exceeded$/,
+    code: "ERR_STS_UNAVAILABLE", message: /^STS circuit open since 2026-08-01T12:00:0\dZ .*Rate exceeded$/,
   });
   t.equal(one.sts.calls.length, calls);
 });
@@ -151,7 +153,7 @@ test("calls STS immediately after a denied selector changed, but not during an o
   one.sts.behavior = "grants";
   t.equal(await one.request("a"), "ERR_STS_REFUSED");
   t.equal(await one.request("a", { changed: true }), "ok");
-  one.sts.behavior = "throttles";
+  one.sts.behavior = "is empty";
   for (let i = 0; i < 3; i++) await one.request("b", { number: i });
   t.equal(one.sts.callsBetween(0, Infinity), 3, "a changed selector causes no STS call during an outage");
 });

@@ -1,8 +1,30 @@
 import { test } from "tap";
 import { CredentialCache } from "../../../sidecar/credentials/cache.ts";
 import type { Credentials } from "../../../sidecar/credentials/session.ts";
+import type { CallGuard } from "../../../sidecar/sts-upstream/rate-limiter.ts";
 import { FakeClock } from "../fake-clock.ts";
-import { CacheUnderTest, HOUR, MINUTE } from "../fake-sts.ts";
+import { CacheUnderTest, FakeSTS, HOUR, MINUTE } from "../fake-sts.ts";
+
+test("gives a refresh the priority of a waiting client when its session is about to expire", async (t) => {
+  const clock = new FakeClock();
+  const sts = new FakeSTS(clock);
+  const refreshes: (() => boolean)[] = [];
+  const guard: CallGuard = {
+    check: () => {},
+    run: (call, { isAwaited }) => {
+      if (isAwaited()) return call();
+      refreshes.push(isAwaited);
+      return new Promise(() => {});
+    },
+  };
+  const cache = new CredentialCache({ clock, random: () => 0.5, guard });
+  await cache.get(sts.lookup("a"));
+  await clock.advance(54 * MINUTE);
+  t.same(refreshes.map((isAwaited) => isAwaited()), [false], "the refresh is queued at half of the lifetime");
+  await clock.advance(2 * MINUTE);
+  t.same(refreshes.map((isAwaited) => isAwaited()), [true]);
+  cache.close();
+});
 
 test("does not cause an unhandled rejection if an STS call fails while no client is waiting", async (t) => {
   const { cache, clock, sts } = new CacheUnderTest();

@@ -1,7 +1,8 @@
 import { test } from "tap";
 import { ResolverError } from "../../../shared/formats/errors.ts";
+import type { Credentials } from "../../../sidecar/credentials/session.ts";
 import { UpstreamSTSError } from "../../../sidecar/sts-upstream/errors.ts";
-import { namespaceObject } from "../../shared/objects.ts";
+import { namespaceObject, removal } from "../../shared/objects.ts";
 import { ROLE_A, ROLE_SECRET, TEAM_A } from "../sidecar-under-test.ts";
 import { Controller } from "../sts/controller.ts";
 import { elementOf, type STSAnswer, type VendedKeys } from "../sts/signed-request.ts";
@@ -68,6 +69,27 @@ test("returns an Expiration 5 min early, within the requested duration and at le
     "2026-08-01T12:01:00Z",
     "the expiration is 1 min from now",
   );
+});
+
+test("waits up to 3 s for STS, and denies a role that is removed during this time", async (t) => {
+  for (const isRemoved of [false, true]) {
+    const called = Promise.withResolvers<null>();
+    const late = Promise.withResolvers<Credentials>();
+    const controller = new Controller({
+      assumeRole: () => {
+        called.resolve(null);
+        return late.promise;
+      },
+    });
+    const { sidecar } = controller;
+    const answer = controller.assume();
+    await called.promise;
+    await sidecar.clock.advance(2_999);
+    if (isRemoved) sidecar.inventory.apply([removal("services.k8s.aws", "IAMRoleSelector", "team-a")]);
+    late.resolve(sidecar.session({ roleARN: ROLE_A }));
+    const { status, body } = await answer;
+    t.match([status, body], isRemoved ? [403, /<Code>AccessDenied<\/Code>/] : [200, /<SessionToken>/]);
+  }
 });
 
 test("requests a separate session for each set of session policies, and returns PackedPolicySize", async (t) => {

@@ -3,7 +3,7 @@ import { ResolverError } from "../../../shared/formats/errors.ts";
 import { CircuitBreaker, type CircuitState } from "../../../sidecar/sts-upstream/circuit-breaker.ts";
 import { RejectedSignerError, STSNotCalledError } from "../../../sidecar/sts-upstream/errors.ts";
 import { FakeClock } from "../fake-clock.ts";
-import { DENIED, THROTTLED } from "../fake-sts.ts";
+import { DENIED, THROTTLED, UNREACHABLE } from "../fake-sts.ts";
 
 interface Subject {
   readonly clock: FakeClock;
@@ -32,23 +32,33 @@ function subject(): Subject {
 }
 
 async function failFiveTimes({ run }: Subject): Promise<void> {
-  for (let i = 0; i < 5; i++) await run(THROTTLED);
+  for (let i = 0; i < 5; i++) await run(UNREACHABLE);
 }
 
 test("opens after 5 consecutive failures, and the error states the time and the reason", async (t) => {
   const one = subject();
-  for (let i = 0; i < 4; i++) await one.run(THROTTLED);
+  for (let i = 0; i < 4; i++) await one.run(UNREACHABLE);
   t.equal(one.circuit.state, "closed", "the circuit is closed after 4 failures");
   t.equal(await one.run(), "ok");
-  for (let i = 0; i < 4; i++) await one.run(THROTTLED);
+  for (let i = 0; i < 4; i++) await one.run(UNREACHABLE);
   t.equal(one.circuit.state, "closed", "the circuit is closed after a success and 4 failures");
-  t.equal(await one.run(THROTTLED), "ERR_STS_UNAVAILABLE");
+  t.equal(await one.run(UNREACHABLE), "ERR_STS_UNAVAILABLE");
   t.equal(one.circuit.state, "open");
   await t.rejects(one.circuit.run(() => Promise.reject(new Error("called"))), {
     code: "ERR_STS_UNAVAILABLE",
     message: "STS circuit open since 2026-08-01T12:00:00Z after 5 failures in a row; probing STS every 5 s. " +
-      "Last failure: STS returned Throttling for AssumeRole: Rate exceeded",
+      "Last failure: The STS call failed (AssumeRole: ECONNRESET).",
   });
+});
+
+test("opens after one throttled call, because the rate limiter has tried lower rates before", async (t) => {
+  const one = subject();
+  t.equal(await one.run(THROTTLED), "ERR_STS_UNAVAILABLE");
+  t.equal(one.circuit.state, "open");
+  t.equal(one.circuit.delayMs, 5_000);
+  await one.clock.advance(5_000);
+  t.equal(await one.run(), "ok");
+  t.equal(one.circuit.delayMs, 0);
 });
 
 test("while open, allows one probe every 5 s and rejects all other calls", async (t) => {
@@ -61,8 +71,8 @@ test("while open, allows one probe every 5 s and rejects all other calls", async
   const probe = one.circuit.run(() => pending.promise);
   t.equal(one.circuit.state, "half-open");
   t.equal(await one.run(), "open", "only one probe at a time");
-  pending.reject(THROTTLED);
-  await t.rejects(probe, THROTTLED);
+  pending.reject(UNREACHABLE);
+  await t.rejects(probe, UNREACHABLE);
   t.equal(one.circuit.state, "open");
   await one.clock.advance(4_999);
   t.equal(await one.run(), "open");
@@ -134,13 +144,13 @@ test("while half-open, closes if an earlier call succeeds, and ignores the failu
   await one.clock.advance(5_000);
   const probe = Promise.withResolvers<null>();
   const probed = one.circuit.run(() => probe.promise);
-  bad.reject(THROTTLED);
-  await t.rejects(calls[1] ?? Promise.resolve(), THROTTLED);
+  bad.reject(UNREACHABLE);
+  await t.rejects(calls[1] ?? Promise.resolve(), UNREACHABLE);
   t.equal(one.circuit.state, "half-open");
   good.resolve(null);
   await calls[0];
   t.equal(one.circuit.state, "closed");
-  probe.reject(THROTTLED);
-  await t.rejects(probed, THROTTLED);
+  probe.reject(UNREACHABLE);
+  await t.rejects(probed, UNREACHABLE);
   t.equal(one.circuit.state, "closed", "the circuit stays closed because STS responded after the probe started");
 });
