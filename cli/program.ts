@@ -212,10 +212,7 @@ function isSplit({ type, allowsComma }: Definition): boolean {
   return type === "strings" && allowsComma !== true;
 }
 
-/**
- * Returns an option whose value remains text. The settings schema validates the values of flags and environment
- * variables.
- */
+/** Returns an option whose value remains text. `readSettings` validates the values of flags and variables. */
 function optionOf(name: SettingName, definition: Definition, command: Command): Option {
   const { flag, short, type } = definition;
   const flags = `${short === undefined ? "" : `${short}, `}${flag}${valueText(definition, command)}`;

@@ -13,8 +13,7 @@ export const AJV_OPTIONS = { allErrors: true, allowUnionTypes: true, verbose: tr
 
 /**
  * Compiles a schema to a validation function. The function stores the errors of its last call in `errors`. Compilation
- * takes 20 ms and several MB, so build.ts replaces this module by precompiled functions. The file build.ts must
- * therefore list every schema.
+ * takes 20 ms and several MB, so build.ts replaces this module by the precompiled function of the schema of selectors.
  */
 export function compileSchema<T = unknown>(schema: NamedSchema): ValidateFunction<T> {
   return new Ajv(AJV_OPTIONS).compile<T>(schema);

@@ -1,4 +1,3 @@
-import type { ErrorObject } from "ajv";
 import { ResolverError } from "../formats/errors.ts";
 import { INFRASTRUCTURE_GROUP } from "../contract/capa-kinds.ts";
 import { closest, quote } from "../formats/text.ts";
@@ -8,7 +7,6 @@ import {
 } from "../contract/setting-definition.ts";
 import { DEFINITIONS, type SettingName, SETTINGS, type SettingsFor } from "../contract/settings.ts";
 import { PROFILE_NAMES, PROFILES } from "../contract/profiles.ts";
-import { compileSchema, type NamedSchema } from "../formats/json-schema.ts";
 import { sessionDefaultRules } from "./session-default-faults.ts";
 
 /**
@@ -38,23 +36,21 @@ export function environmentName(flag: string): string {
 export function readSettings<C extends Command>(
   command: C, flags: Flags, environment: Environment, checkFault: (value: string) => string | null = () => null,
 ): SettingsFor<C> {
-  const faults = unknownVariables(environment);
   const values = valuesOf(command, { flags, environment });
-  const validate = compileSchema<SettingsFor<C>>(settingsSchema(command));
-  const settings: unknown = values;
-  const valid = validate(settings);
-  const errors = validate.errors ?? [];
-  faults.push(
-    ...errors.map((error) => faultText(error, { command, flags, environment, values })),
+  const faults = [
+    ...unknownVariables(environment), ...valueFaults({ command, flags, environment, values }),
     ...checkFaults(values["check"], { flags, environment }, checkFault),
     ...crossFieldFaults(command, values), ...uselessFlags(command, flags, values),
-  );
-  // Removes duplicates, because an empty value violates both minLength and the pattern, and both faults have the same
-  // message.
-  if (!valid || faults.length > 0) throw new ResolverError("ERR_CONFIG_INVALID", [...new Set(faults)].join("\n"));
+  ];
+  // Removes duplicates, because a list can contain the same wrong item twice.
+  if (faults.length > 0) throw new ResolverError("ERR_CONFIG_INVALID", [...new Set(faults)].join("\n"));
   for (const value of Object.values(values)) Object.freeze(value);
-  Object.freeze(settings);
-  return settings;
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `valueFaults` has checked each value
+  return Object.freeze(values) as SettingsFor<C>;
+}
+
+function definitionsOf(command: Command): readonly (typeof DEFINITIONS)[number][] {
+  return DEFINITIONS.filter(([, { commands }]) => commands.includes(command));
 }
 
 /** Returns the converted value of each setting of the command, by name. */
@@ -65,8 +61,7 @@ function valuesOf(command: Command, { flags, environment }: Input): Record<strin
     return convert(definition, withRemoved(own, definition, removedValues(name, command, { flags, environment })));
   };
   const profile = PROFILE_NAMES.find((one) => one === valueOf("profile")) ?? SETTINGS.profile.default;
-  const own = DEFINITIONS.filter(([, { commands }]) => commands.includes(command));
-  return Object.fromEntries(own.map(([name, definition]) => {
+  return Object.fromEntries(definitionsOf(command).map(([name, definition]) => {
     const byProfile = name === "base" || name === "unmatched" ? PROFILES[name][profile] : null;
     return [name, valueOf(name) ?? byProfile ?? defaultOf(definition, command)];
   }));
@@ -129,29 +124,6 @@ function convert({ type }: Definition, value: string | boolean | readonly string
   return type === "boolean" && (value === "true" || value === "false") ? value === "true" : value;
 }
 
-/** Returns the JSON Schema of a command's converted settings. */
-export function settingsSchema(command: Command): NamedSchema {
-  const own = DEFINITIONS.filter(([, definition]) => definition.commands.includes(command));
-  const properties = Object.fromEntries(
-    own.map(([name, definition]) => [name, valueSchema(definition, command)]),
-  );
-  const schema = { $id: `settings of ${command}`, type: "object", properties, additionalProperties: false };
-  return schema;
-}
-
-function valueSchema(definition: Definition, command: Command): object {
-  const { type } = definition;
-  const choices = choicesOf(definition, command);
-  const { pattern } = definition;
-  if (type === "boolean") return { type: [type, "null"] };
-  const text = {
-    minLength: 1, ...(choices && { enum: [...choices, null] }), ...(pattern && { pattern: pattern.regexp }),
-  };
-  return type === "strings"
-    ? { type: "array", items: { type: "string", ...text } }
-    : { type: ["string", "null"], ...text };
-}
-
 interface SettingSources {
   readonly command: Command;
   readonly flags: Flags;
@@ -161,19 +133,28 @@ interface SettingSources {
 }
 
 /**
- * Returns `SOURCE: expected ...`. SOURCE is the flag or the environment variable that set the value. For an item of a
- * list, SOURCE includes the item.
+ * Returns `SOURCE: expected ...` for each invalid value. SOURCE is the flag or the environment variable that set the
+ * value. For an item of a list, SOURCE includes the item.
  */
-function faultText(error: ErrorObject, { command, flags, environment, values }: SettingSources): string {
-  const [, setting = "", index] = error.instancePath.split("/");
-  const found = DEFINITIONS.find(([name]) => name === setting);
-  if (found === undefined) return `${setting}: unexpected setting`;
-  const [name, definition] = found;
-  const source = sourceOf(name, { flags, environment });
-  const expected = `expected ${expectation(definition, command)}`;
-  const list = values[name];
-  if (index === undefined || !Array.isArray(list)) return `${source}: ${expected}`;
-  return `${source} ${quote(String(list[Number(index)]))}: ${expected}`;
+function valueFaults({ command, flags, environment, values }: SettingSources): string[] {
+  return definitionsOf(command).flatMap(([name, definition]) => {
+    const value = values[name];
+    const isList = definition.type === "strings";
+    if (value === null && !isList) return [];
+    const source = sourceOf(name, { flags, environment });
+    const expected = `expected ${expectation(definition, command)}`;
+    if (Array.isArray(value) !== isList) return [`${source}: ${expected}`];
+    const invalid = [value].flat().filter((item: unknown) => !isValid(item, definition, command));
+    return invalid.map((item) => `${source}${isList ? ` ${quote(String(item))}` : ""}: ${expected}`);
+  });
+}
+
+/** Returns whether a value, or an item of a list, is as `expectation` says. */
+function isValid(value: unknown, definition: Definition, command: Command): boolean {
+  const { type, pattern } = definition;
+  if (type === "boolean") return typeof value === "boolean";
+  return typeof value === "string" && value !== "" && choicesOf(definition, command)?.includes(value) !== false
+    && (pattern === undefined || new RegExp(pattern.regexp, "u").test(value));
 }
 
 const WELL_FORMED_CHECK = new RegExp(CHECK_SEVERITY.regexp);
