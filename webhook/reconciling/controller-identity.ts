@@ -106,7 +106,8 @@ export class ControllerIdentityCreator {
       this.#fault = null;
       this.#count(status === 201 ? "ok" : "exists");
       if (status === 201) {
-        log.info({ namespaces, lockedOut }, `created the ${CONTROLLER_IDENTITY} ${CONTROLLER_IDENTITY_NAME}`);
+        const level = lockedOut.length > 0 ? "warn" : "info";
+        log[level]({ namespaces, lockedOut }, `created the ${CONTROLLER_IDENTITY} ${CONTROLLER_IDENTITY_NAME}`);
       }
       return status === 201;
     } catch (error) {

@@ -114,7 +114,8 @@ test("names the clusters that the list of namespaces locks out", async (t) => {
   const subject = new Subject(t);
   subject.install(clusterObject("c", null));
   await subject.pass(SECOND);
-  t.match(subject.first.lines.filter((line) => line.includes("created the")), [/"lockedOut":\["AWSCluster ns1\/c"\]/]);
+  const lines = subject.first.lines.filter((line) => line.includes("created the"));
+  t.match(lines, [/"warn".*"lockedOut":\["AWSCluster ns1\/c"\]/]);
 });
 
 test("does nothing without --auto-controller-identity, and never changes an existing identity", async (t) => {
