@@ -4,11 +4,9 @@ import * as fc from "fast-check";
 import type { Test } from "tap";
 import { field, isJsonObject, type JsonObject, stringAt } from "../../../shared/formats/json.ts";
 import { runCommand } from "../../cli/run-command.ts";
-import { ackCRD } from "../../fixtures/ack-crds.ts";
-import { ACK_SELECTOR_CRD } from "../../fixtures/ack-selector-crd.ts";
+import { RESOLUTION } from "../../../shared/contract/annotation-keys.ts";
 import { ACK_RUNTIME, ackProgramsIn } from "../../programs/ack-runtime.ts";
 import { MOTO, wheelsIn } from "../../programs/wheels.ts";
-import { namespaceObject } from "../../shared/objects.ts";
 import { parameters } from "../../shared/property.ts";
 import type { Cluster } from "../apiserver/cluster.ts";
 import { onCluster } from "../apiserver/on-cluster.ts";
@@ -17,6 +15,7 @@ import { findPrograms } from "../find-programs.ts";
 import { ENVIRONMENT } from "../planted-sidecar.ts";
 import { startMoto } from "../sdks/moto.ts";
 import { startServer } from "../server-process.ts";
+import { apply, installWebhook } from "../webhook/installed-webhook.ts";
 import { type ACKController, sessionOf, startACKController } from "./ack-controller.ts";
 import { OWN_ACCOUNT, type Round, rounds } from "./random-rounds.ts";
 
@@ -34,15 +33,13 @@ const MODES = {
   carm: {
     ack: ["--feature-gates=TeamLevelCARM=true,ServiceLevelCARM=true"],
     ours: ["--mode", "carm", "--team-level-carm", "--service-level-carm"],
-    outcomes: ["own", "refused", "drift", `${OWN_ACCOUNT}/carm`],
+    outcomes: ["own", "refused", `${OWN_ACCOUNT}/carm`],
   },
 } as const;
 
 onCluster("a controller on the runtime of ACK", async (t, cluster) => {
   const folders = await findPrograms(t, ACK_RUNTIME, MOTO);
   if (folders === null) return;
-  await cluster.installCRDs([ACK_SELECTOR_CRD, ackCRD(S3, "Bucket", "buckets")]);
-  await apply(cluster, [namespaceObject("ack-system")]);
   const { controller } = ackProgramsIn(folders[0]);
   const moto = await startMoto(t, await wheelsIn(folders[1]));
   for (const mode of ["selectors", "carm"] as const) {
@@ -65,8 +62,10 @@ interface Programs {
 async function compare(
   t: Test, cluster: Cluster, mode: keyof typeof MODES, { controller: program, moto }: Programs,
 ): Promise<ReadonlyMap<string, number>> {
-  const access = ["--cluster", "--kubeconfig", cluster.kubeconfig, "--context", "admin"];
-  const flags = [...access, "--region", REGION, "--controller-account", OWN_ACCOUNT, ...MODES[mode].ours];
+  const settings = ["--region", REGION, "--controller-account", OWN_ACCOUNT, ...MODES[mode].ours];
+  const flags = ["--cluster", "--kubeconfig", cluster.kubeconfig, "--context", "admin", ...settings];
+  // The webhook admits conflicts. The installation waits until it denies by IRS-16.
+  await installWebhook(t, cluster, [...settings, "--profile", "observe", "--check", "IRS-16=deny"]);
   const tokenFile = path.join(t.testdir({}), "token");
   const sidecar = await startServer(
     "sidecar", [...flags, "--group", S3, "--sts-endpoint", moto, "--token-file", tokenFile], ENVIRONMENT,
@@ -80,10 +79,10 @@ async function compare(
     AWS_ENDPOINT_URL_STS: `http://${sidecar.address}/sts`,
   });
   const outcomes = new Map<string, number>();
-  for (const [i, round] of fc.sample(rounds, parameters(t, 4)).entries()) {
+  for (const [i, round] of fc.sample(rounds, parameters(t, 3)).entries()) {
     await change(cluster, round);
     const verdicts = await settled(t, cluster, { controller, flags, buckets: round.buckets, round: i });
-    for (const verdict of verdicts.values()) outcomes.set(verdict, (outcomes.get(verdict) ?? 0) + 1);
+    for (const verdict of verdicts) outcomes.set(verdict, (outcomes.get(verdict) ?? 0) + 1);
   }
   return outcomes;
 }
@@ -93,14 +92,6 @@ async function change(cluster: Cluster, { selectors, removed, context }: Round):
   // Server-side apply stores `matchLabels: null` if a selector loses all of its labels.
   await apply(cluster, selectors, []);
   await cluster.kubectl(["delete", "iamroleselectors", "--ignore-not-found", ...removed]);
-}
-
-async function apply(
-  cluster: Cluster, items: readonly JsonObject[], flags: readonly string[] = ["--server-side"],
-): Promise<void> {
-  const input = JSON.stringify({ apiVersion: "v1", kind: "List", items });
-  const { code, stderr } = await cluster.kubectl(["apply", ...flags, "-f", "-"], { input });
-  if (code !== 0) throw new Error(stderr);
 }
 
 interface Settling {
@@ -116,15 +107,16 @@ interface Settling {
  */
 async function settled(
   t: Test, cluster: Cluster, { controller, flags, buckets, round }: Settling,
-): Promise<ReadonlyMap<string, string>> {
+): Promise<readonly string[]> {
   let differing: readonly object[] = [];
-  let ours: ReadonlyMap<string, string> = new Map();
+  let ours: Verdicts = new Map();
   const agree = async (): Promise<boolean> => {
-    const actual = await verdictsOfController(cluster, controller);
+    const stored = await verdictsInCluster(cluster, controller);
     ours = await verdictsOfThisProject(flags);
-    differing = [...ours].flatMap(([name, verdict]) => (
-      actual.get(name) === verdict ? [] : [{ name, ours: verdict, theirs: actual.get(name) }]
-    ));
+    differing = [...ours].flatMap(([name, one]) => {
+      const { verdict, annotated } = stored.get(name) ?? {};
+      return verdict === one.verdict && annotated === one.annotated ? [] : [{ name, ours: one, verdict, annotated }];
+    });
     return differing.length === 0;
   };
   for (const attempt of [1, 2]) {
@@ -135,22 +127,35 @@ async function settled(
     t.comment(`round ${round}, attempt ${attempt}: ${differing.length} differ`, differing.slice(0, 3));
   }
   t.same(differing.slice(0, 3), [], `round ${round}: ${differing.length} of ${ours.size} buckets differ`);
-  return ours;
+  return [...ours.values()].map(({ verdict }) => verdict);
 }
 
-/** A role as `ACCOUNT/NAME`, `own`, `conflict`, `drift` or `refused`, by `NAMESPACE/NAME`; or the text of an error. */
-type Verdicts = ReadonlyMap<string, string>;
+interface Verdict {
+  /** A role as `ACCOUNT/NAME`, `own`, `conflict`, `drift` or `refused`; or the text of an error. */
+  readonly verdict: string;
+  /** The outcome and the role in the annotations of the webhook. */
+  readonly annotated: string;
+}
 
-async function verdictsOfController(cluster: Cluster, { errors }: ACKController): Promise<Verdicts> {
+/** By `NAMESPACE/NAME`. */
+type Verdicts = ReadonlyMap<string, Verdict>;
+
+/** Returns the verdicts of the controller and of the webhook. */
+async function verdictsInCluster(cluster: Cluster, { errors }: ACKController): Promise<Verdicts> {
   const { body } = await cluster.request("GET", `/apis/${S3}/v1alpha1/buckets`);
   const items = field(body, "items");
   return new Map((Array.isArray(items) ? items : []).map((one: unknown) => {
     const name = nameIn(field(one, "metadata"));
     const status = field(one, "status");
     const isReconciled = field(status, "observedGeneration") === field(field(one, "metadata"), "generation");
-    const text = isReconciled && isJsonObject(status) ? sessionOf(status) : verdictOfError(errors.get(name) ?? "");
-    return [name, text];
+    const verdict = isReconciled && isJsonObject(status) ? sessionOf(status) : verdictOfError(errors.get(name) ?? "");
+    const annotations = field(field(one, "metadata"), "annotations");
+    return [name, { verdict, annotated: textOf(annotations, RESOLUTION.outcome, RESOLUTION.roleARN) }];
   }));
+}
+
+function textOf(object: unknown, outcome: string, roleARN: string): string {
+  return `${stringAt(object, outcome)} ${stringAt(object, roleARN)}`;
 }
 
 /** Returns `NAMESPACE/NAME`. */
@@ -169,7 +174,7 @@ async function verdictsOfThisProject(flags: readonly string[]): Promise<Verdicts
   const resolved: unknown = JSON.parse(stdout === "" ? "null" : stdout);
   if (!Array.isArray(resolved)) throw new Error(stderr);
   return new Map(resolved.filter(isJsonObject).map((one) => {
-    return [nameIn(one["resource"]), verdictOf(one)];
+    return [nameIn(one["resource"]), { verdict: verdictOf(one), annotated: textOf(one, "outcome", "roleARN") }];
   }));
 }
 

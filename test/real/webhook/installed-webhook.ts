@@ -100,9 +100,11 @@ export async function certificateFolder(t: Owner): Promise<{ readonly dir: strin
 }
 
 /** Applies the objects as admin. */
-export async function apply(cluster: Cluster, objects: readonly object[]): Promise<void> {
+export async function apply(
+  cluster: Cluster, objects: readonly object[], flags: readonly string[] = ["--server-side"],
+): Promise<void> {
   const input = JSON.stringify({ apiVersion: "v1", kind: "List", items: objects });
-  const { code, stderr } = await cluster.kubectl(["apply", "--server-side", "-f", "-"], { input });
+  const { code, stderr } = await cluster.kubectl(["apply", ...flags, "-f", "-"], { input });
   if (code !== 0) throw new Error(`the API server rejected the manifests: ${stderr}`);
 }
 
