@@ -1,5 +1,4 @@
 import type { Inventory } from "../inventory/inventory.ts";
-import { SESSION_TAGS_ANNOTATION } from "../contract/annotation-keys.ts";
 import { compareText, quote } from "../formats/text.ts";
 import { LIMITS } from "../contract/limits.ts";
 import { type Choice, choiceOf, refusalMessage, selectionOf } from "./selection.ts";
@@ -11,7 +10,7 @@ import {
   type RoleQuery, unknownNamespace,
 } from "./grant.ts";
 import {
-  conflict, labelsRequired, malformed, namesOf, roleNotGranted, sessionsDiffer, unresolvable,
+  conflict, labelsRequired, malformed, namesDiffer, namesOf, roleNotGranted, sessionsDiffer, unresolvable,
 } from "./selector-denials.ts";
 import { grantWithSession, isNamedByDefault, onlyNamespace } from "./grant-session.ts";
 import { NamespaceSelectors } from "./namespace-selectors.ts";
@@ -198,7 +197,7 @@ function role(inventory: Inventory, selector: EffectiveSelector, requested: Requ
     steps.take();
     for (const annotation of differingExtras(selector.extras, other.extras)) differing.add(annotation);
   }
-  if (withRole.size > 1 && isNamedByDefault(selector, scope)) differing.add(SESSION_TAGS_ANNOTATION);
   if (differing.size > 0) return sessionsDiffer(roleARN, withRole, differing);
+  if (withRole.size > 1 && isNamedByDefault(selector, scope)) return namesDiffer(roleARN, withRole);
   return grantWithSession(selector, scope, namespace);
 }

@@ -26,6 +26,18 @@ export function sessionsDiffer(
   );
 }
 
+/** Denies a role of several selectors if a default tag contains the name of the selector. */
+export function namesDiffer(roleARN: string, withRole: ReadonlySet<EffectiveSelector>): Grant {
+  const names = namesOf(withRole);
+  return deny(
+    "ERR_SELECTOR_EXTRAS",
+    `IAMRoleSelectors ${sortedListOf(names)} have the role ${roleARN}, so a tag with {selector} of `
+      + "--default-session-tags has no single value. Set this tag to the same value in the annotation session-tags of "
+      + "these selectors, or use a role for each.",
+    listed(names).first,
+  );
+}
+
 /** Denies a request for resources that several selectors select. */
 export function conflict(selecting: readonly EffectiveSelector[]): Grant {
   const names = namesOf(selecting);

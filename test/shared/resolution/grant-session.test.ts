@@ -56,7 +56,7 @@ test("knows the namespace of a role whose only selector names one, and denies a 
     defaultExternalId: null, defaultSourceIdentity: null, defaultSessionTags: ["who={selector}"],
   });
   for (const grant of grants([selector("a", A), inTeamB], { sessionDefaults: named })) {
-    t.match(grantText(grant), /^ERR_SELECTOR_EXTRAS \[a, b\] .* \(session-tags\)\. Set the same annotation values/);
+    t.match(grantText(grant), /^ERR_SELECTOR_EXTRAS \[a, b\] .* with \{selector\} of --default-session-tags/);
   }
   t.same(grants([selector("a", A)], { sessionDefaults: named }).map(tagsOf).at(-1), "who=a");
   t.end();
