@@ -100,20 +100,20 @@ async function startColdSidecar(stage: Stage, scenario: Scenario, stsEndpoint: s
 
 /** Gets the sessions of all roles: each client gets one after another. `get` rejects with an error that a user sees. */
 async function run(
-  { roles, clients }: Scenario, get: (role: number) => Promise<void>,
+  { roles, clients }: Scenario, get: (role: number, client: number) => Promise<void>,
 ): Promise<Pick<Outcome, "errors" | "durationMs" | "slowestMs">> {
   const startMs = performance.now();
   let [next, errors, slowestMs] = [0, 0, 0];
-  const client = async (): Promise<void> => {
+  const client = async (_: unknown, index: number): Promise<void> => {
     while (next < roles) {
       const role = next++;
       const fromMs = performance.now();
       // oxlint-disable-next-line no-await-in-loop -- one request after another
-      await get(role).catch(() => (errors += 1));
+      await get(role, index).catch(() => (errors += 1));
       slowestMs = Math.max(slowestMs, performance.now() - fromMs);
     }
   };
-  await Promise.all(Array.from({ length: clients }, client));
+  await Promise.all(Array.from({ length: clients }).map(client));
   return { errors, durationMs: performance.now() - startMs, slowestMs };
 }
 
@@ -159,19 +159,22 @@ async function measureSTS(stage: Stage, scenario: Scenario): Promise<Outcome> {
   const sidecar = await startColdSidecar(stage, scenario, sts.url);
   const base = await baseCredentials(sidecar.port);
   let attempts = 0;
-  const client = new STSClient({
-    region: "eu-west-1", endpoint: `http://127.0.0.1:${sidecar.port}/sts`, credentials: base,
-    requestHandler: { httpAgent: { maxSockets: scenario.clients } },
+  // Each client has a retry quota of its own, as in a controller.
+  const clients = Array.from({ length: scenario.clients }, () => {
+    const client = new STSClient({
+      region: "eu-west-1", endpoint: `http://127.0.0.1:${sidecar.port}/sts`, credentials: base,
+    });
+    client.middlewareStack.add((next) => (args) => {
+      attempts += 1;
+      return next(args);
+    }, { step: "finalizeRequest", priority: "low" });
+    return client;
   });
-  client.middlewareStack.add((next) => (args) => {
-    attempts += 1;
-    return next(args);
-  }, { step: "finalizeRequest", priority: "low" });
   const before = sts.calls.length;
-  const outcome = await run(scenario, async (role) => {
-    await client.send(new AssumeRoleCommand({ RoleArn: roleOf(role), RoleSessionName: "bench" }));
+  const outcome = await run(scenario, async (role, index) => {
+    await clients[index]?.send(new AssumeRoleCommand({ RoleArn: roleOf(role), RoleSessionName: "bench" }));
   });
-  client.destroy();
+  for (const client of clients) client.destroy();
   await Promise.all([stop(sidecar), sts.close()]);
   return { ...outcome, rejections: attempts - scenario.roles + outcome.errors, calls: sts.calls.length - before };
 }
