@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { type ErrorCode, ResolverError } from "../../shared/formats/errors.ts";
+import { differingExtras } from "../../shared/model/session-annotations.ts";
 import { MAX_CHAINED_SECONDS, type SessionExtras, type SessionTag } from "../../shared/model/session.ts";
 import { grantRole } from "../../shared/resolution/grant-decision.ts";
 import type { Grant } from "../../shared/resolution/grant.ts";
@@ -53,19 +54,26 @@ async function assumeRole({ form, caller, request, options, ports, isLate }: STS
     key: `sts ${withoutTime(requested.sessionName)}`,
     fields: () => ({ ...clientFields(request), requested_session_name: requested.sessionName }),
   };
-  // The role can be removed while the request waits.
+  // The role can be removed, or its session settings can change, while the request waits.
   let current: Grant = grant;
   const isUnwanted = (): boolean => {
     current = decide();
-    return isLate() || current.verdict === "denied";
+    return isLate() || !isSameSession(current, grant);
   };
   const credentials = await issuer.credentialsFor(
     grant, { kind: "role", client, requested, isLate: isUnwanted },
   );
   if (current.verdict === "denied") throw new ResolverError(current.code, current.message);
+  if (!isSameSession(current, grant)) throw new ResolverError("ERR_STS_UNAVAILABLE", CHANGED);
   const sourceIdentity = grant.verdict === "role" ? grant.extras.sourceIdentity : null;
   const nowMs = clock.now();
   return contentOf(credentials, { sourceIdentity, untilMs: nowMs + durationSeconds * 1000, nowMs });
+}
+
+const CHANGED = "The session settings of the role have changed while the request waited. Retry to get a new session.";
+
+function isSameSession(a: Grant, b: Grant): boolean {
+  return a.verdict === "role" && b.verdict === "role" && differingExtras(a.extras, b.extras).length === 0;
 }
 
 /**

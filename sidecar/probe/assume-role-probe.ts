@@ -19,7 +19,7 @@ interface AssumeRoleProbePorts {
 
 /**
  * The mean pause between two steps, in ms; the jitter is ±50%. A step probes one role, or reads all selectors and
- * identities again after a change of the inventory. Probing 500 roles takes 8 minutes, and 10% of the STS rate limit.
+ * identities again after a change of the inventory. Probing 500 roles takes 8 minutes, and 0.5% of the STS rate limit.
  */
 const PAUSE_MS = 1_000;
 /** The pause after a probe for which STS was not called or did not respond, in ms. */

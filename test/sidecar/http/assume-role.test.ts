@@ -2,7 +2,7 @@ import { test } from "tap";
 import { ResolverError } from "../../../shared/formats/errors.ts";
 import type { Credentials } from "../../../sidecar/credentials/session.ts";
 import { UpstreamSTSError } from "../../../sidecar/sts-upstream/errors.ts";
-import { namespaceObject, removal } from "../../shared/objects.ts";
+import { namespaceObject, put, removal, selectorObject } from "../../shared/objects.ts";
 import { ROLE_A, ROLE_SECRET, TEAM_A } from "../sidecar-under-test.ts";
 import { Controller } from "../sts/controller.ts";
 import { elementOf, type STSAnswer, type VendedKeys } from "../sts/signed-request.ts";
@@ -71,8 +71,18 @@ test("returns an Expiration 5 min early, within the requested duration and at le
   );
 });
 
-test("waits up to 3 s for STS, and denies a role that is removed during this time", async (t) => {
-  for (const isRemoved of [false, true]) {
+test("waits up to 3 s for STS, and issues no session of a role that is removed or changed meanwhile", async (t) => {
+  const changes = [
+    { change: put(TEAM_A), expected: [200, /<SessionToken>/] },
+    { change: removal("services.k8s.aws", "IAMRoleSelector", "team-a"), expected: [403, /<Code>AccessDenied<\/Code>/] },
+    {
+      change: put(selectorObject("team-a", { arn: ROLE_A, namespaceSelector: { names: ["team-a"] } }, {
+        annotations: { "ack-role-resolver.io/session-tags": "team=b" },
+      })),
+      expected: [503, /settings of the role have changed/],
+    },
+  ];
+  for (const { change, expected } of changes) {
     const called = Promise.withResolvers<null>();
     const late = Promise.withResolvers<Credentials>();
     const controller = new Controller({
@@ -85,10 +95,10 @@ test("waits up to 3 s for STS, and denies a role that is removed during this tim
     const answer = controller.assume();
     await called.promise;
     await sidecar.clock.advance(2_999);
-    if (isRemoved) sidecar.inventory.apply([removal("services.k8s.aws", "IAMRoleSelector", "team-a")]);
+    sidecar.inventory.apply([change]);
     late.resolve(sidecar.session({ roleARN: ROLE_A }));
     const { status, body } = await answer;
-    t.match([status, body], isRemoved ? [403, /<Code>AccessDenied<\/Code>/] : [200, /<SessionToken>/]);
+    t.match([status, body], expected);
   }
 });
 
