@@ -1,5 +1,6 @@
 import { FIELD_TYPES, type FieldType, hasType } from "../model/identity.ts";
 import { LAST_APPLIED } from "../contract/annotation-keys.ts";
+import { LIMITS } from "../contract/limits.ts";
 import { ALLOWED_NAMESPACES_FIELDS, SELECTOR_FIELDS } from "../model/allowed-namespaces.ts";
 import { CAPA_VERSION, INFRASTRUCTURE_GROUP, meantCAPAKinds, ROLE_IDENTITY } from "../contract/capa-kinds.ts";
 import type { Inventory } from "../inventory/inventory.ts";
@@ -79,8 +80,8 @@ export const CI_09: QuickCheck<IdentityChange> = {
   id: "CI-09",
   severity: "deny",
   reason: "The API server prunes a field that the schema does not define. An allowedNamespaces without fields allows "
-    + "every namespace, and so does a selector without fields. The check only warns about tags and transitiveTags, "
-    + "which the schema of shipped CAPA does not define.",
+    + "every namespace, and so does a selector without fields. The check only warns about other fields, such as tags "
+    + "and transitiveTags, which the schema of shipped CAPA does not define.",
   fix: "use only list and selector in allowedNamespaces, and only matchLabels and matchExpressions in the selector",
   example: "spec: {allowedNamespaces: {namespaces: [team-a]}} # write list: [team-a]",
   *find(change): Iterable<Fault> {
@@ -91,25 +92,49 @@ export const CI_09: QuickCheck<IdentityChange> = {
     for (const fault of unknownFields(field(applied, "allowedNamespaces"), WAS_PRUNED)) {
       if (valueAt(object, fault.path) === undefined) yield fault;
     }
-    yield* lostTags(change, applied);
+    yield* lostFields(change, applied);
   },
 };
 
 const PRUNES = "is not a field of the schema, so the API server prunes it";
 const WAS_PRUNED = "was pruned by the API server from the applied manifest";
-const TAG_FIELDS = ["tags", "transitiveTags"] as const;
+const TAG_FIELDS: ReadonlySet<string> = new Set(["tags", "transitiveTags"]);
 const KEEP_TAGS = "install a CustomResourceDefinition with this field and set --runtime extended, or remove the field";
+const CORRECT = "correct the name of the field, or remove it";
 
-/** Yields the fields of session tags that the schema of shipped CAPA does not define. */
-function* lostTags({ object, identity, origin, settings }: IdentityChange, applied: unknown): Iterable<Fault> {
-  if (identity.kind !== ROLE_IDENTITY) return;
-  const isPruned = origin === "file" && settings.runtime === "ack";
-  for (const name of TAG_FIELDS) {
-    const isSet = valueAt(object, ["spec", name]) !== undefined;
-    const isLost = isSet ? isPruned : field(applied, name) !== undefined;
-    const message = `${quote(name)} ${isSet ? PRUNES : WAS_PRUNED}, and sessions have no tags`;
-    if (isLost) yield { path: ["spec", name], message, fix: KEEP_TAGS, severity: "warn" };
+/** Yields the fields of the spec that the schema of CAPA does not define. */
+function* lostFields(change: IdentityChange, applied: unknown): Iterable<Fault> {
+  const { object, identity: { kind }, origin, settings } = change;
+  const known = ["allowedNamespaces", ...Object.keys(FIELD_TYPES[kind])];
+  const shipped = kind === ROLE_IDENTITY ? known.filter((name) => !TAG_FIELDS.has(name)) : known;
+  const spec = field(object, "spec");
+  // CI-00 denies a field in the wrong case.
+  const lower = new Set(known.map((name) => name.toLowerCase()));
+  const pruned = origin === "cluster" ? [] : otherKeys(spec, settings.runtime === "ack" ? shipped : known)
+    .filter((name) => known.includes(name) || !lower.has(name.toLowerCase()));
+  const wasPruned = otherKeys(applied, shipped).filter((name) => field(spec, name) === undefined);
+  yield* first(pruned).map((name) => lostField(name, PRUNES, known));
+  yield* first(wasPruned).map((name) => lostField(name, WAS_PRUNED, known));
+}
+
+function otherKeys(value: unknown, known: readonly string[]): string[] {
+  return isJsonObject(value) ? Object.keys(value).filter((name) => !known.includes(name)) : [];
+}
+
+/** Returns the fields to which known names are compared, which takes time. */
+function first(names: readonly string[]): readonly string[] {
+  return names.slice(0, LIMITS.faultsPerCheck.value);
+}
+
+function lostField(name: string, effect: string, known: readonly string[]): Fault {
+  const path = ["spec", name];
+  if (TAG_FIELDS.has(name)) {
+    const message = `${quote(name)} ${effect}, and sessions have no tags`;
+    return { path, message, fix: KEEP_TAGS, severity: "warn" };
   }
+  const meant = closest(name.slice(0, 100), known);
+  const hint = meant === null ? "" : `; perhaps ${meant} was meant`;
+  return { path, message: `${quote(name)} ${effect}${hint}`, fix: CORRECT, severity: "warn" };
 }
 
 function* unknownFields(allowed: unknown, effect: string): Iterable<Fault> {

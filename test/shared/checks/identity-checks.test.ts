@@ -119,6 +119,11 @@ const CASES: readonly CapaCase[] = [
     { origin: "file", settings: { runtime: "extended" } }],
   ["CI-09", "tags that the API server pruned", { ...role(), metadata: { name: "r",
     ...lastApplied({ tags: { a: "b" } }) } }, [/^warn CI-09 spec\.tags: "tags" was pruned by the API server/]],
+  ["CI-09", "misspelled and unknown fields of a manifest", role({ inlinePolicies: "{}", other: 1, roleArn: "a" }),
+    [/^warn CI-09 spec\.inlinePolicies: .* prunes it; perhaps inlinePolicy was meant\. Correct/, /"other" is not/],
+    { origin: "file" }],
+  ["CI-09", "a misspelled field that the API server pruned", { ...role(), metadata: { name: "r",
+    ...lastApplied({ externalId: "x" }) } }, [/"externalId" was pruned .*; perhaps externalID was meant/]],
   ["CI-09", "tags of a stored object, whose schema has them", role({ tags: { a: "b" } }), []],
   ["CI-09", "known fields", { ...role(), metadata: { name: "r", ...lastApplied({ allowedNamespaces: LIST }) } }, []],
   ["CI-11", "another kind", role(), []],
@@ -186,17 +191,6 @@ test("CI-07: denies a change after which clusters may no longer use their chain"
   t.same(capaLines("CI-07", roleIdentity("r", "controller", {}), { old: stored, objects }), []);
   const same = account({});
   t.same(capaLines("CI-07", same, { old: same, objects: [same, clusterObject("c", "account/sa")] }), []);
-  t.end();
-});
-
-test("CI-07: warns about a new controller identity that does not allow the namespaces of its users", (t) => {
-  const objects = [clusterObject("c", null), clusterObject("other", "role/none")];
-  const created = controllerIdentity({ list: [] });
-  t.match(capaLines("CI-07", created, { objects }), [
-    /^warn CI-07 spec: 1 object uses the identity: AWSCluster ns1\/c, but it does not allow their namespaces\./,
-  ]);
-  t.same(capaLines("CI-07", controllerIdentity({ list: ["ns1"] }), { objects }), []);
-  t.same(capaLines("CI-07", created, { objects, origin: "file" }), [], "AC-02 reports the cluster");
   t.end();
 });
 
