@@ -32,13 +32,14 @@ export const FE_01: QuickCheck<FieldExportWrite> = {
     // Without a namespace, the controller writes into the namespace of the FieldExport (ACK runtime,
     // pkg/runtime/field_export_reconciler.go).
     const namespace = named === "" ? namespaceOrDefault(objectReference(object).namespace) : named;
+    const name = stringAt(to, "name") ?? "";
     const owner = ownerOfNamespace(namespace, settings);
     if (owner !== null) {
       const path = named === "" ? ["metadata", "namespace"] : ["spec", "to", "namespace"];
-      const message = `the controller would write into namespace ${quote(namespace)}, which belongs to ${owner}`;
+      const target = quote(`${namespace}/${name}`);
+      const message = `the controller would write ${target}, whose namespace belongs to ${owner}`;
       yield { path, message, ...(named === "" && { fix: OTHER_NAMESPACE }) };
     }
-    const name = stringAt(to, "name") ?? "";
     if (!isCARMMapName(name)) return;
     const message = `${quote(name)} is the name of a CARM map, from which ACK controllers read roles`;
     yield { path: ["spec", "to", "name"], message };

@@ -21,11 +21,11 @@ onCluster("FieldExports on a real API server, with the webhook and its default s
   const run = async (name: string, body: (t: Test, cluster: Cluster) => Promise<void>): Promise<void> => {
     await t.test(name, async (tt) => body(tt, cluster));
   };
-  await t.test("the denial names the namespace and the fix", async (tt) => {
+  await t.test("the denial names the object and the fix", async (tt) => {
     const { body } = await cluster.request("POST", exportsOf("team-a"), probe, JANE);
-    tt.match(stringAt(body, "message"), "FE-01 spec.to.namespace: the controller would write into namespace "
-      + '"ack-system", which belongs to ACK controllers. Export to another ConfigMap or Secret in the namespace of '
-      + "the FieldExport.");
+    tt.match(stringAt(body, "message"), "FE-01 spec.to.namespace: the controller would write "
+      + '"ack-system/ack-role-account-map", whose namespace belongs to ACK controllers. Export to another ConfigMap or '
+      + "Secret in the namespace of the FieldExport.");
   });
   await run("only a stored FieldExport whose spec stays the same is admitted", keepsStored);
   await run("denies each FieldExport that writes into a protected namespace or a CARM map", deniesHarmful);

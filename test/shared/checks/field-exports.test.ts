@@ -16,9 +16,9 @@ function lines(to: ExportTarget, namespace = "team-a", circumstances: Circumstan
 }
 
 function inNamespace(path: string, namespace: string, owner: string): string {
-  const quoted = JSON.stringify(namespace);
   const fix = path === "metadata.namespace" ? "Create the FieldExport in another namespace." : FIX;
-  return `deny FE-01 ${path}: the controller would write into namespace ${quoted}, which belongs to ${owner}. ${fix}`;
+  const target = `${namespace}/${HARMLESS.name}`;
+  return `deny FE-01 ${path}: the controller would write "${target}", whose namespace belongs to ${owner}. ${fix}`;
 }
 
 test("FE-01 denies an export into each protected namespace", (t) => {
