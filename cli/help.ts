@@ -114,8 +114,9 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
   check: rareIn(
     ["resolve", "sidecar"], "Checks", "set the severity of a check",
     {
-      sidecar: "with IRS-27=warn or CI-35=warn, the sidecar test-assumes each granted role of selectors or identities, "
-        + "and logs a warning if STS rejects the call; other checks do not affect the sidecar",
+      sidecar: "with IRS-27=warn or CI-35=warn, the sidecar assumes each granted role of selectors or identities once "
+        + "after its start, which fills its cache, and logs a warning if STS rejects the call; other checks do not "
+        + "affect the sidecar",
     },
   ),
   waiverUsers: rare("Checks", "user who may waive checks with an annotation"),

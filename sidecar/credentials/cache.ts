@@ -137,7 +137,7 @@ export class CredentialCache {
     entry.grantedBy = grantedBy;
     entry.load = load;
     entry.isGranted = isGranted;
-    entry.lastUsedMs = this.#options.clock.steady();
+    if (lookup.isAwaited !== false) entry.lastUsedMs = this.#options.clock.steady();
     const [oldest] = this.#entries.values();
     if (this.#entries.size > LIMIT && oldest !== undefined) this.#evict(oldest);
     return entry;

@@ -232,7 +232,7 @@ export interface Entry {
    * an entry, but each selector has its own rejection.
    */
   rejectedGrants: WeakSet<object>;
-  /** The time of the last use, on the steady clock. */
+  /** The time of the last lookup for which a client waited, on the steady clock. */
   lastUsedMs: number;
   cancelRefresh: (() => void) | null;
 }
@@ -242,6 +242,6 @@ export function newEntry(lookup: Lookup): Entry {
   return {
     isGranted: () => true, ...lookup, session: null, refresh: { remainingMs: 0, atMs: Infinity }, pending: null,
     failure: null, failuresInRow: 0, overdue: null, rejectedGrants: new WeakSet(),
-    lastUsedMs: 0, cancelRefresh: null,
+    lastUsedMs: -Infinity, cancelRefresh: null,
   };
 }

@@ -36,7 +36,7 @@ function quoting(): NonNullable<Parameters<typeof start>[3]> {
   const ofBase = `token ${BASE.sessionToken}, key ${BASE.secretAccessKey}`;
   const values = `Value '${secret("external-id")}' at 'externalId', value '${secret("tag-value")}' at 'tags'`;
   const ofRole = `${values}, ${ofBase}`;
-  const codes = ["ValidationError", "InternalFailure", "AccessDenied", "Throttling", "ExpiredToken"];
+  const codes = ["ValidationError", "InternalFailure", "AccessDenied", "ServiceUnavailable", "ExpiredToken"];
   let calls = 0;
   let proofs = 0;
   return ({ action }) => {

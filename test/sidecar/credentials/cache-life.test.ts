@@ -130,6 +130,17 @@ test("reports each session of 900 s once as too short, and refreshes the session
   t.equal(reported.length, 2, "sessions of an hour are not reported as too short");
 });
 
+test("does not refresh a session for which no client has waited, such as that of a probe", async (t) => {
+  const { clock, sts, cache } = new CacheUnderTest();
+  await cache.get({ ...sts.lookup("probed"), isAwaited: false });
+  await cache.get({ ...sts.lookup("used"), isAwaited: false });
+  await cache.get(sts.lookup("used"));
+  t.equal(sts.calls.length, 2, "the client gets the session of the probe");
+  await clock.advance(HOUR);
+  t.same(sts.calls.map(({ key }) => key), ["probed", "used", "used"]);
+  cache.close();
+});
+
 test("refreshes an unused session once and then evicts the session", async (t) => {
   for (const lifeMs of [900 * SECOND, HOUR, 12 * HOUR]) {
     const { clock, sts, cache } = new CacheUnderTest();

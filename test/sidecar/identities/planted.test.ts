@@ -22,7 +22,7 @@ const OBJECTS = [
 ];
 const PATHS = ["AWSClusterStaticIdentity/s", "AWSClusterRoleIdentity/a", "AWSClusterRoleIdentity/direct"];
 const CODES = [
-  "ValidationError", "InternalFailure", "AccessDenied", "Throttling", "ExpiredToken", "InvalidClientTokenId",
+  "ValidationError", "InternalFailure", "AccessDenied", "ServiceUnavailable", "ExpiredToken", "InvalidClientTokenId",
   "SignatureDoesNotMatch", "SomethingNew",
 ];
 
