@@ -21,7 +21,7 @@ export async function runCommandLine(argv: readonly string[], io: IO): Promise<E
   // The suggestion for a misspelled flag must know the rare flags too.
   const listsAll = argv.includes("--all") || !argv.some((word) => HELP.has(word));
   const add: ProgramContext["add"] = (parent, command, description) => (
-    addCommand(parent, { command, description, listsAll })
+    addCommand(parent, { command, description, argv, listsAll })
   );
   const program = buildProgram({ io, done: (result) => (status = result), add });
   try {
@@ -180,13 +180,16 @@ function addTools(program: Commander, { io, done, add }: ProgramContext): void {
 interface CommandHelp {
   readonly command: Command;
   readonly description: string;
+  readonly argv: readonly string[];
   /** Whether the rare flags are listed too. */
   readonly listsAll: boolean;
 }
 
-/** Adds a command, with every flag that the settings table lists for it. */
-function addCommand(parent: Commander, { command, description, listsAll }: CommandHelp): Commander {
-  const created = parent.command(command.split(" ").at(-1) ?? command).description(description);
+/** Adds a command, with every flag that the settings table lists for it if the command line names the command. */
+function addCommand(parent: Commander, { command, description, argv, listsAll }: CommandHelp): Commander {
+  const word = command.split(" ").at(-1) ?? command;
+  const created = parent.command(word).description(description);
+  if (!argv.includes(word)) return created;
   const own = DEFINITIONS.filter(([, { commands }]) => commands.includes(command));
   const rare = listsAll ? [] : own.filter(([name]) => isRare(name, command));
   for (const one of own) created.addOption(optionOf(...one, command).hideHelp(rare.includes(one)));
