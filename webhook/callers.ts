@@ -6,7 +6,7 @@ import { TLSSocket } from "node:tls";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { ResolverError } from "../shared/formats/errors.ts";
 import { LIMITS } from "../shared/contract/limits.ts";
-import type { Clock } from "../shared/clock.ts";
+import type { SteadyClock } from "../shared/clock.ts";
 import { limitConnections } from "../shared/server/connection-limit.ts";
 import type { WebhookMetrics } from "./metrics.ts";
 import { respondError } from "./respond.ts";
@@ -59,7 +59,7 @@ export function clientOptions(client: AllowedClient | null): Pick<ServerOptions,
 
 interface CallerPorts {
   readonly client: AllowedClient | null;
-  readonly clock: Pick<Clock, "schedule">;
+  readonly clock: Pick<SteadyClock, "schedule" | "steady">;
   readonly metrics: WebhookMetrics;
 }
 

@@ -4,7 +4,7 @@ import type { Finding } from "../shared/checks/check.ts";
 import { ResolverError } from "../shared/formats/errors.ts";
 import { apiVersionOf } from "../shared/formats/object-meta.ts";
 import type { Resolution } from "../shared/resolution/resolve.ts";
-import type { Logger } from "../shared/server/logger.ts";
+import { type Logger, logRequest } from "../shared/server/logger.ts";
 import { parseReviewBody, type ReviewBody } from "./body/parse.ts";
 import { type AdmissionRequest, decodeReview, type Notice, type Verdict } from "./review.ts";
 import type { WebhookMetrics } from "./metrics.ts";
@@ -44,7 +44,7 @@ function recordVerdict({ log, metrics }: Recorder, review: LoggedReview, verdict
   for (const { code, severity } of findings) metrics.findings.inc({ code, severity });
   for (const { code } of notices) metrics.notices.inc({ code });
   if (resolution !== null) metrics.resolutions.inc({ outcome: resolution.outcome });
-  log.info({
+  logRequest(log, {
     ...requestFields(review),
     answer,
     outcome: resolution?.outcome ?? answer,

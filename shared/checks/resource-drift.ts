@@ -152,8 +152,7 @@ export const ACK_40: QuickCheck<ResourceChange> = {
   reason: "Controllers apply a change of a selector, a namespace or a label only at their resync, by default within 10 "
     + "hours. Until then, the resource is managed with its old role. The check compares the role that resolves now "
     + "with that in the condition ACK.IAMRoleSelected. It does not see a resource that used the controller's own role.",
-  fix: "to reconcile now, restart the controller (kubectl rollout restart deployment), or change the spec of the "
-    + "resource; otherwise wait for the resync",
+  fix: "to reconcile now, change the spec, or restart the controller (kubectl rollout restart)",
   example: "a Bucket whose condition ACK.IAMRoleSelected names the role that its IAMRoleSelector had yesterday",
   requires: RESOLUTION,
   on: ["AUDIT"],

@@ -2,7 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Server as SecureServer } from "node:https";
 import type { Socket } from "node:net";
 import { Server as TLSServer } from "node:tls";
-import type { Clock } from "../clock.ts";
+import type { SteadyClock } from "../clock.ts";
 
 export interface ConnectionLimits {
   /** The maximum number of served connections. Requests on connections above this number get a 503. */
@@ -36,20 +36,21 @@ export interface ConnectionLimits {
  * a connection. SDKs retry after a 503, but would report a reset as a network failure.
  */
 export function limitConnections(
-  server: Server | SecureServer, limits: ConnectionLimits, clock: Pick<Clock, "schedule">,
+  server: Server | SecureServer, limits: ConnectionLimits, clock: Pick<SteadyClock, "schedule" | "steady">,
 ): (socket: Socket) => boolean {
   const { served, accepted, responseMs, replacesIncomplete = false } = limits;
   const excess = new WeakSet<Socket>();
-  const open = new Set<Socket>();
+  const open: OpenConnections = new Map();
   /** The connections that a new connection can replace, longest idle first. */
   const idle = new Set<Socket>();
-  const busy: ResponsesInFlight = new WeakMap();
-  const remove = (socket: Socket): void => void (open.delete(socket), idle.delete(socket), busy.delete(socket));
+  const deadline = new ResponseDeadline(open, responseMs, clock);
+  const remove = (socket: Socket): void => void (open.delete(socket), idle.delete(socket));
   server.maxConnections = accepted;
+  server.once("close", () => deadline.stop());
   if (server instanceof TLSServer) limitHandshakes(server, accepted - served);
   // An HTTPS server can serve a connection only after the TLS handshake.
   server.on(server instanceof TLSServer ? "secureConnection" : "connection", (socket: Socket) => {
-    open.add(socket);
+    open.set(socket, newConnection());
     socket.once("close", () => remove(socket));
     parseInParts(socket);
     const [longestIdle] = idle;
@@ -65,28 +66,75 @@ export function limitConnections(
   });
   server.prependListener("request", (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request;
-    const responses = busy.get(socket) ?? [];
+    const connection = open.get(socket) ?? newConnection();
+    const { responses } = connection;
     idle.delete(socket);
     if (isPipelined(responses)) {
       excess.add(socket);
       socket.destroy();
       return;
     }
-    busy.set(socket, [...responses, response]);
-    if (replacesIncomplete && hasBody(request) && !excess.has(socket)) addUntilComplete(request, { idle, busy });
-    const cancel = clock.schedule(responseMs, () => socket.destroy());
+    deadline.start(connection, response);
+    if (replacesIncomplete && hasBody(request) && !excess.has(socket)) addUntilComplete(request, idle, responses);
     response.once("close", () => {
-      cancel();
-      const others = busy.get(socket)?.filter((other) => other !== response) ?? [];
-      busy.set(socket, others);
-      if (others.length === 0 && open.has(socket)) idle.add(socket);
+      responses.splice(responses.indexOf(response), 1);
+      connection.startMs = clock.steady();
+      if (responses.length === 0 && open.has(socket)) idle.add(socket);
     });
   });
   return (socket) => excess.has(socket);
 }
 
-/** Maps each connection to its responses in flight. A response is in flight until the socket has sent it. */
-type ResponsesInFlight = WeakMap<Socket, readonly ServerResponse[]>;
+interface Connection {
+  /** The responses in flight. A response is in flight until the socket has sent it. */
+  readonly responses: ServerResponse[];
+  /** The time at which the first response in flight started, in ms of the steady clock. */
+  startMs: number;
+}
+
+type OpenConnections = Map<Socket, Connection>;
+
+function newConnection(): Connection {
+  return { responses: [], startMs: 0 };
+}
+
+/** Destroys each connection whose response takes longer than the limit. One timer serves all connections. */
+class ResponseDeadline {
+  readonly #open: OpenConnections;
+  readonly #limitMs: number;
+  readonly #clock: Pick<SteadyClock, "schedule" | "steady">;
+  #cancel: (() => void) | null = null;
+
+  constructor(open: OpenConnections, limitMs: number, clock: Pick<SteadyClock, "schedule" | "steady">) {
+    this.#open = open;
+    this.#limitMs = limitMs;
+    this.#clock = clock;
+  }
+
+  start(connection: Connection, response: ServerResponse): void {
+    if (connection.responses.length === 0) connection.startMs = this.#clock.steady();
+    connection.responses.push(response);
+    this.#cancel ??= this.#clock.schedule(this.#limitMs, () => this.#check());
+  }
+
+  stop(): void {
+    this.#cancel?.();
+    this.#cancel = null;
+  }
+
+  #check(): void {
+    this.#cancel = null;
+    const nowMs = this.#clock.steady();
+    let nextMs = Infinity;
+    for (const [socket, { responses, startMs }] of this.#open) {
+      const leftMs = startMs + this.#limitMs - nowMs;
+      if (responses.length === 0) continue;
+      if (leftMs <= 0) socket.destroy();
+      else nextMs = Math.min(nextMs, leftMs);
+    }
+    if (nextMs < Infinity) this.#cancel = this.#clock.schedule(nextMs, () => this.#check());
+  }
+}
 
 /**
  * Returns whether a client sent a new request before the previous response was complete. One complete response can
@@ -101,13 +149,13 @@ function isPipelined(responses: readonly ServerResponse[]): boolean {
  * body.
  */
 function addUntilComplete(
-  request: IncomingMessage, { idle, busy }: { readonly idle: Set<Socket>; readonly busy: ResponsesInFlight },
+  request: IncomingMessage, idle: Set<Socket>, responses: readonly ServerResponse[],
 ): void {
   const { socket } = request;
   idle.add(socket);
   request.once("end", () => {
     // If the response was sent before the end of the body, the connection is already idle, and remains replaceable.
-    if ((busy.get(socket) ?? []).length > 0) idle.delete(socket);
+    if (responses.length > 0) idle.delete(socket);
   });
 }
 
@@ -116,11 +164,12 @@ function hasBody({ headers }: IncomingMessage): boolean {
 }
 
 /** The maximum number of bytes that are passed to the HTTP parser at once. */
-const PART_BYTES = 1024;
+const PART_BYTES = 4096;
 
 /**
  * Passes the received data to the HTTP parser in small parts, and stops when the connection is closed. By default,
- * Node.js parses up to 64 KiB at once. These bytes can contain 2,400 pipelined requests, whose objects need 10 MB.
+ * Node.js parses up to 64 KiB at once. These bytes can contain 2,400 pipelined requests, whose objects need 10 MB; a
+ * part contains at most 150.
  */
 function parseInParts(socket: Socket): void {
   const [parse, ...others] = socket.listeners("data");

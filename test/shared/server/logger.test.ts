@@ -1,7 +1,7 @@
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";
 import process from "node:process";
-import { setImmediate } from "node:timers/promises";
+import { setImmediate, setTimeout } from "node:timers/promises";
 import { test } from "tap";
 import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
 import { Inventory } from "../../../shared/inventory/inventory.ts";
@@ -10,7 +10,7 @@ import { EXTENDED_NOTICE } from "../../../shared/contract/removed-settings.ts";
 import { ManifestSource } from "../../../shared/sources/file-source.ts";
 import { type InventorySource, Listeners, type SourceStatus } from "../../../shared/sources/source.ts";
 import {
-  BatchedOutput, createLogger, type Logger, logInventory, logNotices, logUnknownGroups,
+  BatchedOutput, createLogger, type Logger, logInventory, logNotices, logRequest, logUnknownGroups,
 } from "../../../shared/server/logger.ts";
 import { eventually } from "../sources/eventually.ts";
 
@@ -128,6 +128,29 @@ test("writes the lines of a turn together, and warnings and flushed lines immedi
   t.equal(written(), 5);
   await setImmediate();
   t.equal(written(), 5, "no line is written twice");
+  closeSync(fd);
+});
+
+test("writes lines of requests in batches, in the form of the other lines", async (t) => {
+  const file = `${t.testdir({})}/log`;
+  const fd = openSync(file, "a");
+  const log = createLogger({ name: "webhook", destination: new BatchedOutput(fd) });
+  const lines = (): string[] => readFileSync(file, "utf8").split("\n").slice(0, -1);
+  logRequest(log, { uid: "u-1", token: "planted" }, "answered");
+  await setImmediate();
+  t.same(lines(), []);
+  log.info({ uid: "u-1", token: "planted" }, "answered");
+  log.flush();
+  const [batched, single] = lines().map((line) => line.replace(/"time":"[^"]*"/, ""));
+  t.match(batched, /"token":"\[redacted\]"/);
+  t.equal(batched, single);
+  for (let i = 0; i < 40; i++) logRequest(log, { uid: "x".repeat(100) }, "answered");
+  t.ok(lines().length > 2 + 20, "a full batch is written at once");
+  const before = lines().length;
+  while (lines().length === before) await setTimeout(10);
+  t.equal(lines().length, 2 + 40, "the other lines are written soon");
+  logRequest(createLogger({ name: "webhook", level: "warn", destination: new BatchedOutput(fd) }), { a: 1 }, "quiet");
+  t.equal(lines().length, 2 + 40);
   closeSync(fd);
 });
 
