@@ -95,8 +95,7 @@ const applied = (role: string, object: JsonObject, condition: JsonObject = {}): 
 const auditOf = (object: JsonObject): Input => [object, { operation: "AUDIT", old: object }];
 const waits = (next: string): string => (
   `warn ACK-40 status.conditions: the controller last used the role "${OLD}", and will use ${next} at its next resync. `
-    + "To reconcile now, restart the controller (kubectl rollout restart deployment), or change the spec of the "
-    + "resource; otherwise wait for the resync."
+    + "To reconcile now, change the spec, or restart the controller (kubectl rollout restart)."
 );
 const OLD = "arn:aws:iam::111122223333:role/old";
 
