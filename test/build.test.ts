@@ -88,23 +88,32 @@ function withInvalidValues(command: Command): string[] {
 }
 
 test("each command loads only the modules that the command needs", async (t) => {
-  const loaded = new Set<string>();
+  // Each string is in the code of one of these packages: fastify, the AWS SDK, prom-client, ajv, pino.
+  const servers = ["FST_ERR_", "AssumeRoleCommand", "# HELP", "strictSchema", "pino.metadata"];
+  for (const [command, own, words] of [
+    ["credential-process", "credential_process", [...servers, "YAMLParseError"]],
+    ["lint", "YAMLParseError", servers],
+  ] as const) {
+    const code = codeOf(command);
+    for (const word of words) t.notOk(code.includes(word), `${command} does not load the module with ${word}`);
+    t.ok(code.includes(own), `the loaded code is that of ${command}`);
+    t.notMatch(code, /from"node:(?!module")/, "no import calls the getters of a module of Node.js");
+  }
+});
+
+/** Returns the code that a command loads, except for what it imports while it runs. */
+function codeOf(command: string): string {
+  const loaded = new Map<string, string>();
   const load = (file: string): void => {
     if (loaded.has(file)) return;
-    loaded.add(file);
     const code = readFileSync(path.join(dist, file), "utf8");
+    loaded.set(file, code);
     for (const [, next = ""] of code.matchAll(/(?:from|import)"\.\/([^"]+)"/g)) load(next);
   };
   load("main.js");
-  for (const file of readdirSync(dist).filter((name) => name.startsWith("credential-process-"))) load(file);
-  const code = [...loaded].map((file) => readFileSync(path.join(dist, file), "utf8")).join("\n");
-  // Each string shows that the loaded code contains one of these packages: fastify, the AWS SDK, yaml, prom-client,
-  // ajv.
-  for (const word of ["FST_ERR_", "AssumeRoleCommand", "YAMLParseError", "# HELP", "strictSchema"]) {
-    t.notOk(code.includes(word), `credential-process does not load the module with ${word}`);
-  }
-  t.ok(code.includes("credential_process"), "the loaded code is that of credential-process");
-});
+  for (const file of readdirSync(dist).filter((name) => name.startsWith(`${command}-`))) load(file);
+  return [...loaded.values()].join("\n");
+}
 
 test("the npm package contains the build, the documentation and the examples, but no source files", async (t) => {
   const args = ["pack", "--dry-run", "--json", "--ignore-scripts"];
