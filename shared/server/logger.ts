@@ -74,6 +74,14 @@ export class BatchedOutput implements DestinationStream {
   }
 }
 
+let stderrOutput: BatchedOutput | null = null;
+
+/** Returns the output that all loggers of the process share, so that their lines stay in order. */
+function toStderr(): BatchedOutput {
+  stderrOutput ??= new BatchedOutput();
+  return stderrOutput;
+}
+
 const SECRET_FIELDS: ReadonlySet<string> = new Set([
   "authorization", "token", "secretAccessKey", "SecretAccessKey", "sessionToken", "SessionToken", "Token",
 ]);
@@ -105,7 +113,7 @@ function timeField(now: () => number = Date.now): () => string {
  * fields of a line contain the variable data.
  */
 export function createLogger(options: LoggerOptions): Logger {
-  const { name, level = "info", destination = new BatchedOutput() } = options;
+  const { name, level = "info", destination = toStderr() } = options;
   const timestamp = timeField();
   const log = pino(
     {
