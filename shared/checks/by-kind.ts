@@ -46,6 +46,8 @@ type Bind = (input: CheckInput, settings: DecisionSettings) => BoundCheck[];
 
 const TYPE_CHECKS = ofChange([IRS_52_OF_OBJECTS], ({ object }, context) => ({ ...context, object }));
 
+const NO_CHECKS: Bind = () => [];
+
 /** The checks of each kind. */
 const CHECKS: Record<KindID, Bind> = {
   selector: (input, settings) => [...spelling(IRS_51)(input), ...selectorChecks(input, settings)],
@@ -77,8 +79,8 @@ const CHECKS: Record<KindID, Bind> = {
   workload: (input, settings) => [
     ...within("pod", podChecks)(input, settings), ...bindChecks([AUD_15], { object: input.object, settings }, null),
   ],
-  secret: () => [],
-  "identity-accounts": () => [],
+  secret: NO_CHECKS,
+  "identity-accounts": NO_CHECKS,
 };
 
 /** Returns the check that reports a write of an object that is too large to be read; null if no check applies. */

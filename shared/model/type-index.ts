@@ -78,7 +78,6 @@ export function unknownPart({ group, version, kind }: TypeEntry, indexes: readon
     return { part: "kind", nearest: unique((index) => index.kindsOf(group).nearest(kind)) };
   }
   const versions = unique((index) => index.versionsOf(group, kind));
-  if (version === "" || versions.includes(version)) return null;
   return { part: "version", nearest: versions.filter((one) => meansVersion(version, one)) };
 }
 
