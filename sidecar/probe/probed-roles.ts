@@ -42,7 +42,8 @@ interface ProbedSelectorsPorts {
 
 /** Returns the roles of the selectors, for check IRS-27. */
 export function probedSelectors({ selectors, grantOf, assume, baseARN }: ProbedSelectorsPorts): ProbedRoles {
-  const keys = new WeakMap<EffectiveSelector, { readonly key: string | null }>();
+  /** Without the selectors that have no usable role: a namespace of theirs can be created. */
+  const keys = new WeakMap<EffectiveSelector, string>();
   const keyOf = (name: string): string | null => {
     const grant = grantOf(name);
     return grant.verdict === "role" ? JSON.stringify([grant.roleARN, grant.extras]) : null;
@@ -52,9 +53,9 @@ export function probedSelectors({ selectors, grantOf, assume, baseARN }: ProbedS
     of: "selector",
     *roles() {
       for (const selector of selectors()) {
-        const known = keys.get(selector) ?? { key: keyOf(selector.name) };
-        keys.set(selector, known);
-        yield [selector.name, known.key];
+        const key = keys.get(selector) ?? keyOf(selector.name);
+        if (key !== null) keys.set(selector, key);
+        yield [selector.name, key];
       }
     },
     target(name) {

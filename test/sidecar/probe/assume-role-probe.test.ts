@@ -113,7 +113,11 @@ test("probes each granted role once, and again if the role or its session settin
   );
   await subject.clock.advance(MINUTE);
   t.same(subject.probed, ["a a", "b b", "b b2"]);
-  t.same(await subject.results(), { ok: 3 });
+  subject.ungranted.delete("c");
+  subject.change();
+  await subject.clock.advance(MINUTE);
+  t.equal(subject.probed.at(-1), "c c", "its namespace exists now");
+  t.same(await subject.results(), { ok: 4 });
   t.same(subject.lines, []);
   t.equal(subject.probe.failing, 0);
   subject.probe.close();
