@@ -8,6 +8,7 @@ import type { Clock, SteadyClock } from "../shared/clock.ts";
 import { limitConnections } from "../shared/server/connection-limit.ts";
 import type { ListenAddress } from "../shared/server/listen-address.ts";
 import type { Logger } from "../shared/server/logger.ts";
+import { GrantMemo } from "./grant-memo.ts";
 import { addSTSRoutes, sendSTSError, type STSRoutePorts, toSTSError } from "./http/sts-routes.ts";
 import { addCredentialRoutes, requestedOf } from "./http/credential-routes.ts";
 import { decorateRequests, RejectionLog } from "./http/rejection-log.ts";
@@ -17,7 +18,7 @@ import type { SidecarMetrics } from "./metrics.ts";
 import type { SidecarOptions } from "./options.ts";
 import { STSErrorResponse } from "./sts/query-protocol.ts";
 
-interface SidecarPorts extends STSRoutePorts {
+interface SidecarPorts extends Omit<STSRoutePorts, "grants"> {
   readonly token: TokenCheck;
   readonly clock: SteadyClock;
   readonly log: Logger;
@@ -70,11 +71,15 @@ export function buildSidecar(options: SidecarOptions, ports: SidecarPorts): Fast
   });
   const isExcess = limitConnections(app.server, CONNECTIONS, ports.clock);
   decorateRequests(app);
-  app.addHook("onRequest", async (request, reply) => {
+  app.addHook("onRequest", (request, reply, done) => {
     check(request, reply);
     if (!isSTSPath(request.raw.url ?? "")) request.requested = () => requestedOf(request);
+    done();
   });
-  app.addHook("onResponse", async (_request, reply) => observe(ports.metrics, reply));
+  app.addHook("onResponse", (_request, reply, done) => {
+    observe(ports.metrics, reply);
+    done();
+  });
   // Ignores the Expect header. If this event had no listener, Node.js would respond before the sidecar checks the
   // request.
   app.server.on("checkExpectation", (request: IncomingMessage, response: ServerResponse) =>
@@ -87,8 +92,9 @@ export function buildSidecar(options: SidecarOptions, ports: SidecarPorts): Fast
   // requests have no body. checkRequest has already checked the content type.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
-  addCredentialRoutes(app, options, ports);
-  addSTSRoutes(app, options, ports);
+  const routePorts = { ...ports, grants: new GrantMemo(ports.source) };
+  addCredentialRoutes(app, options, routePorts);
+  addSTSRoutes(app, options, routePorts);
   return app;
 }
 

@@ -71,6 +71,7 @@ export class Inventory {
   readonly #context: InventoryContext;
   readonly #stores: Record<StoreName, Store>;
   readonly #unlisted = new SetIndex<string>();
+  #revision = 0;
 
   /** `judge` finds the faults of the selectors: checks stand above the inventory. */
   constructor(context: InventoryContext, judge: Judge) {
@@ -100,12 +101,18 @@ export class Inventory {
     return this.#context.runtime;
   }
 
+  /** Increases with each change. */
+  get revision(): number {
+    return this.#revision;
+  }
+
   /**
    * Applies changes of selectors, Namespaces, CustomResourceDefinitions, CARM ConfigMaps, ACK resources, CAPA
    * identities, objects that refer to identities, Secrets, and the ConfigMap of their accounts. Ignores changes of
    * other objects.
    */
   apply(changes: readonly InventoryChange[]): void {
+    this.#revision += 1;
     for (const change of changes) {
       if (change.type === "put") {
         const id = objectReference(change.object);

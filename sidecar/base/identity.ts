@@ -23,7 +23,7 @@ export interface BaseState {
 }
 
 /** The properties of the base identity that affect role sessions. */
-interface VerifiedBase {
+export interface VerifiedBase {
   readonly arn: string;
   /**
    * Whether the base credentials are session credentials. Assuming a role with session credentials is role chaining.

@@ -3,8 +3,8 @@ import { type SteadyClock, withTimeout } from "../../shared/clock.ts";
 import { type CallGuard, type CallOptions, NO_GUARD } from "../sts-upstream/rate-limiter.ts";
 import { backoffFor, STSNotCalledError } from "../sts-upstream/errors.ts";
 import {
-  type CachedSession, type Credentials, credentialsAt, type Entry, type Failure, type Load, type Lookup, newEntry,
-  type PreparedLoad, readClocks, remainingMs, toCachedSession,
+  type CachedSession, type Credentials, credentialsAt, type Entry, type Failure, isComplete, type Load, type Lookup,
+  newEntry, type PreparedLoad, readClocks, remainingMs, toCachedSession,
 } from "./session.ts";
 
 export interface CredentialCacheOptions {
@@ -77,13 +77,8 @@ export class CredentialCache {
    */
   async get(lookup: Lookup): Promise<Credentials> {
     const [entry, { isAwaited = true }] = [this.#touch(lookup), lookup];
-    const usable = this.#usable(entry);
-    if (usable !== null) {
-      this.#options.lookups.inc({ result: entry.failure === null ? "hit" : "stale" });
-      // The refresh timer can be late: it stops while the machine sleeps, and it ignores changes of the wall clock.
-      if (this.#isRefreshDue(entry)) void this.#load(entry, { isAwaited: false });
-      return usable;
-    }
+    const usable = this.#use(entry);
+    if (usable !== null) return usable;
     this.#options.lookups.inc({ result: "miss" });
     if (entry.pending !== null) {
       entry.pending.demand.isAwaited ||= isAwaited;
@@ -92,6 +87,11 @@ export class CredentialCache {
     const failure = this.#cachedFailure(entry);
     if (failure !== null) throw failure.error;
     return this.#load(entry, { isAwaited });
+  }
+
+  /** Like `get`, but returns null if the result is not in the cache. */
+  hit(lookup: Lookup): Credentials | null {
+    return this.peek(lookup.key) === null ? null : this.#use(this.#touch(lookup));
   }
 
   /** Returns the cached credentials; null if `get` would need a call. Does not count as a use of the session. */
@@ -141,6 +141,16 @@ export class CredentialCache {
     const [oldest] = this.#entries.values();
     if (this.#entries.size > LIMIT && oldest !== undefined) this.#evict(oldest);
     return entry;
+  }
+
+  /** Returns the credentials if they are usable, and starts a refresh that is due. */
+  #use(entry: Entry): Credentials | null {
+    const usable = this.#usable(entry);
+    if (usable === null) return null;
+    this.#options.lookups.inc({ result: entry.failure === null ? "hit" : "stale" });
+    // The refresh timer can be late: it stops while the machine sleeps, and it ignores changes of the wall clock.
+    if (this.#isRefreshDue(entry)) void this.#load(entry, { isAwaited: false });
+    return usable;
   }
 
   #evict(entry: Entry): void {
@@ -286,9 +296,4 @@ export class CredentialCache {
 
 function timeoutError(): Error {
   return new ResolverError("ERR_STS_UNAVAILABLE", `STS did not respond within ${LOAD_LIMIT_MS / 1000} s.`);
-}
-
-function isComplete({ accessKeyID, secretAccessKey, sessionToken, accountID, arn, userID }: Credentials): boolean {
-  const fields = [accessKeyID, secretAccessKey, sessionToken ?? "none", accountID, arn, userID];
-  return fields.every((text) => text.length > 0);
 }

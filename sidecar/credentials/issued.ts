@@ -15,6 +15,8 @@ interface Entry {
   readonly issued: IssuedKey;
   /** Settles when the journal has recorded the key. */
   readonly recorded: Promise<void>;
+  /** Whether `recorded` has settled without an error. */
+  isRecorded: boolean;
 }
 
 /**
@@ -74,9 +76,17 @@ export class IssuedCredentials {
     this.#makeRoom(nowMs);
     const issued = issuedKeyOf(credentials, { kind: known?.issued.kind === "base" ? "base" : kind, nowMs });
     const recorded = Promise.withResolvers<void>();
-    this.#entries.set(issued.accessKeyID, { issued, recorded: recorded.promise });
+    const entry = { issued, recorded: recorded.promise, isRecorded: false };
+    this.#entries.set(issued.accessKeyID, entry);
     recorded.resolve(this.#journal?.record(issued, () => this.#all()));
-    return recorded.promise;
+    await recorded.promise;
+    entry.isRecorded = true;
+  }
+
+  /** Whether the credentials have already been recorded, so that `record` would change nothing and wait for nothing. */
+  hasRecorded(credentials: Credentials, kind: IssuedKind): boolean {
+    const known = this.#entries.get(credentials.accessKeyID);
+    return known?.isRecorded === true && this.#covers(known, credentials, { kind, nowMs: this.#clock.now() });
   }
 
   /** Whether the stored entry already covers the credentials, so that they need not be recorded again. */
@@ -114,7 +124,8 @@ export class IssuedCredentials {
 
   /** Stores the keys of the journal. If the journal contains an access key ID twice, uses the later line. */
   #restore(known: readonly IssuedKey[]): Iterable<IssuedKey> {
-    for (const issued of known) this.#entries.set(issued.accessKeyID, { issued, recorded: Promise.resolve() });
+    const recorded = Promise.resolve();
+    for (const issued of known) this.#entries.set(issued.accessKeyID, { issued, recorded, isRecorded: true });
     this.#makeRoom(this.#clock.now());
     return this.#all();
   }

@@ -5,7 +5,7 @@ import { accountOfARN } from "../../shared/formats/arn.ts";
 import { identityKey } from "../../shared/model/identity.ts";
 import { MAX_CHAINED_SECONDS, type SessionRequest } from "../../shared/model/session.ts";
 import type { AuditClient, AuditLog } from "../audit-log.ts";
-import type { BaseIdentity } from "../base/identity.ts";
+import type { BaseIdentity, VerifiedBase } from "../base/identity.ts";
 import type { SidecarSettings } from "../options.ts";
 import type { STS } from "../sts-upstream/client.ts";
 import { UpstreamSTSError } from "../sts-upstream/errors.ts";
@@ -13,7 +13,7 @@ import type { CredentialCache } from "./cache.ts";
 import type { IdentitySessions } from "../identities/sessions.ts";
 import type { IssuedKind } from "./issued-journal.ts";
 import type { IssuedCredentials } from "./issued.ts";
-import { type Credentials, SessionKeyCache } from "./session.ts";
+import { type Credentials, type Lookup, SessionKeyCache } from "./session.ts";
 
 /** The settings of the sidecar on which the issued credentials depend. */
 export type IssuerSettings = Pick<
@@ -26,7 +26,7 @@ interface IssuerPorts {
   readonly sessions: CredentialCache;
   /** The sessions of CAPA identities. */
   readonly identities: Pick<IdentitySessions, "get">;
-  readonly issued: Pick<IssuedCredentials, "record" | "accountID">;
+  readonly issued: Pick<IssuedCredentials, "record" | "hasRecorded" | "accountID">;
   readonly audit: Pick<AuditLog, "obtained" | "issued">;
   /**
    * Whether the role of the grant is granted now. The sidecar does not refresh the session of a role that is not
@@ -64,6 +64,13 @@ interface KeyedSession {
   readonly credentials: Credentials;
 }
 
+/** How a request got the session of a grant. */
+interface GrantedSession {
+  /** The identity that assumed the role. */
+  readonly base: VerifiedBase;
+  readonly lookup: Lookup;
+}
+
 /**
  * The default session duration, in seconds. Every role allows this duration, even if the role is assumed by role
  * chaining.
@@ -76,6 +83,8 @@ export class Issuer {
   readonly #settings: IssuerSettings;
   readonly #ports: IssuerPorts;
   readonly #keys = new SessionKeyCache();
+  /** The sessions of default settings that requests have received. Grants are the same until the inventory changes. */
+  readonly #sessions = new WeakMap<RoleGrant, GrantedSession>();
   /** The pinned account; null until the first credentials are issued. */
   #account: string | null;
 
@@ -109,6 +118,23 @@ export class Issuer {
     if (kind !== "identity") this.#pinAccount(credentials.accountID);
     await this.#ports.issued.record(credentials, grant.verdict === "base" ? "base" : kind);
     this.#ports.audit.issued({ grant, credentials, sessionKey, client });
+    return credentials;
+  }
+
+  /**
+   * Does the same as `credentialsFor` without waiting, for a grant whose credentials have been issued before. Returns
+   * null if anything is not known yet.
+   */
+  issueAgain(grant: RoleGrant, { kind, client }: Pick<IssueOptions, "kind" | "client">): Credentials | null {
+    const { base, sessions, issued, audit } = this.#ports;
+    const known = this.#sessions.get(grant);
+    if (known === undefined || known.base !== base.verified) return null;
+    const { lookup } = known;
+    const stored = sessions.peek(lookup.key);
+    if (stored === null || !issued.hasRecorded(stored, kind)) return null;
+    this.#pinAccount(stored.accountID);
+    const credentials = sessions.hit(lookup);
+    if (credentials !== null) audit.issued({ grant, credentials, sessionKey: lookup.key, client });
     return credentials;
   }
 
@@ -173,13 +199,16 @@ export class Issuer {
     const { base, sessions } = this.#ports;
     // Waits only for the first verification of the base identity. A cached session is returned even if the base
     // identity is unavailable now.
-    const { arn, isSession } = await base.whenVerified();
+    const verified = await base.whenVerified();
+    const { arn, isSession } = verified;
     const request = this.#requestFor(grant, requested, isSession);
     const key = this.#keys.keyOf(grant.grantedBy, request, { identity: arn, region: this.#settings.region });
     const load = (signal: AbortSignal): Promise<Credentials> => this.#assume(grant, request, signal);
     const isGranted = (): boolean => this.#ports.isGranted?.(grant) ?? true;
+    const lookup = { key, grantedBy: grant.grantedBy, isAwaited, load, isGranted };
     try {
-      const credentials = await sessions.get({ key, grantedBy: grant.grantedBy, isAwaited, load, isGranted });
+      const credentials = await sessions.get(lookup);
+      if (requested === DEFAULT_SESSION && isAwaited) this.#sessions.set(grant, { base: verified, lookup });
       return { sessionKey: key, credentials };
     } catch (error) {
       if (error instanceof UpstreamSTSError) this.#ports.onRefused?.(grant, error);

@@ -95,6 +95,13 @@ export interface Credentials {
   };
 }
 
+/** Whether no field is empty. A response of STS that was cut off has empty fields. */
+export function isComplete(credentials: Credentials): boolean {
+  const { accessKeyID, secretAccessKey, sessionToken, accountID, arn, userID } = credentials;
+  const fields = [accessKeyID, secretAccessKey, sessionToken ?? "none", accountID, arn, userID];
+  return fields.every((text) => text.length > 0);
+}
+
 /** The properties of an identity that GetCallerIdentity returns. */
 export type CallerIdentity = Pick<Credentials, "accountID" | "arn" | "userID">;
 

@@ -14,6 +14,7 @@ import { notLoaded } from "../../shared/server/readiness.ts";
 import type { InventorySource } from "../../shared/sources/source.ts";
 import type { IssuedKind } from "../credentials/issued-journal.ts";
 import type { Issuer } from "../credentials/issuer.ts";
+import type { GrantMemo } from "../grant-memo.ts";
 import type { SidecarOptions } from "../options.ts";
 import { ANSWER_LIMIT_MS, sendCredentials, withAnswerLimit } from "./respond.ts";
 
@@ -104,6 +105,7 @@ function rejectIfAny(faults: readonly string[]): void {
 
 export interface CredentialRoutePorts {
   readonly source: Pick<InventorySource, "inventory" | "status">;
+  readonly grants: GrantMemo;
   readonly issuer: Issuer;
   readonly clock: Clock;
 }
@@ -113,20 +115,23 @@ export function addCredentialRoutes(app: FastifyInstance, options: SidecarOption
   const { scope } = options;
   app.get("/v1/credentials", (request, reply) => {
     rejectQuery(request.url);
-    const decide = (): Grant =>
-      scope === null ? { verdict: "base" } : decideNamespace(options, ports, scope, ANY_RESOURCE);
+    const decide = (): Grant => (scope === null ? BASE : decideNamespace(options, ports, scope, ANY_RESOURCE));
     return issueCredentials(ports, reply, { kind: "base", client: "", decide });
   });
   app.get<{ Params: { namespace: string } }>("/v1/credentials/namespaces/:namespace", (request, reply) => {
     const namespace = checkNamespaceName(request.params.namespace);
     const description = readResourceDescription(request.url);
-    const decide = (): Grant => decideNamespace(options, ports, namespace, description);
+    const decide = (): Grant => (
+      ports.grants.of(request.url, () => decideNamespace(options, ports, namespace, description))
+    );
     const client = `namespaces/${namespace} ${description.kindText}`;
     return issueCredentials(ports, reply, { kind: "role", client, decide });
   });
   app.get<{ Params: { name: string } }>("/v1/credentials/selectors/:name", (request, reply) => {
     rejectQuery(request.url);
-    const decide = (): Grant => grantSelector(ports.source.inventory, request.params.name, options);
+    const decide = (): Grant => (
+      ports.grants.of(request.url, (inventory) => grantSelector(inventory, request.params.name, options))
+    );
     return issueCredentials(ports, reply, { kind: "role", client: "selectors", decide });
   });
   if (servesIdentities(options)) addIdentityRoute(app, options, ports);
@@ -165,6 +170,7 @@ export function requestedOf({ params, query }: FastifyRequest): Readonly<Record<
   };
 }
 
+const BASE: Grant = { verdict: "base" };
 const ANY_RESOURCE: ResourceDescription = { kinds: [], kindText: "", labels: null };
 
 function decideNamespace(
@@ -209,19 +215,21 @@ interface CredentialRequest {
 
 /**
  * Decides on the grant for each request. A removed selector therefore grants no role, even if the cache still contains
- * the session of its role.
+ * the session of its role. Returns a promise only if the request waits.
  */
-async function issueCredentials(
+function issueCredentials(
   { source, issuer, clock }: CredentialRoutePorts,
   reply: FastifyReply,
   { kind, client: key, decide }: CredentialRequest,
-): Promise<FastifyReply> {
+): Promise<FastifyReply> | undefined {
   if (!source.status.loaded) throw notLoaded(source.status);
   const grant = decide();
   if (grant.verdict !== "identity") reply.request.grant = grant;
   const client = { key, fields: () => clientFields(reply.request) };
+  const known = grant.verdict === "role" ? issuer.issueAgain(grant, { kind, client }) : null;
+  if (known !== null) return void sendCredentials(reply, known, clock.now());
   const issue = (isLate: () => boolean): ReturnType<Issuer["credentialsFor"]> =>
     issuer.credentialsFor(grant, { kind, client, isLate });
-  const credentials = await withAnswerLimit(clock, ANSWER_LIMIT_MS.container, issue);
-  return sendCredentials(reply, credentials, clock.now());
+  return withAnswerLimit(clock, ANSWER_LIMIT_MS.container, issue)
+    .then((credentials) => sendCredentials(reply, credentials, clock.now()));
 }

@@ -41,12 +41,12 @@ interface STSRequest {
  */
 async function assumeRole({ form, caller, request, options, ports, isLate }: STSRequest): Promise<Content> {
   const requested = readAssumeRole(form);
-  const { source, issuer, clock } = ports;
-  const { durationSeconds } = requested;
+  const { source, grants, issuer, clock } = ports;
+  const { durationSeconds, roleARN } = requested;
   if (durationSeconds > MAX_CHAINED_SECONDS && (await issuer.isChained())) throw chainedDurationError();
   checkCaller(caller, requested);
   if (!source.status.loaded) throw notLoaded(source.status);
-  const decide = (): Grant => grantRole(source.inventory, requested.roleARN, options);
+  const decide = (): Grant => grants.of(roleARN, (inventory) => grantRole(inventory, roleARN, options));
   const grant = decide();
   request.grant = grant;
   if (grant.verdict === "role") checkExtras(requested, grant.extras);
