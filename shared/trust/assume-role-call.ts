@@ -1,0 +1,79 @@
+/** Tags by key. Keys are unique regardless of case. */
+export type Tags = ReadonlyMap<string, string>;
+
+/** The ARN of a role, and its parts. */
+export interface RoleARN {
+  readonly arn: string;
+  readonly partition: string;
+  readonly accountID: string;
+}
+
+/** The parameters of a call of AssumeRole. */
+export interface AssumeRoleCall {
+  readonly role: RoleARN;
+  readonly externalID: string | null;
+  readonly sourceIdentity: string | null;
+  readonly tags: Tags;
+  readonly transitiveTagKeys: readonly string[];
+  /** Null if it is not known. Every call has one. */
+  readonly sessionName: string | null;
+  readonly durationSeconds: number | null;
+}
+
+interface Principal {
+  readonly partition: string;
+  readonly accountID: string;
+  /** The unique ID, such as `AROA...`; null if it is not known. */
+  readonly uniqueID: string | null;
+  /** Null if they are not known. */
+  readonly tags: Tags | null;
+}
+
+/** A session of a role. Its own session tags are in `tags`. */
+export interface SessionCaller extends Principal {
+  readonly kind: "session";
+  /** The ARN of the role. Null if its path is not known, because only the ARN of a session was given. */
+  readonly roleARN: string | null;
+  readonly roleName: string;
+  /** Null if it is not known. */
+  readonly sessionName: string | null;
+  /** The source identity and the transitive session tags, which the next session inherits. */
+  readonly sourceIdentity: string | null;
+  readonly transitiveTags: Tags;
+}
+
+export interface UserCaller extends Principal {
+  readonly kind: "user";
+  readonly arn: string;
+  readonly userName: string;
+}
+
+/** A service of AWS, such as pods.eks.amazonaws.com. */
+export interface ServiceCaller {
+  readonly kind: "service";
+  readonly name: string;
+}
+
+export type Caller = SessionCaller | UserCaller | ServiceCaller;
+
+export const ACTIONS = ["sts:AssumeRole", "sts:TagSession", "sts:SetSourceIdentity"] as const;
+export type Action = (typeof ACTIONS)[number];
+
+/** A call of AssumeRole with everything that conditions of policies can compare. */
+export interface Request {
+  readonly call: AssumeRoleCall;
+  readonly caller: Caller;
+  /** The tags of the role; null if they are not known. */
+  readonly roleTags: Tags | null;
+  readonly nowSeconds: number;
+}
+
+/** Returns the actions that policies must allow. Inherited tags and source identities need their actions too. */
+export function actionsOf({ call, caller }: Pick<Request, "call" | "caller">): Action[] {
+  const inherited = caller.kind === "session" ? caller : null;
+  const hasTags = call.tags.size > 0 || call.transitiveTagKeys.length > 0 || (inherited?.transitiveTags.size ?? 0) > 0;
+  const hasSource = call.sourceIdentity !== null || (inherited?.sourceIdentity ?? null) !== null;
+  return ACTIONS.filter((action) => (
+    action === "sts:AssumeRole" || (action === "sts:TagSession" ? hasTags : hasSource)
+  ));
+}

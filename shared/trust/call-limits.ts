@@ -1,0 +1,101 @@
+import {
+  DURATION_LIMITS, EXTERNAL_ID_LIMITS, MAX_CHAINED_SECONDS, MAX_TAGS, RESERVED_PREFIX, SESSION_NAME_LIMITS,
+  TAG_KEY_LIMITS, TAG_VALUE_LIMITS, type TextLimits,
+} from "../model/session.ts";
+import type { AssumeRoleCall, Caller, Request } from "./assume-role-call.ts";
+import { type Match, NO, unknown, YES } from "./three-values.ts";
+
+/** Whether STS accepts a call before it reads policies. `reason` states why it does not. */
+export interface Acceptance {
+  readonly match: Match;
+  readonly reason: string;
+}
+
+const ACCEPTED: Acceptance = { match: YES, reason: "" };
+
+/**
+ * Whether STS accepts the parameters of a call from this caller. `maxSessionSeconds` is the maximum duration of the
+ * role, which exports do not contain; null if it is not known.
+ */
+export function acceptanceOf({ call, caller }: Request, maxSessionSeconds: number | null): Acceptance {
+  const fault = faultOf(call, caller);
+  if (fault !== null) return { match: NO, reason: fault };
+  return overDuration(call, caller, maxSessionSeconds) ?? unclearTags(call, caller) ?? ACCEPTED;
+}
+
+function faultOf(call: AssumeRoleCall, caller: Caller): string | null {
+  return partitionFault(call, caller) ?? outside("session name", call.sessionName, SESSION_NAME_LIMITS)
+    ?? outside("external ID", call.externalID, EXTERNAL_ID_LIMITS)
+    ?? sourceIdentityFault(call, caller) ?? tagFault(call) ?? durationFault(call.durationSeconds);
+}
+
+function partitionFault({ role: { partition } }: AssumeRoleCall, caller: Caller): string | null {
+  if (caller.kind === "service" || caller.partition === partition) return null;
+  return `the caller is in the partition ${caller.partition}, and the role in ${partition}; `
+    + "a role can be assumed only inside its partition";
+}
+
+function outside(name: string, text: string | null, { min, max, pattern, characters }: TextLimits): string | null {
+  if (text === null || (text.length >= min && text.length <= max && pattern.test(text))) return null;
+  return `the ${name} is not ${min} to ${max} characters of ${characters}`;
+}
+
+function sourceIdentityFault({ sourceIdentity }: AssumeRoleCall, caller: Caller): string | null {
+  const inherited = caller.kind === "session" ? caller.sourceIdentity : null;
+  if (sourceIdentity !== null && inherited !== null && inherited !== sourceIdentity) {
+    return "the caller has another source identity, which cannot be changed";
+  }
+  return outside("source identity", sourceIdentity, SESSION_NAME_LIMITS);
+}
+
+function tagFault({ tags }: AssumeRoleCall): string | null {
+  if (tags.size > MAX_TAGS) return `the call has ${tags.size} session tags, more than ${MAX_TAGS}`;
+  if (new Set([...tags.keys()].map((key) => key.toLowerCase())).size < tags.size) {
+    return "two session tags have the same key, apart from case";
+  }
+  for (const [key, value] of tags) {
+    if (RESERVED_PREFIX.test(key)) return "the key of a session tag starts with aws:, which is reserved";
+    const fault = outside("key of a session tag", key, TAG_KEY_LIMITS)
+      ?? outside("value of a session tag", value, TAG_VALUE_LIMITS);
+    if (fault !== null) return fault;
+  }
+  return null;
+}
+
+function durationFault(seconds: number | null): string | null {
+  const { min, max } = DURATION_LIMITS;
+  if (seconds === null || (Number.isInteger(seconds) && seconds >= min && seconds <= max)) return null;
+  return `the duration of ${seconds} seconds is not ${min} to ${max}`;
+}
+
+function overDuration(
+  { durationSeconds, role }: AssumeRoleCall, caller: Caller, maxSessionSeconds: number | null,
+): Acceptance | null {
+  const seconds = durationSeconds ?? 0;
+  if (seconds <= MAX_CHAINED_SECONDS) return null;
+  if (caller.kind === "session") {
+    const reason = `the duration of ${seconds} seconds exceeds the ${MAX_CHAINED_SECONDS} seconds of role chaining; `
+      + `request at most ${MAX_CHAINED_SECONDS} seconds`;
+    return { match: NO, reason };
+  }
+  if (maxSessionSeconds === null) {
+    const missing = `MaxSessionDuration of ${role.arn}`;
+    return { match: unknown(missing), reason: "the maximum session duration of the role is not known" };
+  }
+  if (seconds <= maxSessionSeconds) return null;
+  const reason = `the duration of ${seconds} seconds exceeds the MaxSessionDuration of ${maxSessionSeconds} seconds`;
+  return { match: NO, reason };
+}
+
+/** AWS does not document these combinations. */
+function unclearTags({ tags, transitiveTagKeys }: AssumeRoleCall, caller: Caller): Acceptance | null {
+  const keys = new Set([...tags.keys()].map((key) => key.toLowerCase()));
+  const inherited = caller.kind === "session" ? [...caller.transitiveTags.keys()] : [];
+  if (inherited.some((key) => keys.has(key.toLowerCase()))) {
+    const match = unknown("whether STS accepts a session tag that the session inherits");
+    return { match, reason: "the call has a session tag that the caller's session passes on" };
+  }
+  if (transitiveTagKeys.every((key) => keys.has(key.toLowerCase()))) return null;
+  const match = unknown("whether STS accepts a transitive tag key without its tag");
+  return { match, reason: "a transitive tag key has no session tag" };
+}

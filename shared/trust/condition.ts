@@ -1,0 +1,97 @@
+import { type Operator, parseOperator } from "./condition-operators.ts";
+import { type LookUp, parseTemplate, type Resolved, resolveTemplate, type Template } from "./policy-variables.ts";
+import { agreed, allOf, anyOf, known, type Match, NO, not, unknown } from "./three-values.ts";
+import { matches, matchesARN, type Value } from "./wildcard-pattern.ts";
+
+/** One key of one operator in the element `Condition`. */
+export interface Condition {
+  /** As the policy has it. */
+  readonly operatorText: string;
+  /** Null if this program does not know the operator. */
+  readonly operator: Operator | null;
+  readonly key: string;
+  readonly values: readonly string[];
+  /** The values as templates, for texts and ARNs. */
+  readonly templates: readonly Template[];
+}
+
+export function conditionOf(
+  operatorText: string, key: string, values: readonly string[], hasVariables: boolean,
+): Condition {
+  const operator = parseOperator(operatorText);
+  const comparison = operator?.comparison ?? "null";
+  const isText = typeof comparison === "string" && comparison !== "null";
+  const hasWildcards = comparison === "wildcard" || comparison === "arn";
+  const templates = isText ? values.map((value) => parseTemplate(value, { hasVariables, hasWildcards })) : [];
+  return { operatorText, operator, key, values, templates };
+}
+
+/** Whether a condition is true for every state that its key can have. */
+export function evaluateCondition(condition: Condition, lookUp: LookUp): Match {
+  const { operator, key, templates } = condition;
+  if (operator === null) return unknown(`operator ${condition.operatorText}`);
+  // IAM stores an empty list, and AWS documents only that it does not affect the policy.
+  if (condition.values.length === 0) return unknown(`values of ${key}`);
+  const test: Test = { ...condition, operator, resolved: templates.map((one) => resolveTemplate(one, lookUp)) };
+  const states = lookUp(key.toLowerCase());
+  return agreed(states.map((values) => withoutInvalid(evaluateState(test, values), test)), key);
+}
+
+/** A condition in which the variables have values. */
+interface Test extends Condition {
+  readonly operator: Operator;
+  readonly resolved: readonly Resolved[];
+}
+
+/**
+ * A variable without a value matches nothing, and AWS documents both that a negated operator is true then and that the
+ * statement is invalid. So a condition with such a variable is never certainly true.
+ */
+function withoutInvalid(match: Match, { resolved }: Test): Match {
+  const invalid = resolved.find(({ state }) => state === "no value");
+  if (match.answer !== "yes" || invalid === undefined || invalid.state === "pattern") return match;
+  return unknown(`\${${invalid.variable}}`);
+}
+
+function evaluateState(test: Test, values: readonly Value[] | null): Match {
+  const { operator } = test;
+  if (operator.comparison === "null") return isNullAs(test.values, values === null);
+  if (values === null) return absent(operator);
+  const results = values.map((value) => {
+    const match = matchesValue(test, value);
+    return operator.isNegated ? not(match) : match;
+  });
+  if (operator.set === "all") return allOf(results);
+  if (operator.set === "any") return anyOf(results);
+  // AWS does not document an operator for one value with several values.
+  return agreed(results, test.key);
+}
+
+function isNullAs(expected: readonly string[], isAbsent: boolean): Match {
+  return anyOf(expected.map((text) => {
+    const value = text.toLowerCase();
+    return value === "true" || value === "false" ? known((value === "true") === isAbsent) : unknown();
+  }));
+}
+
+function absent({ set, ifExists, isNegated }: Operator): Match {
+  // AWS does not document this combination.
+  if (set === "any" && ifExists) return unknown();
+  if (set === "any") return NO;
+  return known(set === "all" || ifExists || isNegated);
+}
+
+function matchesValue({ operator, values, resolved }: Test, value: Value): Match {
+  const { comparison } = operator;
+  if (typeof comparison !== "function") return anyOf(resolved.map((one) => matchesResolved(comparison, one, value)));
+  return value.isPrefix ? unknown() : anyOf(values.map((expected) => comparison(value.text, expected)));
+}
+
+function matchesResolved(comparison: string, resolved: Resolved, value: Value): Match {
+  if (resolved.state !== "pattern") return resolved.state === "no value" ? NO : unknown(`\${${resolved.variable}}`);
+  const { pattern } = resolved;
+  if (comparison === "arn") return matchesARN(pattern, value);
+  if (comparison !== "text-ignore-case") return matches(pattern, value);
+  const lower = pattern.map((unit) => String.fromCharCode(unit).toLowerCase().charCodeAt(0));
+  return matches(lower, { ...value, text: value.text.toLowerCase() });
+}

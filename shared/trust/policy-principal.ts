@@ -1,0 +1,43 @@
+import { ACCOUNT_ID, parseARN } from "../formats/arn.ts";
+
+/** A principal that the element `Principal` names. */
+export type Principal =
+  | { readonly kind: "any" }
+  /** All principals of an account. The partition is null for 12 digits. */
+  | { readonly kind: "account"; readonly partition: string | null; readonly accountID: string }
+  | { readonly kind: "role" | "user" | "session"; readonly arn: string }
+  /** The unique ID that is left when the role or user has been deleted. */
+  | { readonly kind: "id"; readonly id: string }
+  | { readonly kind: "service"; readonly name: string }
+  /** A principal that is never a role, a user or a service. */
+  | { readonly kind: "federated"; readonly name: string }
+  /** A text that IAM does not store, for example with a wildcard. */
+  | { readonly kind: "invalid"; readonly text: string };
+
+const UNIQUE_ID = /^A[A-Z]{3}[A-Z0-9]{12,124}$/;
+const WILDCARD = /[*?]/;
+
+const ARN_KINDS: Readonly<Record<string, "role" | "user" | "session">> = {
+  "iam:role": "role", "iam:user": "user", "sts:assumed-role": "session",
+};
+
+/** Parses a value of `Principal`, such as `AWS`. */
+export function parsePrincipal(type: string, text: string): Principal {
+  if (text === "*" && type === "AWS") return { kind: "any" };
+  if (WILDCARD.test(text)) return { kind: "invalid", text };
+  if (type === "Service") return { kind: "service", name: text };
+  return type === "AWS" ? parseAWSPrincipal(text) : { kind: "federated", name: text };
+}
+
+function parseAWSPrincipal(text: string): Principal {
+  if (ACCOUNT_ID.test(text)) return { kind: "account", partition: null, accountID: text };
+  if (UNIQUE_ID.test(text)) return { kind: "id", id: text };
+  const arn = parseARN(text);
+  if (arn === null || !ACCOUNT_ID.test(arn.accountID)) return { kind: "invalid", text };
+  const { partition, service, accountID, resource } = arn;
+  if (service === "iam" && resource === "root") return { kind: "account", partition, accountID };
+  const type = `${service}:${resource.slice(0, resource.indexOf("/"))}`;
+  if (type === "sts:federated-user") return { kind: "federated", name: text };
+  const kind = Object.hasOwn(ARN_KINDS, type) ? ARN_KINDS[type] : undefined;
+  return kind === undefined ? { kind: "invalid", text } : { kind, arn: text };
+}

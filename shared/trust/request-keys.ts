@@ -1,0 +1,170 @@
+import type { Action, Caller, Request, SessionCaller, Tags } from "./assume-role-call.ts";
+import { formatSeconds } from "./date-value.ts";
+import type { LookUp, Possibilities } from "./policy-variables.ts";
+import type { Value } from "./wildcard-pattern.ts";
+
+const ABSENT: Possibilities = [null];
+/** The value of a key of which nothing is known, not even whether the request has it. */
+const UNKNOWN: Possibilities = [null, [{ text: "", isPrefix: true }]];
+
+function exactly(text: string): Value {
+  return { text, isPrefix: false };
+}
+
+function present(text: string): Possibilities {
+  return [[exactly(text)]];
+}
+
+function startsWith(text: string): Possibilities {
+  return [[{ text, isPrefix: true }]];
+}
+
+function orAbsent(text: string | null): Possibilities {
+  return text === null ? ABSENT : present(text);
+}
+
+/** Returns the values of a key with several values, which is absent if there are none. */
+function listOrAbsent(texts: Iterable<string>): readonly Value[] | null {
+  const values = [...texts].map(exactly);
+  return values.length === 0 ? null : values;
+}
+
+/**
+ * Returns the values that the condition keys of a request have when an action is authorized. Sources:
+ * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_condition-keys.html and
+ * https://docs.aws.amazon.com/service-authorization/latest/reference/list_awssecuritytokenservice.html
+ */
+export function keysOf(request: Request, action: Action): LookUp {
+  const { call, caller } = request;
+  const fixed = new Map<string, Possibilities>([
+    ...CONSTANT_KEYS,
+    ...callerKeys(caller),
+    ["aws:currenttime", present(formatSeconds(request.nowSeconds))],
+    ["aws:epochtime", present(String(Math.floor(request.nowSeconds)))],
+    ["aws:resourceaccount", present(call.role.accountID)],
+    ["sts:externalid", ifListed(orAbsent(call.externalID), action === "sts:AssumeRole")],
+    ["sts:rolesessionname", ifListed(
+      call.sessionName === null ? startsWith("") : present(call.sessionName), action === "sts:AssumeRole",
+    )],
+    ["sts:sourceidentity", ifListed(sourceIdentityOf(request), action !== "sts:TagSession")],
+    ["aws:tagkeys", ifListed(withInherited(request, call.tags.keys()), action !== "sts:SetSourceIdentity")],
+    ["sts:transitivetagkeys", ifListed(
+      withInherited(request, call.transitiveTagKeys), action !== "sts:SetSourceIdentity",
+    )],
+  ]);
+  return (key) => fixed.get(key) ?? tagKey(key, request, action) ?? otherKey(key);
+}
+
+/**
+ * Keys that no call of a workload has: they are set by calls of services, by other operations, or by federation.
+ * `sts:DurationSeconds` is absent for AssumeRole.
+ */
+const CONSTANT_KEYS: readonly (readonly [key: string, values: Possibilities])[] = [
+  ...[
+    "aws:sourcearn", "aws:sourceaccount", "aws:sourceorgid", "aws:sourceorgpaths", "aws:principalservicename",
+    "aws:principalservicenameslist", "aws:calledvia", "aws:calledviafirst", "aws:calledvialast", "sts:durationseconds",
+  ].map((key) => [key, ABSENT] as const),
+  ["aws:principalisawsservice", present("false")],
+  ["aws:viaawsservice", present("false")],
+];
+
+/** An action whose documentation does not list a key may be authorized with or without it. */
+function ifListed(values: Possibilities, isListed: boolean): Possibilities {
+  return isListed || values === ABSENT ? values : [...values, null];
+}
+
+function sourceIdentityOf({ call, caller }: Request): Possibilities {
+  return orAbsent(call.sourceIdentity ?? (caller.kind === "session" ? caller.sourceIdentity : null));
+}
+
+function transitiveTags(caller: Caller): Tags {
+  return caller.kind === "session" ? caller.transitiveTags : NO_TAGS;
+}
+
+const NO_TAGS: Tags = new Map();
+
+/** AWS does not document whether a request has the keys of inherited tags. */
+function withInherited({ caller }: Request, sent: Iterable<string>): Possibilities {
+  const keys = [...sent];
+  const inherited = [...transitiveTags(caller).keys()];
+  const own = listOrAbsent(keys);
+  if (inherited.length > 0) return [own, listOrAbsent(new Set([...keys, ...inherited]))];
+  return own === null ? ABSENT : [own];
+}
+
+function callerKeys(caller: Caller): (readonly [string, Possibilities])[] {
+  if (caller.kind === "service") return serviceKeys(caller.name);
+  const isSession = caller.kind === "session";
+  return [
+    ["aws:principalaccount", present(caller.accountID)],
+    ["aws:principaltype", present(isSession ? "AssumedRole" : "User")],
+    ["aws:principalarn", isSession ? roleARNOf(caller) : present(caller.arn)],
+    ["aws:userid", userID(caller)],
+    ["aws:username", isSession ? ABSENT : present(caller.userName)],
+    ["aws:sourceidentity", orAbsent(isSession ? caller.sourceIdentity : null)],
+    // The session of a controller with IRSA has the key.
+    ["aws:federatedprovider", isSession ? UNKNOWN : ABSENT],
+  ];
+}
+
+function serviceKeys(name: string): (readonly [string, Possibilities])[] {
+  const absent = ["aws:principalaccount", "aws:principalarn", "aws:username", "aws:federatedprovider"];
+  return [
+    ...absent.map((key) => [key, ABSENT] as const),
+    ["aws:principalisawsservice", present("true")],
+    ["aws:principalservicename", present(name)],
+    ...["aws:sourcearn", "aws:sourceaccount", "aws:sourceorgid", "aws:sourceorgpaths", "aws:principalservicenameslist"]
+      .map((key) => [key, UNKNOWN] as const),
+  ];
+}
+
+function roleARNOf({ roleARN, partition, accountID }: SessionCaller): Possibilities {
+  return roleARN === null ? startsWith(`arn:${partition}:iam::${accountID}:role/`) : present(roleARN);
+}
+
+function userID(caller: Exclude<Caller, { kind: "service" }>): Possibilities {
+  if (caller.uniqueID === null) return startsWith("");
+  if (caller.kind === "user") return present(caller.uniqueID);
+  const { sessionName } = caller;
+  return sessionName === null ? startsWith(`${caller.uniqueID}:`) : present(`${caller.uniqueID}:${sessionName}`);
+}
+
+const TAG_KEY = /^(aws:requesttag|aws:principaltag|aws:resourcetag|iam:resourcetag)\/(.+)$/s;
+
+/** Returns the values of a key that ends in the key of a tag, or null for another key. */
+function tagKey(key: string, request: Request, action: Action): Possibilities | null {
+  const [, prefix, name = ""] = TAG_KEY.exec(key) ?? [];
+  if (prefix === undefined) return null;
+  const { call, caller } = request;
+  const inherited = tagValue(transitiveTags(caller), name);
+  if (prefix === "aws:requesttag") {
+    const sent = tagValue(call.tags, name);
+    const values = sent === null && inherited !== null ? [null, [exactly(inherited)]] : orAbsent(sent);
+    return ifListed(values, action !== "sts:SetSourceIdentity");
+  }
+  if (prefix !== "aws:principaltag") {
+    // In role chaining, an inherited tag replaces the tag of the role:
+    // https://docs.aws.amazon.com/IAM/latest/UserGuide/id_session-tags.html
+    return inherited === null ? tagOf(request.roleTags, name) : present(inherited);
+  }
+  return caller.kind === "service" ? ABSENT : tagOf(caller.tags, name);
+}
+
+function tagOf(tags: Tags | null, name: string): Possibilities {
+  return tags === null ? UNKNOWN : orAbsent(tagValue(tags, name));
+}
+
+/** Returns the value of a tag, regardless of the case of its key. `name` is in lowercase. */
+function tagValue(tags: Tags, name: string): string | null {
+  for (const [key, value] of tags) if (key.toLowerCase() === name) return value;
+  return null;
+}
+
+const PROVIDER_KEYS: ReadonlySet<string> = new Set(["sub", "aud", "amr", "azp", "oaud"]);
+
+/** Keys of SAML and of OpenID Connect providers are absent. Any other key may be in the request. */
+function otherKey(key: string): Possibilities {
+  const colon = key.indexOf(":");
+  const isOfProvider = PROVIDER_KEYS.has(key.slice(colon + 1)) && key.slice(0, colon).includes(".");
+  return key.startsWith("saml:") || isOfProvider ? ABSENT : UNKNOWN;
+}

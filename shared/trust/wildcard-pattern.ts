@@ -1,0 +1,112 @@
+import { PARTS_BEFORE_RESOURCE, parseARN } from "../formats/arn.ts";
+import { allOf, type Match, NO, unknown, YES } from "./three-values.ts";
+
+/** A value of a condition key. `isPrefix` states that only the start of the value is known. */
+export interface Value {
+  readonly text: string;
+  readonly isPrefix: boolean;
+}
+
+/** A pattern: UTF-16 code units, `MANY` for `*`, and `ONE` for `?`. */
+export type Pattern = readonly number[];
+export const MANY = -1;
+export const ONE = -2;
+const COLON = 0x3A;
+
+export function unitsOf(text: string): number[] {
+  return Array.from({ length: text.length }, (_, i) => text.charCodeAt(i));
+}
+
+/** Parses `*` and `?`. Policy variables are text here: see `parseTemplate`. `**` means the same as `*`. */
+export function wildcards(text: string): Pattern {
+  return unitsOf(text.replaceAll(/\*+/g, "*")).map((unit) => (unit === 0x2A ? MANY : unit === 0x3F ? ONE : unit));
+}
+
+/**
+ * Whether the whole value matches. For a prefix, the answer is unknown if it depends on the rest of the value. Takes
+ * time in proportion to the square of the value's length, because other people write the pattern.
+ */
+export function matches(pattern: Pattern, { text, isPrefix }: Value): Match {
+  const first = pattern.findIndex((token) => token < 0);
+  const literals = first < 0 ? pattern.length : first;
+  const common = Math.min(literals, text.length);
+  for (let i = 0; i < common; i++) if (pattern[i] !== text.charCodeAt(i)) return NO;
+  if (text.length < literals) return isPrefix ? unknown() : NO;
+  if (first < 0 && text.length > literals) return NO;
+  // Most patterns with a wildcard end in their only `*`.
+  if (literals === pattern.length - 1 && pattern[literals] === MANY) return YES;
+  // A pattern can be much longer than any text that it could match.
+  if (!isPrefix && pattern.filter((token) => token !== MANY).length > text.length) return NO;
+  return matchesRest(pattern.slice(literals), text.slice(literals), isPrefix);
+}
+
+/** Follows all positions of the pattern at which the value can be. */
+function matchesRest(pattern: Pattern, text: string, isPrefix: boolean): Match {
+  let positions = reachable(pattern, [0]);
+  for (let i = 0; i < text.length && positions.length > 0; i++) {
+    const unit = text.charCodeAt(i);
+    const next = positions.flatMap((at) => (
+      pattern[at] === MANY ? [at] : pattern[at] === ONE || pattern[at] === unit ? [at + 1] : []
+    ));
+    positions = reachable(pattern, next);
+  }
+  if (!isPrefix) return positions.includes(pattern.length) ? YES : NO;
+  if (positions.length === 0) return NO;
+  // At a final `*`, every rest matches.
+  const last = pattern.length - 1;
+  return pattern[last] === MANY && positions.includes(last) ? YES : unknown();
+}
+
+/** Adds the positions after each `*`, because it also matches nothing. The positions are in ascending order. */
+function reachable(pattern: Pattern, positions: readonly number[]): number[] {
+  const all: number[] = [];
+  let last = -1;
+  for (const position of positions) {
+    for (let at = position; ; at++) {
+      if (at > last) all.push(at);
+      last = Math.max(at, last);
+      if (pattern[at] !== MANY) break;
+    }
+  }
+  return all;
+}
+
+/** Whether each of the six parts of an ARN matches. Unknown if one of the texts is not an ARN. */
+export function matchesARN(pattern: Pattern, value: Value): Match {
+  const patterns = partsOf(pattern);
+  const arn = parseARN(value.text);
+  if (patterns.length === 0 || arn === null || value.isPrefix) return unknown();
+  const texts = ["arn", arn.partition, arn.service, arn.region, arn.accountID, arn.resource];
+  return allOf(texts.flatMap((text, i) => (
+    patterns.slice(i, i + 1).map((part) => matches(part, { text, isPrefix: false }))
+  )));
+}
+
+/** Splits the pattern of an ARN into its six parts. Returns [] if it has fewer parts. */
+function partsOf(pattern: Pattern): Pattern[] {
+  const parts: Pattern[] = [];
+  let start = 0;
+  while (parts.length < PARTS_BEFORE_RESOURCE) {
+    const end = pattern.indexOf(COLON, start);
+    if (end < 0) return [];
+    parts.push(pattern.slice(start, end));
+    start = end + 1;
+  }
+  return [...parts, pattern.slice(start)];
+}
+
+/**
+ * Whether a pattern of `Resource` matches an ARN. Unknown if a wildcard has to match a colon between parts: the AWS
+ * documentation excludes it, but STS accepts some of these patterns.
+ */
+export function matchesResource(pattern: Pattern, arn: string): Match {
+  const value = { text: arn, isPrefix: false };
+  const whole = matches(pattern, value);
+  if (whole.answer === "no" || pattern.every((token) => token === MANY)) return whole;
+  return matchesARN(pattern, value).answer === "yes" ? YES : unknown("whether a wildcard of Resource matches a colon");
+}
+
+/** Whether an action matches, regardless of case. */
+export function matchesAction(pattern: Pattern, action: string): boolean {
+  return matches(pattern, { text: action.toLowerCase(), isPrefix: false }).answer === "yes";
+}
