@@ -1,0 +1,168 @@
+import { ACCOUNT_ID, parseARN, parseRoleARN } from "../formats/arn.ts";
+import { quote } from "../formats/text.ts";
+import type { AssumeRoleCall, Caller, RoleARN, SessionCaller } from "./assume-role-call.ts";
+import { type Decision, decideAssumeRole, type Policies, rejectedDecision } from "./assume-role.ts";
+import { type Account, type IAMData, type IAMRole, type IAMUser, nameOf } from "./iam-data.ts";
+import type { PolicySource, Side } from "./side-evaluation.ts";
+import { NO, unknown, YES } from "./three-values.ts";
+import { type DecisionJSON, decisionJSON } from "./verdict-text.ts";
+
+/** Whether a caller can assume a role. */
+export interface Question {
+  /** The ARN of a role, a session of a role or a user, or the name of a service. */
+  readonly principalARN: string;
+  readonly roleARN: string;
+  readonly parameters: Omit<AssumeRoleCall, "role">;
+}
+
+/** A question that cannot be answered, because its text is wrong. */
+export class QuestionError extends Error {}
+
+/** Answers a question from exports. Throws a QuestionError if the caller or the role is not an ARN. */
+export function answer(question: Question, data: IAMData, nowSeconds: number): DecisionJSON {
+  const role = parseTarget(question.roleARN);
+  const target = data.accountOf(role.arn)?.roles.get(role.arn) ?? null;
+  const found = findCaller(question.principalARN, data);
+  const request = {
+    call: { ...question.parameters, role }, caller: found.caller, roleTags: target?.tags ?? null, nowSeconds,
+  };
+  return decisionJSON(decide(), request);
+
+  function decide(): Decision {
+    if (found.fault !== null) return rejectedDecision(found.fault);
+    if (target === null && data.accountOf(role.arn)?.isComplete === true) {
+      return rejectedDecision("the role does not exist in the export of its account; check the ARN and its path");
+    }
+    const trust = documentSource("trust", role.arn, target?.trust ?? null, data);
+    return decideAssumeRole(request, { ...found.policies, trust });
+  }
+}
+
+function parseTarget(arn: string): RoleARN {
+  const parsed = parseRoleARN(arn);
+  if (parsed === null) throw new QuestionError(`roleArn ${quote(arn)} is not the ARN of a role`);
+  return { arn, partition: parsed.partition, accountID: parsed.accountID };
+}
+
+/** A caller as it is named, before it is looked up. */
+interface NamedCaller {
+  readonly kind: "role" | "session" | "user" | "root" | "federated";
+  readonly arn: string;
+  readonly partition: string;
+  readonly accountID: string;
+  /** The name in a session's ARN; "" for other callers. */
+  readonly sessionName: string;
+}
+
+const SERVICE = /^[a-z0-9-]+(\.[a-z0-9-]+)*\.amazonaws\.com(\.cn)?$/;
+const KINDS: readonly (readonly [kind: NamedCaller["kind"], form: RegExp])[] = [
+  ["session", /^sts:assumed-role\/[^/]+\/([^/]+)$/], ["role", /^iam:role\/./], ["user", /^iam:user\/./],
+  ["root", /^iam:root$/], ["federated", /^sts:federated-user\/./],
+];
+
+function parseCaller(text: string): NamedCaller {
+  const arn = parseARN(text);
+  if (arn !== null && ACCOUNT_ID.test(arn.accountID) && arn.region === "") {
+    const { partition, accountID, resource, service } = arn;
+    for (const [kind, form] of KINDS) {
+      const found = form.exec(`${service}:${resource}`);
+      const isValid = found !== null && (kind !== "role" || parseRoleARN(text) !== null);
+      if (isValid) return { kind, arn: text, partition, accountID, sessionName: found[1] ?? "" };
+    }
+  }
+  throw new QuestionError(`principalArn ${quote(text)} is not the ARN of a role, a session or a user`);
+}
+
+interface FoundCaller {
+  readonly caller: Caller;
+  readonly policies: Omit<Policies, "trust">;
+  /** Why the caller can assume no role. */
+  readonly fault: string | null;
+}
+
+const NO_POLICIES: FoundCaller["policies"] = { identity: [], boundary: null, hasBoundary: NO, session: [] };
+
+function findCaller(text: string, data: IAMData): FoundCaller {
+  if (SERVICE.test(text)) return { caller: { kind: "service", name: text }, policies: NO_POLICIES, fault: null };
+  const named = parseCaller(text);
+  const account = data.accountOf(named.arn);
+  const found = account === null ? null : lookUp(named, account);
+  const isMissing = found === null && account?.isComplete === true;
+  return {
+    caller: callerOf(named, found), policies: policiesOf(found, named.arn, data), fault: faultOf(named, isMissing),
+  };
+}
+
+function callerOf(named: NamedCaller, found: IAMRole | IAMUser | null): Caller {
+  const { arn, partition, accountID } = named;
+  const { uniqueID, tags } = found ?? { uniqueID: null, tags: null };
+  const base = { partition, accountID, uniqueID, tags };
+  const isSession = named.kind === "role" || named.kind === "session";
+  return isSession ? { ...base, ...sessionOf(named, found?.arn ?? null) }
+    : { ...base, kind: "user", arn, userName: nameOf(arn) };
+}
+
+function lookUp({ kind, arn }: NamedCaller, account: Account): IAMRole | IAMUser | null {
+  if (kind === "user") return account.users.get(arn) ?? null;
+  const roleARN = kind === "session" ? account.roleNames.get(roleNameOf(arn)) ?? "" : arn;
+  return account.roles.get(roleARN) ?? null;
+}
+
+/** Returns the name of the role in the ARN of a session, which contains no path. */
+function roleNameOf(sessionARN: string): string {
+  return nameOf(sessionARN.slice(0, sessionARN.lastIndexOf("/")));
+}
+
+type SessionFields = Omit<SessionCaller, "partition" | "accountID" | "uniqueID" | "tags">;
+
+function sessionOf({ kind, arn, sessionName }: NamedCaller, roleARN: string | null): SessionFields {
+  const base = { kind: "session", sourceIdentity: null, transitiveTags: new Map() } as const;
+  if (kind === "role") return { ...base, roleARN: arn, roleName: nameOf(arn), sessionName: null };
+  return { ...base, roleARN, roleName: roleNameOf(arn), sessionName };
+}
+
+function faultOf({ kind }: NamedCaller, isMissing: boolean): string | null {
+  if (kind === "root") return "the root user of an account cannot assume roles; use a role or a user";
+  if (kind === "federated") return "a federated user session cannot call AssumeRole; use a role or a user";
+  return isMissing ? "the caller does not exist in the export of its account; check the ARN and its path" : null;
+}
+
+function policiesOf(found: IAMRole | IAMUser | null, arn: string, data: IAMData): FoundCaller["policies"] {
+  if (found === null) {
+    const missing = (side: Side): PolicySource => ({ side, name: `of ${arn}`, parsed: null });
+    return { ...NO_POLICIES, identity: [missing("identity")], boundary: missing("boundary"), hasBoundary: unknown() };
+  }
+  const groups = found.kind === "role" ? [] : found.groups.map((name) => {
+    const group = data.accountOf(arn)?.groups.get(name);
+    return group === undefined ? [missingGroup(name)] : holderSources(group, `${name}/`, data);
+  });
+  return {
+    identity: [...holderSources(found, "", data), ...groups.flat()],
+    boundary: found.boundary === null ? null : managedSource("boundary", found.boundary, data),
+    hasBoundary: found.boundary === null ? NO : YES,
+    session: [],
+  };
+}
+
+function missingGroup(name: string): PolicySource {
+  return { side: "identity", name: `of the group ${name}`, parsed: null };
+}
+
+/** Returns the inline and attached policies. The names of inline policies of groups start with the group. */
+function holderSources(
+  { inline, attached }: Pick<IAMRole, "inline" | "attached">, prefix: string, data: IAMData,
+): PolicySource[] {
+  return [
+    ...inline.map(({ name, document }) => documentSource("identity", `${prefix}${name}`, document, data)),
+    ...attached.map((arn) => managedSource("identity", arn, data)),
+  ];
+}
+
+function managedSource(side: Side, arn: string, data: IAMData): PolicySource {
+  return documentSource(side, arn, data.policy(arn), data);
+}
+
+function documentSource(side: Side, name: string, document: string | null, data: IAMData): PolicySource {
+  const parsed = document === null ? null : data.parse(document, side === "trust" ? "trust" : "identity");
+  return { side, name, parsed };
+}

@@ -1,0 +1,35 @@
+import { ExportFile, IAMData } from "../../../shared/trust/iam-data.ts";
+import type { Fields } from "./trust-cases.ts";
+
+export function document(...statements: readonly Fields[]): Fields {
+  return { Version: "2012-10-17", Statement: statements };
+}
+
+/** Returns a role as get-account-authorization-details prints it. */
+export function roleDetail(arn: string, trust: unknown, fields: Fields = {}): Fields {
+  const name = arn.slice(arn.lastIndexOf("/") + 1);
+  return {
+    Path: "/", RoleName: name, RoleId: `AROAEXAMPLE${name.toUpperCase()}`, Arn: arn, AssumeRolePolicyDocument: trust,
+    RolePolicyList: [], AttachedManagedPolicies: [], ...fields,
+  };
+}
+
+/** Returns a complete export with lists that replace the empty ones. */
+export function exportOf(lists: Fields): Fields {
+  return { UserDetailList: [], GroupDetailList: [], RoleDetailList: [], Policies: [], ...lists };
+}
+
+/** Reads exports. */
+export function dataOf(...files: readonly Fields[]): IAMData {
+  const data = new IAMData();
+  for (const file of files) {
+    const reading = new ExportFile(data);
+    for (const [key, value] of Object.entries(file)) {
+      const list: readonly unknown[] = Array.isArray(value) ? value : [];
+      for (const [index, item] of list.entries()) reading.add({ key, index, value: item });
+      reading.add({ key, index: null, value: Array.isArray(value) ? [] : value });
+    }
+    reading.finish();
+  }
+  return data;
+}
