@@ -25,6 +25,11 @@ export const EXAMPLES: Readonly<Record<Command | "", readonly string[]>> = {
   ],
   explain: ["ack-role-resolver explain IRS-30", "ack-role-resolver explain ERR_SELECTOR_CONFLICT"],
   "migrate carm": ["ack-role-resolver migrate carm --cluster > selectors.yaml"],
+  "trust check": [
+    "ack-role-resolver trust check --iam iam.json \\",
+    "    --caller arn:aws:iam::111122223333:role/ack \\",
+    "    --role arn:aws:iam::444455556666:role/team-a --external-id team-a",
+  ],
   "credential-process": [
     "ack-role-resolver credential-process --endpoint http://127.0.0.1:9780 \\",
     "    --token-file /run/ack-role-resolver/token --selector team-a",

@@ -4,7 +4,7 @@ import { JUDGES, OFFLINE, type SettingName } from "../shared/contract/settings.t
 /** A heading in the help, under which flags are listed. */
 type FlagGroup =
   | "Input" | "Decisions" | "Checks" | "Output" | "Resource" | "Webhook" | "Server" | "Grants" | "Credentials"
-  | "Certificates" | "Installation";
+  | "Certificates" | "Installation" | "Question";
 
 interface FlagHelp {
   readonly group: FlagGroup;
@@ -213,7 +213,10 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
     "Grants", "vend issues the sidecar's own credentials to clients; identity-only issues keys that only /sts "
       + "accepts (default: vend if the sidecar's own credentials have a session token)",
   ),
-  sessionName: rare("Credentials", "name of each STS session"),
+  sessionName: rareIn(
+    ["sidecar"], "Credentials", "name of each STS session", { "trust check": "session name that the call sends" },
+    { "trust check": "Question" },
+  ),
   defaultExternalId: rare("Credentials", "external ID for the role of each selector without one of its own"),
   defaultSourceIdentity: rare("Credentials", "source identity for the role of each selector without one of its own"),
   defaultSessionTags: rare(
@@ -245,6 +248,15 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
     "Webhook", "ConfigMap in the namespace of each Pod whose key ca.crt contains further CAs that injected sidecars "
       + "trust for AWS endpoints",
   ),
+  iam: help("Input", "output of aws iam get-account-authorization-details; repeatable, for several accounts"),
+  caller: help("Question", "ARN of the caller: a role, a session of a role, or a user; or the name of a service"),
+  role: help("Question", "ARN of the role to assume"),
+  externalId: help("Question", "external ID that the call sends"),
+  sourceIdentity: help("Question", "source identity that the call sends"),
+  tag: help("Question", "session tag that the call sends"),
+  transitiveTag: help("Question", "key of a session tag that the session passes on"),
+  duration: help("Question", "duration of the session in seconds that the call requests"),
+  requests: help("Input", "file with a question in each line, as JSON, or - for standard input"),
   extraGroups: rare("Input", "ACK API group that this release does not know"),
 };
 

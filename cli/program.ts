@@ -69,6 +69,7 @@ function buildProgram(context: ProgramContext): Commander {
     .exitOverride();
   addServers(program, context);
   addReaders(program, context);
+  addTrust(program, context);
   addTools(program, context);
   return program;
 }
@@ -145,6 +146,15 @@ function addReaders(program: Commander, { io, done, add }: ProgramContext): void
       const { runMigrateCARM } = await import("./migrate-carm.ts");
       done(await runMigrateCARM(settings("migrate carm", flags, paths), io));
     });
+}
+
+function addTrust(program: Commander, { io, done, add }: ProgramContext): void {
+  const trust = program.command("trust").description("examine the trust policies of roles").helpCommand(false);
+  const help = "tell whether a caller can assume a role, from exports of IAM";
+  add(trust, "trust check", help).action(async (flags: Flags) => {
+    const { runTrustCheck } = await import("./trust-check.ts");
+    done(await runTrustCheck(settingsOf("trust check", flags, io), io));
+  });
 }
 
 function addTools(program: Commander, { io, done, add }: ProgramContext): void {

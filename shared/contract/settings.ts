@@ -6,6 +6,7 @@ import {
 import { STS_AUDIENCE } from "./capa-kinds.ts";
 import { LIMITS } from "./limits.ts";
 import { PROFILE_NAMES } from "./profiles.ts";
+import { TRUST_SETTINGS } from "./trust-settings.ts";
 
 export const JUDGES = ["lint", "resolve", "audit", "impact"] as const;
 export const OFFLINE = ["lint", "resolve", "audit", "impact", "migrate carm"] as const;
@@ -132,7 +133,7 @@ export const SETTINGS = {
       audit: ["text", "json", "sarif", "junit"], impact: ["text", "wide", "json", "markdown"],
     },
     default: "text",
-    commands: [...OFFLINE, "version"],
+    commands: [...OFFLINE, "trust check", "version"],
   },
   failOn: {
     flag: "--fail-on", type: "strings", choices: ["deny", "warn", "unjudged"], default: ["deny"],
@@ -211,7 +212,7 @@ export const SETTINGS = {
   base: { flag: "--base", type: "string", choices: ["vend", "identity-only"], default: null, commands: ["sidecar"] },
   sessionName: {
     flag: "--session-name", type: "string", value: "NAME", pattern: SESSION_NAME, default: "ack-role-resolver",
-    commands: ["sidecar"],
+    defaults: { "trust check": null }, commands: ["sidecar", "trust check"],
   },
   defaultExternalId: {
     flag: "--default-external-id", type: "string", value: "ID", default: null, commands: ["sidecar"],
@@ -249,6 +250,7 @@ export const SETTINGS = {
     flag: "--sidecar-ca-config-map", type: "string", value: "NAME", pattern: OBJECT_NAME, default: null,
     commands: ["webhook"],
   },
+  ...TRUST_SETTINGS,
   extraGroups: {
     flag: "--extra-groups", type: "strings", value: "GROUP", pattern: GROUP, default: [],
     commands: ["manifests", "webhook", "lint", "resolve", "audit", "impact", "migrate carm"],

@@ -1,0 +1,96 @@
+import { createReadStream } from "node:fs";
+import { createInterface } from "node:readline";
+import { systemClock } from "../shared/clock.ts";
+import type { SettingsFor } from "../shared/contract/settings.ts";
+import { errorMessage, ResolverError } from "../shared/formats/errors.ts";
+import { printable } from "../shared/formats/text.ts";
+import type { IAMData } from "../shared/trust/iam-data.ts";
+import { parseQuestion } from "../shared/trust/question-json.ts";
+import { answer, type Question, QuestionError } from "../shared/trust/trust-question.ts";
+import type { DecisionJSON } from "../shared/trust/verdict-text.ts";
+import { readIAMFiles } from "./input/iam-files.ts";
+import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
+
+type Settings = SettingsFor<"trust check">;
+
+/** Prints whether a caller can assume a role, or answers a file of questions. */
+export async function runTrustCheck(settings: Settings, io: IO, clock = systemClock): Promise<ExitStatus> {
+  const { requests, iam, output } = settings;
+  if (iam.length === 0) throw invalid("--iam is missing: pass the output of get-account-authorization-details");
+  const nowSeconds = Math.floor(clock.now() / 1000);
+  if (requests !== null) return await answerFile(requests, await readIAMFiles(iam), nowSeconds, io);
+  const question = questionOf(settings);
+  const result = answerOrThrow(question, await readIAMFiles(iam), nowSeconds);
+  if (output === "json") writeJSON(io, result);
+  else writeLines(io.stdout, linesOf(result));
+  return result.verdict === "yes" ? EXIT.fine : EXIT.findings;
+}
+
+function invalid(message: string): ResolverError {
+  return new ResolverError("ERR_CONFIG_INVALID", message);
+}
+
+function questionOf(settings: Settings): Question {
+  const { caller, role, externalId, sourceIdentity, sessionName, duration, transitiveTag } = settings;
+  if (caller === null || role === null) throw invalid("pass --caller and --role, or questions with --requests");
+  const tags = new Map(settings.tag.map((text): [string, string] => {
+    const at = text.indexOf("=");
+    if (at < 1) throw invalid(`--tag ${text}: expected KEY=VALUE`);
+    return [text.slice(0, at), text.slice(at + 1)];
+  }));
+  if (tags.size < settings.tag.length) throw invalid("--tag: two tags have the same key");
+  const parameters = {
+    externalID: externalId, sourceIdentity, sessionName, tags, transitiveTagKeys: transitiveTag,
+    durationSeconds: duration === null ? null : Number(duration),
+  };
+  return { principalARN: caller, roleARN: role, parameters };
+}
+
+function answerOrThrow(question: Question, data: IAMData, nowSeconds: number): DecisionJSON {
+  try {
+    return answer(question, data, nowSeconds);
+  } catch (error) {
+    throw error instanceof QuestionError ? invalid(error.message) : error;
+  }
+}
+
+/** Answers each line of a file with a line. A bad line does not end the run. */
+async function answerFile(path: string, data: IAMData, nowSeconds: number, io: IO): Promise<ExitStatus> {
+  let status: ExitStatus = EXIT.fine;
+  const lines = createInterface({ input: path === "-" ? io.stdin : createReadStream(path), crlfDelay: Infinity });
+  try {
+    for await (const line of lines) {
+      if (line.trim() === "") continue;
+      const result = answerLine(line, data, nowSeconds);
+      io.stdout.write(`${JSON.stringify(result)}\n`);
+      status = worse(status, "error" in result ? EXIT.usage : result.verdict === "yes" ? EXIT.fine : EXIT.findings);
+    }
+  } catch (error) {
+    const message = printable(`--requests ${path}: ${errorMessage(error)}`);
+    throw new ResolverError("ERR_INPUT_UNREADABLE", message, { cause: error });
+  }
+  return status;
+}
+
+function worse(a: ExitStatus, b: ExitStatus): ExitStatus {
+  return a > b ? a : b;
+}
+
+function answerLine(line: string, data: IAMData, nowSeconds: number): DecisionJSON | { readonly error: string } {
+  try {
+    return answer(parseQuestion(line), data, nowSeconds);
+  } catch (error) {
+    if (error instanceof QuestionError) return { error: error.message };
+    throw error;
+  }
+}
+
+function linesOf({ verdict, actions, missing }: DecisionJSON): string[] {
+  const lines = actions.flatMap(({ action, verdict: own, statements, reason }) => [
+    `  ${action}: ${own}: ${reason}`,
+    ...statements.map(({ side, policy, statement, effect }) => (
+      `    ${effect} in ${side} ${policy}, statement ${statement}`
+    )),
+  ]);
+  return [verdict, ...lines, ...missing.map((one) => `  missing: ${one}`)].map(printable);
+}

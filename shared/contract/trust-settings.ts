@@ -1,0 +1,24 @@
+import { COUNT, type Definition } from "./setting-definition.ts";
+
+/** The rows of the settings table that only the commands about trust have. */
+export const TRUST_SETTINGS = {
+  iam: {
+    flag: "--iam", type: "strings", allowsComma: true, value: "FILE", default: [], commands: ["trust check"],
+  },
+  caller: { flag: "--caller", type: "string", value: "ARN", default: null, commands: ["trust check"] },
+  role: { flag: "--role", type: "string", value: "ARN", default: null, commands: ["trust check"] },
+  externalId: { flag: "--external-id", type: "string", value: "ID", default: null, commands: ["trust check"] },
+  sourceIdentity: {
+    flag: "--source-identity", type: "string", value: "NAME", default: null, commands: ["trust check"],
+  },
+  tag: {
+    flag: "--tag", type: "strings", allowsComma: true, value: "KEY=VALUE", default: [], commands: ["trust check"],
+  },
+  transitiveTag: {
+    flag: "--transitive-tag", type: "strings", allowsComma: true, value: "KEY", default: [], commands: ["trust check"],
+  },
+  duration: {
+    flag: "--duration", type: "string", value: "SECONDS", pattern: COUNT, default: null, commands: ["trust check"],
+  },
+  requests: { flag: "--requests", type: "string", value: "FILE", default: null, commands: ["trust check"] },
+} as const satisfies Record<string, Definition>;
