@@ -156,6 +156,6 @@ function parse(text: string, key: string): unknown {
 }
 
 function parseObject(text: string): object {
-  // The text has braces around it.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the text has braces around it
   return parse(text, "the object") as object;
 }

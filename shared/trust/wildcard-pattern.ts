@@ -29,15 +29,20 @@ export function wildcards(text: string): Pattern {
 export function matches(pattern: Pattern, { text, isPrefix }: Value): Match {
   const first = pattern.findIndex((token) => token < 0);
   const literals = first < 0 ? pattern.length : first;
-  const common = Math.min(literals, text.length);
-  for (let i = 0; i < common; i++) if (pattern[i] !== text.charCodeAt(i)) return NO;
+  if (!startsWith(text, pattern, literals)) return NO;
   if (text.length < literals) return isPrefix ? unknown() : NO;
-  if (first < 0 && text.length > literals) return NO;
   // Most patterns with a wildcard end in their only `*`.
   if (literals === pattern.length - 1 && pattern[literals] === MANY) return YES;
   // A pattern can be much longer than any text that it could match.
   if (!isPrefix && pattern.filter((token) => token !== MANY).length > text.length) return NO;
   return matchesRest(pattern.slice(literals), text.slice(literals), isPrefix);
+}
+
+/** Whether the text is equal to the first tokens of the pattern, as far as it goes. */
+function startsWith(text: string, pattern: Pattern, literals: number): boolean {
+  const common = Math.min(literals, text.length);
+  for (let i = 0; i < common; i++) if (pattern[i] !== text.charCodeAt(i)) return false;
+  return true;
 }
 
 /** Follows all positions of the pattern at which the value can be. */
