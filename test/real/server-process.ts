@@ -1,11 +1,14 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
 import { isJsonObject } from "../../shared/formats/json.ts";
 import { get } from "../loopback-request.ts";
 import { COMPILE_CACHE } from "../programs/run-program.ts";
 import { until } from "./apiserver/until.ts";
 
+/** Five times the age at which the webhook writes its lines, because the machine may be loaded. */
+const SETTLE_MS = 500;
 const MAIN = new URL("../../cli/main.ts", import.meta.url).pathname;
 /**
  * The maximum time for a response of a real process, in ms. The sidecar should respond within 850 ms, or within 3 s at
@@ -23,8 +26,10 @@ export interface ServerProcess {
   readonly address: string;
   readonly healthAddress: string;
   readonly pid: number;
-  /** The log of the server so far. */
+  /** The log of the server so far. The webhook writes the lines of allowed reviews up to 100 ms late. */
   readonly log: readonly LogLine[];
+  /** Resolves to the log, when it contains the lines of all responses. */
+  settledLog(): Promise<readonly LogLine[]>;
   /** Sends a signal, such as SIGSTOP, and does not wait. */
   signal(signal: NodeJS.Signals): void;
   /** Sends SIGTERM or `signal`, and resolves to the exit status when the process has exited. */
@@ -57,10 +62,15 @@ export async function startProgram(
     return child.exitCode;
   };
   const signal = (sent: NodeJS.Signals): void => void child.kill(sent);
+  const settledLog = async (): Promise<readonly LogLine[]> => {
+    await sleep(SETTLE_MS);
+    return log;
+  };
   const healthAddress = String(listening["health_address"]);
   const isReady = async (): Promise<boolean> => (await get(`http://${healthAddress}/readyz`)).status === 200;
   if (await until(isReady)) {
-    return { address: String(listening["address"]), healthAddress, pid: child.pid ?? 0, log, signal, stop };
+    const address = String(listening["address"]);
+    return { address, healthAddress, pid: child.pid ?? 0, log, settledLog, signal, stop };
   }
   await stop("SIGKILL");
   throw new Error(`${name} did not become ready:\n${textOf(log)}`);

@@ -154,14 +154,15 @@ async function reviewsNamespaces(t: Test, cluster: Cluster, webhook: ServerProce
   const waived = { metadata: { labels: { env: "dev" }, annotations: { [ALLOW]: "NS-01" } } };
   t.equal((await patch(cluster, `${PAYMENTS}?dryRun=All`, waived)).status, 200, "an administrator can waive the check");
 
-  const before = webhook.log.length;
+  const { length: before } = await webhook.settledLog();
   const faulty = { metadata: { annotations: { "services.k8s.aws/endpoint-url": "http://minio" } } };
   for (const name of ["kube-system", "kube-public", "kube-node-lease", "ack-role-resolver"]) {
     t.equal((await patch(cluster, `${NAMESPACES}/${name}?dryRun=All`, faulty)).status, 200, name);
   }
   isDenied(t, await patch(cluster, `${NAMESPACES}/sandbox/status?dryRun=All`, faulty), "NS-08");
   isDenied(t, await patch(cluster, `${NAMESPACES}/sandbox?dryRun=All`, faulty), "NS-08");
-  const reviews = webhook.log.slice(before).filter((line) => field(line, "path") === "/validate/namespaces");
+  const lines = (await webhook.settledLog()).slice(before);
+  const reviews = lines.filter((line) => field(line, "path") === "/validate/namespaces");
   t.equal(reviews.length, 2, "no review of a system namespace");
 }
 
@@ -215,9 +216,9 @@ async function reviewsDefinitions(t: Test, cluster: Cluster, webhook: ServerProc
     apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", metadata: { name: "widgets.example.com" },
     spec: { group: "example.com", scope: "Namespaced", names: { kind: "Widget", plural: "widgets" }, versions },
   });
-  const before = webhook.log.length;
+  const { length: before } = await webhook.settledLog();
   t.equal((await cluster.request("DELETE", `${DEFINITIONS}/widgets.example.com`)).status, 200);
-  t.notMatch(JSON.stringify(webhook.log.slice(before)), "widgets", "the webhook receives no review");
+  t.notMatch(JSON.stringify((await webhook.settledLog()).slice(before)), "widgets", "the webhook receives no review");
 }
 
 /** The test acts as the namespace controller, and as the ACK controller that removes the finalizer of the bucket. */

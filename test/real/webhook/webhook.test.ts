@@ -142,11 +142,11 @@ async function changesNothingTwice(t: Test, cluster: Cluster, webhook: ServerPro
   const applied = await cluster.kubectl(["apply", "--server-side", "-f", "-"], { input });
   t.equal(applied.code, 0, applied.stderr);
   const first = await cluster.request("GET", `${BUCKETS}/b2`);
-  const linesBefore = webhook.log.length;
+  const { length: linesBefore } = await webhook.settledLog();
   t.equal((await cluster.kubectl(["apply", "--server-side", "-f", "-"], { input })).code, 0);
   const second = await cluster.request("GET", `${BUCKETS}/b2`);
   t.equal(stringAt(second.body, "metadata", "resourceVersion"), stringAt(first.body, "metadata", "resourceVersion"));
-  const again = webhook.log.slice(linesBefore).filter((line) => line["path"] === "/mutate/resources");
+  const again = (await webhook.settledLog()).slice(linesBefore).filter((line) => line["path"] === "/mutate/resources");
   t.match(again, [{ answer: "allowed", outcome: "default" }], "the second review returns no patch");
 }
 
