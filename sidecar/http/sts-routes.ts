@@ -46,7 +46,7 @@ async function assumeRole({ form, caller, request, options, ports, isLate }: STS
   if (durationSeconds > MAX_CHAINED_SECONDS && (await issuer.isChained())) throw chainedDurationError();
   checkCaller(caller, requested);
   if (!source.status.loaded) throw notLoaded(source.status);
-  const decide = (): Grant => grants.of(roleARN, (inventory) => grantRole(inventory, roleARN, options));
+  const decide = (): Grant => grants.of(`role ${roleARN}`, (inventory) => grantRole(inventory, roleARN, options));
   const grant = decide();
   request.grant = grant;
   if (grant.verdict === "role") checkExtras(requested, grant.extras);

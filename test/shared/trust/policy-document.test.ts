@@ -115,3 +115,9 @@ test("parses principals of each kind", async (t) => {
   ];
   t.same(kinds.map(([type, text]) => parsePrincipal(type, text).kind), kinds.map(([, , kind]) => kind));
 });
+
+test("reports no error of its own as a fault of the document", (t) => {
+  const document = { get Statement(): never { throw new Error("a bug"); } };
+  t.throws(() => parsePolicy(document, "trust"), { message: "a bug" });
+  t.end();
+});
