@@ -26,7 +26,7 @@ export interface ServerProcess {
   readonly address: string;
   readonly healthAddress: string;
   readonly pid: number;
-  /** The log of the server so far. The webhook writes the lines of allowed reviews up to 100 ms late. */
+  /** The log of the server so far. Lines are written after the response, those of allowed reviews up to 100 ms late. */
   readonly log: readonly LogLine[];
   /** Resolves to the log, when it contains the lines of all responses. */
   settledLog(): Promise<readonly LogLine[]>;

@@ -156,6 +156,7 @@ test("the sidecar is ready within one second after it starts to listen", async (
   const sidecar = await start();
   t.teardown(() => sidecar.stop());
   t.comment(`ready ${Date.now() - startMs} ms after the start of the process, including type stripping`);
+  await sidecar.settledLog();
   const at = (message: string): number => {
     const line = sidecar.log.find(({ msg }) => String(msg).startsWith(message));
     return Date.parse(String(line?.["time"]));
