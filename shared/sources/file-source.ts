@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { type FSWatcher, watch as watchFiles } from "node:fs";
-import { dirname } from "node:path";
+import { basename, dirname } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type SteadyClock, systemClock } from "../clock.ts";
 import type { Paced } from "../formats/paced.ts";
@@ -27,18 +27,26 @@ type WatchPath = (path: string, onEvent: () => void) => () => void;
  * Watches `path` with file events of the operating system. The caller must also poll. Some file systems send no events,
  * the number of watches is limited, and a watched folder can be replaced.
  */
-const watchPath: WatchPath = (path, onEvent) => {
+export const watchPath: WatchPath = (path, onEvent) => {
   const watchers: FSWatcher[] = [];
-  // Also watches the parent folder, because editors and Kubernetes volumes replace a file by a rename.
-  for (const [target, recursive] of [[path, true], [dirname(path), false]] as const) {
+  const watch = (target: string, recursive: boolean, listener: (type: string, name: string | null) => void): void => {
     try {
-      watchers.push(watchFiles(target, { recursive, persistent: false }, onEvent).on("error", onEvent));
+      watchers.push(watchFiles(target, { recursive, persistent: false }, listener).on("error", onEvent));
     } catch {
       // Ignores the error, because polling detects the changes.
     }
-  }
+  };
+  watch(path, true, onEvent);
+  // Also watches the parent folder, because editors and Kubernetes volumes replace a file by a rename. Ignores the
+  // other files there, such as a log that is written all the time: each event makes the source read every manifest.
+  watch(dirname(path), false, (_type, name) => {
+    if (name === null || name === basename(path) || name.startsWith(VOLUME_LINKS)) onEvent();
+  });
   return () => watchers.forEach((watcher) => watcher.close());
 };
+
+/** A Kubernetes volume replaces the link `..data`, to which the links of its files point. */
+const VOLUME_LINKS = "..";
 
 interface ManifestSourceOptions {
   readonly runtime: "ack" | "extended";

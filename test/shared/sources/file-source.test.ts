@@ -1,7 +1,8 @@
-import { mkdir, rename, rm, writeFile } from "node:fs/promises";
+import { watch } from "node:fs";
+import { mkdir, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { test } from "tap";
 import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
-import { ManifestSource } from "../../../shared/sources/file-source.ts";
+import { ManifestSource, watchPath } from "../../../shared/sources/file-source.ts";
 import { eventually } from "./eventually.ts";
 import { fakeSource, names, reload, selector } from "./fake-source.ts";
 
@@ -47,6 +48,26 @@ test("detects that a rename replaced a file", async (t) => {
   await eventually(source, () => names(source).includes("b"));
   t.same(names(source), ["b"]);
   await source.stop();
+});
+
+test("reports events of the path and of the links of a volume, but not of other files beside it", async (t) => {
+  const folder = t.testdir({ "a.yaml": selector("a"), "server.log": "" });
+  const events = watch(folder);
+  t.teardown(() => events.close());
+  let reported = 0;
+  t.teardown(watchPath(`${folder}/a.yaml`, () => void reported++));
+  const reportedAt = async (name: string, change: Promise<void>): Promise<number> => {
+    reported = 0;
+    const seen = new Promise<void>((resolve) => {
+      events.on("change", (_type, changed) => void (changed === name && resolve()));
+    });
+    await Promise.all([seen, change]);
+    await new Promise((resolve) => setImmediate(resolve));
+    return reported;
+  };
+  t.equal(await reportedAt("server.log", writeFile(`${folder}/server.log`, "a line")), 0);
+  t.ok(await reportedAt("a.yaml", writeFile(`${folder}/a.yaml`, selector("b"))) > 0);
+  t.ok(await reportedAt("..data", symlink(".", `${folder}/..data`)) > 0);
 });
 
 test("applies a change within 2 s even if no file event arrives", async (t) => {
