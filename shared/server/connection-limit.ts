@@ -24,12 +24,14 @@ export interface ConnectionLimits {
 /**
  * Limits the connections and the requests in flight of `server`. Must be called before the server listens.
  *
- * - If `served` connections are open, a new connection replaces the connection that has been idle for longest. An ACK
+ * - If `served` connections are open, a new connection replaces the one that has been unused for longest. An ACK
  *   controller opens two connections for each kind, region and role, and uses each connection only every 15 minutes
  *   (aws-controllers-k8s/runtime, pkg/runtime/config.go).
  * - A connection has at most one request in flight. A connection that sends a second request before the first response
  *   (pipelining) is closed. The number of requests in flight is therefore at most `served`.
  * - A connection is closed if the client does not receive a response within `responseMs`.
+ *
+ * A request costs no listener: what is in flight is read only when the next request, connection or deadline needs it.
  *
  * The returned function returns true if the server must not process the requests of a connection, because the
  * connection arrived while all served connections were busy, or because it is pipelined. The caller sends a 503 on such
@@ -39,63 +41,76 @@ export function limitConnections(
   server: Server | SecureServer, limits: ConnectionLimits, clock: Pick<SteadyClock, "schedule" | "steady">,
 ): (socket: Socket) => boolean {
   const { served, accepted, responseMs, replacesIncomplete = false } = limits;
-  const excess = new WeakSet<Socket>();
   const open: OpenConnections = new Map();
-  /** The connections that a new connection can replace, longest idle first. */
-  const idle = new Set<Socket>();
   const deadline = new ResponseDeadline(open, responseMs, clock);
-  const remove = (socket: Socket): void => void (open.delete(socket), idle.delete(socket));
   server.maxConnections = accepted;
   server.once("close", () => deadline.stop());
   if (server instanceof TLSServer) limitHandshakes(server, accepted - served);
   // An HTTPS server can serve a connection only after the TLS handshake.
   server.on(server instanceof TLSServer ? "secureConnection" : "connection", (socket: Socket) => {
-    open.set(socket, newConnection());
-    socket.once("close", () => remove(socket));
-    parseInParts(socket);
-    const [longestIdle] = idle;
-    if (replacesIncomplete) idle.add(socket);
-    if (open.size <= served) return;
-    if (longestIdle === undefined) {
-      idle.delete(socket);
-      excess.add(socket);
-      return;
-    }
-    longestIdle.destroy();
-    remove(longestIdle);
+    const unused = open.size < served ? null : longestUnused(open, replacesIncomplete);
+    const isExcess = open.size >= served && unused === null;
+    open.set(socket, { isExcess, usedMs: clock.steady(), exchanges: [] });
+    socket.once("close", () => void open.delete(socket));
+    if (unused === null) return;
+    open.delete(unused);
+    unused.destroy();
   });
   server.prependListener("request", (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request;
-    const connection = open.get(socket) ?? newConnection();
-    const { responses } = connection;
-    idle.delete(socket);
-    if (isPipelined(responses)) {
-      excess.add(socket);
+    const connection = open.get(socket);
+    if (connection === undefined) return;
+    const { exchanges } = connection;
+    while (exchanges[0]?.response.closed === true) exchanges.shift();
+    if (isPipelined(exchanges)) {
+      connection.isExcess = true;
       socket.destroy();
+      stopParsing(socket);
       return;
     }
-    deadline.start(connection, response);
-    if (replacesIncomplete && hasBody(request) && !excess.has(socket)) addUntilComplete(request, idle, responses);
-    response.once("close", () => {
-      responses.splice(responses.indexOf(response), 1);
-      connection.startMs = clock.steady();
-      if (responses.length === 0 && open.has(socket)) idle.add(socket);
-    });
+    connection.usedMs = clock.steady();
+    exchanges.push({ request, response, startMs: connection.usedMs });
+    deadline.start();
   });
-  return (socket) => excess.has(socket);
+  return (socket) => open.get(socket)?.isExcess !== false;
+}
+
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** The time at which the request arrived, in ms of the steady clock. */
+  readonly startMs: number;
 }
 
 interface Connection {
-  /** The responses in flight. A response is in flight until the socket has sent it. */
-  readonly responses: ServerResponse[];
-  /** The time at which the first response in flight started, in ms of the steady clock. */
-  startMs: number;
+  isExcess: boolean;
+  /** The time of the last request, or of the connection itself, in ms of the steady clock. */
+  usedMs: number;
+  /** Oldest first. An exchange ends when the socket has sent the response, and is removed at the next request. */
+  readonly exchanges: Exchange[];
 }
 
 type OpenConnections = Map<Socket, Connection>;
 
-function newConnection(): Connection {
-  return { responses: [], startMs: 0 };
+function isInFlight({ response }: Exchange): boolean {
+  return !response.closed;
+}
+
+/** Returns the replaceable connection that was not used for longest, or null if all are busy. */
+function longestUnused(open: OpenConnections, replacesIncomplete: boolean): Socket | null {
+  let [found, usedMs]: [Socket | null, number] = [null, Infinity];
+  for (const [socket, connection] of open) {
+    if (connection.usedMs >= usedMs || !isReplaceable(connection, replacesIncomplete)) continue;
+    [found, usedMs] = [socket, connection.usedMs];
+  }
+  return found;
+}
+
+/** A client may never send the whole body of its request, or may send no request at all. */
+function isReplaceable({ isExcess, exchanges }: Connection, replacesIncomplete: boolean): boolean {
+  const last = exchanges.findLast(isInFlight);
+  if (last !== undefined) return replacesIncomplete && !isExcess && !last.request.complete;
+  return replacesIncomplete || exchanges.length > 0;
 }
 
 /** Destroys each connection whose response takes longer than the limit. One timer serves all connections. */
@@ -111,9 +126,7 @@ class ResponseDeadline {
     this.#clock = clock;
   }
 
-  start(connection: Connection, response: ServerResponse): void {
-    if (connection.responses.length === 0) connection.startMs = this.#clock.steady();
-    connection.responses.push(response);
+  start(): void {
     this.#cancel ??= this.#clock.schedule(this.#limitMs, () => this.#check());
   }
 
@@ -126,9 +139,10 @@ class ResponseDeadline {
     this.#cancel = null;
     const nowMs = this.#clock.steady();
     let nextMs = Infinity;
-    for (const [socket, { responses, startMs }] of this.#open) {
-      const leftMs = startMs + this.#limitMs - nowMs;
-      if (responses.length === 0) continue;
+    for (const [socket, { exchanges }] of this.#open) {
+      const oldest = exchanges.find(isInFlight);
+      if (oldest === undefined) continue;
+      const leftMs = oldest.startMs + this.#limitMs - nowMs;
       if (leftMs <= 0) socket.destroy();
       else nextMs = Math.min(nextMs, leftMs);
     }
@@ -140,46 +154,22 @@ class ResponseDeadline {
  * Returns whether a client sent a new request before the previous response was complete. One complete response can
  * still be in flight: when Node.js reports that it sent a response, the client may already have sent its next request.
  */
-function isPipelined(responses: readonly ServerResponse[]): boolean {
-  return responses.length > 1 || responses.some(({ writableEnded }) => !writableEnded);
+function isPipelined(inFlight: readonly Exchange[]): boolean {
+  return inFlight.length > 1 || inFlight.some(({ response }) => !response.writableEnded);
 }
+
+/** What the parser's handler of a request returns to stop, as for an upgrade (Node.js, lib/_http_server.js). */
+const STOP = 2;
 
 /**
- * Makes the connection replaceable until the body of its request is complete, because a client may never send the whole
- * body.
+ * Makes the HTTP parser stop at the next request. Otherwise, Node.js would parse all that it has received, up to
+ * 64 KiB, although the socket is destroyed: these bytes can contain 2,400 requests, whose objects need 10 MB. Node.js
+ * has no public interface for it. Passing the bytes to the parser in small parts would cost each request 10 us, because
+ * the parser otherwise reads the socket without JavaScript.
  */
-function addUntilComplete(
-  request: IncomingMessage, idle: Set<Socket>, responses: readonly ServerResponse[],
-): void {
-  const { socket } = request;
-  idle.add(socket);
-  request.once("end", () => {
-    // If the response was sent before the end of the body, the connection is already idle, and remains replaceable.
-    if (responses.length > 0) idle.delete(socket);
-  });
-}
-
-function hasBody({ headers }: IncomingMessage): boolean {
-  return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
-}
-
-/** The maximum number of bytes that are passed to the HTTP parser at once. */
-const PART_BYTES = 4096;
-
-/**
- * Passes the received data to the HTTP parser in small parts, and stops when the connection is closed. By default,
- * Node.js parses up to 64 KiB at once. These bytes can contain 2,400 pipelined requests, whose objects need 10 MB; a
- * part contains at most 150.
- */
-function parseInParts(socket: Socket): void {
-  const [parse, ...others] = socket.listeners("data");
-  if (parse === undefined || others.length > 0) return;
-  socket.removeAllListeners("data");
-  socket.on("data", (data: Buffer) => {
-    for (let start = 0; start < data.length && !socket.destroyed; start += PART_BYTES) {
-      Reflect.apply(parse, socket, [data.subarray(start, start + PART_BYTES)]);
-    }
-  });
+function stopParsing(socket: Socket): void {
+  const parser: unknown = Reflect.get(socket, "parser");
+  if (typeof parser === "object" && parser !== null) Reflect.set(parser, "onIncoming", () => STOP);
 }
 
 /**
