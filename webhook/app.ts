@@ -152,7 +152,7 @@ export function buildWebhook(options: WebhookOptions, ports: WebhookPorts): Webh
   const { rejectedCalls } = ports.metrics;
   limitCallers(app, { client: options.client ?? null, clock: ports.clock, metrics: ports.metrics });
   const bodies = new LargeBodies(LIMITS.largeReviewsBytes.value, () => rejectedCalls.inc({ reason: "bytes" }));
-  acceptReviewBodies(app, bodies);
+  acceptReviewBodies(app, bodies, ports.clock);
   app.server.on("tlsClientError", (err) => {
     ports.metrics.handshakeErrors.inc();
     ports.log.debug({ err }, "TLS handshake failed");

@@ -5,7 +5,7 @@ import { ResolverError } from "../shared/formats/errors.ts";
 import { apiVersionOf } from "../shared/formats/object-meta.ts";
 import type { Resolution } from "../shared/resolution/resolve.ts";
 import { type Logger, logRequest } from "../shared/server/logger.ts";
-import { parseReviewBody, type ReviewBody } from "./body/parse.ts";
+import { parseReviewBody, type ReviewBody, startOf } from "./body/parse.ts";
 import { type AdmissionRequest, decodeReview, type Notice, type Verdict } from "./review.ts";
 import type { WebhookMetrics } from "./metrics.ts";
 import { isBrief, respond, respondError, respondFailed } from "./respond.ts";
@@ -129,13 +129,6 @@ const JSON_TYPE = "application/json";
 const NO_BODY = { bytes: Buffer.alloc(0), missing: null };
 const INTERNAL_SERVER_ERROR = 500;
 
-// Request decorators. The decorators are not declared on FastifyRequest, because the sidecar's requests do not have
-// them: https://fastify.dev/docs/latest/Reference/Decorators/#getdecorator-t-api
-/** The time at which the request headers arrived, in ms of the monotonic clock. */
-const STARTED_MS = "startedMs";
-/** The decoded AdmissionRequest, or null before the body is decoded. */
-const REVIEW = "review";
-
 /** Returns the verdict, or throws. `remainingMs` returns the remaining time until the deadline, in ms. */
 type ReviewHandler = (request: AdmissionRequest, remainingMs: () => number) => Verdict | Promise<Verdict>;
 
@@ -151,18 +144,11 @@ interface ReviewPorts extends Recorder {
  */
 export function addReviewRoute(scope: FastifyInstance, path: string, handle: ReviewHandler, ports: ReviewPorts): void {
   const { clock, admitsFailed } = ports;
-  scope.decorateRequest(STARTED_MS, 0);
-  scope.decorateRequest(REVIEW, null);
-  // The deadline includes the time to receive the body.
-  scope.addHook("onRequest", (request, _reply, done) => {
-    request.setDecorator(STARTED_MS, clock.steady());
-    done();
-  });
   scope.post<{ Body: ReviewBody | undefined }>(path, (request, reply) => {
     const body = request.body ?? parseReviewBody(NO_BODY);
     const review = decodeReview(body);
-    request.setDecorator(REVIEW, review);
-    const startedMs = request.getDecorator<number>(STARTED_MS);
+    // The deadline includes the time to receive the body.
+    const startedMs = startOf(request);
     const elapsedMs = (): number => clock.steady() - startedMs;
     const budget = budgetMs(request.query);
     const answer = (verdict: Verdict): void => {
@@ -174,9 +160,11 @@ export function addReviewRoute(scope: FastifyInstance, path: string, handle: Rev
       // Sends a verdict and not an HTTP error, because after an HTTP error, the failurePolicy could admit an object
       // whose content makes the review fail.
       const error = asResolverError(cause);
-      if (isOutage(error)) throw error;
+      const outage = isOutage(error);
       const result = isVerdict(error) || !admitsFailed(review) ? "denied" : "allowed";
-      recordError(ports, { path, request: review, durationMs: elapsedMs() }, { error, answer: result });
+      const logged = { path, request: review, durationMs: elapsedMs() };
+      recordError(ports, logged, { error, answer: outage ? "error" : result });
+      if (outage) return void sendError(reply, error);
       // The API server can then send the repeated request to another replica.
       if (isBrief(error)) reply.header("connection", "close");
       sendJSON(reply, respondFailed(review, error, result));
@@ -192,9 +180,9 @@ export function addReviewRoute(scope: FastifyInstance, path: string, handle: Rev
   });
   scope.setErrorHandler((cause, request, reply) => {
     const error = asResolverError(cause);
-    const durationMs = clock.steady() - request.getDecorator<number>(STARTED_MS);
-    const review = { path, request: request.getDecorator<AdmissionRequest | null>(REVIEW), durationMs };
-    recordError(ports, review, { error, answer: "error" });
+    // The handler answers all other errors.
+    const logged = { path, request: null, durationMs: clock.steady() - startOf(request) };
+    recordError(ports, logged, { error, answer: "error" });
     return sendError(reply, error);
   });
 }

@@ -72,7 +72,7 @@ export function limitConnections(
     exchanges.push({ request, response, startMs: connection.usedMs });
     deadline.start();
   });
-  return (socket) => open.get(socket)?.isExcess !== false;
+  return (socket) => socket.destroyed || open.get(socket)?.isExcess === true;
 }
 
 interface Exchange {

@@ -42,7 +42,7 @@ async function answerOf(cause: unknown, admitsFailed = false): Promise<Answer> {
   const fail = (): never => {
     throw cause;
   };
-  acceptReviewBodies(app, new LargeBodies(0, () => {}));
+  acceptReviewBodies(app, new LargeBodies(0, () => {}), ports.clock);
   addReviewRoute(app, "/validate", fail, ports);
   const response = await app.inject({ method: "POST", url: "/validate", payload: fixture("selector-create") });
   const { statusCode: status, headers: { connection } } = response;

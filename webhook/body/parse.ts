@@ -1,6 +1,7 @@
-import type { IncomingMessage } from "node:http";
+import type { ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
-import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { SteadyClock } from "../../shared/clock.ts";
 import { LIMITS } from "../../shared/contract/limits.ts";
 import { ResolverError } from "../../shared/formats/errors.ts";
 import { parseJSON, stringAt } from "../../shared/formats/json.ts";
@@ -18,10 +19,17 @@ interface ReceivedBody {
 const HEAD_BYTES = LIMITS.reviewHeadBytes.value;
 const MAX_STORED = LIMITS.reviewBytes.value;
 
+interface UploadPorts extends Pick<ReviewUpload, "startedMs"> {
+  readonly bodies: LargeBodies;
+}
+
 /** The body of one review. Stores all of it, or only its start. */
 class ReviewUpload {
+  /** The time at which the headers of the request arrived, in ms of the steady clock. */
+  readonly startedMs: number;
   readonly #bodies: LargeBodies;
   readonly #address: string;
+  readonly #response: ServerResponse;
   /** Null if the headers do not state the size of the body. */
   readonly #announced: number | null;
   #chunks: Buffer[] = [];
@@ -29,7 +37,9 @@ class ReviewUpload {
   #missing: ReceivedBody["missing"] = null;
   #large: LargeBody | null = null;
 
-  constructor({ headers, socket }: IncomingMessage, bodies: LargeBodies) {
+  constructor({ raw: { headers, socket } }: FastifyRequest, reply: FastifyReply, { bodies, startedMs }: UploadPorts) {
+    this.startedMs = startedMs;
+    this.#response = reply.raw;
     const length = headers["transfer-encoding"] === undefined ? headers["content-length"] : undefined;
     this.#announced = length === undefined ? null : Number(length);
     this.#address = socket.remoteAddress ?? "";
@@ -55,8 +65,8 @@ class ReviewUpload {
       this.#add(chunk);
       if (this.#missing !== null) end(null);
     });
-    payload.once("end", () => end(this.#missing === null ? this.#lengthError() : null));
-    payload.once("error", end);
+    payload.on("end", () => end(this.#missing === null ? this.#lengthError() : null));
+    payload.on("error", end);
   }
 
   #lengthError(): ResolverError | null {
@@ -73,8 +83,7 @@ class ReviewUpload {
     return { bytes: others.length === 0 ? first : Buffer.concat([first, ...others]), missing: this.#missing };
   }
 
-  /** Stops counting the body, after the response to the review. */
-  end(): void {
+  #stopCounting(): void {
     if (this.#large !== null) this.#bodies.remove(this.#large);
   }
 
@@ -94,13 +103,14 @@ class ReviewUpload {
     const bytes = this.#announced ?? MAX_STORED;
     this.#large = { address: this.#address, requester, bytes, discard: () => this.#discard("discarded") };
     this.#bodies.add(this.#large);
+    this.#response.once("close", () => this.#stopCounting());
   }
 
   #discard(reason: "too large" | "discarded"): void {
     this.#missing = reason;
     // Copies the start, so that the other bytes are freed.
     this.#chunks = [Buffer.from(Buffer.concat(this.#chunks).subarray(0, HEAD_BYTES))];
-    this.end();
+    this.#stopCounting();
   }
 }
 
@@ -118,16 +128,22 @@ const MAX_VALUES = LIMITS.reviewValues.value;
 const SHORT: ScannedReview = { headBytes: null, managedFields: [] };
 const EXPECTED = "Send an AdmissionReview of admission.k8s.io/v1 as JSON.";
 
-// A request decorator. See route.ts.
+// A request decorator. It is not declared on FastifyRequest, because the sidecar's requests do not have it:
+// https://fastify.dev/docs/latest/Reference/Decorators/#getdecorator-t-api
 const UPLOAD = "upload";
 
+/** Returns the time at which the headers of the request arrived, in ms of the steady clock. */
+export function startOf(request: FastifyRequest): number {
+  return request.getDecorator<ReviewUpload>(UPLOAD).startedMs;
+}
+
 /** Replaces all parsers of request bodies by a parser that accepts only AdmissionReviews as JSON. */
-export function acceptReviewBodies(app: FastifyInstance, bodies: LargeBodies): void {
+export function acceptReviewBodies(
+  app: FastifyInstance, bodies: LargeBodies, clock: Pick<SteadyClock, "steady">,
+): void {
   app.decorateRequest(UPLOAD, null);
   app.addHook("onRequest", (request, reply, done) => {
-    const upload = new ReviewUpload(request.raw, bodies);
-    request.setDecorator(UPLOAD, upload);
-    reply.raw.once("close", () => upload.end());
+    request.setDecorator(UPLOAD, new ReviewUpload(request, reply, { bodies, startedMs: clock.steady() }));
     done();
   });
   app.removeAllContentTypeParsers();
