@@ -1,5 +1,5 @@
 import { objectExcess } from "../shared/contract/limits.ts";
-import { queryOf, type ResourceQuery } from "../shared/contract/ack-resource.ts";
+import { queryOf, type ResourceQuery, statusOf } from "../shared/contract/ack-resource.ts";
 import { INJECT_LABEL, RESOLUTION_KEYS } from "../shared/contract/annotation-keys.ts";
 import { clusterMutationExemptionOf, isCAPAController, mutationExemptionOf } from "../shared/contract/exemptions.ts";
 import { type KindID, reviewedKind } from "../shared/contract/kinds.ts";
@@ -117,7 +117,7 @@ function annotateResource(
  * subresource.
  */
 function queryWithStoredStatus({ namespace, oldObject }: AdmissionRequest, object: JsonObject): ResourceQuery {
-  return { ...queryOf(object, namespace), namespace, status: queryOf(oldObject ?? {}, namespace).status };
+  return { ...queryOf(object, namespace), namespace, status: statusOf(oldObject ?? {}) };
 }
 
 const UNKNOWN_IDENTITIES: Notice = {

@@ -1,8 +1,8 @@
-import type { DecisionSettings, Occasion } from "../contract/context.ts";
+import type { DecisionSettings } from "../contract/context.ts";
 import { isPod, type PodTemplate, podTemplateOf, requestsSidecar } from "../model/pod.ts";
 import {
-  bindChecks, type BoundCheck, type Check, type CheckContext, type CheckEntry, type CheckInput, contextOf, hasOldObject,
-  operationOf, type QuickCheck,
+  bindChecks, type BoundChecks, type Check, type CheckContext, type CheckEntry, type CheckInput, contextOf,
+  hasOldObject, operationOf, type QuickCheck,
 } from "./check.ts";
 import { type PodCreation, podCreation } from "./pod-request.ts";
 import { POD_04, POD_09 } from "./pod-sidecar.ts";
@@ -41,9 +41,17 @@ import { IRS_10_OF_OBJECTS } from "./selector-reach.ts";
 import { limitCheck } from "./size-limits.ts";
 import { judgeSelector, SELECTOR_SELF_CHECKS } from "./judge-selector.ts";
 
-/** Returns the checks of a change, each with the data that it examines. Decodes each object only once. */
-type Bind = (input: CheckInput, settings: DecisionSettings) => BoundCheck[];
+/** Returns the checks of a change with the data that they examine. Decodes each object only once. */
+type Bind = (input: CheckInput, settings: DecisionSettings) => BoundChecks[];
 
+// The lists are constants, because `planned` of plan.ts remembers what applies of a list.
+const META_CHECKS = [META_01];
+const WAIVER_CHECKS = [WAIVER_01, REMOVED_WAIVERS];
+const WORKLOAD_CHECKS = [AUD_15];
+const TEMPLATE_CHECKS = [IRS_53];
+const CHANGED_RESOURCE_CHECKS = [...RESOURCE_CHECKS, IRS_04_OF_RESOURCES, IRS_10_OF_OBJECTS, IRS_52_OF_OBJECTS];
+const PART_LIMITS = [limitCheck("cluster")];
+const PART_CHECKS = ofChange([AC_05], useChange);
 const TYPE_CHECKS = ofChange([IRS_52_OF_OBJECTS], ({ object }, context) => ({ ...context, object }));
 
 const NO_CHECKS: Bind = () => [];
@@ -77,7 +85,7 @@ const CHECKS: Record<KindID, Bind> = {
   "cluster-part": partChecks,
   pod: within("pod", podChecks),
   workload: (input, settings) => [
-    ...within("pod", podChecks)(input, settings), ...bindChecks([AUD_15], { object: input.object, settings }, null),
+    ...within("pod", podChecks)(input, settings), bindChecks(WORKLOAD_CHECKS, { object: input.object, settings }, null),
   ],
   secret: NO_CHECKS,
   "identity-accounts": NO_CHECKS,
@@ -112,19 +120,10 @@ function reviewedTemplate(object: JsonObject, namespaces: Inventory["namespaces"
   return template !== null && requestsSidecar(template, labels) ? template : null;
 }
 
-const BY_DEFAULT: readonly Occasion[] = ["CREATE", "UPDATE", "AUDIT"];
-
-/**
- * Returns every check that applies to the change or to the audited object, together with the data that the check
- * examines.
- */
-export function applicableChecks(input: CheckInput, settings: DecisionSettings): BoundCheck[] {
+/** Returns every check of the object's kind, with the data that the check examines. */
+export function checksOf(input: CheckInput, settings: DecisionSettings): BoundChecks[] {
   const kind = kindOf(objectReference(input.object));
-  if (kind === null) return [];
-  const operation = operationOf(input);
-  const checks = CHECKS[kind.id](input, settings).filter(({ check }) => (check.on ?? BY_DEFAULT).includes(operation));
-  if (operation !== "AUDIT") return checks;
-  return checks.map((bound) => ({ ...bound, check: { ...bound.check, ...bound.check.inAudit } }));
+  return kind === null ? [] : CHECKS[kind.id](input, settings);
 }
 
 /**
@@ -132,17 +131,17 @@ export function applicableChecks(input: CheckInput, settings: DecisionSettings):
  * only warns controllers, and WAIVER-01 reads a limited part of one annotation.
  */
 function within(kind: SizedKind, checks: Bind): Bind {
-  const limit = limitCheck(kind);
+  const limits = [limitCheck(kind)];
   return (input, settings) => {
     const ofWaivers = waiverChecks(input, settings);
-    if (exceeds(limit, input)) return [...bindChecks([limit], input.object, null), ...ofWaivers];
-    return [...checks(input, settings), ...bindChecks([META_01], input.object, input.old), ...ofWaivers];
+    if (exceed(limits, input)) return [bindChecks(limits, input.object, null), ofWaivers];
+    return [...checks(input, settings), bindChecks(META_CHECKS, input.object, input.old), ofWaivers];
   };
 }
 
 /** False at DELETE, because users must be able to delete an object that was stored before the limit existed. */
-function exceeds(limit: QuickCheck<JsonObject>, input: CheckInput): boolean {
-  const [excess] = operationOf(input) === "DELETE" ? [] : limit.find(input.object);
+function exceed([limit]: readonly QuickCheck<JsonObject>[], input: CheckInput): boolean {
+  const [excess] = operationOf(input) === "DELETE" ? [] : limit?.find(input.object) ?? [];
   return excess !== undefined;
 }
 
@@ -160,69 +159,69 @@ function ofChange<Subject>(
     const subjects = [subjectOf(input, context)].filter((subject) => subject !== null);
     // The checks also examine the old object, to find the faults that it already has.
     const old = hasOldObject(input) ? subjectOf({ ...input, object: input.old }, context) : null;
-    return subjects.flatMap((subject) => bindChecks(checks, subject, old));
+    return subjects.map((subject) => bindChecks(checks, subject, old));
   };
 }
 
-function spelling(check: typeof IRS_51 | typeof CI_33): (input: CheckInput) => BoundCheck[] {
-  return ({ object, inventory = null }) => bindChecks([check], { object, inventory }, null);
+function spelling(check: typeof IRS_51 | typeof CI_33): (input: CheckInput) => BoundChecks[] {
+  const checks = [check];
+  return ({ object, inventory = null }) => [bindChecks(checks, { object, inventory }, null)];
 }
 
-function waiverChecks({ object, old, requester }: CheckInput, settings: DecisionSettings): BoundCheck[] {
-  return bindChecks([WAIVER_01, REMOVED_WAIVERS], { object, old, requester, settings }, null);
+function waiverChecks({ object, old, requester }: CheckInput, settings: DecisionSettings): BoundChecks {
+  return bindChecks(WAIVER_CHECKS, { object, old, requester, settings }, null);
 }
 
-function definitionChecks(input: CheckInput, settings: DecisionSettings): BoundCheck[] {
+function definitionChecks(input: CheckInput, settings: DecisionSettings): BoundChecks[] {
   const { inventory = null, object, storedSelectors: selectors = [] } = input;
-  if (inventory === null) return waiverChecks(input, settings);
+  if (inventory === null) return [waiverChecks(input, settings)];
   const deletion = { ...contextOf(input, settings, inventory), ...definedKind(object) };
   const stored = { ...definedKind(object), inventory, selectors, extraGroups: settings.injection.extraGroups };
   return [
-    ...bindChecks(KIND_DELETION_CHECKS, deletion, null), ...bindChecks(DEFINITION_CHECKS, stored, null),
-    ...waiverChecks(input, settings),
+    bindChecks(KIND_DELETION_CHECKS, deletion, null), bindChecks(DEFINITION_CHECKS, stored, null),
+    waiverChecks(input, settings),
   ];
 }
 
 /** Returns the checks of a Pod after its admission, or of the Pod that a manifest creates. */
-function podChecks({ object, origin, inventory = null }: CheckInput, settings: DecisionSettings): BoundCheck[] {
-  if (origin === "cluster" && isPod(object)) return bindChecks(POD_CHECKS, podCreation(object, settings), null);
+function podChecks({ object, origin, inventory = null }: CheckInput, settings: DecisionSettings): BoundChecks[] {
+  if (origin === "cluster" && isPod(object)) return [bindChecks(POD_CHECKS, podCreation(object, settings), null)];
   const template = inventory === null ? null : reviewedTemplate(object, inventory.namespaces);
-  return template === null ? [] : templateChecks(template, settings);
+  return template === null ? [] : [templateChecks(template, settings)];
 }
 
 /**
  * Returns the checks of a FieldExport. A stored fault only warns if the spec stays the same: a change of any of its
  * fields can change what the controller writes.
  */
-function fieldExportChecks(input: CheckInput, settings: DecisionSettings): BoundCheck[] {
+function fieldExportChecks(input: CheckInput, settings: DecisionSettings): BoundChecks[] {
   const { object } = input;
   const isUnchanged = hasOldObject(input) && isSameContent(object, input.old);
-  return bindChecks(FIELD_EXPORT_CHECKS, { object, settings }, isUnchanged ? { object: input.old, settings } : null);
+  return [bindChecks(FIELD_EXPORT_CHECKS, { object, settings }, isUnchanged ? { object: input.old, settings } : null)];
 }
 
 /** Returns the checks of an object that uses the identity of its Cluster. Each of them concerns only the requester. */
-function partChecks(input: CheckInput, settings: DecisionSettings): BoundCheck[] {
-  const limit = limitCheck("cluster");
-  if (exceeds(limit, input)) return bindChecks([limit], input.object, null);
-  return ofChange([AC_05], useChange)(input, settings);
+function partChecks(input: CheckInput, settings: DecisionSettings): BoundChecks[] {
+  if (exceed(PART_LIMITS, input)) return [bindChecks(PART_LIMITS, input.object, null)];
+  return PART_CHECKS(input, settings);
 }
 
-function selectorChecks(input: CheckInput, settings: DecisionSettings): BoundCheck[] {
+function selectorChecks(input: CheckInput, settings: DecisionSettings): BoundChecks[] {
   const context = { origin: input.origin, runtime: settings.runtime };
   const decoded = judgeSelector(input.object, context);
   const old = hasOldObject(input) ? judgeSelector(input.old, context) : null;
   const selfChecks = bindChecks(JUDGED_SELECTOR_CHECKS, decoded, old);
   const { inventory = null, template } = input;
   const exceedsLimit = decoded.faults.some(({ code }) => code === IRS_48.id);
-  if (inventory === null || (exceedsLimit && operationOf(input) !== "DELETE")) return selfChecks;
+  if (inventory === null || (exceedsLimit && operationOf(input) !== "DELETE")) return [selfChecks];
   const changeContext = contextOf(input, settings, inventory);
   const stored = input.old === null ? null : (old ?? decoded);
   const change = selectorChange(changeContext, input, { decoded, stored });
   // The checks also examine the old selector, to find the faults that it already has.
   const before = old === null ? null : selectorChange(changeContext, input, { decoded: old, stored: old });
   return [
-    ...selfChecks, ...bindChecks(SELECTOR_CHANGE_CHECKS, change, before), ...waiverChecks(input, settings),
-    ...(template === undefined ? [] : bindChecks([IRS_53], { object: input.object, template }, null)),
+    selfChecks, bindChecks(SELECTOR_CHANGE_CHECKS, change, before), waiverChecks(input, settings),
+    ...(template === undefined ? [] : [bindChecks(TEMPLATE_CHECKS, { object: input.object, template }, null)]),
   ];
 }
 
@@ -234,13 +233,13 @@ const JUDGED_SELECTOR_CHECKS = SELECTOR_SELF_CHECKS.map((check): QuickCheck<Judg
   find: ({ faults }) => faults.filter(({ code }) => code === check.id),
 }));
 
-function resourceChecks(input: CheckInput, settings: DecisionSettings): BoundCheck[] {
+function resourceChecks(input: CheckInput, settings: DecisionSettings): BoundChecks[] {
   const { inventory = null } = input;
   if (inventory === null) return [];
   const change = resourceChange(input, contextOf(input, settings, inventory));
   // The checks also examine the old resource, to find the faults that it already has.
   const before = hasOldObject(input) && change.stored !== null ? { ...change, ...change.stored } : null;
-  return bindChecks([...RESOURCE_CHECKS, IRS_04_OF_RESOURCES, IRS_10_OF_OBJECTS, IRS_52_OF_OBJECTS], change, before);
+  return [bindChecks(CHANGED_RESOURCE_CHECKS, change, before)];
 }
 
 /**
@@ -250,7 +249,7 @@ function resourceChecks(input: CheckInput, settings: DecisionSettings): BoundChe
 const OF_TEMPLATES = POD_CHECKS.filter((check) => check !== POD_04 && check !== POD_09);
 
 /** Returns the checks of the Pod that a manifest creates. Their faults have paths in the manifest. */
-function templateChecks({ pod, path }: PodTemplate, settings: DecisionSettings): BoundCheck[] {
+function templateChecks({ pod, path }: PodTemplate, settings: DecisionSettings): BoundChecks {
   const creation = podCreation(pod, settings);
   const checks = creation.sidecar === null ? OF_TEMPLATES : [...OF_TEMPLATES, POD_04];
   return bindChecks(checks.map((check) => inTemplate(check, path)), creation, null);

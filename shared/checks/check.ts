@@ -115,33 +115,34 @@ export type Check<Subject> = QuickCheck<Subject> | ScanningCheck<Subject>;
 /** A check that needs only the IAMRoleSelector itself. */
 export type SelectorCheck = QuickCheck<DecodedSelector>;
 
-/** A check and the subject that the check examines. */
-export interface BoundCheck {
-  readonly check: CheckEntry;
-  /** Returns the faults of the new object, or finds them in steps if that can take long. */
-  readonly faults: () => MaybePaced<readonly Fault[]>;
-  /** The same for the old object. Null if no old object exists, or if the check reports only new faults. */
-  readonly oldFaults: (() => MaybePaced<readonly Fault[]>) | null;
+/** Checks that examine the same subject. */
+export interface BoundChecks {
+  readonly checks: readonly CheckEntry[];
+  /** Returns the faults of the new object that the check at the index finds, in steps if that can take long. */
+  readonly faults: (index: number) => MaybePaced<readonly Fault[]>;
+  /** The same for the old object. Null if no old object exists. */
+  readonly oldFaults: ((index: number) => MaybePaced<readonly Fault[]>) | null;
 }
 
-/**
- * Binds each check to the subject that the check examines. Unless `ofChange` is set, also binds the check to the old
- * subject.
- */
+/** Binds checks to the subject that they examine, and to the old subject. */
 export function bindChecks<Subject>(
   checks: readonly Check<Subject>[], subject: Subject, old: Subject | null,
-): BoundCheck[] {
-  return checks.map((check) => ({
-    check,
-    faults: () => faultsOf(check, subject),
-    oldFaults: old === null || check.ofChange === true ? null : () => faultsOf(check, old),
-  }));
+): BoundChecks {
+  return {
+    checks,
+    faults: (index) => faultsAt(checks, index, subject),
+    oldFaults: old === null ? null : (index) => faultsAt(checks, index, old),
+  };
 }
 
 /** The number of faults that are found or compared between two pauses. */
 export const FAULTS_BETWEEN_PAUSES = 200;
 
-function faultsOf<Subject>(check: Check<Subject>, subject: Subject): MaybePaced<readonly Fault[]> {
+function faultsAt<Subject>(
+  checks: readonly Check<Subject>[], index: number, subject: Subject,
+): MaybePaced<readonly Fault[]> {
+  const check = checks[index];
+  if (check === undefined) return [];
   if ("scan" in check) return check.scan(subject);
   const faults: Fault[] = [];
   const iterator = check.find(subject)[Symbol.iterator]();

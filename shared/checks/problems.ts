@@ -43,7 +43,7 @@ export function* resourceProblems(
     return;
   }
   const context = { operation: "AUDIT", settings, inventory, origin: "cluster", requester: null } as const;
-  const stored = { ...context, object: {}, resource, resolution, stored: null, access: null };
+  const stored = { ...context, object: {}, resource, resolution, crossings: () => [], stored: null, access: null };
   const subject = resourceSubject(resource);
   const reported = new Set<string>();
   for (const check of CHECKS.filter(({ id }) => settings.checkSeverities.get(id) !== "off")) {

@@ -2,6 +2,7 @@ import { type ACKResource, resourceOf } from "../contract/ack-resource.ts";
 import { USE_SELECTOR_ANNOTATION } from "../contract/annotation-keys.ts";
 import type { AccessByName } from "../contract/context.ts";
 import { field, type JsonObject } from "../formats/json.ts";
+import { type Crossing, crossingsOf } from "../model/crossings.ts";
 import { type Resolution, resolve } from "../resolution/resolve.ts";
 import type { CheckContext, CheckInput, Requirement } from "./check.ts";
 
@@ -10,6 +11,8 @@ export interface ResolvedResource {
   readonly object: JsonObject;
   readonly resource: ACKResource;
   readonly resolution: Resolution;
+  /** Returns what the resource uses of other namespaces. Visits its spec only once. */
+  readonly crossings: () => readonly Crossing[];
 }
 
 /** A change of an ACK resource. At DELETE, the field `resource` is the deleted resource. */
@@ -35,7 +38,9 @@ export function resourceChange(input: CheckInput, context: CheckContext): Resour
   const { old, access = null } = input;
   const resolved = (object: JsonObject): ResolvedResource => {
     const resource = resourceOf(object);
-    return { object, resource, resolution: resolve(context.inventory, resource, context.settings) };
+    let found: readonly Crossing[] | null = null;
+    const crossings = (): readonly Crossing[] => (found ??= crossingsOf(object));
+    return { object, resource, resolution: resolve(context.inventory, resource, context.settings), crossings };
   };
   const current = resolved({ ...input.object, status: storedStatus(input, context) });
   const stored = old === null ? null : old === input.object ? current : resolved(old);

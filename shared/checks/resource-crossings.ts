@@ -3,7 +3,7 @@ import type { FieldPath } from "../formats/json.ts";
 import { printable, quote } from "../formats/text.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import { BUNDLED_KINDS, typesIn } from "../model/bundled-types.ts";
-import { type Crossing, crossingsOf } from "../model/crossings.ts";
+import type { Crossing } from "../model/crossings.ts";
 import { resolve } from "../resolution/resolve.ts";
 import type { Fault, QuickCheck } from "./check.ts";
 import { ownerOfNamespace } from "./protected-namespaces.ts";
@@ -30,8 +30,8 @@ export const ACK_37: QuickCheck<ResourceChange> = {
   requires: ["metadata.namespace"],
   section: "crossNamespace",
   *find(change): Iterable<Fault> {
-    const { object, resource } = change;
-    for (const crossing of crossingsOf(object)) {
+    const { resource } = change;
+    for (const crossing of change.crossings()) {
       if (crossing.kind !== "reference") continue;
       const message = `the resource in namespace ${quote(resource.namespace)} gets the ARN or ID of `
         + describeTarget(change, crossing);
@@ -82,8 +82,8 @@ export const ACK_38: QuickCheck<ResourceChange> = {
   example: "spec: {masterUserPassword: {namespace: team-b, name: db, key: password}} # of a DBInstance in team-a",
   requires: ["metadata.namespace"],
   section: "crossNamespace",
-  *find({ object, resource }): Iterable<Fault> {
-    for (const crossing of crossingsOf(object)) {
+  *find({ crossings, resource }): Iterable<Fault> {
+    for (const crossing of crossings()) {
       if (crossing.kind === "reference") continue;
       const writes = crossing.kind === "secret-output";
       const message = `for the resource in namespace ${quote(resource.namespace)}, the controller `
@@ -102,8 +102,8 @@ export const ACK_39: QuickCheck<ResourceChange> = {
   fix: "name a Secret in the namespace of the resource",
   example: "spec: {secretString: {namespace: capa-system, name: creds, key: SecretAccessKey}}",
   requires: ["metadata.namespace"],
-  *find({ object, settings }): Iterable<Fault> {
-    for (const crossing of crossingsOf(object)) {
+  *find({ crossings, settings }): Iterable<Fault> {
+    for (const crossing of crossings()) {
       const owner = crossing.kind === "reference" ? null : ownerOfNamespace(crossing.namespace, settings);
       if (owner === null) continue;
       const verb = crossing.kind === "secret-output" ? "write" : "read";

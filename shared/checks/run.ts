@@ -1,79 +1,17 @@
-import type { DecisionSettings, Severity } from "../contract/context.ts";
+import type { DecisionSettings } from "../contract/context.ts";
 import { LIMITS } from "../contract/limits.ts";
-import { ALWAYS_DENYING, OTHER_CHECKS } from "../contract/profiles.ts";
 import { currentWaiver } from "../contract/removed-codes.ts";
 import { mayWaive, waivedChecks } from "./waiver.ts";
-import { applicableChecks } from "./by-kind.ts";
+import { checksOf } from "./by-kind.ts";
+import { type PlannedCheck, plannedChecks, severityOf } from "./plan.ts";
+import { Requirements } from "./requirements.ts";
 import { warnOfPlaceholders, withoutOpenValues } from "./unrendered.ts";
-import { objectReference } from "../formats/object-meta.ts";
 import { drain, paced, type Paced } from "../formats/paced.ts";
 import { compareText } from "../formats/text.ts";
 import {
-  type BoundCheck, type CheckEntry, type CheckInput, compareFindings, type Fault, FAULTS_BETWEEN_PAUSES, type Finding,
-  isComplete, type Requirement,
+  type BoundChecks, type CheckEntry, type CheckInput, compareFindings, type Fault, FAULTS_BETWEEN_PAUSES, type Finding,
+  operationOf,
 } from "./check.ts";
-
-/** Returns the unmet requirements of a check. */
-export function unmetRequirements(
-  { requires = [] }: CheckEntry, input: CheckInput, settings: DecisionSettings,
-): Requirement[] {
-  return requires.filter((requirement) => !IS_MET[requirement](input, settings));
-}
-
-/**
- * For each requirement, a function that returns whether the requirement is met. The type `Record` ensures that no
- * requirement is missing.
- */
-const IS_MET: Readonly<Record<Requirement, (input: CheckInput, settings: DecisionSettings) => boolean>> = {
-  "namespaces": ({ inventory }) => inventory?.includes("namespaces") === true,
-  "--complete or --cluster": ({ origin }, settings) => isComplete({ origin, settings }),
-  "kinds": ({ inventory }) => inventory?.includes("kinds") === true,
-  "resources": ({ inventory }) => inventory?.includes("resources") === true,
-  "config maps": ({ inventory }) => inventory?.includes("config maps") === true,
-  "identities": ({ inventory }) => inventory?.includes("identities") === true,
-  "clusters": ({ inventory }) => inventory?.includes("referrers") === true,
-  "secrets": hasSecrets,
-  "--identity-secret-namespace": (_, { identitySecretNamespace }) => identitySecretNamespace !== null,
-  "the requester": ({ requester }) => requester !== null,
-  "the stored object": ({ old }) => old !== null,
-  // A template without a namespace is usually created in that of the object that contains it.
-  "metadata.namespace": ({ object, template }) => template === undefined
-    || (objectReference(object).namespace !== "" && !template.isOpen(["metadata", "namespace"])),
-  // An audit, like `resolve`, treats its input as the whole state.
-  "selectors and namespaces": (input, settings) => input.operation === "AUDIT" || canResolve(input, settings),
-  "access reviews": ({ access = null }) => access !== null,
-  // The requirement is never met here, because only the sidecar calls STS (sidecar/probe/assume-role-probe.ts).
-  "STS": () => false,
-  "--controller-account or --controller-role": (_, { controllerAccount, controllerRole }) =>
-    controllerAccount !== null || controllerRole !== null,
-  "--allowed-accounts or --controller-role": (_, { allowedAccounts, controllerRole }) =>
-    allowedAccounts.length > 0 || controllerRole !== null,
-  "--controller-users": (_, { controllerServiceAccounts, controllerUsers }) =>
-    controllerServiceAccounts.length > 0 || controllerUsers.length > 0,
-  "--allowed-endpoint-hosts": (_, { allowedEndpointHosts }) => allowedEndpointHosts.length > 0,
-  "--tenant-labels": (_, { tenantLabels }) => tenantLabels.length > 0,
-};
-
-/** Whether the input contains the Secrets of static identities. Manifests usually contain no Secrets. */
-function hasSecrets({ inventory = null }: CheckInput, { identitySecretNamespace }: DecisionSettings): boolean {
-  if (inventory?.includes("secrets") !== true) return false;
-  return inventory.origin === "cluster" || inventory.secrets.hasNamespace(identitySecretNamespace ?? "");
-}
-
-/**
- * Returns whether the input contains every object that determines the role of the resource. Manifests may omit objects
- * that exist in the cluster. In a cluster, the watch may not have delivered a new namespace yet.
- */
-function canResolve({ inventory = null, object, origin }: CheckInput, { mode }: DecisionSettings): boolean {
-  if (inventory === null) return false;
-  const namespaceDecides = mode === "carm" || inventory.selectors.readsNamespaceLabels;
-  const readsNamespace = namespaceDecides || inventory.runtime === "extended";
-  if (origin === "cluster") return !readsNamespace || inventory.namespaces.has(objectReference(object).namespace);
-  const hasRoles = mode === "carm"
-    ? inventory.includes("config maps")
-    : inventory.selectors.size + inventory.selectors.malformed.size > 0;
-  return hasRoles && (!namespaceDecides || inventory.includes("namespaces"));
-}
 
 /** A check that did not run completely, and its unmet requirements. */
 export interface SkippedCheck {
@@ -101,20 +39,26 @@ export function runChecks(input: CheckInput, settings: DecisionSettings): CheckR
 export function* runChecksPaced(input: CheckInput, settings: DecisionSettings): Paced<CheckResult> {
   const findings: Finding[] = [];
   const skipped: SkippedCheck[] = [];
-  for (const [index, bound] of applicableChecks(input, settings).entries()) {
-    if (severityOf(bound.check, settings) === "off") continue;
-    const needs = unmetRequirements(bound.check, input, settings);
-    if (needs.length > 0) skipped.push({ code: bound.check.id, needs: needs.join(", ") });
-    else {
-      const work = bound.faults();
+  const requirements = new Requirements(input, settings);
+  const occasion = operationOf(input);
+  let ran = 0;
+  for (const bound of checksOf(input, settings)) {
+    for (const planned of plannedChecks(bound.checks, occasion, settings)) {
+      const { check, requires } = planned;
+      const needs = requires.length === 0 ? requires : requirements.unmet(requires);
+      if (needs.length > 0) {
+        skipped.push({ code: check.id, needs: needs.join(", ") });
+        continue;
+      }
+      const work = bound.faults(planned.index);
       const faults = "next" in work ? yield* work : work;
       if (faults.length > 0) {
-        const found = yield* findingsOf(bound, faults, input, settings);
+        const found = yield* findingsOf(planned, bound, faults, { input, settings });
         findings.push(...capped(found, LIMITS.faultsPerCheck.value, "of this check"));
       }
-      skipped.push(...unlistedFor(bound.check, input));
+      if (planned.readsResources) skipped.push(...unlistedFor(check, input));
+      if (++ran % CHECKS_BETWEEN_PAUSES === 0) yield ran;
     }
-    yield index;
   }
   findings.sort(compareFindings);
   skipped.sort((a, b) => compareText(a.code, b.code));
@@ -126,9 +70,12 @@ export function* runChecksPaced(input: CheckInput, settings: DecisionSettings): 
   return { findings: capped(reported, LIMITS.faultsPerObject.value, "of this object"), denied, skipped };
 }
 
+/** The number of checks between two pauses. A check that scans also pauses itself. */
+const CHECKS_BETWEEN_PAUSES = 4;
+
 /** Reports the kinds whose objects the check could not read, because the objects have not been listed. */
-function unlistedFor({ id, requires = [] }: CheckEntry, { inventory = null }: CheckInput): SkippedCheck[] {
-  const unlisted = requires.includes("resources") && inventory !== null ? [...inventory.unlisted("resources")] : [];
+function unlistedFor({ id }: CheckEntry, { inventory = null }: CheckInput): SkippedCheck[] {
+  const unlisted = inventory === null ? [] : [...inventory.unlisted("resources")];
   if (unlisted.length === 0) return [];
   return [
     { code: id, needs: `the objects of ${unlisted.toSorted(compareText).join(", ")}, which have not been listed` },
@@ -136,9 +83,10 @@ function unlistedFor({ id, requires = [] }: CheckEntry, { inventory = null }: Ch
 }
 
 function* findingsOf(
-  { check, oldFaults }: BoundCheck, found: readonly Fault[], input: CheckInput, settings: DecisionSettings,
+  { check, index }: PlannedCheck, { oldFaults }: BoundChecks, found: readonly Fault[],
+  { input, settings }: Pick<Circumstances, "input" | "settings">,
 ): Paced<Finding[]> {
-  const old = oldFaults?.() ?? [];
+  const old = check.ofChange === true ? [] : oldFaults?.(index) ?? [];
   const before = yield* countFaults("next" in old ? yield* old : old);
   const waiver = check.waivable === true ? waiverState(check.id, input, settings) : "none";
   const findings: Finding[] = [];
@@ -189,17 +137,6 @@ function identity({ message, path, value }: Fault): string {
   const names = path.filter((step) => typeof step !== "number");
   const texts = names.map((step) => (typeof step === "string" ? step : step.key).slice(0, MAX_NAME_LENGTH));
   return [value ?? message, ...texts].join("\n");
-}
-
-/** Returns the configured severity of a check, or its default in the current mode and profile. */
-export function severityOf(
-  check: CheckEntry, { checkSeverities, mode }: Pick<DecisionSettings, "checkSeverities" | "mode">,
-): Severity | "off" {
-  const { id, fixed = false, deniesInCARM = false } = check;
-  const own = deniesInCARM && mode !== "carm" ? "warn" : check.severity;
-  const others = ALWAYS_DENYING.has(id) ? undefined : checkSeverities.get(OTHER_CHECKS);
-  const byProfile = others === undefined || own !== "deny" ? own : others;
-  return fixed ? byProfile : checkSeverities.get(id) ?? byProfile;
 }
 
 type WaiverState = "none" | "valid" | "ignored";

@@ -26,7 +26,6 @@ export interface ResourceQuery {
 /** Reads an ACK resource. ACK resources are namespaced, so `defaultNamespace` replaces a missing namespace. */
 export function queryOf(object: JsonObject, defaultNamespace: string): ResourceQuery {
   const { group, version, kind, namespace, name, labels, annotations } = objectMeta(object);
-  const metadata = field(field(object, "status"), "ackResourceMetadata");
   return {
     group,
     version,
@@ -35,10 +34,15 @@ export function queryOf(object: JsonObject, defaultNamespace: string): ResourceQ
     annotations,
     namespace: namespace === "" ? defaultNamespace : namespace,
     name: name === "" ? null : name,
-    status: {
-      ownerAccountID: nonEmpty(stringAt(metadata, "ownerAccountID")),
-      region: nonEmpty(stringAt(metadata, "region")),
-    },
+    status: statusOf(object),
+  };
+}
+
+/** Reads the status of an ACK resource. */
+export function statusOf(object: JsonObject): ResourceStatus {
+  const metadata = field(field(object, "status"), "ackResourceMetadata");
+  return {
+    ownerAccountID: nonEmpty(stringAt(metadata, "ownerAccountID")), region: nonEmpty(stringAt(metadata, "region")),
   };
 }
 

@@ -17,21 +17,12 @@ export interface Crossing {
   readonly name: string;
 }
 
-/** What was found in an object, because several checks read it. */
-const FOUND = new WeakMap<JsonObject, readonly Crossing[]>();
-
 /**
  * Returns each use of another namespace in the spec of an ACK resource or a FieldExport, in the order of the fields. A
  * missing, empty or equal namespace is the own one.
  * Source: aws-controllers-k8s/runtime pkg/runtime/resource_reference.go, ValidateCrossNamespaceReference.
  */
 export function crossingsOf(object: JsonObject): readonly Crossing[] {
-  const crossings = FOUND.get(object) ?? findCrossings(object);
-  FOUND.set(object, crossings);
-  return crossings;
-}
-
-function findCrossings(object: JsonObject): readonly Crossing[] {
   const reference = objectReference(object);
   const own = namespaceOrDefault(reference.namespace);
   const spec = field(object, "spec");

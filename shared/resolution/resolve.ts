@@ -19,14 +19,6 @@ interface Region {
 }
 
 /**
- * Returns the region in the status of a resource. If the status of the resource has no region, returns the desired
- * region.
- */
-function regionOf(inventory: Inventory, query: ResourceQuery, settings: DecisionSettings): Region | null {
-  return regionFrom(query.status.region, "status") ?? desiredRegion(inventory, query, settings);
-}
-
-/**
  * Returns the configured region of a resource. Precedence: annotation of the resource, annotation of the namespace,
  * controller flag.
  */
@@ -83,11 +75,12 @@ export interface Resolution {
 
 /** Resolves the role of a resource as the controllers do in the configured mode. */
 export function resolve(inventory: Inventory, query: ResourceQuery, settings: DecisionSettings): Resolution {
-  const region = regionOf(inventory, query, settings);
+  const desired = desiredRegion(inventory, query, settings);
+  const region = regionFrom(query.status.region, "status") ?? desired;
   const resolution = settings.mode === "carm"
     ? resolveByMaps(inventory, query, settings, region)
     : resolveBySelectors(inventory, query, settings, region);
-  return withDrift(resolution, query.status, desiredRegion(inventory, query, settings));
+  return withDrift(resolution, query.status, desired);
 }
 
 /**

@@ -3,7 +3,8 @@ import { listsOf, type PolicySettings } from "../../../manifests/policies/policy
 import { ACK_GROUPS } from "../../../shared/contract/ack-groups.ts";
 import type { CheckInput } from "../../../shared/checks/check.ts";
 import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
-import { runChecks, severityOf } from "../../../shared/checks/run.ts";
+import { severityOf } from "../../../shared/checks/plan.ts";
+import { runChecks } from "../../../shared/checks/run.ts";
 import type { Requester, Runtime } from "../../../shared/contract/context.ts";
 import { exemptionOf } from "../../../shared/contract/exemptions.ts";
 import { Inventory } from "../../../shared/inventory/inventory.ts";

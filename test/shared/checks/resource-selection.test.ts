@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { unmetRequirements } from "../../../shared/checks/run.ts";
+import { Requirements } from "../../../shared/checks/requirements.ts";
 import { ACK_05 } from "../../../shared/checks/resource-selection.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import {
@@ -159,7 +159,7 @@ testRows("skips the checks of the resolved role if the input lacks selectors or 
 
 test("requires selectors and namespaces if there is no inventory", (t) => {
   const input = { object: tiered("gold"), old: null, requester: null, origin: "cluster" } as const;
-  t.same(unmetRequirements(ACK_05, input, SETTINGS_BY_DEFAULT), ["selectors and namespaces"]);
+  t.same(new Requirements(input, SETTINGS_BY_DEFAULT).unmet(ACK_05.requires ?? []), ["selectors and namespaces"]);
   t.same(findingLines("ACK-05", tiered("gold")), []);
   t.end();
 });

@@ -1,6 +1,6 @@
 import { test } from "tap";
 import { CATALOGUE, withOtherChecks } from "../../../shared/checks/catalogue.ts";
-import { severityOf } from "../../../shared/checks/run.ts";
+import { severityOf } from "../../../shared/checks/plan.ts";
 import { checkSeveritiesOf } from "../../../shared/contract/context.ts";
 import { ALWAYS_DENYING, type Profile, PROFILE_NAMES, PROFILES } from "../../../shared/contract/profiles.ts";
 import { readSettings } from "../../../shared/server/read-settings.ts";
