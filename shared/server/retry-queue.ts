@@ -17,6 +17,11 @@ export class RetryQueue {
   readonly #limit: number;
   /** The number of failed writes of each key that can be written now. */
   readonly #ready = new Map<string, number>();
+  /**
+   * Continues where the last key was taken. An iterator that starts again visits the gaps of all deleted keys, so to
+   * take every key would take quadratic time.
+   */
+  #order = this.#ready.entries();
   /** For each delay of RETRY_MS, the waiting keys and the end of their delay. The first one ends first. */
   readonly #waiting: readonly Map<string, { readonly failures: number; readonly endMs: number }>[] = (
     RETRY_MS.map(() => new Map())
@@ -45,9 +50,13 @@ export class RetryQueue {
   /** Removes and returns the next key; null if no key can be written at `nowMs`. */
   take(nowMs: number): QueuedWrite | null {
     this.#endDelays(nowMs);
-    const [next] = this.#ready;
-    if (next === undefined) return null;
-    const [key, failures] = next;
+    let next = this.#order.next();
+    if (next.done === true) {
+      this.#order = this.#ready.entries();
+      next = this.#order.next();
+    }
+    if (next.done === true) return null;
+    const [key, failures] = next.value;
     this.#ready.delete(key);
     return { key, failures };
   }

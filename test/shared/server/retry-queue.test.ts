@@ -43,3 +43,18 @@ test("a full queue ignores keys, and an empty queue accepts them again", (t) => 
   t.same(queue.take(0), { key: "next", failures: 0 });
   t.end();
 });
+
+test("takes 1,000,000 keys in linear time, while others are added", (t) => {
+  const size = 1_000_000;
+  const queue = new RetryQueue(size);
+  for (let i = 0; i < size; i++) queue.add(`r${i}`);
+  // If each call visited the gaps of the keys before, this would take minutes, and the test would time out.
+  for (let i = 0; i < size; i++) {
+    const key = queue.take(0)?.key;
+    if (key !== `r${i}`) t.fail(`r${i} is not the next key, but ${key}`);
+    if (i < 10) queue.add(`late${i}`);
+  }
+  for (let i = 0; i < 10; i++) t.equal(queue.take(0)?.key, `late${i}`);
+  t.equal(queue.take(0), null);
+  t.end();
+});
