@@ -1,6 +1,7 @@
 // `node bench/picture.ts`: draws the newest file in bench/results/ again, as latest.svg.
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { compareText } from "../shared/formats/text.ts";
 import { formatGoal, formatNumber, type Summary } from "./figure.ts";
 import type { Results } from "./results.ts";
 
@@ -17,7 +18,8 @@ const [GREEN, RED, GRAY] = ["#2da44e", "#cf222e", "#6e7781"];
 
 /** Returns an SVG with a bar for each figure that has a goal. A bar that reaches the line reaches its goal. */
 export function picture({ date, commit, machine, versions, rows }: Results): string {
-  const lines = rows.flatMap(({ name, figures, isDisturbed }) => {
+  const lines = rows.flatMap(({ name, figures, isDisturbed, error }): readonly Line[] => {
+    if (error !== null) return [{ label: name, figure: null, isDisturbed }];
     const withGoals = figures.filter(({ goal }) => goal !== null);
     // One row has a figure for each hostile shape. Its worst one says it all.
     const shown = withGoals.length <= 6 ? withGoals : withGoals.toSorted((a, b) => shareOf(a) - shareOf(b)).slice(0, 1);
@@ -40,11 +42,14 @@ export function picture({ date, commit, machine, versions, rows }: Results): str
 
 interface Line {
   readonly label: string;
-  readonly figure: Summary;
+  /** Null if the row could not be measured. */
+  readonly figure: Summary | null;
   readonly isDisturbed: boolean;
 }
 
 function lineOf({ label, figure, isDisturbed }: Line, y: number): string {
+  const labeled = text(LABEL_WIDTH - 8, y + 12, shortened(label), 'text-anchor="end"');
+  if (figure === null) return `${labeled}\n${text(LABEL_WIDTH, y + 12, "could not be measured", `fill="${RED}"`)}`;
   const { unit, ours, floor, ratio, goal, isMissed } = figure;
   const share = Math.min(MAX_SHARE, Math.max(0.01, shareOf(figure)));
   const width = Math.round((GOAL_AT - LABEL_WIDTH) * share);
@@ -55,7 +60,7 @@ function lineOf({ label, figure, isDisturbed }: Line, y: number): string {
   const color = isDisturbed ? GRAY : isMissed ? RED : GREEN;
   const wanted = goal === null ? "" : `; ${formatGoal(goal, unit)}`;
   return [
-    text(LABEL_WIDTH - 8, y + 12, shortened(label), 'text-anchor="end"'),
+    labeled,
     `<rect x="${LABEL_WIDTH}" y="${y}" width="${width}" height="${LINE - 6}" fill="${color}"/>`,
     text(GOAL_AT + (GOAL_AT - LABEL_WIDTH) * (MAX_SHARE - 1) + 8, y + 12, `${value}${bare}${wanted}`, `fill="${GRAY}"`),
   ].join("\n");
@@ -84,9 +89,15 @@ export function readResults(file: string): Results {
   return JSON.parse(readFileSync(file, "utf8")) as Results;
 }
 
+/** Returns the results of the last run in the folder. Throws if there are none. */
+export function newestResults(folder: string): Results {
+  const all = globSync("*.json", { cwd: folder }).map((name) => readResults(path.join(folder, name)));
+  const [newest] = all.toSorted((a, b) => compareText(b.date, a.date));
+  if (newest === undefined) throw new Error(`${folder} has no results; run npm run bench`);
+  return newest;
+}
+
 if (import.meta.main) {
   const folder = path.join(import.meta.dirname, "results");
-  const newest = globSync("*.json", { cwd: folder }).toSorted().at(-1);
-  if (newest === undefined) throw new Error(`${folder} has no results; run npm run bench`);
-  writeFileSync(path.join(folder, "latest.svg"), picture(readResults(path.join(folder, newest))));
+  writeFileSync(path.join(folder, "latest.svg"), picture(newestResults(folder)));
 }

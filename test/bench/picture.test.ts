@@ -1,6 +1,6 @@
 import { test } from "tap";
 import { atLeast, atMost, summarize } from "../../bench/figure.ts";
-import { picture, shareOf } from "../../bench/picture.ts";
+import { newestResults, picture, shareOf } from "../../bench/picture.ts";
 import { profileLines } from "../../bench/profile.ts";
 
 const SLOW = summarize({ name: "requests", unit: "/s", ours: [40], floor: [100], goal: atLeast(0.8, "ratio") });
@@ -23,14 +23,26 @@ test("draws a bar for each figure with a goal, and escapes its name", async (t) 
       { ...row, name: "first", figures: [SLOW, summarize({ name: "unbound", unit: "ms", ours: [1] })] },
       { ...row, name: "second", figures: Array.from({ length: 7 }, () => FAST) },
       { ...row, name: "third", isDisturbed: true, figures: [FAST, SLOW] },
+      { ...row, name: "fourth", figures: [], error: "the API server is not built" },
     ],
   });
-  t.equal(svg.match(/fill="#cf222e"/g)?.length, 1);
+  t.equal(svg.match(/<rect .*fill="#cf222e"/g)?.length, 1);
   t.equal(svg.match(/fill="#2da44e"/g)?.length, 1, "the worst of many figures");
   t.equal(svg.match(/<rect .*fill="#6e7781"/g)?.length, 2, "figures of a disturbed row");
   t.match(svg, "second: p99 &lt; 2");
   t.match(svg, "Fast &amp; small");
   t.notMatch(svg, "unbound");
+  t.match(svg, />fourth<.*\n.*>could not be measured</);
+});
+
+test("draws the last run, also if its commit sorts before that of another run on the same day", async (t) => {
+  const results = (hour: number, commit: string): string =>
+    JSON.stringify({ date: `2026-08-01T${hour}:00:00Z`, commit });
+  const folder = t.testdir({
+    "2026-08-01-fff.json": results(11, "fff"), "2026-08-01-aaa.json": results(12, "aaa"), "latest.svg": "",
+  });
+  t.equal(newestResults(folder).commit, "aaa");
+  t.throws(() => newestResults(t.testdir({})), /has no results/);
 });
 
 test("a profile has the self time of each function, without the idle time", async (t) => {
