@@ -2,13 +2,13 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { get } from "node:http";
 import path from "node:path";
 import process from "node:process";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { build } from "esbuild";
 import { stringAt } from "../shared/formats/json.ts";
+import { get } from "../test/loopback-request.ts";
 import { type Stage, shared } from "./stage.ts";
 
 /** A server that runs in a separate process. */
@@ -20,6 +20,12 @@ export interface Program {
   readonly readyMs: number;
   /** The file that receives the standard error. */
   readonly log: string;
+}
+
+/** The webhook or the sidecar. */
+export interface Server extends Program {
+  /** The URL of the health listener. */
+  readonly health: string;
 }
 
 const ROOT = path.join(import.meta.dirname, "..");
@@ -87,21 +93,20 @@ interface ServerOptions {
 /** Starts the webhook or the sidecar, and waits until /readyz returns 200. */
 export async function startServer(
   stage: Stage, name: "webhook" | "sidecar", { command, flags, environment = {} }: ServerOptions,
-): Promise<Program> {
+): Promise<Server> {
   const startMs = performance.now();
   const listen = ["--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0"];
   const started = start(stage, [...command, name, ...listen, ...flags], environment);
   started.process.stdout?.resume();
-  let ready: string | null = null;
   while (performance.now() - startMs < READY_LIMIT_MS) {
     // oxlint-disable-next-line no-await-in-loop -- polls until it is ready
     const line = (await readFile(started.log, "utf8")).split("\n").find((text) => text.includes('"health_address"'));
     const entry: unknown = JSON.parse(line ?? "{}");
     const [address, health] = [stringAt(entry, "address"), stringAt(entry, "health_address")];
-    ready = health === null ? null : `http://${health}/readyz`;
     // oxlint-disable-next-line no-await-in-loop -- polls until it is ready
-    if (address !== null && ready !== null && (await statusOf(ready)) === 200) {
-      return { ...started, port: Number(address.split(":").at(-1)), readyMs: performance.now() - startMs };
+    if (address !== null && health !== null && (await statusOf(`http://${health}/readyz`)) === 200) {
+      const port = Number(address.split(":").at(-1));
+      return { ...started, port, health: `http://${health}`, readyMs: performance.now() - startMs };
     }
     if (started.process.exitCode !== null) break;
     // oxlint-disable-next-line no-await-in-loop -- polls until it is ready
@@ -110,13 +115,8 @@ export async function startServer(
   throw new Error(`the ${name} did not become ready: ${(await readFile(started.log, "utf8")).slice(-2_000)}`);
 }
 
-function statusOf(url: string): Promise<number> {
-  return new Promise((resolve) => {
-    get(url, (response) => {
-      response.resume();
-      resolve(response.statusCode ?? 0);
-    }).on("error", () => resolve(0));
-  });
+async function statusOf(url: string): Promise<number> {
+  return await get(url).then(({ status }) => status, () => 0);
 }
 
 export async function stop(

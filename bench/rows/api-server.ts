@@ -4,18 +4,17 @@ import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { manifestObjects } from "../../manifests/render.ts";
 import { field } from "../../shared/formats/json.ts";
-import { findProgram } from "../../test/programs/cache.ts";
-import { readEnvironment } from "../../test/programs/environment.ts";
-import { assetsIn, KUBERNETES } from "../../test/programs/kubernetes.ts";
-import { type Cluster, startCluster } from "../../test/real/apiserver/cluster.ts";
+import type { Cluster } from "../../test/real/apiserver/cluster.ts";
 import { apply, installObjects, MANIFEST_OPTIONS, untilCalled } from "../../test/real/webhook/installed-webhook.ts";
+import { creations, startAPIServer } from "../apiserver/api-server.ts";
+import { processorMs } from "../apiserver/readings.ts";
 import { atLeast, atMost, type Figure, quantile } from "../figure.ts";
-import { httpRequest, load, loadFigures, type LoadOptions, loadServer } from "../load.ts";
+import { load, loadFigures, loadServer } from "../load.ts";
 import { builtCommand, processorTimes, type Program, startServer } from "../programs.ts";
 import { inRounds, type Row } from "../row.ts";
 import { isRoundOver, startFloor } from "../servers.ts";
 import { type Stage, shared } from "../stage.ts";
-import { bucketOf, reviewRequests } from "./webhook.ts";
+import { ENVIRONMENT, reviewRequests } from "./webhook.ts";
 
 const ATTACKER = path.join(import.meta.dirname, "../apiserver/attacker.ts");
 /** The label of the namespaces whose resources the API server sends to our webhook, or to the floor. */
@@ -36,10 +35,7 @@ interface Setup {
  * admits everything for those in the namespace `floor`. Nothing reviews the resources in `none`.
  */
 const setup = shared(async (stage): Promise<Setup> => {
-  const found = await findProgram(readEnvironment(), KUBERNETES);
-  if (!found.found) throw new Error(found.reason);
-  const cluster = await startCluster(assetsIn(found.folder));
-  stage.teardown(() => cluster.stop());
+  const cluster = await startAPIServer(stage);
   const { certificates: dir, ca } = await installObjects(stage, cluster);
   await apply(cluster, [...SUBJECTS.map((name) => (
     { apiVersion: "v1", kind: "Namespace", metadata: { name, labels: { [LABEL]: name } } }
@@ -49,7 +45,8 @@ const setup = shared(async (stage): Promise<Setup> => {
   }]);
   const floor = await startFloor(stage, { tlsDir: dir, bytes: 0, logBytes: 0 });
   const flags = ["--cluster", "--kubeconfig", cluster.kubeconfig, "--context", "webhook", "--tls-dir", dir];
-  const ours = await startServer(stage, "webhook", { command: [await builtCommand(stage)], flags });
+  const command = [await builtCommand(stage)];
+  const ours = await startServer(stage, "webhook", { command, flags, environment: ENVIRONMENT });
   await apply(cluster, configurations("floor", floor, ca));
   await apply(cluster, configurations("ours", ours, ca));
   await untilCalled(cluster);
@@ -69,17 +66,6 @@ function configurations(subject: "ours" | "floor", { port }: Program, caBundle: 
   });
 }
 
-/** Returns a load that creates buckets in the namespace of the subject. */
-function creations(
-  { cluster }: Setup, subject: (typeof SUBJECTS)[number], isDryRun: boolean,
-): Pick<LoadOptions, "port" | "isTLS" | "requests"> {
-  const url = `/apis/s3.services.k8s.aws/v1alpha1/namespaces/${subject}/buckets${isDryRun ? "?dryRun=All" : ""}`;
-  const { host, port } = new URL(cluster.url);
-  const headers = { host, "authorization": `Bearer ${cluster.tokens.admin}`, "content-type": "application/json" };
-  const bucket = { ...bucketOf(0), metadata: { generateName: "bucket-" } };
-  return { port: Number(port), isTLS: true, requests: [httpRequest("POST", url, headers, JSON.stringify(bucket))] };
-}
-
 const LATENCY: Row = {
   name: "api-server-latency",
   title: "latency that mutation and validation add to one creation at a time, beside a webhook that admits everything",
@@ -87,7 +73,7 @@ const LATENCY: Row = {
     const started = await setup(stage);
     const isDone = (sent: number): boolean => sent === stage.size(150, 10);
     const sides = SUBJECTS.map((subject) => async () => {
-      const options = { ...creations(started, subject, true), connections: 1, isDone };
+      const options = { ...creations(started.cluster, subject, { isDryRun: true }), connections: 1, isDone };
       const { latenciesMs, statuses, body } = await load(options);
       if (statuses.get(201) !== latenciesMs.length) throw new Error(`the API server rejects creations: ${body}`);
       return latenciesMs;
@@ -114,7 +100,7 @@ const PARALLEL: Row = {
       started.ours.process.kill(subject === "ours" ? "SIGCONT" : "SIGSTOP");
       const program = subject === "ours" ? started.ours : started.floor;
       await untilIdle(program);
-      const options = { ...creations(started, subject, false), connections: CONNECTIONS, isDone: isRoundOver(stage) };
+      const options = { ...creations(started.cluster, subject), connections: CONNECTIONS, isDone: isRoundOver(stage) };
       return await loadServer(program, options);
     };
     const [ours = [], floor = [], none = []] = await inRounds(
@@ -193,18 +179,13 @@ async function attacked(stage: Stage, started: Setup, subject: (typeof SUBJECTS)
     connections: 1, ratePerSecond: VICTIMS_PER_SECOND, isDone: () => answered >= stage.size(LARGE_OBJECTS, 4),
   };
   const [through, direct] = await Promise.all([
-    load({ ...creations(started, subject, true), ...paced }),
+    load({ ...creations(started.cluster, subject, { isDryRun: true }), ...paced }),
     load({ port: webhook.port, isTLS: true, requests: reviewRequests("/mutate/resources").slice(0, 1), ...paced }),
   ]);
   const after = await Promise.all(pids.map(processorMs));
   child.kill("SIGKILL");
   const [serverMs = 0, webhookMs = 0] = after.map((ms, i) => (ms - (before[i] ?? 0)) / answered);
   return { latenciesMs: through.latenciesMs, directMs: direct.latenciesMs, serverMs, webhookMs };
-}
-
-async function processorMs(pid: number | undefined): Promise<number> {
-  const { userMs, systemMs } = await processorTimes(pid);
-  return userMs + systemMs;
 }
 
 export const API_SERVER_ROWS: readonly Row[] = [LATENCY, PARALLEL, LARGE];

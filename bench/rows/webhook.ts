@@ -72,7 +72,7 @@ export function reviewRequests(path: string): readonly Buffer[] {
 }
 
 /** The limit of the Deployment (manifests/chart/values.yaml). */
-const ENVIRONMENT = { NODE_OPTIONS: "--max-old-space-size=192" };
+export const ENVIRONMENT = { NODE_OPTIONS: "--max-old-space-size=192" };
 
 /** Starts the webhook with selectors and namespaces from a folder. One file of 10,000 exceeds the heap. */
 async function startWebhook(stage: Stage, count: number, command: readonly string[]): Promise<Program> {
