@@ -1,7 +1,7 @@
 /** One quantity of a row, measured in several rounds. */
 export interface Figure {
   readonly name: string;
-  readonly unit: "us" | "ms" | "x" | "MB" | "/s" | "/h" | "requests" | "cores";
+  readonly unit: "us" | "ms" | "s" | "x" | "MB" | "/s" | "/h" | "requests" | "cores";
   /** The values of this project, one for each round. */
   readonly ours: readonly number[];
   /** The values of the floor in the same rounds. Default: the figure has no floor. */
