@@ -20,7 +20,7 @@ const METADATA: unique symbol = Symbol.for("pino.metadata");
 const WARN = pino.levels.values["warn"] ?? 0;
 
 /** The size and the age at which lines of requests are written. */
-const BATCH = { characters: 4_096, ms: 100 } as const;
+const BATCH = { characters: 16_384, ms: 100 } as const;
 
 /**
  * Writes the lines of one turn of the event loop together, and each warning and error immediately. Lines of requests

@@ -144,8 +144,8 @@ test("writes lines of requests in batches, in the form of the other lines", asyn
   const [batched, single] = lines().map((line) => line.replace(/"time":"[^"]*"/, ""));
   t.match(batched, /"token":"\[redacted\]"/);
   t.equal(batched, single);
-  for (let i = 0; i < 40; i++) logRequest(log, { uid: "x".repeat(100) }, "answered");
-  t.ok(lines().length > 2 + 20, "a full batch is written at once");
+  for (let i = 0; i < 160; i++) logRequest(log, { uid: "x".repeat(100) }, "answered");
+  t.ok(lines().length > 2 + 80, "a full batch is written at once");
   const before = lines().length;
   while (lines().length === before) await setTimeout(10);
   t.equal(lines().length, 2 + 40, "the other lines are written soon");
