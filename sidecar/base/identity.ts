@@ -104,9 +104,11 @@ export class BaseIdentity {
     return this.#verified;
   }
 
-  /** Returns the last verified identity, or waits for the first verification. Rejects with the same errors as `get`. */
+  /** Returns `verified`, or waits for the first verification. Rejects with the same errors as `get`. */
   async whenVerified(): Promise<VerifiedBase> {
-    return this.#verified ?? verifiedFrom(await this.get());
+    if (this.#verified !== null) return this.#verified;
+    const credentials = await this.get();
+    return this.#verified ?? verifiedFrom(credentials);
   }
 
   /** The reason why the last verification failed; null if the last verification succeeded. */

@@ -77,8 +77,11 @@ export class CredentialCache {
    */
   async get(lookup: Lookup): Promise<Credentials> {
     const [entry, { isAwaited = true }] = [this.#touch(lookup), lookup];
-    const usable = this.#use(entry);
-    if (usable !== null) return usable;
+    const usable = this.#usable(entry);
+    if (usable !== null) {
+      this.#countUse(entry);
+      return usable;
+    }
     this.#options.lookups.inc({ result: "miss" });
     if (entry.pending !== null) {
       entry.pending.demand.isAwaited ||= isAwaited;
@@ -89,15 +92,15 @@ export class CredentialCache {
     return this.#load(entry, { isAwaited });
   }
 
-  /** Like `get`, but returns null if the result is not in the cache. */
-  hit(lookup: Lookup): Credentials | null {
-    return this.peek(lookup.key) === null ? null : this.#use(this.#touch(lookup));
-  }
-
   /** Returns the cached credentials; null if `get` would need a call. Does not count as a use of the session. */
   peek(key: string): Credentials | null {
     const entry = this.#entries.get(key);
     return entry === undefined ? null : this.#usable(entry);
+  }
+
+  /** Counts the use of a session whose credentials `peek` has returned, as `get` does. */
+  use(lookup: Lookup): void {
+    this.#countUse(this.#touch(lookup));
   }
 
   /** Removes the session, so that the next `get` loads a new session. */
@@ -143,14 +146,11 @@ export class CredentialCache {
     return entry;
   }
 
-  /** Returns the credentials if they are usable, and starts a refresh that is due. */
-  #use(entry: Entry): Credentials | null {
-    const usable = this.#usable(entry);
-    if (usable === null) return null;
+  /** Counts the use of usable credentials, and starts a refresh that is due. */
+  #countUse(entry: Entry): void {
     this.#options.lookups.inc({ result: entry.failure === null ? "hit" : "stale" });
     // The refresh timer can be late: it stops while the machine sleeps, and it ignores changes of the wall clock.
     if (this.#isRefreshDue(entry)) void this.#load(entry, { isAwaited: false });
-    return usable;
   }
 
   #evict(entry: Entry): void {

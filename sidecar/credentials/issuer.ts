@@ -123,18 +123,18 @@ export class Issuer {
 
   /**
    * Does the same as `credentialsFor` without waiting, for a grant whose credentials have been issued before. Returns
-   * null if anything is not known yet.
+   * null if anything is not known yet, or would be rejected.
    */
   issueAgain(grant: RoleGrant, { kind, client }: Pick<IssueOptions, "kind" | "client">): Credentials | null {
     const { base, sessions, issued, audit } = this.#ports;
     const known = this.#sessions.get(grant);
     if (known === undefined || known.base !== base.verified) return null;
     const { lookup } = known;
-    const stored = sessions.peek(lookup.key);
-    if (stored === null || !issued.hasRecorded(stored, kind)) return null;
-    this.#pinAccount(stored.accountID);
-    const credentials = sessions.hit(lookup);
-    if (credentials !== null) audit.issued({ grant, credentials, sessionKey: lookup.key, client });
+    const credentials = sessions.peek(lookup.key);
+    if (credentials === null || !issued.hasRecorded(credentials, kind)) return null;
+    if (this.#settings.scopeNamespace !== null && credentials.accountID !== this.#account) return null;
+    sessions.use(lookup);
+    audit.issued({ grant, credentials, sessionKey: lookup.key, client });
     return credentials;
   }
 
