@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { ResolverError } from "../shared/formats/errors.ts";
@@ -6,30 +6,29 @@ import type { Grant } from "../shared/resolution/grant.ts";
 import { LIMITS as ALL_LIMITS } from "../shared/contract/limits.ts";
 import type { Clock, SteadyClock } from "../shared/clock.ts";
 import { limitConnections } from "../shared/server/connection-limit.ts";
-import type { ListenAddress } from "../shared/server/listen-address.ts";
 import type { Logger } from "../shared/server/logger.ts";
-import { GrantMemo } from "./grant-memo.ts";
+import { InventoryMemo } from "./inventory-memo.ts";
+import { answerAgain, type AnswerPorts, observe } from "./http/answer-again.ts";
 import { addSTSRoutes, sendSTSError, type STSRoutePorts, toSTSError } from "./http/sts-routes.ts";
-import { addCredentialRoutes, requestedOf } from "./http/credential-routes.ts";
+import { addCredentialRoutes, type CredentialRequest, requestedOf } from "./http/credential-routes.ts";
 import { decorateRequests, RejectionLog } from "./http/rejection-log.ts";
-import { checkRequest, isSTSPath, type TokenCheck } from "./http/request-check.ts";
+import { checkRequest, isSTSPath, type RequestCheckPorts } from "./http/request-check.ts";
 import { errorBody, sendError } from "./http/respond.ts";
 import type { SidecarMetrics } from "./metrics.ts";
 import type { SidecarOptions } from "./options.ts";
 import { STSErrorResponse } from "./sts/query-protocol.ts";
 
-interface SidecarPorts extends Omit<STSRoutePorts, "grants"> {
-  readonly token: TokenCheck;
+interface SidecarPorts extends Omit<STSRoutePorts, "grants" | "requests">, RequestCheckPorts {
   readonly clock: SteadyClock;
   readonly log: Logger;
   readonly metrics: SidecarMetrics;
   /** Returns when a client should retry after a 503, in seconds. */
   readonly retryAfterSeconds: () => number;
-  /** The address on which the server listens. If port 0 is configured, it changes when the server listens. */
-  readonly listen: { readonly address: ListenAddress };
 }
 
-const LIMITS = { headerBytes: 8 * 1024, bodyBytes: 64 * 1024, headersMs: 2_000, requestMs: 5_000 } as const;
+const LIMITS = {
+  headerBytes: 8 * 1024, bodyBytes: 64 * 1024, headersMs: 2_000, requestMs: 5_000, keepAliveMs: 72_000,
+} as const;
 const CONNECTIONS = {
   served: ALL_LIMITS.sidecarConnections.value,
   accepted: ALL_LIMITS.sidecarAccepted.value,
@@ -41,14 +40,16 @@ const SERVER_OPTIONS = {
   return503OnClosing: false,
   forceCloseConnections: "idle",
   bodyLimit: LIMITS.bodyBytes,
-  requestTimeout: LIMITS.requestMs,
-  http: {
-    maxHeaderSize: LIMITS.headerBytes,
-    headersTimeout: LIMITS.headersMs,
-    // The interval, in ms, at which Node checks the headers timeout and the request timeout. Node's default is 30 s.
-    connectionsCheckingInterval: 500,
-  },
   routerOptions: { maxParamLength: LIMITS.headerBytes },
+} as const;
+
+const HTTP_OPTIONS = {
+  maxHeaderSize: LIMITS.headerBytes,
+  headersTimeout: LIMITS.headersMs,
+  requestTimeout: LIMITS.requestMs,
+  keepAliveTimeout: LIMITS.keepAliveMs,
+  // The interval, in ms, at which Node checks the headers timeout and the request timeout. Node's default is 30 s.
+  connectionsCheckingInterval: 500,
 } as const;
 
 /** Returns the server of the credentials endpoint and the STS endpoint. The server does not listen yet. */
@@ -58,15 +59,18 @@ export function buildSidecar(options: SidecarOptions, ports: SidecarPorts): Fast
     sendRejection(reply, cause, { rejections, retryAfterSeconds: ports.retryAfterSeconds });
   const check = (request: FastifyRequest, reply: FastifyReply): void => {
     if (isExcess(request.raw.socket)) throw tooManyConnections(reply);
-    checkRequest(request.raw, { listen: ports.listen.address, token: ports.token });
+    checkRequest(request.raw, ports);
   };
+  const requests = new InventoryMemo<CredentialRequest>(ports.source);
+  const known = { ...ports, requests, isExcess: (socket: Socket) => isExcess(socket) };
   const app = fastify({
     ...SERVER_OPTIONS,
+    serverFactory: (serve) => createSidecarServer(serve, known),
     clientErrorHandler: (error, socket) => rejectUnparsed(error, socket, { ...ports, rejections }),
     // fastify does not run hooks for a path that it cannot decode.
     frameworkErrors(error, request, reply) {
       reject(thrownBy(() => check(request, reply)) ?? error, reply);
-      observe(ports.metrics, reply);
+      observeReply(ports.metrics, reply);
     },
   });
   const isExcess = limitConnections(app.server, CONNECTIONS, ports.clock);
@@ -77,7 +81,7 @@ export function buildSidecar(options: SidecarOptions, ports: SidecarPorts): Fast
     done();
   });
   app.addHook("onResponse", (_request, reply, done) => {
-    observe(ports.metrics, reply);
+    observeReply(ports.metrics, reply);
     done();
   });
   // Ignores the Expect header. If this event had no listener, Node.js would respond before the sidecar checks the
@@ -92,10 +96,20 @@ export function buildSidecar(options: SidecarOptions, ports: SidecarPorts): Fast
   // requests have no body. checkRequest has already checked the content type.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
-  const routePorts = { ...ports, grants: new GrantMemo(ports.source) };
+  const routePorts = { ...ports, requests, grants: new InventoryMemo<Grant>(ports.source) };
   addCredentialRoutes(app, options, routePorts);
   addSTSRoutes(app, options, routePorts);
   return app;
+}
+
+type Serve = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** `serve` is the framework. While the server closes, it also closes the connections. */
+function createSidecarServer(serve: Serve, known: AnswerPorts): Server {
+  const server = createServer(HTTP_OPTIONS, (request, response) => {
+    if (!server.listening || !answerAgain(request, response, known)) serve(request, response);
+  });
+  return server;
 }
 
 const PATHS = "Use /v1/credentials, /v1/credentials/namespaces/NS, /v1/credentials/selectors/NAME, POST /sts, or (with "
@@ -116,10 +130,8 @@ function tooManyConnections(reply: FastifyReply): ResolverError {
   return new ResolverError("ERR_REQUEST_CONNECTIONS", message);
 }
 
-function observe(metrics: SidecarMetrics, reply: FastifyReply): void {
-  const path = routeOf(reply.request);
-  metrics.requests.inc({ path, code: reply.statusCode });
-  metrics.requestDuration.observe({ path }, reply.elapsedTime / 1000);
+function observeReply(metrics: SidecarMetrics, { request, statusCode, elapsedTime }: FastifyReply): void {
+  observe(metrics, { path: routeOf(request), code: statusCode }, elapsedTime);
 }
 
 interface RejectionPorts extends Pick<SidecarPorts, "retryAfterSeconds"> {

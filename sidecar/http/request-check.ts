@@ -67,8 +67,9 @@ export function isSTSPath(url: string): boolean {
   return STS_PATHS.includes(end < 0 ? url : url.slice(0, end));
 }
 
-interface RequestCheckPorts {
-  readonly listen: ListenAddress;
+export interface RequestCheckPorts {
+  /** The address on which the server listens. If port 0 is configured, it changes when the server listens. */
+  readonly listen: { readonly address: ListenAddress };
   readonly token: TokenCheck;
 }
 
@@ -81,7 +82,7 @@ export function checkRequest(request: IncomingMessage, { listen, token }: Reques
   const isSTS = isSTSPath(request.url ?? "");
   if (isSTS) checkSTSRequest(request);
   else if (request.method !== "GET") throw wrongMethod(request, "GET");
-  checkHost(request, listen);
+  checkHost(request, listen.address);
   checkForeignHeaders(request);
   if (isSTS || token.accepts(request.headers.authorization ?? "")) return;
   throw new ResolverError(

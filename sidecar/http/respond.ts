@@ -1,3 +1,4 @@
+import type { ServerResponse } from "node:http";
 import type { FastifyReply } from "fastify";
 import { type Clock, withTimeout } from "../../shared/clock.ts";
 import { ResolverError } from "../../shared/formats/errors.ts";
@@ -35,22 +36,40 @@ export const UNKNOWN_LIFE_MS = 20 * 60_000;
 // The Content-Type has no charset, because aws-sdk-go-v2 reads the code and message of an error only if the
 // Content-Type is exactly this value (credentials/endpointcreds/internal/client/middleware.go).
 const MEDIA_TYPE = "application/json";
+const HEADERS = ["content-type", MEDIA_TYPE, "cache-control", "no-store"] as const;
 
 /**
  * Sends credentials in the format of the container credentials endpoint:
  * https://docs.aws.amazon.com/sdkref/latest/guide/feature-container-credentials.html
  */
 export function sendCredentials(reply: FastifyReply, credentials: Credentials, nowMs: number): FastifyReply {
-  if (credentials.expirationMs === null) return sendBody(reply, 200, bodyOf(credentials, nowMs + UNKNOWN_LIFE_MS));
-  const body = bodies.get(credentials) ?? bodyOf(credentials, credentials.expirationMs);
-  bodies.set(credentials, body);
-  return sendBody(reply, 200, body);
+  return sendBody(reply, 200, Buffer.from(bodyOf(credentials, nowMs)));
 }
 
-/** Maps the credentials of each cached session to their serialized response body. */
-const bodies = new WeakMap<Credentials, Buffer>();
+/** A response with credentials. */
+interface PreparedAnswer {
+  readonly headers: string[];
+  /** Text, because Node.js sends it in one write with the headers. */
+  readonly body: string;
+}
 
-function bodyOf(credentials: Credentials, expirationMs: number): Buffer {
+/** Maps the credentials of each cached session to their response. */
+const answers = new WeakMap<Credentials, PreparedAnswer>();
+
+/** Sends the same response as `sendCredentials`, without the framework. */
+export function writeCredentials(response: ServerResponse, credentials: Credentials, nowMs: number): void {
+  const { headers, body } = answers.get(credentials) ?? prepareAnswer(credentials, nowMs);
+  response.writeHead(200, headers).end(body);
+}
+
+function prepareAnswer(credentials: Credentials, nowMs: number): PreparedAnswer {
+  const body = bodyOf(credentials, nowMs);
+  const answer = { headers: [...HEADERS, "content-length", String(Buffer.byteLength(body))], body };
+  if (credentials.expirationMs !== null) answers.set(credentials, answer);
+  return answer;
+}
+
+function bodyOf(credentials: Credentials, nowMs: number): string {
   const { accessKeyID, secretAccessKey, sessionToken, accountID } = credentials;
   const body = {
     AccessKeyId: accessKeyID,
@@ -58,9 +77,9 @@ function bodyOf(credentials: Credentials, expirationMs: number): Buffer {
     // botocore requires the Token field, but a long-lived key has no token.
     Token: sessionToken ?? "",
     AccountId: accountID,
-    Expiration: formatExpiration(expirationMs),
+    Expiration: formatExpiration(credentials.expirationMs ?? nowMs + UNKNOWN_LIFE_MS),
   };
-  return Buffer.from(JSON.stringify(body));
+  return JSON.stringify(body);
 }
 
 /**

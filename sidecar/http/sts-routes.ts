@@ -9,6 +9,7 @@ import { notLoaded } from "../../shared/server/readiness.ts";
 import type { IssuedKey } from "../credentials/issued-journal.ts";
 import type { IssuedCredentials } from "../credentials/issued.ts";
 import type { Credentials } from "../credentials/session.ts";
+import type { InventoryMemo } from "../inventory-memo.ts";
 import type { SidecarOptions } from "../options.ts";
 import { fixOfCode, UpstreamSTSError } from "../sts-upstream/errors.ts";
 import { type AssumeRoleForm, chainedDurationError, readAssumeRole } from "../sts/assume-role-form.ts";
@@ -21,6 +22,7 @@ import { STS_PATHS } from "./request-check.ts";
 import { ANSWER_LIMIT_MS, formatExpiration, statedExpirationMs, withAnswerLimit } from "./respond.ts";
 
 export interface STSRoutePorts extends CredentialRoutePorts {
+  readonly grants: InventoryMemo<Grant>;
   readonly issued: Pick<IssuedCredentials, "find">;
 }
 

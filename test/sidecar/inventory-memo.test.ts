@@ -2,7 +2,7 @@ import { test } from "tap";
 import { judgeSelector } from "../../shared/checks/judge-selector.ts";
 import { Inventory } from "../../shared/inventory/inventory.ts";
 import { deny, type Grant } from "../../shared/resolution/grant.ts";
-import { GrantMemo } from "../../sidecar/grant-memo.ts";
+import { InventoryMemo } from "../../sidecar/inventory-memo.ts";
 import { namespaceObject, put } from "../shared/objects.ts";
 
 function newInventory(): Inventory {
@@ -17,7 +17,7 @@ interface Subject {
 
 function subject(): Subject {
   const [decisions, source] = [[] as string[], { inventory: newInventory() }];
-  const memo = new GrantMemo(source);
+  const memo = new InventoryMemo<Grant>(source);
   const of = (key: string): Grant => memo.of(key, () => {
     decisions.push(key.slice(0, 10));
     return deny("ERR_SELECTOR_UNKNOWN", key);
@@ -25,7 +25,7 @@ function subject(): Subject {
   return { decisions, source, of };
 }
 
-test("decides once until the inventory changes, and returns the same grant", (t) => {
+test("makes a value once until the inventory changes, and returns the same object", (t) => {
   const { decisions, source, of } = subject();
   t.equal(of("a"), of("a"));
   t.match(of("b"), { message: "b" });
@@ -40,7 +40,7 @@ test("decides once until the inventory changes, and returns the same grant", (t)
   t.end();
 });
 
-test("does not remember a decision whose key is long", (t) => {
+test("does not remember a value whose key is long", (t) => {
   const { decisions, of } = subject();
   for (let i = 0; i < 2; i++) of("x".repeat(513));
   t.equal(decisions.length, 2);
