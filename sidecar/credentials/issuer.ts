@@ -78,6 +78,11 @@ interface GrantedSession {
 const DURATION_SECONDS = MAX_CHAINED_SECONDS;
 const DEFAULT_SESSION: RequestedSession = { durationSeconds: DURATION_SECONDS, policy: null, policyARNs: [] };
 
+/** Whether the client receives the session of the default settings, or a shorter part of it. */
+function isDefault({ durationSeconds, policy, policyARNs }: RequestedSession): boolean {
+  return durationSeconds <= DURATION_SECONDS && policy === null && policyARNs.length === 0;
+}
+
 /** Issues the credentials that a grant allows. Never calls STS for a role that is not granted. */
 export class Issuer {
   readonly #settings: IssuerSettings;
@@ -125,7 +130,8 @@ export class Issuer {
    * Does the same as `credentialsFor` without waiting, for a grant whose credentials have been issued before. Returns
    * null if anything is not known yet, or would be rejected.
    */
-  issueAgain(grant: RoleGrant, { kind, client }: Pick<IssueOptions, "kind" | "client">): Credentials | null {
+  issueAgain(grant: RoleGrant, { kind, client, requested = DEFAULT_SESSION }: IssueOptions): Credentials | null {
+    if (!isDefault(requested)) return null;
     const { base, sessions, issued, audit } = this.#ports;
     const known = this.#sessions.get(grant);
     if (known === undefined || known.base !== base.verified) return null;
@@ -208,7 +214,7 @@ export class Issuer {
     const lookup = { key, grantedBy: grant.grantedBy, isAwaited, load, isGranted };
     try {
       const credentials = await sessions.get(lookup);
-      if (requested === DEFAULT_SESSION && isAwaited) this.#sessions.set(grant, { base: verified, lookup });
+      if (isDefault(requested) && isAwaited) this.#sessions.set(grant, { base: verified, lookup });
       return { sessionKey: key, credentials };
     } catch (error) {
       if (error instanceof UpstreamSTSError) this.#ports.onRefused?.(grant, error);

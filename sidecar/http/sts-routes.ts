@@ -8,6 +8,7 @@ import type { Grant } from "../../shared/resolution/grant.ts";
 import { notLoaded } from "../../shared/server/readiness.ts";
 import type { IssuedKey } from "../credentials/issued-journal.ts";
 import type { IssuedCredentials } from "../credentials/issued.ts";
+import type { Issuer } from "../credentials/issuer.ts";
 import type { Credentials } from "../credentials/session.ts";
 import type { InventoryMemo } from "../inventory-memo.ts";
 import type { SidecarOptions } from "../options.ts";
@@ -56,20 +57,31 @@ async function assumeRole({ form, caller, request, options, ports, isLate }: STS
     key: `sts ${withoutTime(requested.sessionName)}`,
     fields: () => ({ ...clientFields(request), requested_session_name: requested.sessionName }),
   };
-  // The role can be removed, or its session settings can change, while the request waits.
-  let current: Grant = grant;
-  const isUnwanted = (): boolean => {
-    current = decide();
-    return isLate() || !isSameSession(current, grant);
-  };
-  const credentials = await issuer.credentialsFor(
-    grant, { kind: "role", client, requested, isLate: isUnwanted },
-  );
-  if (current.verdict === "denied") throw new ResolverError(current.code, current.message);
-  if (!isSameSession(current, grant)) throw new ResolverError("ERR_STS_UNAVAILABLE", CHANGED);
+  const issue = { kind: "role", client, requested, isLate } as const;
+  const known = grant.verdict === "role" ? issuer.issueAgain(grant, issue) : null;
+  const credentials = known ?? await issueWhileGranted(issuer, { grant, decide, issue });
   const sourceIdentity = grant.verdict === "role" ? grant.extras.sourceIdentity : null;
   const nowMs = clock.now();
   return contentOf(credentials, { sourceIdentity, untilMs: nowMs + durationSeconds * 1000, nowMs });
+}
+
+interface Waiting {
+  readonly grant: Grant;
+  readonly decide: () => Grant;
+  readonly issue: Parameters<Issuer["credentialsFor"]>[1] & Pick<STSRequest, "isLate">;
+}
+
+/** Rejects if the role is removed, or its session settings change, while the request waits. */
+async function issueWhileGranted(issuer: Issuer, { grant, decide, issue }: Waiting): Promise<Credentials> {
+  let current: Grant = grant;
+  const isLate = (): boolean => {
+    current = decide();
+    return issue.isLate() || !isSameSession(current, grant);
+  };
+  const credentials = await issuer.credentialsFor(grant, { ...issue, isLate });
+  if (current.verdict === "denied") throw new ResolverError(current.code, current.message);
+  if (!isSameSession(current, grant)) throw new ResolverError("ERR_STS_UNAVAILABLE", CHANGED);
+  return credentials;
 }
 
 const CHANGED = "The session settings of the role have changed while the request waited. Retry to get a new session.";

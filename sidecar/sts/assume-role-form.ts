@@ -141,24 +141,28 @@ function isListName(name: string): name is ListName {
   return Object.hasOwn(LISTS, name);
 }
 
+type MembersByPosition = Map<number, Map<string, string>>;
+
 function readLists(form: URLSearchParams): Lists {
+  const lists = { PolicyArns: newList(), Tags: newList(), TransitiveTagKeys: newList(), ProvidedContexts: newList() };
+  for (const [name, value] of form) {
+    const [, list = "", position, part = ""] = MEMBER.exec(name) ?? [];
+    if (!isListName(list)) continue;
+    const member = lists[list].get(Number(position)) ?? new Map<string, string>();
+    lists[list].set(Number(position), member.set(part, value));
+  }
   return {
-    PolicyArns: membersOf(form, "PolicyArns"),
-    Tags: membersOf(form, "Tags"),
-    TransitiveTagKeys: membersOf(form, "TransitiveTagKeys"),
-    ProvidedContexts: membersOf(form, "ProvidedContexts"),
+    PolicyArns: membersOf(lists.PolicyArns), Tags: membersOf(lists.Tags),
+    TransitiveTagKeys: membersOf(lists.TransitiveTagKeys), ProvidedContexts: membersOf(lists.ProvidedContexts),
   };
 }
 
-function membersOf(form: URLSearchParams, list: ListName): Members {
-  const members = new Map<number, Map<string, string>>();
-  for (const [name, value] of form) {
-    const [, listName, position, part = ""] = MEMBER.exec(name) ?? [];
-    if (listName !== list) continue;
-    const member = members.get(Number(position)) ?? new Map<string, string>();
-    members.set(Number(position), member.set(part, value));
-  }
-  return [...members].toSorted(([a], [b]) => a - b).map(([, member]) => member);
+function newList(): MembersByPosition {
+  return new Map();
+}
+
+function membersOf(list: MembersByPosition): Members {
+  return [...list].toSorted(([a], [b]) => a - b).map(([, member]) => member);
 }
 
 function textFaults(form: URLSearchParams): string[] {

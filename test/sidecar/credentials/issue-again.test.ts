@@ -91,6 +91,8 @@ test("issues the credentials of a grant again, but only after they have been iss
   const subject = new Subject();
   const grant = grantOf();
   t.equal(subject.again(grant), null);
+  await subject.issuer.probe(grant);
+  t.equal(subject.again(grant), null, "no client has received what a probe has loaded");
   t.equal((await subject.issue(grant)).accessKeyID, "ASIA1");
   t.equal(subject.again(grant), "ASIA1");
   t.equal(subject.again({ ...grant }), null, "a new decision is checked first, even with the same result");
@@ -180,8 +182,7 @@ test("pins no other account, and leaves the rejection to credentialsFor", async 
 test("does not pin the account of a key that another issuer has recorded", async (t) => {
   const subject = new Subject({ scopeNamespace: "team-a" });
   const [first, second] = [grantOf(), grantOf({ roleARN: OTHER_ROLE })];
-  const session = await subject.issue(second, { isLate: true });
-  await subject.issued.record(session, "role");
+  await subject.issued.record(await subject.issue(second, { isLate: true }), "role");
   t.equal(subject.again(second), null, "no account is pinned yet");
   await subject.issue(first);
   t.equal(subject.again(second), null);
@@ -195,13 +196,6 @@ test("never returns a role of an account that is not allowed", async (t) => {
   t.equal(subject.again(grant), "ASIA1");
   t.equal(subject.again(other), null);
   t.equal(subject.sts.calls.length, 1);
-});
-
-test("does not return what a probe has loaded, because no client has received it", async (t) => {
-  const subject = new Subject();
-  const grant = grantOf();
-  await subject.issuer.probe(grant);
-  t.equal(subject.again(grant), null);
 });
 
 test("returns nothing until credentialsFor has seen a renewed or changed base identity", async (t) => {
@@ -282,6 +276,13 @@ test("does not return the session that a client has restricted with a policy", a
   t.equal((await subject.issue(grant)).accessKeyID, "ASIA2");
   await subject.issuer.credentialsFor(grant, { kind: "role", client, requested: restricted });
   t.equal(subject.again(grant), "ASIA2");
+  for (const [change, key] of [
+    [{}, undefined], [{ policy: null }, "ASIA2"], [{ policy: null, durationSeconds: 900 }, "ASIA2"],
+    [{ policy: null, durationSeconds: 7_200 }, undefined], [{ policy: null, policyARNs: ["arn"] }, undefined],
+  ] as const) {
+    const requested = { ...restricted, ...change };
+    t.equal(subject.issuer.issueAgain(grant, { kind: "role", client, requested })?.accessKeyID, key);
+  }
 });
 
 test("logs each client once, also if its first request is answered without waiting", async (t) => {
