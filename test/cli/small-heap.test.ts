@@ -20,9 +20,12 @@ async function youngBytes(before: string): Promise<number> {
   return Number(await text(child.stdout));
 }
 
-test("limitHeapGrowth limits the young generation of the heap to 5 MB", async (t) => {
+test("limitHeapGrowth limits the young generation of the heap to 5 MB during the start", async (t) => {
   const limited = await youngBytes(`(await import(${JSON.stringify(MODULE)})).limitHeapGrowth();`);
   const unlimited = await youngBytes("");
   t.ok(limited > 0 && limited <= 5 * 2 ** 20, `${limited} bytes with the limit`);
   t.ok(unlimited > 1.5 * limited, `${unlimited} bytes without the limit`);
+  const endsAtOnce = "globalThis.setTimeout = (run) => { run(); return { unref() {} }; };";
+  const later = await youngBytes(`${endsAtOnce}(await import(${JSON.stringify(MODULE)})).limitHeapGrowth();`);
+  t.ok(later > 1.5 * limited, `${later} bytes after the start`);
 });
