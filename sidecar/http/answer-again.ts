@@ -16,7 +16,7 @@ export interface AnswerPorts extends RequestCheckPorts, Pick<CredentialRoutePort
 /**
  * Answers a request for credentials of a role that a request with the same path has received, and that are still
  * cached, in one step and without the framework. Otherwise, returns false, and the framework serves the request. The
- * framework alone takes as much processor time as this answer: docs/decisions/0016-answers-without-the-framework.md
+ * framework alone takes more processor time than this answer: docs/decisions/0016-answers-without-the-framework.md
  */
 export function answerAgain(request: IncomingMessage, response: ServerResponse, ports: AnswerPorts): boolean {
   const { requests, issuer, clock, metrics } = ports;
