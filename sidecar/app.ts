@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { ResolverError } from "../shared/formats/errors.ts";
@@ -8,7 +8,7 @@ import type { Clock, SteadyClock } from "../shared/clock.ts";
 import { limitConnections } from "../shared/server/connection-limit.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import { InventoryMemo } from "./inventory-memo.ts";
-import { answerAgain, type AnswerPorts, observe } from "./http/answer-again.ts";
+import { answerAgain } from "./http/answer-again.ts";
 import { addSTSRoutes, sendSTSError, type STSRoutePorts, toSTSError } from "./http/sts-routes.ts";
 import { addCredentialRoutes, type CredentialRequest, requestedOf } from "./http/credential-routes.ts";
 import { decorateRequests, RejectionLog } from "./http/rejection-log.ts";
@@ -26,9 +26,7 @@ interface SidecarPorts extends Omit<STSRoutePorts, "grants" | "requests">, Reque
   readonly retryAfterSeconds: () => number;
 }
 
-const LIMITS = {
-  headerBytes: 8 * 1024, bodyBytes: 64 * 1024, headersMs: 2_000, requestMs: 5_000, keepAliveMs: 72_000,
-} as const;
+const LIMITS = { headerBytes: 8 * 1024, bodyBytes: 64 * 1024, headersMs: 2_000, requestMs: 5_000 } as const;
 const CONNECTIONS = {
   served: ALL_LIMITS.sidecarConnections.value,
   accepted: ALL_LIMITS.sidecarAccepted.value,
@@ -40,16 +38,14 @@ const SERVER_OPTIONS = {
   return503OnClosing: false,
   forceCloseConnections: "idle",
   bodyLimit: LIMITS.bodyBytes,
-  routerOptions: { maxParamLength: LIMITS.headerBytes },
-} as const;
-
-const HTTP_OPTIONS = {
-  maxHeaderSize: LIMITS.headerBytes,
-  headersTimeout: LIMITS.headersMs,
   requestTimeout: LIMITS.requestMs,
-  keepAliveTimeout: LIMITS.keepAliveMs,
-  // The interval, in ms, at which Node checks the headers timeout and the request timeout. Node's default is 30 s.
-  connectionsCheckingInterval: 500,
+  http: {
+    maxHeaderSize: LIMITS.headerBytes,
+    headersTimeout: LIMITS.headersMs,
+    // The interval, in ms, at which Node checks the headers timeout and the request timeout. Node's default is 30 s.
+    connectionsCheckingInterval: 500,
+  },
+  routerOptions: { maxParamLength: LIMITS.headerBytes },
 } as const;
 
 /** Returns the server of the credentials endpoint and the STS endpoint. The server does not listen yet. */
@@ -61,27 +57,29 @@ export function buildSidecar(options: SidecarOptions, ports: SidecarPorts): Fast
     if (isExcess(request.raw.socket)) throw tooManyConnections(reply);
     checkRequest(request.raw, ports);
   };
-  const requests = new InventoryMemo<CredentialRequest>(ports.source);
-  const known = { ...ports, requests, isExcess: (socket: Socket) => isExcess(socket) };
+  const routePorts = {
+    ...ports, requests: new InventoryMemo<CredentialRequest>(ports.source),
+    grants: new InventoryMemo<Grant>(ports.source),
+  };
   const app = fastify({
     ...SERVER_OPTIONS,
-    serverFactory: (serve) => createSidecarServer(serve, known),
     clientErrorHandler: (error, socket) => rejectUnparsed(error, socket, { ...ports, rejections }),
     // fastify does not run hooks for a path that it cannot decode.
     frameworkErrors(error, request, reply) {
       reject(thrownBy(() => check(request, reply)) ?? error, reply);
-      observeReply(ports.metrics, reply);
+      observe(ports.metrics, reply);
     },
   });
   const isExcess = limitConnections(app.server, CONNECTIONS, ports.clock);
   decorateRequests(app);
   app.addHook("onRequest", (request, reply, done) => {
     check(request, reply);
+    if (answerAgain(reply, routePorts)) return;
     if (!isSTSPath(request.raw.url ?? "")) request.requested = () => requestedOf(request);
     done();
   });
   app.addHook("onResponse", (_request, reply, done) => {
-    observeReply(ports.metrics, reply);
+    observe(ports.metrics, reply);
     done();
   });
   // Ignores the Expect header. If this event had no listener, Node.js would respond before the sidecar checks the
@@ -96,20 +94,9 @@ export function buildSidecar(options: SidecarOptions, ports: SidecarPorts): Fast
   // requests have no body. checkRequest has already checked the content type.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
-  const routePorts = { ...ports, requests, grants: new InventoryMemo<Grant>(ports.source) };
   addCredentialRoutes(app, options, routePorts);
   addSTSRoutes(app, options, routePorts);
   return app;
-}
-
-type Serve = (request: IncomingMessage, response: ServerResponse) => void;
-
-/** `serve` is the framework. While the server closes, it also closes the connections. */
-function createSidecarServer(serve: Serve, known: AnswerPorts): Server {
-  const server = createServer(HTTP_OPTIONS, (request, response) => {
-    if (!server.listening || !answerAgain(request, response, known)) serve(request, response);
-  });
-  return server;
 }
 
 const PATHS = "Use /v1/credentials, /v1/credentials/namespaces/NS, /v1/credentials/selectors/NAME, POST /sts, or (with "
@@ -130,8 +117,10 @@ function tooManyConnections(reply: FastifyReply): ResolverError {
   return new ResolverError("ERR_REQUEST_CONNECTIONS", message);
 }
 
-function observeReply(metrics: SidecarMetrics, { request, statusCode, elapsedTime }: FastifyReply): void {
-  observe(metrics, { path: routeOf(request), code: statusCode }, elapsedTime);
+function observe(metrics: SidecarMetrics, reply: FastifyReply): void {
+  const path = routeOf(reply.request);
+  metrics.requests.inc({ path, code: reply.statusCode });
+  metrics.requestDuration.observe({ path }, reply.elapsedTime / 1000);
 }
 
 interface RejectionPorts extends Pick<SidecarPorts, "retryAfterSeconds"> {

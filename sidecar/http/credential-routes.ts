@@ -23,8 +23,6 @@ export interface CredentialRequest {
   readonly grant: Grant | IdentityGrant;
   readonly kind: IssuedKind;
   readonly client: AuditClient;
-  /** The route pattern. */
-  readonly route: string;
 }
 
 export interface CredentialRoutePorts {
@@ -148,10 +146,7 @@ async function issueCredentials(
     const { decide, ...demand } = read();
     if (!source.status.loaded) throw notLoaded(source.status);
     const fields = clientFields(request);
-    return {
-      grant: decide(inventory), kind: demand.kind, client: { key: demand.client, fields: () => fields },
-      route: request.routeOptions.url ?? "",
-    };
+    return { grant: decide(inventory), kind: demand.kind, client: { key: demand.client, fields: () => fields } };
   });
   if (grant.verdict !== "identity") request.grant = grant;
   const credentials = await withAnswerLimit(clock, ANSWER_LIMIT_MS.container, (isLate) =>

@@ -1,4 +1,4 @@
-// A repeated request is answered without the framework. It must get the same answer, after the same checks.
+// A repeated request is answered past the routes. It must get the same answer, after the same checks.
 import { once } from "node:events";
 import { connect } from "node:net";
 import { setImmediate as turn } from "node:timers/promises";
@@ -53,7 +53,7 @@ class Listening {
   }
 }
 
-test("gives a repeated request the same response, log lines and metrics without the framework", async (t) => {
+test("gives a repeated request the same response, log lines and metrics at once", async (t) => {
   const listening = await Listening.start(t);
   const { sidecar, served } = listening;
   const first = await listening.exchange(LINES);
