@@ -80,9 +80,10 @@ export class NamespaceStore {
     const isTerminating = (stringAt(object, "metadata", "deletionTimestamp") ?? "") !== ""
       || stringAt(object, "status", "phase") === "Terminating";
     const owner = this.#ownerIn(carmAnnotations(name, meta.annotations));
-    this.#namespaces.set(name, { owner, labels, annotations: meta.annotations, isTerminating });
-    for (const [key, value] of labels) this.#byLabel.add(labelKey(key, value), name);
-    if (owner.account === "" && owner.team === "") return;
+    const annotations = meta.annotations.size === 0 ? NO_ANNOTATIONS : meta.annotations;
+    this.#namespaces.set(name, { owner, labels, annotations, isTerminating });
+    this.#indexLabels("add", name, labels);
+    if (owner === NO_OWNER) return;
     this.#usingCARM.add(name);
     for (const key of ownerKeys(owner)) this.#byOwner.add(key, name);
   }
@@ -93,13 +94,20 @@ export class NamespaceStore {
     const namespace = this.#namespaces.get(name);
     if (namespace === undefined) return;
     this.#namespaces.delete(name);
-    for (const [key, value] of namespace.labels) this.#byLabel.delete(labelKey(key, value), name);
+    this.#indexLabels("delete", name, namespace.labels);
     this.#usingCARM.delete(name);
     for (const key of ownerKeys(namespace.owner)) this.#byOwner.delete(key, name);
   }
 
+  /** Indexes the labels, except the name label, by which `withLabel` finds its only namespace without an index. */
+  #indexLabels(method: "add" | "delete", name: string, labels: Labels): void {
+    for (const [key, value] of labels) if (key !== NAME_LABEL) this.#byLabel[method](labelKey(key, value), name);
+  }
+
   #ownerIn(annotations: ReadonlyMap<string, string>): CARMOwner {
-    return { account: annotations.get(OWNER_ACCOUNT_ANNOTATION) ?? "", team: teamOf(annotations, this.#context) };
+    const account = annotations.get(OWNER_ACCOUNT_ANNOTATION) ?? "";
+    const team = teamOf(annotations, this.#context);
+    return account === "" && team === "" ? NO_OWNER : { account, team };
   }
 
   has(name: string): boolean {
@@ -130,7 +138,7 @@ export class NamespaceStore {
    */
   misspelledLabel(key: string, value: string): readonly string[] {
     this.#labels ??= this.#labelsOfAll();
-    if (this.withLabel(key, value).size > 0) return [];
+    if (this.countWithLabel(key, value) > 0) return [];
     return this.#labels.values.get(key)?.misspelled(value) ?? this.#labels.keys.misspelled(key);
   }
 
@@ -164,7 +172,13 @@ export class NamespaceStore {
 
   /** Returns the known namespaces that have the label. */
   withLabel(key: string, value: string): ReadonlySet<string> {
+    if (key === NAME_LABEL) return new Set(this.has(value) ? [value] : []);
     return this.#byLabel.get(labelKey(key, value));
+  }
+
+  /** Returns the number of known namespaces that have the label. */
+  countWithLabel(key: string, value: string): number {
+    return key === NAME_LABEL ? Number(this.has(value)) : this.#byLabel.count(labelKey(key, value));
   }
 
   /** The namespaces whose annotations name an account or a team for CARM. */
@@ -174,14 +188,14 @@ export class NamespaceStore {
 
   /** Whether the annotations of a namespace name the team for CARM. */
   hasTeam(team: string): boolean {
-    return this.#byOwner.get(OWNER_KEYS.team + team).size > 0;
+    return this.#byOwner.count(OWNER_KEYS.team + team) > 0;
   }
 
   /** Whether the annotations of a namespace name the account for CARM; with `withoutTeam`, and no team. */
   hasAccount(account: string, { withoutTeam }: { readonly withoutTeam: boolean }): boolean {
     const { account: alone, accountBesideTeam } = OWNER_KEYS;
     const keys = withoutTeam ? [alone] : [alone, accountBesideTeam];
-    return keys.some((key) => this.#byOwner.get(key + account).size > 0);
+    return keys.some((key) => this.#byOwner.count(key + account) > 0);
   }
 }
 
@@ -193,4 +207,5 @@ function* ownerKeys({ account, team }: CARMOwner): Iterable<string> {
   if (account !== "") yield (team === "" ? OWNER_KEYS.account : OWNER_KEYS.accountBesideTeam) + account;
 }
 
+const NO_OWNER: CARMOwner = { account: "", team: "" };
 const NO_ANNOTATIONS: ReadonlyMap<string, string> = new Map();

@@ -72,7 +72,7 @@ export class OverlapIndex {
 
   /** The caller must call this function when a namespace is stored or removed. */
   updateNamespace(name: string): void {
-    if (this.#namespaces.has(name) || this.#byName.get(name).size === 0) this.#unknownNames.delete(name);
+    if (this.#namespaces.has(name) || this.#byName.count(name) === 0) this.#unknownNames.delete(name);
     else this.#unknownNames.add(name);
   }
 

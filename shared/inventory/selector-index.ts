@@ -7,7 +7,7 @@ type Label = readonly [key: string, value: string];
 
 /** The criterion by which a selector is indexed. A selector is indexed by its narrowest criterion. */
 type IndexEntry =
-  | { readonly by: "name"; readonly keys: readonly string[] }
+  | { readonly by: "name"; readonly keys: ReadonlySet<string> }
   | { readonly by: "label"; readonly label: Label }
   | { readonly by: "expression" }
   /** `label` is the index key of one label that the selector requires of a resource; "" if it requires none. */
@@ -20,7 +20,7 @@ type IndexEntry =
  * until a change affects them.
  */
 export class SelectorIndex {
-  readonly #namespaces: Pick<NamespaceStore, "withLabel">;
+  readonly #namespaces: Pick<NamespaceStore, "withLabel" | "countWithLabel">;
   readonly #byName = new SetIndex<EffectiveSelector>();
   readonly #byLabel = new SetIndex<EffectiveSelector>();
   readonly #byExpression = new Set<EffectiveSelector>();
@@ -28,7 +28,7 @@ export class SelectorIndex {
   readonly #entries = new Map<EffectiveSelector, IndexEntry>();
   readonly #cache = new Map<string, SelectorList>();
 
-  constructor(namespaces: Pick<NamespaceStore, "withLabel">) {
+  constructor(namespaces: Pick<NamespaceStore, "withLabel" | "countWithLabel">) {
     this.#namespaces = namespaces;
   }
 
@@ -89,7 +89,7 @@ export class SelectorIndex {
    */
   #entryOf(selector: EffectiveSelector): IndexEntry {
     const { namespaces, namespaceLabels, types } = selector;
-    if (namespaces !== null) return { by: "name", keys: [...namespaces] };
+    if (namespaces !== null) return { by: "name", keys: namespaces };
     const [first, ...others] = namespaceLabels?.matchLabels ?? [];
     if (first !== undefined) {
       const rarest = others.reduce((best, label) => (this.#usesOf(label) < this.#usesOf(best) ? label : best), first);
@@ -100,13 +100,13 @@ export class SelectorIndex {
     // A selector that selects any group has only one entry, so that no lookup returns the selector twice.
     const keys = groups.has(ANY_GROUP) ? [ANY_GROUP] : [...groups];
     const usesOf = (label: string): number => (
-      keys.reduce((sum, group) => sum + (this.#byGroup.get(group).get(label).size), 0)
+      keys.reduce((sum, group) => sum + this.#byGroup.get(group).count(label), 0)
     );
     return { by: "group", keys, label: rarestLabel(selector, usesOf) };
   }
 
   #usesOf(label: Label): number {
-    return this.#byLabel.get(labelKey(...label)).size + this.#namespaces.withLabel(...label).size;
+    return this.#byLabel.count(labelKey(...label)) + this.#namespaces.countWithLabel(...label);
   }
 
   #evictAffected(entry: IndexEntry): void {
@@ -157,7 +157,7 @@ function indexOf(selectors: readonly EffectiveSelector[]): SetIndex<EffectiveSel
   const requiring = new SetIndex<EffectiveSelector>();
   for (const selector of selectors) for (const label of requiredLabels(selector)) requiring.add(label, selector);
   const index = new SetIndex<EffectiveSelector>();
-  for (const selector of selectors) index.add(rarestLabel(selector, (label) => requiring.get(label).size), selector);
+  for (const selector of selectors) index.add(rarestLabel(selector, (label) => requiring.count(label)), selector);
   return index;
 }
 

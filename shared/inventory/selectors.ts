@@ -5,6 +5,7 @@ import type { Labels } from "../formats/label-selector.ts";
 import { type Paced, paced } from "../formats/paced.ts";
 import type { Judge, JudgedSelector } from "../model/selector.ts";
 import type { EffectiveSelector } from "../model/effective-selector.ts";
+import { NO_EXTRAS } from "../model/session.ts";
 import type { NamespaceStore } from "./namespaces.ts";
 import { OverlapIndex } from "./overlap-index.ts";
 import { SelectorIndex } from "./selector-index.ts";
@@ -31,8 +32,9 @@ export class SelectorStore {
   readonly #effective = new Map<string, EffectiveSelector>();
   readonly #malformed = new Map<string, JudgedSelector>();
   readonly #faulty = new Map<string, JudgedSelector>();
+  /** The selectors without session settings, by role. */
   readonly #byRole = new SetIndex<EffectiveSelector>();
-  /** For each role, the selectors grouped by their session settings. */
+  /** The other selectors, by role and then by their session settings. */
   readonly #bySession = new GroupIndex<EffectiveSelector>();
   readonly #faultyByRole = new SetIndex<JudgedSelector>();
   /**
@@ -70,9 +72,14 @@ export class SelectorStore {
     this.#effective.set(name, effective);
     this.#index.add(effective);
     this.#overlaps?.add(effective);
-    this.#byRole.add(roleARN, effective);
-    this.#bySession.add(roleARN, JSON.stringify(effective.extras), effective);
+    this.#indexRole("add", effective);
     if (effective.namespaceLabels !== null) this.#withNamespaceLabels++;
+  }
+
+  #indexRole(method: "add" | "delete", selector: EffectiveSelector): void {
+    const { roleARN, extras } = selector;
+    if (extras === NO_EXTRAS) this.#byRole[method](roleARN, selector);
+    else this.#bySession[method](roleARN, JSON.stringify(extras), selector);
   }
 
   /** A number that changes with each change of a selector. */
@@ -91,8 +98,7 @@ export class SelectorStore {
     this.#effective.delete(name);
     this.#index.delete(selector);
     if (!this.#unindexed.delete(selector)) this.#overlaps?.delete(selector);
-    this.#byRole.delete(selector.roleARN, selector);
-    this.#bySession.delete(selector.roleARN, JSON.stringify(selector.extras), selector);
+    this.#indexRole("delete", selector);
     if (selector.namespaceLabels !== null) this.#withNamespaceLabels--;
   }
 
@@ -145,12 +151,15 @@ export class SelectorStore {
 
   /** Returns the effective selectors whose ARN is `roleARN`. */
   ofRole(roleARN: string): ReadonlySet<EffectiveSelector> {
-    return this.#byRole.get(roleARN);
+    const [first = NO_SELECTORS, ...others] = this.sessionsOfRole(roleARN);
+    return others.length === 0 ? first : new Set([first, ...others].flatMap((selectors) => [...selectors]));
   }
 
   /** Yields the effective selectors whose ARN is `roleARN`, one set for each distinct session settings. */
-  sessionsOfRole(roleARN: string): Iterable<ReadonlySet<EffectiveSelector>> {
-    return this.#bySession.get(roleARN).sets();
+  *sessionsOfRole(roleARN: string): Iterable<ReadonlySet<EffectiveSelector>> {
+    const withoutSettings = this.#byRole.get(roleARN);
+    if (withoutSettings.size > 0) yield withoutSettings;
+    yield* this.#bySession.get(roleARN).sets();
   }
 
   /** Returns the faulty selectors whose ARN is `roleARN`, including malformed selectors. */
@@ -200,3 +209,5 @@ export class SelectorStore {
     return this.#index.clusterWide(group, labels);
   }
 }
+
+const NO_SELECTORS: ReadonlySet<EffectiveSelector> = new Set();

@@ -1,34 +1,55 @@
 
-/** A map from keys to sets of values. A key without values uses no memory. */
-export class SetIndex<Value> {
-  readonly #sets = new Map<string, Set<Value>>();
+/**
+ * A map from keys to sets of values. A key without values uses no memory, and a key with one value has no set: a set
+ * takes 200 bytes, and most keys of an inventory, such as names and roles, have one value.
+ */
+export class SetIndex<Value extends object | string> {
+  readonly #values = new Map<string, Value | Several<Value>>();
 
   add(key: string, value: Value): void {
-    const set = this.#sets.get(key);
-    if (set === undefined) this.#sets.set(key, new Set([value]));
-    else set.add(value);
+    const found = this.#values.get(key);
+    if (found === undefined) this.#values.set(key, value);
+    else if (found instanceof Several) found.add(value);
+    else if (found !== value) this.#values.set(key, new Several([found, value]));
   }
 
   delete(key: string, value: Value): void {
-    const set = this.#sets.get(key);
-    if (set?.delete(value) === true && set.size === 0) this.#sets.delete(key);
+    const found = this.#values.get(key);
+    const isLast = found instanceof Several ? found.delete(value) && found.size === 0 : found === value;
+    if (isLast) this.#values.delete(key);
   }
 
+  /** Returns the values of the key. Later changes may be missing in the result. */
   get(key: string): ReadonlySet<Value> {
-    return this.#sets.get(key) ?? NOTHING;
+    return setOf(this.#values.get(key));
+  }
+
+  /** Returns the number of values of the key. */
+  count(key: string): number {
+    const found = this.#values.get(key);
+    if (found === undefined) return 0;
+    return found instanceof Several ? found.size : 1;
   }
 
   get size(): number {
-    return this.#sets.size;
+    return this.#values.size;
   }
 
   keys(): Iterable<string> {
-    return this.#sets.keys();
+    return this.#values.keys();
   }
 
-  sets(): Iterable<ReadonlySet<Value>> {
-    return this.#sets.values();
+  *sets(): Iterable<ReadonlySet<Value>> {
+    for (const found of this.#values.values()) yield setOf(found);
   }
+}
+
+/** A set of its own class, which cannot be a value. */
+class Several<Value> extends Set<Value> {}
+
+function setOf<Value extends object | string>(found: Value | Several<Value> | undefined): ReadonlySet<Value> {
+  if (found === undefined) return NOTHING;
+  return found instanceof Several ? found : new Set([found]);
 }
 
 const NOTHING: ReadonlySet<never> = new Set<never>();
@@ -60,7 +81,7 @@ export function labelKey(key: string, value: string): string {
 }
 
 /** Set indexes by group: a reader of one group visits each of its keys once, however many values the key has. */
-export class GroupIndex<Value> {
+export class GroupIndex<Value extends object | string> {
   readonly #groups = new Map<string, SetIndex<Value>>();
 
   add(group: string, key: string, value: Value): void {
@@ -75,7 +96,7 @@ export class GroupIndex<Value> {
     if (index?.size === 0) this.#groups.delete(group);
   }
 
-  get(group: string): Pick<SetIndex<Value>, "get" | "keys" | "sets" | "size"> {
+  get(group: string): Pick<SetIndex<Value>, "get" | "count" | "keys" | "sets" | "size"> {
     return this.#groups.get(group) ?? NO_KEYS;
   }
 }

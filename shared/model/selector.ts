@@ -129,6 +129,8 @@ function withoutLists(object: JsonObject): JsonObject {
 
 /** Returns the names of the selectors that the annotation `replaces` lists. */
 function replacedBy(object: JsonObject): ReadonlySet<string> {
-  const names = (annotationAt(object, REPLACES_ANNOTATION) ?? "").split(",");
-  return new Set(names.map((name) => name.trim()).filter((name) => name !== ""));
+  const names = annotationAt(object, REPLACES_ANNOTATION)?.split(",").map((name) => name.trim()) ?? [];
+  return names.length === 0 ? NO_NAMES : new Set(names.filter((name) => name !== ""));
 }
+
+const NO_NAMES: ReadonlySet<string> = new Set();

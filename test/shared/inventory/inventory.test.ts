@@ -137,6 +137,34 @@ test("finds the current effective selectors for a role", (t) => {
   t.end();
 });
 
+test("groups the selectors of a role by their session settings", (t) => {
+  const tagged = (name: string, id: string): Parameters<typeof put>[0] => (
+    selectorObject(name, { arn: ROLE }, { annotations: { "ack-role-resolver.io/external-id": id } })
+  );
+  const inventory = inventoryOf(
+    selectorObject("a", { arn: ROLE }), tagged("b", "x-1"), tagged("c", "x-2"), selectorObject("d", { arn: ROLE }),
+    tagged("e", "x-1"),
+  );
+  const groups = (): string[][] => Array.from(inventory.selectors.sessionsOfRole(ROLE), (selectors) => (
+    Array.from(selectors, ({ name }) => name)
+  ));
+  t.same(groups(), [["a", "d"], ["b", "e"], ["c"]]);
+  t.equal(inventory.selectors.ofRole(ROLE).size, 5);
+  for (const name of ["a", "d", "c"]) inventory.apply([removal("services.k8s.aws", "IAMRoleSelector", name)]);
+  t.same(groups(), [["b", "e"]]);
+  t.equal(inventory.selectors.ofRole(ROLE).size, 2);
+  t.end();
+});
+
+test("finds the namespaces with a label, and by the name label the namespace itself", (t) => {
+  const { namespaces } = inventoryOf(namespaceObject("a", { team: "x" }), namespaceObject("b", { team: "x" }));
+  const labels = [["team", "x"], ["team", "y"], ["kubernetes.io/metadata.name", "a"],
+    ["kubernetes.io/metadata.name", "c"]] as const;
+  t.same(labels.map(([key, value]) => [...namespaces.withLabel(key, value)]), [["a", "b"], [], ["a"], []]);
+  t.same(labels.map(([key, value]) => namespaces.countWithLabel(key, value)), [2, 0, 1, 0]);
+  t.end();
+});
+
 test("lists the namespaces that currently have CARM annotations", (t) => {
   const owner = { "services.k8s.aws/owner-account-id": "111122223333" };
   const inventory = inventoryOf(

@@ -26,6 +26,11 @@ test("stores each value once, and removes a key after its last value is removed"
   index.delete("k", "c");
   index.delete("other", "a");
   t.same([...index.get("k")], ["a", "b"]);
+  index.add("one", "a");
+  t.same([...index.sets()].map((set) => [...set]), [["a", "b"], ["a"]]);
+  t.same(["k", "one", "other"].map((key) => index.count(key)), [2, 1, 0]);
+  index.delete("one", "b");
+  t.same([...index.get("one")], ["a"], "the deletion of another value changes nothing");
   index.delete("k", "a");
   index.delete("k", "b");
   t.same([...index.get("k"), ...index.get("other")], []);
