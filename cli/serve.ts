@@ -1,4 +1,4 @@
-import { judgeSelector } from "../shared/checks/judge-selector.ts";
+import { judgeStored } from "../shared/checks/judge-selector.ts";
 import type { KubernetesAPI } from "../shared/cluster/api.ts";
 import type { SettingsFor } from "../shared/contract/settings.ts";
 import { ResolverError } from "../shared/formats/errors.ts";
@@ -25,12 +25,12 @@ async function openSource(
   command: "webhook" | "sidecar", settings: SourceSettings, api: KubernetesAPI | undefined,
 ): Promise<InventorySource> {
   const { from, runtime, mode, ackSystemNamespace, extraGroups = [], group: groups = [] } = settings;
-  if (api === undefined) return new ManifestSource(from, { runtime, judge: judgeSelector });
+  if (api === undefined) return new ManifestSource(from, { runtime, judge: judgeStored });
   const { ClusterSource } = await import("../shared/sources/cluster-source.ts");
   const isRequired = mode === "carm";
   const isWebhook = command === "webhook";
   return new ClusterSource({
-    runtime, api, judge: judgeSelector,
+    runtime, api, judge: judgeStored,
     resources: isWebhook ? { extraGroups } : undefined,
     identities: servesIdentities({ groups }),
     // The sidecar watches the Secrets itself, because it also reads their values (sidecar/identities/secrets.ts).

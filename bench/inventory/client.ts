@@ -1,4 +1,4 @@
-import { judgeSelector } from "../../shared/checks/judge-selector.ts";
+import { judgeStored } from "../../shared/checks/judge-selector.ts";
 import { field, stringAt } from "../../shared/formats/json.ts";
 import { bodyText, httpKubernetesAPI } from "../../shared/cluster/api.ts";
 import { ClusterSource } from "../../shared/sources/cluster-source.ts";
@@ -12,7 +12,7 @@ const [mode = "", port = ""] = process.argv.slice(2);
 const api = httpKubernetesAPI(() => Promise.resolve({ server: `http://127.0.0.1:${port}`, options: {} }));
 
 async function sync(): Promise<void> {
-  const source = new ClusterSource({ judge: judgeSelector, runtime: "ack", api, resources: { extraGroups: [] } });
+  const source = new ClusterSource({ judge: judgeStored, runtime: "ack", api, resources: { extraGroups: [] } });
   const start = performance.now();
   await source.start();
   const { inventory } = source;

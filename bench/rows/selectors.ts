@@ -1,4 +1,4 @@
-import { judgeSelector } from "../../shared/checks/judge-selector.ts";
+import { judgeStored } from "../../shared/checks/judge-selector.ts";
 import { Inventory } from "../../shared/inventory/inventory.ts";
 import { queryOf, type ResourceQuery } from "../../shared/contract/ack-resource.ts";
 import type { JsonObject } from "../../shared/formats/json.ts";
@@ -50,7 +50,7 @@ function buildCluster(size: number): Cluster {
     objects.push({ apiVersion: "v1", kind: "Namespace", metadata: { name: `ns-${i}`, labels: labelsOf(i) } });
     objects.push(selectorAt(i, size, "old"));
   }
-  const inventory = new Inventory({ runtime: "ack", origin: "cluster" }, judgeSelector);
+  const inventory = new Inventory({ runtime: "ack", origin: "cluster" }, judgeStored);
   const start = performance.now();
   inventory.apply(objects.map((object) => ({ type: "put", object })));
   const loadMs = performance.now() - start;

@@ -1,5 +1,5 @@
 import { text } from "node:stream/consumers";
-import { judgeSelector } from "../../shared/checks/judge-selector.ts";
+import { judgeSelector, judgeStored } from "../../shared/checks/judge-selector.ts";
 import type { SkippedCheck } from "../../shared/checks/run.ts";
 import type { DecisionSettings, Origin } from "../../shared/contract/context.ts";
 import type { SettingsFor } from "../../shared/contract/settings.ts";
@@ -204,7 +204,7 @@ async function readCluster(
     // Decides which lists must not fail.
     const isCARM = (mode ?? commonMode(readControllers(found.objects, ackSystemNamespace).controllers)) === "carm";
     const { inventory, objects } = await loadCluster({
-      runtime, judge: judgeSelector, api, resources: { extraGroups },
+      runtime, judge: judgeStored, api, resources: { extraGroups },
       identitySecretNamespace, fieldExports: inAllNamespaces,
       carmMaps: { namespace: ackSystemNamespace, isRequired: isCARM, inAllNamespaces },
       collect: withoutManagedFields,

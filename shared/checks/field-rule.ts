@@ -25,47 +25,47 @@ interface Subject {
   readonly object: JsonObject;
 }
 
-/** Finds more faults of a valid text, for example by comparing it with a setting. */
-type More<S> = (value: string, subject: S) => Iterable<Omit<Fault, "path">>;
+type TextFault = Omit<Fault, "path">;
 
-const NO_MORE = (): readonly [] => [];
+/** Finds more faults of a valid text, for example by comparing it with a setting. */
+type More<S> = (value: string, subject: S) => Iterable<TextFault>;
 
 /**
  * Returns the check of a rule. An unchanged text is never denied: the key of a fault is the text and not the message.
  */
-export function checkOf<S extends Subject>(rule: FieldRule, more: More<S> = NO_MORE): FieldRule & QuickCheck<S> {
+export function checkOf<S extends Subject>(rule: FieldRule, more: More<S> = () => NONE): FieldRule & QuickCheck<S> {
   return {
     ...rule,
     *find(subject): Iterable<Fault> {
+      const judge: Judge = (value) => textFaults(rule, value, (valid) => more(valid, subject));
       for (const at of rule.at) {
-        for (const [path, value] of fieldsAt(subject.object, at)) {
-          for (const fault of textFaults(rule, value, (valid) => more(valid, subject))) yield { path, ...fault };
-        }
+        if (at.at(-1) === "*") yield* itemFaults(subject.object, at.slice(0, -1), judge);
+        else for (const fault of judge(valueAt(subject.object, at))) yield { path: at, ...fault };
       }
     },
   };
 }
 
-function fieldsAt(object: JsonObject, path: FieldPath): readonly (readonly [FieldPath, unknown])[] {
-  if (path.at(-1) !== "*") return [[path, valueAt(object, path)]];
-  const parent = path.slice(0, -1);
-  const list = valueAt(object, parent);
-  return Array.isArray(list) ? list.map((item: unknown, i) => [[...parent, i], item]) : [];
+/** Returns the faults of the value of a field. */
+type Judge = (value: unknown) => Iterable<TextFault>;
+
+function* itemFaults(object: JsonObject, at: FieldPath, judge: Judge): Iterable<Fault> {
+  const list = valueAt(object, at);
+  if (!Array.isArray(list)) return;
+  for (const [i, item] of list.entries()) for (const fault of judge(item)) yield { path: [...at, i], ...fault };
 }
 
-function* textFaults(
+function textFaults(
   { type, within, missing, says, eachFault, dropsSelector }: FieldRule, value: unknown,
-  more: (valid: string) => Iterable<Omit<Fault, "path">>,
-): Iterable<Omit<Fault, "path">> {
+  more: (valid: string) => Iterable<TextFault>,
+): Iterable<TextFault> {
   const drops = dropsSelector === true && { dropsSelector };
-  if (typeof value !== "string") {
-    if (missing !== undefined) yield { message: missing, ...drops };
-    return;
-  }
-  if (within !== undefined && within.faults(value).length > 0) return;
+  if (typeof value !== "string") return missing === undefined ? NONE : [{ message: missing, ...drops }];
+  if (within !== undefined && within.faults(value).length > 0) return NONE;
   const faults = type.faults(value);
-  for (const fault of eachFault === true || faults.length === 0 ? faults : [faults.join("; ")]) {
-    yield { message: says(quote(value), fault), value, ...drops };
-  }
-  if (faults.length === 0) yield* more(value);
+  if (faults.length === 0) return more(value);
+  const texts = eachFault === true ? faults : [faults.join("; ")];
+  return texts.map((fault) => ({ message: says(quote(value), fault), value, ...drops }));
 }
+
+const NONE: readonly TextFault[] = [];

@@ -1,4 +1,4 @@
-import type { FieldPath, JsonObject } from "../formats/json.ts";
+import { field, type FieldPath, type JsonObject } from "../formats/json.ts";
 import {
   decodeSelector, type DecodedSelector, type JudgedSelector, type SelectorContext, type SelectorFault, withFaults,
 } from "../model/selector.ts";
@@ -15,21 +15,30 @@ const CHECKS_WITHIN_LIMITS: readonly SelectorCheck[] = [
   IRS_43, IRS_44, IRS_45, IRS_46, IRS_47,
 ];
 
+/** The checks that read only the annotations. Most selectors have none. */
+const OF_ANNOTATIONS: ReadonlySet<SelectorCheck> = new Set([IRS_42, IRS_43, IRS_44, IRS_45, IRS_46, IRS_47]);
+const CHECKS_WITHOUT_ANNOTATIONS = CHECKS_WITHIN_LIMITS.filter((check) => !OF_ANNOTATIONS.has(check));
+
 /** The checks that need only the IAMRoleSelector itself. They decide whether it is effective and grants its role. */
 export const SELECTOR_SELF_CHECKS: readonly SelectorCheck[] = [...CHECKS_WITHIN_LIMITS, IRS_48];
 
 /** Caches the selectors of each origin and runtime: objects do not change, and several steps of a review judge them. */
 const JUDGED = new Map<string, WeakMap<JsonObject, JudgedSelector>>();
 
-/** Decodes an IAMRoleSelector, and runs its self checks. */
+/** Decodes an IAMRoleSelector, and runs its self checks. A source calls it, which reads each object only once. */
+export function judgeStored(object: JsonObject, context: SelectorContext): JudgedSelector {
+  const decoded = decodeSelector(object, context);
+  return withFaults(decoded, selectorFaults(decoded));
+}
+
+/** Like `judgeStored`, but remembers the result while the object exists. */
 export function judgeSelector(object: JsonObject, context: SelectorContext): JudgedSelector {
   const key = `${context.origin} ${context.runtime}`;
   const cache = JUDGED.get(key) ?? new WeakMap<JsonObject, JudgedSelector>();
   JUDGED.set(key, cache);
   const known = cache.get(object);
   if (known !== undefined) return known;
-  const decoded = decodeSelector(object, context);
-  const judged = withFaults(decoded, selectorFaults(decoded));
+  const judged = judgeStored(object, context);
   cache.set(object, judged);
   return judged;
 }
@@ -42,7 +51,9 @@ function selectorFaults(decoded: DecodedSelector): SelectorFault[] {
   const found: SelectorFault[] = [];
   addFaults(found, IRS_48, decoded);
   if (found.length > 0) return found;
-  for (const check of CHECKS_WITHIN_LIMITS) addFaults(found, check, decoded);
+  const hasAnnotations = field(field(decoded.object, "metadata"), "annotations") !== undefined;
+  const checks = hasAnnotations ? CHECKS_WITHIN_LIMITS : CHECKS_WITHOUT_ANNOTATIONS;
+  for (const check of checks) addFaults(found, check, decoded);
   if (found.length === 0) return found;
   const misshapen = new Set(found.filter(isMisshapen).map(({ path }) => JSON.stringify(path)));
   return misshapen.size === 0 ? found : found.filter((one) => isMisshapen(one) || !isAtOrBelow(one.path, misshapen));

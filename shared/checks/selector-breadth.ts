@@ -82,7 +82,8 @@ export const IRS_48: SelectorCheck = {
       yield { ...excess };
       return;
     }
-    for (const { path, size, limit } of sizesOf(spec)) {
+    for (const { path, limit, sizeOf } of SIZES) {
+      const size = sizeOf(spec);
       if (size > limit.value) yield { path, message: tooMany(size, limit) };
     }
     const limit = LIMITS.annotationCharacters;
@@ -99,25 +100,29 @@ function tooMany(size: number, { value, unit }: Limit): string {
 
 interface Size {
   readonly path: FieldPath;
-  readonly size: number;
   readonly limit: Limit;
+  readonly sizeOf: (spec: SelectorSpec) => number;
 }
 
-function* sizesOf({ namespaceSelector, resourceTypeSelector, resourceLabelSelector }: SelectorSpec): Iterable<Size> {
-  yield {
-    path: ["spec", "namespaceSelector", "names"],
-    size: namespaceSelector?.names.length ?? 0,
-    limit: LIMITS.selectorNamespaces,
-  };
-  const types = resourceTypeSelector?.length ?? 0;
-  yield { path: ["spec", "resourceTypeSelector"], size: types, limit: LIMITS.selectorTypes };
-  yield* labelSizes(["spec", "namespaceSelector", "labelSelector"], namespaceSelector?.labelSelector ?? null);
-  yield* labelSizes(["spec", "resourceLabelSelector"], resourceLabelSelector);
-}
+const SIZES: readonly Size[] = [
+  {
+    path: ["spec", "namespaceSelector", "names"], limit: LIMITS.selectorNamespaces,
+    sizeOf: ({ namespaceSelector }) => namespaceSelector?.names.length ?? 0,
+  },
+  {
+    path: ["spec", "resourceTypeSelector"], limit: LIMITS.selectorTypes,
+    sizeOf: ({ resourceTypeSelector }) => resourceTypeSelector?.length ?? 0,
+  },
+  ...labelSizes(["spec", "namespaceSelector", "labelSelector"], (spec) => spec.namespaceSelector?.labelSelector),
+  ...labelSizes(["spec", "resourceLabelSelector"], (spec) => spec.resourceLabelSelector),
+];
 
-function* labelSizes(path: FieldPath, selector: LabelSelectorSpec | null): Iterable<Size> {
-  if (selector === null) return;
+function labelSizes(
+  path: FieldPath, selectorOf: (spec: SelectorSpec) => LabelSelectorSpec | null | undefined,
+): readonly Size[] {
   const limit = LIMITS.selectorLabels;
-  yield { path: [...path, "matchLabels"], size: selector.matchLabels.size, limit };
-  yield { path: [...path, "matchExpressions"], size: selector.matchExpressions.length, limit };
+  return [
+    { path: [...path, "matchLabels"], limit, sizeOf: (spec) => selectorOf(spec)?.matchLabels.size ?? 0 },
+    { path: [...path, "matchExpressions"], limit, sizeOf: (spec) => selectorOf(spec)?.matchExpressions.length ?? 0 },
+  ];
 }

@@ -19,9 +19,10 @@ export const IRS_08: SelectorCheck = {
   *find({ spec }): Iterable<Fault> {
     const seen = new Set<string>();
     for (const [i, name] of (spec.namespaceSelector?.names ?? []).entries()) {
-      const path: FieldPath = [...NAMES, i];
-      if (name === "") yield { path, message: "the namespace name is empty", dropsSelector: true };
-      else if (seen.has(name)) yield { path, message: `${quote(name)} is already listed`, dropsSelector: true };
+      if (name === "") yield { path: [...NAMES, i], message: "the namespace name is empty", dropsSelector: true };
+      else if (seen.has(name)) {
+        yield { path: [...NAMES, i], message: `${quote(name)} is already listed`, dropsSelector: true };
+      }
       seen.add(name);
     }
   },

@@ -56,15 +56,16 @@ export const IRS_03 = checkOf({
  * Sources: https://docs.aws.amazon.com/IAM/latest/UserGuide/id_roles_create-service-linked-role.html and, for IAM
  * Identity Center, https://docs.aws.amazon.com/singlesignon/latest/userguide/referencingpermissionsets.html.
  */
-const RESERVED_PATHS: Readonly<Record<string, string>> = {
-  "role/aws-service-role/": "a service-linked role",
-  "role/aws-reserved/": "a role that AWS reserves",
-};
+const RESERVED_PATHS: ReadonlyMap<string, string> = new Map([
+  ["role/aws-service-role/", "a service-linked role"],
+  ["role/aws-reserved/", "a role that AWS reserves"],
+]);
 
 /** Warns about a role that only AWS can assume. */
 function* reservedFaults(arn: string): Iterable<Omit<Fault, "path">> {
-  for (const [path, type] of Object.entries(RESERVED_PATHS)) {
-    if (parseARN(arn)?.resource.startsWith(path) !== true) continue;
+  const resource = parseARN(arn)?.resource ?? "";
+  for (const [path, type] of RESERVED_PATHS) {
+    if (!resource.startsWith(path)) continue;
     const message = `${quote(arn)} is ${type}, which only AWS can assume`;
     const fix = "create your own role whose trust policy names the controller's role";
     yield { message, fix, severity: "warn" };

@@ -231,7 +231,8 @@ export function objectExcess(object: JsonObject): Excess | null {
 
 function withoutManagedFields(object: JsonObject): JsonObject {
   const metadata = field(object, "metadata");
-  return isJsonObject(metadata) ? { ...object, metadata: omitField(metadata, "managedFields") } : object;
+  if (field(metadata, "managedFields") === undefined) return object;
+  return { ...object, metadata: omitField(metadata, "managedFields") };
 }
 
 function metadataExcess(object: JsonObject, name: "labels" | "annotations"): Excess | null {

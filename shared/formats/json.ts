@@ -15,9 +15,9 @@ export interface Excess {
 
 const STEPS_IN_PATH = 10;
 
-/** A value that has not been visited yet, linked to its parent value. */
+/** An object or a list that has not been visited yet, linked to its parent. */
 interface Visit {
-  readonly value: unknown;
+  readonly value: object;
   readonly step: FieldStep | null;
   readonly parent: Visit | null;
   readonly depth: number;
@@ -28,18 +28,23 @@ interface Visit {
  * no recursion, because a client controls the nesting depth.
  */
 export function excessOf(root: unknown, { maxDepth, maxValues }: Bounds): Excess | null {
-  const open: Visit[] = [{ value: root, step: null, parent: null, depth: 0 }];
+  const open: Visit[] = [];
+  const add = (value: unknown, step: FieldStep | null, parent: Visit | null): void => {
+    if (typeof value === "object" && value !== null) {
+      open.push({ value, step, parent, depth: parent === null ? 0 : parent.depth + 1 });
+    }
+  };
+  add(root, null, null);
   let values = 0;
   for (let visit = open.pop(); visit !== undefined; visit = open.pop()) {
     const { value, depth } = visit;
-    if (typeof value !== "object" || value === null) continue;
     if (depth >= maxDepth) {
       return { path: pathTo(visit), message: `the object is nested deeper than ${maxDepth} levels` };
     }
     const steps = Array.isArray(value) ? value.keys() : Object.keys(value);
     for (const step of steps) {
       if (++values > maxValues) return { path: [], message: `the object has more than ${maxValues} values` };
-      open.push({ value: Reflect.get(value, step), step, parent: visit, depth: depth + 1 });
+      add(Reflect.get(value, step), step, visit);
     }
   }
   return null;

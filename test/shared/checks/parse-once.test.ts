@@ -47,8 +47,11 @@ test("runs each self check of a selector at most twice for an UPDATE", (t) => {
     Object.assign(check, { find: countedFind });
     t.teardown(() => { Object.assign(check, { find }); });
   }
-  const old = selectorIn("a", "team-a");
-  const object = selectorIn("a", "team-b");
+  // Some checks read only annotations.
+  const annotated = (namespace: string): JsonObject => (
+    { ...selectorIn("a", namespace), metadata: { name: "a", annotations: { team: "a" } } }
+  );
+  const [old, object] = [annotated("team-a"), annotated("team-b")];
   const { findings } = runChecks({ object, old, requester: null, origin: "cluster", inventory }, SETTINGS);
   const changeChecks = new Set(SELECTOR_CHANGE_CHECKS.map(({ id }) => id));
   t.ok(findings.some(({ code }) => changeChecks.has(code)), "the change checks run too");
