@@ -16,10 +16,21 @@ test("two builds have the same bytes, also in another folder", async (t) => {
   const second = await build(t, await copyOfCheckout(folder), path.join(folder, "second"));
   t.same(Object.keys(first), Object.keys(second));
   t.same(Object.keys(first).filter((name) => first[name]?.equals(second[name] ?? Buffer.alloc(0)) !== true), []);
+  t.equal(chunksOf(first, "main.js").size, 2, "a command loads the program as one chunk, beside helpers of esbuild");
   const sbom: unknown = JSON.parse(String(first["sbom.cdx.json"]));
   isBillOfMaterials(t, sbom, String(first["THIRD-PARTY-LICENSES.txt"]));
   await t.test("the SBOM meets the JSON schema of CycloneDX 1.6", async (tt) => meetsSchema(tt, sbom));
 });
+
+/** Returns the chunks that a file of a build imports, directly or indirectly, but not with import(). */
+function chunksOf(files: Readonly<Record<string, Buffer>>, name: string): ReadonlySet<string> {
+  const found = new Set([name]);
+  for (const file of found) {
+    for (const [, chunk = ""] of String(files[file] ?? "").matchAll(/(?:from|import)"\.\/([^"]+)"/g)) found.add(chunk);
+  }
+  found.delete(name);
+  return found;
+}
 
 async function meetsSchema(t: Test, sbom: unknown): Promise<void> {
   const faultsOf = await schemaValidator();
