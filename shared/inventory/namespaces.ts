@@ -2,10 +2,10 @@ import { OWNER_ACCOUNT_ANNOTATION } from "../contract/annotation-keys.ts";
 import { carmAnnotations, teamOf } from "../model/carm-maps.ts";
 import { objectExcess } from "../contract/limits.ts";
 import type { Runtime } from "../contract/context.ts";
-import { type JsonObject, stringAt } from "../formats/json.ts";
+import { field, isJsonObject, type JsonObject, stringAt, stringMap } from "../formats/json.ts";
 import type { Labels } from "../formats/label-selector.ts";
 import { NAME_LABEL } from "../formats/names.ts";
-import { objectMeta, type ObjectID } from "../formats/object-meta.ts";
+import type { ObjectID } from "../formats/object-meta.ts";
 import { NameIndex } from "../formats/nearest.ts";
 import { labelKey, SetIndex } from "./set-index.ts";
 
@@ -75,13 +75,15 @@ export class NamespaceStore {
       this.#oversized.add(name);
       return;
     }
-    const meta = objectMeta(object);
-    const labels = new Map([...meta.labels, [NAME_LABEL, name]]);
+    const metadata = field(object, "metadata");
+    const labelsOf = field(metadata, "labels");
+    const labels = stringMap({ ...(isJsonObject(labelsOf) && labelsOf), [NAME_LABEL]: name });
+    const annotations = stringMap(field(metadata, "annotations"));
     const isTerminating = (stringAt(object, "metadata", "deletionTimestamp") ?? "") !== ""
       || stringAt(object, "status", "phase") === "Terminating";
-    const owner = this.#ownerIn(carmAnnotations(name, meta.annotations));
-    const annotations = meta.annotations.size === 0 ? NO_ANNOTATIONS : meta.annotations;
-    this.#namespaces.set(name, { owner, labels, annotations, isTerminating });
+    const owner = this.#ownerIn(carmAnnotations(name, annotations));
+    const stored = annotations.size === 0 ? NO_ANNOTATIONS : annotations;
+    this.#namespaces.set(name, { owner, labels, annotations: stored, isTerminating });
     this.#indexLabels("add", name, labels);
     if (owner === NO_OWNER) return;
     this.#usingCARM.add(name);
