@@ -84,13 +84,15 @@ function addServers(program: Commander, { io, done, add }: ProgramContext): void
       done(await runLocal(settingsOf("local", flags, io), io));
     });
   add(program, "webhook", "serve the admission webhook").action(async (flags: Flags) => {
+    const { limitHeapGrowth } = await import("./small-heap.ts");
+    limitHeapGrowth("webhook");
     const { runWebhookCommand } = await import("./webhook.ts");
     done(await runWebhookCommand(settingsOf("webhook", flags, io), io));
   });
   add(program, "sidecar", "serve role credentials on a loopback address").action(async (flags: Flags) => {
     // Limits the heap first, because loading the modules of the sidecar grows the heap.
     const { limitHeapGrowth } = await import("./small-heap.ts");
-    limitHeapGrowth();
+    limitHeapGrowth("sidecar");
     const { runSidecarCommand } = await import("./sidecar.ts");
     done(await runSidecarCommand(settingsOf("sidecar", flags, io), io));
   });

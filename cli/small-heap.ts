@@ -1,3 +1,4 @@
+import process from "node:process";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
@@ -5,19 +6,30 @@ import { runInNewContext } from "node:vm";
 const STARTED_MS = 5_000;
 
 /**
- * Limits the memory that the start of the process uses. V8 reads the flags at run time, so that no command-line flags
- * are necessary. During the start, the young generation stays at its initial 1 MB. Later, it may grow, because under
- * load, collections of 1 MB would take a third of the processor time. One full collection frees the memory that only
- * the start used. Measurements: docs/decisions/0009-what-the-sidecar-loads.md
+ * The flags of V8 for each server. While a sidecar starts, its young generation stays at its initial 1 MB; later it may
+ * grow, because under load, collections of 1 MB would take a third of the processor time. The reviews of the webhook are
+ * larger, and would move to the old generation. So V8 collects its garbage when it has grown by a third, not when it has
+ * doubled, and 2 s after a burst of reviews.
  */
-export function limitHeapGrowth(): void {
-  setFlagsFromString("--semi-space-growth-factor=1");
-  setTimeout(endStart, STARTED_MS).unref();
-}
+const FLAGS = {
+  sidecar: { start: ["--semi-space-growth-factor=1"], later: ["--semi-space-growth-factor=2"], since: 22 },
+  webhook: { start: ["--memory-saver-mode", "--memory-reducer-delay-ms=2000"], later: [], since: 26 },
+} as const;
 
-function endStart(): void {
-  collectGarbage();
-  setFlagsFromString("--semi-space-growth-factor=2");
+/**
+ * Limits the memory of a server. V8 reads the flags at run time, so that no command-line flags are necessary; a version
+ * of Node.js before `since` would report them as unknown. One full collection frees the memory that only the start
+ * used. Measurements: docs/decisions/0009-what-the-sidecar-loads.md
+ */
+export function limitHeapGrowth(server: keyof typeof FLAGS): void {
+  const { start, later, since } = FLAGS[server];
+  const isKnown = Number.parseInt(process.versions.node, 10) >= since;
+  const set = (flags: readonly string[]): void => void (isKnown && flags.forEach((flag) => setFlagsFromString(flag)));
+  set(start);
+  setTimeout(() => {
+    collectGarbage();
+    set(later);
+  }, STARTED_MS).unref();
 }
 
 function collectGarbage(): void {

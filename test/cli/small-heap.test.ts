@@ -7,25 +7,51 @@ import { test } from "tap";
 const MODULE = path.join(import.meta.dirname, "../../cli/small-heap.ts");
 
 /** Allocates objects that live for a while, like loaded modules. Prints the size of the young generation in bytes. */
-const PROGRAM = `
+const YOUNG = `
   const live = [];
   for (let i = 0; i < 2_000_000; i++) { live.push({ i }); if (live.length > 200_000) live.length = 0; }
   const spaces = process.getBuiltinModule("v8").getHeapSpaceStatistics();
   const young = spaces.find(({ space_name }) => space_name === "new_space");
   process.stdout.write(String(young.space_size));`;
 
-async function youngBytes(before: string): Promise<number> {
-  const argv = ["--input-type=module", "-e", before + PROGRAM];
+/** Replaces long-lived objects after a collection. Prints the largest size of the heap in bytes. */
+const LONG_LIVED = `
+  const live = Array.from({ length: 200_000 }, (_, i) => ({ i }));
+  globalThis.gc();
+  let largest = 0;
+  for (let i = 0; i < 1_500_000; i++) {
+    live[i * 7919 % live.length] = { i, text: [i] };
+    if (i % 1_000 !== 0) continue;
+    await new Promise(setImmediate);
+    largest = Math.max(largest, process.memoryUsage().heapTotal);
+  }
+  process.stdout.write(String(largest));`;
+
+/** Makes the start of a server end at once. */
+const ENDS_AT_ONCE = "globalThis.setTimeout = (run) => { run(); return { unref() {} }; };";
+
+/**
+ * Runs the program after the function for a server; with null, without it. Resolves to the number that the program
+ * prints.
+ */
+async function bytesOf(server: "sidecar" | "webhook" | null, program: string, before = ""): Promise<number> {
+  const limit = `(await import(${JSON.stringify(MODULE)})).limitHeapGrowth(${JSON.stringify(server)});`;
+  const argv = ["--expose-gc", "--input-type=module", "-e", before + (server === null ? "" : limit) + program];
   const child = spawn(process.execPath, argv, { stdio: ["ignore", "pipe", "inherit"] });
   return Number(await text(child.stdout));
 }
 
-test("limitHeapGrowth limits the young generation of the heap to 5 MB during the start", async (t) => {
-  const limited = await youngBytes(`(await import(${JSON.stringify(MODULE)})).limitHeapGrowth();`);
-  const unlimited = await youngBytes("");
+test("limits the young generation of a sidecar to 5 MB during the start", async (t) => {
+  const limited = await bytesOf("sidecar", YOUNG);
+  const unlimited = await bytesOf(null, YOUNG);
   t.ok(limited > 0 && limited <= 5 * 2 ** 20, `${limited} bytes with the limit`);
   t.ok(unlimited > 1.5 * limited, `${unlimited} bytes without the limit`);
-  const endsAtOnce = "globalThis.setTimeout = (run) => { run(); return { unref() {} }; };";
-  const later = await youngBytes(`${endsAtOnce}(await import(${JSON.stringify(MODULE)})).limitHeapGrowth();`);
+  const later = await bytesOf("sidecar", YOUNG, ENDS_AT_ONCE);
   t.ok(later > 1.5 * limited, `${later} bytes after the start`);
+});
+
+test("collects the garbage of a webhook before its heap has doubled", async (t) => {
+  const limited = await bytesOf("webhook", LONG_LIVED);
+  const unlimited = await bytesOf(null, LONG_LIVED);
+  t.ok(limited > 0 && limited * 1.5 < unlimited, `${limited} bytes with the limit, ${unlimited} without it`);
 });

@@ -148,9 +148,9 @@ test("writes lines of requests in batches, in the form of the other lines", asyn
   t.ok(lines().length > 2 + 80, "a full batch is written at once");
   const before = lines().length;
   while (lines().length === before) await setTimeout(10);
-  t.equal(lines().length, 2 + 40, "the other lines are written soon");
+  t.equal(lines().length, 2 + 160, "the other lines are written soon");
   logRequest(createLogger({ name: "webhook", level: "warn", destination: new BatchedOutput(fd) }), { a: 1 }, "quiet");
-  t.equal(lines().length, 2 + 40);
+  t.equal(lines().length, 2 + 160);
   closeSync(fd);
 });
 
