@@ -15,6 +15,7 @@ import { ALWAYS_DENYING, OTHER_CHECKS, PROFILE_NAMES, PROFILES } from "../shared
 import { type Definition, withValue } from "../shared/contract/setting-definition.ts";
 import { DEFINITIONS, type SettingName } from "../shared/contract/settings.ts";
 import { BUNDLED_KINDS } from "../shared/model/bundled-types.ts";
+import { withTable } from "./generated-table.ts";
 import { metricLines } from "./metrics.ts";
 import { withCoverageTable } from "./policies.ts";
 import { withExampleTable } from "./proposals.ts";
@@ -137,21 +138,17 @@ function firstSentence(text: string): string {
   return /^.*?\.(?= [A-Z]|$)/.exec(text)?.[0] ?? text;
 }
 
-/** Returns the page of the limits, with one row for all limits that have the same effect. */
-function limitsPage(): string {
+/** Returns the table of the limits, with one row for all limits that have the same effect. */
+function limitLines(): string[] {
   const limits = Object.values(LIMITS).filter(({ bounds }) => !bounds.includes(" STS emulator"));
   const rows = Object.entries(Object.groupBy(limits, ({ beyond }) => beyond)).map(([beyond, of = []]) => {
     const bounds = of.map((one) => `${one.bounds}: ${amount(one.value, one.unit)}`).join("; ");
     return `| ${bounds} | ${beyond.replace(` (${LIMIT_CHECKS})`, "")} |`;
   });
-  return page("Limits", [
-    "Clients and tenants control the content of objects and files, so each limit is checked before the limited data is",
-    `read. An object that exceeds a limit is denied with the limit check of its kind (${LIMIT_CHECKS}).`,
-    "",
-    "| limits | beyond the limit |",
-    "| --- | --- |",
-    ...rows,
-  ]);
+  return [
+    `An object that exceeds a limit is denied with the limit check of its kind (${LIMIT_CHECKS}).`,
+    "", "| limits | beyond the limit |", "| --- | --- |", ...rows,
+  ];
 }
 
 /** Returns a limit in the largest unit that fits, such as `7 MiB` or `50,000 values`. */
@@ -160,6 +157,11 @@ function amount(value: number, unit: Limit["unit"]): string {
   if (unit !== "bytes" && unit !== "characters") return value.toLocaleString("en");
   if (unit !== "bytes") return `${value.toLocaleString("en")} ${unit}`;
   return value < 2 ** 20 ? `${value / 1024} KiB` : `${value / 2 ** 20} MiB`;
+}
+
+/** Returns a page of which only a table is generated. */
+function written(name: string): string {
+  return readFileSync(new URL(name, import.meta.url), "utf8");
 }
 
 function page(title: string, lines: readonly string[]): string {
@@ -176,9 +178,9 @@ function cell(text: string): string {
 
 const pages = {
   "settings.md": settingsPage(), "errors.md": errorsPage(), "checks.md": checksPage(),
-  "limits.md": limitsPage(), "metrics.md": page("Metrics", metricLines()),
-  "policies.md": withCoverageTable(readFileSync(new URL("policies.md", import.meta.url), "utf8")),
-  "proposals.md": await withExampleTable(readFileSync(new URL("proposals.md", import.meta.url), "utf8")),
+  "metrics.md": page("Metrics", metricLines()), "limits.md": withTable(written("limits.md"), limitLines()),
+  "policies.md": withCoverageTable(written("policies.md")),
+  "proposals.md": await withExampleTable(written("proposals.md")),
 };
 const observability = { "dashboard.json": renderDashboard() };
 writeOrCheck("docs", pages);
