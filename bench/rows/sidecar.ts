@@ -22,7 +22,7 @@ const WARM_UP_PER_SECOND = 100;
  * The wait between the start of the sidecar and the memory measurement, in ms. During this wait, the sidecar frees
  * memory that only the start needs.
  */
-const SETTLE_MS = 7_000;
+export const SETTLE_MS = 7_000;
 export const BASE = {
   accessKeyID: "ASIABASE", secretAccessKey: "base-secret", sessionToken: "base-session",
   arn: "arn:aws:sts::999988887777:assumed-role/ack/base",
@@ -43,7 +43,7 @@ const stsURL = shared(async (stage) => {
 });
 
 /** Starts a sidecar with `source` as its inventory. */
-async function startSidecar(
+export async function startSidecar(
   stage: Stage, source: readonly string[], command?: readonly string[],
 ): Promise<Program> {
   await writeFile(stage.file("token"), TOKEN);
