@@ -30,6 +30,11 @@ export const EXAMPLES: Readonly<Record<Command | "", readonly string[]>> = {
     "    --caller arn:aws:iam::111122223333:role/ack \\",
     "    --role arn:aws:iam::444455556666:role/team-a --external-id team-a",
   ],
+  "trust who": [
+    "ack-role-resolver trust who team-a --from manifests --iam iam.json \\",
+    "    --intended arn:aws:iam::111122223333:role/ack",
+    "ack-role-resolver trust who --all --iam iam.json -o json",
+  ],
   "credential-process": [
     "ack-role-resolver credential-process --endpoint http://127.0.0.1:9780 \\",
     "    --token-file /run/ack-role-resolver/token --selector team-a",

@@ -250,6 +250,11 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
   ),
   iam: help("Input", "output of aws iam get-account-authorization-details; repeatable, for several accounts"),
   caller: help("Question", "ARN of the caller: a role, a session of a role, or a user; or the name of a service"),
+  all: help("Input", "every role that a selector names; without --from and --cluster, every role of the exports"),
+  intended: help(
+    "Question", "ARN that is intended to assume roles: of a role, user, session, account or identity provider; also "
+      + "an account of 12 digits, or the name of a service",
+  ),
   role: help("Question", "ARN of the role to assume"),
   externalId: help("Question", "external ID that the call sends"),
   sourceIdentity: help("Question", "source identity that the call sends"),

@@ -157,6 +157,12 @@ function addTrust(program: Commander, { io, done, add }: ProgramContext): void {
     const { runTrustCheck } = await import("./trust-check.ts");
     done(await runTrustCheck(settingsOf("trust check", flags, io), io));
   });
+  add(trust, "trust who", "list who else can assume a role, directly and through other roles")
+    .argument("[TARGET]", "ARN of a role, or name of an IAMRoleSelector in --from or --cluster")
+    .action(async (target: string | undefined, flags: Flags) => {
+      const { runTrustWho } = await import("./trust-who.ts");
+      done(await runTrustWho(target ?? null, settingsOf("trust who", flags, io), io));
+    });
 }
 
 function addTools(program: Commander, { io, done, add }: ProgramContext): void {

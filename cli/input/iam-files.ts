@@ -7,8 +7,12 @@ import { ElementReader } from "../../shared/trust/json-elements.ts";
 /** Large chunks, because an export can have hundreds of megabytes. */
 const CHUNK_BYTES = 1024 * 1024;
 
-/** Reads exports of IAM. Rejects with ERR_INPUT_UNREADABLE and the path of the first file that is not an export. */
+/** Reads exports of IAM. Rejects with the path of the first file that is not an export, or if there are no files. */
 export async function readIAMFiles(paths: readonly string[]): Promise<IAMData> {
+  if (paths.length === 0) {
+    const message = "--iam is missing: pass the output of get-account-authorization-details";
+    throw new ResolverError("ERR_CONFIG_INVALID", message);
+  }
   const data = new IAMData();
   for (const path of paths) {
     try {

@@ -6,19 +6,23 @@ import {
 import { STS_AUDIENCE } from "./capa-kinds.ts";
 import { LIMITS } from "./limits.ts";
 import { PROFILE_NAMES } from "./profiles.ts";
-import { TRUST_SETTINGS } from "./trust-settings.ts";
+import { OF_SELECTORS, TRUST_SETTINGS } from "./trust-settings.ts";
 
 export const JUDGES = ["lint", "resolve", "audit", "impact"] as const;
 export const OFFLINE = ["lint", "resolve", "audit", "impact", "migrate carm"] as const;
 const SERVERS = ["webhook", "sidecar"] as const;
 const BY_MODE = ["lint", "resolve", "audit", "impact", ...SERVERS, "local"] as const;
 const READERS = [...OFFLINE, ...SERVERS] as const;
-const CONNECTORS = [...READERS, "certs manage"] as const;
+/** The commands that read manifests or a cluster and exit. */
+const STATE_READERS = [...OFFLINE, ...OF_SELECTORS] as const;
+const CONNECTORS = [...READERS, ...OF_SELECTORS, "certs manage"] as const;
 export const DECIDERS = [...READERS, "local"] as const;
 
 /** The conditions of flags. Those of servers have none, because the webhook passes its own flags to sidecars. */
-const OF_FILES = { flag: "--cluster", is: false, commands: ["lint", "resolve", "audit", "migrate carm"] } as const;
-const OF_CLUSTERS = { flag: "--cluster", is: true, commands: OFFLINE } as const;
+const OF_FILES = {
+  flag: "--cluster", is: false, commands: ["lint", "resolve", "audit", "migrate carm", ...OF_SELECTORS],
+} as const;
+const OF_CLUSTERS = { flag: "--cluster", is: true, commands: STATE_READERS } as const;
 /** Of the commands, only `resolve` runs no check that reads CARM maps in each mode. */
 const OF_CARM = { flag: "--mode", is: "carm", commands: ["resolve"] } as const;
 
@@ -29,10 +33,10 @@ export const MIN_TOKEN_LENGTH = 16;
 export const SETTINGS = {
   from: {
     flag: "--from", type: "strings", allowsComma: true, value: "PATH", default: [],
-    defaults: { local: ["manifests/examples"] }, commands: DECIDERS,
+    defaults: { local: ["manifests/examples"] }, commands: [...DECIDERS, ...OF_SELECTORS],
   },
   ignore: {
-    flag: "--ignore", type: "strings", allowsComma: true, value: "GLOB", default: [], commands: OFFLINE,
+    flag: "--ignore", type: "strings", allowsComma: true, value: "GLOB", default: [], commands: STATE_READERS,
     onlyWith: OF_FILES,
   },
   root: {
@@ -40,7 +44,7 @@ export const SETTINGS = {
     onlyWith: OF_FILES,
   },
   skipUnreadable: {
-    flag: "--skip-unreadable", type: "boolean", default: false, commands: OFFLINE, onlyWith: OF_FILES,
+    flag: "--skip-unreadable", type: "boolean", default: false, commands: STATE_READERS, onlyWith: OF_FILES,
   },
   allowEmpty: { flag: "--allow-empty", type: "boolean", default: false, commands: OFFLINE, onlyWith: OF_FILES },
   maxDocuments: {
@@ -51,7 +55,7 @@ export const SETTINGS = {
     flag: "--capa-version", type: "string", value: "VERSION", pattern: VERSION, default: null, commands: JUDGES,
     onlyWith: OF_FILES,
   },
-  cluster: { flag: "--cluster", type: "boolean", default: false, commands: READERS },
+  cluster: { flag: "--cluster", type: "boolean", default: false, commands: [...READERS, ...OF_SELECTORS] },
   kubeconfig: {
     flag: "--kubeconfig", type: "string", value: "FILE", default: null, commands: CONNECTORS, onlyWith: OF_CLUSTERS,
   },
@@ -76,7 +80,7 @@ export const SETTINGS = {
   },
   runtime: {
     flag: "--runtime", type: "string", choices: ["ack", "extended"], default: "ack",
-    commands: [...DECIDERS, "manifests"],
+    commands: [...DECIDERS, ...OF_SELECTORS, "manifests"],
   },
   region: {
     flag: "--region", type: "string", value: "REGION", pattern: REGION, default: null,
@@ -133,7 +137,7 @@ export const SETTINGS = {
       audit: ["text", "json", "sarif", "junit"], impact: ["text", "wide", "json", "markdown"],
     },
     default: "text",
-    commands: [...OFFLINE, "trust check", "version"],
+    commands: [...OFFLINE, "trust check", ...OF_SELECTORS, "version"],
   },
   failOn: {
     flag: "--fail-on", type: "strings", choices: ["deny", "warn", "unjudged"], default: ["deny"],

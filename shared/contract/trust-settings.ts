@@ -1,9 +1,13 @@
 import { COUNT, type Definition } from "./setting-definition.ts";
 
+/** The commands about trust that read selectors. */
+export const OF_SELECTORS = ["trust who"] as const;
+
 /** The rows of the settings table that only the commands about trust have. */
 export const TRUST_SETTINGS = {
   iam: {
-    flag: "--iam", type: "strings", allowsComma: true, value: "FILE", default: [], commands: ["trust check"],
+    flag: "--iam", type: "strings", allowsComma: true, value: "FILE", default: [],
+    commands: ["trust check", ...OF_SELECTORS],
   },
   caller: { flag: "--caller", type: "string", value: "ARN", default: null, commands: ["trust check"] },
   role: { flag: "--role", type: "string", value: "ARN", default: null, commands: ["trust check"] },
@@ -19,6 +23,10 @@ export const TRUST_SETTINGS = {
   },
   duration: {
     flag: "--duration", type: "string", value: "SECONDS", pattern: COUNT, default: null, commands: ["trust check"],
+  },
+  all: { flag: "--all", type: "boolean", default: false, commands: OF_SELECTORS },
+  intended: {
+    flag: "--intended", type: "strings", allowsComma: true, value: "ARN", default: [], commands: ["trust who"],
   },
   requests: { flag: "--requests", type: "string", value: "FILE", default: null, commands: ["trust check"] },
 } as const satisfies Record<string, Definition>;

@@ -1,6 +1,7 @@
 import { ResolverError } from "../formats/errors.ts";
 import { INFRASTRUCTURE_GROUP } from "../contract/capa-kinds.ts";
 import { closest, quote } from "../formats/text.ts";
+import { OF_SELECTORS } from "../contract/trust-settings.ts";
 import { REMOVED_SETTINGS, removedFrom } from "../contract/removed-settings.ts";
 import {
   CHECK_SEVERITY, choicesOf, type Command, defaultOf, type Definition, withValue,
@@ -236,6 +237,7 @@ function flagOf(name: string): string {
 /** Returns the fault of a command that needs exactly one source. */
 function sourceFaults(command: Command, has: Has): readonly string[] {
   if (!SETTINGS.cluster.commands.some((one) => one === command) || has("from") !== has("cluster")) return [];
+  if (OF_SELECTORS.some((one) => one === command) && !has("from")) return [];
   if (command === "impact") return [`${ONE_SOURCE}; the manifests are applied to the state in this source`];
   return [has("from") || command === "webhook" || command === "sidecar" ? ONE_SOURCE : NO_MANIFESTS];
 }

@@ -62,6 +62,16 @@ export class IAMData {
     return this.#accounts.get(accountKey(arn)) ?? null;
   }
 
+  /** Returns a role, or null if no file contains it. */
+  role(arn: string): IAMRole | null {
+    return this.accountOf(arn)?.roles.get(arn) ?? null;
+  }
+
+  /** Yields the roles of all accounts. */
+  *roles(): Iterable<IAMRole> {
+    for (const { roles } of this.#accounts.values()) yield* roles.values();
+  }
+
   /** Returns the document of a managed policy, or null if no file contains it. */
   policy(arn: string): DocumentText | null {
     return this.#policies.get(arn) ?? null;

@@ -46,7 +46,7 @@ export function matchIdentityStatement(statement: Statement, context: ActionRequ
   return { statement, failed, match: allOf([resource, match]), namings: [] };
 }
 
-export function coversAction({ actions }: Statement, action: Action): boolean {
+export function coversAction({ actions }: Statement, action: string): boolean {
   return actions.items.some((pattern) => matchesAction(pattern, action)) !== actions.isNegated;
 }
 

@@ -38,7 +38,7 @@ export function answer(question: Question, data: IAMData, nowSeconds: number): D
   }
 }
 
-function parseTarget(arn: string): RoleARN {
+export function parseTarget(arn: string): RoleARN {
   const parsed = parseRoleARN(arn);
   if (parsed === null) throw new QuestionError(`roleArn ${quote(arn)} is not the ARN of a role`);
   return { arn, partition: parsed.partition, accountID: parsed.accountID };
@@ -82,7 +82,8 @@ interface FoundCaller {
 
 const NO_POLICIES: FoundCaller["policies"] = { identity: [], boundary: null, hasBoundary: NO, session: [] };
 
-function findCaller(text: string, data: IAMData): FoundCaller {
+/** Returns a caller with its policies. Throws a QuestionError if the text is not the ARN of a caller. */
+export function findCaller(text: string, data: IAMData): FoundCaller {
   if (SERVICE.test(text)) return { caller: { kind: "service", name: text }, policies: NO_POLICIES, fault: null };
   const named = parseCaller(text);
   const account = data.accountOf(named.arn);

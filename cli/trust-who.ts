@@ -1,0 +1,76 @@
+import { systemClock } from "../shared/clock.ts";
+import type { SettingsFor } from "../shared/contract/settings.ts";
+import { ResolverError } from "../shared/formats/errors.ts";
+import { countOf, printable } from "../shared/formats/text.ts";
+import type { IAMData } from "../shared/trust/iam-data.ts";
+import { Intended } from "../shared/trust/intended.ts";
+import { TrustChains } from "../shared/trust/trust-chains.ts";
+import { parseTarget, QuestionError } from "../shared/trust/trust-question.ts";
+import { sortedRoles, whoElse, type WhoElseJSON, whoElseJSON, whoElseLines } from "../shared/trust/who-else.ts";
+import { readIAMFiles } from "./input/iam-files.ts";
+import { checkTarget, readSelectors } from "./input/trust-targets.ts";
+import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
+
+type Settings = SettingsFor<"trust who">;
+
+/** Prints who else can assume a role, the role of a selector, or all roles. */
+export async function runTrustWho(
+  target: string | null, settings: Settings, io: IO, clock = systemClock,
+): Promise<ExitStatus> {
+  checkTarget(target, settings, "the ARN of a role, the name of a selector");
+  const intended = parsed("--intended ", () => new Intended(settings.intended));
+  if (isARN(target)) parsed("", () => parseTarget(target));
+  const data = await readIAMFiles(settings.iam);
+  const roles = await rolesOf(target, settings, data, io);
+  if (roles === null) return EXIT.usage;
+  const chains = new TrustChains(data, intended, Math.floor(clock.now() / 1000));
+  const tally = { open: 0, faults: 0 };
+  // Keeps only what is printed, because each of many roles has a policy of its own.
+  const json = roles.flatMap((role): WhoElseJSON[] => {
+    const result = whoElse(role, data, intended, chains);
+    if ("fault" in result) {
+      tally.faults++;
+      writeLines(io.stderr, [printable(`${role}: ${result.fault}`)]);
+      return [];
+    }
+    if (result.unintended.length > 0) tally.open++;
+    if (settings.output === "text") writeLines(io.stdout, whoElseLines(result).map(printable));
+    return [whoElseJSON(result)];
+  });
+  if (settings.output === "json") writeResults(json, settings, io);
+  else writeLines(io.stderr, [`others can assume ${tally.open} of ${countOf(json.length, "role")}`]);
+  if (tally.faults > 0) return EXIT.usage;
+  return tally.open > 0 ? EXIT.findings : EXIT.fine;
+}
+
+function isARN(target: string | null): target is string {
+  return target?.startsWith("arn:") === true;
+}
+
+/** Writes a list with --all, and otherwise the result of the one role. */
+function writeResults(results: readonly WhoElseJSON[], { all }: Settings, io: IO): void {
+  if (all) writeJSON(io, results);
+  else for (const result of results) writeJSON(io, result);
+}
+
+function invalid(message: string): ResolverError {
+  return new ResolverError("ERR_CONFIG_INVALID", message);
+}
+
+function parsed<Value>(flag: string, parse: () => Value): Value {
+  try {
+    return parse();
+  } catch (error) {
+    throw error instanceof QuestionError ? invalid(`${flag}${error.message}`) : error;
+  }
+}
+
+/** Returns the ARNs of the roles to examine, each once; null if the manifests are unreadable. */
+async function rolesOf(
+  target: string | null, settings: Settings, data: IAMData, io: IO,
+): Promise<readonly string[] | null> {
+  if (isARN(target)) return [target];
+  if (settings.from.length === 0 && !settings.cluster) return sortedRoles(data.roles());
+  const selectors = await readSelectors(target, settings, io, "trust who --from -");
+  return selectors === null ? null : [...new Set(selectors.map(({ roleARN }) => roleARN))].toSorted();
+}

@@ -1,0 +1,79 @@
+import { formatFieldPath } from "../formats/json.ts";
+import type { Entrant } from "./entrant.ts";
+import type { IAMData, IAMRole } from "./iam-data.ts";
+import type { Intended } from "./intended.ts";
+import { adviceFor } from "./trust-advice.ts";
+import type { TrustChain, TrustChains } from "./trust-chains.ts";
+import { type Trusted, trustedBy } from "./trusted.ts";
+
+/** Who else can assume a role. */
+export interface WhoElse {
+  readonly role: string;
+  /** Everyone whom the trust policy lets in and who is not intended, sorted by name. */
+  readonly unintended: readonly Trusted[];
+  readonly chains: readonly TrustChain[];
+}
+
+/** The result for a role, or why there is none. */
+export type WhoElseOrFault = WhoElse | { readonly role: string; readonly fault: string };
+
+/** Returns who can assume a role besides those who are intended. */
+export function whoElse(arn: string, data: IAMData, intended: Intended, chains: TrustChains): WhoElseOrFault {
+  const role = data.role(arn);
+  if (role === null) return { role: arn, fault: missingText(arn, data) };
+  const { policy, fault } = data.parse(role.trust, "trust");
+  if (policy === null) {
+    const path = formatFieldPath(fault.path);
+    return { role: arn, fault: `the trust policy is not valid: ${path === "" ? "" : `${path}: `}${fault.message}` };
+  }
+  const trusted = trustedBy(policy);
+  return {
+    role: arn, unintended: trusted.filter((one) => !intended.has(one)), chains: chains.to(arn, trusted),
+  };
+}
+
+function missingText(arn: string, data: IAMData): string {
+  if (data.accountOf(arn)?.isComplete === true) {
+    return "the role does not exist in the export of its account; check the ARN and its path";
+  }
+  return "no export contains the role; pass the export of its account with --iam";
+}
+
+/** The result in the format of `-o json`. */
+export interface WhoElseJSON {
+  readonly role: string;
+  readonly unintended: readonly string[];
+  readonly chains: readonly TrustChain[];
+}
+
+export function whoElseJSON({ role, unintended, chains }: WhoElse): WhoElseJSON {
+  return { role, unintended: unintended.map(({ name }) => name), chains };
+}
+
+/** Returns the result as lines. Quotes only the trust policy of the role itself, without the values of conditions. */
+export function whoElseLines({ role, unintended, chains }: WhoElse): string[] {
+  return [
+    `${role}: ${unintended.length === 0 ? "nobody else" : unintended.length}`,
+    ...unintended.flatMap((one) => [
+      `  ${one.name}${KINDS[one.kind] ?? ""}`,
+      ...one.statements.flatMap((statement) => {
+        const conditions = statement.conditions.map(({ operatorText, key }) => `${operatorText} ${key}`);
+        const under = conditions.length === 0 ? "" : `, if ${conditions.join(", ")}`;
+        return [`    statement ${statement.sid ?? statement.index}${under}`, `    fix: ${adviceFor(one, statement)}`];
+      }),
+    ]),
+    ...chains.map(({ principal, through, verdict }) => (
+      `  ${verdict === "yes" ? "chain" : "possible chain"}: ${[principal, ...through].join(" -> ")}`
+    )),
+  ];
+}
+
+const KINDS: Partial<Record<Entrant["kind"], string>> = {
+  any: " (everyone)", account: " (an account)", pattern: " (every role and user that matches)",
+  service: " (a service)", provider: " (an identity provider)",
+};
+
+/** Returns the ARNs of all roles, sorted. */
+export function sortedRoles(roles: Iterable<Pick<IAMRole, "arn">>): string[] {
+  return Array.from(roles, ({ arn }) => arn).toSorted();
+}

@@ -1,0 +1,122 @@
+import { test } from "tap";
+import { canAllow, canDeny } from "../../../shared/trust/document-text.ts";
+import type { IAMData } from "../../../shared/trust/iam-data.ts";
+import { Intended } from "../../../shared/trust/intended.ts";
+import { MAX_CHAIN, TrustChains } from "../../../shared/trust/trust-chains.ts";
+import { whoElse } from "../../../shared/trust/who-else.ts";
+import { dataOf, document, exportOf, roleDetail } from "./iam-export.ts";
+import { allow, type Fields, grant } from "./trust-cases.ts";
+
+function role(name: string, account = "222222222222"): string {
+  return `arn:aws:iam::${account}:role/${name}`;
+}
+
+const FAR = role("far", "333333333333");
+const BOB = "arn:aws:iam::222222222222:user/bob";
+
+/** Returns a role that trusts others. */
+function trusting(arn: string, aws: unknown, fields: Fields = {}): Fields {
+  return roleDetail(arn, document(allow(aws)), fields);
+}
+
+function inline(statement: Fields): Fields {
+  return { RolePolicyList: [{ PolicyName: "in", PolicyDocument: document(statement) }] };
+}
+
+/** Returns the chains to a role as texts, and `?` before one that is not certain. */
+function chains(data: IAMData, arn: string, intended: readonly string[] = []): string[] {
+  const all = new Intended(intended);
+  const result = whoElse(arn, data, all, new TrustChains(data, all, 1_795_000_000));
+  return "fault" in result ? [result.fault] : result.chains.map(({ principal, through, verdict }) => (
+    `${verdict === "yes" ? "" : "?"}${[principal, ...through].map((one) => one.split("/").at(-1)).join(">")}`
+  ));
+}
+
+function exported(...roles: readonly Fields[]): IAMData {
+  return dataOf(exportOf({ RoleDetailList: roles }));
+}
+
+test("follows roles that can assume a role that can assume the role", async (t) => {
+  const roles = [
+    trusting(role("a"), { AWS: role("b") }),
+    trusting(role("b"), { AWS: [role("c"), BOB, role("a")], Service: "ec2.amazonaws.com" }),
+    trusting(role("c"), { AWS: role("b") }),
+  ];
+  const data = dataOf(exportOf({ RoleDetailList: roles, UserDetailList: [{ Arn: BOB, UserId: "AIDAEXAMPLEBOB" }] }));
+  t.same(chains(data, role("a")), ["c>b", "bob>b", "ec2.amazonaws.com>b"]);
+  t.same(chains(data, role("a"), [role("b"), role("c")]), ["bob>b", "ec2.amazonaws.com>b"], "through an intended role");
+  t.same(chains(exported(...roles), role("a")), ["c>b", "ec2.amazonaws.com>b"], "the user does not exist");
+  t.same(chains(data, role("b")), [], "everyone is trusted directly");
+});
+
+test("ends a chain after four roles", async (t) => {
+  const names = ["a", "b", "c", "d", "e", "f", "g", "h"];
+  const data = exported(...names.map((name, i) => trusting(role(name), { AWS: role(names[i + 1] ?? "z") })));
+  t.same(chains(data, role("a")), ["c>b", "d>c>b", "e>d>c>b", "f>e>d>c>b"]);
+  t.equal(MAX_CHAIN, 4);
+});
+
+test("a role of another account needs a permission, and a deny ends a chain", async (t) => {
+  const target = trusting(role("a"), { AWS: [FAR, role("b")] });
+  const far = (fields: Fields): IAMData => dataOf(
+    exportOf({ RoleDetailList: [target] }),
+    exportOf({ RoleDetailList: [trusting(FAR, { AWS: "444455556666" }, fields)] }),
+  );
+  t.same(chains(far(inline(grant())), role("a")), ["?444455556666>far"], "the account decides");
+  t.same(chains(far(inline(grant({ Resource: role("a") }))), role("a")), ["?444455556666>far"]);
+  t.same(chains(far(inline(grant({ Resource: role("c") }))), role("a")), []);
+  t.same(chains(far({ AttachedManagedPolicies: [{ PolicyArn: "arn:aws:iam::aws:policy/X" }] }), role("a")), [
+    "?444455556666>far",
+  ]);
+  const near = (fields: Fields): IAMData => (
+    exported(target, trusting(role("b"), { Service: "ec2.amazonaws.com" }, fields))
+  );
+  t.same(chains(near({}), role("a")), ["ec2.amazonaws.com>b"]);
+  t.same(chains(near(inline({ ...grant(), Effect: "Deny" })), role("a")), []);
+  const boundary = { PermissionsBoundary: { PermissionsBoundaryArn: "arn:aws:iam::222222222222:policy/b" } };
+  t.same(chains(near(boundary), role("a")), ["?ec2.amazonaws.com>b"]);
+});
+
+test("a role that the policy names by its account needs a permission too", async (t) => {
+  const limited = document(allow({ AWS: "222222222222" }, {
+    Condition: { ArnEquals: { "aws:PrincipalArn": role("b") } },
+  }));
+  const data = (fields: Fields): IAMData => exported(
+    roleDetail(role("a"), limited), trusting(role("b"), { Service: "ec2.amazonaws.com" }, fields),
+  );
+  t.same(chains(data({}), role("a")), []);
+  t.same(chains(data(inline(grant())), role("a")), ["ec2.amazonaws.com>b"]);
+});
+
+test("finds a bounded number of chains", async (t) => {
+  const many = Array.from({ length: 300 }, (_, i) => String(100_000_000_000 + i));
+  const data = exported(trusting(role("a"), { AWS: role("b") }), trusting(role("b"), { AWS: many }));
+  t.equal(chains(data, role("a")).length, 100);
+});
+
+test("a chain ends at a role whose trust policy is not valid or not in the exports", async (t) => {
+  const data = exported(trusting(role("a"), { AWS: [role("b"), FAR] }), roleDetail(role("b"), "{"));
+  t.same(chains(data, role("a")), []);
+  t.match(chains(data, role("b")), [/^the trust policy is not valid: the policy is not JSON/]);
+  t.match(chains(data, role("x")), [/^the role does not exist in the export/]);
+  t.match(chains(data, FAR), [/^no export contains the role; pass the export/]);
+  t.match(chains(exported(roleDetail(role("a"), { Statement: [{}] })), role("a")), [
+    /^the trust policy is not valid: Statement\[0\]/,
+  ]);
+});
+
+test("the text of a policy shows that it can neither allow a role nor deny", async (t) => {
+  const target = role("team/a");
+  const text = (fields: Fields): string => JSON.stringify(document({ ...grant(), ...fields }));
+  for (const Resource of [target, "*", "arn:aws:iam::222222222222:role/team/?", "arn:*", "arn:aws:iam::${x}:role/a"]) {
+    t.ok(canAllow(text({ Resource }), target), Resource);
+  }
+  t.notOk(canAllow(text({ Resource: ["arn:aws:s3:::*", role("team/b"), "arn:aws:iam::333333333333:role/*"] }), target));
+  t.notOk(canAllow(text({ Action: "s3:GetObject", Resource: target }), target));
+  t.ok(canAllow(text({ Action: "*", Resource: target }), target));
+  t.ok(canAllow(JSON.stringify(document({ Effect: "Allow", NotAction: "s3:*", NotResource: "x" })), target));
+  t.ok(canAllow(encodeURIComponent(text({ Resource: target })), target), "encoded");
+  t.ok(canAllow(String.raw`{"Action":"sts:\u002a","Resource":"x"}`, target), "escaped");
+  t.notOk(canDeny(text({})));
+  t.ok(canDeny(text({ Effect: "Deny" })));
+});
