@@ -35,6 +35,12 @@ export const EXAMPLES: Readonly<Record<Command | "", readonly string[]>> = {
     "    --intended arn:aws:iam::111122223333:role/ack",
     "ack-role-resolver trust who --all --iam iam.json -o json",
   ],
+  "trust policy": [
+    "ack-role-resolver trust policy team-a --from manifests -o terraform \\",
+    "    --caller arn:aws:iam::111122223333:role/ack",
+    "ack-role-resolver trust policy --all --cluster --iam iam.json --diff \\",
+    "    --caller arn:aws:iam::111122223333:role/ack",
+  ],
   "credential-process": [
     "ack-role-resolver credential-process --endpoint http://127.0.0.1:9780 \\",
     "    --token-file /run/ack-role-resolver/token --selector team-a",

@@ -1,4 +1,5 @@
 import { type Command, COMMANDS } from "../shared/contract/setting-definition.ts";
+import { OF_SELECTORS } from "../shared/contract/trust-settings.ts";
 import { JUDGES, OFFLINE, type SettingName } from "../shared/contract/settings.ts";
 
 /** A heading in the help, under which flags are listed. */
@@ -54,8 +55,9 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
   root: rare(
     "Input", "folders that are clusters of their own, such as clusters/*; default: siblings with the same objects",
   ),
-  ignore: help(
-    "Input", "what to ignore in the given folders, in the syntax of .gitignore, as in a file .ack-role-resolver-ignore",
+  ignore: rareIn(
+    OF_SELECTORS, "Input",
+    "what to ignore in the given folders, in the syntax of .gitignore, as in a file .ack-role-resolver-ignore",
   ),
   skipUnreadable: rare("Input", "skip unreadable files and objects with a warning, instead of exiting with status 2"),
   allowEmpty: rare("Input", "accept input that contains no Kubernetes object, instead of exiting with status 2"),
@@ -249,12 +251,21 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
       + "trust for AWS endpoints",
   ),
   iam: help("Input", "output of aws iam get-account-authorization-details; repeatable, for several accounts"),
-  caller: help("Question", "ARN of the caller: a role, a session of a role, or a user; or the name of a service"),
+  caller: help(
+    "Question", "ARN of the caller: a role, a session of a role, or a user; or the name of a service",
+    { "trust policy": "ARN of a role that is meant to assume the roles" },
+  ),
   all: help("Input", "every role that a selector names; without --from and --cluster, every role of the exports"),
   intended: help(
     "Question", "ARN that is intended to assume roles: of a role, user, session, account or identity provider; also "
       + "an account of 12 digits, or the name of a service",
   ),
+  via: help("Question", "who assumes roles: ACK, the sidecar with the settings of selectors, or the EKS Capability"),
+  callerCredentials: help(
+    "Question", "credentials of the callers: their session tags decide whether sts:TagSession is needed (default: as "
+      + "their trust policies in --iam show)",
+  ),
+  diff: help("Output", "compare with the exports of --iam, and exit with status 1 if they differ"),
   role: help("Question", "ARN of the role to assume"),
   externalId: help("Question", "external ID that the call sends"),
   sourceIdentity: help("Question", "source identity that the call sends"),

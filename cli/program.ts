@@ -163,6 +163,12 @@ function addTrust(program: Commander, { io, done, add }: ProgramContext): void {
       const { runTrustWho } = await import("./trust-who.ts");
       done(await runTrustWho(target ?? null, settingsOf("trust who", flags, io), io));
     });
+  add(trust, "trust policy", "print the policies that the roles of selectors and their callers need")
+    .argument("[SELECTOR]", "name of an IAMRoleSelector in --from or --cluster")
+    .action(async (name: string | undefined, flags: Flags) => {
+      const { runTrustPolicy } = await import("./trust-policy.ts");
+      done(await runTrustPolicy(name ?? null, settingsOf("trust policy", flags, io), io));
+    });
 }
 
 function addTools(program: Commander, { io, done, add }: ProgramContext): void {

@@ -30,8 +30,11 @@ function invalid(message: string): ResolverError {
 }
 
 function questionOf(settings: Settings): Question {
-  const { caller, role, externalId, sourceIdentity, sessionName, duration, transitiveTag } = settings;
-  if (caller === null || role === null) throw invalid("pass --caller and --role, or questions with --requests");
+  const { role, externalId, sourceIdentity, sessionName, duration, transitiveTag } = settings;
+  const [caller, ...others] = settings.caller;
+  if (caller === undefined || others.length > 0 || role === null) {
+    throw invalid("pass one --caller and --role, or questions with --requests");
+  }
   const tags = new Map(settings.tag.map((text): [string, string] => {
     const at = text.indexOf("=");
     if (at < 1) throw invalid(`--tag ${text}: expected KEY=VALUE`);

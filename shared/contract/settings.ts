@@ -135,8 +135,9 @@ export const SETTINGS = {
     choicesFor: {
       lint: ["text", "json", "sarif", "junit"], resolve: ["text", "wide", "json"],
       audit: ["text", "json", "sarif", "junit"], impact: ["text", "wide", "json", "markdown"],
+      "trust policy": ["json", "terraform", "cloudformation"],
     },
-    default: "text",
+    default: "text", defaults: { "trust policy": "json" },
     commands: [...OFFLINE, "trust check", ...OF_SELECTORS, "version"],
   },
   failOn: {

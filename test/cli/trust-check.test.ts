@@ -70,7 +70,7 @@ test("trust check rejects bad flags and files with their path", async (t) => {
   };
   const question = ["--caller", NEAR, "--role", ROLE];
   t.match(await fault(...question), /--iam is missing/);
-  t.match(await fault("--iam", IAM, "--caller", NEAR), /pass --caller and --role, or questions with --requests/);
+  t.match(await fault("--iam", IAM, "--caller", NEAR), /pass one --caller and --role, or questions with --requests/);
   t.match(await fault("--iam", IAM, ...question, "--tag", "team"), /--tag team: expected KEY=VALUE/);
   t.match(await fault("--iam", IAM, ...question, "--tag", "a=1", "--tag", "a=2"), /--tag: two tags have the same key/);
   t.match(await fault("--iam", IAM, "--caller", "x", "--role", ROLE), /principalArn "x" is not the ARN/);

@@ -1,0 +1,96 @@
+import { systemClock } from "../shared/clock.ts";
+import type { SettingsFor } from "../shared/contract/settings.ts";
+import { parseRoleARN } from "../shared/formats/arn.ts";
+import { ResolverError } from "../shared/formats/errors.ts";
+import { listOf, printable, quote } from "../shared/formats/text.ts";
+import type { EffectiveSelector } from "../shared/model/effective-selector.ts";
+import { differingExtras, shortName } from "../shared/model/session-annotations.ts";
+import { credentialsOf } from "../shared/trust/caller-credentials.ts";
+import type { IAMData } from "../shared/trust/iam-data.ts";
+import type { NeededCallers } from "../shared/trust/needed-call.ts";
+import { cloudFormationLines, terraformLines } from "../shared/trust/policy-formats.ts";
+import {
+  foreignRoles, isOpen, policyPlan, type PolicyPlan, resourcesOf, type SelectorsOfRole,
+} from "../shared/trust/policy-plan.ts";
+import { readIAMFiles } from "./input/iam-files.ts";
+import { checkTarget, readSelectors } from "./input/trust-targets.ts";
+import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
+
+type Settings = SettingsFor<"trust policy">;
+
+/** Prints the policies that the roles of selectors and their callers need. */
+export async function runTrustPolicy(
+  name: string | null, settings: Settings, io: IO, clock = systemClock,
+): Promise<ExitStatus> {
+  checkSettings(name, settings);
+  const data = settings.iam.length === 0 ? null : await readIAMFiles(settings.iam);
+  const selectors = await readSelectors(name, settings, io, "trust policy --from -");
+  if (selectors === null) return EXIT.usage;
+  const { groups, faults } = groupByRole(selectors);
+  const [foreign] = foreignRoles(groups, settings.caller);
+  if (foreign !== undefined) throw invalid(`--caller: a role can be assumed only inside its partition: ${foreign}`);
+  writeLines(io.stderr, faults.map(printable));
+  const existing = data !== null && settings.diff ? { data, nowSeconds: Math.floor(clock.now() / 1000) } : null;
+  const plan = policyPlan(groups, callersOf(settings, data, io), existing);
+  writePlan(plan, settings, io);
+  if (faults.length > 0) return EXIT.usage;
+  return isOpen(plan) ? EXIT.findings : EXIT.fine;
+}
+
+function invalid(message: string): ResolverError {
+  return new ResolverError("ERR_CONFIG_INVALID", printable(message));
+}
+
+function checkSettings(name: string | null, { caller, diff, iam, output, ...settings }: Settings): void {
+  if (name?.startsWith("arn:") === true) {
+    throw invalid(`${name} is an ARN: pass the name of a selector, which has the session settings`);
+  }
+  checkTarget(name, settings, "the name of a selector");
+  if (settings.from.length === 0 && !settings.cluster) throw invalid("pass --from or --cluster to read the selectors");
+  if (diff && iam.length === 0) throw invalid("--diff: pass the export to compare with, with --iam");
+  if (diff && output !== "json") throw invalid("--diff: supported only with -o json");
+  checkCallers(caller);
+}
+
+function checkCallers(caller: Settings["caller"]): void {
+  if (caller.length === 0) throw invalid("--caller is missing: pass the ARN of the controllers' own role");
+  const wrong = caller.find((arn) => parseRoleARN(arn) === null);
+  if (wrong !== undefined) throw invalid(`--caller ${quote(wrong)} is not the ARN of a role`);
+}
+
+/** Groups selectors by role. The sidecar denies a role whose selectors have different session settings. */
+function groupByRole(
+  selectors: readonly EffectiveSelector[],
+): { readonly groups: readonly SelectorsOfRole[]; readonly faults: readonly string[] } {
+  const roles = Map.groupBy(selectors.filter(({ grantable }) => grantable), ({ roleARN }) => roleARN);
+  const groups: SelectorsOfRole[] = [];
+  const faults: string[] = [];
+  for (const [role, [first, ...others]] of [...roles].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+    if (first === undefined) continue;
+    const differing = new Set(others.flatMap(({ extras }) => differingExtras(first.extras, extras)));
+    if (differing.size === 0) groups.push([first, ...others]);
+    else {
+      const settings = listOf([...differing].map(shortName));
+      faults.push(`${role}: its selectors set different session settings (${settings}); set the same values on them`);
+    }
+  }
+  return { groups, faults };
+}
+
+function callersOf({ caller, via, callerCredentials }: Settings, data: IAMData | null, io: IO): NeededCallers {
+  const callers = [...new Set(caller)];
+  const credentials = callerCredentials ?? (data === null ? null : credentialsOf(callers, data));
+  if (credentials === null && via !== "eks-capability") {
+    writeLines(io.stderr, ["warning: with EKS Pod Identity, the callers also need sts:TagSession; pass "
+      + "--caller-credentials, or their export with --iam"]);
+  }
+  return { callers, via, credentials };
+}
+
+function writePlan(plan: PolicyPlan, { output }: Settings, io: IO): void {
+  if (output === "json") writeJSON(io, plan);
+  else {
+    const lines = output === "terraform" ? terraformLines : cloudFormationLines;
+    writeLines(io.stdout, lines(resourcesOf(plan)).map(printable));
+  }
+}
