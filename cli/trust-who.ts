@@ -34,7 +34,7 @@ export async function runTrustWho(
       return [];
     }
     if (result.unintended.length > 0) tally.open++;
-    if (settings.output === "text") writeLines(io.stdout, whoElseLines(result).map(printable));
+    if (settings.output === "text") writeLines(io.stdout, whoElseLines(result, data).map(printable));
     return [whoElseJSON(result)];
   });
   if (settings.output === "json") writeResults(json, settings, io);

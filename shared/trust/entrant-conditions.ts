@@ -12,6 +12,7 @@ import { matches, wildcards } from "./wildcard-pattern.ts";
  */
 export function narrowed(entrant: Entrant, conditions: readonly Condition[]): readonly Entrant[] {
   const relevant = conditions.filter(({ key }) => KEYS.has(key.toLowerCase()));
+  if (relevant.length === 0) return [entrant];
   return relevant.reduce<readonly Entrant[]>((left, condition) => (
     left.flatMap((one) => narrowedBy(one, condition))
   ), [entrant]);

@@ -30,7 +30,8 @@ interface Step {
   readonly verdict: Possible;
 }
 
-type Caller = Omit<Trusted, "statements">;
+/** Someone whom a trust policy lets in. */
+export type Caller = Omit<Trusted, "statements">;
 
 interface Found {
   readonly principal: Caller;
@@ -44,6 +45,7 @@ export class TrustChains {
   readonly #intended: Intended;
   readonly #nowSeconds: number;
   readonly #trusted = new Map<string, readonly Caller[]>();
+  readonly #callers = new Map<string, Caller>();
 
   constructor(data: IAMData, intended: Intended, nowSeconds: number) {
     this.#data = data;
@@ -52,8 +54,9 @@ export class TrustChains {
   }
 
   /** Returns those who reach a role through those whom it trusts, which can be intended; the shortest chains first. */
-  to(role: string, trusted: readonly Trusted[]): TrustChain[] {
+  to(role: string): TrustChain[] {
     const chains: TrustChain[] = [];
+    const trusted = this.trustedBy(role);
     const seen = new Set([role, ...trusted.map(({ name }) => name)]);
     let steps = trusted.flatMap((one) => this.#step(one, { role, through: [], verdict: "yes" }) ?? []);
     while (steps.length > 0 && chains.length < MAX_CHAINS) {
@@ -69,14 +72,14 @@ export class TrustChains {
   /** Returns the step to a role of the exports that can assume the role of another step. */
   #step(principal: Caller, to: Step): Step | null {
     const isRole = principal.kind === "role" && to.through.length < MAX_CHAIN;
-    if (!isRole || this.#trustedBy(principal.name).length === 0) return null;
+    if (!isRole || this.trustedBy(principal.name).length === 0) return null;
     const verdict = this.#verdict(principal, to);
     return verdict === "no" ? null : { role: principal.name, through: [principal.name, ...to.through], verdict };
   }
 
   /** Returns those who can assume the role of a step, and whom no other step has found. */
   #before(step: Step, seen: Set<string>): Found[] {
-    return this.#trustedBy(step.role).flatMap((principal) => {
+    return this.trustedBy(step.role).flatMap((principal) => {
       const verdict = seen.has(principal.name) ? "no" : this.#verdict(principal, step);
       if (verdict === "no") return [];
       seen.add(principal.name);
@@ -84,17 +87,24 @@ export class TrustChains {
     });
   }
 
-  #trustedBy(arn: string): readonly Caller[] {
+  /** Returns everyone whom the trust policy of a role lets in; [] if it is not valid or not in the exports. */
+  trustedBy(arn: string): readonly Caller[] {
     const known = this.#trusted.get(arn);
     if (known !== undefined) return known;
     const role = this.#data.role(arn);
     const policy = role === null ? null : this.#data.parse(role.trust, "trust").policy;
-    // Without the statements, which take ten times the memory.
-    const callers = (policy === null ? [] : trustedBy(policy)).map(({ kind, name, accountID, isDelegated }): Caller => (
-      { kind, name, accountID, isDelegated }
-    ));
+    const callers = policy === null ? [] : trustedBy(policy).map((one) => this.#shared(one));
     this.#trusted.set(arn, callers);
     return callers;
+  }
+
+  /** Returns one object for all roles that trust a caller, without the statements, which take ten times the memory. */
+  #shared({ kind, name, accountID, isDelegated }: Trusted): Caller {
+    const known = this.#callers.get(name);
+    if (known?.isDelegated === isDelegated && known.kind === kind) return known;
+    const caller = { kind, name, accountID, isDelegated };
+    this.#callers.set(name, caller);
+    return caller;
   }
 
   /** Whether a principal can take a step, and the steps after it. */

@@ -28,8 +28,9 @@ export function trustedBy({ statements }: Policy): Trusted[] {
     if (statement.effect !== "Allow") continue;
     for (const { entrant, isDelegated } of admittedBy(statement, denies)) {
       const before = found.get(entrant.name);
-      found.set(entrant.name, {
-        ...entrant, isDelegated: isDelegated && before?.isDelegated !== false,
+      const { kind, name, accountID } = entrant;
+      found.set(name, {
+        kind, name, accountID, isDelegated: isDelegated && before?.isDelegated !== false,
         statements: before === undefined ? [statement] : [...new Set([...before.statements, statement])],
       });
     }
@@ -51,10 +52,11 @@ function admittedBy(statement: Statement, denies: readonly Statement[]): Admitte
   return named(statement).flatMap((one) => {
     const usable = ways.filter(({ way }) => canUse(one, way));
     if (usable.length === 0) return [];
-    const admitted = narrowed(one, statement.conditions).filter((entrant) => (
-      usable.some((way) => !way.denies.some((deny) => removes(deny, entrant)))
-    ));
-    return admitted.map((entrant) => ({ entrant, isDelegated: one.kind === "account" }));
+    const isDelegated = one.kind === "account";
+    return narrowed(one, statement.conditions).flatMap((entrant) => {
+      const isRemoved = usable.every((way) => way.denies.some((deny) => removes(deny, entrant)));
+      return isRemoved ? [] : [{ entrant, isDelegated }];
+    });
   });
 }
 

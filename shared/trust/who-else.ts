@@ -3,14 +3,14 @@ import type { Entrant } from "./entrant.ts";
 import type { IAMData, IAMRole } from "./iam-data.ts";
 import type { Intended } from "./intended.ts";
 import { adviceFor } from "./trust-advice.ts";
-import type { TrustChain, TrustChains } from "./trust-chains.ts";
-import { type Trusted, trustedBy } from "./trusted.ts";
+import type { Caller, TrustChain, TrustChains } from "./trust-chains.ts";
+import { trustedBy } from "./trusted.ts";
 
 /** Who else can assume a role. */
 export interface WhoElse {
   readonly role: string;
   /** Everyone whom the trust policy lets in and who is not intended, sorted by name. */
-  readonly unintended: readonly Trusted[];
+  readonly unintended: readonly Caller[];
   readonly chains: readonly TrustChain[];
 }
 
@@ -18,18 +18,21 @@ export interface WhoElse {
 export type WhoElseOrFault = WhoElse | { readonly role: string; readonly fault: string };
 
 /** Returns who can assume a role besides those who are intended. */
-export function whoElse(arn: string, data: IAMData, intended: Intended, chains: TrustChains): WhoElseOrFault {
+export function whoElse(role: string, data: IAMData, intended: Intended, chains: TrustChains): WhoElseOrFault {
+  const trusted = chains.trustedBy(role);
+  const fault = trusted.length > 0 ? null : faultOf(role, data);
+  if (fault !== null) return { role, fault };
+  return { role, unintended: trusted.filter((one) => !intended.has(one)), chains: chains.to(role) };
+}
+
+/** Why a role has no trust policy that can be read, or null. */
+function faultOf(arn: string, data: IAMData): string | null {
   const role = data.role(arn);
-  if (role === null) return { role: arn, fault: missingText(arn, data) };
-  const { policy, fault } = data.parse(role.trust, "trust");
-  if (policy === null) {
-    const path = formatFieldPath(fault.path);
-    return { role: arn, fault: `the trust policy is not valid: ${path === "" ? "" : `${path}: `}${fault.message}` };
-  }
-  const trusted = trustedBy(policy);
-  return {
-    role: arn, unintended: trusted.filter((one) => !intended.has(one)), chains: chains.to(arn, trusted),
-  };
+  if (role === null) return missingText(arn, data);
+  const { fault } = data.parse(role.trust, "trust");
+  if (fault === null) return null;
+  const path = formatFieldPath(fault.path);
+  return `the trust policy is not valid: ${path === "" ? "" : `${path}: `}${fault.message}`;
 }
 
 function missingText(arn: string, data: IAMData): string {
@@ -51,10 +54,13 @@ export function whoElseJSON({ role, unintended, chains }: WhoElse): WhoElseJSON 
 }
 
 /** Returns the result as lines. Quotes only the trust policy of the role itself, without the values of conditions. */
-export function whoElseLines({ role, unintended, chains }: WhoElse): string[] {
+export function whoElseLines({ role, unintended, chains }: WhoElse, data: IAMData): string[] {
+  const { policy } = data.parse(data.role(role)?.trust ?? "", "trust");
+  const names = new Set(unintended.map(({ name }) => name));
+  const trusted = policy === null ? [] : trustedBy(policy).filter(({ name }) => names.has(name));
   return [
     `${role}: ${unintended.length === 0 ? "nobody else" : unintended.length}`,
-    ...unintended.flatMap((one) => [
+    ...trusted.flatMap((one) => [
       `  ${one.name}${KINDS[one.kind] ?? ""}`,
       ...one.statements.flatMap((statement) => {
         const conditions = statement.conditions.map(({ operatorText, key }) => `${operatorText} ${key}`);

@@ -3,7 +3,7 @@ import { canAllow, canDeny } from "../../../shared/trust/document-text.ts";
 import type { IAMData } from "../../../shared/trust/iam-data.ts";
 import { Intended } from "../../../shared/trust/intended.ts";
 import { MAX_CHAIN, TrustChains } from "../../../shared/trust/trust-chains.ts";
-import { whoElse } from "../../../shared/trust/who-else.ts";
+import { whoElse, whoElseLines } from "../../../shared/trust/who-else.ts";
 import { dataOf, document, exportOf, roleDetail } from "./iam-export.ts";
 import { allow, type Fields, grant } from "./trust-cases.ts";
 
@@ -100,6 +100,7 @@ test("a chain ends at a role whose trust policy is not valid or not in the expor
   t.match(chains(data, role("b")), [/^the trust policy is not valid: the policy is not JSON/]);
   t.match(chains(data, role("x")), [/^the role does not exist in the export/]);
   t.match(chains(data, FAR), [/^no export contains the role; pass the export/]);
+  t.same(whoElseLines({ role: role("x"), unintended: [], chains: [] }, data), [`${role("x")}: nobody else`]);
   t.match(chains(exported(roleDetail(role("a"), { Statement: [{}] })), role("a")), [
     /^the trust policy is not valid: Statement\[0\]/,
   ]);
