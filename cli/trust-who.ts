@@ -23,7 +23,7 @@ export async function runTrustWho(
   const data = await readIAMFiles(settings.iam);
   const roles = await rolesOf(target, settings, data, io);
   if (roles === null) return EXIT.usage;
-  const chains = new TrustChains(data, intended, Math.floor(clock.now() / 1000));
+  const chains = new TrustChains({ data, nowSeconds: Math.floor(clock.now() / 1000) }, intended);
   const tally = { open: 0, faults: 0 };
   // Keeps only what is printed, because each of many roles has a policy of its own.
   const json = roles.flatMap((role): WhoElseJSON[] => {

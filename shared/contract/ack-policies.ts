@@ -11,7 +11,7 @@ export interface RecommendedPolicy {
  * `recommended-inline-policy` in `config/iam/` of the repositories `github.com/aws-controllers-k8s/SERVICE-controller`,
  * read in 2026-11. Services that are not listed here have none that is known.
  */
-const MANAGED: Readonly<Record<string, string>> = {
+const MANAGED: ReadonlyMap<string, string> = new Map(Object.entries({
   acmpca: "AWSPrivateCAFullAccess",
   applicationautoscaling: "PowerUserAccess",
   bedrockagent: "AmazonBedrockFullAccess",
@@ -50,7 +50,7 @@ const MANAGED: Readonly<Record<string, string>> = {
   ssm: "AmazonSSMFullAccess",
   transfer: "AWSTransferFullAccess",
   wafv2: "AWSWAFFullAccess",
-};
+}));
 const INLINE: ReadonlySet<string> = new Set([
   "acm", "bedrockagentcorecontrol", "cloudfront", "cloudwatchlogs", "dms", "eks", "emrcontainers", "iam", "kinesis",
   "kms", "lambda", "lambdamicrovms", "mq", "mwaaserverless", "prometheusservice", "rds", "s3", "s3vectors", "ssm",
@@ -58,7 +58,7 @@ const INLINE: ReadonlySet<string> = new Set([
 
 /** Returns the recommendation for a service, or null. */
 export function recommendedPolicy(service: string): RecommendedPolicy | null {
-  const managed = Object.hasOwn(MANAGED, service) ? MANAGED[service] ?? null : null;
+  const managed = MANAGED.get(service) ?? null;
   const inline = INLINE.has(service);
   return managed === null && !inline ? null : { managed, inline };
 }

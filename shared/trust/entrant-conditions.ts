@@ -53,7 +53,7 @@ function keysOfEntrant({ kind, name, accountID }: Entrant): LookUp {
   return (key) => {
     if (!KEYS.has(key)) return [null, ...present("", true)];
     if (kind === "service") return [null];
-    return key === ARN_KEY ? ofARN : present(accountID ?? "");
+    return key === ARN_KEY ? ofARN : present(String(accountID));
   };
 }
 

@@ -62,7 +62,7 @@ export function neededCall(
 /** Fills in the namespaces that selectors name. `*` stands for a template whose value is not known. */
 function neededTag({ key, value }: SessionTag, selectors: readonly EffectiveSelector[]): NeededTag {
   const lists = selectors.map(({ namespaces }) => namespaces);
-  const namespaces = lists.includes(null) ? null : new Set(lists.flatMap((one) => [...one ?? []]));
+  const namespaces = lists.every((one) => one !== null) ? new Set(lists.flatMap((one) => [...one])) : null;
   const isOpen = value.includes("{namespace}") && namespaces !== null;
   const filled = isOpen ? Array.from(namespaces, (name) => value.replaceAll("{namespace}", name)) : [value];
   const values = new Set(filled.map((one) => one.replaceAll(TEMPLATE, "*").replaceAll(/\*+/g, "*")));

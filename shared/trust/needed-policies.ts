@@ -117,29 +117,22 @@ export function sizeOf(policy: NeededPolicy): number {
   return JSON.stringify(policy).replaceAll(/\s/g, "").length;
 }
 
-/** Why a policy may not fit, or null. */
-export interface SizeFault {
-  readonly text: string;
-  /** Whether a higher quota, or another kind of policy, helps. */
-  readonly canFit: boolean;
-}
-
-export function trustSizeFault(policy: NeededPolicy): SizeFault | null {
+/** Returns a warning if a trust policy does not fit by default. */
+export function trustSizeWarnings(policy: NeededPolicy): string[] {
   const size = sizeOf(policy);
   const { trust, trustQuota } = POLICY_SIZES;
-  if (size <= trust) return null;
-  const text = `the trust policy has ${size} characters, more than the ${trust} that accounts have by default; `;
-  const isInQuota = size <= trustQuota;
-  if (isInQuota) return { text: `${text}request a higher quota of the role trust policy length`, canFit: true };
-  return { text: `${text}no account has more than ${trustQuota}, so use fewer callers or tags`, canFit: false };
+  if (size <= trust) return [];
+  const fix = size > trustQuota ? `no account has more than ${trustQuota}, so use fewer callers or tags`
+    : "request a higher quota of the role trust policy length";
+  return [`the trust policy has ${size} characters, more than the ${trust} that accounts have by default; ${fix}`];
 }
 
-export function callerSizeFault(policy: NeededPolicy): SizeFault | null {
+/** Returns a warning if the policy of a caller does not fit in one managed policy. */
+export function callerSizeWarnings(policy: NeededPolicy): string[] {
   const size = sizeOf(policy);
   const { managed, inline } = POLICY_SIZES;
-  if (size <= managed) return null;
-  const text = `the policy of the caller has ${size} characters, more than the ${managed} of a managed policy; `;
-  const fix = "give the roles a common path, and allow it with a resource such as arn:aws:iam::ACCOUNT:role/ack/*";
-  return size > inline ? { text: `${text}${fix}`, canFit: false }
-    : { text: `${text}use inline policies, which have ${inline} together, or ${fix}`, canFit: true };
+  if (size <= managed) return [];
+  const other = size > inline ? "" : `use inline policies, which have ${inline} together, or `;
+  return [`the policy of the caller has ${size} characters, more than the ${managed} of a managed policy; ${other}`
+    + "give the roles a common path, and allow it with a resource such as arn:aws:iam::ACCOUNT:role/ack/*"];
 }

@@ -64,11 +64,11 @@ function pathOf(arn: string): string {
  * only `Fn::Sub` would read `${...}` in them.
  */
 export function cloudFormationLines(resources: readonly PolicyResource[]): string[] {
-  const accounts = [...new Set(resources.map(({ arn }) => accountOfARN(arn) ?? ""))].toSorted(compareText);
+  const accounts = [...new Set(resources.map(({ arn }) => String(accountOfARN(arn))))].toSorted(compareText);
   return accounts.flatMap((account, i) => {
     const own = resources.filter(({ arn }) => accountOfARN(arn) === account);
     const ids = uniqueLabels(own.map(logicalID));
-    const entries = own.map((one, at): [string, JsonObject] => [ids[at] ?? "", resourceOf(one)]);
+    const entries = own.map((one, at): [string, JsonObject] => [String(ids[at]), resourceOf(one)]);
     const template: JsonObject = { Resources: Object.fromEntries(entries) };
     const remarks = own.flatMap(({ arn, remarks: texts }) => comments(arn, texts));
     const lines = JSON.stringify(template, null, 2).split("\n");

@@ -1,18 +1,15 @@
 import { parseARN } from "../formats/arn.ts";
 import { compareText } from "../formats/text.ts";
 import type { EffectiveSelector } from "../model/effective-selector.ts";
-import { decideAssumeRole } from "./assume-role.ts";
-import type { IAMData } from "./iam-data.ts";
+import { decideWithTrust, type Existing } from "./decide-with-trust.ts";
 import { type KindPermissions, permissionLines, permissionsFor } from "./kind-permissions.ts";
 import { type NeededCall, neededCall, type NeededCallers } from "./needed-call.ts";
 import {
-  callerSizeFault, neededCallerPolicy, type NeededPolicy, neededTrustPolicy, type SizeFault, sizeOf, trustSizeFault,
+  callerSizeWarnings, neededCallerPolicy, type NeededPolicy, neededTrustPolicy, POLICY_SIZES, sizeOf, trustSizeWarnings,
 } from "./needed-policies.ts";
 import { differenceTo, type PolicyDifference } from "./policy-difference.ts";
-import { parsePolicy } from "./policy-document.ts";
 import type { PolicyResource } from "./policy-formats.ts";
 import type { Answer } from "./three-values.ts";
-import { findCaller, parseTarget } from "./trust-question.ts";
 
 /** The selectors of one role, with the same session settings. */
 export type SelectorsOfRole = readonly [EffectiveSelector, ...EffectiveSelector[]];
@@ -50,12 +47,6 @@ export interface PolicyPlan {
   readonly callers: readonly CallerPlan[];
 }
 
-/** The exports to compare with. */
-export interface Existing {
-  readonly data: IAMData;
-  readonly nowSeconds: number;
-}
-
 /** Returns the policies for roles and callers. `existing` is null if they are not compared. */
 export function policyPlan(
   groups: readonly SelectorsOfRole[], callers: NeededCallers, existing: Existing | null,
@@ -71,20 +62,16 @@ function rolePlan(selectors: SelectorsOfRole, call: NeededCall, existing: Existi
   const trustPolicy = neededTrustPolicy(call);
   return {
     role: call.role, selectors: selectors.map(({ name }) => name).toSorted(compareText), trustPolicy,
-    characters: sizeOf(trustPolicy), warnings: warningsOf(trustSizeFault(trustPolicy)),
+    characters: sizeOf(trustPolicy), warnings: trustSizeWarnings(trustPolicy),
     permissions: permissionsFor(selectors),
     ...(existing !== null && { difference: differenceOf(call, trustPolicy, existing) }),
   };
 }
 
-function warningsOf(fault: SizeFault | null): string[] {
-  return fault === null ? [] : [fault.text];
-}
-
 function callerPlan(caller: string, calls: readonly NeededCall[]): CallerPlan {
   const policy = neededCallerPolicy(caller, calls);
   if (policy === null) return { caller, policy, characters: 0, warnings: [] };
-  return { caller, policy, characters: sizeOf(policy), warnings: warningsOf(callerSizeFault(policy)) };
+  return { caller, policy, characters: sizeOf(policy), warnings: callerSizeWarnings(policy) };
 }
 
 function differenceOf(call: NeededCall, trustPolicy: NeededPolicy, existing: Existing): RoleDifference {
@@ -95,19 +82,11 @@ function differenceOf(call: NeededCall, trustPolicy: NeededPolicy, existing: Exi
 }
 
 /** Whether a caller can make a call if the role has the trust policy. */
-export function isAllowed(
-  name: string, call: NeededCall, trustPolicy: NeededPolicy, { data, nowSeconds }: Existing,
-): Answer {
-  const { caller, policies, fault } = findCaller(name, data);
-  if (fault !== null) return "no";
-  const trust = { side: "trust", name: call.role, parsed: parsePolicy(trustPolicy, "trust") } as const;
-  const { externalID, sessionName, sourceIdentity } = call;
+export function isAllowed(name: string, call: NeededCall, trustPolicy: NeededPolicy, existing: Existing): Answer {
+  const { role, addedTagKeys, externalID, sessionName, sourceIdentity } = call;
   const tags = new Map(call.tags.map(({ key, values: [value = ""] }) => [key, value.replaceAll("*", "x")]));
-  const sent = { externalID, sessionName, sourceIdentity, tags, transitiveTagKeys: [], durationSeconds: null };
-  const transitiveTags = new Map(call.addedTagKeys.map((key) => [key, "x"]));
-  const session = caller.kind === "session" ? { ...caller, transitiveTags } : caller;
-  const request = { call: { ...sent, role: parseTarget(call.role) }, caller: session, nowSeconds };
-  return decideAssumeRole({ ...request, roleTags: data.role(call.role)?.tags ?? null }, { ...policies, trust }).verdict;
+  const sent = { externalID, sessionName, sourceIdentity, tags };
+  return decideWithTrust(name, { role, trustPolicy, sent, addedTagKeys }, existing);
 }
 
 /** Whether a policy fits no quota, or an export differs. */
@@ -115,8 +94,9 @@ export function isOpen({ roles, callers }: PolicyPlan): boolean {
   const differs = roles.some(({ difference: one }) => one !== undefined && (
     one.add.length > 0 || one.remove.length > 0 || one.callers.some(({ allowed }) => allowed !== "yes")
   ));
-  return differs || roles.some(({ trustPolicy }) => trustSizeFault(trustPolicy)?.canFit === false)
-    || callers.some(({ policy }) => policy !== null && callerSizeFault(policy)?.canFit === false);
+  const { trustQuota, inline } = POLICY_SIZES;
+  return differs || roles.some(({ characters }) => characters > trustQuota)
+    || callers.some(({ characters }) => characters > inline);
 }
 
 /** Returns the resources of the plan, for Terraform and CloudFormation. */

@@ -1,12 +1,10 @@
-import { decideAssumeRole } from "./assume-role.ts";
+import { decideWithTrust, type Existing } from "./decide-with-trust.ts";
 import { canAllow, canDeny } from "./document-text.ts";
 import { accountIn } from "./entrant.ts";
 import type { IAMData, IAMRole } from "./iam-data.ts";
 import type { Intended } from "./intended.ts";
-import { parsePolicy } from "./policy-document.ts";
 import type { Answer } from "./three-values.ts";
 import { type Trusted, trustedBy } from "./trusted.ts";
-import { findCaller, parseTarget } from "./trust-question.ts";
 
 /** Someone who reaches a role through other roles of the exports. */
 export interface TrustChain {
@@ -41,16 +39,16 @@ interface Found {
 
 /** Finds chains of roles. Reads the trust policy of each role that another one trusts only once. */
 export class TrustChains {
+  readonly #existing: Existing;
   readonly #data: IAMData;
   readonly #intended: Intended;
-  readonly #nowSeconds: number;
   readonly #trusted = new Map<string, readonly Caller[]>();
   readonly #callers = new Map<string, Caller>();
 
-  constructor(data: IAMData, intended: Intended, nowSeconds: number) {
-    this.#data = data;
+  constructor(existing: Existing, intended: Intended) {
+    this.#existing = existing;
+    this.#data = existing.data;
     this.#intended = intended;
-    this.#nowSeconds = nowSeconds;
   }
 
   /** Returns those who reach a role through those whom it trusts, which can be intended; the shortest chains first. */
@@ -122,13 +120,8 @@ export class TrustChains {
     const isAlone = !isDelegated && accountID === accountIn(role);
     const simple = known === null ? null : this.#decideByText(known, role, isAlone);
     if (simple !== null) return simple;
-    const { caller, policies, fault } = findCaller(name, this.#data);
-    if (fault !== null) return "no";
     const statement = { Effect: "Allow", Principal: { AWS: isDelegated ? accountID : name }, Action: "sts:AssumeRole" };
-    const trust = { side: "trust", name: role, parsed: parsePolicy({ Statement: statement }, "trust") } as const;
-    const call = { ...NOTHING_SENT, role: parseTarget(role) };
-    const roleTags = this.#data.role(role)?.tags ?? null;
-    return decideAssumeRole({ call, caller, roleTags, nowSeconds: this.#nowSeconds }, { ...policies, trust }).verdict;
+    return decideWithTrust(name, { role, trustPolicy: { Statement: statement } }, this.#existing);
   }
 
   /** Returns the answer that the texts of the caller's policies show, or null. `isAlone`: the trust policy suffices. */
@@ -144,8 +137,3 @@ export class TrustChains {
 
 /** Whom the trust policy alone lets in. */
 const OUTSIDE: ReadonlySet<Trusted["kind"]> = new Set(["any", "service", "provider"]);
-
-const NOTHING_SENT = {
-  externalID: null, sourceIdentity: null, tags: new Map<string, string>(), transitiveTagKeys: [], sessionName: null,
-  durationSeconds: null,
-} as const;

@@ -26,7 +26,7 @@ function inline(statement: Fields): Fields {
 /** Returns the chains to a role as texts, and `?` before one that is not certain. */
 function chains(data: IAMData, arn: string, intended: readonly string[] = []): string[] {
   const all = new Intended(intended);
-  const result = whoElse(arn, data, all, new TrustChains(data, all, 1_795_000_000));
+  const result = whoElse(arn, data, all, new TrustChains({ data, nowSeconds: 1_795_000_000 }, all));
   return "fault" in result ? [result.fault] : result.chains.map(({ principal, through, verdict }) => (
     `${verdict === "yes" ? "" : "?"}${[principal, ...through].map((one) => one.split("/").at(-1)).join(">")}`
   ));
@@ -100,6 +100,10 @@ test("a chain ends at a role whose trust policy is not valid or not in the expor
   t.match(chains(data, role("b")), [/^the trust policy is not valid: the policy is not JSON/]);
   t.match(chains(data, role("x")), [/^the role does not exist in the export/]);
   t.match(chains(data, FAR), [/^no export contains the role; pass the export/]);
+  t.same(chains(exported(roleDetail(role("a"), document())), role("a")), [], "the policy lets nobody in");
+  const possible = { principal: "*", through: [role("b")], verdict: "unknown" } as const;
+  const lines = whoElseLines({ role: role("a"), unintended: [], chains: [possible] }, data);
+  t.equal(lines[1], `  possible chain: * -> ${role("b")}`);
   t.same(whoElseLines({ role: role("x"), unintended: [], chains: [] }, data), [`${role("x")}: nobody else`]);
   t.match(chains(exported(roleDetail(role("a"), { Statement: [{}] })), role("a")), [
     /^the trust policy is not valid: Statement\[0\]/,
