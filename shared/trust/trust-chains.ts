@@ -33,7 +33,6 @@ export type Caller = Omit<Trusted, "statements">;
 
 interface Found {
   readonly principal: Caller;
-  readonly step: Step;
   readonly verdict: Possible;
 }
 
@@ -57,14 +56,20 @@ export class TrustChains {
     const trusted = this.trustedBy(role);
     const seen = new Set([role, ...trusted.map(({ name }) => name)]);
     let steps = trusted.flatMap((one) => this.#step(one, { role, through: [], verdict: "yes" }) ?? []);
-    while (steps.length > 0 && chains.length < MAX_CHAINS) {
-      const found = steps.flatMap((step) => this.#before(step, seen));
-      chains.push(...found.filter(({ principal }) => !this.#intended.has(principal)).map((one) => (
-        { principal: one.principal.name, through: one.step.through, verdict: one.verdict }
-      )));
-      steps = found.flatMap(({ principal, step }) => this.#step(principal, step) ?? []);
+    while (steps.length > 0) {
+      const next: Step[] = [];
+      for (const step of steps) {
+        const found = this.#before(step, seen);
+        const foreign = found.filter(({ principal }) => !this.#intended.has(principal));
+        chains.push(...foreign.map((one) => (
+          { principal: one.principal.name, through: step.through, verdict: one.verdict }
+        )));
+        if (chains.length >= MAX_CHAINS) return chains.slice(0, MAX_CHAINS);
+        next.push(...found.flatMap(({ principal }) => this.#step(principal, step) ?? []));
+      }
+      steps = next;
     }
-    return chains.slice(0, MAX_CHAINS);
+    return chains;
   }
 
   /** Returns the step to a role of the exports that can assume the role of another step. */
@@ -81,7 +86,7 @@ export class TrustChains {
       const verdict = seen.has(principal.name) ? "no" : this.#verdict(principal, step);
       if (verdict === "no") return [];
       seen.add(principal.name);
-      return [{ principal, step, verdict }];
+      return [{ principal, verdict }];
     });
   }
 
