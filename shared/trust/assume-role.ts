@@ -60,8 +60,10 @@ export function decideAssumeRole(
   const actions = actionsOf(request).map((action) => decideAction(action, request, policies));
   if (answer === "yes") return decisionOf(actions);
   // STS can still reject the call. Says so at the first action, unless that is denied anyway.
-  const [first = rejected("unknown", acceptance.reason, missing), ...others] = actions;
-  return decisionOf([first.verdict === "yes" ? rejected("unknown", acceptance.reason, missing) : first, ...others]);
+  const perhaps = rejected("unknown", acceptance.reason, missing);
+  const [first = perhaps, ...others] = actions;
+  const both = first.verdict === "no" ? first : { ...first, missing: [...first.missing, ...missing] };
+  return decisionOf([first.verdict === "yes" ? perhaps : both, ...others]);
 }
 
 /** Returns the decision for a call that no policy can allow. */

@@ -20,13 +20,13 @@ const ACCEPTED: Acceptance = { match: YES, reason: "" };
 export function acceptanceOf({ call, caller }: Request, maxSessionSeconds: number | null): Acceptance {
   const fault = faultOf(call, caller);
   if (fault !== null) return { match: NO, reason: fault };
-  return overDuration(call, caller, maxSessionSeconds) ?? unclearTags(call, caller) ?? ACCEPTED;
+  return overDuration(call, caller, maxSessionSeconds) ?? unclearTags(call) ?? ACCEPTED;
 }
 
 function faultOf(call: AssumeRoleCall, caller: Caller): string | null {
   return partitionFault(call, caller) ?? outside("session name", call.sessionName, SESSION_NAME_LIMITS)
     ?? outside("external ID", call.externalID, EXTERNAL_ID_LIMITS)
-    ?? sourceIdentityFault(call, caller) ?? tagFault(call) ?? durationFault(call.durationSeconds);
+    ?? sourceIdentityFault(call, caller) ?? tagFault(call, caller) ?? durationFault(call.durationSeconds);
 }
 
 function partitionFault({ role: { partition } }: AssumeRoleCall, caller: Caller): string | null {
@@ -48,11 +48,20 @@ function sourceIdentityFault({ sourceIdentity }: AssumeRoleCall, caller: Caller)
   return outside("source identity", sourceIdentity, SESSION_NAME_LIMITS);
 }
 
-function tagFault({ tags }: AssumeRoleCall): string | null {
-  if (tags.size > MAX_TAGS) return `the call has ${tags.size} session tags, more than ${MAX_TAGS}`;
-  if (new Set([...tags.keys()].map((key) => key.toLowerCase())).size < tags.size) {
-    return "two session tags have the same key, apart from case";
+function tagFault({ tags, transitiveTagKeys }: AssumeRoleCall, caller: Caller): string | null {
+  const count = Math.max(tags.size, transitiveTagKeys.length);
+  if (count > MAX_TAGS) return `the call has ${count} session tags, more than ${MAX_TAGS}`;
+  const keys = lowercase(tags.keys());
+  if (keys.size < tags.size) return "two session tags have the same key, apart from case";
+  const inherited = caller.kind === "session" ? caller.transitiveTags.keys() : [];
+  if ([...lowercase(inherited)].some((key) => keys.has(key))) {
+    return "the call has a session tag that the caller's session passes on, which cannot be changed";
   }
+  return tagTextFault(tags) ?? transitiveTagKeys
+    .map((key) => outside("key of a transitive tag", key, TAG_KEY_LIMITS)).find((fault) => fault !== null) ?? null;
+}
+
+function tagTextFault(tags: AssumeRoleCall["tags"]): string | null {
   for (const [key, value] of tags) {
     if (RESERVED_PREFIX.test(key)) return "the key of a session tag starts with aws:, which is reserved";
     const fault = outside("key of a session tag", key, TAG_KEY_LIMITS)
@@ -87,15 +96,14 @@ function overDuration(
   return { match: NO, reason };
 }
 
-/** AWS does not document these combinations. */
-function unclearTags({ tags, transitiveTagKeys }: AssumeRoleCall, caller: Caller): Acceptance | null {
-  const keys = new Set([...tags.keys()].map((key) => key.toLowerCase()));
-  const inherited = caller.kind === "session" ? [...caller.transitiveTags.keys()] : [];
-  if (inherited.some((key) => keys.has(key.toLowerCase()))) {
-    const match = unknown("whether STS accepts a session tag that the session inherits");
-    return { match, reason: "the call has a session tag that the caller's session passes on" };
-  }
+/** AWS does not document what STS does with a transitive key that has no tag. */
+function unclearTags({ tags, transitiveTagKeys }: AssumeRoleCall): Acceptance | null {
+  const keys = lowercase(tags.keys());
   if (transitiveTagKeys.every((key) => keys.has(key.toLowerCase()))) return null;
   const match = unknown("whether STS accepts a transitive tag key without its tag");
   return { match, reason: "a transitive tag key has no session tag" };
+}
+
+function lowercase(keys: Iterable<string>): ReadonlySet<string> {
+  return new Set(Array.from(keys, (key) => key.toLowerCase()));
 }

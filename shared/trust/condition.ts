@@ -48,9 +48,9 @@ interface Test extends Condition {
  * statement is invalid. So a condition with such a variable is never certainly true.
  */
 function withoutInvalid(match: Match, { resolved }: Test): Match {
-  const invalid = resolved.find(({ state }) => state === "no value");
-  if (match.answer !== "yes" || invalid === undefined || invalid.state === "pattern") return match;
-  return unknown(`\${${invalid.variable}}`);
+  if (match.answer !== "yes") return match;
+  const invalid = resolved.flatMap((one) => (one.state === "pattern" || one.isPresent ? [] : `\${${one.variable}}`));
+  return invalid.length === 0 ? match : unknown(...invalid);
 }
 
 function evaluateState(test: Test, values: readonly Value[] | null): Match {

@@ -11,7 +11,9 @@ export type Principal =
   | { readonly kind: "service"; readonly name: string }
   /** A principal that is never a role, a user or a service. */
   | { readonly kind: "federated"; readonly name: string }
-  /** A text that IAM does not store, for example with a wildcard. */
+  /** A text with a wildcard, such as `role/*`, which matches no principal. */
+  | { readonly kind: "wildcard"; readonly text: string }
+  /** Another text that IAM does not store. */
   | { readonly kind: "invalid"; readonly text: string };
 
 const UNIQUE_ID = /^A[A-Z]{3}[A-Z0-9]{12,124}$/;
@@ -24,7 +26,7 @@ const ARN_KINDS: Readonly<Record<string, "role" | "user" | "session">> = {
 /** Parses a value of `Principal`, such as `AWS`. */
 export function parsePrincipal(type: string, text: string): Principal {
   if (text === "*" && type === "AWS") return { kind: "any" };
-  if (WILDCARD.test(text)) return { kind: "invalid", text };
+  if (WILDCARD.test(text)) return { kind: "wildcard", text };
   if (type === "Service") return { kind: "service", name: text };
   return type === "AWS" ? parseAWSPrincipal(text) : { kind: "federated", name: text };
 }

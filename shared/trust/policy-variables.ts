@@ -47,11 +47,11 @@ function parseVariable(text: string): Pattern | Variable {
 
 /**
  * A template with the values of a request. A variable without a value matches nothing, and may make the statement
- * invalid. A variable whose value is unknown is missing.
+ * invalid. A variable whose value is unknown is missing, and may have no value unless `isPresent`.
  */
 export type Resolved =
   | { readonly state: "pattern"; readonly pattern: Pattern }
-  | { readonly state: "no value" | "unknown"; readonly variable: string };
+  | { readonly state: "no value" | "unknown"; readonly variable: string; readonly isPresent: boolean };
 
 export function resolveTemplate(template: Template, lookUp: LookUp): Resolved {
   const pattern: number[] = [];
@@ -61,20 +61,23 @@ export function resolveTemplate(template: Template, lookUp: LookUp): Resolved {
       continue;
     }
     const value = valueOf(part, lookUp);
-    if (value.state !== "text") return { state: value.state, variable: part.key };
+    if (value.state !== "text") return { ...value, variable: part.key };
     for (const unit of unitsOf(value.text)) pattern.push(unit);
   }
   return { state: "pattern", pattern };
 }
 
-type VariableValue = { readonly state: "text"; readonly text: string } | { readonly state: "no value" | "unknown" };
+type VariableValue =
+  | { readonly state: "text"; readonly text: string }
+  | { readonly state: "no value" | "unknown"; readonly isPresent: boolean };
 
 function valueOf({ key, fallback }: Variable, lookUp: LookUp): VariableValue {
   const [only, ...others] = key === "" ? [] : lookUp(key);
-  if (only === undefined || others.length > 0) return { state: "unknown" };
-  if (only === null) return fallback === null ? { state: "no value" } : { state: "text", text: fallback };
+  if (only === undefined || others.length > 0) return { state: "unknown", isPresent: false };
+  const noValue = { state: "no value", isPresent: false } as const;
+  if (only === null) return fallback === null ? noValue : { state: "text", text: fallback };
   const [value, ...more] = only;
   // A key with several values cannot be a variable.
-  if (value === undefined || more.length > 0) return { state: "no value" };
-  return value.isPrefix ? { state: "unknown" } : { state: "text", text: value.text };
+  if (value === undefined || more.length > 0) return noValue;
+  return value.isPrefix ? { state: "unknown", isPresent: true } : { state: "text", text: value.text };
 }

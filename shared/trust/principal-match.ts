@@ -33,7 +33,7 @@ export function namedCallers({ principals, effect }: Statement, { caller }: Prin
 }
 
 function namingOf({ kind }: Principal): Naming {
-  return kind === "id" || kind === "federated" || kind === "invalid" ? "any" : kind;
+  return kind === "id" || kind === "federated" || kind === "invalid" || kind === "wildcard" ? "any" : kind;
 }
 
 /** Whether the principals of a statement contain the caller. */
@@ -67,7 +67,7 @@ function isExcluded(items: readonly Principal[], { caller }: PrincipalContext): 
 function matchPrincipal(principal: Principal, caller: Caller): Match {
   if (principal.kind === "invalid") return unknown("principal that IAM does not accept");
   // IAM shows a unique ID only if the role or user with this ID has been deleted.
-  if (principal.kind === "id" || principal.kind === "federated") return NO;
+  if (principal.kind === "id" || principal.kind === "federated" || principal.kind === "wildcard") return NO;
   if (caller.kind === "service") return matchService(principal, caller.name);
   if (principal.kind === "any") return YES;
   if (principal.kind === "service") return NO;

@@ -55,14 +55,11 @@ export function keysOf(request: Request, action: Action): LookUp {
   return (key) => fixed.get(key) ?? tagKey(key, request, action) ?? otherKey(key);
 }
 
-/**
- * Keys that no call of a workload has: they are set by calls of services, by other operations, or by federation.
- * `sts:DurationSeconds` is absent for AssumeRole.
- */
+/** Keys that no call of a workload has, because only calls of services set them. */
 const CONSTANT_KEYS: readonly (readonly [key: string, values: Possibilities])[] = [
   ...[
     "aws:sourcearn", "aws:sourceaccount", "aws:sourceorgid", "aws:sourceorgpaths", "aws:principalservicename",
-    "aws:principalservicenameslist", "aws:calledvia", "aws:calledviafirst", "aws:calledvialast", "sts:durationseconds",
+    "aws:principalservicenameslist", "aws:calledvia", "aws:calledviafirst", "aws:calledvialast",
   ].map((key) => [key, ABSENT] as const),
   ["aws:principalisawsservice", present("false")],
   ["aws:viaawsservice", present("false")],
@@ -160,11 +157,10 @@ function tagValue(tags: Tags, name: string): string | null {
   return null;
 }
 
-const PROVIDER_KEYS: ReadonlySet<string> = new Set(["sub", "aud", "amr", "azp", "oaud"]);
-
-/** Keys of SAML and of OpenID Connect providers are absent. Any other key may be in the request. */
+/**
+ * Any other key of AWS may be in the request. The keys of other services, of SAML and of OpenID Connect providers, and
+ * those of other operations of STS and IAM, are absent.
+ */
 function otherKey(key: string): Possibilities {
-  const colon = key.indexOf(":");
-  const isOfProvider = PROVIDER_KEYS.has(key.slice(colon + 1)) && key.slice(0, colon).includes(".");
-  return key.startsWith("saml:") || isOfProvider ? ABSENT : UNKNOWN;
+  return key.startsWith("aws:") ? UNKNOWN : ABSENT;
 }

@@ -19,7 +19,7 @@ export function trustHint(statements: readonly Statement[], context: ActionReque
   const principals = allows.filter((one) => coversAction(one, action)).flatMap((one) => one.principals.items);
   if (principals.some((principal) => hasOtherPath(principal, caller))) return "path";
   if (principals.some(({ kind }) => kind === "id")) return "deleted";
-  return principals.some(({ kind }) => kind === "invalid") ? "wildcard" : null;
+  return principals.some(({ kind }) => kind === "wildcard" || kind === "invalid") ? "wildcard" : null;
 }
 
 function arnOf(caller: Caller): string | null {

@@ -101,14 +101,20 @@ function partsOf(pattern: Pattern): Pattern[] {
 }
 
 /**
- * Whether a pattern of `Resource` matches an ARN. Unknown if a wildcard has to match a colon between parts: the AWS
- * documentation excludes it, but STS accepts some of these patterns.
+ * Whether a pattern of `Resource` matches an ARN. Only a `*` that ends a part of the ARN can match a colon. Unknown if
+ * another wildcard has to, because STS accepts some of these patterns:
+ * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_resource.html
  */
 export function matchesResource(pattern: Pattern, arn: string): Match {
   const value = { text: arn, isPrefix: false };
   const whole = matches(pattern, value);
-  if (whole.answer === "no" || pattern.every((token) => token === MANY)) return whole;
+  if (whole.answer === "no" || pattern.every((token, i) => token >= 0 || endsPart(pattern, i))) return whole;
   return matchesARN(pattern, value).answer === "yes" ? YES : unknown("whether a wildcard of Resource matches a colon");
+}
+
+function endsPart(pattern: Pattern, i: number): boolean {
+  const next = pattern[i + 1] ?? COLON;
+  return pattern[i] === MANY && next === COLON;
 }
 
 /** Whether an action matches, regardless of case. */

@@ -36,6 +36,9 @@ test("rejects parameters outside the limits of STS, and another partition", asyn
     [{ tags: new Map([["a", "*"]]) }, "no the value of a session tag is not 0 to 256 characters of letters, digits, "
       + "spaces and _.:/=+-@"],
     [tagged(...Array.from({ length: 51 }, (_, i) => `k${i}`)), "no the call has 51 session tags, more than 50"],
+    [{ transitiveTagKeys: Array(51).fill("k") }, "no the call has 51 session tags, more than 50"],
+    [{ transitiveTagKeys: [""] },
+      "no the key of a transitive tag is not 1 to 128 characters of letters, digits, spaces and _.:/=+-@"],
     [{ durationSeconds: 899 }, "no the duration of 899 seconds is not 900 to 43200"],
     [{ durationSeconds: 900.5 }, "no the duration of 900.5 seconds is not 900 to 43200"],
     [{ role: { arn: ROLE, partition: "aws-cn", accountID: "222222222222" } },
@@ -59,12 +62,15 @@ test("limits the duration of role chaining to an hour, and others to that of the
   );
 });
 
-test("does not know whether STS accepts unusual tags", async (t) => {
+test("does not know whether STS accepts a transitive key without a tag", async (t) => {
   t.equal(acceptance({ transitiveTagKeys: ["team"] }), "unknown a transitive tag key has no session tag");
+});
+
+test("rejects a tag that the caller's session passes on", async (t) => {
   const passesOn = sessionOf(NEAR, { transitiveTags: new Map([["Team", "a"]]) });
-  t.equal(
-    acceptance(tagged("team"), passesOn), "unknown the call has a session tag that the caller's session passes on",
-  );
+  const reason = "the call has a session tag that the caller's session passes on, which cannot be changed";
+  t.equal(acceptance(tagged("team"), passesOn), `no ${reason}`);
+  t.equal(acceptance(tagged("other"), passesOn), "yes");
 });
 
 test("decides an unknown duration only if the policies allow", async (t) => {
@@ -76,5 +82,7 @@ test("decides an unknown duration only if the policies allow", async (t) => {
     actions: [{ action: "sts:AssumeRole", reason: { kind: "rejected" } }],
   });
   t.equal(decide(long, { trust }, 7200).verdict, "yes");
+  const onlyIn = [allow({ AWS: BOB.arn }, { Condition: { StringEquals: { "aws:PrincipalOrgID": "o-1" } } })];
+  t.same(decide(long, { trust: onlyIn }).missing, ["aws:PrincipalOrgID", `MaxSessionDuration of ${ROLE}`]);
   t.match(decide(requestOf(BOB, { durationSeconds: 1 }), { trust }), { verdict: "no", actions: [{ verdict: "no" }] });
 });

@@ -86,6 +86,15 @@ test("reports the path of the first fault", async (t) => {
 });
 
 test("bounds the size and the depth of a document", async (t) => {
+  t.equal(fault({ Statement: Array.from({ length: 100_000 }, () => TRUST) }), ": the policy has more than 20000 values");
+  let condition: unknown = {};
+  for (let i = 0; i < 4_000; i++) condition = { StringEquals: condition };
+  t.match(faultOf({ Condition: condition }),
+    /^Statement\[0\]\.Condition\..*: the policy is nested deeper than 8 levels$/);
+  t.equal(fault('{"Statement": [], "__proto__": {"Version": 1}}'),
+    '__proto__: "__proto__" is not an element of a policy');
+  t.equal(fault('{"Statement": {"Effect": "Allow", "Principal": {"__proto__": "*"}, "Action": "*"}}'),
+    'Statement.Principal.__proto__: "__proto__" is not an element of a policy');
   t.equal(fault(" ".repeat(300_000)), ": the policy has 300000 characters, more than 131072");
   t.equal(fault({ Statement: Array(30_000).fill("") }), ": the policy has more than 20000 values");
   t.match(fault(`${"[".repeat(50_000)}${"]".repeat(50_000)}`), /the policy is nested deeper than 8 levels/);
@@ -108,9 +117,9 @@ test("parses principals of each kind", async (t) => {
     ["AWS", "arn:aws:sts::111122223333:assumed-role/b/s", "session"], ["AWS", "AROAEXAMPLEEXAMPLEID1", "id"],
     ["AWS", "arn:aws:sts::111122223333:federated-user/b", "federated"], ["AWS", "arn:aws:iam::111122223333:group/b",
     "invalid"],
-    ["AWS", "arn:aws:iam::111122223333:role/*", "invalid"], ["AWS", "arn:aws:iam:::role/a", "invalid"], ["AWS", "x",
+    ["AWS", "arn:aws:iam::111122223333:role/*", "wildcard"], ["AWS", "arn:aws:iam:::role/a", "invalid"], ["AWS", "x",
     "invalid"],
-    ["Service", "pods.eks.amazonaws.com", "service"], ["Service", "*", "invalid"],
+    ["Service", "pods.eks.amazonaws.com", "service"], ["Service", "*", "wildcard"],
     ["Federated", "accounts.google.com", "federated"], ["CanonicalUser", "abc", "federated"],
   ];
   t.same(kinds.map(([type, text]) => parsePrincipal(type, text).kind), kinds.map(([, , kind]) => kind));

@@ -30,7 +30,7 @@ test("knows the keys of a session", async (t) => {
     "aws:sourcearn": "-", "aws:federatedprovider": "- | ...", "aws:principalorgid": "- | ...",
     "aws:sourceip": "- | ...",
     "saml:aud": "-", "oidc.eks.eu-west-1.amazonaws.com/id/x:sub": "-", "accounts.google.com:aud": "-",
-    "s3:prefix": "- | ...",
+    "s3:prefix": "-", "sts:durationseconds": "-", "aws:new": "- | ...",
     "aws:currenttime": "2026-11-18T11:06:40Z", "aws:epochtime": "1795000000", "sts:rolesessionname": "...",
   };
   for (const [key, values] of Object.entries(expected)) t.equal(states(key, session), values, key);

@@ -50,10 +50,12 @@ test("compares the parts of an ARN", async (t) => {
   t.equal(arn("arn:aws:sns:*:*:a:b", "arn:aws:sns:eu:1:a:b"), "yes", "the last part contains colons");
 });
 
-test("is not certain that a wildcard of Resource matches a colon", async (t) => {
+test("is certain that a wildcard of Resource matches a colon only at the end of a part", async (t) => {
   const resource = (pattern: string): string => matchesResource(wildcards(pattern), ROLE).answer;
   t.same(["*", "**", ROLE, "arn:aws:iam::*:role/*"].map(resource), ["yes", "yes", "yes", "yes"]);
-  t.same([resource("arn:aws:iam::1111*"), resource("arn:aws:s3:::*")], ["unknown", "no"]);
+  t.same(["arn:aws:iam::1111*", "arn:aws:iam::*", "arn:*:role/team/app"].map(resource), ["yes", "yes", "yes"]);
+  t.same(["arn:aws:iam::1*/app", "arn:aws:iam:?111122223333:role/*"].map(resource), ["unknown", "unknown"]);
+  t.same(["arn:aws:s3:::*", "arn:aws:iam::2*"].map(resource), ["no", "no"]);
 });
 
 test("compares actions regardless of case, and texts code unit by code unit", async (t) => {
