@@ -25,6 +25,11 @@ export const EXAMPLES: Readonly<Record<Command | "", readonly string[]>> = {
   ],
   explain: ["ack-role-resolver explain IRS-30", "ack-role-resolver explain ERR_SELECTOR_CONFLICT"],
   "migrate carm": ["ack-role-resolver migrate carm --cluster > selectors.yaml"],
+  trust: [
+    "ack-role-resolver trust --from manifests --iam iam.json \\",
+    "    --caller arn:aws:iam::111122223333:role/ack --via sidecar \\",
+    "    --caller-credentials pod-identity",
+  ],
   "trust check": [
     "ack-role-resolver trust check --iam iam.json \\",
     "    --caller arn:aws:iam::111122223333:role/ack \\",

@@ -1,36 +1,8 @@
 import { type Command, COMMANDS } from "../shared/contract/setting-definition.ts";
 import { OF_SELECTORS } from "../shared/contract/trust-settings.ts";
 import { JUDGES, OFFLINE, type SettingName } from "../shared/contract/settings.ts";
-
-/** A heading in the help, under which flags are listed. */
-type FlagGroup =
-  | "Input" | "Decisions" | "Checks" | "Output" | "Resource" | "Webhook" | "Server" | "Grants" | "Credentials"
-  | "Certificates" | "Installation" | "Question";
-
-interface FlagHelp {
-  readonly group: FlagGroup;
-  readonly general: string;
-  /** The help for commands for which the flag has a different meaning. */
-  readonly commands: Readonly<Partial<Record<Command, string>>>;
-  /** The headings for commands that list the flag elsewhere. */
-  readonly groups: Readonly<Partial<Record<Command, FlagGroup>>>;
-  /** The commands of which only `--help --all` lists the flag, so that each help fits two screens. */
-  readonly rareIn?: readonly Command[];
-}
-
-function help(
-  group: FlagGroup, general: string, commands: FlagHelp["commands"] = {}, groups: FlagHelp["groups"] = {},
-): FlagHelp {
-  return { group, general, commands, groups };
-}
-
-function rareIn(commands: readonly Command[], ...row: Parameters<typeof help>): FlagHelp {
-  return { ...help(...row), rareIn: commands };
-}
-
-function rare(...row: Parameters<typeof help>): FlagHelp {
-  return rareIn(COMMANDS, ...row);
-}
+import { type FlagGroup, type FlagHelp, help, rare, rareIn } from "./help-rows.ts";
+import { TRUST_HELP } from "./trust-help.ts";
 
 const MODE = "where controllers find the role of a resource: in IAMRoleSelectors, or in the legacy CARM ConfigMaps";
 
@@ -216,8 +188,9 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
       + "accepts (default: vend if the sidecar's own credentials have a session token)",
   ),
   sessionName: rareIn(
-    ["sidecar"], "Credentials", "name of each STS session", { "trust check": "session name that the call sends" },
-    { "trust check": "Question" },
+    ["sidecar", "trust"], "Credentials", "name of each STS session",
+    { trust: "session name of the sidecar", "trust check": "session name that the call sends" },
+    { trust: "Question", "trust check": "Question" },
   ),
   defaultExternalId: rare("Credentials", "external ID for the role of each selector without one of its own"),
   defaultSourceIdentity: rare("Credentials", "source identity for the role of each selector without one of its own"),
@@ -250,29 +223,7 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
     "Webhook", "ConfigMap in the namespace of each Pod whose key ca.crt contains further CAs that injected sidecars "
       + "trust for AWS endpoints",
   ),
-  iam: help("Input", "output of aws iam get-account-authorization-details; repeatable, for several accounts"),
-  caller: help(
-    "Question", "ARN of the caller: a role, a session of a role, or a user; or the name of a service",
-    { "trust policy": "ARN of a role that is meant to assume the roles" },
-  ),
-  all: help("Input", "every role that a selector names; without --from and --cluster, every role of the exports"),
-  intended: help(
-    "Question", "ARN that is intended to assume roles: of a role, user, session, account or identity provider; also "
-      + "an account of 12 digits, or the name of a service",
-  ),
-  via: help("Question", "who assumes roles: ACK, the sidecar with the settings of selectors, or the EKS Capability"),
-  callerCredentials: help(
-    "Question", "credentials of the callers: their session tags decide whether sts:TagSession is needed (default: as "
-      + "their trust policies in --iam show)",
-  ),
-  diff: help("Output", "compare with the exports of --iam, and exit with status 1 if they differ"),
-  role: help("Question", "ARN of the role to assume"),
-  externalId: help("Question", "external ID that the call sends"),
-  sourceIdentity: help("Question", "source identity that the call sends"),
-  tag: help("Question", "session tag that the call sends"),
-  transitiveTag: help("Question", "key of a session tag that the session passes on"),
-  duration: help("Question", "duration of the session in seconds that the call requests"),
-  requests: help("Input", "file with a question in each line, as JSON, or - for standard input"),
+  ...TRUST_HELP,
   extraGroups: rare("Input", "ACK API group that this release does not know"),
 };
 

@@ -64,6 +64,8 @@ function buildProgram(context: ProgramContext): Commander {
       getErrHelpWidth: () => widthOf(io.stderr, io.environment),
     })
     .configureHelp(HELP_LAYOUT)
+    // So `trust` leaves the flags of `trust check` alone.
+    .enablePositionalOptions()
     .showHelpAfterError("(see --help)")
     .addHelpText("after", examplesText(""))
     .exitOverride();
@@ -151,7 +153,12 @@ function addReaders(program: Commander, { io, done, add }: ProgramContext): void
 }
 
 function addTrust(program: Commander, { io, done, add }: ProgramContext): void {
-  const trust = program.command("trust").description("examine the trust policies of roles").helpCommand(false);
+  const roles = "tell whether controllers can assume the roles that objects name, from exports of IAM";
+  const trust = add(program, "trust", roles).helpCommand(false).enablePositionalOptions()
+    .action(async (flags: Flags) => {
+      const { runTrust } = await import("./trust.ts");
+      done(await runTrust(settingsOf("trust", flags, io), io));
+    });
   const help = "tell whether a caller can assume a role, from exports of IAM";
   add(trust, "trust check", help).action(async (flags: Flags) => {
     const { runTrustCheck } = await import("./trust-check.ts");

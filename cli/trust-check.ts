@@ -10,6 +10,7 @@ import { answer, type Question, QuestionError } from "../shared/trust/trust-ques
 import type { DecisionJSON } from "../shared/trust/verdict-text.ts";
 import { readIAMFiles } from "./input/iam-files.ts";
 import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
+import { decisionLines } from "./output/decision-lines.ts";
 
 type Settings = SettingsFor<"trust check">;
 
@@ -21,7 +22,7 @@ export async function runTrustCheck(settings: Settings, io: IO, clock = systemCl
   const question = questionOf(settings);
   const result = answerOrThrow(question, await readIAMFiles(iam), nowSeconds);
   if (output === "json") writeJSON(io, result);
-  else writeLines(io.stdout, linesOf(result));
+  else writeLines(io.stdout, [result.verdict, ...decisionLines(result)].map(printable));
   return result.verdict === "yes" ? EXIT.fine : EXIT.findings;
 }
 
@@ -85,14 +86,4 @@ function answerLine(line: string, data: IAMData, nowSeconds: number): DecisionJS
     if (error instanceof QuestionError) return { error: error.message };
     throw error;
   }
-}
-
-function linesOf({ verdict, actions, missing }: DecisionJSON): string[] {
-  const lines = actions.flatMap(({ action, verdict: own, statements, reason }) => [
-    `  ${action}: ${own}: ${reason}`,
-    ...statements.map(({ side, policy, statement, effect }) => (
-      `    ${effect} in ${side} ${policy}, statement ${statement}`
-    )),
-  ]);
-  return [verdict, ...lines, ...missing.map((one) => `  missing: ${one}`)].map(printable);
 }

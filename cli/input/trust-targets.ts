@@ -5,13 +5,26 @@ import { closest, printable } from "../../shared/formats/text.ts";
 import type { EffectiveSelector } from "../../shared/model/effective-selector.ts";
 import { type IO, writeLines } from "../io.ts";
 import { faultySelectorLines, faultySelectors } from "./faulty-objects.ts";
-import { isUnreadable, readStates } from "./state.ts";
+import { isUnreadable, readStates, type State } from "./state.ts";
 
 /** The settings of commands that examine one selector or all. */
-type TargetSettings = Pick<
-  SettingsFor<"trust who">,
-  "all" | "from" | "cluster" | "kubeconfig" | "context" | "runtime" | "ignore" | "skipUnreadable"
+type TargetSettings = StateSettings & Pick<SettingsFor<"trust who">, "all">;
+type StateSettings = Pick<
+  SettingsFor<"trust who">, "from" | "cluster" | "kubeconfig" | "context" | "runtime" | "ignore" | "skipUnreadable"
 >;
+
+/** Returns the objects of manifests or of a cluster; null if the input is unreadable, after reporting its faults. */
+export async function readTrustState(
+  settings: StateSettings & Pick<SettingsFor<"trust">, "ackSystemNamespace">, io: IO,
+  options: Parameters<typeof readStates>[2],
+): Promise<State | null> {
+  const all = {
+    ...settings, mode: "selectors", allowEmpty: false, logLevel: "info", namespace: null, extraGroups: [],
+    maxDocuments: String(LIMITS.manifestDocuments.value),
+  } as const;
+  const [state] = await readStates(all, io, options);
+  return isUnreadable(state.faults, io) ? null : state;
+}
 
 /**
  * Returns the selector of the name, or with --all every selector; null if the input is unreadable, after reporting its
@@ -20,13 +33,9 @@ type TargetSettings = Pick<
 export async function readSelectors(
   name: string | null, settings: TargetSettings, io: IO, stdinCommand: string,
 ): Promise<readonly EffectiveSelector[] | null> {
-  const options = {
-    ...settings, mode: "selectors", allowEmpty: false, logLevel: "info", namespace: null, extraGroups: [],
-    ackSystemNamespace: "ack-system", maxDocuments: String(LIMITS.manifestDocuments.value),
-  } as const;
-  const [{ faults, inventory, origin }] = await readStates(options, io, { stdinCommand });
-  if (isUnreadable(faults, io)) return null;
-  const { selectors } = inventory;
+  const state = await readTrustState({ ...settings, ackSystemNamespace: "ack-system" }, io, { stdinCommand });
+  if (state === null) return null;
+  const { inventory, origin, inventory: { selectors } } = state;
   const faulty = faultySelectors(inventory, origin).filter((one) => name === null || one.name === name);
   writeLines(io.stderr, faultySelectorLines(faulty));
   if (name === null) return [...selectors.values()];

@@ -88,8 +88,9 @@ export const SIDECAR_VARIABLE: Pattern = {
 };
 
 export const COMMANDS = [
-  "local", "webhook", "sidecar", "lint", "resolve", "audit", "impact", "explain", "migrate carm", "trust check",
-  "trust who", "trust policy", "credential-process", "certs make", "certs manage", "manifests", "version",
+  "local", "webhook", "sidecar", "lint", "resolve", "audit", "impact", "explain", "migrate carm", "trust",
+  "trust check", "trust who", "trust policy", "credential-process", "certs make", "certs manage", "manifests",
+  "version",
 ] as const;
 export type Command = (typeof COMMANDS)[number];
 

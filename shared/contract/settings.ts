@@ -76,7 +76,7 @@ export const SETTINGS = {
   },
   ackSystemNamespace: {
     flag: "--ack-system-namespace", type: "string", value: "NS", pattern: NAMESPACE, default: "ack-system",
-    commands: [...DECIDERS, "manifests"],
+    commands: [...DECIDERS, "trust", "manifests"],
   },
   runtime: {
     flag: "--runtime", type: "string", choices: ["ack", "extended"], default: "ack",
@@ -217,16 +217,16 @@ export const SETTINGS = {
   base: { flag: "--base", type: "string", choices: ["vend", "identity-only"], default: null, commands: ["sidecar"] },
   sessionName: {
     flag: "--session-name", type: "string", value: "NAME", pattern: SESSION_NAME, default: "ack-role-resolver",
-    defaults: { "trust check": null }, commands: ["sidecar", "trust check"],
+    defaults: { "trust check": null }, commands: ["sidecar", "trust", "trust check"],
   },
   defaultExternalId: {
-    flag: "--default-external-id", type: "string", value: "ID", default: null, commands: ["sidecar"],
+    flag: "--default-external-id", type: "string", value: "ID", default: null, commands: ["sidecar", "trust"],
   },
   defaultSourceIdentity: {
-    flag: "--default-source-identity", type: "string", value: "NAME", default: null, commands: ["sidecar"],
+    flag: "--default-source-identity", type: "string", value: "NAME", default: null, commands: ["sidecar", "trust"],
   },
   defaultSessionTags: {
-    flag: "--default-session-tags", type: "strings", value: "KEY=VALUE", default: [], commands: ["sidecar"],
+    flag: "--default-session-tags", type: "strings", value: "KEY=VALUE", default: [], commands: ["sidecar", "trust"],
   },
   logLevel: {
     flag: "--log-level", type: "string", choices: ["debug", "info", "warn", "error"], default: "info",

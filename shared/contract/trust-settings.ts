@@ -1,7 +1,12 @@
 import { COUNT, type Definition } from "./setting-definition.ts";
 
 /** The commands about trust that read selectors. */
-export const OF_SELECTORS = ["trust who", "trust policy"] as const;
+export const OF_SELECTORS = ["trust", "trust who", "trust policy"] as const;
+
+/** The programs that assume roles. The EKS Capability runs ACK outside the cluster, and CAPA is Cluster API for AWS. */
+export const PROGRAMS = ["ack", "sidecar", "eks-capability", "capa"] as const;
+/** How a program gets the credentials of its own role: from EKS in one of two ways, or as the keys of a user. */
+export const CREDENTIALS = ["irsa", "pod-identity", "keys"] as const;
 
 /** The rows of the settings table that only the commands about trust have. */
 export const TRUST_SETTINGS = {
@@ -11,15 +16,16 @@ export const TRUST_SETTINGS = {
   },
   caller: {
     flag: "--caller", type: "strings", allowsComma: true, value: "ARN", default: [],
-    commands: ["trust check", "trust policy"],
+    commands: ["trust", "trust check", "trust policy"],
   },
   via: {
-    flag: "--via", type: "string", choices: ["ack", "sidecar", "eks-capability"], default: "sidecar",
-    commands: ["trust policy"],
+    flag: "--via", type: "string", choices: PROGRAMS,
+    choicesFor: { "trust policy": ["ack", "sidecar", "eks-capability"] }, default: "ack",
+    defaults: { "trust policy": "sidecar" }, commands: ["trust", "trust policy"],
   },
   callerCredentials: {
-    flag: "--caller-credentials", type: "string", choices: ["irsa", "pod-identity", "keys"], default: null,
-    commands: ["trust policy"],
+    flag: "--caller-credentials", type: "string", choices: CREDENTIALS, default: null,
+    commands: ["trust", "trust policy"],
   },
   diff: { flag: "--diff", type: "boolean", default: false, commands: ["trust policy"] },
   role: { flag: "--role", type: "string", value: "ARN", default: null, commands: ["trust check"] },
@@ -36,7 +42,7 @@ export const TRUST_SETTINGS = {
   duration: {
     flag: "--duration", type: "string", value: "SECONDS", pattern: COUNT, default: null, commands: ["trust check"],
   },
-  all: { flag: "--all", type: "boolean", default: false, commands: OF_SELECTORS },
+  all: { flag: "--all", type: "boolean", default: false, commands: ["trust who", "trust policy"] },
   intended: {
     flag: "--intended", type: "strings", allowsComma: true, value: "ARN", default: [], commands: ["trust who"],
   },

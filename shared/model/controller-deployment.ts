@@ -8,6 +8,7 @@ import {
 import { type Arguments, argumentsOf, environmentOf, hasArgumentsOfACK } from "./controller-arguments.ts";
 import { serviceOfImage } from "./injection-request.ts";
 import { type Container, decodePod, type Pod, podTemplateOf } from "./pod.ts";
+import { type SidecarSession, sidecarSessionOf } from "./sidecar-session.ts";
 
 /** The feature gates that decide where a controller finds roles. */
 export const GATES = ["IAMRoleSelector", "TeamLevelCARM", "ServiceLevelCARM"] as const;
@@ -32,6 +33,8 @@ export interface ControllerDeployment {
   readonly region: Reading<string>;
   /** The credentials of the controller's own role. */
   readonly credentials: BaseCredentials;
+  /** The sidecar's session settings; null without a sidecar, or a text that says why they are unknown. */
+  readonly sidecar: SidecarSession | null | string;
 }
 
 /** The controllers among some objects. */
@@ -92,7 +95,8 @@ function readController(
   const flags = argumentsOf(container);
   const account = serviceAccountOf(pod, namespace);
   return {
-    name, region: regionOf(flags, container), credentials: baseCredentials(pod, container, { account, identities }),
+    name, sidecar: sidecarSessionOf(pod), region: regionOf(flags, container),
+    credentials: baseCredentials(pod, container, { account, identities }),
     watchSelectors: readFlag(flags, "watch-selectors", { missing: "", parse: (text) => text }),
     // The defaults of the gates and of CARM: aws-controllers-k8s/runtime v0.62.0, pkg/featuregate and pkg/config.
     gates: readFlag(flags, "feature-gates", { missing: NO_GATES, parse: parseGates }),
@@ -104,8 +108,8 @@ function readController(
 function unreadController(name: string, unknown: string): ControllerDeployment {
   const reading = { value: null, unknown };
   return {
-    name, region: reading, credentials: { used: "unknown", roleARN: null, ignored: [] }, watchSelectors: reading,
-    gates: reading, enableCARM: reading, watchNamespaces: reading,
+    name, sidecar: unknown, region: reading, credentials: { used: "unknown", roleARN: null, ignored: [] },
+    watchSelectors: reading, gates: reading, enableCARM: reading, watchNamespaces: reading,
   };
 }
 

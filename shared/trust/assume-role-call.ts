@@ -1,5 +1,5 @@
-/** Tags by key. Keys are unique regardless of case. */
-export type Tags = ReadonlyMap<string, string>;
+/** Tags by key. Keys are unique regardless of case. A value is null if it is not known. */
+export type Tags = ReadonlyMap<string, string | null>;
 
 /** The ARN of a role, and its parts. */
 export interface RoleARN {
@@ -17,6 +17,8 @@ export interface AssumeRoleCall {
   readonly transitiveTagKeys: readonly string[];
   /** Null if it is not known. Every call has one. */
   readonly sessionName: string | null;
+  /** The start of a session name that is not known. */
+  readonly sessionNameStart?: string;
   readonly durationSeconds: number | null;
 }
 

@@ -1,3 +1,4 @@
+import type { CREDENTIALS, PROGRAMS } from "../contract/trust-settings.ts";
 import { accountOfARN } from "../formats/arn.ts";
 import { compareText } from "../formats/text.ts";
 import type { EffectiveSelector } from "../model/effective-selector.ts";
@@ -5,11 +6,8 @@ import { TEMPLATE } from "../model/session-annotations.ts";
 import type { SessionTag } from "../model/session.ts";
 
 /** How the calls of AssumeRole are made. Only the sidecar sends the session settings of selectors. */
-export const VIAS = ["ack", "sidecar", "eks-capability"] as const;
-export type Via = (typeof VIAS)[number];
-
+export type Via = Exclude<(typeof PROGRAMS)[number], "capa">;
 /** The kinds of credentials of a caller. */
-export const CREDENTIALS = ["irsa", "pod-identity", "keys"] as const;
 export type Credentials = (typeof CREDENTIALS)[number];
 
 /** A session tag with the values that it can have. With `isPattern`, a value can contain `*`. */
@@ -31,12 +29,15 @@ export interface NeededCall {
   readonly addedTagKeys: readonly string[];
 }
 
-/** Sources: https://docs.aws.amazon.com/eks/latest/userguide/pod-id-abac.html and ack-permissions.html */
-const POD_IDENTITY_KEYS = [
+/**
+ * The tags that AWS adds, of which those of EKS Pod Identity are transitive. Sources:
+ * https://docs.aws.amazon.com/eks/latest/userguide/pod-id-abac.html and ack-permissions.html
+ */
+export const POD_IDENTITY_KEYS = [
   "eks-cluster-arn", "eks-cluster-name", "kubernetes-namespace", "kubernetes-service-account", "kubernetes-pod-name",
   "kubernetes-pod-uid",
 ];
-const CAPABILITY_KEYS = ["eks:eks-capability-arn", "eks:kubernetes-namespace", "eks:kubernetes-api-group"];
+export const CAPABILITY_KEYS = ["eks:eks-capability-arn", "eks:kubernetes-namespace", "eks:kubernetes-api-group"];
 
 /** Who calls, and with which credentials. */
 export interface NeededCallers {

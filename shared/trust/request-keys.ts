@@ -43,9 +43,7 @@ export function keysOf(request: Request, action: Action): LookUp {
     ["aws:epochtime", present(String(Math.floor(request.nowSeconds)))],
     ["aws:resourceaccount", present(call.role.accountID)],
     ["sts:externalid", ifListed(orAbsent(call.externalID), action === "sts:AssumeRole")],
-    ["sts:rolesessionname", ifListed(
-      call.sessionName === null ? startsWith("") : present(call.sessionName), action === "sts:AssumeRole",
-    )],
+    ["sts:rolesessionname", ifListed(sessionNameOf(call), action === "sts:AssumeRole")],
     ["sts:sourceidentity", ifListed(sourceIdentityOf(request), action !== "sts:TagSession")],
     ["aws:tagkeys", ifListed(withInherited(request, call.tags.keys()), action !== "sts:SetSourceIdentity")],
     ["sts:transitivetagkeys", ifListed(
@@ -68,6 +66,10 @@ const CONSTANT_KEYS: readonly (readonly [key: string, values: Possibilities])[] 
 /** An action whose documentation does not list a key may be authorized with or without it. */
 function ifListed(values: Possibilities, isListed: boolean): Possibilities {
   return isListed || values === ABSENT ? values : [...values, null];
+}
+
+function sessionNameOf({ sessionName, sessionNameStart = "" }: Request["call"]): Possibilities {
+  return sessionName === null ? startsWith(sessionNameStart) : present(sessionName);
 }
 
 function sourceIdentityOf({ call, caller }: Request): Possibilities {
@@ -136,24 +138,26 @@ function tagKey(key: string, request: Request, action: Action): Possibilities | 
   const inherited = tagValue(transitiveTags(caller), name);
   if (prefix === "aws:requesttag") {
     const sent = tagValue(call.tags, name);
-    const values = sent === null && inherited !== null ? [null, [exactly(inherited)]] : orAbsent(sent);
+    const values = sent ?? (inherited === null ? ABSENT : [null, ...inherited]);
     return ifListed(values, action !== "sts:SetSourceIdentity");
   }
   if (prefix !== "aws:principaltag") {
     // In role chaining, an inherited tag replaces the tag of the role:
     // https://docs.aws.amazon.com/IAM/latest/UserGuide/id_session-tags.html
-    return inherited === null ? tagOf(request.roleTags, name) : present(inherited);
+    return inherited ?? tagOf(request.roleTags, name);
   }
   return caller.kind === "service" ? ABSENT : tagOf(caller.tags, name);
 }
 
 function tagOf(tags: Tags | null, name: string): Possibilities {
-  return tags === null ? UNKNOWN : orAbsent(tagValue(tags, name));
+  return tags === null ? UNKNOWN : tagValue(tags, name) ?? ABSENT;
 }
 
-/** Returns the value of a tag, regardless of the case of its key. `name` is in lowercase. */
-function tagValue(tags: Tags, name: string): string | null {
-  for (const [key, value] of tags) if (key.toLowerCase() === name) return value;
+/** Returns the value of a tag, regardless of the case of its key; null if it is absent. `name` is in lowercase. */
+function tagValue(tags: Tags, name: string): Possibilities | null {
+  for (const [key, value] of tags) {
+    if (key.toLowerCase() === name) return value === null ? startsWith("") : present(value);
+  }
   return null;
 }
 

@@ -21,11 +21,16 @@ export class QuestionError extends Error {}
 /** Answers a question from exports. Throws a QuestionError if the caller or the role is not an ARN. */
 export function answer(question: Question, data: IAMData, nowSeconds: number): DecisionJSON {
   const role = parseTarget(question.roleARN);
-  const target = data.accountOf(role.arn)?.roles.get(role.arn) ?? null;
-  const found = findCaller(question.principalARN, data);
-  const request = {
-    call: { ...question.parameters, role }, caller: found.caller, roleTags: target?.tags ?? null, nowSeconds,
-  };
+  return answerFor(findCaller(question.principalARN, data), { ...question.parameters, role }, data, nowSeconds);
+}
+
+/** Returns whether a caller that has been looked up can assume a role. */
+export function answerFor(
+  found: FoundCaller, call: AssumeRoleCall, data: IAMData, nowSeconds: number,
+): DecisionJSON {
+  const { role } = call;
+  const target = data.role(role.arn);
+  const request = { call, caller: found.caller, roleTags: target?.tags ?? null, nowSeconds };
   return decisionJSON(decide(), request);
 
   function decide(): Decision {
@@ -73,7 +78,8 @@ function parseCaller(text: string): NamedCaller {
   throw new QuestionError(`principalArn ${quote(text)} is not the ARN of a role, a session or a user`);
 }
 
-interface FoundCaller {
+/** A caller with the policies that the exports have for it. */
+export interface FoundCaller {
   readonly caller: Caller;
   readonly policies: Omit<Policies, "trust">;
   /** Why the caller can assume no role. */

@@ -64,7 +64,7 @@ function reasonText({ action, reason, missing }: ActionDecision, request: Reques
 function conditionFix(keys: readonly string[], { call }: Request): string {
   const isDemanded = keys.some((key) => key.toLowerCase() === "sts:externalid");
   if (isDemanded && call.externalID === null) {
-    return "the call sends no external ID; ACK can send one only with the sidecar";
+    return "the call sends no external ID; ACK can send one only with the sidecar and the annotation external-id";
   }
   return "send the values that they demand, or change the conditions";
 }

@@ -37,7 +37,7 @@ test("gives a reason and a fix for each verdict", async (t) => {
   const condition = { Condition: { StringEquals: { "sts:ExternalId": "secret" } } };
   t.equal(reason(near, { trust: [allow({ AWS: NEAR }, condition)] }), "the trust policy names the caller, but its "
     + "conditions on sts:ExternalId do not allow the call; the call sends no external ID; ACK can send one only with "
-    + "the sidecar");
+    + "the sidecar and the annotation external-id");
   const byService = { Condition: { StringEquals: { "aws:SourceAccount": "1", "saml:aud": "x" } } };
   t.equal(reason(near, { trust: [allow({ AWS: NEAR }, byService)] }), "the trust policy names the caller, but its "
     + "conditions on aws:SourceAccount and saml:aud do not allow the call; send the values that they demand, or change "

@@ -1,0 +1,52 @@
+import type { SettingsFor } from "../../shared/contract/settings.ts";
+import { ResolverError } from "../../shared/formats/errors.ts";
+import { printable } from "../../shared/formats/text.ts";
+import type { ControllerDeployment, Controllers } from "../../shared/model/controller-deployment.ts";
+import type { SessionDefaultSettings } from "../../shared/model/session-defaults.ts";
+import { sidecarSession, type SidecarSession } from "../../shared/model/sidecar-session.ts";
+import type { RoleCaller } from "../../shared/trust/role-caller.ts";
+
+interface Callers {
+  readonly callers: readonly RoleCaller[];
+  /** Why the caller of a Deployment is unknown. */
+  readonly notes: readonly string[];
+  /** Whether no caller is unknown: --caller may state those of all Deployments. */
+  readonly areComplete: boolean;
+}
+
+type CallerSettings = SessionDefaultSettings & Pick<
+  SettingsFor<"trust">, "caller" | "via" | "callerCredentials" | "sessionName"
+>;
+type FoundControllers = Pick<Controllers, "controllers" | "unread">;
+
+/** Returns the callers of --caller and those of the controllers' Deployments. Throws if there is none. */
+export function trustCallers(settings: CallerSettings, { controllers, unread }: FoundControllers): Callers {
+  const { via, callerCredentials: credentials } = settings;
+  const sidecar = sidecarSession(settings.sessionName, settings);
+  if (typeof sidecar === "string") throw invalid(sidecar);
+  const given = settings.caller.map((arn): RoleCaller => ({ arn, via, credentials, sidecar }));
+  const found = controllers.map((one) => callerOf(one, sidecar));
+  const notes = [...(unread === null ? [] : [unread]), ...found.filter((one) => typeof one === "string")];
+  const callers = [...given, ...found.filter((one) => typeof one !== "string")];
+  const areComplete = notes.length === 0 || given.length > 0;
+  if (callers.length > 0) return { callers: withoutRepetitions(callers), notes, areComplete };
+  const why = notes.length === 0 ? "" : `; ${notes.join("; ")}`;
+  throw invalid(`no caller is known: pass the role of the controllers with --caller${why}`);
+}
+
+function invalid(message: string): ResolverError {
+  return new ResolverError("ERR_CONFIG_INVALID", printable(message));
+}
+
+function callerOf({ name, credentials, sidecar }: ControllerDeployment, none: SidecarSession): RoleCaller | string {
+  const { roleARN: arn, used } = credentials;
+  if (arn === null) return `the role of Deployment ${name} is unknown: it uses ${used}; pass --caller`;
+  if (typeof sidecar === "string") return `what the sidecar of Deployment ${name} sends is unknown: ${sidecar}`;
+  // A Deployment shows a role only with a web identity (IRSA).
+  return { arn, via: sidecar === null ? "ack" : "sidecar", credentials: "irsa", sidecar: sidecar ?? none };
+}
+
+/** Many Deployments have the same role. */
+function withoutRepetitions(callers: readonly RoleCaller[]): RoleCaller[] {
+  return [...new Map(callers.map((caller) => [JSON.stringify(caller), caller])).values()];
+}

@@ -1,0 +1,78 @@
+import { systemClock } from "../shared/clock.ts";
+import type { SettingsFor } from "../shared/contract/settings.ts";
+import { ResolverError } from "../shared/formats/errors.ts";
+import { countOf, printable } from "../shared/formats/text.ts";
+import { trustTargets } from "../shared/resolution/trust-targets.ts";
+import type { IAMData } from "../shared/trust/iam-data.ts";
+import type { Answer } from "../shared/trust/three-values.ts";
+import { QuestionError } from "../shared/trust/trust-question.ts";
+import { type TrustRow, trustRows } from "../shared/trust/trust-rows.ts";
+import type { TrustTarget } from "../shared/trust/trust-target.ts";
+import { sortedRoles } from "../shared/trust/who-else.ts";
+import { faultySelectorLines, faultySelectors } from "./input/faulty-objects.ts";
+import { readIAMFiles } from "./input/iam-files.ts";
+import type { State } from "./input/state.ts";
+import { trustCallers } from "./input/trust-callers.ts";
+import { readTrustState } from "./input/trust-targets.ts";
+import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
+import { trustRowJSON, trustRowLines } from "./output/trust-table.ts";
+
+type Settings = SettingsFor<"trust">;
+
+const NO_CONTROLLERS = { controllers: [], unread: null };
+
+/** Prints whether each caller can assume each role that the objects name. Without objects, each role of the exports. */
+export async function runTrust(settings: Settings, io: IO, clock = systemClock): Promise<ExitStatus> {
+  const options = { stdinCommand: "trust --from -", readsControllers: true };
+  const state = hasObjects(settings) ? await readTrustState(settings, io, options) : null;
+  if (state === null && hasObjects(settings)) return EXIT.usage;
+  const { callers, notes, areComplete } = trustCallers(settings, state?.controllers ?? NO_CONTROLLERS);
+  const data = await readIAMFiles(settings.iam);
+  const { targets, omitted, lines } = state === null ? rolesOf(data) : rolesIn(state, settings);
+  writeLines(io.stderr, [...lines, ...[...notes, ...omitted].map((note) => printable(`note: ${note}`))]);
+  const rows = rowsOf({ callers, targets, data, nowSeconds: Math.floor(clock.now() / 1000) });
+  print(rows, settings, io);
+  return areComplete && isFine(rows, omitted) ? EXIT.fine : EXIT.findings;
+}
+
+function hasObjects({ from, cluster }: Settings): boolean {
+  return from.length > 0 || cluster;
+}
+
+function isFine(rows: readonly TrustRow[], omitted: readonly string[]): boolean {
+  return omitted.length === 0 && rows.every(({ decision }) => decision.verdict === "yes");
+}
+
+interface Roles extends ReturnType<typeof trustTargets> {
+  /** The faults of selectors, which controllers ignore. */
+  readonly lines: readonly string[];
+}
+
+function rolesOf(data: IAMData): Roles {
+  const targets = sortedRoles(data.roles()).map((roleARN): TrustTarget => ({ kind: "role", name: roleARN, roleARN }));
+  return { targets, omitted: [], lines: [] };
+}
+
+function rolesIn({ inventory, origin }: State, { ackSystemNamespace }: Settings): Roles {
+  const lines = faultySelectorLines(faultySelectors(inventory, origin));
+  return { ...trustTargets(inventory, ackSystemNamespace), lines };
+}
+
+function print(rows: readonly TrustRow[], { output }: Settings, io: IO): void {
+  if (output === "json") writeJSON(io, rows.map(trustRowJSON));
+  else writeLines(io.stdout, trustRowLines(rows, io));
+  writeLines(io.stderr, [summary(rows)]);
+}
+
+function rowsOf(input: Parameters<typeof trustRows>[0]): TrustRow[] {
+  try {
+    return [...trustRows(input)];
+  } catch (error) {
+    throw error instanceof QuestionError ? new ResolverError("ERR_CONFIG_INVALID", error.message) : error;
+  }
+}
+
+function summary(rows: readonly TrustRow[]): string {
+  const count = (verdict: Answer): number => rows.filter(({ decision }) => decision.verdict === verdict).length;
+  return `${countOf(rows.length, "answer")}: ${count("yes")} yes, ${count("no")} no, ${count("unknown")} unknown`;
+}

@@ -1,0 +1,48 @@
+import type { PROGRAMS } from "../contract/trust-settings.ts";
+import type { SidecarSession } from "../model/sidecar-session.ts";
+import type { Caller, SessionCaller, Tags } from "./assume-role-call.ts";
+import { type Credentials, POD_IDENTITY_KEYS } from "./needed-call.ts";
+import { type FoundCaller, QuestionError } from "./trust-question.ts";
+
+export type Program = (typeof PROGRAMS)[number];
+
+/** A program that assumes the roles that selectors, CARM maps and identities name. */
+export interface RoleCaller {
+  /** The ARN of its own role, or of the user whose keys it has. */
+  readonly arn: string;
+  readonly via: Program;
+  /** Null if they are not known. */
+  readonly credentials: Credentials | null;
+  /** What the sidecar sends; for the other programs, it is not used. */
+  readonly sidecar: SidecarSession;
+}
+
+const POD_IDENTITY_TAGS: Tags = new Map(POD_IDENTITY_KEYS.map((key) => [key, null]));
+
+/** Returns the caller with the tags of its session. Throws a QuestionError if it cannot have these credentials. */
+export function withSessionTags(found: FoundCaller, { arn, credentials }: Omit<RoleCaller, "sidecar">): FoundCaller {
+  const { caller } = found;
+  if (caller.kind === "service") throw new QuestionError(`${arn} is a service, which assumes no role of a selector`);
+  if (caller.kind === "user" && credentials !== null && credentials !== "keys") {
+    throw new QuestionError(`${arn} is a user: pass --caller-credentials keys, or the ARN of a role`);
+  }
+  return credentials === "pod-identity" ? { ...found, caller: withTransitiveTags(caller, POD_IDENTITY_TAGS) } : found;
+}
+
+/** Returns the session of a role that `base` has assumed, with the transitive tags of both. */
+export function chained(found: FoundCaller, base: Caller | null, tags: Tags): FoundCaller {
+  const inherited = base?.kind === "session" ? base.transitiveTags : [];
+  return { ...found, caller: withTransitiveTags(found.caller, new Map([...tags, ...inherited])) };
+}
+
+/** A session tag replaces the tag of the role with the same key. */
+function withTransitiveTags(caller: Caller, tags: Tags): Caller {
+  if (caller.kind !== "session") return caller;
+  return { ...caller, tags: mergedTags(caller, tags), transitiveTags: tags };
+}
+
+function mergedTags({ tags: ofRole }: SessionCaller, added: Tags): SessionCaller["tags"] {
+  if (ofRole === null) return null;
+  const keys = new Set(added.keys());
+  return new Map([...[...ofRole].filter(([key]) => !keys.has(key.toLowerCase())), ...added]);
+}

@@ -1,0 +1,104 @@
+import { fillInGrant } from "../model/session-annotations.ts";
+import { withDefaults } from "../model/session-defaults.ts";
+import { MAX_CHAINED_SECONDS, type SessionExtras, type SessionTag } from "../model/session.ts";
+import type { AssumeRoleCall, Tags } from "./assume-role-call.ts";
+import { CAPABILITY_KEYS } from "./needed-call.ts";
+import type { Program, RoleCaller } from "./role-caller.ts";
+
+/** A role to be assumed, and what names it. */
+export type TrustTarget = { readonly name: string; readonly roleARN: string } & (
+  | {
+    readonly kind: "selector"; readonly extras: SessionExtras;
+    /** The only namespace that the selector selects, or null. */
+    readonly namespace: string | null;
+  }
+  | {
+    readonly kind: "identity"; readonly session: IdentitySession;
+    /** Null if the caller assumes the role. */
+    readonly source: IdentitySource | null;
+  }
+  /** A role of a CARM map, or one that only an export contains. */
+  | { readonly kind: "map" | "role" }
+);
+
+/** The role that assumes the role of an identity. */
+export interface IdentitySource {
+  readonly roleARN: string;
+  /** The transitive tags of its session, which only the sidecar sets. */
+  readonly tags: readonly SessionTag[];
+  /** Whether a user whose keys a Secret contains assumes the first role, in place of the caller. */
+  readonly hasOtherBase: boolean;
+}
+
+/** What an AWSClusterRoleIdentity states of a session. */
+export interface IdentitySession {
+  readonly externalID: string | null;
+  readonly sessionName: string | null;
+  readonly durationSeconds: number | null;
+  readonly tags: readonly SessionTag[];
+  readonly transitiveTags: readonly string[];
+}
+
+const TARGETS: Readonly<Record<Program, ReadonlySet<TrustTarget["kind"]>>> = {
+  ack: new Set(["selector", "map", "role"]), sidecar: new Set(["selector", "map", "identity", "role"]),
+  "eks-capability": new Set(["selector", "role"]), capa: new Set(["identity", "role"]),
+};
+
+/** Whether a program assumes the roles of this kind. */
+export function assumes(via: Program, { kind }: TrustTarget): boolean {
+  return TARGETS[via].has(kind);
+}
+
+type Parameters = Omit<AssumeRoleCall, "role">;
+
+const NOTHING: Parameters = {
+  externalID: null, sourceIdentity: null, tags: new Map(), transitiveTagKeys: [], sessionName: null,
+  durationSeconds: null,
+};
+/** What the shipped controllers send: aws-sdk-go-v2 credentials/stscreds/assume_role_provider.go. */
+const OF_SDK = { sessionName: null, sessionNameStart: "aws-go-sdk-", durationSeconds: 900 } as const;
+
+/** Returns what a program sends to STS when it assumes the role. */
+export function parametersOf(target: TrustTarget, caller: Omit<RoleCaller, "credentials">): Parameters {
+  if (caller.via === "sidecar") return sidecarParameters(target, caller);
+  if (caller.via === "eks-capability") {
+    const namespace = target.kind === "selector" ? target.namespace : null;
+    const tags = new Map(CAPABILITY_KEYS.map((key) => [key, key.endsWith("namespace") ? namespace : null]));
+    return { ...NOTHING, tags };
+  }
+  if (target.kind !== "identity") return { ...NOTHING, ...OF_SDK };
+  // CAPA sends no tags, and treats "" and 0 as missing.
+  const { externalID, sessionName, durationSeconds } = target.session;
+  return {
+    ...NOTHING, ...OF_SDK, externalID: externalID === "" ? null : externalID,
+    ...((sessionName ?? "") !== "" && { sessionName }), ...((durationSeconds ?? 0) !== 0 && { durationSeconds }),
+  };
+}
+
+function sidecarParameters(target: TrustTarget, { sidecar }: Pick<RoleCaller, "sidecar">): Parameters {
+  const base = { ...NOTHING, sessionName: sidecar.sessionName, durationSeconds: MAX_CHAINED_SECONDS };
+  if (target.kind === "identity") {
+    const { externalID, sessionName, durationSeconds, tags, transitiveTags } = target.session;
+    return {
+      ...base, externalID, sessionName: sessionName ?? sidecar.sessionName, tags: tagsOf(tags),
+      durationSeconds: durationSeconds ?? MAX_CHAINED_SECONDS, transitiveTagKeys: transitiveTags,
+    };
+  }
+  if (target.kind !== "selector") return base;
+  const { name, roleARN, namespace } = target;
+  const extras = fillInGrant(withDefaults(target.extras, sidecar.defaults), {
+    selector: name, account: roleARN.split(":")[4] ?? null, group: null, namespace,
+  });
+  return {
+    ...base, externalID: extras.externalID, sourceIdentity: extras.sourceIdentity, tags: tagsOf(extras.tags),
+    sessionName: extras.sessionName ?? sidecar.sessionName,
+    // The sidecar shortens a chained session.
+    durationSeconds: Math.min(extras.durationSeconds ?? MAX_CHAINED_SECONDS, MAX_CHAINED_SECONDS),
+  };
+}
+
+/** Returns tags by key. A value with a template depends on what the controller requests. */
+export function tagsOf(tags: readonly SessionTag[]): Tags {
+  return new Map(tags.map(({ key, value }) => [key, /\{[^{}]*\}/.test(value) ? null : value]));
+}
+
