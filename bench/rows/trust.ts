@@ -1,0 +1,56 @@
+import { NO_EXTRAS } from "../../shared/model/session.ts";
+import type { RoleCaller } from "../../shared/trust/role-caller.ts";
+import { trustRows } from "../../shared/trust/trust-rows.ts";
+import type { TrustTarget } from "../../shared/trust/trust-target.ts";
+import { dataOf, document, exportOf, roleDetail } from "../../test/shared/trust/iam-export.ts";
+import { allow, type Fields, grant } from "../../test/shared/trust/trust-cases.ts";
+import { atMost } from "../figure.ts";
+import { inRounds, type Row } from "../row.ts";
+
+const ROUNDS = 5;
+const CALLERS = [0, 1, 2, 3, 4].map((i) => `arn:aws:iam::111122223333:role/ack-${i}`);
+const CALLER_STATEMENTS = 20;
+
+function targetAt(i: number): TrustTarget {
+  const name = `team-${i}`;
+  const extras = { ...NO_EXTRAS, externalID: name, tags: [{ key: "team", value: name }] };
+  return { kind: "selector", name, roleARN: `arn:aws:iam::222222222222:role/${name}`, namespace: name, extras };
+}
+
+/** Returns a role whose trust policy demands the external ID and the tag of its team. */
+function roleAt({ name, roleARN }: TrustTarget): Fields {
+  const ofTag = { Action: "sts:TagSession", Condition: { StringLike: { "aws:RequestTag/team": `${name}*` } } };
+  const ofID = { Sid: "Callers", Condition: { StringEquals: { "sts:ExternalId": name } } };
+  return roleDetail(roleARN, document(allow({ AWS: CALLERS }, ofID), allow({ AWS: CALLERS }, ofTag)));
+}
+
+function callerDetail(arn: string): Fields {
+  const others = Array.from({ length: CALLER_STATEMENTS }, (_, i) => grant({ Action: `s3:Get${i}` }));
+  const sts = grant({ Action: ["sts:AssumeRole", "sts:TagSession"], Resource: "arn:aws:iam::*:role/team-*" });
+  return roleDetail(arn, document(), {
+    RolePolicyList: [{ PolicyName: "sts", PolicyDocument: document(...others, sts) }],
+  });
+}
+
+/** Examines every role for every caller, with policies that have not been parsed. Returns the time in ms. */
+function examineMs(targets: readonly TrustTarget[]): number {
+  const data = dataOf(
+    exportOf({ RoleDetailList: targets.map(roleAt) }), exportOf({ RoleDetailList: CALLERS.map(callerDetail) }),
+  );
+  const sidecar = { sessionName: "ack-role-resolver", defaults: NO_EXTRAS };
+  const callers = CALLERS.map((arn): RoleCaller => ({ arn, via: "sidecar", credentials: "pod-identity", sidecar }));
+  const start = performance.now();
+  const rows = [...trustRows({ callers, targets, data, nowSeconds: 1_795_000_000 })];
+  const elapsed = performance.now() - start;
+  if (rows.some(({ decision }) => decision.verdict !== "yes")) throw new Error("a caller cannot assume a role");
+  return elapsed;
+}
+
+export const TRUST_ROW: Row = {
+  name: "trust-1000", title: "whether 5 callers can assume 1,000 roles",
+  measure: async (stage) => {
+    const targets = Array.from({ length: stage.size(1_000, 50) }, (_, i) => targetAt(i));
+    const [ours = []] = await inRounds(ROUNDS, [async () => examineMs(targets)]);
+    return [{ name: "all answers", unit: "ms", ours, goal: atMost(1_000, "value") }];
+  },
+};
