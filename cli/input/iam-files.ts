@@ -1,36 +1,103 @@
 import { createReadStream } from "node:fs";
+import { LIMITS } from "../../shared/contract/limits.ts";
+import { readManifests } from "../../shared/files/manifest-reader.ts";
+import { readTemplateYAML } from "../../shared/files/template-yaml.ts";
 import { errorMessage, ResolverError } from "../../shared/formats/errors.ts";
+import { isJsonObject } from "../../shared/formats/json.ts";
 import { printable } from "../../shared/formats/text.ts";
-import { ExportFile, IAMData } from "../../shared/trust/iam-data.ts";
-import { ElementReader } from "../../shared/trust/json-elements.ts";
+import { IAMData } from "../../shared/trust/iam-data.ts";
+import { IAMFile, unrecognized } from "../../shared/trust/iam-inputs.ts";
+import { parseSubject } from "../../shared/trust/iam-reader.ts";
+import { ElementReader, type JSONElement } from "../../shared/trust/json-elements.ts";
 
 /** Large chunks, because an export can have hundreds of megabytes. */
 const CHUNK_BYTES = 1024 * 1024;
 
-/** Reads exports of IAM. Rejects with the path of the first file that is not an export, or if there are no files. */
-export async function readIAMFiles(paths: readonly string[]): Promise<IAMData> {
-  if (paths.length === 0) {
+/**
+ * Reads files that describe IAM. Each is a path, or `SUBJECT=PATH` with the account or the ARN that the file describes.
+ * Rejects with ERR_INPUT_UNREADABLE and the path of the first file that is of no known kind or contradicts another one.
+ */
+export async function readIAMFiles(files: readonly string[]): Promise<IAMData> {
+  if (files.length === 0) {
     const message = "--iam is missing: pass the output of get-account-authorization-details";
     throw new ResolverError("ERR_CONFIG_INVALID", message);
   }
   const data = new IAMData();
-  for (const path of paths) {
-    try {
-      // oxlint-disable-next-line no-await-in-loop -- one file at a time, because each can be large
-      await readIAMFile(path, data);
-    } catch (error) {
-      const message = printable(`--iam ${path}: ${errorMessage(error)}`);
-      throw new ResolverError("ERR_INPUT_UNREADABLE", message, { cause: error });
-    }
+  for (const file of files) {
+    // oxlint-disable-next-line no-await-in-loop -- one file at a time, because each can be large
+    await naming(file, () => readIAMFile(file, data));
   }
+  await naming(files.join(", "), () => data.finish());
   return data;
 }
 
-async function readIAMFile(path: string, data: IAMData): Promise<void> {
-  const file = new ExportFile(data);
-  const reader = new ElementReader();
+async function naming(name: string, read: () => Promise<void> | void): Promise<void> {
+  try {
+    await read();
+  } catch (error) {
+    const message = printable(`--iam ${name}: ${errorMessage(error)}`);
+    throw new ResolverError("ERR_INPUT_UNREADABLE", message, { cause: error });
+  }
+}
+
+/** Matches `SUBJECT=PATH`. A path that contains `=` can be written with a folder: `./111122223333=x`. */
+const WITH_SUBJECT = /^([0-9]{12}|arn:[^=]*)=(.+)$/s;
+
+async function readIAMFile(argument: string, data: IAMData): Promise<void> {
+  const [, stated, path = argument] = WITH_SUBJECT.exec(argument) ?? [];
+  const subject = stated === undefined ? null : parseSubject(stated);
+  if (stated !== undefined && subject === null) {
+    throw new Error(`${stated} is neither an account nor an ARN of IAM`);
+  }
+  const file = new IAMFile({ data, file: path, subject });
+  for await (const element of elementsOf(path)) file.add(element);
+  file.finish();
+}
+
+/** Returns the elements of a JSON text, or of a YAML text that is a template or contains manifests. */
+async function* elementsOf(path: string): AsyncGenerator<JSONElement, void, void> {
   const chunks: AsyncIterable<Buffer> = createReadStream(path, { highWaterMark: CHUNK_BYTES });
-  for await (const chunk of chunks) for (const element of reader.read(chunk)) file.add(element);
-  reader.finish();
-  if (!file.finish()) throw new Error("not an export; pass the output of aws iam get-account-authorization-details");
+  const reader = new ElementReader();
+  const texts: Buffer[] = [];
+  let isJSON: boolean | null = null;
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    isJSON ??= startsJSON(chunk);
+    bytes += chunk.length;
+    if (isJSON) yield* reader.read(chunk);
+    else if (bytes > LIMITS.manifestBytes.value) throw new Error(`larger than ${LIMITS.manifestBytes.value} bytes`);
+    else texts.push(chunk);
+  }
+  if (isJSON === false) yield* elementsOfYAML(decode(Buffer.concat(texts)));
+  else reader.finish();
+}
+
+/** Matches the start of a JSON text after a byte order mark, and a text without content. */
+const JSON_START = /^(?:\u{FEFF})?\s*(?:[{[]|$)/u;
+
+function startsJSON(chunk: Buffer): boolean {
+  return JSON_START.test(chunk.subarray(0, 1024).toString());
+}
+
+function decode(bytes: Buffer): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch (error) {
+    throw new Error("not valid UTF-8; save the file as UTF-8", { cause: error });
+  }
+}
+
+const TEMPLATE = /^["']?(?:AWSTemplateFormatVersion|Resources)["']?\s*:/m;
+const MANIFEST = /^["']?apiVersion["']?\s*:/m;
+
+function* elementsOfYAML(text: string): Generator<JSONElement, void, void> {
+  if (TEMPLATE.test(text)) {
+    const template = readTemplateYAML(text);
+    const members = Object.entries(isJsonObject(template) ? template : {});
+    for (const [key, value] of members) yield { key, index: null, value };
+  } else if (MANIFEST.test(text)) {
+    const { manifests, faults: [fault] } = readManifests(text, "");
+    if (fault !== undefined) throw new Error(`${fault.line === null ? "" : `line ${fault.line}: `}${fault.message}`);
+    for (const [index, { object }] of manifests.entries()) yield { key: "items", index, value: object };
+  } else throw unrecognized();
 }

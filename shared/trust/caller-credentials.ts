@@ -8,8 +8,8 @@ import { trustedBy } from "./trusted.ts";
  */
 export function credentialsOf(callers: readonly string[], data: IAMData): Credentials | null {
   const found = new Set(callers.map((caller): Credentials | null => {
-    const role = data.role(caller);
-    const policy = role === null ? null : data.parse(role.trust, "trust").policy;
+    const trust = data.role(caller)?.trust ?? null;
+    const policy = trust === null ? null : data.parse(trust, "trust").policy;
     if (policy === null) return null;
     return trustedBy(policy).some(({ name }) => name === "pods.eks.amazonaws.com") ? "pod-identity" : "irsa";
   }));

@@ -1,3 +1,5 @@
+import { mayBeUnresolved } from "./unresolved-values.ts";
+
 /** The characters of a JSON text after which a value is not what it looks like: escapes, and URL-encoding. */
 const ENCODED = /[\\%]/;
 /** What a policy contains that allows `sts:AssumeRole`. */
@@ -10,7 +12,7 @@ const WILDCARD = /[*?$]/g;
  * the policies of all callers would take most of the time. False is certain.
  */
 export function canAllow(document: string, roleARN: string): boolean {
-  if (ENCODED.test(document)) return true;
+  if (ENCODED.test(document) || mayBeUnresolved(document)) return true;
   if (!ASSUMES.test(document)) return false;
   if (document.includes("NotResource") || document.includes(`"${roleARN}"`)) return true;
   // A pattern matches only if the role starts like it.
@@ -22,5 +24,5 @@ export function canAllow(document: string, roleARN: string): boolean {
 
 /** Whether a policy document can deny. False is certain. */
 export function canDeny(document: string): boolean {
-  return ENCODED.test(document) || DENIES.test(document);
+  return ENCODED.test(document) || mayBeUnresolved(document) || DENIES.test(document);
 }

@@ -1,58 +1,26 @@
-import { parseARN } from "../formats/arn.ts";
-import { field, isJsonObject, type JsonObject, stringAt } from "../formats/json.ts";
-import type { Tags } from "./assume-role-call.ts";
+import {
+  type Account, accountKey, type DocumentText, type IAMObject, type IAMRole, nameOf, type ObjectPart,
+} from "./iam-objects.ts";
+import { Contradiction, mergeObjects } from "./merge-objects.ts";
 import { type ParsedPolicy, parsePolicy, type PolicyKind } from "./policy-document.ts";
+import { isSamePolicy } from "./same-policy.ts";
+import { placeParts } from "./place-parts.ts";
 
-/** A policy document as a text. */
-type DocumentText = string;
-
-/** What a role, a user and a group have. */
-interface Holder {
-  readonly arn: string;
-  readonly inline: readonly { readonly name: string; readonly document: DocumentText }[];
-  /** The ARNs of attached policies. */
-  readonly attached: readonly string[];
-}
-
-interface Principal extends Holder {
-  readonly uniqueID: string | null;
-  readonly tags: Tags;
-  /** The ARN of the permissions boundary. */
-  readonly boundary: string | null;
-}
-
-export interface IAMRole extends Principal {
-  readonly kind: "role";
-  readonly trust: DocumentText;
-}
-
-export interface IAMUser extends Principal {
-  readonly kind: "user";
-  readonly groups: readonly string[];
-}
-
-export interface IAMGroup extends Holder {
-  readonly kind: "group";
-}
-
-/** The objects of an account. */
-export interface Account {
-  readonly roles: Map<string, IAMRole>;
-  /** The ARNs of roles by name: a name is unique in an account. */
-  readonly roleNames: Map<string, string>;
-  readonly users: Map<string, IAMUser>;
-  readonly groups: Map<string, IAMGroup>;
-  /** Whether one file contains all roles, users and policies of the account. */
-  isComplete: boolean;
+interface ManagedPolicy {
+  readonly document: DocumentText;
+  readonly file: string;
 }
 
 /** The number of parsed documents of each kind that are kept. */
 const MAX_PARSED = 5_000;
+/** AWS changes its policies, so that exports of other days have other documents. */
+const OF_AWS = /^arn:[^:]*:iam::aws:/;
 
-/** The objects of all exports. Stores documents as texts, because most are never evaluated. */
+/** The objects of all inputs in one form. Stores documents as texts, because most are never evaluated. */
 export class IAMData {
   readonly #accounts = new Map<string, Account>();
-  readonly #policies = new Map<string, DocumentText>();
+  readonly #policies = new Map<string, ManagedPolicy>();
+  #parts: ObjectPart[] = [];
   /** Equal documents are one text. */
   readonly #texts = new Map<string, string>();
   readonly #parsed = { trust: new Map<string, ParsedPolicy>(), identity: new Map<string, ParsedPolicy>() };
@@ -74,7 +42,7 @@ export class IAMData {
 
   /** Returns the document of a managed policy, or null if no file contains it. */
   policy(arn: string): DocumentText | null {
-    return this.#policies.get(arn) ?? null;
+    return this.#policies.get(arn)?.document ?? null;
   }
 
   /** Parses a document only once. */
@@ -88,19 +56,31 @@ export class IAMData {
     return parsed;
   }
 
-  add(object: IAMRole | IAMUser | IAMGroup): void {
+  /** Adds an object, or merges it with what another file says. Throws a Contradiction if both files differ. */
+  add(object: IAMObject): void {
     const account = this.#open(object.arn);
     const name = nameOf(object.arn);
-    if (object.kind === "group") account.groups.set(name, object);
-    else if (object.kind === "user") account.users.set(object.arn, object);
+    if (object.kind === "group") put(account.groups, name, object);
+    else if (object.kind === "user") put(account.users, object.arn, object);
     else {
-      account.roles.set(object.arn, object);
+      put(account.roles, object.arn, object);
       account.roleNames.set(name, object.arn);
     }
   }
 
-  addPolicy(arn: string, document: unknown): void {
-    this.#policies.set(arn, this.textOf(document));
+  /** Adds policies of an object that may be in another file. They apply after `finish`. */
+  addPart(part: ObjectPart): void {
+    this.#parts.push(part);
+  }
+
+  /** Adds a managed policy. Throws a Contradiction if another file has another document. */
+  addPolicy(arn: string, document: unknown, file: string): void {
+    const text = this.textOf(document);
+    const known = this.#policies.get(arn);
+    if (known !== undefined && !OF_AWS.test(arn) && !isSamePolicy(known.document, text)) {
+      throw new Contradiction(arn, [known.file], [file]);
+    }
+    this.#policies.set(arn, { document: text, file });
   }
 
   /** Returns a document as a text. A text may be URL-encoded. */
@@ -115,6 +95,12 @@ export class IAMData {
     this.#open(arn).isComplete = true;
   }
 
+  /** Ends the reading of files. Throws a Contradiction like `add`. */
+  finish(): void {
+    if (this.#parts.length > 0) placeParts(this.#parts, this.#accounts);
+    this.#parts = [];
+  }
+
   #open(arn: string): Account {
     const key = accountKey(arn);
     const found = this.#accounts.get(key);
@@ -127,107 +113,9 @@ export class IAMData {
   }
 }
 
-function accountKey(arn: string): string {
-  const [, partition, , , accountID] = arn.split(":", 5);
-  return [partition, accountID].join(":");
-}
-
-export function nameOf(arn: string): string {
-  return arn.slice(arn.lastIndexOf("/") + 1);
-}
-
-const LISTS = ["RoleDetailList", "UserDetailList", "GroupDetailList", "Policies"] as const;
-type List = (typeof LISTS)[number];
-
-/** What the evaluation of a file's completeness needs. */
-export class ExportFile {
-  readonly #data: IAMData;
-  readonly #lists = new Map<string, number>();
-  /** The ARN of an object of each account. */
-  readonly #accounts = new Map<string, string>();
-  readonly #used = new Set<string>();
-  #isTruncated = false;
-
-  constructor(data: IAMData) {
-    this.#data = data;
-  }
-
-  /** Adds a part of the file. Throws an Error if an object does not have an ARN. */
-  add({ key, index, value }: { readonly key: string; readonly index: number | null; readonly value: unknown }): void {
-    const isToken = (key === "NextToken" || key === "Marker") && typeof value === "string";
-    if (isToken || (key === "IsTruncated" && value === true)) this.#isTruncated = true;
-    if (!isList(key)) return;
-    if (index === null) this.#lists.set(key, this.#lists.get(key) ?? 0);
-    else this.#addElement(key, index, value);
-  }
-
-  #addElement(key: List, index: number, value: unknown): void {
-    this.#lists.set(key, index + 1);
-    const arn = stringAt(value, "Arn");
-    if (!isJsonObject(value) || arn === null || parseARN(arn) === null) {
-      throw new Error(`${key}[${index}] does not have an Arn`);
-    }
-    if (key === "Policies") this.#data.addPolicy(arn, defaultDocument(value));
-    else this.#addHolder(key, arn, value);
-  }
-
-  /** Ends the file. Returns whether it is an export. */
-  finish(): boolean {
-    if (this.#isComplete()) for (const arn of this.#accounts.values()) this.#data.setComplete(arn);
-    return this.#lists.size > 0;
-  }
-
-  /** Every account has roles, and an export with filters lacks lists or the documents of attached policies. */
-  #isComplete(): boolean {
-    const isFiltered = LISTS.some((list) => !this.#lists.has(list)) || this.#lists.get("RoleDetailList") === 0;
-    return !this.#isTruncated && !isFiltered && [...this.#used].every((arn) => this.#data.policy(arn) !== null);
-  }
-
-  #addHolder(list: Exclude<List, "Policies">, arn: string, value: JsonObject): void {
-    this.#accounts.set(accountKey(arn), arn);
-    const prefix = list.replace("DetailList", "");
-    const attached = listAt(value, "AttachedManagedPolicies").map((one) => (
-      stringAt(one, "PolicyArn") ?? "without an ARN"
-    ));
-    const inline = listAt(value, `${prefix}PolicyList`).map((one) => ({
-      name: stringAt(one, "PolicyName") ?? "", document: this.#data.textOf(field(one, "PolicyDocument")),
-    }));
-    const holder = { arn, attached, inline };
-    const hasBoundary = (field(value, "PermissionsBoundary") ?? null) !== null;
-    const boundary = hasBoundary
-      ? stringAt(value, "PermissionsBoundary", "PermissionsBoundaryArn") ?? "without an ARN" : null;
-    for (const used of attached) this.#used.add(used);
-    const principal = { ...holder, boundary, tags: tagsOf(value), uniqueID: stringAt(value, `${prefix}Id`) };
-    if (list === "GroupDetailList") this.#data.add({ ...holder, kind: "group" });
-    else if (list === "UserDetailList") {
-      const groups = listAt(value, "GroupList").map(String);
-      this.#data.add({ ...principal, kind: "user", groups });
-    } else {
-      const trust = this.#data.textOf(field(value, "AssumeRolePolicyDocument"));
-      this.#data.add({ ...principal, kind: "role", trust });
-    }
-  }
-}
-
-function isList(key: string): key is List {
-  return LISTS.some((list) => list === key);
-}
-
-function listAt(value: unknown, key: string): readonly unknown[] {
-  const list = field(value, key) ?? [];
-  if (!Array.isArray(list)) throw new TypeError(`${key} is not a list`);
-  return list;
-}
-
-function tagsOf(value: JsonObject): Tags {
-  return new Map(listAt(value, "Tags").map((tag) => [stringAt(tag, "Key") ?? "", stringAt(tag, "Value") ?? ""]));
-}
-
-/** Returns the document of the default version. Versions are in any order. */
-function defaultDocument(policy: JsonObject): unknown {
-  const id = stringAt(policy, "DefaultVersionId");
-  const versions = listAt(policy, "PolicyVersionList");
-  const found = versions.find((one) => field(one, "IsDefaultVersion") === true)
-    ?? versions.find((one) => stringAt(one, "VersionId") === id);
-  return field(found, "Document");
+function put<T extends IAMObject>(objects: Map<string, T>, key: string, object: T): void {
+  const known = objects.get(key);
+  const [file = ""] = object.files;
+  if (known?.files.includes(file) === true) throw new Error(`${object.arn} is described twice; remove one description`);
+  objects.set(key, known === undefined ? object : mergeObjects(known, object));
 }

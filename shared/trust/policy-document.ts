@@ -4,6 +4,7 @@ import { type Condition, conditionOf } from "./condition.ts";
 import { type Principal, parsePrincipal } from "./policy-principal.ts";
 import { type PolicyFault, readPolicyJSON } from "./policy-text.ts";
 import { parseTemplate, type Template } from "./policy-variables.ts";
+import { mayBeUnresolved, statementVariants, unresolvedName } from "./unresolved-values.ts";
 import { type Pattern, wildcards } from "./wildcard-pattern.ts";
 
 /** A trust policy has principals and no resources. Every other policy of IAM has resources and no principals. */
@@ -25,6 +26,8 @@ export interface Statement {
   /** Empty in a trust policy. A null entry never matches. */
   readonly resources: ListElement<Template | null>;
   readonly conditions: readonly Condition[];
+  /** What is not known of the statement, which then matches at most what the other fields say. */
+  readonly missing: readonly string[];
 }
 
 /** An element such as `Action`, or its negation, such as `NotAction`. */
@@ -50,8 +53,9 @@ class DocumentError extends Error {
 export function parsePolicy(document: unknown, kind: PolicyKind): ParsedPolicy {
   const json = readPolicyJSON(document);
   if ("fault" in json) return { policy: null, fault: json.fault };
+  const isKnown = typeof document === "string" && !mayBeUnresolved(document);
   try {
-    return { policy: policyOf(json.value, kind), fault: null };
+    return { policy: policyOf(json.value, kind, isKnown), fault: null };
   } catch (error) {
     if (!(error instanceof DocumentError)) throw error;
     return { policy: null, fault: { path: error.path, message: error.message } };
@@ -63,7 +67,8 @@ const STATEMENT_FIELDS = [
   "Sid", "Effect", "Principal", "NotPrincipal", "Action", "NotAction", "Resource", "NotResource", "Condition",
 ];
 
-function policyOf(value: unknown, kind: PolicyKind): Policy {
+function policyOf(value: unknown, kind: PolicyKind, isKnown: boolean): Policy {
+  rejectUnresolved(value, []);
   const policy = objectOf(value, [], POLICY_FIELDS);
   const version = policy["Version"] ?? "2008-10-17";
   if (version !== "2008-10-17" && version !== "2012-10-17") {
@@ -73,25 +78,41 @@ function policyOf(value: unknown, kind: PolicyKind): Policy {
   const statements = Array.isArray(list) ? list as unknown[] : [list];
   const hasVariables = version === "2012-10-17";
   return {
-    statements: statements.map((statement, i) => {
+    statements: statements.flatMap((statement, i) => {
       const path = Array.isArray(list) ? ["Statement", i] : ["Statement"];
-      return statementOf(statement, { path, kind, hasVariables, index: i + 1 });
+      return statementsOf(statement, { path, kind, hasVariables, isKnown, index: i + 1 });
     }),
   };
+}
+
+function rejectUnresolved(value: unknown, path: FieldPath): void {
+  const name = unresolvedName(value);
+  if (name !== null) throw new DocumentError(path, `not known: ${name}`);
 }
 
 interface StatementContext {
   readonly path: FieldPath;
   readonly kind: PolicyKind;
   readonly hasVariables: boolean;
+  /** Whether the document contains no unresolved values. */
+  readonly isKnown: boolean;
   readonly index: number;
 }
 
-function statementOf(value: unknown, { path, kind, hasVariables, index }: StatementContext): Statement {
+/** Returns the statement, or two that stand for one with unresolved values. */
+function statementsOf(value: unknown, context: StatementContext): Statement[] {
+  const { path, kind, isKnown } = context;
+  rejectUnresolved(value, path);
   const object = objectOf(value, path, STATEMENT_FIELDS);
   rejectElementsOfOthers(object, path, kind);
+  const variants = isKnown ? [{ statement: object, missing: [] }] : statementVariants(object);
+  return variants.map(({ statement, missing }) => statementOf(statement, missing, context));
+}
+
+function statementOf(object: JsonObject, missing: readonly string[], context: StatementContext): Statement {
+  const { path, kind, hasVariables, index } = context;
   return {
-    index, sid: sidOf(object["Sid"] ?? "", path), effect: effectOf(object["Effect"], path),
+    index, missing, sid: sidOf(object["Sid"] ?? "", path), effect: effectOf(object["Effect"], path),
     principals: kind === "trust" ? listElement(object, "Principal", path, principalsOf) : NONE,
     actions: listElement(object, "Action", path, (action, at) => textsOf(action, at).map((one) => actionOf(...one))),
     resources: kind === "trust" ? NONE : listElement(object, "Resource", path, (resource, at) => (

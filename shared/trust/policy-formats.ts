@@ -1,7 +1,7 @@
 import { accountOfARN } from "../formats/arn.ts";
 import type { JsonObject } from "../formats/json.ts";
 import { compareText } from "../formats/text.ts";
-import { nameOf } from "./iam-data.ts";
+import { nameOf } from "./iam-objects.ts";
 import type { NeededPolicy } from "./needed-policies.ts";
 
 /** A role with its trust policy, or a caller with its identity policy. `remarks` become comments. */

@@ -75,8 +75,8 @@ function callerPlan(caller: string, calls: readonly NeededCall[]): CallerPlan {
 }
 
 function differenceOf(call: NeededCall, trustPolicy: NeededPolicy, existing: Existing): RoleDifference {
-  const role = existing.data.role(call.role);
-  const difference = role === null ? { add: trustPolicy.Statement, remove: [] } : differenceTo(trustPolicy, role.trust);
+  const trust = existing.data.role(call.role)?.trust ?? null;
+  const difference = trust === null ? { add: trustPolicy.Statement, remove: [] } : differenceTo(trustPolicy, trust);
   const callers = call.callers.map((caller) => ({ caller, allowed: isAllowed(caller, call, trustPolicy, existing) }));
   return { ...difference, callers };
 }

@@ -1,7 +1,8 @@
 import { decideWithTrust, type Existing } from "./decide-with-trust.ts";
 import { canAllow, canDeny } from "./document-text.ts";
 import { accountIn } from "./entrant.ts";
-import type { IAMData, IAMRole } from "./iam-data.ts";
+import type { IAMData } from "./iam-data.ts";
+import type { IAMRole } from "./iam-objects.ts";
 import type { Intended } from "./intended.ts";
 import type { Answer } from "./three-values.ts";
 import { type Trusted, trustedBy } from "./trusted.ts";
@@ -94,8 +95,8 @@ export class TrustChains {
   trustedBy(arn: string): readonly Caller[] {
     const known = this.#trusted.get(arn);
     if (known !== undefined) return known;
-    const role = this.#data.role(arn);
-    const policy = role === null ? null : this.#data.parse(role.trust, "trust").policy;
+    const trust = this.#data.role(arn)?.trust ?? null;
+    const policy = trust === null ? null : this.#data.parse(trust, "trust").policy;
     const callers = policy === null ? [] : trustedBy(policy).map((one) => this.#shared(one));
     this.#trusted.set(arn, callers);
     return callers;
@@ -130,7 +131,8 @@ export class TrustChains {
   }
 
   /** Returns the answer that the texts of the caller's policies show, or null. `isAlone`: the trust policy suffices. */
-  #decideByText({ inline, attached, boundary }: IAMRole, role: string, isAlone: boolean): Answer | null {
+  #decideByText({ inline, attached, boundary, gaps }: IAMRole, role: string, isAlone: boolean): Answer | null {
+    if (gaps.length > 0) return null;
     const documents = [...inline.map(({ document }) => document), ...attached.map((arn) => this.#data.policy(arn))];
     if (isAlone) {
       const isFree = boundary === null && documents.every((one) => one !== null && !canDeny(one));

@@ -2,7 +2,9 @@ import { ACCOUNT_ID, parseARN, parseRoleARN } from "../formats/arn.ts";
 import { quote } from "../formats/text.ts";
 import type { AssumeRoleCall, Caller, RoleARN, SessionCaller } from "./assume-role-call.ts";
 import { type Decision, decideAssumeRole, type Policies, rejectedDecision } from "./assume-role.ts";
-import { type Account, type IAMData, type IAMRole, type IAMUser, nameOf } from "./iam-data.ts";
+import type { IAMData } from "./iam-data.ts";
+import { type Account, type IAMGroup, type IAMRole, type IAMUser, nameOf } from "./iam-objects.ts";
+import { hasGap } from "./merge-objects.ts";
 import type { PolicySource, Side } from "./side-evaluation.ts";
 import { NO, unknown, YES } from "./three-values.ts";
 import { type DecisionJSON, decisionJSON } from "./verdict-text.ts";
@@ -39,7 +41,7 @@ export function answerFor(
       return rejectedDecision("the role does not exist in the export of its account; check the ARN and its path");
     }
     const trust = documentSource("trust", role.arn, target?.trust ?? null, data);
-    return decideAssumeRole(request, { ...found.policies, trust });
+    return decideAssumeRole(request, { ...found.policies, trust }, target?.maxSessionSeconds ?? null);
   }
 }
 
@@ -135,33 +137,36 @@ function faultOf({ kind }: NamedCaller, isMissing: boolean): string | null {
 }
 
 function policiesOf(found: IAMRole | IAMUser | null, arn: string, data: IAMData): FoundCaller["policies"] {
+  const missing: PolicySource = { side: "boundary", name: `of ${arn}`, parsed: null };
   if (found === null) {
-    const missing = (side: Side): PolicySource => ({ side, name: `of ${arn}`, parsed: null });
-    return { ...NO_POLICIES, identity: [missing("identity")], boundary: missing("boundary"), hasBoundary: unknown() };
+    return { ...NO_POLICIES, identity: [{ ...missing, side: "identity" }], boundary: missing, hasBoundary: unknown() };
   }
   const groups = found.kind === "role" ? [] : found.groups.map((name) => {
     const group = data.accountOf(arn)?.groups.get(name);
     return group === undefined ? [missingGroup(name)] : holderSources(group, `${name}/`, data);
   });
-  return {
-    identity: [...holderSources(found, "", data), ...groups.flat()],
-    boundary: found.boundary === null ? null : managedSource("boundary", found.boundary, data),
-    hasBoundary: found.boundary === null ? NO : YES,
-    session: [],
-  };
+  const identity = [...holderSources(found, "", data), ...groups.flat()];
+  if (hasGap(found, "permissions boundary")) {
+    return { identity, boundary: missing, hasBoundary: unknown(), session: [] };
+  }
+  const boundary = found.boundary === null ? null : managedSource("boundary", found.boundary, data);
+  return { identity, boundary, hasBoundary: boundary === null ? NO : YES, session: [] };
 }
 
 function missingGroup(name: string): PolicySource {
   return { side: "identity", name: `of the group ${name}`, parsed: null };
 }
 
-/** Returns the inline and attached policies. The names of inline policies of groups start with the group. */
-function holderSources(
-  { inline, attached }: Pick<IAMRole, "inline" | "attached">, prefix: string, data: IAMData,
-): PolicySource[] {
+/** Returns the policies, and a source for those that are not known. The names of policies of groups start with it. */
+function holderSources(holder: IAMRole | IAMUser | IAMGroup, prefix: string, data: IAMData): PolicySource[] {
+  const { arn, kind, inline, attached, gaps } = holder;
+  const unread = gaps.filter(({ part }) => part !== "permissions boundary" && (part !== "groups" || kind === "user"));
   return [
     ...inline.map(({ name, document }) => documentSource("identity", `${prefix}${name}`, document, data)),
-    ...attached.map((arn) => managedSource("identity", arn, data)),
+    ...attached.map((policy) => managedSource("identity", policy, data)),
+    ...unread.map(({ part, cause }): PolicySource => (
+      { side: "identity", name: `in the ${part} of ${arn}${cause === null ? "" : ` (${cause})`}`, parsed: null }
+    )),
   ];
 }
 

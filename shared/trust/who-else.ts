@@ -1,6 +1,7 @@
 import { formatFieldPath } from "../formats/json.ts";
 import type { Entrant } from "./entrant.ts";
-import type { IAMData, IAMRole } from "./iam-data.ts";
+import type { IAMData } from "./iam-data.ts";
+import type { IAMRole } from "./iam-objects.ts";
 import type { Intended } from "./intended.ts";
 import { adviceFor } from "./trust-advice.ts";
 import type { Caller, TrustChain, TrustChains } from "./trust-chains.ts";
@@ -29,6 +30,7 @@ export function whoElse(role: string, data: IAMData, intended: Intended, chains:
 function faultOf(arn: string, data: IAMData): string | null {
   const role = data.role(arn);
   if (role === null) return missingText(arn, data);
+  if (role.trust === null) return "no file contains its trust policy; pass the export of its account with --iam";
   const { fault } = data.parse(role.trust, "trust");
   if (fault === null) return null;
   const path = formatFieldPath(fault.path);

@@ -78,6 +78,6 @@ test("trust check rejects bad flags and files with their path", async (t) => {
   t.match(
     await fault("--iam", cut, ...question), new RegExp(`--iam ${cut}: the text ends inside an object; it is cut off`),
   );
-  t.match(await fault("--iam", fileOf('{"Users": []}'), ...question), /not an export; pass the output of aws iam/);
+  t.match(await fault("--iam", fileOf('{"Users": []}'), ...question), /not a known kind of file; pass one of: aws iam/);
   t.match(await fault("--iam", "/missing.json", ...question), /--iam \/missing.json: ENOENT/);
 });

@@ -1,4 +1,6 @@
-import { ExportFile, IAMData } from "../../../shared/trust/iam-data.ts";
+import { IAMData } from "../../../shared/trust/iam-data.ts";
+import { IAMFile } from "../../../shared/trust/iam-inputs.ts";
+import { parseSubject } from "../../../shared/trust/iam-reader.ts";
 import type { Fields } from "./trust-cases.ts";
 
 export function document(...statements: readonly Fields[]): Fields {
@@ -19,11 +21,15 @@ export function exportOf(lists: Fields): Fields {
   return { UserDetailList: [], GroupDetailList: [], RoleDetailList: [], Policies: [], ...lists };
 }
 
-/** Reads exports. */
-export function dataOf(...files: readonly Fields[]): IAMData {
+/** A file, or a pair with what it describes. */
+export type InputFile = Fields | readonly [subject: string, file: Fields];
+
+/** Reads files, which are named `file 1` and so on. */
+export function dataOf(...files: readonly InputFile[]): IAMData {
   const data = new IAMData();
-  for (const file of files) {
-    const reading = new ExportFile(data);
+  for (const [i, one] of files.entries()) {
+    const [subject, file] = isPair(one) ? one : ["", one];
+    const reading = new IAMFile({ data, file: `file ${i + 1}`, subject: parseSubject(subject) });
     for (const [key, value] of Object.entries(file)) {
       const list: readonly unknown[] = Array.isArray(value) ? value : [];
       for (const [index, item] of list.entries()) reading.add({ key, index, value: item });
@@ -31,5 +37,10 @@ export function dataOf(...files: readonly Fields[]): IAMData {
     }
     reading.finish();
   }
+  data.finish();
   return data;
+}
+
+function isPair(file: InputFile): file is readonly [string, Fields] {
+  return Array.isArray(file);
 }

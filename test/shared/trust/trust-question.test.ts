@@ -1,28 +1,14 @@
 import { test } from "tap";
-import { ExportFile, IAMData } from "../../../shared/trust/iam-data.ts";
-import { answer, type Question } from "../../../shared/trust/trust-question.ts";
+import { IAMData } from "../../../shared/trust/iam-data.ts";
+import { IAMFile } from "../../../shared/trust/iam-inputs.ts";
+import { answer } from "../../../shared/trust/trust-question.ts";
+import { ask, question } from "./ask.ts";
 import { dataOf, document, exportOf, roleDetail } from "./iam-export.ts";
 import { allow, APP, type Fields, grant, NEAR, ROLE } from "./trust-cases.ts";
 
 const BOB = "arn:aws:iam::222222222222:user/bob";
 const POLICY = "arn:aws:iam::111122223333:policy/sts";
 const MANAGED = "arn:aws:iam::aws:policy/AdministratorAccess";
-
-function question(principalARN: string, roleARN: string = ROLE, tags: Fields = {}): Question {
-  return {
-    principalARN, roleARN,
-    parameters: {
-      externalID: null, sourceIdentity: null, sessionName: null, durationSeconds: null, transitiveTagKeys: [],
-      tags: new Map(Object.entries(tags).map(([key, value]) => [key, String(value)])),
-    },
-  };
-}
-
-/** Returns the verdict, with what is missing or the reason of a no. */
-function ask(principal: string, data: IAMData, role: string = ROLE): string {
-  const { verdict, actions, missing } = answer(question(principal, role), data, 1_795_000_000);
-  return [verdict, ...missing, ...(verdict === "no" ? [actions[0]?.reason.split(/[;,]/, 1)[0]] : [])].join(": ");
-}
 
 const TRUST = roleDetail(ROLE, document(allow({ AWS: [APP, NEAR, BOB] })));
 
@@ -146,9 +132,9 @@ test("rejects a question without ARNs", async (t) => {
 });
 
 test("rejects lists of other things", async (t) => {
-  const file = new ExportFile(new IAMData());
-  t.equal(file.finish(), false, "not an export");
+  const file = new IAMFile({ data: new IAMData(), file: "iam.json", subject: null });
   file.add({ key: "Reservations", index: 0, value: {} });
+  t.throws(() => file.finish(), /^not a known kind of file; pass one of: aws iam get-account-authorization-details, /);
   const add = (value: unknown): (() => void) => () => file.add({ key: "RoleDetailList", index: 3, value });
   const message = "RoleDetailList[3] does not have an Arn";
   for (const value of ["x", {}, { Arn: "x" }]) t.throws(add(value), { message });

@@ -1,0 +1,142 @@
+import { field, isJsonObject, stringAt } from "../formats/json.ts";
+import { NAMED, TemplateValues } from "./cloudformation-functions.ts";
+import {
+  EVERY_GAP, type Gap, type GapPart, type HolderKind, type IAMObject, type InlinePolicy, type ObjectPart,
+} from "./iam-objects.ts";
+import { arnIn, gapsOf, type IAMReader, type ReaderContext, tagsOf } from "./iam-reader.ts";
+import type { JSONElement } from "./json-elements.ts";
+import { unresolved, unresolvedName } from "./unresolved-values.ts";
+
+/** Reads a CloudFormation template. Its account is known only if the user states it. */
+export class CloudFormationTemplate implements IAMReader {
+  readonly #context: ReaderContext;
+  readonly #files: readonly string[];
+  #resources: unknown = null;
+
+  constructor(context: ReaderContext) {
+    this.#context = context;
+    this.#files = [context.file];
+  }
+
+  add({ key, index, value }: JSONElement): void {
+    if (key === "Resources" && index === null) this.#resources = value;
+  }
+
+  finish(): void {
+    if (!isJsonObject(this.#resources)) throw new Error("Resources is not an object");
+    const values = new TemplateValues(this.#resources, this.#context.subject);
+    for (const [logicalID, resource] of Object.entries(this.#resources)) {
+      new ResourceReader(this.#context, this.#files, values).read(logicalID, resource);
+    }
+  }
+}
+
+/** The properties that name the holders of a policy. */
+const HOLDERS: readonly (readonly [kind: HolderKind, properties: readonly string[]])[] = [
+  ["role", ["RoleName", "Roles"]], ["user", ["UserName", "Users"]], ["group", ["GroupName", "Groups"]],
+];
+const INLINE: ReadonlySet<string> = new Set([
+  "AWS::IAM::Policy", "AWS::IAM::RolePolicy", "AWS::IAM::UserPolicy", "AWS::IAM::GroupPolicy",
+]);
+
+class ResourceReader {
+  readonly #context: ReaderContext;
+  readonly #files: readonly string[];
+  readonly #values: TemplateValues;
+
+  constructor(context: ReaderContext, files: readonly string[], values: TemplateValues) {
+    this.#context = context;
+    this.#files = files;
+    this.#values = values;
+  }
+
+  read(logicalID: string, resource: unknown): void {
+    const type = stringAt(resource, "Type") ?? "";
+    const kind = NAMED.get(type)?.kind;
+    if (kind === "policy") this.#addManagedPolicy(logicalID, resource);
+    else if (kind !== undefined) this.#addObject(kind, logicalID, resource);
+    else if (INLINE.has(type)) this.#addInline(logicalID, resource);
+    else if (type === "AWS::IAM::UserToGroupAddition") {
+      const [group, gaps] = this.#textsOf(resource, "GroupName", "groups");
+      this.#relate(["user", ["Users"]], resource, { groups: group, gaps });
+    }
+  }
+
+  /** An object whose name CloudFormation generates cannot be asked about. */
+  #addObject(kind: HolderKind, logicalID: string, resource: unknown): void {
+    const name = this.#values.nameOf(logicalID);
+    if (name === null) return;
+    const arn = this.#values.arnOf(logicalID) ?? arnIn(this.#context.subject, kind, "/", name);
+    this.#context.data.add(this.#objectOf(kind, arn, resource));
+  }
+
+  #objectOf(kind: HolderKind, arn: string, resource: unknown): IAMObject {
+    const [inline, inlineGaps] = this.#policiesOf(resource);
+    const [attached, attachedGaps] = this.#textsOf(resource, "ManagedPolicyArns", "attached policies");
+    const [[boundary = null], boundaryGaps] = this.#textsOf(resource, "PermissionsBoundary", "permissions boundary");
+    const [groups, groupGaps] = this.#textsOf(resource, "Groups", "groups");
+    const gaps = [...inlineGaps, ...attachedGaps, ...boundaryGaps, ...groupGaps];
+    const holder = { arn, files: this.#files, inline, attached, gaps };
+    if (kind === "group") return { ...holder, kind };
+    const tags = this.#values.property(resource, "Tags") ?? [];
+    const isKnown = Array.isArray(tags) && tags.every((tag) => typeof field(tag, "Value") === "string");
+    const principal = { ...holder, boundary, uniqueID: null, tags: isKnown ? tagsOf(tags) : null };
+    if (kind === "user") return { ...principal, kind, groups };
+    const seconds = this.#values.property(resource, "MaxSessionDuration") ?? 3600;
+    return {
+      ...principal, kind, trust: this.#context.data.textOf(this.#values.property(resource, "AssumeRolePolicyDocument")),
+      maxSessionSeconds: typeof seconds === "number" ? seconds : null,
+    };
+  }
+
+  #policiesOf(resource: unknown): readonly [InlinePolicy[], Gap[]] {
+    const policies = this.#values.property(resource, "Policies") ?? [];
+    if (!Array.isArray(policies)) return [[], gapsOf("inline policies", policies)];
+    const inline = policies.filter((one) => unresolvedName(one) === null).map((one, i): InlinePolicy => {
+      const document = this.#context.data.textOf(field(one, "PolicyDocument"));
+      return { name: stringAt(one, "PolicyName") ?? `Policies[${i}]`, document };
+    });
+    return [inline, policies.flatMap((one) => gapsOf("inline policies", one))];
+  }
+
+  #addManagedPolicy(logicalID: string, resource: unknown): void {
+    const arn = this.#values.arnOf(logicalID);
+    const { data, file } = this.#context;
+    if (arn !== null) data.addPolicy(arn, this.#values.property(resource, "PolicyDocument"), file);
+    const cause = `ManagedPolicy ${logicalID} without a known ARN`;
+    const addition = arn === null ? { gaps: [{ part: "attached policies", cause } as const] } : { attached: [arn] };
+    for (const holder of HOLDERS) this.#relate(holder, resource, addition);
+  }
+
+  #addInline(logicalID: string, resource: unknown): void {
+    const name = this.#values.property(resource, "PolicyName");
+    const document = this.#values.property(resource, "PolicyDocument");
+    // The policy exists only under a condition.
+    const condition = stringAt(resource, "Condition");
+    const text = this.#context.data.textOf(condition === null ? document : unresolved(`Condition ${condition}`));
+    const inline = [{ name: typeof name === "string" ? name : logicalID, document: text }];
+    for (const holder of HOLDERS) this.#relate(holder, resource, { inline });
+  }
+
+  /** Adds to the objects that properties name. If a name is not known, it may be any in the template. */
+  #relate(
+    [kind, properties]: (typeof HOLDERS)[number], resource: unknown, addition: Partial<ObjectPart>,
+  ): void {
+    const { data, file, subject: account } = this.#context;
+    const part = { kind, account, file, inline: [], attached: [], groups: [] };
+    for (const property of properties) {
+      const [names, gaps] = this.#textsOf(resource, property, "inline policies");
+      for (const name of names) {
+        data.addPart({ ...part, ...addition, name, gaps: [...EVERY_GAP, ...addition.gaps ?? []] });
+      }
+      if (gaps.length > 0) data.addPart({ ...part, name: null, gaps: [...EVERY_GAP, ...gaps] });
+    }
+  }
+
+  /** Returns the texts of a text or a list, and a gap for each value that is not resolved. */
+  #textsOf(resource: unknown, property: string, part: GapPart): readonly [readonly string[], Gap[]] {
+    const value = this.#values.property(resource, property) ?? [];
+    const list: readonly unknown[] = Array.isArray(value) ? value : [value];
+    return [list.filter((item) => typeof item === "string"), list.flatMap((item) => gapsOf(part, item))];
+  }
+}

@@ -1,0 +1,77 @@
+import {
+  type Account, accountKey, type HolderKind, type IAMObject, nameOf, type ObjectPart,
+} from "./iam-objects.ts";
+import { mergeParts } from "./merge-objects.ts";
+
+type Accounts = ReadonlyMap<string, Account>;
+
+/** Adds parts to the objects that they name. A part of an object that no file describes changes no answer. */
+export function placeParts(parts: readonly ObjectPart[], accounts: Accounts): void {
+  const index = indexOf(accounts);
+  const groups = Map.groupBy(parts, (part) => JSON.stringify([part.kind, part.name, part.account, part.file]));
+  for (const group of groups.values()) {
+    const [first] = group;
+    if (first === undefined) continue;
+    const owners = keysOf(first).map((key) => index.get(key) ?? []).find((found) => found.length > 0) ?? [];
+    // The policies may be those of any owner, so that each has a gap.
+    const added = first.name === null ? [first] : owners.length > 1 ? [ambiguous(first)] : group;
+    for (const { account, key } of owners) merge(account, first.kind, key, added);
+  }
+}
+
+/** The place of an object in its account. */
+interface Owner {
+  readonly account: Account;
+  readonly key: string;
+}
+
+function indexOf(accounts: Accounts): ReadonlyMap<string, Owner[]> {
+  const index = new Map<string, Owner[]>();
+  const put = (key: string, owner: Owner): void => {
+    const found = index.get(key);
+    if (found === undefined) index.set(key, [owner]);
+    else found.push(owner);
+  };
+  for (const account of accounts.values()) {
+    for (const [key, object] of [...account.roles, ...account.users, ...account.groups]) {
+      for (const name of keysOfObject(object)) put(name, { account, key });
+    }
+  }
+  return index;
+}
+
+function keysOfObject({ kind, arn, files }: IAMObject): string[] {
+  const name = nameOf(arn);
+  return [
+    keyOf("account", accountKey(arn), kind, name), keyOf("name", kind, name),
+    ...files.flatMap((file) => [keyOf("file", file, kind, name), keyOf("all", file, kind)]),
+  ];
+}
+
+/** Returns the keys under which the owners of a part may be found, best first. */
+function keysOf({ kind, name, account, file }: ObjectPart): string[] {
+  if (name === null) return [keyOf("all", file, kind)];
+  const elsewhere = account === null ? keyOf("name", kind, name)
+    : keyOf("account", `${account.partition}:${account.accountID}`, kind, name);
+  return [keyOf("file", file, kind, name), elsewhere];
+}
+
+function keyOf(...texts: readonly string[]): string {
+  return JSON.stringify(texts);
+}
+
+function ambiguous(part: ObjectPart): ObjectPart {
+  const cause = `${part.file} adds policies to the ${part.kind} ${part.name ?? ""} without its account`;
+  return { ...part, inline: [], attached: [], groups: [], gaps: [...part.gaps, { part: "inline policies", cause }] };
+}
+
+function merge(account: Account, kind: HolderKind, key: string, parts: readonly ObjectPart[]): void {
+  if (kind === "group") replace(account.groups, key, parts);
+  else if (kind === "user") replace(account.users, key, parts);
+  else replace(account.roles, key, parts);
+}
+
+function replace<T extends IAMObject>(objects: Map<string, T>, key: string, parts: readonly ObjectPart[]): void {
+  const object = objects.get(key);
+  if (object !== undefined) objects.set(key, mergeParts(object, parts));
+}
