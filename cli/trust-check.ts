@@ -16,11 +16,11 @@ type Settings = SettingsFor<"trust check">;
 
 /** Prints whether a caller can assume a role, or answers a file of questions. */
 export async function runTrustCheck(settings: Settings, io: IO, clock = systemClock): Promise<ExitStatus> {
-  const { requests, iam, output } = settings;
+  const { requests, iam, aws, output } = settings;
   const nowSeconds = Math.floor(clock.now() / 1000);
-  if (requests !== null) return await answerFile(requests, await readIAMFiles(iam), nowSeconds, io);
+  if (requests !== null) return await answerFile(requests, await readIAMFiles(iam, aws), nowSeconds, io);
   const question = questionOf(settings);
-  const result = answerOrThrow(question, await readIAMFiles(iam), nowSeconds);
+  const result = answerOrThrow(question, await readIAMFiles(iam, aws), nowSeconds);
   if (output === "json") writeJSON(io, result);
   else writeLines(io.stdout, [result.verdict, ...decisionLines(result)].map(printable));
   return result.verdict === "yes" ? EXIT.fine : EXIT.findings;

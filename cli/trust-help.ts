@@ -4,6 +4,7 @@ import { type FlagHelp, help } from "./help-rows.ts";
 /** The heading and the help of each flag that only the commands about trust have. */
 export const TRUST_HELP: Readonly<Record<keyof typeof TRUST_SETTINGS, FlagHelp>> = {
   iam: help("Input", "file about IAM, such as an export; ACCOUNT=FILE states its account"),
+  aws: help("Input", "profile of the AWS CLI whose account to read instead of a file"),
   caller: help(
     "Question", "ARN of the caller: a role, a session of a role, or a user; or the name of a service",
     {

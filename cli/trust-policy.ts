@@ -23,7 +23,7 @@ export async function runTrustPolicy(
   name: string | null, settings: Settings, io: IO, clock = systemClock,
 ): Promise<ExitStatus> {
   checkSettings(name, settings);
-  const data = settings.iam.length === 0 ? null : await readIAMFiles(settings.iam);
+  const data = settings.iam.length + settings.aws.length === 0 ? null : await readIAMFiles(settings.iam, settings.aws);
   const selectors = await readSelectors(name, settings, io, "trust policy --from -");
   if (selectors === null) return EXIT.usage;
   const { groups, faults } = groupByRole(selectors);
@@ -41,13 +41,13 @@ function invalid(message: string): ResolverError {
   return new ResolverError("ERR_CONFIG_INVALID", printable(message));
 }
 
-function checkSettings(name: string | null, { caller, diff, iam, output, ...settings }: Settings): void {
+function checkSettings(name: string | null, { caller, diff, iam, aws, output, ...settings }: Settings): void {
   if (name?.startsWith("arn:") === true) {
     throw invalid(`${name} is an ARN: pass the name of a selector, which has the session settings`);
   }
   checkTarget(name, settings, "the name of a selector");
   if (settings.from.length === 0 && !settings.cluster) throw invalid("pass --from or --cluster to read the selectors");
-  if (diff && iam.length === 0) throw invalid("--diff: pass the export to compare with, with --iam");
+  if (diff && iam.length + aws.length === 0) throw invalid("--diff: pass the export to compare with, with --iam or --aws");
   if (diff && output !== "json") throw invalid("--diff: supported only with -o json");
   checkCallers(caller);
 }

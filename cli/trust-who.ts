@@ -20,7 +20,7 @@ export async function runTrustWho(
   checkTarget(target, settings, "the ARN of a role, the name of a selector");
   const intended = parsed("--intended ", () => new Intended(settings.intended));
   if (isARN(target)) parsed("", () => parseTarget(target));
-  const data = await readIAMFiles(settings.iam);
+  const data = await readIAMFiles(settings.iam, settings.aws);
   const roles = await rolesOf(target, settings, data, io);
   if (roles === null) return EXIT.usage;
   const chains = new TrustChains({ data, nowSeconds: Math.floor(clock.now() / 1000) }, intended);

@@ -27,7 +27,7 @@ export async function runTrust(settings: Settings, io: IO, clock = systemClock):
   const state = hasObjects(settings) ? await readTrustState(settings, io, options) : null;
   if (state === null && hasObjects(settings)) return EXIT.usage;
   const { callers, notes, areComplete } = trustCallers(settings, state?.controllers ?? NO_CONTROLLERS);
-  const data = await readIAMFiles(settings.iam);
+  const data = await readIAMFiles(settings.iam, settings.aws);
   const { targets, omitted, lines } = state === null ? rolesOf(data) : rolesIn(state, settings);
   writeLines(io.stderr, [...lines, ...[...notes, ...omitted].map((note) => printable(`note: ${note}`))]);
   const rows = rowsOf({ callers, targets, data, nowSeconds: Math.floor(clock.now() / 1000) });

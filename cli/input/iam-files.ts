@@ -14,28 +14,46 @@ import { ElementReader, type JSONElement } from "../../shared/trust/json-element
 const CHUNK_BYTES = 1024 * 1024;
 
 /**
- * Reads files that describe IAM. Each is a path, or `SUBJECT=PATH` with the account or the ARN that the file describes.
- * Rejects with ERR_INPUT_UNREADABLE and the path of the first file that is of no known kind or contradicts another one.
+ * Reads files that describe IAM, and the accounts of profiles. A file is a path, or `SUBJECT=PATH` with the account or
+ * the ARN that it describes. Rejects with ERR_INPUT_UNREADABLE and the name of the first input that is of no known
+ * kind, contradicts another one or is not available.
  */
-export async function readIAMFiles(files: readonly string[]): Promise<IAMData> {
-  if (files.length === 0) {
-    const message = "--iam is missing: pass the output of get-account-authorization-details";
+export async function readIAMFiles(files: readonly string[], profiles: readonly string[] = []): Promise<IAMData> {
+  if (files.length + profiles.length === 0) {
+    const message = "--iam is missing: pass the output of get-account-authorization-details, or --aws PROFILE";
     throw new ResolverError("ERR_CONFIG_INVALID", message);
   }
   const data = new IAMData();
   for (const file of files) {
     // oxlint-disable-next-line no-await-in-loop -- one file at a time, because each can be large
-    await naming(file, () => readIAMFile(file, data));
+    await naming(`--iam ${file}`, () => readIAMFile(file, data));
   }
-  await naming(files.join(", "), () => data.finish());
+  for (const profile of profiles) {
+    // oxlint-disable-next-line no-await-in-loop -- IAM limits the rate of calls
+    await naming(`--aws ${profile}`, () => readProfile(profile, data));
+  }
+  await naming("--iam", () => data.finish());
   return data;
+}
+
+/** Imports the client of IAM on demand, because most runs read files. */
+async function readProfile(profile: string, data: IAMData): Promise<void> {
+  const { authorizationDetails, iamClientOf } = await import("./aws-iam.ts");
+  const file = new IAMFile({ data, file: `profile ${profile}`, subject: null });
+  const client = iamClientOf(profile);
+  try {
+    for await (const element of authorizationDetails(client)) file.add(element);
+  } finally {
+    client.destroy();
+  }
+  file.finish();
 }
 
 async function naming(name: string, read: () => Promise<void> | void): Promise<void> {
   try {
     await read();
   } catch (error) {
-    const message = printable(`--iam ${name}: ${errorMessage(error)}`);
+    const message = printable(`${name}: ${errorMessage(error)}`);
     throw new ResolverError("ERR_INPUT_UNREADABLE", message, { cause: error });
   }
 }

@@ -14,6 +14,10 @@ export const TRUST_SETTINGS = {
     flag: "--iam", type: "strings", allowsComma: true, value: "FILE", default: [],
     commands: ["trust check", ...OF_SELECTORS],
   },
+  aws: {
+    flag: "--aws", type: "strings", value: "PROFILE", default: [],
+    commands: ["trust check", "trust", "trust who", "trust policy"],
+  },
   caller: {
     flag: "--caller", type: "strings", allowsComma: true, value: "ARN", default: [],
     commands: ["trust", "trust check", "trust policy"],
