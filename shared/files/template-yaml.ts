@@ -2,6 +2,8 @@ import { type Document, isCollection, isScalar, LineCounter, type Node, Pair, Sc
 import { LimitExceeded, yamlDocuments } from "./yaml-documents.ts";
 import { AliasBudget, YamlValues } from "./yaml-values.ts";
 
+/** CloudFormation accepts no larger template: 1 MB. */
+const MAX_CHARACTERS = 1024 * 1024;
 /** A short tag of a function, such as `!Sub`, but no tag of YAML, such as `!!str`. */
 const SHORT_TAG = /^!([A-Za-z0-9]+)$/;
 
@@ -14,6 +16,7 @@ export function readTemplateYAML(text: string): unknown {
   const fail = (offset: number, message: string): never => {
     throw new Error(`line ${Math.max(1, lines.linePos(offset).line)}: ${message}`);
   };
+  if (text.length > MAX_CHARACTERS) fail(0, `the template has more than ${MAX_CHARACTERS} characters`);
   try {
     const [document, other] = yamlDocuments(text, lines);
     if (document === undefined) return null;

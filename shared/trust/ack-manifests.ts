@@ -30,8 +30,10 @@ export class ACKManifests implements IAMReader {
   }
 
   add({ key, index, value }: JSONElement): void {
-    if (index === null) this.#members.set(key, value);
-    else if (key === "items") this.#keep(value);
+    if (index !== null) {
+      if (key === "items") this.#keep(value);
+    } else if (this.#members.has(key)) throw new Error("several objects follow each other; pass them as a List");
+    else this.#members.set(key, value);
   }
 
   finish(): void {

@@ -102,7 +102,7 @@ export class TemplateValues {
   #substitute(argument: unknown): unknown {
     const [template, variables] = itemsOf(argument);
     if (typeof template !== "string") return unresolved("Fn::Sub");
-    const parts = template.split(/(\$\{[^}]*\})/).map((part): unknown => {
+    const parts = template.split(/(\$\{[^${}]*\})/).map((part): unknown => {
       if (!part.startsWith("${") || !part.endsWith("}")) return part;
       const name = part.slice(2, -1).trim();
       if (name.startsWith("!")) return `\${${name.slice(1)}}`;

@@ -19,7 +19,9 @@ export class CloudFormationTemplate implements IAMReader {
   }
 
   add({ key, index, value }: JSONElement): void {
-    if (key === "Resources" && index === null) this.#resources = value;
+    if (key !== "Resources" || index !== null) return;
+    if (this.#resources !== null) throw new Error("Resources is defined twice; pass one file for each template");
+    this.#resources = value;
   }
 
   finish(): void {

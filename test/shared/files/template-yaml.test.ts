@@ -21,6 +21,7 @@ test("reports the line of the first fault", async (t) => {
     "a: 1\nb: [": /^line 2: invalid YAML/, "a: 1\na: 2": /^line 2: duplicate field "a"/,
     "a: 1\n---\nb: 1": /^line 2: a template is one document/, "a: *x": /^line 1: the alias/,
     [`a: ${"[".repeat(4_000)}`]: /^line 1: nested deeper than 100 levels/,
+    [`a: ${"x".repeat(1024 * 1024)}`]: /^line 1: the template has more than 1048576 characters/,
     [`a: ${"!Ref [".repeat(80)}${"]".repeat(80)}`]: /^line 1: nested deeper than 100 levels/,
   };
   for (const [text, message] of Object.entries(cases)) t.throws(() => readTemplateYAML(text), message);

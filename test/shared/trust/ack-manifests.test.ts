@@ -1,4 +1,6 @@
 import { test } from "tap";
+import { IAMData } from "../../../shared/trust/iam-data.ts";
+import { IAMFile } from "../../../shared/trust/iam-inputs.ts";
 import { ask } from "./ask.ts";
 import { dataOf, document, exportOf, roleDetail } from "./iam-export.ts";
 import { allow, APP, type Fields, grant, ROLE } from "./trust-cases.ts";
@@ -70,6 +72,10 @@ test("skips other objects, and rejects files without any of IAM", async (t) => {
   t.equal(dataOf([ACCOUNT, list(other, appRole(), { kind: 1 })]).accountOf(APP)?.roles.size, 1);
   const message = "no Role, Policy, User or Group of iam.services.k8s.aws exists";
   for (const file of [other, list(), list(other)]) t.throws(() => dataOf(file), { message });
+  const file = new IAMFile({ data: new IAMData(), file: "x", subject: null });
+  const add = (): void => file.add({ key: "kind", index: null, value: "Role" });
+  add();
+  t.throws(add, { message: "several objects follow each other; pass them as a List" });
   t.throws(() => dataOf(appRole()), /^the account of the role app is not known/);
   t.throws(() => dataOf([ACCOUNT, manifest("Role", {})]), { message: "role m: spec.name is missing" });
   t.throws(() => dataOf([ACCOUNT, manifest("Role", {}, { metadata: {} })]), { message: "role : spec.name is missing" });

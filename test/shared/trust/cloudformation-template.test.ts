@@ -1,4 +1,6 @@
 import { test } from "tap";
+import { IAMData } from "../../../shared/trust/iam-data.ts";
+import { IAMFile } from "../../../shared/trust/iam-inputs.ts";
 import { answer } from "../../../shared/trust/trust-question.ts";
 import { ask, question } from "./ask.ts";
 import { dataOf, document, exportOf, roleDetail } from "./iam-export.ts";
@@ -83,6 +85,10 @@ test("a template without its account leaves names in it unknown", async (t) => {
   t.throws(() => dataOf(target(allow({ AWS: NEAR }))), { message: fault });
   t.equal(dataOf({ Resources: { A: iamRole({}) } }).accountOf(ROLE), null, "a generated name cannot be asked about");
   t.throws(() => dataOf({ Resources: [] }), { message: "Resources is not an object" });
+  const file = new IAMFile({ data: new IAMData(), file: "x", subject: null });
+  const add = (): void => file.add({ key: "Resources", index: null, value: {} });
+  add();
+  t.throws(add, { message: "Resources is defined twice; pass one file for each template" });
 });
 
 test("references that form a cycle or grow are bounded", async (t) => {
@@ -93,6 +99,8 @@ test("references that form a cycle or grow are bounded", async (t) => {
     RoleName: i === 0 ? "x".repeat(1000) : { "Fn::Sub": `\${L${i - 1}}`.repeat(1000) },
   })]));
   t.match(near(target(allow({ AWS: { "Fn::Sub": "${L29}" } }), large)), /^unknown: Ref L29/);
+  const open = "${".repeat(500_000);
+  t.match(near(target(allow({ AWS: { "Fn::Sub": open } }))), /^unknown: a text of more than 131072 characters/);
 });
 
 test("a template has the policies of a caller", async (t) => {
