@@ -47,7 +47,7 @@ function checkSettings(name: string | null, { caller, diff, iam, aws, output, ..
   }
   checkTarget(name, settings, "the name of a selector");
   if (settings.from.length === 0 && !settings.cluster) throw invalid("pass --from or --cluster to read the selectors");
-  if (diff && iam.length + aws.length === 0) throw invalid("--diff: pass the export to compare with, with --iam or --aws");
+  if (diff && iam.length + aws.length === 0) throw invalid("--diff: pass the export to compare with, with --iam");
   if (diff && output !== "json") throw invalid("--diff: supported only with -o json");
   checkCallers(caller);
 }
