@@ -196,7 +196,8 @@ function denied(request: AdmissionRequest, findings: readonly Finding[]): Buffer
     details: { name: request.name, kind: request.kind.kind, causes },
     code: UNPROCESSABLE,
   };
-  return review(request, `"allowed":false,"status":${JSON.stringify(status)}${warningsText(findingWarnings(findings))}`);
+  const warnings = warningsText(findingWarnings(findings));
+  return review(request, `"allowed":false,"status":${JSON.stringify(status)}${warnings}`);
 }
 
 /** Omits an empty patch, because the API server counts each response that has a patchType as a mutation. */
