@@ -4,7 +4,7 @@ import { type FlagHelp, help } from "./help-rows.ts";
 /** The heading and the help of each flag that only the commands about trust have. */
 export const TRUST_HELP: Readonly<Record<keyof typeof TRUST_SETTINGS, FlagHelp>> = {
   iam: help("Input", "file about IAM, such as an export; ACCOUNT=FILE states its account"),
-  aws: help("Input", "profile of the AWS CLI whose account to read instead of a file"),
+  aws: help("Input", "AWS CLI profile to read instead of a file"),
   caller: help(
     "Question", "ARN of the caller: a role, a session of a role, or a user; or the name of a service",
     {
@@ -12,7 +12,10 @@ export const TRUST_HELP: Readonly<Record<keyof typeof TRUST_SETTINGS, FlagHelp>>
       "trust policy": "ARN of a role that is meant to assume the roles",
     },
   ),
-  all: help("Input", "every role that a selector names; without --from and --cluster, every role of the exports"),
+  all: help(
+    "Input", "every role that a selector names; without --from and --cluster, every role of the exports",
+    { "trust policy": "every role that a selector names" },
+  ),
   intended: help(
     "Question", "ARN that is intended to assume roles: of a role, user, session, account or identity provider; also "
       + "an account of 12 digits, or the name of a service",
@@ -22,8 +25,7 @@ export const TRUST_HELP: Readonly<Record<keyof typeof TRUST_SETTINGS, FlagHelp>>
     { trust: "program of --caller: ACK alone, with the sidecar, the EKS Capability for ACK, or CAPA" },
   ),
   callerCredentials: help(
-    "Question", "credentials of the callers: their session tags decide whether sts:TagSession is needed (default: as "
-      + "their trust policies in --iam show)",
+    "Question", "decide whether sts:TagSession is needed (default: as the callers' trust policies in --iam show)",
     {
       trust: "credentials of --caller; EKS Pod Identity adds session tags, which each role must allow",
     },
