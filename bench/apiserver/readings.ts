@@ -1,6 +1,7 @@
 import { get } from "../../test/loopback-request.ts";
 import type { Cluster } from "../../test/real/apiserver/cluster.ts";
 import { processorTimes, type Server } from "../programs.ts";
+import { samples } from "./metric-samples.ts";
 
 /** A webhook, and the API server that it reads and that calls it. */
 export interface Installed {
@@ -65,11 +66,4 @@ export async function reconcilerState({ webhook: { health } }: Installed): Promi
     written: value("refreshes_total", ['outcome="ok"']), stale: value("stale_resources"),
     lastScan: value("last_scan_timestamp_seconds"),
   };
-}
-
-/** Returns the sum of the samples of a metric that have all labels, from the text that Prometheus reads. */
-export function samples(text: string, name: string, labels: readonly string[]): number {
-  const lines = text.split("\n").filter((line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`));
-  return lines.filter((line) => labels.every((label) => line.includes(label)))
-    .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(" "))), 0);
 }

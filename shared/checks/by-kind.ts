@@ -50,7 +50,7 @@ const WAIVER_CHECKS = [WAIVER_01, REMOVED_WAIVERS];
 const WORKLOAD_CHECKS = [AUD_15];
 const TEMPLATE_CHECKS = [IRS_53];
 const CHANGED_RESOURCE_CHECKS = [...RESOURCE_CHECKS, IRS_04_OF_RESOURCES, IRS_10_OF_OBJECTS, IRS_52_OF_OBJECTS];
-const PART_LIMITS = [limitCheck("cluster")];
+const PART_LIMITS = [limitCheck("cluster")] as const;
 const PART_CHECKS = ofChange([AC_05], useChange);
 const TYPE_CHECKS = ofChange([IRS_52_OF_OBJECTS], ({ object }, context) => ({ ...context, object }));
 
@@ -131,17 +131,17 @@ export function checksOf(input: CheckInput, settings: DecisionSettings): BoundCh
  * only warns controllers, and WAIVER-01 reads a limited part of one annotation.
  */
 function within(kind: SizedKind, checks: Bind): Bind {
-  const limits = [limitCheck(kind)];
+  const limits = [limitCheck(kind)] as const;
   return (input, settings) => {
     const ofWaivers = waiverChecks(input, settings);
-    if (exceed(limits, input)) return [bindChecks(limits, input.object, null), ofWaivers];
+    if (exceeds(limits, input)) return [bindChecks(limits, input.object, null), ofWaivers];
     return [...checks(input, settings), bindChecks(META_CHECKS, input.object, input.old), ofWaivers];
   };
 }
 
 /** False at DELETE, because users must be able to delete an object that was stored before the limit existed. */
-function exceed([limit]: readonly QuickCheck<JsonObject>[], input: CheckInput): boolean {
-  const [excess] = operationOf(input) === "DELETE" ? [] : limit?.find(input.object) ?? [];
+function exceeds([limit]: readonly [QuickCheck<JsonObject>], input: CheckInput): boolean {
+  const [excess] = operationOf(input) === "DELETE" ? [] : limit.find(input.object);
   return excess !== undefined;
 }
 
@@ -202,7 +202,7 @@ function fieldExportChecks(input: CheckInput, settings: DecisionSettings): Bound
 
 /** Returns the checks of an object that uses the identity of its Cluster. Each of them concerns only the requester. */
 function partChecks(input: CheckInput, settings: DecisionSettings): BoundChecks[] {
-  if (exceed(PART_LIMITS, input)) return [bindChecks(PART_LIMITS, input.object, null)];
+  if (exceeds(PART_LIMITS, input)) return [bindChecks(PART_LIMITS, input.object, null)];
   return PART_CHECKS(input, settings);
 }
 

@@ -118,7 +118,7 @@ export type SelectorCheck = QuickCheck<DecodedSelector>;
 /** Checks that examine the same subject. */
 export interface BoundChecks {
   readonly checks: readonly CheckEntry[];
-  /** Returns the faults of the new object that the check at the index finds, in steps if that can take long. */
+  /** Returns the faults of the new object that a check of the list finds, in steps if that can take long. */
   readonly faults: (index: number) => MaybePaced<readonly Fault[]>;
   /** The same for the old object. Null if no old object exists. */
   readonly oldFaults: ((index: number) => MaybePaced<readonly Fault[]>) | null;

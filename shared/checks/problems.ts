@@ -5,7 +5,7 @@ import { AC_01, AC_02, AC_03 } from "./cluster-identity.ts";
 import { AC_00 } from "./cluster-reference.ts";
 import { AUD_08, AUD_09 } from "./definitions.ts";
 import { CI_10, secretFaults } from "./identity-change.ts";
-import type { ResourceChange } from "./resource-change.ts";
+import { crossingsOnce, type ResourceChange } from "./resource-change.ts";
 import { ACK_07, ACK_08, ACK_10B } from "./resource-drift.ts";
 import { ACK_03, ACK_05, ACK_05B } from "./resource-selection.ts";
 import { overlappingSelectors } from "./selector-conflicts.ts";
@@ -43,7 +43,10 @@ export function* resourceProblems(
     return;
   }
   const context = { operation: "AUDIT", settings, inventory, origin: "cluster", requester: null } as const;
-  const stored = { ...context, object: {}, resource, resolution, crossings: () => [], stored: null, access: null };
+  const object = {};
+  const stored = {
+    ...context, object, resource, resolution, crossings: crossingsOnce(object), stored: null, access: null,
+  };
   const subject = resourceSubject(resource);
   const reported = new Set<string>();
   for (const check of CHECKS.filter(({ id }) => settings.checkSeverities.get(id) !== "off")) {

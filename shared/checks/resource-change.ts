@@ -11,7 +11,7 @@ export interface ResolvedResource {
   readonly object: JsonObject;
   readonly resource: ACKResource;
   readonly resolution: Resolution;
-  /** Returns what the resource uses of other namespaces. Visits its spec only once. */
+  /** Returns what the resource uses of other namespaces. */
   readonly crossings: () => readonly Crossing[];
 }
 
@@ -38,13 +38,18 @@ export function resourceChange(input: CheckInput, context: CheckContext): Resour
   const { old, access = null } = input;
   const resolved = (object: JsonObject): ResolvedResource => {
     const resource = resourceOf(object);
-    let found: readonly Crossing[] | null = null;
-    const crossings = (): readonly Crossing[] => (found ??= crossingsOf(object));
-    return { object, resource, resolution: resolve(context.inventory, resource, context.settings), crossings };
+    const resolution = resolve(context.inventory, resource, context.settings);
+    return { object, resource, resolution, crossings: crossingsOnce(object) };
   };
   const current = resolved({ ...input.object, status: storedStatus(input, context) });
   const stored = old === null ? null : old === input.object ? current : resolved(old);
   return { ...context, ...current, stored, access };
+}
+
+/** Returns a function that returns what the resource uses of other namespaces. It visits the spec only once. */
+export function crossingsOnce(object: JsonObject): () => readonly Crossing[] {
+  let found: readonly Crossing[] | null = null;
+  return () => (found ??= crossingsOf(object));
 }
 
 /**

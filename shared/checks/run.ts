@@ -40,52 +40,52 @@ export function* runChecksPaced(input: CheckInput, settings: DecisionSettings): 
   const findings: Finding[] = [];
   const skipped: SkippedCheck[] = [];
   const requirements = new Requirements(input, settings);
-  const occasion = operationOf(input);
   let ran = 0;
   for (const bound of checksOf(input, settings)) {
-    for (const planned of plannedChecks(bound.checks, occasion, settings)) {
-      const { check, requires } = planned;
-      const needs = requires.length === 0 ? requires : requirements.unmet(requires);
+    for (const planned of plannedChecks(bound.checks, operationOf(input), settings)) {
+      const needs = requirements.unmet(planned.requires);
       if (needs.length > 0) {
-        skipped.push({ code: check.id, needs: needs.join(", ") });
+        skipped.push({ code: planned.check.id, needs: needs.join(", ") });
         continue;
       }
       const work = bound.faults(planned.index);
       const faults = "next" in work ? yield* work : work;
-      if (faults.length > 0) {
-        const found = yield* findingsOf(planned, bound, faults, { input, settings });
-        findings.push(...capped(found, LIMITS.faultsPerCheck.value, "of this check"));
-      }
-      if (planned.readsResources) skipped.push(...unlistedFor(check, input));
+      if (faults.length > 0) findings.push(...yield* findingsOf(planned, bound, faults, { input, settings }));
+      skipped.push(...unlistedFor(planned, input));
       if (++ran % CHECKS_BETWEEN_PAUSES === 0) yield ran;
     }
   }
   findings.sort(compareFindings);
   skipped.sort((a, b) => compareText(a.code, b.code));
-  const { template } = input;
-  const reported = template === undefined
-    ? warnOfPlaceholders(findings, input)
-    : withoutOpenValues(findings, input.object, template);
+  const reported = reportedOf(findings, input);
   const denied = reported.some(isDenial);
   return { findings: capped(reported, LIMITS.faultsPerObject.value, "of this object"), denied, skipped };
+}
+
+function reportedOf(findings: readonly Finding[], input: CheckInput): readonly Finding[] {
+  const { object, template } = input;
+  return template === undefined ? warnOfPlaceholders(findings, input) : withoutOpenValues(findings, object, template);
 }
 
 /** The number of checks between two pauses. A check that scans also pauses itself. */
 const CHECKS_BETWEEN_PAUSES = 4;
 
+const NONE: readonly [] = [];
+
 /** Reports the kinds whose objects the check could not read, because the objects have not been listed. */
-function unlistedFor({ id }: CheckEntry, { inventory = null }: CheckInput): SkippedCheck[] {
-  const unlisted = inventory === null ? [] : [...inventory.unlisted("resources")];
-  if (unlisted.length === 0) return [];
-  return [
-    { code: id, needs: `the objects of ${unlisted.toSorted(compareText).join(", ")}, which have not been listed` },
-  ];
+function unlistedFor(
+  { check, readsResources }: PlannedCheck, { inventory = null }: CheckInput,
+): readonly SkippedCheck[] {
+  const unlisted = readsResources && inventory !== null ? [...inventory.unlisted("resources")] : NONE;
+  if (unlisted.length === 0) return NONE;
+  const kinds = unlisted.toSorted(compareText).join(", ");
+  return [{ code: check.id, needs: `the objects of ${kinds}, which have not been listed` }];
 }
 
 function* findingsOf(
   { check, index }: PlannedCheck, { oldFaults }: BoundChecks, found: readonly Fault[],
   { input, settings }: Pick<Circumstances, "input" | "settings">,
-): Paced<Finding[]> {
+): Paced<readonly Finding[]> {
   const old = check.ofChange === true ? [] : oldFaults?.(index) ?? [];
   const before = yield* countFaults("next" in old ? yield* old : old);
   const waiver = check.waivable === true ? waiverState(check.id, input, settings) : "none";
@@ -97,7 +97,7 @@ function* findingsOf(
     findings.push(toFinding(check, fault, { input, settings, waiver, wasThere: left > 0 }));
     return true;
   });
-  return findings;
+  return capped(findings, LIMITS.faultsPerCheck.value, "of this check");
 }
 
 /**

@@ -1,6 +1,6 @@
 import { test } from "tap";
 import { isChecked } from "../../../shared/checks/by-kind.ts";
-import { findingLine } from "../../../shared/checks/check.ts";
+import { bindChecks, findingLine } from "../../../shared/checks/check.ts";
 import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
 import { type CheckResult, runChecks } from "../../../shared/checks/run.ts";
 import type { DecisionSettings, Requester } from "../../../shared/contract/context.ts";
@@ -47,6 +47,11 @@ test("returns no findings for an object whose kind has no checks", (t) => {
     t.same(check([object]), { findings: [], denied: false, skipped: [] });
   }
   t.equal(isChecked(everything(), inventory), true);
+  t.end();
+});
+
+test("finds nothing with a check that the list does not contain", (t) => {
+  t.same(bindChecks([], {}, null).faults(0), []);
   t.end();
 });
 

@@ -233,8 +233,8 @@ test("returns nothing while the journal still writes the key for another request
   let writes = 0;
   const append = (): Promise<void> => (writes++ === 0 ? Promise.resolve() : written.promise);
   const issued = await IssuedCredentials.open(t.testdir({}), { log: new RecordedLog().log, clock, append });
-  const subject = new Subject({}, { clock, issued });
-  const grant = grantOf();
+  t.teardown(() => issued.close());
+  const [subject, grant] = [new Subject({}, { clock, issued }), grantOf()];
   const first = subject.issue(grant);
   await clock.advance(0);
   t.ok(issued.find("ASIA1"));

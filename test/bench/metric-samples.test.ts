@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { samples } from "../../bench/apiserver/readings.ts";
+import { samples } from "../../bench/apiserver/metric-samples.ts";
 
 test("adds the samples of a metric that have all labels", async (t) => {
   const text = [
