@@ -55,7 +55,7 @@ function reasonText({ action, reason, missing }: ActionDecision, request: Reques
   }
   if (reason.kind === "not allowed") {
     const sides = listOf(reason.sides.map((side) => `${nameOfSide(side)} of the caller`));
-    return `the trust policy names the caller, but no ${sides} allows the call; allow ${action} on the role there`;
+    return `no ${sides} allows the call; allow ${action} on the role there`;
   }
   if (reason.kind === "missing") return `depends on what the input does not contain: ${listOf(missing)}`;
   return "allowed, unless an SCP, RCP or VPC endpoint policy denies it";

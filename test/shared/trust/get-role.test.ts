@@ -60,7 +60,7 @@ test("policies of a caller come from other outputs", async (t) => {
   t.match(files(inline, none), /^unknown: identity policy in the inline policies of/, "the list of names is missing");
   t.equal(files([APP, { PolicyNames: [] }], attached), `unknown: identity policy ${POLICY}`);
   t.equal(files([APP, { PolicyNames: [] }], attached, version), "yes");
-  t.match(files([APP, { PolicyNames: [] }], none), /^no: the trust policy names the caller/);
+  t.match(files([APP, { PolicyNames: [] }], none), /^no: no identity policy of the caller allows the call/);
   t.match(files([APP, { PolicyNames: [] }], [APP, { AttachedPolicies: [{}] }]), /policy without an ARN/);
 });
 

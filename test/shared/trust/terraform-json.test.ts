@@ -55,7 +55,7 @@ test("a state has roles with their policies", async (t) => {
   const empty = { inline_policy: [{ name: "", policy: "" }], permissions_boundary: "" };
   const role = resource(ADDRESS, { ...ROLE_VALUES, ...empty });
   t.equal(verdict(state(role, inline())), "yes");
-  t.match(verdict(state(role)), /^no: the trust policy names the caller/);
+  t.match(verdict(state(role)), /^no: no identity policy of the caller allows the call/);
   t.equal(verdict(state(resource(ADDRESS, { ...ROLE_VALUES, inline_policy: [{ name: "in", policy: GRANT }] }))), "yes");
   const attachment = resource("aws_iam_role_policy_attachment.a", { role: "app", policy_arn: POLICY });
   const policy = resource("aws_iam_policy.p", { arn: POLICY, policy: GRANT });

@@ -35,7 +35,7 @@ test("reads inline and attached policies of a role, and the default version", as
   const inline = { RolePolicyList: [{ PolicyName: "in", PolicyDocument: document(grant()) }] };
   t.equal(ask(APP, dataOf(TARGET, callers(inline))), "yes");
   t.equal(ask(APP, dataOf(TARGET, callers(ATTACHED, { Policies: [policy(POLICY, grant())] }))), "yes");
-  t.match(ask(APP, dataOf(TARGET, callers({}))), /^no: the trust policy names the caller/);
+  t.match(ask(APP, dataOf(TARGET, callers({}))), /^no: no identity policy of the caller allows the call/);
   const { actions } = answer(question(APP), dataOf(TARGET, callers(inline)), 0);
   t.same(actions[0]?.statements, [
     { side: "trust", policy: ROLE, statement: 1, effect: "Allow" },
@@ -77,7 +77,7 @@ test("reads groups and boundaries", async (t) => {
   );
   t.equal(near(null), "yes");
   const boundary = { PermissionsBoundaryType: "Policy", PermissionsBoundaryArn: POLICY };
-  t.match(near(boundary), /^no: the trust policy names the caller/);
+  t.match(near(boundary), /^no: no permissions boundary of the caller allows the call/);
   t.equal(near({}), "unknown: permissions boundary without an ARN");
 });
 

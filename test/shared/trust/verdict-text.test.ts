@@ -32,8 +32,8 @@ test("gives a reason and a fix for each verdict", async (t) => {
     + "too");
   t.equal(reason(near, { trust, identity: [{ ...grant(), Effect: "Deny" }] }), "denied by a statement of the identity "
     + "policy; remove or narrow this statement");
-  t.equal(reason(app, { trust }), "the trust policy names the caller, but no identity policy of the caller allows the "
-    + "call; allow sts:AssumeRole on the role there");
+  t.equal(reason(app, { trust }), "no identity policy of the caller allows the call; allow sts:AssumeRole on the role "
+    + "there");
   const condition = { Condition: { StringEquals: { "sts:ExternalId": "secret" } } };
   t.equal(reason(near, { trust: [allow({ AWS: NEAR }, condition)] }), "the trust policy names the caller, but its "
     + "conditions on sts:ExternalId do not allow the call; the call sends no external ID; ACK can send one only with "
