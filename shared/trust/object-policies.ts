@@ -63,8 +63,10 @@ export class ObjectPolicies implements IAMReader {
     const [nameKey, kind] = found;
     const { subject } = this.#context;
     const stated = subject?.arn ?? null;
-    const owner = stated === null ? { kind, name: stringAt(members, nameKey) ?? "" } : ownerOf(subject, nameKey);
-    if (stated !== null && nameOf(stated) !== stringAt(members, nameKey)) {
+    const holder = stringAt(members, nameKey);
+    if (holder === null) throw new Error(`${nameKey} is not a text`);
+    const owner = stated === null ? { kind, name: holder } : ownerOf(subject, nameKey);
+    if (stated !== null && nameOf(stated) !== holder) {
       throw new Error(`${nameKey} is not ${nameOf(stated)}, which ${stated} states`);
     }
     this.#open(owner).inline.push({ name, document });

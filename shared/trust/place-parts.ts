@@ -8,15 +8,23 @@ type Accounts = ReadonlyMap<string, Account>;
 /** Adds parts to the objects that they name. A part of an object that no file describes changes no answer. */
 export function placeParts(parts: readonly ObjectPart[], accounts: Accounts): void {
   const index = indexOf(accounts);
-  const groups = Map.groupBy(parts, (part) => JSON.stringify([part.kind, part.name, part.account, part.file]));
+  const groups = new Map<string, NonEmpty<ObjectPart>>();
+  for (const part of parts) put(groups, JSON.stringify([part.kind, part.name, part.account, part.file]), part);
   for (const group of groups.values()) {
     const [first] = group;
-    if (first === undefined) continue;
     const owners = keysOf(first).map((key) => index.get(key) ?? []).find((found) => found.length > 0) ?? [];
     // The policies may be those of any owner, so that each has a gap.
-    const added = first.name === null ? [first] : owners.length > 1 ? [ambiguous(first)] : group;
+    const added = first.name === null ? [first] : owners.length > 1 ? [ambiguous(first, first.name)] : group;
     for (const { account, key } of owners) merge(account, first.kind, key, added);
   }
+}
+
+type NonEmpty<Item> = [Item, ...Item[]];
+
+function put<Item>(lists: Map<string, NonEmpty<Item>>, key: string, item: Item): void {
+  const found = lists.get(key);
+  if (found === undefined) lists.set(key, [item]);
+  else found.push(item);
 }
 
 /** The place of an object in its account. */
@@ -25,16 +33,11 @@ interface Owner {
   readonly key: string;
 }
 
-function indexOf(accounts: Accounts): ReadonlyMap<string, Owner[]> {
-  const index = new Map<string, Owner[]>();
-  const put = (key: string, owner: Owner): void => {
-    const found = index.get(key);
-    if (found === undefined) index.set(key, [owner]);
-    else found.push(owner);
-  };
+function indexOf(accounts: Accounts): ReadonlyMap<string, readonly Owner[]> {
+  const index = new Map<string, NonEmpty<Owner>>();
   for (const account of accounts.values()) {
     for (const [key, object] of [...account.roles, ...account.users, ...account.groups]) {
-      for (const name of keysOfObject(object)) put(name, { account, key });
+      for (const name of keysOfObject(object)) put(index, name, { account, key });
     }
   }
   return index;
@@ -60,8 +63,8 @@ function keyOf(...texts: readonly string[]): string {
   return JSON.stringify(texts);
 }
 
-function ambiguous(part: ObjectPart): ObjectPart {
-  const cause = `${part.file} adds policies to the ${part.kind} ${part.name ?? ""} without its account`;
+function ambiguous(part: ObjectPart, name: string): ObjectPart {
+  const cause = `${part.file} adds policies to the ${part.kind} ${name} without its account`;
   return { ...part, inline: [], attached: [], groups: [], gaps: [...part.gaps, { part: "inline policies", cause }] };
 }
 

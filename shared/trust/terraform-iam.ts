@@ -1,4 +1,4 @@
-import { stringAt, stringMap } from "../formats/json.ts";
+import { field, stringAt, stringMap } from "../formats/json.ts";
 import {
   type DocumentText, EVERY_GAP, type Gap, type HolderKind, type IAMObject, type InlinePolicy,
 } from "./iam-objects.ts";
@@ -103,8 +103,8 @@ export class TerraformIAM {
   #inlineOf(blocks: unknown): InlinePolicy[] {
     const list: readonly unknown[] = Array.isArray(blocks) ? blocks : [];
     return list.flatMap((block) => {
-      const text = stringAt(block, "policy") ?? "";
-      if (text === "") return [];
+      const text = knownText(field(block, "policy"));
+      if (text === null) return [];
       return [{ name: stringAt(block, "name") ?? "", document: this.#context.data.textOf(text) }];
     });
   }
@@ -163,10 +163,7 @@ export class TerraformIAM {
   /** Returns the instance that an attribute refers to: the only one, or the one with the same indexes. */
   #referenced(resource: Resource, attribute: string): Resource | null {
     const found = this.#configuration.references(resource, attribute).flatMap((one) => this.#byAddress.get(one) ?? []);
-    const [only, ...others] = new Set(found);
-    if (others.length === 0) return only ?? null;
-    const same = found.filter(({ address }) => indexesOf(address) === indexesOf(resource.address));
-    return same.length === 1 ? same[0] ?? null : null;
+    return onlyOf(found) ?? onlyOf(found.filter(({ address }) => indexesOf(address) === indexesOf(resource.address)));
   }
 
   #arnOf(kind: HolderKind | "policy", resource: Resource): string | null {
@@ -186,4 +183,10 @@ export class TerraformIAM {
   #value(resource: Resource, name: string): unknown {
     return this.#configuration.value(resource, name);
   }
+}
+
+/** Returns the item of a list of one item, which may repeat it, or null. */
+function onlyOf(found: readonly Resource[]): Resource | null {
+  const [only = null, ...others] = new Set(found);
+  return others.length === 0 ? only : null;
 }

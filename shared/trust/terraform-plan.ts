@@ -24,6 +24,9 @@ export function resourceOf(object: unknown, values: unknown, unknown: unknown): 
 /** Matches the index of an instance. */
 const INDEX = /\[(?:"(?:[^"\\]|\\.)*"|[0-9]+)\]/g;
 
+/** Matches the modules of an address. */
+const MODULES = /^(?:module\.[^.]+\.)*/;
+
 /** The expressions of a configuration by address, without the indexes of instances. */
 export class TerraformConfiguration {
   readonly #expressions = new Map<string, unknown>();
@@ -57,7 +60,7 @@ export class TerraformConfiguration {
   /** Returns the addresses of the resources to which an attribute may refer, without the indexes of instances. */
   references({ address }: TerraformResource, name: string): string[] {
     const plain = address.replaceAll(INDEX, "");
-    const prefix = /^(?:module\.[^.]+\.)*/.exec(plain)?.[0] ?? "";
+    const prefix = plain.slice(0, plain.length - plain.replace(MODULES, "").length);
     const list = listAt(field(this.#expressions.get(plain), name), "references");
     return list.filter((item) => typeof item === "string").map((text) => `${prefix}${text.replaceAll(INDEX, "")}`);
   }

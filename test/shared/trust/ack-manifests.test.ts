@@ -69,7 +69,7 @@ test("Users and Groups are read, but not who is in a group", async (t) => {
 
 test("skips other objects, and rejects files without any of IAM", async (t) => {
   const other = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "Role", metadata: { name: "r" } };
-  t.equal(dataOf([ACCOUNT, list(other, appRole(), { kind: 1 })]).accountOf(APP)?.roles.size, 1);
+  t.equal(dataOf([ACCOUNT, list(other, appRole(), { kind: 1 }, { kind: "Role" })]).accountOf(APP)?.roles.size, 1);
   const message = "no Role, Policy, User or Group of iam.services.k8s.aws exists";
   for (const file of [other, list(), list(other)]) t.throws(() => dataOf(file), { message });
   const file = new IAMFile({ data: new IAMData(), file: "x", subject: null });

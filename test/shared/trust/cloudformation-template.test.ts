@@ -28,6 +28,9 @@ test("a template has roles with their trust policies", async (t) => {
   const role = dataOf([ACCOUNT, target(allow({ AWS: APP }))]).accountOf(ROLE)?.roles.get(ROLE);
   t.match(role, { maxSessionSeconds: 3600, boundary: null, gaps: [], files: ["file 1"] });
   t.equal(role?.tags?.size, 0);
+  t.equal(near(target(allow({ AWS: NEAR }), { Bucket: { Type: "AWS::S3::Bucket" }, Untyped: {} })), "yes");
+  const limited = iamRole({ RoleName: "target", MaxSessionDuration: { Ref: "Seconds" } });
+  t.equal(dataOf([ACCOUNT, { Resources: { Target: limited } }]).role(ROLE)?.maxSessionSeconds, null);
 });
 
 test("resolves what the template and its account state", async (t) => {
@@ -54,6 +57,7 @@ test("what depends on parameters is unknown, and named", async (t) => {
     "Fn::ImportValue x": { "Fn::ImportValue": "x" }, "Fn::Select": { "Fn::Select": [0, []] },
     "Fn::GetAtt Target.RoleId": { "Fn::GetAtt": ["Target", "RoleId"] }, "Fn::Join": { "Fn::Join": ["", "x"] },
     "Fn::Sub": { "Fn::Sub": {} }, "a text": { "Fn::Join": ["", [{}]] }, "Fn::Split": { "Fn::Split": {} },
+    "Ref Item": [{ Ref: "Item" }], "a value": { "ack-role-resolver/unresolved": 1 },
   };
   for (const [name, AWS] of Object.entries(cases)) t.equal(near(target(allow({ AWS }))), `unknown: ${name}`);
   t.match(near(target(allow({ AWS: [NEAR, { Ref: "Param" }] }))), /^yes/, "another principal is certain");
@@ -68,6 +72,7 @@ test("what depends on parameters is unknown, and named", async (t) => {
   t.equal(condition({ Ref: "Id" }), "unknown: Ref Id");
   t.match(condition({ StringEquals: { "sts:ExternalId": "x", "aws:PrincipalOrgID": { Ref: "Id" } } }), /^no/);
   t.equal(condition("x"), `unknown: valid trust policy ${ROLE} (Statement[0].Condition: Condition is not an object)`);
+  t.equal(near(target({ ...allow({ Ref: "P" }), Condition: "x" })), condition("x"), "a principal is not known either");
   t.match(condition({ StringEquals: { k: { Ref: "Id" } }, Bool: "x" }), /Condition.Bool: Bool is not an object/);
   const denies = [allow({ AWS: NEAR }), { ...allow({ Ref: "P" }), Effect: "Deny" }];
   const trusting = (trust: Fields): string => (

@@ -1,4 +1,7 @@
 import { test } from "tap";
+import { IAMData } from "../../../shared/trust/iam-data.ts";
+import { IAMFile } from "../../../shared/trust/iam-inputs.ts";
+import { parseSubject } from "../../../shared/trust/iam-reader.ts";
 import { answer } from "../../../shared/trust/trust-question.ts";
 import { ask, question } from "./ask.ts";
 import { dataOf, document, exportOf, type InputFile, roleDetail } from "./iam-export.ts";
@@ -71,6 +74,17 @@ test("several outputs of get-role-policy follow each other", async (t) => {
   t.same(data.accountOf(APP)?.roles.get(APP)?.inline.map(({ name }) => name), ["a"]);
 });
 
+test("a file describes an account, or an object of an account or of AWS", async (t) => {
+  t.same(parseSubject("arn:aws-cn:iam::111122223333:root"),
+    { partition: "aws-cn", accountID: "111122223333", arn: null });
+  const policy = "arn:aws:iam::aws:policy/AdministratorAccess";
+  t.same(parseSubject(policy), { partition: "aws", accountID: "aws", arn: policy });
+  for (const text of [
+    "1111", "arn:aws:iam::1111:root", "arn:aws:iam::aws:role/a", "arn:aws:iam:eu-west-1:111122223333:root",
+    "arn:aws:s3:::bucket",
+  ]) t.equal(parseSubject(text), null, text);
+});
+
 test("outputs that do not state what they describe need its ARN", async (t) => {
   const fault = (expected: RegExp, ...file: readonly InputFile[]): void => {
     t.throws(() => dataOf(...file), expected);
@@ -81,6 +95,7 @@ test("outputs that do not state what they describe need its ARN", async (t) => {
     RoleName: "x", PolicyName: "a", PolicyDocument: {},
   }]);
   fault(/PolicyName, PolicyDocument or the name of the role is missing/, { RoleName: "x", PolicyName: "a" });
+  fault(/^RoleName is not a text$/, { RoleName: 1, PolicyName: "a", PolicyDocument: {} });
   fault(/a policy does not state its ARN; pass it/, { PolicyVersion: { Document: document(grant()) } });
   fault(/not the default version/, [POLICY, { PolicyVersion: { IsDefaultVersion: false } }]);
 });
@@ -95,6 +110,10 @@ test("a policy document is a trust policy if it has principals", async (t) => {
   const trustFault = /a trust policy does not state its role; pass the ARN/;
   for (const subject of ["222222222222", POLICY, BOB]) t.throws(() => dataOf([subject, TRUST]), trustFault);
   t.throws(() => dataOf([APP, document(grant())]), /a policy does not state its ARN/);
+  const file = new IAMFile({ data: new IAMData(), file: "x", subject: parseSubject(POLICY) });
+  const add = (): void => file.add({ key: "Statement", index: null, value: grant() });
+  add();
+  t.throws(add, { message: "the file contains several documents; pass one file for each" });
 });
 
 test("policies of users and groups are read like those of roles", async (t) => {

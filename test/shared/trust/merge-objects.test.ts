@@ -54,6 +54,16 @@ test("an object that two files describe has the policies of both", async (t) => 
   t.same(users.accountOf(BOB)?.users.get(BOB)?.groups, ["g", "h"]);
 });
 
+test("the boundary is that of the file that knows it", async (t) => {
+  const list = { Roles: [{ Arn: ROLE }] };
+  const got = { Role: { Arn: ROLE, PermissionsBoundary: { PermissionsBoundaryArn: POLICY } } };
+  for (const files of [[list, got], [got, list]]) {
+    const merged = dataOf(...files).role(ROLE);
+    t.equal(merged?.boundary, POLICY);
+    t.equal(merged?.gaps.some(({ part }) => part === "permissions boundary"), false);
+  }
+});
+
 test("AWS may change its own policies between two exports", async (t) => {
   const arn = "arn:aws:iam::aws:policy/AdministratorAccess";
   const policy = (fields: Fields): Fields => ({ PolicyVersion: { Document: document(grant(fields)) } });

@@ -56,7 +56,16 @@ test("a state has roles with their policies", async (t) => {
   const role = resource(ADDRESS, { ...ROLE_VALUES, ...empty });
   t.equal(verdict(state(role, inline())), "yes");
   t.match(verdict(state(role)), /^no: no identity policy of the caller allows the call/);
-  t.equal(verdict(state(resource(ADDRESS, { ...ROLE_VALUES, inline_policy: [{ name: "in", policy: GRANT }] }))), "yes");
+  const withBlock = (block: Fields): string => (
+    verdict(state(resource(ADDRESS, { ...ROLE_VALUES, inline_policy: [block] })))
+  );
+  t.equal(withBlock({ name: "in", policy: GRANT }), "yes");
+  t.equal(withBlock({ policy: GRANT }), "yes", "a policy without a name");
+  t.match(withBlock({ name: "in" }), /^no/, "a block without a policy");
+  const profile = resource("aws_iam_instance_profile.p", { name: "p", role: "app" });
+  t.equal(verdict(state(role, inline(), profile)), "yes", "a resource that changes no policy");
+  const untrusting = resource(ADDRESS, { ...ROLE_VALUES, assume_role_policy: null });
+  t.equal(dataOf(state(untrusting)).role(APP)?.trust, null);
   const attachment = resource("aws_iam_role_policy_attachment.a", { role: "app", policy_arn: POLICY });
   const policy = resource("aws_iam_policy.p", { arn: POLICY, policy: GRANT });
   t.equal(verdict(state(role, attachment)), `unknown: identity policy ${POLICY}`);
@@ -116,6 +125,14 @@ test("what a plan knows after apply is unknown, and named", async (t) => {
   t.match(file({ "aws_iam_role_policy.in": null }), /^no/, "a resource that is deleted");
   t.match(file({ "aws_iam_role_policy.in": grantIn }, configuration([ADDRESS, { inline_policy: {} }])),
     /^unknown: .*\(aws_iam_role.app.inline_policy, which is known after apply\)/);
+  t.match(file({ "aws_iam_role_policy.in": grantIn }, configuration([ADDRESS, { managed_policy_arns: {} }])),
+    /^unknown: .*in the attached policies of .*\(aws_iam_role.app.managed_policy_arns, which is known after apply\)/);
+  const block = (policy: unknown): string => file({ [ADDRESS]: {
+    values: roleValues({ inline_policy: [{ name: "in", policy: GRANT }] }),
+    unknown: { arn: true, inline_policy: [{ policy }] },
+  } }, configuration([ADDRESS, { inline_policy: {} }]));
+  t.equal(block(null), "yes", "every value of a block is known");
+  t.match(block(true), /^unknown: .*\(aws_iam_role.app.inline_policy, which is known after apply\)/);
   t.equal(file({ "aws_iam_role_policy.in": { values: { name: "in", role: "app" }, unknown: { policy: true } } }),
     "unknown: valid identity policy in (not known: aws_iam_role_policy.in.policy, which is known after apply)");
   t.match(file({ "aws_iam_role_policy.in": { values: { policy: GRANT }, unknown: { role: true } } }),
@@ -128,6 +145,17 @@ test("what a plan knows after apply is unknown, and named", async (t) => {
   t.match(withBoundary, /^unknown: permissions boundary of/);
   const data = dataOf(["111122223333", plan({ [ADDRESS]: created }, configuration([ADDRESS, { tags_all: {} }]))]);
   t.equal(data.accountOf(APP)?.roles.get(APP)?.tags, null);
+});
+
+test("the groups of a user may be known after apply", async (t) => {
+  const bob = "arn:aws:iam::222222222222:user/bob";
+  const file = plan({
+    "aws_iam_user.bob": { values: { arn: bob, name: "bob" } },
+    "aws_iam_user_group_membership.m": { values: { user: "bob" }, unknown: { groups: true } },
+  });
+  const target = exportOf({ RoleDetailList: [roleDetail(ROLE, document(allow({ AWS: "222222222222" })))] });
+  t.equal(ask(bob, dataOf(target, file)), `unknown: identity policy in the groups of ${bob} `
+    + "(aws_iam_user_group_membership.m.groups, which is known after apply)");
 });
 
 test("references of the configuration name what a plan does not know", async (t) => {
@@ -144,15 +172,17 @@ test("references of the configuration name what a plan does not know", async (t)
     ] } } },
   };
   const role = (name: string): ResourceFields => ({ values: roleValues({ name }), unknown: { arn: true } });
-  const grants = (key: string, ...roles: readonly string[]): Fields => plan({
+  const grants = (index: string, ...roles: readonly string[]): Fields => plan({
     ...Object.fromEntries(roles.map((name) => [`module.m.aws_iam_role.app["${name}"]`, role(name)])),
-    [`module.m.aws_iam_role_policy.in["${key}"]`]: { values: { name: "in", policy: GRANT }, unknown: { role: true } },
+    [`module.m.aws_iam_role_policy.in${index}`]: { values: { name: "in", policy: GRANT }, unknown: { role: true } },
   }, config);
   const account = "111122223333";
-  t.equal(verdict([account, grants("x", "app")]), "yes", "the only role");
-  t.equal(verdict([account, grants("app", "app", "other")]), "yes", "the role with the same key");
-  t.match(verdict([account, grants("other", "app", "other")]), /^no/);
-  t.match(verdict([account, grants("x", "app", "other")]), /^unknown: .*in the inline policies of/);
+  t.equal(verdict([account, grants('["x"]', "app")]), "yes", "the only role");
+  t.equal(verdict([account, grants('["app"]', "app", "other")]), "yes", "the role with the same key");
+  t.match(verdict([account, grants('["other"]', "app", "other")]), /^no/);
+  for (const index of ['["x"]', ""]) {
+    t.match(verdict([account, grants(index, "app", "other")]), /^unknown: .*in the inline policies of/, index);
+  }
   const attached = plan({
     "module.m.aws_iam_role.app": role("app"),
     "module.m.aws_iam_policy.p": { values: { name: "sts", path: "/", policy: GRANT }, unknown: { arn: true } },
