@@ -37,7 +37,7 @@ test("finds the role that assumes the role of an identity", async (t) => {
     roleIdentity("middle", "role/own", {}, tags), roleIdentity("last", "role/middle"),
     roleIdentity("user", "static/keys"),
     roleIdentity("second", "role/user"), roleIdentity("lost", "role/gone"), roleIdentity("a", "role/b"),
-    roleIdentity("b", "role/a"),
+    roleIdentity("b", "role/a"), roleIdentity("empty", null, {}, { roleARN: null }), roleIdentity("next", "role/empty"),
   );
   t.match(targets.map((one) => ({ ...one })), [
     { name: "none", source: null, roleARN: roleARN("none") }, { name: "own", source: null },
@@ -47,8 +47,9 @@ test("finds the role that assumes the role of an identity", async (t) => {
     },
     { name: "last", source: { roleARN: roleARN("middle"), tags: [{ key: "team", value: "a" }], hasOtherBase: false } },
     { name: "second", source: { roleARN: roleARN("user"), hasOtherBase: true } },
+    { name: "empty", source: null, roleARN: "" }, { name: "next", source: { roleARN: "", hasOtherBase: false } },
   ]);
-  t.equal(targets.length, 5);
+  t.equal(targets.length, 7);
   t.same(omitted, [
     'AWSClusterRoleIdentity "user" is not examined: the user of AWSClusterStaticIdentity "keys" is not known',
     'AWSClusterRoleIdentity "lost" is not examined: its source AWSClusterRoleIdentity "gone" does not exist',

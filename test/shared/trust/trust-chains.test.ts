@@ -77,6 +77,17 @@ test("a role of another account needs a permission, and a deny ends a chain", as
   t.same(chains(near(boundary), role("a")), ["?ec2.amazonaws.com>b"]);
 });
 
+test("a role whose policies are not in the inputs may be denied", async (t) => {
+  const b = { Arn: role("b"), AssumeRolePolicyDocument: document(allow({ Service: "ec2.amazonaws.com" })) };
+  const a = { Arn: role("a"), AssumeRolePolicyDocument: document(allow({ AWS: role("b") })) };
+  const none = { AttachedPolicies: [], IsTruncated: false };
+  const get = [{ Role: a }, { Role: b }] as const;
+  t.same(chains(dataOf(...get), role("a")), ["?ec2.amazonaws.com>b"]);
+  t.same(chains(dataOf(...get, [role("b"), { PolicyNames: [] }], [role("b"), none]), role("a")), [
+    "ec2.amazonaws.com>b",
+  ]);
+});
+
 test("a role that the policy names by its account needs a permission too", async (t) => {
   const limited = document(allow({ AWS: "222222222222" }, {
     Condition: { ArnEquals: { "aws:PrincipalArn": role("b") } },
@@ -100,6 +111,8 @@ test("a chain ends at a role whose trust policy is not valid or not in the expor
   t.match(chains(data, role("b")), [/^the trust policy is not valid: the policy is not JSON/]);
   t.match(chains(data, role("x")), [/^the role does not exist in the export/]);
   t.match(chains(data, FAR), [/^no export contains the role; pass the export/]);
+  const inlineOnly = dataOf([FAR, { PolicyNames: [], IsTruncated: false }]);
+  t.match(chains(inlineOnly, FAR), [/^no file contains its trust policy; pass the export/]);
   t.same(chains(exported(roleDetail(role("a"), document())), role("a")), [], "the policy lets nobody in");
   const possible = { principal: "*", through: [role("b")], verdict: "unknown" } as const;
   const lines = whoElseLines({ role: role("a"), unintended: [], chains: [possible] }, data);

@@ -67,6 +67,13 @@ test("EKS Pod Identity adds transitive tags, which each role must allow", async 
   t.match(rowOf([...where("StringEquals", "aws:PrincipalTag/eks-cluster-name", "c"), TAGGED], pods, selector()),
     /^unknown/);
   t.equal(rowOf(byTag, caller(), selector()), "no sts:AssumeRole", "IRSA adds none");
+  const stranger = "arn:aws:iam::444455556666:role/x";
+  const byTeam = allow({ AWS: [APP, stranger] }, {
+    Action: ["sts:AssumeRole", "sts:TagSession"], Condition: { StringEquals: { "aws:PrincipalTag/team": "a" } },
+  });
+  t.equal(rowOf([byTeam], pods, selector()), "no sts:AssumeRole sts:TagSession", "the role has no such tag");
+  t.match(rowOf([byTeam], { ...pods, arn: stranger }, selector()), /^unknown .*aws:PrincipalTag\/team/,
+    "no export has the tags of the role");
   const open = caller({ credentials: null });
   t.match(rowOf(NAMED, open, selector()), /^unknown sts:TagSession the credentials of the caller, /);
   t.equal(rowOf([...NAMED, TAGGED], open, selector()), "yes");
@@ -74,13 +81,15 @@ test("EKS Pod Identity adds transitive tags, which each role must allow", async 
 });
 
 test("the sidecar sends the settings of the selector and its own", async (t) => {
-  const defaults = { ...NO_EXTRAS, externalID: "x0", tags: [{ key: "ns", value: "{namespace}" }] };
+  const tags = [{ key: "account", value: "{account}" }, { key: "ns", value: "{namespace}" }];
+  const defaults = { ...NO_EXTRAS, externalID: "x0", tags };
   const sidecar = caller({ via: "sidecar", sidecar: { sessionName: "ctl", defaults } });
   const both = (...conditions: readonly Fields[][]): Fields[] => [...conditions.flat(), TAGGED];
   t.equal(rowOf(both(where("StringEquals", "sts:ExternalId", "x0")), sidecar, selector()), "yes");
   t.equal(rowOf(both(where("StringEquals", "sts:ExternalId", "x1")), sidecar, selector({ externalID: "x1" })), "yes");
   t.equal(rowOf(both(where("StringEquals", "sts:RoleSessionName", "ctl")), sidecar, selector()), "yes");
   t.equal(rowOf(both(where("StringEquals", "aws:RequestTag/ns", "a")), sidecar, selector()), "yes");
+  t.equal(rowOf(both(where("StringEquals", "aws:RequestTag/account", "222222222222")), sidecar, selector()), "yes");
   t.match(rowOf(both(where("StringEquals", "aws:RequestTag/ns", "a")), sidecar, selector({}, null)),
     /^unknown .*aws:Request/);
   t.equal(rowOf(NAMED, sidecar, selector()), "no sts:TagSession");
@@ -99,6 +108,8 @@ test("the EKS Capability tags every session with values of which only the namesp
     selector()), "yes");
   t.match(rowOf([...where("StringEquals", "aws:RequestTag/eks:kubernetes-api-group", "x"), TAGGED], capability,
     selector()), /^unk/);
+  t.match(rowOf([...where("StringEquals", "aws:RequestTag/eks:kubernetes-namespace", "a"), TAGGED], capability,
+    { kind: "role", name: ROLE, roleARN: ROLE }), /^unknown .*aws:RequestTag\/eks:kubernetes-namespace/);
   t.equal(rowOf(NAMED, capability, { kind: "map", name: "m/k", roleARN: ROLE }), "none");
 });
 
@@ -109,6 +120,7 @@ test("CAPA sends the external ID, the name and the duration of an identity, and 
   t.equal(rowOf(where("StringEquals", "sts:RoleSessionName", "capa"), capa, identity(session)), "yes");
   t.equal(rowOf(where("StringLike", "sts:RoleSessionName", "aws-go-sdk-*"), capa, identity({ sessionName: "" })),
     "yes");
+  t.equal(rowOf(where("Null", "sts:ExternalId", "true"), capa, identity({ externalID: "" })), "yes");
   t.equal(rowOf(NAMED, capa, identity({ durationSeconds: 0 })), "yes");
   t.equal(rowOf(NAMED, capa, identity({ durationSeconds: 7200 })), "no sts:AssumeRole");
   t.equal(rowOf(NAMED, capa, selector()), "none");
