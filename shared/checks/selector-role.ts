@@ -63,9 +63,9 @@ const RESERVED_PATHS: ReadonlyMap<string, string> = new Map([
 
 /** Warns about a role that only AWS can assume. */
 function* reservedFaults(arn: string): Iterable<Omit<Fault, "path">> {
-  const resource = parseARN(arn)?.resource ?? "";
+  const resource = parseARN(arn)?.resource;
   for (const [path, type] of RESERVED_PATHS) {
-    if (!resource.startsWith(path)) continue;
+    if (resource?.startsWith(path) !== true) continue;
     const message = `${quote(arn)} is ${type}, which only AWS can assume`;
     const fix = "create your own role whose trust policy names the controller's role";
     yield { message, fix, severity: "warn" };

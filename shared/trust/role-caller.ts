@@ -18,6 +18,7 @@ export interface RoleCaller {
 }
 
 const POD_IDENTITY_TAGS: Tags = new Map(POD_IDENTITY_KEYS.map((key) => [key, null]));
+const NO_TAGS: Tags = new Map();
 
 /** Returns the caller with the tags of its session. Throws a QuestionError if it cannot have these credentials. */
 export function withSessionTags(found: FoundCaller, { arn, credentials }: Omit<RoleCaller, "sidecar">): FoundCaller {
@@ -26,19 +27,20 @@ export function withSessionTags(found: FoundCaller, { arn, credentials }: Omit<R
   if (caller.kind === "user" && credentials !== null && credentials !== "keys") {
     throw new QuestionError(`${arn} is a user: pass --caller-credentials keys, or the ARN of a role`);
   }
-  return credentials === "pod-identity" ? { ...found, caller: withTransitiveTags(caller, POD_IDENTITY_TAGS) } : found;
+  return withTransitiveTags(found, credentials === "pod-identity" ? POD_IDENTITY_TAGS : NO_TAGS);
 }
 
 /** Returns the session of a role that `base` has assumed, with the transitive tags of both. */
 export function chained(found: FoundCaller, base: Caller | null, tags: Tags): FoundCaller {
   const inherited = base?.kind === "session" ? base.transitiveTags : [];
-  return { ...found, caller: withTransitiveTags(found.caller, new Map([...tags, ...inherited])) };
+  return withTransitiveTags(found, new Map([...tags, ...inherited]));
 }
 
-/** A session tag replaces the tag of the role with the same key. */
-function withTransitiveTags(caller: Caller, tags: Tags): Caller {
-  if (caller.kind !== "session") return caller;
-  return { ...caller, tags: mergedTags(caller, tags), transitiveTags: tags };
+/** A session tag replaces the tag of the role with the same key. A user has no session. */
+function withTransitiveTags(found: FoundCaller, tags: Tags): FoundCaller {
+  const { caller } = found;
+  if (caller.kind !== "session") return found;
+  return { ...found, caller: { ...caller, tags: mergedTags(caller, tags), transitiveTags: tags } };
 }
 
 function mergedTags({ tags: ofRole }: SessionCaller, added: Tags): SessionCaller["tags"] {

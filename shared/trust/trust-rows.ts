@@ -63,12 +63,10 @@ class ResolvedCaller {
   decide(target: TrustTarget, nowSeconds: number): DecisionJSON {
     const call = { ...parametersOf(target, this.caller), role: parseTarget(target.roleARN) };
     const source = sourceOf(target);
-    const [first, ...others] = (source === null ? this.#found : this.#sessionsOf(source)).map((found) => (
-      answerFor(found, call, this.#data, nowSeconds)
+    const sessions = source === null ? this.#found : this.#sessionsOf(source);
+    return sessions.map((found) => answerFor(found, call, this.#data, nowSeconds)).reduce((first, other) => (
+      other.verdict === first.verdict ? first : { ...other, verdict: "unknown", missing: [...other.missing, OPEN] }
     ));
-    if (first === undefined) throw new Error("a caller has no session");
-    const other = others.find(({ verdict }) => verdict !== first.verdict);
-    return other === undefined ? first : { ...other, verdict: "unknown", missing: [...other.missing, OPEN] };
   }
 
   #sessionsOf({ roleARN, tags, hasOtherBase }: IdentitySource): readonly FoundCaller[] {

@@ -1,3 +1,4 @@
+import { accountOfARN } from "../formats/arn.ts";
 import { fillInGrant } from "../model/session-annotations.ts";
 import { withDefaults } from "../model/session-defaults.ts";
 import { MAX_CHAINED_SECONDS, type SessionExtras, type SessionTag } from "../model/session.ts";
@@ -87,7 +88,7 @@ function sidecarParameters(target: TrustTarget, { sidecar }: Pick<RoleCaller, "s
   if (target.kind !== "selector") return base;
   const { name, roleARN, namespace } = target;
   const extras = fillInGrant(withDefaults(target.extras, sidecar.defaults), {
-    selector: name, account: roleARN.split(":")[4] ?? null, group: null, namespace,
+    selector: name, account: accountOfARN(roleARN), group: null, namespace,
   });
   return {
     ...base, externalID: extras.externalID, sourceIdentity: extras.sourceIdentity, tags: tagsOf(extras.tags),
