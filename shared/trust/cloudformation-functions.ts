@@ -102,12 +102,15 @@ export class TemplateValues {
   #substitute(argument: unknown): unknown {
     const [template, variables] = itemsOf(argument);
     if (typeof template !== "string") return unresolved("Fn::Sub");
+    // Resolves each variable once: a variable of a variable, each used twice, would double the work at each level.
+    const values = new Map<string, unknown>();
     const parts = template.split(/(\$\{[^${}]*\})/).map((part): unknown => {
       if (!part.startsWith("${") || !part.endsWith("}")) return part;
       const name = part.slice(2, -1).trim();
       if (name.startsWith("!")) return `\${${name.slice(1)}}`;
       const own = field(variables, name);
-      if (own !== undefined) return this.resolve(own);
+      if (own !== undefined && !values.has(name)) values.set(name, this.resolve(own));
+      if (own !== undefined) return values.get(name);
       return name.includes(".") ? this.#attribute(name) : this.#reference(name);
     });
     return joined(parts, "");

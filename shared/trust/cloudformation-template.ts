@@ -41,6 +41,12 @@ const INLINE: ReadonlySet<string> = new Set([
   "AWS::IAM::Policy", "AWS::IAM::RolePolicy", "AWS::IAM::UserPolicy", "AWS::IAM::GroupPolicy",
 ]);
 
+/** Returns an unresolved value for a resource that exists only under a condition, else null. */
+function conditionOf(resource: unknown): unknown {
+  const condition = stringAt(resource, "Condition");
+  return condition === null ? null : unresolved(`Condition ${condition}`);
+}
+
 class ResourceReader {
   readonly #context: ReaderContext;
   readonly #files: readonly string[];
@@ -53,6 +59,7 @@ class ResourceReader {
   }
 
   read(logicalID: string, resource: unknown): void {
+    if (logicalID.startsWith("Fn::")) this.#addLoop(logicalID);
     const type = stringAt(resource, "Type") ?? "";
     const kind = NAMED.get(type)?.kind;
     if (kind === "policy") this.#addManagedPolicy(logicalID, resource);
@@ -60,7 +67,18 @@ class ResourceReader {
     else if (INLINE.has(type)) this.#addInline(logicalID, resource);
     else if (type === "AWS::IAM::UserToGroupAddition") {
       const [group, gaps] = this.#textsOf(resource, "GroupName", "groups");
-      this.#relate(["user", ["Users"]], resource, { groups: group, gaps });
+      const condition = conditionOf(resource);
+      const addition = condition === null ? { groups: group, gaps } : { gaps: gapsOf("groups", condition) };
+      this.#relate(["user", ["Users"]], resource, addition);
+    }
+  }
+
+  /** A loop can add a policy to each object. */
+  #addLoop(logicalID: string): void {
+    const { data, file, subject: account } = this.#context;
+    const gaps = [...EVERY_GAP, ...gapsOf("inline policies", unresolved(logicalID))];
+    for (const [kind] of HOLDERS) {
+      data.addPart({ kind, account, file, name: null, inline: [], attached: [], groups: [], gaps });
     }
   }
 
@@ -77,7 +95,9 @@ class ResourceReader {
     const [attached, attachedGaps] = this.#textsOf(resource, "ManagedPolicyArns", "attached policies");
     const [[boundary = null], boundaryGaps] = this.#textsOf(resource, "PermissionsBoundary", "permissions boundary");
     const [groups, groupGaps] = this.#textsOf(resource, "Groups", "groups");
-    const gaps = [...inlineGaps, ...attachedGaps, ...boundaryGaps, ...groupGaps];
+    const condition = conditionOf(resource);
+    const existence = gapsOf("inline policies", condition);
+    const gaps = [...inlineGaps, ...attachedGaps, ...boundaryGaps, ...groupGaps, ...existence];
     const holder = { arn, files: this.#files, inline, attached, gaps };
     if (kind === "group") return { ...holder, kind };
     const tags = this.#values.property(resource, "Tags") ?? [];
@@ -86,7 +106,8 @@ class ResourceReader {
     if (kind === "user") return { ...principal, kind, groups };
     const seconds = this.#values.property(resource, "MaxSessionDuration") ?? 3600;
     return {
-      ...principal, kind, trust: this.#context.data.textOf(this.#values.property(resource, "AssumeRolePolicyDocument")),
+      ...principal, kind,
+      trust: this.#context.data.textOf(condition ?? this.#values.property(resource, "AssumeRolePolicyDocument")),
       maxSessionSeconds: typeof seconds === "number" ? seconds : null,
     };
   }
@@ -104,7 +125,8 @@ class ResourceReader {
   #addManagedPolicy(logicalID: string, resource: unknown): void {
     const arn = this.#values.arnOf(logicalID);
     const { data, file } = this.#context;
-    if (arn !== null) data.addPolicy(arn, this.#values.property(resource, "PolicyDocument"), file);
+    const document = conditionOf(resource) ?? this.#values.property(resource, "PolicyDocument");
+    if (arn !== null) data.addPolicy(arn, document, file);
     const cause = `ManagedPolicy ${logicalID} without a known ARN`;
     const addition = arn === null ? { gaps: [{ part: "attached policies", cause } as const] } : { attached: [arn] };
     for (const holder of HOLDERS) this.#relate(holder, resource, addition);
@@ -112,10 +134,7 @@ class ResourceReader {
 
   #addInline(logicalID: string, resource: unknown): void {
     const name = this.#values.property(resource, "PolicyName");
-    const document = this.#values.property(resource, "PolicyDocument");
-    // The policy exists only under a condition.
-    const condition = stringAt(resource, "Condition");
-    const text = this.#context.data.textOf(condition === null ? document : unresolved(`Condition ${condition}`));
+    const text = this.#context.data.textOf(conditionOf(resource) ?? this.#values.property(resource, "PolicyDocument"));
     const inline = [{ name: typeof name === "string" ? name : logicalID, document: text }];
     for (const holder of HOLDERS) this.#relate(holder, resource, { inline });
   }

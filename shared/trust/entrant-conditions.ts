@@ -14,8 +14,13 @@ export function narrowed(entrant: Entrant, conditions: readonly Condition[]): re
   const relevant = conditions.filter(({ key }) => KEYS.has(key.toLowerCase()));
   if (relevant.length === 0) return [entrant];
   return relevant.reduce<readonly Entrant[]>((left, condition) => (
-    left.flatMap((one) => narrowedBy(one, condition))
+    distinct(left.flatMap((one) => narrowedBy(one, condition)))
   ), [entrant]);
+}
+
+/** Several values can leave the same entrant, and each further condition would multiply its copies. */
+function distinct(entrants: readonly Entrant[]): readonly Entrant[] {
+  return [...new Map(entrants.map((one) => [`${one.kind} ${one.name}`, one])).values()];
 }
 
 const ARN_KEY = "aws:principalarn";
@@ -77,7 +82,12 @@ function isMatch(pattern: ReturnType<typeof wildcards>, text: string): boolean {
 }
 
 function withARN(entrant: Entrant, value: string, condition: Condition): readonly Entrant[] {
-  if (!hasWildcards(value, condition)) return roleOrUser(value).filter((one) => contains(entrant, one));
+  if (!hasWildcards(value, condition)) {
+    const found = roleOrUser(value);
+    // A value in another case than ARNs have still means somebody.
+    if (found.length === 0 && condition.operator?.comparison === "text-ignore-case") return [entrant];
+    return found.filter((one) => contains(entrant, one));
+  }
   if (ALL.test(value) || entrant.kind === "pattern") return [entrant];
   const arn = parseARN(value);
   if (arn !== null) return withPattern(entrant, arn);

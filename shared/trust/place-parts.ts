@@ -12,11 +12,25 @@ export function placeParts(parts: readonly ObjectPart[], accounts: Accounts): vo
   for (const part of parts) put(groups, JSON.stringify([part.kind, part.name, part.account, part.file]), part);
   for (const group of groups.values()) {
     const [first] = group;
-    const owners = keysOf(first).map((key) => index.get(key) ?? []).find((found) => found.length > 0) ?? [];
-    // The policies may be those of any owner, so that each has a gap.
-    const added = first.name === null ? [first] : owners.length > 1 ? [ambiguous(first, first.name)] : group;
+    const { owners, isAmbiguous } = ownersOf(first, index);
+    const added = first.name === null ? [first] : isAmbiguous ? [ambiguous(first, first.name)] : group;
     for (const { account, key } of owners) merge(account, first.kind, key, added);
   }
+}
+
+interface Owners {
+  readonly owners: readonly Owner[];
+  /** Whether the policies may be those of any owner, or of an object of another account, so that each has a gap. */
+  readonly isAmbiguous: boolean;
+}
+
+function ownersOf(part: ObjectPart, index: ReadonlyMap<string, readonly Owner[]>): Owners {
+  const [own, elsewhere] = keysOf(part);
+  const found = index.get(own);
+  if (found !== undefined) return { owners: found, isAmbiguous: found.length > 1 };
+  const owners = index.get(elsewhere) ?? [];
+  const isGuess = part.account === null && owners.some(({ isWhole }) => isWhole);
+  return { owners, isAmbiguous: isGuess || owners.length > 1 };
 }
 
 type NonEmpty<Item> = [Item, ...Item[]];
@@ -31,13 +45,15 @@ function put<Item>(lists: Map<string, NonEmpty<Item>>, key: string, item: Item):
 interface Owner {
   readonly account: Account;
   readonly key: string;
+  /** Whether the policies of the object are known already. */
+  readonly isWhole: boolean;
 }
 
 function indexOf(accounts: Accounts): ReadonlyMap<string, readonly Owner[]> {
   const index = new Map<string, NonEmpty<Owner>>();
   for (const account of accounts.values()) {
     for (const [key, object] of [...account.roles, ...account.users, ...account.groups]) {
-      for (const name of keysOfObject(object)) put(index, name, { account, key });
+      for (const name of keysOfObject(object)) put(index, name, { account, key, isWhole: object.gaps.length === 0 });
     }
   }
   return index;
@@ -51,9 +67,9 @@ function keysOfObject({ kind, arn, files }: IAMObject): string[] {
   ];
 }
 
-/** Returns the keys under which the owners of a part may be found, best first. */
-function keysOf({ kind, name, account, file }: ObjectPart): string[] {
-  if (name === null) return [keyOf("all", file, kind)];
+/** Returns the keys under which the owners of a part are found in its own file and in other files. */
+function keysOf({ kind, name, account, file }: ObjectPart): readonly [own: string, elsewhere: string] {
+  if (name === null) return [keyOf("all", file, kind), keyOf("all", file, kind)];
   const elsewhere = account === null ? keyOf("name", kind, name)
     : keyOf("account", `${account.partition}:${account.accountID}`, kind, name);
   return [keyOf("file", file, kind, name), elsewhere];

@@ -160,9 +160,11 @@ export class TerraformIAM {
     return name === null ? [] : [name];
   }
 
-  /** Returns the instance that an attribute refers to: the only one, or the one with the same indexes. */
+  /** Returns the instance to which an attribute refers: that with the stated index, the only one, or its own. */
   #referenced(resource: Resource, attribute: string): Resource | null {
     const found = this.#configuration.references(resource, attribute).flatMap((one) => this.#byAddress.get(one) ?? []);
+    const stated = this.#configuration.instances(resource, attribute);
+    if (stated.length > 0) return onlyOf(found.filter(({ address }) => stated.includes(address)));
     return onlyOf(found) ?? onlyOf(found.filter(({ address }) => indexesOf(address) === indexesOf(resource.address)));
   }
 

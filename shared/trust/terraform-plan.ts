@@ -26,6 +26,7 @@ const INDEX = /\[(?:"(?:[^"\\]|\\.)*"|[0-9]+)\]/g;
 
 /** Matches the modules of an address. */
 const MODULES = /^(?:module\.[^.]+\.)*/;
+const MODULE_INSTANCES = /^(?:module\.[^.[]+(?:\[(?:"(?:[^"\\]|\\.)*"|[0-9]+)\])?\.)*/;
 
 /** The expressions of a configuration by address, without the indexes of instances. */
 export class TerraformConfiguration {
@@ -48,21 +49,33 @@ export class TerraformConfiguration {
 
   /**
    * Returns the value of an attribute: unresolved if it is known after apply, null if it is not set. Terraform also
-   * marks attributes as unknown that are not set, because the provider reads them after apply.
+   * marks attributes as unknown that are not set, because the provider reads them after apply. A block of which only a
+   * part is unknown is set, although dynamic blocks have no expression.
    */
   value({ address, values, unknown }: TerraformResource, name: string): unknown {
-    if (!isUnknown(field(unknown, name))) return field(values, name) ?? null;
+    const part = field(unknown, name);
+    if (!isUnknown(part)) return field(values, name) ?? null;
     const expressions = this.#expressions.get(address.replaceAll(INDEX, ""));
-    if (isJsonObject(expressions) && !Object.hasOwn(expressions, name)) return null;
+    if (part === true && isJsonObject(expressions) && !Object.hasOwn(expressions, name)) return null;
     return unresolved(`${address}.${name}, which is known after apply`);
   }
 
   /** Returns the addresses of the resources to which an attribute may refer, without the indexes of instances. */
   references({ address }: TerraformResource, name: string): string[] {
     const plain = address.replaceAll(INDEX, "");
-    const prefix = plain.slice(0, plain.length - plain.replace(MODULES, "").length);
-    const list = listAt(field(this.#expressions.get(plain), name), "references");
-    return list.filter((item) => typeof item === "string").map((text) => `${prefix}${text.replaceAll(INDEX, "")}`);
+    const modules = plain.slice(0, plain.length - plain.replace(MODULES, "").length);
+    return this.#referencesOf(plain, name).map((text) => `${modules}${text.replaceAll(INDEX, "")}`);
+  }
+
+  /** Returns the addresses of the instances that an attribute names with their index. */
+  instances({ address }: TerraformResource, name: string): string[] {
+    const modules = address.slice(0, address.length - address.replace(MODULE_INSTANCES, "").length);
+    const named = this.#referencesOf(address.replaceAll(INDEX, ""), name).filter((text) => text.endsWith("]"));
+    return named.map((text) => `${modules}${text}`);
+  }
+
+  #referencesOf(plain: string, name: string): readonly string[] {
+    return listAt(field(this.#expressions.get(plain), name), "references").filter((item) => typeof item === "string");
   }
 }
 

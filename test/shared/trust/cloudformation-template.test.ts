@@ -29,6 +29,9 @@ test("a template has roles with their trust policies", async (t) => {
   t.match(role, { maxSessionSeconds: 3600, boundary: null, gaps: [], files: ["file 1"] });
   t.equal(role?.tags?.size, 0);
   t.equal(near(target(allow({ AWS: NEAR }), { Bucket: { Type: "AWS::S3::Bucket" }, Untyped: {} })), "yes");
+  const trust = document(allow({ AWS: NEAR }));
+  const conditional = iamRole({ RoleName: "target", AssumeRolePolicyDocument: trust }, { Condition: "IsProd" });
+  t.match(near({ Resources: { Target: conditional } }), /^unknown: .*Condition IsProd/);
   const limited = iamRole({ RoleName: "target", MaxSessionDuration: { Ref: "Seconds" } });
   t.equal(dataOf([ACCOUNT, { Resources: { Target: limited } }]).role(ROLE)?.maxSessionSeconds, null);
 });
@@ -104,6 +107,10 @@ test("references that form a cycle or grow are bounded", async (t) => {
     RoleName: i === 0 ? "x".repeat(1000) : { "Fn::Sub": `\${L${i - 1}}`.repeat(1000) },
   })]));
   t.match(near(target(allow({ AWS: { "Fn::Sub": "${L29}" } }), large)), /^unknown: Ref L29/);
+  const doubled = (depth: number): unknown => (
+    depth === 0 ? "" : { "Fn::Sub": ["${x}${x}", { x: doubled(depth - 1) }] }
+  );
+  t.match(near(target(allow({ AWS: doubled(60) }))), /^no/, "each variable is resolved once");
   const open = "${".repeat(500_000);
   t.match(near(target(allow({ AWS: { "Fn::Sub": open } }))), /^unknown: a text of more than 131072 characters/);
 });
@@ -130,6 +137,10 @@ test("a template has the policies of a caller", async (t) => {
   t.match(app({}, policyOf("Policy", { PolicyName: "in", Roles: [{ Ref: "Param" }] })), /^unknown: .*\(Ref Param\)/);
   t.equal(app({}, policyOf("Policy", { PolicyName: "in", Roles: ["app"] }, { Condition: "IsProd" })),
     "unknown: valid identity policy in (not known: Condition IsProd)");
+  const conditional = policyOf("ManagedPolicy", { ManagedPolicyName: "p", Roles: ["app"] }, { Condition: "IsProd" });
+  t.match(app({}, conditional), /^unknown: .*\(not known: Condition IsProd\)/);
+  const loop = { ...policyOf("Policy", { PolicyName: "in", Roles: ["app"] }), "Fn::ForEach::D": ["x", [], {}] };
+  t.match(app({}, loop), /^unknown: .*\(Fn::ForEach::D\)/, "a loop may add a policy that denies");
   t.equal(app({ ManagedPolicyArns: [{ Ref: "P" }] }, policyOf("ManagedPolicy", { ManagedPolicyName: "p" })), "yes");
   t.equal(app({}, policyOf("ManagedPolicy", { ManagedPolicyName: "p", Roles: ["app"] })), "yes");
   const generated = policyOf("ManagedPolicy", { Roles: ["app"] });
@@ -157,5 +168,6 @@ test("a template has users and groups", async (t) => {
   t.equal(asked({ Groups: [{ Ref: "X" }] }), "unknown");
   const add = { Type: "AWS::IAM::UserToGroupAddition", Properties: { GroupName: "g", Users: [{ Ref: "Bob" }] } };
   t.equal(asked({}, { Add: add }), "yes");
+  t.equal(asked({}, { Add: { ...add, Condition: "IsProd" } }), "unknown");
   t.equal(asked({ Tags: [{ Key: "a", Value: { Ref: "X" } }] }), "no");
 });

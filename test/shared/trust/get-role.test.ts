@@ -58,6 +58,9 @@ test("policies of a caller come from other outputs", async (t) => {
   const none = [APP, { AttachedPolicies: [], IsTruncated: false }] as const;
   t.equal(files(names, none), "unknown: identity policy in");
   t.equal(files(inline, names, none), "yes");
+  const whole = exportOf({ RoleDetailList: [roleDetail(APP, TRUST)] });
+  t.match(ask(APP, dataOf(TARGET, whole)), /^no/);
+  t.match(ask(APP, dataOf(TARGET, whole, inline)), /^unknown: .* without its account\)/, "a role of another account");
   t.equal(files([APP, inline], names, none), "yes");
   t.match(files(inline, [APP, { ...names[1], IsTruncated: true }], none), /^unknown: .*in the inline policies/);
   t.match(files(inline, none), /^unknown: identity policy in the inline policies of/, "the list of names is missing");

@@ -131,6 +131,10 @@ test("what a plan knows after apply is unknown, and named", async (t) => {
     values: roleValues({ inline_policy: [{ name: "in", policy: GRANT }] }),
     unknown: { arn: true, inline_policy: [{ policy }] },
   } }, configuration([ADDRESS, { inline_policy: {} }]));
+  const dynamic = { values: roleValues({ inline_policy: [{ name: "deny" }] }),
+    unknown: { arn: true, inline_policy: [{ policy: true }] } };
+  t.match(file({ [ADDRESS]: dynamic, "aws_iam_role_policy.in": grantIn }), /^unknown: .*inline_policy, which is known/,
+    "a dynamic block has no expression");
   t.equal(block(null), "yes", "every value of a block is known");
   t.match(block(true), /^unknown: .*\(aws_iam_role.app.inline_policy, which is known after apply\)/);
   t.equal(file({ "aws_iam_role_policy.in": { values: { name: "in", role: "app" }, unknown: { policy: true } } }),
@@ -183,6 +187,18 @@ test("references of the configuration name what a plan does not know", async (t)
   for (const index of ['["x"]', ""]) {
     t.match(verdict([account, grants(index, "app", "other")]), /^unknown: .*in the inline policies of/, index);
   }
+  const indexed = (key: string): string => verdict([account, plan({
+    ...Object.fromEntries(["app", "other"].map((name) => [`module.m["a.b"].aws_iam_role.app["${name}"]`, role(name)])),
+    'module.m["a.b"].aws_iam_role_policy.in["app"]': { values: { name: "in", policy: GRANT }, unknown: { role: true } },
+  }, { module_calls: { m: { module: { resources: [
+    { address: "aws_iam_role.app", expressions: { name: {} } },
+    { address: "aws_iam_role_policy.in", expressions: { role: {
+      references: [`aws_iam_role.app["${key}"].id`, `aws_iam_role.app["${key}"]`, "aws_iam_role.app"],
+    } } },
+  ] } } } })]);
+  t.equal(indexed("app"), "yes", "the role with the stated key");
+  t.match(indexed("other"), /^no/, "a stated key, and not the own one");
+  t.match(indexed("gone"), /^unknown/, "a stated key that no role has");
   const attached = plan({
     "module.m.aws_iam_role.app": role("app"),
     "module.m.aws_iam_policy.p": { values: { name: "sts", path: "/", policy: GRANT }, unknown: { arn: true } },

@@ -78,6 +78,18 @@ test("a condition that is also true for others does not narrow", async (t) => {
   t.same(of("ArnEquals", "aws:PrincipalArn", "arn:aws:iam::${aws:ResourceAccount}:role/ack"), ["*"]);
 });
 
+test("a condition without case does not drop a caller whose ARN it writes in another case", async (t) => {
+  const of = (value: string): string[] => names(allow("*", when("StringEqualsIgnoreCase", "aws:PrincipalArn", value)));
+  t.same(of(NEAR.toUpperCase()), ["*"]);
+  t.same(of(NEAR), [NEAR]);
+});
+
+test("values that leave the same principal do not multiply", async (t) => {
+  const operators = ["ArnLike", "ArnEquals", "StringLike", "ForAnyValue:ArnLike", "ForAnyValue:StringLike"];
+  const values = { "aws:PrincipalArn": Array.from({ length: 40 }, () => "*") };
+  t.same(names(allow("*", { Condition: Object.fromEntries(operators.map((one) => [one, values])) })), ["*"]);
+});
+
 test("narrows an account, and drops principals that a condition excludes", async (t) => {
   const of = (principal: unknown, fields: Fields): string[] => names(allow(principal, fields));
   const account = { AWS: "222222222222" };
