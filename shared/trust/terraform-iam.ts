@@ -160,7 +160,7 @@ export class TerraformIAM {
     return name === null ? [] : [name];
   }
 
-  /** Returns the instance to which an attribute refers: that with the stated index, the only one, or its own. */
+  /** Returns the referenced instance: that with the stated index, else the only one, else that with the same index. */
   #referenced(resource: Resource, attribute: string): Resource | null {
     const found = this.#configuration.references(resource, attribute).flatMap((one) => this.#byAddress.get(one) ?? []);
     const stated = this.#configuration.instances(resource, attribute);
