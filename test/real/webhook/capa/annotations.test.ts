@@ -170,7 +170,7 @@ async function followsIdentity(t: Test, cluster: Cluster): Promise<void> {
     const paths = REFERRER_KINDS.flatMap((kind) => (
       VERSIONS.map((version) => `${pathOf(kind, "v1beta2")}/c-${version}`)
     ));
-    const all = [...paths, `/apis/${API}/namespaces/team-a/awsclustertemplates/topology`];
+    const all = [...paths, `${CLUSTERS}/prod`, `/apis/${API}/namespaces/team-a/awsclustertemplates/topology`];
     const objects = await Promise.all(all.map((path) => get(cluster, path)));
     return objects.map((object) => annotationsOf(object).get(`${PREFIX}outcome`) ?? "none");
   };
