@@ -44,7 +44,7 @@ import { judgeSelector, SELECTOR_SELF_CHECKS } from "./judge-selector.ts";
 /** Returns the checks of a change with the data that they examine. Decodes each object only once. */
 type Bind = (input: CheckInput, settings: DecisionSettings) => BoundChecks[];
 
-// The lists are constants, because `planned` of plan.ts remembers what applies of a list.
+// The lists are constants, because `plannedChecks` (plan.ts) remembers what applies of a list.
 const META_CHECKS = [META_01];
 const WAIVER_CHECKS = [WAIVER_01, REMOVED_WAIVERS];
 const WORKLOAD_CHECKS = [AUD_15];
