@@ -1,5 +1,6 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { makeCertificates } from "../certs/make.ts";
 import { storeCertificates } from "../certs/certificate-files.ts";
 import type { Floor } from "./floor/fastify.ts";
@@ -14,6 +15,8 @@ const httpFloor = shared((stage) => bundle(stage, "floor/http"));
 const PROBES = 20;
 const ROUNDS = 5;
 const ROUND_MS = 2_500;
+/** Longer than our servers keep the lines of requests before they write them. */
+const LOG_MS = 250;
 
 /** Resolves to a folder with the certificate of the measured servers. */
 export const certificates = shared(async (stage) => {
@@ -48,6 +51,7 @@ export async function outputOf(
   const isDone = (sent: number): boolean => sent === PROBES;
   const { body } = await load({ port: program.port, requests, isTLS: isTLS === true, connections: 1, isDone });
   if (!body.includes(expected)) throw new Error(`the response does not contain ${expected}: ${body}`);
+  await sleep(LOG_MS);
   return { body, bytes: body.length, logBytes: Math.round(((await size()) - before) / PROBES) };
 }
 
