@@ -117,7 +117,8 @@ function annotateResource(
  * subresource.
  */
 function queryWithStoredStatus({ namespace, oldObject }: AdmissionRequest, object: JsonObject): ResourceQuery {
-  return { ...queryOf(object, namespace), namespace, status: statusOf(oldObject ?? {}) };
+  const { group, version, kind, name, labels, annotations } = queryOf(object, namespace);
+  return { group, version, kind, namespace, name, labels, annotations, status: statusOf(oldObject ?? {}) };
 }
 
 const UNKNOWN_IDENTITIES: Notice = {

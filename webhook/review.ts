@@ -104,48 +104,44 @@ export function decodeReview(body: ReviewBody): AdmissionRequest {
   const operation = OPERATIONS.find((known) => known === stringAt(request, "operation"));
   if (operation === undefined) throw malformed(`request.operation must be one of ${OPERATIONS.join(", ")}.`);
   const oldObject = objectAt(request, "oldObject");
-  const decoded = {
-    uid: requiredText(request, "uid"),
-    operation,
-    kind: {
-      group: text(request, "kind", "group"),
-      version: requiredText(request, "kind", "version"),
-      kind: requiredText(request, "kind", "kind"),
-    },
-    subResource: text(request, "subResource"),
+  const texts = {
     namespace: text(request, "namespace"),
     // If a client deletes a collection, the API server sends one review for each object. These reviews have no
     // request.name.
     name: stringAt(request, "name") ?? text(oldObject, "metadata", "name"),
     requester: requesterOf(field(request, "userInfo")),
+  };
+  const excessOfNames = excessOfTexts(texts);
+  const { namespace, name, requester } = excessOfNames === null ? texts : withShortTexts(texts);
+  return {
+    uid: requiredText(request, "uid"),
+    operation,
+    kind: {
+      group: shortText(request, "kind", "group"),
+      version: requiredText(request, "kind", "version"),
+      kind: requiredText(request, "kind", "kind"),
+    },
+    subResource: shortText(request, "subResource"),
+    namespace,
+    name,
+    requester,
     object: objectAt(request, "object"),
     oldObject,
     dryRun: field(request, "dryRun") === true,
+    excess: excessOfNames ?? excess,
   };
-  requireShort("uid", decoded.uid);
-  requireShort("subResource", decoded.subResource);
-  for (const [part, value] of Object.entries(decoded.kind)) requireShort(`kind.${part}`, value);
-  const excessOfNames = excessOfTexts(decoded);
-  if (excessOfNames === null) return { ...decoded, excess };
-  return { ...decoded, ...withShortTexts(decoded), excess: excessOfNames };
 }
 
 const MAX_TEXT = LIMITS.reviewCharacters.value;
 const MAX_GROUPS = LIMITS.reviewGroups.value;
 
-/**
- * Throws if the value of a field is too long, because the response and the log repeat the value. Only the API server
- * sets such a field.
- */
-function requireShort(name: string, value: string): void {
-  if (value.length > MAX_TEXT) throw malformed(`request.${name} must have at most ${MAX_TEXT} characters.`);
-}
-
 /** Returns a clause that states which limit the names or groups in the review exceed; null if they exceed no limit. */
 function excessOfTexts({ name, namespace, requester: { username, groups } }: TextsOfReview): string | null {
   if (groups.length > MAX_GROUPS) return `the requester has ${groups.length} groups, more than ${MAX_GROUPS}`;
-  const isTooLong = [name, namespace, username, ...groups].some(({ length }) => length > MAX_TEXT);
-  return isTooLong ? `a name in the review has more than ${MAX_TEXT} characters` : null;
+  const longest = Math.max(name.length, namespace.length, username.length);
+  return longest > MAX_TEXT || groups.some(({ length }) => length > MAX_TEXT)
+    ? `a name in the review has more than ${MAX_TEXT} characters`
+    : null;
 }
 
 /** Truncates the names, because the response and the log repeat the names. */
@@ -182,8 +178,17 @@ function text(object: unknown, ...path: readonly string[]): string {
   return stringAt(object, ...path) ?? "";
 }
 
-function requiredText(request: JsonObject, ...path: readonly string[]): string {
+/**
+ * Returns a text that only the API server sets. Throws if it is too long, because the response and the log repeat it.
+ */
+function shortText(request: JsonObject, ...path: readonly string[]): string {
   const value = text(request, ...path);
+  if (value.length <= MAX_TEXT) return value;
+  throw malformed(`request.${path.join(".")} must have at most ${MAX_TEXT} characters.`);
+}
+
+function requiredText(request: JsonObject, ...path: readonly string[]): string {
+  const value = shortText(request, ...path);
   if (value === "") throw malformed(`request.${path.join(".")} must be a non-empty string.`);
   return value;
 }
@@ -204,5 +209,6 @@ function malformed(message: string): ResolverError {
  */
 export function inNamespace(object: JsonObject, namespace: string): JsonObject {
   const metadata = field(object, "metadata");
+  if (stringAt(metadata, "namespace") === namespace) return object;
   return { ...object, metadata: { ...(isJsonObject(metadata) && metadata), namespace } };
 }

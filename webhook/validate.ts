@@ -192,8 +192,9 @@ function reviewOf(
   const steps: Steps = STEPS[kind.id] ?? {};
   const reason = steps.skips?.(object, request) ?? null;
   if (reason !== null) return skipped(reason);
-  const warnOnly = warnsOnly(kind, { ...request, name }, { settings, inventory });
-  return { steps, review: { request, input: { ...checkInputOf(request, object, inventory), warnOnly } } };
+  const { operation, namespace, requester } = request;
+  const warnOnly = warnsOnly(kind, { operation, namespace, name, requester }, { settings, inventory });
+  return { steps, review: { request, input: checkInputOf(request, object, { inventory, warnOnly }) } };
 }
 
 function runSteps(steps: Steps, review: Review, context: ReviewContext): Verdict | Promise<Verdict> {
@@ -224,12 +225,14 @@ function isInScope({ id }: KindRow, { namespace }: AdmissionRequest): boolean {
 }
 
 function checkInputOf(
-  { operation, oldObject, requester, namespace }: AdmissionRequest, object: JsonObject, inventory: Inventory,
+  { operation, oldObject, requester, namespace }: AdmissionRequest, object: JsonObject,
+  { inventory, warnOnly }: Required<Pick<CheckInput, "warnOnly">> & { readonly inventory: Inventory },
 ): CheckInput {
-  return {
+  const input = {
     object: namespace === "" ? object : inNamespace(object, namespace), old: operation === "UPDATE" ? oldObject : null,
-    requester, inventory, origin: "cluster", ...(operation !== "CONNECT" && { operation }),
-  };
+    requester, inventory, origin: "cluster", warnOnly,
+  } as const;
+  return operation === "CONNECT" ? input : { ...input, operation };
 }
 
 /**

@@ -43,7 +43,11 @@ export function resourceChange(input: CheckInput, context: CheckContext): Resour
   };
   const current = resolved({ ...input.object, status: storedStatus(input, context) });
   const stored = old === null ? null : old === input.object ? current : resolved(old);
-  return { ...context, ...current, stored, access };
+  const { operation, settings, inventory, origin, requester } = context;
+  const { object, resource, resolution, crossings } = current;
+  return {
+    operation, settings, inventory, origin, requester, object, resource, resolution, crossings, stored, access,
+  };
 }
 
 /** Returns a function that returns what the resource uses of other namespaces. It visits the spec only once. */

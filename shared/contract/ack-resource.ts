@@ -75,8 +75,17 @@ export function resourceOf(object: JsonObject): ACKResource {
   const status = field(object, "status");
   const conditions = field(status, "conditions");
   const isSynced = Array.isArray(conditions) && conditions.some(isSyncedCondition);
+  const query = queryOf(object, DEFAULT_NAMESPACE);
+  const { group, version, kind, namespace, name, labels, annotations } = query;
   return {
-    ...queryOf(object, DEFAULT_NAMESPACE),
+    group,
+    version,
+    kind,
+    namespace,
+    name,
+    labels,
+    annotations,
+    status: query.status,
     created: isSynced || nonEmpty(stringAt(status, "ackResourceMetadata", "arn")) !== null,
     deleting: nonEmpty(stringAt(metadata, "deletionTimestamp")) !== null,
     uid: nonEmpty(stringAt(metadata, "uid")),

@@ -231,7 +231,7 @@ export function kindOf(type: NamedKind): KindRow | null {
  * if it is unknown, and then any name is possible.
  */
 export function reviewedKind(path: string, type: KindName & { readonly name: string | null }): KindRow | null {
-  const listed = BY_TYPE.get(`${type.kind}.${type.group}`);
+  const listed = listedOf(type);
   const isOfType = ({ matches, kind }: Matcher): boolean => listed?.includes(kind) ?? matches?.(type) === true;
   return BY_PATH.get(path)?.find((matcher) => (
     isOfType(matcher) && (type.name === null || matcher.kind.names?.(type.name) !== false)
@@ -253,20 +253,32 @@ const MATCHERS: readonly Matcher[] = KINDS.map((kind) => (
   { kind, matches: typeof kind.types === "function" ? kind.types : null }
 ));
 const BY_PATH = Map.groupBy(MATCHERS, ({ kind }) => kind.path);
-/** The kinds of each listed type. A type in a list is of no kind that has a function. */
-const BY_TYPE: ReadonlyMap<string, readonly KindRow[]> = listedKinds();
+/**
+ * The kinds of each listed type, by kind and group: each review reads them, and a text of both would be made each time.
+ * A type in a list is of no kind that has a function.
+ */
+const LISTED: ReadonlyMap<string, ReadonlyMap<string, readonly KindRow[]>> = listedKinds();
 
-function listedKinds(): Map<string, KindRow[]> {
-  const byType = new Map<string, KindRow[]>();
-  for (const kind of KINDS) {
-    if (typeof kind.types === "function") continue;
-    for (const type of kind.types) byType.set(type, [...byType.get(type) ?? [], kind]);
+function listedKinds(): Map<string, Map<string, KindRow[]>> {
+  const listed = new Map<string, Map<string, KindRow[]>>();
+  for (const row of KINDS) {
+    if (typeof row.types === "function") continue;
+    for (const type of row.types) {
+      const [kind = "", ...group] = type.split(".");
+      const byGroup = listed.get(kind) ?? new Map<string, KindRow[]>();
+      listed.set(kind, byGroup);
+      byGroup.set(group.join("."), [...byGroup.get(group.join(".")) ?? [], row]);
+    }
   }
-  return byType;
+  return listed;
+}
+
+/** Returns the kinds that list the type; undefined if none does. */
+function listedOf({ kind, group }: KindName): readonly KindRow[] | undefined {
+  return LISTED.get(kind)?.get(group);
 }
 
 /** Returns the kinds of the type. */
 function ofType(type: KindName): readonly KindRow[] {
-  const listed = BY_TYPE.get(`${type.kind}.${type.group}`);
-  return listed ?? MATCHERS.filter(({ matches }) => matches?.(type) === true).map(({ kind }) => kind);
+  return listedOf(type) ?? MATCHERS.filter(({ matches }) => matches?.(type) === true).map(({ kind }) => kind);
 }

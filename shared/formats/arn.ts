@@ -31,9 +31,15 @@ export function parseARN(text: string): ARN | null {
   return { partition, service, region, accountID, resource: text.slice(start) };
 }
 
-/** Returns the account ID in an ARN, or null if the text contains no account ID or is not an ARN. */
+/** Matches the texts that `parseARN` accepts, and their account ID. */
+const ACCOUNT_IN_ARN = /^arn:[^:]*:[^:]*:[^:]*:([^:]*):/;
+
+/**
+ * Returns the account ID in an ARN, or null if the text contains no account ID or is not an ARN. Does not parse the
+ * ARN, because each review of a resource reads the account.
+ */
 export function accountOfARN(text: string): string | null {
-  const accountID = parseARN(text)?.accountID ?? "";
+  const accountID = ACCOUNT_IN_ARN.exec(text)?.[1] ?? "";
   return accountID === "" ? null : accountID;
 }
 

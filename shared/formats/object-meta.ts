@@ -46,8 +46,10 @@ export function splitAPIVersion(apiVersion: string): { readonly group: string; r
  */
 export function objectReference(object: JsonObject): ObjectReference {
   const metadata = field(object, "metadata");
+  const { group, version } = splitAPIVersion(stringAt(object, "apiVersion") ?? "");
   return {
-    ...splitAPIVersion(stringAt(object, "apiVersion") ?? ""),
+    group,
+    version,
     kind: stringAt(object, "kind") ?? "",
     namespace: stringAt(metadata, "namespace") ?? "",
     name: stringAt(metadata, "name") ?? "",
@@ -70,8 +72,13 @@ export function annotationAt(object: JsonObject, key: string): string | null {
 /** Returns the metadata of an object. Unlike `objectReference`, also returns copies of all labels and annotations. */
 export function objectMeta(object: JsonObject): ObjectMeta {
   const metadata = field(object, "metadata");
+  const { group, version, kind, namespace, name } = objectReference(object);
   return {
-    ...objectReference(object),
+    group,
+    version,
+    kind,
+    namespace,
+    name,
     resourceVersion: stringAt(metadata, "resourceVersion"),
     labels: stringMap(field(metadata, "labels")),
     annotations: stringMap(field(metadata, "annotations")),
@@ -80,5 +87,5 @@ export function objectMeta(object: JsonObject): ObjectMeta {
 
 /** Returns `GROUP/VERSION`, or `VERSION` for the core group. Returns `GROUP` if the version is "". */
 export function apiVersionOf({ group, version }: { readonly group: string; readonly version: string }): string {
-  return [group, version].filter((part) => part !== "").join("/");
+  return group === "" || version === "" ? group + version : `${group}/${version}`;
 }

@@ -123,6 +123,7 @@ const ANY_GROUP = "";
 function setsFor(
   sets: ReturnType<GroupIndex<EffectiveSelector>["get"]>, labels: Labels | undefined,
 ): readonly ReadonlySet<EffectiveSelector>[] {
+  if (sets.size === 0) return [];
   if (labels === undefined || sets.size <= 1 + labels.size) return [...sets.sets()];
   const keys = ["", ...Array.from(labels, ([key, value]) => labelKey(key, value))];
   return keys.map((key) => sets.get(key)).filter(({ size }) => size > 0);

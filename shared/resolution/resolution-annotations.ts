@@ -78,6 +78,8 @@ function chainText(chain: readonly ChainLink[]): string | null {
   return identities.length === 0 ? null : identities.map(({ kind, name }) => `${kind}/${name}`).join(",");
 }
 
+const METADATA = jsonPointer("metadata");
+const ANNOTATIONS = jsonPointer("metadata", "annotations");
 const POINTERS = RESOLUTION_KEYS.map((key) => ({ key, path: jsonPointer("metadata", "annotations", key) }));
 
 /**
@@ -106,8 +108,8 @@ export function annotationPatch(
  */
 function createAnnotations(metadata: unknown, desired: ReadonlyMap<string, string>): PatchOperation[] {
   const annotations = Object.fromEntries(desired);
-  if (!isJsonObject(metadata)) return [{ op: "add", path: jsonPointer("metadata"), value: { annotations } }];
-  return [{ op: "add", path: jsonPointer("metadata", "annotations"), value: annotations }];
+  if (!isJsonObject(metadata)) return [{ op: "add", path: METADATA, value: { annotations } }];
+  return [{ op: "add", path: ANNOTATIONS, value: annotations }];
 }
 
 function patchedBytes(current: JsonObject, desired: ReadonlyMap<string, string>): number {

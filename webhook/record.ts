@@ -1,0 +1,137 @@
+import type { Finding } from "../shared/checks/check.ts";
+import type { ResolverError } from "../shared/formats/errors.ts";
+import { apiVersionOf } from "../shared/formats/object-meta.ts";
+import type { Resolution } from "../shared/resolution/resolve.ts";
+import { type Logger, logRequest } from "../shared/server/logger.ts";
+import type { WebhookMetrics } from "./metrics.ts";
+import type { AdmissionRequest, Notice, Verdict } from "./review.ts";
+
+const MS_PER_SECOND = 1000;
+/** The maximum number of selectors in a log line. */
+const MAX_LOGGED_SELECTORS = 100;
+/** The maximum length of a region in a log line. */
+const MAX_LOGGED_REGION = 100;
+
+interface LoggedReview {
+  readonly path: string;
+  /** The decoded request; null if the body is not a valid AdmissionReview. */
+  readonly request: AdmissionRequest | null;
+  readonly durationMs: number;
+}
+
+export interface Recorder {
+  readonly log: Logger;
+  readonly metrics: WebhookMetrics;
+}
+
+const NONE: readonly never[] = [];
+const UNCHECKED = { findings: NONE } as const;
+const UNCHANGED = { notices: NONE, resolution: null } as const;
+
+/** Logs one line for a review, and increments the metrics. The line never contains the reviewed object. */
+export function recordVerdict({ log, metrics }: Recorder, review: LoggedReview, verdict: Verdict): void {
+  const answer = answerOf(verdict);
+  countRequest(metrics, review, answer);
+  const { findings } = "findings" in verdict ? verdict : UNCHECKED;
+  const { notices, resolution } = verdict.outcome === "mutated" ? verdict : UNCHANGED;
+  for (const { code, severity } of findings) metrics.findings.inc({ code, severity });
+  for (const { code } of notices) metrics.notices.inc({ code });
+  if (resolution !== null) metrics.resolutions.inc({ outcome: resolution.outcome });
+  logRequest(log, reviewFields(review, {
+    answer, outcome: resolution?.outcome ?? answer, resolution, codes: codesOf(findings, notices),
+    reason: "reason" in verdict ? verdict.reason : undefined,
+  }), "admission review answered");
+  if (verdict.outcome === "denied") log.flush();
+}
+
+interface LoggedError {
+  readonly error: ResolverError;
+  /** The verdict, or `error` if the webhook responds with an HTTP error. */
+  readonly answer: "denied" | "allowed" | "error";
+}
+
+/** Logs one line for a failed request, and increments the metrics. */
+export function recordError(
+  { log, metrics }: Recorder, review: LoggedReview, { error, answer }: LoggedError,
+): void {
+  countRequest(metrics, review, "error");
+  metrics.errors.inc({ path: review.path, code: error.code });
+  log.warn({
+    ...reviewFields(review, { answer, outcome: "error", codes: [error.code] }),
+    fault: error.message,
+    // Logs the cause of an internal error. For a bad request, the log contains only the code and the message.
+    err: error.cause,
+  }, "admission review failed");
+}
+
+function answerOf(verdict: Verdict): string {
+  if (verdict.outcome !== "mutated") return verdict.outcome;
+  return verdict.patch.length > 0 ? "patched" : "allowed";
+}
+
+function countRequest(metrics: WebhookMetrics, { path, request, durationMs }: LoggedReview, outcome: string): void {
+  metrics.requests.inc({ path, operation: request?.operation ?? "unknown", outcome });
+  metrics.duration.observe({ path }, durationMs / MS_PER_SECOND);
+}
+
+/** Returns the distinct codes. */
+function codesOf(findings: readonly Finding[], notices: readonly Notice[]): readonly string[] {
+  if (findings.length + notices.length === 0) return NONE;
+  return [...new Set([...findings, ...notices].map(({ code }) => code))];
+}
+
+interface LoggedAnswer {
+  readonly answer: string;
+  readonly outcome: string;
+  readonly resolution?: Resolution | null;
+  readonly codes: readonly string[];
+  readonly reason?: string | undefined;
+}
+
+const UNKNOWN: Partial<AdmissionRequest> = {};
+const UNRESOLVED: Partial<Resolution> = {};
+
+/**
+ * Returns the fields of a log line. A field that is undefined is not logged. One literal, because each field after a
+ * spread would cost 0.3 us.
+ */
+function reviewFields({ path, request, durationMs }: LoggedReview, logged: LoggedAnswer): object {
+  const { uid, requester, operation, dryRun } = request ?? UNKNOWN;
+  const { answer, outcome, resolution = null, codes, reason } = logged;
+  const { accountID, roleARN } = resolution ?? UNRESOLVED;
+  return {
+    path,
+    uid,
+    user: requester?.username,
+    operation,
+    object: request === null ? undefined : objectFields(request),
+    dry_run: dryRun,
+    duration_ms: Math.round(durationMs * MS_PER_SECOND) / MS_PER_SECOND,
+    answer,
+    outcome,
+    selector: resolution === null ? undefined : selectedName(resolution),
+    conflicting_selectors: resolution === null ? undefined : conflictingNames(resolution),
+    account_id: accountID,
+    region: resolution === null ? undefined : regionText(resolution),
+    role_arn: roleARN,
+    codes,
+    reason,
+  };
+}
+
+function objectFields({ kind, namespace, name }: AdmissionRequest): object {
+  return { api_version: apiVersionOf(kind), kind: kind.kind, namespace, name };
+}
+
+function selectedName({ outcome, selectors }: Resolution): string | null {
+  return outcome === "selected" ? selectors[0]?.name ?? null : null;
+}
+
+function conflictingNames({ outcome, selectors }: Resolution): readonly string[] | undefined {
+  return outcome === "conflict" ? selectors.slice(0, MAX_LOGGED_SELECTORS).map(({ name }) => name) : undefined;
+}
+
+/** Truncates the region, because a user can write a region of 256 KiB. */
+function regionText({ region }: Resolution): string | null {
+  return region?.value.slice(0, MAX_LOGGED_REGION) ?? null;
+}
