@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { test } from "tap";
 import {
   accountOfARN, isRegion, parseARN, partitionOfRegion, roleARNFaults,
@@ -32,6 +33,16 @@ test("parses any text with the prefix arn: and six parts, and preserves colons i
 
 test("returns the account of an ARN, or null if the ARN has no account", (t) => {
   t.same([ROLE, "arn:aws:s3:::bucket", "typo", ""].map(accountOfARN), ["111122223333", null, null, null]);
+  t.end();
+});
+
+test("finds the account of exactly the texts that are ARNs", (t) => {
+  const text = fc.array(fc.constantFrom("arn", ":", "::", "aws", "1", "\n", " ", "é")).map((parts) => parts.join(""));
+  fc.assert(fc.property(text, (rest) => {
+    const arn = `arn:${rest}`;
+    t.equal(accountOfARN(arn) ?? "", parseARN(arn)?.accountID ?? "", { arn });
+    t.equal(accountOfARN(rest) ?? "", parseARN(rest)?.accountID ?? "", { rest });
+  }));
   t.end();
 });
 
