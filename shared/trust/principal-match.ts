@@ -43,6 +43,8 @@ export function matchesPrincipals(statement: Statement, context: PrincipalContex
   const excluded = isExcluded(principals.items, context);
   // IAM does not support NotPrincipal with Allow, so it is never certain that such a statement allows.
   if (effect === "Allow") return excluded.answer === "yes" ? NO : unknown("effect of NotPrincipal with Allow");
+  const isService = context.caller.kind === "service";
+  if (isService && excluded.answer === "no") return unknown("whether NotPrincipal contains services");
   return not(allOf([excluded, not(context.hasBoundary)]));
 }
 
@@ -51,6 +53,7 @@ export function matchesPrincipals(statement: Statement, context: PrincipalContex
  * both: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_notprincipal.html
  */
 function isExcluded(items: readonly Principal[], { caller }: PrincipalContext): Match {
+  if (!items.every(isStored)) return unknown("principal that IAM does not accept");
   const isListed = (isOfKind: (principal: Principal) => boolean): Match => (
     anyOf(items.filter(isOfKind).map((principal) => matchPrincipal(principal, caller)))
   );
@@ -61,6 +64,11 @@ function isExcluded(items: readonly Principal[], { caller }: PrincipalContext): 
   const both = anyOf([whole, allOf([account, own])]);
   const either = anyOf([whole, account, own]);
   return both.answer === either.answer ? both : unknown("effect of NotPrincipal without the account or the role");
+}
+
+/** Whether IAM accepts a principal. */
+export function isStored({ kind }: Principal): boolean {
+  return kind !== "invalid" && kind !== "wildcard";
 }
 
 /** Whether a principal is the caller. */
