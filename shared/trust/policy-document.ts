@@ -185,10 +185,15 @@ function resourceOf(text: string, hasVariables: boolean): Template | null {
 }
 
 function conditionsOf(value: unknown, path: FieldPath, hasVariables: boolean): Condition[] {
+  const seen = new Set<string>();
   return Object.entries(objectOf(value, path)).flatMap(([operator, keys]) => (
     Object.entries(objectOf(keys, [...path, operator])).map(([key, values]) => {
-      const texts = textsOf(values, [...path, operator, { key }]).map(([text]) => text);
-      return conditionOf(operator, key, texts, hasVariables);
+      const at = [...path, operator, { key }];
+      const name = `${operator} ${key}`.toLowerCase();
+      // AWS does not document how it combines keys that differ only in case.
+      if (seen.has(name)) throw new DocumentError(at, `${quote(key)} is stated twice, apart from case; remove one`);
+      seen.add(name);
+      return conditionOf(operator, key, textsOf(values, at).map(([text]) => text), hasVariables);
     })
   ));
 }

@@ -83,6 +83,14 @@ test("reports the path of the first fault", async (t) => {
   t.equal(fault([]), ": the policy is not an object");
   t.match(fault("{"), /^: the policy is not JSON or URL-encoded JSON: /);
   t.match(fault("%7B%"), /^: the policy is not JSON or URL-encoded JSON: /);
+  const repeated = '{"Statement": [{"Effect": "Deny", "Effect": "Allow"}]}';
+  const message = ': the key "Effect" is stated twice; remove one';
+  t.same([fault(repeated), fault(encodeURIComponent(repeated))], [message, message]);
+  t.equal(
+    faultOf({ Condition: { Bool: { "a:B": true, "A:b": false } } }),
+    'Statement[0].Condition.Bool[A:b]: "A:b" is stated twice, apart from case; remove one',
+  );
+  t.match(faultOf({ Condition: { Bool: { "a:b": true }, bool: { "a:b": false } } }), /"a:b" is stated twice, apart/);
 });
 
 test("bounds the size and the depth of a document", async (t) => {
