@@ -38,7 +38,7 @@ function faultOf(arn: string, data: IAMData): string | null {
 }
 
 function missingText(arn: string, data: IAMData): string {
-  if (data.accountOf(arn)?.isComplete === true) {
+  if (data.hasAll("role", arn)) {
     return "the role does not exist in the export of its account; check the ARN and its path";
   }
   return "no export contains the role; pass the export of its account with --iam";

@@ -45,7 +45,9 @@ test("follows roles that can assume a role that can assume the role", async (t) 
   const data = dataOf(exportOf({ RoleDetailList: roles, UserDetailList: [{ Arn: BOB, UserId: "AIDAEXAMPLEBOB" }] }));
   t.same(chains(data, role("a")), ["c>b", "bob>b", "ec2.amazonaws.com>b"]);
   t.same(chains(data, role("a"), [role("b"), role("c")]), ["bob>b", "ec2.amazonaws.com>b"], "through an intended role");
-  t.same(chains(exported(...roles), role("a")), ["c>b", "ec2.amazonaws.com>b"], "the user does not exist");
+  const others = dataOf(exportOf({ RoleDetailList: roles, UserDetailList: [{ Arn: `${BOB}2` }] }));
+  t.same(chains(others, role("a")), ["c>b", "ec2.amazonaws.com>b"], "the user does not exist");
+  t.same(chains(exported(...roles), role("a")), ["c>b", "?bob>b", "ec2.amazonaws.com>b"], "an export without users");
   t.same(chains(data, role("b")), [], "everyone is trusted directly");
 });
 
