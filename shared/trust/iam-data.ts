@@ -3,7 +3,7 @@ import {
 } from "./iam-objects.ts";
 import { Contradiction, mergeObjects } from "./merge-objects.ts";
 import { type ParsedPolicy, parsePolicy, type PolicyKind } from "./policy-document.ts";
-import { isSamePolicy } from "./same-policy.ts";
+import { isSamePolicy } from "./policy-comparison.ts";
 import { placeParts } from "./place-parts.ts";
 
 interface ManagedPolicy {

@@ -2,7 +2,7 @@ import { isSame } from "../formats/json.ts";
 import { quote } from "../formats/text.ts";
 import type { Tags } from "./assume-role-call.ts";
 import type { Gap, GapPart, IAMGroup, IAMObject, IAMRole, IAMUser, InlinePolicy, ObjectPart } from "./iam-objects.ts";
-import { isSamePolicy } from "./same-policy.ts";
+import { isSamePolicy } from "./policy-comparison.ts";
 
 /** Two files that say different things about one object, or one that does. The message names them. */
 export class Contradiction extends Error {

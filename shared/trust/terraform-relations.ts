@@ -1,5 +1,5 @@
 import type { Gap, GapPart, HolderKind, IAMRole, InlinePolicy } from "./iam-objects.ts";
-import { isSamePolicy } from "./same-policy.ts";
+import { isSamePolicy } from "./policy-comparison.ts";
 import { nameIn, type TerraformResource } from "./terraform-plan.ts";
 
 /** The attribute with the name of an object, and the attribute with what the object gets. */

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { isSamePolicy } from "../../../shared/trust/same-policy.ts";
+import { isSamePolicy } from "../../../shared/trust/policy-comparison.ts";
 import { ask } from "./ask.ts";
 import { dataOf, document, exportOf, type InputFile, roleDetail } from "./iam-export.ts";
 import { allow, APP, type Fields, grant, NEAR, ROLE } from "./trust-cases.ts";
