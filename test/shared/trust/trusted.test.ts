@@ -153,7 +153,7 @@ test("trust check allows nobody whom trust who removes", async (t) => {
   const lists = [
     "*", { AWS: "*" }, { AWS: NEAR }, { AWS: "222222222222" }, { AWS: APP }, { AWS: "role/near" }, { AWS: [NEAR, "*"] },
     { Service: "ec2.amazonaws.com" }, { AWS: "arn:aws:iam::222222222222:role/*" }, { Federated: OIDC },
-    { AWS: [NEAR, "222222222222"] }, { AWS: "AROAEXAMPLEEXAMPLEID1" },
+    { AWS: [NEAR, "222222222222"] }, { AWS: "AROAEXAMPLEEXAMPLEID2" },
   ];
   const trust = allow({ AWS: NEAR, Service: "ec2.amazonaws.com" });
   for (const list of lists) {
