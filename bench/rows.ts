@@ -10,11 +10,11 @@ import { MASS_CHANGE_ROW } from "./rows/mass-change.ts";
 import { REVERSE_ROW } from "./rows/reverse.ts";
 import { SELECTORS_ROW } from "./rows/selectors.ts";
 import { SIDECAR_ROWS } from "./rows/sidecar.ts";
-import { TRUST_ROW } from "./rows/trust.ts";
+import { TRUST_ROWS } from "./rows/trust.ts";
 import { WEBHOOK_ROWS } from "./rows/webhook.ts";
 
 /** All rows, in the order in which they are measured. The rows that fill the heap of this process come last. */
 export const ROWS: readonly Row[] = [
   ...WEBHOOK_ROWS, ...SIDECAR_ROWS, COLD_START_ROW, ...COMMAND_ROWS, ...API_SERVER_ROWS, MASS_CHANGE_ROW, FLEET_ROW,
-  INVENTORY_ROW, LIMITS_ROW, SELECTORS_ROW, REVERSE_ROW, IDENTITIES_ROW, TRUST_ROW,
+  INVENTORY_ROW, LIMITS_ROW, SELECTORS_ROW, REVERSE_ROW, IDENTITIES_ROW, ...TRUST_ROWS,
 ];

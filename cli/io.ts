@@ -32,3 +32,22 @@ export function writeStartNotices(settings: NoticedSettings, io: IO): void {
 export function writeJSON({ stdout }: Pick<IO, "stdout">, value: unknown): void {
   stdout.write(`${JSON.stringify(value, null, 2)}\n`);
 }
+
+/** Writes a list in the format of `-o json`, item by item, because all items together can be longer than a string. */
+export class JSONListWriter {
+  readonly #stdout: Writable;
+  #isEmpty = true;
+
+  constructor({ stdout }: Pick<IO, "stdout">) {
+    this.#stdout = stdout;
+  }
+
+  add(item: unknown): void {
+    this.#stdout.write(`${this.#isEmpty ? "[" : ","}\n  ${JSON.stringify(item, null, 2).replaceAll("\n", "\n  ")}`);
+    this.#isEmpty = false;
+  }
+
+  end(): void {
+    this.#stdout.write(this.#isEmpty ? "[]\n" : "\n]\n");
+  }
+}

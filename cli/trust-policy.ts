@@ -5,13 +5,13 @@ import { ResolverError } from "../shared/formats/errors.ts";
 import { listOf, printable, quote } from "../shared/formats/text.ts";
 import type { EffectiveSelector } from "../shared/model/effective-selector.ts";
 import { differingExtras, shortName } from "../shared/model/session-annotations.ts";
-import { credentialsOf } from "../shared/trust/caller-credentials.ts";
 import type { IAMData } from "../shared/trust/iam-data.ts";
 import type { NeededCallers } from "../shared/trust/needed-call.ts";
 import { cloudFormationLines, terraformLines } from "../shared/trust/policy-formats.ts";
 import {
   foreignRoles, isOpen, policyPlan, type PolicyPlan, resourcesOf, type SelectorsOfRole,
 } from "../shared/trust/policy-plan.ts";
+import { credentialsOf } from "../shared/trust/role-caller.ts";
 import { readIAMFiles } from "./input/iam-files.ts";
 import { checkTarget, readSelectors } from "./input/trust-targets.ts";
 import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";

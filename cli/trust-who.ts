@@ -6,10 +6,10 @@ import type { IAMData } from "../shared/trust/iam-data.ts";
 import { Intended } from "../shared/trust/intended.ts";
 import { TrustChains } from "../shared/trust/trust-chains.ts";
 import { parseTarget, QuestionError } from "../shared/trust/trust-question.ts";
-import { sortedRoles, whoElse, type WhoElseJSON, whoElseJSON, whoElseLines } from "../shared/trust/who-else.ts";
+import { sortedRoles, type WhoElse, whoElse, whoElseJSON, whoElseLines } from "../shared/trust/who-else.ts";
 import { readIAMFiles } from "./input/iam-files.ts";
 import { checkTarget, readSelectors } from "./input/trust-targets.ts";
-import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
+import { EXIT, type ExitStatus, type IO, JSONListWriter, writeJSON, writeLines } from "./io.ts";
 
 type Settings = SettingsFor<"trust who">;
 
@@ -24,33 +24,43 @@ export async function runTrustWho(
   const roles = await rolesOf(target, settings, data, io);
   if (roles === null) return EXIT.usage;
   const chains = new TrustChains({ data, nowSeconds: Math.floor(clock.now() / 1000) }, intended);
+  const output = outputOf(settings, data, io);
   const tally = { open: 0, faults: 0 };
-  // Keeps only what is printed, because each of many roles has a policy of its own.
-  const json = roles.flatMap((role): WhoElseJSON[] => {
-    const result = whoElse(role, data, intended, chains);
+  for (const role of roles) {
+    const result = whoElse(role, data, chains);
     if ("fault" in result) {
       tally.faults++;
       writeLines(io.stderr, [printable(`${role}: ${result.fault}`)]);
-      return [];
+      continue;
     }
     if (result.unintended.length > 0) tally.open++;
-    if (settings.output === "text") writeLines(io.stdout, whoElseLines(result, data).map(printable));
-    return [whoElseJSON(result)];
-  });
-  if (settings.output === "json") writeResults(json, settings, io);
-  else writeLines(io.stderr, [`others can assume ${tally.open} of ${countOf(json.length, "role")}`]);
+    output.add(result);
+  }
+  output.end(`others can assume ${tally.open} of ${countOf(roles.length - tally.faults, "role")}`);
   if (tally.faults > 0) return EXIT.usage;
   return tally.open > 0 ? EXIT.findings : EXIT.fine;
 }
 
-function isARN(target: string | null): target is string {
-  return target?.startsWith("arn:") === true;
+interface Output {
+  readonly add: (result: WhoElse) => void;
+  readonly end: (summary: string) => void;
 }
 
-/** Writes a list with --all, and otherwise the result of the one role. */
-function writeResults(results: readonly WhoElseJSON[], { all }: Settings, io: IO): void {
-  if (all) writeJSON(io, results);
-  else for (const result of results) writeJSON(io, result);
+/** Writes each result at once: a list with --all, and otherwise the result of the one role. */
+function outputOf({ output, all }: Settings, data: IAMData, io: IO): Output {
+  if (output === "text") {
+    return {
+      add: (result) => writeLines(io.stdout, whoElseLines(result, data).map(printable)),
+      end: (summary) => writeLines(io.stderr, [summary]),
+    };
+  }
+  if (!all) return { add: (result) => writeJSON(io, whoElseJSON(result)), end: () => {} };
+  const list = new JSONListWriter(io);
+  return { add: (result) => list.add(whoElseJSON(result)), end: () => list.end() };
+}
+
+function isARN(target: string | null): target is string {
+  return target?.startsWith("arn:") === true;
 }
 
 function invalid(message: string): ResolverError {

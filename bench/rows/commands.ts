@@ -57,7 +57,7 @@ const REPORT_COSTS = `data:text/javascript,${encodeURIComponent(`
 `)}`;
 
 /** Runs a program of Node.js. Rejects if it reports unreadable input. */
-async function costOf(argv: readonly string[]): Promise<Cost> {
+export async function costOf(argv: readonly string[]): Promise<Cost> {
   const startMs = performance.now();
   const child = spawn(process.execPath, ["--import", REPORT_COSTS, ...argv], {
     stdio: ["ignore", "ignore", "ignore", "pipe"],

@@ -5,7 +5,10 @@ import type { TrustTarget } from "../../shared/trust/trust-target.ts";
 import { dataOf, document, exportOf, roleDetail } from "../../test/shared/trust/iam-export.ts";
 import { allow, type Fields, grant } from "../../test/shared/trust/trust-cases.ts";
 import { atMost } from "../figure.ts";
+import { builtCommand } from "../programs.ts";
 import { inRounds, type Row } from "../row.ts";
+import { writeDenseExports, writeLargeExport } from "../scale/iam-exports.ts";
+import { costOf } from "./commands.ts";
 
 const ROUNDS = 5;
 const CALLERS = [0, 1, 2, 3, 4].map((i) => `arn:aws:iam::111122223333:role/ack-${i}`);
@@ -46,7 +49,7 @@ function examineMs(targets: readonly TrustTarget[]): number {
   return elapsed;
 }
 
-export const TRUST_ROW: Row = {
+const TRUST_ROW: Row = {
   name: "trust-1000", title: "whether 5 callers can assume 1,000 roles",
   measure: async (stage) => {
     const targets = Array.from({ length: stage.size(1_000, 50) }, (_, i) => targetAt(i));
@@ -54,3 +57,34 @@ export const TRUST_ROW: Row = {
     return [{ name: "all answers", unit: "ms", ours, goal: atMost(1_000, "value") }];
   },
 };
+
+const WHO_ROW: Row = {
+  name: "trust-who-200000", title: "who else can assume each of 200,000 roles in 200 accounts, each trusting 10 others",
+  measure: async (stage) => {
+    const size = { accounts: stage.size(200, 4), roles: stage.size(1_000, 50) };
+    const files = writeDenseExports(size, (name) => stage.file(name));
+    const inputs = files.flatMap((file) => ["--iam", file]);
+    const argv = [await builtCommand(stage), "trust", "who", "--all", "-o", "json", ...inputs];
+    const [costs = []] = await inRounds(stage.size(3, 1), [() => costOf(argv)]);
+    return [
+      { name: "processor time", unit: "ms", ours: costs.map((one) => one.processorMs), goal: atMost(10_000, "value") },
+      { name: "peak memory", unit: "MB", ours: costs.map((one) => one.peakMB) },
+    ];
+  },
+};
+
+const MEMORY_ROW: Row = {
+  name: "trust-memory", title: "one question about an export of 200 MB",
+  measure: async (stage) => {
+    const file = stage.file("large.json");
+    const role = writeLargeExport(stage.size(200_000_000, 1_000_000), file);
+    const argv = [await builtCommand(stage), "trust", "check", "--iam", file, "--caller", role, "--role", role];
+    const [costs = []] = await inRounds(stage.size(3, 1), [() => costOf(argv)]);
+    return [
+      { name: "peak memory", unit: "MB", ours: costs.map((one) => one.peakMB), goal: atMost(600, "value") },
+      { name: "processor time", unit: "ms", ours: costs.map((one) => one.processorMs) },
+    ];
+  },
+};
+
+export const TRUST_ROWS: readonly Row[] = [TRUST_ROW, WHO_ROW, MEMORY_ROW];

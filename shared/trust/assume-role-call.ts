@@ -22,6 +22,12 @@ export interface AssumeRoleCall {
   readonly durationSeconds: number | null;
 }
 
+/** The parameters of a call that sends nothing but the role. */
+export const NOTHING_SENT: Omit<AssumeRoleCall, "role"> = {
+  externalID: null, sourceIdentity: null, tags: new Map(), transitiveTagKeys: [], sessionName: null,
+  durationSeconds: null,
+};
+
 interface Principal {
   readonly partition: string;
   readonly accountID: string;

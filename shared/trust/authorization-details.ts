@@ -33,7 +33,13 @@ export class AuthorizationDetails implements IAMReader {
   }
 
   finish(): void {
-    if (this.#isComplete()) for (const arn of this.#accounts.values()) this.#context.data.setComplete(arn);
+    if (!this.#isComplete()) return;
+    const { data } = this.#context;
+    for (const arn of this.#accounts.values()) {
+      data.setComplete("role", arn);
+      // An export with the filter `Role` has an empty list of users too.
+      if (this.#lists.get("UserDetailList") !== 0) data.setComplete("user", arn);
+    }
   }
 
   /** Every account has roles, and an export with filters lacks lists or the documents of attached policies. */

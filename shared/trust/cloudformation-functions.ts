@@ -43,6 +43,8 @@ export class TemplateValues {
     if (!isJsonObject(value)) return value;
     const [[name, argument] = ["", null], ...others] = Object.entries(value);
     if (others.length === 0 && (name === "Ref" || name.startsWith("Fn::"))) return this.#valueOf(name, argument);
+    // It adds fields to those beside it.
+    if (Object.hasOwn(value, "Fn::Transform")) return unresolved("Fn::Transform");
     const fields = Object.entries(value).map(([key, item]) => [key, this.resolve(item)] as const);
     return Object.fromEntries(fields.filter(([, item]) => item !== NO_VALUE));
   }
@@ -70,7 +72,9 @@ export class TemplateValues {
   }
 
   property(resource: unknown, name: string): unknown {
-    return this.resolve(field(field(resource, "Properties"), name));
+    const properties = field(resource, "Properties");
+    if (field(properties, "Fn::Transform") !== undefined) return unresolved("Fn::Transform");
+    return this.resolve(field(properties, name));
   }
 
   #valueOf(name: string, argument: unknown): unknown {

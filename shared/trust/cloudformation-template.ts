@@ -1,4 +1,5 @@
 import { field, isJsonObject, stringAt } from "../formats/json.ts";
+import { quote } from "../formats/text.ts";
 import { NAMED, TemplateValues } from "./cloudformation-functions.ts";
 import {
   EVERY_GAP, type Gap, type GapPart, type HolderKind, type IAMObject, type InlinePolicy, type ObjectPart,
@@ -19,6 +20,7 @@ export class CloudFormationTemplate implements IAMReader {
   }
 
   add({ key, index, value }: JSONElement): void {
+    if (key === "Transform") checkTransform(value);
     if (key !== "Resources" || index !== null) return;
     if (this.#resources !== null) throw new Error("Resources is defined twice; pass one file for each template");
     this.#resources = value;
@@ -31,6 +33,16 @@ export class CloudFormationTemplate implements IAMReader {
       new ResourceReader(this.#context, this.#files, values).read(logicalID, resource);
     }
   }
+}
+
+/** Throws an Error for a macro of the user, which can change every resource. Those of AWS add resources. */
+function checkTransform(value: unknown): void {
+  const names: readonly unknown[] = Array.isArray(value) ? value : [value];
+  const macro = names.find((name) => typeof name !== "string" || !name.startsWith("AWS::"));
+  if (macro === undefined) return;
+  const name = quote(typeof macro === "string" ? macro : stringAt(macro, "Name") ?? "");
+  throw new Error(`the macro ${name} can change every resource; pass the processed template, as `
+    + "aws cloudformation get-template --template-stage Processed prints it");
 }
 
 /** The properties that name the holders of a policy. */

@@ -1,7 +1,7 @@
 import { type Operator, parseOperator } from "./condition-operators.ts";
 import { type LookUp, parseTemplate, type Resolved, resolveTemplate, type Template } from "./policy-variables.ts";
 import { agreed, allOf, anyOf, known, type Match, NO, not, unknown } from "./three-values.ts";
-import { matches, matchesARN, type Value } from "./wildcard-pattern.ts";
+import { matches, matchesARN, type Pattern, type Value } from "./wildcard-pattern.ts";
 
 /** One key of one operator in the element `Condition`. */
 export interface Condition {
@@ -91,7 +91,21 @@ function matchesResolved(comparison: string, resolved: Resolved, value: Value): 
   if (resolved.state !== "pattern") return resolved.state === "no value" ? NO : unknown(`\${${resolved.variable}}`);
   const { pattern } = resolved;
   if (comparison === "arn") return matchesARN(pattern, value);
-  if (comparison !== "text-ignore-case") return matches(pattern, value);
+  return comparison === "text-ignore-case" ? matchesIgnoringCase(pattern, value) : matches(pattern, value);
+}
+
+function matchesIgnoringCase(pattern: Pattern, value: Value): Match {
+  const exact = matches(pattern, value);
+  if (exact.answer === "yes") return exact;
+  // Programming languages differ in the case of other characters.
+  if (!isASCII(value.text) || pattern.some((unit) => unit > MAX_ASCII)) return unknown("case of letters beyond ASCII");
   const lower = pattern.map((unit) => String.fromCharCode(unit).toLowerCase().charCodeAt(0));
   return matches(lower, { ...value, text: value.text.toLowerCase() });
+}
+
+const MAX_ASCII = 0x7F;
+
+function isASCII(text: string): boolean {
+  for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > MAX_ASCII) return false;
+  return true;
 }

@@ -1,4 +1,4 @@
-import type { AssumeRoleCall } from "./assume-role-call.ts";
+import { type AssumeRoleCall, NOTHING_SENT } from "./assume-role-call.ts";
 import { decideAssumeRole } from "./assume-role.ts";
 import type { IAMData } from "./iam-data.ts";
 import { parsePolicy } from "./policy-document.ts";
@@ -35,8 +35,3 @@ export function decideWithTrust(name: string, call: SupposedCall, { data, nowSec
   const trust = { side: "trust", name: role, parsed: parsePolicy(trustPolicy, "trust") } as const;
   return decideAssumeRole(request, { ...policies, trust }).verdict;
 }
-
-const NOTHING_SENT: Omit<AssumeRoleCall, "role"> = {
-  externalID: null, sourceIdentity: null, tags: new Map(), transitiveTagKeys: [], sessionName: null,
-  durationSeconds: null,
-};

@@ -2,7 +2,8 @@ import { type ARN, parseARN } from "../formats/arn.ts";
 import { type Condition, evaluateCondition } from "./condition.ts";
 import { accountEntrant, accountIn, contains, type Entrant, entrantOf } from "./entrant.ts";
 import { parsePrincipal } from "./policy-principal.ts";
-import type { LookUp, Possibilities } from "./policy-variables.ts";
+import type { LookUp } from "./policy-variables.ts";
+import { ABSENT, present, startsWith, UNKNOWN } from "./request-keys.ts";
 import { matches, wildcards } from "./wildcard-pattern.ts";
 
 /**
@@ -47,17 +48,13 @@ function demandsValue({ operator, templates }: Condition): boolean {
     && templates.length > 0;
 }
 
-function present(text: string, isPrefix = false): Possibilities {
-  return [[{ text, isPrefix }]];
-}
-
 /** Returns the keys of a caller of which nothing but the name is known. */
 function keysOfEntrant({ kind, name, accountID }: Entrant): LookUp {
   const [, partition = ""] = name.split(":", 2);
-  const ofARN = kind === "session" ? present(`arn:${partition}:iam::${accountID}:role/`, true) : present(name);
+  const ofARN = kind === "session" ? startsWith(`arn:${partition}:iam::${accountID}:role/`) : present(name);
   return (key) => {
-    if (!KEYS.has(key)) return [null, ...present("", true)];
-    if (kind === "service") return [null];
+    if (!KEYS.has(key)) return UNKNOWN;
+    if (kind === "service") return ABSENT;
     return key === ARN_KEY ? ofARN : present(String(accountID));
   };
 }

@@ -1,9 +1,9 @@
 import {
-  type Account, accountKey, type DocumentText, type IAMObject, type IAMRole, nameOf, type ObjectPart,
+  type Account, accountKey, type DocumentText, type HolderKind, type IAMObject, type IAMRole, nameOf, type ObjectPart,
 } from "./iam-objects.ts";
 import { Contradiction, mergeObjects } from "./merge-objects.ts";
 import { type ParsedPolicy, parsePolicy, type PolicyKind } from "./policy-document.ts";
-import { isSamePolicy } from "./same-policy.ts";
+import { isSamePolicy } from "./policy-comparison.ts";
 import { placeParts } from "./place-parts.ts";
 
 interface ManagedPolicy {
@@ -56,16 +56,28 @@ export class IAMData {
     return parsed;
   }
 
+  /** Returns the role of a name in the account of an ARN, or null if no file contains it. */
+  roleNamed(name: string, arn: string): IAMRole | null {
+    const found = this.role(this.accountOf(arn)?.names.get(nameKey("role", name))?.arn ?? "");
+    return found !== null && nameOf(found.arn) === name ? found : null;
+  }
+
+  /** Whether the account of an ARN certainly has no other roles, or users, than those in the files. */
+  hasAll(kind: "role" | "user", arn: string): boolean {
+    return this.accountOf(arn)?.complete.has(kind) === true;
+  }
+
   /** Adds an object, or merges it with what another file says. Throws a Contradiction if both files differ. */
   add(object: IAMObject): void {
     const account = this.#open(object.arn);
-    const name = nameOf(object.arn);
-    if (object.kind === "group") put(account.groups, name, object);
-    else if (object.kind === "user") put(account.users, object.arn, object);
-    else {
-      put(account.roles, object.arn, object);
-      account.roleNames.set(name, object.arn);
-    }
+    const { kind, arn, files } = object;
+    const key = nameKey(kind, nameOf(arn));
+    const named = account.names.get(key);
+    if (named === undefined) account.names.set(key, { arn, files });
+    else if (named.arn !== arn) throw new Contradiction(`the ARN of the ${kind} ${nameOf(arn)}`, named.files, files);
+    if (kind === "group") put(account.groups, nameOf(arn), object);
+    else if (kind === "user") put(account.users, arn, object);
+    else put(account.roles, arn, object);
   }
 
   /** Adds policies of an object that may be in another file. They apply after `finish`. */
@@ -91,8 +103,8 @@ export class IAMData {
     return found ?? text;
   }
 
-  setComplete(arn: string): void {
-    this.#open(arn).isComplete = true;
+  setComplete(kind: "role" | "user", arn: string): void {
+    this.#open(arn).complete.add(kind);
   }
 
   /** Ends the reading of files. Throws a Contradiction like `add`. */
@@ -106,11 +118,15 @@ export class IAMData {
     const found = this.#accounts.get(key);
     if (found !== undefined) return found;
     const created = {
-      roles: new Map(), roleNames: new Map(), users: new Map(), groups: new Map(), isComplete: false,
+      roles: new Map(), users: new Map(), groups: new Map(), names: new Map(), complete: new Set<HolderKind>(),
     };
     this.#accounts.set(key, created);
     return created;
   }
+}
+
+function nameKey(kind: HolderKind, name: string): string {
+  return `${kind} ${name.toLowerCase()}`;
 }
 
 function put<T extends IAMObject>(objects: Map<string, T>, key: string, object: T): void {

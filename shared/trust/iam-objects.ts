@@ -62,12 +62,12 @@ export type HolderKind = IAMObject["kind"];
 /** The objects of an account. */
 export interface Account {
   readonly roles: Map<string, IAMRole>;
-  /** The ARNs of roles by name: a name is unique in an account. */
-  readonly roleNames: Map<string, string>;
   readonly users: Map<string, IAMUser>;
   readonly groups: Map<string, IAMGroup>;
-  /** Whether one file contains all roles, users and policies of the account. */
-  isComplete: boolean;
+  /** The ARNs, and the files that have them first, by kind and name in lowercase, which are unique in an account. */
+  readonly names: Map<string, { readonly arn: string; readonly files: readonly string[] }>;
+  /** The kinds of which one file contains all objects of the account, and their policies. */
+  readonly complete: Set<HolderKind>;
 }
 
 /** The account that a file describes, if the file does not state it, and the ARN of what it describes. */

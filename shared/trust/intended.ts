@@ -18,10 +18,13 @@ export class Intended {
     this.#entrants = entrants.filter(({ kind }) => kind === "role");
   }
 
-  /** Whether an entrant is intended: itself, as a session of an intended role, or in an intended account. */
+  /**
+   * Whether an entrant is intended: itself, as a session of an intended role, or in an intended account. The users of
+   * an identity provider are in no account.
+   */
   has(entrant: Entrant): boolean {
     if (this.#names.has(entrant.name)) return true;
-    if (entrant.accountID !== null && this.#accounts.has(entrant.accountID)) return true;
+    if (entrant.kind !== "provider" && entrant.accountID !== null && this.#accounts.has(entrant.accountID)) return true;
     return entrant.kind === "session" && this.#entrants.some((role) => contains(role, entrant));
   }
 }

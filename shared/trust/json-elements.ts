@@ -1,3 +1,6 @@
+import { quote } from "../formats/text.ts";
+import { parseUniqueJSON, RepeatedKey } from "../formats/unique-json.ts";
+
 /**
  * A part of a large JSON text: a member of the top-level object, or an element of a list that is such a member. A list
  * is itself a member, without its elements, and follows them.
@@ -35,6 +38,8 @@ export class ElementReader {
   #list: { readonly key: string; length: number } | null = null;
   /** The number of objects that have been read. */
   #objects = 0;
+  /** The keys of the current object. */
+  #keys = new Set<string>();
 
   /** Reads the next bytes, and returns the elements that end in them. */
   *read(chunk: Uint8Array): Generator<JSONElement, void, void> {
@@ -92,7 +97,7 @@ export class ElementReader {
       if (byte !== CLOSE_LIST) throw new SyntaxError(`${this.#list.key} ends with the wrong bracket`);
       yield { key: this.#list.key, index: null, value: [] };
       this.#list = null;
-    } else if (this.#depth === 2) this.#list = { key: keyOf(text), length: 0 };
+    } else if (this.#depth === 2) this.#list = { key: this.#unique(keyOf(text)), length: 0 };
     else yield* this.#endMember(byte, text);
   }
 
@@ -101,9 +106,18 @@ export class ElementReader {
     if (byte === OPEN_OBJECT || byte === OPEN_LIST || (this.#depth === 0 && byte !== CLOSE_OBJECT)) {
       if (byte !== OPEN_OBJECT || !isBlank) throw new SyntaxError("the text is not a JSON object");
       this.#objects++;
+      this.#keys = new Set();
     } else if (!isBlank) {
-      for (const [key, value] of Object.entries(parseObject(`{${text}}`))) yield { key, index: null, value };
+      for (const [key, value] of Object.entries(parseObject(`{${text}}`))) {
+        yield { key: this.#unique(key), index: null, value };
+      }
     }
+  }
+
+  #unique(key: string): string {
+    if (this.#keys.has(key)) throw new SyntaxError(`the key ${quote(key)} is stated twice; remove one`);
+    this.#keys.add(key);
+    return key;
   }
 
   #keep(bytes: Uint8Array): void {
@@ -149,9 +163,10 @@ function keyOf(text: string): string {
 
 function parse(text: string, key: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseUniqueJSON(text);
   } catch (error) {
-    throw new SyntaxError(`an element of ${key} is not JSON`, { cause: error });
+    const reason = error instanceof RepeatedKey ? `: ${error.message}` : " is not JSON";
+    throw new SyntaxError(`an element of ${key}${reason}`, { cause: error });
   }
 }
 

@@ -2,12 +2,14 @@ import { isSame } from "../formats/json.ts";
 import { quote } from "../formats/text.ts";
 import type { Tags } from "./assume-role-call.ts";
 import type { Gap, GapPart, IAMGroup, IAMObject, IAMRole, IAMUser, InlinePolicy, ObjectPart } from "./iam-objects.ts";
-import { isSamePolicy } from "./same-policy.ts";
+import { isSamePolicy } from "./policy-comparison.ts";
 
-/** Two files that say different things about one object. The message names both. */
+/** Two files that say different things about one object, or one that does. The message names them. */
 export class Contradiction extends Error {
   constructor(what: string, files: readonly string[], others: readonly string[]) {
-    super(`${what} is different in ${files.join(", ")} and in ${others.join(", ")}; pass only files that agree`);
+    const isOne = new Set([...files, ...others]).size === 1;
+    super(isOne ? `${what} is stated twice in ${files.join()}, and differs; remove one`
+      : `${what} is different in ${files.join(", ")} and in ${others.join(", ")}; pass only files that agree`);
   }
 }
 

@@ -70,7 +70,7 @@ const STATEMENT_FIELDS = [
 function policyOf(value: unknown, kind: PolicyKind, isKnown: boolean): Policy {
   rejectUnresolved(value, []);
   const policy = objectOf(value, [], POLICY_FIELDS);
-  const version = policy["Version"] ?? "2008-10-17";
+  const { Version: version = "2008-10-17" } = policy;
   if (version !== "2008-10-17" && version !== "2012-10-17") {
     throw new DocumentError(["Version"], "Version is not 2012-10-17 or 2008-10-17");
   }
@@ -111,14 +111,15 @@ function statementsOf(value: unknown, context: StatementContext): Statement[] {
 
 function statementOf(object: JsonObject, missing: readonly string[], context: StatementContext): Statement {
   const { path, kind, hasVariables, index } = context;
+  const { Sid: sid = "", Effect: effect, Condition: conditions = {} } = object;
   return {
-    index, missing, sid: sidOf(object["Sid"] ?? "", path), effect: effectOf(object["Effect"], path),
+    index, missing, sid: sidOf(sid, path), effect: effectOf(effect, path),
     principals: kind === "trust" ? listElement(object, "Principal", path, principalsOf) : NONE,
     actions: listElement(object, "Action", path, (action, at) => textsOf(action, at).map((one) => actionOf(...one))),
     resources: kind === "trust" ? NONE : listElement(object, "Resource", path, (resource, at) => (
       textsOf(resource, at).map(([text]) => resourceOf(text, hasVariables))
     )),
-    conditions: conditionsOf(object["Condition"] ?? {}, [...path, "Condition"], hasVariables),
+    conditions: conditionsOf(conditions, [...path, "Condition"], hasVariables),
   };
 }
 
@@ -184,14 +185,26 @@ function resourceOf(text: string, hasVariables: boolean): Template | null {
   return template;
 }
 
+/** A condition key. Only the key of a tag, after a slash, can have any character. */
+const CONDITION_KEY = /^[!-9;-~]+:[!-~]+(\/.*)?$/s;
+
 function conditionsOf(value: unknown, path: FieldPath, hasVariables: boolean): Condition[] {
+  const seen = new Set<string>();
   return Object.entries(objectOf(value, path)).flatMap(([operator, keys]) => (
     Object.entries(objectOf(keys, [...path, operator])).map(([key, values]) => {
-      const texts = textsOf(values, [...path, operator, { key }]).map(([text]) => text);
-      return conditionOf(operator, key, texts, hasVariables);
+      const at = [...path, operator, { key }];
+      const name = `${operator} ${key}`.toLowerCase();
+      if (!CONDITION_KEY.test(key)) throw new DocumentError(at, `${quote(key)} is not a condition key`);
+      // AWS does not document how it combines keys that differ only in case.
+      if (seen.has(name)) throw new DocumentError(at, `${quote(key)} is stated twice, apart from case; remove one`);
+      seen.add(name);
+      return conditionOf(operator, key, textsOf(values, at).map(([text]) => text), hasVariables);
     })
   ));
 }
+
+/** A number that IAM certainly reads as this text. */
+const NUMBER = /^[-.0-9]{1,15}$/;
 
 /** Returns the texts of a value that is one text or a list. Numbers and booleans may be unquoted. */
 function textsOf(value: unknown, path: FieldPath): (readonly [text: string, path: FieldPath])[] {
@@ -199,7 +212,8 @@ function textsOf(value: unknown, path: FieldPath): (readonly [text: string, path
   return list.map((item, i) => {
     const at: FieldPath = Array.isArray(value) ? [...path, i] : path;
     if (typeof item === "string") return [item, at];
-    if (typeof item === "number" || typeof item === "boolean") return [String(item), at];
+    const isExact = typeof item === "boolean" || (typeof item === "number" && NUMBER.test(String(item)));
+    if (isExact) return [String(item), at];
     throw new DocumentError(at, `${nameOf(at)} is not a text`);
   });
 }

@@ -7,7 +7,7 @@ import { type NeededCall, neededCall, type NeededCallers } from "./needed-call.t
 import {
   callerSizeWarnings, neededCallerPolicy, type NeededPolicy, neededTrustPolicy, POLICY_SIZES, sizeOf, trustSizeWarnings,
 } from "./needed-policies.ts";
-import { differenceTo, type PolicyDifference } from "./policy-difference.ts";
+import { differenceTo, type PolicyDifference } from "./policy-comparison.ts";
 import type { PolicyResource } from "./policy-formats.ts";
 import type { Answer } from "./three-values.ts";
 

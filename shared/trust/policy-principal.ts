@@ -1,4 +1,4 @@
-import { ACCOUNT_ID, parseARN } from "../formats/arn.ts";
+import { ACCOUNT_ID, type ARN, parseARN } from "../formats/arn.ts";
 
 /** A principal that the element `Principal` names. */
 export type Principal =
@@ -19,9 +19,10 @@ export type Principal =
 const UNIQUE_ID = /^A[A-Z]{3}[A-Z0-9]{12,124}$/;
 const WILDCARD = /[*?]/;
 
-const ARN_KINDS: Readonly<Record<string, "role" | "user" | "session">> = {
-  "iam:role": "role", "iam:user": "user", "sts:assumed-role": "session",
-};
+const ARN_KINDS: readonly (readonly [form: RegExp, kind: "role" | "user" | "session" | "federated"])[] = [
+  [/^iam:role\/./, "role"], [/^iam:user\/./, "user"], [/^sts:assumed-role\/[^/]+\/[^/]+$/, "session"],
+  [/^sts:federated-user\/./, "federated"],
+];
 
 /** Parses a value of `Principal`, such as `AWS`. */
 export function parsePrincipal(type: string, text: string): Principal {
@@ -35,11 +36,14 @@ function parseAWSPrincipal(text: string): Principal {
   if (ACCOUNT_ID.test(text)) return { kind: "account", partition: null, accountID: text };
   if (UNIQUE_ID.test(text)) return { kind: "id", id: text };
   const arn = parseARN(text);
-  if (arn === null || !ACCOUNT_ID.test(arn.accountID)) return { kind: "invalid", text };
-  const { partition, service, accountID, resource } = arn;
-  if (service === "iam" && resource === "root") return { kind: "account", partition, accountID };
-  const type = `${service}:${resource.slice(0, resource.indexOf("/"))}`;
-  if (type === "sts:federated-user") return { kind: "federated", name: text };
-  const kind = Object.hasOwn(ARN_KINDS, type) ? ARN_KINDS[type] : undefined;
-  return kind === undefined ? { kind: "invalid", text } : { kind, arn: text };
+  const isValid = arn !== null && ACCOUNT_ID.test(arn.accountID) && arn.region === "";
+  return isValid ? parseARNPrincipal(text, arn) : { kind: "invalid", text };
+}
+
+function parseARNPrincipal(text: string, { partition, service, accountID, resource }: ARN): Principal {
+  const name = `${service}:${resource}`;
+  if (name === "iam:root") return { kind: "account", partition, accountID };
+  const [, kind = "invalid"] = ARN_KINDS.find(([form]) => form.test(name)) ?? [];
+  if (kind === "invalid") return { kind, text };
+  return kind === "federated" ? { kind, name: text } : { kind, arn: text };
 }

@@ -1,6 +1,7 @@
 import { errorMessage } from "../formats/errors.ts";
 import { excessOf, type FieldPath } from "../formats/json.ts";
 import { countOf } from "../formats/text.ts";
+import { parseUniqueJSON, RepeatedKey } from "../formats/unique-json.ts";
 
 /** What is wrong with a policy document, and where. */
 export interface PolicyFault {
@@ -35,8 +36,9 @@ function parseText(text: string): PolicyJSON {
   try {
     const isEncoded = /^\s*%/.test(text);
     // A `+` is not a space: the encoding is that of RFC 3986.
-    return { value: JSON.parse(isEncoded ? decodeURIComponent(text) : text) };
+    return { value: parseUniqueJSON(isEncoded ? decodeURIComponent(text) : text) };
   } catch (error) {
+    if (error instanceof RepeatedKey) return atRoot(error.message);
     return atRoot(`the policy is not JSON or URL-encoded JSON: ${errorMessage(error).slice(0, 100)}`);
   }
 }

@@ -43,6 +43,8 @@ export function matchesPrincipals(statement: Statement, context: PrincipalContex
   const excluded = isExcluded(principals.items, context);
   // IAM does not support NotPrincipal with Allow, so it is never certain that such a statement allows.
   if (effect === "Allow") return excluded.answer === "yes" ? NO : unknown("effect of NotPrincipal with Allow");
+  const isService = context.caller.kind === "service";
+  if (isService && excluded.answer === "no") return unknown("whether NotPrincipal contains services");
   return not(allOf([excluded, not(context.hasBoundary)]));
 }
 
@@ -51,6 +53,7 @@ export function matchesPrincipals(statement: Statement, context: PrincipalContex
  * both: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_notprincipal.html
  */
 function isExcluded(items: readonly Principal[], { caller }: PrincipalContext): Match {
+  if (!items.every(isStored)) return unknown("principal that IAM does not accept");
   const isListed = (isOfKind: (principal: Principal) => boolean): Match => (
     anyOf(items.filter(isOfKind).map((principal) => matchPrincipal(principal, caller)))
   );
@@ -63,15 +66,26 @@ function isExcluded(items: readonly Principal[], { caller }: PrincipalContext): 
   return both.answer === either.answer ? both : unknown("effect of NotPrincipal without the account or the role");
 }
 
+/** Whether IAM accepts a principal. */
+export function isStored({ kind }: Principal): boolean {
+  return kind !== "invalid" && kind !== "wildcard";
+}
+
 /** Whether a principal is the caller. */
 function matchPrincipal(principal: Principal, caller: Caller): Match {
   if (principal.kind === "invalid") return unknown("principal that IAM does not accept");
-  // IAM shows a unique ID only if the role or user with this ID has been deleted.
-  if (principal.kind === "id" || principal.kind === "federated" || principal.kind === "wildcard") return NO;
+  if (principal.kind === "id") return isID(principal.id, caller);
+  if (principal.kind === "federated" || principal.kind === "wildcard") return NO;
   if (caller.kind === "service") return matchService(principal, caller.name);
   if (principal.kind === "any") return YES;
   if (principal.kind === "service") return NO;
   return principal.kind === "account" ? isInAccount(principal, caller) : isNamed(principal, caller);
+}
+
+/** IAM shows a unique ID only if the role or user with this ID has been deleted. */
+function isID(id: string, caller: Caller): Match {
+  const isOwn = caller.kind !== "service" && caller.uniqueID === id;
+  return isOwn ? unknown("whether the unique ID of the caller names it") : NO;
 }
 
 function isNamed({ kind, arn }: Extract<Principal, { arn: string }>, caller: SessionCaller | UserCaller): Match {

@@ -3,19 +3,19 @@ import { formatSeconds } from "./date-value.ts";
 import type { LookUp, Possibilities } from "./policy-variables.ts";
 import type { Value } from "./wildcard-pattern.ts";
 
-const ABSENT: Possibilities = [null];
+export const ABSENT: Possibilities = [null];
 /** The value of a key of which nothing is known, not even whether the request has it. */
-const UNKNOWN: Possibilities = [null, [{ text: "", isPrefix: true }]];
+export const UNKNOWN: Possibilities = [null, [{ text: "", isPrefix: true }]];
 
 function exactly(text: string): Value {
   return { text, isPrefix: false };
 }
 
-function present(text: string): Possibilities {
+export function present(text: string): Possibilities {
   return [[exactly(text)]];
 }
 
-function startsWith(text: string): Possibilities {
+export function startsWith(text: string): Possibilities {
   return [[{ text, isPrefix: true }]];
 }
 
@@ -101,10 +101,18 @@ function callerKeys(caller: Caller): (readonly [string, Possibilities])[] {
     ["aws:userid", userID(caller)],
     ["aws:username", isSession ? ABSENT : present(caller.userName)],
     ["aws:sourceidentity", orAbsent(isSession ? caller.sourceIdentity : null)],
-    // The session of a controller with IRSA has the key.
-    ["aws:federatedprovider", isSession ? UNKNOWN : ABSENT],
+    ...SESSION_KEYS.map((key) => [key, isSession ? UNKNOWN : ABSENT] as const),
   ];
 }
+
+/**
+ * Keys that depend on where a session comes from: an identity provider, an instance of EC2 or a function of Lambda.
+ * Sources: reference_policies_condition-keys.html, and EC2 and Lambda in the service authorization reference.
+ */
+const SESSION_KEYS = [
+  "aws:federatedprovider", "ec2:sourceinstancearn", "ec2:roledelivery", "lambda:sourcefunctionarn",
+  "ssm:sourceinstancearn", "glue:credentialissuingservice",
+];
 
 function serviceKeys(name: string): (readonly [string, Possibilities])[] {
   const absent = ["aws:principalaccount", "aws:principalarn", "aws:username", "aws:federatedprovider"];

@@ -1,8 +1,10 @@
 import type { PROGRAMS } from "../contract/trust-settings.ts";
 import type { SidecarSession } from "../model/sidecar-session.ts";
 import type { Caller, SessionCaller, Tags } from "./assume-role-call.ts";
+import type { IAMData } from "./iam-data.ts";
 import { type Credentials, POD_IDENTITY_KEYS } from "./needed-call.ts";
 import { type FoundCaller, QuestionError } from "./trust-question.ts";
+import { trustedBy } from "./trusted.ts";
 
 export type Program = (typeof PROGRAMS)[number];
 
@@ -47,4 +49,19 @@ function mergedTags({ tags: ofRole }: SessionCaller, added: Tags): SessionCaller
   if (ofRole === null) return null;
   const keys = new Set(added.keys());
   return new Map([...[...ofRole].filter(([key]) => !keys.has(key.toLowerCase())), ...added]);
+}
+
+/**
+ * Returns the credentials of callers, as their own trust policies show; null if an export lacks one of them. If one of
+ * them can use Pod Identity, all are treated so.
+ */
+export function credentialsOf(callers: readonly string[], data: IAMData): Credentials | null {
+  const found = new Set(callers.map((caller): Credentials | null => {
+    const trust = data.role(caller)?.trust ?? null;
+    const policy = trust === null ? null : data.parse(trust, "trust").policy;
+    if (policy === null) return null;
+    return trustedBy(policy).some(({ name }) => name === "pods.eks.amazonaws.com") ? "pod-identity" : "irsa";
+  }));
+  if (found.has("pod-identity")) return "pod-identity";
+  return found.has(null) ? null : "irsa";
 }

@@ -1,4 +1,4 @@
-import { field, stringAt, stringMap } from "../formats/json.ts";
+import { field, isSame, stringAt, stringMap } from "../formats/json.ts";
 import {
   type DocumentText, EVERY_GAP, type Gap, type HolderKind, type IAMObject, type InlinePolicy,
 } from "./iam-objects.ts";
@@ -6,6 +6,10 @@ import { arnIn, gapsOf, type ReaderContext } from "./iam-reader.ts";
 import {
   indexesOf, knownText, knownTexts, plainAddress, type TerraformConfiguration, type TerraformResource,
 } from "./terraform-plan.ts";
+import {
+  type Addition, asPolicies, type OwnPolicies, type PolicyAttribute, RelatedRoles, type Relation, type RelationRow,
+  RELATIONS,
+} from "./terraform-relations.ts";
 import { unresolvedName } from "./unresolved-values.ts";
 
 const KINDS: ReadonlyMap<string, HolderKind | "policy"> = new Map([
@@ -13,53 +17,51 @@ const KINDS: ReadonlyMap<string, HolderKind | "policy"> = new Map([
 ]);
 const NO_GAPS: readonly Gap[] = [];
 
-/** The attribute with the name of an object, and the attribute with what the object gets. */
-type Relation = readonly [kind: HolderKind, attribute: string, what: "policy" | "policy_arn" | "group" | "groups"];
-
-const RELATIONS: ReadonlyMap<string, readonly Relation[]> = new Map<string, readonly Relation[]>([
-  ["aws_iam_role_policy", [["role", "role", "policy"]]],
-  ["aws_iam_user_policy", [["user", "user", "policy"]]],
-  ["aws_iam_group_policy", [["group", "group", "policy"]]],
-  ["aws_iam_role_policy_attachment", [["role", "role", "policy_arn"]]],
-  ["aws_iam_user_policy_attachment", [["user", "user", "policy_arn"]]],
-  ["aws_iam_group_policy_attachment", [["group", "group", "policy_arn"]]],
-  ["aws_iam_policy_attachment", [
-    ["role", "roles", "policy_arn"], ["user", "users", "policy_arn"], ["group", "groups", "policy_arn"],
-  ]],
-  ["aws_iam_group_membership", [["user", "users", "group"]]],
-  ["aws_iam_user_group_membership", [["user", "user", "groups"]]],
-]);
-
 type Resource = TerraformResource;
-/** What a resource adds to others. */
-type Addition = Partial<{
-  inline: readonly InlinePolicy[]; attached: readonly string[]; groups: readonly string[]; gaps: readonly Gap[];
-}>;
+/** The resources of a file. */
+interface Resources {
+  readonly resources: readonly Resource[];
+  /** Those before a plan; null for a state. */
+  readonly prior: readonly Resource[] | null;
+}
 
 /** Adds the resources of a state or a plan to the data. */
 export class TerraformIAM {
   readonly #context: ReaderContext;
   readonly #configuration: TerraformConfiguration;
   readonly #resources: readonly Resource[];
+  /** By address; null for a state. */
+  readonly #prior: ReadonlyMap<string, Resource> | null;
   readonly #files: readonly string[];
+  readonly #related: RelatedRoles;
   /** The resources that others refer to, by address without the indexes of instances. */
   readonly #byAddress: ReadonlyMap<string, readonly Resource[]>;
 
-  constructor(context: ReaderContext, configuration: TerraformConfiguration, resources: readonly Resource[]) {
+  constructor(context: ReaderContext, configuration: TerraformConfiguration, { resources, prior }: Resources) {
     this.#context = context;
     this.#configuration = configuration;
     this.#resources = resources;
+    this.#prior = prior === null ? null : new Map(prior.map((one) => [one.address, one]));
     this.#files = [context.file];
+    this.#related = new RelatedRoles(resources.filter(({ type }) => KINDS.get(type) === "role"));
     this.#byAddress = Map.groupBy(resources.filter(({ type }) => KINDS.has(type)), (one) => plainAddress(one.address));
   }
 
   addResources(): void {
+    const relations = this.#resources.flatMap((one) => this.#relationsOf(one));
+    this.#compare(relations, "after");
+    for (const one of this.#prior?.values() ?? []) this.#compare(this.#relationsOf(one), "before");
     for (const resource of this.#resources) {
       const kind = KINDS.get(resource.type);
       if (kind === "policy") this.#addPolicy(resource);
-      else if (!resource.isManaged) continue;
-      else if (kind !== undefined) this.#addObject(kind, resource);
-      else this.#addRelation(resource);
+      else if (kind !== undefined && resource.isManaged) this.#addObject(kind, resource);
+    }
+    for (const relation of relations) this.#relate(relation);
+  }
+
+  #compare(relations: readonly Relation[], time: "before" | "after"): void {
+    for (const { kind, names, addition } of relations) {
+      if (kind === "role") for (const name of names ?? []) this.#related.add(name, addition, time);
     }
   }
 
@@ -79,13 +81,15 @@ export class TerraformIAM {
     const inline = this.#value(resource, "inline_policy");
     const attached = this.#value(resource, "managed_policy_arns");
     const boundary = this.#value(resource, "permissions_boundary");
+    const own = this.#own(resource, "inline_policy", this.#inlineOf(inline));
+    const arns = this.#own(resource, "managed_policy_arns", asPolicies(knownTexts(attached) ?? []));
     const gaps = [
-      ...gapsOf("inline policies", inline), ...gapsOf("attached policies", attached),
+      ...gapsOf("inline policies", inline), ...own.gaps, ...gapsOf("attached policies", attached), ...arns.gaps,
       ...gapsOf("permissions boundary", boundary),
     ];
     const holder = {
-      arn, files: this.#files, gaps: gaps.length === 0 ? NO_GAPS : gaps, attached: knownTexts(attached) ?? [],
-      inline: this.#inlineOf(inline),
+      arn, files: this.#files, gaps: gaps.length === 0 ? NO_GAPS : gaps, inline: own.policies,
+      attached: arns.policies.map(({ name }) => name),
     };
     if (kind === "group") return { ...holder, kind };
     const tags = this.#value(resource, "tags_all") ?? this.#value(resource, "tags");
@@ -109,14 +113,33 @@ export class TerraformIAM {
     });
   }
 
-  /** Adds what a resource says about the policies or the groups of others. */
-  #addRelation(resource: Resource): void {
-    for (const [kind, attribute, what] of RELATIONS.get(resource.type) ?? []) {
-      this.#relate(kind, attribute, resource, this.#additionOf(what, resource));
-    }
+  /** Returns the policies of an attribute without the copies of those that other resources add. */
+  #own(
+    resource: Resource, name: "inline_policy" | "managed_policy_arns", listed: readonly InlinePolicy[],
+  ): OwnPolicies {
+    return this.#related.withoutCopies(resource, listed, {
+      part: name === "inline_policy" ? "inline policies" : "attached policies", place: `${resource.address}.${name}`,
+      origin: this.#originOf(resource, name),
+    });
   }
 
-  #additionOf(what: Relation[2], resource: Resource): Addition {
+  /** Terraform keeps the prior value of an attribute that the configuration does not set. */
+  #originOf(resource: Resource, name: string): PolicyAttribute["origin"] {
+    if (this.#prior === null) return "open";
+    const before = this.#prior.get(resource.address)?.values[name];
+    return this.#configuration.has(resource, name) || !isSame(before, resource.values[name]) ? "set" : "computed";
+  }
+
+  /** Returns what a resource says about the policies or the groups of others. */
+  #relationsOf(resource: Resource): Relation[] {
+    const rows = resource.isManaged ? RELATIONS.get(resource.type) ?? [] : [];
+    return rows.map(([kind, attribute, what]) => ({
+      kind, names: this.#names(resource, attribute), addition: this.#additionOf(what, resource),
+      gaps: gapsOf("inline policies", this.#value(resource, attribute)),
+    }));
+  }
+
+  #additionOf(what: RelationRow[2], resource: Resource): Addition {
     if (what === "policy") return this.#inline(resource);
     return what === "policy_arn" ? this.#attached(resource) : this.#groups(resource, what);
   }
@@ -140,16 +163,18 @@ export class TerraformIAM {
     return { groups: typeof value === "string" ? [value] : knownTexts(value) ?? [], gaps: gapsOf("groups", value) };
   }
 
-  /** Adds to the object that an attribute names. If its name is known after apply, it may be any in the file. */
-  #relate(kind: HolderKind, attribute: string, resource: Resource, addition: Addition): void {
+  /** Adds to the objects of these names. */
+  #relate({ kind, names, addition, gaps: unnamed }: Relation): void {
     const { data, file, subject: account } = this.#context;
-    const value = this.#value(resource, attribute);
     const part = { kind, account, file, inline: [], attached: [], groups: [] };
-    const names = typeof value === "string" ? [value] : knownTexts(value) ?? this.#referencedName(resource, attribute);
     const gaps = [...EVERY_GAP, ...addition.gaps ?? []];
     for (const name of names ?? []) data.addPart({ ...part, ...addition, name, gaps });
-    if (names !== null) return;
-    data.addPart({ ...part, name: null, gaps: [...EVERY_GAP, ...gapsOf("inline policies", value)] });
+    if (names === null) data.addPart({ ...part, name: null, gaps: [...EVERY_GAP, ...unnamed] });
+  }
+
+  #names(resource: Resource, attribute: string): readonly string[] | null {
+    const value = this.#value(resource, attribute);
+    return typeof value === "string" ? [value] : knownTexts(value) ?? this.#referencedName(resource, attribute);
   }
 
   /** Returns null if the name is not known. Returns [] for an object whose name is not known either. */

@@ -12,6 +12,8 @@ import { TerraformIAM } from "./terraform-iam.ts";
 export class TerraformJSON implements IAMReader {
   readonly #context: ReaderContext;
   readonly #resources: TerraformResource[] = [];
+  /** The resources as they were before a plan, without those that Terraform forgets but does not delete. */
+  readonly #prior: TerraformResource[] = [];
   #configuration: unknown = null;
   #content: "state" | "plan" | null = null;
 
@@ -33,28 +35,33 @@ export class TerraformJSON implements IAMReader {
 
   finish(): void {
     if (this.#content === null) throw new Error("neither values of a state nor resource_changes of a plan exist");
-    const iam = new TerraformIAM(this.#context, new TerraformConfiguration(this.#configuration), this.#resources);
-    iam.addResources();
+    const prior = this.#content === "plan" ? this.#prior : null;
+    const configuration = new TerraformConfiguration(this.#configuration);
+    new TerraformIAM(this.#context, configuration, { resources: this.#resources, prior }).addResources();
   }
 
   #addState(values: unknown): void {
     this.#content = "state";
     const open = [field(values, "root_module")];
     for (let module = open.pop(); module !== undefined; module = open.pop()) {
-      for (const resource of listAt(module, "resources")) this.#keep(resource, field(resource, "values"), null);
+      for (const resource of listAt(module, "resources")) {
+        keep(this.#resources, resource, field(resource, "values"), null);
+      }
       for (const child of listAt(module, "child_modules")) open.push(child);
     }
   }
 
-  #addChange(change: unknown): void {
-    if (stringAt(change, "deposed") !== null) return;
-    this.#keep(change, field(field(change, "change"), "after"), field(field(change, "change"), "after_unknown"));
+  #addChange(object: unknown): void {
+    if (stringAt(object, "deposed") !== null) return;
+    const change = field(object, "change");
+    keep(this.#resources, object, field(change, "after"), field(change, "after_unknown"));
+    if (!listAt(change, "actions").includes("forget")) keep(this.#prior, object, field(change, "before"), null);
   }
+}
 
-  #keep(object: unknown, values: unknown, unknown: unknown): void {
-    const resource = resourceOf(object, values, unknown);
-    if (resource !== null) this.#resources.push(resource);
-  }
+function keep(resources: TerraformResource[], object: unknown, values: unknown, unknown: unknown): void {
+  const resource = resourceOf(object, values, unknown);
+  if (resource !== null) resources.push(resource);
 }
 
 function checkVersion(version: unknown): void {

@@ -21,6 +21,11 @@ export function resourceOf(object: unknown, values: unknown, unknown: unknown): 
   return { address, type, isManaged: stringAt(object, "mode") !== "data", values, unknown };
 }
 
+/** Returns the name of the object, or "" if it is known after apply. */
+export function nameIn({ values }: TerraformResource): string {
+  return stringAt(values, "name") ?? "";
+}
+
 /** Matches the index of an instance. */
 const INDEX = /\[(?:"(?:[^"\\]|\\.)*"|[0-9]+)\]/g;
 
@@ -55,14 +60,19 @@ export class TerraformConfiguration {
   value({ address, values, unknown }: TerraformResource, name: string): unknown {
     const part = field(unknown, name);
     if (!isUnknown(part)) return field(values, name) ?? null;
-    const expressions = this.#expressions.get(address.replaceAll(INDEX, ""));
+    const expressions = this.#expressions.get(plainAddress(address));
     if (part === true && isJsonObject(expressions) && !Object.hasOwn(expressions, name)) return null;
     return unresolved(`${address}.${name}, which is known after apply`);
   }
 
+  /** Whether an attribute has an expression. The blocks of a dynamic block have none. */
+  has({ address }: TerraformResource, name: string): boolean {
+    return field(this.#expressions.get(plainAddress(address)), name) !== undefined;
+  }
+
   /** Returns the addresses of the resources to which an attribute may refer, without the indexes of instances. */
   references({ address }: TerraformResource, name: string): string[] {
-    const plain = address.replaceAll(INDEX, "");
+    const plain = plainAddress(address);
     const modules = plain.slice(0, plain.length - plain.replace(MODULES, "").length);
     return this.#referencesOf(plain, name).map((text) => `${modules}${text.replaceAll(INDEX, "")}`);
   }
@@ -70,7 +80,7 @@ export class TerraformConfiguration {
   /** Returns the addresses of the instances that an attribute names with their index. */
   instances({ address }: TerraformResource, name: string): string[] {
     const modules = address.slice(0, address.length - address.replace(MODULE_INSTANCES, "").length);
-    const named = this.#referencesOf(address.replaceAll(INDEX, ""), name).filter((text) => text.endsWith("]"));
+    const named = this.#referencesOf(plainAddress(address), name).filter((text) => text.endsWith("]"));
     return named.map((text) => `${modules}${text}`);
   }
 

@@ -1,11 +1,11 @@
 import { decideWithTrust, type Existing } from "./decide-with-trust.ts";
-import { canAllow, canDeny } from "./document-text.ts";
-import { accountIn } from "./entrant.ts";
+import { canDeny, type Grants, grantsIn, mayGrant } from "./document-text.ts";
+import { accountIn, type Entrant } from "./entrant.ts";
 import type { IAMData } from "./iam-data.ts";
 import type { IAMRole } from "./iam-objects.ts";
 import type { Intended } from "./intended.ts";
 import type { Answer } from "./three-values.ts";
-import { type Trusted, trustedBy } from "./trusted.ts";
+import { trustedBy } from "./trusted.ts";
 
 /** Someone who reaches a role through other roles of the exports. */
 export interface TrustChain {
@@ -23,27 +23,44 @@ export const MAX_CHAIN = 4;
 /** The maximum number of chains for a role. The shortest are found first. */
 const MAX_CHAINS = 100;
 
+/** Someone whom trust policies let in, with what is known of him once for all roles. */
+interface Party extends Entrant {
+  readonly isIntended: boolean;
+  /** Those whom the trust policy of this role lets in; null before it is read. */
+  callers: readonly Caller[] | null;
+  /** What the policies of this role may allow; null before they are read, or if something of them is not known. */
+  permissions: Permissions | null;
+  /** The number of the last search that has found this party. */
+  search: number;
+}
+
+/** A party whom a trust policy lets in. */
+interface Caller {
+  readonly party: Party;
+  readonly isDelegated: boolean;
+  /** Whether the policies of the party let it in too; null before they are compared. */
+  verdict: Answer | null;
+}
+
+/** What the texts of a role's policies show. */
+interface Permissions {
+  readonly mayBeDenied: boolean;
+  readonly grants: readonly Grants[];
+}
+
 interface Step {
-  readonly role: string;
+  readonly role: Party;
   readonly through: readonly string[];
   readonly verdict: Possible;
 }
 
-/** Someone whom a trust policy lets in. */
-export type Caller = Omit<Trusted, "statements">;
-
-interface Found {
-  readonly principal: Caller;
-  readonly verdict: Possible;
-}
-
-/** Finds chains of roles. Reads the trust policy of each role that another one trusts only once. */
+/** Finds chains of roles. Reads the policies of a role only once, and compares each with a role that trusts it once. */
 export class TrustChains {
   readonly #existing: Existing;
   readonly #data: IAMData;
   readonly #intended: Intended;
-  readonly #trusted = new Map<string, readonly Caller[]>();
-  readonly #callers = new Map<string, Caller>();
+  readonly #parties = new Map<string, Party>();
+  #searches = 0;
 
   constructor(existing: Existing, intended: Intended) {
     this.#existing = existing;
@@ -51,96 +68,118 @@ export class TrustChains {
     this.#intended = intended;
   }
 
+  /** Returns everyone whom the trust policy of a role lets in; [] if it is not valid or not in the exports. */
+  trustedBy(arn: string): readonly Party[] {
+    return this.#callersOf(this.#role(arn)).map(({ party }) => party);
+  }
+
   /** Returns those who reach a role through those whom it trusts, which can be intended; the shortest chains first. */
-  to(role: string): TrustChain[] {
+  to(arn: string): TrustChain[] {
     const chains: TrustChain[] = [];
-    const trusted = this.trustedBy(role);
-    const seen = new Set([role, ...trusted.map(({ name }) => name)]);
-    let steps = trusted.flatMap((one) => this.#step(one, { role, through: [], verdict: "yes" }) ?? []);
+    const role = this.#role(arn);
+    const search = ++this.#searches;
+    role.search = search;
+    for (const { party } of this.#callersOf(role)) party.search = search;
+    let steps = this.#stepsTo({ role, through: [], verdict: "yes" }, this.#callersOf(role));
     while (steps.length > 0) {
       const next: Step[] = [];
       for (const step of steps) {
-        const found = this.#before(step, seen);
-        const foreign = found.filter(({ principal }) => !this.#intended.has(principal));
-        chains.push(...foreign.map((one) => (
-          { principal: one.principal.name, through: step.through, verdict: one.verdict }
+        const found = this.#callersOf(step.role).filter(({ party }) => party.search !== search);
+        const able = found.filter((caller) => this.#verdict(caller, step) !== "no");
+        for (const { party } of able) party.search = search;
+        chains.push(...able.filter(({ party }) => !party.isIntended).map((caller): TrustChain => (
+          { principal: caller.party.name, through: step.through, verdict: bothOf(step.verdict, caller.verdict) }
         )));
         if (chains.length >= MAX_CHAINS) return chains.slice(0, MAX_CHAINS);
-        next.push(...found.flatMap(({ principal }) => this.#step(principal, step) ?? []));
+        next.push(...this.#stepsTo(step, able));
       }
       steps = next;
     }
     return chains;
   }
 
-  /** Returns the step to a role of the exports that can assume the role of another step. */
-  #step(principal: Caller, to: Step): Step | null {
-    const isRole = principal.kind === "role" && to.through.length < MAX_CHAIN;
-    if (!isRole || this.trustedBy(principal.name).length === 0) return null;
-    const verdict = this.#verdict(principal, to);
-    return verdict === "no" ? null : { role: principal.name, through: [principal.name, ...to.through], verdict };
-  }
-
-  /** Returns those who can assume the role of a step, and whom no other step has found. */
-  #before(step: Step, seen: Set<string>): Found[] {
-    return this.trustedBy(step.role).flatMap((principal) => {
-      const verdict = seen.has(principal.name) ? "no" : this.#verdict(principal, step);
-      if (verdict === "no") return [];
-      seen.add(principal.name);
-      return [{ principal, verdict }];
+  /** Returns the steps of those callers of a step's role that are roles of the exports, and that can assume it. */
+  #stepsTo(to: Step, callers: readonly Caller[]): Step[] {
+    if (to.through.length >= MAX_CHAIN) return [];
+    return callers.flatMap((caller): Step[] => {
+      const { party } = caller;
+      if (party.kind !== "role" || this.#callersOf(party).length === 0) return [];
+      if (this.#verdict(caller, to) === "no") return [];
+      return [{ role: party, through: [party.name, ...to.through], verdict: bothOf(to.verdict, caller.verdict) }];
     });
   }
 
-  /** Returns everyone whom the trust policy of a role lets in; [] if it is not valid or not in the exports. */
-  trustedBy(arn: string): readonly Caller[] {
-    const known = this.#trusted.get(arn);
+  #role(arn: string): Party {
+    return this.#party({ kind: "role", name: arn, accountID: accountIn(arn) });
+  }
+
+  /** Returns one object for all roles that trust a party, without its statements, which take ten times the memory. */
+  #party({ kind, name, accountID }: Entrant): Party {
+    const key = `${kind} ${name}`;
+    const known = this.#parties.get(key);
     if (known !== undefined) return known;
-    const trust = this.#data.role(arn)?.trust ?? null;
+    const isIntended = this.#intended.has({ kind, name, accountID });
+    const party: Party = { kind, name, accountID, isIntended, callers: null, permissions: null, search: 0 };
+    this.#parties.set(key, party);
+    return party;
+  }
+
+  #callersOf(party: Party): readonly Caller[] {
+    if (party.callers !== null) return party.callers;
+    const trust = this.#data.role(party.name)?.trust ?? null;
     const policy = trust === null ? null : this.#data.parse(trust, "trust").policy;
-    const callers = policy === null ? [] : trustedBy(policy).map((one) => this.#shared(one));
-    this.#trusted.set(arn, callers);
-    return callers;
+    const trusted = policy === null ? [] : trustedBy(policy);
+    party.callers = trusted.map((one) => ({ party: this.#party(one), isDelegated: one.isDelegated, verdict: null }));
+    return party.callers;
   }
 
-  /** Returns one object for all roles that trust a caller, without the statements, which take ten times the memory. */
-  #shared({ kind, name, accountID, isDelegated }: Trusted): Caller {
-    const known = this.#callers.get(name);
-    if (known?.isDelegated === isDelegated && known.kind === kind) return known;
-    const caller = { kind, name, accountID, isDelegated };
-    this.#callers.set(name, caller);
-    return caller;
+  #verdict(caller: Caller, { role }: Step): Answer {
+    caller.verdict ??= this.#decide(caller, role.name);
+    return caller.verdict;
   }
 
-  /** Whether a principal can take a step, and the steps after it. */
-  #verdict(principal: Caller, { role, verdict: after }: Step): Answer {
-    if (principal.kind !== "role" && principal.kind !== "user") {
-      return OUTSIDE.has(principal.kind) ? after : "unknown";
-    }
-    const own = this.#decide(principal, role);
-    return own === "yes" ? after : own;
-  }
-
-  /** Whether the policies of a role or user let it assume a role that trusts it. */
-  #decide({ kind, name, isDelegated, accountID }: Caller, role: string): Answer {
-    const known = kind === "role" ? this.#data.role(name) : null;
+  /** Whether the policies of a caller let it assume a role that trusts it. */
+  #decide({ party, isDelegated }: Caller, role: string): Answer {
+    const { kind, name, accountID } = party;
+    if (kind !== "role" && kind !== "user") return OUTSIDE.has(kind) ? "yes" : "unknown";
     const isAlone = !isDelegated && accountID === accountIn(role);
-    const simple = known === null ? null : this.#decideByText(known, role, isAlone);
+    const simple = kind === "role" ? this.#decideByText(party, role, isAlone) : null;
     if (simple !== null) return simple;
     const statement = { Effect: "Allow", Principal: { AWS: isDelegated ? accountID : name }, Action: "sts:AssumeRole" };
     return decideWithTrust(name, { role, trustPolicy: { Statement: statement } }, this.#existing);
   }
 
   /** Returns the answer that the texts of the caller's policies show, or null. `isAlone`: the trust policy suffices. */
-  #decideByText({ inline, attached, boundary, gaps }: IAMRole, role: string, isAlone: boolean): Answer | null {
-    if (gaps.length > 0) return null;
+  #decideByText(party: Party, role: string, isAlone: boolean): Answer | null {
+    const found = this.#data.role(party.name);
+    if (found === null) return this.#decideUnread(party.name, role);
+    party.permissions ??= this.#permissionsOf(found);
+    if (party.permissions === null) return null;
+    const { mayBeDenied, grants } = party.permissions;
+    if (isAlone) return mayBeDenied || found.boundary !== null ? null : "yes";
+    return grants.some((one) => mayGrant(one, role)) ? null : "no";
+  }
+
+  /** Whether a role that no file contains can assume another role. */
+  #decideUnread(arn: string, role: string): Answer {
+    return this.#data.hasAll("role", arn) || partitionOf(arn) !== partitionOf(role) ? "no" : "unknown";
+  }
+
+  #permissionsOf({ inline, attached, gaps }: IAMRole): Permissions | null {
     const documents = [...inline.map(({ document }) => document), ...attached.map((arn) => this.#data.policy(arn))];
-    if (isAlone) {
-      const isFree = boundary === null && documents.every((one) => one !== null && !canDeny(one));
-      return isFree ? "yes" : null;
-    }
-    return documents.every((one) => one !== null && !canAllow(one, role)) ? "no" : null;
+    const known = documents.filter((one) => one !== null);
+    if (gaps.length > 0 || known.length < documents.length) return null;
+    return { mayBeDenied: known.some(canDeny), grants: known.flatMap((one) => grantsIn(one) ?? []) };
   }
 }
 
 /** Whom the trust policy alone lets in. */
-const OUTSIDE: ReadonlySet<Trusted["kind"]> = new Set(["any", "service", "provider"]);
+const OUTSIDE: ReadonlySet<Entrant["kind"]> = new Set(["any", "service", "provider"]);
+
+function partitionOf(arn: string): string {
+  return arn.slice(0, arn.indexOf(":", "arn:".length));
+}
+
+function bothOf(one: Possible, other: Answer | null): Possible {
+  return one === "yes" && other === "yes" ? "yes" : "unknown";
+}

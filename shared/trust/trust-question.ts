@@ -3,7 +3,7 @@ import { quote } from "../formats/text.ts";
 import type { AssumeRoleCall, Caller, RoleARN, SessionCaller } from "./assume-role-call.ts";
 import { type Decision, decideAssumeRole, type Policies, rejectedDecision } from "./assume-role.ts";
 import type { IAMData } from "./iam-data.ts";
-import { type Account, type IAMGroup, type IAMRole, type IAMUser, nameOf } from "./iam-objects.ts";
+import { type IAMGroup, type IAMRole, type IAMUser, nameOf } from "./iam-objects.ts";
 import { hasGap } from "./merge-objects.ts";
 import type { PolicySource, Side } from "./side-evaluation.ts";
 import { NO, unknown, YES } from "./three-values.ts";
@@ -37,7 +37,7 @@ export function answerFor(
 
   function decide(): Decision {
     if (found.fault !== null) return rejectedDecision(found.fault);
-    if (target === null && data.accountOf(role.arn)?.isComplete === true) {
+    if (target === null && data.hasAll("role", role.arn)) {
       return rejectedDecision("the role does not exist in the export of its account; check the ARN and its path");
     }
     const trust = documentSource("trust", role.arn, target?.trust ?? null, data);
@@ -94,9 +94,8 @@ const NO_POLICIES: FoundCaller["policies"] = { identity: [], boundary: null, has
 export function findCaller(text: string, data: IAMData): FoundCaller {
   if (SERVICE.test(text)) return { caller: { kind: "service", name: text }, policies: NO_POLICIES, fault: null };
   const named = parseCaller(text);
-  const account = data.accountOf(named.arn);
-  const found = account === null ? null : lookUp(named, account);
-  const isMissing = found === null && account?.isComplete === true;
+  const found = lookUp(named, data);
+  const isMissing = found === null && data.hasAll(named.kind === "user" ? "user" : "role", named.arn);
   return {
     caller: callerOf(named, found), policies: policiesOf(found, named.arn, data), fault: faultOf(named, isMissing),
   };
@@ -111,10 +110,9 @@ function callerOf(named: NamedCaller, found: IAMRole | IAMUser | null): Caller {
     : { ...base, kind: "user", arn, userName: nameOf(arn) };
 }
 
-function lookUp({ kind, arn }: NamedCaller, account: Account): IAMRole | IAMUser | null {
-  if (kind === "user") return account.users.get(arn) ?? null;
-  const roleARN = kind === "session" ? account.roleNames.get(roleNameOf(arn)) ?? "" : arn;
-  return account.roles.get(roleARN) ?? null;
+function lookUp({ kind, arn }: NamedCaller, data: IAMData): IAMRole | IAMUser | null {
+  if (kind === "user") return data.accountOf(arn)?.users.get(arn) ?? null;
+  return kind === "session" ? data.roleNamed(roleNameOf(arn), arn) : data.role(arn);
 }
 
 /** Returns the name of the role in the ARN of a session, which contains no path. */

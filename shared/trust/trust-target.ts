@@ -2,7 +2,7 @@ import { accountOfARN } from "../formats/arn.ts";
 import { fillInGrant } from "../model/session-annotations.ts";
 import { withDefaults } from "../model/session-defaults.ts";
 import { MAX_CHAINED_SECONDS, type SessionExtras, type SessionTag } from "../model/session.ts";
-import type { AssumeRoleCall, Tags } from "./assume-role-call.ts";
+import { type AssumeRoleCall, NOTHING_SENT, type Tags } from "./assume-role-call.ts";
 import { CAPABILITY_KEYS } from "./needed-call.ts";
 import type { Program, RoleCaller } from "./role-caller.ts";
 
@@ -52,10 +52,6 @@ export function assumes(via: Program, { kind }: TrustTarget): boolean {
 
 type Parameters = Omit<AssumeRoleCall, "role">;
 
-const NOTHING: Parameters = {
-  externalID: null, sourceIdentity: null, tags: new Map(), transitiveTagKeys: [], sessionName: null,
-  durationSeconds: null,
-};
 /** What the shipped controllers send: aws-sdk-go-v2 credentials/stscreds/assume_role_provider.go. */
 const OF_SDK = { sessionName: null, sessionNameStart: "aws-go-sdk-", durationSeconds: 900 } as const;
 
@@ -65,19 +61,19 @@ export function parametersOf(target: TrustTarget, caller: Omit<RoleCaller, "cred
   if (caller.via === "eks-capability") {
     const namespace = target.kind === "selector" ? target.namespace : null;
     const tags = new Map(CAPABILITY_KEYS.map((key) => [key, key.endsWith("namespace") ? namespace : null]));
-    return { ...NOTHING, tags };
+    return { ...NOTHING_SENT, tags };
   }
-  if (target.kind !== "identity") return { ...NOTHING, ...OF_SDK };
+  if (target.kind !== "identity") return { ...NOTHING_SENT, ...OF_SDK };
   // CAPA sends no tags, and treats "" and 0 as missing.
   const { externalID, sessionName, durationSeconds } = target.session;
   return {
-    ...NOTHING, ...OF_SDK, externalID: externalID === "" ? null : externalID,
+    ...NOTHING_SENT, ...OF_SDK, externalID: externalID === "" ? null : externalID,
     ...((sessionName ?? "") !== "" && { sessionName }), ...((durationSeconds ?? 0) !== 0 && { durationSeconds }),
   };
 }
 
 function sidecarParameters(target: TrustTarget, { sidecar }: Pick<RoleCaller, "sidecar">): Parameters {
-  const base = { ...NOTHING, sessionName: sidecar.sessionName, durationSeconds: MAX_CHAINED_SECONDS };
+  const base = { ...NOTHING_SENT, sessionName: sidecar.sessionName, durationSeconds: MAX_CHAINED_SECONDS };
   if (target.kind === "identity") {
     const { externalID, sessionName, durationSeconds, tags, transitiveTags } = target.session;
     return {

@@ -2,6 +2,7 @@ import { compareText } from "../formats/text.ts";
 import type { Policy, Statement } from "./policy-document.ts";
 import { ANYONE, contains, type Entrant, entrantOf } from "./entrant.ts";
 import { narrowed } from "./entrant-conditions.ts";
+import { isStored } from "./principal-match.ts";
 import { coversAction } from "./statement-match.ts";
 
 /** Someone whom a trust policy lets in, and how. */
@@ -75,9 +76,14 @@ function canUse({ kind, name }: Entrant, way: Way): boolean {
   return way === (name.includes(":saml-provider/") ? "sts:AssumeRoleWithSAML" : "sts:AssumeRoleWithWebIdentity");
 }
 
-/** Whether a deny applies to everyone for whom an entrant stands. */
-function removes({ principals }: Statement, entrant: Entrant): boolean {
-  const listed = principals.items.flatMap((principal) => entrantOf(principal) ?? []);
-  if (!principals.isNegated) return listed.some((one) => contains(one, entrant));
-  return !listed.some((one) => contains(one, entrant) || contains(entrant, one));
+/**
+ * Whether a deny certainly applies to everyone for whom an entrant stands. AWS does not document whether `*` and
+ * NotPrincipal contain services and identity providers.
+ */
+function removes({ principals: { isNegated, items } }: Statement, entrant: Entrant): boolean {
+  const listed = items.flatMap((principal) => entrantOf(principal) ?? []);
+  const isInAccount = entrant.kind !== "service" && entrant.kind !== "provider";
+  if (!isNegated) return listed.some((one) => contains(one, entrant) && (isInAccount || one.kind !== "any"));
+  const isCertain = isInAccount && items.every(isStored);
+  return isCertain && !listed.some((one) => contains(one, entrant) || contains(entrant, one));
 }

@@ -2,16 +2,15 @@ import { formatFieldPath } from "../formats/json.ts";
 import type { Entrant } from "./entrant.ts";
 import type { IAMData } from "./iam-data.ts";
 import type { IAMRole } from "./iam-objects.ts";
-import type { Intended } from "./intended.ts";
 import { adviceFor } from "./trust-advice.ts";
-import type { Caller, TrustChain, TrustChains } from "./trust-chains.ts";
+import type { TrustChain, TrustChains } from "./trust-chains.ts";
 import { trustedBy } from "./trusted.ts";
 
 /** Who else can assume a role. */
 export interface WhoElse {
   readonly role: string;
   /** Everyone whom the trust policy lets in and who is not intended, sorted by name. */
-  readonly unintended: readonly Caller[];
+  readonly unintended: readonly Pick<Entrant, "name">[];
   readonly chains: readonly TrustChain[];
 }
 
@@ -19,11 +18,11 @@ export interface WhoElse {
 export type WhoElseOrFault = WhoElse | { readonly role: string; readonly fault: string };
 
 /** Returns who can assume a role besides those who are intended. */
-export function whoElse(role: string, data: IAMData, intended: Intended, chains: TrustChains): WhoElseOrFault {
+export function whoElse(role: string, data: IAMData, chains: TrustChains): WhoElseOrFault {
   const trusted = chains.trustedBy(role);
   const fault = trusted.length > 0 ? null : faultOf(role, data);
   if (fault !== null) return { role, fault };
-  return { role, unintended: trusted.filter((one) => !intended.has(one)), chains: chains.to(role) };
+  return { role, unintended: trusted.filter(({ isIntended }) => !isIntended), chains: chains.to(role) };
 }
 
 /** Why a role has no trust policy that can be read, or null. */
@@ -38,7 +37,7 @@ function faultOf(arn: string, data: IAMData): string | null {
 }
 
 function missingText(arn: string, data: IAMData): string {
-  if (data.accountOf(arn)?.isComplete === true) {
+  if (data.hasAll("role", arn)) {
     return "the role does not exist in the export of its account; check the ARN and its path";
   }
   return "no export contains the role; pass the export of its account with --iam";
@@ -57,8 +56,8 @@ export function whoElseJSON({ role, unintended, chains }: WhoElse): WhoElseJSON 
 
 /** Returns the result as lines. Quotes only the trust policy of the role itself, without the values of conditions. */
 export function whoElseLines({ role, unintended, chains }: WhoElse, data: IAMData): string[] {
-  const { policy } = data.parse(data.role(role)?.trust ?? "", "trust");
   const names = new Set(unintended.map(({ name }) => name));
+  const policy = names.size === 0 ? null : data.parse(data.role(role)?.trust ?? "", "trust").policy;
   const trusted = policy === null ? [] : trustedBy(policy).filter(({ name }) => names.has(name));
   return [
     `${role}: ${unintended.length === 0 ? "nobody else" : unintended.length}`,

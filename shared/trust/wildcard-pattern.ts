@@ -14,7 +14,9 @@ export const ONE = -2;
 const COLON = 0x3A;
 
 export function unitsOf(text: string): number[] {
-  return Array.from({ length: text.length }, (_, i) => text.charCodeAt(i));
+  const units: number[] = [];
+  for (let i = 0; i < text.length; i++) units.push(text.charCodeAt(i));
+  return units;
 }
 
 /** Parses `*` and `?`. Policy variables are text here: see `parseTemplate`. `**` means the same as `*`. */
@@ -108,9 +110,22 @@ function partsOf(pattern: Pattern): Pattern[] {
 export function matchesResource(pattern: Pattern, arn: string): Match {
   const value = { text: arn, isPrefix: false };
   const whole = matches(pattern, value);
+  if (whole.answer === "no" && matches(completed(pattern), value).answer === "yes") {
+    return unknown("whether IAM completes a Resource with fewer than six parts");
+  }
   if (whole.answer === "no" || pattern.every((token, i) => token >= 0 || endsPart(pattern, i))) return whole;
   return matchesARN(pattern, value).answer === "yes" ? YES : unknown("whether a wildcard of Resource matches a colon");
 }
+
+/** Returns the pattern of an ARN with `*` for each part that it lacks. */
+function completed(pattern: Pattern): Pattern {
+  const parts = pattern.filter((token) => token === COLON).length;
+  const isARN = ARN_START.every((unit, i) => pattern[i] === unit) && (pattern[ARN_START.length] ?? COLON) === COLON;
+  const lacking = isARN ? Math.max(0, PARTS_BEFORE_RESOURCE - parts) : 0;
+  return [...pattern, ...Array.from({ length: lacking }, () => [COLON, MANY]).flat()];
+}
+
+const ARN_START = unitsOf("arn");
 
 function endsPart(pattern: Pattern, i: number): boolean {
   const next = pattern[i + 1] ?? COLON;

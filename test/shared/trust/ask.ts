@@ -1,3 +1,4 @@
+import { NOTHING_SENT } from "../../../shared/trust/assume-role-call.ts";
 import type { IAMData } from "../../../shared/trust/iam-data.ts";
 import { answer, type Question } from "../../../shared/trust/trust-question.ts";
 import { type Fields, ROLE } from "./trust-cases.ts";
@@ -6,8 +7,7 @@ export function question(principalARN: string, roleARN: string = ROLE, tags: Fie
   return {
     principalARN, roleARN,
     parameters: {
-      externalID: null, sourceIdentity: null, sessionName: null, durationSeconds: null, transitiveTagKeys: [],
-      tags: new Map(Object.entries(tags).map(([key, value]) => [key, String(value)])),
+      ...NOTHING_SENT, tags: new Map(Object.entries(tags).map(([key, value]) => [key, String(value)])),
     },
   };
 }

@@ -191,6 +191,8 @@ test("NotPrincipal denies everyone but a listed role with its account", async (t
   t.equal(except({ AWS: "222222222222" }), "unknown missing");
   t.equal(except({ AWS: APP }), "no denied");
   t.equal(except("*"), "yes allowed");
+  t.equal(except({ AWS: "role/near" }), "unknown missing", "IAM does not store it");
+  t.equal(except({ AWS: "arn:aws:iam::222222222222:role/*" }), "unknown missing", "IAM does not store it");
   t.equal(except({ AWS: [NEAR, "222222222222"] }, { boundary: [grant()] }), "no denied", "a boundary");
   t.equal(except({ AWS: [NEAR, "222222222222"] }, { boundary: null }), "unknown missing", "perhaps a boundary");
   const allowed = (listed: unknown): string => (
@@ -213,7 +215,7 @@ test("a service needs only the trust policy", async (t) => {
   t.equal(
     verdict(pods, { trust: [...trust().trust ?? [], deny({ Service: "pods.eks.amazonaws.com" })] }), "yes allowed",
   );
-  t.equal(verdict(pods, { trust: [...trust().trust ?? [], deny({ AWS: APP })] }), "no denied");
+  t.equal(verdict(pods, { trust: [...trust().trust ?? [], deny({ AWS: APP })] }), "unknown missing");
   t.equal(
     verdict(pods, { trust: [...trust().trust ?? [], { ...allow({ AWS: APP }), Effect: "Deny" }] }), "yes allowed",
   );

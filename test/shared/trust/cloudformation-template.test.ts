@@ -171,3 +171,22 @@ test("a template has users and groups", async (t) => {
   t.equal(asked({}, { Add: { ...add, Condition: "IsProd" } }), "unknown");
   t.equal(asked({ Tags: [{ Key: "a", Value: { Ref: "X" } }] }), "no");
 });
+
+test("a macro of the user can change every resource, and an include the fields beside it", async (t) => {
+  const template = target(allow({ AWS: NEAR }));
+  const message = (name: string): string => (
+    `the macro "${name}" can change every resource; pass the processed template, as `
+      + "aws cloudformation get-template --template-stage Processed prints it"
+  );
+  t.equal(near({ ...template, Transform: ["AWS::Serverless-2016-10-31", "AWS::LanguageExtensions"] }), "yes");
+  t.throws(() => near({ ...template, Transform: "Mine" }), { message: message("Mine") });
+  t.throws(() => near({ ...template, Transform: ["AWS::LanguageExtensions", "Mine"] }), { message: message("Mine") });
+  t.throws(() => near({ ...template, Transform: { Name: "AWS::Include" } }), { message: message("AWS::Include") });
+  const include = { "Fn::Transform": { Name: "AWS::Include" } };
+  const role = (properties: Fields): Fields => ({
+    Resources: { Target: iamRole({ RoleName: "target", AssumeRolePolicyDocument: properties }) },
+  });
+  t.match(near(role({ ...document(allow({ AWS: NEAR })), ...include })), /^unknown: .*Fn::Transform/);
+  const all = iamRole({ RoleName: "target", AssumeRolePolicyDocument: document(allow({ AWS: NEAR })), ...include });
+  t.equal(dataOf([ACCOUNT, { Resources: { Target: all } }]).role(ROLE), null, "its name is not known");
+});

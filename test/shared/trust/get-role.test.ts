@@ -43,7 +43,7 @@ test("list-roles has neither the boundary nor the tags", async (t) => {
   const list = { Roles: [role(ROLE), role(NEAR)] };
   t.match(ask(NEAR, dataOf(list)), /^unknown: permissions boundary of /);
   t.equal(dataOf(list).accountOf(ROLE)?.roles.get(ROLE)?.tags, null);
-  t.equal(dataOf(list).accountOf(ROLE)?.isComplete, false);
+  t.equal(dataOf(list).hasAll("role", ROLE), false);
   t.throws(() => dataOf({ Roles: [role(ROLE), "x"] }), { message: "Roles[1] does not have an Arn" });
 });
 

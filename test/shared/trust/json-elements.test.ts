@@ -46,6 +46,15 @@ test("rejects a text that is cut, or not an object", async (t) => {
   t.throws(() => [...new ElementReader().read(new Uint8Array([0x7B, 0xFF, 0x7D]))], /the text is not UTF-8/);
 });
 
+test("rejects an object that states a key twice", async (t) => {
+  const cases: Readonly<Record<string, RegExp>> = {
+    '{"a": [{"b": {"c": 1, "c": 2}}]}': /an element of a: the key "c" is stated twice; remove one/,
+    '{"a": {"c": 1, "c": 2}}': /an element of the object: the key "c" is stated twice/,
+    '{"a": [], "b": 1, "a": []}': /^the key "a" is stated twice/, '{"a": 1, "a": 2}': /key "a" is stated twice/,
+  };
+  for (const [text, expected] of Object.entries(cases)) t.throws(() => read(text), expected, text);
+});
+
 test("bounds the size and the depth of an element", async (t) => {
   t.throws(() => read(`{"a": [1, ${"[".repeat(4_000)}`), /a\[1\] is nested deeper than 1000 levels/);
   t.throws(() => read(`{"a": ${'{"b":'.repeat(4_000)}`), /a member is nested deeper than 1000 levels/);

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { isSamePolicy } from "../../../shared/trust/same-policy.ts";
+import { isSamePolicy } from "../../../shared/trust/policy-comparison.ts";
 import { ask } from "./ask.ts";
 import { dataOf, document, exportOf, type InputFile, roleDetail } from "./iam-export.ts";
 import { allow, APP, type Fields, grant, NEAR, ROLE } from "./trust-cases.ts";
@@ -34,6 +34,28 @@ test("files that differ in what both know contradict each other", async (t) => {
   t.throws(() => dataOf([POLICY, policy("Allow")], [POLICY, policy("Deny")]), {
     message: `${POLICY} is different in file 1 and in file 2; pass only files that agree`,
   });
+});
+
+test("a name is unique in an account, regardless of case", async (t) => {
+  const at = (arn: string): Fields => ({ Role: { Arn: arn } });
+  const message = (kind: string, name: string): string => (
+    `the ARN of the ${kind} ${name} is different in file 1 and in file 2; pass only files that agree`
+  );
+  const moved = ROLE.replace("role/", "role/path/");
+  t.throws(() => dataOf(at(ROLE), at(moved)), { message: message("role", "target") });
+  t.throws(() => dataOf(at(ROLE), at(ROLE.replace("target", "Target"))), { message: message("role", "Target") });
+  t.throws(() => dataOf({ Roles: [{ Arn: ROLE }, { Arn: moved }] }), {
+    message: "the ARN of the role target is stated twice in file 1, and differs; remove one",
+  });
+  for (const kind of ["User", "Group"]) {
+    const list = (name: string): Fields => (
+      exportOf({ [`${kind}DetailList`]: [{ Arn: `arn:aws:iam::222222222222:${kind.toLowerCase()}/${name}` }] })
+    );
+    t.throws(() => dataOf(list("x"), list("a/X")), { message: message(kind.toLowerCase(), "X") }, kind);
+  }
+  const others = [ROLE.replace("222222222222", "333333333333"), ROLE.replace(":aws:", ":aws-cn:")];
+  const data = dataOf(at(ROLE), ...others.map(at));
+  t.equal([...data.roles()].length, 3, "other accounts");
 });
 
 test("an object that two files describe has the policies of both", async (t) => {

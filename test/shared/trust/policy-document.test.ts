@@ -25,8 +25,9 @@ test("reads a document, a JSON text and a URL-encoded text the same", async (t) 
     Sid: fc.stringMatching(/^[A-Za-z+]{1,5}$/), Effect: fc.constantFrom("Allow", "Deny"),
     Principal: fc.constantFrom("*", { AWS: "*" }, { Service: ["a.amazonaws.com"] }),
     Action: fc.oneof(action, fc.array(action)),
-    Condition: fc.constantFrom({}, { Bool: { "aws:MultiFactorAuthPresent": true } }, { StringLike: { "sts:é": ["${a}",
-    "%20"] } }),
+    Condition: fc.constantFrom({}, { Bool: { "aws:MultiFactorAuthPresent": true } }, { StringLike: {
+      "aws:RequestTag/é": ["${a}", "%20"],
+    } }),
   }, { requiredKeys: ["Effect", "Principal", "Action"] });
   const policy = fc.record({ Version: fc.constantFrom("2008-10-17", "2012-10-17"), Statement: fc.array(statement) });
   fc.assert(fc.property(policy, (document) => {
@@ -42,13 +43,13 @@ test("reads a document, a JSON text and a URL-encoded text the same", async (t) 
 test("reads one statement, one value and unquoted values as lists", async (t) => {
   const { policy } = parsePolicy({
     Statement: { ...TRUST, Sid: "", Condition: { NumericLessThan: { "aws:MultiFactorAuthAge": 10 },
-    Bool: { a: false } } },
+    Bool: { "a:b": false } } },
   }, "trust");
   const [statement] = policy?.statements ?? [];
   t.match(statement, { index: 1, sid: null, effect: "Allow", resources: { items: [] } });
   t.same(statement?.principals.items, [{ kind: "account", partition: null, accountID: "111122223333" }]);
   t.same(statement?.conditions.map(({ operatorText, key, values }) => [operatorText, key, ...values]), [
-    ["NumericLessThan", "aws:MultiFactorAuthAge", "10"], ["Bool", "a", "false"],
+    ["NumericLessThan", "aws:MultiFactorAuthAge", "10"], ["Bool", "a:b", "false"],
   ]);
 });
 
@@ -83,6 +84,14 @@ test("reports the path of the first fault", async (t) => {
   t.equal(fault([]), ": the policy is not an object");
   t.match(fault("{"), /^: the policy is not JSON or URL-encoded JSON: /);
   t.match(fault("%7B%"), /^: the policy is not JSON or URL-encoded JSON: /);
+  const repeated = '{"Statement": [{"Effect": "Deny", "Effect": "Allow"}]}';
+  const message = ': the key "Effect" is stated twice; remove one';
+  t.same([fault(repeated), fault(encodeURIComponent(repeated))], [message, message]);
+  t.equal(
+    faultOf({ Condition: { Bool: { "a:B": true, "A:b": false } } }),
+    'Statement[0].Condition.Bool[A:b]: "A:b" is stated twice, apart from case; remove one',
+  );
+  t.match(faultOf({ Condition: { Bool: { "a:b": true }, bool: { "a:b": false } } }), /"a:b" is stated twice, apart/);
 });
 
 test("bounds the size and the depth of a document", async (t) => {

@@ -2,7 +2,7 @@ import { test } from "tap";
 import { field } from "../../../shared/formats/json.ts";
 import { permissionLines, permissionsFor } from "../../../shared/trust/kind-permissions.ts";
 import type { NeededPolicy } from "../../../shared/trust/needed-policies.ts";
-import { differenceTo } from "../../../shared/trust/policy-difference.ts";
+import { differenceTo } from "../../../shared/trust/policy-comparison.ts";
 import { cloudFormationLines, type PolicyResource, terraformLines } from "../../../shared/trust/policy-formats.ts";
 import { selectorOf } from "./needed-selector.ts";
 import { APP, type Fields, ROLE } from "./trust-cases.ts";

@@ -1,7 +1,7 @@
 import { test } from "tap";
-import { credentialsOf } from "../../../shared/trust/caller-credentials.ts";
 import { decideWithTrust } from "../../../shared/trust/decide-with-trust.ts";
 import { isOpen, policyPlan, resourcesOf } from "../../../shared/trust/policy-plan.ts";
+import { credentialsOf } from "../../../shared/trust/role-caller.ts";
 import { dataOf, document, exportOf, roleDetail } from "./iam-export.ts";
 import { selectorOf } from "./needed-selector.ts";
 import { allow, APP, NEAR, ROLE } from "./trust-cases.ts";

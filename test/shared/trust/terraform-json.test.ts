@@ -1,46 +1,11 @@
 import { test } from "tap";
 import { ask } from "./ask.ts";
 import { dataOf, document, exportOf, type InputFile, roleDetail } from "./iam-export.ts";
-import { allow, APP, type Fields, grant, ROLE } from "./trust-cases.ts";
+import { ADDRESS, GRANT, plan, resource, type ResourceFields, roleValues, state, TRUST } from "./terraform-files.ts";
+import { allow, APP, type Fields, ROLE } from "./trust-cases.ts";
 
-const TRUST = JSON.stringify(document(allow({ AWS: APP })));
-const GRANT = JSON.stringify(document(grant()));
 const TARGET = exportOf({ RoleDetailList: [roleDetail(ROLE, document(allow({ AWS: APP })))] });
 const POLICY = "arn:aws:iam::111122223333:policy/sts";
-const ADDRESS = "aws_iam_role.app";
-
-interface ResourceFields {
-  readonly values?: Fields;
-  readonly unknown?: Fields;
-  readonly mode?: string;
-}
-
-/** Returns a resource of a state, from its address. */
-function resource(address: string, values: Fields, mode = "managed"): Fields {
-  const [type = ""] = /aws_\w+/.exec(address) ?? [];
-  return { address, mode, type, name: "x", values };
-}
-
-function state(...resources: readonly Fields[]): Fields {
-  const [first, ...others] = resources;
-  const child = { address: "module.m", resources: others, child_modules: [{ address: "module.m.module.n" }] };
-  return { format_version: "1.0", values: { root_module: { resources: [first], child_modules: [child] } } };
-}
-
-/** Returns a plan. A resource that is null is deleted. */
-function plan(resources: Readonly<Record<string, ResourceFields | null>>, configuration: Fields = {}): Fields {
-  return {
-    format_version: "1.2", configuration: { root_module: configuration },
-    resource_changes: Object.entries(resources).map(([address, fields]) => ({
-      ...resource(address, {}, fields?.mode), values: undefined,
-      change: { after: fields === null ? null : fields.values ?? {}, after_unknown: fields?.unknown ?? {} },
-    })),
-  };
-}
-
-function roleValues(fields: Fields = {}): Fields {
-  return { name: "app", path: "/team/", assume_role_policy: TRUST, max_session_duration: 3600, ...fields };
-}
 
 const ROLE_VALUES = roleValues({ arn: APP, unique_id: "AROAEXAMPLEAPP", tags_all: { team: "a" } });
 const inline = (fields: Fields = {}): Fields => resource("module.m.aws_iam_role_policy.in", {

@@ -85,6 +85,7 @@ test("a session of an intended role, and everything in an intended account, is i
   t.same(has([session], { AWS: [NEAR, session] }), [false, true]);
   t.same(has(["222222222222"], { AWS: [NEAR, session, "222222222222", APP] }), [true, false, true, true]);
   t.same(has(["arn:aws:iam::222222222222:root"], { AWS: NEAR }), [true]);
+  t.same(has(["222222222222"], { Federated: OIDC }, "sts:AssumeRoleWithWebIdentity"), [false]);
   t.same(has([OIDC], { Federated: OIDC }, "sts:AssumeRoleWithWebIdentity"), [true]);
   t.same(has(["accounts.google.com"], { Federated: "accounts.google.com" }, "sts:AssumeRoleWithWebIdentity"), [true]);
   t.same(has(["pods.eks.amazonaws.com"], { Service: ["pods.eks.amazonaws.com", "ec2.amazonaws.com"] }), [false, true]);

@@ -1,5 +1,5 @@
-import type {
-  AssumeRoleCall, Caller, Request, SessionCaller, UserCaller,
+import {
+  type AssumeRoleCall, type Caller, NOTHING_SENT, type Request, type SessionCaller, type UserCaller,
 } from "../../../shared/trust/assume-role-call.ts";
 import { type Decision, decideAssumeRole, type Policies } from "../../../shared/trust/assume-role.ts";
 import { parsePolicy } from "../../../shared/trust/policy-document.ts";
@@ -13,11 +13,7 @@ export const APP = "arn:aws:iam::111122223333:role/team/app";
 /** A caller in the account of the role. */
 export const NEAR = "arn:aws:iam::222222222222:role/near";
 
-const CALL: AssumeRoleCall = {
-  role: { arn: ROLE, partition: "aws", accountID: "222222222222" },
-  externalID: null, sourceIdentity: null, tags: new Map(), transitiveTagKeys: [], sessionName: null,
-  durationSeconds: null,
-};
+const CALL: AssumeRoleCall = { ...NOTHING_SENT, role: { arn: ROLE, partition: "aws", accountID: "222222222222" } };
 
 export function sessionOf(roleARN: string, fields: Partial<SessionCaller> = {}): SessionCaller {
   const [, partition = "", , , accountID = ""] = roleARN.split(":");

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { canAllow, canDeny } from "../../../shared/trust/document-text.ts";
+import { canDeny, grantsIn, mayGrant } from "../../../shared/trust/document-text.ts";
 import type { IAMData } from "../../../shared/trust/iam-data.ts";
 import { Intended } from "../../../shared/trust/intended.ts";
 import { MAX_CHAIN, TrustChains } from "../../../shared/trust/trust-chains.ts";
@@ -26,7 +26,7 @@ function inline(statement: Fields): Fields {
 /** Returns the chains to a role as texts, and `?` before one that is not certain. */
 function chains(data: IAMData, arn: string, intended: readonly string[] = []): string[] {
   const all = new Intended(intended);
-  const result = whoElse(arn, data, all, new TrustChains({ data, nowSeconds: 1_795_000_000 }, all));
+  const result = whoElse(arn, data, new TrustChains({ data, nowSeconds: 1_795_000_000 }, all));
   return "fault" in result ? [result.fault] : result.chains.map(({ principal, through, verdict }) => (
     `${verdict === "yes" ? "" : "?"}${[principal, ...through].map((one) => one.split("/").at(-1)).join(">")}`
   ));
@@ -45,7 +45,9 @@ test("follows roles that can assume a role that can assume the role", async (t) 
   const data = dataOf(exportOf({ RoleDetailList: roles, UserDetailList: [{ Arn: BOB, UserId: "AIDAEXAMPLEBOB" }] }));
   t.same(chains(data, role("a")), ["c>b", "bob>b", "ec2.amazonaws.com>b"]);
   t.same(chains(data, role("a"), [role("b"), role("c")]), ["bob>b", "ec2.amazonaws.com>b"], "through an intended role");
-  t.same(chains(exported(...roles), role("a")), ["c>b", "ec2.amazonaws.com>b"], "the user does not exist");
+  const others = dataOf(exportOf({ RoleDetailList: roles, UserDetailList: [{ Arn: `${BOB}2` }] }));
+  t.same(chains(others, role("a")), ["c>b", "ec2.amazonaws.com>b"], "the user does not exist");
+  t.same(chains(exported(...roles), role("a")), ["c>b", "?bob>b", "ec2.amazonaws.com>b"], "an export without users");
   t.same(chains(data, role("b")), [], "everyone is trusted directly");
 });
 
@@ -99,6 +101,19 @@ test("a role that the policy names by its account needs a permission too", async
   t.same(chains(data(inline(grant())), role("a")), ["ec2.amazonaws.com>b"]);
 });
 
+test("a role that no file contains may exist, unless an export of its account is complete", async (t) => {
+  const other = "arn:aws-cn:iam::333333333333:role/x";
+  const a = trusting(role("a"), { AWS: role("b") });
+  const file = exportOf({ RoleDetailList: [a, trusting(role("b"), { AWS: [FAR, other] })] });
+  t.same(chains(dataOf(file), role("a")), ["?far>b"], "a role of another partition can assume nothing");
+  const far = exportOf({ RoleDetailList: [trusting(role("y", "333333333333"), {})] });
+  t.same(chains(dataOf(file, far), role("a")), [], "the role does not exist");
+  const listed = [["a", "b"], ["b", "c"]].map(([arn = "", trusted = ""]) => (
+    { Arn: role(arn), AssumeRolePolicyDocument: document(allow({ AWS: role(trusted) })) }
+  ));
+  t.same(chains(dataOf({ Roles: listed }), role("a")), ["?c>b"]);
+});
+
 test("finds a bounded number of chains", async (t) => {
   const many = Array.from({ length: 300 }, (_, i) => String(100_000_000_000 + i));
   const data = exported(trusting(role("a"), { AWS: role("b") }), trusting(role("b"), { AWS: many }));
@@ -126,6 +141,9 @@ test("a chain ends at a role whose trust policy is not valid or not in the expor
 test("the text of a policy shows that it can neither allow a role nor deny", async (t) => {
   const target = role("team/a");
   const text = (fields: Fields): string => JSON.stringify(document({ ...grant(), ...fields }));
+  const canAllow = (policy: string, arn: string): boolean => (
+    [grantsIn(policy) ?? []].flat().some((one) => mayGrant(one, arn))
+  );
   for (const Resource of [target, "*", "arn:aws:iam::222222222222:role/team/?", "arn:*", "arn:aws:iam::${x}:role/a"]) {
     t.ok(canAllow(text({ Resource }), target), Resource);
   }

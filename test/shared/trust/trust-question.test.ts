@@ -99,7 +99,11 @@ test("knows what does not exist only from a complete export", async (t) => {
   const OTHER = `${ROLE}2`;
   t.equal(ask(APP, dataOf(TARGET, callers({})), OTHER), NO_ROLE);
   t.equal(ask(`${APP}2`, dataOf(TARGET, callers({}))), NO_CALLER);
-  t.equal(ask("arn:aws:iam::222222222222:user/eve", dataOf({ ...TARGET, IsTruncated: false })), NO_CALLER);
+  const eve = "arn:aws:iam::222222222222:user/eve";
+  const bob = { UserDetailList: [{ Arn: BOB }] };
+  t.equal(ask(eve, dataOf({ ...TARGET, ...bob, IsTruncated: false })), NO_CALLER);
+  t.match(ask(BOB, dataOf(TARGET)), /^unknown: .*identity policy of arn/, "perhaps an export with the filter Role");
+  t.match(ask(eve, dataOf(TARGET)), /^no: no statement of the trust policy/);
   for (const file of incomplete) t.match(ask(NEAR.replace("near", "new"), dataOf(file), OTHER), /^unknown: /);
   t.match(
     ask(APP, dataOf(TARGET)), /^unknown: identity policy of arn.*: permissions boundary of/, "no export of the caller",

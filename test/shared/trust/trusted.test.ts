@@ -3,7 +3,7 @@ import { parsePolicy } from "../../../shared/trust/policy-document.ts";
 import { trustedBy } from "../../../shared/trust/trusted.ts";
 import { unresolved } from "../../../shared/trust/unresolved-values.ts";
 import { document } from "./iam-export.ts";
-import { allow, APP, type Fields, NEAR, ROLE } from "./trust-cases.ts";
+import { allow, APP, decide, type Fields, NEAR, requestOf, ROLE, sessionOf } from "./trust-cases.ts";
 
 const BOB = "arn:aws:iam::222222222222:user/bob";
 const SESSION = "arn:aws:sts::222222222222:assumed-role/near/s";
@@ -128,12 +128,44 @@ test("a deny without a condition removes those for whom it certainly applies", a
   t.same(left(deny({ AWS: "222222222222" })), ["333333333333", "ec2.amazonaws.com"]);
   t.same(left(deny({ AWS: NEAR })), ["333333333333", BOB, "ec2.amazonaws.com"]);
   t.same(left(deny({ AWS: SESSION, Service: "ec2.amazonaws.com" })), ["333333333333", NEAR, BOB]);
-  t.same(left(deny("*")), []);
+  t.same(left(deny("*")), ["ec2.amazonaws.com"], "* may not contain services");
+  t.same(left(deny({ AWS: "*", Service: "ec2.amazonaws.com" })), []);
   t.same(left(deny({ AWS: "arn:aws:iam::333333333333:role/x" })).length, 5, "the account is wider");
   t.same(left(deny("*", when("StringNotEquals", "aws:PrincipalAccount", "1"))).length, 5);
   t.same(left(deny("*", { Action: "sts:AssumeRoleWithSAML" })).length, 5);
-  t.same(left({ ...deny("*"), Principal: undefined, NotPrincipal: { AWS: NEAR } }), [NEAR, SESSION]);
-  t.same(left({ ...deny("*"), Principal: undefined, NotPrincipal: { AWS: "AROAEXAMPLEEXAMPLEID1" } }), []);
+  const except = (aws: string): Fields => ({ Effect: "Deny", NotPrincipal: { AWS: aws }, Action: "sts:*" });
+  t.same(left(except(NEAR)), [NEAR, SESSION, "ec2.amazonaws.com"]);
+  t.same(left(except("AROAEXAMPLEEXAMPLEID1")), ["ec2.amazonaws.com"]);
+  for (const text of ["role/near", "arn:aws:iam::222222222222:role/*"]) t.equal(left(except(text)).length, 5, text);
+});
+
+test("a deny for everyone keeps an identity provider, unless it names the provider", async (t) => {
+  const fields = { Action: "sts:AssumeRoleWithWebIdentity" };
+  const left = (one: Fields): string[] => names(allow({ Federated: OIDC }, fields), { ...one, ...fields });
+  t.same(left(deny("*")), [OIDC]);
+  t.same(left({ ...deny("*"), Principal: undefined, NotPrincipal: { AWS: NEAR } }), [OIDC]);
+  t.same(left(deny({ Federated: OIDC })), []);
+});
+
+test("trust check allows nobody whom trust who removes", async (t) => {
+  const service = "ec2.amazonaws.com";
+  const callers = { [NEAR]: sessionOf(NEAR), [service]: { kind: "service", name: service } } as const;
+  const lists = [
+    "*", { AWS: "*" }, { AWS: NEAR }, { AWS: "222222222222" }, { AWS: APP }, { AWS: "role/near" }, { AWS: [NEAR, "*"] },
+    { Service: "ec2.amazonaws.com" }, { AWS: "arn:aws:iam::222222222222:role/*" }, { Federated: OIDC },
+    { AWS: [NEAR, "222222222222"] }, { AWS: "AROAEXAMPLEEXAMPLEID2" },
+  ];
+  const trust = allow({ AWS: NEAR, Service: "ec2.amazonaws.com" });
+  for (const list of lists) {
+    for (const name of ["Principal", "NotPrincipal"]) {
+      const statements = [trust, { Effect: "Deny", Action: "sts:*", [name]: list }];
+      const left = new Set(names(...statements));
+      for (const [caller, session] of Object.entries(callers)) {
+        const { verdict } = decide(requestOf(session), { trust: statements });
+        t.equal(left.has(caller), verdict !== "no", `${caller}: ${verdict} for ${name} ${JSON.stringify(list)}`);
+      }
+    }
+  }
 });
 
 test("NotPrincipal of a deny keeps a wider principal that contains a listed one", async (t) => {

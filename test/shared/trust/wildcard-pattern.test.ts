@@ -56,6 +56,8 @@ test("is certain that a wildcard of Resource matches a colon only at the end of 
   t.same(["arn:aws:iam::1111*", "arn:aws:iam::*", "arn:*:role/team/app"].map(resource), ["yes", "yes", "yes"]);
   t.same(["arn:aws:iam::1*/app", "arn:aws:iam:?111122223333:role/*"].map(resource), ["unknown", "unknown"]);
   t.same(["arn:aws:s3:::*", "arn:aws:iam::2*"].map(resource), ["no", "no"]);
+  t.same(["arn", "arn:aws", "arn:aws:iam::111122223333"].map(resource), ["unknown", "unknown", "unknown"]);
+  t.same(["arnx", "aws:iam", "arn:aws:s3", "arn:aws:iam::111122223333:role"].map(resource), ["no", "no", "no", "no"]);
 });
 
 test("compares actions regardless of case, and texts code unit by code unit", async (t) => {
