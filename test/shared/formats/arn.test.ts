@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { test } from "tap";
 import {
   accountOfARN, isRegion, parseARN, partitionOfRegion, roleARNFaults,
