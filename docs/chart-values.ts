@@ -3,9 +3,6 @@
 import { isMap, isScalar, type Node, parseDocument, type YAMLMap } from "yaml";
 import { field, isJsonObject } from "../shared/formats/json.ts";
 
-/** A value, and where the settings of the chart are described. */
-const SETTINGS = "settings";
-
 /** Returns the lines of the page. `values` is the text of values.yaml. */
 export function chartValueLines(values: string, schema: unknown): string[] {
   const { contents } = parseDocument(values);
@@ -18,41 +15,42 @@ export function chartValueLines(values: string, schema: unknown): string[] {
 function* rowsOf(map: YAMLMap, schema: unknown, prefix: string): Iterable<string> {
   for (const [index, { key, value }] of map.items.entries()) {
     if (!isScalar(key)) continue;
-    const name = String(key.value);
-    const path = `${prefix}${name}`;
-    const own = field(field(schema, "properties"), name);
+    const path = `${prefix}${String(key.value)}`;
+    const own = field(field(schema, "properties"), String(key.value));
     // The parser adds the comment before the first key to the map.
     const comment = key.commentBefore ?? (index === 0 ? map.commentBefore : null) ?? "";
-    const hasValues = isMap(value) && value.items.length > 0 && field(own, "additionalProperties") === false
-      && name !== SETTINGS && !isLabels(own);
-    const cells = [hasValues ? "" : typeText(own), hasValues ? "" : defaultText(value), meaning(comment)];
-    if (!hasValues || comment !== "") yield [code(path), ...cells].join(" | ");
-    if (hasValues) yield* rowsOf(value, own, `${path}.`);
+    if (isMap(value) && hasOwnValues(value, own)) {
+      if (comment !== "") yield [code(path), "", "", meaning(comment)].join(" | ");
+      yield* rowsOf(value, own, `${path}.`);
+    } else yield [code(path), typeText(own), defaultText(value), meaning(comment)].join(" | ");
   }
 }
 
-/** Whether the keys are those of the user. */
-function isLabels(schema: unknown): boolean {
-  return field(schema, "patternProperties") !== undefined;
+/** Whether the chart defines the keys of the map, and not the user. */
+function hasOwnValues(map: YAMLMap, schema: unknown): boolean {
+  const isClosed = field(schema, "additionalProperties") === false && field(schema, "patternProperties") === undefined;
+  return isClosed && map.items.length > 0;
 }
 
 function typeText(schema: unknown): string {
   const choices = field(schema, "enum");
   if (Array.isArray(choices)) return choices.filter((one) => one !== "").map((one) => code(String(one))).join(", ");
-  const [minimum, maximum] = [field(schema, "minimum"), field(schema, "maximum")];
-  const range = maximum === undefined ? ` from ${String(minimum)}` : ` from ${String(minimum)} to ${String(maximum)}`;
+  const range = ["from", "to"].map((word, index) => {
+    const bound = field(schema, index === 0 ? "minimum" : "maximum");
+    return typeof bound === "number" ? ` ${word} ${bound}` : "";
+  }).join("");
   const types = [field(schema, "type")].flat().filter((type) => type !== "null").map(String);
   return types.map((type) => {
     if (type === "array") return "list";
     if (type === "object") return "map";
     return type === "string" && types.includes("integer") ? "percentage" : type;
-  }).join(" or ") + (minimum === undefined ? "" : range);
+  }).join(" or ") + range;
 }
 
 function defaultText(value: unknown): string {
   const data: unknown = isNode(value) ? value.toJSON() : null;
   if (data === null || data === "") return "";
-  return isJsonObject(data) || Array.isArray(data) ? code(JSON.stringify(data)) : code(String(data));
+  return code(typeof data === "string" ? data : JSON.stringify(data));
 }
 
 function isNode(value: unknown): value is Node {
@@ -69,7 +67,7 @@ function meaning(comment: string): string {
 /** Returns the text with links in place of the names of pages. */
 function linked(text: string): string {
   return text
-    .replaceAll(/\bdocs\/([a-z-]+\.md)(#[a-z-]+)?/g, (_page, file: string, anchor = "") => `[${file}](${file}${anchor})`)
+    .replaceAll(/\bdocs\/([a-z-]+\.md)((?:#[a-z-]+)?)/g, "[$1]($1$2)")
     .replaceAll("(README.md)", "([README.md](../manifests/chart/README.md))");
 }
 

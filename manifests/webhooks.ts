@@ -96,7 +96,8 @@ export function namespacesOf(
     return { matchExpressions: [{ key: NAME_LABEL, operator: "In", values: [ackSystemNamespace] }] };
   }
   const except = scope === "others" ? ["kube-system"] : IGNORED_NAMESPACES;
-  return { matchExpressions: [{ key: NAME_LABEL, operator: "NotIn", values: [...new Set([...except, namespace, ...excluded])] }] };
+  const values = [...new Set([...except, namespace, ...excluded])];
+  return { matchExpressions: [{ key: NAME_LABEL, operator: "NotIn", values }] };
 }
 
 /**
