@@ -7,6 +7,7 @@ import { severityOf } from "../cli/explain.ts";
 import { generalHelp } from "../cli/help.ts";
 import { chartFiles } from "../manifests/chart-files.ts";
 import { renderDashboard } from "../manifests/observability/dashboard.ts";
+import { valuesSchema } from "../manifests/values-schema.ts";
 import { CATALOGUE } from "../shared/checks/catalogue.ts";
 import type { CheckEntry } from "../shared/checks/check.ts";
 import { ERRORS } from "../shared/formats/errors.ts";
@@ -15,6 +16,7 @@ import { ALWAYS_DENYING, OTHER_CHECKS, PROFILE_NAMES, PROFILES } from "../shared
 import { type Definition, withValue } from "../shared/contract/setting-definition.ts";
 import { DEFINITIONS, type SettingName } from "../shared/contract/settings.ts";
 import { BUNDLED_KINDS } from "../shared/model/bundled-types.ts";
+import { chartValueLines } from "./chart-values.ts";
 import { withTable } from "./generated-table.ts";
 import { metricLines } from "./metrics.ts";
 import { withCoverageTable } from "./policies.ts";
@@ -159,6 +161,15 @@ function amount(value: number, unit: Limit["unit"]): string {
   return value < 2 ** 20 ? `${value / 1024} KiB` : `${value / 2 ** 20} MiB`;
 }
 
+function chartValuesPage(): string {
+  return page("Values of the chart", [
+    "Each value of the [Helm chart](../manifests/chart/README.md), with its default. Helm rejects unknown and invalid",
+    "values, and prints their paths. A `null` removes a default: it is rejected where a default is needed.",
+    "",
+    ...chartValueLines(written("../manifests/chart/values.yaml"), valuesSchema()),
+  ]);
+}
+
 /** Returns a page of which only a table is generated. */
 function written(name: string): string {
   return readFileSync(new URL(name, import.meta.url), "utf8");
@@ -178,6 +189,7 @@ function cell(text: string): string {
 
 const pages = {
   "settings.md": settingsPage(), "errors.md": errorsPage(), "checks.md": checksPage(),
+  "chart-values.md": chartValuesPage(),
   "metrics.md": page("Metrics", metricLines()), "limits.md": withTable(written("limits.md"), limitLines()),
   "policies.md": withCoverageTable(written("policies.md")),
   "proposals.md": await withExampleTable(written("proposals.md")),

@@ -16,7 +16,7 @@ export const DEFAULT_POLICY_SETTINGS: PolicySettings = {
   capaServiceAccounts: SETTINGS.capaServiceAccounts.default,
 };
 
-export interface PolicyOptions extends Pick<WebhookOptions, "ackGroups">, FieldExportOptions {
+export interface PolicyOptions extends Pick<WebhookOptions, "ackGroups" | "serviceAccount">, FieldExportOptions {
   readonly runtime: Runtime;
   /** The failurePolicy of the webhooks for selectors. `Ignore` if the policies are installed without the webhooks. */
   readonly failurePolicy: SelectorFailurePolicy;

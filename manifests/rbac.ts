@@ -10,7 +10,9 @@ import type { RoleName } from "../shared/contract/kind-row.ts";
 import { KINDS } from "../shared/contract/kinds.ts";
 import { groupsOf, type WebhookOptions } from "./webhooks.ts";
 
-export interface RightsOptions extends Pick<WebhookOptions, "namespace" | "ackSystemNamespace" | "ackGroups"> {
+type AccountOptions = Pick<WebhookOptions, "namespace" | "serviceAccount">;
+
+export interface RightsOptions extends AccountOptions, Pick<WebhookOptions, "ackSystemNamespace" | "ackGroups"> {
   /** The namespace of the Secrets of static identities. */
   readonly identitySecretNamespace: string;
 }
@@ -56,11 +58,11 @@ export function rightsParts(options: RightsOptions): Readonly<Record<RightsPart,
     // RBAC cannot limit `create` to a name. The policy for the webhook's service account does.
     controllerIdentity: clusterRoleWithBinding("controller-identity", [
       { apiGroups: [INFRASTRUCTURE_GROUP], resources: [identityPlural(CONTROLLER_IDENTITY)], verbs: ["create"] },
-    ], webhookAccount(options.namespace)),
+    ], webhookAccount(options)),
     // `--check ACK-09=deny` requires this right.
     accessReviews: clusterRoleWithBinding("access-reviews", [
       { apiGroups: ["authorization.k8s.io"], resources: ["subjectaccessreviews"], verbs: ["create"] },
-    ], webhookAccount(options.namespace)),
+    ], webhookAccount(options)),
     // Controllers can read selectors and namespaces also without this binding: their charts grant this.
     injection: [
       clusterBinding("sidecars", "reader", controllers), clusterBinding("events", "events", controllers),
@@ -69,15 +71,17 @@ export function rightsParts(options: RightsOptions): Readonly<Record<RightsPart,
 }
 
 /** The reader role is also for the service accounts of controllers that have a sidecar. */
-function inventoryRights({ namespace, ackSystemNamespace, ackGroups }: RightsOptions): object[] {
+function inventoryRights(options: RightsOptions): object[] {
+  const { namespace, ackSystemNamespace, ackGroups } = options;
+  const account = webhookAccount(options);
   const configMaps = { apiGroups: [""], resources: ["configmaps"] };
   return [
-    clusterRole("reader", rightsOf("reader")), clusterBinding("webhook", "reader", webhookAccount(namespace)),
+    clusterRole("reader", rightsOf("reader")), clusterBinding("webhook", "reader", account),
     // RBAC has no wildcard for part of a group name, and new releases of controllers add kinds
     // (docs/decisions/0007-rights-to-read-resources.md).
-    ...clusterRoleWithBinding("resources", rightsOf("resources", ackGroups), webhookAccount(namespace)),
+    ...clusterRoleWithBinding("resources", rightsOf("resources", ackGroups), account),
     clusterRole("identities", rightsOf("identities")),
-    ...roleWithBinding("carm-maps", ackSystemNamespace, rightsOf("carm-maps"), webhookAccount(namespace)),
+    ...roleWithBinding("carm-maps", ackSystemNamespace, rightsOf("carm-maps"), account),
     clusterRole("events", [WRITE_EVENTS]),
     // Users bind these roles. An owner of selectors decides which role any resource in the cluster uses.
     clusterRole("selector-owner", rightsOf("selector-owner")), clusterRole("tenant", rightsOf("tenant")),
@@ -85,7 +89,7 @@ function inventoryRights({ namespace, ackSystemNamespace, ackGroups }: RightsOpt
     { apiVersion: "v1", kind: "ConfigMap", metadata: inNamespace(WEBHOOK.pendingWrites, namespace, "webhook") },
     ...roleWithBinding("pending-writes", namespace, [
       { ...configMaps, resourceNames: [WEBHOOK.pendingWrites], verbs: ["list", "watch", "update"] },
-    ], webhookAccount(namespace)),
+    ], account),
   ];
 }
 
@@ -93,15 +97,15 @@ function inventoryRights({ namespace, ackSystemNamespace, ackGroups }: RightsOpt
  * The rights of a webhook with `--namespace`. RBAC cannot limit a patch to annotations, nor exclude subresources from
  * `*`. The policy for the webhook's service account denies all other changes of these objects.
  */
-function reconcilingRights({ namespace, ackGroups }: RightsOptions): object[] {
+function reconcilingRights(options: RightsOptions): object[] {
+  const { namespace, ackGroups } = options;
+  const account = webhookAccount(options);
   return [
     lease(WEBHOOK.lease, namespace, "webhook"),
     ...roleWithBinding("reconciler", namespace, [{
       ...LEASES, resourceNames: [WEBHOOK.lease], verbs: ["get", "update"],
-    }], webhookAccount(namespace)),
-    ...clusterRoleWithBinding(
-      "reconciler", [...rightsOf("reconciler", ackGroups), WRITE_EVENTS], webhookAccount(namespace),
-    ),
+    }], account),
+    ...clusterRoleWithBinding("reconciler", [...rightsOf("reconciler", ackGroups), WRITE_EVENTS], account),
   ];
 }
 
@@ -140,14 +144,15 @@ function certificateRights({ namespace }: RightsOptions): object[] {
 }
 
 /** Users bind the Role of the sidecars. The webhook reads only the metadata of the Secrets, and their accounts. */
-function identitySecretRights({ namespace, identitySecretNamespace }: RightsOptions): object[] {
+function identitySecretRights(options: RightsOptions): object[] {
+  const { identitySecretNamespace } = options;
   const ofWebhook = rightsOf("webhook-identity-secrets");
   const accounts = inNamespace(IDENTITY_ACCOUNTS, identitySecretNamespace, "webhook");
   return [
     // RBAC cannot limit the right to create ConfigMaps to one name. An apply does not change the data.
     { apiVersion: "v1", kind: "ConfigMap", metadata: accounts },
     namespacedRole("identity-secrets", identitySecretNamespace, rightsOf("identity-secrets")),
-    ...roleWithBinding("webhook-identity-secrets", identitySecretNamespace, ofWebhook, webhookAccount(namespace)),
+    ...roleWithBinding("webhook-identity-secrets", identitySecretNamespace, ofWebhook, webhookAccount(options)),
   ];
 }
 
@@ -193,8 +198,8 @@ function lease(name: string, namespace: string, component: Component): object {
   return { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: inNamespace(name, namespace, component) };
 }
 
-function webhookAccount(namespace: string): RbacV1Subject {
-  return { kind: "ServiceAccount", name: WEBHOOK.serviceAccount, namespace };
+function webhookAccount({ namespace, serviceAccount = WEBHOOK.serviceAccount }: AccountOptions): RbacV1Subject {
+  return { kind: "ServiceAccount", name: serviceAccount, namespace };
 }
 
 function clusterRole(name: string, rules: readonly V1PolicyRule[]): object {

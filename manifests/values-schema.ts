@@ -8,6 +8,7 @@ import { REMOVED_VALUES } from "../shared/contract/removed-settings.ts";
 import { DEFINITIONS, type SettingName } from "../shared/contract/settings.ts";
 import { CHECK_VALUE } from "../shared/checks/catalogue.ts";
 import { labelsOf } from "../shared/contract/installation.ts";
+import { TIMEOUT_SECONDS } from "./webhooks.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -45,10 +46,27 @@ const SIDECAR_VARIABLE_SCHEMA = record({
   value: { type: "string", pattern: `^${VARIABLE_VALUE}$` },
 });
 const CIDR = { type: "string", pattern: "^[0-9A-Fa-f.:]+/[0-9]{1,3}$" };
-/** The labels of a Pod, except those that the chart sets. */
-const POD_LABELS = {
-  ...TEXTS_BY_NAME, properties: Object.fromEntries(Object.keys(labelsOf("webhook")).map((name) => [name, false])),
+/** The labels that the chart sets, with which tools find the objects of a release, and Services their Pods. */
+const OWN_LABELS = [
+  ...Object.keys(labelsOf("webhook")), "app.kubernetes.io/instance", "app.kubernetes.io/managed-by", "helm.sh/chart",
+];
+/** The names of labels of Kubernetes, and their values. */
+const LABELS = {
+  type: "object", properties: Object.fromEntries(OWN_LABELS.map((name) => [name, false])),
+  patternProperties: {
+    "^([-a-z0-9.]{1,253}/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$": {
+      type: "string", pattern: "^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$",
+    },
+  },
+  additionalProperties: false,
 };
+/** The start of the names of workloads. With `-certificates`, it fits into the name of a Service. */
+const WORKLOAD_NAME = "^[a-z]([-a-z0-9]{0,48}[a-z0-9])?$";
+/** A port that a user other than root may open. */
+const PORT = { type: "integer", minimum: 1024, maximum: 65_535 };
+const COUNT_OR_PERCENTAGE = { type: ["integer", "string", "null"], minimum: 0, pattern: "^[0-9]+%$" };
+/** The access reviews of the webhook have a third of the default. */
+const TIMEOUT = { type: "integer", minimum: TIMEOUT_SECONDS, maximum: 30 };
 
 /** Removed values, which may have any value, because they only cause a warning in NOTES.txt. */
 const ANY_REMOVED = {
@@ -77,7 +95,11 @@ export function valuesSchema(): Schema {
     serviceAccountIdentityCRD: BOOLEAN,
     identityRoles: BOOLEAN,
     policies: record({ enabled: BOOLEAN }),
-    webhookConfigurations: record({ failurePolicy: { enum: ["auto", "Fail", "Ignore"] } }),
+    webhookConfigurations: record(
+      { failurePolicy: { enum: ["auto", "Fail", "Ignore"] }, timeoutSeconds: TIMEOUT },
+      { excludedNamespaces: NAMESPACES },
+    ),
+    monitoring: MONITORING,
     ...REQUIRED_BY_WORKLOAD,
   };
   const others = {
@@ -88,6 +110,9 @@ export function valuesSchema(): Schema {
     accessReviews: { type: ["boolean", "null"] },
     extraGroups: { type: "array", items: EXTRA_GROUP },
     identitySecretNamespace: optional(NAMESPACE.pattern),
+    fullnameOverride: optional(WORKLOAD_NAME),
+    nameOverride: optional(WORKLOAD_NAME),
+    commonLabels: LABELS,
     ...OPTIONAL_IN_WORKLOAD,
   };
   return {
@@ -140,6 +165,20 @@ function requiresCA(properties: Schema): Schema {
   };
 }
 
+const DURATION = optional("^([0-9]+(ms|s|m|h))+$");
+const MONITOR = record({ enabled: BOOLEAN }, { interval: DURATION, labels: LABELS });
+const MONITORING = record({
+  serviceMonitor: MONITOR, podMonitor: MONITOR, sidecarPodMonitor: MONITOR,
+  prometheusRule: record({ enabled: BOOLEAN }, { labels: LABELS }),
+  dashboard: record({ enabled: BOOLEAN, labels: LABELS }, { annotations: TEXTS_BY_NAME }),
+});
+
+const ROLLING_UPDATE = { maxSurge: COUNT_OR_PERCENTAGE, maxUnavailable: COUNT_OR_PERCENTAGE };
+const UPDATE_STRATEGY = {
+  ...record({}, { type: { enum: ["RollingUpdate", "Recreate"] }, rollingUpdate: record({}, ROLLING_UPDATE) }),
+  dependencies: { rollingUpdate: { properties: { type: { const: "RollingUpdate" } }, required: ["type"] } },
+};
+
 /** Values of the Deployment and the objects that belong to it, whose defaults are not empty. */
 const REQUIRED_BY_WORKLOAD: Schema = {
   replicas: COUNT,
@@ -148,13 +187,18 @@ const REQUIRED_BY_WORKLOAD: Schema = {
       repository: { type: "string", pattern: `^${IMAGE_PARTS.repository}$` },
       pullPolicy: { enum: ["Always", "IfNotPresent", "Never"] },
     },
-    { tag: optional(`^${IMAGE_PARTS.tag}$`), digest: optional(`^${IMAGE_PARTS.digest}$`) },
+    {
+      registry: optional("^[a-zA-Z0-9]([-a-zA-Z0-9.]*[a-zA-Z0-9])?(:[0-9]{1,5})?$"),
+      tag: optional(`^${IMAGE_PARTS.tag}$`), digest: optional(`^${IMAGE_PARTS.digest}$`),
+    },
   ),
-  serviceAccount: record({}, { annotations: TEXTS_BY_NAME }),
+  serviceAccount: record({ create: BOOLEAN }, { name: optional(OBJECT_NAME.regexp), annotations: TEXTS_BY_NAME }),
+  hostNetwork: BOOLEAN,
+  ports: record({ webhook: PORT, health: PORT }),
   heapMiB: { type: "integer", minimum: 64 },
-  podDisruptionBudget: record({
-    enabled: BOOLEAN, maxUnavailable: { type: ["integer", "string"], minimum: 0, pattern: "^[0-9]+%$" },
-  }),
+  podDisruptionBudget: record(
+    { enabled: BOOLEAN }, { minAvailable: COUNT_OR_PERCENTAGE, maxUnavailable: COUNT_OR_PERCENTAGE },
+  ),
   networkPolicy: record(
     {
       enabled: BOOLEAN,
@@ -169,8 +213,12 @@ const REQUIRED_BY_WORKLOAD: Schema = {
 
 const OPTIONAL_IN_WORKLOAD: Schema = {
   imagePullSecrets: { type: "array", items: record({ name: NAME }) },
+  dnsPolicy: { enum: ["", "ClusterFirst", "ClusterFirstWithHostNet", "Default"] },
+  updateStrategy: UPDATE_STRATEGY,
+  deploymentAnnotations: TEXTS_BY_NAME,
+  serviceAnnotations: TEXTS_BY_NAME,
   podAnnotations: TEXTS_BY_NAME,
-  podLabels: POD_LABELS,
+  podLabels: LABELS,
   extraEnv: NAMED_LIST,
   extraVolumes: NAMED_LIST,
   extraVolumeMounts: NAMED_LIST,

@@ -14,6 +14,13 @@ import { conditionsOf } from "./conditions.ts";
 export interface WebhookOptions {
   /** The namespace of the webhook's Service. The resource webhooks exempt this namespace and kube-system. */
   readonly namespace: string;
+  /** The name of the webhook's service account in this namespace. Default: that of the installation. */
+  readonly serviceAccount?: string;
+  /**
+   * Namespaces whose resources and Pods the API server does not send to the webhook. The policies still check them.
+   * Selectors, identities and what refers to them cannot be excluded. Default: none.
+   */
+  readonly excludedNamespaces?: readonly string[];
   /**
    * The URL `https://HOST:PORT` of a webhook that runs outside the cluster. If the URL is null, the API server calls
    * the webhook's Service.
@@ -42,10 +49,10 @@ export interface WebhookOptions {
 const API_VERSION = "admissionregistration.k8s.io/v1";
 
 /**
- * The timeout of a webhook call, in seconds, which limits the delay of a write. A short timeout is sufficient, because
- * a decision takes less than a millisecond.
+ * The default timeout of a webhook call, in seconds, which limits the delay of a write. A short timeout is sufficient,
+ * because a decision takes less than a millisecond.
  */
-const TIMEOUT_SECONDS = 3;
+export const TIMEOUT_SECONDS = 3;
 
 // Records, because lint rejects the spread of a class instance.
 type Rule = Required<Pick<V1RuleWithOperations, keyof V1RuleWithOperations>>;
@@ -79,17 +86,25 @@ export function groupsOf(group: string, ackGroups: readonly string[]): string[] 
   return group === ALL_SERVICES ? [...ackGroups] : [group];
 }
 
-/** Returns the selector of the namespaces whose objects are reviewed. */
+/** Returns the selector of the namespaces whose objects are reviewed, without the excluded ones. */
 export function namespacesOf(
   scope: NonNullable<Review["namespaces"]>,
   { namespace, ackSystemNamespace }: Pick<WebhookOptions, "namespace" | "ackSystemNamespace">,
+  excluded: readonly string[] = [],
 ): V1LabelSelector {
   if (scope === "ack-system") {
     return { matchExpressions: [{ key: NAME_LABEL, operator: "In", values: [ackSystemNamespace] }] };
   }
   const except = scope === "others" ? ["kube-system"] : IGNORED_NAMESPACES;
-  return { matchExpressions: [{ key: NAME_LABEL, operator: "NotIn", values: [...new Set([...except, namespace])] }] };
+  const values = [...new Set([...except, namespace, ...excluded])];
+  return { matchExpressions: [{ key: NAME_LABEL, operator: "NotIn", values }] };
 }
+
+/**
+ * The kinds of which namespaces can be excluded. A selector, a CARM map, an identity, or a FieldExport that is not
+ * reviewed could change the roles in every namespace.
+ */
+const EXCLUDABLE: ReadonlySet<KindID> = new Set(["resource", "pod"]);
 
 /** Returns the settings of a webhook that do not depend on its rules. */
 function webhook(
@@ -123,7 +138,8 @@ function webhooks(verb: "mutate" | "validate", options: WebhookOptions): Webhook
   const byName = Map.groupBy(all, ({ review, path }) => `${review.name} ${path}`);
   return [...byName.values()].flatMap((ofName) => ofName.slice(0, 1).flatMap(({ row, review, path }) => {
     const rules = ofName.flatMap((one) => rulesOf(one.row.id, one.review, options.ackGroups));
-    const namespaceSelector = review.namespaces && namespacesOf(review.namespaces, options);
+    const excluded = EXCLUDABLE.has(row.id) ? options.excludedNamespaces : [];
+    const namespaceSelector = review.namespaces && namespacesOf(review.namespaces, options, excluded);
     const one = { ...webhook(path, review, options), rules, ...(namespaceSelector && { namespaceSelector }) };
     return row.id === "pod" ? ofPods(one) : [one];
   }));

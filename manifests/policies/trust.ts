@@ -130,9 +130,10 @@ const VARIABLES = [
  * create that of `--auto-controller-identity`. RBAC cannot limit a write to some fields or names.
  */
 export function serviceAccountPolicy(
-  { namespace, ackGroups }: Pick<WebhookOptions, "namespace" | "ackGroups">,
+  options: Pick<WebhookOptions, "namespace" | "ackGroups" | "serviceAccount">,
 ): readonly [V1ValidatingAdmissionPolicy, V1ValidatingAdmissionPolicyBinding] {
-  const user = `system:serviceaccount:${namespace}:${WEBHOOK.serviceAccount}`;
+  const { namespace, ackGroups, serviceAccount = WEBHOOK.serviceAccount } = options;
+  const user = `system:serviceaccount:${namespace}:${serviceAccount}`;
   const fix = `Grant other rights to another service account.`;
   return policyWithBinding("service-account", {
     failurePolicy: "Fail",
@@ -145,7 +146,7 @@ export function serviceAccountPolicy(
     validations: [
       {
         expression: "variables.isUpdate && variables.isOfResource || variables.isNewControllerIdentity",
-        message: `${WEBHOOK.serviceAccount} may only update ACK resources and clusters, and create the `
+        message: `${serviceAccount} may only update ACK resources and clusters, and create the `
           + `${CONTROLLER_IDENTITY} ${CONTROLLER_IDENTITY_NAME} with a list of namespaces: it may not create other `
           + "objects, delete objects, or write subresources, IAMRoleSelectors or other identities. "
           + fix,
@@ -154,12 +155,12 @@ export function serviceAccountPolicy(
       {
         expression: `!variables.isUpdate || ${isSame("object", "oldObject", ["metadata"])} && `
           + isSame("object.metadata", "oldObject.metadata", MAINTAINED),
-        message: `${WEBHOOK.serviceAccount} may only change annotations of ACK resources and clusters. ${fix}`,
+        message: `${serviceAccount} may only change annotations of ACK resources and clusters. ${fix}`,
         reason: "Forbidden",
       },
       {
         expression: `!variables.isUpdate || ${ANNOTATIONS_CHANGE_ONLY_OUTPUTS}`,
-        message: `${WEBHOOK.serviceAccount} may only change annotations ${RESOLVER_PREFIX}* that users do not set. `
+        message: `${serviceAccount} may only change annotations ${RESOLVER_PREFIX}* that users do not set. `
           + fix,
         reason: "Forbidden",
       },

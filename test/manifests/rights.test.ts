@@ -1,5 +1,6 @@
 import { test } from "tap";
 import { manifestObjects, type ManifestOptions } from "../../manifests/render.ts";
+import { serviceAccountPolicy } from "../../manifests/policies/trust.ts";
 import { rightsOf, rightsParts } from "../../manifests/rbac.ts";
 import { ACK_GROUPS, knownGroups } from "../../shared/contract/ack-groups.ts";
 import { field, stringAt } from "../../shared/formats/json.ts";
@@ -184,5 +185,19 @@ test("each role has the binding that grants it, and only users bind the others",
     ["events", [controllers], null], ["webhook-identity-secrets", [webhook], "capa-system"],
   ]);
   t.same(rulesOf("ClusterRole", "events"), [EVENTS]);
+  t.end();
+});
+
+test("binds each right of the webhook to a service account of another name, and limits that account", (t) => {
+  const options = { ...OPTIONS, identitySecretNamespace: "capa-system", ackGroups: ACK_GROUPS };
+  const text = (name: { readonly serviceAccount?: string }): string => (
+    JSON.stringify([rightsParts({ ...options, ...name }), serviceAccountPolicy({ ...options, ...name })])
+  );
+  const renamed = text({})
+    .replaceAll('"kind":"ServiceAccount","name":"ack-role-resolver-webhook"', '"kind":"ServiceAccount","name":"gate"')
+    .replaceAll("system:serviceaccount:platform:ack-role-resolver-webhook", "system:serviceaccount:platform:gate")
+    .replaceAll("ack-role-resolver-webhook may only", "gate may only");
+  t.equal(text({ serviceAccount: "gate" }), renamed);
+  t.equal(renamed.split('"name":"gate"').length - 1, 9, "each binding");
   t.end();
 });

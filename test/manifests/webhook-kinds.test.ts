@@ -52,3 +52,20 @@ test("matches FieldExports of every version in every namespace", (t) => {
   t.equal(clientConfig.service?.path, "/validate/fieldexports");
   t.end();
 });
+
+test("excludes namespaces only from the reviews of resources and Pods, which affect no other namespace", (t) => {
+  const all = configured({ excludedNamespaces: ["legacy"], reviewsIdentityUses: true });
+  const values = ["kube-system", "ack-role-resolver", "legacy"];
+  const isExcluding = ({ namespaceSelector }: (typeof all)[number]): boolean => (
+    JSON.stringify(namespaceSelector ?? null).includes('"legacy"')
+  );
+  t.same(all.filter(isExcluding).map(({ name }) => name.replace(".ack-role-resolver.io", "")), [
+    "resources.mutate", "pods.mutate", "namespace.pods.mutate", "resources.validate", "pods.validate",
+    "namespace.pods.validate",
+  ]);
+  const key = "kubernetes.io/metadata.name";
+  for (const { namespaceSelector } of all.filter(isExcluding)) {
+    t.match(namespaceSelector, { matchExpressions: [{ key, operator: "NotIn", values }] });
+  }
+  t.end();
+});

@@ -12,7 +12,7 @@
 {{- define "ack-role-resolver.installedAccessChecks" -}}
 {{- $checks := list }}
 {{- $profile := "enforce" }}
-{{- $deployment := lookup "apps/v1" "Deployment" .Release.Namespace "ack-role-resolver-webhook" }}
+{{- $deployment := lookup "apps/v1" "Deployment" .Release.Namespace (include "ack-role-resolver.workload" (list . "webhook")) }}
 {{- range dig "spec" "template" "spec" "containers" list $deployment }}
   {{- range .args }}
     {{- if hasPrefix "--check=" . }}{{ $checks = append $checks (trimPrefix "--check=" .) }}{{ end }}
@@ -59,33 +59,48 @@
     {{- fail (printf "heapMiB: must be below the %v of resources.limits.memory, because request bodies, code and stacks are outside of the heap; set heapMiB to about half of the limit" .) }}
   {{- end }}
 {{- end }}
+{{- include "ack-role-resolver.checkWorkload" . }}
+{{- include "ack-role-resolver.checkExclusions" . }}
 {{- if eq .Values.identitySecretNamespace .Release.Namespace }}
   {{- fail (printf "identitySecretNamespace: must be another namespace than %q, because the webhook could then read the key of its CA; install the chart in another namespace" .Release.Namespace) }}
 {{- end }}
 {{- end }}
 
-{{/* Fails with a message if the cluster cannot have this release. */}}
-{{- define "ack-role-resolver.checkCluster" -}}
-{{- $stored := lookup "admissionregistration.k8s.io/v1" "ValidatingWebhookConfiguration" "" "ack-role-resolver" }}
-{{- with dig "metadata" "annotations" dict $stored }}
-  {{- $name := index . "meta.helm.sh/release-name" | default $.Release.Name }}
-  {{- $namespace := index . "meta.helm.sh/release-namespace" | default $.Release.Namespace }}
-  {{- if or (ne $name $.Release.Name) (ne $namespace $.Release.Namespace) }}
-    {{- fail (printf "the release %s in the namespace %s has installed ack-role-resolver in this cluster; a cluster can have one installation: upgrade that release, or uninstall it first with `helm uninstall %s --namespace %s`" $name $namespace $name $namespace) }}
+{{/* The same for the values of the workloads. */}}
+{{- define "ack-role-resolver.checkWorkload" -}}
+{{- with .Values.ports }}
+  {{- if eq (int .webhook) (int .health) }}
+    {{- fail (printf "ports.health: must differ from ports.webhook, which is %d too; choose another free port" (int .webhook)) }}
   {{- end }}
 {{- end }}
-{{- if and (include "ack-role-resolver.cluster" .) (not (lookup "v1" "Namespace" "" .Values.ackSystemNamespace)) }}
-  {{- fail (printf "ackSystemNamespace: the namespace %q does not exist; set ackSystemNamespace to the namespace of the ACK controllers, or create the namespace if no controller runs in the cluster" .Values.ackSystemNamespace) }}
-{{- end }}
-{{- if eq (toString .Values.accessReviews) "false" }}
-  {{- with include "ack-role-resolver.installedAccessChecks" . }}
-    {{- fail (printf "accessReviews: must be true, because the installed release has %s; first turn this off in a separate upgrade" .) }}
+{{- with .Values.serviceAccount }}
+  {{- if not (or .create .name) }}
+    {{- fail "serviceAccount.name: must name an existing service account, because serviceAccount.create is false" }}
+  {{- end }}
+  {{- if has .name (list "default" "ack-role-resolver-certificates") }}
+    {{- fail (printf "serviceAccount.name: must not be %q, because other Pods use this account and would share the rights of the webhook; choose an account that only the webhook has" .name) }}
   {{- end }}
 {{- end }}
-{{- if eq (include "ack-role-resolver.certificates" .) "files" }}
-  {{- $secret := lookup "v1" "Secret" .Release.Namespace .Values.certificates.secretName }}
-  {{- if dig "metadata" "annotations" "meta.helm.sh/release-name" "" $secret }}
-    {{- fail (printf "certificates.secretName: the release owns the Secret %q, and deletes it if certificates.mode is files; store the certificate in a Secret with another name" .Values.certificates.secretName) }}
+{{- with .Values.podDisruptionBudget }}
+  {{- if not (or (kindIs "invalid" .minAvailable) (kindIs "invalid" .maxUnavailable)) }}
+    {{- fail "podDisruptionBudget: set minAvailable or maxUnavailable, but not both, because Kubernetes accepts only one; set the other one to null" }}
+  {{- end }}
+{{- end }}
+{{- with .Values.monitoring }}
+  {{- if and .serviceMonitor.enabled .podMonitor.enabled }}
+    {{- fail "monitoring: enable serviceMonitor or podMonitor, but not both, because Prometheus would scrape each Pod twice" }}
+  {{- end }}
+{{- end }}
+{{- end }}
+
+{{/* The same for webhookConfigurations.excludedNamespaces. */}}
+{{- define "ack-role-resolver.checkExclusions" -}}
+{{- with .Values.webhookConfigurations.excludedNamespaces }}
+  {{- if has $.Values.ackSystemNamespace . }}
+    {{- fail (printf "webhookConfigurations.excludedNamespaces: must not contain %q, the namespace of the ACK controllers, because they would start without a sidecar" $.Values.ackSystemNamespace) }}
+  {{- end }}
+  {{- if not $.Values.policies.enabled }}
+    {{- fail "policies.enabled: must be true, because webhookConfigurations.excludedNamespaces is set, and without the policies nothing would check the resources in these namespaces" }}
   {{- end }}
 {{- end }}
 {{- end }}

@@ -1,22 +1,51 @@
+{{/* The part of the names of the workloads that the release chooses. */}}
+{{- define "ack-role-resolver.fullname" -}}
+{{- .Values.fullnameOverride | default (include "ack-role-resolver.name" .) }}
+{{- end }}
+
+{{- define "ack-role-resolver.name" -}}
+{{- .Values.nameOverride | default "ack-role-resolver" }}
+{{- end }}
+
+{{/* The name of the Deployment, the Service and the other objects of a component: a list of the root and the component. */}}
+{{- define "ack-role-resolver.workload" -}}
+{{- printf "%s-%s" (include "ack-role-resolver.fullname" (first .)) (last .) }}
+{{- end }}
+
+{{/* The service account of the webhook. */}}
+{{- define "ack-role-resolver.serviceAccount" -}}
+{{- .Values.serviceAccount.name | default (include "ack-role-resolver.workload" (list . "webhook")) }}
+{{- end }}
+
+{{/* The labels of an object whose name is fixed. The argument is a list of the root and the component. */}}
 {{- define "ack-role-resolver.labels" -}}
-{{ include "ack-role-resolver.selectorLabels" . }}
-app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+{{- $component := last . }}
+{{- with first . }}
+  {{- $own := dict
+    "app.kubernetes.io/name" "ack-role-resolver"
+    "app.kubernetes.io/component" $component
+    "app.kubernetes.io/version" .Chart.AppVersion
+    "app.kubernetes.io/instance" .Release.Name
+    "app.kubernetes.io/managed-by" .Release.Service
+    "helm.sh/chart" (printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-") }}
+  {{- toYaml (merge $own (.Values.commonLabels | default dict)) }}
+{{- end }}
 {{- end }}
 
+{{/* The labels of a workload and of what belongs to it. The argument is a list of the root and the component. */}}
+{{- define "ack-role-resolver.workloadLabels" -}}
+{{- toYaml (mergeOverwrite (include "ack-role-resolver.labels" . | fromYaml) (include "ack-role-resolver.selectorLabels" . | fromYaml)) }}
+{{- end }}
+
+{{/* The labels of the Pods of a component. */}}
+{{- define "ack-role-resolver.podLabels" -}}
+{{- toYaml (mergeOverwrite (include "ack-role-resolver.workloadLabels" . | fromYaml) ((first .).Values.podLabels | default dict)) }}
+{{- end }}
+
+{{/* The labels that select the Pods of a component. A selector cannot change, so these labels do not depend on a version. */}}
 {{- define "ack-role-resolver.selectorLabels" -}}
-app.kubernetes.io/name: ack-role-resolver
-app.kubernetes.io/component: webhook
-{{- end }}
-
-{{/* The labels of the Deployment that maintains the certificates. */}}
-{{- define "ack-role-resolver.certificatesLabels" -}}
-{{ include "ack-role-resolver.certificatesSelectorLabels" . }}
-app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
-{{- end }}
-
-{{- define "ack-role-resolver.certificatesSelectorLabels" -}}
-app.kubernetes.io/name: ack-role-resolver
-app.kubernetes.io/component: certificates
+app.kubernetes.io/name: {{ include "ack-role-resolver.name" (first .) | quote }}
+app.kubernetes.io/component: {{ last . }}
 {{- end }}
 
 {{/* Where the certificate of the webhook comes from: `certificates.mode`, or "outside" for a webhook outside the cluster. */}}
@@ -28,7 +57,7 @@ app.kubernetes.io/component: certificates
 {{- define "ack-role-resolver.clientConfig" -}}
 {{- $path := last . }}
 {{- with first . }}
-  {{- $service := dict "namespace" .Release.Namespace "name" "ack-role-resolver-webhook" "path" $path "port" 443 }}
+  {{- $service := dict "namespace" .Release.Namespace "name" (include "ack-role-resolver.workload" (list . "webhook")) "path" $path "port" 443 }}
   {{- $config := dict "service" $service }}
   {{- with .Values.webhook.url }}{{ $config = dict "url" (printf "%s%s" (trimSuffix "/" .) $path) }}{{ end }}
   {{- $source := include "ack-role-resolver.certificates" . }}
@@ -45,9 +74,18 @@ app.kubernetes.io/component: certificates
 {{- end }}
 {{- end }}
 
+{{/* The URL of a Service that does not have the name for which a certificate is made by default; else empty. */}}
+{{- define "ack-role-resolver.serviceURL" -}}
+{{- if .Values.settings.url }}
+  {{- .Values.settings.url }}
+{{- else if ne (include "ack-role-resolver.fullname" .) "ack-role-resolver" }}
+  {{- printf "https://%s.%s.svc" (include "ack-role-resolver.workload" (list . "webhook")) .Release.Namespace }}
+{{- end }}
+{{- end }}
+
 {{- define "ack-role-resolver.image" -}}
 {{- with .Values.image -}}
-{{ .repository }}:{{ .tag | default $.Chart.AppVersion }}{{ with .digest }}@{{ . }}{{ end }}
+{{ with .registry }}{{ . }}/{{ end }}{{ .repository }}:{{ .tag | default $.Chart.AppVersion }}{{ with .digest }}@{{ . }}{{ end }}
 {{- end }}
 {{- end }}
 
@@ -75,7 +113,7 @@ outside the cluster runs before the chart is installed, so `auto` is Fail. The v
 {{- end }}
 {{- if and (eq $policy "auto") (include "ack-role-resolver.cluster" .) (not .Values.webhook.url) }}
   {{- $policy = "Ignore" }}
-  {{- $deployment := lookup "apps/v1" "Deployment" .Release.Namespace "ack-role-resolver-webhook" }}
+  {{- $deployment := lookup "apps/v1" "Deployment" .Release.Namespace (include "ack-role-resolver.workload" (list . "webhook")) }}
   {{- if gt (dig "status" "availableReplicas" 0 $deployment | int) 0 }}{{ $policy = "Fail" }}{{ end }}
   {{- $stored := lookup "admissionregistration.k8s.io/v1" "ValidatingWebhookConfiguration" "" "ack-role-resolver" }}
   {{- range dig "webhooks" list $stored }}
@@ -98,9 +136,26 @@ outside the cluster runs before the chart is installed, so `auto` is Fail. The v
 {{- if $isFail }}Fail{{ else }}{{ include "ack-role-resolver.failurePolicy" . }}{{ end }}
 {{- end }}
 
+{{/* Items for the list of the namespaces whose resources and Pods are not reviewed. */}}
+{{- define "ack-role-resolver.excludedNamespaces" -}}
+{{- range $index, $namespace := .Values.webhookConfigurations.excludedNamespaces }}
+  {{- if $index }}, {{ end }}{{ $namespace | quote }}
+{{- end }}
+{{- end }}
+
+{{/*
+The strategy of the webhook's Deployment. A new replica must be ready before an old replica stops. With `hostNetwork`,
+two replicas cannot share a node, so an update on as few nodes as replicas has to stop an old one first.
+*/}}
+{{- define "ack-role-resolver.updateStrategy" -}}
+{{- $surge := .Values.hostNetwork | ternary 0 1 }}
+{{- $default := dict "type" "RollingUpdate" "rollingUpdate" (dict "maxSurge" $surge "maxUnavailable" (sub 1 $surge)) }}
+{{- toYaml (.Values.updateStrategy | default $default) }}
+{{- end }}
+
 {{/* The flags of `settings`, one per line. A boolean flag has no value. */}}
 {{- define "ack-role-resolver.settings" -}}
-{{- range $name, $value := .Values.settings }}
+{{- range $name, $value := omit .Values.settings "url" }}
   {{- $flag := printf "--%s" ($name | kebabcase) }}
   {{- if kindIs "bool" $value }}
     {{- if $value }}

@@ -37,14 +37,14 @@ withHelm("helm template and the command manifests render the same for a webhook 
     const rendered = await template(helm, [...outside, ...values]);
     const printed = await runCommand(["manifests", "all", "--url", url, "--ca-file", file, ...flags]);
     t.same([rendered.code, rendered.stderr, printed.status], [0, "", 0]);
-    t.same(byName(objectsIn(rendered.stdout)), byName(objectsIn(printed.stdout)), flags.join(" "));
+    t.same(byName(withoutReleaseLabels(rendered.stdout)), byName(objectsIn(printed.stdout)), flags.join(" "));
   }
 });
 
 withHelm("helm template renders what the command manifests prints in the cluster", async (t, helm) => {
   for (const [values, flags] of SAME) {
     const { stdout } = await template(helm, values);
-    const rendered = byName(objectsIn(stdout));
+    const rendered = byName(withoutReleaseLabels(stdout));
     for (const part of ["rbac", "webhooks"]) {
       const printed = byName(objectsIn((await runCommand(["manifests", part, ...flags])).stdout));
       const names = Object.keys(printed);
@@ -124,7 +124,7 @@ withHelm("the policies have the settings of the values, also with hostile texts"
     const rendered = await helm(args);
     const printed = await runCommand(["manifests", "policies", "--runtime", runtime, ...flags]);
     t.same([rendered.stderr, printed.status], ["", 0]);
-    const policies = objectsIn(rendered.stdout).filter(isPolicy);
+    const policies = withoutReleaseLabels(rendered.stdout).filter(isPolicy);
     t.same(byName(policies), byName(objectsIn(printed.stdout)));
     t.equal(policies.length, 16);
   }
@@ -134,6 +134,12 @@ withHelm("the policies have the settings of the values, also with hostile texts"
 
 function isPolicy({ kind }: JsonObject): boolean {
   return String(kind).startsWith("ValidatingAdmissionPolicy");
+}
+
+/** Returns the objects without the labels that only a release of Helm has. */
+function withoutReleaseLabels(yaml: string): readonly JsonObject[] {
+  const ofRelease = /^ +(app\.kubernetes\.io\/(instance|managed-by)|helm\.sh\/chart): .*\n/gm;
+  return objectsIn(yaml.replaceAll(ofRelease, ""));
 }
 
 function byName(objects: readonly JsonObject[]): Record<string, JsonObject> {
