@@ -6,7 +6,10 @@ import { errorMessage, ResolverError } from "../shared/formats/errors.ts";
 import { printable } from "../shared/formats/text.ts";
 import type { IAMData } from "../shared/trust/iam-data.ts";
 import { parseQuestion } from "../shared/trust/question-json.ts";
-import { answer, type Question, QuestionError } from "../shared/trust/trust-question.ts";
+import { withSessionTags } from "../shared/trust/role-caller.ts";
+import {
+  answer, answerFor, findCaller, parseTarget, type Question, QuestionError,
+} from "../shared/trust/trust-question.ts";
 import type { DecisionJSON } from "../shared/trust/verdict-text.ts";
 import { readIAMFiles } from "./input/iam-files.ts";
 import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
@@ -20,7 +23,7 @@ export async function runTrustCheck(settings: Settings, io: IO, clock = systemCl
   const nowSeconds = Math.floor(clock.now() / 1000);
   if (requests !== null) return await answerFile(requests, await readIAMFiles(iam, aws), nowSeconds, io);
   const question = questionOf(settings);
-  const result = answerOrThrow(question, await readIAMFiles(iam, aws), nowSeconds);
+  const result = answerOrThrow(question, settings, await readIAMFiles(iam, aws), nowSeconds);
   if (output === "json") writeJSON(io, result);
   else writeLines(io.stdout, [result.verdict, ...decisionLines(result)].map(printable));
   return result.verdict === "yes" ? EXIT.fine : EXIT.findings;
@@ -49,9 +52,14 @@ function questionOf(settings: Settings): Question {
   return { principalARN: caller, roleARN: role, parameters };
 }
 
-function answerOrThrow(question: Question, data: IAMData, nowSeconds: number): DecisionJSON {
+function answerOrThrow(
+  { principalARN: arn, roleARN, parameters }: Question, { callerCredentials: credentials }: Settings, data: IAMData,
+  nowSeconds: number,
+): DecisionJSON {
   try {
-    return answer(question, data, nowSeconds);
+    const found = findCaller(arn, data);
+    const caller = credentials === null ? found : withSessionTags(found, { arn, credentials });
+    return answerFor(caller, { ...parameters, role: parseTarget(roleARN) }, data, nowSeconds);
   } catch (error) {
     throw error instanceof QuestionError ? invalid(error.message) : error;
   }

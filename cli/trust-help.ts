@@ -28,6 +28,7 @@ export const TRUST_HELP: Readonly<Record<keyof typeof TRUST_SETTINGS, FlagHelp>>
     "Question", "decide whether sts:TagSession is needed (default: as the callers' trust policies in --iam show)",
     {
       trust: "credentials of --caller; EKS Pod Identity adds session tags, which each role must allow",
+      "trust check": "credentials of --caller; EKS Pod Identity adds session tags, which the role must allow",
     },
   ),
   diff: help("Output", "compare with the exports of --iam, and exit with status 1 if they differ"),

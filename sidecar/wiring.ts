@@ -21,7 +21,7 @@ import { ServiceAccountTokens } from "./identities/service-account-tokens.ts";
 import { IdentitySessions, isCurrentIdentity } from "./identities/sessions.ts";
 import { createSidecarMetrics, registerSidecarState, type SidecarMetrics } from "./metrics.ts";
 import type { SidecarOptions, SidecarSettings } from "./options.ts";
-import { defaultProviderChain } from "./base/provider.ts";
+import { defaultProviderChain, usesPodIdentity } from "./base/provider.ts";
 import { AssumeRoleProbe } from "./probe/assume-role-probe.ts";
 import { probedIdentities, probedSelectors } from "./probe/probed-roles.ts";
 import { RefusedIdentities } from "./refused-roles/refused-identities.ts";
@@ -34,6 +34,7 @@ interface ServicePorts {
   readonly options: SidecarOptions;
   readonly log: Logger;
   readonly source: InventorySource;
+  readonly environment: Readonly<Record<string, string | undefined>>;
   /** Default: the default provider chain of the AWS SDK. */
   readonly baseProvider?: BaseProvider;
   readonly registry: Registry;
@@ -88,7 +89,8 @@ export class Services {
     });
     const provider = ports.baseProvider ?? defaultProviderChain({ region, endpoint });
     this.base = new BaseIdentity({
-      provider, sts: this.#sts, clock, random, onAttempt: (state) => events.logBase(state),
+      provider, hasPodTags: usesPodIdentity(ports.environment), sts: this.#sts, clock, random,
+      onAttempt: (state) => events.logBase(state),
     });
     this.#refused = new RefusedIdentities({ clock, isCurrent: (identity) => this.#isCurrent(identity) });
     this.#roleEvents = this.#startRoleEvents();
@@ -130,9 +132,9 @@ export class Services {
         this.#refused.remove(identity);
         this.#audit.obtained(identity, session);
       },
-      onRefused: (role, error) => {
+      onRefused: (role) => {
         this.#refused.add(role.identity);
-        void this.#roleEvents?.identityRefused(role, error);
+        void this.#roleEvents?.identityRefused(role);
       },
     });
   }
@@ -170,8 +172,7 @@ export class Services {
     const { api, options: { groups }, ...ports } = this.#ports;
     if (api === undefined) return null;
     const { metrics } = this;
-    const baseARN = (): string | null => this.base.verified?.arn ?? null;
-    const roleEvents = new RoleEvents({ ...ports, api, metrics, groups, baseARN, identity: REPLICA_IDENTITY });
+    const roleEvents = new RoleEvents({ ...ports, api, metrics, groups, identity: REPLICA_IDENTITY });
     roleEvents.start();
     return roleEvents;
   }
@@ -185,7 +186,6 @@ export class Services {
         selectors: () => inventory.selectors.values(),
         grantOf: (name) => grantSelector(inventory, name, options),
         assume: (grant) => this.issuer.probe(grant),
-        baseARN: () => this.base.verified?.arn ?? null,
       })] : []),
       ...(isOn("CI-35") && servesIdentities(options) ? [probedIdentities({
         inventory, query: options, isRefused: (identity) => this.#refused.has(identity),

@@ -29,7 +29,7 @@ export const TRUST_SETTINGS = {
   },
   callerCredentials: {
     flag: "--caller-credentials", type: "string", choices: CREDENTIALS, default: null,
-    commands: ["trust", "trust policy"],
+    commands: ["trust", "trust check", "trust policy"],
   },
   diff: { flag: "--diff", type: "boolean", default: false, commands: ["trust policy"] },
   role: { flag: "--role", type: "string", value: "ARN", default: null, commands: ["trust check"] },

@@ -13,7 +13,7 @@ export interface EventText {
 }
 
 /** The limits of k8s.io/kubernetes pkg/apis/core/validation/events.go, in bytes. */
-const MAX_NOTE_BYTES = 1_024;
+export const MAX_NOTE_BYTES = 1_024;
 const MAX_NAME = 128;
 const MAX_OBJECT_NAME = 200;
 

@@ -23,7 +23,9 @@ const POD_IDENTITY_TAGS: Tags = new Map(POD_IDENTITY_KEYS.map((key) => [key, nul
 const NO_TAGS: Tags = new Map();
 
 /** Returns the caller with the tags of its session. Throws a QuestionError if it cannot have these credentials. */
-export function withSessionTags(found: FoundCaller, { arn, credentials }: Omit<RoleCaller, "sidecar">): FoundCaller {
+export function withSessionTags(
+  found: FoundCaller, { arn, credentials }: Pick<RoleCaller, "arn" | "credentials">,
+): FoundCaller {
   const { caller } = found;
   if (caller.kind === "service") throw new QuestionError(`${arn} is a service, which assumes no role of a selector`);
   if (caller.kind === "user" && credentials !== null && credentials !== "keys") {

@@ -29,6 +29,8 @@ export interface VerifiedBase {
    * Whether the base credentials are session credentials. Assuming a role with session credentials is role chaining.
    */
   readonly isSession: boolean;
+  /** Whether EKS Pod Identity adds tags to the session, which all role sessions inherit. */
+  readonly hasPodTags: boolean;
 }
 
 interface Verification extends VerifiedBase {
@@ -40,6 +42,7 @@ interface Verification extends VerifiedBase {
 
 interface BaseIdentityPorts {
   readonly provider: BaseProvider;
+  readonly hasPodTags?: boolean;
   readonly sts: Pick<STS, "callerIdentity" | "clockLagMs">;
   readonly clock: SteadyClock;
   readonly random: () => number;
@@ -108,7 +111,7 @@ export class BaseIdentity {
   async whenVerified(): Promise<VerifiedBase> {
     if (this.#verified !== null) return this.#verified;
     const credentials = await this.get();
-    return this.#verified ?? verifiedFrom(credentials);
+    return this.#verified ?? this.#verifiedFrom(credentials);
   }
 
   /** The reason why the last verification failed; null if the last verification succeeded. */
@@ -145,7 +148,7 @@ export class BaseIdentity {
       // if the local clock is behind.
       const expirationMs = provided.expirationMs === null ? null : provided.expirationMs - sts.clockLagMs;
       this.#fault = null;
-      this.#verified = { ...verifiedFrom({ ...provided, ...identity }), steadyMs: clock.steady(), expirationMs };
+      this.#verified = { ...this.#verifiedFrom({ ...provided, ...identity }), steadyMs: clock.steady(), expirationMs };
       this.#report("verified");
       return { ...provided, expirationMs, ...identity };
     } catch (cause) {
@@ -155,6 +158,10 @@ export class BaseIdentity {
       this.#report(this.#cache.peek(KEY) === null ? "unavailable" : "stale");
       throw error;
     }
+  }
+
+  #verifiedFrom({ arn, sessionToken }: Pick<Credentials, "arn" | "sessionToken">): VerifiedBase {
+    return { arn, isSession: sessionToken !== null, hasPodTags: this.#ports.hasPodTags ?? false };
   }
 
   #report(status: BaseState["status"]): void {
@@ -170,10 +177,6 @@ export class BaseIdentity {
       throw noCredentials(cause instanceof Error ? cause.name : "unknown");
     }
   }
-}
-
-function verifiedFrom({ arn, sessionToken }: Pick<Credentials, "arn" | "sessionToken">): VerifiedBase {
-  return { arn, isSession: sessionToken !== null };
 }
 
 /** Converts an STS error about the base identity, so that it is not reported as an error about the requested role. */

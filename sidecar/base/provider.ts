@@ -24,6 +24,18 @@ export function defaultProviderChain(options: EndpointSettings): BaseProvider {
   };
 }
 
+/** The hosts of the agent. Source: https://docs.aws.amazon.com/eks/latest/userguide/pod-id-how-it-works.html */
+const POD_IDENTITY_HOSTS: ReadonlySet<string> = new Set(["169.254.170.23", "[fd00:ec2::23]"]);
+/** The variables of credentials that the chain prefers to those of the agent. */
+const PREFERRED = ["AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_WEB_IDENTITY_TOKEN_FILE"] as const;
+
+/** Whether the chain takes its credentials from the agent of EKS Pod Identity, as far as the environment shows. */
+export function usesPodIdentity(environment: OutboundAddresses["environment"]): boolean {
+  const isPreferred = PREFERRED.some((name) => (environment[name] ?? "") !== "");
+  const host = URL.parse(environment["AWS_CONTAINER_CREDENTIALS_FULL_URI"] ?? "")?.hostname ?? "";
+  return !isPreferred && POD_IDENTITY_HOSTS.has(host);
+}
+
 /**
  * The environment variables that contain a URL from which the chain requests credentials. The list does not include
  * AWS_ENDPOINT_URL_STS, because the chain ignores this variable.

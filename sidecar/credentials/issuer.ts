@@ -4,11 +4,12 @@ import type { Denial, Grant, RoleGrant } from "../../shared/resolution/grant.ts"
 import { accountOfARN } from "../../shared/formats/arn.ts";
 import { identityKey } from "../../shared/model/identity.ts";
 import { MAX_CHAINED_SECONDS, type SessionRequest } from "../../shared/model/session.ts";
+import { sentBy } from "../../shared/trust/refused-call.ts";
 import type { AuditClient, AuditLog } from "../audit-log.ts";
 import type { BaseIdentity, VerifiedBase } from "../base/identity.ts";
 import type { SidecarSettings } from "../options.ts";
 import type { STS } from "../sts-upstream/client.ts";
-import { UpstreamSTSError } from "../sts-upstream/errors.ts";
+import { RefusedCallError, UpstreamSTSError } from "../sts-upstream/errors.ts";
 import type { CredentialCache } from "./cache.ts";
 import type { IdentitySessions } from "../identities/sessions.ts";
 import type { IssuedKind } from "./issued-journal.ts";
@@ -35,7 +36,7 @@ interface IssuerPorts {
   readonly isGranted?: (grant: RoleGrant) => boolean;
   readonly onAccountRejected: () => void;
   /** Called when STS rejects a granted role, also for each request that receives a cached rejection. */
-  readonly onRefused?: (grant: RoleGrant, error: UpstreamSTSError) => void;
+  readonly onRefused?: (grant: RoleGrant, error: RefusedCallError) => void;
   /** Called when the sidecar shortens a session to one hour because of role chaining. */
   readonly onDurationCapped?: (roleARN: string, requestedSeconds: number) => void;
 }
@@ -217,7 +218,7 @@ export class Issuer {
       if (isDefault(requested) && isAwaited) this.#sessions.set(grant, { base: verified, lookup });
       return { sessionKey: key, credentials };
     } catch (error) {
-      if (error instanceof UpstreamSTSError) this.#ports.onRefused?.(grant, error);
+      if (error instanceof RefusedCallError) this.#ports.onRefused?.(grant, error);
       throw error;
     }
   }
@@ -243,7 +244,12 @@ export class Issuer {
       return session;
     } catch (error) {
       if (error instanceof ResolverError && error.code === "ERR_BASE_UNAVAILABLE") base.invalidate(credentials);
-      throw error;
+      if (!(error instanceof UpstreamSTSError)) throw error;
+      throw new RefusedCallError({
+        action: "AssumeRole", roleARN: grant.roleARN, owner: grant.selectors.length > 0 ? "selector" : "CARM map",
+        caller: credentials.arn, base: credentials.arn, hasPodTags: base.verified?.hasPodTags ?? false,
+        hasIdentityTags: false, sent: sentBy(request),
+      }, error);
     }
   }
 

@@ -12,7 +12,7 @@ import type { Issuer } from "../credentials/issuer.ts";
 import type { Credentials } from "../credentials/session.ts";
 import type { InventoryMemo } from "../inventory-memo.ts";
 import type { SidecarOptions } from "../options.ts";
-import { fixOfCode, UpstreamSTSError } from "../sts-upstream/errors.ts";
+import { RejectedSignerError, UpstreamSTSError } from "../sts-upstream/errors.ts";
 import { type AssumeRoleForm, chainedDurationError, readAssumeRole } from "../sts/assume-role-form.ts";
 import {
   type Content, readForm, renderError, renderResult, sanitize, STSErrorResponse,
@@ -170,8 +170,6 @@ const FIXES: Partial<Record<ErrorCode, string>> = {
   ERR_SELECTOR_CONFLICT: "Change the IAMRoleSelectors so that only one selects the resource.",
   ERR_SELECTOR_MALFORMED: "Correct the faults; `ack-role-resolver lint` reports them.",
   ERR_SELECTOR_UNMATCHED: "Create an IAMRoleSelector that selects the resource, or set --unmatched base.",
-  ERR_STS_REFUSED: "In the trust policy of the role, allow the sidecar's role to assume it with the external ID and "
-    + "tags of the IAMRoleSelector.",
   ERR_STS_UNAVAILABLE: "The sidecar retries automatically.",
   ERR_BASE_UNAVAILABLE: "Configure web identity or EKS Pod Identity for the service account of the Pod.",
 };
@@ -191,9 +189,10 @@ const SIGNATURE_FIXES: Readonly<Record<string, string>> = {
   ExpiredToken: "Do not copy credentials: set AWS_CONTAINER_CREDENTIALS_FULL_URI, so that the client refreshes them.",
 };
 
-/** Returns the message with the fix and the code. `upstreamCode` is the error code of upstream STS. */
-function messageWithFix(code: ErrorCode, message: string, upstreamCode = ""): string {
-  return `${join(message, fixOfCode(upstreamCode) ?? FIXES[code])} (${code})`;
+/** Returns the message with the fix and the code. */
+function messageWithFix(error: ResolverError): string {
+  const { code, message } = error;
+  return `${join(message, error instanceof RejectedSignerError ? undefined : FIXES[code])} (${code})`;
 }
 
 /** Returns the message of a rejected signature with the fix. SDKs print the code before the message. */
@@ -228,10 +227,10 @@ export function toSTSError(error: ResolverError | STSErrorResponse): STSErrorRes
   }
   if (error instanceof UpstreamSTSError) {
     const { stsCode, stsStatus } = error;
-    return new STSErrorResponse(stsCode, stsStatus, messageWithFix(error.code, error.message, stsCode));
+    return new STSErrorResponse(stsCode, stsStatus, messageWithFix(error));
   }
   const [code, status] = STS_ERRORS[error.code] ?? (error.status === 503 ? UNAVAILABLE : ACCESS_DENIED);
-  return new STSErrorResponse(code, status, messageWithFix(error.code, error.message));
+  return new STSErrorResponse(code, status, messageWithFix(error));
 }
 
 /**

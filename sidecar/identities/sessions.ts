@@ -5,39 +5,25 @@ import type { Inventory } from "../../shared/inventory/inventory.ts";
 import {
   type Identity, identityKey, type RoleIdentity, type ServiceAccountIdentity, type StaticIdentity,
 } from "../../shared/model/identity.ts";
-import { MAX_CHAINED_SECONDS, type SessionRequest } from "../../shared/model/session.ts";
+import type { SessionRequest } from "../../shared/model/session.ts";
 import type { IdentityGrant } from "../../shared/resolution/grant-by-identity.ts";
 import { describeIdentity } from "../../shared/resolution/identity-denials.ts";
 import { chainedDurationDenial } from "../../shared/resolution/role-session.ts";
+import { refusalText } from "../../shared/trust/refusal-text.ts";
+import type { RefusedAssumeRole } from "../../shared/trust/refused-call.ts";
 import type { BaseIdentity } from "../base/identity.ts";
 import type { CredentialCache } from "../credentials/cache.ts";
 import { type Credentials, type Load, SessionKeyCache, type SigningCredentials } from "../credentials/session.ts";
-import {
-  identityTrustPolicyFix, type RefusedRole, RefusedRoleError, webIdentityFix,
-} from "../refused-roles/refused-identities.ts";
+import { type RefusedRole, RefusedRoleError } from "../refused-roles/refused-identities.ts";
 import type { SidecarSettings } from "../options.ts";
 import type { STS } from "../sts-upstream/client.ts";
 import { RejectedSignerError, RetryableSTSError, UpstreamSTSError } from "../sts-upstream/errors.ts";
 import type { IdentitySecrets, StaticKey } from "./secrets.ts";
+import { roleCall, sessionRequest, tokenCall } from "./session-calls.ts";
 import type { ServiceAccountTokens, WebIdentityToken } from "./service-account-tokens.ts";
 
 /** The session name is that of an identity that has none. The Region of STS is null for a custom endpoint. */
 type IdentitySessionOptions = Pick<SidecarSettings, "sessionName" | "region">;
-
-/** Returns the parameters of the session of an identity. By default, a session lasts one hour. */
-function sessionRequest(identity: RoleIdentity | ServiceAccountIdentity, sessionName: string): SessionRequest {
-  return {
-    roleARN: identity.roleARN ?? "",
-    sessionName: identity.sessionName ?? sessionName,
-    durationSeconds: identity.durationSeconds ?? MAX_CHAINED_SECONDS,
-    externalID: "externalID" in identity ? identity.externalID : null,
-    sourceIdentity: null,
-    tags: identity.tags,
-    transitiveTagKeys: identity.transitiveTags,
-    policy: identity.inlinePolicy,
-    policyARNs: identity.policyARNs,
-  };
-}
 
 interface Identities {
   readonly identities: Pick<Inventory["identities"], "get">;
@@ -60,9 +46,17 @@ interface IdentitySessionsPorts {
   /** Whether the inventory contains the identity without a change. */
   readonly isCurrent: (identity: Identity) => boolean;
   /** Called after each call for which STS rejected the role. */
-  readonly onRefused?: (refused: RefusedRole, error: UpstreamSTSError) => void;
+  readonly onRefused?: (refused: RefusedRole) => void;
   /** Called with each session of a role that STS returned. */
   readonly onAssumed?: (identity: Identity, session: Credentials) => void;
+}
+
+/** What policies see of the credentials that sign a call. */
+interface SigningCaller extends Pick<RefusedAssumeRole, "base" | "hasPodTags" | "hasIdentityTags"> {
+  /** The ARN that a trust policy names; null if it is unknown. */
+  readonly arn: string | null;
+  /** Returns the ARN, for which the sidecar may have to ask STS. Rejects if it stays unknown. */
+  readonly findARN: () => Promise<string | null>;
 }
 
 /** The credentials that sign the next call in a chain of identities. */
@@ -70,8 +64,7 @@ interface Signer<T extends SigningCredentials = SigningCredentials> {
   /** Identifies the credentials in a session key. Contains no secret. */
   readonly key: string;
   readonly isSession: boolean;
-  /** Returns the ARN that a trust policy names; null if it is unknown. */
-  readonly caller: () => Promise<string | null>;
+  readonly caller: SigningCaller;
   readonly credentials: () => Promise<T>;
   /** Whether the identities and the Secret that provide the credentials are unchanged. */
   readonly isCurrent: () => boolean;
@@ -111,9 +104,10 @@ export class IdentitySessions {
 
   async #baseSigner(): Promise<Signer> {
     const { base } = this.#ports;
-    const { arn, isSession } = await base.whenVerified();
+    const { arn, isSession, hasPodTags } = await base.whenVerified();
     return {
-      key: arn, isSession, caller: async () => arn, credentials: () => base.get(), isCurrent: () => true,
+      key: arn, isSession, caller: { arn, base: arn, hasPodTags, hasIdentityTags: false, findARN: async () => arn },
+      credentials: () => base.get(), isCurrent: () => true,
       onRejected(error, rejected) {
         base.invalidate(rejected);
         return error;
@@ -126,7 +120,10 @@ export class IdentitySessions {
     const credentials = signingCredentials(key);
     return {
       key: staticSessionKey(identity, key), isSession: key.sessionToken !== null, credentials: async () => credentials,
-      caller: async () => (await this.#staticSession(identity)).arn,
+      caller: {
+        arn: null, base: null, hasPodTags: false, hasIdentityTags: false,
+        findARN: async () => (await this.#staticSession(identity)).arn,
+      },
       isCurrent: () => this.#isCurrentKey(identity, key),
       onRejected: (error) => rejectedKey(identity, error),
     };
@@ -208,7 +205,11 @@ export class IdentitySessions {
       },
     };
     return {
-      key, isSession: true, isCurrent: isGranted, caller: async () => role.roleARN,
+      key, isSession: true, isCurrent: isGranted,
+      caller: {
+        ...signer.caller, arn: role.roleARN, findARN: async () => role.roleARN,
+        hasIdentityTags: signer.caller.hasIdentityTags || role.transitiveTags.length > 0,
+      },
       credentials: () => sessions.get({ key, grantedBy: role, load, isGranted, isAwaited }),
       onRejected({ response }) {
         sessions.evict(key);
@@ -230,11 +231,12 @@ export class IdentitySessions {
       return credentials;
     } catch (error) {
       if (error instanceof UpstreamSTSError) {
-        const fix = async (): Promise<string> => (
-          identityTrustPolicyFix(role, await signer.caller().catch(() => null))
+        const { findARN, arn, ...caller } = signer.caller;
+        const refusedBy = (named: string | null): RefusedRoleError => (
+          new RefusedRoleError(role, roleCall(request, { ...caller, caller: named }), error)
         );
-        onRefused?.({ identity: role, fix }, error);
-        throw new RefusedRoleError(role, error);
+        onRefused?.({ identity: role, error: async () => refusedBy(await findARN().catch(() => null)) });
+        throw refusedBy(arn);
       }
       throw error instanceof RejectedSignerError ? signer.onRejected(error, source) : error;
     }
@@ -247,12 +249,16 @@ export class IdentitySessions {
       onAssumed?.(identity, credentials);
       return credentials;
     } catch (error) {
-      if (!(error instanceof UpstreamSTSError || error instanceof RetryableSTSError)) throw error;
-      const fix = webIdentityFix(identity, error.stsCode, token.issuer);
-      const message = `The role of ${describeIdentity(identity)} cannot be assumed: ${error.message} ${fix}`.trimEnd();
-      if (error instanceof RetryableSTSError) throw new RetryableSTSError(message, error.stsCode);
-      onRefused?.({ identity, fix: async () => fix }, error);
-      throw new UpstreamSTSError(message, error);
+      const call = tokenCall(identity, token.issuer);
+      if (error instanceof RetryableSTSError) {
+        const { stsCode: code, message } = error;
+        const text = `${describeIdentity(identity)} cannot be assumed: ${refusalText({ code, message }, call)}`;
+        throw new RetryableSTSError(text, code);
+      }
+      if (!(error instanceof UpstreamSTSError)) throw error;
+      const refused = new RefusedRoleError(identity, call, error);
+      onRefused?.({ identity, error: async () => refused });
+      throw refused;
     }
   }
 }

@@ -169,7 +169,7 @@ export class AssumeRoleProbe {
     const fields = { check, [of]: name, role_arn: target.roleARN };
     if (error === null) return this.#ports.log.info(fields, `${check}: the sidecar can assume the ${of}'s role again`);
     this.#ports.log.warn(
-      { ...fields, sts_code: error.stsCode, reason: error.message, fix: target.fix() },
+      { ...fields, sts_code: error.stsCode, reason: error.message },
       `${check}: the sidecar cannot assume the ${of}'s role`,
     );
   }

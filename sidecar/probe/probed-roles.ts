@@ -4,7 +4,7 @@ import type { Identity, RoleIdentity } from "../../shared/model/identity.ts";
 import { ROLE_IDENTITY } from "../../shared/contract/capa-kinds.ts";
 import type { Inventory } from "../../shared/inventory/inventory.ts";
 import type { EffectiveSelector } from "../../shared/model/effective-selector.ts";
-import { identityTrustPolicyFix, RefusedRoleError, trustPolicyFix } from "../refused-roles/refused-identities.ts";
+import { RefusedRoleError } from "../refused-roles/refused-identities.ts";
 import type { UpstreamSTSError } from "../sts-upstream/errors.ts";
 
 /** The roles that one check probes. Each role belongs to an object, and is probed under the name of the object. */
@@ -26,8 +26,6 @@ export interface ProbeTarget {
   assume(): Promise<unknown>;
   /** Whether the error is about this role, and not about the role of its source. */
   isRejected(error: UpstreamSTSError): boolean;
-  /** Returns the required trust policy. */
-  fix(): string;
 }
 
 interface ProbedSelectorsPorts {
@@ -36,12 +34,10 @@ interface ProbedSelectorsPorts {
   readonly grantOf: (selector: string) => Grant;
   /** Rejects with UpstreamSTSError if STS rejects the call. */
   readonly assume: (grant: RoleGrant) => Promise<unknown>;
-  /** Returns the ARN of the base identity; null until STS verifies the identity. */
-  readonly baseARN: () => string | null;
 }
 
 /** Returns the roles of the selectors, for check IRS-27. */
-export function probedSelectors({ selectors, grantOf, assume, baseARN }: ProbedSelectorsPorts): ProbedRoles {
+export function probedSelectors({ selectors, grantOf, assume }: ProbedSelectorsPorts): ProbedRoles {
   /** Without the selectors that have no usable role: a namespace of theirs can be created. */
   const keys = new WeakMap<EffectiveSelector, string>();
   const keyOf = (name: string): string | null => {
@@ -61,10 +57,7 @@ export function probedSelectors({ selectors, grantOf, assume, baseARN }: ProbedS
     target(name) {
       const grant = grantOf(name);
       if (grant.verdict !== "role") return null;
-      return {
-        roleARN: grant.roleARN, isBlocked: false, assume: () => assume(grant), isRejected: () => true,
-        fix: () => trustPolicyFix(grant, baseARN()),
-      };
+      return { roleARN: grant.roleARN, isBlocked: false, assume: () => assume(grant), isRejected: () => true };
     },
   };
 }
@@ -105,7 +98,6 @@ export function probedIdentities({ inventory, query, assume, isRefused }: Probed
       isBlocked: grant.roles.some((source) => source !== role && isRefused(source)),
       assume: () => assume(grant),
       isRejected: (error) => !(error instanceof RefusedRoleError) || error.identity.name === role.name,
-      fix: () => identityTrustPolicyFix(role, grant.roles.at(-2)?.roleARN ?? null),
     };
   }
 }

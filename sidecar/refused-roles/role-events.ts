@@ -14,12 +14,13 @@ import { identityChain } from "../../shared/resolution/identity-chain.ts";
 import { describeIdentity } from "../../shared/resolution/identity-denials.ts";
 import { selectionFor } from "../../shared/resolution/selection.ts";
 import { BoundedMap } from "../../shared/server/bounded-map.ts";
+import { MAX_NOTE_BYTES } from "../../shared/server/event-series.ts";
 import { EventRecorder } from "../../shared/server/events.ts";
 import type { Logger } from "../../shared/server/logger.ts";
 import type { InventorySource } from "../../shared/sources/source.ts";
 import type { SidecarMetrics } from "../metrics.ts";
-import type { UpstreamSTSError } from "../sts-upstream/errors.ts";
-import { type RefusedRole, trustPolicyFix } from "./refused-identities.ts";
+import type { RefusedCallError } from "../sts-upstream/errors.ts";
+import type { RefusedRole } from "./refused-identities.ts";
 
 /** Yields resources whose role the selector sets. Lists only metadata. */
 function affectedResources(selector: string, ports: AffectedPorts): AsyncIterable<EventSubject> {
@@ -121,8 +122,6 @@ interface RoleEventPorts extends ClusterPorts {
   readonly source: Pick<InventorySource, "inventory">;
   /** The groups of --group. */
   readonly groups: readonly string[];
-  /** Returns the ARN of the base identity; null until STS verifies the identity. */
-  readonly baseARN: () => string | null;
   /** The unique name of the sidecar. */
   readonly identity: string;
 }
@@ -161,24 +160,21 @@ export class RoleEvents {
   }
 
   /** Reports that STS rejected the role of the grant. Never waits and never throws. */
-  refused(grant: RoleGrant, error: UpstreamSTSError): void {
-    const { source: { inventory }, baseARN } = this.#ports;
+  refused(grant: RoleGrant, error: RefusedCallError): void {
+    const { source: { inventory } } = this.#ports;
     for (const name of grant.selectors) {
       const selector = inventory.selectors.get(name);
       if (selector === undefined) continue;
-      const object = `IAMRoleSelector ${name}`;
-      const fix = trustPolicyFix(grant, baseARN());
-      const note = noteOf({ roleARN: grant.roleARN, object, error, fix });
+      const note = noteOf(`IAMRoleSelector ${name}`, error);
       const users = (): AsyncIterable<EventSubject> => affectedResources(name, this.#search(inventory));
       this.#report({ subject: selectorSubject(selector), note, users });
     }
   }
 
   /** Reports that STS rejected the role of the identity. Never rejects. */
-  async identityRefused({ identity, fix }: RefusedRole, error: UpstreamSTSError): Promise<void> {
+  async identityRefused({ identity, error }: RefusedRole): Promise<void> {
     const { source: { inventory } } = this.#ports;
-    const object = describeIdentity(identity);
-    const note = noteOf({ roleARN: identity.roleARN ?? "", object, error, fix: await fix() });
+    const note = noteOf(describeIdentity(identity), await error());
     const users = (): AsyncIterable<EventSubject> => affectedClusters(identity, this.#search(inventory));
     this.#report({ subject: identitySubject(identity, inventory), note, users });
   }
@@ -216,19 +212,11 @@ interface Refusal {
   readonly users: () => AsyncIterable<EventSubject>;
 }
 
-interface NoteParts {
-  readonly roleARN: string;
-  /** The selector or identity that contains the role. */
-  readonly object: string;
-  readonly error: UpstreamSTSError;
-  readonly fix: string;
+/** Returns the note of the object that contains the role. The recorder cuts off the answer of STS, which is last. */
+function noteOf(object: string, error: RefusedCallError): string {
+  const subject = `The role of ${object} cannot be assumed: `;
+  return `${subject}${error.explain(MAX_NOTE_BYTES - CUT_OFF.length - Buffer.byteLength(subject))}`;
 }
 
-function noteOf({ roleARN, object, error, fix }: NoteParts): string {
-  return `The role ${roleARN} of ${object} cannot be assumed: ${sentence(error.message)} `
-    + sentence(`${fix.charAt(0).toUpperCase()}${fix.slice(1)}`);
-}
-
-function sentence(message: string): string {
-  return message === "" || /[.!?]$/.test(message) ? message : `${message}.`;
-}
+/** What the recorder appends to a note that it cuts off. */
+const CUT_OFF = "...";

@@ -2,6 +2,9 @@ import { STSServiceException } from "@aws-sdk/client-sts";
 import { type ErrorCode, ResolverError } from "../../shared/formats/errors.ts";
 import { stringAt } from "../../shared/formats/json.ts";
 import { printable } from "../../shared/formats/text.ts";
+import { signerCause } from "../../shared/trust/refusal-causes.ts";
+import { refusalText } from "../../shared/trust/refusal-text.ts";
+import type { RefusedCall } from "../../shared/trust/refused-call.ts";
 
 /** ERR_STS_REFUSED: STS rejected the role or the request. `/sts` returns the error of STS to the client. */
 export class UpstreamSTSError extends ResolverError {
@@ -13,6 +16,19 @@ export class UpstreamSTSError extends ResolverError {
     super("ERR_STS_REFUSED", message);
     this.stsCode = stsCode;
     this.stsStatus = stsStatus;
+  }
+}
+
+/** The error of a refused call: its message states the likely cause, the fix and the command that shows the cause. */
+export class RefusedCallError extends UpstreamSTSError {
+  /** Returns the message, of which all but the answer of STS has at most `maxBytes`. */
+  readonly explain: (maxBytes?: number) => string;
+
+  /** `about` is the start of the message. */
+  constructor(call: RefusedCall, { stsCode, stsStatus, message }: UpstreamSTSError, about = "") {
+    const explain = (maxBytes?: number): string => refusalText({ code: stsCode, message }, call, maxBytes);
+    super(`${about}${explain()}`, { stsCode, stsStatus });
+    this.explain = explain;
   }
 }
 
@@ -33,8 +49,9 @@ export class RetryableSTSError extends ResolverError {
 export class RejectedSignerError extends ResolverError {
   /** The response of STS, without the statement whose credentials STS rejected. */
   readonly response: string;
-  constructor(response: string) {
-    super("ERR_BASE_UNAVAILABLE", `STS rejected the sidecar's base identity. ${response}`);
+  constructor(stsCode: string, response: string) {
+    const { cause, fix } = signerCause(stsCode);
+    super("ERR_BASE_UNAVAILABLE", `STS rejected the sidecar's base identity: ${cause}. ${fix}. ${response}`);
     this.response = response;
   }
 }
@@ -72,8 +89,6 @@ interface CodeRow {
   readonly delayMs?: number;
   /** Whether STS denied the role or its caller, so that the cached session must not be used again. */
   readonly isDenial?: true;
-  /** What `/sts` adds to the message of STS, which contains no fix. */
-  readonly fix?: string;
 }
 
 const DENIAL: CodeRow = { about: "request", isDenial: true };
@@ -85,14 +100,10 @@ const REJECTION_MS = 60_000;
 /** The error codes that STS documents. */
 const CODES: ReadonlyMap<string, CodeRow> = new Map<string, CodeRow>([
   ["AccessDenied", DENIAL], ["AccessDeniedException", DENIAL], ["IDPRejectedClaim", DENIAL],
-  ["RegionDisabledException", {
-    about: "request", fix: "Activate STS in the region, or set another --region of the sidecar.",
-  }],
+  ["RegionDisabledException", { about: "request" }],
   // The retry uses a new token, as AWS documents. A missing OIDC provider can be created within seconds.
   ["InvalidIdentityToken", { about: "request", delayMs: 10_000 }],
-  ["ValidationError", { ...INVALID, fix: "Correct the parameter that the message names." }],
-  ["MalformedPolicyDocument", { ...INVALID, fix: "Correct the session policy of the request." }],
-  ["PackedPolicyTooLarge", { ...INVALID, fix: "Shorten the session policy or the session tags." }],
+  ["ValidationError", INVALID], ["MalformedPolicyDocument", INVALID], ["PackedPolicyTooLarge", INVALID],
   ...[
     "ExpiredToken", "ExpiredTokenException", "InvalidClientTokenId", "SignatureDoesNotMatch", "IncompleteSignature",
     "MissingAuthenticationToken", "RequestExpired",
@@ -100,11 +111,6 @@ const CODES: ReadonlyMap<string, CodeRow> = new Map<string, CodeRow>([
   ...["Throttling", "ThrottlingException", "ServiceUnavailable", "InternalFailure", "IDPCommunicationError"]
     .map((code) => [code, { about: "other" }] as const),
 ]);
-
-/** Returns the fix of a rejection by STS, except for a denial; undefined if the message contains it. */
-export function fixOfCode(stsCode: string): string | undefined {
-  return CODES.get(stsCode)?.fix;
-}
 
 /**
  * The maximum length of an STS message. Messages of STS have one or two sentences, but messages of a custom endpoint
@@ -129,7 +135,7 @@ export function toResolverError(action: string, error: unknown, secrets: readonl
   const text = redact(secrets, `STS returned ${code} for ${action}: ${error.message}`);
   const message = printable(text.slice(0, MAX_MESSAGE_LENGTH));
   const about = CODES.get(code)?.about;
-  if (about === "signer" && action !== WEB_IDENTITY_ACTION) return new RejectedSignerError(message);
+  if (about === "signer" && action !== WEB_IDENTITY_ACTION) return new RejectedSignerError(code, message);
   if (about === "request") {
     return new UpstreamSTSError(message, { stsCode: code, stsStatus: error.$metadata.httpStatusCode ?? 0 });
   }

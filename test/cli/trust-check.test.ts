@@ -81,3 +81,14 @@ test("trust check rejects bad flags and files with their path", async (t) => {
   t.match(await fault("--iam", fileOf('{"Users": []}'), ...question), /not a known kind of file; pass one of: aws iam/);
   t.match(await fault("--iam", "/missing.json", ...question), /--iam \/missing.json: ENOENT/);
 });
+
+test("trust check adds the tags of EKS Pod Identity with --caller-credentials", async (t) => {
+  const check = ["trust", "check", "--iam", IAM, "--role", ROLE, "--caller", NEAR, "--caller-credentials"];
+  t.equal((await runCommand([...check, "irsa"])).stdout.split("\n")[0], "yes");
+  const { status, stdout } = await runCommand([...check, "pod-identity"]);
+  t.equal(status, 1);
+  t.match(stdout, /^no\n[^]*\n {2}sts:TagSession: no: no statement of the trust policy allows the caller sts:Ta/);
+  const caller = "arn:aws:iam::222222222222:user/bob";
+  const user = await runCommand([...check.slice(0, -2), caller, "--caller-credentials", "irsa"]);
+  t.match([user.status, user.stderr], [2, /is a user: pass --caller-credentials keys/]);
+});

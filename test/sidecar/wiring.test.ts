@@ -55,7 +55,7 @@ test("probes each role with --check IRS-27=warn, and logs and counts a role that
   t.match(JSON.parse(logLines.find((line) => line.includes("IRS-27")) ?? "{}"), {
     selector: "team-a",
     sts_code: "AccessDenied",
-    fix: /to arn:aws:iam::999999999999:role\/ack \(insert the path/,
+    reason: /Allow sts:AssumeRole to arn:aws:iam::999999999999:role\/ack \(insert the path.* Show it: /,
   });
   t.equal(sts.calls.filter(({ action }) => action === "AssumeRole").length, 1);
 });

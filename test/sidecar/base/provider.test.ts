@@ -1,5 +1,7 @@
 import { test } from "tap";
-import { defaultProviderChain, type OutboundAddresses, rejectOwnAddress } from "../../../sidecar/base/provider.ts";
+import {
+  defaultProviderChain, type OutboundAddresses, rejectOwnAddress, usesPodIdentity,
+} from "../../../sidecar/base/provider.ts";
 
 const LISTEN = { host: "127.0.0.1", port: 9780 };
 
@@ -60,4 +62,21 @@ test("rejects an STS endpoint that is an address of the sidecar", async (t) => {
   for (const endpoint of ["http://127.0.0.1:9782", "https://sts.eu-west-1.amazonaws.com", null]) {
     t.doesNotThrow(() => reject(endpoint), String(endpoint));
   }
+});
+
+test("finds EKS Pod Identity by the address of its agent, unless the chain prefers other credentials", (t) => {
+  const name = "AWS_CONTAINER_CREDENTIALS_FULL_URI";
+  for (const host of ["169.254.170.23", "[fd00:ec2::23]"]) {
+    const environment = { [name]: `http://${host}/v1/credentials` };
+    t.ok(usesPodIdentity(environment));
+    for (const other of ["AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_WEB_IDENTITY_TOKEN_FILE"]) {
+      t.notOk(usesPodIdentity({ ...environment, [other]: "x" }));
+      t.ok(usesPodIdentity({ ...environment, [other]: "" }));
+    }
+  }
+  for (const uri of ["http://169.254.170.2/v2", "http://127.0.0.1:9780/v1/credentials", "169.254.170.23", ""]) {
+    t.notOk(usesPodIdentity({ [name]: uri }), uri);
+  }
+  t.notOk(usesPodIdentity({}));
+  t.end();
 });

@@ -149,7 +149,7 @@ test("reports which identity of a chain STS denies", async (t) => {
   const answer = await sidecar.get(pathOf("a"));
   t.match([answer.statusCode, answer.json()], [503, {
     code: "ERR_STS_REFUSED",
-    message: 'AWSClusterRoleIdentity "b" cannot be assumed: STS returned AccessDenied for AssumeRole',
+    message: /^AWSClusterRoleIdentity "b" cannot be assumed: STS denied .* STS returned AccessDenied for AssumeRole$/,
   }]);
   await sidecar.get(pathOf("a"));
   t.equal(sidecar.stsCalls.length, 2, "the denial is cached");
@@ -160,7 +160,7 @@ test("replaces the session of a source that STS rejects", async (t) => {
   const sidecar = sidecarOf({
     assumeRole: async (request) => {
       if (request.roleARN === roleARN("b") && rejections-- > 0) {
-        throw new RejectedSignerError("STS returned ExpiredToken for AssumeRole.");
+        throw new RejectedSignerError("ExpiredToken", "STS returned ExpiredToken for AssumeRole.");
       }
       return sidecar.session(request);
     },

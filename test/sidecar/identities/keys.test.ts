@@ -61,7 +61,9 @@ async function keyOf({ roles, source, key: secret, base, region }: Requested): P
     evict: () => {},
   };
   const sessions = new IdentitySessions({ ...OPTIONS, region }, {
-    base: { get: fail, whenVerified: async () => ({ arn: base, isSession: false }), invalidate: () => {} },
+    base: {
+      get: fail, whenVerified: async () => ({ arn: base, isSession: false, hasPodTags: false }), invalidate: () => {},
+    },
     sts: { assumeRole: fail, assumeRoleWithWebIdentity: fail, callerIdentity: fail },
     secrets: { get: async () => secret, isCurrent: () => true, learn: () => {} },
     sessions: cache,

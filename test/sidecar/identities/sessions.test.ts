@@ -93,7 +93,7 @@ test("stops returning an access key and its sessions when STS rejects it, and re
   const setup = new IdentitySetup();
   await setup.getFrom(STATIC);
   await setup.getFrom(STATIC, roleOf("a"));
-  setup.onCall = () => { throw new RejectedSignerError("STS returned InvalidClientTokenId"); };
+  setup.onCall = () => { throw new RejectedSignerError("InvalidClientTokenId", "STS returned InvalidClientTokenId"); };
   await setup.clock.advance(12 * MINUTE);
   const message = /^STS rejected the access key in the Secret of AWSClusterStaticIdentity "s"/;
   t.match(await setup.outcomeFrom(STATIC), { code: "ERR_IDENTITY_SECRET", message });
@@ -154,7 +154,7 @@ test("allows a long session that an access key assumes, and no key contains a se
 test("the circuit stays closed if STS rejects an access key or the session of a source", async (t) => {
   const setup = new IdentitySetup();
   setup.onCall = ({ signer, role }) => {
-    if (signer === "AKIA1" || role.startsWith("end")) throw new RejectedSignerError("STS returned ExpiredToken");
+    if (signer === "AKIA1" || role.startsWith("end")) throw new RejectedSignerError("ExpiredToken", "no");
   };
   const numbers = Array.from({ length: 6 }, (_, i) => i);
   const rejected = (code: string, source: typeof STATIC | null, ...names: readonly string[]): Promise<unknown> => {
@@ -180,8 +180,8 @@ test("reports the role that STS rejects, and the ARN that its trust policy must 
   const refuse = (name: string): void => {
     setup.onCall = ({ role }) => { if (role === name) throw denied; };
   };
-  const fixes = async (): Promise<unknown[]> => Promise.all(setup.refused.splice(0).map(async ({ identity, fix }) => (
-    [identity.name, /to (\S+?)[ ;]/.exec(await fix())?.[1]]
+  const fixes = async (): Promise<unknown[]> => Promise.all(setup.refused.splice(0).map(async ({ identity, error }) => (
+    [identity.name, /Allow sts:AssumeRole to (\S+)/.exec((await error()).message)?.[1]]
   )));
   const chain = [roleOf("source"), roleOf("end")];
   const errorFrom = (source: typeof STATIC | null): Promise<unknown> => setup.outcomeFrom(source, ...chain);

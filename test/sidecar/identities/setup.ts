@@ -92,7 +92,9 @@ export class IdentitySetup {
     this.sessions = new IdentitySessions(OPTIONS, {
       base: {
         get: async () => this.#credentials("base", 12 * HOUR),
-        whenVerified: async () => ({ arn: "arn:aws:sts::999999999999:assumed-role/capa/pod", isSession: true }),
+        whenVerified: async () => (
+          { arn: "arn:aws:sts::999999999999:assumed-role/capa/pod", isSession: true, hasPodTags: false }
+        ),
         invalidate: () => {},
       },
       sts: {

@@ -3,6 +3,7 @@ import { test } from "tap";
 import { ResolverError } from "../../../shared/formats/errors.ts";
 import type { IdentityGrant } from "../../../shared/resolution/grant-by-identity.ts";
 import type { RoleIdentity } from "../../../shared/model/identity.ts";
+import type { RefusedToken } from "../../../shared/trust/refused-call.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { compareText } from "../../../shared/formats/text.ts";
 import { isCurrentIdentity } from "../../../sidecar/identities/sessions.ts";
@@ -17,6 +18,9 @@ import { FakeClock } from "../fake-clock.ts";
 import { RecordedLog } from "../recorded-log.ts";
 
 const MINUTE = 60_000;
+const REFUSED_CALL: RefusedToken = {
+  action: "AssumeRoleWithWebIdentity", roleARN: "", issuer: "", audiences: [], subject: "",
+};
 const DENIED = new UpstreamSTSError("STS returned AccessDenied", { stsCode: "AccessDenied", stsStatus: 403 });
 
 /** A probe of identities. STS is called for each role of a chain, as if no session were cached. */
@@ -72,7 +76,7 @@ class Subject {
     this.called.push(role.name);
     if (!this.rejected.has(role.name)) return this.refused.remove(role);
     this.refused.add(role);
-    throw new RefusedRoleError(role, DENIED);
+    throw new RefusedRoleError(role, REFUSED_CALL, DENIED);
   }
 }
 
@@ -85,7 +89,6 @@ test("calls STS only for the refused source while 200 identities are chained on 
   t.ok(subject.called.length <= 8, `${subject.called.length} calls in an hour`);
   t.match(subject.lines, [{ level: "warn", check: "CI-35", identity: "source", sts_code: "AccessDenied" }]);
   t.equal(subject.lines.length, 1, "no line names an identity that is chained on the source");
-  t.match(subject.lines[0]?.["fix"], "to the source of the identity");
   t.equal(subject.refused.size, 1);
   t.equal(subject.probe.failing, 0, "which counts selectors");
 
@@ -105,8 +108,7 @@ test("reports an identity whose own role is refused, and probes it again if its 
   subject.rejected.add("own");
   await subject.clock.advance(MINUTE);
   t.same(subject.called, ["source", "source", "own"]);
-  const fix = /to arn:aws:iam::111122223333:role\/source; or correct spec\.roleARN/;
-  t.match(subject.lines, [{ identity: "own", fix }]);
+  t.match(subject.lines, [{ identity: "own" }]);
   subject.rejected.clear();
   subject.change(roleIdentity("source", "controller", {}, { sessionName: "new" }));
   await subject.clock.advance(MINUTE);

@@ -72,10 +72,10 @@ test("reports the identity whose role STS rejects, and the clusters whose chain 
   t.match(api.events[0], {
     reason: "RoleRefused", type: "Warning", metadata: { namespace: "default" },
     regarding: { apiVersion: `${INFRASTRUCTURE}/v1beta2`, kind: "AWSClusterRoleIdentity", uid: "uid-b" },
-    note: new RegExp(`^The role ${roleARN("b")} of AWSClusterRoleIdentity "b" cannot be assumed: STS returned `
-      + `AccessDenied .*\\. In the trust policy of ${roleARN("b")}, allow sts:AssumeRole to `
-      + "arn:aws:iam::999999999999:role/ack \\(insert the path of the role, if it has one\\); "
-      + "or correct spec\\.roleARN of the identity\\.$"),
+    note: new RegExp('^The role of AWSClusterRoleIdentity "b" cannot be assumed: STS denied sts:AssumeRole on '
+      + `${roleARN("b")} for arn:aws:sts::999999999999:assumed-role/ack/pod: .*\\. Allow sts:AssumeRole to `
+      + "arn:aws:iam::999999999999:role/ack \\(insert the path of the role, if it has one\\) in .*"
+      + "or correct spec\\.roleARN of the identity\\. Show it: `ack-role-resolver trust check .*STS returned AccessD"),
   });
   t.match(api.events[2], { metadata: { namespace: "team-b" }, regarding: { uid: "uid-of-b" } });
   t.match(await metrics(running), "ack_role_resolver_sidecar_refused_identities 1\n");
@@ -107,10 +107,11 @@ test("reports a service account identity whose role STS rejects, and the cluster
   t.match(api.events[0], {
     reason: "RoleRefused", metadata: { namespace: "team-a" },
     regarding: { apiVersion: `${INFRASTRUCTURE}/v1beta2`, uid: "uid-team-a" },
-    note: new RegExp(`^The role ${roleARN("capa")} of AWSServiceAccountIdentity "capa" cannot be assumed: STS returned `
-      + `AccessDenied for AssumeRoleWithWebIdentity: .*\\. In the trust policy of ${roleARN("capa")}, allow `
+    note: new RegExp('^The role of AWSServiceAccountIdentity "capa" cannot be assumed: STS denied '
+      + `sts:AssumeRoleWithWebIdentity on ${roleARN("capa")} .*\\. In the trust policy, allow `
       + "sts:AssumeRoleWithWebIdentity to the OIDC provider of the issuer .* sub is system:serviceaccount:team-a:capa "
-      + 'and aud is "sts\\.amazonaws\\.com"\\.$'),
+      + `and aud is "sts\\.amazonaws\\.com"\\. Show it: \`ack-role-resolver trust who ${roleARN("capa")} --iam `
+      + "111122223333\\.json`\\. STS returned AccessDenied for AssumeRoleWithWebIdentity: not authorized"),
   });
   t.match(await metrics(running), "ack_role_resolver_sidecar_refused_identities 1\n");
   t.match(await metrics(running), 'sidecar_identity_token_requests_total{result="ok"} 1\n');
@@ -122,8 +123,7 @@ test("names the role of the source in the required trust policy, and the externa
   t.equal((await get(sidecar.address, pathOf("c"))).status, 503);
   await settle(clock, 3);
   t.same(regarding(api), ["AWSClusterRoleIdentity/c"]);
-  const fix = `allow sts:AssumeRole, sts:TagSession to ${roleARN("b")}, on condition that sts:ExternalId is the `
-    + "external ID of the identity";
+  const fix = `Allow sts:AssumeRole with the external ID of the identity, sts:TagSession to ${roleARN("b")} in the`;
   t.match(stringAt(api.events[0], "note"), fix);
   t.notMatch(JSON.stringify(api.events), SECRET);
 });

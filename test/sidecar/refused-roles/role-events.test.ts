@@ -33,7 +33,7 @@ test("reports a role that STS rejects on the selector and on the resources that 
   t.match(api.events[0], {
     reason: "RoleRefused", type: "Warning", reportingController: "ack-role-resolver.io/sidecar",
     regarding: { kind: "IAMRoleSelector", name: "team-a" }, metadata: { namespace: "default" },
-    note: /cannot be assumed: STS returned AccessDenied .*not authorized.* In the trust policy of arn:.*sts:AssumeRole/,
+    note: /cannot be assumed: STS denied sts:AssumeRole on arn:.* Allow sts:AssumeRole to .* STS returned AccessDen/,
   });
   t.match(api.events[1], { metadata: { namespace: "team-a" }, regarding: { kind: "Bucket", uid: "uid-a0" } });
   const lists = api.requests.filter(({ path }) => path.startsWith(`/apis/${S3}/v1alpha1/buckets?limit=500`));

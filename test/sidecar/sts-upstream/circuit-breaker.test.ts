@@ -93,7 +93,7 @@ test("treats an STS error about a role as a success, and closes the circuit", as
 });
 
 test("closes the circuit if STS rejects the credentials that signed the probe, because STS responded", async (t) => {
-  const rejected = new RejectedSignerError("STS returned InvalidClientTokenId");
+  const rejected = new RejectedSignerError("InvalidClientTokenId", "STS returned InvalidClientTokenId");
   const ofKey = new ResolverError("ERR_IDENTITY_SECRET", "STS rejected the access key", { cause: rejected });
   for (const error of [rejected, ofKey]) {
     const one = subject();

@@ -1,0 +1,35 @@
+import type { RoleIdentity, ServiceAccountIdentity } from "../../shared/model/identity.ts";
+import { MAX_CHAINED_SECONDS, type SessionRequest } from "../../shared/model/session.ts";
+import { type RefusedAssumeRole, type RefusedToken, sentBy } from "../../shared/trust/refused-call.ts";
+
+/** Returns the parameters of the session of an identity. By default, a session lasts one hour. */
+export function sessionRequest(
+  identity: RoleIdentity | ServiceAccountIdentity, sessionName: string,
+): SessionRequest {
+  return {
+    roleARN: identity.roleARN ?? "",
+    sessionName: identity.sessionName ?? sessionName,
+    durationSeconds: identity.durationSeconds ?? MAX_CHAINED_SECONDS,
+    externalID: "externalID" in identity ? identity.externalID : null,
+    sourceIdentity: null,
+    tags: identity.tags,
+    transitiveTagKeys: identity.transitiveTags,
+    policy: identity.inlinePolicy,
+    policyARNs: identity.policyARNs,
+  };
+}
+
+type Signer = Pick<RefusedAssumeRole, "caller" | "base" | "hasPodTags" | "hasIdentityTags">;
+
+/** Returns what explains why STS refused the role of an identity. */
+export function roleCall(request: SessionRequest, signer: Signer): RefusedAssumeRole {
+  return { ...signer, action: "AssumeRole", roleARN: request.roleARN, owner: "identity", sent: sentBy(request) };
+}
+
+/** Returns what explains why STS refused a token of an identity. */
+export function tokenCall(
+  { roleARN, namespace, name, audiences }: ServiceAccountIdentity, issuer: string,
+): RefusedToken {
+  const subject = `system:serviceaccount:${namespace}:${name}`;
+  return { action: "AssumeRoleWithWebIdentity", roleARN: roleARN ?? "", issuer, audiences, subject };
+}
