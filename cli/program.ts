@@ -131,6 +131,12 @@ function addReaders(program: Commander, { io, done, add }: ProgramContext): void
       const { runAudit } = await import("./audit.ts");
       done(await runAudit(settings("audit", flags, paths), io));
     });
+  add(program, "map", "write a page that shows which role and account each namespace uses, and why")
+    .addArgument(pathArgument(SAME_AS_FROM))
+    .action(async (paths: string[], flags: Flags) => {
+      const { runMap } = await import("./map.ts");
+      done(await runMap(settings("map", flags, paths), io));
+    });
   add(program, "impact", "show how roles of resources and clusters change if manifests are applied or deleted")
     .addArgument(pathArgument("manifests to apply, or to delete with --delete"))
     .action(async (paths: string[], flags: Flags) => {

@@ -1,0 +1,73 @@
+import { LIMITS } from "../contract/limits.ts";
+import type { ComparedObject } from "../resolution/impact.ts";
+import { MapTable, namesPerUse, shownText } from "./map-table.ts";
+
+/** What the counter knows of the places of resources. */
+interface Places {
+  /** Returns the index of the namespace, or null if the map does not show it. */
+  readonly namespace: (name: string) => number | null;
+  readonly kinds: MapTable<string>;
+}
+
+interface Counted<Rest> {
+  readonly namespace: number;
+  readonly kind: number;
+  readonly rest: Rest;
+  count: number;
+  readonly names: string[];
+}
+
+/** Counts resources that are equal in their namespace, their kind and in `Rest`, and keeps their first names. */
+export class UseCounter<Rest extends readonly (string | number)[]> {
+  readonly #places: Places;
+  readonly #counted = new Map<string, Counted<Rest>>();
+  readonly #perNamespace = new Map<number, number>();
+  /** The resources of namespaces that the map does not show. */
+  omitted = 0;
+  /** The resources whose kind the map does not tell, because their namespace has too many kinds. */
+  withoutKind = 0;
+
+  constructor(places: Places) {
+    this.#places = places;
+  }
+
+  add({ namespace, kind, group, name }: ComparedObject, rest: Rest): void {
+    const index = this.#places.namespace(namespace);
+    if (index === null) {
+      this.omitted++;
+      return;
+    }
+    const counted = this.#find(index, `${kind}.${group}`, rest);
+    counted.count++;
+    if (counted.names.length < MAX_NAMES) counted.names.push(name === null ? "(no name)" : shownText(name));
+  }
+
+  #find(namespace: number, kindName: string, rest: Rest): Counted<Rest> {
+    const key = JSON.stringify([namespace, kindName, ...rest]);
+    const found = this.#counted.get(key);
+    if (found !== undefined) return found;
+    const uses = this.#perNamespace.get(namespace) ?? 0;
+    if (uses >= LIMITS.mapUses.value) {
+      this.withoutKind++;
+      return this.#insert(JSON.stringify([namespace, null, ...rest]), { namespace, kind: -1, rest });
+    }
+    this.#perNamespace.set(namespace, uses + 1);
+    const name = shownText(kindName);
+    return this.#insert(key, { namespace, kind: this.#places.kinds.add(name, () => name) ?? -1, rest });
+  }
+
+  #insert(key: string, use: Pick<Counted<Rest>, "namespace" | "kind" | "rest">): Counted<Rest> {
+    const counted = this.#counted.get(key) ?? { ...use, count: 0, names: [] };
+    this.#counted.set(key, counted);
+    return counted;
+  }
+
+  /** Returns each namespace, kind and rest with the number of its resources and their first names. */
+  uses(): (readonly [namespace: number, kind: number, ...rest: Rest, count: number, names: readonly string[]])[] {
+    const all = [...this.#counted.values()];
+    const most = namesPerUse(all.map(({ count }) => count), LIMITS.mapNames.value);
+    return all.map(({ namespace, kind, rest, count, names }) => [namespace, kind, ...rest, count, names.slice(0, most)]);
+  }
+}
+
+const MAX_NAMES = 50;
