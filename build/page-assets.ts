@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import path from "node:path";
-import { build } from "esbuild";
 
 /** The script and the style of the page of `map`, with their hashes for its content security policy. */
 export interface PageAssets {
@@ -14,6 +13,7 @@ const PAGE = path.join(import.meta.dirname, "../page");
 
 /** Bundles the page. A build replaces this function by its result, so a release does not contain esbuild. */
 export async function pageAssets(): Promise<PageAssets> {
+  const { build } = await import("esbuild");
   const { outputFiles } = await build({
     entryPoints: { script: path.join(PAGE, "main.ts"), style: path.join(PAGE, "style.css") },
     bundle: true, write: false, outdir: PAGE, format: "iife", minify: true, charset: "utf8", legalComments: "none",

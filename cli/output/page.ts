@@ -1,5 +1,4 @@
 import { writeFile } from "node:fs/promises";
-import { pageAssets } from "../../build/page-assets.ts";
 import { ResolverError } from "../../shared/formats/errors.ts";
 import { countOf, printable } from "../../shared/formats/text.ts";
 import { pageHTML } from "../../shared/role-map/page-html.ts";
@@ -11,6 +10,8 @@ import type { IO } from "../io.ts";
  * @throws ResolverError ERR_CONFIG_INVALID if the file cannot be written.
  */
 export async function writePage(maps: readonly RoleMap[], file: string, io: Pick<IO, "stdout">): Promise<void> {
+  // A chunk of its own, which commands without a page do not load.
+  const { pageAssets } = await import("../../build/page-assets.ts");
   const html = pageHTML(await pageAssets(), maps);
   if (file === "-") {
     io.stdout.write(html);

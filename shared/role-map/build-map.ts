@@ -37,7 +37,7 @@ export interface RoleMapInput {
   readonly impacts: readonly Impact[] | null;
 }
 
-/** Returns the map. The same objects in another order have the same map. */
+/** Returns the map. The same resources in another order have the same map. */
 export function roleMapOf(input: RoleMapInput): RoleMap {
   const tables = new ReasonTables();
   addSelectors(tables, input);
@@ -46,12 +46,17 @@ export function roleMapOf(input: RoleMapInput): RoleMap {
     kinds: new MapTable<string>(),
     namespace: (name: string) => namespaces.add(name, () => shownNamespace(name, input.inventory)),
   };
-  const resources = new UseCounter<[reason: number]>(places);
+  const resources = new UseCounter<[reason: number]>({
+    ...places, withoutDetails: ([reason]) => [tables.withoutDetails(reason)],
+  });
   const ranked = rankedResources(input.resources);
   for (const { resource, resolution, findings } of ranked) {
     resources.add(resource, [tables.reason(resolution, findings)]);
   }
-  const moved = new UseCounter<[change: Change, before: number, after: number]>(places);
+  const moved = new UseCounter<[change: Change, before: number, after: number]>({
+    ...places,
+    withoutDetails: ([change, before, after]) => [change, tables.withoutDetails(before), tables.withoutDetails(after)],
+  });
   for (const { resource, change, before, after } of input.impacts ?? []) {
     const index = (one: Resolution | null): number => (one === null ? -1 : tables.reason(one, []));
     moved.add(resource, [change, index(before), index(after)]);
@@ -69,7 +74,7 @@ export function roleMapOf(input: RoleMapInput): RoleMap {
     omitted: omissions(input, [
       [namespaces.rejected, "namespace", `, with ${countOf(resources.omitted, "resource")}`],
       [moved.omitted, "change", " of other namespaces"],
-      [resources.withoutKind + moved.withoutKind, "resource", ": only the kind, because their namespaces have too many"],
+      [resources.withoutDetails + moved.withoutDetails, "resource", DETAILS],
       [tables.reasons.rejected, "reason", " for roles"],
       [objects.length - shown.length, "object", " with findings"],
       [input.unjudged.length - LIMITS.mapObjects.value, "file", " that were not judged"],
@@ -77,12 +82,20 @@ export function roleMapOf(input: RoleMapInput): RoleMap {
   };
 }
 
+const DETAILS = ", except their number, state and role, because their namespaces have too many kinds";
+
 /** Returns the resources with what is wrong first. */
 function rankedResources(resources: readonly JudgedResource[]): (JudgedResource & { readonly state: State })[] {
   const all = resources.map((one) => ({ ...one, state: stateOf(one.resolution, one.findings) }));
   return all.toSorted((a, b) => (
     STATES.indexOf(a.state) - STATES.indexOf(b.state) || compareResources(a.resource, b.resource)
+    || compareText(reasonText(a), reasonText(b))
   ));
+}
+
+/** Tells resources without a name apart. */
+function reasonText({ resolution, findings }: JudgedResource): string {
+  return JSON.stringify([resolution, findings]);
 }
 
 function compareResources(a: ComparedObject, b: ComparedObject): number {

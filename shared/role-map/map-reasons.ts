@@ -56,13 +56,19 @@ export class ReasonTables {
       message: shownText(message),
       findings: this.indexesOf(findings),
     }));
-    return index ?? this.#otherReason(state, outcome);
+    return index ?? this.#otherReason({ state, outcome, role: roleARN === null ? null : this.role(roleARN) });
   }
 
-  #otherReason(state: State, outcome: Resolution["outcome"]): number {
-    const key = `${state} ${outcome}`;
+  /** Returns the reason without its details; -1 for -1. */
+  withoutDetails(index: number): number {
+    const reason = this.reasons.items[index];
+    return reason === undefined ? index : this.#otherReason(reason);
+  }
+
+  #otherReason({ state, outcome, role }: Pick<Reason, "state" | "outcome" | "role">): number {
+    const key = `${state} ${outcome} ${role}`;
     const index = this.#others.get(key) ?? this.reasons.items.push({
-      state, outcome, role: null, selectors: [], chain: [], region: null, message: OTHER_REASON, findings: [],
+      state, outcome, role, selectors: [], chain: [], region: null, message: OTHER_REASON, findings: [],
     }) - 1;
     this.#others.set(key, index);
     return index;

@@ -5,7 +5,7 @@ export class MapTable<Item> {
   readonly items: Item[] = [];
   readonly #indexes = new Map<string, number>();
   readonly #limit: number;
-  #rejected = new Set<string>();
+  readonly #rejected = new Set<string>();
 
   constructor(limit = Infinity) {
     this.#limit = limit;
@@ -15,14 +15,13 @@ export class MapTable<Item> {
   add(key: string, create: () => Item): number | null {
     const found = this.#indexes.get(key);
     if (found !== undefined) return found;
-    if (this.items.length >= this.#limit) {
+    if (this.#indexes.size >= this.#limit) {
       this.#rejected.add(key);
       return null;
     }
-    const item = create();
-    // `create` adds to other lists only.
-    this.#indexes.set(key, this.items.length);
-    return this.items.push(item) - 1;
+    const index = this.items.push(create()) - 1;
+    this.#indexes.set(key, index);
+    return index;
   }
 
   indexOf(key: string): number | null {

@@ -2,11 +2,13 @@ import { LIMITS } from "../contract/limits.ts";
 import type { ComparedObject } from "../resolution/impact.ts";
 import { MapTable, namesPerUse, shownText } from "./map-table.ts";
 
-/** What the counter knows of the places of resources. */
-interface Places {
+/** What a counter needs to know. */
+interface Counting<Rest> {
   /** Returns the index of the namespace, or null if the map does not show it. */
   readonly namespace: (name: string) => number | null;
   readonly kinds: MapTable<string>;
+  /** Returns the rest without its details, of which there are only a few. */
+  readonly withoutDetails: (rest: Rest) => Rest;
 }
 
 interface Counted<Rest> {
@@ -19,20 +21,20 @@ interface Counted<Rest> {
 
 /** Counts resources that are equal in their namespace, their kind and in `Rest`, and keeps their first names. */
 export class UseCounter<Rest extends readonly (string | number)[]> {
-  readonly #places: Places;
+  readonly #counting: Counting<Rest>;
   readonly #counted = new Map<string, Counted<Rest>>();
   readonly #perNamespace = new Map<number, number>();
   /** The resources of namespaces that the map does not show. */
   omitted = 0;
-  /** The resources whose kind the map does not tell, because their namespace has too many kinds. */
-  withoutKind = 0;
+  /** The resources of which the map tells only the rest without its details, because their namespace has too many. */
+  withoutDetails = 0;
 
-  constructor(places: Places) {
-    this.#places = places;
+  constructor(counting: Counting<Rest>) {
+    this.#counting = counting;
   }
 
   add({ namespace, kind, group, name }: ComparedObject, rest: Rest): void {
-    const index = this.#places.namespace(namespace);
+    const index = this.#counting.namespace(namespace);
     if (index === null) {
       this.omitted++;
       return;
@@ -48,12 +50,13 @@ export class UseCounter<Rest extends readonly (string | number)[]> {
     if (found !== undefined) return found;
     const uses = this.#perNamespace.get(namespace) ?? 0;
     if (uses >= LIMITS.mapUses.value) {
-      this.withoutKind++;
-      return this.#insert(JSON.stringify([namespace, null, ...rest]), { namespace, kind: -1, rest });
+      this.withoutDetails++;
+      const short = this.#counting.withoutDetails(rest);
+      return this.#insert(JSON.stringify([namespace, null, ...short]), { namespace, kind: -1, rest: short });
     }
     this.#perNamespace.set(namespace, uses + 1);
     const name = shownText(kindName);
-    return this.#insert(key, { namespace, kind: this.#places.kinds.add(name, () => name) ?? -1, rest });
+    return this.#insert(key, { namespace, kind: this.#counting.kinds.add(name, () => name) ?? -1, rest });
   }
 
   #insert(key: string, use: Pick<Counted<Rest>, "namespace" | "kind" | "rest">): Counted<Rest> {

@@ -252,6 +252,9 @@ const COMBINATIONS: Partial<Record<Command, Combinations>> = {
     "--explain: not supported with --mode carm; use -o json, where a message explains the role of each resource":
       has("explain") && mode === "carm",
   }),
+  impact: (_, { html }) => ({
+    "--html -: standard output has the report; pass a file": html === "-",
+  }),
   webhook: (has) => ({
     "--namespace: requires --cluster": has("namespace") && !has("cluster"),
     "--auto-controller-identity: requires --namespace": has("autoControllerIdentity") && !has("namespace"),
