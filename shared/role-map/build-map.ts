@@ -95,7 +95,7 @@ function rankedResources(resources: readonly JudgedResource[]): (JudgedResource 
 
 /** Tells resources without a name apart. */
 function reasonText({ resolution, findings }: JudgedResource): string {
-  return JSON.stringify([resolution, findings]);
+  return JSON.stringify([resolution, ...findings.map(({ code, path, message }) => [code, path, message])]);
 }
 
 function compareResources(a: ComparedObject, b: ComparedObject): number {
