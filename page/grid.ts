@@ -1,11 +1,6 @@
 import { fill, h } from "./dom.ts";
+import { type GridPosition, nextPosition } from "./view/grid-keys.ts";
 import { visibleRange } from "./view/range.ts";
-
-/** An item of a grid at a position: the row, and the column among those of the source. */
-export interface GridPosition {
-  readonly row: number;
-  readonly column: number;
-}
 
 /** What a grid shows. Only the visible part is in the document. */
 export interface GridSource {
@@ -161,26 +156,6 @@ export class Grid {
     if (start < element.scrollLeft) element.scrollLeft = start;
     if (end > element.scrollLeft + element.clientWidth) element.scrollLeft = end - element.clientWidth;
   }
-}
-
-const STEPS: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1, PageDown: 12, PageUp: -12 };
-
-/** Returns where a key moves; null if it does not move. Up and down find the cell that is closest to the column. */
-export function nextPosition(
-  { rowCount, cellsOf }: Pick<GridSource, "rowCount" | "cellsOf">, { row, column }: GridPosition, key: string,
-): GridPosition | null {
-  const inRow = (index: number): readonly number[] => [-1, ...cellsOf(index)];
-  const step = STEPS[key];
-  if (step !== undefined) {
-    const next = Math.min(rowCount - 1, Math.max(0, row + step));
-    const closest = inRow(next).toSorted((a, b) => Math.abs(a - column) - Math.abs(b - column));
-    return { row: next, column: closest[0] ?? -1 };
-  }
-  if (key === "Home") return { row, column: -1 };
-  if (key === "End") return { row, column: inRow(row).at(-1) ?? -1 };
-  if (key === "ArrowRight") return { row, column: inRow(row).find((one) => one > column) ?? column };
-  if (key === "ArrowLeft") return { row, column: inRow(row).findLast((one) => one < column) ?? column };
-  return null;
 }
 
 function indexes([first, last]: readonly [number, number]): number[] {

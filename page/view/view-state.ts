@@ -31,10 +31,10 @@ export const FIRST_VIEW: View = {
   unfolded: [], open: [],
 };
 
-/** Returns the part of the URL after #, without what is as in the first view. */
+/** Returns the part of the URL after #: the tab, and what is not as in the first view. */
 export function formatView(view: View): string {
   const pairs = [
-    ["tab", view.tab === "map" ? "" : view.tab], ["root", view.root === 0 ? "" : String(view.root)],
+    ["tab", view.tab], ["root", view.root === 0 ? "" : String(view.root)],
     ["q", view.query], ...view.states.map((state) => ["state", state]), ["kind", view.kind], ["group", view.group],
     ...view.accounts.map((account) => ["roles", account]), ["rows", view.isFolded ? "" : "all"],
     ...view.unfolded.map((name) => ["unfold", name]), ...view.open.map((part) => ["open", part]),

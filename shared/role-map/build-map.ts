@@ -139,8 +139,11 @@ function compareUnjudged(a: MapUnjudged, b: MapUnjudged): number {
   return compareText(a.file ?? "", b.file ?? "") || compareText(a.where, b.where) || b.count - a.count;
 }
 
-function totalsOf({ inventory, unjudged }: RoleMapInput, resources: readonly { readonly state: State }[]): MapTotals {
-  const { selectors, namespaces } = inventory;
+function totalsOf(
+  { inventory: { selectors, namespaces }, unjudged }: RoleMapInput,
+  resources: readonly (Pick<JudgedResource, "resource"> & { readonly state: State })[],
+): MapTotals {
+  const names = new Set([...namespaces.names, ...resources.map(({ resource }) => resource.namespace)]);
   const malformed = selectors.malformed.size;
   const states = Object.fromEntries(STATES.map((state) => [state, 0])) as Record<State, number>;
   for (const { state } of resources) states[state]++;
@@ -148,7 +151,7 @@ function totalsOf({ inventory, unjudged }: RoleMapInput, resources: readonly { r
   states.faulty += selectors.faulty.size - malformed;
   states.unjudged += unjudged.reduce((sum, { count }) => sum + count, 0);
   return {
-    resources: resources.length, namespaces: namespaces.size, selectors: selectors.size + malformed, states,
+    resources: resources.length, namespaces: names.size, selectors: selectors.size + malformed, states,
   };
 }
 

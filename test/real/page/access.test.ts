@@ -1,0 +1,81 @@
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { type Test, test } from "tap";
+import type { Page } from "puppeteer-core";
+import { OBJECTS } from "../../page/fixture.ts";
+import { mapped } from "../../shared/role-map/mapped.ts";
+import { clickOn, openBrowser, openMaps, panelText, textsOf } from "./browser.ts";
+
+const AXE = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const MAP = mapped(OBJECTS, { before: OBJECTS.slice(1), unjudged: [{ file: "p.yaml", reason: "patch", count: 1 }] });
+const PANEL = "#tab=map&open=cell&open=c1&open=none";
+
+/** Returns what axe finds, as `RULE: ELEMENT`. */
+async function violations(page: Page): Promise<string[]> {
+  await page.evaluate(AXE);
+  return await page.evaluate(`axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) => (
+    violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ": " + html.slice(0, 200)))
+  ))`) as string[];
+}
+
+test("axe finds no violation, in each view, size and color scheme", async (t) => {
+  const browser = await openBrowser(t);
+  if (browser === null) return;
+  const views = ["#tab=map", "#tab=change", PANEL, "#tab=map&open=role&open=arn:aws:iam::111122223333:role/first"];
+  for (const hash of [...views, "#tab=map&open=selector&open=broken", "#tab=change&open=move&open=0"]) {
+    for (const [width, scheme] of [[1280, "light"], [1280, "dark"], [390, "light"]] as const) {
+      const { page } = await openMaps(t, browser, [MAP], { width, hash });
+      await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
+      t.same(await violations(page), [], `${hash} ${width} ${scheme}`);
+    }
+  }
+});
+
+test("everything works with the keyboard", async (t) => {
+  const browser = await openBrowser(t);
+  if (browser === null) return;
+  const { page, incidents } = await openMaps(t, browser, [MAP], { hash: "#tab=map" });
+  const active = (): Promise<string> => page.$eval(":focus", (element) => element.textContent ?? "");
+  await page.keyboard.press("/");
+  await page.keyboard.type("c1");
+  t.match(await page.evaluate("location.hash"), "q=c1");
+  await page.focus(".grid");
+  for (const key of ["ArrowDown", "ArrowRight"] as const) await page.keyboard.press(key);
+  t.match(await active(), /1 conflict/);
+  await page.keyboard.press("Enter");
+  t.match(await panelText(page), "Cannot determine");
+  t.equal(await active(), "c1", "the focus is on the title of the panel");
+  await page.keyboard.press("Escape");
+  t.equal(await panelText(page), "");
+  t.match(await active(), /1 conflict/, "the focus is on the cell again");
+  await page.keyboard.press("End");
+  t.match(await active(), /Queue/);
+  t.same(incidents, []);
+});
+
+test("a phone shows the matrix, and the panel below it", async (t) => {
+  const browser = await openBrowser(t);
+  if (browser === null) return;
+  const { page } = await openMaps(t, browser, [MAP], { width: 390, height: 844, hash: "#tab=map" });
+  t.ok(await page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "no horizontal scrolling");
+  await clickOn(page, "[role=gridcell]", "conflict");
+  const top = await page.$eval(".panel", (panel) => panel.getBoundingClientRect().top);
+  t.ok(top > 100 && top < 500, `the panel starts at ${top}`);
+});
+
+test("the printed page has a table of what the filters select, what is wrong first", async (t) => {
+  const browser = await openBrowser(t);
+  if (browser === null) return;
+  const { page } = await openMaps(t, browser, [MAP], { hash: "#tab=map" });
+  t.same(await printedRows(t, page), ["c1 1 × Bucket conflict", "d1 2 × Bucket default role", "a1 1 × Bucket resolved"]);
+});
+
+/** Returns the start of the first rows. The browser fires beforeprint when it makes a PDF. */
+async function printedRows(t: Test, page: Page): Promise<string[]> {
+  await page.evaluate("addEventListener('afterprint', (e) => e.stopImmediatePropagation(), true)");
+  const pdf = await page.pdf();
+  t.ok(pdf.length > 10_000);
+  await page.emulateMediaType("print");
+  const rows = await textsOf(page, ".print tbody tr");
+  return rows.slice(0, 3).map((row) => row.split(" ").slice(0, row.includes("default") ? 6 : 5).join(" "));
+}

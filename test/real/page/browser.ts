@@ -1,0 +1,91 @@
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
+import process from "node:process";
+import { pathToFileURL } from "node:url";
+import { type Browser, launch, type Page } from "puppeteer-core";
+import type { Test } from "tap";
+import { pageAssets } from "../../../build/page-assets.ts";
+import { pageHTML } from "../../../shared/role-map/page-html.ts";
+import type { RoleMap } from "../../../shared/role-map/role-map.ts";
+import { readEnvironment } from "../../programs/environment.ts";
+import { findBrowser } from "../../programs/packages.ts";
+
+const ASSETS = await pageAssets();
+
+/** A page in the browser, and everything that it must not do. */
+export interface OpenPage {
+  readonly page: Page;
+  /** The URLs of requests, except that of the page, and violations of its policy, errors and dialogs. */
+  readonly incidents: string[];
+}
+
+/** Returns a browser, which the test closes. Skips the test and returns null without one, unless `CI=true`. */
+export async function openBrowser(t: Test): Promise<Browser | null> {
+  const found = await findBrowser();
+  if ("fault" in found) {
+    if (readEnvironment().ci) throw new Error(found.fault);
+    t.plan(0, found.fault);
+    return null;
+  }
+  // Chromium has no sandbox for root.
+  const args = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
+  const browser = await launch({ executablePath: found.path, args: [...args, "--disable-gpu"] });
+  t.teardown(() => browser.close());
+  return browser;
+}
+
+interface Options {
+  readonly width?: number;
+  readonly height?: number;
+  readonly hash?: string;
+}
+
+/** Writes the page of the maps and opens it as a file. */
+export async function openMaps(
+  t: Test, browser: Browser, maps: readonly RoleMap[], { width = 1280, height = 900, hash = "" }: Options = {},
+): Promise<OpenPage> {
+  const file = path.join(t.testdir({}), "role-map.html");
+  await writeFile(file, pageHTML(ASSETS, maps));
+  const page = await browser.newPage();
+  t.teardown(() => page.close());
+  await page.setViewport({ width, height });
+  const incidents: string[] = [];
+  const url = pathToFileURL(file).href;
+  page.on("request", (request) => {
+    if (!request.url().startsWith(url)) incidents.push(`request ${request.url()}`);
+  });
+  page.on("pageerror", (error) => incidents.push(`error ${String(error)}`));
+  page.on("console", (message) => incidents.push(`console ${message.text()}`));
+  page.on("dialog", (dialog) => {
+    incidents.push(`dialog ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  await page.evaluateOnNewDocument(`addEventListener("securitypolicyviolation", (event) => {
+    console.error("policy " + event.violatedDirective + " " + event.blockedURI);
+  });`);
+  await page.goto(url + hash);
+  return { page, incidents };
+}
+
+/** Returns the visible text of the elements that the selector matches, with single spaces. */
+export async function textsOf(page: Page, selector: string): Promise<string[]> {
+  const texts = await page.$$eval(selector, (elements) => elements.map((element) => (
+    "innerText" in element ? String(element.innerText) : ""
+  )));
+  return texts.map((text) => text.replaceAll(/\s+/g, " ").trim());
+}
+
+/** Returns the visible text of the panel. */
+export async function panelText(page: Page): Promise<string> {
+  return (await textsOf(page, ".panel:not([hidden])")).join("");
+}
+
+/** Clicks the first element that the selector matches and whose text contains the words. */
+export async function clickOn(page: Page, selector: string, words: string): Promise<void> {
+  const isClicked = await page.$$eval(selector, (elements, text) => {
+    const found = elements.find((element) => (element.textContent ?? "").includes(text));
+    if (found !== undefined && "click" in found && typeof found.click === "function") found.click();
+    return found !== undefined;
+  }, words);
+  if (!isClicked) throw new Error(`no ${selector} contains ${words}`);
+}
