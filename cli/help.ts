@@ -159,7 +159,8 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
   ),
   listen: help("Server", "address to listen on", {
     sidecar: "loopback address to listen on",
-    local: "first of five addresses: of the sidecar, its health, STS, the webhook and its health, on consecutive ports",
+    local: "first of six addresses: of the sidecar, its health, STS, the webhook, its health and the role map, on "
+      + "consecutive ports",
   }),
   healthListen: rare("Server", "address of /healthz, /readyz, /startupz and /metrics"),
   group: help("Grants", "API group of the controller that this sidecar serves, such as s3.services.k8s.aws"),

@@ -1,14 +1,10 @@
-import type { RoleMap } from "../shared/role-map/role-map.ts";
+import { Live } from "./live.ts";
 import { Page } from "./page.ts";
+import { readData } from "./page-data.ts";
 
-/** The data in the document. */
-interface PageData {
-  readonly maps: readonly RoleMap[];
-}
-
-const data = document.querySelector("#data")?.textContent ?? "";
-// oxlint-disable-next-line typescript/no-unsafe-assignment -- the program wrote the data
-const { maps }: PageData = JSON.parse(data);
-new Page(maps).start();
+const data = readData(document.querySelector("#data")?.textContent ?? "");
+const page = new Page(data.maps);
+page.start();
+if (data.stale !== undefined) new Live(page).start(data);
 // The benchmark measures when the page can be used.
 performance.mark("ready");

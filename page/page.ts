@@ -17,13 +17,14 @@ import { counted } from "./view/words.ts";
 
 /** The page of one or several role maps. Its state is a view, which is also in the URL. */
 export class Page {
-  readonly #maps: readonly RoleMap[];
+  #maps: readonly RoleMap[];
   readonly #toolbar = new Toolbar((patch) => this.#change(patch));
   readonly #grid = new Grid();
   readonly #header = h("header", {});
   readonly #problems = h("div", { class: "cards" });
   readonly #panel = h("aside", { class: "panel", "aria-labelledby": "panel-title", hidden: true });
   readonly #print = h("div", { class: "print" });
+  readonly #omitted = h("div", {});
   #view: View = FIRST_VIEW;
   #model: Model;
   #matrix: Matrix | null = null;
@@ -41,14 +42,14 @@ export class Page {
   }
 
   start(): void {
-    const { moves, omitted } = this.#model.map;
+    const { moves } = this.#model.map;
     const first: View = { ...FIRST_VIEW, tab: moves === null ? "map" : "change" };
     document.body.append(
       this.#header,
       h("main", {},
         h("section", { class: "wrong", "aria-label": "What is wrong" }, this.#problems),
         this.#toolbar.element, this.#grid.element,
-        ...omitted.map((text) => h("p", { class: "omitted" }, text)),
+        this.#omitted,
         h("p", { class: "keys" }, "Keys: / searches, arrows move, Enter explains, Esc closes.")),
       this.#panel, this.#print,
     );
@@ -58,6 +59,16 @@ export class Page {
     addEventListener("afterprint", () => fill(this.#print));
     this.#toolbar.offer(this.#model);
     this.#show(location.hash === "" ? first : parseView(location.hash.slice(1), this.#maps.length));
+  }
+
+  /** Shows other maps in the same view. */
+  load(maps: readonly RoleMap[]): void {
+    this.#maps = maps;
+    const view = { ...this.#view, root: this.#view.root < maps.length ? this.#view.root : 0 };
+    this.#model = this.#modelOf(view.root);
+    this.#toolbar.offer(this.#model);
+    this.#matrix = null;
+    this.#show(view);
   }
 
   #change(patch: Partial<View>): void {
@@ -81,6 +92,7 @@ export class Page {
     const [model, view] = [this.#model, this.#view];
     const isMap = view.tab === "map";
     fill(this.#header, ...this.#title(), this.#tabs());
+    fill(this.#omitted, ...model.map.omitted.map((text) => h("p", { class: "omitted" }, text)));
     fill(this.#problems, ...(isMap ? problemCards(problemGroups(model), this.#open) : []));
     this.#matrix = matrixOf(model, view);
     this.#rows = changeRows(model, view);

@@ -12,7 +12,7 @@ import type { IO } from "../io.ts";
 export async function writePage(maps: readonly RoleMap[], file: string, io: Pick<IO, "stdout">): Promise<void> {
   // A chunk of its own, which commands without a page do not load.
   const { pageAssets } = await import("../../build/page-assets.ts");
-  const html = pageHTML(await pageAssets(), maps);
+  const html = pageHTML(await pageAssets(), { maps });
   if (file === "-") {
     io.stdout.write(html);
     return;

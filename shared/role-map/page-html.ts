@@ -8,16 +8,24 @@ interface Assets {
   readonly styleHash: string;
 }
 
+/** What the page shows. */
+export interface PageData {
+  readonly maps: readonly RoleMap[];
+  /** Only in a page that a server keeps up to date: why the data may be out of date, or null. */
+  readonly stale?: string | null;
+}
+
 /**
- * Returns the page as one document. Its policy allows nothing but its own script and style: no request, no other
- * script, and no markup that a script makes of a text. The maps are data, in which no text ends the element.
+ * Returns the page as one document. Its policy allows nothing but its own script and style: no other script, no
+ * markup that a script makes of a text, and no request, unless a server keeps the page up to date. The maps are data,
+ * in which no text ends the element.
  */
-export function pageHTML({ script, style, scriptHash, styleHash }: Assets, maps: readonly RoleMap[]): string {
+export function pageHTML({ script, style, scriptHash, styleHash }: Assets, data: PageData): string {
   const policy = [
     "default-src 'none'", `script-src 'sha256-${scriptHash}'`, `style-src 'sha256-${styleHash}'`, "base-uri 'none'",
-    "form-action 'none'", "require-trusted-types-for 'script'", "trusted-types 'none'",
+    ...(data.stale === undefined ? [] : ["connect-src 'self'"]), "form-action 'none'", "require-trusted-types-for 'script'", "trusted-types 'none'",
   ].join("; ");
-  const data = JSON.stringify({ maps }).replaceAll("<", "\\u003c");
+  const json = JSON.stringify(data).replaceAll("<", "\\u003c");
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -30,7 +38,7 @@ export function pageHTML({ script, style, scriptHash, styleHash }: Assets, maps:
 </head>
 <body>
 <noscript>This page needs JavaScript. It makes no requests.</noscript>
-<script type="application/json" id="data">${data}</script>
+<script type="application/json" id="data">${json}</script>
 <script>${script}</script>
 </body>
 </html>

@@ -45,7 +45,7 @@ export async function openMaps(
   t: Test, browser: Browser, maps: readonly RoleMap[], { width = 1280, height = 900, hash = "" }: Options = {},
 ): Promise<OpenPage> {
   const file = path.join(t.testdir({}), "role-map.html");
-  await writeFile(file, pageHTML(ASSETS, maps));
+  await writeFile(file, pageHTML(ASSETS, { maps }));
   const page = await browser.newPage();
   t.teardown(() => page.close());
   await page.setViewport({ width, height });
