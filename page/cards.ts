@@ -18,7 +18,7 @@ function problemCard({ state, count, places }: ProblemGroup, open: Open): HTMLEl
     ? ["other findings", "Objects other than resources and selectors that have findings."]
     : STATE_WORDS[state];
   const title = h(
-    "h3", { title: meaning }, state === null ? null : shape(state), h("b", {}, count.toLocaleString("en")), ` ${word}`,
+    "h2", { title: meaning }, state === null ? null : shape(state), h("b", {}, count.toLocaleString("en")), ` ${word}`,
   );
   const list = h("ul", {}, ...places.slice(0, MAX_PLACES).map((place) => placeItem(place, open)));
   const rest = places.slice(MAX_PLACES);

@@ -83,6 +83,7 @@ export class Grid {
     const hadFocus = this.#body.contains(document.activeElement);
     const width = `${first + column * source.columnCount}px`;
     for (const part of [this.#head, this.#body]) part.style.setProperty("min-width", width);
+    this.#body.style.setProperty("--columns", String(source.columnCount));
     this.#body.style.setProperty("height", `${row * source.rowCount}px`);
     const left = (index: number): string => `${first + column * index}px`;
     const heads = indexes(columns).map((index) => placed(source.head(index), "left", left(index)));

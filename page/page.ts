@@ -109,10 +109,11 @@ export class Page {
   }
 
   #title(): HTMLElement[] {
-    const { totals, roles, root } = this.#model.map;
-    const accounts = new Set(roles.map(({ account }) => account)).size;
+    const { totals, root } = this.#model.map;
+    const roles = new Set(this.#model.uses.flatMap(({ role }) => role ?? []));
+    const accounts = new Set(Array.from(roles, ({ account }) => account));
     const text = `${counted(totals.resources, "resource")} in ${counted(totals.namespaces, "namespace")}, `
-      + `${counted(totals.selectors, "selector")}, ${counted(roles.length, "role")} in ${counted(accounts, "account")}`;
+      + `${counted(totals.selectors, "selector")}, ${counted(roles.size, "role")} in ${counted(accounts.size, "account")}`;
     return [
       h("h1", {}, "Role map", root === null ? null : this.#rootSelect()), h("p", { class: "totals" }, text),
     ];
@@ -171,7 +172,8 @@ export class Page {
       : cellReasons(model, names, column);
     if (groups.length === 0) return missing("Namespace", name);
     const title = names.length > 1 ? `${name} and ${names.length - 1} equal namespaces` : name;
-    return { kicker: "Why", title, body: reasonsBody(model, groups, this.#open) };
+    const heading = this.#matrix?.columns.find(({ id }) => id === column)?.title;
+    return { kicker: heading === undefined ? "Why" : `Why: ${heading}`, title, body: reasonsBody(model, groups, this.#open) };
   }
 
   /** Returns the namespaces of the row that starts with the namespace. */

@@ -20,7 +20,7 @@ export interface PanelContent {
 export function reasonsBody(model: Model, groups: readonly ReasonGroup[], open: Open): HTMLElement[] {
   return groups.map(({ reason, uses }) => h(
     "section", { class: "reason" },
-    stateLine(reason, uses), roleLine(model, reason, open), h("p", { class: "message" }, h("bdi", {}, reason.message)),
+    stateLine(reason, uses), roleLine(model, reason, open), messageLine(model, reason),
     ...findingItems(model, reason.findings),
     ...reason.selectors.map((index) => selectorItem(model, index, open)),
     chainItem(reason), resourceList(uses),
@@ -34,6 +34,13 @@ function stateLine({ state }: Reason, uses: readonly KnownUse[]): HTMLElement {
     "h3", { class: `state ${state}`, title: meaning }, shape(state),
     `${counted(count, "resource")}: ${word}`,
   );
+}
+
+/** Returns the message of the reason; null if a finding says the same. */
+function messageLine(model: Model, { message, findings }: Reason): HTMLElement | null {
+  const text = message.replace(/\.$/, "");
+  if (findings.some((index) => model.map.findings[index]?.message.startsWith(text) === true)) return null;
+  return h("p", { class: "message" }, h("bdi", {}, message));
 }
 
 /** Returns the role, its account and the region; null if no role resolves. */
@@ -81,9 +88,19 @@ function selectorItem(model: Model, index: number, open: Open): HTMLElement | nu
 export function selectorFacts({ conditions, session, state, place }: MapSelector): (HTMLElement | null)[] {
   const isOpen = conditions.length === 0 && state !== "malformed";
   return [
-    listOf("Selects", isOpen ? ["every resource: it has no conditions"] : conditions),
+    isOpen ? listOf("Selects", ["every resource, because it has no conditions"]) : conditionList(conditions),
     listOf("Session", session), place === null ? null : listOf("Defined in", [place]),
   ];
+}
+
+/** Returns the conditions, each with the path of its field. */
+function conditionList(conditions: readonly string[]): HTMLElement | null {
+  if (conditions.length === 0) return null;
+  const items = conditions.map((text) => {
+    const at = text.indexOf(": ");
+    return h("li", {}, h("code", {}, h("bdi", {}, text.slice(0, at))), h("bdi", {}, text.slice(at + 2)));
+  });
+  return h("div", { class: "list" }, h("h4", {}, "Selects"), h("ul", {}, ...items));
 }
 
 function listOf(title: string, texts: readonly string[]): HTMLElement | null {

@@ -3,6 +3,7 @@ import { button, fill, h } from "./dom.ts";
 import { shape } from "./shapes.ts";
 import { compare } from "./view/columns.ts";
 import type { Model } from "./view/model.ts";
+import { statesOf } from "./view/rows.ts";
 import { BY_ATTENTION, BY_NAME, type View } from "./view/view-state.ts";
 import { counted, STATE_WORDS } from "./view/words.ts";
 
@@ -22,6 +23,7 @@ export class Toolbar {
   readonly #grouping: HTMLElement;
   readonly #status = h("p", { class: "status", role: "status" });
   readonly #change: Change;
+  #counts: ReturnType<typeof statesOf> = [];
 
   constructor(change: Change) {
     this.#change = change;
@@ -40,7 +42,8 @@ export class Toolbar {
   }
 
   /** Offers the kinds and labels of a map. */
-  offer({ map }: Model): void {
+  offer({ map, uses }: Model): void {
+    this.#counts = statesOf(uses).toReversed();
     const kinds = map.kinds.toSorted(compare);
     fill(this.#kind, option("", "all kinds"), ...kinds.map((kind) => option(kind, kind)));
     const keys = new Set(map.namespaces.flatMap(({ labels }) => labels.map(([key]) => key)));
@@ -59,10 +62,7 @@ export class Toolbar {
     const isMap = view.tab === "map";
     this.#grouping.hidden = !isMap;
     this.#states.hidden = !isMap;
-    const states = new Set(map.reasons.map(({ state }) => state));
-    fill(this.#states, ...STATES.filter((state) => states.has(state)).toReversed().map((state) => (
-      this.#chip(state, view.states, map.totals.states[state])
-    )));
+    fill(this.#states, ...this.#counts.map(([state, count]) => this.#chip(state, view.states, count)));
     const counts = `${counted(shown.resources, "resource")} in ${counted(shown.namespaces, "namespace")}`;
     const isFiltered = view.query !== "" || view.kind !== "" || view.states.length > 0;
     fill(this.#status, counts, isFiltered ? ` of ${counted(map.totals.resources, "resource")}` : "");

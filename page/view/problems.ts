@@ -1,7 +1,8 @@
 import { type State, STATES } from "../../shared/role-map/role-map.ts";
 import { columnOf } from "./columns.ts";
 import type { KnownUse, Model } from "./model.ts";
-import { shortKind } from "./words.ts";
+import { subjectOf } from "./moves.ts";
+import { resourcesIn } from "./rows.ts";
 
 /** Where something is wrong. */
 export interface Place {
@@ -31,7 +32,7 @@ export function problemGroups(model: Model): ProblemGroup[] {
   }));
   const others = objects.map((object, index): Place => ({
     subject: [object.kind, object.name].join(" "), open: ["object", String(index)],
-    detail: object.findings.flatMap((one) => findings[one]?.code ?? []).join(", "),
+    detail: [...new Set(object.findings.flatMap((one) => findings[one]?.code ?? []))].join(", "),
   }));
   return [...groups, { state: null, count: others.length, places: others }].filter(({ count }) => count > 0);
 }
@@ -42,15 +43,28 @@ function* placesOf({ map, uses }: Model, state: State): Iterable<Place> {
     const { name, findings: [first = -1] } = selector;
     yield { subject: name, detail: map.findings[first]?.code ?? "", open: ["selector", name] };
   }
-  for (const use of uses) if (use.reason.state === state) yield placeOf(use);
+  const own = uses.filter(({ reason }) => reason.state === state);
+  for (const same of Map.groupBy(own, addressText).values()) yield* placeOf(same);
   if (state !== "unjudged") return;
   for (const { file, count, where } of map.unjudged) {
     yield { subject: file ?? "in the cluster", detail: `${count} ${where}`, open: [] };
   }
 }
 
-function placeOf(use: KnownUse): Place {
-  const { namespace, kind, count, names: [first] } = use;
-  const detail = count === 1 && first !== undefined ? `${shortKind(kind)}/${first}` : `${count} × ${shortKind(kind)}`;
-  return { subject: namespace.name, detail, open: ["cell", namespace.name, columnOf(use, NO_ACCOUNTS).id] };
+function addressOf(use: KnownUse): readonly [type: string, namespace: string, column: string] {
+  return ["cell", use.namespace.name, columnOf(use, NO_ACCOUNTS).id];
+}
+
+function addressText(use: KnownUse): string {
+  return JSON.stringify(addressOf(use));
+}
+
+/** Yields the place of uses in one cell. */
+function* placeOf(uses: readonly KnownUse[]): Iterable<Place> {
+  const [first] = uses;
+  if (first === undefined) return;
+  const kinds = new Set(uses.map(({ kind }) => kind));
+  const count = resourcesIn(uses);
+  const detail = kinds.size === 1 ? subjectOf({ ...first, count }) : `${count} of ${kinds.size} kinds`;
+  yield { subject: first.namespace.name, detail, open: addressOf(first) };
 }

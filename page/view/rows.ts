@@ -60,7 +60,7 @@ export function matrixOf(model: Model, view: View): Matrix {
   return { columns, rows, namespaces: byName.size, resources: resourcesIn(uses) };
 }
 
-function resourcesIn(uses: readonly KnownUse[]): number {
+export function resourcesIn(uses: readonly KnownUse[]): number {
   return uses.reduce((sum, { count }) => sum + count, 0);
 }
 

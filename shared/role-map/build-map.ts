@@ -64,7 +64,7 @@ export function roleMapOf(input: RoleMapInput): RoleMap {
   const objects = input.objects.toSorted(compareObjects);
   const shown = objects.slice(0, LIMITS.mapObjects.value).map((object) => shownObject(object, tables));
   return {
-    root: input.root,
+    root: input.root === null ? null : shownText(input.root),
     totals: totalsOf(input, ranked),
     namespaces: namespaces.items, kinds: places.kinds.items, roles: tables.roles.items,
     selectors: tables.selectors.items, findings: tables.findings.items, reasons: tables.reasons.items,

@@ -28,10 +28,10 @@ test("hostile names are text, and the page makes no request and violates no poli
   if (browser === null) return;
   const objects = hostile();
   const unjudged = [{ file: SCRIPT, reason: "patch", count: 1 } as const];
-  const map = mapped(objects, { unjudged, before: objects.slice(4) });
+  const maps = [SCRIPT, RTL].map((root) => mapped(objects, { root, unjudged, before: objects.slice(4) }));
   for (const tab of ["map", "change"]) {
-    const { page, incidents } = await openMaps(t, browser, [{ ...map, root: SCRIPT }, { ...map, root: RTL }], {
-      hash: `#tab=${tab}&open=namespace&open=${encodeURIComponent(map.namespaces[0]?.name ?? "")}`,
+    const { page, incidents } = await openMaps(t, browser, maps, {
+      hash: `#tab=${tab}&open=namespace&open=${encodeURIComponent(SCRIPT)}`,
     });
     const text = (await textsOf(page, "body")).join("");
     t.ok(text.includes("<script>alert('planted')"), "the name is visible as text");

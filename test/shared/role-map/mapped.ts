@@ -10,6 +10,7 @@ import type { RoleMap } from "../../../shared/role-map/role-map.ts";
 import { inventoryWith, SETTINGS_BY_DEFAULT } from "../objects.ts";
 
 interface Mapping {
+  readonly root?: string;
   readonly runtime?: Runtime;
   readonly settings?: Partial<DecisionSettings>;
   readonly unjudged?: readonly Unjudged[];
@@ -29,7 +30,7 @@ export function mapped(objects: readonly JsonObject[], mapping: Mapping = {}): R
     ? null
     : drain(compareInventories(inventoryWith(before, { runtime, origin: "file" }), inventory, settings)).impacts;
   const found = objects.map((object) => ({ object, file: "a.yaml", lineOf: () => 7 }));
-  return roleMapOf(mapInput({ root: null, inventory, objects: found, audit, unjudged, impacts }, settings));
+  return roleMapOf(mapInput({ root: mapping.root ?? null, inventory, objects: found, audit, unjudged, impacts }, settings));
 }
 
 /** Returns each use as `NAMESPACE KIND STATE ROLE: COUNT (NAMES)`. */
