@@ -4,7 +4,7 @@ import { shape } from "./shapes.ts";
 import { byNamespace, type ReasonGroup, type RoleUsers, usersOfRole } from "./view/details.ts";
 import type { KnownUse, Model } from "./view/model.ts";
 import { statesOf } from "./view/rows.ts";
-import { counted, roleName, shortKind, STATE_WORDS } from "./view/words.ts";
+import { counted, shortKind, STATE_WORDS } from "./view/words.ts";
 
 /** Opens another address in the panel. */
 export type Open = (address: readonly string[]) => void;
@@ -22,7 +22,7 @@ export function reasonsBody(model: Model, groups: readonly ReasonGroup[], open: 
     "section", { class: "reason" },
     stateLine(reason, uses), roleLine(model, reason, open), messageLine(model, reason),
     ...findingItems(model, reason.findings),
-    ...reason.selectors.map((index) => selectorItem(model, index, open)),
+    ...reason.selectors.map((index) => selectorItem(model, index, open, reason.role === null)),
     chainItem(reason), resourceList(uses),
   ));
 }
@@ -74,14 +74,23 @@ function findingItem({ code, severity, path, message, fix }: MapFinding): HTMLEl
   );
 }
 
-function selectorItem(model: Model, index: number, open: Open): HTMLElement | null {
+function selectorItem(model: Model, index: number, open: Open, hasRole = false): HTMLElement | null {
   const selector = model.map.selectors[index];
   if (selector === undefined) return null;
   const press = (): void => open(["selector", selector.name]);
   return h(
     "div", { class: "selector" },
-    h("p", {}, "Selector ", button({ class: "link" }, press, nameText(selector.name))), ...selectorFacts(selector),
+    h("p", {}, "Selector ", button({ class: "link" }, press, nameText(selector.name))),
+    hasRole ? roleFacts(model, selector.role, open) : null, ...selectorFacts(selector),
   );
+}
+
+/** Returns the role and its account; null if there is none. */
+function roleFacts(model: Model, index: number | null, open: Open): HTMLElement | null {
+  const role = model.roleAt(index);
+  if (role === null) return null;
+  const link = button({ class: "link" }, () => open(["role", role.arn]), nameText(role.arn));
+  return h("dl", { class: "facts" }, fact("Role", link), fact("Account", nameText(role.account ?? "not in the ARN")));
 }
 
 /** Returns what a selector asks of a resource, and its session settings. */
@@ -100,13 +109,13 @@ function conditionList(conditions: readonly string[]): HTMLElement | null {
     const at = text.indexOf(": ");
     return h("li", {}, h("code", {}, h("bdi", {}, text.slice(0, at))), h("bdi", {}, text.slice(at + 2)));
   });
-  return h("div", { class: "list" }, h("h4", {}, "Selects"), h("ul", {}, ...items));
+  return h("div", { class: "list" }, h("p", { class: "term" }, "Selects"), h("ul", {}, ...items));
 }
 
 function listOf(title: string, texts: readonly string[]): HTMLElement | null {
   if (texts.length === 0) return null;
   const items = texts.map((text) => h("li", {}, h("bdi", {}, text)));
-  return h("div", { class: "list" }, h("h4", {}, title), h("ul", {}, ...items));
+  return h("div", { class: "list" }, h("p", { class: "term" }, title), h("ul", {}, ...items));
 }
 
 function chainItem({ chain }: Reason): HTMLElement | null {
@@ -127,7 +136,7 @@ function resourceList(uses: readonly KnownUse[]): HTMLElement {
   ));
   const more = uses.length - shown.length;
   return h(
-    "div", { class: "list" }, h("h4", {}, "Resources"), h("ul", { class: "resources" }, ...shown),
+    "div", { class: "list" }, h("p", { class: "term" }, "Resources"), h("ul", { class: "resources" }, ...shown),
     more > 0 ? h("p", { class: "more" }, `and ${more} more kinds or namespaces`) : null,
   );
 }
@@ -153,7 +162,7 @@ function usersList(uses: readonly KnownUse[], open: Open): HTMLElement {
   const more = namespaces.length - rows.length;
   const title = namespaces.length === 0 ? "Used by no resource" : `Used in ${counted(namespaces.length, "namespace")}`;
   return h(
-    "div", { class: "list" }, h("h4", {}, title), h("ul", { class: "users" }, ...rows),
+    "div", { class: "list" }, h("p", { class: "term" }, title), h("ul", { class: "users" }, ...rows),
     more > 0 ? h("p", { class: "more" }, `and ${more} more`) : null,
   );
 }
@@ -171,16 +180,13 @@ export function selectorContent(model: Model, name: string, open: Open): PanelCo
   const index = model.map.selectors.findIndex((one) => one.name === name);
   const selector = model.map.selectors[index];
   if (selector === undefined) return missing("Selector", name);
-  const role = model.roleAt(selector.role);
   const [word, meaning] = STATE_WORDS[selector.state];
   return {
     kicker: "Selector", title: name,
     body: [
       selector.state === "resolved" ? null : h("h3", { class: `state ${selector.state}` }, shape(selector.state), word),
       selector.state === "resolved" ? null : h("p", { class: "message" }, meaning),
-      role === null ? null : h("dl", { class: "facts" }, fact("Role", button(
-        { class: "link" }, () => open(["role", role.arn]), nameText(roleName(role.arn)),
-      )), fact("Account", nameText(role.account ?? "not in the ARN"))),
+      roleFacts(model, selector.role, open),
       ...findingItems(model, selector.findings), ...selectorFacts(selector),
       usersList(model.uses.filter(({ reason }) => reason.selectors.includes(index)), open),
     ],
