@@ -16,6 +16,6 @@ import { WEBHOOK_ROWS } from "./rows/webhook.ts";
 
 /** All rows, in the order in which they are measured. The rows that fill the heap of this process come last. */
 export const ROWS: readonly Row[] = [
-  ...WEBHOOK_ROWS, ...SIDECAR_ROWS, COLD_START_ROW, ...COMMAND_ROWS, ROLE_MAP_ROW, ...API_SERVER_ROWS, MASS_CHANGE_ROW, FLEET_ROW,
-  INVENTORY_ROW, LIMITS_ROW, SELECTORS_ROW, REVERSE_ROW, IDENTITIES_ROW, TRUST_ROW,
+  ...WEBHOOK_ROWS, ...SIDECAR_ROWS, COLD_START_ROW, ...COMMAND_ROWS, ROLE_MAP_ROW, ...API_SERVER_ROWS,
+  MASS_CHANGE_ROW, FLEET_ROW, INVENTORY_ROW, LIMITS_ROW, SELECTORS_ROW, REVERSE_ROW, IDENTITIES_ROW, TRUST_ROW,
 ];

@@ -84,7 +84,8 @@ function auditRoot(
 
 /** Audits some objects of the state, and shows the progress. */
 export function auditWithProgress(
-  state: Pick<State, "objects" | "inventory" | "origin">, objects: readonly StateObject[], settings: DecisionSettings, io: IO,
+  state: Pick<State, "objects" | "inventory" | "origin">, objects: readonly StateObject[],
+  settings: DecisionSettings, io: IO,
 ): Audit {
   const { inventory, origin } = state;
   const storedSelectors = state.objects.map(({ object }) => object).filter(isSelector);

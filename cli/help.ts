@@ -111,7 +111,7 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
   ),
   html: help(
     "Output", "page to write: one HTML file that needs no network, or - for standard output",
-    { impact: "page to write: one HTML file that shows the roles before and after the change" },
+    { impact: "page to write, with the roles before and after" },
   ),
   failOn: rareIn(
     ["resolve", "impact"], "Output", "what sets the exit status to 1: denials always do, unjudged objects if listed",

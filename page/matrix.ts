@@ -42,26 +42,29 @@ export function matrixSource({ columns, rows }: Matrix, actions: MatrixActions):
   };
 }
 
-function columnHead(column: Column | undefined, { open, toggleAccount }: MatrixActions): HTMLElement {
-  const { kind = "none", title = "", account = null, arn = "" } = column ?? {};
-  const head = h("div", { class: `column-head ${kind}`, role: "columnheader" });
-  if (account === null) {
-    head.append(h("span", { class: "column-title" }, title));
-    return head;
-  }
-  const isRole = kind === "role";
-  head.append(button(
-    {
-      class: isRole ? "account small" : "account", "aria-expanded": isRole ? "true" : "false",
-      title: isRole ? `Show one column for account ${account}` : `Show each role of account ${account}`,
-    },
-    () => toggleAccount(account), nameText(account),
-  ));
-  if (isRole) {
-    const label = `Who uses ${arn}`;
-    head.append(button({ class: "role", title: label }, () => open(["role", arn]), nameText(title)));
-  } else head.append(h("span", { class: "hint", "aria-hidden": "true" }, "account"));
+function columnHead(column: Column | undefined, actions: MatrixActions): HTMLElement {
+  const head = h("div", { class: `column-head ${column?.kind ?? ""}`, role: "columnheader" });
+  if (column !== undefined) head.append(...headParts(column, actions));
   return head;
+}
+
+function headParts({ kind, title, account, arn }: Column, { open, toggleAccount }: MatrixActions): HTMLElement[] {
+  if (account === null) return [h("span", { class: "column-title" }, title)];
+  const toggle = (): void => toggleAccount(account);
+  if (kind !== "role") {
+    const label = `Show each role of account ${account}`;
+    return [
+      button({ "class": "account", "aria-expanded": "false", "title": label }, toggle, nameText(account)),
+      h("span", { "class": "hint", "aria-hidden": "true" }, "account"),
+    ];
+  }
+  const attributes = {
+    "class": "account small", "aria-expanded": "true", "title": `Show one column for account ${account}`,
+  };
+  return [
+    button(attributes, toggle, nameText(account)),
+    button({ class: "role", title: `Who uses ${arn}` }, () => open(["role", arn]), nameText(title)),
+  ];
 }
 
 function rowHead(row: Row | undefined): HTMLElement {

@@ -1,13 +1,12 @@
 import type { RoleMap } from "../shared/role-map/role-map.ts";
 import { problemCards } from "./cards.ts";
-import { changeSource, moveContent } from "./change-list.ts";
+import { changeSource } from "./change-list.ts";
 import { button, fill, h, nameText } from "./dom.ts";
 import { Grid } from "./grid.ts";
 import { matrixSource } from "./matrix.ts";
-import { missing, objectContent, type PanelContent, reasonsBody, roleContent, selectorContent } from "./panel.ts";
+import { panelContent } from "./panel-content.ts";
 import { printMoves, printUses } from "./print.ts";
 import { Toolbar } from "./toolbar.ts";
-import { cellReasons, reasonGroups } from "./view/details.ts";
 import { Model } from "./view/model.ts";
 import { type ChangeRow, changeRows } from "./view/moves.ts";
 import { problemGroups } from "./view/problems.ts";
@@ -109,11 +108,11 @@ export class Page {
   }
 
   #title(): HTMLElement[] {
-    const { totals, root } = this.#model.map;
+    const { totals: { resources, namespaces, selectors }, root } = this.#model.map;
     const roles = new Set(this.#model.uses.flatMap(({ role }) => role ?? []));
     const accounts = new Set(Array.from(roles, ({ account }) => account));
-    const text = `${counted(totals.resources, "resource")} in ${counted(totals.namespaces, "namespace")}, `
-      + `${counted(totals.selectors, "selector")}, ${counted(roles.size, "role")} in ${counted(accounts.size, "account")}`;
+    const text = `${counted(resources, "resource")} in ${counted(namespaces, "namespace")}, `
+      + `${counted(selectors, "selector")}, ${counted(roles.size, "role")} in ${counted(accounts.size, "account")}`;
     return [
       h("h1", {}, "Role map", root === null ? null : this.#rootSelect()), h("p", { class: "totals" }, text),
     ];
@@ -148,38 +147,16 @@ export class Page {
 
   #showPanel(): void {
     const { open } = this.#view;
-    const wasHidden = this.#panel.hidden;
+    const wasHidden = this.#panel.hidden !== false;
     this.#panel.hidden = open.length === 0;
     document.body.classList.toggle("has-panel", open.length > 0);
     if (open.length === 0) return;
-    const { kicker, title, body } = this.#content(open);
+    const { kicker, title, body } = panelContent({ model: this.#model, matrix: this.#matrix, open: this.#open }, open);
     const close = button({ class: "close", "aria-label": "Close" }, () => this.#close(), "×");
     const heading = h("h2", { id: "panel-title", tabindex: -1 }, nameText(title, "title"));
     fill(this.#panel, h("div", { class: "panel-head" }, h("p", { class: "kicker" }, kicker), close, heading), ...body);
     this.#panel.scrollTop = 0;
     if (wasHidden || this.#panel.contains(document.activeElement)) heading.focus({ preventScroll: true });
-  }
-
-  #content([type = "", name = "", column = ""]: readonly string[]): PanelContent {
-    const model = this.#model;
-    if (type === "role") return roleContent(model, name, this.#open);
-    if (type === "selector") return selectorContent(model, name, this.#open);
-    if (type === "object") return objectContent(model, Number(name));
-    if (type === "move") return moveContent(model, Number(name), this.#open);
-    const names = this.#namesOf(name, column);
-    const groups = column === ""
-      ? reasonGroups(model.uses.filter(({ namespace }) => namespace.name === name))
-      : cellReasons(model, names, column);
-    if (groups.length === 0) return missing("Namespace", name);
-    const title = names.length > 1 ? `${name} and ${names.length - 1} equal namespaces` : name;
-    const heading = this.#matrix?.columns.find(({ id }) => id === column)?.title;
-    return { kicker: heading === undefined ? "Why" : `Why: ${heading}`, title, body: reasonsBody(model, groups, this.#open) };
-  }
-
-  /** Returns the namespaces of the row that starts with the namespace. */
-  #namesOf(name: string, column: string): readonly string[] {
-    const row = this.#matrix?.rows.find((one) => one.type === "namespace" && one.names[0] === name);
-    return row?.type === "namespace" && row.cells.some((cell) => cell.column.id === column) ? row.names : [name];
   }
 
   #close(): void {

@@ -145,7 +145,9 @@ function totalsOf(
 ): MapTotals {
   const names = new Set([...namespaces.names, ...resources.map(({ resource }) => resource.namespace)]);
   const malformed = selectors.malformed.size;
-  const states = Object.fromEntries(STATES.map((state) => [state, 0])) as Record<State, number>;
+  const states = {
+    conflict: 0, refused: 0, malformed: 0, faulty: 0, stale: 0, default: 0, unjudged: 0, resolved: 0,
+  } satisfies Record<State, number>;
   for (const { state } of resources) states[state]++;
   states.malformed += malformed;
   states.faulty += selectors.faulty.size - malformed;

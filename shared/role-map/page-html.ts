@@ -23,7 +23,8 @@ export interface PageData {
 export function pageHTML({ script, style, scriptHash, styleHash }: Assets, data: PageData): string {
   const policy = [
     "default-src 'none'", `script-src 'sha256-${scriptHash}'`, `style-src 'sha256-${styleHash}'`, "base-uri 'none'",
-    ...(data.stale === undefined ? [] : ["connect-src 'self'"]), "form-action 'none'", "require-trusted-types-for 'script'", "trusted-types 'none'",
+    ...(data.stale === undefined ? [] : ["connect-src 'self'"]), "form-action 'none'",
+    "require-trusted-types-for 'script'", "trusted-types 'none'",
   ].join("; ");
   const json = JSON.stringify(data).replaceAll("<", "\\u003c");
   return `<!doctype html>

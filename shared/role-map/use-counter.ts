@@ -69,7 +69,9 @@ export class UseCounter<Rest extends readonly (string | number)[]> {
   uses(): (readonly [namespace: number, kind: number, ...rest: Rest, count: number, names: readonly string[]])[] {
     const all = [...this.#counted.values()];
     const most = namesPerUse(all.map(({ count }) => count), LIMITS.mapNames.value);
-    return all.map(({ namespace, kind, rest, count, names }) => [namespace, kind, ...rest, count, names.slice(0, most)]);
+    return all.map(({ namespace, kind, rest, count, names }) => (
+      [namespace, kind, ...rest, count, names.slice(0, most)]
+    ));
   }
 }
 

@@ -45,8 +45,8 @@ export async function startPageServer(options: PageServerOptions): Promise<PageS
   const { flag, clock = systemClock } = options;
   const address = parseListenAddress(options.listen, flag);
   if (!isLoopbackHost(address.host)) {
-    const message = `${flag}: ${options.listen} is not a loopback address; the page has no login, so use 127.0.0.1:PORT `
-      + "and kubectl port-forward";
+    const message = `${flag}: ${options.listen} is not a loopback address; the page has no login, so use `
+      + "127.0.0.1:PORT and kubectl port-forward";
     throw new ResolverError("ERR_CONFIG_ADDRESS", message);
   }
   const events = new EventStreams(clock);
@@ -72,7 +72,7 @@ async function respond(
   { method, url = "", headers }: IncomingMessage, response: ServerResponse, { page, data, events }: Routes,
 ): Promise<void> {
   const [path] = url.split("?", 1);
-  if (!isLoopback(headers.host)) send(response, 403, "text/plain", "the host of the request is not a loopback address\n");
+  if (!isLoopback(headers.host)) send(response, 403, "text/plain", "the host is not a loopback address\n");
   else if (method !== "GET") send(response, 405, "text/plain", "only GET is supported\n");
   else if (path === "/events") events.add(response);
   else if (path === "/") await sendResult(response, "text/html", page);

@@ -64,7 +64,8 @@ test("shows only the objects of --only", async (t) => {
 
 test("objects that were not judged are in the map, and set the exit status on request", async (t) => {
   const dir = t.testdir({
-    "a.yaml": HEALTHY, "patch.yaml": HEALTHY, "kustomization.yaml": "resources: [a.yaml]\npatches: [{path: patch.yaml}]\n",
+    "a.yaml": HEALTHY, "patch.yaml": HEALTHY,
+    "kustomization.yaml": "resources: [a.yaml]\npatches: [{path: patch.yaml}]\n",
   });
   const { status, stdout } = await runCommand(["map", dir, "--html", "-", "--fail-on", "unjudged"]);
   t.equal(status, 1);

@@ -1,7 +1,9 @@
 import { Model } from "../../page/view/model.ts";
 import { FIRST_VIEW, type View } from "../../page/view/view-state.ts";
 import type { JsonObject } from "../../shared/formats/json.ts";
-import { bucketObject, FIRST, namespaceObject, roleIn, SECOND, selectorFor, selectorObject } from "../shared/objects.ts";
+import {
+  bucketObject, FIRST, namespaceObject, roleIn, SECOND, selectorFor, selectorObject,
+} from "../shared/objects.ts";
 import { mapped } from "../shared/role-map/mapped.ts";
 
 function bucketIn(namespace: string, name = "b"): JsonObject {

@@ -31,7 +31,9 @@ test("a URL shows the same view again, and what it does not know is ignored", (t
 });
 
 test("each problem has a place, and the address of what explains it", (t) => {
-  const unjudged = [{ file: "p.yaml", reason: "patch", count: 2 }, { file: null, reason: "unlisted", count: 1 }] as const;
+  const unjudged = [
+    { file: "p.yaml", reason: "patch", count: 2 }, { file: null, reason: "unlisted", count: 1 },
+  ] as const;
   const annotated = namespaceObject("e1", {}, { "services.k8s.aws/owner-account-id": "1" });
   const groups = problemGroups(new Model(mapped([...OBJECTS, annotated], { unjudged })));
   t.same(groups.map(({ state, count, places }) => [state, count, ...places.map(({ subject, detail, open }) => (

@@ -4,7 +4,7 @@ import { test } from "tap";
 import type { Page } from "puppeteer-core";
 import { OBJECTS } from "../../page/fixture.ts";
 import { mapped } from "../../shared/role-map/mapped.ts";
-import { clickOn, openBrowser, openMaps, panelText } from "./browser.ts";
+import { clickOn, openBrowser, openMaps, panelText, runTexts } from "./browser.ts";
 
 const AXE = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const MAP = mapped(OBJECTS, { before: OBJECTS.slice(1), unjudged: [{ file: "p.yaml", reason: "patch", count: 1 }] });
@@ -13,9 +13,9 @@ const PANEL = "#tab=map&open=cell&open=c1&open=none";
 /** Returns what axe finds, as `RULE: ELEMENT`. */
 async function violations(page: Page): Promise<string[]> {
   await page.evaluate(AXE);
-  return await page.evaluate(`axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) => (
+  return await runTexts(page, `axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) => (
     violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ": " + html.slice(0, 200)))
-  ))`) as string[];
+  ))`);
 }
 
 test("axe finds no violation, in each view, size and color scheme", async (t) => {
@@ -35,7 +35,7 @@ test("everything works with the keyboard", async (t) => {
   const browser = await openBrowser(t);
   if (browser === null) return;
   const { page, incidents } = await openMaps(t, browser, [MAP], { hash: "#tab=map" });
-  const active = (): Promise<string> => page.$eval(":focus", (element) => element.textContent ?? "");
+  const active = async (): Promise<string> => String(await page.evaluate("document.activeElement.textContent"));
   await page.keyboard.press("/");
   await page.keyboard.type("c1");
   t.match(await page.evaluate("location.hash"), "q=c1");
@@ -59,7 +59,7 @@ test("a phone shows the matrix, and the panel below it", async (t) => {
   const { page } = await openMaps(t, browser, [MAP], { width: 390, height: 844, hash: "#tab=map" });
   t.ok(await page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "no horizontal scrolling");
   await clickOn(page, "[role=gridcell]", "conflict");
-  const top = await page.$eval(".panel", (panel) => panel.getBoundingClientRect().top);
+  const top = Number(await page.evaluate("document.querySelector('.panel').getBoundingClientRect().top"));
   t.ok(top > 100 && top < 500, `the panel starts at ${top}`);
 });
 

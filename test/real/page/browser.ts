@@ -67,11 +67,16 @@ export async function openMaps(
   return { page, incidents };
 }
 
+/** Returns the result of code that runs in the page, as a text for each item. */
+export async function runTexts(page: Page, code: string): Promise<string[]> {
+  return [await page.evaluate(code)].flat().map(String);
+}
+
 /** Returns the visible text of the elements that the selector matches, with single spaces. */
 export async function textsOf(page: Page, selector: string): Promise<string[]> {
-  const texts = await page.$$eval(selector, (elements) => elements.map((element) => (
-    "innerText" in element ? String(element.innerText) : ""
-  )));
+  const texts = await runTexts(page, `[...document.querySelectorAll(${JSON.stringify(selector)})].map((one) => (
+    one.innerText
+  ))`);
   return texts.map((text) => text.replaceAll(/\s+/g, " ").trim());
 }
 
@@ -82,10 +87,10 @@ export async function panelText(page: Page): Promise<string> {
 
 /** Clicks the first element that the selector matches and whose text contains the words. */
 export async function clickOn(page: Page, selector: string, words: string): Promise<void> {
-  const isClicked = await page.$$eval(selector, (elements, text) => {
-    const found = elements.find((element) => (element.textContent ?? "").includes(text));
-    if (found !== undefined && "click" in found && typeof found.click === "function") found.click();
-    return found !== undefined;
-  }, words);
-  if (!isClicked) throw new Error(`no ${selector} contains ${words}`);
+  await page.evaluate(`{
+    const all = [...document.querySelectorAll(${JSON.stringify(selector)})];
+    const found = all.find((one) => one.textContent.includes(${JSON.stringify(words)}));
+    if (found === undefined) throw new Error("no such element");
+    found.click();
+  }`);
 }

@@ -1,5 +1,5 @@
-import { test } from "tap";
-import type { Page } from "puppeteer-core";
+import { type Test, test } from "tap";
+import type { Browser, Page } from "puppeteer-core";
 import { accountOf, company, LARGE, namespaceName } from "../../shared/role-map/company.ts";
 import { mapped } from "../../shared/role-map/mapped.ts";
 import { bucketObject, selectorObject } from "../../shared/objects.ts";
@@ -25,64 +25,70 @@ test("readers find the answers in a company of 500 namespaces, with at most thre
   setTimeLimit(t, LIMIT_MS);
   const browser = await openBrowser(t);
   if (browser === null) return;
-
-  await t.test("which role and account does the queue of a namespace get, and why", async (tt) => {
-    const { page, incidents } = await openMaps(tt, browser, [MAP]);
-    await search(page, HEALTHY);
-    await clickOn(page, "[role=gridcell]", "20");
-    const text = await panelText(page);
-    for (const part of [
-      HEALTHY, ROLE, ACCOUNT, `IAMRoleSelector ${HEALTHY} selects the resource`,
-      `spec.namespaceSelector.names namespace ${HEALTHY}`, "queue-01",
-    ]) tt.ok(text.includes(part), part);
-    tt.same(incidents, []);
-  });
-
-  await t.test("who uses a role, and by which selector", async (tt) => {
-    const { page } = await openMaps(tt, browser, [MAP]);
-    await search(page, ROLE);
-    await clickOn(page, ".column-head button", ACCOUNT);
-    await clickOn(page, ".column-head .role", HEALTHY);
-    const text = await panelText(page);
-    tt.match(text, "Who uses this role");
-    tt.ok(text.includes(`Selector ${HEALTHY}`));
-    tt.match(text, "Used in 1 namespace");
-  });
-
-  await t.test("where is something wrong", async (tt) => {
-    const { page } = await openMaps(tt, browser, [MAP]);
-    const cards = await textsOf(page, ".card");
-    const wrong = { ...planted, unjudged: UNJUDGED.map(({ file }) => file) };
-    for (const [state, names] of Object.entries(wrong)) {
-      const own = (await textsOf(page, `.card.${state}`)).join(" ");
-      for (const name of names) tt.ok(own.includes(name), `${state} of ${name} is visible without a click`);
-    }
-    tt.equal(cards.length, 6);
-    await clickOn(page, ".card.conflict button", planted.conflict[0] ?? "");
-    tt.match(await panelText(page), "Cannot determine which IAMRoleSelector to use");
-    tt.match(await panelText(page), "Fix: restrict or delete selectors until one selects it");
-  });
-
-  await t.test("filters are in the URL, and a link shows the same", async (tt) => {
-    const { page } = await openMaps(tt, browser, [MAP]);
-    await search(page, "team-01");
-    await clickOn(page, ".chip", "resolved");
-    await page.select("select[aria-label='Group by']", "label:env");
-    const [status, hash] = [await textsOf(page, ".status"), await page.evaluate("location.hash") as string];
-    tt.match(hash, "q=team-01");
-    const again = await openMaps(tt, browser, [MAP], { hash });
-    tt.same(await textsOf(again.page, ".status"), status);
-    tt.match(await textsOf(again.page, ".group-head"), [/^env: dev/, /^env: prod/]);
-  });
-
-  await t.test("only the visible part of the matrix is in the document", async (tt) => {
-    const { page } = await openMaps(tt, browser, [MAP], { hash: "#rows=all&group=*" });
-    tt.ok((await page.$$("[role=row]")).length < 60);
-    await page.evaluate("document.querySelector('.grid').scrollTop = 1e6");
-    await page.waitForFunction("document.querySelector('.grid').textContent.includes('team-166-staging')");
-    tt.equal(await page.$eval(".grid", (grid) => grid.getAttribute("aria-rowcount")), "501");
-  });
+  await t.test("which role and account does a queue get, and why", (tt) => findsReason(tt, browser));
+  await t.test("who uses a role, and by which selector", (tt) => findsUsers(tt, browser));
+  await t.test("where is something wrong", (tt) => findsProblems(tt, browser));
+  await t.test("filters are in the URL, and a link shows the same", (tt) => sharesView(tt, browser));
+  await t.test("only the visible part of the matrix is in the document", (tt) => showsPart(tt, browser));
 });
+
+async function findsReason(t: Test, browser: Browser): Promise<void> {
+  const { page, incidents } = await openMaps(t, browser, [MAP]);
+  await search(page, HEALTHY);
+  await clickOn(page, "[role=gridcell]", "20");
+  const text = await panelText(page);
+  for (const part of [
+    HEALTHY, ROLE, ACCOUNT, `IAMRoleSelector ${HEALTHY} selects the resource`,
+    `spec.namespaceSelector.names namespace ${HEALTHY}`, "queue-01",
+  ]) t.ok(text.includes(part), part);
+  t.same(incidents, []);
+}
+
+async function findsUsers(t: Test, browser: Browser): Promise<void> {
+  const { page } = await openMaps(t, browser, [MAP]);
+  await search(page, ROLE);
+  await clickOn(page, ".column-head button", ACCOUNT);
+  await clickOn(page, ".column-head .role", HEALTHY);
+  const text = await panelText(page);
+  t.match(text, "Who uses this role");
+  t.ok(text.includes(`Selector ${HEALTHY}`));
+  t.match(text, "Used in 1 namespace");
+}
+
+async function findsProblems(t: Test, browser: Browser): Promise<void> {
+  const { page } = await openMaps(t, browser, [MAP]);
+  const wrong = { ...planted, unjudged: UNJUDGED.map(({ file }) => file) };
+  for (const [state, names] of Object.entries(wrong)) {
+    const own = (await textsOf(page, `.card.${state}`)).join(" ");
+    for (const name of names) t.ok(own.includes(name), `${state} of ${name} is visible without a click`);
+  }
+  t.equal((await textsOf(page, ".card")).length, Object.keys(wrong).length);
+  await clickOn(page, ".card.conflict button", planted.conflict[0] ?? "");
+  const text = await panelText(page);
+  t.match(text, "Cannot determine which IAMRoleSelector to use");
+  t.match(text, "Fix: restrict or delete selectors until one selects it");
+  t.ok(text.includes("role/ack/media"), "the role of each selector in the conflict");
+}
+
+async function sharesView(t: Test, browser: Browser): Promise<void> {
+  const { page } = await openMaps(t, browser, [MAP]);
+  await search(page, "team-01");
+  await clickOn(page, ".chip", "resolved");
+  await page.select("select[aria-label='Group by']", "label:env");
+  const [status, hash] = [await textsOf(page, ".status"), String(await page.evaluate("location.hash"))];
+  t.match(hash, "q=team-01");
+  const again = await openMaps(t, browser, [MAP], { hash });
+  t.same(await textsOf(again.page, ".status"), status);
+  t.match(await textsOf(again.page, ".group-head"), [/^env: dev/, /^env: prod/]);
+}
+
+async function showsPart(t: Test, browser: Browser): Promise<void> {
+  const { page } = await openMaps(t, browser, [MAP], { hash: "#rows=all&group=*" });
+  t.ok((await page.$$("[role=row]")).length < 60);
+  await page.evaluate("document.querySelector('.grid').scrollTop = 1e6");
+  await page.waitForFunction(`document.querySelector(".grid").textContent.includes("${namespaceName(499)}")`);
+  t.equal(await page.evaluate("document.querySelector('.grid').getAttribute('aria-rowcount')"), "501");
+}
 
 test("a change has before and after side by side", async (t) => {
   const browser = await openBrowser(t);

@@ -12,8 +12,8 @@ import { parameters } from "../property.ts";
 import { mapped } from "./mapped.ts";
 
 const selector = fc.tuple(fc.constantFrom(...SELECTOR_NAMES), spec)
-  .map(([name, stored]) => selectorObject(name, stored));
-const namespace = fc.tuple(fc.constantFrom(...NAMESPACES.slice(0, 3)), labels, choice)
+  .map(([name, written]) => selectorObject(name, written));
+const stored = fc.tuple(fc.constantFrom(...NAMESPACES.slice(0, 3)), labels, choice)
   .map(([name, own, annotations]) => namespaceObject(name, own, annotations));
 const bucket = fc.tuple(resource, fc.constantFrom("one", "two", ""), choice).map(([one, name, annotations]) => ({
   apiVersion: `${one.group}/${one.version}`, kind: one.kind,
@@ -27,7 +27,7 @@ const named = (objects: readonly JsonObject[]): JsonObject[] => [...new Map(obje
 })).values()];
 const parts = fc.tuple(
   fc.uniqueArray(selector, { maxLength: 5, selector: (one) => JSON.stringify(one["metadata"]) }),
-  fc.uniqueArray(namespace, { maxLength: 3, selector: (one) => JSON.stringify(Object.values(one["metadata"] ?? {})[0]) }),
+  fc.uniqueArray(stored, { maxLength: 3, selector: (one) => JSON.stringify(Object.values(one["metadata"] ?? {})[0]) }),
   fc.array(bucket, { maxLength: 8 }),
 ).map(([selectors, namespaces, resources]) => ({ others: [...selectors, ...namespaces], resources: named(resources) }));
 const world = parts.map(({ others, resources }) => [...others, ...resources]);

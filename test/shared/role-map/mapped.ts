@@ -30,7 +30,8 @@ export function mapped(objects: readonly JsonObject[], mapping: Mapping = {}): R
     ? null
     : drain(compareInventories(inventoryWith(before, { runtime, origin: "file" }), inventory, settings)).impacts;
   const found = objects.map((object) => ({ object, file: "a.yaml", lineOf: () => 7 }));
-  return roleMapOf(mapInput({ root: mapping.root ?? null, inventory, objects: found, audit, unjudged, impacts }, settings));
+  const source = { root: mapping.root ?? null, inventory, objects: found, audit, unjudged, impacts };
+  return roleMapOf(mapInput(source, settings));
 }
 
 /** Returns each use as `NAMESPACE KIND STATE ROLE: COUNT (NAMES)`. */

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { type IncomingMessage, request } from "node:http";
+import { type ClientRequest, type IncomingMessage, request } from "node:http";
 import { type Test, test } from "tap";
 import { type PageServer, startPageServer } from "../../../shared/server/page-server.ts";
 import { send } from "../../loopback-request.ts";
@@ -56,9 +56,15 @@ test("a fault of the data is status 503, and does not end the server", async (t)
   t.equal((await send(`http://${address}/data.json`, {})).status, 200);
 });
 
+async function responseOf(sent: ClientRequest): Promise<IncomingMessage> {
+  const { promise, resolve } = Promise.withResolvers<IncomingMessage>();
+  sent.once("response", resolve);
+  return await promise;
+}
+
 /** Opens the events. Returns a function that resolves to the next chunk. */
 async function openEvents(t: Test, address: string): Promise<() => Promise<string>> {
-  const [response] = await once(request(`http://${address}/events`).end(), "response") as [IncomingMessage];
+  const response = await responseOf(request(`http://${address}/events`).end());
   t.equal(response.headers["content-type"], "text/event-stream");
   response.setEncoding("utf8").on("error", () => {});
   return async () => String((await once(response, "data"))[0]);
@@ -99,7 +105,7 @@ test("the heartbeat stops when no page is open", async (t) => {
   const server = await start(t, clock);
   const events = request(`http://${server.address}/events`).end();
   events.on("error", () => {});
-  const [response] = await once(events, "response") as [IncomingMessage];
+  const response = await responseOf(events);
   response.on("error", () => {});
   await once(response, "data");
   events.destroy();
