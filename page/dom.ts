@@ -21,6 +21,12 @@ export function nameText(text: string, className = "name"): HTMLElement {
   return h("bdi", { class: className, title: text }, text);
 }
 
+/** Returns a long name, such as an ARN, that can break after each `/` and `:`. */
+export function longText(text: string): HTMLElement {
+  const parts = text.split(/(?<=[/:])/).flatMap((part) => [part, h("wbr")]);
+  return h("bdi", { class: "name", title: text }, ...parts);
+}
+
 /** Returns a button that calls `press`. */
 export function button(
   attributes: Attributes, press: (event: MouseEvent) => void, ...children: readonly Child[]

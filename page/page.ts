@@ -1,7 +1,7 @@
 import type { RoleMap } from "../shared/role-map/role-map.ts";
 import { problemCards } from "./cards.ts";
 import { changeSource } from "./change-list.ts";
-import { button, fill, h, nameText } from "./dom.ts";
+import { button, fill, h, longText } from "./dom.ts";
 import { Grid } from "./grid.ts";
 import { matrixSource } from "./matrix.ts";
 import { panelContent } from "./panel-content.ts";
@@ -153,7 +153,7 @@ export class Page {
     if (open.length === 0) return;
     const { kicker, title, body } = panelContent({ model: this.#model, matrix: this.#matrix, open: this.#open }, open);
     const close = button({ class: "close", "aria-label": "Close" }, () => this.#close(), "×");
-    const heading = h("h2", { id: "panel-title", tabindex: -1 }, nameText(title, "title"));
+    const heading = h("h2", { id: "panel-title", tabindex: -1 }, longText(title));
     fill(this.#panel, h("div", { class: "panel-head" }, h("p", { class: "kicker" }, kicker), close, heading), ...body);
     this.#panel.scrollTop = 0;
     if (wasHidden || this.#panel.contains(document.activeElement)) heading.focus({ preventScroll: true });

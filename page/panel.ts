@@ -1,5 +1,5 @@
 import type { MapFinding, MapSelector, Reason } from "../shared/role-map/role-map.ts";
-import { button, h, nameText } from "./dom.ts";
+import { button, h, longText, nameText } from "./dom.ts";
 import { shape } from "./shapes.ts";
 import { byNamespace, type ReasonGroup, type RoleUsers, usersOfRole } from "./view/details.ts";
 import type { KnownUse, Model } from "./view/model.ts";
@@ -50,7 +50,7 @@ function roleLine(model: Model, { role, outcome, region }: Reason, open: Open): 
   const rows: (HTMLElement | null)[] = [];
   if (found !== null) {
     const press = (): void => open(["role", found.arn]);
-    const link = outcome === "default" ? nameText(found.arn) : button({ class: "link" }, press, nameText(found.arn));
+    const link = outcome === "default" ? longText(found.arn) : button({ class: "link" }, press, longText(found.arn));
     rows.push(fact("Role", link), fact("Account", nameText(found.account ?? "not in the ARN")));
   }
   if (region !== null) rows.push(fact("Region", nameText(region)));
@@ -89,7 +89,7 @@ function selectorItem(model: Model, index: number, open: Open, hasRole = false):
 function roleFacts(model: Model, index: number | null, open: Open): HTMLElement | null {
   const role = model.roleAt(index);
   if (role === null) return null;
-  const link = button({ class: "link" }, () => open(["role", role.arn]), nameText(role.arn));
+  const link = button({ class: "link" }, () => open(["role", role.arn]), longText(role.arn));
   return h("dl", { class: "facts" }, fact("Role", link), fact("Account", nameText(role.account ?? "not in the ARN")));
 }
 
@@ -114,7 +114,7 @@ function conditionList(conditions: readonly string[]): HTMLElement | null {
 
 function listOf(title: string, texts: readonly string[]): HTMLElement | null {
   if (texts.length === 0) return null;
-  const items = texts.map((text) => h("li", {}, h("bdi", {}, text)));
+  const items = texts.map((text) => h("li", {}, longText(text)));
   return h("div", { class: "list" }, h("p", { class: "term" }, title), h("ul", {}, ...items));
 }
 

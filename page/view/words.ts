@@ -31,8 +31,7 @@ export function shortKind(kind: string): string {
   return kind.split(".", 1)[0] ?? kind;
 }
 
-/** Returns the part of an ARN that names the role, such as `ack/team-a`. */
+/** Returns the name of the role, which is unique in its account, without its path. */
 export function roleName(arn: string): string {
-  const at = arn.indexOf(":role/");
-  return at < 0 ? arn : arn.slice(at + ":role/".length);
+  return arn.slice(arn.lastIndexOf("/") + 1);
 }

@@ -124,7 +124,7 @@ test("the visible range has all visible items and few others", (t) => {
 
 test("words are short", (t) => {
   t.same([counted(1, "role"), counted(1200, "role")], ["1 role", "1,200 roles"]);
-  t.same([roleName("arn:aws:iam::1:role/ack/a"), roleName("x")], ["ack/a", "x"]);
+  t.same([roleName("arn:aws:iam::1:role/ack/a"), roleName("x")], ["a", "x"]);
   t.equal(shortKind("Bucket.s3.services.k8s.aws"), "Bucket");
   t.end();
 });
