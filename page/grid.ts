@@ -18,8 +18,16 @@ export interface GridSource {
   readonly press: (position: GridPosition) => void;
 }
 
+/** The sizes in pixels, and the visible columns. */
+interface Layout {
+  readonly columns: readonly [number, number];
+  readonly first: number;
+  readonly row: number;
+  readonly column: number;
+}
+
 const MARGIN_ROWS = 8;
-const MARGIN_COLUMNS = 2;
+const MARGIN_COLUMNS = 3;
 
 /** A table of which only the visible part is in the document. The sizes of rows and columns are CSS variables. */
 export class Grid {
@@ -29,6 +37,9 @@ export class Grid {
   #source: GridSource | null = null;
   #active: GridPosition = { row: 0, column: -1 };
   #isQueued = false;
+  readonly #rows = new Map<number, HTMLElement>();
+  /** The layout of the rows in the document. */
+  #layout = "";
 
   constructor() {
     this.element.append(h("div", { role: "rowgroup", class: "grid-top" }, this.#head), this.#body);
@@ -44,7 +55,7 @@ export class Grid {
     this.element.setAttribute("aria-label", source.label);
     this.element.setAttribute("aria-rowcount", String(source.rowCount + 1));
     this.element.setAttribute("aria-colcount", String(source.columnCount + 1));
-    this.#render();
+    this.#render(true);
   }
 
   /** Moves the focus to the active cell, for example after the panel was closed. */
@@ -68,7 +79,8 @@ export class Grid {
     return { row: read("--row"), column: read("--column"), first: read("--first") };
   }
 
-  #render(): void {
+  /** Shows what is visible now. Keeps the rows that were visible before, unless something else changed. */
+  #render(isChanged = false): void {
     const source = this.#source;
     if (source === null) return;
     const { row, column, first } = this.#sizes();
@@ -81,26 +93,53 @@ export class Grid {
       { position: scrollLeft, viewport, size: column, count: source.columnCount }, MARGIN_COLUMNS,
     );
     const hadFocus = this.#body.contains(document.activeElement);
+    const layout = { columns, first, row, column };
+    const key = JSON.stringify(layout);
+    if (isChanged || key !== this.#layout) this.#showHead(source, layout);
+    this.#layout = key;
+    this.#showRows(rows, (index) => this.#row(source, index, layout));
+    if (hadFocus && !this.#body.contains(document.activeElement)) {
+      (this.#activeElement() ?? this.element).focus({ preventScroll: true });
+    }
+  }
+
+  #showHead(source: GridSource, { columns, first, row, column }: Layout): void {
     const width = `${first + column * source.columnCount}px`;
     for (const part of [this.#head, this.#body]) part.style.setProperty("min-width", width);
     this.#body.style.setProperty("--columns", String(source.columnCount));
     this.#body.style.setProperty("height", `${row * source.rowCount}px`);
-    const left = (index: number): string => `${first + column * index}px`;
-    const heads = indexes(columns).map((index) => placed(source.head(index), "left", left(index)));
-    fill(this.#head, source.corner(), ...heads.map((one, i) => numbered(one, "aria-colindex", columns[0] + i + 2)));
-    fill(this.#body, ...indexes(rows).map((index) => this.#row(source, index, { columns, left, row })));
-    if (hadFocus) (this.#activeElement() ?? this.element).focus({ preventScroll: true });
+    const heads = indexes(columns).map((index) => {
+      const head = placed(source.head(index), "left", `${first + column * index}px`);
+      return numbered(head, "aria-colindex", index + 2);
+    });
+    fill(this.#head, source.corner(), ...heads);
+    fill(this.#body);
+    this.#rows.clear();
   }
 
-  #row(
-    source: GridSource, index: number,
-    { columns: [from, to], left, row }: {
-      readonly columns: readonly [number, number]; readonly left: (index: number) => string; readonly row: number;
-    },
-  ): HTMLElement {
-    const cells = source.cellsOf(index).filter((column) => column >= from && column < to).map((column) => (
-      this.#marked(placed(source.cell({ row: index, column }), "left", left(column)), { row: index, column })
-    ));
+  /** Removes the rows that are not visible anymore, and inserts the others in order. */
+  #showRows(range: readonly [number, number], create: (index: number) => HTMLElement): void {
+    const [from, to] = range;
+    for (const [index, element] of this.#rows) {
+      if (index >= from && index < to) continue;
+      element.remove();
+      this.#rows.delete(index);
+    }
+    let next: HTMLElement | null = null;
+    for (const index of indexes(range).toReversed()) {
+      const known = this.#rows.get(index);
+      const element: HTMLElement = known ?? create(index);
+      if (known === undefined) this.#body.insertBefore(element, next);
+      this.#rows.set(index, element);
+      next = element;
+    }
+  }
+
+  #row(source: GridSource, index: number, { columns: [from, to], first, row, column }: Layout): HTMLElement {
+    const cells = source.cellsOf(index).filter((one) => one >= from && one < to).map((one) => {
+      const cell = placed(source.cell({ row: index, column: one }), "left", `${first + column * one}px`);
+      return this.#marked(cell, { row: index, column: one });
+    });
     const head = this.#marked(source.rowHead(index), { row: index, column: -1 });
     const element = h("div", { role: "row", class: "grid-row", "aria-rowindex": index + 2 }, head, ...cells);
     return placed(element, "transform", `translateY(${row * index}px)`);
@@ -115,6 +154,14 @@ export class Grid {
     return numbered(element, "aria-colindex", column + 2);
   }
 
+  #activate(position: GridPosition): void {
+    const before = this.#activeElement();
+    if (before !== null) before.tabIndex = -1;
+    this.#active = position;
+    const after = this.#activeElement();
+    if (after !== null) after.tabIndex = 0;
+  }
+
   #activeElement(): HTMLElement | null {
     const { row, column } = this.#active;
     return this.#body.querySelector(`[data-row="${row}"][data-column="${column}"]`);
@@ -123,7 +170,7 @@ export class Grid {
   #press(event: Event): void {
     const target = event.target instanceof Element ? event.target.closest<HTMLElement>("[data-row]") : null;
     if (target === null) return;
-    this.#active = { row: Number(target.dataset["row"]), column: Number(target.dataset["column"]) };
+    this.#activate({ row: Number(target.dataset["row"]), column: Number(target.dataset["column"]) });
     this.#source?.press(this.#active);
   }
 
@@ -139,9 +186,9 @@ export class Grid {
     const next = nextPosition(source, this.#active, event.key);
     if (next === null) return;
     event.preventDefault();
-    this.#active = next;
     this.#scrollTo(next);
     this.#render();
+    this.#activate(next);
     this.#activeElement()?.focus({ preventScroll: true });
   }
 

@@ -9,6 +9,7 @@ import { pageHTML } from "../../../shared/role-map/page-html.ts";
 import type { RoleMap } from "../../../shared/role-map/role-map.ts";
 import { readEnvironment } from "../../programs/environment.ts";
 import { findBrowser } from "../../programs/packages.ts";
+import { setTimeLimit } from "../time-limit.ts";
 
 const ASSETS = await pageAssets();
 
@@ -21,6 +22,7 @@ export interface OpenPage {
 
 /** Returns a browser, which the test closes. Skips the test and returns null without one, unless `CI=true`. */
 export async function openBrowser(t: Test): Promise<Browser | null> {
+  setTimeLimit(t);
   const found = await findBrowser();
   if ("fault" in found) {
     if (readEnvironment().ci) throw new Error(found.fault);

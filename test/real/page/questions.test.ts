@@ -3,10 +3,8 @@ import type { Browser, Page } from "puppeteer-core";
 import { accountOf, company, LARGE, namespaceName } from "../../shared/role-map/company.ts";
 import { mapped } from "../../shared/role-map/mapped.ts";
 import { bucketObject, selectorObject } from "../../shared/objects.ts";
-import { setTimeLimit } from "../time-limit.ts";
 import { clickOn, openBrowser, openMaps, panelText, textsOf } from "./browser.ts";
 
-const LIMIT_MS = 3 * 60_000;
 const { objects, planted } = company(LARGE);
 const UNJUDGED = Array.from({ length: LARGE.problems }, (_, i) => (
   { file: `overlays/patch-${i}.yaml`, reason: "patch", count: 1 } as const
@@ -22,7 +20,6 @@ async function search(page: Page, text: string): Promise<void> {
 }
 
 test("readers find the answers in a company of 500 namespaces, with at most three clicks", async (t) => {
-  setTimeLimit(t, LIMIT_MS);
   const browser = await openBrowser(t);
   if (browser === null) return;
   await t.test("which role and account does a queue get, and why", (tt) => findsReason(tt, browser));
