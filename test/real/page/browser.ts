@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 import { type Browser, launch, type Page } from "puppeteer-core";
 import type { Test } from "tap";
 import { pageAssets } from "../../../build/page-assets.ts";
-import { pageHTML } from "../../../shared/role-map/page-html.ts";
+import { type PageData, pageHTML } from "../../../shared/role-map/page-html.ts";
 import type { RoleMap } from "../../../shared/role-map/role-map.ts";
 import { readEnvironment } from "../../programs/environment.ts";
 import { findBrowser } from "../../programs/packages.ts";
@@ -44,17 +44,28 @@ interface Options {
 
 /** Writes the page of the maps and opens it as a file. */
 export async function openMaps(
-  t: Test, browser: Browser, maps: readonly RoleMap[], { width = 1280, height = 900, hash = "" }: Options = {},
+  t: Test, browser: Browser, maps: readonly RoleMap[], { hash = "", ...options }: Options = {},
 ): Promise<OpenPage> {
   const file = path.join(t.testdir({}), "role-map.html");
-  await writeFile(file, pageHTML(ASSETS, { maps }));
+  await writeFile(file, htmlOf({ maps }));
+  return await openURL(t, browser, pathToFileURL(file).href + hash, options);
+}
+
+export function htmlOf(data: PageData): string {
+  return pageHTML(ASSETS, data);
+}
+
+/** Opens a URL, and records the requests to other places. */
+export async function openURL(
+  t: Test, browser: Browser, url: string, { width = 1280, height = 900 }: Options = {},
+): Promise<OpenPage> {
   const page = await browser.newPage();
   t.teardown(() => page.close());
   await page.setViewport({ width, height });
   const incidents: string[] = [];
-  const url = pathToFileURL(file).href;
+  const [base = ""] = url.split("#");
   page.on("request", (request) => {
-    if (!request.url().startsWith(url)) incidents.push(`request ${request.url()}`);
+    if (!request.url().startsWith(base)) incidents.push(`request ${request.url()}`);
   });
   page.on("pageerror", (error) => incidents.push(`error ${String(error)}`));
   page.on("console", (message) => incidents.push(`console ${message.text()}`));
@@ -65,7 +76,7 @@ export async function openMaps(
   await page.evaluateOnNewDocument(`addEventListener("securitypolicyviolation", (event) => {
     console.error("policy " + event.violatedDirective + " " + event.blockedURI);
   });`);
-  await page.goto(url + hash);
+  await page.goto(url);
   return { page, incidents };
 }
 
