@@ -163,6 +163,7 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
       + "consecutive ports",
   }),
   healthListen: rare("Server", "address of /healthz, /readyz, /startupz and /metrics"),
+  ui: rare("Server", "loopback address of the role map, a page that only reads (default: none)"),
   group: help("Grants", "API group of the controller that this sidecar serves, such as s3.services.k8s.aws"),
   kind: help(
     "Resource", "kind of the resource, such as Bucket.s3.services.k8s.aws; the resource need not exist",

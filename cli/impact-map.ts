@@ -2,6 +2,7 @@ import { decisionSettings } from "../shared/contract/context.ts";
 import type { SettingsFor } from "../shared/contract/settings.ts";
 import type { Inventory } from "../shared/inventory/inventory.ts";
 import type { JsonObject } from "../shared/formats/json.ts";
+import { drain } from "../shared/formats/paced.ts";
 import type { Impact } from "../shared/resolution/impact.ts";
 import { roleMapOf } from "../shared/role-map/build-map.ts";
 import type { RoleMap } from "../shared/role-map/role-map.ts";
@@ -26,5 +27,5 @@ export function mapAfter(before: State, after: StateAfter, settings: SettingsFor
   const decisions = decisionSettings(settings);
   const audit = auditWithProgress(state, objects, decisions, io);
   const unjudged = [...before.unjudged, ...unjudgedTemplates(state)];
-  return roleMapOf(mapInput({ ...state, audit, unjudged, impacts }, decisions));
+  return drain(roleMapOf(mapInput({ ...state, audit, unjudged, impacts }, decisions)));
 }

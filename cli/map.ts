@@ -1,5 +1,6 @@
 import { decisionSettings } from "../shared/contract/context.ts";
 import type { SettingsFor } from "../shared/contract/settings.ts";
+import { countOf } from "../shared/formats/text.ts";
 import { roleMapOf } from "../shared/role-map/build-map.ts";
 import type { RoleMap } from "../shared/role-map/role-map.ts";
 import { auditWithProgress } from "./audit.ts";
@@ -11,6 +12,7 @@ import { unionOf } from "./output/by-root.ts";
 import { coverageWithoutTemplates, isIncomplete, unjudgedTemplates, writeCoverage } from "./output/coverage.ts";
 import { isFailing } from "./output/located-finding.ts";
 import { mapSummary, writePage } from "./output/page.ts";
+import { runWithProgress } from "./output/progress.ts";
 
 /** Writes the page of the roles. If any input is unreadable, writes no page and prints the faults of the input. */
 export async function runMap(settings: SettingsFor<"map">, io: IO): Promise<ExitStatus> {
@@ -41,5 +43,6 @@ function mapOf(state: State, only: Only, settings: SettingsFor<"map">, io: IO): 
   const audit = auditWithProgress(state, objects, decisions, io);
   const unjudged = [...state.unjudged, ...unjudgedTemplates(state)];
   const input = mapInput({ ...state, objects, audit, unjudged, impacts: null }, decisions);
-  return { map: roleMapOf(input), isFailed: isFailing(audit.findings, settings.failOn) };
+  const map = runWithProgress(roleMapOf(input), io, (mapped) => `${countOf(mapped, "resource")} mapped`);
+  return { map, isFailed: isFailing(audit.findings, settings.failOn) };
 }

@@ -5,7 +5,7 @@ import { UNJUDGED, type Unjudged } from "../../shared/files/unjudged.ts";
 import { objectReference } from "../../shared/formats/object-meta.ts";
 import type { Impact } from "../../shared/resolution/impact.ts";
 import { resolveObject } from "../../shared/resolution/resolve-identity.ts";
-import type { JudgedObject, JudgedResource, RoleMapInput } from "../../shared/role-map/build-map.ts";
+import type { JudgedObject, MapResource, RoleMapInput } from "../../shared/role-map/build-map.ts";
 import type { MapUnjudged } from "../../shared/role-map/role-map.ts";
 import { placeAndName } from "../output/located-finding.ts";
 import { resourceQuery } from "../resolve.ts";
@@ -25,14 +25,15 @@ interface MapSource extends Pick<State, "root" | "inventory"> {
 export function mapInput(source: MapSource, settings: DecisionSettings): RoleMapInput {
   const { root, inventory, objects, audit, unjudged, impacts } = source;
   const byIndex = Map.groupBy(audit.findings, ({ index }) => index);
-  const resources: JudgedResource[] = [];
+  const resources: MapResource[] = [];
   const selectors = new Map<string, JudgedObject>();
   const others: JudgedObject[] = [];
   for (const [index, found] of objects.entries()) {
     const findings = byIndex.get(index) ?? [];
     const resource = resourceQuery(found.object);
     if (resource !== null) {
-      resources.push({ resource, resolution: resolveObject(inventory, resource, settings), findings });
+      const judgment = { resolution: resolveObject(inventory, resource, settings), findings };
+      resources.push({ resource, judge: () => judgment });
     } else if (isSelector(found.object)) {
       selectors.set(objectReference(found.object).name, judgedObject(found, findings));
     } else if (findings.length > 0) others.push(judgedObject(found, findings));

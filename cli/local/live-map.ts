@@ -54,6 +54,6 @@ class LiveMaps {
     const objects = manifests.map(({ object }) => object);
     const audit = drain(auditObjects({ objects, inventory, origin: "file" }, settings));
     const state = { root: null, inventory, objects: manifests, audit, unjudged: [], impacts: null };
-    return roleMapOf(mapInput(state, settings));
+    return drain(roleMapOf(mapInput(state, settings)));
   }
 }

@@ -126,7 +126,7 @@ function localAddresses(listen: string): AllAddresses {
 }
 
 function webhookSettings(settings: Settings, addresses: ServerAddresses, tlsDir: string): SettingsFor<"webhook"> {
-  const ofServer = { tlsDir, url: null, ...addresses, extraGroups: [], identitySecretNamespace: null };
+  const ofServer = { tlsDir, url: null, ui: null, ...addresses, extraGroups: [], identitySecretNamespace: null };
   const off = { ...NO_CLUSTER, ...NO_REFRESH, ...NO_INJECTION };
   return { ...settings, ...off, ...ANY_CLIENT, ...ofServer };
 }

@@ -179,6 +179,7 @@ export const SETTINGS = {
     defaults: { webhook: "0.0.0.0:9444", sidecar: "0.0.0.0:9781", "certs manage": "0.0.0.0:9444" },
     commands: [...SERVERS, "certs manage"],
   },
+  ui: { flag: "--ui", type: "string", value: "HOST:PORT", pattern: ADDRESS, default: null, commands: ["webhook"] },
   group: { flag: "--group", type: "strings", value: "GROUP", pattern: GROUP, default: [], commands: ["sidecar"] },
   kind: {
     flag: "--kind", type: "strings", value: "KIND", default: [],

@@ -1,6 +1,7 @@
 import { LIMITS } from "../contract/limits.ts";
 import type { Finding } from "../checks/check.ts";
 import { compareText, countOf } from "../formats/text.ts";
+import { paced, type Paced } from "../formats/paced.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import type { Change, ComparedObject, Impact } from "../resolution/impact.ts";
 import type { Resolution } from "../resolution/resolve.ts";
@@ -12,11 +13,16 @@ import {
 } from "./role-map.ts";
 import { UseCounter } from "./use-counter.ts";
 
-/** A resource, or an object that refers to a CAPA identity, and what was decided about it. */
-export interface JudgedResource {
-  readonly resource: ComparedObject;
+/** What was decided about a resource, or about an object that refers to a CAPA identity. */
+export interface Judgment {
   readonly resolution: Resolution;
   readonly findings: readonly Finding[];
+}
+
+export interface MapResource {
+  readonly resource: ComparedObject;
+  /** Called several times, so that a server need not store all resolutions. */
+  readonly judge: () => Judgment;
 }
 
 /** Another object, and what is wrong with it. */
@@ -27,7 +33,7 @@ export interface JudgedObject extends Pick<MapObject, "kind" | "namespace" | "na
 export interface RoleMapInput {
   readonly root: string | null;
   readonly inventory: Inventory;
-  readonly resources: readonly JudgedResource[];
+  readonly resources: Iterable<MapResource>;
   /** The selectors of which findings or a place are known, by name. */
   readonly selectors: ReadonlyMap<string, Pick<JudgedObject, "findings" | "place">>;
   /** The other objects that have findings. */
@@ -37,8 +43,11 @@ export interface RoleMapInput {
   readonly impacts: readonly Impact[] | null;
 }
 
+const RESOURCES_BETWEEN_PAUSES = 50;
+const NAMESPACES_BETWEEN_PAUSES = 10;
+
 /** Returns the map. The same resources in another order have the same map. */
-export function roleMapOf(input: RoleMapInput): RoleMap {
+export function* roleMapOf(input: RoleMapInput): Paced<RoleMap> {
   const tables = new ReasonTables();
   addSelectors(tables, input);
   const namespaces = new MapTable<MapNamespace>(LIMITS.mapNamespaces.value);
@@ -49,10 +58,12 @@ export function roleMapOf(input: RoleMapInput): RoleMap {
   const resources = new UseCounter<[reason: number]>({
     ...places, withoutDetails: ([reason]) => [tables.withoutDetails(reason)],
   });
-  const ranked = rankedResources(input.resources);
-  for (const { resource, resolution, findings } of ranked) {
+  const ranked = yield* rankedResources(input.resources);
+  yield* paced(ranked, RESOURCES_BETWEEN_PAUSES, ({ resource, judge }) => {
+    const { resolution, findings } = judge();
     resources.add(resource, [tables.reason(resolution, findings)]);
-  }
+    return true;
+  });
   const moved = new UseCounter<[change: Change, before: number, after: number]>({
     ...places,
     withoutDetails: ([change, before, after]) => [change, tables.withoutDetails(before), tables.withoutDetails(after)],
@@ -84,23 +95,39 @@ export function roleMapOf(input: RoleMapInput): RoleMap {
 
 const DETAILS = ", except their number, state and role, because their namespaces have too many kinds";
 
-/** Returns the resources with what is wrong first. */
-function rankedResources(resources: readonly JudgedResource[]): (JudgedResource & { readonly state: State })[] {
-  const all = resources.map((one) => ({ ...one, state: stateOf(one.resolution, one.findings) }));
-  return all.toSorted((a, b) => (
-    STATES.indexOf(a.state) - STATES.indexOf(b.state) || compareResources(a.resource, b.resource)
-    || compareText(reasonText(a), reasonText(b))
-  ));
+interface RankedResource extends MapResource {
+  readonly state: State;
 }
 
-/** Tells resources without a name apart. */
-function reasonText({ resolution, findings }: JudgedResource): string {
+/** Returns the resources with what is wrong first, by namespace. */
+function* rankedResources(resources: Iterable<MapResource>): Paced<readonly RankedResource[]> {
+  const byPlace = new Map<string, RankedResource[]>();
+  yield* paced(resources, RESOURCES_BETWEEN_PAUSES, (one) => {
+    const { resolution, findings } = one.judge();
+    const state = stateOf(resolution, findings);
+    const place = `${STATES.indexOf(state)}${one.resource.namespace}`;
+    const list = byPlace.get(place);
+    if (list === undefined) byPlace.set(place, [{ ...one, state }]);
+    else list.push({ ...one, state });
+    return true;
+  });
+  const ranked: RankedResource[] = [];
+  const places = [...byPlace].toSorted(([a], [b]) => compareText(a, b));
+  yield* paced(places, NAMESPACES_BETWEEN_PAUSES, ([, list]) => {
+    for (const one of list.toSorted(compareResources)) ranked.push(one);
+    return true;
+  });
+  return ranked;
+}
+
+/** Compares resources of a namespace. The judgments tell resources without a name apart. */
+function compareResources({ resource: a, judge: judgeA }: MapResource, { resource: b, judge }: MapResource): number {
+  return compareText(a.kind, b.kind) || compareText(a.group, b.group) || compareText(a.name ?? "", b.name ?? "")
+    || compareText(reasonText(judgeA()), reasonText(judge()));
+}
+
+function reasonText({ resolution, findings }: Judgment): string {
   return JSON.stringify([resolution, ...findings.map(({ code, path, message }) => [code, path, message])]);
-}
-
-function compareResources(a: ComparedObject, b: ComparedObject): number {
-  return compareText(a.namespace, b.namespace) || compareText(a.kind, b.kind) || compareText(a.group, b.group)
-    || compareText(a.name ?? "", b.name ?? "");
 }
 
 function addSelectors(tables: ReasonTables, { inventory, selectors }: RoleMapInput): void {
@@ -141,7 +168,7 @@ function compareUnjudged(a: MapUnjudged, b: MapUnjudged): number {
 
 function totalsOf(
   { inventory: { selectors, namespaces }, unjudged }: RoleMapInput,
-  resources: readonly (Pick<JudgedResource, "resource"> & { readonly state: State })[],
+  resources: readonly RankedResource[],
 ): MapTotals {
   const names = new Set([...namespaces.names, ...resources.map(({ resource }) => resource.namespace)]);
   const malformed = selectors.malformed.size;

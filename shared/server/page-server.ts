@@ -14,6 +14,8 @@ interface PageServerOptions {
   readonly page: () => Promise<string>;
   /** Returns the data of the document as JSON. */
   readonly data: () => Promise<string>;
+  /** The minimum time between two notifications of the pages, in ms. Default: a second. */
+  readonly notifyMs?: number;
   /** Default: the system clock. */
   readonly clock?: SteadyClock;
 }
@@ -42,14 +44,14 @@ const NOTIFY_MS = 1_000;
  * Rejects with ERR_CONFIG_ADDRESS or ERR_CONFIG_PORT_IN_USE.
  */
 export async function startPageServer(options: PageServerOptions): Promise<PageServer> {
-  const { flag, clock = systemClock } = options;
+  const { flag, clock = systemClock, notifyMs = NOTIFY_MS } = options;
   const address = parseListenAddress(options.listen, flag);
   if (!isLoopbackHost(address.host)) {
     const message = `${flag}: ${options.listen} is not a loopback address; the page has no login, so use `
       + "127.0.0.1:PORT and kubectl port-forward";
     throw new ResolverError("ERR_CONFIG_ADDRESS", message);
   }
-  const events = new EventStreams(clock);
+  const events = new EventStreams(clock, notifyMs);
   const server = createServer(SERVER_OPTIONS, (request, response) => {
     void respond(request, response, { ...options, events });
   });
@@ -109,11 +111,13 @@ function send(response: ServerResponse, status: number, type: string, body: stri
 class EventStreams {
   readonly #open = new Set<ServerResponse>();
   readonly #clock: SteadyClock;
+  readonly #notifyMs: number;
   #heartbeat: (() => void) | null = null;
   #notification: (() => void) | null = null;
 
-  constructor(clock: SteadyClock) {
+  constructor(clock: SteadyClock, notifyMs: number) {
     this.#clock = clock;
+    this.#notifyMs = notifyMs;
   }
 
   add(response: ServerResponse): void {
@@ -124,9 +128,8 @@ class EventStreams {
     this.#heartbeat ??= this.#clock.schedule(HEARTBEAT_MS, () => this.#beat());
   }
 
-  /** Tells the pages at most once in a second. */
   notify(): void {
-    this.#notification ??= this.#clock.schedule(NOTIFY_MS, () => {
+    this.#notification ??= this.#clock.schedule(this.#notifyMs, () => {
       this.#notification = null;
       for (const response of this.#open) response.write("data: changed\n\n");
     });

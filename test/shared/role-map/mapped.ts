@@ -31,7 +31,7 @@ export function mapped(objects: readonly JsonObject[], mapping: Mapping = {}): R
     : drain(compareInventories(inventoryWith(before, { runtime, origin: "file" }), inventory, settings)).impacts;
   const found = objects.map((object) => ({ object, file: "a.yaml", lineOf: () => 7 }));
   const source = { root: mapping.root ?? null, inventory, objects: found, audit, unjudged, impacts };
-  return roleMapOf(mapInput(source, settings));
+  return drain(roleMapOf(mapInput(source, settings)));
 }
 
 /** Returns each use as `NAMESPACE KIND STATE ROLE: COUNT (NAMES)`. */
