@@ -8,6 +8,7 @@ import { INVENTORY_ROW } from "./rows/inventory.ts";
 import { LIMITS_ROW } from "./rows/limits.ts";
 import { MASS_CHANGE_ROW } from "./rows/mass-change.ts";
 import { REVERSE_ROW } from "./rows/reverse.ts";
+import { ROLE_MAP_ROW } from "./rows/role-map.ts";
 import { SELECTORS_ROW } from "./rows/selectors.ts";
 import { SIDECAR_ROWS } from "./rows/sidecar.ts";
 import { TRUST_ROWS } from "./rows/trust.ts";
@@ -15,6 +16,6 @@ import { WEBHOOK_ROWS } from "./rows/webhook.ts";
 
 /** All rows, in the order in which they are measured. The rows that fill the heap of this process come last. */
 export const ROWS: readonly Row[] = [
-  ...WEBHOOK_ROWS, ...SIDECAR_ROWS, COLD_START_ROW, ...COMMAND_ROWS, ...API_SERVER_ROWS, MASS_CHANGE_ROW, FLEET_ROW,
-  INVENTORY_ROW, LIMITS_ROW, SELECTORS_ROW, REVERSE_ROW, IDENTITIES_ROW, ...TRUST_ROWS,
+  ...WEBHOOK_ROWS, ...SIDECAR_ROWS, COLD_START_ROW, ...COMMAND_ROWS, ROLE_MAP_ROW, ...API_SERVER_ROWS,
+  MASS_CHANGE_ROW, FLEET_ROW, INVENTORY_ROW, LIMITS_ROW, SELECTORS_ROW, REVERSE_ROW, IDENTITIES_ROW, ...TRUST_ROWS,
 ];

@@ -82,8 +82,10 @@ function auditRoot(
   };
 }
 
-function auditWithProgress(
-  state: State, objects: readonly StateObject[], settings: DecisionSettings, io: IO,
+/** Audits some objects of the state, and shows the progress. */
+export function auditWithProgress(
+  state: Pick<State, "objects" | "inventory" | "origin">, objects: readonly StateObject[],
+  settings: DecisionSettings, io: IO,
 ): Audit {
   const { inventory, origin } = state;
   const storedSelectors = state.objects.map(({ object }) => object).filter(isSelector);

@@ -19,6 +19,10 @@ export const EXAMPLES: Readonly<Record<Command | "", readonly string[]>> = {
     "    --kind Bucket.s3.services.k8s.aws",
   ],
   audit: ["ack-role-resolver audit --cluster", "ack-role-resolver audit -o sarif manifests > audit.sarif"],
+  map: [
+    "ack-role-resolver map manifests --html role-map.html",
+    "ack-role-resolver map --cluster --html role-map.html",
+  ],
   impact: [
     "ack-role-resolver impact --from main -o markdown branch > comment.md",
     "ack-role-resolver impact --cluster --delete old-selector.yaml",

@@ -13,7 +13,7 @@ function ofDeployments(gate: string): string {
 const WITHOUT_MIGRATION = COMMANDS.filter((command) => command !== "migrate carm");
 const SKIPPED = "debug lists the skipped files on standard error";
 const OFFLINE_LOG = {
-  lint: SKIPPED, resolve: SKIPPED, audit: SKIPPED, impact: SKIPPED, "migrate carm": SKIPPED,
+  lint: SKIPPED, resolve: SKIPPED, audit: SKIPPED, map: SKIPPED, impact: SKIPPED, "migrate carm": SKIPPED,
 } as const;
 
 const REPORTS = "output format: text for people, stable JSON, SARIF 2.1.0 for code scanners, or JUnit XML for CI";
@@ -109,6 +109,10 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
         + "for a comment on a pull request",
     },
   ),
+  html: help(
+    "Output", "page to write: one HTML file that needs no network, or - for standard output",
+    { impact: "page to write, with the roles before and after" },
+  ),
   failOn: rareIn(
     ["resolve", "impact"], "Output", "what sets the exit status to 1: denials always do, unjudged objects if listed",
   ),
@@ -155,9 +159,11 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
   ),
   listen: help("Server", "address to listen on", {
     sidecar: "loopback address to listen on",
-    local: "first of five addresses: of the sidecar, its health, STS, the webhook and its health, on consecutive ports",
+    local: "first of six addresses: of the sidecar, its health, STS, the webhook, its health and the role map, on "
+      + "consecutive ports",
   }),
   healthListen: rare("Server", "address of /healthz, /readyz, /startupz and /metrics"),
+  ui: rare("Server", "loopback address of the role map, a page that only reads (default: none)"),
   group: help("Grants", "API group of the controller that this sidecar serves, such as s3.services.k8s.aws"),
   kind: help(
     "Resource", "kind of the resource, such as Bucket.s3.services.k8s.aws; the resource need not exist",
@@ -198,7 +204,7 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
     "Credentials", "session tag for the role of each selector, such as team={namespace}; a selector can override it",
   ),
   logLevel: rareIn(OFFLINE, "Server", "minimum log level; logs are JSON lines on standard error", OFFLINE_LOG, {
-    lint: "Output", resolve: "Output", audit: "Output", impact: "Output", "migrate carm": "Output",
+    lint: "Output", resolve: "Output", audit: "Output", map: "Output", impact: "Output", "migrate carm": "Output",
   }),
   dir: help("Certificates", "folder for ca.crt, tls.crt and tls.key"),
   host: help("Certificates", "DNS name or IP address that the certificate is valid for"),

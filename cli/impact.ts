@@ -9,7 +9,8 @@ import { sumOfCounts } from "../shared/files/skip.ts";
 import { ResolverError } from "../shared/formats/errors.ts";
 import type { JsonObject } from "../shared/formats/json.ts";
 import { objectReference } from "../shared/formats/object-meta.ts";
-import { countOf } from "../shared/formats/text.ts";
+import { countOf, printable } from "../shared/formats/text.ts";
+import type { RoleMap } from "../shared/role-map/role-map.ts";
 import {
   compareInventories, countsOf, type Impact, type ImpactComparison, isDisruptive,
 } from "../shared/resolution/impact.ts";
@@ -17,12 +18,14 @@ import { storedManifests } from "../shared/files/files.ts";
 import { CHANGE_FIELDS, Only } from "./input/only.ts";
 import { type RootPair, rootPairs } from "./input/root-pairs.ts";
 import { inventoryOf, isUnreadable, readInput, readStates, type State } from "./input/state.ts";
+import { mapAfter } from "./impact-map.ts";
 import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
 import { foldedLines, locate, type LocatedFinding } from "./output/located-finding.ts";
 import { distinctObjects, mergeRoots, rootTitle } from "./output/by-root.ts";
 import { coverageWithoutTemplates, isIncomplete, writeCoverage } from "./output/coverage.ts";
 import { impactMarkdown } from "./output/impact-markdown.ts";
 import { comparisonLines } from "./output/impact-table.ts";
+import { writePage } from "./output/page.ts";
 import { mapWithProgress, runWithProgress } from "./output/progress.ts";
 import { tableFormat } from "./output/resolution-table.ts";
 import { type Paint, painter } from "./output/terminal.ts";
@@ -48,13 +51,14 @@ export async function runImpact(paths: readonly string[], settings: Settings, io
   writeLines(io.stderr, only.unmatchedLines(results.flatMap(({ comparison }) => comparison.impacts).length, "change"));
   const judged = { objects: [...change.manifests, ...distinctObjects(states)], inventory };
   const coverage = coverageWithoutTemplates(judged, [...change.unjudged, ...unjudged]);
+  if (settings.html !== null) await writePage(results.flatMap(({ map }) => map ?? []), settings.html, io);
   if (settings.output === "json") {
     writeJSON(io, { ...impactJSON(results), skippedFiles: sumOfCounts(change.skippedFiles, skippedFiles), coverage });
   } else if (settings.output === "markdown") {
     io.stdout.write(impactMarkdown(results.map(({ root, comparison, findings }) => (
       { root, comparison, denials: findings.filter(isDenial) }
-    ))));
-  } else printText(results, settings.output, settings.logLevel === "debug", io);
+    )), settings.html));
+  } else printText(results, settings, io);
   writeLines(io.stderr, [...new Set(results.flatMap(({ absent }) => absent.map(absentWarning)))]);
   writeCoverage(coverage, io);
   const isFailed = results.some(({ comparison, findings }) => (
@@ -67,6 +71,8 @@ interface RootImpact extends Pick<State, "root"> {
   readonly comparison: ImpactComparison;
   readonly findings: readonly LocatedFinding[];
   readonly absent: ProposedState["absent"];
+  /** The map of the state after the change; null if --html asks for no page. */
+  readonly map: RoleMap | null;
 }
 
 function impactOf({ state, manifests }: RootPair, only: Only, settings: Settings, io: IO): RootImpact {
@@ -77,7 +83,9 @@ function impactOf({ state, manifests }: RootPair, only: Only, settings: Settings
   const impacts = all.impacts.filter((impact) => isReported(impact, only));
   const comparison = { impacts, resources: all.resources - all.impacts.length + impacts.length };
   const findings = checkManifests(manifests, state, settings, io);
-  return { root: state.root, comparison, findings, absent: proposed.absent };
+  const result = { objects: proposed.objects, inventory: after, impacts };
+  const map = settings.html === null ? null : mapAfter(state, result, settings, io);
+  return { root: state.root, comparison, findings, absent: proposed.absent, map };
 }
 
 function isReported({ resource, before, after }: Impact, only: Only): boolean {
@@ -85,14 +93,14 @@ function isReported({ resource, before, after }: Impact, only: Only): boolean {
   return only.hasSubject({ ...resource, labelOf: () => null }) && only.hasRole(roles);
 }
 
-function printText(
-  results: readonly RootImpact[], output: "text" | "wide", isComplete: boolean, io: IO,
-): void {
+function printText(results: readonly RootImpact[], { output, logLevel, html }: Settings, io: IO): void {
   const paint = painter(io.stdout, io.environment);
+  const format = tableFormat(output === "wide" ? "wide" : "text", io);
   writeLines(io.stdout, results.flatMap((result) => [
-    ...rootTitle(result, paint), ...comparisonLines(result.comparison, tableFormat(output, io), paint),
-    ...denialLines(result.findings.filter(isDenial), isComplete, paint),
+    ...rootTitle(result, paint), ...comparisonLines(result.comparison, format, paint),
+    ...denialLines(result.findings.filter(isDenial), logLevel === "debug", paint),
   ]));
+  writeLines(io.stdout, html === null ? [] : ["", printable(`Role map before and after: ${html}`)]);
 }
 
 function isDenial({ severity }: LocatedFinding): boolean {

@@ -1,14 +1,15 @@
 import { Argument, Command as Commander, CommanderError, Option } from "commander";
 import { ResolverError } from "../shared/formats/errors.ts";
-import { choicesOf, type Command, defaultOf, type Definition } from "../shared/contract/setting-definition.ts";
-import { type RemovedSetting, removedFrom } from "../shared/contract/removed-settings.ts";
-import { DEFINITIONS, type SettingName, SETTINGS, type SettingsFor } from "../shared/contract/settings.ts";
+import type { Command } from "../shared/contract/setting-definition.ts";
+import { removedFrom } from "../shared/contract/removed-settings.ts";
+import { DEFINITIONS, SETTINGS, type SettingsFor } from "../shared/contract/settings.ts";
 import { type Flags, readSettings, removedWarnings } from "../shared/server/read-settings.ts";
 import { checkFault } from "../shared/checks/catalogue.ts";
 import { countOf } from "../shared/formats/text.ts";
 import { VERSION } from "../shared/contract/installation.ts";
 import { EXAMPLES } from "./examples.ts";
-import { flagGroup, flagHelp, isRare } from "./help.ts";
+import { isSplit, optionOf, removedOption } from "./command-options.ts";
+import { flagGroup, isRare } from "./help.ts";
 import { HELP_LAYOUT } from "./help-layout.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
 import { widthOf } from "./output/terminal.ts";
@@ -131,6 +132,12 @@ function addReaders(program: Commander, { io, done, add }: ProgramContext): void
       const { runAudit } = await import("./audit.ts");
       done(await runAudit(settings("audit", flags, paths), io));
     });
+  add(program, "map", "write a page that shows which role and account each namespace uses, and why")
+    .addArgument(pathArgument(SAME_AS_FROM))
+    .action(async (paths: string[], flags: Flags) => {
+      const { runMap } = await import("./map.ts");
+      done(await runMap(settings("map", flags, paths), io));
+    });
   add(program, "impact", "show how roles of resources and clusters change if manifests are applied or deleted")
     .addArgument(pathArgument("manifests to apply, or to delete with --delete"))
     .action(async (paths: string[], flags: Flags) => {
@@ -240,53 +247,6 @@ const LISTS_HELP = "\nA value with ,... is a comma-separated list, and its flag 
 
 function examplesText(command: Command | ""): string {
   return ["\nExamples:", ...EXAMPLES[command].map((line) => `  ${line}`)].join("\n");
-}
-
-function isSplit({ type, allowsComma }: Definition): boolean {
-  return type === "strings" && allowsComma !== true;
-}
-
-/** Returns an option whose value remains text. `readSettings` validates the values of flags and variables. */
-function optionOf(name: SettingName, definition: Definition, command: Command): Option {
-  const { flag, short, type } = definition;
-  const flags = `${short === undefined ? "" : `${short}, `}${flag}${valueText(definition, command)}`;
-  const option = new Option(flags, flagHelp(name, command) + hint(definition, command));
-  // Declares --no-X as a separate flag: by default, commander reads --no-X as the negation of a flag --X.
-  option.attributeName = () => name;
-  option.negate = false;
-  option.helpGroup(`${flagGroup(name, command)}:`);
-  // withBareValues adds the value of a boolean.
-  if (definition.bare !== undefined && type !== "boolean") option.preset(definition.bare);
-  if (type !== "strings") return option;
-  return option.argParser((item: string, before: string[] | undefined) => [...(before ?? []), item]);
-}
-
-/** Returns the placeholder of a flag's value, such as ` <NAME,...>`; "" if the flag has none. */
-function valueText(definition: Definition, command: Command): string {
-  const { type, bare, value = choicesOf(definition, command)?.join("|") ?? "VALUE" } = definition;
-  if (type === "boolean") return bare === undefined ? "" : " [=true|false]";
-  const list = `${value}${isSplit(definition) ? ",..." : ""}`;
-  return bare === undefined ? ` <${list}>` : ` [${list}]`;
-}
-
-/** Returns an option that the help does not list, and that accepts every value. */
-function removedOption({ flag, short, isBoolean }: RemovedSetting): Option {
-  const flags = `${short === undefined ? "" : `${short}, `}${flag}${isBoolean === true ? "" : " <VALUE>"}`;
-  const option = new Option(flags).hideHelp();
-  option.attributeName = () => flag;
-  if (isBoolean === true) return option;
-  return option.argParser((item: string, before: string[] | undefined) => [...(before ?? []), item]);
-}
-
-function hint(definition: Definition, command: Command): string {
-  const value = defaultOf(definition, command);
-  // A long list does not fit the terminal.
-  const text = Array.isArray(value) && value.length > 1 ? `${value.length} values in docs/settings.md` : String(value);
-  const remarks = [
-    definition.allowsComma === true ? "repeatable" : "",
-    value === null || value === false || text === "" ? "" : `default: ${text}`,
-  ].filter((remark) => remark !== "");
-  return remarks.length === 0 ? "" : ` (${remarks.join("; ")})`;
 }
 
 function pathArgument(description: string): Argument {

@@ -104,11 +104,14 @@ function queriesOf(state: State, only: Only, settings: SettingsFor<"resolve">): 
 
 /** Returns every ACK resource and every object that refers to a CAPA identity, in input order. */
 function resourceQueries(objects: readonly JsonObject[]): Query[] {
-  return objects.flatMap((object): Query[] => {
-    const referrer = readReferrer(object);
-    if (referrer !== null) return [referrer];
-    return isACKGroup(objectReference(object).group) ? [queryOf(object, DEFAULT_NAMESPACE)] : [];
-  });
+  return objects.flatMap((object) => resourceQuery(object) ?? []);
+}
+
+/** Returns the ACK resource, or the object that refers to a CAPA identity; null for another object. */
+export function resourceQuery(object: JsonObject): Query | null {
+  const referrer = readReferrer(object);
+  if (referrer !== null) return referrer;
+  return isACKGroup(objectReference(object).group) ? queryOf(object, DEFAULT_NAMESPACE) : null;
 }
 
 /** Resolves every resource in input order. */

@@ -21,6 +21,7 @@ import { tableFormat } from "../output/resolution-table.ts";
 import { serveUntilStopped, startSource } from "../serve.ts";
 import { startSTSEmulator } from "./sts-emulator/emulator.ts";
 import type { BaseCredentials } from "./sts-emulator/principals.ts";
+import { startLiveMap } from "./live-map.ts";
 import { type LocalAddresses, rolesLines, servedGroups, unservedGroupLines, welcomeLines } from "./welcome.ts";
 
 type Settings = SettingsFor<"local">;
@@ -93,7 +94,9 @@ async function startAll(settings: Settings, { source, groups, folder, closers }:
   const sidecar = await withLocalFlag(() =>
     runSidecar({ ...sidecarSettings(settings, groups, sts.url, tokenFile), ...addresses.sidecar }, ports));
   closers.push(() => sidecar.close());
-  return { webhook, sidecar, sts, tokenFile, caFile };
+  const map = await startLiveMap(addresses.map, source, settings);
+  closers.push(() => map.close());
+  return { webhook, sidecar, sts, map, tokenFile, caFile };
 }
 
 /** Returns a new base identity. Only the STS emulator accepts the access key of this identity. */
@@ -110,17 +113,20 @@ function randomText(bytes: number): string {
 
 type ServerAddresses = Pick<SettingsFor<"webhook">, "listen" | "healthListen">;
 
-/** Returns the addresses of the servers: those on the five ports from `listen`, or free ports if its port is 0. */
-function localAddresses(listen: string): Readonly<Record<"webhook" | "sidecar", ServerAddresses>> & { sts: string } {
+type AllAddresses = Readonly<Record<"webhook" | "sidecar", ServerAddresses> & Record<"sts" | "map", string>>;
+
+/** Returns the addresses of the servers: those on the six ports from `listen`, or free ports if its port is 0. */
+function localAddresses(listen: string): AllAddresses {
   const { host, port } = parseListenAddress(listen, "--listen");
   const at = (offset: number): string => formatListenAddress({ host, port: port === 0 ? 0 : port + offset });
   return {
     sidecar: { listen: at(0), healthListen: at(1) }, sts: at(2), webhook: { listen: at(3), healthListen: at(4) },
+    map: at(5),
   };
 }
 
 function webhookSettings(settings: Settings, addresses: ServerAddresses, tlsDir: string): SettingsFor<"webhook"> {
-  const ofServer = { tlsDir, url: null, ...addresses, extraGroups: [], identitySecretNamespace: null };
+  const ofServer = { tlsDir, url: null, ui: null, ...addresses, extraGroups: [], identitySecretNamespace: null };
   const off = { ...NO_CLUSTER, ...NO_REFRESH, ...NO_INJECTION };
   return { ...settings, ...off, ...ANY_CLIENT, ...ofServer };
 }

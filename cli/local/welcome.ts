@@ -4,6 +4,7 @@ import { isACKGroup } from "../../shared/contract/ack-groups.ts";
 import { objectReference } from "../../shared/formats/object-meta.ts";
 import { compareText } from "../../shared/formats/text.ts";
 import type { SettingsFor } from "../../shared/contract/settings.ts";
+import type { PageServer } from "../../shared/server/page-server.ts";
 import type { ManifestSource } from "../../shared/sources/file-source.ts";
 import type { RunningSidecar } from "../../sidecar/main.ts";
 import type { RunningWebhook } from "../../webhook/main.ts";
@@ -20,6 +21,7 @@ export interface LocalAddresses {
   readonly webhook: RunningWebhook;
   readonly sidecar: RunningSidecar;
   readonly sts: STSEmulator;
+  readonly map: PageServer;
   readonly tokenFile: string;
   readonly caFile: string;
 }
@@ -45,7 +47,7 @@ function namedGroups({ manifests, inventory }: Input): readonly string[] {
 
 /** Returns the lines that local mode prints at its start, after the roles: addresses, and commands to try. */
 export function welcomeLines(addresses: LocalAddresses, source: ManifestSource, settings: Settings): string[] {
-  const { webhook, sidecar, sts, caFile, tokenFile } = addresses;
+  const { webhook, sidecar, sts, map, caFile, tokenFile } = addresses;
   const from = settings.from.join(" ");
   const region = settings.region ?? "eu-west-1";
   const credentials = `http://${sidecar.address}/v1/credentials`;
@@ -57,6 +59,7 @@ export function welcomeLines(addresses: LocalAddresses, source: ManifestSource, 
     `  webhook  https://${webhook.address}  (CA: ${caFile}; health and metrics: http://${webhook.healthAddress})`,
     `  sidecar  http://${sidecar.address}  (${token}; health and metrics: http://${sidecar.healthAddress})`,
     `  STS      ${sts.url}  (an emulator: no AWS account is used)`,
+    `  map      http://${map.address}  (the roles in a browser; it follows the manifests)`,
     "",
     "To use one of these roles in an AWS SDK:",
     `  export AWS_CONTAINER_CREDENTIALS_FULL_URI=${role}`,

@@ -23,10 +23,14 @@ export function coverageWithoutTemplates(
   state: Pick<State, "objects" | "inventory">, unjudged: readonly Unjudged[],
 ): Coverage {
   const judged = state.objects.filter(({ object }) => isChecked(object, state.inventory)).length;
-  const templates = templatesIn(state).filter(({ object }) => choosesRole(object)).map(({ container: { file } }) => (
+  return coverageOf(judged, [...unjudged, ...unjudgedTemplates(state)]);
+}
+
+/** Returns the templates in objects that can choose a role. */
+export function unjudgedTemplates(state: Pick<State, "objects" | "inventory">): Unjudged[] {
+  return templatesIn(state).filter(({ object }) => choosesRole(object)).map(({ container: { file } }) => (
     { file, reason: "template", count: 1 } as const
   ));
-  return coverageOf(judged, [...unjudged, ...templates]);
 }
 
 /** Writes `2 objects judged, 0 not judged` to stderr. */

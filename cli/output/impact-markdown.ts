@@ -22,14 +22,16 @@ const MAX_LINE = 1_000;
  * Returns the impact as a comment on a pull request. Names are code spans and the findings an indented code block,
  * in which GitHub and GitLab read neither HTML, links, quick actions nor mentions:
  * https://github.github.com/gfm/#code-spans
+ * `page` is the page that also shows the impact, or null.
  */
-export function impactMarkdown(roots: readonly RootChanges[]): string {
+export function impactMarkdown(roots: readonly RootChanges[], page: string | null = null): string {
   const impacts = mergeRoots(roots.map(({ root, comparison }) => ({ root, items: comparison.impacts })));
   const denials = mergeRoots(roots.map(({ root, denials: items }) => ({ root, items })));
   return [
     ...fitting(roots.map(summary), MAX_BYTES.summaries, "more root"),
     ...(impacts.length === 0 ? [] : ["", ...table(impacts, roots.length > 1)]),
     ...(denials.length === 0 ? [] : ["", "**The webhook would deny**", "", ...denialLines(denials)]),
+    ...(page === null ? [] : ["", `Role map before and after: ${code(page)}`]),
     "",
   ].join("\n");
 }

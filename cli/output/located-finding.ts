@@ -52,7 +52,9 @@ function placeOf({ file, lineOf }: StateObject, path: FieldPath): Pick<LocatedFi
 }
 
 /** Returns whether the findings set the exit status to 1. */
-export function isFailing(findings: readonly LocatedFinding[], failOn: readonly string[]): boolean {
+export function isFailing(
+  findings: readonly Pick<LocatedFinding, "severity" | "waived">[], failOn: readonly string[],
+): boolean {
   return findings.some(({ severity, waived }) => severity === "deny" || (failOn.includes("warn") && !waived));
 }
 

@@ -9,6 +9,7 @@ import { crossingsOnce, type ResourceChange } from "./resource-change.ts";
 import { ACK_07, ACK_08, ACK_10B } from "./resource-drift.ts";
 import { ACK_03, ACK_05, ACK_05B } from "./resource-selection.ts";
 import { overlappingSelectors } from "./selector-conflicts.ts";
+import type { ACKResource } from "../contract/ack-resource.ts";
 import type { ErrorCode } from "../formats/errors.ts";
 import { formatFieldPath } from "../formats/json.ts";
 import { paced, type Paced } from "../formats/paced.ts";
@@ -19,7 +20,8 @@ import { type Referrer, refersToIdentity } from "../model/referrer.ts";
 import type { JudgedSelector } from "../model/selector.ts";
 import type { Resolution } from "../resolution/resolve.ts";
 import type { AnnotatedObject, ResourceScope, ResourceState } from "../resolution/stale-resources.ts";
-import { findingSentences, type QuickCheck, type Section } from "./check.ts";
+import { type Finding, findingSentences, type QuickCheck, type Section } from "./check.ts";
+import { ACK_02 } from "./forged-annotations.ts";
 import { identitySubject, type Problem, resourceSubject, selectorSubject } from "./problem.ts";
 
 /** The checks of a resource whose faults are reported as Events. */
@@ -42,19 +44,44 @@ export function* resourceProblems(
     yield* referrerProblems(resource, resolution, settings);
     return;
   }
+  const subject = resourceSubject(resource);
+  const reported = new Set<string>();
+  for (const finding of findingsOf(CHECKS, { resource, resolution }, { inventory, settings })) {
+    const reason = REASONS.get(finding.section);
+    if (reason === undefined || reported.has(reason)) continue;
+    reported.add(reason);
+    yield { subject, reason, note: findingSentences(finding) };
+  }
+}
+
+/** Returns the findings of `audit` in a resource of which only the fields of the inventory are known. */
+export function resourceFindings(
+  { resource, resolution }: Pick<ResourceState, "resource" | "resolution">,
+  scope: Pick<ResourceScope, "inventory" | "settings">,
+): readonly Finding[] {
+  if (refersToIdentity(resource)) return [];
+  return [...findingsOf([...CHECKS, ACK_02], { resource, resolution }, scope)];
+}
+
+interface ResolvedResource {
+  readonly resource: ACKResource;
+  readonly resolution: Resolution;
+}
+
+function* findingsOf(
+  checks: readonly QuickCheck<ResourceChange>[], { resource, resolution }: ResolvedResource,
+  { inventory, settings }: Pick<ResourceScope, "inventory" | "settings">,
+): Iterable<Finding> {
   const context = { operation: "AUDIT", settings, inventory, origin: "cluster", requester: null } as const;
   const object = {};
   const stored = {
     ...context, object, resource, resolution, crossings: crossingsOnce(object), stored: null, access: null,
   };
-  const subject = resourceSubject(resource);
-  const reported = new Set<string>();
-  for (const check of CHECKS.filter(({ id }) => settings.checkSeverities.get(id) !== "off")) {
-    for (const { message, fix = check.fix, section = check.section } of check.find(stored)) {
-      const reason = REASONS.get(section);
-      if (reason === undefined || reported.has(reason)) continue;
-      reported.add(reason);
-      yield { subject, reason, note: findingSentences({ message, fix }) };
+  for (const check of checks.filter(({ id }) => settings.checkSeverities.get(id) !== "off")) {
+    const { id: code, section = "checks" } = check;
+    const severity = (check.inAudit?.severity ?? check.severity) === "deny" ? "deny" : "warn";
+    for (const fault of check.find(stored)) {
+      yield { code, section, severity, fix: check.fix, ...fault, waivable: false, waived: false };
     }
   }
 }

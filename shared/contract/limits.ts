@@ -56,6 +56,7 @@ const SERVED_BEYOND = "the connection that has been idle longest is closed, or t
 const ACCEPTED_BEYOND = "the new connection is reset";
 const LATE = "the connection is closed";
 const PENDING_BEYOND = "denied: ERR_PENDING_WRITES";
+const MAP_BEYOND = "the map counts the others, and says so";
 
 /**
  * The limits of requests, objects, files and connections, and of what a server stores for them. Each limit is checked
@@ -187,6 +188,14 @@ export const LIMITS = {
   emulatorSessions: limit(
     10_000, "entries", "role sessions that the STS emulator stores", "the oldest session is deleted",
   ),
+  mapNamespaces: limit(
+    5_000, "entries", "namespaces in a role map", MAP_BEYOND,
+  ),
+  mapSelectors: limit(5_000, "entries", "selectors in a role map", MAP_BEYOND),
+  mapReasons: limit(5_000, "entries", "different reasons for a role in a role map", MAP_BEYOND),
+  mapObjects: limit(1_000, "entries", "other objects with findings, and unread files, in a role map", MAP_BEYOND),
+  mapUses: limit(100, "entries", "kinds of resources of a namespace in a role map, each reason by itself", MAP_BEYOND),
+  mapNames: limit(20_000, "entries", "names of resources in a role map, at most 50 of a kind and reason", MAP_BEYOND),
   pendingWrites: limit(
     256, "entries", "changes of selectors and role identities that are admitted but not stored yet, of all replicas",
     PENDING_BEYOND,

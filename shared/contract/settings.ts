@@ -8,10 +8,10 @@ import { LIMITS } from "./limits.ts";
 import { PROFILE_NAMES } from "./profiles.ts";
 import { OF_SELECTORS, TRUST_SETTINGS } from "./trust-settings.ts";
 
-export const JUDGES = ["lint", "resolve", "audit", "impact"] as const;
-export const OFFLINE = ["lint", "resolve", "audit", "impact", "migrate carm"] as const;
+export const JUDGES = ["lint", "resolve", "audit", "map", "impact"] as const;
+export const OFFLINE = ["lint", "resolve", "audit", "map", "impact", "migrate carm"] as const;
 const SERVERS = ["webhook", "sidecar"] as const;
-const BY_MODE = ["lint", "resolve", "audit", "impact", ...SERVERS, "local"] as const;
+const BY_MODE = [...JUDGES, ...SERVERS, "local"] as const;
 const READERS = [...OFFLINE, ...SERVERS] as const;
 /** The commands that read manifests or a cluster and exit. */
 const STATE_READERS = [...OFFLINE, ...OF_SELECTORS] as const;
@@ -20,7 +20,7 @@ export const DECIDERS = [...READERS, "local"] as const;
 
 /** The conditions of flags. Those of servers have none, because the webhook passes its own flags to sidecars. */
 const OF_FILES = {
-  flag: "--cluster", is: false, commands: ["lint", "resolve", "audit", "migrate carm", ...OF_SELECTORS],
+  flag: "--cluster", is: false, commands: ["lint", "resolve", "audit", "map", "migrate carm", ...OF_SELECTORS],
 } as const;
 const OF_CLUSTERS = { flag: "--cluster", is: true, commands: STATE_READERS } as const;
 /** Of the commands, only `resolve` runs no check that reads CARM maps in each mode. */
@@ -138,15 +138,16 @@ export const SETTINGS = {
       "trust policy": ["json", "terraform", "cloudformation"],
     },
     default: "text", defaults: { "trust policy": "json" },
-    commands: [...OFFLINE, "trust check", ...OF_SELECTORS, "version"],
+    commands: ["lint", "resolve", "audit", "impact", "migrate carm", "trust check", ...OF_SELECTORS, "version"],
   },
+  html: { flag: "--html", type: "string", value: "FILE", default: null, commands: ["map", "impact"] },
   failOn: {
     flag: "--fail-on", type: "strings", choices: ["deny", "warn", "unjudged"], default: ["deny"],
     choicesFor: { resolve: ["unjudged"], impact: ["unjudged"] }, defaults: { resolve: [], impact: [] },
     commands: JUDGES,
   },
   only: { flag: "--only", type: "strings", value: "FIELD=VALUE", default: [], commands: JUDGES },
-  complete: { flag: "--complete", type: "boolean", default: false, commands: ["lint", "audit", "impact"] },
+  complete: { flag: "--complete", type: "boolean", default: false, commands: ["lint", "audit", "map", "impact"] },
   noWebhook: { flag: "--no-webhook", type: "boolean", default: false, commands: ["lint"] },
   namespace: {
     flag: "--namespace", short: "-n", type: "string", value: "NS", pattern: NAMESPACE, default: null,
@@ -178,6 +179,7 @@ export const SETTINGS = {
     defaults: { webhook: "0.0.0.0:9444", sidecar: "0.0.0.0:9781", "certs manage": "0.0.0.0:9444" },
     commands: [...SERVERS, "certs manage"],
   },
+  ui: { flag: "--ui", type: "string", value: "HOST:PORT", pattern: ADDRESS, default: null, commands: ["webhook"] },
   group: { flag: "--group", type: "strings", value: "GROUP", pattern: GROUP, default: [], commands: ["sidecar"] },
   kind: {
     flag: "--kind", type: "strings", value: "KIND", default: [],
@@ -189,7 +191,7 @@ export const SETTINGS = {
   },
   identitySecretNamespace: {
     flag: "--identity-secret-namespace", type: "string", value: "NS", pattern: NAMESPACE, default: null,
-    commands: ["lint", "audit", "impact", "webhook", "sidecar", "manifests"],
+    commands: ["lint", "audit", "map", "impact", "webhook", "sidecar", "manifests"],
   },
   allowedAudiences: {
     flag: "--allowed-audiences", type: "strings", value: "AUDIENCE", pattern: AUDIENCE, default: [STS_AUDIENCE],
@@ -258,7 +260,7 @@ export const SETTINGS = {
   ...TRUST_SETTINGS,
   extraGroups: {
     flag: "--extra-groups", type: "strings", value: "GROUP", pattern: GROUP, default: [],
-    commands: ["manifests", "webhook", "lint", "resolve", "audit", "impact", "migrate carm"],
+    commands: ["manifests", "webhook", ...OFFLINE],
     onlyWith: { flag: "--cluster", is: true, commands: ["resolve"] },
   },
 } as const satisfies Record<string, Definition>;

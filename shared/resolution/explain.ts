@@ -1,13 +1,12 @@
 import { USE_SELECTOR_ANNOTATION } from "../contract/annotation-keys.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import type { ResourceQuery } from "../contract/ack-resource.ts";
-import { type FieldPath, formatFieldPath } from "../formats/json.ts";
-import { type LabelRequirement, type Labels, type LabelSelector, satisfies } from "../formats/label-selector.ts";
+import { formatFieldPath } from "../formats/json.ts";
 import { compareText, printable } from "../formats/text.ts";
 import { decisiveFaults, type JudgedSelector } from "../model/selector.ts";
 import type { EffectiveSelector } from "../model/effective-selector.ts";
-import type { TypeEntry } from "../model/resource-types.ts";
 import { choiceOf } from "./selection.ts";
+import { type ComparedResource, conditionsOf } from "./selector-conditions.ts";
 
 /** A condition of a selector, and the actual value of the resource or its namespace. */
 interface PartExplanation {
@@ -97,10 +96,7 @@ function distanceOf(
   return { criteria: fields.size, failing: failing.length, holding: parts.length - failing.length };
 }
 
-interface ExplainInput {
-  readonly inventory: Inventory;
-  readonly query: ResourceQuery;
-  readonly type: TypeEntry;
+interface ExplainInput extends ComparedResource {
   /** The name in the annotation `use-selector`, or null. */
   readonly choice: string | null;
 }
@@ -140,86 +136,10 @@ export function partText({ path, wants, carries }: PartExplanation): string {
   return `${path}: selector requires ${wants}, resource has ${carries}`;
 }
 
-function partsOf(selector: EffectiveSelector, { inventory, query, type }: ExplainInput): PartExplanation[] {
-  const { namespaces, namespaceLabels, types, resourceLabels } = selector;
-  const parts: PartExplanation[] = [];
-  if (namespaces !== null) {
-    parts.push(partOf(["spec", "namespaceSelector", "names"], {
-      wants: `namespace ${anyOf([...namespaces])}`,
-      carries: `namespace ${query.namespace}`,
-      holds: namespaces.has(query.namespace),
-    }));
-  }
-  if (namespaceLabels !== null) {
-    const labels = inventory.namespaces.labelsOf(query.namespace);
-    const note = inventory.namespaces.has(query.namespace) ? "" : " (unknown Namespace)";
-    parts.push(...labelParts(["spec", "namespaceSelector", "labelSelector"], namespaceLabels, { labels, note }));
-  }
-  if (types !== null) {
-    parts.push(partOf(["spec", "resourceTypeSelector"], {
-      wants: anyOf(types.entries.map(entryText)),
-      carries: typeText(type),
-      holds: types.matches(type),
-    }));
-  }
-  if (resourceLabels !== null) {
-    parts.push(...labelParts(["spec", "resourceLabelSelector"], resourceLabels, { labels: query.labels, note: "" }));
-  }
-  return parts;
-}
-
-interface ActualLabels {
-  readonly labels: Labels;
-  /** A note that is appended if a label is missing. */
-  readonly note: string;
-}
-
-/** Returns one part for each label and expression. */
-function labelParts(
-  path: FieldPath, { matchLabels, matchExpressions }: LabelSelector, { labels, note }: ActualLabels,
-): PartExplanation[] {
-  const actual = (key: string): string => {
-    const value = labels.get(key);
-    return value === undefined ? `no label ${key}${note}` : `${key}=${value}`;
-  };
-  return [
-    ...matchLabels.map(([key, value]) => partOf([...path, "matchLabels", { key }], {
-      wants: `${key}=${value}`, carries: actual(key), holds: labels.get(key) === value,
-    })),
-    ...matchExpressions.map((requirement, i) => partOf([...path, "matchExpressions", i], {
-      wants: requirementText(requirement),
-      carries: actual(requirement.key),
-      holds: satisfies(labels, { matchLabels: [], matchExpressions: [requirement] }),
-    })),
-  ];
-}
-
-/** Formats a requirement in the syntax of `kubectl get -l`. */
-function requirementText({ key, operator, values }: LabelRequirement): string {
-  if (operator === "Exists") return key;
-  if (operator === "DoesNotExist") return `!${key}`;
-  return `${key} ${operator === "In" ? "in" : "notin"} (${values.join(", ")})`;
-}
-
-function entryText({ group, version, kind }: TypeEntry): string {
-  const named = [version, group].filter((text) => text !== "").join(".");
-  if (kind === "") return `any kind of ${version !== "" && group === "" ? `version ${version}` : named}`;
-  return named === "" ? `${kind} of any group` : `${kind}.${named}`;
-}
-
-function typeText({ group, version, kind }: TypeEntry): string {
-  return `${kind}.${version}.${group}`;
-}
-
-const MAX_ALTERNATIVES = 10;
-
-function anyOf(texts: readonly string[]): string {
-  const more = texts.length - MAX_ALTERNATIVES;
-  const shown = more > 0 ? [...texts.slice(0, MAX_ALTERNATIVES), `${more} others`] : texts;
-  return shown.join(" or ");
-}
-
-/** Returns a condition. Escapes control characters, because users can write any text in names and labels. */
-function partOf(path: FieldPath, { wants, carries, holds }: Omit<PartExplanation, "path">): PartExplanation {
-  return { path: formatFieldPath(path), wants: printable(wants), carries: printable(carries), holds };
+/** Escapes control characters, because users can write any text in names and labels. */
+function partsOf(selector: EffectiveSelector, input: ExplainInput): PartExplanation[] {
+  return conditionsOf(selector).map(({ path, wants, compare }) => {
+    const { carries, holds } = compare(input);
+    return { path: formatFieldPath(path), wants: printable(wants), carries: printable(carries), holds };
+  });
 }

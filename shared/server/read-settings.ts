@@ -189,6 +189,7 @@ const REQUIRED: Partial<Record<Command, Partial<Record<SettingName, string>>>> =
     group: "the API group of the controller, such as s3.services.k8s.aws",
     tokenFile: "the file that clients read too, such as token; the sidecar creates a missing file",
   },
+  map: { html: "the page to write, such as role-map.html, or - for standard output" },
   "certs make": {
     dir: "the folder to write the certificates to",
     host: "the name that clients connect to, such as ack-role-resolver-webhook.ack-role-resolver.svc",
@@ -250,6 +251,9 @@ const COMBINATIONS: Partial<Record<Command, Combinations>> = {
   resolve: (has, { mode }) => ({
     "--explain: not supported with --mode carm; use -o json, where a message explains the role of each resource":
       has("explain") && mode === "carm",
+  }),
+  impact: (_, { html }) => ({
+    "--html -: standard output has the report; pass a file": html === "-",
   }),
   webhook: (has) => ({
     "--namespace: requires --cluster": has("namespace") && !has("cluster"),

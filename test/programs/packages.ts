@@ -33,16 +33,31 @@ export async function machineFault(machine: Machine = THIS_MACHINE): Promise<str
   return `this machine does not allow new namespaces (${stderr.trim()}); run the tests on another machine`;
 }
 
+/** A browser, for the tests of the page of `map`. */
+const BROWSER = { packages: { chromium: "/usr/bin/chromium" } } as const;
+
+/** Returns the path of the browser, or why it is missing, with the fix. */
+export async function findBrowser(): Promise<{ readonly path: string } | { readonly fault: string }> {
+  const missing = await missingPackages(BROWSER);
+  if (missing.length === 0) return { path: BROWSER.packages.chromium };
+  return { fault: "chromium is not installed; run `npm run setup:browser` as root on Debian" };
+}
+
+export const setUpBrowser = (): Promise<void> => setUp(BROWSER);
+
+/** Installs the packages that a node needs. */
+export const setUpPackages = (): Promise<void> => setUp(THIS_MACHINE);
+
 /** Installs the missing packages with apt-get. Rejects with the output of apt-get if it fails. */
-export async function setUpPackages(): Promise<void> {
-  const missing = await missingPackages(THIS_MACHINE);
+async function setUp(machine: Pick<Machine, "packages">): Promise<void> {
+  const missing = await missingPackages(machine);
   if (missing.length === 0) return;
   await runTool("apt-get", ["update"], "/");
   const install = ["install", "--yes", "--no-install-recommends", ...missing];
   await runTool("env", ["DEBIAN_FRONTEND=noninteractive", "apt-get", ...install], "/");
 }
 
-async function missingPackages({ packages }: Machine): Promise<readonly string[]> {
+async function missingPackages({ packages }: Pick<Machine, "packages">): Promise<readonly string[]> {
   const names = Object.keys(packages);
   const present = await Promise.allSettled(names.map((name) => access(packages[name] ?? "")));
   return names.filter((_, index) => present[index]?.status === "rejected");

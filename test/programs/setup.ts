@@ -1,6 +1,6 @@
 // The script of `npm run setup:...`. Builds the named programs, and all programs of the named groups, in the cache if
-// they are missing. Prints their folders. `packages` installs the Debian packages of a node. With `--if-ci`, does
-// nothing unless `CI=true`.
+// they are missing. Prints their folders. `packages` installs the Debian packages of a node, and `browser` Chromium.
+// With `--if-ci`, does nothing unless `CI=true`.
 import { ACK_RUNTIME } from "./ack-runtime.ts";
 import { type Recipe, setUpProgram } from "./cache.ts";
 import { CAPA } from "./capa.ts";
@@ -11,7 +11,7 @@ import { JAVA_CLIENT } from "./java-client.ts";
 import { KUBERNETES, KUBERNETES_NODE } from "./kubernetes.ts";
 import { NODE_IMAGE_ARCHIVE } from "./node-image.ts";
 import { SUPPORTED_NODES, UNSUPPORTED_NODES } from "./node-versions.ts";
-import { setUpPackages } from "./packages.ts";
+import { setUpBrowser, setUpPackages } from "./packages.ts";
 import { PAUSE } from "./pause.ts";
 import { PROMETHEUS } from "./prometheus.ts";
 import { RENDERERS } from "./renderers.ts";
@@ -28,6 +28,7 @@ const names = process.argv.slice(2);
 if (!names.includes("--if-ci") || environment.ci) {
   for (const name of names.filter((one) => one !== "--if-ci")) {
     if (name === "packages") await setUpPackages();
+    else if (name === "browser") await setUpBrowser();
     else await setUpAll(name);
   }
 }

@@ -36,6 +36,23 @@ async function running(t: Test, dir: string, source = new FakeSource(COMPANY)): 
   return webhook;
 }
 
+test("serves the role map with --ui, only on loopback", async (t) => {
+  const dir = await dirWith(t);
+  const source = new FakeSource(COMPANY);
+  source.status = { loaded: true, lastSyncMs: systemClock.steady(), fault: null };
+  const lines: string[] = [];
+  const capturing = createLogger({ name: "webhook", destination: { write: (line) => void lines.push(line) } });
+  const start = (ui: string): Promise<RunningWebhook> => (
+    runWebhook(readSettings("webhook", { ...FLAGS, tlsDir: dir, ui }, {}), { source, log: capturing })
+  );
+  const webhook = await start("127.0.0.1:0");
+  const [, address = ""] = /"address":"([^"]+)"[^\n]*"role map listening"/.exec(lines.join("")) ?? [];
+  t.match(await (await fetch(`http://${address}/data.json`)).json(), { maps: [{ root: null }], stale: null });
+  await webhook.close();
+  await t.rejects(fetch(`http://${address}/`));
+  await t.rejects(start("0.0.0.0:0"), { code: "ERR_CONFIG_ADDRESS" });
+});
+
 interface SendOptions {
   /** The only certificate authority that the client trusts. */
   readonly ca: string;

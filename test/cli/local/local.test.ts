@@ -73,6 +73,11 @@ async function credentials(
   return { status, body: JSON.parse(body) };
 }
 
+/** Returns what the page of the roles shows. */
+async function dataOf(map: string): Promise<unknown> {
+  return await (await fetch(`${map}/data.json`)).json();
+}
+
 test("prints the role of each resource, serves credentials and health checks, and applies file changes", async (t) => {
   const dir = t.testdir({ "a.yaml": SELECTOR, "b.yaml": BUCKET });
   const local = new Local(t, "--from", dir, ...FREE_PORTS);
@@ -80,6 +85,7 @@ test("prints the role of each resource, serves credentials and health checks, an
   const [, webhookHealth = ""] = /metrics: (\S+)\)/.exec(await local.line(/^ {2}webhook /)) ?? [];
   const [, tokenFile = "", sidecarHealth = ""] =
     /token: (\S+); health and metrics: (\S+)\)/.exec(await local.line(/^ {2}sidecar /)) ?? [];
+  const [, map = ""] = / (http:\S+) /.exec(await local.line(/^ {2}map /)) ?? [];
   const [, uri = ""] = /FULL_URI=(\S+)/.exec(await local.line(/FULL_URI=/)) ?? [];
   t.match(
     await local.line(/AWS_ENDPOINT_URL_STS/),
@@ -94,11 +100,16 @@ test("prints the role of each resource, serves credentials and health checks, an
   t.equal(issued.status, 200);
   t.match(issued.body, { AccountId: "111122223333" });
 
+  t.match(await (await fetch(map)).text(), /"stale":null/);
+  t.match(await dataOf(map), { maps: [{ totals: { states: { resolved: 1 } } }], stale: null });
+
   await writeFile(path.join(dir, "a.yaml"), SELECTOR.replace("[team-a]", "[team-b]"));
   t.match(await local.line(/b1/), /default/);
+  t.match(await dataOf(map), { maps: [{ totals: { states: { default: 1 } } }], stale: null });
   t.equal((await credentials(uri, tokenFile)).status, 200, "the selector still grants its role by name");
   await writeFile(path.join(dir, "a.yaml"), "kind: [");
   await local.line(/The manifests are invalid, so the last valid manifests are used: .*a\.yaml:1/);
+  t.match(await dataOf(map), { maps: [{ totals: { states: { default: 1 } } }], stale: /a\.yaml:1/ });
 
   t.equal(await local.end("SIGTERM"), 0);
   t.strictSame(local.errors, []);
@@ -152,8 +163,8 @@ test("exits 2 and prints every error if manifests are invalid", async (t) => {
   t.strictSame(local.lines, []);
 });
 
-for (const offset of [0, 1, 2, 3, 4]) {
-  test(`exits 2 and names the flag if port ${offset} of the five ports is in use`, async (t) => {
+for (const offset of [0, 1, 2, 3, 4, 5]) {
+  test(`exits 2 and names the flag if port ${offset} of the six ports is in use`, async (t) => {
     const server = await listenBelowEphemeralPorts();
     t.teardown(() => server.close());
     const { port } = boundAddress(server);

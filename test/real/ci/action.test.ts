@@ -35,6 +35,7 @@ test("the action checks a repository if its input is a tarball of npm pack", asy
   await t.test("the action passes each line of an input as one argument, and never runs it as a command", (tt) => (
     passesLines(tt, act, run.workspace)
   ));
+  await t.test("the action writes the page of the roles", (tt) => writesMap(tt, act));
   await t.test("the action rejects invalid inputs", (tt) => rejectsInputs(tt, act));
 });
 
@@ -49,6 +50,13 @@ async function succeeds(t: Test, act: Act): Promise<void> {
   const { code, stdout, outputs } = await act({ path: "manifests/payments" });
   t.match({ code, outputs }, { code: 0, outputs: { "exit-status": "0" } });
   t.notMatch(stdout, "::error");
+}
+
+async function writesMap(t: Test, act: Act): Promise<void> {
+  const { code, outputs } = await act({ path: "manifests/payments\nmanifests/platform", "map-file": "role-map.html" });
+  t.match({ code, outputs }, { code: 0, outputs: { "map-file": "role-map.html" } });
+  const failing = await act({ path: "manifests", "map-file": "no folder/role-map.html" });
+  t.match(failing, { code: 1, outputs: { "map-file": "" }, stderr: /cannot write no folder/ });
 }
 
 async function passesLines(t: Test, act: Act, workspace: string): Promise<void> {

@@ -1,0 +1,53 @@
+import type { Audit } from "../../shared/checks/audit.ts";
+import { isSelector } from "../../shared/contract/ack-groups.ts";
+import type { DecisionSettings } from "../../shared/contract/context.ts";
+import { UNJUDGED, type Unjudged } from "../../shared/files/unjudged.ts";
+import { objectReference } from "../../shared/formats/object-meta.ts";
+import type { Impact } from "../../shared/resolution/impact.ts";
+import { resolveObject } from "../../shared/resolution/resolve-identity.ts";
+import type { JudgedObject, MapResource, RoleMapInput } from "../../shared/role-map/build-map.ts";
+import type { MapUnjudged } from "../../shared/role-map/role-map.ts";
+import { placeAndName } from "../output/located-finding.ts";
+import { resourceQuery } from "../resolve.ts";
+import type { State, StateObject } from "./state.ts";
+
+/** What a map shows. */
+interface MapSource extends Pick<State, "root" | "inventory"> {
+  /** The objects to show. */
+  readonly objects: readonly StateObject[];
+  /** The audit of these objects. */
+  readonly audit: Pick<Audit, "findings">;
+  readonly unjudged: readonly Unjudged[];
+  readonly impacts: readonly Impact[] | null;
+}
+
+/** Returns the input of the map: the resolution of each resource, and what the audit found. */
+export function mapInput(source: MapSource, settings: DecisionSettings): RoleMapInput {
+  const { root, inventory, objects, audit, unjudged, impacts } = source;
+  const byIndex = Map.groupBy(audit.findings, ({ index }) => index);
+  const resources: MapResource[] = [];
+  const selectors = new Map<string, JudgedObject>();
+  const others: JudgedObject[] = [];
+  for (const [index, found] of objects.entries()) {
+    const findings = byIndex.get(index) ?? [];
+    const resource = resourceQuery(found.object);
+    if (resource !== null) {
+      const judgment = { resolution: resolveObject(inventory, resource, settings), findings };
+      resources.push({ resource, judge: () => judgment });
+    } else if (isSelector(found.object)) {
+      selectors.set(objectReference(found.object).name, judgedObject(found, findings));
+    } else if (findings.length > 0) others.push(judgedObject(found, findings));
+  }
+  return { root, inventory, resources, selectors, objects: others, unjudged: unjudged.map(shownUnjudged), impacts };
+}
+
+function judgedObject(found: StateObject, findings: JudgedObject["findings"]): JudgedObject {
+  const { kind, name, namespace, file, line } = placeAndName(found, findings[0]?.path);
+  const place = file === null ? null : [file, line].filter((part) => part !== null).join(":");
+  return { kind, name, namespace: namespace ?? "", place, findings };
+}
+
+function shownUnjudged({ file, reason, count }: Unjudged): MapUnjudged {
+  const [where, fix] = UNJUDGED[reason];
+  return { file, count, where, fix };
+}

@@ -1,0 +1,39 @@
+import { button, h, nameText } from "./dom.ts";
+import type { Open } from "./panel.ts";
+import { shape } from "./shapes.ts";
+import type { Place, ProblemGroup } from "./view/problems.ts";
+import { STATE_WORDS } from "./view/words.ts";
+
+/** The number of places that a card shows. Its button shows the others. */
+const MAX_PLACES = 6;
+
+/** Returns a card for each way in which something is wrong, or a sentence if nothing is. */
+export function problemCards(groups: readonly ProblemGroup[], open: Open): HTMLElement[] {
+  if (groups.length === 0) return [h("p", { class: "fine" }, shape("resolved"), "Nothing is wrong.")];
+  return groups.map((group) => problemCard(group, open));
+}
+
+function problemCard({ state, count, places }: ProblemGroup, open: Open): HTMLElement {
+  const [word, meaning] = state === null
+    ? ["other findings", "Objects other than resources and selectors that have findings."]
+    : STATE_WORDS[state];
+  const title = h(
+    "h2", { title: meaning }, state === null ? null : shape(state), h("b", {}, count.toLocaleString("en")), ` ${word}`,
+  );
+  const list = h("ul", {}, ...places.slice(0, MAX_PLACES).map((place) => placeItem(place, open)));
+  const rest = places.slice(MAX_PLACES);
+  if (rest.length === 0) return h("section", { class: `card ${state ?? "other"}` }, title, list);
+  const more = button({ class: "link more" }, () => {
+    list.append(...rest.slice(0, MAX_SHOWN).map((place) => placeItem(place, open)));
+    more.remove();
+  }, `and ${rest.length.toLocaleString("en")} more`);
+  return h("section", { class: `card ${state ?? "other"}` }, title, list, more);
+}
+
+const MAX_SHOWN = 500;
+
+function placeItem({ subject, detail, open: address }: Place, open: Open): HTMLElement {
+  const parts = [nameText(subject), h("bdi", { class: "detail", title: detail }, detail)];
+  if (address.length === 0) return h("li", {}, h("span", { class: "place" }, ...parts));
+  return h("li", {}, button({ class: "place" }, () => open(address), ...parts));
+}

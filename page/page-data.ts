@@ -1,0 +1,8 @@
+import type { PageData } from "../shared/role-map/page-html.ts";
+
+/** Reads the data of the document. */
+export function readData(text: string): PageData {
+  // oxlint-disable-next-line typescript/no-unsafe-assignment -- the program wrote the data
+  const data: PageData = JSON.parse(text);
+  return data;
+}

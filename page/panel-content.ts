@@ -1,0 +1,51 @@
+import { moveContent } from "./change-list.ts";
+import {
+  missing, objectContent, type Open, type PanelContent, reasonsBody, roleContent, selectorContent,
+} from "./panel.ts";
+import { cellReasons, reasonGroups } from "./view/details.ts";
+import type { Model } from "./view/model.ts";
+import type { Matrix } from "./view/rows.ts";
+
+/** What the panel can refer to. */
+interface Shown {
+  readonly model: Model;
+  readonly matrix: Matrix | null;
+  readonly open: Open;
+}
+
+const CONTENTS: Readonly<Record<string, (shown: Shown, name: string, column: string) => PanelContent>> = {
+  role: ({ model, open }, name) => roleContent(model, name, open),
+  selector: ({ model, open }, name) => selectorContent(model, name, open),
+  object: ({ model }, name) => objectContent(model, Number(name)),
+  move: ({ model, open }, name) => moveContent(model, Number(name), open),
+  namespace: namespaceContent,
+  cell: cellContent,
+};
+
+/** Returns what an address explains. Anyone can write an address. */
+export function panelContent(shown: Shown, [type = "", name = "", column = ""]: readonly string[]): PanelContent {
+  const content = Object.hasOwn(CONTENTS, type) ? CONTENTS[type] : undefined;
+  return content === undefined ? missing("Link", type) : content(shown, name, column);
+}
+
+function namespaceContent({ model, open }: Shown, name: string): PanelContent {
+  const groups = reasonGroups(model.uses.filter(({ namespace }) => namespace.name === name));
+  if (groups.length === 0) return missing("Namespace", name);
+  return { kicker: "Why", title: name, body: reasonsBody(model, groups, open) };
+}
+
+function cellContent({ model, matrix, open }: Shown, name: string, column: string): PanelContent {
+  const names = namesOf(matrix, name, column);
+  const groups = cellReasons(model, names, column);
+  if (groups.length === 0) return missing("Namespace", name);
+  const title = names.length > 1 ? `${name} and ${names.length - 1} equal namespaces` : name;
+  const heading = matrix?.columns.find(({ id }) => id === column)?.title;
+  const kicker = heading === undefined ? "Why" : `Why: ${heading}`;
+  return { kicker, title, body: reasonsBody(model, groups, open) };
+}
+
+/** Returns the namespaces of the row that starts with the namespace. */
+function namesOf(matrix: Matrix | null, name: string, column: string): readonly string[] {
+  const row = matrix?.rows.find((one) => one.type === "namespace" && one.names[0] === name);
+  return row?.type === "namespace" && row.cells.some((cell) => cell.column.id === column) ? row.names : [name];
+}

@@ -1,0 +1,205 @@
+import type { MapFinding, MapSelector, Reason } from "../shared/role-map/role-map.ts";
+import { button, h, longText, nameText } from "./dom.ts";
+import { shape } from "./shapes.ts";
+import { byNamespace, type ReasonGroup, type RoleUsers, usersOfRole } from "./view/details.ts";
+import type { KnownUse, Model } from "./view/model.ts";
+import { statesOf } from "./view/rows.ts";
+import { counted, shortKind, STATE_WORDS } from "./view/words.ts";
+
+/** Opens another address in the panel. */
+export type Open = (address: readonly string[]) => void;
+
+/** What the panel shows. */
+export interface PanelContent {
+  readonly kicker: string;
+  readonly title: string;
+  readonly body: readonly (HTMLElement | null)[];
+}
+
+/** Returns why the resources of a cell, or of a namespace, have their roles. */
+export function reasonsBody(model: Model, groups: readonly ReasonGroup[], open: Open): HTMLElement[] {
+  return groups.map(({ reason, uses }) => h(
+    "section", { class: "reason" },
+    stateLine(reason, uses), roleLine(model, reason, open), messageLine(model, reason),
+    ...findingItems(model, reason.findings),
+    ...reason.selectors.map((index) => selectorItem(model, index, open, reason.role === null)),
+    chainItem(reason), resourceList(uses),
+  ));
+}
+
+function stateLine({ state }: Reason, uses: readonly KnownUse[]): HTMLElement {
+  const count = uses.reduce((sum, one) => sum + one.count, 0);
+  const [word, meaning] = STATE_WORDS[state];
+  return h(
+    "h3", { class: `state ${state}`, title: meaning }, shape(state),
+    `${counted(count, "resource")}: ${word}`,
+  );
+}
+
+/** Returns the message of the reason; null if a finding says the same. */
+function messageLine(model: Model, { message, findings }: Reason): HTMLElement | null {
+  const text = message.replace(/\.$/, "");
+  if (findings.some((index) => model.map.findings[index]?.message.startsWith(text) === true)) return null;
+  return h("p", { class: "message" }, h("bdi", {}, message));
+}
+
+/** Returns the role, its account and the region; null if no role resolves. */
+function roleLine(model: Model, { role, outcome, region }: Reason, open: Open): HTMLElement | null {
+  const found = model.roleAt(role);
+  if (found === null && region === null) return null;
+  const rows: (HTMLElement | null)[] = [];
+  if (found !== null) {
+    const press = (): void => open(["role", found.arn]);
+    const link = outcome === "default" ? longText(found.arn) : button({ class: "link" }, press, longText(found.arn));
+    rows.push(fact("Role", link), fact("Account", nameText(found.account ?? "not in the ARN")));
+  }
+  if (region !== null) rows.push(fact("Region", nameText(region)));
+  return h("dl", { class: "facts" }, ...rows);
+}
+
+function fact(term: string, value: HTMLElement): HTMLElement {
+  return h("div", {}, h("dt", {}, term), h("dd", {}, value));
+}
+
+/** Returns the findings, each with its fix. */
+export function findingItems(model: Model, indexes: readonly number[]): HTMLElement[] {
+  return indexes.flatMap((index) => model.map.findings[index] ?? []).map(findingItem);
+}
+
+function findingItem({ code, severity, path, message, fix }: MapFinding): HTMLElement {
+  return h(
+    "div", { class: `finding ${severity}` },
+    h("p", {}, h("b", {}, code), " ", h("bdi", {}, message), path === "" ? null : h("bdi", { class: "path" }, path)),
+    h("p", { class: "fix" }, h("b", {}, "Fix: "), h("bdi", {}, fix)),
+  );
+}
+
+function selectorItem(model: Model, index: number, open: Open, hasRole = false): HTMLElement | null {
+  const selector = model.map.selectors[index];
+  if (selector === undefined) return null;
+  const press = (): void => open(["selector", selector.name]);
+  return h(
+    "div", { class: "selector" },
+    h("p", {}, "Selector ", button({ class: "link" }, press, nameText(selector.name))),
+    hasRole ? roleFacts(model, selector.role, open) : null, ...selectorFacts(selector),
+  );
+}
+
+/** Returns the role and its account; null if there is none. */
+function roleFacts(model: Model, index: number | null, open: Open): HTMLElement | null {
+  const role = model.roleAt(index);
+  if (role === null) return null;
+  const link = button({ class: "link" }, () => open(["role", role.arn]), longText(role.arn));
+  return h("dl", { class: "facts" }, fact("Role", link), fact("Account", nameText(role.account ?? "not in the ARN")));
+}
+
+/** Returns what a selector asks of a resource, and its session settings. */
+export function selectorFacts({ conditions, session, state, place }: MapSelector): (HTMLElement | null)[] {
+  const isOpen = conditions.length === 0 && state !== "malformed";
+  return [
+    isOpen ? listOf("Selects", ["every resource, because it has no conditions"]) : conditionList(conditions),
+    listOf("Session", session), place === null ? null : listOf("Defined in", [place]),
+  ];
+}
+
+/** Returns the conditions, each with the path of its field. */
+function conditionList(conditions: readonly string[]): HTMLElement | null {
+  if (conditions.length === 0) return null;
+  const items = conditions.map((text) => {
+    const at = text.indexOf(": ");
+    return h("li", {}, h("code", {}, h("bdi", {}, text.slice(0, at))), h("bdi", {}, text.slice(at + 2)));
+  });
+  return h("div", { class: "list" }, h("p", { class: "term" }, "Selects"), h("ul", {}, ...items));
+}
+
+function listOf(title: string, texts: readonly string[]): HTMLElement | null {
+  if (texts.length === 0) return null;
+  const items = texts.map((text) => h("li", {}, longText(text)));
+  return h("div", { class: "list" }, h("p", { class: "term" }, title), h("ul", {}, ...items));
+}
+
+function chainItem({ chain }: Reason): HTMLElement | null {
+  return listOf("Through the identities", chain);
+}
+
+const MAX_RESOURCES = 100;
+
+/** Returns the names of the resources, by kind. */
+function resourceList(uses: readonly KnownUse[]): HTMLElement {
+  const several = new Set(uses.map(({ namespace }) => namespace.name)).size > 1;
+  const shown = uses.slice(0, MAX_RESOURCES).map(({ namespace, kind, count, names }) => h(
+    "li", {},
+    h("span", { class: "kind" }, several ? nameText(namespace.name) : null, h("bdi", { title: kind }, shortKind(kind)),
+      ` × ${count}`),
+    h("bdi", { class: "names" }, names.join(", ")),
+    count > names.length ? h("small", {}, ` and ${count - names.length} more`) : null,
+  ));
+  const more = uses.length - shown.length;
+  return h(
+    "div", { class: "list" }, h("p", { class: "term" }, "Resources"), h("ul", { class: "resources" }, ...shown),
+    more > 0 ? h("p", { class: "more" }, `and ${more} more kinds or namespaces`) : null,
+  );
+}
+
+/** Returns who uses a role, and by which selector. */
+export function roleContent(model: Model, arn: string, open: Open): PanelContent {
+  const users = usersOfRole(model, arn);
+  const body = users.map(({ selector, uses }) => roleUsers(model, { selector, uses }, open));
+  const none = body.length === 0 ? [h("p", {}, "Nothing in this map uses the role.")] : [];
+  return { kicker: "Who uses this role", title: arn, body: [...none, ...body] };
+}
+
+function roleUsers(model: Model, { selector, uses }: RoleUsers, open: Open): HTMLElement {
+  const item = selector === null ? h("p", {}, "Without a selector") : selectorItem(model, selector, open);
+  return h("section", { class: "reason" }, item, usersList(uses, open));
+}
+
+function usersList(uses: readonly KnownUse[], open: Open): HTMLElement {
+  const namespaces = byNamespace(uses);
+  const rows = namespaces.slice(0, MAX_RESOURCES).map(({ namespace, uses: own }) => h(
+    "li", {}, button({ class: "link" }, () => open(["namespace", namespace]), nameText(namespace)), countsText(own),
+  ));
+  const more = namespaces.length - rows.length;
+  const title = namespaces.length === 0 ? "Used by no resource" : `Used in ${counted(namespaces.length, "namespace")}`;
+  return h(
+    "div", { class: "list" }, h("p", { class: "term" }, title), h("ul", { class: "users" }, ...rows),
+    more > 0 ? h("p", { class: "more" }, `and ${more} more`) : null,
+  );
+}
+
+function countsText(uses: readonly KnownUse[]): HTMLElement {
+  const kinds = [...Map.groupBy(uses, ({ kind }) => kind)].map(([kind, own]) => (
+    `${own.reduce((sum, { count }) => sum + count, 0)} × ${shortKind(kind)}`
+  ));
+  const shapes = statesOf(uses).filter(([state]) => state !== "resolved").map(([state]) => shape(state));
+  return h("span", { class: "uses" }, ...shapes, h("bdi", {}, kinds.join(", ")));
+}
+
+/** Returns a selector, what is wrong with it, and who uses its role because of it. */
+export function selectorContent(model: Model, name: string, open: Open): PanelContent {
+  const index = model.map.selectors.findIndex((one) => one.name === name);
+  const selector = model.map.selectors[index];
+  if (selector === undefined) return missing("Selector", name);
+  const [word, meaning] = STATE_WORDS[selector.state];
+  return {
+    kicker: "Selector", title: name,
+    body: [
+      selector.state === "resolved" ? null : h("h3", { class: `state ${selector.state}` }, shape(selector.state), word),
+      selector.state === "resolved" ? null : h("p", { class: "message" }, meaning),
+      roleFacts(model, selector.role, open),
+      ...findingItems(model, selector.findings), ...selectorFacts(selector),
+      usersList(model.uses.filter(({ reason }) => reason.selectors.includes(index)), open),
+    ],
+  };
+}
+
+export function objectContent(model: Model, index: number): PanelContent {
+  const object = model.map.objects[index];
+  if (object === undefined) return missing("Object", String(index));
+  const place = object.place === null ? null : listOf("Defined in", [object.place]);
+  return { kicker: object.kind, title: object.name, body: [...findingItems(model, object.findings), place] };
+}
+
+export function missing(kicker: string, title: string): PanelContent {
+  return { kicker, title, body: [h("p", {}, "This map does not contain it. The link may be of another map.")] };
+}

@@ -1,0 +1,92 @@
+import { type State, STATES } from "../shared/role-map/role-map.ts";
+import { button, fill, h } from "./dom.ts";
+import { shape } from "./shapes.ts";
+import { compare } from "./view/columns.ts";
+import type { Model } from "./view/model.ts";
+import { statesOf } from "./view/rows.ts";
+import { BY_ATTENTION, BY_NAME, type View } from "./view/view-state.ts";
+import { counted, STATE_WORDS } from "./view/words.ts";
+
+export type Change = (patch: Partial<View>) => void;
+
+/** The controls that filter and group what a tab shows. */
+export class Toolbar {
+  readonly element = h("form", { class: "toolbar", role: "search", "aria-label": "Filter" });
+  readonly search = h("input", {
+    type: "search", placeholder: "Search namespace, resource, role, selector", "aria-label": "Search",
+    autocomplete: "off", spellcheck: "false",
+  });
+  readonly #kind = h("select", { "aria-label": "Kind" });
+  readonly #group = h("select", { "aria-label": "Group by" });
+  readonly #fold = h("input", { type: "checkbox" });
+  readonly #states = h("div", { class: "chips", role: "group", "aria-label": "States" });
+  readonly #grouping: HTMLElement;
+  readonly #status = h("p", { class: "status", role: "status" });
+  readonly #change: Change;
+  #counts: ReturnType<typeof statesOf> = [];
+
+  constructor(change: Change) {
+    this.#change = change;
+    this.#grouping = h(
+      "span", { class: "grouping" }, h("label", {}, "Group by ", this.#group),
+      h("label", { class: "check" }, this.#fold, "One row for equal namespaces"),
+    );
+    this.element.append(
+      this.search, h("label", {}, "Kind ", this.#kind), this.#grouping, this.#states, this.#status,
+    );
+    this.element.addEventListener("submit", (event) => event.preventDefault());
+    this.search.addEventListener("input", () => change({ query: this.search.value.trim() }));
+    this.#kind.addEventListener("change", () => change({ kind: this.#kind.value }));
+    this.#group.addEventListener("change", () => change({ group: this.#group.value, unfolded: [] }));
+    this.#fold.addEventListener("change", () => change({ isFolded: this.#fold.checked, unfolded: [] }));
+  }
+
+  /** Offers the kinds and labels of a map. */
+  offer({ map, uses }: Model): void {
+    this.#counts = statesOf(uses).toReversed();
+    const kinds = map.kinds.toSorted(compare);
+    fill(this.#kind, option("", "all kinds"), ...kinds.map((kind) => option(kind, kind)));
+    const keys = new Set(map.namespaces.flatMap(({ labels }) => labels.map(([key]) => key)));
+    const labels = [...keys].filter((key) => key !== NAME_LABEL).toSorted(compare);
+    fill(
+      this.#group, option(BY_ATTENTION, "what needs attention"), option(BY_NAME, "nothing, by name"),
+      ...labels.map((key) => option(`label:${key}`, `label ${key}`)),
+    );
+  }
+
+  show(view: View, { map }: Model, shown: { readonly namespaces: number; readonly resources: number }): void {
+    if (this.search.value.trim() !== view.query) this.search.value = view.query;
+    this.#kind.value = view.kind;
+    this.#group.value = view.group;
+    this.#fold.checked = view.isFolded;
+    const isMap = view.tab === "map";
+    this.#grouping.hidden = !isMap;
+    this.#states.hidden = !isMap;
+    fill(this.#states, ...this.#counts.map(([state, count]) => this.#chip(state, view.states, count)));
+    const counts = `${counted(shown.resources, "resource")} in ${counted(shown.namespaces, "namespace")}`;
+    const isFiltered = view.query !== "" || view.kind !== "" || view.states.length > 0;
+    fill(this.#status, counts, isFiltered ? ` of ${counted(map.totals.resources, "resource")}` : "");
+    if (isFiltered) {
+      const clear = (): void => this.#change({ query: "", kind: "", states: [] });
+      this.#status.append(" ", button({ class: "link" }, clear, "Show all"));
+    }
+  }
+
+  #chip(state: State, selected: readonly State[], count: number): HTMLElement {
+    const isOn = selected.includes(state);
+    const [word, meaning] = STATE_WORDS[state];
+    const next = isOn ? selected.filter((one) => one !== state) : [...selected, state];
+    return button(
+      { class: `chip ${state}`, "aria-pressed": isOn ? "true" : "false", title: meaning },
+      () => this.#change({ states: STATES.filter((one) => next.includes(one)) }),
+      shape(state), h("b", {}, count.toLocaleString("en")), ` ${word}`,
+    );
+  }
+}
+
+/** The API server sets this label on every namespace, each with its own value. */
+const NAME_LABEL = "kubernetes.io/metadata.name";
+
+function option(value: string, text: string): HTMLElement {
+  return h("option", { value }, text);
+}

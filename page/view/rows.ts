@@ -1,0 +1,138 @@
+import { type State, STATES } from "../../shared/role-map/role-map.ts";
+import { type Column, columnOf, compare, sortedColumns } from "./columns.ts";
+import { type KnownUse, matches, type Model } from "./model.ts";
+import { BY_ATTENTION, BY_NAME, type View } from "./view-state.ts";
+import { counted, shortKind } from "./words.ts";
+
+/** What a namespace, or several equal ones, has in a column. */
+export interface Cell {
+  readonly column: Column;
+  /** The number of resources in each state, most important state first. */
+  readonly states: readonly (readonly [state: State, count: number])[];
+  /** Such as `Bucket, Queue and 2 more kinds`. */
+  readonly kinds: string;
+}
+
+export interface NamespaceRow {
+  readonly type: "namespace";
+  /** The names of the namespaces: several if the row stands for equal ones. */
+  readonly names: readonly string[];
+  readonly isKnown: boolean;
+  readonly cells: readonly Cell[];
+}
+
+interface GroupRow {
+  readonly type: "group";
+  readonly title: string;
+  readonly detail: string;
+}
+
+export type Row = NamespaceRow | GroupRow;
+
+export interface Matrix {
+  readonly columns: readonly Column[];
+  readonly rows: readonly Row[];
+  /** The number of namespaces that the rows show. */
+  readonly namespaces: number;
+  readonly resources: number;
+}
+
+/** Returns the uses that the filters of the view select. */
+export function filteredUses(model: Model, { query, states, kind }: View): KnownUse[] {
+  return model.uses.filter((use) => (
+    (states.length === 0 || states.includes(use.reason.state)) && (kind === "" || use.kind === kind)
+    && (query === "" || matches(model.textOf(use), query))
+  ));
+}
+
+/** Returns the columns and the rows of the view. */
+export function matrixOf(model: Model, view: View): Matrix {
+  const uses = filteredUses(model, view);
+  const accounts = new Set(view.accounts);
+  const columns = sortedColumns(uses.map((use) => columnOf(use, accounts)));
+  const byName = Map.groupBy(uses, ({ namespace }) => namespace.name);
+  const groups = Map.groupBy(byName.values(), (own) => groupOf(own, view));
+  const sorted = [...groups].toSorted(([a], [b]) => compare(a, b));
+  const rows = sorted.flatMap(([title, lists]): Row[] => {
+    const own = foldedRows(lists.map((list) => rowOf(list, accounts)), view);
+    return title === "" ? own : [headingOf(title.slice(1), lists), ...own];
+  });
+  return { columns, rows, namespaces: byName.size, resources: resourcesIn(uses) };
+}
+
+export function resourcesIn(uses: readonly KnownUse[]): number {
+  return uses.reduce((sum, { count }) => sum + count, 0);
+}
+
+/** Returns the title of the group of a namespace, after a character that sorts the groups; "" without groups. */
+function groupOf(uses: readonly KnownUse[], { group }: View): string {
+  if (group === BY_NAME) return "";
+  if (group === BY_ATTENTION) {
+    return uses.some(({ reason }) => reason.state !== "resolved") ? "0Needs attention" : "1Resolved";
+  }
+  const key = group.slice("label:".length);
+  const value = uses[0]?.namespace.labels.find(([name]) => name === key)?.[1];
+  return value === undefined ? `1no label ${key}` : `0${key}: ${value}`;
+}
+
+function headingOf(title: string, lists: readonly (readonly KnownUse[])[]): GroupRow {
+  const detail = `${counted(lists.length, "namespace")}, ${counted(resourcesIn(lists.flat()), "resource")}`;
+  return { type: "group", title, detail };
+}
+
+function rowOf(uses: readonly KnownUse[], accounts: ReadonlySet<string>): FoldableRow {
+  const [first] = uses;
+  const byColumn = Map.groupBy(uses, (use) => columnOf(use, accounts).id);
+  const columns = sortedColumns(uses.map((use) => columnOf(use, accounts)));
+  return {
+    name: first?.namespace.name ?? "", isKnown: first?.namespace.isKnown !== false,
+    isResolved: uses.every(({ reason }) => reason.state === "resolved"),
+    columns: columns.map((column) => ({ column, uses: byColumn.get(column.id) ?? [] })),
+  };
+}
+
+interface FoldableRow {
+  readonly name: string;
+  readonly isKnown: boolean;
+  readonly isResolved: boolean;
+  readonly columns: readonly { readonly column: Column; readonly uses: readonly KnownUse[] }[];
+}
+
+/** Returns the rows, sorted by name. Namespaces whose resources are all resolved in the same columns are one row. */
+function foldedRows(rows: readonly FoldableRow[], { isFolded, unfolded }: View): NamespaceRow[] {
+  const sorted = rows.toSorted((a, b) => compare(a.name, b.name));
+  const equal = Map.groupBy(sorted, (row) => (
+    isFolded && row.isResolved ? JSON.stringify(row.columns.map(({ column }) => column.id)) : `"${row.name}`
+  ));
+  return [...equal.values()].flatMap((same) => (
+    same.length > 1 && unfolded.includes(same[0]?.name ?? "") ? same.map((row) => joined([row])) : [joined(same)]
+  ));
+}
+
+/** Joins rows that have the same columns. */
+function joined(rows: readonly FoldableRow[]): NamespaceRow {
+  const cells = (rows[0]?.columns ?? []).map(({ column }, i): Cell => {
+    const uses = rows.flatMap(({ columns }) => columns[i]?.uses ?? []);
+    return { column, states: statesOf(uses), kinds: kindsOf(uses) };
+  });
+  return {
+    type: "namespace", names: rows.map(({ name }) => name), isKnown: rows.every(({ isKnown }) => isKnown), cells,
+  };
+}
+
+/** Returns the number of resources in each state, most important state first. */
+export function statesOf(uses: readonly KnownUse[]): (readonly [State, number])[] {
+  const byState = Map.groupBy(uses, ({ reason }) => reason.state);
+  return STATES.flatMap((state) => {
+    const own = byState.get(state);
+    return own === undefined ? [] : [[state, resourcesIn(own)] as const];
+  });
+}
+
+const MAX_KINDS = 2;
+
+function kindsOf(uses: readonly KnownUse[]): string {
+  const names = [...new Set(uses.map(({ kind }) => shortKind(kind)))].toSorted(compare);
+  const more = names.length - MAX_KINDS;
+  return more > 0 ? `${names.slice(0, MAX_KINDS).join(", ")} +${more}` : names.join(", ");
+}

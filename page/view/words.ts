@@ -1,0 +1,37 @@
+import type { Change } from "../../shared/resolution/impact.ts";
+import type { State } from "../../shared/role-map/role-map.ts";
+
+/** What a state is called, and what it means. */
+export const STATE_WORDS: Readonly<Record<State, readonly [word: string, meaning: string]>> = {
+  conflict: ["conflict", "Several selectors select the resource, so controllers do not reconcile it."],
+  refused: ["refused", "No role may be used for the resource, so controllers do not reconcile it."],
+  malformed: ["malformed selector", "Controllers ignore the selector."],
+  faulty: ["faulty", "The webhook would deny the object as it is."],
+  stale: ["stale annotations", "The annotations of the resource report another role than the one that applies."],
+  default: ["default role", "No selector selects the resource, so the controller uses its own role."],
+  unjudged: ["not judged", "The object was not read, so its role is unknown."],
+  resolved: ["resolved", "One role applies."],
+};
+
+/** What a change is called. */
+export const CHANGE_WORDS: Readonly<Record<Change, string>> = {
+  conflict: "New conflict", refused: "No role any more", default: "Falls back to the controller's own role",
+  account: "Other account", role: "Other role", region: "Other region", selected: "Newly selected",
+  identity: "Other identity", source: "Other source of the identity", secret: "Other Secret of the identity",
+  selector: "Other selector, same role", added: "Added", removed: "Removed",
+};
+
+/** Returns the number with its noun, such as `1 namespace` or `1,200 namespaces`. */
+export function counted(number: number, noun: string): string {
+  return `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
+}
+
+/** Returns the kind without its group. */
+export function shortKind(kind: string): string {
+  return kind.split(".", 1)[0] ?? kind;
+}
+
+/** Returns the name of the role, which is unique in its account, without its path. */
+export function roleName(arn: string): string {
+  return arn.slice(arn.lastIndexOf("/") + 1);
+}

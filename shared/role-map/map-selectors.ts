@@ -1,0 +1,54 @@
+import type { Inventory } from "../inventory/inventory.ts";
+import type { EffectiveSelector } from "../model/effective-selector.ts";
+import type { SelectorSpec } from "../model/iamroleselector.ts";
+import type { SessionExtras } from "../model/session.ts";
+import { conditionTexts, namespacesText } from "../resolution/selector-conditions.ts";
+import { compareText } from "../formats/text.ts";
+import { shownText } from "./map-table.ts";
+import type { MapSelector } from "./role-map.ts";
+
+/** A selector as the inventory has it. */
+export interface StoredSelector extends Pick<MapSelector, "state"> {
+  readonly name: string;
+  /** "" if the selector has no ARN. */
+  readonly roleARN: string;
+  readonly conditions: readonly string[];
+  readonly session: readonly string[];
+}
+
+/** Returns the selectors sorted by name: at most `limit`, those with faults first. */
+export function storedSelectors({ selectors }: Inventory, limit: number): StoredSelector[] {
+  const malformed = Array.from(selectors.malformed.values(), ({ name, roleARN, spec }): StoredSelector => (
+    { name, roleARN, state: "malformed", conditions: writtenConditions(spec), session: [] }
+  ));
+  const effective = Array.from(selectors.values(), (selector): StoredSelector => ({
+    name: selector.name, roleARN: selector.roleARN,
+    state: selectors.faulty.has(selector.name) ? "faulty" : "resolved",
+    conditions: shownConditions(selector), session: sessionTexts(selector.extras),
+  }));
+  const isFaulty = ({ state }: StoredSelector): number => Number(state === "resolved");
+  const first = [...malformed, ...effective]
+    .toSorted((a, b) => isFaulty(a) - isFaulty(b) || compareText(a.name, b.name)).slice(0, limit);
+  return first.toSorted((a, b) => compareText(a.name, b.name));
+}
+
+function shownConditions(selector: EffectiveSelector): string[] {
+  return conditionTexts(selector).map(shownText);
+}
+
+/** Returns the namespaces that a malformed selector names, to tell whom it concerns. Its other fields can be wrong. */
+function writtenConditions({ namespaceSelector }: SelectorSpec): string[] {
+  const names = namespaceSelector?.names ?? [];
+  return names.length === 0 ? [] : [shownText(namespacesText(names))];
+}
+
+/** Returns the session settings. An external ID is confidential, and so may the values of tags be. */
+function sessionTexts({ externalID, sessionName, sourceIdentity, tags, durationSeconds }: SessionExtras): string[] {
+  return [
+    ...(externalID === null ? [] : ["external ID: set"]),
+    ...(sessionName === null ? [] : [`session name: ${shownText(sessionName)}`]),
+    ...(sourceIdentity === null ? [] : [`source identity: ${shownText(sourceIdentity)}`]),
+    ...(tags.length === 0 ? [] : [`session tags: ${shownText(tags.map(({ key }) => key).join(", "))}`]),
+    ...(durationSeconds === null ? [] : [`duration: ${durationSeconds} s`]),
+  ];
+}

@@ -1,0 +1,52 @@
+import { printable } from "../formats/text.ts";
+
+/** A list in which each item occurs once, up to a limit. */
+export class MapTable<Item> {
+  readonly items: Item[] = [];
+  readonly #indexes = new Map<string, number>();
+  readonly #limit: number;
+  readonly #rejected = new Set<string>();
+
+  constructor(limit = Infinity) {
+    this.#limit = limit;
+  }
+
+  /** Returns the index of the item that has the key. Adds the item if it is new; returns null if the list is full. */
+  add(key: string, create: () => Item): number | null {
+    const found = this.#indexes.get(key);
+    if (found !== undefined) return found;
+    if (this.#indexes.size >= this.#limit) {
+      this.#rejected.add(key);
+      return null;
+    }
+    const index = this.items.push(create()) - 1;
+    this.#indexes.set(key, index);
+    return index;
+  }
+
+  indexOf(key: string): number | null {
+    return this.#indexes.get(key) ?? null;
+  }
+
+  /** The number of items that were not added. */
+  get rejected(): number {
+    return this.#rejected.size;
+  }
+}
+
+/** The maximum number of characters of a name or a text. */
+const MAX_LENGTH = 300;
+
+/** Returns a text of the cluster for the map: cut if it is too long, with its unprintable characters escaped. */
+export function shownText(text: string): string {
+  if (text.length <= MAX_LENGTH) return printable(text);
+  return `${printable(text.slice(0, MAX_LENGTH))}… (${text.length} characters)`;
+}
+
+/** The largest number of names of a use. A smaller one applies if the map would have too many names. */
+const NAME_LIMITS = [50, 20, 10, 5, 2, 1] as const;
+
+/** Returns how many names each use may have, so that all uses together have at most `limit` names. */
+export function namesPerUse(counts: readonly number[], limit: number): number {
+  return NAME_LIMITS.find((most) => counts.reduce((sum, count) => sum + Math.min(count, most), 0) <= limit) ?? 0;
+}

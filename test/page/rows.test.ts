@@ -1,0 +1,67 @@
+import { test } from "tap";
+import { matrixOf, type Row } from "../../page/view/rows.ts";
+import { BY_NAME, type View } from "../../page/view/view-state.ts";
+import { FIRST, roleIn, SECOND } from "../shared/objects.ts";
+import { MODEL, viewWith } from "./fixture.ts";
+
+/** Returns each row as `NAMES: COLUMN STATE COUNT KINDS`, or its title. */
+function texts(patch: Partial<View>): string[] {
+  return matrixOf(MODEL, viewWith(patch)).rows.map(rowText);
+}
+
+function rowText(row: Row): string {
+  if (row.type === "group") return `${row.title} (${row.detail})`;
+  const cells = row.cells.map(({ column, states, kinds }) => (
+    `${column.title} ${states.map(([state, count]) => `${count} ${state}`).join(" ")} ${kinds}`
+  ));
+  return `${row.names.join("+")}: ${cells.join("; ")}`;
+}
+
+test("what needs attention is first, and equal namespaces without problems are one row", (t) => {
+  t.same(texts({}), [
+    "Needs attention (2 namespaces, 4 resources)",
+    `c1: No role 1 conflict Bucket; ${FIRST} 1 resolved Queue`,
+    "d1: Controller's own role 2 default Bucket",
+    "Resolved (3 namespaces, 3 resources)",
+    `a1+a2: ${FIRST} 2 resolved Bucket`,
+    `b1: ${SECOND} 1 resolved Bucket`,
+  ]);
+  t.same(texts({ unfolded: ["a1"] }).slice(4, 6), [
+    `a1: ${FIRST} 1 resolved Bucket`, `a2: ${FIRST} 1 resolved Bucket`,
+  ]);
+  t.same(texts({ isFolded: false }).length, 7);
+  t.end();
+});
+
+test("rows are grouped by a label, or by nothing", (t) => {
+  t.same(texts({ group: "label:team" }).filter((text) => text.startsWith("team")), [
+    "team: a (2 namespaces, 2 resources)", "team: b (1 namespace, 1 resource)", "team: c (1 namespace, 2 resources)",
+    "team: d (1 namespace, 2 resources)",
+  ]);
+  t.same(texts({ group: "label:absent" })[0], "no label absent (5 namespaces, 7 resources)");
+  t.same(texts({ group: BY_NAME }).map((text) => text.split(":")[0]), ["a1+a2", "b1", "c1", "d1"]);
+  t.end();
+});
+
+test("the columns are what is wrong, and then accounts, each with its roles in its place", (t) => {
+  const ids = (patch: Partial<View>): string[] => matrixOf(MODEL, viewWith(patch)).columns.map(({ id }) => id);
+  t.same(ids({}), ["none", "own", `account ${FIRST}`, `account ${SECOND}`]);
+  t.same(ids({ accounts: [FIRST] }), ["none", "own", `role ${roleIn(FIRST, "first")}`, `account ${SECOND}`]);
+  t.same(ids({ query: "b1" }), [`account ${SECOND}`], "only columns with a resource");
+  t.end();
+});
+
+test("filters select resources by their state, their kind, and each word of a search", (t) => {
+  const names = (patch: Partial<View>): string[] => (
+    texts({ group: BY_NAME, ...patch }).map((text) => text.split(":")[0] ?? "")
+  );
+  t.same(names({ states: ["conflict", "default"] }), ["c1", "d1"]);
+  t.same(names({ kind: "Queue.sqs.services.k8s.aws" }), ["c1"]);
+  t.same(names({ query: "TEAM=a" }), ["a1+a2"], "a label of the namespace, in any case");
+  t.same(names({ query: "second" }), ["b1"], "a selector");
+  t.same(names({ query: "c1 queue" }), ["c1"]);
+  t.same(names({ query: "b2" }), ["d1"], "the name of a resource");
+  t.same(names({ query: "nothing" }), []);
+  t.match(matrixOf(MODEL, viewWith({ states: ["default"] })), { namespaces: 1, resources: 2 });
+  t.end();
+});

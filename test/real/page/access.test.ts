@@ -1,0 +1,82 @@
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { test } from "tap";
+import type { Page } from "puppeteer-core";
+import { OBJECTS } from "../../page/fixture.ts";
+import { mapped } from "../../shared/role-map/mapped.ts";
+import { clickOn, openBrowser, openMaps, panelText, runTexts } from "./browser.ts";
+
+const AXE = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const MAP = mapped(OBJECTS, { before: OBJECTS.slice(1), unjudged: [{ file: "p.yaml", reason: "patch", count: 1 }] });
+const PANEL = "#tab=map&open=cell&open=c1&open=none";
+
+/** Returns what axe finds, as `RULE: ELEMENT`. */
+async function violations(page: Page): Promise<string[]> {
+  await page.evaluate(AXE);
+  return await runTexts(page, `axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) => (
+    violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ": " + html.slice(0, 200)))
+  ))`);
+}
+
+test("axe finds no violation, in each view, size and color scheme", async (t) => {
+  const browser = await openBrowser(t);
+  if (browser === null) return;
+  const views = ["#tab=map", "#tab=change", PANEL, "#tab=map&open=role&open=arn:aws:iam::111122223333:role/first"];
+  for (const hash of [...views, "#tab=map&open=selector&open=broken", "#tab=change&open=move&open=0"]) {
+    for (const [width, scheme] of [[1280, "light"], [1280, "dark"], [390, "light"]] as const) {
+      const { page } = await openMaps(t, browser, [MAP], { width, hash });
+      await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
+      t.same(await violations(page), [], `${hash} ${width} ${scheme}`);
+    }
+  }
+});
+
+test("everything works with the keyboard", async (t) => {
+  const browser = await openBrowser(t);
+  if (browser === null) return;
+  const { page, incidents } = await openMaps(t, browser, [MAP], { hash: "#tab=map" });
+  const active = async (): Promise<string> => String(await page.evaluate("document.activeElement.textContent"));
+  await page.keyboard.press("/");
+  await page.keyboard.type("c1");
+  t.match(await page.evaluate("location.hash"), "q=c1");
+  await page.focus(".grid");
+  for (const key of ["ArrowDown", "ArrowRight"] as const) await page.keyboard.press(key);
+  t.match(await active(), /1 conflict/);
+  await page.keyboard.press("Enter");
+  t.match(await panelText(page), "Cannot determine");
+  t.equal(await active(), "c1", "the focus is on the title of the panel");
+  await page.keyboard.press("Escape");
+  t.equal(await panelText(page), "");
+  t.match(await active(), /1 conflict/, "the focus is on the cell again");
+  await page.keyboard.press("End");
+  t.match(await active(), /Queue/);
+  t.same(incidents, []);
+});
+
+test("a phone shows the matrix, and the panel below it", async (t) => {
+  const browser = await openBrowser(t);
+  if (browser === null) return;
+  const { page } = await openMaps(t, browser, [MAP], { width: 390, height: 844, hash: "#tab=map" });
+  t.ok(await page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "no horizontal scrolling");
+  await clickOn(page, "[role=gridcell]", "conflict");
+  const top = Number(await page.evaluate("document.querySelector('.panel').getBoundingClientRect().top"));
+  t.ok(top > 100 && top < 500, `the panel starts at ${top}`);
+});
+
+test("the printed page has a table of what the filters select, what is wrong first", async (t) => {
+  const browser = await openBrowser(t);
+  if (browser === null) return;
+  const { page } = await openMaps(t, browser, [MAP], { hash: "#tab=map" });
+  // The browser prints what the document contains during this event.
+  await page.evaluate(`addEventListener("beforeprint", () => {
+    const rows = [...document.querySelectorAll(".print tbody tr")];
+    window.printed = rows.map(({ cells }) => [...cells].slice(0, 4).map((cell) => cell.textContent).join(" | "));
+  })`);
+  const pdf = await page.pdf();
+  t.ok(pdf.length > 10_000);
+  t.match(await page.evaluate("printed"), [
+    "c1 | 1 × Bucket | conflict | No role", "d1 | 2 × Bucket | default role | Controller's own role",
+    "a1 | 1 × Bucket | resolved | 111122223333",
+  ]);
+  t.equal((await page.$$(".print table")).length, 0, "nothing of it stays in the page");
+});

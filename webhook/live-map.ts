@@ -1,0 +1,107 @@
+import { pageAssets } from "../build/page-assets.ts";
+import { resourceFindings } from "../shared/checks/problems.ts";
+import type { SteadyClock } from "../shared/clock.ts";
+import type { DecisionSettings } from "../shared/contract/context.ts";
+import type { Inventory } from "../shared/inventory/inventory.ts";
+import { resolveObject } from "../shared/resolution/resolve-identity.ts";
+import type { AnnotatedObject } from "../shared/resolution/stale-resources.ts";
+import { type MapResource, roleMapOf, type RoleMapInput } from "../shared/role-map/build-map.ts";
+import { type PageData, pageHTML } from "../shared/role-map/page-html.ts";
+import type { RoleMap } from "../shared/role-map/role-map.ts";
+import { type PageServer, startPageServer } from "../shared/server/page-server.ts";
+import { runInSlices, type TurnQueue } from "../shared/sources/slices.ts";
+import type { InventorySource } from "../shared/sources/source.ts";
+
+export interface LiveMapPorts {
+  readonly source: Pick<InventorySource, "inventory" | "status" | "onChange">;
+  readonly settings: DecisionSettings;
+  readonly clock: SteadyClock;
+  readonly turns: TurnQueue;
+}
+
+/** Serves the page of the roles in the cluster, which only reads the inventory of the webhook. */
+export async function startLiveMap(listen: string, ports: LiveMapPorts): Promise<PageServer> {
+  const maps = new LiveMaps(ports);
+  const assets = pageAssets();
+  const server = await startPageServer({
+    flag: "--ui", listen, clock: ports.clock, notifyMs: NOTIFY_MS,
+    page: async () => pageHTML(await assets, await maps.data()),
+    data: async () => JSON.stringify(await maps.data()),
+  });
+  const stop = ports.source.onChange(() => server.notify());
+  return {
+    ...server,
+    close: async () => {
+      stop();
+      await server.close();
+    },
+  };
+}
+
+/** A map of 100,000 resources takes seconds of processor time, which reviews need too. */
+const NOTIFY_MS = 10_000;
+/** The maximum time for which the map blocks reviews, in ms. */
+const SLICE_MS = 5;
+const OUTDATED = "the inventory is not loaded, or older than 5 minutes";
+const UNLIMITED = (): number => Infinity;
+
+/** The map of the inventory. Pages that ask at the same time share it. */
+class LiveMaps {
+  readonly #ports: LiveMapPorts;
+  #revision = -1;
+  #map: Promise<RoleMap> | null = null;
+
+  constructor(ports: LiveMapPorts) {
+    this.#ports = ports;
+  }
+
+  async data(): Promise<PageData> {
+    const { inventory, status: { loaded, fault } } = this.#ports.source;
+    if (this.#map === null || this.#revision !== inventory.revision) {
+      this.#revision = inventory.revision;
+      this.#map = this.#build(inventory);
+      this.#map.catch(() => (this.#map = null));
+    }
+    return { maps: [await this.#map], stale: fault ?? (loaded ? null : OUTDATED) };
+  }
+
+  async #build(inventory: Inventory): Promise<RoleMap> {
+    const { settings, clock, turns } = this.#ports;
+    return await runInSlices(roleMapOf(liveInput(inventory, settings)), {
+      sliceMs: SLICE_MS, clock, remainingMs: UNLIMITED, pause: (pauses) => turns.pause(pauses, UNLIMITED),
+    });
+  }
+}
+
+/** Returns the input of the map of an inventory, whose objects are not known as a whole. */
+function liveInput(inventory: Inventory, settings: DecisionSettings): RoleMapInput {
+  const faulty = Array.from(inventory.selectors.faulty.values(), ({ name, faults }) => {
+    const denying = faults.filter(({ withholdsGrant }) => withholdsGrant);
+    const findings = denying.map(({ code, path, message, fix }) => (
+      { code, path, message, fix, severity: "deny", waivable: false, waived: false } as const
+    ));
+    return [name, { findings, place: null }] as const;
+  });
+  const collections = ["resources", "referrers"] as const;
+  const unlisted = collections.flatMap((one) => [...inventory.unlisted(one)]);
+  return {
+    root: null, inventory, resources: liveResources(inventory, settings), selectors: new Map(faulty), objects: [],
+    unjudged: unlisted.map((kind) => (
+      { file: kind, count: 1, where: "kind that the cluster does not list", fix: "grant the right to list it" }
+    )),
+    impacts: null,
+  };
+}
+
+function* liveResources(inventory: Inventory, settings: DecisionSettings): Iterable<MapResource> {
+  for (const objects of [inventory.resources.all(), inventory.referrers.all()]) {
+    for (const resource of objects) yield { resource, judge: () => judgmentOf(resource, inventory, settings) };
+  }
+}
+
+function judgmentOf(
+  resource: AnnotatedObject, inventory: Inventory, settings: DecisionSettings,
+): ReturnType<MapResource["judge"]> {
+  const resolution = resolveObject(inventory, resource, settings);
+  return { resolution, findings: resourceFindings({ resource, resolution }, { inventory, settings }) };
+}
