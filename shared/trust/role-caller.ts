@@ -15,6 +15,8 @@ export interface RoleCaller {
   readonly credentials: Credentials | null;
   /** What the sidecar sends; for the other programs, it is not used. */
   readonly sidecar: SidecarSession;
+  /** The API groups that its controllers manage; null for every group. */
+  readonly groups?: readonly string[] | null;
 }
 
 const POD_IDENTITY_TAGS: Tags = new Map(POD_IDENTITY_KEYS.map((key) => [key, null]));

@@ -1,6 +1,7 @@
 import { accountOfARN } from "../formats/arn.ts";
 import { fillInGrant } from "../model/session-annotations.ts";
 import { withDefaults } from "../model/session-defaults.ts";
+import type { TypeSet } from "../model/resource-types.ts";
 import { MAX_CHAINED_SECONDS, type SessionExtras, type SessionTag } from "../model/session.ts";
 import type { AssumeRoleCall, Tags } from "./assume-role-call.ts";
 import { CAPABILITY_KEYS } from "./needed-call.ts";
@@ -12,6 +13,8 @@ export type TrustTarget = { readonly name: string; readonly roleARN: string } & 
     readonly kind: "selector"; readonly extras: SessionExtras;
     /** The only namespace that the selector selects, or null. */
     readonly namespace: string | null;
+    /** The types that it selects; null for every type. */
+    readonly types?: Pick<TypeSet, "coversGroup"> | null;
   }
   | {
     readonly kind: "identity"; readonly session: IdentitySession;
@@ -38,6 +41,9 @@ export interface IdentitySession {
   readonly durationSeconds: number | null;
   readonly tags: readonly SessionTag[];
   readonly transitiveTags: readonly string[];
+  /** Whether the session is limited by policies. Shipped CAPA sends only the inline policy. */
+  readonly hasInlinePolicy?: boolean;
+  readonly hasManagedPolicies?: boolean;
 }
 
 const TARGETS: Readonly<Record<Program, ReadonlySet<TrustTarget["kind"]>>> = {
@@ -58,6 +64,13 @@ const NOTHING: Parameters = {
 };
 /** What the shipped controllers send: aws-sdk-go-v2 credentials/stscreds/assume_role_provider.go. */
 const OF_SDK = { sessionName: null, sessionNameStart: "aws-go-sdk-", durationSeconds: 900 } as const;
+
+/** Whether a program sends session policies when it assumes the role. */
+export function sendsPolicies(target: TrustTarget, { via }: Pick<RoleCaller, "via">): boolean {
+  if (target.kind !== "identity") return false;
+  const { hasInlinePolicy = false, hasManagedPolicies = false } = target.session;
+  return hasInlinePolicy || (hasManagedPolicies && via === "sidecar");
+}
 
 /** Returns what a program sends to STS when it assumes the role. */
 export function parametersOf(target: TrustTarget, caller: Omit<RoleCaller, "credentials">): Parameters {
