@@ -45,7 +45,7 @@ export function limitsCallers({ conditions }: Pick<Statement, "conditions">): bo
 }
 
 function isEverything(value: string): boolean {
-  return /^\*+$/.test(value);
+  return /^(\*+|0\.0\.0\.0\/0|::\/0)$/.test(value);
 }
 
 type Adviser = (principal: Trusted, conditions: readonly Condition[]) => Advice;
