@@ -74,7 +74,7 @@ function problemsOfPolicy({ policy }: ParsedPolicy, intended: Intended): TrustPr
 }
 
 /** Returns why callers cannot assume a role. Callers with the same problem are listed together. */
-function callProblems(rows: readonly TrustRow[]): TrustProblem[] {
+export function callProblems(rows: readonly TrustRow[]): TrustProblem[] {
   const all = rows.flatMap(({ problems, caller, through }) => (
     problems.map((problem) => ({ problem, caller: through ?? caller.arn }))
   ));

@@ -69,6 +69,11 @@ function manages({ groups = null }: RoleCaller, target: TrustTarget): boolean {
   return groups === null || types === null || groups.some((group) => types.coversGroup(group));
 }
 
+/** Whether a controller of the caller manages resources of an API group. */
+export function managesGroup({ groups = null }: RoleCaller, group: string): boolean {
+  return groups === null || groups.includes(group);
+}
+
 /** A caller whose policies have been looked up once. */
 class ResolvedCaller {
   readonly caller: RoleCaller;
