@@ -20,15 +20,15 @@ export const TRUST_HELP: Readonly<Record<keyof typeof TRUST_SETTINGS, FlagHelp>>
     },
   ),
   all: help(
-    "Input", "every role that a selector names; without --from and --cluster, every role of the exports",
-    { "trust policy": "every role that a selector names" },
+    "Input", "every role that an object names; without --from and --cluster, every role of the exports",
+    { "trust policy": "every role that an object names" },
   ),
   intended: rareIn(
     REVIEWERS, "Question", "ARN that is intended to assume roles: of a role, user, session, account or identity "
       + "provider; also an account of 12 digits, or the name of a service",
   ),
   via: rareIn(
-    REVIEWERS, "Question", "who assumes roles: ACK, the sidecar with the settings of selectors, or the EKS Capability",
+    REVIEWERS, "Question", "who assumes roles; only the sidecar sends the settings of selectors",
     { trust: OF_CALLER, lint: OF_CALLER, audit: OF_CALLER, impact: OF_CALLER },
   ),
   callerCredentials: rareIn(

@@ -6,9 +6,10 @@ import type { IAMData } from "../shared/trust/iam-data.ts";
 import { Intended } from "../shared/trust/intended.ts";
 import { TrustChains } from "../shared/trust/trust-chains.ts";
 import { parseTarget, QuestionError } from "../shared/trust/trust-question.ts";
+import { sourceRole } from "../shared/trust/trust-target.ts";
 import { sortedRoles, whoElse, type WhoElseJSON, whoElseJSON, whoElseLines } from "../shared/trust/who-else.ts";
 import { readIAMFiles } from "./input/iam-files.ts";
-import { checkTarget, readSelectors } from "./input/trust-targets.ts";
+import { checkTarget, readNamers } from "./input/trust-targets.ts";
 import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
 
 type Settings = SettingsFor<"trust who">;
@@ -26,8 +27,8 @@ export async function runTrustWho(
   const chains = new TrustChains({ data, nowSeconds: Math.floor(clock.now() / 1000) }, intended);
   const tally = { open: 0, faults: 0 };
   // Keeps only what is printed, because each of many roles has a policy of its own.
-  const json = roles.flatMap((role): WhoElseJSON[] => {
-    const result = whoElse(role, data, intended, chains);
+  const json = roles.flatMap(({ role, sources }): WhoElseJSON[] => {
+    const result = whoElse(role, data, intended.with(sources), chains);
     if ("fault" in result) {
       tally.faults++;
       writeLines(io.stderr, [printable(`${role}: ${result.fault}`)]);
@@ -65,12 +66,25 @@ function parsed<Value>(flag: string, parse: () => Value): Value {
   }
 }
 
-/** Returns the ARNs of the roles to examine, each once; null if the manifests are unreadable. */
+/** A role to examine, and the roles that are intended to assume it, because identities name them as its source. */
+interface ExaminedRole {
+  readonly role: string;
+  readonly sources: readonly string[];
+}
+
+/** Returns the roles to examine, each once; null if the manifests are unreadable. */
 async function rolesOf(
   target: string | null, settings: Settings, data: IAMData, io: IO,
-): Promise<readonly string[] | null> {
-  if (isARN(target)) return [target];
-  if (settings.from.length === 0 && !settings.cluster) return sortedRoles(data.roles());
-  const selectors = await readSelectors(target, settings, io, "trust who --from -");
-  return selectors === null ? null : [...new Set(selectors.map(({ roleARN }) => roleARN))].toSorted();
+): Promise<readonly ExaminedRole[] | null> {
+  if (isARN(target)) return [{ role: target, sources: [] }];
+  if (settings.from.length === 0 && !settings.cluster) {
+    return sortedRoles(data.roles()).map((role) => ({ role, sources: [] }));
+  }
+  const namers = await readNamers(target, settings, io, "trust who --from -");
+  if (namers === null) return null;
+  const sources = Map.groupBy(namers.others, ({ roleARN }) => roleARN);
+  const roles = new Set([...namers.selectors, ...namers.others].map(({ roleARN }) => roleARN));
+  return [...roles].toSorted().map((role) => (
+    { role, sources: sources.get(role)?.flatMap((one) => sourceRole(one) ?? []) ?? [] }
+  ));
 }

@@ -6,7 +6,7 @@ import { trustTargets } from "../shared/resolution/trust-targets.ts";
 import type { IAMData } from "../shared/trust/iam-data.ts";
 import type { Answer } from "../shared/trust/three-values.ts";
 import { TrustCallers, type TrustRow } from "../shared/trust/trust-rows.ts";
-import type { TrustTarget } from "../shared/trust/trust-target.ts";
+import { type TrustTarget, unassumedNotes } from "../shared/trust/trust-target.ts";
 import { sortedRoles } from "../shared/trust/who-else.ts";
 import { faultySelectorLines, faultySelectors } from "./input/faulty-objects.ts";
 import { readIAMFiles } from "./input/iam-files.ts";
@@ -33,7 +33,8 @@ export async function runTrust(settings: Settings, io: IO, clock = systemClock):
   const { targets, lines, ...roles } = state === null ? rolesOf(data) : rolesIn(state, settings);
   const unmanaged = targets.filter((target) => asked.lacksController(target)).map(unmanagedNote);
   const omitted = [...roles.omitted, ...unmanaged];
-  writeLines(io.stderr, [...lines, ...[...notes, ...omitted].map((note) => printable(`note: ${note}`))]);
+  const unassumed = unassumedNotes(targets, callers.map(({ via }) => via));
+  writeLines(io.stderr, [...lines, ...[...notes, ...omitted, ...unassumed].map((note) => printable(`note: ${note}`))]);
   const rows = targets.flatMap((target) => asked.rowsOf(target));
   print(rows, settings, io);
   return areComplete && isFine(rows, omitted) ? EXIT.fine : EXIT.findings;

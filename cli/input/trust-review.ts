@@ -1,15 +1,17 @@
 import type { SettingsFor } from "../../shared/contract/settings.ts";
 import { ResolverError } from "../../shared/formats/errors.ts";
 import { printable } from "../../shared/formats/text.ts";
+import { trustTargets } from "../../shared/resolution/trust-targets.ts";
 import { QuestionError } from "../../shared/trust/trust-question.ts";
 import { TrustReview } from "../../shared/trust/trust-review.ts";
+import { unassumedNotes } from "../../shared/trust/trust-target.ts";
 import { type IO, writeLines } from "../io.ts";
 import { readIAMFiles } from "./iam-files.ts";
 import type { State } from "./state.ts";
 import { trustCallers } from "./trust-callers.ts";
 
-type ReviewSettings = Pick<SettingsFor<"lint">, "iam" | "aws"> & Parameters<typeof trustCallers>[0]
-  & Partial<Pick<SettingsFor<"lint">, "intended">>;
+type ReviewSettings = Pick<SettingsFor<"lint">, "iam" | "aws" | "ackSystemNamespace">
+  & Parameters<typeof trustCallers>[0] & Partial<Pick<SettingsFor<"lint">, "intended">>;
 
 /** The state of a root, and who can assume its roles; null without exports of IAM. */
 export type ReviewedState = State & { readonly trust: TrustReview | null };
@@ -25,7 +27,10 @@ export async function withReviews(
 ): Promise<readonly ReviewedState[]> {
   if (!hasIAM(settings)) return states.map((state) => ({ ...state, trust: null }));
   const found = states.map((state) => ({ state, ...trustCallers(settings, state.controllers) }));
-  const notes = new Set(found.flatMap((one) => one.notes));
+  const notes = new Set(found.flatMap(({ state, callers, notes: ofCallers }) => {
+    const { targets } = trustTargets(state.inventory, settings.ackSystemNamespace);
+    return [...ofCallers, ...unassumedNotes(targets, callers.map(({ via }) => via))];
+  }));
   writeLines(io.stderr, Array.from(notes, (note) => printable(`note: ${note}`)));
   const data = await readIAMFiles(settings.iam, settings.aws);
   const intended = [...settings.intended ?? [], ...found.flatMap(({ callers }) => callers.map(({ arn }) => arn))];

@@ -32,7 +32,7 @@ import { ACK_02_OF_CLUSTERS } from "./forged-annotations.ts";
 import { CI_07_OF_NEW } from "./identity-use.ts";
 import { resourceChange } from "./resource-change.ts";
 import { IRS_04_OF_RESOURCES } from "./selector-account.ts";
-import { roleTrustOf } from "./named-roles.ts";
+import { roleTrustOf } from "./role-targets.ts";
 import { TRUST_CHECKS } from "./role-trust.ts";
 import { selectorChange } from "./selector-change.ts";
 import { IRS_52_OF_OBJECTS } from "./selector-kinds.ts";

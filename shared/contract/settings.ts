@@ -76,7 +76,7 @@ export const SETTINGS = {
   },
   ackSystemNamespace: {
     flag: "--ack-system-namespace", type: "string", value: "NS", pattern: NAMESPACE, default: "ack-system",
-    commands: [...DECIDERS, "trust", "manifests"],
+    commands: [...DECIDERS, ...OF_SELECTORS, "manifests"],
   },
   runtime: {
     flag: "--runtime", type: "string", choices: ["ack", "extended"], default: "ack",

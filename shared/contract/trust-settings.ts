@@ -26,8 +26,7 @@ export const TRUST_SETTINGS = {
     commands: ["trust", "trust check", "trust policy", ...REVIEWERS],
   },
   via: {
-    flag: "--via", type: "string", choices: PROGRAMS,
-    choicesFor: { "trust policy": ["ack", "sidecar", "eks-capability"] }, default: "ack",
+    flag: "--via", type: "string", choices: PROGRAMS, default: "ack",
     defaults: { "trust policy": "sidecar" }, commands: ["trust", "trust policy", ...REVIEWERS],
   },
   callerCredentials: {

@@ -1,5 +1,5 @@
 import type { IAMData } from "./iam-data.ts";
-import type { Credentials } from "./needed-call.ts";
+import type { Credentials } from "./added-tags.ts";
 import { trustedBy } from "./trusted.ts";
 
 /**

@@ -20,9 +20,9 @@ export class Intended {
     this.#entrants = entrants.filter(({ kind }) => kind === "role");
   }
 
-  /** Returns these and one more. */
-  with(text: string): Intended {
-    return new Intended([...this.#texts, text]);
+  /** Returns these and more. */
+  with(texts: readonly string[]): Intended {
+    return texts.length === 0 ? this : new Intended([...this.#texts, ...texts]);
   }
 
   /** Whether a role in the account is intended. */

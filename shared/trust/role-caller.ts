@@ -1,7 +1,7 @@
 import type { PROGRAMS } from "../contract/trust-settings.ts";
 import type { SidecarSession } from "../model/sidecar-session.ts";
 import type { Caller, SessionCaller, Tags } from "./assume-role-call.ts";
-import { type Credentials, POD_IDENTITY_KEYS } from "./needed-call.ts";
+import { type Credentials, POD_IDENTITY_KEYS } from "./added-tags.ts";
 import { type FoundCaller, QuestionError } from "./trust-question.ts";
 
 export type Program = (typeof PROGRAMS)[number];

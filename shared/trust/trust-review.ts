@@ -6,7 +6,7 @@ import { deletedProblem, otherProblems } from "./trust-others.ts";
 import { TRUST_CODES } from "./trust-code.ts";
 import type { TrustProblem } from "./trust-problem.ts";
 import { TrustCallers, type TrustInput, type TrustRow } from "./trust-rows.ts";
-import { parametersOf, sendsPolicies, type TrustTarget } from "./trust-target.ts";
+import { parametersOf, sendsPolicies, sourceRole, type TrustTarget } from "./trust-target.ts";
 
 interface ReviewInput extends TrustInput {
   /** Those who are intended to assume roles: the callers, and others. */
@@ -50,7 +50,7 @@ export class TrustReview {
     if (known !== undefined) return known;
     const { data } = this.#input;
     const trust = data.role(target.roleARN)?.trust ?? null;
-    const intended = source === null ? this.#intended : this.#intended.with(source);
+    const intended = this.#intended.with(source === null ? [] : [source]);
     const found = trust === null ? [] : problemsOfPolicy(data.parse(trust, "trust"), intended);
     this.#ofPolicy.set(key, found);
     return found;
@@ -61,12 +61,6 @@ export class TrustReview {
     const message = "no known controller manages what the selector selects, so whether the role can be assumed is open";
     return [{ code: TRUST_CODES.unknown, message, fix: "pass the role of the controller with --caller" }];
   }
-}
-
-/** Returns the role that assumes the role of an identity; null for the caller's own, or if it is not an ARN. */
-function sourceRole(target: TrustTarget): string | null {
-  const roleARN = target.kind === "identity" ? target.source?.roleARN ?? "" : "";
-  return parseRoleARN(roleARN) === null ? null : roleARN;
 }
 
 function problemsOfPolicy({ policy }: ParsedPolicy, intended: Intended): TrustProblem[] {

@@ -49,14 +49,6 @@ export class TrustCallers {
   }
 }
 
-/** Yields a row for each role and each caller that assumes it, in the order of the roles. */
-export function* trustRows(
-  { targets, ...input }: TrustInput & { readonly targets: readonly TrustTarget[] },
-): Iterable<TrustRow> {
-  const callers = new TrustCallers(input);
-  for (const target of targets) yield* callers.rowsOf(target);
-}
-
 /** Whether a caller assumes the role. Of the roles of an export, one can be its own. */
 function assumesRole(caller: RoleCaller, target: TrustTarget): boolean {
   const isOwn = target.kind === "role" && target.roleARN === caller.arn;
