@@ -1,3 +1,4 @@
+import { systemClock } from "../shared/clock.ts";
 import { type Audit, type AuditFinding, auditObjects } from "../shared/checks/audit.ts";
 import { type Section, SECTIONS } from "../shared/checks/check.ts";
 import { isSelector } from "../shared/contract/ack-groups.ts";
@@ -20,6 +21,7 @@ import { sarifLog } from "./output/sarif.ts";
 import { CHECK_FIELDS, Only } from "./input/only.ts";
 import { byCode, isUnreadable, readStates, type State, type StateObject, unreadMaps } from "./input/state.ts";
 import { countJudged, type Judged, judgedIn, judgedObjects, templateChecker } from "./input/templates.ts";
+import { type ReviewedState, withReviews } from "./input/trust-review.ts";
 import { formatTable, type Paint, painter } from "./output/terminal.ts";
 
 /** A finding in the format of `lint -o json`, and the section of the report that contains the finding. */
@@ -37,14 +39,15 @@ interface Report extends Pick<State, "root"> {
 }
 
 /** Prints the report of the audit. If any input is unreadable, prints only the faults of the input. */
-export async function runAudit(settings: SettingsFor<"audit">, io: IO): Promise<ExitStatus> {
+export async function runAudit(settings: SettingsFor<"audit">, io: IO, clock = systemClock): Promise<ExitStatus> {
   const only = new Only(settings, CHECK_FIELDS);
   const options = { stdinCommand: "audit -", inAllNamespaces: true, readsControllers: true };
   const states = await readStates(settings, io, options);
   const [{ faults, skippedFiles, unjudged }] = states;
   if (isUnreadable(faults, io)) return EXIT.usage;
   writeLines(io.stderr, only.noObjectLines(states));
-  const reports = states.map((state) => auditRoot(state, only.objectsOf(state), settings, io));
+  const reviewed = await withReviews(states, settings, io, clock.now());
+  const reports = reviewed.map((state) => auditRoot(state, only, settings, io));
   const judged = reports.flatMap((report) => report.judged);
   const coverage = coverageOf(countJudged(judged), unjudged);
   const notApplied = new Map(reports.flatMap(({ skipped }) => skipped.map((check) => [check.code, check] as const)));
@@ -65,9 +68,8 @@ export async function runAudit(settings: SettingsFor<"audit">, io: IO): Promise<
   return isFailed || isIncomplete(coverage, failOn) ? EXIT.findings : EXIT.fine;
 }
 
-function auditRoot(
-  state: State, objects: readonly StateObject[], settings: SettingsFor<"audit">, io: IO,
-): Report {
+function auditRoot(state: ReviewedState, only: Only, settings: SettingsFor<"audit">, io: IO): Report {
+  const objects = only.objectsOf(state);
   const controllers = settleSettings(settings, state.controllers);
   const settled = decisionSettings({ ...settings, ...controllers.settings });
   const audit = auditWithProgress(state, objects, settled, io);
@@ -84,12 +86,12 @@ function auditRoot(
 
 /** Audits some objects of the state, and shows the progress. */
 export function auditWithProgress(
-  state: Pick<State, "objects" | "inventory" | "origin">, objects: readonly StateObject[],
-  settings: DecisionSettings, io: IO,
+  state: Pick<State, "objects" | "inventory" | "origin"> & Partial<Pick<ReviewedState, "trust">>,
+  objects: readonly StateObject[], settings: DecisionSettings, io: IO,
 ): Audit {
-  const { inventory, origin } = state;
+  const { inventory, origin, trust = null } = state;
   const storedSelectors = state.objects.map(({ object }) => object).filter(isSelector);
-  const input = { objects: objects.map(({ object }) => object), storedSelectors, inventory, origin };
+  const input = { objects: objects.map(({ object }) => object), storedSelectors, inventory, origin, trust };
   const work = auditObjects(input, settings);
   return runWithProgress(work, io, (checked) => `${checked} of ${countOf(objects.length, "object")} checked`);
 }

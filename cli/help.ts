@@ -1,5 +1,5 @@
 import { type Command, COMMANDS } from "../shared/contract/setting-definition.ts";
-import { OF_SELECTORS } from "../shared/contract/trust-settings.ts";
+import { OF_SELECTORS, REVIEWERS } from "../shared/contract/trust-settings.ts";
 import { JUDGES, OFFLINE, type SettingName } from "../shared/contract/settings.ts";
 import { type FlagGroup, type FlagHelp, help, rare, rareIn } from "./help-rows.ts";
 import { TRUST_HELP } from "./trust-help.ts";
@@ -15,6 +15,8 @@ const SKIPPED = "debug lists the skipped files on standard error";
 const OFFLINE_LOG = {
   lint: SKIPPED, resolve: SKIPPED, audit: SKIPPED, map: SKIPPED, impact: SKIPPED, "migrate carm": SKIPPED,
 } as const;
+
+const OF_SIDECAR = "session name of the sidecar";
 
 const REPORTS = "output format: text for people, stable JSON, SARIF 2.1.0 for code scanners, or JUnit XML for CI";
 
@@ -194,8 +196,11 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
       + "accepts (default: vend if the sidecar's own credentials have a session token)",
   ),
   sessionName: rareIn(
-    ["sidecar", "trust"], "Credentials", "name of each STS session",
-    { trust: "session name of the sidecar", "trust check": "session name that the call sends" },
+    ["sidecar", "trust", ...REVIEWERS], "Credentials", "name of each STS session",
+    {
+      trust: OF_SIDECAR, lint: OF_SIDECAR, audit: OF_SIDECAR, impact: OF_SIDECAR,
+      "trust check": "session name that the call sends",
+    },
     { trust: "Question", "trust check": "Question" },
   ),
   defaultExternalId: rare("Credentials", "external ID for the role of each selector without one of its own"),

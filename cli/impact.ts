@@ -1,3 +1,4 @@
+import { systemClock } from "../shared/clock.ts";
 import { runChecks } from "../shared/checks/run.ts";
 import { decisionSettings } from "../shared/contract/context.ts";
 import type { SettingsFor } from "../shared/contract/settings.ts";
@@ -14,9 +15,11 @@ import type { RoleMap } from "../shared/role-map/role-map.ts";
 import {
   compareInventories, countsOf, type Impact, type ImpactComparison, isDisruptive,
 } from "../shared/resolution/impact.ts";
+import { NewRoles } from "../shared/resolution/new-roles.ts";
 import { storedManifests } from "../shared/files/files.ts";
 import { CHANGE_FIELDS, Only } from "./input/only.ts";
 import { type RootPair, rootPairs } from "./input/root-pairs.ts";
+import { hasIAM, type ReviewedState, withReviews } from "./input/trust-review.ts";
 import { inventoryOf, isUnreadable, readInput, readStates, type State } from "./input/state.ts";
 import { mapAfter } from "./impact-map.ts";
 import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
@@ -29,43 +32,53 @@ import { writePage } from "./output/page.ts";
 import { mapWithProgress, runWithProgress } from "./output/progress.ts";
 import { tableFormat } from "./output/resolution-table.ts";
 import { type Paint, painter } from "./output/terminal.ts";
+import { trustRowJSON, trustRowLines } from "./output/trust-table.ts";
 import { resourceName } from "./resolve.ts";
 
 type Settings = SettingsFor<"impact">;
 
 /** Prints the impact of applying or deleting the manifests. If any input is unreadable, prints only the faults. */
-export async function runImpact(paths: readonly string[], settings: Settings, io: IO): Promise<ExitStatus> {
+export async function runImpact(
+  paths: readonly string[], settings: Settings, io: IO, clock = systemClock,
+): Promise<ExitStatus> {
   checkPaths(paths, settings);
   // The manifests decide what is compared, so --namespace is only the namespace of those that set none.
   const only = new Only({ ...settings, namespace: null }, CHANGE_FIELDS);
   const input = await readInput(paths, settings, io, "impact - --from STATE");
   if (isUnreadable(input.faults, io)) return EXIT.usage;
-  const states = await readStates(settings, io, { stdinCommand: "impact --from - CHANGE" });
+  const options = { stdinCommand: "impact --from - CHANGE", readsControllers: hasIAM(settings) };
+  const states = await readStates(settings, io, options);
   const [{ faults, unjudged, skippedFiles, inventory, capaVersion }] = states;
   if (isUnreadable(faults, io)) return EXIT.usage;
   // The CAPA of the state also stores the change, unless the change has another one.
   const isOfState = settings.capaVersion === null && input.capa === null;
   const change = { ...input, manifests: storedManifests(input.manifests, isOfState ? capaVersion : null) };
   const pairs = rootPairs({ paths, ...change }, states, settings.from);
-  const results = pairs.map((pair) => impactOf(pair, only, settings, io));
+  const reviewed = await withReviews(pairs.map(({ state }) => state), settings, io, clock.now());
+  const results = reviewed.map((state, i) => (
+    impactOf({ state, manifests: pairs[i]?.manifests ?? [] }, only, settings, io)
+  ));
   writeLines(io.stderr, only.unmatchedLines(results.flatMap(({ comparison }) => comparison.impacts).length, "change"));
   const judged = { objects: [...change.manifests, ...distinctObjects(states)], inventory };
   const coverage = coverageWithoutTemplates(judged, [...change.unjudged, ...unjudged]);
   if (settings.html !== null) await writePage(results.flatMap(({ map }) => map ?? []), settings.html, io);
   if (settings.output === "json") {
     writeJSON(io, { ...impactJSON(results), skippedFiles: sumOfCounts(change.skippedFiles, skippedFiles), coverage });
-  } else if (settings.output === "markdown") {
-    io.stdout.write(impactMarkdown(results.map(({ root, comparison, findings }) => (
-      { root, comparison, denials: findings.filter(isDenial) }
-    )), settings.html));
-  } else printText(results, settings, io);
+  } else printResults(results, settings, io);
   writeLines(io.stderr, [...new Set(results.flatMap(({ absent }) => absent.map(absentWarning)))]);
   writeCoverage(coverage, io);
-  const isFailed = results.some(({ comparison, findings }) => (
-    findings.some(isDenial) || comparison.impacts.some(isDisruptive)
-  ));
-  return isFailed || isIncomplete(coverage, settings.failOn) ? EXIT.findings : EXIT.fine;
+  const hasFailed = results.some((result) => isFailed(result, settings));
+  return hasFailed || isIncomplete(coverage, settings.failOn) ? EXIT.findings : EXIT.fine;
 }
+
+function isFailed({ comparison, findings, newRoles }: RootImpact, { failOn }: Settings): boolean {
+  const verdicts = new Set(newRoles?.rows.map(({ decision }) => decision.verdict));
+  const isOpen = verdicts.has("unknown") && failOn.includes("unjudged");
+  return findings.some(isDenial) || comparison.impacts.some(isDisruptive) || verdicts.has("no") || isOpen;
+}
+
+/** The state of a root, who can assume its roles, and the manifests that are applied to it. */
+type ReviewedPair = RootPair & { readonly state: ReviewedState };
 
 interface RootImpact extends Pick<State, "root"> {
   readonly comparison: ImpactComparison;
@@ -73,19 +86,24 @@ interface RootImpact extends Pick<State, "root"> {
   readonly absent: ProposedState["absent"];
   /** The map of the state after the change; null if --html asks for no page. */
   readonly map: RoleMap | null;
+  /** Whether the new roles can be assumed; null without exports of IAM. */
+  readonly newRoles: NewRoles | null;
 }
 
-function impactOf({ state, manifests }: RootPair, only: Only, settings: Settings, io: IO): RootImpact {
+function impactOf({ state, manifests }: ReviewedPair, only: Only, settings: Settings, io: IO): RootImpact {
   const proposed = propose(state, manifests.map(({ object }) => object), settings.delete);
   const after = inventoryOf(proposed.objects, { runtime: settings.runtime, origin: state.origin });
-  const work = compareInventories(state.inventory, after, decisionSettings(settings));
+  const decisions = decisionSettings(settings);
+  const work = compareInventories(state.inventory, after, decisions);
   const all = runWithProgress(work, io, (compared) => `${countOf(compared, "resource")} compared`);
   const impacts = all.impacts.filter((impact) => isReported(impact, only));
   const comparison = { impacts, resources: all.resources - all.impacts.length + impacts.length };
   const findings = checkManifests(manifests, state, settings, io);
   const result = { objects: proposed.objects, inventory: after, impacts };
   const map = settings.html === null ? null : mapAfter(state, result, settings, io);
-  return { root: state.root, comparison, findings, absent: proposed.absent, map };
+  const newRoles = state.trust === null
+    ? null : new NewRoles({ before: state.inventory, after, impacts }, state.trust, decisions);
+  return { root: state.root, comparison, findings, absent: proposed.absent, map, newRoles };
 }
 
 function isReported({ resource, before, after }: Impact, only: Only): boolean {
@@ -93,11 +111,15 @@ function isReported({ resource, before, after }: Impact, only: Only): boolean {
   return only.hasSubject({ ...resource, labelOf: () => null }) && only.hasRole(roles);
 }
 
-function printText(results: readonly RootImpact[], { output, logLevel, html }: Settings, io: IO): void {
+function printResults(results: readonly RootImpact[], { output, logLevel, html }: Settings, io: IO): void {
+  if (output === "markdown") {
+    const roots = results.map((result) => ({ ...result, denials: result.findings.filter(isDenial) }));
+    return void io.stdout.write(impactMarkdown(roots, html));
+  }
   const paint = painter(io.stdout, io.environment);
   const format = tableFormat(output === "wide" ? "wide" : "text", io);
   writeLines(io.stdout, results.flatMap((result) => [
-    ...rootTitle(result, paint), ...comparisonLines(result.comparison, format, paint),
+    ...rootTitle(result, paint), ...comparisonLines(result, format, paint), ...newRoleLines(result.newRoles, io, paint),
     ...denialLines(result.findings.filter(isDenial), logLevel === "debug", paint),
   ]));
   writeLines(io.stdout, html === null ? [] : ["", printable(`Role map before and after: ${html}`)]);
@@ -151,14 +173,28 @@ function absentWarning(object: JsonObject): string {
  */
 function impactJSON(results: readonly RootImpact[]): object {
   const findings = mergeRoots(results.map(({ root, findings: items }) => ({ root, items })));
-  const changes = mergeRoots(results.map(({ root, comparison: { impacts } }) => (
-    { root, items: impacts.map(({ resource, ...impact }) => ({ resource: resourceName(resource), ...impact })) }
+  const changes = mergeRoots(results.map(({ root, comparison: { impacts }, newRoles }) => (
+    { root, items: impacts.map((impact) => changeJSON(impact, newRoles)) }
   )));
+  const rows = results.map(({ root, newRoles }) => ({ root, items: newRoles?.rows.map(trustRowJSON) ?? [] }));
+  const roles = results.every(({ newRoles }) => newRoles === null) ? {} : { roles: mergeRoots(rows) };
   const [first, ...others] = results.map(({ root, comparison: { impacts, resources } }) => (
     { root, summary: { resources, unchanged: resources - impacts.length, ...countsOf(impacts) } }
   ));
-  if (first === undefined || others.length > 0) return { roots: [first, ...others].filter(Boolean), changes, findings };
-  return { summary: first.summary, changes, findings };
+  const lists = { changes, ...roles, findings };
+  if (first === undefined || others.length > 0) return { roots: [first, ...others].filter(Boolean), ...lists };
+  return { summary: first.summary, ...lists };
+}
+
+function changeJSON({ resource, ...impact }: Impact, newRoles: NewRoles | null): object {
+  const assumable = newRoles === null ? {} : { assumable: newRoles.of({ ...impact, resource }) };
+  return { resource: resourceName(resource), ...impact, ...assumable };
+}
+
+/** Returns who can assume the new roles, as `trust` prints it. */
+function newRoleLines(newRoles: NewRoles | null, io: IO, paint: Paint): string[] {
+  const rows = newRoles?.rows ?? [];
+  return rows.length === 0 ? [] : ["", paint("bold", "Who can assume the new roles"), ...trustRowLines(rows, io)];
 }
 
 /** Returns the lines of the findings of severity deny. */

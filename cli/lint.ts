@@ -1,3 +1,4 @@
+import { systemClock } from "../shared/clock.ts";
 import { type CheckResult, runChecks } from "../shared/checks/run.ts";
 import { decisionSettings, type DecisionSettings } from "../shared/contract/context.ts";
 import { compareText } from "../shared/formats/text.ts";
@@ -15,6 +16,7 @@ import {
   byCode, readStates, reportFaults, type State, type StateObject, type States, unreadMaps,
 } from "./input/state.ts";
 import { countJudged, type Judged, judgedIn, judgedObjects, templateChecker } from "./input/templates.ts";
+import { hasIAM, type ReviewedState, withReviews } from "./input/trust-review.ts";
 import { sarifLog } from "./output/sarif.ts";
 import { skippedLines } from "./output/skipped-checks.ts";
 import { painter } from "./output/terminal.ts";
@@ -32,11 +34,14 @@ interface LintResult {
 }
 
 /** Prints the findings for every readable object. Returns exit status 2 if any input is unreadable. */
-export async function runLint(settings: SettingsFor<"lint">, io: IO): Promise<ExitStatus> {
+export async function runLint(settings: SettingsFor<"lint">, io: IO, clock = systemClock): Promise<ExitStatus> {
   const only = new Only(settings, CHECK_FIELDS);
-  const states = await readStates(settings, io, { stdinCommand: "lint -", inAllNamespaces: true });
+  const options = { stdinCommand: "lint -", inAllNamespaces: true, readsControllers: hasIAM(settings) };
+  const states = await readStates(settings, io, options);
+  const reviewed = await withReviews(states, settings, io, clock.now());
   writeLines(io.stderr, only.noObjectLines(states));
-  const roots = states.map((state) => lint(state, only.objectsOf(state), decisionSettings(settings), io));
+  const decisions = decisionSettings(settings);
+  const roots = reviewed.map((state) => lint(state, only, decisions, io));
   const judged = roots.flatMap((root) => root.judged);
   const result = lintResult(states, roots, judged);
   const { output, failOn } = settings;
@@ -77,13 +82,14 @@ interface RootResult extends Pick<State, "root"> {
  * Checks each of the objects as if a user created it in a cluster that contains all other objects of the state, and
  * each template in them.
  */
-function lint(state: State, objects: readonly StateObject[], decisions: DecisionSettings, io: IO): RootResult {
-  const { inventory, origin, root } = state;
+function lint(state: ReviewedState, only: Only, decisions: DecisionSettings, io: IO): RootResult {
+  const { inventory, origin, root, trust } = state;
+  const objects = only.objectsOf(state);
   const checkTemplate = templateChecker(state, decisions);
   const judged = judgedIn({ objects, inventory }).toSorted((a, b) => byFile(a.found, b.found));
   const results = mapWithProgress(judged, io, "objects checked", ({ found, template }) => {
     if (template !== null) return { found, findings: checkTemplate(template), skipped: [] };
-    const input = { object: found.object, old: null, requester: null, origin, inventory };
+    const input = { object: found.object, old: null, requester: null, origin, inventory, trust };
     return { found, ...runChecks(input, decisions) };
   });
   return {

@@ -172,13 +172,13 @@ function addTrust(program: Commander, { io, done, add }: ProgramContext): void {
     done(await runTrustCheck(settingsOf("trust check", flags, io), io));
   });
   add(trust, "trust who", "list who else can assume a role, directly and through other roles")
-    .argument("[TARGET]", "ARN of a role, or name of an IAMRoleSelector in --from or --cluster")
+    .argument("[TARGET]", "ARN of a role, a selector, or KIND/NAME of an identity or a CARM map")
     .action(async (target: string | undefined, flags: Flags) => {
       const { runTrustWho } = await import("./trust-who.ts");
       done(await runTrustWho(target ?? null, settingsOf("trust who", flags, io), io));
     });
-  add(trust, "trust policy", "print the policies that the roles of selectors and their callers need")
-    .argument("[SELECTOR]", "name of an IAMRoleSelector in --from or --cluster")
+  add(trust, "trust policy", "print the policies that roles and their callers need")
+    .argument("[NAME]", "selector, or KIND/NAME of an identity or a CARM map")
     .action(async (name: string | undefined, flags: Flags) => {
       const { runTrustPolicy } = await import("./trust-policy.ts");
       done(await runTrustPolicy(name ?? null, settingsOf("trust policy", flags, io), io));

@@ -59,7 +59,7 @@ function answerOrThrow(
   try {
     const found = findCaller(arn, data);
     const caller = credentials === null ? found : withSessionTags(found, { arn, credentials });
-    return answerFor(caller, { ...parameters, role: parseTarget(roleARN) }, data, nowSeconds);
+    return answerFor(caller, { ...parameters, role: parseTarget(roleARN) }, data, nowSeconds).decision;
   } catch (error) {
     throw error instanceof QuestionError ? invalid(error.message) : error;
   }

@@ -1,34 +1,42 @@
-import type { TRUST_SETTINGS } from "../shared/contract/trust-settings.ts";
-import { type FlagHelp, help } from "./help-rows.ts";
+import { REVIEWERS, type TRUST_SETTINGS } from "../shared/contract/trust-settings.ts";
+import { type FlagHelp, help, rareIn } from "./help-rows.ts";
+
+const OF_ROLES = "IAM export: judge trust policies too";
+const OF_CONTROLLER = "ARN of the role or user of a controller (default: those of the Deployments)";
+const OF_CALLER = "program of --caller: ACK alone, with the sidecar, the EKS Capability for ACK, or CAPA";
+const OF_CREDENTIALS = "credentials of --caller; EKS Pod Identity adds session tags, which each role must allow";
 
 /** The heading and the help of each flag that only the commands about trust have. */
 export const TRUST_HELP: Readonly<Record<keyof typeof TRUST_SETTINGS, FlagHelp>> = {
-  iam: help("Input", "file about IAM, such as an export; ACCOUNT=FILE states its account"),
-  aws: help("Input", "AWS CLI profile to read instead of a file"),
-  caller: help(
-    "Question", "ARN of the caller: a role, a session of a role, or a user; or the name of a service",
+  iam: help("Input", "file about IAM, such as an export; ACCOUNT=FILE states its account", {
+    lint: OF_ROLES, audit: OF_ROLES, impact: OF_ROLES,
+  }),
+  aws: rareIn(REVIEWERS, "Input", "AWS CLI profile to read instead of a file"),
+  caller: rareIn(
+    REVIEWERS, "Question", "ARN of the caller: a role, a session of a role, or a user; or the name of a service",
     {
-      trust: "ARN of the role or user of a controller (default: those of the Deployments)",
+      trust: OF_CONTROLLER, lint: OF_CONTROLLER, audit: OF_CONTROLLER, impact: OF_CONTROLLER,
       "trust policy": "ARN of a role that is meant to assume the roles",
     },
   ),
   all: help(
-    "Input", "every role that a selector names; without --from and --cluster, every role of the exports",
-    { "trust policy": "every role that a selector names" },
+    "Input", "every role that an object names; without --from and --cluster, every role of the exports",
+    { "trust policy": "every role that an object names" },
   ),
-  intended: help(
-    "Question", "ARN that is intended to assume roles: of a role, user, session, account or identity provider; also "
-      + "an account of 12 digits, or the name of a service",
+  intended: rareIn(
+    REVIEWERS, "Question", "ARN that is intended to assume roles: of a role, user, session, account or identity "
+      + "provider; also an account of 12 digits, or the name of a service",
   ),
-  via: help(
-    "Question", "who assumes roles: ACK, the sidecar with the settings of selectors, or the EKS Capability",
-    { trust: "program of --caller: ACK alone, with the sidecar, the EKS Capability for ACK, or CAPA" },
+  via: rareIn(
+    REVIEWERS, "Question", "who assumes roles; only the sidecar sends the settings of selectors",
+    { trust: OF_CALLER, lint: OF_CALLER, audit: OF_CALLER, impact: OF_CALLER },
   ),
-  callerCredentials: help(
-    "Question", "decide whether sts:TagSession is needed (default: as the callers' trust policies in --iam show)",
+  callerCredentials: rareIn(
+    REVIEWERS, "Question",
+    "decide whether sts:TagSession is needed (default: as the callers' trust policies in --iam show)",
     {
-      trust: "credentials of --caller; EKS Pod Identity adds session tags, which each role must allow",
       "trust check": "credentials of --caller; EKS Pod Identity adds session tags, which the role must allow",
+      trust: OF_CREDENTIALS, lint: OF_CREDENTIALS, audit: OF_CREDENTIALS, impact: OF_CREDENTIALS,
     },
   ),
   diff: help("Output", "compare with the exports of --iam, and exit with status 1 if they differ"),

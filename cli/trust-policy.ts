@@ -2,18 +2,15 @@ import { systemClock } from "../shared/clock.ts";
 import type { SettingsFor } from "../shared/contract/settings.ts";
 import { parseRoleARN } from "../shared/formats/arn.ts";
 import { ResolverError } from "../shared/formats/errors.ts";
-import { listOf, printable, quote } from "../shared/formats/text.ts";
-import type { EffectiveSelector } from "../shared/model/effective-selector.ts";
-import { differingExtras, shortName } from "../shared/model/session-annotations.ts";
+import { printable, quote } from "../shared/formats/text.ts";
 import type { IAMData } from "../shared/trust/iam-data.ts";
 import type { NeededCallers } from "../shared/trust/needed-call.ts";
 import { cloudFormationLines, terraformLines } from "../shared/trust/policy-formats.ts";
-import {
-  foreignRoles, isOpen, policyPlan, type PolicyPlan, resourcesOf, type SelectorsOfRole,
-} from "../shared/trust/policy-plan.ts";
+import { foreignRoles, isOpen, policyPlan, type PolicyPlan, resourcesOf } from "../shared/trust/policy-plan.ts";
 import { credentialsOf } from "../shared/trust/role-caller.ts";
+import { needsByRole } from "../shared/trust/role-needs.ts";
 import { readIAMFiles } from "./input/iam-files.ts";
-import { checkTarget, readSelectors } from "./input/trust-targets.ts";
+import { checkTarget, readNamers } from "./input/trust-targets.ts";
 import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
 
 type Settings = SettingsFor<"trust policy">;
@@ -24,14 +21,15 @@ export async function runTrustPolicy(
 ): Promise<ExitStatus> {
   checkSettings(name, settings);
   const data = settings.iam.length + settings.aws.length === 0 ? null : await readIAMFiles(settings.iam, settings.aws);
-  const selectors = await readSelectors(name, settings, io, "trust policy --from -");
-  if (selectors === null) return EXIT.usage;
-  const { groups, faults } = groupByRole(selectors);
-  const [foreign] = foreignRoles(groups, settings.caller);
+  const namers = await readNamers(name, settings, io, "trust policy --from -");
+  if (namers === null) return EXIT.usage;
+  const { needs, faults } = needsByRole(namers, settings.via);
+  const callers = callersOf(settings, data, io);
+  const [foreign] = foreignRoles(needs, callers);
   if (foreign !== undefined) throw invalid(`--caller: a role can be assumed only inside its partition: ${foreign}`);
   writeLines(io.stderr, faults.map(printable));
   const existing = data !== null && settings.diff ? { data, nowSeconds: Math.floor(clock.now() / 1000) } : null;
-  const plan = policyPlan(groups, callersOf(settings, data, io), existing);
+  const plan = policyPlan(needs, callers, existing);
   writePlan(plan, settings, io);
   if (faults.length > 0) return EXIT.usage;
   return isOpen(plan) ? EXIT.findings : EXIT.fine;
@@ -43,7 +41,7 @@ function invalid(message: string): ResolverError {
 
 function checkSettings(name: string | null, { caller, diff, iam, aws, output, ...settings }: Settings): void {
   if (name?.startsWith("arn:") === true) {
-    throw invalid(`${name} is an ARN: pass the name of a selector, which has the session settings`);
+    throw invalid(`${name} is an ARN: pass the name of the selector or other object that names it`);
   }
   checkTarget(name, settings, "the name of a selector");
   if (settings.from.length === 0 && !settings.cluster) throw invalid("pass --from or --cluster to read the selectors");
@@ -56,25 +54,6 @@ function checkCallers(caller: Settings["caller"]): void {
   if (caller.length === 0) throw invalid("--caller is missing: pass the ARN of the controllers' own role");
   const wrong = caller.find((arn) => parseRoleARN(arn) === null);
   if (wrong !== undefined) throw invalid(`--caller ${quote(wrong)} is not the ARN of a role`);
-}
-
-/** Groups selectors by role. The sidecar denies a role whose selectors have different session settings. */
-function groupByRole(
-  selectors: readonly EffectiveSelector[],
-): { readonly groups: readonly SelectorsOfRole[]; readonly faults: readonly string[] } {
-  const roles = Map.groupBy(selectors.filter(({ grantable }) => grantable), ({ roleARN }) => roleARN);
-  const groups: SelectorsOfRole[] = [];
-  const faults: string[] = [];
-  for (const [role, [first, ...others]] of [...roles].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
-    if (first === undefined) continue;
-    const differing = new Set(others.flatMap(({ extras }) => differingExtras(first.extras, extras)));
-    if (differing.size === 0) groups.push([first, ...others]);
-    else {
-      const settings = listOf([...differing].map(shortName));
-      faults.push(`${role}: its selectors set different session settings (${settings}); set the same values on them`);
-    }
-  }
-  return { groups, faults };
 }
 
 function callersOf({ caller, via, callerCredentials }: Settings, data: IAMData | null, io: IO): NeededCallers {

@@ -6,9 +6,10 @@ import type { IAMData } from "../shared/trust/iam-data.ts";
 import { Intended } from "../shared/trust/intended.ts";
 import { TrustChains } from "../shared/trust/trust-chains.ts";
 import { parseTarget, QuestionError } from "../shared/trust/trust-question.ts";
+import { sourceRole } from "../shared/trust/trust-target.ts";
 import { sortedRoles, type WhoElse, whoElse, whoElseJSON, whoElseLines } from "../shared/trust/who-else.ts";
 import { readIAMFiles } from "./input/iam-files.ts";
-import { checkTarget, readSelectors } from "./input/trust-targets.ts";
+import { checkTarget, readNamers } from "./input/trust-targets.ts";
 import { EXIT, type ExitStatus, type IO, JSONListWriter, writeJSON, writeLines } from "./io.ts";
 
 type Settings = SettingsFor<"trust who">;
@@ -26,8 +27,8 @@ export async function runTrustWho(
   const chains = new TrustChains({ data, nowSeconds: Math.floor(clock.now() / 1000) }, intended);
   const output = outputOf(settings, data, io);
   const tally = { open: 0, faults: 0 };
-  for (const role of roles) {
-    const result = whoElse(role, data, chains);
+  for (const { role, sources } of roles) {
+    const result = whoElse(role, data, chains, sources);
     if ("fault" in result) {
       tally.faults++;
       writeLines(io.stderr, [printable(`${role}: ${result.fault}`)]);
@@ -75,12 +76,25 @@ function parsed<Value>(flag: string, parse: () => Value): Value {
   }
 }
 
-/** Returns the ARNs of the roles to examine, each once; null if the manifests are unreadable. */
+/** A role to examine, and the roles that are intended to assume it, because identities name them as its source. */
+interface ExaminedRole {
+  readonly role: string;
+  readonly sources: readonly string[];
+}
+
+/** Returns the roles to examine, each once; null if the manifests are unreadable. */
 async function rolesOf(
   target: string | null, settings: Settings, data: IAMData, io: IO,
-): Promise<readonly string[] | null> {
-  if (isARN(target)) return [target];
-  if (settings.from.length === 0 && !settings.cluster) return sortedRoles(data.roles());
-  const selectors = await readSelectors(target, settings, io, "trust who --from -");
-  return selectors === null ? null : [...new Set(selectors.map(({ roleARN }) => roleARN))].toSorted();
+): Promise<readonly ExaminedRole[] | null> {
+  if (isARN(target)) return [{ role: target, sources: [] }];
+  if (settings.from.length === 0 && !settings.cluster) {
+    return sortedRoles(data.roles()).map((role) => ({ role, sources: [] }));
+  }
+  const namers = await readNamers(target, settings, io, "trust who --from -");
+  if (namers === null) return null;
+  const sources = Map.groupBy(namers.others, ({ roleARN }) => roleARN);
+  const roles = new Set([...namers.selectors, ...namers.others].map(({ roleARN }) => roleARN));
+  return [...roles].toSorted().map((role) => (
+    { role, sources: sources.get(role)?.flatMap((one) => sourceRole(one) ?? []) ?? [] }
+  ));
 }

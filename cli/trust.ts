@@ -1,18 +1,18 @@
 import { systemClock } from "../shared/clock.ts";
+import { SELECTOR_KIND } from "../shared/contract/ack-groups.ts";
 import type { SettingsFor } from "../shared/contract/settings.ts";
-import { ResolverError } from "../shared/formats/errors.ts";
-import { countOf, printable } from "../shared/formats/text.ts";
+import { countOf, printable, quote } from "../shared/formats/text.ts";
 import { trustTargets } from "../shared/resolution/trust-targets.ts";
 import type { IAMData } from "../shared/trust/iam-data.ts";
 import type { Answer } from "../shared/trust/three-values.ts";
-import { QuestionError } from "../shared/trust/trust-question.ts";
-import { type TrustRow, trustRows } from "../shared/trust/trust-rows.ts";
-import type { TrustTarget } from "../shared/trust/trust-target.ts";
+import { TrustCallers, type TrustRow } from "../shared/trust/trust-rows.ts";
+import { type TrustTarget, unassumedNotes } from "../shared/trust/trust-target.ts";
 import { sortedRoles } from "../shared/trust/who-else.ts";
 import { faultySelectorLines, faultySelectors } from "./input/faulty-objects.ts";
 import { readIAMFiles } from "./input/iam-files.ts";
 import type { State } from "./input/state.ts";
 import { trustCallers } from "./input/trust-callers.ts";
+import { asking } from "./input/trust-review.ts";
 import { readTrustState } from "./input/trust-targets.ts";
 import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
 import { trustRowJSON, trustRowLines } from "./output/trust-table.ts";
@@ -28,9 +28,14 @@ export async function runTrust(settings: Settings, io: IO, clock = systemClock):
   if (state === null && hasObjects(settings)) return EXIT.usage;
   const { callers, notes, areComplete } = trustCallers(settings, state?.controllers ?? NO_CONTROLLERS);
   const data = await readIAMFiles(settings.iam, settings.aws);
-  const { targets, omitted, lines } = state === null ? rolesOf(data) : rolesIn(state, settings);
-  writeLines(io.stderr, [...lines, ...[...notes, ...omitted].map((note) => printable(`note: ${note}`))]);
-  const rows = rowsOf({ callers, targets, data, nowSeconds: Math.floor(clock.now() / 1000) });
+  const nowSeconds = Math.floor(clock.now() / 1000);
+  const asked = asking(() => new TrustCallers({ callers, data, nowSeconds }));
+  const { targets, lines, ...roles } = state === null ? rolesOf(data) : rolesIn(state, settings);
+  const unmanaged = targets.filter((target) => asked.lacksController(target)).map(unmanagedNote);
+  const omitted = [...roles.omitted, ...unmanaged];
+  const unassumed = unassumedNotes(targets, callers.map(({ via }) => via));
+  writeLines(io.stderr, [...lines, ...[...notes, ...omitted, ...unassumed].map((note) => printable(`note: ${note}`))]);
+  const rows = targets.flatMap((target) => asked.rowsOf(target));
   print(rows, settings, io);
   return areComplete && isFine(rows, omitted) ? EXIT.fine : EXIT.findings;
 }
@@ -58,18 +63,14 @@ function rolesIn({ inventory, origin }: State, { ackSystemNamespace }: Settings)
   return { ...trustTargets(inventory, ackSystemNamespace), lines };
 }
 
+function unmanagedNote({ name }: TrustTarget): string {
+  return `${SELECTOR_KIND} ${quote(name)} is not examined: no known controller manages what it selects; pass --caller`;
+}
+
 function print(rows: readonly TrustRow[], { output }: Settings, io: IO): void {
   if (output === "json") writeJSON(io, rows.map(trustRowJSON));
   else writeLines(io.stdout, trustRowLines(rows, io));
   writeLines(io.stderr, [summary(rows)]);
-}
-
-function rowsOf(input: Parameters<typeof trustRows>[0]): TrustRow[] {
-  try {
-    return [...trustRows(input)];
-  } catch (error) {
-    throw error instanceof QuestionError ? new ResolverError("ERR_CONFIG_INVALID", error.message) : error;
-  }
 }
 
 function summary(rows: readonly TrustRow[]): string {

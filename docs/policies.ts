@@ -3,6 +3,7 @@ import { listsOf } from "../manifests/policies/policy.ts";
 import { MAX_COMPARED } from "../manifests/policies/selector-matches.ts";
 import { CATALOGUE, CLUSTER_CHECKS, IDENTITY_CHECKS, POD_CHECKS } from "../shared/checks/catalogue.ts";
 import type { CheckEntry } from "../shared/checks/check.ts";
+import { TRUST_CHECKS } from "../shared/checks/role-trust.ts";
 import { CI_33 } from "../shared/checks/identity-shape.ts";
 import { limitCheck } from "../shared/checks/size-limits.ts";
 import { ACK_02 } from "../shared/checks/forged-annotations.ts";
@@ -13,6 +14,8 @@ const REJECTED = "not needed: the API server rejects the object, or prunes the f
 const COMPLEX = "too complex or too expensive for CEL";
 
 const INJECTION = "not needed: the `failurePolicy` of the webhooks for Pods is always Fail";
+
+const EXPORTS = "not available: only commands read exports of IAM, which are never of this moment";
 
 const CAPA_CHECKS: readonly CheckEntry[] = [...IDENTITY_CHECKS, CI_33, limitCheck("identity"), ...CLUSTER_CHECKS];
 const CAPA = "not available: the policies read only the metadata of clusters, and no identity";
@@ -36,6 +39,7 @@ export const NOT_COVERED: Readonly<Record<string, string>> = {
   ...Object.fromEntries(POD_CHECKS.map(({ id }) => [id, INJECTION])), "POD-10": INJECTION,
   ...Object.fromEntries(CAPA_CHECKS.filter(({ severity }) => severity === "deny").map(({ id }) => [id, CAPA])),
   "META-01": REJECTED,
+  ...Object.fromEntries(TRUST_CHECKS.filter(({ severity }) => severity === "deny").map(({ id }) => [id, EXPORTS])),
 };
 
 const OLD_ENTRIES = `in an update, not if the stored selector has more than ${MAX_COMPARED.invalidNames} such entries`;

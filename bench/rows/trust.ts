@@ -1,6 +1,6 @@
 import { NO_EXTRAS } from "../../shared/model/session.ts";
 import type { RoleCaller } from "../../shared/trust/role-caller.ts";
-import { trustRows } from "../../shared/trust/trust-rows.ts";
+import { TrustCallers } from "../../shared/trust/trust-rows.ts";
 import type { TrustTarget } from "../../shared/trust/trust-target.ts";
 import { dataOf, document, exportOf, roleDetail } from "../../test/shared/trust/iam-export.ts";
 import { allow, type Fields, grant } from "../../test/shared/trust/trust-cases.ts";
@@ -43,7 +43,8 @@ function examineMs(targets: readonly TrustTarget[]): number {
   const sidecar = { sessionName: "ack-role-resolver", defaults: NO_EXTRAS };
   const callers = CALLERS.map((arn): RoleCaller => ({ arn, via: "sidecar", credentials: "pod-identity", sidecar }));
   const start = performance.now();
-  const rows = [...trustRows({ callers, targets, data, nowSeconds: 1_795_000_000 })];
+  const asked = new TrustCallers({ callers, data, nowSeconds: 1_795_000_000 });
+  const rows = targets.flatMap((target) => asked.rowsOf(target));
   const elapsed = performance.now() - start;
   if (rows.some(({ decision }) => decision.verdict !== "yes")) throw new Error("a caller cannot assume a role");
   return elapsed;

@@ -38,15 +38,21 @@ function invalid(message: string): ResolverError {
   return new ResolverError("ERR_CONFIG_INVALID", printable(message));
 }
 
-function callerOf({ name, credentials, sidecar }: ControllerDeployment, none: SidecarSession): RoleCaller | string {
-  const { roleARN: arn, used } = credentials;
+function callerOf(controller: ControllerDeployment, none: SidecarSession): RoleCaller | string {
+  const { name, group, sidecar, credentials: { roleARN: arn, used } } = controller;
   if (arn === null) return `the role of Deployment ${name} is unknown: it uses ${used}; pass --caller`;
   if (typeof sidecar === "string") return `what the sidecar of Deployment ${name} sends is unknown: ${sidecar}`;
   // A Deployment shows a role only with a web identity (IRSA).
-  return { arn, via: sidecar === null ? "ack" : "sidecar", credentials: "irsa", sidecar: sidecar ?? none };
+  const via = sidecar === null ? "ack" : "sidecar";
+  return { arn, via, credentials: "irsa", sidecar: sidecar ?? none, groups: group === null ? null : [group] };
 }
 
 /** Many Deployments have the same role. */
 function withoutRepetitions(callers: readonly RoleCaller[]): RoleCaller[] {
-  return [...new Map(callers.map((caller) => [JSON.stringify(caller), caller])).values()];
+  const byRole = Map.groupBy(callers, (caller) => JSON.stringify({ ...caller, groups: null }));
+  return [...byRole.values()].flatMap((same) => same.slice(0, 1).map((caller) => {
+    const groups = same.map((one) => one.groups ?? null);
+    const known = groups.filter((one) => one !== null);
+    return { ...caller, groups: known.length < groups.length ? null : [...new Set(known.flat())] };
+  }));
 }

@@ -1,8 +1,11 @@
+import { SELECTOR_KIND } from "../../shared/contract/ack-groups.ts";
 import type { SettingsFor } from "../../shared/contract/settings.ts";
 import { LIMITS } from "../../shared/contract/limits.ts";
 import { ResolverError } from "../../shared/formats/errors.ts";
 import { closest, printable } from "../../shared/formats/text.ts";
-import type { EffectiveSelector } from "../../shared/model/effective-selector.ts";
+import { trustTargets } from "../../shared/resolution/trust-targets.ts";
+import type { RoleNamers } from "../../shared/trust/role-needs.ts";
+import { TARGET_KINDS, type TrustTarget } from "../../shared/trust/trust-target.ts";
 import { type IO, writeLines } from "../io.ts";
 import { faultySelectorLines, faultySelectors } from "./faulty-objects.ts";
 import { isUnreadable, readStates, type State } from "./state.ts";
@@ -10,12 +13,13 @@ import { isUnreadable, readStates, type State } from "./state.ts";
 /** The settings of commands that examine one selector or all. */
 type TargetSettings = StateSettings & Pick<SettingsFor<"trust who">, "all">;
 type StateSettings = Pick<
-  SettingsFor<"trust who">, "from" | "cluster" | "kubeconfig" | "context" | "runtime" | "ignore" | "skipUnreadable"
+  SettingsFor<"trust who">,
+  "ackSystemNamespace" | "from" | "cluster" | "kubeconfig" | "context" | "runtime" | "ignore" | "skipUnreadable"
 >;
 
 /** Returns the objects of manifests or of a cluster; null if the input is unreadable, after reporting its faults. */
 export async function readTrustState(
-  settings: StateSettings & Pick<SettingsFor<"trust">, "ackSystemNamespace">, io: IO,
+  settings: StateSettings, io: IO,
   options: Parameters<typeof readStates>[2],
 ): Promise<State | null> {
   const all = {
@@ -27,24 +31,46 @@ export async function readTrustState(
 }
 
 /**
- * Returns the selector of the name, or with --all every selector; null if the input is unreadable, after reporting its
- * faults. Throws if no such selector exists. Selectors that controllers ignore are reported, and not returned.
+ * Returns the object of the name, or with --all everything that names a role; null if the input is unreadable, after
+ * reporting its faults. Throws if no such object exists. Selectors that controllers ignore are reported, and not
+ * returned.
  */
-export async function readSelectors(
+export async function readNamers(
   name: string | null, settings: TargetSettings, io: IO, stdinCommand: string,
-): Promise<readonly EffectiveSelector[] | null> {
-  const state = await readTrustState({ ...settings, ackSystemNamespace: "ack-system" }, io, { stdinCommand });
+): Promise<RoleNamers | null> {
+  const state = await readTrustState(settings, io, { stdinCommand });
   if (state === null) return null;
   const { inventory, origin, inventory: { selectors } } = state;
-  const faulty = faultySelectors(inventory, origin).filter((one) => name === null || one.name === name);
+  const own = name?.replace(`${SELECTOR_KIND}/`, "") ?? null;
+  const faulty = faultySelectors(inventory, origin).filter((one) => own === null || one.name === own);
   writeLines(io.stderr, faultySelectorLines(faulty));
-  if (name === null) return [...selectors.values()];
-  const found = selectors.get(name);
-  if (found !== undefined) return [found];
+  const { targets, omitted } = trustTargets(inventory, settings.ackSystemNamespace);
+  const others = targets.filter(({ kind }) => kind !== "selector");
+  if (own === null) {
+    // The faulty selectors are already reported.
+    const notes = omitted.filter((text) => !text.startsWith(SELECTOR_KIND));
+    writeLines(io.stderr, notes.map((text) => printable(`note: ${text}`)));
+    return { selectors: [...selectors.values()], others };
+  }
+  const found = selectors.get(own);
+  if (found !== undefined) return { selectors: [found], others: [] };
+  const other = others.find((one) => titleOf(one) === name);
+  if (other !== undefined) return { selectors: [], others: [other] };
   if (faulty.length > 0) return null;
-  const guess = closest(name, selectors.keys());
+  throw unknownName(own, [...selectors.keys(), ...others.map(titleOf)], omitted);
+}
+
+/** Returns the name by which a user states an object that is no selector. */
+function titleOf({ kind, name }: TrustTarget): string {
+  return `${TARGET_KINDS[kind]}/${name}`;
+}
+
+function unknownName(name: string, known: readonly string[], omitted: readonly string[]): ResolverError {
+  const reason = omitted.find((text) => text.startsWith(`${name.replace("/", ' "')}" `));
+  const guess = known.find((one) => one.endsWith(`/${name}`)) ?? closest(name, known);
   const hint = guess === null ? "" : `; did you mean ${guess}?`;
-  throw new ResolverError("ERR_CONFIG_INVALID", printable(`IAMRoleSelector ${name} does not exist${hint}`));
+  const text = name.includes("/") ? `${name} does not exist` : `${SELECTOR_KIND} ${name} does not exist`;
+  return new ResolverError("ERR_CONFIG_INVALID", printable(reason ?? `${text}${hint}`));
 }
 
 /** Throws unless either a target or --all is given. `--from` or `--cluster` is required for what is not an ARN. */

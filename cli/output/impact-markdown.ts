@@ -1,19 +1,19 @@
 import { countOf, printable } from "../../shared/formats/text.ts";
-import { DISRUPTIVE, type Impact, type ImpactComparison } from "../../shared/resolution/impact.ts";
+import { DISRUPTIVE, type Impact } from "../../shared/resolution/impact.ts";
+import { callProblems } from "../../shared/trust/trust-review.ts";
 import { mergeRoots } from "./by-root.ts";
-import { CHANGE_TEXT, changedValue, summaryText } from "./impact-table.ts";
+import { assumableText, CHANGE_TEXT, changedValue, type Changes, summaryText } from "./impact-table.ts";
 import { factLines, type LocatedFinding } from "./located-finding.ts";
 import { painter } from "./terminal.ts";
 
 /** What changes in a root, and what the webhook would deny. */
-interface RootChanges {
+interface RootChanges extends Changes {
   readonly root: string | null;
-  readonly comparison: ImpactComparison;
   readonly denials: readonly LocatedFinding[];
 }
 
 /** The bytes of each part. Together less than 60 kB: GitHub limits a comment to 65,536 characters. */
-const MAX_BYTES = { summaries: 5_000, table: 40_000, denials: 14_000 } as const;
+const MAX_BYTES = { summaries: 5_000, table: 34_000, roles: 6_000, denials: 14_000 } as const;
 /** A hostile name must not fill a part, which would hide the other changes. */
 const MAX_CELL = 300;
 const MAX_LINE = 1_000;
@@ -25,11 +25,16 @@ const MAX_LINE = 1_000;
  * `page` is the page that also shows the impact, or null.
  */
 export function impactMarkdown(roots: readonly RootChanges[], page: string | null = null): string {
-  const impacts = mergeRoots(roots.map(({ root, comparison }) => ({ root, items: comparison.impacts })));
+  const impacts = mergeRoots(roots.map(({ root, comparison, newRoles }) => ({
+    root, items: comparison.impacts.map((impact) => (
+      { ...impact, assumable: newRoles === null ? null : assumableText(newRoles, impact) }
+    )),
+  })));
   const denials = mergeRoots(roots.map(({ root, denials: items }) => ({ root, items })));
   return [
     ...fitting(roots.map(summary), MAX_BYTES.summaries, "more root"),
     ...(impacts.length === 0 ? [] : ["", ...table(impacts, roots.length > 1)]),
+    ...roleLines(roots),
     ...(denials.length === 0 ? [] : ["", "**The webhook would deny**", "", ...denialLines(denials)]),
     ...(page === null ? [] : ["", `Role map before and after: ${code(page)}`]),
     "",
@@ -40,18 +45,40 @@ function summary({ root, comparison }: RootChanges): string {
   return root === null ? `**${summaryText(comparison)}**` : `- ${code(root)}: ${summaryText(comparison)}`;
 }
 
-function table(impacts: readonly (Impact & { readonly root?: string | null })[], hasRoots: boolean): string[] {
+/** A changed resource, and whether its new role can be assumed; null if that is not judged. */
+type Row = Impact & { readonly root?: string | null; readonly assumable: string | null };
+
+function table(impacts: readonly Row[], hasRoots: boolean): string[] {
   const rows = impacts.map((impact) => {
-    const { root = null, resource: { namespace, kind, name }, change } = impact;
+    const { assumable, root = null, resource: { namespace, kind, name }, change } = impact;
     const text = CHANGE_TEXT[change];
     return row([
       ...(hasRoots ? [root === null ? "each" : code(root)] : []),
       code(namespace), code(`${kind}/${name ?? ""}`), DISRUPTIVE.has(change) ? `**${text}**` : text,
       code(changedValue(impact, "before")), code(changedValue(impact, "after")),
+      ...(assumable === null ? [] : [assumable === "no" ? "**no**" : assumable]),
     ]);
   });
-  const header = [...(hasRoots ? ["root"] : []), "namespace", "resource", "change", "before", "after"];
+  const isJudged = impacts.some(({ assumable }) => assumable !== null);
+  const header = [
+    ...(hasRoots ? ["root"] : []), "namespace", "resource", "change", "before", "after",
+    ...(isJudged ? ["assumable"] : []),
+  ];
   return [row(header), row(header.map(() => "---")), ...fitting(rows, MAX_BYTES.table, "more change")];
+}
+
+/** Returns the new roles that callers cannot assume, or perhaps not. */
+function roleLines(roots: readonly RootChanges[]): string[] {
+  const rows = roots.flatMap(({ newRoles }) => newRoles?.rows ?? []).filter(({ decision }) => (
+    decision.verdict !== "yes"
+  ));
+  if (rows.length === 0) return [];
+  const texts = Array.from(Map.groupBy(rows, ({ target }) => target.roleARN), ([role, own]) => (
+    [role, ...callProblems(own).map(({ code: id, message }) => `${id} ${message}`)]
+      .map((line) => `    ${cut(printable(line), MAX_LINE)}`).join("\n")
+  ));
+  const title = "**New roles that callers cannot assume, or perhaps not**";
+  return ["", title, "", ...fitting(texts, MAX_BYTES.roles, "more role")];
 }
 
 function row(cells: readonly string[]): string {

@@ -2,6 +2,7 @@ import { countOf, printable } from "../../shared/formats/text.ts";
 import {
   type Change, CHANGES, countsOf, DISRUPTIVE, type Impact, type ImpactComparison,
 } from "../../shared/resolution/impact.ts";
+import type { NewRoles } from "../../shared/resolution/new-roles.ts";
 import type { Resolution } from "../../shared/resolution/resolve.ts";
 import { causeText, ownRole, roleOrReason, type TableFormat } from "./resolution-table.ts";
 import { formatTable, type Paint } from "./terminal.ts";
@@ -87,17 +88,29 @@ export function summaryText({ impacts, resources }: ImpactComparison): string {
   return `${countOf(resources, "resource")}: ${[...texts, unchanged].join(", ")}`;
 }
 
+/** What changes, and whether the new roles can be assumed; null without exports of IAM. */
+export interface Changes {
+  readonly comparison: ImpactComparison;
+  readonly newRoles: NewRoles | null;
+}
+
+/** The cell of a resource whose role no object names, such as the controller's own. */
+export function assumableText(newRoles: NewRoles, impact: Impact): string {
+  return newRoles.of(impact)?.verdict ?? "-";
+}
+
 /** Returns the lines of the counts and of the changed resources. */
-export function comparisonLines(comparison: ImpactComparison, format: TableFormat, paint: Paint): string[] {
+export function comparisonLines({ comparison, newRoles }: Changes, format: TableFormat, paint: Paint): string[] {
   const { impacts } = comparison;
   const summary = summaryText(comparison);
   if (impacts.length === 0) return [summary];
   const cell = format.isWide ? wideCell : changedValue;
   const rows = impacts.map((impact) => [
     impact.resource.namespace, `${impact.resource.kind}/${impact.resource.name ?? ""}`, CHANGE_TEXT[impact.change],
-    cell(impact, "before"), cell(impact, "after"),
+    cell(impact, "before"), cell(impact, "after"), ...(newRoles === null ? [] : [assumableText(newRoles, impact)]),
   ]);
-  const header = ["NAMESPACE", "RESOURCE", "CHANGE", "BEFORE", "AFTER"];
+  const ofRoles = newRoles === null ? [] : ["ASSUMABLE"];
+  const header = ["NAMESPACE", "RESOURCE", "CHANGE", "BEFORE", "AFTER", ...ofRoles];
   const [headerLine = "", ...lines] = formatTable([header, ...rows], format);
   const colored = lines.map((line, i) => {
     const change = impacts[i]?.change ?? "role";

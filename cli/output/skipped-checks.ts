@@ -21,6 +21,7 @@ const WORDS: Readonly<Record<Requirement, readonly [what: string, how: string]>>
   "selectors and namespaces": ["roles of resources", "add the selectors and Namespaces"],
   "access reviews": ["rights of the requester", OF_WEBHOOK],
   "STS": ["whether STS accepts the roles", "only the sidecar judges it"],
+  "--iam": ["who can assume the roles", "pass --iam"],
   "--controller-account or --controller-role": [
     "the account of controllers", "pass --controller-account or --controller-role",
   ],

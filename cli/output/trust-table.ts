@@ -1,21 +1,15 @@
-import { ROLE_IDENTITY } from "../../shared/contract/capa-kinds.ts";
-import { SELECTOR_KIND } from "../../shared/contract/ack-groups.ts";
 import { printable } from "../../shared/formats/text.ts";
 import type { TrustRow } from "../../shared/trust/trust-rows.ts";
-import type { TrustTarget } from "../../shared/trust/trust-target.ts";
+import { TARGET_KINDS } from "../../shared/trust/trust-target.ts";
 import type { IO } from "../io.ts";
 import { decisionLines } from "./decision-lines.ts";
 import { formatTable, type Paint, painter } from "./terminal.ts";
-
-const KINDS: Readonly<Record<TrustTarget["kind"], string>> = {
-  selector: SELECTOR_KIND, identity: ROLE_IDENTITY, map: "ConfigMap", role: "",
-};
 
 /** Returns a row in the format of `-o json`. Contains no external ID and no tags. */
 export function trustRowJSON({ target, caller, through, decision }: TrustRow): object {
   const { arn, via, credentials } = caller;
   return {
-    namedBy: target.kind === "role" ? null : { kind: KINDS[target.kind], name: target.name },
+    namedBy: target.kind === "role" ? null : { kind: TARGET_KINDS[target.kind], name: target.name },
     role: target.roleARN, caller: arn, via, credentials, through, ...decision,
   };
 }
@@ -35,8 +29,9 @@ export function trustRowLines(rows: readonly TrustRow[], io: IO): string[] {
 function cellsOf({ target, caller, through, decision }: TrustRow): string[] {
   const { arn, via, credentials } = caller;
   const from = through === null ? arn : `${through}, assumed by ${arn}`;
+  const namer = target.kind === "role" ? "" : `${TARGET_KINDS[target.kind]} ${target.name}`;
   return [
-    decision.verdict, `${KINDS[target.kind]} ${target.kind === "role" ? "" : target.name}`.trim(), target.roleARN, from,
+    decision.verdict, namer, target.roleARN, from,
     credentials === null ? via : `${via}, ${credentials}`,
   ];
 }

@@ -10,6 +10,7 @@ import { objectMeta, objectReference } from "../formats/object-meta.ts";
 import { compareText } from "../formats/text.ts";
 import { type Paced, paced } from "../formats/paced.ts";
 import { readReferrer } from "../model/referrer.ts";
+import type { TrustReview } from "../trust/trust-review.ts";
 import { type ClusterUsage, clusterUsage } from "../resolution/cluster-usage.ts";
 
 /** A finding in one object. `index` is the position of the object in the input. */
@@ -51,6 +52,8 @@ interface AuditInput {
   readonly storedSelectors?: readonly JsonObject[];
   readonly inventory: Inventory;
   readonly origin: Origin;
+  /** Who can assume the roles. Default: null, without exports of IAM. */
+  readonly trust?: TrustReview | null;
 }
 
 const OBJECTS_BETWEEN_PAUSES = 200;
@@ -60,12 +63,13 @@ const OBJECTS_BETWEEN_PAUSES = 200;
  * would have. At each pause, yields the number of objects audited so far.
  */
 export function* auditObjects(
-  { objects, inventory, origin, storedSelectors = objects.filter(isSelector) }: AuditInput, settings: DecisionSettings,
+  { objects, inventory, origin, trust = null, storedSelectors = objects.filter(isSelector) }: AuditInput,
+  settings: DecisionSettings,
 ): Paced<Audit> {
   const findings: AuditFinding[] = [];
   /** Maps the id of each skipped check to its unmet requirements. */
   const skipped = new Map<string, string>();
-  const context = { operation: "AUDIT", requester: null, origin, inventory, storedSelectors } as const;
+  const context = { operation: "AUDIT", requester: null, origin, inventory, storedSelectors, trust } as const;
   yield* paced(objects.entries(), OBJECTS_BETWEEN_PAUSES, ([index, object]) => {
     const result = runChecks({ ...context, object, old: object }, settings);
     for (const { code, needs } of result.skipped) skipped.set(code, needs);

@@ -32,6 +32,8 @@ import { ACK_02_OF_CLUSTERS } from "./forged-annotations.ts";
 import { CI_07_OF_NEW } from "./identity-use.ts";
 import { resourceChange } from "./resource-change.ts";
 import { IRS_04_OF_RESOURCES } from "./selector-account.ts";
+import { roleTrustOf } from "./role-targets.ts";
+import { TRUST_CHECKS } from "./role-trust.ts";
 import { selectorChange } from "./selector-change.ts";
 import { IRS_52_OF_OBJECTS } from "./selector-kinds.ts";
 import { IRS_48 } from "./selector-breadth.ts";
@@ -54,6 +56,10 @@ const PART_LIMITS = [limitCheck("cluster")] as const;
 const PART_CHECKS = ofChange([AC_05], useChange);
 const TYPE_CHECKS = ofChange([IRS_52_OF_OBJECTS], ({ object }, context) => ({ ...context, object }));
 
+const CHECKS_OF_IDENTITIES = within(
+  "identity", withTrust(ofChange([...IDENTITY_CHECKS, CI_07_OF_NEW], identityChange)),
+);
+
 const NO_CHECKS: Bind = () => [];
 
 /** The checks of each kind. */
@@ -65,14 +71,14 @@ const CHECKS: Record<KindID, Bind> = {
   "resource-definition": definitionChecks,
   "other-definition": definitionChecks,
   namespace: within("namespace", ofChange(NAMESPACE_CHECKS, namespaceChange)),
-  "carm-map": within("carm-map", ofChange(CONFIG_MAP_CHECKS, configMapChange)),
+  "carm-map": within("carm-map", withTrust(ofChange(CONFIG_MAP_CHECKS, configMapChange))),
   "field-export": (input, settings) => [
     ...TYPE_CHECKS(input, settings), ...within("field-export", fieldExportChecks)(input, settings),
   ],
   resource: within("resource", resourceChecks),
   identity: (input, settings) => [
     ...spelling(CI_33)(input),
-    ...within("identity", ofChange([...IDENTITY_CHECKS, CI_07_OF_NEW], identityChange))(input, settings),
+    ...CHECKS_OF_IDENTITIES(input, settings),
   ],
   "identity-like": spelling(CI_33),
   cluster: (input, settings) => [
@@ -163,6 +169,13 @@ function ofChange<Subject>(
   };
 }
 
+/** Adds the checks of the roles that the object names. */
+function withTrust(checks: Bind): Bind {
+  return (input, settings) => [
+    ...checks(input, settings), bindChecks(TRUST_CHECKS, roleTrustOf(input, settings), null),
+  ];
+}
+
 function spelling(check: typeof IRS_51 | typeof CI_33): (input: CheckInput) => BoundChecks[] {
   const checks = [check];
   return ({ object, inventory = null }) => [bindChecks(checks, { object, inventory }, null)];
@@ -221,6 +234,7 @@ function selectorChecks(input: CheckInput, settings: DecisionSettings): BoundChe
   const before = old === null ? null : selectorChange(changeContext, input, { decoded: old, stored: old });
   return [
     selfChecks, bindChecks(SELECTOR_CHANGE_CHECKS, change, before), waiverChecks(input, settings),
+    bindChecks(TRUST_CHECKS, roleTrustOf(input, settings), null),
     ...(template === undefined ? [] : [bindChecks(TEMPLATE_CHECKS, { object: input.object, template }, null)]),
   ];
 }

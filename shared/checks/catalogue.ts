@@ -41,6 +41,7 @@ import { ACK_34, DEFINITION_CHECKS, IRS_34 } from "./definitions.ts";
 import { FIELD_EXPORT_CHECKS } from "./field-exports.ts";
 import { SELECTOR_SELF_CHECKS } from "./judge-selector.ts";
 import { limitCheck } from "./size-limits.ts";
+import { TRUST_CHECKS } from "./role-trust.ts";
 import { WAIVER_01 } from "./waiver.ts";
 import type { DecisionSettings } from "../contract/context.ts";
 import { ALWAYS_DENYING, OTHER_CHECKS } from "../contract/profiles.ts";
@@ -109,6 +110,7 @@ const ALL: readonly CheckEntry[] = [
   ...CONFIG_MAP_CHECKS, limitCheck("carm-map"), ...FIELD_EXPORT_CHECKS, limitCheck("field-export"),
   ...POD_CHECKS, limitCheck("pod"), ...IDENTITY_CHECKS, CI_33, limitCheck("identity"),
   ...CLUSTER_CHECKS, limitCheck("cluster"), META_01, WAIVER_01, ...DEFINITION_CHECKS, AUD_15,
+  ...TRUST_CHECKS,
 ];
 
 /** Every check once, in the order of docs/checks.md. */

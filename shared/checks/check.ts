@@ -8,6 +8,7 @@ import type { DecodedSelector } from "../model/selector.ts";
 import type { RoleIdentity } from "../model/identity.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import type { PendingChanges } from "../resolution/change-set.ts";
+import type { TrustReview } from "../trust/trust-review.ts";
 
 /** A requirement of a check: data that the input may not contain, or a setting that has no default. */
 export type Requirement =
@@ -26,6 +27,7 @@ export type Requirement =
   | "selectors and namespaces"
   | "access reviews"
   | "STS"
+  | "--iam"
   | "--controller-account or --controller-role"
   | "--allowed-accounts or --controller-role"
   | "--controller-users"
@@ -220,6 +222,8 @@ export interface CheckInput {
   readonly warnOnly?: boolean;
   /** All stored IAMRoleSelectors. Only `audit` sets them. Default: none. */
   readonly storedSelectors?: readonly JsonObject[];
+  /** Who can assume the roles of the input. Default: null, without exports of IAM. */
+  readonly trust?: TrustReview | null;
   /** Set if the object is a template in another object. */
   readonly template?: TemplateContext;
 }

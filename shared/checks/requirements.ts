@@ -47,6 +47,7 @@ const IS_MET: Readonly<Record<Requirement, (input: CheckInput, settings: Decisio
   "access reviews": ({ access = null }) => access !== null,
   // The requirement is never met here, because only the sidecar calls STS (sidecar/probe/assume-role-probe.ts).
   "STS": () => false,
+  "--iam": ({ trust = null }) => trust !== null,
   "--controller-account or --controller-role": (_, { controllerAccount, controllerRole }) =>
     controllerAccount !== null || controllerRole !== null,
   "--allowed-accounts or --controller-role": (_, { allowedAccounts, controllerRole }) =>

@@ -85,6 +85,8 @@ type DecisionInput = Omit<
   | "from" | "ignore" | "root" | "skipUnreadable" | "allowEmpty" | "logLevel" | "cluster" | "kubeconfig" | "context"
   | "extraGroups" | "output" | "failOn" | "noWebhook" | "complete" | "identitySecretNamespace" | "namespace"
   | "only" | "maxDocuments" | "capaVersion"
+  | "iam" | "aws" | "caller" | "via" | "callerCredentials" | "intended" | "sessionName" | "defaultExternalId"
+  | "defaultSourceIdentity" | "defaultSessionTags"
 > &
   Partial<Pick<
     SettingsFor<"webhook">,

@@ -6,7 +6,7 @@ import {
 import { STS_AUDIENCE } from "./capa-kinds.ts";
 import { LIMITS } from "./limits.ts";
 import { PROFILE_NAMES } from "./profiles.ts";
-import { OF_SELECTORS, TRUST_SETTINGS } from "./trust-settings.ts";
+import { OF_SELECTORS, REVIEWERS, TRUST_SETTINGS } from "./trust-settings.ts";
 
 export const JUDGES = ["lint", "resolve", "audit", "map", "impact"] as const;
 export const OFFLINE = ["lint", "resolve", "audit", "map", "impact", "migrate carm"] as const;
@@ -76,7 +76,7 @@ export const SETTINGS = {
   },
   ackSystemNamespace: {
     flag: "--ack-system-namespace", type: "string", value: "NS", pattern: NAMESPACE, default: "ack-system",
-    commands: [...DECIDERS, "trust", "manifests"],
+    commands: [...DECIDERS, ...OF_SELECTORS, "manifests"],
   },
   runtime: {
     flag: "--runtime", type: "string", choices: ["ack", "extended"], default: "ack",
@@ -219,16 +219,19 @@ export const SETTINGS = {
   base: { flag: "--base", type: "string", choices: ["vend", "identity-only"], default: null, commands: ["sidecar"] },
   sessionName: {
     flag: "--session-name", type: "string", value: "NAME", pattern: SESSION_NAME, default: "ack-role-resolver",
-    defaults: { "trust check": null }, commands: ["sidecar", "trust", "trust check"],
+    defaults: { "trust check": null }, commands: ["sidecar", "trust", "trust check", ...REVIEWERS],
   },
   defaultExternalId: {
-    flag: "--default-external-id", type: "string", value: "ID", default: null, commands: ["sidecar", "trust"],
+    flag: "--default-external-id", type: "string", value: "ID", default: null,
+    commands: ["sidecar", "trust", ...REVIEWERS],
   },
   defaultSourceIdentity: {
-    flag: "--default-source-identity", type: "string", value: "NAME", default: null, commands: ["sidecar", "trust"],
+    flag: "--default-source-identity", type: "string", value: "NAME", default: null,
+    commands: ["sidecar", "trust", ...REVIEWERS],
   },
   defaultSessionTags: {
-    flag: "--default-session-tags", type: "strings", value: "KEY=VALUE", default: [], commands: ["sidecar", "trust"],
+    flag: "--default-session-tags", type: "strings", value: "KEY=VALUE", default: [],
+    commands: ["sidecar", "trust", ...REVIEWERS],
   },
   logLevel: {
     flag: "--log-level", type: "string", choices: ["debug", "info", "warn", "error"], default: "info",

@@ -3,6 +3,9 @@ import { COUNT, type Definition } from "./setting-definition.ts";
 /** The commands about trust that read selectors. */
 export const OF_SELECTORS = ["trust", "trust who", "trust policy"] as const;
 
+/** The commands that judge the roles of the input, if they get exports of IAM. */
+export const REVIEWERS = ["lint", "audit", "impact"] as const;
+
 /** The programs that assume roles. The EKS Capability runs ACK outside the cluster, and CAPA is Cluster API for AWS. */
 export const PROGRAMS = ["ack", "sidecar", "eks-capability", "capa"] as const;
 /** How a program gets the credentials of its own role: from EKS in one of two ways, or as the keys of a user. */
@@ -12,24 +15,23 @@ export const CREDENTIALS = ["irsa", "pod-identity", "keys"] as const;
 export const TRUST_SETTINGS = {
   iam: {
     flag: "--iam", type: "strings", allowsComma: true, value: "FILE", default: [],
-    commands: ["trust check", ...OF_SELECTORS],
+    commands: ["trust check", ...OF_SELECTORS, ...REVIEWERS],
   },
   aws: {
     flag: "--aws", type: "strings", value: "PROFILE", default: [],
-    commands: ["trust check", "trust", "trust who", "trust policy"],
+    commands: ["trust check", ...OF_SELECTORS, ...REVIEWERS],
   },
   caller: {
     flag: "--caller", type: "strings", allowsComma: true, value: "ARN", default: [],
-    commands: ["trust", "trust check", "trust policy"],
+    commands: ["trust", "trust check", "trust policy", ...REVIEWERS],
   },
   via: {
-    flag: "--via", type: "string", choices: PROGRAMS,
-    choicesFor: { "trust policy": ["ack", "sidecar", "eks-capability"] }, default: "ack",
-    defaults: { "trust policy": "sidecar" }, commands: ["trust", "trust policy"],
+    flag: "--via", type: "string", choices: PROGRAMS, default: "ack",
+    defaults: { "trust policy": "sidecar" }, commands: ["trust", "trust policy", ...REVIEWERS],
   },
   callerCredentials: {
     flag: "--caller-credentials", type: "string", choices: CREDENTIALS, default: null,
-    commands: ["trust", "trust check", "trust policy"],
+    commands: ["trust", "trust check", "trust policy", ...REVIEWERS],
   },
   diff: { flag: "--diff", type: "boolean", default: false, commands: ["trust policy"] },
   role: { flag: "--role", type: "string", value: "ARN", default: null, commands: ["trust check"] },
@@ -48,7 +50,8 @@ export const TRUST_SETTINGS = {
   },
   all: { flag: "--all", type: "boolean", default: false, commands: ["trust who", "trust policy"] },
   intended: {
-    flag: "--intended", type: "strings", allowsComma: true, value: "ARN", default: [], commands: ["trust who"],
+    flag: "--intended", type: "strings", allowsComma: true, value: "ARN", default: [],
+    commands: ["trust who", "lint", "audit"],
   },
   requests: { flag: "--requests", type: "string", value: "FILE", default: null, commands: ["trust check"] },
 } as const satisfies Record<string, Definition>;

@@ -1,3 +1,4 @@
+import { SELECTOR_GROUP } from "../contract/ack-groups.ts";
 import { objectExcess } from "../contract/limits.ts";
 import type { JsonObject } from "../formats/json.ts";
 import { objectReference } from "../formats/object-meta.ts";
@@ -35,6 +36,8 @@ export interface ControllerDeployment {
   readonly credentials: BaseCredentials;
   /** The sidecar's session settings; null without a sidecar, or a text that says why they are unknown. */
   readonly sidecar: SidecarSession | null | string;
+  /** The API group of the resources that it manages, as its image shows it; null if it is another image. */
+  readonly group: string | null;
 }
 
 /** The controllers among some objects. */
@@ -95,7 +98,7 @@ function readController(
   const flags = argumentsOf(container);
   const account = serviceAccountOf(pod, namespace);
   return {
-    name, sidecar: sidecarSessionOf(pod), region: regionOf(flags, container),
+    name, group: groupOfImage(container), sidecar: sidecarSessionOf(pod), region: regionOf(flags, container),
     credentials: baseCredentials(pod, container, { account, identities }),
     watchSelectors: readFlag(flags, "watch-selectors", { missing: "", parse: (text) => text }),
     // The defaults of the gates and of CARM: aws-controllers-k8s/runtime v0.62.0, pkg/featuregate and pkg/config.
@@ -108,9 +111,14 @@ function readController(
 function unreadController(name: string, unknown: string): ControllerDeployment {
   const reading = { value: null, unknown };
   return {
-    name, sidecar: unknown, region: reading, credentials: { used: "unknown", roleARN: null, ignored: [] },
+    name, group: null, sidecar: unknown, region: reading, credentials: { used: "unknown", roleARN: null, ignored: [] },
     watchSelectors: reading, gates: reading, enableCARM: reading, watchNamespaces: reading,
   };
+}
+
+function groupOfImage({ image }: Container): string | null {
+  const service = serviceOfImage(image);
+  return service === null ? null : `${service}.${SELECTOR_GROUP}`;
 }
 
 interface FlagType<Value> {

@@ -4,6 +4,7 @@ import { CONTROLLER_IDENTITY, ROLE_IDENTITY } from "../contract/capa-kinds.ts";
 import { LIMITS } from "../contract/limits.ts";
 import { quote } from "../formats/text.ts";
 import type { Inventory } from "../inventory/inventory.ts";
+import type { EffectiveSelector } from "../model/effective-selector.ts";
 import type { RoleIdentity } from "../model/identity.ts";
 import type { SessionTag } from "../model/session.ts";
 import type { IdentitySource, TrustTarget } from "../trust/trust-target.ts";
@@ -17,34 +18,43 @@ interface Targets {
 
 /** Returns the roles that selectors, CARM maps and identities of Cluster API name, in this order. */
 export function trustTargets(inventory: Inventory, ackSystemNamespace: string): Targets {
-  const selectors = Array.from(inventory.selectors.values(), (selector): TrustTarget => ({
-    kind: "selector", name: selector.name, roleARN: selector.roleARN, extras: selector.extras,
-    namespace: onlyNamespace(selector),
-  }));
-  const maps = [ACCOUNT_MAP, TEAM_MAP].flatMap((map) => {
-    const data = inventory.carmMaps.data(ackSystemNamespace, map) ?? new Map<string, string>();
-    return Array.from(data, ([key, roleARN]): TrustTarget => ({ kind: "map", name: `${map}/${key}`, roleARN }));
-  });
+  const maps = [ACCOUNT_MAP, TEAM_MAP].flatMap((map) => (
+    Array.from(inventory.carmMaps.data(ackSystemNamespace, map) ?? [], ([key, role]) => mapTarget(map, key, role))
+  ));
   const identities = [...inventory.identities.all()].filter((one) => one.kind === ROLE_IDENTITY)
-    .map((identity) => ({ identity, source: sourceOf(identity, inventory) }));
+    .map((identity) => identityTarget(identity, inventory));
   return {
-    targets: [...selectors, ...maps, ...identities.flatMap(({ identity, source }) => (
-      typeof source === "string" ? [] : targetOf(identity, source)
-    ))],
+    targets: [
+      ...Array.from(inventory.selectors.values(), selectorTarget), ...maps,
+      ...identities.filter((one) => typeof one !== "string"),
+    ],
     omitted: [
       ...Array.from(inventory.selectors.malformed.keys(), (name) => (
         `${SELECTOR_KIND} ${quote(name)} is not examined: it is malformed, and controllers ignore it`
       )),
-      ...identities.flatMap(({ identity, source }) => (
-        typeof source === "string" ? `${ROLE_IDENTITY} ${quote(identity.name)} is not examined: ${source}` : []
-      )),
+      ...identities.filter((one) => typeof one === "string"),
     ],
   };
 }
 
-function targetOf(identity: RoleIdentity, source: IdentitySource | null): TrustTarget {
+export function selectorTarget(selector: EffectiveSelector): TrustTarget {
+  const { name, roleARN, extras, types } = selector;
+  return { kind: "selector", name, roleARN, extras, types, namespace: onlyNamespace(selector) };
+}
+
+export function mapTarget(map: string, key: string, roleARN: string): TrustTarget {
+  return { kind: "map", name: `${map}/${key}`, roleARN };
+}
+
+/** Returns the role of an identity, or why it is not examined. */
+export function identityTarget(identity: RoleIdentity, inventory: Inventory): TrustTarget | string {
+  const source = sourceOf(identity, inventory);
   const { name, roleARN, externalID, sessionName, durationSeconds, tags, transitiveTags } = identity;
-  const session = { externalID, sessionName, durationSeconds, tags, transitiveTags };
+  if (typeof source === "string") return `${ROLE_IDENTITY} ${quote(name)} is not examined: ${source}`;
+  const session = {
+    externalID, sessionName, durationSeconds, tags, transitiveTags,
+    hasInlinePolicy: (identity.inlinePolicy ?? "") !== "", hasManagedPolicies: identity.policyARNs.length > 0,
+  };
   return { kind: "identity", name, roleARN: roleARN ?? "", session, source };
 }
 

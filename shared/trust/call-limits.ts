@@ -77,16 +77,20 @@ function durationFault(seconds: number | null): string | null {
   return `the duration of ${seconds} seconds is not ${min} to ${max}`;
 }
 
-function overDuration(
-  { durationSeconds, role }: AssumeRoleCall, caller: Caller, maxSessionSeconds: number | null,
-): Acceptance | null {
+/** Returns why a session may not request the duration; null if it may, or for a user. */
+export function chainingFault({ call: { durationSeconds }, caller }: Pick<Request, "call" | "caller">): string | null {
+  const seconds = durationSeconds ?? 0;
+  if (caller.kind !== "session" || seconds <= MAX_CHAINED_SECONDS) return null;
+  return `the duration of ${seconds} seconds exceeds the ${MAX_CHAINED_SECONDS} seconds of role chaining; `
+    + `request at most ${MAX_CHAINED_SECONDS} seconds`;
+}
+
+function overDuration(call: AssumeRoleCall, caller: Caller, maxSessionSeconds: number | null): Acceptance | null {
+  const { durationSeconds, role } = call;
   const seconds = durationSeconds ?? 0;
   if (seconds <= MAX_CHAINED_SECONDS) return null;
-  if (caller.kind === "session") {
-    const reason = `the duration of ${seconds} seconds exceeds the ${MAX_CHAINED_SECONDS} seconds of role chaining; `
-      + `request at most ${MAX_CHAINED_SECONDS} seconds`;
-    return { match: NO, reason };
-  }
+  const fault = chainingFault({ call, caller });
+  if (fault !== null) return { match: NO, reason: fault };
   if (maxSessionSeconds === null) {
     const missing = `MaxSessionDuration of ${role.arn}`;
     return { match: unknown(missing), reason: "the maximum session duration of the role is not known" };

@@ -9,13 +9,25 @@ export class Intended {
   readonly #entrants: readonly Entrant[];
   readonly #accounts: ReadonlySet<string | null>;
   readonly #names: ReadonlySet<string>;
+  readonly #texts: readonly string[];
 
   /** Throws a QuestionError if a text is not an ARN, an account, or the name of a service or an identity provider. */
   constructor(texts: readonly string[]) {
     const entrants = texts.map(parseIntended);
+    this.#texts = texts;
     this.#names = new Set(entrants.map(({ name }) => name));
     this.#accounts = new Set(entrants.flatMap(({ kind, accountID }) => (kind === "account" ? [accountID] : [])));
     this.#entrants = entrants.filter(({ kind }) => kind === "role");
+  }
+
+  /** Returns these and more. */
+  with(texts: readonly string[]): Intended {
+    return texts.length === 0 ? this : new Intended([...this.#texts, ...texts]);
+  }
+
+  /** Whether a role in the account is intended. */
+  isHome(account: string): boolean {
+    return this.#entrants.some(({ accountID }) => accountID === account);
   }
 
   /**

@@ -1,14 +1,11 @@
-import type { CREDENTIALS, PROGRAMS } from "../contract/trust-settings.ts";
 import { accountOfARN } from "../formats/arn.ts";
 import { compareText } from "../formats/text.ts";
 import type { EffectiveSelector } from "../model/effective-selector.ts";
 import { TEMPLATE } from "../model/session-annotations.ts";
 import type { SessionTag } from "../model/session.ts";
-
-/** How the calls of AssumeRole are made. Only the sidecar sends the session settings of selectors. */
-export type Via = Exclude<(typeof PROGRAMS)[number], "capa">;
-/** The kinds of credentials of a caller. */
-export type Credentials = (typeof CREDENTIALS)[number];
+import { CAPABILITY_KEYS, type Credentials, POD_IDENTITY_KEYS } from "./added-tags.ts";
+import type { Program } from "./role-caller.ts";
+import type { TrustTarget } from "./trust-target.ts";
 
 /** A session tag with the values that it can have. With `isPattern`, a value can contain `*`. */
 export interface NeededTag {
@@ -29,35 +26,57 @@ export interface NeededCall {
   readonly addedTagKeys: readonly string[];
 }
 
-/**
- * The tags that AWS adds, of which those of EKS Pod Identity are transitive. Sources:
- * https://docs.aws.amazon.com/eks/latest/userguide/pod-id-abac.html and ack-permissions.html
- */
-export const POD_IDENTITY_KEYS = [
-  "eks-cluster-arn", "eks-cluster-name", "kubernetes-namespace", "kubernetes-service-account", "kubernetes-pod-name",
-  "kubernetes-pod-uid",
-];
-export const CAPABILITY_KEYS = ["eks:eks-capability-arn", "eks:kubernetes-namespace", "eks:kubernetes-api-group"];
-
 /** Who calls, and with which credentials. */
 export interface NeededCallers {
   readonly callers: readonly string[];
-  readonly via: Via;
+  /** Only the sidecar sends the session settings of selectors. */
+  readonly via: Program;
   readonly credentials: Credentials | null;
 }
 
 /** Returns the calls for the role of selectors that have the same session settings. */
 export function neededCall(
-  selectors: readonly [EffectiveSelector, ...EffectiveSelector[]], { callers, via, credentials }: NeededCallers,
+  selectors: readonly [EffectiveSelector, ...EffectiveSelector[]], callers: NeededCallers,
 ): NeededCall {
   const [{ roleARN, extras }] = selectors;
-  const podKeys = credentials === "pod-identity" ? POD_IDENTITY_KEYS : [];
-  const addedTagKeys = via === "eks-capability" ? CAPABILITY_KEYS : podKeys;
-  const base = { role: roleARN, callers: callers.toSorted(compareText), addedTagKeys };
-  if (via !== "sidecar") return { ...base, externalID: null, sessionName: null, sourceIdentity: null, tags: [] };
+  const base = plainCall(roleARN, callers);
+  if (callers.via !== "sidecar") return base;
   const { externalID, sessionName, sourceIdentity } = extras;
   const tags = extras.tags.map((tag) => neededTag(tag, selectors));
   return { ...base, externalID, sessionName, sourceIdentity, tags };
+}
+
+/** Returns the calls for a role for which a program sends no settings. */
+function plainCall(role: string, { callers, via, credentials }: NeededCallers): NeededCall {
+  const podKeys = credentials === "pod-identity" ? POD_IDENTITY_KEYS : [];
+  const addedTagKeys = via === "eks-capability" ? CAPABILITY_KEYS : podKeys;
+  const nothing = { externalID: null, sessionName: null, sourceIdentity: null, tags: [] };
+  return { role, callers: callers.toSorted(compareText), addedTagKeys, ...nothing };
+}
+
+/** Returns the calls for a role of a CARM map, for which the sidecar has no settings. */
+export function mapCall({ roleARN }: Pick<TrustTarget, "roleARN">, callers: NeededCallers): NeededCall {
+  return plainCall(roleARN, callers);
+}
+
+/** Returns the calls for the role of an identity, which the role of its source makes if it has one. */
+export function identityCall(
+  { roleARN, session, source }: Extract<TrustTarget, { kind: "identity" }>, callers: NeededCallers,
+): NeededCall {
+  const base = plainCall(roleARN, callers);
+  const isTagged = callers.via === "sidecar";
+  const inherited = source?.hasOtherBase === true ? [] : base.addedTagKeys;
+  // CAPA sends no tags, and treats "" as missing.
+  return {
+    ...base, callers: source === null ? base.callers : [source.roleARN],
+    externalID: textOf(session.externalID), sessionName: textOf(session.sessionName),
+    tags: isTagged ? session.tags.map(({ key, value }) => ({ key, values: [value], isPattern: false })) : [],
+    addedTagKeys: isTagged ? [...inherited, ...source?.tags.map(({ key }) => key) ?? []] : inherited,
+  };
+}
+
+function textOf(text: string | null): string | null {
+  return text === "" ? null : text;
 }
 
 /** Fills in the namespaces that selectors name. `*` stands for a template whose value is not known. */

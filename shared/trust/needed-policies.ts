@@ -31,6 +31,20 @@ export function neededTrustPolicy(call: NeededCall): NeededPolicy {
   })));
 }
 
+/** Returns the trust policy for calls that differ, such as those for a selector and for an identity. */
+export function neededTrustPolicyOf(calls: readonly NeededCall[]): NeededPolicy {
+  const all = new Map(calls.flatMap((call) => neededTrustPolicy(call).Statement).map((one) => [
+    JSON.stringify(one), one,
+  ]));
+  const used = new Map<string, number>();
+  return policyOf([...all.values()].map((statement) => {
+    const { Sid } = statement;
+    const number = (used.get(Sid) ?? 0) + 1;
+    used.set(Sid, number);
+    return number === 1 ? statement : { ...statement, Sid: `${Sid}${number}` };
+  }));
+}
+
 /** Returns the actions that each call needs. */
 export function neededActions({ tags, addedTagKeys, sourceIdentity }: NeededCall): Action[] {
   const hasTags = tags.length > 0 || addedTagKeys.length > 0;

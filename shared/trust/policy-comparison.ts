@@ -1,6 +1,5 @@
 import { field, isJsonObject, omitField } from "../formats/json.ts";
 import type { DocumentText } from "./iam-objects.ts";
-import type { NeededPolicy } from "./needed-policies.ts";
 import { readPolicyJSON } from "./policy-text.ts";
 
 /**
@@ -24,7 +23,9 @@ export interface PolicyDifference {
  * Compares the trust policy that a role has with the one that it needs, apart from the form and the Sid of statements.
  * A document that cannot be read has no statements.
  */
-export function differenceTo(needed: NeededPolicy, document: DocumentText): PolicyDifference {
+export function differenceTo(
+  needed: { readonly Statement: readonly unknown[] }, document: DocumentText,
+): PolicyDifference {
   const json = readPolicyJSON(document);
   const list = "fault" in json ? [] : field(json.value, "Statement") ?? [];
   const existing: readonly unknown[] = Array.isArray(list) ? list : [list];

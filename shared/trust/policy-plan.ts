@@ -1,18 +1,17 @@
 import { parseARN } from "../formats/arn.ts";
 import { compareText } from "../formats/text.ts";
-import type { EffectiveSelector } from "../model/effective-selector.ts";
 import { decideWithTrust, type Existing } from "./decide-with-trust.ts";
 import { type KindPermissions, permissionLines, permissionsFor } from "./kind-permissions.ts";
-import { type NeededCall, neededCall, type NeededCallers } from "./needed-call.ts";
+import type { NeededCall, NeededCallers } from "./needed-call.ts";
 import {
-  callerSizeWarnings, neededCallerPolicy, type NeededPolicy, neededTrustPolicy, POLICY_SIZES, sizeOf, trustSizeWarnings,
+  callerSizeWarnings, neededCallerPolicy, type NeededPolicy, neededTrustPolicyOf, POLICY_SIZES, sizeOf,
+  trustSizeWarnings,
 } from "./needed-policies.ts";
 import { differenceTo, type PolicyDifference } from "./policy-comparison.ts";
 import type { PolicyResource } from "./policy-formats.ts";
+import { callsFor, type RoleNeeds } from "./role-needs.ts";
 import type { Answer } from "./three-values.ts";
-
-/** The selectors of one role, with the same session settings. */
-export type SelectorsOfRole = readonly [EffectiveSelector, ...EffectiveSelector[]];
+import type { TrustTarget } from "./trust-target.ts";
 
 interface Plan {
   /** The number of characters without white space. */
@@ -24,6 +23,9 @@ interface Plan {
 export interface RolePlan extends Plan {
   readonly role: string;
   readonly selectors: readonly string[];
+  /** The identities that name the role, and the keys of CARM maps. Absent without any. */
+  readonly identities?: readonly string[];
+  readonly maps?: readonly string[];
   readonly trustPolicy: NeededPolicy;
   readonly permissions: readonly KindPermissions[];
   readonly difference?: RoleDifference;
@@ -49,22 +51,30 @@ export interface PolicyPlan {
 
 /** Returns the policies for roles and callers. `existing` is null if they are not compared. */
 export function policyPlan(
-  groups: readonly SelectorsOfRole[], callers: NeededCallers, existing: Existing | null,
+  needs: readonly RoleNeeds[], callers: NeededCallers, existing: Existing | null,
 ): PolicyPlan {
-  const calls = groups.map((selectors) => ({ selectors, call: neededCall(selectors, callers) }));
+  const roles = needs.map((role) => ({ role, calls: callsFor(role, callers) }));
+  const calls = roles.flatMap((one) => one.calls);
+  const all = new Set([...callers.callers, ...calls.flatMap((call) => call.callers)]);
   return {
-    roles: calls.map(({ selectors, call }) => rolePlan(selectors, call, existing)),
-    callers: callers.callers.map((caller) => callerPlan(caller, calls.map(({ call }) => call))),
+    roles: roles.map(({ role, calls: own }) => rolePlan(role, own, existing)),
+    callers: Array.from(all, (caller) => callerPlan(caller, calls.filter((call) => call.callers.includes(caller)))),
   };
 }
 
-function rolePlan(selectors: SelectorsOfRole, call: NeededCall, existing: Existing | null): RolePlan {
-  const trustPolicy = neededTrustPolicy(call);
+function rolePlan(needs: RoleNeeds, calls: readonly NeededCall[], existing: Existing | null): RolePlan {
+  const { role, selectors, others } = needs;
+  const trustPolicy = neededTrustPolicyOf(calls);
+  const namesOf = (kind: TrustTarget["kind"]): string[] => (
+    others.filter((one) => one.kind === kind).map(({ name }) => name).toSorted(compareText)
+  );
+  const [identities, maps] = [namesOf("identity"), namesOf("map")];
   return {
-    role: call.role, selectors: selectors.map(({ name }) => name).toSorted(compareText), trustPolicy,
+    role, selectors: selectors.map(({ name }) => name).toSorted(compareText),
+    ...(identities.length > 0 && { identities }), ...(maps.length > 0 && { maps }), trustPolicy,
     characters: sizeOf(trustPolicy), warnings: trustSizeWarnings(trustPolicy),
     permissions: permissionsFor(selectors),
-    ...(existing !== null && { difference: differenceOf(call, trustPolicy, existing) }),
+    ...(existing !== null && { difference: differenceOf(role, calls, trustPolicy, existing) }),
   };
 }
 
@@ -74,11 +84,22 @@ function callerPlan(caller: string, calls: readonly NeededCall[]): CallerPlan {
   return { caller, policy, characters: sizeOf(policy), warnings: callerSizeWarnings(policy) };
 }
 
-function differenceOf(call: NeededCall, trustPolicy: NeededPolicy, existing: Existing): RoleDifference {
-  const trust = existing.data.role(call.role)?.trust ?? null;
+function differenceOf(
+  role: string, calls: readonly NeededCall[], trustPolicy: NeededPolicy, existing: Existing,
+): RoleDifference {
+  const trust = existing.data.role(role)?.trust ?? null;
   const difference = trust === null ? { add: trustPolicy.Statement, remove: [] } : differenceTo(trustPolicy, trust);
-  const callers = call.callers.map((caller) => ({ caller, allowed: isAllowed(caller, call, trustPolicy, existing) }));
-  return { ...difference, callers };
+  const callers = new Map<string, Answer[]>();
+  for (const call of calls) {
+    for (const caller of call.callers) {
+      callers.set(caller, [...callers.get(caller) ?? [], isAllowed(caller, call, trustPolicy, existing)]);
+    }
+  }
+  return { ...difference, callers: Array.from(callers, ([caller, answers]) => ({ caller, allowed: worst(answers) })) };
+}
+
+function worst(answers: readonly Answer[]): Answer {
+  return answers.includes("no") ? "no" : answers.includes("unknown") ? "unknown" : "yes";
 }
 
 /** Whether a caller can make a call if the role has the trust policy. */
@@ -102,9 +123,9 @@ export function isOpen({ roles, callers }: PolicyPlan): boolean {
 /** Returns the resources of the plan, for Terraform and CloudFormation. */
 export function resourcesOf({ roles, callers }: PolicyPlan): PolicyResource[] {
   return [
-    ...roles.map(({ role, trustPolicy, warnings, permissions, selectors }): PolicyResource => ({
-      kind: "role", arn: role, policy: trustPolicy,
-      remarks: [`selectors: ${selectors.join(", ")}`, ...warnings, ...permissionLines(permissions)],
+    ...roles.map((plan): PolicyResource => ({
+      kind: "role", arn: plan.role, policy: plan.trustPolicy,
+      remarks: [...namerLines(plan), ...plan.warnings, ...permissionLines(plan.permissions)],
     })),
     ...callers.flatMap(({ caller, policy, warnings }): PolicyResource[] => (
       policy === null ? [] : [{ kind: "caller", arn: caller, policy, remarks: warnings }]
@@ -112,11 +133,15 @@ export function resourcesOf({ roles, callers }: PolicyPlan): PolicyResource[] {
   ];
 }
 
-/** Returns the roles that no caller can assume, because they are in another partition. */
-export function foreignRoles(groups: readonly SelectorsOfRole[], callers: readonly string[]): string[] {
-  const partitions = new Set(callers.map((caller) => parseARN(caller)?.partition));
-  return groups.map(([{ roleARN }]) => roleARN).filter((role) => {
-    const own = parseARN(role)?.partition;
-    return [...partitions].some((partition) => partition !== own);
-  });
+/** Returns what names a role, as comments. */
+function namerLines({ selectors, identities = [], maps = [] }: RolePlan): string[] {
+  const lists = { selectors, identities, "CARM maps": maps };
+  return Object.entries(lists).flatMap(([title, names]) => (names.length === 0 ? [] : `${title}: ${names.join(", ")}`));
+}
+
+/** Returns the roles that a caller cannot assume, because they are in another partition. */
+export function foreignRoles(needs: readonly RoleNeeds[], callers: NeededCallers): string[] {
+  return needs.flatMap((one) => callsFor(one, callers)).filter((call) => (
+    call.callers.some((caller) => parseARN(caller)?.partition !== parseARN(call.role)?.partition)
+  )).map(({ role }) => role);
 }

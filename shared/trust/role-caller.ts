@@ -1,8 +1,8 @@
 import type { PROGRAMS } from "../contract/trust-settings.ts";
 import type { SidecarSession } from "../model/sidecar-session.ts";
 import type { Caller, SessionCaller, Tags } from "./assume-role-call.ts";
+import { type Credentials, POD_IDENTITY_KEYS } from "./added-tags.ts";
 import type { IAMData } from "./iam-data.ts";
-import { type Credentials, POD_IDENTITY_KEYS } from "./needed-call.ts";
 import { type FoundCaller, QuestionError } from "./trust-question.ts";
 import { trustedBy } from "./trusted.ts";
 
@@ -17,6 +17,8 @@ export interface RoleCaller {
   readonly credentials: Credentials | null;
   /** What the sidecar sends; for the other programs, it is not used. */
   readonly sidecar: SidecarSession;
+  /** The API groups that its controllers manage; null for every group. */
+  readonly groups?: readonly string[] | null;
 }
 
 const POD_IDENTITY_TAGS: Tags = new Map(POD_IDENTITY_KEYS.map((key) => [key, null]));

@@ -1,74 +1,118 @@
-import { quote } from "../formats/text.ts";
+import { listOf, quote } from "../formats/text.ts";
 import type { Condition } from "./condition.ts";
 import type { Statement } from "./policy-document.ts";
 import type { Trusted } from "./trusted.ts";
 
-/** What is wrong with letting in a principal by a statement, or null; and what to do. */
-export function adviceFor(principal: Trusted, { conditions, principals }: Statement): string {
-  if (principals.isNegated) return "IAM does not support NotPrincipal with Allow; write Principal with each caller";
+/** What is wrong with letting in a principal, or null; and what to do. */
+export interface Advice {
+  readonly problem: string | null;
+  readonly fix: string;
+}
+
+/** Returns the advice as a text. */
+export function adviceFor(principal: Trusted, statement: Statement): string {
+  const { problem, fix } = adviceOf(principal, statement);
+  return problem === null ? fix : `${problem}; ${fix}`;
+}
+
+/** Returns the advice about a principal that a statement lets in. */
+export function adviceOf(principal: Trusted, { conditions, principals }: Statement): Advice {
+  if (principals.isNegated) {
+    return { problem: "IAM does not support NotPrincipal with Allow", fix: "write Principal with each caller" };
+  }
   const weak = conditions.find(isOptional);
   if (weak !== undefined && isAboutCallers(weak)) {
-    return `${weak.operatorText} ${weak.key} also allows calls without this key; use an operator such as StringEquals`;
+    const problem = `${weak.operatorText} ${weak.key} also allows calls without this key`;
+    return { problem, fix: "use an operator such as StringEquals" };
   }
   return ADVICE[principal.kind](principal, conditions);
 }
 
-type Advice = (principal: Trusted, conditions: readonly Condition[]) => string;
+/** Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/confused-deputy.html */
+const SOURCE_KEYS = ["aws:sourcearn", "aws:sourceaccount", "aws:sourceorgid", "aws:sourceorgpaths"];
 
-const INTENDED = "remove it from the policy, or pass it with --intended";
+/** Keys that tell who calls, or from where, and that callers of other accounts cannot choose. */
+const LIMITING: ReadonlySet<string> = new Set([
+  "aws:principalarn", "aws:principalaccount", "aws:principalorgid", "aws:principalorgpaths", "aws:userid",
+  "aws:sourceip", "aws:vpcsourceip", "aws:sourcevpc", "aws:sourcevpce", ...SOURCE_KEYS,
+]);
+
+/** Whether a statement for everyone demands by a condition who calls. */
+export function limitsCallers({ conditions }: Pick<Statement, "conditions">): boolean {
+  return conditions.some((condition) => (
+    LIMITING.has(condition.key.toLowerCase()) && !isOptional(condition) && !condition.values.some(isEverything)
+  ));
+}
+
+function isEverything(value: string): boolean {
+  return /^(\*+|0\.0\.0\.0\/0|::\/0)$/.test(value);
+}
+
+type Adviser = (principal: Trusted, conditions: readonly Condition[]) => Advice;
+
+const REMOVE = "remove it from the policy, or pass it with --intended";
+const INTENDED: Advice = { problem: null, fix: REMOVE };
 const CONFUSED = "if it is a third party, demand an sts:ExternalId that is unique to you";
 
-const ADVICE: Readonly<Record<Trusted["kind"], Advice>> = {
-  any: (_, conditions) => (
-    conditions.length === 0 ? "every AWS account can assume the role; name the ARN of each caller"
-      : "only the conditions limit who assumes the role; name the ARN of each caller, or demand aws:PrincipalArn"
-  ),
-  account: (_, conditions) => (
-    `everyone whom the account allows can assume the role; name a role of the account${
-      hasKey(conditions, "sts:externalid") ? "" : `, and ${CONFUSED}`}`
-  ),
-  pattern: () => "anyone who can create such a role or user can assume the role; name its whole ARN",
+const ADVICE: Readonly<Record<Trusted["kind"], Adviser>> = {
+  any: (_, conditions) => (conditions.length === 0
+    ? { problem: "every AWS account can assume the role", fix: "name the ARN of each caller" }
+    : {
+      problem: `only the conditions on ${listOf(conditions.map(({ key }) => key))} limit who assumes the role`,
+      fix: "name the ARN of each caller, or demand aws:PrincipalArn",
+    }),
+  account: (_, conditions) => ({
+    problem: "everyone whom the account allows can assume the role",
+    fix: `name a role of the account${hasKey(conditions, "sts:externalid") ? "" : `, and ${CONFUSED}`}`,
+  }),
+  pattern: () => ({
+    problem: "anyone who can create such a role or user can assume the role", fix: "name its whole ARN",
+  }),
   role: () => INTENDED,
-  user: () => `${INTENDED}; a user has long-term keys, so prefer a role`,
+  user: () => ({ problem: null, fix: `${REMOVE}; a user has long-term keys, so prefer a role` }),
   session: () => INTENDED,
   service: adviseService,
   provider: ({ name }, conditions) => (name.includes(":saml-provider/") ? adviseSAML : adviseWebIdentity)(conditions),
 };
 
-/** Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/confused-deputy.html */
-const SOURCE_KEYS = ["aws:sourcearn", "aws:sourceaccount", "aws:sourceorgid", "aws:sourceorgpaths"];
-
-function adviseService({ name }: Trusted, conditions: readonly Condition[]): string {
+function adviseService({ name }: Trusted, conditions: readonly Condition[]): Advice {
   if (name === "pods.eks.amazonaws.com") {
     const isLimited = conditions.some(({ key }) => /^aws:requesttag\/(kubernetes-|eks-cluster-)/i.test(key));
-    if (isLimited) return INTENDED;
-    return "any Pod that someone associates with the role can assume it; demand aws:SourceAccount, and "
-      + "aws:RequestTag/kubernetes-namespace and aws:RequestTag/kubernetes-service-account";
+    return isLimited ? INTENDED : {
+      problem: "any Pod that someone associates with the role can assume it",
+      fix: "demand aws:SourceAccount, and aws:RequestTag/kubernetes-namespace and "
+        + "aws:RequestTag/kubernetes-service-account",
+    };
   }
   if (SOURCE_KEYS.some((key) => hasKey(conditions, key))) return INTENDED;
-  return `the service can act for other accounts; demand aws:SourceArn or aws:SourceAccount, or ${INTENDED}`;
+  const fix = `demand aws:SourceArn or aws:SourceAccount, or ${REMOVE}`;
+  return { problem: "the service can act for other accounts", fix };
 }
 
-function adviseSAML(conditions: readonly Condition[]): string {
+function adviseSAML(conditions: readonly Condition[]): Advice {
   if (hasKey(conditions, "saml:aud")) return INTENDED;
-  return "the provider can send its users from any application; demand SAML:aud";
+  return { problem: "the provider can send its users from any application", fix: "demand SAML:aud" };
 }
 
-function adviseWebIdentity(conditions: readonly Condition[]): string {
+function adviseWebIdentity(conditions: readonly Condition[]): Advice {
   const subject = conditions.find((condition) => (
     condition.key.toLowerCase().endsWith(":sub") && !isOptional(condition)
   ));
-  if (subject === undefined) return "every identity of the provider can assume the role; demand its key sub";
+  if (subject === undefined) {
+    return { problem: "every identity of the provider can assume the role", fix: "demand its key sub" };
+  }
   const { operator, values, operatorText } = subject;
   const broad = values.find((value) => /[*?]/.test(value));
   if (broad === undefined) {
-    return conditions.some(({ key }) => /:aud$/i.test(key)) ? INTENDED : `demand the key aud too, or ${INTENDED}`;
+    const hasAudience = conditions.some(({ key }) => /:aud$/i.test(key));
+    return hasAudience ? INTENDED : { problem: null, fix: `demand the key aud too, or ${REMOVE}` };
   }
   const value = quote(broad.slice(0, 200));
   if (operator?.comparison === "wildcard" || operator?.comparison === "arn") {
-    return `every identity whose sub matches ${value} can assume the role; write the whole value`;
+    return { problem: `every identity whose sub matches ${value} can assume the role`, fix: "write the whole value" };
   }
-  return `${operatorText} reads ${value} as text, so no sub is equal; write the whole value, or use StringLike`;
+  const problem = `${operatorText} reads ${value} as text, so no sub is equal`;
+  return { problem, fix: "write the whole value, or use StringLike" };
 }
 
 function hasKey(conditions: readonly Condition[], name: string): boolean {

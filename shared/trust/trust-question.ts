@@ -7,6 +7,7 @@ import { type IAMGroup, type IAMRole, type IAMUser, nameOf } from "./iam-objects
 import { hasGap } from "./merge-objects.ts";
 import type { PolicySource, Side } from "./side-evaluation.ts";
 import { NO, unknown, YES } from "./three-values.ts";
+import { problemsOf, type TrustProblem } from "./trust-problem.ts";
 import { type DecisionJSON, decisionJSON } from "./verdict-text.ts";
 
 /** Whether a caller can assume a role. */
@@ -23,17 +24,23 @@ export class QuestionError extends Error {}
 /** Answers a question from exports. Throws a QuestionError if the caller or the role is not an ARN. */
 export function answer(question: Question, data: IAMData, nowSeconds: number): DecisionJSON {
   const role = parseTarget(question.roleARN);
-  return answerFor(findCaller(question.principalARN, data), { ...question.parameters, role }, data, nowSeconds);
+  const call = { ...question.parameters, role };
+  return answerFor(findCaller(question.principalARN, data), call, data, nowSeconds).decision;
+}
+
+/** A decision, and why it is not a yes. */
+export interface Answered {
+  readonly decision: DecisionJSON;
+  readonly problems: readonly TrustProblem[];
 }
 
 /** Returns whether a caller that has been looked up can assume a role. */
-export function answerFor(
-  found: FoundCaller, call: AssumeRoleCall, data: IAMData, nowSeconds: number,
-): DecisionJSON {
+export function answerFor(found: FoundCaller, call: AssumeRoleCall, data: IAMData, nowSeconds: number): Answered {
   const { role } = call;
   const target = data.role(role.arn);
   const request = { call, caller: found.caller, roleTags: target?.tags ?? null, nowSeconds };
-  return decisionJSON(decide(), request);
+  const decision = decide();
+  return { decision: decisionJSON(decision, request), problems: problemsOf(decision, request) };
 
   function decide(): Decision {
     if (found.fault !== null) return rejectedDecision(found.fault);

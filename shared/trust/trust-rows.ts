@@ -1,45 +1,69 @@
 import { parseRoleARN } from "../formats/arn.ts";
 import { chained, type RoleCaller, withSessionTags } from "./role-caller.ts";
-import { answerFor, findCaller, type FoundCaller, parseTarget } from "./trust-question.ts";
+import { type Answered, answerFor, findCaller, type FoundCaller, parseTarget } from "./trust-question.ts";
 import { assumes, type IdentitySource, parametersOf, tagsOf, type TrustTarget } from "./trust-target.ts";
 import type { IAMData } from "./iam-data.ts";
-import type { DecisionJSON } from "./verdict-text.ts";
+import { TRUST_CODES } from "./trust-code.ts";
+import { unknownProblem } from "./trust-problem.ts";
 
 /** Whether a caller can assume a role. */
-export interface TrustRow {
+export interface TrustRow extends Answered {
   readonly target: TrustTarget;
-  readonly caller: Pick<RoleCaller, "arn" | "via" | "credentials">;
+  readonly caller: RoleCaller;
   /** The role that assumes the role in place of the caller's own; null for the caller's own. */
   readonly through: string | null;
-  readonly decision: DecisionJSON;
 }
 
-interface Input {
+/** The exports, and the callers that are examined. */
+export interface TrustInput {
   readonly callers: readonly RoleCaller[];
-  readonly targets: readonly TrustTarget[];
   readonly data: IAMData;
   readonly nowSeconds: number;
 }
 
-/**
- * Yields a row for each role and each caller that assumes roles of its kind, in the order of the roles. Throws a
- * QuestionError if a caller is not the ARN of a role or a user.
- */
-export function* trustRows({ callers, targets, data, nowSeconds }: Input): Iterable<TrustRow> {
-  const resolved = callers.map((caller) => new ResolvedCaller(caller, data));
-  for (const target of targets) {
+/** Callers whose policies have been looked up once. */
+export class TrustCallers {
+  readonly #callers: readonly ResolvedCaller[];
+  readonly #nowSeconds: number;
+
+  /** Throws a QuestionError if a caller is not the ARN of a role or a user. */
+  constructor({ callers, data, nowSeconds }: TrustInput) {
+    this.#callers = callers.map((caller) => new ResolvedCaller(caller, data));
+    this.#nowSeconds = nowSeconds;
+  }
+
+  /** Returns a row for each caller that assumes the role. */
+  rowsOf(target: TrustTarget): TrustRow[] {
     const through = sourceOf(target)?.roleARN ?? null;
     const isValid = [target.roleARN, ...(through === null ? [] : [through])].every((arn) => parseRoleARN(arn) !== null);
-    for (const one of resolved.filter(({ caller }) => assumesRole(caller, target))) {
-      const decision = isValid ? one.decide(target, nowSeconds) : notAnARN();
-      yield { target, caller: one.caller, through, decision };
-    }
+    return this.#callers.filter(({ caller }) => assumesRole(caller, target)).map((one) => {
+      const answered = isValid ? one.decide(target, this.#nowSeconds) : notAnARN();
+      return { target, caller: one.caller, through, ...answered };
+    });
+  }
+
+  /** Whether callers assume roles that objects of this kind name, but none of them manages what the object selects. */
+  lacksController(target: TrustTarget): boolean {
+    const callers = this.#callers.filter(({ caller: { via } }) => assumes(via, target));
+    return callers.length > 0 && !callers.some(({ caller }) => manages(caller, target));
   }
 }
 
 /** Whether a caller assumes the role. Of the roles of an export, one can be its own. */
-function assumesRole({ arn, via }: RoleCaller, target: TrustTarget): boolean {
-  return assumes(via, target) && !(target.kind === "role" && target.roleARN === arn);
+function assumesRole(caller: RoleCaller, target: TrustTarget): boolean {
+  const isOwn = target.kind === "role" && target.roleARN === caller.arn;
+  return !isOwn && assumes(caller.via, target) && manages(caller, target);
+}
+
+/** Whether a controller manages kinds that the selector selects. */
+function manages({ groups = null }: RoleCaller, target: TrustTarget): boolean {
+  const types = target.kind === "selector" ? target.types ?? null : null;
+  return groups === null || types === null || groups.some((group) => types.coversGroup(group));
+}
+
+/** Whether a controller of the caller manages resources of an API group. */
+export function managesGroup({ groups = null }: RoleCaller, group: string): boolean {
+  return groups === null || groups.includes(group);
 }
 
 /** A caller whose policies have been looked up once. */
@@ -60,12 +84,12 @@ class ResolvedCaller {
     this.#found = kinds.map((credentials) => withSessionTags(found, { ...caller, credentials }));
   }
 
-  decide(target: TrustTarget, nowSeconds: number): DecisionJSON {
+  decide(target: TrustTarget, nowSeconds: number): Answered {
     const call = { ...parametersOf(target, this.caller), role: parseTarget(target.roleARN) };
     const source = sourceOf(target);
     const sessions = source === null ? this.#found : this.#sessionsOf(source);
     return sessions.map((found) => answerFor(found, call, this.#data, nowSeconds)).reduce((first, other) => (
-      other.verdict === first.verdict ? first : { ...other, verdict: "unknown", missing: [...other.missing, OPEN] }
+      other.decision.verdict === first.decision.verdict ? first : open(other)
     ));
   }
 
@@ -84,8 +108,15 @@ function sourceOf(target: TrustTarget): IdentitySource | null {
 
 const OPEN = "the credentials of the caller, because EKS Pod Identity adds session tags (--caller-credentials)";
 
-function notAnARN(): DecisionJSON {
+/** Returns the answer for credentials that are not known, of which some have another answer. */
+function open({ decision }: Answered): Answered {
+  const missing = [...decision.missing, OPEN];
+  return { decision: { ...decision, verdict: "unknown", missing }, problems: [unknownProblem(missing)] };
+}
+
+function notAnARN(): Answered {
   const reason = "the role, or that of the source, is not the ARN of an IAM role; correct it in the Kubernetes object";
   const actions = [{ action: "sts:AssumeRole", verdict: "no", statements: [], reason }] as const;
-  return { verdict: "no", actions, missing: [] };
+  const problems = [{ code: TRUST_CODES.notAssumable, message: reason, fix: null }];
+  return { decision: { verdict: "no", actions, missing: [] }, problems };
 }

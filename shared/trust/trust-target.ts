@@ -1,9 +1,13 @@
-import { accountOfARN } from "../formats/arn.ts";
+import { SELECTOR_KIND } from "../contract/ack-groups.ts";
+import { ROLE_IDENTITY } from "../contract/capa-kinds.ts";
+import { PROGRAMS } from "../contract/trust-settings.ts";
+import { accountOfARN, parseRoleARN } from "../formats/arn.ts";
 import { fillInGrant } from "../model/session-annotations.ts";
 import { withDefaults } from "../model/session-defaults.ts";
+import type { TypeSet } from "../model/resource-types.ts";
 import { MAX_CHAINED_SECONDS, type SessionExtras, type SessionTag } from "../model/session.ts";
 import { type AssumeRoleCall, NOTHING_SENT, type Tags } from "./assume-role-call.ts";
-import { CAPABILITY_KEYS } from "./needed-call.ts";
+import { CAPABILITY_KEYS } from "./added-tags.ts";
 import type { Program, RoleCaller } from "./role-caller.ts";
 
 /** A role to be assumed, and what names it. */
@@ -12,6 +16,8 @@ export type TrustTarget = { readonly name: string; readonly roleARN: string } & 
     readonly kind: "selector"; readonly extras: SessionExtras;
     /** The only namespace that the selector selects, or null. */
     readonly namespace: string | null;
+    /** The types that it selects; null for every type. */
+    readonly types?: Pick<TypeSet, "coversGroup"> | null;
   }
   | {
     readonly kind: "identity"; readonly session: IdentitySession;
@@ -21,6 +27,21 @@ export type TrustTarget = { readonly name: string; readonly roleARN: string } & 
   /** A role of a CARM map, or one that only an export contains. */
   | { readonly kind: "map" | "role" }
 );
+
+/** Returns a note for each kind of objects whose roles none of the programs assumes. */
+export function unassumedNotes(targets: readonly TrustTarget[], vias: readonly Program[]): string[] {
+  const kinds = [...new Set(targets.map(({ kind }) => kind))];
+  return kinds.filter((kind) => !vias.some((via) => assumes(via, { kind }))).map((kind) => {
+    const programs = PROGRAMS.filter((via) => assumes(via, { kind }));
+    return `the roles of each ${TARGET_KINDS[kind]} are not examined: no known caller assumes them; pass --caller with `
+      + `--via ${programs.join(" or ")}`;
+  });
+}
+
+/** The kinds of the objects that name roles. A role that only an export contains is named by none. */
+export const TARGET_KINDS: Readonly<Record<TrustTarget["kind"], string>> = {
+  selector: SELECTOR_KIND, identity: ROLE_IDENTITY, map: "ConfigMap", role: "",
+};
 
 /** The role that assumes the role of an identity. */
 export interface IdentitySource {
@@ -38,6 +59,9 @@ export interface IdentitySession {
   readonly durationSeconds: number | null;
   readonly tags: readonly SessionTag[];
   readonly transitiveTags: readonly string[];
+  /** Whether the session is limited by policies. Shipped CAPA sends only the inline policy. */
+  readonly hasInlinePolicy?: boolean;
+  readonly hasManagedPolicies?: boolean;
 }
 
 const TARGETS: Readonly<Record<Program, ReadonlySet<TrustTarget["kind"]>>> = {
@@ -46,7 +70,7 @@ const TARGETS: Readonly<Record<Program, ReadonlySet<TrustTarget["kind"]>>> = {
 };
 
 /** Whether a program assumes the roles of this kind. */
-export function assumes(via: Program, { kind }: TrustTarget): boolean {
+export function assumes(via: Program, { kind }: Pick<TrustTarget, "kind">): boolean {
   return TARGETS[via].has(kind);
 }
 
@@ -54,6 +78,19 @@ type Parameters = Omit<AssumeRoleCall, "role">;
 
 /** What the shipped controllers send: aws-sdk-go-v2 credentials/stscreds/assume_role_provider.go. */
 const OF_SDK = { sessionName: null, sessionNameStart: "aws-go-sdk-", durationSeconds: 900 } as const;
+
+/** Returns the role that assumes the role of an identity; null for the caller's own, or if it is not an ARN. */
+export function sourceRole(target: TrustTarget): string | null {
+  const roleARN = target.kind === "identity" ? target.source?.roleARN ?? "" : "";
+  return parseRoleARN(roleARN) === null ? null : roleARN;
+}
+
+/** Whether a program sends session policies when it assumes the role. */
+export function sendsPolicies(target: TrustTarget, { via }: Pick<RoleCaller, "via">): boolean {
+  if (target.kind !== "identity") return false;
+  const { hasInlinePolicy = false, hasManagedPolicies = false } = target.session;
+  return hasInlinePolicy || (hasManagedPolicies && via === "sidecar");
+}
 
 /** Returns what a program sends to STS when it assumes the role. */
 export function parametersOf(target: TrustTarget, caller: Omit<RoleCaller, "credentials">): Parameters {

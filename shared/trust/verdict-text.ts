@@ -42,31 +42,52 @@ export function decisionJSON({ verdict, actions, missing }: Decision, request: R
   };
 }
 
+/** Why an action has its verdict, and what makes it allowed. Null if the reason says it, or if it is allowed. */
+interface Explanation {
+  readonly problem: string;
+  readonly fix: string | null;
+}
+
 /** Returns why an action has its verdict, and the fix if it is not allowed. */
-function reasonText({ action, reason, missing }: ActionDecision, request: Request): string {
-  if (reason.kind === "rejected") return reason.text;
-  if (reason.kind === "not trusted") return notTrustedText(action, reason.hint, request);
+function reasonText(decision: ActionDecision, request: Request): string {
+  const { problem, fix } = explanationOf(decision, request);
+  return fix === null ? problem : `${problem}; ${fix}`;
+}
+
+export function explanationOf({ action, reason, missing }: ActionDecision, request: Request): Explanation {
+  if (reason.kind === "rejected") return { problem: reason.text, fix: null };
+  if (reason.kind === "not trusted") return notTrusted(action, reason.hint, request);
   if (reason.kind === "denied") {
-    return `denied by a statement of the ${nameOfSide(reason.side)}; remove or narrow this statement`;
+    const problem = `denied by a statement of the ${nameOfSide(reason.side)}`;
+    return { problem, fix: "remove or narrow this statement" };
   }
   if (reason.kind === "condition") {
-    return `the trust policy names the caller, but its conditions on ${listOf(reason.keys)} do not allow the call; `
-      + conditionFix(reason.keys, request);
+    const problem = `the trust policy names the caller, but its conditions on ${listOf(reason.keys)} do not allow the `
+      + "call";
+    return { problem, fix: conditionFix(reason.keys, request) };
   }
   if (reason.kind === "not allowed") {
     const sides = listOf(reason.sides.map((side) => `${nameOfSide(side)} of the caller`));
-    return `no ${sides} allows the call; allow ${action} on the role there`;
+    return { problem: `no ${sides} allows the call`, fix: `allow ${action} on the role there` };
   }
-  if (reason.kind === "missing") return `depends on what the input does not contain: ${listOf(missing)}`;
-  return "allowed, unless an SCP, RCP or VPC endpoint policy denies it";
+  if (reason.kind === "missing") return { problem: missingText(missing), fix: null };
+  return { problem: "allowed, unless an SCP, RCP or VPC endpoint policy denies it", fix: null };
+}
+
+export function missingText(missing: readonly string[]): string {
+  return `depends on what the input does not contain: ${listOf(missing)}`;
 }
 
 function conditionFix(keys: readonly string[], { call }: Request): string {
-  const isDemanded = keys.some((key) => key.toLowerCase() === "sts:externalid");
-  if (isDemanded && call.externalID === null) {
+  if (demandsExternalID(keys) && call.externalID === null) {
     return "the call sends no external ID; ACK can send one only with the sidecar and the annotation external-id";
   }
   return "send the values that they demand, or change the conditions";
+}
+
+/** Whether the external ID is one of the keys of conditions that do not allow a call. */
+export function demandsExternalID(keys: readonly string[]): boolean {
+  return keys.some((key) => key.toLowerCase() === "sts:externalid");
 }
 
 const HINTS: Readonly<Record<TrustHint, string>> = {
@@ -77,9 +98,9 @@ const HINTS: Readonly<Record<TrustHint, string>> = {
   wildcard: "but it contains an ARN with a wildcard or of another form, which names nobody",
 };
 
-function notTrustedText(action: string, hint: TrustHint | null, request: Request): string {
+function notTrusted(action: string, hint: TrustHint | null, request: Request): Explanation {
   const problem = `no statement of the trust policy allows the caller ${action}`;
-  return `${problem}${hint === null ? "" : `, ${HINTS[hint]}`}; ${fixOf(action, request)}`;
+  return { problem: `${problem}${hint === null ? "" : `, ${HINTS[hint]}`}`, fix: fixOf(action, request) };
 }
 
 /** AWS does not document whether sts:TagSession has the key sts:ExternalId, so it needs a statement of its own. */

@@ -2,6 +2,7 @@ import { formatFieldPath } from "../formats/json.ts";
 import type { Entrant } from "./entrant.ts";
 import type { IAMData } from "./iam-data.ts";
 import type { IAMRole } from "./iam-objects.ts";
+import { Intended } from "./intended.ts";
 import { adviceFor } from "./trust-advice.ts";
 import type { TrustChain, TrustChains } from "./trust-chains.ts";
 import { trustedBy } from "./trusted.ts";
@@ -17,12 +18,16 @@ export interface WhoElse {
 /** The result for a role, or why there is none. */
 export type WhoElseOrFault = WhoElse | { readonly role: string; readonly fault: string };
 
-/** Returns who can assume a role besides those who are intended. */
-export function whoElse(role: string, data: IAMData, chains: TrustChains): WhoElseOrFault {
+/** Returns who can assume a role besides those who are intended. `sources` are also meant to assume this role. */
+export function whoElse(
+  role: string, data: IAMData, chains: TrustChains, sources: readonly string[] = [],
+): WhoElseOrFault {
   const trusted = chains.trustedBy(role);
   const fault = trusted.length > 0 ? null : faultOf(role, data);
   if (fault !== null) return { role, fault };
-  return { role, unintended: trusted.filter(({ isIntended }) => !isIntended), chains: chains.to(role) };
+  const also = new Intended(sources);
+  const unintended = trusted.filter((one) => !one.isIntended && !also.has(one));
+  return { role, unintended, chains: chains.to(role) };
 }
 
 /** Why a role has no trust policy that can be read, or null. */

@@ -92,7 +92,7 @@ test("trust policy exits 2 for bad input, and names it", async (t) => {
   };
   const from = ["--from", MANIFESTS, "--caller", APP];
   t.match(await fault(from), /pass either the name of a selector or --all/);
-  t.match(await fault([ROLE, ...from]), /target is an ARN: pass the name of a selector, which has the session/);
+  t.match(await fault([ROLE, ...from]), /target is an ARN: pass the name of the selector or other object/);
   t.match(await fault(["team-a", "--caller", APP]), /team-a is the name of a selector: pass --from or --cluster/);
   t.match(await fault(["--all", "--caller", APP]), /pass --from or --cluster/);
   t.match(await fault(["team-a", "--from", MANIFESTS]), /--caller is missing/);

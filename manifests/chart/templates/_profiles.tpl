@@ -89,7 +89,13 @@
       "AC-01": "warn",
       "AC-02": "warn",
       "AC-04": "warn",
-      "META-01": "warn"
+      "META-01": "warn",
+      "TR-01": "warn",
+      "TR-03": "warn",
+      "TR-04": "warn",
+      "TR-05": "warn",
+      "TR-06": "warn",
+      "TR-08": "warn"
     }
   },
   "enforce": {

@@ -1,5 +1,7 @@
 import { test } from "tap";
-import { type Credentials, neededCall, type NeededCall, type Via } from "../../../shared/trust/needed-call.ts";
+import type { Program } from "../../../shared/trust/role-caller.ts";
+import type { Credentials } from "../../../shared/trust/added-tags.ts";
+import { neededCall, type NeededCall } from "../../../shared/trust/needed-call.ts";
 import {
   callerSizeWarnings, neededCallerPolicy, neededTrustPolicy, sizeOf, trustSizeWarnings,
 } from "../../../shared/trust/needed-policies.ts";
@@ -48,7 +50,7 @@ test("session settings need a statement for each action, with the conditions tha
 
 test("tags that AWS adds need sts:TagSession too, and only for their keys", async (t) => {
   const selector = selectorOf({ "external-id": "x1" });
-  const of = (via: Via, credentials: Credentials): unknown => (
+  const of = (via: Program, credentials: Credentials): unknown => (
     neededTrustPolicy(neededCall([selector], { callers: [APP], via, credentials })).Statement
       .map(({ Action, Condition }) => [Action, Object.values(Condition ?? {}).flatMap((keys) => Object.keys(keys))])
   );

@@ -2,6 +2,7 @@ import { test } from "tap";
 import { decideWithTrust } from "../../../shared/trust/decide-with-trust.ts";
 import { isOpen, policyPlan, resourcesOf } from "../../../shared/trust/policy-plan.ts";
 import { credentialsOf } from "../../../shared/trust/role-caller.ts";
+import type { RoleNeeds } from "../../../shared/trust/role-needs.ts";
 import { dataOf, document, exportOf, roleDetail } from "./iam-export.ts";
 import { selectorOf } from "./needed-selector.ts";
 import { allow, APP, NEAR, ROLE } from "./trust-cases.ts";
@@ -9,20 +10,24 @@ import { allow, APP, NEAR, ROLE } from "./trust-cases.ts";
 const NOW = 1_795_000_000;
 const BOB = "arn:aws:iam::222222222222:user/bob";
 
+function needsOf(role: string = ROLE): RoleNeeds {
+  return { role, selectors: [selectorOf({}, { arn: role })], others: [] };
+}
+
 test("a plan is open if a policy fits no quota, and not because it needs a higher one", async (t) => {
   const many = (count: number): string[] => Array.from({ length: count }, (_, i) => `${NEAR}${i}`);
   const plan = (count: number): ReturnType<typeof policyPlan> => (
-    policyPlan([[selectorOf()]], { callers: many(count), via: "sidecar", credentials: null }, null)
+    policyPlan([needsOf()], { callers: many(count), via: "sidecar", credentials: null }, null)
   );
   t.notOk(isOpen(plan(60)));
   t.match(plan(60).roles[0]?.warnings, [/request a higher quota/]);
   t.ok(isOpen(plan(300)));
-  const roles = Array.from({ length: 300 }, (_, i) => [selectorOf({}, { arn: `${ROLE}${i}` })] as const);
+  const roles = Array.from({ length: 300 }, (_, i) => needsOf(`${ROLE}${i}`));
   t.ok(isOpen(policyPlan(roles, { callers: [APP], via: "sidecar", credentials: null }, null)));
 });
 
 test("a caller that needs no policy is no resource", async (t) => {
-  const plan = policyPlan([[selectorOf()]], { callers: [NEAR, APP], via: "ack", credentials: "irsa" }, null);
+  const plan = policyPlan([needsOf()], { callers: [NEAR, APP], via: "ack", credentials: "irsa" }, null);
   t.same(resourcesOf(plan).map(({ kind, arn }) => [kind, arn]), [["role", ROLE], ["caller", APP]]);
 });
 

@@ -1,7 +1,7 @@
 import { test } from "tap";
 import { type SessionExtras, NO_EXTRAS } from "../../../shared/model/session.ts";
 import type { RoleCaller } from "../../../shared/trust/role-caller.ts";
-import { trustRows } from "../../../shared/trust/trust-rows.ts";
+import { TrustCallers } from "../../../shared/trust/trust-rows.ts";
 import type { IdentitySession, IdentitySource, TrustTarget } from "../../../shared/trust/trust-target.ts";
 import { dataOf, document, exportOf, roleDetail } from "./iam-export.ts";
 import { allow, APP, type Fields, grant, NEAR, ROLE } from "./trust-cases.ts";
@@ -31,7 +31,7 @@ function rowOf(statements: readonly Fields[], from: RoleCaller, target: TrustTar
     exportOf({ RoleDetailList: [roleDetail(ROLE, document(...statements)), roleDetail(NEAR, document(), INLINE)] }),
     exportOf({ RoleDetailList: [roleDetail(APP, document(), INLINE)], UserDetailList: [user] }),
   );
-  const [row, ...others] = trustRows({ callers: [from], targets: [target], data, nowSeconds: NOW });
+  const [row, ...others] = new TrustCallers({ callers: [from], data, nowSeconds: NOW }).rowsOf(target);
   if (row === undefined) return "none";
   if (others.length > 0) throw new Error("one row for a role and a caller");
   const { verdict, actions, missing } = row.decision;

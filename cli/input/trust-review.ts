@@ -1,0 +1,50 @@
+import type { SettingsFor } from "../../shared/contract/settings.ts";
+import { ResolverError } from "../../shared/formats/errors.ts";
+import { printable } from "../../shared/formats/text.ts";
+import { trustTargets } from "../../shared/resolution/trust-targets.ts";
+import { QuestionError } from "../../shared/trust/trust-question.ts";
+import { TrustReview } from "../../shared/trust/trust-review.ts";
+import { unassumedNotes } from "../../shared/trust/trust-target.ts";
+import { type IO, writeLines } from "../io.ts";
+import { readIAMFiles } from "./iam-files.ts";
+import type { State } from "./state.ts";
+import { trustCallers } from "./trust-callers.ts";
+
+type ReviewSettings = Pick<SettingsFor<"lint">, "iam" | "aws" | "ackSystemNamespace">
+  & Parameters<typeof trustCallers>[0] & Partial<Pick<SettingsFor<"lint">, "intended">>;
+
+/** The state of a root, and who can assume its roles; null without exports of IAM. */
+export type ReviewedState = State & { readonly trust: TrustReview | null };
+
+/** Whether a command judges the roles of its input. */
+export function hasIAM({ iam, aws }: Pick<ReviewSettings, "iam" | "aws">): boolean {
+  return iam.length + aws.length > 0;
+}
+
+/** Adds to each state who can assume its roles. All callers are intended, because roots can share roles. */
+export async function withReviews(
+  states: readonly State[], settings: ReviewSettings, io: IO, nowMs: number,
+): Promise<readonly ReviewedState[]> {
+  if (!hasIAM(settings)) return states.map((state) => ({ ...state, trust: null }));
+  const found = states.map((state) => ({ state, ...trustCallers(settings, state.controllers) }));
+  const notes = new Set(found.flatMap(({ state, callers, notes: ofCallers }) => {
+    const { targets } = trustTargets(state.inventory, settings.ackSystemNamespace);
+    return [...ofCallers, ...unassumedNotes(targets, callers.map(({ via }) => via))];
+  }));
+  writeLines(io.stderr, Array.from(notes, (note) => printable(`note: ${note}`)));
+  const data = await readIAMFiles(settings.iam, settings.aws);
+  const intended = [...settings.intended ?? [], ...found.flatMap(({ callers }) => callers.map(({ arn }) => arn))];
+  const nowSeconds = Math.floor(nowMs / 1000);
+  return asking(() => found.map(({ state, callers }) => (
+    { ...state, trust: new TrustReview({ callers, data, nowSeconds, intended }) }
+  )));
+}
+
+/** Turns a question that cannot be answered into a fault of the flags. */
+export function asking<Result>(ask: () => Result): Result {
+  try {
+    return ask();
+  } catch (error) {
+    throw error instanceof QuestionError ? new ResolverError("ERR_CONFIG_INVALID", error.message) : error;
+  }
+}

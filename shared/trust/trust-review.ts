@@ -1,0 +1,106 @@
+import { parseRoleARN } from "../formats/arn.ts";
+import { listOf } from "../formats/text.ts";
+import { Intended } from "./intended.ts";
+import type { ParsedPolicy } from "./policy-document.ts";
+import { deletedProblem, otherProblems } from "./trust-others.ts";
+import { TRUST_CODES } from "./trust-code.ts";
+import type { TrustProblem } from "./trust-problem.ts";
+import { TrustCallers, type TrustInput, type TrustRow } from "./trust-rows.ts";
+import { parametersOf, sendsPolicies, sourceRole, type TrustTarget } from "./trust-target.ts";
+
+interface ReviewInput extends TrustInput {
+  /** Those who are intended to assume roles: the callers, and others. */
+  readonly intended: readonly string[];
+}
+
+/** Tells what is wrong with the roles that objects name, with the answers of `trust` and of `trust who`. */
+export class TrustReview {
+  readonly #input: ReviewInput;
+  readonly #callers: TrustCallers;
+  readonly #intended: Intended;
+  /** What is wrong with the trust policy of a role, for all objects that name it. */
+  readonly #ofPolicy = new Map<string, readonly TrustProblem[]>();
+
+  /** Throws a QuestionError if a caller, or one who is intended, cannot be one. */
+  constructor(input: ReviewInput) {
+    this.#input = input;
+    this.#callers = new TrustCallers(input);
+    this.#intended = new Intended(input.intended);
+  }
+
+  /** Returns a row for each caller that assumes the role. */
+  rowsOf(target: TrustTarget): TrustRow[] {
+    return this.#callers.rowsOf(target);
+  }
+
+  /** Returns what is wrong with a role. Other checks report a text that is not the ARN of a role. */
+  problemsOf(target: TrustTarget): readonly TrustProblem[] {
+    if (parseRoleARN(target.roleARN) === null) return [];
+    const rows = this.rowsOf(target);
+    const own = callProblems(rows);
+    const isDenied = own.some(({ code }) => code === TRUST_CODES.deleted);
+    const ofPolicy = this.#policyProblems(target).filter(({ code }) => !isDenied || code !== TRUST_CODES.deleted);
+    return [...own, ...packedSizeProblems(rows), ...ofPolicy, ...this.#controllerProblems(target)];
+  }
+
+  #policyProblems(target: TrustTarget): readonly TrustProblem[] {
+    const source = sourceRole(target);
+    const key = [target.roleARN, source].join(" ");
+    const known = this.#ofPolicy.get(key);
+    if (known !== undefined) return known;
+    const { data } = this.#input;
+    const trust = data.role(target.roleARN)?.trust ?? null;
+    const intended = this.#intended.with(source === null ? [] : [source]);
+    const found = trust === null ? [] : problemsOfPolicy(data.parse(trust, "trust"), intended);
+    this.#ofPolicy.set(key, found);
+    return found;
+  }
+
+  #controllerProblems(target: TrustTarget): readonly TrustProblem[] {
+    if (!this.#callers.lacksController(target)) return [];
+    const message = "no known controller manages what the selector selects, so whether the role can be assumed is open";
+    return [{ code: TRUST_CODES.unknown, message, fix: "pass the role of the controller with --caller" }];
+  }
+}
+
+function problemsOfPolicy({ policy }: ParsedPolicy, intended: Intended): TrustProblem[] {
+  return policy === null ? [] : [...otherProblems(policy, intended), deletedProblem(policy) ?? []].flat();
+}
+
+/** Returns why callers cannot assume a role. Callers with the same problem are listed together. */
+export function callProblems(rows: readonly TrustRow[]): TrustProblem[] {
+  const all = rows.flatMap(({ problems, caller, through }) => (
+    problems.map((problem) => ({ problem, caller: through ?? caller.arn }))
+  ));
+  const groups = Map.groupBy(all, ({ problem: { code, message, fix } }) => JSON.stringify([code, message, fix]));
+  return [...groups.values()].flatMap((group) => group.slice(0, 1).map(({ problem }) => {
+    const callers = listOf([...new Set(group.map(({ caller }) => caller))]);
+    const message = problem.code === TRUST_CODES.unknown
+      ? `whether ${callers} can assume the role ${problem.message}`
+      : `${callers} cannot assume the role: ${problem.message}`;
+    return { ...problem, message };
+  }));
+}
+
+/** AWS compresses tags and policies to a size that only STS knows: aws/containers-roadmap#2413. */
+function packedSizeProblems(rows: readonly TrustRow[]): TrustProblem[] {
+  const inheriting = rows.filter(inheritsTags);
+  const sent = [
+    ...(inheriting.some(sendsTags) ? ["tags"] : []),
+    ...(inheriting.some(({ target, caller }) => sendsPolicies(target, caller)) ? ["a session policy"] : []),
+  ];
+  if (sent.length === 0) return [];
+  const message = `the session has ${listOf(sent)} besides the six tags of EKS Pod Identity, which alone take up to `
+    + "74% of the size that STS allows";
+  return [{ code: TRUST_CODES.packedSize, message, fix: null }];
+}
+
+function inheritsTags({ target, caller }: TrustRow): boolean {
+  const hasOtherBase = target.kind === "identity" && target.source?.hasOtherBase === true;
+  return caller.credentials === "pod-identity" && !hasOtherBase;
+}
+
+function sendsTags({ target, caller }: TrustRow): boolean {
+  const inherited = target.kind === "identity" && caller.via === "sidecar" ? target.source?.tags ?? [] : [];
+  return inherited.length + parametersOf(target, caller).tags.size > 0;
+}
