@@ -8,6 +8,7 @@ import type { IAMData } from "../shared/trust/iam-data.ts";
 import { parseQuestion } from "../shared/trust/question-json.ts";
 import { answer, type Question, QuestionError } from "../shared/trust/trust-question.ts";
 import type { DecisionJSON } from "../shared/trust/verdict-text.ts";
+import { asking } from "./input/asking.ts";
 import { readIAMFiles } from "./input/iam-files.ts";
 import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
 import { decisionLines } from "./output/decision-lines.ts";
@@ -20,7 +21,8 @@ export async function runTrustCheck(settings: Settings, io: IO, clock = systemCl
   const nowSeconds = Math.floor(clock.now() / 1000);
   if (requests !== null) return await answerFile(requests, await readIAMFiles(iam, aws), nowSeconds, io);
   const question = questionOf(settings);
-  const result = answerOrThrow(question, await readIAMFiles(iam, aws), nowSeconds);
+  const data = await readIAMFiles(iam, aws);
+  const result = asking(() => answer(question, data, nowSeconds));
   if (output === "json") writeJSON(io, result);
   else writeLines(io.stdout, [result.verdict, ...decisionLines(result)].map(printable));
   return result.verdict === "yes" ? EXIT.fine : EXIT.findings;
@@ -47,14 +49,6 @@ function questionOf(settings: Settings): Question {
     durationSeconds: duration === null ? null : Number(duration),
   };
   return { principalARN: caller, roleARN: role, parameters };
-}
-
-function answerOrThrow(question: Question, data: IAMData, nowSeconds: number): DecisionJSON {
-  try {
-    return answer(question, data, nowSeconds);
-  } catch (error) {
-    throw error instanceof QuestionError ? invalid(error.message) : error;
-  }
 }
 
 /** Answers each line of a file with a line. A bad line does not end the run. */
