@@ -11,6 +11,7 @@ import {
   answer, answerFor, findCaller, parseTarget, type Question, QuestionError,
 } from "../shared/trust/trust-question.ts";
 import type { DecisionJSON } from "../shared/trust/verdict-text.ts";
+import { asking } from "./input/asking.ts";
 import { readIAMFiles } from "./input/iam-files.ts";
 import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
 import { decisionLines } from "./output/decision-lines.ts";
@@ -23,7 +24,8 @@ export async function runTrustCheck(settings: Settings, io: IO, clock = systemCl
   const nowSeconds = Math.floor(clock.now() / 1000);
   if (requests !== null) return await answerFile(requests, await readIAMFiles(iam, aws), nowSeconds, io);
   const question = questionOf(settings);
-  const result = answerOrThrow(question, settings, await readIAMFiles(iam, aws), nowSeconds);
+  const data = await readIAMFiles(iam, aws);
+  const result = asking(() => answerOf(question, settings, data, nowSeconds));
   if (output === "json") writeJSON(io, result);
   else writeLines(io.stdout, [result.verdict, ...decisionLines(result)].map(printable));
   return result.verdict === "yes" ? EXIT.fine : EXIT.findings;
@@ -52,17 +54,13 @@ function questionOf(settings: Settings): Question {
   return { principalARN: caller, roleARN: role, parameters };
 }
 
-function answerOrThrow(
+function answerOf(
   { principalARN: arn, roleARN, parameters }: Question, { callerCredentials: credentials }: Settings, data: IAMData,
   nowSeconds: number,
 ): DecisionJSON {
-  try {
-    const found = findCaller(arn, data);
-    const caller = credentials === null ? found : withSessionTags(found, { arn, credentials });
-    return answerFor(caller, { ...parameters, role: parseTarget(roleARN) }, data, nowSeconds).decision;
-  } catch (error) {
-    throw error instanceof QuestionError ? invalid(error.message) : error;
-  }
+  const found = findCaller(arn, data);
+  const caller = credentials === null ? found : withSessionTags(found, { arn, credentials });
+  return answerFor(caller, { ...parameters, role: parseTarget(roleARN) }, data, nowSeconds).decision;
 }
 
 /** Answers each line of a file with a line. A bad line does not end the run. */

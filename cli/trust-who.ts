@@ -1,13 +1,13 @@
 import { systemClock } from "../shared/clock.ts";
 import type { SettingsFor } from "../shared/contract/settings.ts";
-import { ResolverError } from "../shared/formats/errors.ts";
 import { countOf, printable } from "../shared/formats/text.ts";
 import type { IAMData } from "../shared/trust/iam-data.ts";
 import { Intended } from "../shared/trust/intended.ts";
 import { TrustChains } from "../shared/trust/trust-chains.ts";
-import { parseTarget, QuestionError } from "../shared/trust/trust-question.ts";
+import { parseTarget } from "../shared/trust/trust-question.ts";
 import { sourceRole } from "../shared/trust/trust-target.ts";
 import { sortedRoles, type WhoElse, whoElse, whoElseJSON, whoElseLines } from "../shared/trust/who-else.ts";
+import { asking } from "./input/asking.ts";
 import { readIAMFiles } from "./input/iam-files.ts";
 import { checkTarget, readNamers } from "./input/trust-targets.ts";
 import { EXIT, type ExitStatus, type IO, JSONListWriter, writeJSON, writeLines } from "./io.ts";
@@ -19,8 +19,8 @@ export async function runTrustWho(
   target: string | null, settings: Settings, io: IO, clock = systemClock,
 ): Promise<ExitStatus> {
   checkTarget(target, settings, "the ARN of a role, the name of a selector");
-  const intended = parsed("--intended ", () => new Intended(settings.intended));
-  if (isARN(target)) parsed("", () => parseTarget(target));
+  const intended = asking(() => new Intended(settings.intended), "--intended ");
+  if (isARN(target)) asking(() => parseTarget(target));
   const data = await readIAMFiles(settings.iam, settings.aws);
   const roles = await rolesOf(target, settings, data, io);
   if (roles === null) return EXIT.usage;
@@ -62,18 +62,6 @@ function outputOf({ output, all }: Settings, data: IAMData, io: IO): Output {
 
 function isARN(target: string | null): target is string {
   return target?.startsWith("arn:") === true;
-}
-
-function invalid(message: string): ResolverError {
-  return new ResolverError("ERR_CONFIG_INVALID", message);
-}
-
-function parsed<Value>(flag: string, parse: () => Value): Value {
-  try {
-    return parse();
-  } catch (error) {
-    throw error instanceof QuestionError ? invalid(`${flag}${error.message}`) : error;
-  }
 }
 
 /** A role to examine, and the roles that are intended to assume it, because identities name them as its source. */

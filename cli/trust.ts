@@ -12,7 +12,7 @@ import { faultySelectorLines, faultySelectors } from "./input/faulty-objects.ts"
 import { readIAMFiles } from "./input/iam-files.ts";
 import type { State } from "./input/state.ts";
 import { trustCallers } from "./input/trust-callers.ts";
-import { asking } from "./input/trust-review.ts";
+import { asking } from "./input/asking.ts";
 import { readTrustState } from "./input/trust-targets.ts";
 import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
 import { trustRowJSON, trustRowLines } from "./output/trust-table.ts";

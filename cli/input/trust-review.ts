@@ -1,12 +1,9 @@
 import type { SettingsFor } from "../../shared/contract/settings.ts";
-import { ResolverError } from "../../shared/formats/errors.ts";
 import { printable } from "../../shared/formats/text.ts";
 import { trustTargets } from "../../shared/resolution/trust-targets.ts";
-import { QuestionError } from "../../shared/trust/trust-question.ts";
-import { TrustReview } from "../../shared/trust/trust-review.ts";
+import type { TrustReview } from "../../shared/trust/trust-review.ts";
 import { unassumedNotes } from "../../shared/trust/trust-target.ts";
 import { type IO, writeLines } from "../io.ts";
-import { readIAMFiles } from "./iam-files.ts";
 import type { State } from "./state.ts";
 import { trustCallers } from "./trust-callers.ts";
 
@@ -32,19 +29,18 @@ export async function withReviews(
     return [...ofCallers, ...unassumedNotes(targets, callers.map(({ via }) => via))];
   }));
   writeLines(io.stderr, Array.from(notes, (note) => printable(`note: ${note}`)));
+  // Most runs read no exports.
+  const [{ asking }, { readIAMFiles }, { Intended }, { TrustReview: Review }] = await Promise.all([
+    import("./asking.ts"), import("./iam-files.ts"), import("../../shared/trust/intended.ts"),
+    import("../../shared/trust/trust-review.ts"),
+  ]);
   const data = await readIAMFiles(settings.iam, settings.aws);
-  const intended = [...settings.intended ?? [], ...found.flatMap(({ callers }) => callers.map(({ arn }) => arn))];
+  const others = asking(() => new Intended(settings.intended ?? []), "--intended ");
   const nowSeconds = Math.floor(nowMs / 1000);
-  return asking(() => found.map(({ state, callers }) => (
-    { ...state, trust: new TrustReview({ callers, data, nowSeconds, intended }) }
-  )));
-}
-
-/** Turns a question that cannot be answered into a fault of the flags. */
-export function asking<Result>(ask: () => Result): Result {
-  try {
-    return ask();
-  } catch (error) {
-    throw error instanceof QuestionError ? new ResolverError("ERR_CONFIG_INVALID", error.message) : error;
-  }
+  return asking(() => {
+    const intended = others.with(found.flatMap(({ callers }) => callers.map(({ arn }) => arn)));
+    return found.map(({ state, callers }) => (
+      { ...state, trust: new Review({ callers, data, nowSeconds, intended }) }
+    ));
+  });
 }

@@ -1,6 +1,6 @@
 import { countOf, printable } from "../../shared/formats/text.ts";
 import { DISRUPTIVE, type Impact } from "../../shared/resolution/impact.ts";
-import { callProblems } from "../../shared/trust/trust-review.ts";
+import { callProblems } from "../../shared/trust/call-problems.ts";
 import { mergeRoots } from "./by-root.ts";
 import { assumableText, CHANGE_TEXT, changedValue, type Changes, summaryText } from "./impact-table.ts";
 import { factLines, type LocatedFinding } from "./located-finding.ts";

@@ -1,10 +1,11 @@
 import { ROLE_IDENTITY } from "../contract/capa-kinds.ts";
 import type { DecisionSettings } from "../contract/context.ts";
 import type { Inventory } from "../inventory/inventory.ts";
+import { callProblems } from "../trust/call-problems.ts";
 import type { Answer } from "../trust/three-values.ts";
-import { callProblems, type TrustReview } from "../trust/trust-review.ts";
-import { managesGroup, type TrustRow } from "../trust/trust-rows.ts";
-import type { TrustTarget } from "../trust/trust-target.ts";
+import type { TrustReview } from "../trust/trust-review.ts";
+import type { TrustRow } from "../trust/trust-rows.ts";
+import { managesGroup, type TrustTarget } from "../trust/trust-target.ts";
 import type { Impact } from "./impact.ts";
 import type { Resolution } from "./resolve.ts";
 import { trustTargets } from "./trust-targets.ts";

@@ -1,6 +1,7 @@
 import { parseRoleARN } from "../formats/arn.ts";
 import { listOf } from "../formats/text.ts";
-import { Intended } from "./intended.ts";
+import { callProblems } from "./call-problems.ts";
+import type { Intended } from "./intended.ts";
 import type { ParsedPolicy } from "./policy-document.ts";
 import { deletedProblem, otherProblems } from "./trust-others.ts";
 import { TRUST_CODES } from "./trust-code.ts";
@@ -10,22 +11,20 @@ import { parametersOf, sendsPolicies, sourceRole, type TrustTarget } from "./tru
 
 interface ReviewInput extends TrustInput {
   /** Those who are intended to assume roles: the callers, and others. */
-  readonly intended: readonly string[];
+  readonly intended: Intended;
 }
 
 /** Tells what is wrong with the roles that objects name, with the answers of `trust` and of `trust who`. */
 export class TrustReview {
   readonly #input: ReviewInput;
   readonly #callers: TrustCallers;
-  readonly #intended: Intended;
   /** What is wrong with the trust policy of a role, for all objects that name it. */
   readonly #ofPolicy = new Map<string, readonly TrustProblem[]>();
 
-  /** Throws a QuestionError if a caller, or one who is intended, cannot be one. */
+  /** Throws a QuestionError if a caller is not the ARN of a role or a user. */
   constructor(input: ReviewInput) {
     this.#input = input;
     this.#callers = new TrustCallers(input);
-    this.#intended = new Intended(input.intended);
   }
 
   /** Returns a row for each caller that assumes the role. */
@@ -48,9 +47,9 @@ export class TrustReview {
     const key = [target.roleARN, source].join(" ");
     const known = this.#ofPolicy.get(key);
     if (known !== undefined) return known;
-    const { data } = this.#input;
+    const { data, intended: all } = this.#input;
     const trust = data.role(target.roleARN)?.trust ?? null;
-    const intended = this.#intended.with(source === null ? [] : [source]);
+    const intended = all.with(source === null ? [] : [source]);
     const found = trust === null ? [] : problemsOfPolicy(data.parse(trust, "trust"), intended);
     this.#ofPolicy.set(key, found);
     return found;
@@ -65,21 +64,6 @@ export class TrustReview {
 
 function problemsOfPolicy({ policy }: ParsedPolicy, intended: Intended): TrustProblem[] {
   return policy === null ? [] : [...otherProblems(policy, intended), deletedProblem(policy) ?? []].flat();
-}
-
-/** Returns why callers cannot assume a role. Callers with the same problem are listed together. */
-export function callProblems(rows: readonly TrustRow[]): TrustProblem[] {
-  const all = rows.flatMap(({ problems, caller, through }) => (
-    problems.map((problem) => ({ problem, caller: through ?? caller.arn }))
-  ));
-  const groups = Map.groupBy(all, ({ problem: { code, message, fix } }) => JSON.stringify([code, message, fix]));
-  return [...groups.values()].flatMap((group) => group.slice(0, 1).map(({ problem }) => {
-    const callers = listOf([...new Set(group.map(({ caller }) => caller))]);
-    const message = problem.code === TRUST_CODES.unknown
-      ? `whether ${callers} can assume the role ${problem.message}`
-      : `${callers} cannot assume the role: ${problem.message}`;
-    return { ...problem, message };
-  }));
 }
 
 /** AWS compresses tags and policies to a size that only STS knows: aws/containers-roadmap#2413. */

@@ -1,7 +1,7 @@
 import { parseRoleARN } from "../formats/arn.ts";
 import { chained, type RoleCaller, withSessionTags } from "./role-caller.ts";
 import { type Answered, answerFor, findCaller, type FoundCaller, parseTarget } from "./trust-question.ts";
-import { assumes, type IdentitySource, parametersOf, tagsOf, type TrustTarget } from "./trust-target.ts";
+import { assumes, type IdentitySource, manages, parametersOf, tagsOf, type TrustTarget } from "./trust-target.ts";
 import type { IAMData } from "./iam-data.ts";
 import { TRUST_CODES } from "./trust-code.ts";
 import { unknownProblem } from "./trust-problem.ts";
@@ -53,17 +53,6 @@ export class TrustCallers {
 function assumesRole(caller: RoleCaller, target: TrustTarget): boolean {
   const isOwn = target.kind === "role" && target.roleARN === caller.arn;
   return !isOwn && assumes(caller.via, target) && manages(caller, target);
-}
-
-/** Whether a controller manages kinds that the selector selects. */
-function manages({ groups = null }: RoleCaller, target: TrustTarget): boolean {
-  const types = target.kind === "selector" ? target.types ?? null : null;
-  return groups === null || types === null || groups.some((group) => types.coversGroup(group));
-}
-
-/** Whether a controller of the caller manages resources of an API group. */
-export function managesGroup({ groups = null }: RoleCaller, group: string): boolean {
-  return groups === null || groups.includes(group);
 }
 
 /** A caller whose policies have been looked up once. */

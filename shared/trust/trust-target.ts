@@ -74,6 +74,17 @@ export function assumes(via: Program, { kind }: Pick<TrustTarget, "kind">): bool
   return TARGETS[via].has(kind);
 }
 
+/** Whether a controller manages kinds that the selector selects. */
+export function manages({ groups = null }: RoleCaller, target: TrustTarget): boolean {
+  const types = target.kind === "selector" ? target.types ?? null : null;
+  return groups === null || types === null || groups.some((group) => types.coversGroup(group));
+}
+
+/** Whether a controller of the caller manages resources of an API group. */
+export function managesGroup({ groups = null }: RoleCaller, group: string): boolean {
+  return groups === null || groups.includes(group);
+}
+
 type Parameters = Omit<AssumeRoleCall, "role">;
 
 /** What the shipped controllers send: aws-sdk-go-v2 credentials/stscreds/assume_role_provider.go. */

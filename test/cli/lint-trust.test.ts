@@ -124,9 +124,9 @@ test("roots can share roles, so that the callers of each are intended", async (t
 
 test("wrong flags are errors that name the flag", async (t) => {
   t.match(await run("lint", SELECTORS), { status: 2, stderr: /no caller is known: pass .* with --caller/ });
-  t.match(await run("lint", SELECTORS, "--caller", "x"), { status: 2, stderr: /"x" is not the ARN of a role/ });
+  t.match(await run("lint", SELECTORS, "--caller", "x"), { status: 2, stderr: /"x" is not an ARN/ });
   const nobody = await run("audit", SELECTORS, ...PODS, "--intended", "nobody");
-  t.match(nobody, { status: 2, stderr: /"nobody" is not an/ });
+  t.match(nobody, { status: 2, stderr: /--intended "nobody" is not an/ });
   const wrongFile = await runCommand(["lint", SELECTORS, "--iam", SELECTORS, ...PODS]);
   t.match(wrongFile, { status: 2, stderr: /--iam .*selectors/ });
 });

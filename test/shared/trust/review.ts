@@ -1,4 +1,5 @@
 import { NO_EXTRAS, type SessionExtras } from "../../../shared/model/session.ts";
+import { Intended } from "../../../shared/trust/intended.ts";
 import type { RoleCaller } from "../../../shared/trust/role-caller.ts";
 import { TrustReview } from "../../../shared/trust/trust-review.ts";
 import type { IdentitySession, IdentitySource, TrustTarget } from "../../../shared/trust/trust-target.ts";
@@ -37,7 +38,7 @@ export function reviewOf({ callers = [callerOf()], intended = [], trust }: Circu
     ...(trust === null ? [] : [exportOf({ RoleDetailList: [roleDetail(ROLE, document(...trust))] })]),
     exportOf({ RoleDetailList: [roleDetail(APP, document(), INLINE)] }),
   );
-  const all = [...callers.map(({ arn }) => arn), ...intended];
+  const all = new Intended([...callers.map(({ arn }) => arn), ...intended]);
   return new TrustReview({ callers, data, nowSeconds: NOW, intended: all });
 }
 

@@ -138,5 +138,5 @@ test("a role and its reviews stay the same, in whatever order they are asked", a
   t.same(first, ["TR-08"]);
   t.same(codes(identityTarget({}, source)), ["TR-08"]);
   t.same(codes(selectorTarget()), first);
-  t.throws(() => reviewOf({ trust: [], intended: ["nobody"] }), { message: /"nobody" is not an ARN/ });
+  t.throws(() => reviewOf({ trust: [], callers: [callerOf({ arn: "111122223333" })] }), { message: /is not the ARN/ });
 });
