@@ -148,7 +148,7 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
   explain: help(
     "Output", "print what selects the resource and what nearly does; --log-level debug explains all selectors",
   ),
-  delete: help("Input", "show what changes if the objects in the manifests are deleted"),
+  delete: help("Input", "show what changes if the manifests are deleted"),
   tlsDir: help("Webhook", "folder that contains tls.crt and tls.key; the webhook reloads the files when they change"),
   clientCaFile: rare(
     "Webhook", "file that contains the CA certificates of the API server's client certificate; requires "
