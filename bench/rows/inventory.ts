@@ -14,7 +14,7 @@ const QUICK_SIZE = { selectors: 100, namespaces: 50, kinds: 2, resources: 100 };
  * Limits the heap of V8. The inventory needs less than half of this limit. With the default heap limit, V8 would
  * accumulate several times as much garbage.
  */
-const SMALL_HEAP = ["--max-old-space-size=192", "--max-semi-space-size=8"];
+const SMALL_HEAP = ["--max-old-space-size=192", "--max-semi-space-size=4"];
 
 interface Cost {
   readonly ms: number;

@@ -72,7 +72,7 @@ export function reviewRequests(path: string): readonly Buffer[] {
 }
 
 /** The limits of the Deployment (manifests/chart/templates/deployment.yaml). */
-export const ENVIRONMENT = { NODE_OPTIONS: "--max-old-space-size=192 --max-semi-space-size=8" };
+export const ENVIRONMENT = { NODE_OPTIONS: "--max-old-space-size=192 --max-semi-space-size=4" };
 
 /** Starts the webhook with selectors and namespaces from a folder. One file of 10,000 exceeds the heap. */
 async function startWebhook(stage: Stage, count: number, command: readonly string[]): Promise<Program> {

@@ -2,6 +2,8 @@ import type { DecisionSettings } from "../contract/context.ts";
 import { objectReference } from "../formats/object-meta.ts";
 import { type CheckInput, isComplete, type Requirement } from "./check.ts";
 
+const NONE: readonly Requirement[] = [];
+
 /** Tells which requirements a change meets. Decides each requirement once, because most checks share a few. */
 export class Requirements {
   readonly #input: CheckInput;
@@ -19,6 +21,7 @@ export class Requirements {
 
   /** Returns those of the requirements that are not met. */
   unmet(requirements: readonly Requirement[]): readonly Requirement[] {
+    if (requirements.every((requirement) => this.isMet(requirement))) return NONE;
     return requirements.filter((requirement) => !this.isMet(requirement));
   }
 }

@@ -29,25 +29,36 @@ interface Visit {
  */
 export function excessOf(root: unknown, { maxDepth, maxValues }: Bounds): Excess | null {
   const open: Visit[] = [];
-  const add = (value: unknown, step: FieldStep | null, parent: Visit | null): void => {
-    if (typeof value === "object" && value !== null) {
-      open.push({ value, step, parent, depth: parent === null ? 0 : parent.depth + 1 });
-    }
-  };
-  add(root, null, null);
+  if (typeof root === "object" && root !== null) open.push({ value: root, step: null, parent: null, depth: 0 });
   let values = 0;
   for (let visit = open.pop(); visit !== undefined; visit = open.pop()) {
     const { value, depth } = visit;
     if (depth >= maxDepth) {
       return { path: pathTo(visit), message: `the object is nested deeper than ${maxDepth} levels` };
     }
-    const steps = Array.isArray(value) ? value.keys() : Object.keys(value);
-    for (const step of steps) {
-      if (++values > maxValues) return { path: [], message: `the object has more than ${maxValues} values` };
-      add(Reflect.get(value, step), step, visit);
-    }
+    values += Array.isArray(value) ? value.length : Object.keys(value).length;
+    if (values > maxValues) return { path: [], message: `the object has more than ${maxValues} values` };
+    eachContained(value, (child, step) => void open.push({ value: child, step, parent: visit, depth: depth + 1 }));
   }
   return null;
+}
+
+/**
+ * Visits each object and list that an object or a list directly contains. Each review visits all values of its object,
+ * so this uses no iterator, which would make an object for each value.
+ */
+export function eachContained(value: object, visit: (child: object, step: string | number) => void): void {
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) visitObject(value[i], i, visit);
+  } else {
+    for (const key of Object.keys(value)) visitObject(Reflect.get(value, key), key, visit);
+  }
+}
+
+function visitObject(
+  child: unknown, step: string | number, visit: (child: object, step: string | number) => void,
+): void {
+  if (typeof child === "object" && child !== null) visit(child, step);
 }
 
 function pathTo(visit: Visit): FieldPath {

@@ -1,5 +1,7 @@
 import { isFieldExportKind } from "../contract/ack-groups.ts";
-import { field, type FieldPath, type FieldStep, isJsonObject, type JsonObject, stringAt } from "../formats/json.ts";
+import {
+  eachContained, field, type FieldPath, type FieldStep, isJsonObject, type JsonObject, stringAt,
+} from "../formats/json.ts";
 import { namespaceOrDefault, objectReference } from "../formats/object-meta.ts";
 
 /**
@@ -53,10 +55,7 @@ function crossingsIn(spec: unknown, own: string): Crossing[] {
     const { value } = visit;
     const crossing = Object.hasOwn(value, "namespace") ? crossingAt(visit, own) : null;
     if (crossing !== null) found.push(crossing);
-    for (const step of Array.isArray(value) ? value.keys() : Object.keys(value)) {
-      const child: unknown = Reflect.get(value, step);
-      if (typeof child === "object" && child !== null) open.push({ value: child, step, parent: visit });
-    }
+    eachContained(value, (child, step) => void open.push({ value: child, step, parent: visit }));
   }
   // The last field was visited first.
   return found.toReversed();

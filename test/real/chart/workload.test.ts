@@ -73,7 +73,7 @@ withHelm("the Pods meet the restricted standard and have a read-only root filesy
 
 withHelm("the limit of the heap leaves memory for bodies in flight", async (t, helm) => {
   const text = JSON.stringify((await workloadsOf(helm)).webhook);
-  const [, heap] = /"value":"--max-old-space-size=(\d+) --max-semi-space-size=8"/.exec(text) ?? [];
+  const [, heap] = /"value":"--max-old-space-size=(\d+) --max-semi-space-size=4"/.exec(text) ?? [];
   const [, limit] = /"limits":\{"memory":"(\d+)Mi"\}/.exec(text) ?? [];
   t.ok(Number(heap) + 64 + 64 <= Number(limit), `${heap} MiB of ${limit} MiB`);
 });
