@@ -103,7 +103,8 @@ export function denialIn({ code, message }: STSAnswer): Denial | null {
   const named = OTHER_ACTIONS.find((one) => message.includes(`not authorized to perform: ${one} `));
   const [, how = "", policy = ""] = POLICY.exec(message) ?? [];
   const side = SIDES.get(policy) ?? null;
-  return { action: named ?? "sts:AssumeRole", policy: side === null ? null : policy, side, isExplicit: how.startsWith("with") };
+  const isExplicit = how.startsWith("with");
+  return { action: named ?? "sts:AssumeRole", policy: side === null ? null : policy, side, isExplicit };
 }
 
 /** The parts of the ARN of a role, a session or a user. */
