@@ -1,5 +1,5 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import type { Readable } from "node:stream";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { ResolverError } from "../shared/formats/errors.ts";
 import type { Grant } from "../shared/resolution/grant.ts";
@@ -12,6 +12,7 @@ import { answerAgain } from "./http/answer-again.ts";
 import { addSTSRoutes, sendSTSError, type STSRoutePorts, toSTSError } from "./http/sts-routes.ts";
 import { addCredentialRoutes, type CredentialRequest, requestedOf } from "./http/credential-routes.ts";
 import { decorateRequests, RejectionLog } from "./http/rejection-log.ts";
+import { readBody } from "./http/read-body.ts";
 import { checkRequest, isSTSPath, type RequestCheckPorts } from "./http/request-check.ts";
 import { errorBody, sendError } from "./http/respond.ts";
 import type { SidecarMetrics } from "./metrics.ts";
@@ -37,7 +38,6 @@ const SERVER_OPTIONS = {
   exposeHeadRoutes: false,
   return503OnClosing: false,
   forceCloseConnections: "idle",
-  bodyLimit: LIMITS.bodyBytes,
   requestTimeout: LIMITS.requestMs,
   http: {
     maxHeaderSize: LIMITS.headerBytes,
@@ -82,10 +82,6 @@ export function buildSidecar(options: SidecarOptions, ports: SidecarPorts): Fast
     observe(ports.metrics, reply);
     done();
   });
-  // Ignores the Expect header. If this event had no listener, Node.js would respond before the sidecar checks the
-  // request.
-  app.server.on("checkExpectation", (request: IncomingMessage, response: ServerResponse) =>
-    app.server.emit("request", request, response));
   app.setErrorHandler((error, _request, reply) => reject(error, reply));
   app.setNotFoundHandler(() => {
     throw new ResolverError("ERR_REQUEST_NOT_FOUND", `The path does not exist. ${PATHS}`);
@@ -93,7 +89,8 @@ export function buildSidecar(options: SidecarOptions, ports: SidecarPorts): Fast
   // Passes the body to the routes as raw bytes, because the signature of a request to /sts covers these bytes. Other
   // requests have no body. checkRequest has already checked the content type.
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
+  app.addContentTypeParser("*", ({ raw }: FastifyRequest, payload: Readable, done) => (
+    readBody(raw, payload, LIMITS.bodyBytes, done)));
   addCredentialRoutes(app, options, routePorts);
   addSTSRoutes(app, options, routePorts);
   return app;
@@ -151,13 +148,9 @@ function sendRejection(
 
 function toKnownError(error: unknown): ResolverError | STSErrorResponse {
   if (error instanceof ResolverError || error instanceof STSErrorResponse) return error;
-  // Errors of fastify have a `statusCode`, for example the error for a path that cannot be decoded, or for a body that
-  // does not match its Content-Length.
+  // Errors of fastify have a `statusCode`, for example the error for a path that cannot be decoded.
   const status =
     error instanceof Error && "statusCode" in error && typeof error.statusCode === "number" ? error.statusCode : 500;
-  if (status === 413) {
-    return new ResolverError("ERR_REQUEST_TOO_LARGE", `The body is larger than ${LIMITS.bodyBytes} bytes.`);
-  }
   return status < 500 && error instanceof Error
     ? new ResolverError("ERR_REQUEST_MALFORMED", `The request is malformed: ${error.message}.`)
     : new ResolverError("ERR_INTERNAL", "The sidecar failed unexpectedly. See its log for details.");

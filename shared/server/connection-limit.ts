@@ -56,12 +56,14 @@ export function limitConnections(
     open.delete(unused);
     unused.destroy();
   });
+  // Ignores the Expect header. Otherwise, Node.js would respond to such a request before anything checks or counts it.
+  server.on("checkExpectation", (request, response) => void server.emit("request", request, response));
   server.prependListener("request", (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request;
     const connection = open.get(socket);
     if (connection === undefined) return;
     const { exchanges } = connection;
-    while (exchanges[0]?.response.closed === true) exchanges.shift();
+    while (exchanges[0]?.response === null) exchanges.shift();
     if (isPipelined(exchanges)) {
       connection.isExcess = true;
       socket.destroy();
@@ -69,17 +71,31 @@ export function limitConnections(
       return;
     }
     connection.usedMs = clock.steady();
-    exchanges.push({ request, response, startMs: connection.usedMs });
+    exchanges.push(new Exchange(response, connection.usedMs));
     deadline.start();
   });
   return (socket) => socket.destroyed || open.get(socket)?.isExcess === true;
 }
 
-interface Exchange {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
+/**
+ * A request and its response. Node.js keeps both until it has sent the response. This class does not, because they lead
+ * to what the request contained: an idle connection would keep its last review in memory.
+ */
+class Exchange {
   /** The time at which the request arrived, in ms of the steady clock. */
   readonly startMs: number;
+  readonly #response: WeakRef<ServerResponse>;
+
+  constructor(response: ServerResponse, startMs: number) {
+    this.startMs = startMs;
+    this.#response = new WeakRef(response);
+  }
+
+  /** Null if it has been sent. */
+  get response(): ServerResponse | null {
+    const response = this.#response.deref();
+    return response === undefined || response.closed ? null : response;
+  }
 }
 
 interface Connection {
@@ -93,7 +109,7 @@ interface Connection {
 type OpenConnections = Map<Socket, Connection>;
 
 function isInFlight({ response }: Exchange): boolean {
-  return !response.closed;
+  return response !== null;
 }
 
 /** Returns the replaceable connection that was not used for longest, or null if all are busy. */
@@ -108,8 +124,8 @@ function longestUnused(open: OpenConnections, replacesIncomplete: boolean): Sock
 
 /** A client may never send the whole body of its request, or may send no request at all. */
 function isReplaceable({ isExcess, exchanges }: Connection, replacesIncomplete: boolean): boolean {
-  const last = exchanges.findLast(isInFlight);
-  if (last !== undefined) return replacesIncomplete && !isExcess && !last.request.complete;
+  const last = exchanges.findLast(isInFlight)?.response ?? null;
+  if (last !== null) return replacesIncomplete && !isExcess && !last.req.complete;
   return replacesIncomplete || exchanges.length > 0;
 }
 
@@ -155,7 +171,7 @@ class ResponseDeadline {
  * still be in flight: when Node.js reports that it sent a response, the client may already have sent its next request.
  */
 function isPipelined(inFlight: readonly Exchange[]): boolean {
-  return inFlight.length > 1 || inFlight.some(({ response }) => !response.writableEnded);
+  return inFlight.length > 1 || inFlight.some(({ response }) => response?.writableEnded === false);
 }
 
 /** What the parser's handler of a request returns to stop, as for an upgrade (Node.js, lib/_http_server.js). */

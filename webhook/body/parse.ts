@@ -6,6 +6,7 @@ import { LIMITS } from "../../shared/contract/limits.ts";
 import { ResolverError } from "../../shared/formats/errors.ts";
 import { parseJSON, stringAt } from "../../shared/formats/json.ts";
 import type { LargeBodies, LargeBody } from "./large-bodies.ts";
+import { JoinedChunks } from "../../shared/server/joined-chunks.ts";
 import { type Range, readHead, type ScannedReview, scanReview } from "./scan.ts";
 
 /** The received body of an AdmissionReview. */
@@ -32,7 +33,7 @@ class ReviewUpload {
   readonly #response: ServerResponse;
   /** Null if the headers do not state the size of the body. */
   readonly #announced: number | null;
-  #chunks: Buffer[] = [];
+  #chunks = new JoinedChunks(MAX_STORED);
   #size = 0;
   #missing: ReceivedBody["missing"] = null;
   #large: LargeBody | null = null;
@@ -66,7 +67,9 @@ class ReviewUpload {
       if (this.#missing !== null) end(null);
     });
     payload.on("end", () => end(this.#missing === null ? this.#lengthError() : null));
-    payload.on("error", end);
+    payload.on("error", (cause) => end(new ResolverError(
+      "ERR_REQUEST_MALFORMED", "The connection ended before the whole body had arrived.", { cause },
+    )));
   }
 
   #lengthError(): ResolverError | null {
@@ -78,9 +81,9 @@ class ReviewUpload {
 
   #received(): ReceivedBody {
     if (this.#large !== null) this.#bodies.complete(this.#large);
-    const [first = Buffer.alloc(0), ...others] = this.#chunks;
-    this.#chunks = [];
-    return { bytes: others.length === 0 ? first : Buffer.concat([first, ...others]), missing: this.#missing };
+    const { bytes } = this.#chunks;
+    this.#chunks = new JoinedChunks(MAX_STORED);
+    return { bytes, missing: this.#missing };
   }
 
   #stopCounting(): void {
@@ -90,14 +93,14 @@ class ReviewUpload {
   #add(chunk: Buffer): void {
     this.#size += chunk.length;
     if (this.#missing !== null) return;
-    this.#chunks.push(chunk);
+    this.#chunks.add(chunk);
     if (this.#size <= HEAD_BYTES) return;
     if (Math.max(this.#size, this.#announced ?? 0) > MAX_STORED) this.#discard("too large");
     else if (this.#large === null) this.#count();
   }
 
   #count(): void {
-    const start = Buffer.concat(this.#chunks);
+    const { bytes: start } = this.#chunks;
     const head = readHead(start, scanReview(start, false).headBytes ?? 0);
     const requester = stringAt(head, "request", "userInfo", "username") ?? "";
     const bytes = this.#announced ?? MAX_STORED;
@@ -108,8 +111,7 @@ class ReviewUpload {
 
   #discard(reason: "too large" | "discarded"): void {
     this.#missing = reason;
-    // Copies the start, so that the other bytes are freed.
-    this.#chunks = [Buffer.from(Buffer.concat(this.#chunks).subarray(0, HEAD_BYTES))];
+    this.#chunks.cut(HEAD_BYTES);
     this.#stopCounting();
   }
 }

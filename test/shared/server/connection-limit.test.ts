@@ -5,10 +5,12 @@ import { connect, type Socket } from "node:net";
 import { type Test, test } from "tap";
 import { type ConnectionLimits, limitConnections } from "../../../shared/server/connection-limit.ts";
 import { boundAddress } from "../../../shared/server/listen-address.ts";
+import { collectGarbage } from "../../collect-garbage.ts";
 import { makePairs } from "../../certs/pairs.ts";
 import { FakeClock } from "../../sidecar/fake-clock.ts";
 
 interface Subject {
+  readonly server: Server;
   readonly open: () => Promise<Socket>;
   readonly request: (socket: Socket) => Promise<string>;
   /** Returns the response and leaves the connection open. */
@@ -22,6 +24,7 @@ async function subject(t: Test, limits: Partial<ConnectionLimits> = {}, clock = 
   t.teardown(() => server.close());
   const { port } = boundAddress(server);
   return {
+    server,
     async open() {
       const accepted = once(server, "connection");
       const socket = connect(port, "127.0.0.1").setEncoding("utf8");
@@ -190,3 +193,24 @@ async function fetchSecure(port: number): Promise<string> {
   const response = await (sent.once("response", resolve), promise);
   return (await response.setEncoding("utf8").toArray()).join("");
 }
+
+test("keeps nothing of a request in memory whose connection is idle", async (t) => {
+  const { server, open, requestKeepAlive } = await subject(t);
+  const requests: WeakRef<IncomingMessage>[] = [];
+  server.on("request", (request: IncomingMessage) => void requests.push(new WeakRef(request)));
+  const socket = await open();
+  t.match(await requestKeepAlive(socket), "served");
+  await collectGarbage();
+  t.same(requests.map((one) => one.deref() === undefined), [true]);
+  t.match(await requestKeepAlive(socket), "served", "the connection is still open");
+});
+
+test("counts a request with an unknown Expect header, which Node.js would answer by itself", async (t) => {
+  const { handled, open } = await silentServer(t);
+  const socket = await open();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  socket.once("close", resolve).resume();
+  socket.write("GET / HTTP/1.1\r\nHost: x\r\nExpect: anything\r\n\r\n".repeat(2_000));
+  await promise;
+  t.equal(handled.length, 2, "the second request closes the connection");
+});

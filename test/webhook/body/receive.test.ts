@@ -70,13 +70,14 @@ interface SlowClient {
 /** Announces a body of `bytes` bytes, and sends its first `sent` bytes. */
 async function slowClient(
   t: Test, { address }: RunningWebhook, body: string,
-  { bytes, sent }: { readonly bytes: number; readonly sent: number },
+  { bytes, sent }: { readonly bytes: number | "chunked"; readonly sent: number },
 ): Promise<SlowClient> {
   const [host, port] = address.split(":");
   const socket = connect({ host, port: Number(port), rejectUnauthorized: false }).on("error", () => {});
   t.teardown(() => socket.destroy());
   await once(socket, "secureConnect");
-  const headers = ["Host: x", "Content-Type: application/json", `Content-Length: ${bytes}`];
+  const length = bytes === "chunked" ? "Transfer-Encoding: chunked" : `Content-Length: ${bytes}`;
+  const headers = ["Host: x", "Content-Type: application/json", length];
   socket.write(`POST ${VALIDATE} HTTP/1.1\r\n${headers.join("\r\n")}\r\n\r\n`);
   socket.write(body.slice(0, sent));
   let text = "";
@@ -139,6 +140,25 @@ async function rejectedForSize(webhook: RunningWebhook, count: number): Promise<
 async function metrics({ healthAddress }: RunningWebhook): Promise<string> {
   return await (await fetch(`http://${healthAddress}/metrics`)).text();
 }
+
+test("reviews a body of which each byte is a chunk", async (t) => {
+  const webhook = await running(t);
+  const { socket, verdict } = await slowClient(t, webhook, "", { bytes: "chunked", sent: 0 });
+  for (const character of fixtureText("bucket-create-selected")) socket.write(`1\r\n${character}\r\n`);
+  socket.write("0\r\n\r\n");
+  t.equal(await verdict(), "allowed");
+});
+
+test("counts a body whose connection ends as a malformed request, not as an internal error", async (t) => {
+  const webhook = await running(t);
+  const body = fixtureText("bucket-create-selected");
+  const { socket } = await slowClient(t, webhook, body, { bytes: body.length, sent: body.length - 1 });
+  socket.end();
+  const counted = 'webhook_errors_total{path="/validate/resources",code="ERR_REQUEST_MALFORMED"} 1\n';
+  let text = "";
+  while (!text.includes(counted)) text = await metrics(webhook);
+  t.notMatch(text, "ERR_INTERNAL");
+});
 
 test("serves reviews while clients that send no body use up the limit of connections", async (t) => {
   const webhook = await running(t);
