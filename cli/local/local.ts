@@ -88,14 +88,16 @@ async function startAll(settings: Settings, { source, groups, folder, closers }:
     runWebhook(webhookSettings(settings, addresses.webhook, folder), { source, log: webhookLog }));
   closers.push(() => webhook.close());
 
+  const map = await startLiveMap(addresses.map, source, settings);
+  closers.push(() => map.close());
+
+  // The last server: it calls STS at once, and would log that the call failed if another server could not start.
   const tokenFile = settings.tokenFile ?? join(folder, "token");
   const sidecarLog = createLogger({ name: "sidecar", level: settings.logLevel });
   const ports = { source, environment: {}, log: sidecarLog, baseProvider: async () => base };
   const sidecar = await withLocalFlag(() =>
     runSidecar({ ...sidecarSettings(settings, groups, sts.url, tokenFile), ...addresses.sidecar }, ports));
   closers.push(() => sidecar.close());
-  const map = await startLiveMap(addresses.map, source, settings);
-  closers.push(() => map.close());
   return { webhook, sidecar, sts, map, tokenFile, caFile };
 }
 
