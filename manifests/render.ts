@@ -17,7 +17,10 @@ import { mutatingWebhooks, validatingWebhooks, type WebhookOptions } from "./web
 export const MANIFEST_PARTS = ["crds", "rbac", "policies", "webhooks", "all"] as const;
 type ManifestPart = (typeof MANIFEST_PARTS)[number];
 
-export interface ManifestOptions extends Omit<WebhookOptions, "ackGroups" | "reviewsIdentityUses"> {
+/** Options that only the chart has, or that follow from others. */
+type ChartOption = "ackGroups" | "reviewsIdentityUses" | "serviceAccount" | "excludedNamespaces";
+
+export interface ManifestOptions extends Omit<WebhookOptions, ChartOption> {
   /**
    * The runtime of the selectors. For `ack`, the CRD accepts only selectors that shipped controllers support. For
    * `extended`, the CRD accepts every documented selector.

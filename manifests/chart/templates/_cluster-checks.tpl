@@ -10,7 +10,7 @@
 {{- end }}
 {{- end }}
 
-{{/* Fails with a message if names or the network of the workloads do not fit to the cluster. */}}
+{{/* Fails with a message if the names or the network of the workloads do not fit the cluster. */}}
 {{- define "ack-role-resolver.checkInstalled" -}}
 {{- $service := include "ack-role-resolver.workload" (list . "webhook") }}
 {{- $stored := lookup "admissionregistration.k8s.io/v1" "ValidatingWebhookConfiguration" "" "ack-role-resolver" }}
@@ -31,6 +31,10 @@
 {{- if and .Values.hostNetwork (ne $enforced "privileged") }}
   {{- fail (printf "hostNetwork: the namespace %q has the label pod-security.kubernetes.io/enforce: %s, which rejects Pods with hostNetwork; set the label to privileged: kubectl label namespace %s pod-security.kubernetes.io/enforce=privileged --overwrite" .Release.Namespace $enforced .Release.Namespace) }}
 {{- end }}
+{{- end }}
+
+{{/* Fails with a message if the cluster does not have the kinds of the monitors. */}}
+{{- define "ack-role-resolver.checkMonitoring" -}}
 {{- with .Values.monitoring }}
   {{- $isMonitored := or .serviceMonitor.enabled .podMonitor.enabled .sidecarPodMonitor.enabled .prometheusRule.enabled }}
   {{- if and $isMonitored (include "ack-role-resolver.cluster" $) (not ($.Capabilities.APIVersions.Has "monitoring.coreos.com/v1")) }}
@@ -42,6 +46,7 @@
 {{/* Fails with a message if the cluster cannot have this release. */}}
 {{- define "ack-role-resolver.checkCluster" -}}
 {{- include "ack-role-resolver.checkOtherRelease" . }}
+{{- include "ack-role-resolver.checkMonitoring" . }}
 {{- if not .Values.webhook.url }}{{ include "ack-role-resolver.checkInstalled" . }}{{ end }}
 {{- if and (include "ack-role-resolver.cluster" .) (not (lookup "v1" "Namespace" "" .Values.ackSystemNamespace)) }}
   {{- fail (printf "ackSystemNamespace: the namespace %q does not exist; set ackSystemNamespace to the namespace of the ACK controllers, or create the namespace if no controller runs in the cluster" .Values.ackSystemNamespace) }}

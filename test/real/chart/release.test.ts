@@ -10,7 +10,7 @@ import { until } from "../apiserver/until.ts";
 import { DEPLOYMENT, setAvailable } from "./deployment.ts";
 import { emergency } from "./emergency.ts";
 import { CHART, findHelm, NAMESPACE, objectsIn, RELEASE } from "./helm.ts";
-import { refusesUnfitValues } from "./refused-upgrades.ts";
+import { refusesUnfitValues, warnsOfExclusions } from "./refused-upgrades.ts";
 
 const SELECTORS = "/apis/services.k8s.aws/v1alpha1/iamroleselectors";
 const CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1";
@@ -42,7 +42,8 @@ onCluster("a release of the chart on a real API server", async (t, cluster) => {
   await run("helm upgrade denies changes while the webhook is down if a replica is available", upgrades);
   await run("helm upgrade preserves the certificates, the caBundle, and the failurePolicy during an outage", preserves);
   await run("helm rollback restores the failurePolicy of the revision", rollsBack);
-  await run("refuses values that do not fit to the installed release", refusesUnfitValues);
+  await run("refuses values that do not fit the installed release", refusesUnfitValues);
+  await run("warns of namespaces that the webhook does not review", warnsOfExclusions);
   await run("refuses to use the Secret of the webhook's own CA with certificates.mode=files", refusesOwnSecret);
   await run("refuses to delete the right for access reviews together with the check that needs it", refusesToRevoke);
   await run("refuses a second release in the cluster, and names the first one", refusesSecond);
