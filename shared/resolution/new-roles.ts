@@ -47,8 +47,8 @@ export class NewRoles {
   /** Whether callers can assume the role that a resource gets; null if it gets none that an object names. */
   of({ resource: { group }, after }: Pick<Impact, "resource" | "after">): Assumable | null {
     const key = keyOfResolution(after);
-    if (key === null) return null;
-    const isOfIdentity = after?.via === "identity";
+    if (after === null || key === null) return null;
+    const isOfIdentity = after.via === "identity";
     const rows = this.#rows.get(key)?.filter(({ caller }) => isOfIdentity || managesGroup(caller, group)) ?? [];
     return rows.length === 0 ? NO_CALLER : assumableBy(rows);
   }
@@ -68,9 +68,10 @@ function keyOf({ kind, name, roleARN }: TrustTarget): string {
 /** Returns the key of the object that names the role of a resource; null without one. */
 function keyOfResolution(resolution: Resolution | null): string | null {
   if (resolution?.outcome !== "selected" || resolution.roleARN === null) return null;
-  const { via, selectors: [selector], chain: [identity] = [], roleARN } = resolution;
-  if (via === "identity") return identity?.kind === ROLE_IDENTITY ? `identity ${identity.name}` : null;
-  return via === "selector" ? `selector ${selector?.name}` : `map ${roleARN}`;
+  const identity = resolution.chain?.[0];
+  if (identity !== undefined) return identity.kind === ROLE_IDENTITY ? `identity ${identity.name}` : null;
+  const [key = `map ${resolution.roleARN}`] = resolution.selectors.map(({ name }) => `selector ${name}`);
+  return key;
 }
 
 /** Returns everything of a target that a call depends on, as a text. */

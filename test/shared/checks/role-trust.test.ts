@@ -1,5 +1,6 @@
 import { test } from "tap";
 import { CATALOGUE } from "../../../shared/checks/catalogue.ts";
+import { RoleTrust } from "../../../shared/checks/role-trust.ts";
 import { runChecks } from "../../../shared/checks/run.ts";
 import { auditObjects } from "../../../shared/checks/audit.ts";
 import type { DecisionSettings } from "../../../shared/contract/context.ts";
@@ -88,6 +89,7 @@ test("without exports of IAM the checks do not run, and at an update of the webh
   );
   t.same(skipped(null), ids);
   t.same(skipped({ ...selector }), []);
+  t.same([...new RoleTrust(() => [], null).faults("TR-01")], []);
   const identity = roleIdentity("clusters", null, {}, { roleARN: ROLE });
   for (const object of [selector, identity]) {
     const alone = { ...input, object, inventory: null, trust: reviewOf({ trust: [], callers: CALLERS }) };

@@ -9,23 +9,25 @@ import {
   bucketObject, inventoryWith, mapObject, namespaceObject, selectorObject, SETTINGS_BY_DEFAULT,
 } from "../objects.ts";
 import { callerOf, reviewOf } from "../trust/review.ts";
-import { allow, APP, ROLE } from "../trust/trust-cases.ts";
+import { allow, APP, type Fields, ROLE } from "../trust/trust-cases.ts";
 
 const OTHER = "arn:aws:iam::222222222222:role/other";
 
 interface Circumstances {
   readonly mode?: "selectors" | "carm";
   readonly callers?: readonly RoleCaller[];
+  readonly trust?: readonly Fields[];
 }
 
 /** Returns `NAME VERDICT` for each role, and `KIND VERDICT REASON` for each resource that changes. */
 function changes(
-  before: readonly JsonObject[], after: readonly JsonObject[], { mode = "selectors", callers }: Circumstances = {},
+  before: readonly JsonObject[], after: readonly JsonObject[],
+  { mode = "selectors", callers, trust = [allow({ AWS: APP })] }: Circumstances = {},
 ): string[] {
   const settings = { ...SETTINGS_BY_DEFAULT, mode };
   const inventories = { before: inventoryWith(before), after: inventoryWith(after) };
   const { impacts } = drain(compareInventories(inventories.before, inventories.after, settings));
-  const review = reviewOf({ trust: [allow({ AWS: APP })], ...(callers !== undefined && { callers }) });
+  const review = reviewOf({ trust, ...(callers !== undefined && { callers }) });
   const roles = new NewRoles({ ...inventories, impacts }, review, settings);
   return [
     ...roles.rows.map(({ target, decision }) => `${target.name} ${decision.verdict}`),
@@ -53,6 +55,13 @@ test("answers for roles that change, also if no resource uses them", async (t) =
   t.same(changes([fine, NAMESPACE, BUCKET], [fine, NAMESPACE, BUCKET]), [], "nothing changes");
   t.same(changes([fine, NAMESPACE, BUCKET], [NAMESPACE, BUCKET]), ["Bucket "], "no object names the controller's role");
   t.same(changes([fine, NAMESPACE, BUCKET], [fine, NAMESPACE]), ["Bucket "], "it is deleted");
+});
+
+test("an answer that depends on what only AWS knows is unknown", async (t) => {
+  const trust = [allow({ AWS: APP }, { Condition: { StringEquals: { "aws:PrincipalOrgID": "o-1" } } })];
+  t.match(changes([NAMESPACE, BUCKET], [selector("team-a", ROLE), NAMESPACE, BUCKET], { trust }), [
+    "team-a unknown", /^Bucket unknown TR-02 whether /,
+  ]);
 });
 
 test("answers for a role that a resource gets from an object that stays the same", async (t) => {
@@ -90,6 +99,10 @@ test("answers for roles of the CARM maps and of identities", async (t) => {
   const cluster = clusterObject("c", "role/clusters");
   const identity = roleIdentity("clusters", null, {}, { roleARN: ROLE });
   t.same(changes([cluster], [cluster, identity], capa), ["clusters yes", "AWSCluster yes"]);
+  const ofUser = roleIdentity("clusters", "static/keys", {}, { roleARN: ROLE });
+  t.match(changes([cluster], [cluster, ofUser, staticIdentity("keys")], capa), [
+    /^AWSCluster unknown no known caller assumes the role/,
+  ], "the user of the Secret is not known");
   const keys = clusterObject("c", "static/keys");
   t.same(changes([keys], [keys, staticIdentity("keys")], capa), ["AWSCluster "], "the role of a user is not assumed");
 });

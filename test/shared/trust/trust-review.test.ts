@@ -1,5 +1,6 @@
 import { test } from "tap";
 import { TypeSet } from "../../../shared/model/resource-types.ts";
+import { unassumedNotes } from "../../../shared/trust/trust-target.ts";
 import { callerOf, identityTarget, problemsOf, reviewOf, selectorTarget } from "./review.ts";
 import { allow, APP, type Fields, NEAR, ROLE } from "./trust-cases.ts";
 
@@ -117,6 +118,20 @@ test("reports a selector whose kinds no known controller manages", async (t) => 
   t.same(problemsOf(queues, { trust: NAMED, callers: [wrong, callerOf()] }), [], "the other is never asked");
   t.match(problemsOf(selectorTarget(), { trust: NAMED, callers: [wrong] }), [/^TR-01/], "it selects every kind");
   t.same(problemsOf(identityTarget(), { trust: NAMED, callers: [s3] }), [], "no caller is CAPA");
+});
+
+test("claims nothing of a trust policy that cannot be read", async (t) => {
+  t.match(problemsOf(selectorTarget(), { trust: [{ Effect: "Maybe" }] }), [/^TR-02 /]);
+});
+
+test("notes for which kinds of objects no program assumes roles", async (t) => {
+  const targets = [selectorTarget(), identityTarget(), identityTarget()];
+  t.same(unassumedNotes(targets, ["sidecar"]), []);
+  t.same(unassumedNotes(targets, ["ack"]), [
+    "the roles of each AWSClusterRoleIdentity are not examined: no known caller assumes them; pass --caller with --via "
+    + "sidecar or capa",
+  ]);
+  t.match(unassumedNotes(targets, ["capa"]), [/^the roles of each IAMRoleSelector .* or eks-capability$/]);
 });
 
 test("leaves a text that is not the ARN of a role to other checks", async (t) => {
