@@ -2,8 +2,8 @@ import { closeSync, openSync, writeSync } from "node:fs";
 import { document, exportOf, roleDetail } from "../../test/shared/trust/iam-export.ts";
 import { allow, type Fields, grant } from "../../test/shared/trust/trust-cases.ts";
 
-/** The number of roles of its own account, and of the next one, that each role trusts. */
-const TRUSTED = 5;
+/** The number of controllers in each account, which are its first roles. */
+const CONTROLLERS = 5;
 
 function accountAt(i: number): string {
   return String(100_000_000_000 + i);
@@ -13,19 +13,22 @@ function roleAt(account: number, i: number): string {
   return `arn:aws:iam::${accountAt(account)}:role/team/role-${i}`;
 }
 
-/** Returns a role that trusts ten others, any of which its own policies let it assume. */
-function denseRole(account: number, i: number, { accounts, roles }: Size): Fields {
+/**
+ * Returns a role that the controllers of its own account and of the next one can assume. A controller can be assumed by
+ * EKS and by the same controller of the next account.
+ */
+function denseRole(account: number, i: number, { accounts }: Size): Fields {
   const next = (account + 1) % accounts;
-  const aws = Array.from({ length: TRUSTED }, (_, n) => [account, next].map((one) => (
-    roleAt(one, (i * 7 + n * 31 + 1) % roles)
-  ))).flat();
-  const trust = allow({ AWS: aws }, { Condition: { StringEquals: { "sts:ExternalId": `team-${account}-${i}` } } });
-  const others = ["s3", "sqs", "dynamodb"].map((service) => grant({
-    Action: [`${service}:Get*`, `${service}:List*`], Resource: `arn:aws:${service}:*:${accountAt(account)}:team-${i}/*`,
-  }));
+  const callers = i < CONTROLLERS ? [roleAt(next, i)] : Array.from({ length: CONTROLLERS }, (_, n) => (
+    [roleAt(account, n), roleAt(next, n)]
+  )).flat();
+  const service = i < CONTROLLERS ? { Service: "pods.eks.amazonaws.com" } : {};
+  const trust = allow({ AWS: callers, ...service }, { Action: ["sts:AssumeRole", "sts:TagSession"] });
+  const other = grant({ Action: ["s3:Get*", "s3:List*"], Resource: `arn:aws:s3:::team-${account}-${i}/*` });
   const sts = grant({ Action: ["sts:AssumeRole", "sts:TagSession"], Resource: "arn:aws:iam::*:role/team/*" });
+  const statements = i < CONTROLLERS ? [other, sts] : [other];
   return roleDetail(roleAt(account, i), document(trust), {
-    RolePolicyList: [{ PolicyName: "team", PolicyDocument: document(...others, sts) }],
+    RolePolicyList: [{ PolicyName: "team", PolicyDocument: document(...statements) }],
   });
 }
 

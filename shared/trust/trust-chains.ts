@@ -1,9 +1,8 @@
 import { decideWithTrust, type Existing } from "./decide-with-trust.ts";
-import { canDeny, type Grants, grantsIn, mayGrant } from "./document-text.ts";
 import { accountIn, type Entrant } from "./entrant.ts";
 import type { IAMData } from "./iam-data.ts";
-import type { IAMRole } from "./iam-objects.ts";
 import type { Intended } from "./intended.ts";
+import { RolePermissions } from "./role-permissions.ts";
 import type { Answer } from "./three-values.ts";
 import { trustedBy } from "./trusted.ts";
 
@@ -28,24 +27,19 @@ interface Party extends Entrant {
   readonly isIntended: boolean;
   /** Those whom the trust policy of this role lets in; null before it is read. */
   callers: readonly Caller[] | null;
-  /** What the policies of this role may allow; null before they are read, or if something of them is not known. */
-  permissions: Permissions | null;
+  /** The roles that have been read and trust this role, if its policies have not been compared with theirs. */
+  open: Caller[];
   /** The number of the last search that has found this party. */
   search: number;
 }
 
-/** A party whom a trust policy lets in. */
+/** A party whom the trust policy of a role lets in. */
 interface Caller {
   readonly party: Party;
+  readonly role: string;
   readonly isDelegated: boolean;
   /** Whether the policies of the party let it in too; null before they are compared. */
   verdict: Answer | null;
-}
-
-/** What the texts of a role's policies show. */
-interface Permissions {
-  readonly mayBeDenied: boolean;
-  readonly grants: readonly Grants[];
 }
 
 interface Step {
@@ -54,7 +48,7 @@ interface Step {
   readonly verdict: Possible;
 }
 
-/** Finds chains of roles. Reads the policies of a role only once, and compares each with a role that trusts it once. */
+/** Finds chains of roles. Reads the policies of each role once, if all roles are read before the first chain. */
 export class TrustChains {
   readonly #existing: Existing;
   readonly #data: IAMData;
@@ -85,7 +79,7 @@ export class TrustChains {
       const next: Step[] = [];
       for (const step of steps) {
         const found = this.#callersOf(step.role).filter(({ party }) => party.search !== search);
-        const able = found.filter((caller) => this.#verdict(caller, step) !== "no");
+        const able = found.filter((caller) => this.#verdict(caller) !== "no");
         for (const { party } of able) party.search = search;
         chains.push(...able.filter(({ party }) => !party.isIntended).map((caller): TrustChain => (
           { principal: caller.party.name, through: step.through, verdict: bothOf(step.verdict, caller.verdict) }
@@ -104,7 +98,7 @@ export class TrustChains {
     return callers.flatMap((caller): Step[] => {
       const { party } = caller;
       if (party.kind !== "role" || this.#callersOf(party).length === 0) return [];
-      if (this.#verdict(caller, to) === "no") return [];
+      if (this.#verdict(caller) === "no") return [];
       return [{ role: party, through: [party.name, ...to.through], verdict: bothOf(to.verdict, caller.verdict) }];
     });
   }
@@ -119,7 +113,7 @@ export class TrustChains {
     const known = this.#parties.get(key);
     if (known !== undefined) return known;
     const isIntended = this.#intended.has({ kind, name, accountID });
-    const party: Party = { kind, name, accountID, isIntended, callers: null, permissions: null, search: 0 };
+    const party: Party = { kind, name, accountID, isIntended, callers: null, open: [], search: 0 };
     this.#parties.set(key, party);
     return party;
   }
@@ -129,47 +123,44 @@ export class TrustChains {
     const trust = this.#data.role(party.name)?.trust ?? null;
     const policy = trust === null ? null : this.#data.parse(trust, "trust").policy;
     const trusted = policy === null ? [] : trustedBy(policy);
-    party.callers = trusted.map((one) => ({ party: this.#party(one), isDelegated: one.isDelegated, verdict: null }));
+    party.callers = trusted.map((one) => this.#caller(this.#party(one), party.name, one.isDelegated));
     return party.callers;
   }
 
-  #verdict(caller: Caller, { role }: Step): Answer {
-    caller.verdict ??= this.#decide(caller, role.name);
-    return caller.verdict;
+  #caller(party: Party, role: string, isDelegated: boolean): Caller {
+    const caller = { party, role, isDelegated, verdict: null };
+    party.open.push(caller);
+    return caller;
+  }
+
+  /** Compares the policies of a caller with all roles that have been read, because they are parsed for that. */
+  #verdict(caller: Caller): Answer {
+    if (caller.verdict === null) {
+      const { party } = caller;
+      const role = party.kind === "role" ? this.#data.role(party.name) : null;
+      const permissions = role === null ? null : new RolePermissions(role, this.#data);
+      for (const one of party.open) one.verdict = this.#decide(one, permissions);
+      party.open = [];
+    }
+    return caller.verdict ?? "unknown";
   }
 
   /** Whether the policies of a caller let it assume a role that trusts it. */
-  #decide({ party, isDelegated }: Caller, role: string): Answer {
+  #decide({ party, role, isDelegated }: Caller, permissions: RolePermissions | null): Answer {
     const { kind, name, accountID } = party;
     if (kind !== "role" && kind !== "user") return OUTSIDE.has(kind) ? "yes" : "unknown";
-    const isAlone = !isDelegated && accountID === accountIn(role);
-    const simple = kind === "role" ? this.#decideByText(party, role, isAlone) : null;
-    if (simple !== null) return simple;
+    if (partitionOf(name) !== partitionOf(role)) return "no";
+    if (kind === "role") {
+      const simple = this.#simple(permissions, name, role, !isDelegated && accountID === accountIn(role));
+      if (simple !== null) return simple;
+    }
     const statement = { Effect: "Allow", Principal: { AWS: isDelegated ? accountID : name }, Action: "sts:AssumeRole" };
     return decideWithTrust(name, { role, trustPolicy: { Statement: statement } }, this.#existing);
   }
 
-  /** Returns the answer that the texts of the caller's policies show, or null. `isAlone`: the trust policy suffices. */
-  #decideByText(party: Party, role: string, isAlone: boolean): Answer | null {
-    const found = this.#data.role(party.name);
-    if (found === null) return this.#decideUnread(party.name, role);
-    party.permissions ??= this.#permissionsOf(found);
-    if (party.permissions === null) return null;
-    const { mayBeDenied, grants } = party.permissions;
-    if (isAlone) return mayBeDenied || found.boundary !== null ? null : "yes";
-    return grants.some((one) => mayGrant(one, role)) ? null : "no";
-  }
-
-  /** Whether a role that no file contains can assume another role. */
-  #decideUnread(arn: string, role: string): Answer {
-    return this.#data.hasAll("role", arn) || partitionOf(arn) !== partitionOf(role) ? "no" : "unknown";
-  }
-
-  #permissionsOf({ inline, attached, gaps }: IAMRole): Permissions | null {
-    const documents = [...inline.map(({ document }) => document), ...attached.map((arn) => this.#data.policy(arn))];
-    const known = documents.filter((one) => one !== null);
-    if (gaps.length > 0 || known.length < documents.length) return null;
-    return { mayBeDenied: known.some(canDeny), grants: known.flatMap((one) => grantsIn(one) ?? []) };
+  #simple(permissions: RolePermissions | null, name: string, role: string, isAlone: boolean): Answer | null {
+    if (permissions !== null) return isAlone ? permissions.alone() : permissions.answer(role);
+    return this.#data.hasAll("role", name) ? "no" : "unknown";
   }
 }
 

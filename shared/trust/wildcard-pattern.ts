@@ -1,5 +1,5 @@
 import { PARTS_BEFORE_RESOURCE, parseARN } from "../formats/arn.ts";
-import { allOf, type Match, NO, unknown, YES } from "./three-values.ts";
+import { allOf, known, type Match, NO, unknown, YES } from "./three-values.ts";
 
 /** A value of a condition key. `isPrefix` states that only the start of the value is known. */
 export interface Value {
@@ -35,9 +35,8 @@ export function matches(pattern: Pattern, { text, isPrefix }: Value): Match {
   if (text.length < literals) return isPrefix ? unknown() : NO;
   // Most patterns with a wildcard end in their only `*`.
   if (literals === pattern.length - 1 && pattern[literals] === MANY) return YES;
-  // A pattern can be much longer than any text that it could match.
-  if (!isPrefix && pattern.filter((token) => token !== MANY).length > text.length) return NO;
-  return matchesRest(pattern.slice(literals), text.slice(literals), isPrefix);
+  const [restPattern, rest] = [pattern.slice(literals), text.slice(literals)];
+  return isPrefix ? matchesStart(restPattern, rest) : known(matchesWhole(restPattern, rest));
 }
 
 /** Whether the text is equal to the first tokens of the pattern, as far as it goes. */
@@ -47,8 +46,31 @@ function startsWith(text: string, pattern: Pattern, literals: number): boolean {
   return true;
 }
 
-/** Follows all positions of the pattern at which the value can be. */
-function matchesRest(pattern: Pattern, text: string, isPrefix: boolean): Match {
+/** Whether the whole text matches. Extends the last `*` when the pattern after it fails. */
+function matchesWhole(pattern: Pattern, text: string): boolean {
+  // A pattern can be much longer than any text that it could match.
+  if (pattern.filter((token) => token !== MANY).length > text.length) return false;
+  let [at, last, end] = [0, -1, 0];
+  for (let i = 0; i < text.length;) {
+    const token = pattern[at];
+    if (token === MANY) {
+      last = at++;
+      end = i;
+    } else if (token === ONE || token === text.charCodeAt(i)) {
+      at++;
+      i++;
+    } else if (last < 0) return false;
+    else {
+      at = last + 1;
+      i = ++end;
+    }
+  }
+  while (pattern[at] === MANY) at++;
+  return at === pattern.length;
+}
+
+/** Follows all positions of the pattern at which the start of a value can be. */
+function matchesStart(pattern: Pattern, text: string): Match {
   let positions = reachable(pattern, [0]);
   for (let i = 0; i < text.length && positions.length > 0; i++) {
     const unit = text.charCodeAt(i);
@@ -57,7 +79,6 @@ function matchesRest(pattern: Pattern, text: string, isPrefix: boolean): Match {
     ));
     positions = reachable(pattern, next);
   }
-  if (!isPrefix) return positions.includes(pattern.length) ? YES : NO;
   if (positions.length === 0) return NO;
   // At a final `*`, every rest matches.
   const last = pattern.length - 1;

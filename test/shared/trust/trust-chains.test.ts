@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { canDeny, grantsIn, mayGrant } from "../../../shared/trust/document-text.ts";
+import { canDeny, grantsIn, mayGrant } from "../../../shared/trust/role-permissions.ts";
 import type { IAMData } from "../../../shared/trust/iam-data.ts";
 import { Intended } from "../../../shared/trust/intended.ts";
 import { MAX_CHAIN, TrustChains } from "../../../shared/trust/trust-chains.ts";
