@@ -82,7 +82,7 @@ async function rejectsInputs(t: Test, act: Act): Promise<void> {
       stdout: "",
       stderr: `ack-role-resolver: the input package is "${name}", not the path of a .tgz file; `
         + "create it with npm pack\n",
-      outputs: { "sarif-file": "", "exit-status": "" },
+      outputs: { "sarif-file": "", "map-file": "", "exit-status": "" },
     });
   }
 }
