@@ -74,18 +74,12 @@ export function isStored({ kind }: Principal): boolean {
 /** Whether a principal is the caller. */
 function matchPrincipal(principal: Principal, caller: Caller): Match {
   if (principal.kind === "invalid") return unknown("principal that IAM does not accept");
-  if (principal.kind === "id") return isID(principal.id, caller);
-  if (principal.kind === "federated" || principal.kind === "wildcard") return NO;
+  // IAM shows a unique ID only if the role or user with this ID has been deleted.
+  if (principal.kind === "id" || principal.kind === "federated" || principal.kind === "wildcard") return NO;
   if (caller.kind === "service") return matchService(principal, caller.name);
   if (principal.kind === "any") return YES;
   if (principal.kind === "service") return NO;
   return principal.kind === "account" ? isInAccount(principal, caller) : isNamed(principal, caller);
-}
-
-/** IAM shows a unique ID only if the role or user with this ID has been deleted. */
-function isID(id: string, caller: Caller): Match {
-  const isOwn = caller.kind !== "service" && caller.uniqueID === id;
-  return isOwn ? unknown("whether the unique ID of the caller names it") : NO;
 }
 
 function isNamed({ kind, arn }: Extract<Principal, { arn: string }>, caller: SessionCaller | UserCaller): Match {
