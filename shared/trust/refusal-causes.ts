@@ -11,7 +11,11 @@ export function causeOf(answer: STSAnswer, call: RefusedCall, principal: string)
 }
 
 function first<Call>(rows: readonly Row<Call>[], refusal: Refusal<Call>): Cause | null {
-  return rows.find(({ applies }) => applies(refusal))?.explain(refusal) ?? null;
+  for (const { applies, explain } of rows) {
+    const cause = applies?.(refusal) === false ? null : explain(refusal);
+    if (cause !== null) return cause;
+  }
+  return null;
 }
 
 const UNKNOWN: Cause = {

@@ -72,8 +72,10 @@ export interface Cause {
 
 /** One cause of a refusal. */
 export interface Row<Call> {
-  readonly applies: (refusal: Refusal<Call>) => boolean;
-  readonly explain: (refusal: Refusal<Call>) => Cause;
+  /** Default: `explain` decides. */
+  readonly applies?: (refusal: Refusal<Call>) => boolean;
+  /** Returns null if it is not the cause. */
+  readonly explain: (refusal: Refusal<Call>) => Cause | null;
 }
 
 /** A refusal while its cause is looked up. */

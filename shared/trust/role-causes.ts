@@ -13,8 +13,8 @@ export const ROLE_CAUSES: readonly Row<RefusedAssumeRole>[] = [
       fix: "use the credentials of a role", shownBy: "trust check",
     }),
   },
-  { applies: ({ call }) => partitionsOf(call) !== null, explain: otherPartition },
-  { applies: ({ denial }) => denial?.isExplicit === true || denial?.side === "outside", explain: deniedByPolicy },
+  { explain: otherPartition },
+  { explain: deniedByPolicy },
   {
     applies: ({ denial }) => denial?.action === "sts:TagSession",
     explain: (refusal) => ({
@@ -59,25 +59,21 @@ export const ROLE_CAUSES: readonly Row<RefusedAssumeRole>[] = [
   },
 ];
 
-/** Returns the partitions of caller and role, if they differ. */
-function partitionsOf({ caller, roleARN }: RefusedAssumeRole): { readonly own: string; readonly other: string } | null {
-  const [own, other] = [partsOf(caller ?? "")?.partition, partsOf(roleARN)?.partition];
-  return own === undefined || other === undefined || own === other ? null : { own, other };
-}
-
-function otherPartition({ call }: Refusal<RefusedAssumeRole>): Cause {
-  const { own, other } = partitionsOf(call) ?? { own: "", other: "" };
+function otherPartition({ call }: Refusal<RefusedAssumeRole>): Cause | null {
+  const [own, other] = [partsOf(call.caller ?? "")?.partition, partsOf(call.roleARN)?.partition];
+  if (own === undefined || other === undefined || own === other) return null;
   return {
     cause: `the caller is in the partition ${quote(own)}, and the role in ${quote(other)}`,
     fix: `name a role of the partition of the caller in ${roleField(call)}`, shownBy: "trust check",
   };
 }
 
-function deniedByPolicy({ denial }: Refusal<RefusedAssumeRole>): Cause {
-  const { policy, isExplicit, side } = denial ?? { policy: "", isExplicit: true, side: null };
+function deniedByPolicy({ denial }: Refusal<RefusedAssumeRole>): Cause | null {
+  if (denial === null || (!denial.isExplicit && denial.side !== "outside")) return null;
+  const { policy, isExplicit, side } = denial;
   const isOutside = side === "outside";
   return {
-    cause: isExplicit ? `a statement of a ${policy ?? "policy"} denies it` : `no ${policy ?? "policy"} allows it`,
+    cause: isExplicit ? `a statement of a ${policy} denies it` : `no ${policy} allows it`,
     fix: `${isExplicit ? "remove or narrow this statement" : "allow it there"}${
       isOutside ? "; exports of IAM do not contain such policies" : ""}`,
     shownBy: isOutside ? null : "trust check",

@@ -1,6 +1,5 @@
-import { accountOfARN } from "../formats/arn.ts";
 import { quote } from "../formats/text.ts";
-import type { RefusedToken, Row } from "./refused-call.ts";
+import type { RefusedToken, Refusal, Row } from "./refused-call.ts";
 
 /**
  * The causes of a refused call of AssumeRoleWithWebIdentity:
@@ -27,7 +26,7 @@ export const TOKEN_CAUSES: readonly Row<RefusedToken>[] = [
   {
     applies: hasCode("InvalidIdentityToken"),
     explain: ({ call }) => ({
-      cause: `account ${accountOfARN(call.roleARN) ?? ""} has no such provider, or STS cannot read its public keys`,
+      cause: "the account of the role has no such provider, or STS cannot read its public keys",
       fix: `create ${providerOf(call)} there, with the audience ${audiencesOf(call)}`, shownBy: null,
     }),
   },
@@ -47,7 +46,7 @@ export const TOKEN_CAUSES: readonly Row<RefusedToken>[] = [
   },
 ];
 
-function hasCode(...codes: readonly string[]): Row<RefusedToken>["applies"] {
+function hasCode(...codes: readonly string[]): (refusal: Refusal<RefusedToken>) => boolean {
   return ({ answer }) => codes.includes(answer.code);
 }
 

@@ -81,6 +81,19 @@ test("lists every action that the call needs, and the parts of a session that ar
   t.end();
 });
 
+test("tells a policy that exports of IAM do not contain, and a role that assumes itself", (t) => {
+  const because = "STS returned AccessDenied because no resource control policy allows the sts:AssumeRole action";
+  t.match(
+    textFor({}, { code: "AccessDenied", message: because }),
+    /: no resource control policy allows it\. Allow it there; exports of IAM do not contain such policies\. STS ret/,
+  );
+  t.match(textFor({ caller: ROLE }), /: since 2022, a role that assumes itself must be named/);
+  t.notMatch(textFor({ caller: `${ROLE}-2` }), "assumes itself");
+  const large = { code: "PackedPolicyTooLarge", message: "112%" };
+  t.match(textFor({ hasPodTags: true }, large), /: the tags that EKS Pod Identity adds together exceed/);
+  t.end();
+});
+
 test("writes a command that a shell passes on unchanged, with one file for each account", (t) => {
   const hostile = "arn:aws:iam::444455556666:role/$(id)/'`;&/team-a";
   t.equal(
@@ -143,8 +156,8 @@ test("explains each error of AssumeRoleWithWebIdentity", (t) => {
       + `policy, allow sts:AssumeRoleWithWebIdentity to ${provider}, on condition that ${claims}. ${who}`,
     IDPRejectedClaim: `STS rejected ${on}the trust policy or ${provider} does not accept the claims of the token. `
       + `Compare them with the trust policy and the audiences of the provider: ${claims}. ${who}`,
-    InvalidIdentityToken: `STS rejected ${on}account 444455556666 has no such provider, or STS cannot read its public `
-      + `keys. Create ${provider} there, with the audience "sts.amazonaws.com". why`,
+    InvalidIdentityToken: `STS rejected ${on}the account of the role has no such provider, or STS cannot read its `
+      + `public keys. Create ${provider} there, with the audience "sts.amazonaws.com". why`,
     ExpiredTokenException: `STS rejected ${on}the token has expired, although the sidecar requests a new one for each `
       + "call. Synchronize the clock of the API server. why",
     IDPCommunicationError: `STS rejected ${on}STS cannot read the public keys of ${provider}. Make them readable from `
