@@ -25,7 +25,7 @@ export async function runTrustWho(
   const roles = await rolesOf(target, settings, data, io);
   if (roles === null) return EXIT.usage;
   const chains = new TrustChains({ data, nowSeconds: Math.floor(clock.now() / 1000) }, intended);
-  for (const role of roles) chains.trustedBy(role);
+  for (const { role } of roles) chains.trustedBy(role);
   const output = outputOf(settings, data, io);
   const tally = { open: 0, faults: 0 };
   for (const { role, sources } of roles) {
