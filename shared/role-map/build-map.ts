@@ -7,7 +7,7 @@ import type { Change, ComparedObject, Impact } from "../resolution/impact.ts";
 import type { Resolution } from "../resolution/resolve.ts";
 import { ReasonTables, stateOf } from "./map-reasons.ts";
 import { storedSelectors } from "./map-selectors.ts";
-import { MapTable, shownText } from "./map-table.ts";
+import { MapTable, shownOrNull, shownText } from "./map-table.ts";
 import {
   type MapNamespace, type MapObject, type MapTotals, type MapUnjudged, type RoleMap, type State, STATES,
 } from "./role-map.ts";
@@ -75,7 +75,7 @@ export function* roleMapOf(input: RoleMapInput): Paced<RoleMap> {
   const objects = input.objects.toSorted(compareObjects);
   const shown = objects.slice(0, LIMITS.mapObjects.value).map((object) => shownObject(object, tables));
   return {
-    root: input.root === null ? null : shownText(input.root),
+    root: shownOrNull(input.root),
     totals: totalsOf(input, ranked),
     namespaces: namespaces.items, kinds: places.kinds.items, roles: tables.roles.items,
     selectors: tables.selectors.items, findings: tables.findings.items, reasons: tables.reasons.items,
@@ -135,7 +135,7 @@ function addSelectors(tables: ReasonTables, { inventory, selectors }: RoleMapInp
     const { findings = [], place = null } = selectors.get(name) ?? {};
     tables.selectors.add(name, () => ({
       ...rest, name: shownText(name), role: roleARN === "" ? null : tables.role(roleARN),
-      findings: tables.indexesOf(findings), place: place === null ? null : shownText(place),
+      findings: tables.indexesOf(findings), place: shownOrNull(place),
     }));
   }
 }
@@ -153,17 +153,24 @@ const MAX_LABELS = 30;
 function shownObject({ kind, namespace, name, findings, place }: JudgedObject, tables: ReasonTables): MapObject {
   return {
     kind: shownText(kind), namespace: shownText(namespace), name: shownText(name),
-    findings: tables.indexesOf(findings), place: place === null ? null : shownText(place),
+    findings: tables.indexesOf(findings), place: shownOrNull(place),
   };
 }
 
 function compareObjects(a: JudgedObject, b: JudgedObject): number {
-  return compareText(a.kind, b.kind) || compareText(a.namespace, b.namespace) || compareText(a.name, b.name)
-    || compareText(a.place ?? "", b.place ?? "");
+  return compareText(objectText(a), objectText(b));
+}
+
+function objectText({ kind, namespace, name, place }: JudgedObject): string {
+  return JSON.stringify([kind, namespace, name, place]);
 }
 
 function compareUnjudged(a: MapUnjudged, b: MapUnjudged): number {
-  return compareText(a.file ?? "", b.file ?? "") || compareText(a.where, b.where) || b.count - a.count;
+  return compareText(unjudgedKey(a), unjudgedKey(b));
+}
+
+function unjudgedKey({ file, where, count }: MapUnjudged): string {
+  return JSON.stringify([file !== null, file, where, count]);
 }
 
 function totalsOf(

@@ -5,7 +5,7 @@ import { accountOfARN } from "../formats/arn.ts";
 import { formatFieldPath } from "../formats/json.ts";
 import { describeIdentity } from "../resolution/identity-denials.ts";
 import type { Resolution } from "../resolution/resolve.ts";
-import { MapTable, shownText } from "./map-table.ts";
+import { MapTable, shownOrNull, shownText } from "./map-table.ts";
 import type { MapFinding, MapRole, MapSelector, Reason, State } from "./role-map.ts";
 
 /** Returns the state of a resource. */
@@ -34,9 +34,9 @@ export class ReasonTables {
 
   /** Returns the indexes of the findings. */
   indexesOf(findings: readonly Finding[]): number[] {
-    return findings.flatMap((finding) => {
+    return findings.map((finding) => {
       const shown = shownFinding(finding);
-      return this.findings.add(JSON.stringify(shown), () => shown) ?? [];
+      return this.findings.addAlways(JSON.stringify(shown), () => shown);
     });
   }
 
@@ -47,16 +47,16 @@ export class ReasonTables {
     const shown = findings.map(shownFinding);
     const names = selectors.map(({ name }) => name);
     const key = JSON.stringify([state, outcome, roleARN, names, chain.map(describeIdentity), region, message, shown]);
+    const roleIndex = (): number | null => (roleARN === null ? null : this.role(roleARN));
     const index = this.reasons.add(key, () => ({
-      state, outcome,
-      role: roleARN === null ? null : this.role(roleARN),
+      state, outcome, role: roleIndex(),
       selectors: names.flatMap((name) => this.selectors.indexOf(name) ?? []),
       chain: chain.map((link) => shownText(describeIdentity(link))),
       region: region === null ? null : shownText(`${region.value} (set by the ${region.from})`),
       message: shownText(message),
       findings: this.indexesOf(findings),
     }));
-    return index ?? this.#otherReason({ state, outcome, role: roleARN === null ? null : this.role(roleARN) });
+    return index ?? this.#otherReason({ state, outcome, role: roleIndex() });
   }
 
   /** Returns the reason without its details; -1 for -1. */
@@ -79,8 +79,7 @@ const OTHER_REASON = "The map has no room for this reason. Run `ack-role-resolve
 
 /** An account is a part of a column, so an ARN of any other text has none. */
 function accountIn(arn: string): string | null {
-  const account = accountOfARN(arn);
-  return account === null ? null : shownText(account);
+  return shownOrNull(accountOfARN(arn));
 }
 
 /** Returns the finding without values that can be confidential: a map is stored and shared. */

@@ -13,12 +13,15 @@ export class MapTable<Item> {
 
   /** Returns the index of the item that has the key. Adds the item if it is new; returns null if the list is full. */
   add(key: string, create: () => Item): number | null {
+    if (this.#indexes.has(key) || this.#indexes.size < this.#limit) return this.addAlways(key, create);
+    this.#rejected.add(key);
+    return null;
+  }
+
+  /** Like `add`, for a list without a limit. */
+  addAlways(key: string, create: () => Item): number {
     const found = this.#indexes.get(key);
     if (found !== undefined) return found;
-    if (this.#indexes.size >= this.#limit) {
-      this.#rejected.add(key);
-      return null;
-    }
     const index = this.items.push(create()) - 1;
     this.#indexes.set(key, index);
     return index;
@@ -41,6 +44,10 @@ const MAX_LENGTH = 300;
 export function shownText(text: string): string {
   if (text.length <= MAX_LENGTH) return printable(text);
   return `${printable(text.slice(0, MAX_LENGTH))}… (${text.length} characters)`;
+}
+
+export function shownOrNull(text: string | null): string | null {
+  return text === null ? null : shownText(text);
 }
 
 /** The largest number of names of a use. A smaller one applies if the map would have too many names. */

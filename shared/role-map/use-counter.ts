@@ -56,7 +56,7 @@ export class UseCounter<Rest extends readonly (string | number)[]> {
     }
     this.#perNamespace.set(namespace, uses + 1);
     const name = shownText(kindName);
-    return this.#insert(key, { namespace, kind: this.#counting.kinds.add(name, () => name) ?? -1, rest });
+    return this.#insert(key, { namespace, kind: this.#counting.kinds.addAlways(name, () => name), rest });
   }
 
   #insert(key: string, use: Pick<Counted<Rest>, "namespace" | "kind" | "rest">): Counted<Rest> {
