@@ -53,11 +53,11 @@ function isEscaped(text: string, at: number): boolean {
   return (at - first) % 2 === 1;
 }
 
-/** Returns the first key that an object has twice, apart from escapes. */
+/** Returns the first key that an object has twice, apart from escapes. There must be one. */
 function repeatedKey(text: string): string {
   const open: Set<string>[] = [];
   let last = "";
-  for (let at = 0; at < text.length; at++) {
+  for (let at = 0; ; at++) {
     const code = text.charCodeAt(at);
     if (code === OPEN_OBJECT) open.push(new Set());
     else if (code === CLOSE_OBJECT) open.pop();
@@ -72,5 +72,4 @@ function repeatedKey(text: string): string {
       keys?.add(key);
     }
   }
-  return "";
 }
