@@ -98,14 +98,10 @@ function matchesIgnoringCase(pattern: Pattern, value: Value): Match {
   const exact = matches(pattern, value);
   if (exact.answer === "yes") return exact;
   // Programming languages differ in the case of other characters.
-  if (!isASCII(value.text) || pattern.some((unit) => unit > MAX_ASCII)) return unknown("case of letters beyond ASCII");
+  if (NOT_ASCII.test(value.text) || pattern.some((unit) => unit > MAX_ASCII)) return unknown("case of letters beyond ASCII");
   const lower = pattern.map((unit) => String.fromCharCode(unit).toLowerCase().charCodeAt(0));
   return matches(lower, { ...value, text: value.text.toLowerCase() });
 }
 
 const MAX_ASCII = 0x7F;
-
-function isASCII(text: string): boolean {
-  for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > MAX_ASCII) return false;
-  return true;
-}
+const NOT_ASCII = /\P{ASCII}/u;

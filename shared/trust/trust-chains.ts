@@ -38,8 +38,9 @@ interface Caller {
   readonly party: Party;
   readonly role: string;
   readonly isDelegated: boolean;
-  /** Whether the policies of the party let it in too; null before they are compared. */
-  verdict: Answer | null;
+  /** Whether the policies of the party let it in too; unknown before they are compared. */
+  verdict: Answer;
+  isCompared: boolean;
 }
 
 interface Step {
@@ -128,21 +129,21 @@ export class TrustChains {
   }
 
   #caller(party: Party, role: string, isDelegated: boolean): Caller {
-    const caller = { party, role, isDelegated, verdict: null };
+    const caller = { party, role, isDelegated, verdict: "unknown" as Answer, isCompared: false };
     party.open.push(caller);
     return caller;
   }
 
   /** Compares the policies of a caller with all roles that have been read, because they are parsed for that. */
   #verdict(caller: Caller): Answer {
-    if (caller.verdict === null) {
+    if (!caller.isCompared) {
       const { party } = caller;
       const role = party.kind === "role" ? this.#data.role(party.name) : null;
       const permissions = role === null ? null : new RolePermissions(role, this.#data);
-      for (const one of party.open) one.verdict = this.#decide(one, permissions);
+      for (const one of party.open) Object.assign(one, { verdict: this.#decide(one, permissions), isCompared: true });
       party.open = [];
     }
-    return caller.verdict ?? "unknown";
+    return caller.verdict;
   }
 
   /** Whether the policies of a caller let it assume a role that trusts it. */

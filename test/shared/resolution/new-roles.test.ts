@@ -1,10 +1,11 @@
 import { test } from "tap";
+import type { Runtime } from "../../../shared/contract/context.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { drain } from "../../../shared/formats/paced.ts";
 import { compareInventories } from "../../../shared/resolution/impact.ts";
 import { NewRoles } from "../../../shared/resolution/new-roles.ts";
 import type { RoleCaller } from "../../../shared/trust/role-caller.ts";
-import { clusterObject, roleIdentity, staticIdentity } from "../capa-objects.ts";
+import { clusterObject, identityObject, roleIdentity, staticIdentity } from "../capa-objects.ts";
 import {
   bucketObject, inventoryWith, mapObject, namespaceObject, selectorObject, SETTINGS_BY_DEFAULT,
 } from "../objects.ts";
@@ -17,15 +18,16 @@ interface Circumstances {
   readonly mode?: "selectors" | "carm";
   readonly callers?: readonly RoleCaller[];
   readonly trust?: readonly Fields[];
+  readonly runtime?: Runtime;
 }
 
 /** Returns `NAME VERDICT` for each role, and `KIND VERDICT REASON` for each resource that changes. */
 function changes(
   before: readonly JsonObject[], after: readonly JsonObject[],
-  { mode = "selectors", callers, trust = [allow({ AWS: APP })] }: Circumstances = {},
+  { mode = "selectors", callers, trust = [allow({ AWS: APP })], runtime = "ack" }: Circumstances = {},
 ): string[] {
-  const settings = { ...SETTINGS_BY_DEFAULT, mode };
-  const inventories = { before: inventoryWith(before), after: inventoryWith(after) };
+  const settings = { ...SETTINGS_BY_DEFAULT, mode, runtime };
+  const inventories = { before: inventoryWith(before, { runtime }), after: inventoryWith(after, { runtime }) };
   const { impacts } = drain(compareInventories(inventories.before, inventories.after, settings));
   const review = reviewOf({ trust, ...(callers !== undefined && { callers }) });
   const roles = new NewRoles({ ...inventories, impacts }, review, settings);
@@ -105,4 +107,8 @@ test("answers for roles of the CARM maps and of identities", async (t) => {
   ], "the user of the Secret is not known");
   const keys = clusterObject("c", "static/keys");
   t.same(changes([keys], [keys, staticIdentity("keys")], capa), ["AWSCluster "], "the role of a user is not assumed");
+  const pods = clusterObject("c", "account/sa");
+  const account = identityObject("AWSServiceAccountIdentity", "sa", { roleARN: ROLE }, { namespace: "ns1" });
+  const extended = { ...capa, runtime: "extended" } as const;
+  t.same(changes([pods], [pods, account], extended), ["AWSCluster "], "a Pod of the service account assumes it");
 });

@@ -181,6 +181,7 @@ test("a macro of the user can change every resource, and an include the fields b
   t.equal(near({ ...template, Transform: ["AWS::Serverless-2016-10-31", "AWS::LanguageExtensions"] }), "yes");
   t.throws(() => near({ ...template, Transform: "Mine" }), { message: message("Mine") });
   t.throws(() => near({ ...template, Transform: ["AWS::LanguageExtensions", "Mine"] }), { message: message("Mine") });
+  t.throws(() => near({ ...template, Transform: 7 }), { message: message("") });
   t.throws(() => near({ ...template, Transform: { Name: "AWS::Include" } }), { message: message("AWS::Include") });
   const include = { "Fn::Transform": { Name: "AWS::Include" } };
   const role = (properties: Fields): Fields => ({

@@ -1,8 +1,9 @@
 import { test } from "tap";
-import { canDeny, grantsIn, mayGrant } from "../../../shared/trust/role-permissions.ts";
+import { canDeny, grantsIn, mayGrant, RolePermissions } from "../../../shared/trust/role-permissions.ts";
 import type { IAMData } from "../../../shared/trust/iam-data.ts";
 import { Intended } from "../../../shared/trust/intended.ts";
 import { MAX_CHAIN, TrustChains } from "../../../shared/trust/trust-chains.ts";
+import type { Answer } from "../../../shared/trust/three-values.ts";
 import { whoElse, whoElseLines } from "../../../shared/trust/who-else.ts";
 import { dataOf, document, exportOf, roleDetail } from "./iam-export.ts";
 import { allow, type Fields, grant } from "./trust-cases.ts";
@@ -133,9 +134,39 @@ test("a chain ends at a role whose trust policy is not valid or not in the expor
   const lines = whoElseLines({ role: role("a"), unintended: [], chains: [possible] }, data);
   t.equal(lines[1], `  possible chain: * -> ${role("b")}`);
   t.same(whoElseLines({ role: role("x"), unintended: [], chains: [] }, data), [`${role("x")}: nobody else`]);
+  t.same(whoElseLines({ role: role("x"), unintended: [{ name: BOB }], chains: [] }, data), [`${role("x")}: 1`]);
   t.match(chains(exported(roleDetail(role("a"), { Statement: [{}] })), role("a")), [
     /^the trust policy is not valid: Statement\[0\]/,
   ]);
+});
+
+test("an account that trusts one of its roles by a condition needs the policies of that role", async (t) => {
+  const ofC = { Condition: { ArnEquals: { "aws:PrincipalArn": role("c") } } };
+  const delegating = roleDetail(role("b"), document(allow({ AWS: "222222222222" }, ofC)));
+  const limited = grant({ Resource: role("b"), Condition: { Bool: { "aws:SecureTransport": "true" } } });
+  const withC = (statement: Fields): string[] => {
+    const c = trusting(role("c"), {}, inline(statement));
+    return chains(exported(trusting(role("a"), { AWS: role("b") }), delegating, c), role("a"));
+  };
+  t.same(withC(limited), ["?c>b"]);
+  t.same(withC(grant()), ["c>b"]);
+  t.same(withC(grant({ Resource: "arn:aws:s3:::x" })), []);
+});
+
+test("the policies of a role decide the simple cases without a complete evaluation", async (t) => {
+  const answer = (statement: Fields, fields: Fields = {}): Answer | null => {
+    const found = exported(trusting(role("a"), {}, { ...inline(statement), ...fields })).role(role("a"));
+    if (found === null) throw new Error("the export contains the role");
+    return new RolePermissions(found, exported()).answer(FAR);
+  };
+  t.equal(answer(grant({ Resource: FAR })), "yes");
+  t.equal(answer({ Effect: "Allow", Action: "s3:*", Resource: FAR }), "no");
+  t.equal(answer(grant({ Resource: FAR, Condition: { Bool: { "aws:SecureTransport": "true" } } })), null, "a condition");
+  const boundary = { PermissionsBoundary: { PermissionsBoundaryType: "Policy", PermissionsBoundaryArn: `${FAR}/x` } };
+  t.equal(answer(grant({ Resource: FAR }), boundary), null, "a boundary");
+  t.equal(answer(grant({ Resource: FAR.replace("far", "${aws:username}") })), null, "a variable");
+  t.equal(answer(grant({ Resource: "arn:aws:iam" })), null, "IAM may complete an ARN");
+  t.equal(answer({ ...grant({ Resource: FAR }), Effect: "Maybe" }), null, "not a policy");
 });
 
 test("the text of a policy shows that it can neither allow a role nor deny", async (t) => {
