@@ -56,8 +56,8 @@ function isEscaped(text: string, at: number): boolean {
 /** Returns the first key that an object has twice, apart from escapes. There must be one. */
 function repeatedKey(text: string): string {
   const open: Set<string>[] = [];
-  let last = "";
-  for (let at = 0; ; at++) {
+  let [last, repeated]: [string, string | null] = ["", null];
+  for (let at = 0; repeated === null; at++) {
     const code = text.charCodeAt(at);
     if (code === OPEN_OBJECT) open.push(new Set());
     else if (code === CLOSE_OBJECT) open.pop();
@@ -68,8 +68,9 @@ function repeatedKey(text: string): string {
     } else if (code === COLON) {
       const key = String(JSON.parse(last));
       const keys = open.at(-1);
-      if (keys?.has(key) === true) return key;
+      if (keys?.has(key) === true) repeated = key;
       keys?.add(key);
     }
   }
+  return repeated;
 }

@@ -98,7 +98,8 @@ function matchesIgnoringCase(pattern: Pattern, value: Value): Match {
   const exact = matches(pattern, value);
   if (exact.answer === "yes") return exact;
   // Programming languages differ in the case of other characters.
-  if (NOT_ASCII.test(value.text) || pattern.some((unit) => unit > MAX_ASCII)) return unknown("case of letters beyond ASCII");
+  const isASCII = !NOT_ASCII.test(value.text) && pattern.every((unit) => unit <= MAX_ASCII);
+  if (!isASCII) return unknown("case of letters beyond ASCII");
   const lower = pattern.map((unit) => String.fromCharCode(unit).toLowerCase().charCodeAt(0));
   return matches(lower, { ...value, text: value.text.toLowerCase() });
 }

@@ -75,8 +75,8 @@ function isCertain(statement: Statement): boolean {
 
 /** Returns the pattern of a resource without variables. */
 function fixedPattern(template: Template | null): Pattern[] {
-  const [first, ...others] = template ?? [];
-  return first === undefined || others.length > 0 || "key" in first ? [] : [first];
+  const first = template?.[0];
+  return template?.length !== 1 || first === undefined || "key" in first ? [] : [first];
 }
 
 const ANY_ROLE = [""];

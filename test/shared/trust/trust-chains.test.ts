@@ -161,7 +161,8 @@ test("the policies of a role decide the simple cases without a complete evaluati
   };
   t.equal(answer(grant({ Resource: FAR })), "yes");
   t.equal(answer({ Effect: "Allow", Action: "s3:*", Resource: FAR }), "no");
-  t.equal(answer(grant({ Resource: FAR, Condition: { Bool: { "aws:SecureTransport": "true" } } })), null, "a condition");
+  const Condition = { Bool: { "aws:SecureTransport": "true" } };
+  t.equal(answer(grant({ Resource: FAR, Condition })), null, "a condition");
   const boundary = { PermissionsBoundary: { PermissionsBoundaryType: "Policy", PermissionsBoundaryArn: `${FAR}/x` } };
   t.equal(answer(grant({ Resource: FAR }), boundary), null, "a boundary");
   t.equal(answer(grant({ Resource: FAR.replace("far", "${aws:username}") })), null, "a variable");
