@@ -31,8 +31,6 @@ export interface ConnectionLimits {
  *   (pipelining) is closed. The number of requests in flight is therefore at most `served`.
  * - A connection is closed if the client does not receive a response within `responseMs`.
  *
- * A request costs no listener: what is in flight is read only when the next request, connection or deadline needs it.
- *
  * The returned function returns true if the server must not process the requests of a connection, because the
  * connection arrived while all served connections were busy, or because it is pipelined. The caller sends a 503 on such
  * a connection. SDKs retry after a 503, but would report a reset as a network failure.
@@ -50,7 +48,7 @@ export function limitConnections(
   server.on(server instanceof TLSServer ? "secureConnection" : "connection", (socket: Socket) => {
     const unused = open.size < served ? null : longestUnused(open, replacesIncomplete);
     const isExcess = open.size >= served && unused === null;
-    open.set(socket, { isExcess, usedMs: clock.steady(), exchanges: [] });
+    open.set(socket, { isExcess, hasServed: false, usedMs: clock.steady(), exchanges: [] });
     socket.once("close", () => void open.delete(socket));
     if (unused === null) return;
     open.delete(unused);
@@ -63,7 +61,6 @@ export function limitConnections(
     const connection = open.get(socket);
     if (connection === undefined) return;
     const { exchanges } = connection;
-    while (exchanges[0]?.response === null) exchanges.shift();
     if (isPipelined(exchanges)) {
       connection.isExcess = true;
       socket.destroy();
@@ -71,46 +68,33 @@ export function limitConnections(
       return;
     }
     connection.usedMs = clock.steady();
-    exchanges.push(new Exchange(response, connection.usedMs));
+    connection.hasServed = true;
+    const exchange = { response, startMs: connection.usedMs };
+    exchanges.push(exchange);
+    // An idle connection must not keep its last request in memory.
+    response.on("close", () => void exchanges.splice(exchanges.indexOf(exchange), 1));
     deadline.start();
   });
   return (socket) => socket.destroyed || open.get(socket)?.isExcess === true;
 }
 
-/**
- * A request and its response. Node.js keeps both until it has sent the response. This class does not, because they lead
- * to what the request contained: an idle connection would keep its last review in memory.
- */
-class Exchange {
+/** A request whose response the client has not received. */
+interface Exchange {
+  readonly response: ServerResponse;
   /** The time at which the request arrived, in ms of the steady clock. */
   readonly startMs: number;
-  readonly #response: WeakRef<ServerResponse>;
-
-  constructor(response: ServerResponse, startMs: number) {
-    this.startMs = startMs;
-    this.#response = new WeakRef(response);
-  }
-
-  /** Null if it has been sent. */
-  get response(): ServerResponse | null {
-    const response = this.#response.deref();
-    return response === undefined || response.closed ? null : response;
-  }
 }
 
 interface Connection {
   isExcess: boolean;
+  hasServed: boolean;
   /** The time of the last request, or of the connection itself, in ms of the steady clock. */
   usedMs: number;
-  /** Oldest first. An exchange ends when the socket has sent the response, and is removed at the next request. */
+  /** Oldest first. */
   readonly exchanges: Exchange[];
 }
 
 type OpenConnections = Map<Socket, Connection>;
-
-function isInFlight({ response }: Exchange): boolean {
-  return response !== null;
-}
 
 /** Returns the replaceable connection that was not used for longest, or null if all are busy. */
 function longestUnused(open: OpenConnections, replacesIncomplete: boolean): Socket | null {
@@ -123,10 +107,10 @@ function longestUnused(open: OpenConnections, replacesIncomplete: boolean): Sock
 }
 
 /** A client may never send the whole body of its request, or may send no request at all. */
-function isReplaceable({ isExcess, exchanges }: Connection, replacesIncomplete: boolean): boolean {
-  const last = exchanges.findLast(isInFlight)?.response ?? null;
-  if (last !== null) return replacesIncomplete && !isExcess && !last.req.complete;
-  return replacesIncomplete || exchanges.length > 0;
+function isReplaceable({ isExcess, hasServed, exchanges }: Connection, replacesIncomplete: boolean): boolean {
+  const last = exchanges.at(-1)?.response;
+  if (last !== undefined) return replacesIncomplete && !isExcess && !last.req.complete;
+  return replacesIncomplete || hasServed;
 }
 
 /** Destroys each connection whose response takes longer than the limit. One timer serves all connections. */
@@ -156,7 +140,7 @@ class ResponseDeadline {
     const nowMs = this.#clock.steady();
     let nextMs = Infinity;
     for (const [socket, { exchanges }] of this.#open) {
-      const oldest = exchanges.find(isInFlight);
+      const [oldest] = exchanges;
       if (oldest === undefined) continue;
       const leftMs = oldest.startMs + this.#limitMs - nowMs;
       if (leftMs <= 0) socket.destroy();
@@ -171,7 +155,7 @@ class ResponseDeadline {
  * still be in flight: when Node.js reports that it sent a response, the client may already have sent its next request.
  */
 function isPipelined(inFlight: readonly Exchange[]): boolean {
-  return inFlight.length > 1 || inFlight.some(({ response }) => response?.writableEnded === false);
+  return inFlight.length > 1 || inFlight.some(({ response }) => !response.writableEnded);
 }
 
 /** What the parser's handler of a request returns to stop, as for an upgrade (Node.js, lib/_http_server.js). */
