@@ -13,11 +13,10 @@ import type { Credentials } from "../credentials/session.ts";
 import type { InventoryMemo } from "../inventory-memo.ts";
 import type { SidecarOptions } from "../options.ts";
 import { RejectedSignerError, UpstreamSTSError } from "../sts-upstream/errors.ts";
-import { type AssumeRoleForm, chainedDurationError, readAssumeRole } from "../sts/assume-role-form.ts";
-import {
-  type Content, readForm, renderError, renderResult, sanitize, STSErrorResponse,
-} from "../sts/query-protocol.ts";
+import { type AssumeRoleForm, chainedDurationError } from "../sts/assume-role-form.ts";
+import { type Content, renderError, renderResult, sanitize, STSErrorResponse } from "../sts/query-protocol.ts";
 import { verifySignature } from "../sts/signature.ts";
+import { type STSCall, STSCalls } from "../sts/sts-call.ts";
 import { clientFields, type CredentialRoutePorts } from "./credential-routes.ts";
 import { STS_PATHS } from "./request-check.ts";
 import { ANSWER_LIMIT_MS, formatExpiration, statedExpirationMs, withAnswerLimit } from "./respond.ts";
@@ -29,24 +28,21 @@ export interface STSRoutePorts extends CredentialRoutePorts {
 
 /** An STS request whose signature is valid. */
 interface STSRequest {
-  readonly form: URLSearchParams;
+  readonly call: STSCall;
   readonly caller: IssuedKey;
   readonly request: FastifyRequest;
   readonly options: SidecarOptions;
   readonly ports: STSRoutePorts;
-  /** Returns true after the answer limit, when the client no longer waits for the response. */
-  readonly isLate: () => boolean;
 }
 
 /**
  * Returns the AssumeRole result. Validates the form as STS does, checks that a selector grants the role, and gets a
- * session from the cache or STS.
+ * session from the cache, without waiting, or from STS.
  */
-async function assumeRole({ form, caller, request, options, ports, isLate }: STSRequest): Promise<Content> {
-  const requested = readAssumeRole(form);
+function assumeRole({ call, caller, request, options, ports }: STSRequest): Content | Promise<Content> {
+  const requested = call.requested();
   const { source, grants, issuer, clock } = ports;
   const { durationSeconds, roleARN } = requested;
-  if (durationSeconds > MAX_CHAINED_SECONDS && (await issuer.isChained())) throw chainedDurationError();
   checkCaller(caller, requested);
   if (!source.status.loaded) throw notLoaded(source.status);
   const decide = (): Grant => grants.of(`role ${roleARN}`, (inventory) => grantRole(inventory, roleARN, options));
@@ -57,18 +53,24 @@ async function assumeRole({ form, caller, request, options, ports, isLate }: STS
     key: `sts ${withoutTime(requested.sessionName)}`,
     fields: () => ({ ...clientFields(request), requested_session_name: requested.sessionName }),
   };
-  const issue = { kind: "role", client, requested, isLate } as const;
-  const known = grant.verdict === "role" ? issuer.issueAgain(grant, issue) : null;
-  const credentials = known ?? await issueWhileGranted(issuer, { grant, decide, issue });
+  const issue = { kind: "role", client, requested } as const;
   const sourceIdentity = grant.verdict === "role" ? grant.extras.sourceIdentity : null;
-  const nowMs = clock.now();
-  return contentOf(credentials, { sourceIdentity, untilMs: nowMs + durationSeconds * 1000, nowMs });
+  const answer = (credentials: Credentials): Content => {
+    const nowMs = clock.now();
+    return contentOf(credentials, { sourceIdentity, untilMs: nowMs + durationSeconds * 1000, nowMs });
+  };
+  const known = grant.verdict === "role" ? issuer.issueAgain(grant, issue) : null;
+  if (known !== null) return answer(known);
+  return withAnswerLimit(clock, ANSWER_LIMIT_MS.sts, async (isLate) => {
+    if (durationSeconds > MAX_CHAINED_SECONDS && (await issuer.isChained())) throw chainedDurationError();
+    return await issueWhileGranted(issuer, { grant, decide, issue: { ...issue, isLate } });
+  }).then(answer);
 }
 
 interface Waiting {
   readonly grant: Grant;
   readonly decide: () => Grant;
-  readonly issue: Parameters<Issuer["credentialsFor"]>[1] & Pick<STSRequest, "isLate">;
+  readonly issue: Parameters<Issuer["credentialsFor"]>[1] & { readonly isLate: () => boolean };
 }
 
 /** Rejects if the role is removed, or its session settings change, while the request waits. */
@@ -238,23 +240,22 @@ export function toSTSError(error: ResolverError | STSErrorResponse): STSErrorRes
  * as the sidecar, so the difference is small.
  */
 const SKEW_MS = 5 * 60_000;
-/** The actions that clients call without credentials. */
-const UNSIGNED_ACTIONS: ReadonlySet<string> = new Set(["AssumeRoleWithWebIdentity"]);
 
 /** Adds the routes of the STS query protocol. */
 export function addSTSRoutes(app: FastifyInstance, options: SidecarOptions, ports: STSRoutePorts): void {
   const find = (accessKeyID: string): IssuedKey | undefined => ports.issued.find(accessKeyID);
+  const calls = new STSCalls();
   const handle = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-    const form = readForm(body);
-    const action = actionOf(form);
+    const call = calls.read(body);
     const caller = await verifySignature(request.raw, body, { find, nowMs: ports.clock.now(), skewMs: SKEW_MS });
-    const roleARN = form.get("RoleArn");
-    request.requested = () => ({
-      action: sanitize(action), caller: caller.arn, ...(roleARN !== null && { role_arn: sanitize(roleARN) }),
-    });
-    const result = await withAnswerLimit(ports.clock, ANSWER_LIMIT_MS.sts, (isLate) =>
-      perform(action, { form, caller, request, options, ports, isLate }));
+    calls.remember(call);
+    const { action, form } = call;
+    request.requested = () => {
+      const roleARN = form.get("RoleArn");
+      return { action: sanitize(action), caller: caller.arn, ...(roleARN !== null && { role_arn: sanitize(roleARN) }) };
+    };
+    const result = await perform({ call, caller, request, options, ports });
     return send(reply, 200, (requestID) => renderResult(action, result, requestID));
   };
   for (const path of STS_PATHS) app.post(path, handle);
@@ -264,19 +265,12 @@ export function sendSTSError(reply: FastifyReply, error: STSErrorResponse): Fast
   return send(reply, error.status, (requestID) => renderError(error, requestID));
 }
 
-function actionOf(form: URLSearchParams): string {
-  const action = form.get("Action") ?? "";
-  if (action === "") throw new STSErrorResponse("MissingAction", 400, "The form body has no Action parameter.");
-  if (!UNSIGNED_ACTIONS.has(action)) return action;
-  const fix = "Remove AWS_ROLE_ARN and AWS_WEB_IDENTITY_TOKEN_FILE from the controller's container.";
-  throw new STSErrorResponse("AccessDenied", 403, `The sidecar does not support ${action}. ${fix}`);
-}
-
-async function perform(action: string, request: STSRequest): Promise<Content> {
+function perform(request: STSRequest): Content | Promise<Content> {
+  const { call: { action, form }, caller } = request;
   if (action === "AssumeRole") return assumeRole(request);
-  const { arn, userID, accountID } = request.caller;
+  const { arn, userID, accountID } = caller;
   if (action === "GetCallerIdentity") return { Arn: arn, UserId: userID, Account: accountID };
-  const version = request.form.get("Version") ?? "NO_VERSION_SPECIFIED";
+  const version = form.get("Version") ?? "NO_VERSION_SPECIFIED";
   const message = `Could not find operation ${sanitize(action)} for version ${sanitize(version)}.`;
   throw new STSErrorResponse("InvalidAction", 400, `${message} Supported actions: AssumeRole, GetCallerIdentity.`);
 }
