@@ -1,9 +1,9 @@
 import { OWNER_ACCOUNT_ANNOTATION } from "../contract/annotation-keys.ts";
 import type { DecisionSettings, Requester } from "../contract/context.ts";
 import { isACKController } from "../contract/exemptions.ts";
-import { field, type FieldPath, isJsonObject, type JsonObject } from "../formats/json.ts";
+import { field, type FieldPath, isJsonObject, type JsonObject, stringAt } from "../formats/json.ts";
 import { labelKeyFaults, labelValueFaults, subdomainFaults } from "../formats/names.ts";
-import { objectMeta, objectReference } from "../formats/object-meta.ts";
+import { objectReference } from "../formats/object-meta.ts";
 import { quote } from "../formats/text.ts";
 import type { CheckEntry, Fault, QuickCheck } from "./check.ts";
 
@@ -39,9 +39,10 @@ function* typeFaults(object: JsonObject, map: "labels" | "annotations"): Iterabl
   if (values !== null && !isJsonObject(values)) {
     yield { path: ["metadata", map], message: `the ${map} are not a map` };
   }
-  for (const [key, value] of isJsonObject(values) ? Object.entries(values) : []) {
+  for (const key in isJsonObject(values) ? values : NO_ENTRIES) {
+    const value = field(values, key);
     // Skips null values, because the API server reads null as "".
-    if (typeof value === "string" || value === null) continue;
+    if (typeof value === "string" || value === null || value === undefined) continue;
     const found = typeof value === "object" ? "an object or a list" : `the ${typeof value} ${JSON.stringify(value)}`;
     const message = `the value is ${found}, and the API server accepts only strings`;
     yield { path: ["metadata", map, { key }], message, fix: "put the value in quotes" };
@@ -53,19 +54,30 @@ function* typeFaults(object: JsonObject, map: "labels" | "annotations"): Iterabl
  * annotation key may contain upper-case letters.
  */
 export function* metadataFaults(object: JsonObject): Iterable<Fault> {
-  const { labels, annotations } = objectMeta(object);
-  for (const [key, value] of labels) {
-    const faults = [...labelKeyFaults(key), ...labelValueFaults(value)];
+  const metadata = field(object, "metadata");
+  const [labels, annotations] = [field(metadata, "labels"), field(metadata, "annotations")];
+  for (const key in isJsonObject(labels) ? labels : NO_ENTRIES) {
+    const value = stringAt(labels, key);
+    const faults = value === null ? NONE : labelFaults(key, value);
     if (faults.length === 0) continue;
     const message = `the label is not valid: ${faults.join("; ")}`;
     yield { path: ["metadata", "labels", { key }], message, fix: META_01.fix };
   }
-  for (const key of annotations.keys()) {
-    const faults = labelKeyFaults(key.toLowerCase());
+  for (const key in isJsonObject(annotations) ? annotations : NO_ENTRIES) {
+    const faults = stringAt(annotations, key) === null ? NONE : labelKeyFaults(key.toLowerCase());
     if (faults.length === 0) continue;
     const message = `the annotation key is not valid: ${faults.join("; ")}`;
     yield { path: ["metadata", "annotations", { key }], message, fix: META_01.fix };
   }
+}
+
+// Each review reads all labels and annotations, so nothing copies them.
+const NO_ENTRIES: JsonObject = {};
+const NONE: readonly string[] = [];
+
+function labelFaults(key: string, value: string): readonly string[] {
+  const [ofKey, ofValue] = [labelKeyFaults(key), labelValueFaults(value)];
+  return ofKey.length + ofValue.length === 0 ? NONE : [...ofKey, ...ofValue];
 }
 
 interface ControllerWrite {

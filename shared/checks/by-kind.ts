@@ -1,9 +1,10 @@
 import type { DecisionSettings } from "../contract/context.ts";
 import { isPod, type PodTemplate, podTemplateOf, requestsSidecar } from "../model/pod.ts";
 import {
-  bindChecks, type BoundChecks, type Check, type CheckContext, type CheckEntry, type CheckInput, contextOf,
-  hasOldObject, operationOf, type QuickCheck,
+  type Check, type CheckContext, type CheckEntry, type CheckInput, contextOf,
+  findFaults, hasOldObject, operationOf, type QuickCheck,
 } from "./check.ts";
+import { bindChecks, type BoundChecks } from "./bind.ts";
 import { type PodCreation, podCreation } from "./pod-request.ts";
 import { POD_04, POD_09 } from "./pod-sidecar.ts";
 import { isSameContent } from "../contract/exemptions.ts";
@@ -244,6 +245,7 @@ function selectorChecks(input: CheckInput, settings: DecisionSettings): BoundChe
  */
 const JUDGED_SELECTOR_CHECKS = SELECTOR_SELF_CHECKS.map((check): QuickCheck<JudgedSelector> => ({
   ...check,
+  when: ({ faults }) => faults.length > 0,
   find: ({ faults }) => faults.filter(({ code }) => code === check.id),
 }));
 
@@ -273,7 +275,7 @@ function inTemplate(check: QuickCheck<PodCreation>, path: PodTemplate["path"]): 
   return {
     ...check,
     *find(creation) {
-      for (const fault of check.find(creation)) yield { ...fault, path: [...path, ...fault.path] };
+      for (const fault of findFaults(check, creation)) yield { ...fault, path: [...path, ...fault.path] };
     },
   };
 }

@@ -3,7 +3,7 @@ import type {
 } from "../contract/context.ts";
 import { type FieldPath, formatFieldPath, type JsonObject } from "../formats/json.ts";
 import { compareText } from "../formats/text.ts";
-import { type MaybePaced, type Paced, paced } from "../formats/paced.ts";
+import type { Paced } from "../formats/paced.ts";
 import type { DecodedSelector } from "../model/selector.ts";
 import type { RoleIdentity } from "../model/identity.ts";
 import type { Inventory } from "../inventory/inventory.ts";
@@ -102,8 +102,18 @@ export interface CheckEntry {
 
 /** A check that reads one object or a bounded part of the inventory. */
 export interface QuickCheck<Subject> extends CheckEntry {
-  /** Yields every fault of the subject. `find` reads only the subject and changes nothing. */
+  /**
+   * Whether the subject has what the check is about. Most checks concern few objects, and asking is ten times cheaper
+   * than searching for faults. Default: always.
+   */
+  readonly when?: ((subject: Subject) => boolean) | undefined;
+  /** Returns or yields every fault of the subject. `find` reads only the subject and changes nothing. */
   readonly find: (subject: Subject) => Iterable<Fault>;
+}
+
+/** Returns the faults that a check finds, or nothing if the subject does not have what the check is about. */
+export function findFaults<Subject>({ when, find }: QuickCheck<Subject>, subject: Subject): Iterable<Fault> {
+  return when === undefined || when(subject) ? find(subject) : [];
 }
 
 /** A check that scans many objects of the inventory and pauses regularly. */
@@ -116,49 +126,6 @@ export type Check<Subject> = QuickCheck<Subject> | ScanningCheck<Subject>;
 
 /** A check that needs only the IAMRoleSelector itself. */
 export type SelectorCheck = QuickCheck<DecodedSelector>;
-
-/** Checks that examine the same subject. */
-export interface BoundChecks {
-  readonly checks: readonly CheckEntry[];
-  /** Returns the faults of the new object that a check of the list finds, in steps if that can take long. */
-  readonly faults: (index: number) => MaybePaced<readonly Fault[]>;
-  /** The same for the old object. Null if no old object exists. */
-  readonly oldFaults: ((index: number) => MaybePaced<readonly Fault[]>) | null;
-}
-
-/** Binds checks to the subject that they examine, and to the old subject. */
-export function bindChecks<Subject>(
-  checks: readonly Check<Subject>[], subject: Subject, old: Subject | null,
-): BoundChecks {
-  return {
-    checks,
-    faults: (index) => faultsAt(checks, index, subject),
-    oldFaults: old === null ? null : (index) => faultsAt(checks, index, old),
-  };
-}
-
-/** The number of faults that are found or compared between two pauses. */
-export const FAULTS_BETWEEN_PAUSES = 200;
-
-function faultsAt<Subject>(
-  checks: readonly Check<Subject>[], index: number, subject: Subject,
-): MaybePaced<readonly Fault[]> {
-  const check = checks[index];
-  if (check === undefined) return [];
-  if ("scan" in check) return check.scan(subject);
-  const faults: Fault[] = [];
-  const iterator = check.find(subject)[Symbol.iterator]();
-  for (let next = iterator.next(); next.done !== true; next = iterator.next()) {
-    if (faults.push(next.value) === FAULTS_BETWEEN_PAUSES) return furtherFaults(iterator, faults);
-  }
-  return faults;
-}
-
-function* furtherFaults(iterator: Iterator<Fault>, faults: Fault[]): Paced<readonly Fault[]> {
-  yield faults.length;
-  yield* paced({ [Symbol.iterator]: () => iterator }, FAULTS_BETWEEN_PAUSES, (fault) => faults.push(fault) > 0);
-  return faults;
-}
 
 /** A fault that a check found in one object, and the severity of the fault. */
 export interface Finding {

@@ -34,38 +34,37 @@ type More<S> = (value: string, subject: S) => Iterable<TextFault>;
  * Returns the check of a rule. An unchanged text is never denied: the key of a fault is the text and not the message.
  */
 export function checkOf<S extends Subject>(rule: FieldRule, more: More<S> = () => NONE): FieldRule & QuickCheck<S> {
-  return {
-    ...rule,
-    *find(subject): Iterable<Fault> {
-      const judge: Judge = (value) => textFaults(rule, value, (valid) => more(valid, subject));
-      for (const at of rule.at) {
-        if (at.at(-1) === "*") yield* itemFaults(subject.object, at.slice(0, -1), judge);
-        else for (const fault of judge(valueAt(subject.object, at))) yield { path: at, ...fault };
+  const fields = rule.at.map((at) => ({ at, list: at.at(-1) === "*" ? at.slice(0, -1) : null }));
+  function* faultsOf(subject: S): Iterable<Fault> {
+    for (const { at, list } of fields) {
+      const value = valueAt(subject.object, list ?? at);
+      if (list === null) yield* faultsAt(at, textFaults(rule, value, subject, more));
+      else if (Array.isArray(value)) {
+        for (const [i, item] of value.entries()) yield* faultsAt([...list, i], textFaults(rule, item, subject, more));
       }
-    },
-  };
+    }
+  }
+  const isJudged = ({ object }: S): boolean => (
+    rule.missing !== undefined || fields.some(({ at, list }) => valueAt(object, list ?? at) !== undefined)
+  );
+  return { ...rule, find: (subject) => (isJudged(subject) ? faultsOf(subject) : NONE) };
+}
+
+function* faultsAt(path: FieldPath, faults: Iterable<TextFault>): Iterable<Fault> {
+  for (const fault of faults) yield { path, ...fault };
 }
 
 /** Returns the faults of the value of a field. */
-type Judge = (value: unknown) => Iterable<TextFault>;
-
-function* itemFaults(object: JsonObject, at: FieldPath, judge: Judge): Iterable<Fault> {
-  const list = valueAt(object, at);
-  if (!Array.isArray(list)) return;
-  for (const [i, item] of list.entries()) for (const fault of judge(item)) yield { path: [...at, i], ...fault };
-}
-
-function textFaults(
-  { type, within, missing, says, eachFault, dropsSelector }: FieldRule, value: unknown,
-  more: (valid: string) => Iterable<TextFault>,
+function textFaults<S extends Subject>(
+  { type, within, missing, says, eachFault, dropsSelector }: FieldRule, value: unknown, subject: S, more: More<S>,
 ): Iterable<TextFault> {
   const drops = dropsSelector === true && { dropsSelector };
   if (typeof value !== "string") return missing === undefined ? NONE : [{ message: missing, ...drops }];
   if (within !== undefined && within.faults(value).length > 0) return NONE;
   const faults = type.faults(value);
-  if (faults.length === 0) return more(value);
+  if (faults.length === 0) return more(value, subject);
   const texts = eachFault === true ? faults : [faults.join("; ")];
   return texts.map((fault) => ({ message: says(quote(value), fault), value, ...drops }));
 }
 
-const NONE: readonly TextFault[] = [];
+const NONE: readonly never[] = [];

@@ -19,6 +19,7 @@ export const ACK_02: QuickCheck<ResourceChange> = {
   example: "metadata: {annotations: {ack-role-resolver.io/role-arn: 'arn:aws:iam::111122223333:role/admin'}}",
   requires: RESOLUTION,
   section: "staleAnnotations",
+  when: ({ resource }) => hasResolution(resource.annotations),
   find: (change) => wrongAnnotations(change.resource.annotations, change.stored?.resource.annotations, change),
 };
 
@@ -26,6 +27,7 @@ export const ACK_02: QuickCheck<ResourceChange> = {
 export const ACK_02_OF_CLUSTERS: QuickCheck<ClusterChange> = {
   ...ACK_02,
   requires: ["identities"],
+  when: ({ referrer }) => hasResolution(referrer.annotations),
   find: (change) => wrongAnnotations(change.referrer.annotations, change.stored?.annotations, change),
 };
 
@@ -42,7 +44,6 @@ function* wrongAnnotations(
   { operation, resolution }: Pick<CheckContext, "operation"> & { readonly resolution: Resolution },
 ): Iterable<Fault> {
   const isWrite = operation !== "AUDIT";
-  if (!hasResolution(annotations)) return;
   const wrong = [...staleAnnotations(annotations, resolution)].filter(([key]) => (
     !isWrite || (annotations.has(key) && annotations.get(key) !== stored?.get(key))
   ));

@@ -1,8 +1,8 @@
-import { field, type FieldPath, type JsonObject } from "../formats/json.ts";
+import type { FieldPath, JsonObject } from "../formats/json.ts";
 import {
   decodeSelector, type DecodedSelector, type JudgedSelector, type SelectorContext, type SelectorFault, withFaults,
 } from "../model/selector.ts";
-import type { CheckEntry, Fault, SelectorCheck } from "./check.ts";
+import { type CheckEntry, type Fault, findFaults, type SelectorCheck } from "./check.ts";
 import { IRS_15, IRS_48 } from "./selector-breadth.ts";
 import { IRS_08, IRS_09, IRS_11, IRS_35 } from "./selector-matches.ts";
 import { IRS_01, IRS_02, IRS_03 } from "./selector-role.ts";
@@ -14,10 +14,6 @@ const CHECKS_WITHIN_LIMITS: readonly SelectorCheck[] = [
   IRS_00, IRS_01, IRS_02, IRS_03, IRS_08, IRS_09, IRS_11, IRS_12, IRS_13B, IRS_15, IRS_35, IRS_42,
   IRS_43, IRS_44, IRS_45, IRS_46, IRS_47,
 ];
-
-/** The checks that read only the annotations. Most selectors have none. */
-const OF_ANNOTATIONS: ReadonlySet<SelectorCheck> = new Set([IRS_42, IRS_43, IRS_44, IRS_45, IRS_46, IRS_47]);
-const CHECKS_WITHOUT_ANNOTATIONS = CHECKS_WITHIN_LIMITS.filter((check) => !OF_ANNOTATIONS.has(check));
 
 /** The checks that need only the IAMRoleSelector itself. They decide whether it is effective and grants its role. */
 export const SELECTOR_SELF_CHECKS: readonly SelectorCheck[] = [...CHECKS_WITHIN_LIMITS, IRS_48];
@@ -51,9 +47,7 @@ function selectorFaults(decoded: DecodedSelector): SelectorFault[] {
   const found: SelectorFault[] = [];
   addFaults(found, IRS_48, decoded);
   if (found.length > 0) return found;
-  const hasAnnotations = field(field(decoded.object, "metadata"), "annotations") !== undefined;
-  const checks = hasAnnotations ? CHECKS_WITHIN_LIMITS : CHECKS_WITHOUT_ANNOTATIONS;
-  for (const check of checks) addFaults(found, check, decoded);
+  for (const check of CHECKS_WITHIN_LIMITS) addFaults(found, check, decoded);
   if (found.length === 0) return found;
   const misshapen = new Set(found.filter(isMisshapen).map(({ path }) => JSON.stringify(path)));
   return misshapen.size === 0 ? found : found.filter((one) => isMisshapen(one) || !isAtOrBelow(one.path, misshapen));
@@ -66,7 +60,7 @@ function isMisshapen({ code, dropsSelector }: SelectorFault): boolean {
 
 function addFaults(found: SelectorFault[], check: SelectorCheck, decoded: DecodedSelector): void {
   const { id: code, fix } = check;
-  for (const fault of check.find(decoded)) {
+  for (const fault of findFaults(check, decoded)) {
     found.push({ fix, ...fault, code, withholdsGrant: withholdsGrant(check, fault) });
   }
 }

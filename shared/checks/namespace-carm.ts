@@ -88,8 +88,8 @@ export const NS_05: QuickCheck<NamespaceChange> = {
 /** CM-09 for the annotations of a namespace. */
 export const CM_09_OF_NAMESPACES: QuickCheck<NamespaceChange> = {
   ...CM_09,
+  when: ({ settings }) => settings.mode !== "carm",
   *find(change): Iterable<Fault> {
-    if (change.settings.mode === "carm") return;
     const message = "the annotation has no effect, because IAMRoleSelectors set the role";
     const fix = "create an IAMRoleSelector for the namespace, and remove the annotation once no controller uses CARM";
     for (const path of carmPaths(change)) yield { path, message, fix };
@@ -135,7 +135,8 @@ export const NS_10: QuickCheck<NamespaceChange> = {
 /** ACK-36 for the annotation of a namespace. */
 export const ACK_36_OF_NAMESPACES: QuickCheck<NamespaceChange> = {
   ...ACK_36,
-  find: ({ state, settings }) => ignoredChoiceFaults(state, settings),
+  when: ({ state }) => state.annotations.has(USE_SELECTOR_ANNOTATION),
+  find: ({ settings }) => ignoredChoiceFaults(settings),
 };
 
 export const NS_16: QuickCheck<NamespaceChange> = {

@@ -8,7 +8,7 @@ const NONE: readonly Requirement[] = [];
 export class Requirements {
   readonly #input: CheckInput;
   readonly #settings: DecisionSettings;
-  readonly #met: Partial<Record<Requirement, boolean>> = {};
+  readonly #met = new Map<Requirement, boolean>();
 
   constructor(input: CheckInput, settings: DecisionSettings) {
     this.#input = input;
@@ -16,13 +16,19 @@ export class Requirements {
   }
 
   isMet(requirement: Requirement): boolean {
-    return (this.#met[requirement] ??= IS_MET[requirement](this.#input, this.#settings));
+    const known = this.#met.get(requirement);
+    if (known !== undefined) return known;
+    const isMet = IS_MET[requirement](this.#input, this.#settings);
+    this.#met.set(requirement, isMet);
+    return isMet;
   }
 
   /** Returns those of the requirements that are not met. */
   unmet(requirements: readonly Requirement[]): readonly Requirement[] {
-    if (requirements.every((requirement) => this.isMet(requirement))) return NONE;
-    return requirements.filter((requirement) => !this.isMet(requirement));
+    for (const requirement of requirements) {
+      if (!this.isMet(requirement)) return requirements.filter((other) => !this.isMet(other));
+    }
+    return NONE;
   }
 }
 

@@ -67,6 +67,10 @@ export const ACK_13 = checkOf({
   policySays: 'the value is neither "true" nor "false"',
 });
 
+function hasAnnotations({ resource }: ResourceChange): boolean {
+  return resource.annotations.size > 0;
+}
+
 export const ACK_15: QuickCheck<ResourceChange> = {
   id: "ACK-15",
   severity: "warn",
@@ -74,6 +78,7 @@ export const ACK_15: QuickCheck<ResourceChange> = {
     + "annotations, such as services.k8s.aws/owner-account-id, only on namespaces.",
   fix: "remove the annotation",
   example: "metadata: {annotations: {services.k8s.aws/deletion-polcy: retain}}",
+  when: hasAnnotations,
   *find({ resource }): Iterable<Fault> {
     for (const key of resource.annotations.keys()) {
       const path = annotationPath(key);
@@ -119,6 +124,7 @@ export const ACK_20: QuickCheck<ResourceChange> = {
     + "feature gate is disabled, the annotation has no effect.",
   fix: "write the paths of spec fields, separated by commas: spec.tags, spec.scaling.size",
   example: `metadata: {annotations: {${IGNORE_FIELD_DRIFT_ANNOTATION}: 'spec.tags[0], tags'}}`,
+  when: ({ resource }) => resource.annotations.has(IGNORE_FIELD_DRIFT_ANNOTATION),
   *find({ resource }): Iterable<Fault> {
     const listed = (resource.annotations.get(IGNORE_FIELD_DRIFT_ANNOTATION) ?? "").split(",");
     const limit = LIMITS.listedEntries.value;
@@ -148,6 +154,7 @@ export const ACK_12: QuickCheck<ResourceChange> = {
     + "The controller then sets a terminal error on the resource.",
   fix: `set the adoption policy to ${POLICIES.join(" or ")}`,
   example: `metadata: {annotations: {${ADOPTION_POLICY_ANNOTATION}: adopt-only}}`,
+  when: hasAnnotations,
   *find({ resource: { annotations } }): Iterable<Fault> {
     const policy = annotations.get(ADOPTION_POLICY_ANNOTATION);
     const fields = annotations.get(ADOPTION_FIELDS_ANNOTATION);
@@ -198,8 +205,9 @@ export const ACK_17: QuickCheck<ResourceChange> = {
     + `${ADOPTION_FIELDS_ANNOTATION}: '{"arn": "arn:aws:sqs:eu-west-1:444455556666:jobs"}'}} `
     + "# while the role is in account 111122223333",
   requires: RESOLUTION,
+  when: ({ resource }) => resource.annotations.has(ADOPTION_POLICY_ANNOTATION),
   *find({ resource: { annotations }, resolution: { accountID } }): Iterable<Fault> {
-    if (!annotations.has(ADOPTION_POLICY_ANNOTATION) || accountID === null) return;
+    if (accountID === null) return;
     const arn = stringAt(parseFields(annotations.get(ADOPTION_FIELDS_ANNOTATION) ?? ""), "arn");
     const owner = arn === null ? null : accountOfARN(arn);
     if (arn === null || owner === null || owner === accountID) return;

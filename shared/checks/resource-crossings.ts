@@ -18,6 +18,10 @@ export function namespacePath({ path }: Crossing): FieldPath {
   return [...path, "namespace"];
 }
 
+function hasCrossings({ crossings }: ResourceChange): boolean {
+  return crossings().length > 0;
+}
+
 export const ACK_37: QuickCheck<ResourceChange> = {
   id: "ACK-37",
   severity: "warn",
@@ -29,6 +33,7 @@ export const ACK_37: QuickCheck<ResourceChange> = {
   example: "spec: {roleRef: {from: {namespace: team-b, name: reader}}} # of a Function in namespace team-a",
   requires: ["metadata.namespace"],
   section: "crossNamespace",
+  when: hasCrossings,
   *find(change): Iterable<Fault> {
     const { resource } = change;
     for (const crossing of change.crossings()) {
@@ -82,6 +87,7 @@ export const ACK_38: QuickCheck<ResourceChange> = {
   example: "spec: {masterUserPassword: {namespace: team-b, name: db, key: password}} # of a DBInstance in team-a",
   requires: ["metadata.namespace"],
   section: "crossNamespace",
+  when: hasCrossings,
   *find({ crossings, resource }): Iterable<Fault> {
     for (const crossing of crossings()) {
       if (crossing.kind === "reference") continue;
@@ -102,6 +108,7 @@ export const ACK_39: QuickCheck<ResourceChange> = {
   fix: "name a Secret in the namespace of the resource",
   example: "spec: {secretString: {namespace: capa-system, name: creds, key: SecretAccessKey}}",
   requires: ["metadata.namespace"],
+  when: hasCrossings,
   *find({ crossings, settings }): Iterable<Fault> {
     for (const crossing of crossings()) {
       const owner = crossing.kind === "reference" ? null : ownerOfNamespace(crossing.namespace, settings);

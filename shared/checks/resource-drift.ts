@@ -36,9 +36,10 @@ export const ACK_07: QuickCheck<ResourceChange> = {
     + "IAMRoleSelector for account 444455556666 select it",
   requires: RESOLUTION,
   section: "drift",
+  when: ({ operation, resource }) => resource.status.ownerAccountID !== null
+    && (operation !== "CREATE" || !resource.created),
   *find(change): Iterable<Fault> {
     const isNew = change.operation === "CREATE";
-    if (isNew && change.resource.created) return;
     for (const fault of accountDriftFaults(change, "so controllers never reconcile it", RECREATE)) {
       yield isNew ? { ...fault, severity: "warn" } : fault;
     }

@@ -27,6 +27,7 @@ export const ACK_03: QuickCheck<ResourceChange> = {
   example: "a Bucket in a namespace that two IAMRoleSelectors name",
   requires: RESOLUTION,
   inAudit: { severity: "deny", waivable: false },
+  when: ({ resolution: { outcome } }) => outcome === "conflict" || outcome === "refused",
   find: noRoleFaults,
 };
 
@@ -51,8 +52,8 @@ export const ACK_05: QuickCheck<ResourceChange> = {
   example: "a Bucket in a namespace that no IAMRoleSelector selects",
   requires: RESOLUTION,
   section: "onDefault",
+  when: (change) => usesDefaultRole(change) && !requiresSelector(change),
   *find(change): Iterable<Fault> {
-    if (change.resolution.outcome !== "default" || requiresSelector(change)) return;
     const permission = ownRolePermission("ACK-05", change, change.resource.namespace);
     yield { path: METADATA, message: resolutionClause(change.resolution), ...permission };
   },
@@ -68,13 +69,17 @@ export const ACK_05B: QuickCheck<ResourceChange> = {
     + "# the Namespace of a Bucket that no IAMRoleSelector selects",
   requires: RESOLUTION,
   section: "onDefault",
+  when: (change) => usesDefaultRole(change) && requiresSelector(change),
   *find(change): Iterable<Fault> {
-    if (change.resolution.outcome !== "default" || !requiresSelector(change)) return;
     const { namespace } = change.resource;
     const message = `namespace ${namespace} requires a selector, but the resource would use the controller's own role`;
     yield { path: METADATA, message };
   },
 };
+
+function usesDefaultRole({ resolution }: ResourceChange): boolean {
+  return resolution.outcome === "default";
+}
 
 function requiresSelector({ inventory, resource }: ResourceChange): boolean {
   return requirementOf(inventory, resource.namespace) === REQUIRED;
@@ -141,9 +146,10 @@ export const ACK_06: QuickCheck<ResourceChange> = {
   requires: RESOLUTION,
   on: ["UPDATE"],
   ofChange: true,
+  when: ({ stored, settings }) => stored !== null && settings.mode !== "carm",
   *find(change): Iterable<Fault> {
-    const { stored, settings, access } = change;
-    if (stored === null || settings.mode === "carm") return;
+    const { stored, access } = change;
+    if (stored === null) return;
     const cause = causeOf(change, stored);
     const message = cause === null ? null : messageOf(change, stored, cause);
     if (cause === null || message === null || isAllowed(change.resolution, access)) return;

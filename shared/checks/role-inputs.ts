@@ -47,15 +47,12 @@ export const ACK_36: QuickCheck<Pick<CheckContext, "settings"> & { readonly reso
     + "Shipped ACK controllers do not read the annotation, so all selectors that select the resource conflict.",
   fix: "remove it and restrict the selectors, or set --runtime extended if every controller supports it",
   example: `metadata: {annotations: {${USE_SELECTOR_ANNOTATION}: gold}} # with --runtime ack`,
-  find: ({ resource, settings }) => ignoredChoiceFaults(resource, settings),
+  when: ({ resource }) => resource.annotations.has(USE_SELECTOR_ANNOTATION),
+  find: ({ settings }) => ignoredChoiceFaults(settings),
 };
 
-/** Yields a fault if the object has the annotation `use-selector`, but the annotation has no effect. */
-export function* ignoredChoiceFaults(
-  { annotations }: { readonly annotations: ReadonlyMap<string, string> },
-  { mode, runtime }: DecisionSettings,
-): Iterable<Fault> {
-  if (!annotations.has(USE_SELECTOR_ANNOTATION)) return;
+/** Yields a fault if the annotation `use-selector` of an object has no effect. */
+export function* ignoredChoiceFaults({ mode, runtime }: DecisionSettings): Iterable<Fault> {
   if (mode === "carm") {
     const fix = "remove the annotation, or switch the controllers and --mode to selectors";
     yield { path: CHOICE_PATH, message: "the annotation has no effect with --mode carm", fix };

@@ -2,6 +2,7 @@ import type { DecisionSettings } from "../contract/context.ts";
 import { LIMITS } from "../contract/limits.ts";
 import { currentWaiver } from "../contract/removed-codes.ts";
 import { mayWaive, waivedChecks } from "./waiver.ts";
+import { type BoundChecks, FAULTS_BETWEEN_PAUSES } from "./bind.ts";
 import { checksOf } from "./by-kind.ts";
 import { type PlannedCheck, plannedChecks, severityOf } from "./plan.ts";
 import { Requirements } from "./requirements.ts";
@@ -9,8 +10,7 @@ import { warnOfPlaceholders, withoutOpenValues } from "./unrendered.ts";
 import { drain, paced, type Paced } from "../formats/paced.ts";
 import { compareText } from "../formats/text.ts";
 import {
-  type BoundChecks, type CheckEntry, type CheckInput, compareFindings, type Fault, FAULTS_BETWEEN_PAUSES, type Finding,
-  operationOf,
+  type CheckEntry, type CheckInput, compareFindings, type Fault, type Finding, operationOf,
 } from "./check.ts";
 
 /** A check that did not run completely, and its unmet requirements. */
@@ -51,7 +51,7 @@ export function* runChecksPaced(input: CheckInput, settings: DecisionSettings): 
       const work = bound.faults(planned.index);
       const faults = "next" in work ? yield* work : work;
       if (faults.length > 0) findings.push(...yield* findingsOf(planned, bound, faults, { input, settings }));
-      skipped.push(...unlistedFor(planned, input));
+      if (planned.readsResources) skipped.push(...unlistedFor(planned, input));
       if (++ran % CHECKS_BETWEEN_PAUSES === 0) yield ran;
     }
   }
@@ -70,14 +70,10 @@ function reportedOf(findings: readonly Finding[], input: CheckInput): readonly F
 /** The number of checks between two pauses. A check that scans also pauses itself. */
 const CHECKS_BETWEEN_PAUSES = 4;
 
-const NONE: readonly [] = [];
-
 /** Reports the kinds whose objects the check could not read, because the objects have not been listed. */
-function unlistedFor(
-  { check, readsResources }: PlannedCheck, { inventory = null }: CheckInput,
-): readonly SkippedCheck[] {
-  const unlisted = readsResources && inventory !== null ? [...inventory.unlisted("resources")] : NONE;
-  if (unlisted.length === 0) return NONE;
+function unlistedFor({ check }: PlannedCheck, { inventory = null }: CheckInput): readonly SkippedCheck[] {
+  const unlisted = inventory === null ? [] : [...inventory.unlisted("resources")];
+  if (unlisted.length === 0) return [];
   const kinds = unlisted.toSorted(compareText).join(", ");
   return [{ code: check.id, needs: `the objects of ${kinds}, which have not been listed` }];
 }

@@ -44,6 +44,7 @@ export const IRS_04: QuickCheck<SelectorChange> = {
 export const IRS_04_OF_RESOURCES: QuickCheck<ResourceChange> = {
   ...IRS_04,
   on: ["AUDIT"],
+  when: ({ settings }) => settings.allowedAccounts.length > 0,
   *find({ resource: { status }, resolution: { via, accountID }, settings }): Iterable<Fault> {
     const { allowedAccounts, controllerAccount } = settings;
     const account = status.ownerAccountID ?? (via === "selector" ? null : accountID);

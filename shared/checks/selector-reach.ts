@@ -63,9 +63,10 @@ interface ObjectChange extends CheckContext {
 export const IRS_10_OF_OBJECTS: QuickCheck<ObjectChange> = {
   ...IRS_10,
   requires: [],
-  *find({ object, origin, inventory }): Iterable<Fault> {
-    // The API server stores an object only in a namespace that exists.
-    const message = origin === "cluster" ? null : misspelledNamespace(inventory, objectReference(object).namespace);
+  // The API server stores an object only in a namespace that exists.
+  when: ({ origin }) => origin !== "cluster",
+  *find({ object, inventory }): Iterable<Fault> {
+    const message = misspelledNamespace(inventory, objectReference(object).namespace);
     if (message !== null) yield { path: ["metadata", "namespace"], message };
   },
 };

@@ -60,9 +60,9 @@ const OWN_CRD = "install the CRD that `ack-role-resolver manifests crds` prints"
  */
 export const IRS_00_OF_CRD: QuickCheck<SelectorChange> = {
   ...IRS_00,
-  *find({ object, origin, inventory, settings }): Iterable<Fault> {
-    // The API server has already validated the selectors in a cluster.
-    if (origin === "cluster") return;
+  // The API server has already validated the selectors in a cluster.
+  when: ({ origin }) => origin !== "cluster",
+  *find({ object, inventory, settings }): Iterable<Fault> {
     const fields = inventory.kinds.selectorFields ?? ACK_FIELDS;
     const severity = settings.isWebhookInstalled ? { severity: "warn" } as const : {};
     for (const [parent, names] of missingByParent(fields, object)) {

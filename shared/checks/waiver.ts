@@ -24,6 +24,10 @@ interface WaiverChange {
 const COPIED_FIX = `remove the annotation ${WAIVER_ANNOTATION} from the object from which the controller copies it; `
   + "a waiver user can then set it on this object";
 
+function hasWaivers({ object }: WaiverChange): boolean {
+  return annotationAt(object, WAIVER_ANNOTATION) !== null;
+}
+
 /**
  * The check applies to every kind whose checks can be waived, and to the CustomResourceDefinitions of IAMRoleSelectors
  * and ACK resources.
@@ -40,6 +44,7 @@ export const WAIVER_01: QuickCheck<WaiverChange> = {
   requires: ["the requester"],
   ofChange: true, // the webhook does not know who wrote the stored object
   bindsControllers: true,
+  when: hasWaivers,
   *find({ object, old, requester, settings }): Iterable<Fault> {
     if (requester === null || mayWaive(requester, settings)) return;
     const stored = new Set(old === null ? [] : waivedChecks(old));
@@ -75,8 +80,8 @@ export const REMOVED_WAIVERS: QuickCheck<WaiverChange> = {
 
 /** Returns the first 100 ids in the waiver annotation of the object. */
 export function waivedChecks(object: JsonObject): readonly string[] {
-  const text = annotationAt(object, WAIVER_ANNOTATION) ?? "";
-  return text.split(",", LIMITS.listedEntries.value).map((id) => id.trim());
+  const text = annotationAt(object, WAIVER_ANNOTATION);
+  return text === null ? [] : text.split(",", LIMITS.listedEntries.value).map((id) => id.trim());
 }
 
 /** Returns whether the requester is a waiver user, whose waivers are valid. A controller is never a waiver user. */

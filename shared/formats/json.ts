@@ -15,56 +15,65 @@ export interface Excess {
 
 const STEPS_IN_PATH = 10;
 
-/** An object or a list that has not been visited yet, linked to its parent. */
-interface Visit {
-  readonly value: object;
-  readonly step: FieldStep | null;
-  readonly parent: Visit | null;
-  readonly depth: number;
-}
-
-/**
- * Returns the position at which a JSON value first exceeds its bounds, or null. Visits at most `maxValues` values. Uses
- * no recursion, because a client controls the nesting depth.
- */
+/** Returns the position at which a JSON value first exceeds its bounds, or null. Visits at most `maxValues` values. */
 export function excessOf(root: unknown, { maxDepth, maxValues }: Bounds): Excess | null {
-  const open: Visit[] = [];
-  if (typeof root === "object" && root !== null) open.push({ value: root, step: null, parent: null, depth: 0 });
   let values = 0;
-  for (let visit = open.pop(); visit !== undefined; visit = open.pop()) {
-    const { value, depth } = visit;
-    if (depth >= maxDepth) {
-      return { path: pathTo(visit), message: `the object is nested deeper than ${maxDepth} levels` };
+  let excess: Excess | null = null;
+  eachObject(root, maxDepth + 1, (value, path) => {
+    values += sizeOf(value);
+    if (path.length >= maxDepth) {
+      excess = { path: path.slice(0, STEPS_IN_PATH), message: `the object is nested deeper than ${maxDepth} levels` };
+    } else if (values > maxValues) {
+      excess = { path: [], message: `the object has more than ${maxValues} values` };
     }
-    values += Array.isArray(value) ? value.length : Object.keys(value).length;
-    if (values > maxValues) return { path: [], message: `the object has more than ${maxValues} values` };
-    eachContained(value, (child, step) => void open.push({ value: child, step, parent: visit, depth: depth + 1 }));
-  }
-  return null;
+    return excess === null;
+  });
+  return excess;
+}
+
+/** Returns the number of values that an object or a list directly contains. Makes no list of the keys. */
+function sizeOf(value: object): number {
+  if (Array.isArray(value)) return value.length;
+  let size = 0;
+  for (const key in value) if (Object.hasOwn(value, key)) size += 1;
+  return size;
 }
 
 /**
- * Visits each object and list that an object or a list directly contains. Each review visits all values of its object,
- * so this uses no iterator, which would make an object for each value.
+ * Visits an object or a list, and those that it contains, in their order and down to `maxDepth` levels, until `visit`
+ * returns false. `path` is valid only during the call. Makes no object, because each review visits the whole object.
+ * `maxDepth` bounds the recursion, because a client controls the nesting depth.
  */
-export function eachContained(value: object, visit: (child: object, step: string | number) => void): void {
-  if (Array.isArray(value)) {
-    for (let i = 0; i < value.length; i++) visitObject(value[i], i, visit);
-  } else {
-    for (const key of Object.keys(value)) visitObject(Reflect.get(value, key), key, visit);
+export function eachObject(root: unknown, maxDepth: number, visit: Visit["visit"]): void {
+  visitAll(root, [], { maxDepth, visit });
+}
+
+interface Visit {
+  readonly maxDepth: number;
+  readonly visit: (value: object, path: readonly FieldStep[]) => boolean;
+}
+
+/** Returns false if `visit` has returned false. */
+function visitAll(value: unknown, path: FieldStep[], how: Visit): boolean {
+  if (typeof value !== "object" || value === null || path.length >= how.maxDepth) return true;
+  if (!how.visit(value, path)) return false;
+  if (!Array.isArray(value)) return visitFields(value, path, how);
+  for (let i = 0; i < value.length; i++) if (!visitChild(value[i], i, path, how)) return false;
+  return true;
+}
+
+function visitFields(object: object, path: FieldStep[], how: Visit): boolean {
+  for (const key in object) {
+    if (Object.hasOwn(object, key) && !visitChild(Reflect.get(object, key), key, path, how)) return false;
   }
+  return true;
 }
 
-function visitObject(
-  child: unknown, step: string | number, visit: (child: object, step: string | number) => void,
-): void {
-  if (typeof child === "object" && child !== null) visit(child, step);
-}
-
-function pathTo(visit: Visit): FieldPath {
-  const path: FieldStep[] = [];
-  for (let at: Visit | null = visit; at !== null; at = at.parent) if (at.step !== null) path.push(at.step);
-  return path.toReversed().slice(0, STEPS_IN_PATH);
+function visitChild(child: unknown, step: FieldStep, path: FieldStep[], how: Visit): boolean {
+  path.push(step);
+  const continues = visitAll(child, path, how);
+  path.pop();
+  return continues;
 }
 
 /** A step of a field path: a field name, a list index, or the key of a map entry. */

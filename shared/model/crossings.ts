@@ -1,6 +1,7 @@
 import { isFieldExportKind } from "../contract/ack-groups.ts";
+import { LIMITS } from "../contract/limits.ts";
 import {
-  eachContained, field, type FieldPath, type FieldStep, isJsonObject, type JsonObject, stringAt,
+  eachObject, field, type FieldPath, type FieldStep, isJsonObject, type JsonObject, stringAt,
 } from "../formats/json.ts";
 import { namespaceOrDefault, objectReference } from "../formats/object-meta.ts";
 
@@ -21,7 +22,7 @@ export interface Crossing {
 
 /**
  * Returns each use of another namespace in the spec of an ACK resource or a FieldExport, in the order of the fields. A
- * missing, empty or equal namespace is the own one.
+ * missing, empty or equal namespace is the own one. Visits the levels that a reviewed object may have.
  * Source: aws-controllers-k8s/runtime pkg/runtime/resource_reference.go, ValidateCrossNamespaceReference.
  */
 export function crossingsOf(object: JsonObject): readonly Crossing[] {
@@ -40,31 +41,20 @@ function targetIn(value: unknown, own: string): Pick<Crossing, "namespace" | "na
   return name === null || name === "" ? null : { namespace, name };
 }
 
-/** An object or list that has not been visited yet, linked to the one that contains it. */
-interface Visit {
-  readonly value: object;
-  readonly step: FieldStep;
-  readonly parent: Visit | null;
-}
-
-/** Uses no recursion, because a client controls the nesting depth. Each review of a resource visits its whole spec. */
-function crossingsIn(spec: unknown, own: string): Crossing[] {
+function crossingsIn(spec: unknown, own: string): readonly Crossing[] {
   const found: Crossing[] = [];
-  const open: Visit[] = isJsonObject(spec) ? [{ value: spec, step: "spec", parent: null }] : [];
-  for (let visit = open.pop(); visit !== undefined; visit = open.pop()) {
-    const { value } = visit;
-    const crossing = Object.hasOwn(value, "namespace") ? crossingAt(visit, own) : null;
+  eachObject(isJsonObject(spec) ? spec : null, LIMITS.objectDepth.value, (value, path) => {
+    const crossing = Object.hasOwn(value, "namespace") ? crossingAt(value, path, own) : null;
     if (crossing !== null) found.push(crossing);
-    eachContained(value, (child, step) => void open.push({ value: child, step, parent: visit }));
-  }
-  // The last field was visited first.
-  return found.toReversed();
+    return true;
+  });
+  return found;
 }
 
-function crossingAt(visit: Visit, own: string): Crossing | null {
-  const target = targetIn(visit.value, own);
-  const kind = target === null ? null : kindOfCrossing(visit);
-  return target === null || kind === null ? null : { kind, path: pathTo(visit), ...target };
+function crossingAt(value: object, path: readonly FieldStep[], own: string): Crossing | null {
+  const target = targetIn(value, own);
+  const kind = target === null ? null : kindOfCrossing(value, path.at(-1));
+  return target === null || kind === null ? null : { kind, path: ["spec", ...path], ...target };
 }
 
 /**
@@ -72,15 +62,9 @@ function crossingAt(visit: Visit, own: string): Crossing | null {
  * the definitions of all 61 ACK controllers (2026-11), no other object has exactly these fields, and the three fields
  * that a controller writes are named `exportTo`, or end in `Output`. A map of tags with the same keys looks the same.
  */
-function kindOfCrossing({ value, step }: Visit): CrossingKind | null {
+function kindOfCrossing(value: object, step: FieldStep | undefined): CrossingKind | null {
   const fields = Object.keys(value).length;
   if (step === "from") return fields === 2 ? "reference" : null;
   if (fields !== 3 || stringAt(value, "key") === null) return null;
   return typeof step === "string" && /^exportTo$|Output$/.test(step) ? "secret-output" : "secret";
-}
-
-function pathTo(visit: Visit): FieldPath {
-  const path: FieldStep[] = [];
-  for (let at: Visit | null = visit; at !== null; at = at.parent) path.push(at.step);
-  return path.toReversed();
 }

@@ -106,9 +106,13 @@ export function concernsSelector(
   { name, before, after }: ReviewedSelector, write: PendingWrite<EffectiveSelector>, { selectors }: Inventory,
 ): boolean {
   if (write.name === name) return false;
-  const versions = [before, after].filter((version) => version !== null);
-  const others = [write.value, selectors.get(write.name)].filter((other) => other !== null && other !== undefined);
-  return others.some((other) => versions.some((one) => differInSession(one, other) || canOverlap(one, other)));
+  const stored = selectors.get(write.name) ?? null;
+  return isRelated(before, write.value) || isRelated(before, stored)
+    || isRelated(after, write.value) || isRelated(after, stored);
+}
+
+function isRelated(one: EffectiveSelector | null, other: EffectiveSelector | null): boolean {
+  return one !== null && other !== null && (differInSession(one, other) || canOverlap(one, other));
 }
 
 /** Whether the selectors have the same role, but different session settings (IRS-40). */

@@ -1,6 +1,7 @@
 import { test } from "tap";
 import { isChecked } from "../../../shared/checks/by-kind.ts";
-import { bindChecks, findingLine } from "../../../shared/checks/check.ts";
+import { bindChecks } from "../../../shared/checks/bind.ts";
+import { findingLine } from "../../../shared/checks/check.ts";
 import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
 import { type CheckResult, runChecks } from "../../../shared/checks/run.ts";
 import type { DecisionSettings, Requester } from "../../../shared/contract/context.ts";

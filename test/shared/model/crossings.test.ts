@@ -1,4 +1,5 @@
 import { test } from "tap";
+import { objectExcess } from "../../../shared/contract/limits.ts";
 import { formatFieldPath, type JsonObject } from "../../../shared/formats/json.ts";
 import { crossingsOf } from "../../../shared/model/crossings.ts";
 import { fieldExport } from "../../fixtures/ack-field-export-crd.ts";
@@ -62,9 +63,14 @@ test("no other object with a namespace is a reference, also if it is malformed",
   t.end();
 });
 
-test("the depth of a spec is not limited by the stack", (t) => {
-  let spec: JsonObject = { roleRef: { from: { namespace: "b", name: "r" } } };
-  for (let depth = 0; depth < 100_000; depth++) spec = { a: spec };
-  t.equal(crossingsOf(bucketObject({}, { spec })).length, 1);
+test("visits every level that a reviewed object may have, and no more", (t) => {
+  const nested = (levels: number): JsonObject => {
+    let spec: JsonObject = { roleRef: { from: { namespace: "b", name: "r" } } };
+    for (let level = 0; level < levels; level++) spec = { a: spec };
+    return bucketObject({}, { spec });
+  };
+  const deepest = Array.from({ length: 100 }, (_, levels) => nested(levels)).findLast((one) => objectExcess(one) === null);
+  t.equal(crossingsOf(deepest ?? {}).length, 1);
+  t.equal(crossingsOf(nested(100_000)).length, 0, "the stack does not overflow; the limit check denies such an object");
   t.end();
 });

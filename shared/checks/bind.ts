@@ -1,0 +1,70 @@
+import { type MaybePaced, type Paced, paced } from "../formats/paced.ts";
+import type { Check, CheckEntry, Fault } from "./check.ts";
+
+/** Checks that examine the same subject. */
+export interface BoundChecks {
+  readonly checks: readonly CheckEntry[];
+  /** Returns the faults of the new object that a check of the list finds, in steps if that can take long. */
+  readonly faults: (index: number) => MaybePaced<readonly Fault[]>;
+  /** The same for the old object. Null if no old object exists. */
+  readonly oldFaults: ((index: number) => MaybePaced<readonly Fault[]>) | null;
+}
+
+/** Binds checks to the subject that they examine, and to the old subject. */
+export function bindChecks<Subject>(
+  checks: readonly Check<Subject>[], subject: Subject, old: Subject | null,
+): BoundChecks {
+  const searches = searchesOf(checks);
+  return {
+    checks,
+    faults: (index) => searches[index]?.(subject) ?? NONE,
+    oldFaults: old === null ? null : (index) => searches[index]?.(old) ?? NONE,
+  };
+}
+
+/** Returns the faults that a check finds in the subject. */
+type Search<Subject> = (subject: Subject) => MaybePaced<readonly Fault[]>;
+
+const SEARCHES = new WeakMap<readonly CheckEntry[], readonly Search<never>[]>();
+
+/**
+ * Returns the search of each check. Makes them once for each list, because V8 needs ten times as long to read a field
+ * of checks, of which hardly two have the same fields, as to call a function.
+ */
+function searchesOf<Subject>(checks: readonly Check<Subject>[]): readonly Search<Subject>[] {
+  const known = SEARCHES.get(checks);
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- made from the same list
+  if (known !== undefined) return known as readonly Search<Subject>[];
+  const searches = checks.map((check) => searchOf(check));
+  SEARCHES.set(checks, searches);
+  return searches;
+}
+
+function searchOf<Subject>(check: Check<Subject>): Search<Subject> {
+  if ("scan" in check) return check.scan;
+  const { when, find } = check;
+  return when === undefined ? (subject) => listed(find(subject)) : (subject) => (
+    when(subject) ? listed(find(subject)) : NONE
+  );
+}
+
+const NONE: readonly never[] = [];
+
+/** The number of faults that are found or compared between two pauses. */
+export const FAULTS_BETWEEN_PAUSES = 200;
+
+function listed(found: Iterable<Fault>): MaybePaced<readonly Fault[]> {
+  if (Array.isArray(found)) return found;
+  const faults: Fault[] = [];
+  const iterator = found[Symbol.iterator]();
+  for (let next = iterator.next(); next.done !== true; next = iterator.next()) {
+    if (faults.push(next.value) === FAULTS_BETWEEN_PAUSES) return furtherFaults(iterator, faults);
+  }
+  return faults;
+}
+
+function* furtherFaults(iterator: Iterator<Fault>, faults: Fault[]): Paced<readonly Fault[]> {
+  yield faults.length;
+  yield* paced({ [Symbol.iterator]: () => iterator }, FAULTS_BETWEEN_PAUSES, (fault) => faults.push(fault) > 0);
+  return faults;
+}
