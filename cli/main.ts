@@ -1,19 +1,6 @@
 import process from "node:process";
-import { EXIT } from "./io.ts";
-import { runCommandLine } from "./program.ts";
+import { keepCompiled } from "./compile-cache.ts";
 
-const { stdin, stdout, stderr, env } = process;
-for (const stream of [stdout, stderr]) {
-  stream.on("error", ({ code }: NodeJS.ErrnoException) => {
-    // EPIPE is not a fault: the reader, such as `head`, has closed the pipe.
-    if (code === "EPIPE") return;
-    if (stream === stdout) {
-      const fault = `cannot write to standard output (${code ?? "unknown error"})`;
-      stderr.write(`ack-role-resolver: ${fault}; free disk space or redirect the output\n`);
-    }
-    process.exit(EXIT.usage);
-  });
-}
-// The exit status if the command waits for an event that can no longer happen.
-process.exitCode = EXIT.usage;
-process.exitCode = await runCommandLine(process.argv.slice(2), { stdin, stdout, stderr, environment: env });
+// Before the program, which is most of the code, is loaded.
+keepCompiled(process.env);
+await import("./run-process.ts");

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
 import { test } from "tap";
@@ -37,6 +37,24 @@ test("runs the command if Node.js is not too old", async (t) => {
     t.same(await startWith(version), { code: 0, stdout: `${manifest.version}\n`, stderr: "" });
   }
   t.match(await startWith("22.19.0", ["lint", "missing.yaml"]), { code: 2, stderr: /missing\.yaml/ });
+});
+
+test("keeps the compiled program in the cache folder of the user, and runs where there is none", async (t) => {
+  const home = t.testdir({ ".cache": {}, "file": "" });
+  const run = (env: Readonly<Record<string, string>>): ReturnType<typeof runProgram> =>
+    runProgram(process.execPath, [START, "--version"], { cwd: ROOT, env });
+  const printed = { code: 0, stdout: `${manifest.version}\n`, stderr: "" };
+  const caches: readonly Readonly<Record<string, string>>[] = [
+    { HOME: home }, { HOME: home }, { XDG_CACHE_HOME: home }, { HOME: "/proc" }, { XDG_CACHE_HOME: "/proc" }, {},
+    { XDG_CACHE_HOME: path.join(home, "file") }, { XDG_CACHE_HOME: path.join(home, "missing") },
+  ];
+  for (const env of caches) t.same(await run(env), printed, JSON.stringify(env));
+  for (const folder of [".cache", "."]) {
+    t.not(readdirSync(path.join(home, folder, "ack-role-resolver-compiled")).length, 0, folder);
+  }
+  const measured = t.testdir({ ".cache": {} });
+  t.same(await run({ HOME: measured, NODE_V8_COVERAGE: path.join(home, "coverage") }), printed);
+  t.same(readdirSync(path.join(measured, ".cache")), [], "not while coverage is measured");
 });
 
 test("requires the version in `engines`, which is also the target of the build", (t) => {

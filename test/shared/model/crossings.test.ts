@@ -69,7 +69,8 @@ test("visits every level that a reviewed object may have, and no more", (t) => {
     for (let level = 0; level < levels; level++) spec = { a: spec };
     return bucketObject({}, { spec });
   };
-  const deepest = Array.from({ length: 100 }, (_, levels) => nested(levels)).findLast((one) => objectExcess(one) === null);
+  const specs = Array.from({ length: 100 }, (_, levels) => nested(levels));
+  const deepest = specs.findLast((one) => objectExcess(one) === null);
   t.equal(crossingsOf(deepest ?? {}).length, 1);
   t.equal(crossingsOf(nested(100_000)).length, 0, "the stack does not overflow; the limit check denies such an object");
   t.end();
