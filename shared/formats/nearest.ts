@@ -1,3 +1,5 @@
+import { compareText } from "./text.ts";
+
 /** No name of a kind, a service or a namespace is longer, so a longer text is no misspelling of one. */
 const MAX_LENGTH = 63;
 
@@ -58,7 +60,10 @@ function digitsOf(word: string): string {
   return word.replaceAll(/[^0-9]/g, "");
 }
 
-/** A set of names that finds the one that a user meant. The time of a lookup does not depend on the number of names. */
+/**
+ * A set of names that finds the one that a user meant. The time of a lookup does not depend on the number of names, and
+ * what it returns is sorted, so that a message does not depend on the order of the names.
+ */
 export class NameIndex {
   readonly names: ReadonlySet<string>;
   /** By each word that differs in at most one letter that is missing: two misspellings of a word share such a key. */
@@ -82,7 +87,7 @@ export class NameIndex {
     const misspelled = this.misspelled(text);
     if (misspelled.length > 0 || text.length > MAX_LENGTH) return misspelled;
     this.#byPrefix ??= indexBy(this.names, longPrefixes);
-    return this.#byPrefix.get(plain(text)) ?? [];
+    return (this.#byPrefix.get(plain(text)) ?? []).toSorted(compareText);
   }
 
   /** Returns the names of which the text is a misspelling. */
@@ -92,7 +97,7 @@ export class NameIndex {
     const word = plain(text);
     const keys = [...withoutOneLetter(word), ...singulars(word)];
     const found = new Set(keys.flatMap((key) => this.#byWord?.get(key) ?? []));
-    const misspelled = [...found].filter((name) => isMisspelled(text, name));
+    const misspelled = [...found].filter((name) => isMisspelled(text, name)).toSorted(compareText);
     const same = misspelled.filter((name) => plain(name) === word);
     return same.length > 0 ? same : misspelled;
   }

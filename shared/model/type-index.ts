@@ -1,5 +1,6 @@
 import { nearestGroups, serviceOf } from "../contract/ack-groups.ts";
 import { isMisspelled, NameIndex } from "../formats/nearest.ts";
+import { compareText } from "../formats/text.ts";
 import type { TypeEntry } from "./resource-types.ts";
 
 const NONE: ReadonlySet<string> = new Set();
@@ -69,7 +70,7 @@ export interface UnknownPart {
 export function unknownPart({ group, version, kind }: TypeEntry, indexes: readonly TypeIndex[]): UnknownPart | null {
   if (indexes.some((index) => index.has({ group, version, kind }))) return null;
   const unique = (names: (index: TypeIndex) => Iterable<string>): string[] => (
-    [...new Set(indexes.flatMap((index) => [...names(index)]))]
+    [...new Set(indexes.flatMap((index) => [...names(index)]))].toSorted(compareText)
   );
   if (group !== "" && !indexes.some((index) => index.hasGroup(group))) {
     return { part: "group", nearest: unique((index) => index.nearestGroups(group)) };

@@ -38,7 +38,7 @@ testRows("IRS-52: denies a name that is similar to a known one, and warns about 
   ["a plural", [{ kind: "Buckets" }], deny("kind", '"Buckets"', "Bucket")],
   ["a kind of another group", [{ group, kind: "Queue" }], warn("kind", `"Queue" of ${group}`)],
   ["a kind that several names are similar to", [{ kind: "Rle" }],
-    `deny IRS-52 ${PATH}.kind: kind "Rle" is not known; perhaps Rule or Role was meant. ${WARNING}`],
+    `deny IRS-52 ${PATH}.kind: kind "Rle" is not known; perhaps Role or Rule was meant. ${WARNING}`],
   ["a kind of a group of ACK whose kinds are unknown", [{ group: "glue.services.k8s.aws", kind: "Job" }],
     warn("kind", '"Job" of glue.services.k8s.aws')],
   ["a version of other kinds", [{ group, kind: "Bucket", version: "v1" }],

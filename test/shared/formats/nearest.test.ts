@@ -27,7 +27,7 @@ test("an index finds misspelled names, and else those that the text abbreviates"
   t.same(index.nearest("dynamo"), ["dynamodb"]);
   t.same(index.nearest("dyn"), [], "less than half of the letters");
   t.same(index.nearest("s"), ["s3"]);
-  t.same(index.nearest("rsd"), ["rds", "rDS"], "all that are equally similar");
+  t.same(index.nearest("rsd"), ["rDS", "rds"], "all that are equally similar, sorted");
   t.same(index.nearest("certificate"), ["certificate"], "not what it abbreviates");
   t.same(index.nearest("certificateauth"), ["certificateauthority"]);
   t.same(index.nearest(""), []);
