@@ -3,9 +3,7 @@ import { resourceFindings } from "../shared/checks/problems.ts";
 import type { SteadyClock } from "../shared/clock.ts";
 import type { DecisionSettings } from "../shared/contract/context.ts";
 import type { Inventory } from "../shared/inventory/inventory.ts";
-import { resolveObject } from "../shared/resolution/resolve-identity.ts";
-import type { AnnotatedObject } from "../shared/resolution/stale-resources.ts";
-import { type MapResource, roleMapOf, type RoleMapInput } from "../shared/role-map/build-map.ts";
+import { type MapResource, roleMapOf } from "../shared/role-map/build-map.ts";
 import { type PageData, pageHTML } from "../shared/role-map/page-html.ts";
 import type { RoleMap } from "../shared/role-map/role-map.ts";
 import { type PageServer, startPageServer } from "../shared/server/page-server.ts";
@@ -67,41 +65,21 @@ class LiveMaps {
 
   async #build(inventory: Inventory): Promise<RoleMap> {
     const { settings, clock, turns } = this.#ports;
-    return await runInSlices(roleMapOf(liveInput(inventory, settings)), {
+    const input = {
+      root: null, inventory, settings, resources: liveResources(inventory, settings), selectors: new Map(),
+      objects: [], unjudged: [], impacts: null,
+    };
+    return await runInSlices(roleMapOf(input), {
       sliceMs: SLICE_MS, clock, remainingMs: UNLIMITED, pause: (pauses) => turns.pause(pauses, UNLIMITED),
     });
   }
 }
 
-/** Returns the input of the map of an inventory, whose objects are not known as a whole. */
-function liveInput(inventory: Inventory, settings: DecisionSettings): RoleMapInput {
-  const faulty = Array.from(inventory.selectors.faulty.values(), ({ name, faults }) => {
-    const denying = faults.filter(({ withholdsGrant }) => withholdsGrant);
-    const findings = denying.map(({ code, path, message, fix }) => (
-      { code, path, message, fix, severity: "deny", waivable: false, waived: false } as const
-    ));
-    return [name, { findings, place: null }] as const;
-  });
-  const collections = ["resources", "referrers"] as const;
-  const unlisted = collections.flatMap((one) => [...inventory.unlisted(one)]);
-  return {
-    root: null, inventory, resources: liveResources(inventory, settings), selectors: new Map(faulty), objects: [],
-    unjudged: unlisted.map((kind) => (
-      { file: kind, count: 1, where: "kind that the cluster does not list", fix: "grant the right to list it" }
-    )),
-    impacts: null,
-  };
-}
-
+/** Yields the objects of the inventory that have a role. They are not known as a whole. */
 function* liveResources(inventory: Inventory, settings: DecisionSettings): Iterable<MapResource> {
   for (const objects of [inventory.resources.all(), inventory.referrers.all()]) {
-    for (const resource of objects) yield { resource, judge: () => judgmentOf(resource, inventory, settings) };
+    for (const resource of objects) {
+      yield { resource, findings: (resolution) => resourceFindings({ resource, resolution }, { inventory, settings }) };
+    }
   }
-}
-
-function judgmentOf(
-  resource: AnnotatedObject, inventory: Inventory, settings: DecisionSettings,
-): ReturnType<MapResource["judge"]> {
-  const resolution = resolveObject(inventory, resource, settings);
-  return { resolution, findings: resourceFindings({ resource, resolution }, { inventory, settings }) };
 }

@@ -4,7 +4,6 @@ import type { DecisionSettings } from "../../shared/contract/context.ts";
 import { UNJUDGED, type Unjudged } from "../../shared/files/unjudged.ts";
 import { objectReference } from "../../shared/formats/object-meta.ts";
 import type { Impact } from "../../shared/resolution/impact.ts";
-import { resolveObject } from "../../shared/resolution/resolve-identity.ts";
 import type { JudgedObject, MapResource, RoleMapInput } from "../../shared/role-map/build-map.ts";
 import type { MapUnjudged } from "../../shared/role-map/role-map.ts";
 import { placeAndName } from "../output/located-finding.ts";
@@ -21,7 +20,7 @@ interface MapSource extends Pick<State, "root" | "inventory"> {
   readonly impacts: readonly Impact[] | null;
 }
 
-/** Returns the input of the map: the resolution of each resource, and what the audit found. */
+/** Returns the input of the map of audited objects. */
 export function mapInput(source: MapSource, settings: DecisionSettings): RoleMapInput {
   const { root, inventory, objects, audit, unjudged, impacts } = source;
   const byIndex = Map.groupBy(audit.findings, ({ index }) => index);
@@ -32,13 +31,15 @@ export function mapInput(source: MapSource, settings: DecisionSettings): RoleMap
     const findings = byIndex.get(index) ?? [];
     const resource = resourceQuery(found.object);
     if (resource !== null) {
-      const judgment = { resolution: resolveObject(inventory, resource, settings), findings };
-      resources.push({ resource, judge: () => judgment });
+      resources.push({ resource, findings: () => findings });
     } else if (isSelector(found.object)) {
       selectors.set(objectReference(found.object).name, judgedObject(found, findings));
     } else if (findings.length > 0) others.push(judgedObject(found, findings));
   }
-  return { root, inventory, resources, selectors, objects: others, unjudged: unjudged.map(shownUnjudged), impacts };
+  return {
+    root, inventory, settings, resources, selectors, objects: others, impacts,
+    unjudged: unjudged.filter(({ reason }) => reason !== "unlisted").map(shownUnjudged),
+  };
 }
 
 function judgedObject(found: StateObject, findings: JudgedObject["findings"]): JudgedObject {

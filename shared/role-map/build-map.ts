@@ -1,10 +1,12 @@
 import { LIMITS } from "../contract/limits.ts";
+import type { DecisionSettings } from "../contract/context.ts";
 import type { Finding } from "../checks/check.ts";
 import { compareText, countOf } from "../formats/text.ts";
 import { paced, type Paced } from "../formats/paced.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import type { Change, ComparedObject, Impact } from "../resolution/impact.ts";
 import type { Resolution } from "../resolution/resolve.ts";
+import { resolveObject } from "../resolution/resolve-identity.ts";
 import { ReasonTables, stateOf } from "./map-reasons.ts";
 import { storedSelectors } from "./map-selectors.ts";
 import { MapTable, shownOrNull, shownText } from "./map-table.ts";
@@ -13,16 +15,11 @@ import {
 } from "./role-map.ts";
 import { UseCounter } from "./use-counter.ts";
 
-/** What was decided about a resource, or about an object that refers to a CAPA identity. */
-export interface Judgment {
-  readonly resolution: Resolution;
-  readonly findings: readonly Finding[];
-}
-
+/** An ACK resource, or an object that refers to a CAPA identity. */
 export interface MapResource {
-  readonly resource: ComparedObject;
-  /** Called several times, so that a server need not store all resolutions. */
-  readonly judge: () => Judgment;
+  readonly resource: Parameters<typeof resolveObject>[1];
+  /** Called several times, so that a server need not store what is wrong with all resources. */
+  readonly findings: (resolution: Resolution) => readonly Finding[];
 }
 
 /** Another object, and what is wrong with it. */
@@ -33,11 +30,13 @@ export interface JudgedObject extends Pick<MapObject, "kind" | "namespace" | "na
 export interface RoleMapInput {
   readonly root: string | null;
   readonly inventory: Inventory;
+  readonly settings: DecisionSettings;
   readonly resources: Iterable<MapResource>;
-  /** The selectors of which findings or a place are known, by name. */
+  /** The selectors of which more is known than their faults in the inventory, by name. */
   readonly selectors: ReadonlyMap<string, Pick<JudgedObject, "findings" | "place">>;
   /** The other objects that have findings. */
   readonly objects: readonly JudgedObject[];
+  /** What was not judged, besides the kinds that the cluster does not list. */
   readonly unjudged: readonly MapUnjudged[];
   /** Null if the map shows no change. */
   readonly impacts: readonly Impact[] | null;
@@ -58,10 +57,10 @@ export function* roleMapOf(input: RoleMapInput): Paced<RoleMap> {
   const resources = new UseCounter<[reason: number]>({
     ...places, withoutDetails: ([reason]) => [tables.withoutDetails(reason)],
   });
-  const ranked = yield* rankedResources(input.resources);
-  yield* paced(ranked, RESOURCES_BETWEEN_PAUSES, ({ resource, judge }) => {
-    const { resolution, findings } = judge();
-    resources.add(resource, [tables.reason(resolution, findings)]);
+  const ranked = yield* rankedResources(input);
+  yield* paced(ranked, RESOURCES_BETWEEN_PAUSES, (one) => {
+    const { resolution, findings } = judge(one, input);
+    resources.add(one.resource, [tables.reason(resolution, findings)]);
     return true;
   });
   const moved = new UseCounter<[change: Change, before: number, after: number]>({
@@ -73,14 +72,15 @@ export function* roleMapOf(input: RoleMapInput): Paced<RoleMap> {
     moved.add(resource, [change, index(before), index(after)]);
   }
   const objects = input.objects.toSorted(compareObjects);
+  const unjudged = [...input.unjudged, ...unlistedKinds(input.inventory)];
   const shown = objects.slice(0, LIMITS.mapObjects.value).map((object) => shownObject(object, tables));
   return {
     root: shownOrNull(input.root),
-    totals: totalsOf(input, ranked),
+    totals: totalsOf(input.inventory, unjudged, ranked),
     namespaces: namespaces.items, kinds: places.kinds.items, roles: tables.roles.items,
     selectors: tables.selectors.items, findings: tables.findings.items, reasons: tables.reasons.items,
     uses: resources.uses(), objects: shown,
-    unjudged: input.unjudged.toSorted(compareUnjudged).slice(0, LIMITS.mapObjects.value),
+    unjudged: unjudged.toSorted(compareUnjudged).slice(0, LIMITS.mapObjects.value),
     moves: input.impacts === null ? null : moved.uses(),
     omitted: omissions(input, [
       [namespaces.rejected, "namespace", `, with ${countOf(resources.omitted, "resource")}`],
@@ -88,7 +88,7 @@ export function* roleMapOf(input: RoleMapInput): Paced<RoleMap> {
       [resources.withoutDetails + moved.withoutDetails, "resource", DETAILS],
       [tables.reasons.rejected, "reason", " for roles"],
       [objects.length - shown.length, "object", " with findings"],
-      [input.unjudged.length - LIMITS.mapObjects.value, "file", " that were not judged"],
+      [unjudged.length - LIMITS.mapObjects.value, "file", " that were not judged"],
     ]),
   };
 }
@@ -99,11 +99,22 @@ interface RankedResource extends MapResource {
   readonly state: State;
 }
 
+/** What was decided about a resource. */
+interface Judgment {
+  readonly resolution: Resolution;
+  readonly findings: readonly Finding[];
+}
+
+function judge({ resource, findings }: MapResource, { inventory, settings }: RoleMapInput): Judgment {
+  const resolution = resolveObject(inventory, resource, settings);
+  return { resolution, findings: findings(resolution) };
+}
+
 /** Returns the resources with what is wrong first, by namespace. */
-function* rankedResources(resources: Iterable<MapResource>): Paced<readonly RankedResource[]> {
+function* rankedResources(input: RoleMapInput): Paced<readonly RankedResource[]> {
   const byPlace = new Map<string, RankedResource[]>();
-  yield* paced(resources, RESOURCES_BETWEEN_PAUSES, (one) => {
-    const { resolution, findings } = one.judge();
+  yield* paced(input.resources, RESOURCES_BETWEEN_PAUSES, (one) => {
+    const { resolution, findings } = judge(one, input);
     const state = stateOf(resolution, findings);
     const place = `${STATES.indexOf(state)}${one.resource.namespace}`;
     const list = byPlace.get(place);
@@ -111,19 +122,23 @@ function* rankedResources(resources: Iterable<MapResource>): Paced<readonly Rank
     else list.push({ ...one, state });
     return true;
   });
+  const reasonOf = (one: MapResource): string => reasonText(judge(one, input));
   const ranked: RankedResource[] = [];
   const places = [...byPlace].toSorted(([a], [b]) => compareText(a, b));
   yield* paced(places, NAMESPACES_BETWEEN_PAUSES, ([, list]) => {
-    for (const one of list.toSorted(compareResources)) ranked.push(one);
+    // The reasons tell resources without a name apart.
+    const sorted = list.toSorted((a, b) => (
+      compareResources(a.resource, b.resource) || compareText(reasonOf(a), reasonOf(b))
+    ));
+    for (const one of sorted) ranked.push(one);
     return true;
   });
   return ranked;
 }
 
-/** Compares resources of a namespace. The judgments tell resources without a name apart. */
-function compareResources({ resource: a, judge: judgeA }: MapResource, { resource: b, judge }: MapResource): number {
-  return compareText(a.kind, b.kind) || compareText(a.group, b.group) || compareText(a.name ?? "", b.name ?? "")
-    || compareText(reasonText(judgeA()), reasonText(judge()));
+/** Compares resources of a namespace. */
+function compareResources(a: ComparedObject, b: ComparedObject): number {
+  return compareText(a.kind, b.kind) || compareText(a.group, b.group) || compareText(a.name ?? "", b.name ?? "");
 }
 
 function reasonText({ resolution, findings }: Judgment): string {
@@ -132,13 +147,31 @@ function reasonText({ resolution, findings }: Judgment): string {
 
 function addSelectors(tables: ReasonTables, { inventory, selectors }: RoleMapInput): void {
   for (const { name, roleARN, ...rest } of storedSelectors(inventory, LIMITS.mapSelectors.value)) {
-    const { findings = [], place = null } = selectors.get(name) ?? {};
+    const { findings, place } = selectors.get(name) ?? { findings: storedFaults(inventory, name), place: null };
     tables.selectors.add(name, () => ({
       ...rest, name: shownText(name), role: roleARN === "" ? null : tables.role(roleARN),
       findings: tables.indexesOf(findings), place: shownOrNull(place),
     }));
   }
 }
+
+/** Returns the faults because of which sidecars grant no role of the selector. */
+function storedFaults({ selectors }: Inventory, name: string): Finding[] {
+  return (selectors.faulty.get(name)?.faults ?? []).filter(({ withholdsGrant }) => withholdsGrant)
+    .map(({ code, path, message, fix }) => (
+      { code, section: "checks", path, message, fix, severity: "deny", waivable: false, waived: false }
+    ));
+}
+
+function unlistedKinds(inventory: Inventory): MapUnjudged[] {
+  const kinds = LISTED.flatMap((one) => [...inventory.unlisted(one)]);
+  return kinds.map((kind) => (
+    { file: kind, count: 1, where: "kind that the cluster does not list", fix: "grant the right to list it" }
+  ));
+}
+
+/** The collections on which the roles of resources depend, and which a cluster can omit. */
+const LISTED = ["resources", "identities", "referrers", "secrets"] as const;
 
 function shownNamespace(name: string, { namespaces }: Inventory): MapNamespace {
   const isKnown = namespaces.has(name);
@@ -174,8 +207,7 @@ function unjudgedKey({ file, where, count }: MapUnjudged): string {
 }
 
 function totalsOf(
-  { inventory: { selectors, namespaces }, unjudged }: RoleMapInput,
-  resources: readonly RankedResource[],
+  { selectors, namespaces }: Inventory, unjudged: readonly MapUnjudged[], resources: readonly RankedResource[],
 ): MapTotals {
   const names = new Set([...namespaces.names, ...resources.map(({ resource }) => resource.namespace)]);
   const malformed = selectors.malformed.size;

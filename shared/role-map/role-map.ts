@@ -132,7 +132,7 @@ export interface MapObject {
 
 /** Objects that were not judged. */
 export interface MapUnjudged {
-  /** The file; null for a kind of a cluster. */
+  /** The file, or the kind of a cluster; null for other objects of a cluster. */
   readonly file: string | null;
   readonly count: number;
   /** Where they are, such as `in Kustomize patches`. */

@@ -32,7 +32,7 @@ test("a URL shows the same view again, and what it does not know is ignored", (t
 
 test("each problem has a place, and the address of what explains it", (t) => {
   const unjudged = [
-    { file: "p.yaml", reason: "patch", count: 2 }, { file: null, reason: "unlisted", count: 1 },
+    { file: "p.yaml", reason: "patch", count: 2 }, { file: null, reason: "template", count: 1 },
   ] as const;
   const annotated = namespaceObject("e1", {}, { "services.k8s.aws/owner-account-id": "1" });
   const groups = problemGroups(new Model(mapped([...OBJECTS, annotated], { unjudged })));
@@ -42,7 +42,7 @@ test("each problem has a place, and the address of what explains it", (t) => {
     ["conflict", 1, "c1 | Bucket/b | cell c1 none"],
     ["malformed", 1, "broken | IRS-02 | selector broken"],
     ["default", 2, "d1 | 2 × Bucket | cell d1 own"],
-    ["unjudged", 3, "in the cluster | 1 that the cluster does not list | ", "p.yaml | 2 in Kustomize patches | "],
+    ["unjudged", 3, "in the cluster | 1 in templates of other objects | ", "p.yaml | 2 in Kustomize patches | "],
     [null, 1, "Namespace e1 | CM-09, NS-03 | object 0"],
   ]);
   t.same(problemGroups(new Model(mapped([]))), []);
