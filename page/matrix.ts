@@ -75,7 +75,9 @@ function rowHead(row: Row | undefined): HTMLElement {
     );
   }
   const [first = ""] = row.names;
-  return h("div", { role: "rowheader", class: "row-head" }, nameText(first), rowNote(row));
+  // The cell with the problem can be in a column that is not visible.
+  const name = h("span", { class: "row-name" }, nameText(first), ...row.problems.map(shape));
+  return h("div", { role: "rowheader", class: "row-head" }, name, rowNote(row));
 }
 
 function rowNote({ names, isKnown }: NamespaceRow): HTMLElement | null {
@@ -86,7 +88,7 @@ function rowNote({ names, isKnown }: NamespaceRow): HTMLElement | null {
 function cellElement(cell: Cell | undefined): HTMLElement {
   const { states = [], kinds = "" } = cell ?? {};
   const counts = states.map(([state, count]) => h(
-    "span", { class: `count ${state}` }, shape(state), String(count),
+    "span", { class: `count ${state}` }, shape(state), h("bdi", {}, String(count)),
     h("span", { class: "spoken" }, ` ${STATE_WORDS[state][0]}`),
   ));
   return h(

@@ -174,6 +174,8 @@ export class Page {
   }
 
   #fillPrint(): void {
+    // Paper has no buttons.
+    for (const more of this.#problems.querySelectorAll<HTMLElement>("button.more")) more.click();
     if (this.#view.tab === "map") printUses(this.#print, filteredUses(this.#model, this.#view));
     else printMoves(this.#print, this.#rows.filter((row) => row.type === "move"));
   }

@@ -18,6 +18,8 @@ export interface NamespaceRow {
   /** The names of the namespaces: several if the row stands for equal ones. */
   readonly names: readonly string[];
   readonly isKnown: boolean;
+  /** The states of the resources that are not resolved, most important first. */
+  readonly problems: readonly State[];
   readonly cells: readonly Cell[];
 }
 
@@ -115,8 +117,10 @@ function joined(rows: readonly FoldableRow[]): NamespaceRow {
     const uses = rows.flatMap(({ columns }) => columns[i]?.uses ?? []);
     return { column, states: statesOf(uses), kinds: kindsOf(uses) };
   });
+  const found = new Set(cells.flatMap(({ states }) => states.map(([state]) => state)));
   return {
     type: "namespace", names: rows.map(({ name }) => name), isKnown: rows.every(({ isKnown }) => isKnown), cells,
+    problems: STATES.filter((state) => state !== "resolved" && found.has(state)),
   };
 }
 

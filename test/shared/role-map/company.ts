@@ -24,15 +24,21 @@ const KINDS = [
   ["s3.services.k8s.aws", "Bucket"], ["sqs.services.k8s.aws", "Queue"], ["dynamodb.services.k8s.aws", "Table"],
   ["sns.services.k8s.aws", "Topic"], ["kms.services.k8s.aws", "Key"],
 ] as const;
+/** The kinds of problems that objects can have. Another one is that of a file that is not judged. */
+const PROBLEM_KINDS = 5;
 const ENVIRONMENTS = ["prod", "staging", "dev"] as const;
 
 /**
- * Returns the objects of a company. Each namespace has a selector of its own. A problem of a kind is in each of the
- * first namespaces that `planted` names. Decisions need `--runtime extended`, without which no resource is refused.
+ * Returns the objects of a company. Each namespace has a selector of its own. The problems are in different namespaces
+ * and accounts. Decisions need `--runtime extended`, without which no resource is refused.
  */
 export function company({ namespaces, accounts, resources, problems }: CompanySize): Company {
   const names = Array.from({ length: namespaces }, (_, i) => namespaceName(i));
-  const part = (first: number): readonly string[] => names.slice(first * problems, (first + 1) * problems);
+  // Not a multiple of the number of accounts, so that the accounts differ too.
+  const step = Math.floor(namespaces / (PROBLEM_KINDS * problems)) - 1;
+  const part = (kind: number): readonly string[] => (
+    Array.from({ length: problems }, (_, i) => namespaceName((i * PROBLEM_KINDS + kind) * step))
+  );
   const [conflict, refused, stale, byDefault, broken] = [part(0), part(1), part(2), part(3), part(4)];
   const objects = names.flatMap((name, i) => [
     namespaceObject(name, { team: teamOf(i), env: environmentOf(i) }),
