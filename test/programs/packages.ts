@@ -33,14 +33,18 @@ export async function machineFault(machine: Machine = THIS_MACHINE): Promise<str
   return `this machine does not allow new namespaces (${stderr.trim()}); run the tests on another machine`;
 }
 
-/** A browser, for the tests of the page of `map`. */
-const BROWSER = { packages: { chromium: "/usr/bin/chromium" } } as const;
+/** A browser, for the tests of the page of `map`, and the font of their pictures. */
+const BROWSER = {
+  packages: {
+    chromium: "/usr/bin/chromium", "fonts-dejavu-core": "/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf",
+  },
+} as const;
 
 /** Returns the path of the browser, or why it is missing, with the fix. */
 export async function findBrowser(): Promise<{ readonly path: string } | { readonly fault: string }> {
   const missing = await missingPackages(BROWSER);
   if (missing.length === 0) return { path: BROWSER.packages.chromium };
-  return { fault: "chromium is not installed; run `npm run setup:browser` as root on Debian" };
+  return { fault: `${missing.join(", ")}: not installed; run \`npm run setup:browser\` as root on Debian` };
 }
 
 export const setUpBrowser = (): Promise<void> => setUp(BROWSER);

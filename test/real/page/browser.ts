@@ -29,9 +29,10 @@ export async function openBrowser(t: Test): Promise<Browser | null> {
     t.plan(0, found.fault);
     return null;
   }
-  // Chromium has no sandbox for root.
+  // Chromium has no sandbox for root. The settings of a machine for fonts would change the pictures.
   const args = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
-  const browser = await launch({ executablePath: found.path, args: [...args, "--disable-gpu"] });
+  const same = ["--disable-gpu", "--font-render-hinting=none", "--disable-lcd-text", "--force-color-profile=srgb"];
+  const browser = await launch({ executablePath: found.path, args: [...args, ...same] });
   t.teardown(() => browser.close());
   return browser;
 }
