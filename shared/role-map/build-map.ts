@@ -74,18 +74,20 @@ export function* roleMapOf(input: RoleMapInput): Paced<RoleMap> {
   const objects = input.objects.toSorted(compareObjects);
   const unjudged = [...input.unjudged, ...unlistedKinds(input.inventory)];
   const shown = objects.slice(0, LIMITS.mapObjects.value).map((object) => shownObject(object, tables));
+  const uses = resources.uses();
   return {
     root: shownOrNull(input.root),
     totals: totalsOf(input.inventory, unjudged, ranked),
     namespaces: namespaces.items, kinds: places.kinds.items, roles: tables.roles.items,
     selectors: tables.selectors.items, findings: tables.findings.items, reasons: tables.reasons.items,
-    uses: resources.uses(), objects: shown,
+    uses, objects: shown,
     unjudged: unjudged.toSorted(compareUnjudged).slice(0, LIMITS.mapObjects.value),
     moves: input.impacts === null ? null : moved.uses(),
     omitted: omissions(input, [
       [namespaces.rejected, "namespace", `, with ${countOf(resources.omitted, "resource")}`],
       [moved.omitted, "change", " of other namespaces"],
       [resources.withoutDetails + moved.withoutDetails, "resource", DETAILS],
+      [resources.unnamed, "name", " of resources, which no search finds"],
       [tables.reasons.rejected, "reason", " for roles"],
       [objects.length - shown.length, "object", " with findings"],
       [unjudged.length - LIMITS.mapObjects.value, "file", " that were not judged"],

@@ -28,6 +28,8 @@ export class UseCounter<Rest extends readonly (string | number)[]> {
   omitted = 0;
   /** The resources of which the map tells only the rest without its details, because their namespace has too many. */
   withoutDetails = 0;
+  /** The resources whose names `uses` left out. */
+  unnamed = 0;
 
   constructor(counting: Counting<Rest>) {
     this.#counting = counting;
@@ -69,9 +71,11 @@ export class UseCounter<Rest extends readonly (string | number)[]> {
   uses(): (readonly [namespace: number, kind: number, ...rest: Rest, count: number, names: readonly string[]])[] {
     const all = [...this.#counted.values()];
     const most = namesPerUse(all.map(({ count }) => count), LIMITS.mapNames.value);
-    return all.map(({ namespace, kind, rest, count, names }) => (
-      [namespace, kind, ...rest, count, names.slice(0, most)]
-    ));
+    return all.map(({ namespace, kind, rest, count, names }) => {
+      const shown = names.slice(0, most);
+      this.unnamed += count - shown.length;
+      return [namespace, kind, ...rest, count, shown];
+    });
   }
 }
 

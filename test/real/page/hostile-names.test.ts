@@ -69,7 +69,7 @@ test("the policy of the page stops scripts, styles, markup and requests that are
   t.equal(await page.evaluate("getComputedStyle(document.body).color === 'rgb(255, 0, 0)'"), false);
 });
 
-test("an empty map, and one of an object without a name, is a page that says what it shows", async (t) => {
+test("a map of nothing, of no name, of no selector and of too many kinds says what it shows", async (t) => {
   const browser = await openBrowser(t);
   if (browser === null) return;
   const empty = await openMaps(t, browser, [mapped([])]);
@@ -80,5 +80,7 @@ test("an empty map, and one of an object without a name, is a page that says wha
   const kinds = Array.from({ length: 5_000 }, (_, i) => ({ ...bucketObject(), kind: `Kind${i}` }));
   const many = await openMaps(t, browser, [mapped(kinds, { isAudited: false })]);
   t.match(await textsOf(many.page, ".omitted"), [/^The map leaves out 4900 resources/]);
-  t.same([...empty.incidents, ...one.incidents, ...many.incidents], []);
+  const bare = await openMaps(t, browser, [mapped([bucketObject()])]);
+  t.match((await textsOf(bare.page, "body")).join(""), /1 resource in 1 namespace, 0 selectors.*1 default role team-a/);
+  t.same([empty, one, many, bare].flatMap(({ incidents }) => incidents), []);
 });

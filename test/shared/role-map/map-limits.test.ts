@@ -20,7 +20,23 @@ test("a namespace with 5,000 kinds shows 100 of them, and the number of the othe
   t.same(map.omitted, [
     "The map leaves out 4900 resources, except their number, state and role, because their namespaces have too many "
       + "kinds.",
+    "The map leaves out 4850 names of resources, which no search finds.",
   ]);
+  t.end();
+});
+
+test("of 100,000 resources, a map leaves out names and namespaces without problems, and says so", (t) => {
+  const objects = numbered(100_000).map((i) => bucketObject({ namespace: `n${i % 6_000}`, name: `b${i}` }));
+  const map = mapped([selectorObject("all", { arn: ROLE }), ...objects], { isAudited: false });
+  t.equal(map.totals.resources, 100_000);
+  const [shown, names] = [map.uses.map(([, , , count]) => count), map.uses.flatMap(([, , , , list]) => list)];
+  const count = shown.reduce((sum, one) => sum + one, 0);
+  t.same([map.namespaces.length, names.length], [LIMITS.mapNamespaces.value, LIMITS.mapNames.value / 2]);
+  t.same(map.omitted, [
+    `The map leaves out ${6_000 - map.namespaces.length} namespaces, with ${100_000 - count} resources.`,
+    `The map leaves out ${count - names.length} names of resources, which no search finds.`,
+  ]);
+  t.ok(JSON.stringify(map).length < 1_500_000);
   t.end();
 });
 
