@@ -39,7 +39,8 @@ function cellContent({ model, matrix, open }: Shown, name: string, column: strin
   const groups = cellReasons(model, names, column);
   if (groups.length === 0) return missing("Namespace", name);
   const title = names.length > 1 ? `${name} and ${names.length - 1} equal namespaces` : name;
-  const heading = matrix?.columns.find(({ id }) => id === column)?.title;
+  const shown = matrix?.columns.find(({ id }) => id === column);
+  const heading = shown?.kind === "account" ? `account ${shown.title}` : shown?.title;
   const kicker = heading === undefined ? "Why" : `Why: ${heading}`;
   return { kicker, title, body: reasonsBody(model, groups, open) };
 }

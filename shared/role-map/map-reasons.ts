@@ -5,7 +5,7 @@ import { accountOfARN } from "../formats/arn.ts";
 import { formatFieldPath } from "../formats/json.ts";
 import { describeIdentity } from "../resolution/identity-denials.ts";
 import type { Resolution } from "../resolution/resolve.ts";
-import { MapTable, shownOrNull, shownText } from "./map-table.ts";
+import { MapTable, shownOrNull, shownSentence, shownText } from "./map-table.ts";
 import type { MapFinding, MapRole, MapSelector, Reason, State } from "./role-map.ts";
 
 /** Returns the state of a resource. */
@@ -53,7 +53,7 @@ export class ReasonTables {
       selectors: names.flatMap((name) => this.selectors.indexOf(name) ?? []),
       chain: chain.map((link) => shownText(describeIdentity(link))),
       region: region === null ? null : shownText(`${region.value} (set by the ${region.from})`),
-      message: shownText(message),
+      message: shownSentence(message),
       findings: this.indexesOf(findings),
     }));
     return index ?? this.#otherReason({ state, outcome, role: roleIndex() });
@@ -86,7 +86,7 @@ function accountIn(arn: string): string | null {
 function shownFinding({ code, severity, path, message, fix }: Finding): MapFinding {
   const isConfidential = path.some((step) => typeof step === "object" && step.key === EXTERNAL_ID_ANNOTATION);
   return {
-    code, severity, path: formatFieldPath(path), fix: shownText(fix),
-    message: isConfidential ? "the external ID is not valid" : shownText(message),
+    code, severity, path: formatFieldPath(path), fix: shownSentence(fix),
+    message: isConfidential ? "the external ID is not valid" : shownSentence(message),
   };
 }

@@ -37,13 +37,23 @@ export class MapTable<Item> {
   }
 }
 
-/** The maximum number of characters of a name or a text. */
+/** The maximum number of characters of a name. */
 const MAX_LENGTH = 300;
+/** The maximum number of characters of a sentence. Stale annotations take 450. */
+const MAX_SENTENCE = 600;
 
 /** Returns a text of the cluster for the map: cut if it is too long, with its unprintable characters escaped. */
 export function shownText(text: string): string {
-  if (text.length <= MAX_LENGTH) return printable(text);
-  return `${printable(text.slice(0, MAX_LENGTH))}… (${text.length} characters)`;
+  return cut(text, MAX_LENGTH);
+}
+
+export function shownSentence(text: string): string {
+  return cut(text, MAX_SENTENCE);
+}
+
+function cut(text: string, most: number): string {
+  if (text.length <= most) return printable(text);
+  return `${printable(text.slice(0, most))}… (${text.length} characters)`;
 }
 
 export function shownOrNull(text: string | null): string | null {

@@ -35,7 +35,7 @@ async function findsReason(t: Test, browser: Browser): Promise<void> {
   await clickOn(page, "[role=gridcell]", "20");
   const text = await panelText(page);
   for (const part of [
-    HEALTHY, ROLE, ACCOUNT, `IAMRoleSelector ${HEALTHY} selects the resource`,
+    HEALTHY, ROLE, `Why: account ${ACCOUNT}`, `IAMRoleSelector ${HEALTHY} selects the resource`,
     `spec.namespaceSelector.names namespace ${HEALTHY}`, "queue-01",
   ]) t.ok(text.includes(part), part);
   t.same(incidents, []);

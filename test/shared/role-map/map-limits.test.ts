@@ -1,6 +1,6 @@
 import { test } from "tap";
 import { LIMITS } from "../../../shared/contract/limits.ts";
-import { namesPerUse, shownText } from "../../../shared/role-map/map-table.ts";
+import { namesPerUse, shownSentence, shownText } from "../../../shared/role-map/map-table.ts";
 import { bucketObject, namespaceObject, repeat, ROLE, selectorObject } from "../objects.ts";
 import { mapped } from "./mapped.ts";
 
@@ -103,6 +103,7 @@ test("long names are cut, and unprintable characters escaped", (t) => {
   const name = `\u202Eevil${"x".repeat(10_000)}`;
   t.equal(shownText("a\u0007b"), String.raw`a\u0007b`);
   t.equal(shownText(name), `${String.raw`\u202e`}evil${"x".repeat(295)}… (10005 characters)`);
+  t.equal(shownSentence("x".repeat(601)), `${"x".repeat(600)}… (601 characters)`);
   const map = mapped([selectorObject("team-a", { arn: `arn:aws:iam::${"1".repeat(9_000)}:role/x` }), bucketObject({
     name, namespace: name,
   })]);
