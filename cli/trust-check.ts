@@ -21,11 +21,12 @@ type Settings = SettingsFor<"trust check">;
 /** Prints whether a caller can assume a role, or answers a file of questions. */
 export async function runTrustCheck(settings: Settings, io: IO, clock = systemClock): Promise<ExitStatus> {
   const { requests, iam, aws, output } = settings;
-  const nowSeconds = Math.floor(clock.now() / 1000);
-  if (requests !== null) return await answerFile(requests, await readIAMFiles(iam, aws), nowSeconds, io);
-  const question = questionOf(settings);
+  const question = requests === null ? questionOf(settings) : null;
   const data = await readIAMFiles(iam, aws);
-  const result = asking(() => answerOf(question, settings, data, nowSeconds));
+  const nowSeconds = Math.floor(clock.now() / 1000);
+  const decide = (asked: Question): DecisionJSON => answerOf(asked, settings, data, nowSeconds);
+  if (question === null) return await answerFile(requests ?? "-", decide, io);
+  const result = asking(() => decide(question));
   if (output === "json") writeJSON(io, result);
   else writeLines(io.stdout, [result.verdict, ...decisionLines(result)].map(printable));
   return result.verdict === "yes" ? EXIT.fine : EXIT.findings;
@@ -55,22 +56,22 @@ function questionOf(settings: Settings): Question {
 }
 
 function answerOf(
-  { principalARN: arn, roleARN, parameters }: Question, { callerCredentials: credentials }: Settings, data: IAMData,
-  nowSeconds: number,
+  question: Question, { callerCredentials: credentials }: Settings, data: IAMData, nowSeconds: number,
 ): DecisionJSON {
-  const found = findCaller(arn, data);
-  const caller = credentials === null ? found : withSessionTags(found, { arn, credentials });
+  if (credentials === null) return answer(question, data, nowSeconds);
+  const { principalARN: arn, roleARN, parameters } = question;
+  const caller = withSessionTags(findCaller(arn, data), { arn, credentials });
   return answerFor(caller, { ...parameters, role: parseTarget(roleARN) }, data, nowSeconds).decision;
 }
 
 /** Answers each line of a file with a line. A bad line does not end the run. */
-async function answerFile(path: string, data: IAMData, nowSeconds: number, io: IO): Promise<ExitStatus> {
+async function answerFile(path: string, decide: (question: Question) => DecisionJSON, io: IO): Promise<ExitStatus> {
   let status: ExitStatus = EXIT.fine;
   const lines = createInterface({ input: path === "-" ? io.stdin : createReadStream(path), crlfDelay: Infinity });
   try {
     for await (const line of lines) {
       if (line.trim() === "") continue;
-      const result = answerLine(line, data, nowSeconds);
+      const result = answerLine(line, decide);
       io.stdout.write(`${JSON.stringify(result)}\n`);
       status = worse(status, "error" in result ? EXIT.usage : result.verdict === "yes" ? EXIT.fine : EXIT.findings);
     }
@@ -85,9 +86,11 @@ function worse(a: ExitStatus, b: ExitStatus): ExitStatus {
   return a > b ? a : b;
 }
 
-function answerLine(line: string, data: IAMData, nowSeconds: number): DecisionJSON | { readonly error: string } {
+function answerLine(
+  line: string, decide: (question: Question) => DecisionJSON,
+): DecisionJSON | { readonly error: string } {
   try {
-    return answer(parseQuestion(line), data, nowSeconds);
+    return decide(parseQuestion(line));
   } catch (error) {
     if (error instanceof QuestionError) return { error: error.message };
     throw error;

@@ -7,13 +7,14 @@ import { isSamePolicy } from "./policy-comparison.ts";
 import { placeParts } from "./place-parts.ts";
 
 interface ManagedPolicy {
-  readonly document: DocumentText;
-  readonly file: string;
+  /** Null if files have different documents. */
+  readonly document: DocumentText | null;
+  readonly files: readonly string[];
 }
 
 /** The number of parsed documents of each kind that are kept. */
 const MAX_PARSED = 5_000;
-/** AWS changes its policies, so that exports of other days have other documents. */
+/** AWS changes its policies, so exports of different days can have different documents, and none is certain. */
 const OF_AWS = /^arn:[^:]*:iam::aws:/;
 
 /** The objects of all inputs in one form. Stores documents as texts, because most are never evaluated. */
@@ -40,9 +41,15 @@ export class IAMData {
     for (const { roles } of this.#accounts.values()) yield* roles.values();
   }
 
-  /** Returns the document of a managed policy, or null if no file contains it. */
+  /** Returns the document of a managed policy; null if no file contains it, or if files have different ones. */
   policy(arn: string): DocumentText | null {
     return this.#policies.get(arn)?.document ?? null;
+  }
+
+  /** Returns the files that have different documents of a managed policy of AWS; else []. */
+  filesThatDiffer(arn: string): readonly string[] {
+    const known = this.#policies.get(arn);
+    return known?.document === null ? known.files : [];
   }
 
   /** Parses a document only once. */
@@ -85,14 +92,13 @@ export class IAMData {
     this.#parts.push(part);
   }
 
-  /** Adds a managed policy. Throws a Contradiction if another file has another document. */
+  /** Adds a managed policy. Throws a Contradiction if another file has another document of a policy of a customer. */
   addPolicy(arn: string, document: unknown, file: string): void {
     const text = this.textOf(document);
-    const known = this.#policies.get(arn);
-    if (known !== undefined && !OF_AWS.test(arn) && !isSamePolicy(known.document, text)) {
-      throw new Contradiction(arn, [known.file], [file]);
-    }
-    this.#policies.set(arn, { document: text, file });
+    const { document: known, files } = this.#policies.get(arn) ?? { document: text, files: [] };
+    const isSame = known !== null && isSamePolicy(known, text);
+    if (!isSame && !OF_AWS.test(arn)) throw new Contradiction(arn, files, [file]);
+    this.#policies.set(arn, { document: isSame ? text : null, files: [...files, file] });
   }
 
   /** Returns a document as a text. A text may be URL-encoded. */

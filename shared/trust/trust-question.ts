@@ -1,5 +1,5 @@
 import { ACCOUNT_ID, parseARN, parseRoleARN } from "../formats/arn.ts";
-import { quote } from "../formats/text.ts";
+import { listOf, quote } from "../formats/text.ts";
 import type { AssumeRoleCall, Caller, RoleARN, SessionCaller } from "./assume-role-call.ts";
 import { type Decision, decideAssumeRole, type Policies, rejectedDecision } from "./assume-role.ts";
 import type { IAMData } from "./iam-data.ts";
@@ -176,7 +176,9 @@ function holderSources(holder: IAMRole | IAMUser | IAMGroup, prefix: string, dat
 }
 
 function managedSource(side: Side, arn: string, data: IAMData): PolicySource {
-  return documentSource(side, arn, data.policy(arn), data);
+  const files = data.filesThatDiffer(arn);
+  const name = files.length === 0 ? arn : `${arn}, which differs in ${listOf(files)}; export all accounts on one day`;
+  return documentSource(side, name, data.policy(arn), data);
 }
 
 function documentSource(side: Side, name: string, document: string | null, data: IAMData): PolicySource {

@@ -51,6 +51,9 @@ test("trust check answers a line of --requests with a line, and exits 2 if one i
   t.same([one.status, JSON.parse(one.stdout)], [0, YES]);
   const no = JSON.stringify({ principalArn: NEAR, roleArn: ROLE, durationSeconds: 7200 });
   t.equal((await runCommand([...check, fileOf(`${line}\n${no}\n`)])).status, 1);
+  // The tags of EKS Pod Identity need sts:TagSession.
+  const tagged = await runCommand([...check, "-", "--caller-credentials", "pod-identity"], { stdin: line });
+  t.match([tagged.status, tagged.stdout], [1, /"action":"sts:TagSession","verdict":"no"/]);
   const bad = JSON.stringify({ principalArn: "near", roleArn: ROLE });
   const { status, stdout } = await runCommand([...check, fileOf(`{\n${bad}\n${line}`)]);
   t.equal(status, 2);

@@ -86,11 +86,18 @@ test("the boundary is that of the file that knows it", async (t) => {
   }
 });
 
-test("AWS may change its own policies between two exports", async (t) => {
+test("a policy that AWS changes between two exports is not known", async (t) => {
   const arn = "arn:aws:iam::aws:policy/AdministratorAccess";
   const policy = (fields: Fields): Fields => ({ PolicyVersion: { Document: document(grant(fields)) } });
-  const data = dataOf([arn, policy({})], [arn, policy({ Sid: "New" })]);
-  t.match(data.policy(arn), /New/);
+  const same = dataOf([arn, policy({})], [arn, policy({})]);
+  t.match(same.policy(arn), /Allow/);
+  t.same(same.filesThatDiffer(arn), []);
+  const other = [arn, policy({ Resource: "arn:aws:iam::111122223333:role/a" })] as const;
+  for (const files of [[[arn, policy({})], other, other], [other, [arn, policy({})], other]] as const) {
+    const data = dataOf(...files.map(([name, object]) => [name, object] as [string, Fields]));
+    t.equal(data.policy(arn), null);
+    t.equal(data.filesThatDiffer(arn).length, 3);
+  }
 });
 
 test("one file describes an object once", async (t) => {

@@ -46,6 +46,11 @@ test("reads inline and attached policies of a role, and the default version", as
 test("a document that the export lacks may allow or deny", async (t) => {
   const attached = { AttachedManagedPolicies: [{ PolicyName: "a", PolicyArn: MANAGED }] };
   t.equal(ask(APP, dataOf(TARGET, callers(attached))), `unknown: identity policy ${MANAGED}`);
+  const versionOf = (statement: Fields): Fields => ({ PolicyVersion: { Document: document(statement) } });
+  const [one, other] = [versionOf(grant()), versionOf(grant({ Resource: ROLE }))];
+  t.equal(ask(APP, dataOf(TARGET, callers(attached), [MANAGED, one])), "yes");
+  const both = dataOf(TARGET, callers(attached), [MANAGED, one], [MANAGED, other]);
+  t.match(ask(APP, both), /^unknown: .*, which differs in /);
   t.equal(
     ask(APP, dataOf(TARGET, callers({ AttachedManagedPolicies: [{}] }))), "unknown: identity policy without an ARN",
   );
