@@ -1,5 +1,6 @@
 import type { IncomingMessage, RequestOptions } from "node:http";
 import type { LookupFunction } from "node:net";
+import process from "node:process";
 import { type SteadyClock, systemClock, withTimeout } from "../shared/clock.ts";
 import type { SettingsFor } from "../shared/contract/settings.ts";
 import { ResolverError } from "../shared/formats/errors.ts";
@@ -64,7 +65,8 @@ const HEADER_LIMIT_BYTES = 8 * 1024;
 
 /** Uses node:http because `fetch` sends a Sec-Fetch-Mode header, which the sidecar rejects. Follows no redirects. */
 export const sendRequest: SendRequest = async (url, token, signal) => {
-  const { request } = await (url.protocol === "https:" ? import("node:https") : import("node:http"));
+  // Not with import(), which calls every getter of the module: those of node:http load a second HTTP client.
+  const { request } = process.getBuiltinModule(url.protocol === "https:" ? "node:https" : "node:http");
   const { promise, resolve, reject } = Promise.withResolvers<SidecarResponse>();
   const options: RequestOptions = {
     headers: { accept: "application/json", authorization: token },

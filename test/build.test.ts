@@ -39,12 +39,13 @@ test("npm run build succeeds", async (t) => {
   t.same(await once(build, "close"), [0, null]);
 });
 
-test("the built sidecar reads its AWS identity from the environment and issues role credentials", async (t) => {
+test("the built sidecar issues role credentials, also to the built credential-process", async (t) => {
   const dir = t.testdir({ "a.yaml": SELECTOR });
   const sts = await startSTSEmulator({ baseCredentials: [BASE] });
   t.teardown(() => sts.close());
+  const tokenFile = fileWith(TOKEN);
   const sidecar = spawn(process.execPath, [
-    COMMAND, "sidecar", "--from", dir, "--group", "s3.services.k8s.aws", "--token-file", fileWith(TOKEN),
+    COMMAND, "sidecar", "--from", dir, "--group", "s3.services.k8s.aws", "--token-file", tokenFile,
     "--sts-endpoint", sts.url, "--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0",
   ], {
     env: {
@@ -58,9 +59,16 @@ test("the built sidecar reads its AWS identity from the environment and issues r
     sidecar.kill("SIGINT");
     if (sidecar.exitCode === null) await once(sidecar, "close");
   });
-  const answer = await credentials(`http://${await addressOf(sidecar.stderr)}/v1/credentials/selectors/team-a`);
+  const address = await addressOf(sidecar.stderr);
+  const answer = await credentials(`http://${address}/v1/credentials/selectors/team-a`);
   t.match(answer, { AccountId: "111122223333", AccessKeyId: /^ASIA/ });
   t.match(sts.calls.at(-1), { action: "AssumeRole", roleARN: "arn:aws:iam::111122223333:role/team-a" });
+  const client = spawn(process.execPath, [
+    COMMAND, "credential-process", "--endpoint", `http://${address}`, "--token-file", tokenFile, "--selector", "team-a",
+  ], { stdio: ["ignore", "pipe", "inherit"] });
+  const [printed, closed] = await Promise.all([text(client.stdout), once(client, "close")]);
+  t.same(closed, [0, null]);
+  t.equal(stringAt(JSON.parse(printed), "AccessKeyId"), stringAt(answer, "AccessKeyId"));
 });
 
 test("the built command and the sources report the same faults for invalid settings and selectors", async (t) => {
