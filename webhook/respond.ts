@@ -40,6 +40,8 @@ const DENYING_CODES: ReadonlySet<string> = new Set(
   CATALOGUE.filter((check) => check.severity === "deny").map((check) => check.id),
 );
 
+const NO_WARNINGS: readonly string[] = [];
+
 /** Returns the response body of a review: an AdmissionReview as JSON. */
 export function respond(request: AdmissionRequest, verdict: Verdict): Buffer {
   if (verdict.outcome === "denied") return denied(request, verdict.findings);
@@ -47,7 +49,7 @@ export function respond(request: AdmissionRequest, verdict: Verdict): Buffer {
     const warnings = verdict.notices.flatMap(({ code, message }) => warningLines(code, message));
     return patched(request, verdict.patch, warnings);
   }
-  return allowed(request, verdict.outcome === "allowed" ? findingWarnings(verdict.findings) : []);
+  return allowed(request, verdict.outcome === "allowed" ? findingWarnings(verdict.findings) : NO_WARNINGS);
 }
 
 /**
@@ -91,6 +93,7 @@ export function respondFailed(request: AdmissionRequest, error: ResolverError, a
  * findings.
  */
 export function findingWarnings(findings: readonly Finding[]): readonly string[] {
+  if (findings.length === 0) return NO_WARNINGS;
   const warned = findings.filter((finding) => finding.severity === "warn");
   // The sort is stable: findings of the same rank remain sorted by code and path.
   const ranked = warned.toSorted((a, b) => rankOf(a) - rankOf(b));

@@ -136,9 +136,15 @@ export function parseJSON(text: string): unknown {
   }
 }
 
-/** Returns an own property of an object, or undefined. Ignores inherited properties such as `constructor`. */
+/**
+ * Returns an own property of an object, or undefined. Ignores inherited properties such as `constructor`: all of them
+ * are functions, which JSON has not, or `__proto__`. A review reads some hundred fields, of which hardly any is one.
+ */
 export function field(object: unknown, key: string): unknown {
-  return isJsonObject(object) && Object.hasOwn(object, key) ? object[key] : undefined;
+  if (!isJsonObject(object)) return undefined;
+  const value = object[key];
+  if (typeof value !== "function" && key !== "__proto__") return value;
+  return Object.hasOwn(object, key) ? value : undefined;
 }
 
 /** Returns the string at `path`, or null if the value is missing or is not a string. */
