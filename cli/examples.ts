@@ -18,6 +18,7 @@ export const EXAMPLES: Readonly<Record<Command | "", readonly string[]>> = {
     "ack-role-resolver resolve --cluster --explain -n team-a \\",
     "    --kind Bucket.s3.services.k8s.aws",
   ],
+  why: ["ack-role-resolver why bucket/logs -n team-a --cluster", "ack-role-resolver why bucket/logs --from manifests"],
   audit: ["ack-role-resolver audit --cluster", "ack-role-resolver audit -o sarif manifests > audit.sarif"],
   map: [
     "ack-role-resolver map manifests --html role-map.html",

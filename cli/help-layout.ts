@@ -3,12 +3,16 @@ import type { Argument, Help } from "commander";
 /** The widest column of flags, commands and arguments. The description of a longer item starts on the next line. */
 const MAX_TERM_WIDTH = 26;
 const INDENT = "  ";
+/** The narrowest column of descriptions. Commander would not wrap those of a terminal with 60 columns. */
+const MIN_DESCRIPTION_WIDTH = 20;
 
 /**
  * The layout of the help: a column of flags, and a column of descriptions that are wrapped to the width of the
  * terminal. The help of Python and Git has this layout too.
  */
 export const HELP_LAYOUT: Partial<Help> = {
+  minWidthToWrap: MIN_DESCRIPTION_WIDTH,
+
   padWidth(command, helper) {
     const longest = Math.max(
       helper.longestArgumentTermLength(command, helper), helper.longestOptionTermLength(command, helper),

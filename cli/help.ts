@@ -13,7 +13,7 @@ function ofDeployments(gate: string): string {
 const WITHOUT_MIGRATION = COMMANDS.filter((command) => command !== "migrate carm");
 const SKIPPED = "debug lists the skipped files on standard error";
 const OFFLINE_LOG = {
-  lint: SKIPPED, resolve: SKIPPED, audit: SKIPPED, map: SKIPPED, impact: SKIPPED, "migrate carm": SKIPPED,
+  lint: SKIPPED, resolve: SKIPPED, why: SKIPPED, audit: SKIPPED, map: SKIPPED, impact: SKIPPED, "migrate carm": SKIPPED,
 } as const;
 
 const OF_SIDECAR = "session name of the sidecar";
@@ -30,7 +30,7 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
     "Input", "folders that are clusters of their own, such as clusters/*; default: siblings with the same objects",
   ),
   ignore: rareIn(
-    OF_SELECTORS, "Input",
+    [...OF_SELECTORS, "why"], "Input",
     "what to ignore in the given folders, in the syntax of .gitignore, as in a file .ack-role-resolver-ignore",
   ),
   skipUnreadable: rare("Input", "skip unreadable files and objects with a warning, instead of exiting with status 2"),
@@ -59,11 +59,11 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
   ),
   region: rareIn(OFFLINE, "Decisions", "AWS region of the controllers and of STS"),
   controllerAccount: rareIn(
-    [...JUDGES, "webhook", "sidecar"], "Decisions", "AWS account ID of the controllers' own role",
+    [...JUDGES, "why", "webhook", "sidecar"], "Decisions", "AWS account ID of the controllers' own role",
   ),
   controllerRole: rareIn([...OFFLINE, "sidecar"], "Decisions", "ARN of the controllers' own role"),
   allowedAccounts: rareIn(
-    ["resolve", "sidecar"], "Checks", "AWS account that roles may belong to (default: any account)",
+    ["resolve", "why", "sidecar"], "Checks", "AWS account that roles may belong to (default: any account)",
   ),
   capaServiceAccounts: rare(
     "Checks", "service account of Cluster API Provider AWS, whose changes of identities and clusters only cause "
@@ -88,7 +88,7 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
     "Checks", "assume that the webhook is not installed, and deny selectors that the API server would reject",
   ),
   check: rareIn(
-    ["resolve", "sidecar"], "Checks", "set the severity of a check",
+    ["resolve", "why", "sidecar"], "Checks", "set the severity of a check",
     {
       sidecar: "with IRS-27=warn or CI-35=warn, the sidecar assumes each granted role of selectors or identities once "
         + "after its start, which fills its cache, and logs a warning if STS rejects the call; other checks do not "
@@ -132,6 +132,7 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
     {
       resolve: "namespace of the resource that --kind describes, and of manifests that set none (default: default); "
         + "with --cluster, report only its objects",
+      why: "namespace of the resource (default: that of the kubeconfig context, or default)",
       impact: "namespace of manifests that set none (default: default)",
       "migrate carm": "namespace of manifests that set none (default: default)",
       manifests: "namespace of the installation", "certs manage": "namespace of the installation",
@@ -209,7 +210,8 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
     "Credentials", "session tag for the role of each selector, such as team={namespace}; a selector can override it",
   ),
   logLevel: rareIn(OFFLINE, "Server", "minimum log level; logs are JSON lines on standard error", OFFLINE_LOG, {
-    lint: "Output", resolve: "Output", audit: "Output", map: "Output", impact: "Output", "migrate carm": "Output",
+    lint: "Output", resolve: "Output", why: "Output", audit: "Output", map: "Output", impact: "Output",
+    "migrate carm": "Output",
   }),
   dir: help("Certificates", "folder for ca.crt, tls.crt and tls.key"),
   host: help("Certificates", "DNS name or IP address that the certificate is valid for"),

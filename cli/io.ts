@@ -3,7 +3,7 @@ import { type NoticedSettings, startNotices } from "../shared/contract/removed-s
 import type { Environment } from "../shared/server/read-settings.ts";
 
 /** An output stream. `columns` is the width of the terminal, if the stream is a terminal. */
-type TextStream = Writable & { readonly isTTY?: boolean; readonly columns?: number | undefined };
+export type TextStream = Writable & { readonly isTTY?: boolean; readonly columns?: number | undefined };
 
 /** The streams and the environment that a command uses. Tests pass their own streams. */
 export interface IO {
@@ -13,6 +13,8 @@ export interface IO {
   /** Errors, warnings and progress. */
   readonly stderr: TextStream;
   readonly environment: Environment;
+  /** Whether the program runs as a plugin of kubectl. Default: false. */
+  readonly isPlugin?: boolean;
 }
 
 /** The exit statuses of every command. */

@@ -12,7 +12,8 @@ import { isSplit, optionOf, removedOption } from "./command-options.ts";
 import { flagGroup, isRare } from "./help.ts";
 import { HELP_LAYOUT } from "./help-layout.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
-import { widthOf } from "./output/terminal.ts";
+import { withCluster } from "./plugin.ts";
+import { widthOf, wrapLines } from "./output/terminal.ts";
 
 const HELP: ReadonlySet<string> = new Set(["--help", "-h", "help"]);
 
@@ -70,7 +71,7 @@ function buildProgram(context: ProgramContext): Commander {
     .showHelpAfterError("(see --help)")
     .addHelpText("after", examplesText(""))
     .exitOverride();
-  addServers(program, context);
+  if (io.isPlugin !== true) addServers(program, context);
   addReaders(program, context);
   addTrust(program, context);
   addTools(program, context);
@@ -102,7 +103,9 @@ function addServers(program: Commander, { io, done, add }: ProgramContext): void
 }
 
 /** Returns the settings of a command. Writes a warning for each removed setting, also if another one is invalid. */
-function settingsOf<C extends Command>(command: C, flags: Flags, { environment, stderr }: IO): SettingsFor<C> {
+function settingsOf<C extends Command>(command: C, given: Flags, io: IO): SettingsFor<C> {
+  const { environment, stderr } = io;
+  const flags = withCluster(command, given, io);
   const warnings = removedWarnings(command, { flags, environment });
   writeLines(stderr, warnings.map((text) => `warning: ${text}`));
   return readSettings(command, flags, environment, checkFault);
@@ -110,34 +113,35 @@ function settingsOf<C extends Command>(command: C, flags: Flags, { environment, 
 
 const SAME_AS_FROM = "same as --from PATH";
 
-function addReaders(program: Commander, { io, done, add }: ProgramContext): void {
+/** Adds a command whose arguments are paths, like the values of --from. */
+function addReader<C extends Command>(
+  parent: Commander, { io, done, add }: ProgramContext, [command, description]: readonly [C, string],
+  load: () => Promise<(settings: SettingsFor<C>, io: IO) => Promise<ExitStatus>>,
+): void {
+  add(parent, command, description).addArgument(pathArgument(SAME_AS_FROM))
+    .action(async (paths: string[], flags: Flags) => {
+      const run = await load();
+      done(await run(settingsOf(command, withPaths(flags, paths), io), io));
+    });
+}
+
+function addReaders(program: Commander, context: ProgramContext): void {
+  const { io, done, add } = context;
   program.commandsGroup("Checks and reports:");
-  const settings = <C extends Command>(command: C, flags: Flags, paths: readonly string[]): SettingsFor<C> =>
-    settingsOf(command, withPaths(flags, paths), io);
-  add(program, "lint", "run the checks of the webhook on manifests or on the objects of a cluster")
-    .addArgument(pathArgument(SAME_AS_FROM))
-    .action(async (paths: string[], flags: Flags) => {
-      const { runLint } = await import("./lint.ts");
-      done(await runLint(settings("lint", flags, paths), io));
+  const lint = "run the checks of the webhook on manifests or on the objects of a cluster";
+  addReader(program, context, ["lint", lint], async () => (await import("./lint.ts")).runLint);
+  const resolve = "show the role of each ACK resource and cluster";
+  addReader(program, context, ["resolve", resolve], async () => (await import("./resolve.ts")).runResolve);
+  add(program, "why", "say why a resource has its role, who reports a problem with it, and what to do")
+    .argument("<RESOURCE...>", "TYPE/NAME, such as bucket/logs or buckets.s3.services.k8s.aws/logs")
+    .action(async (words: string[], flags: Flags) => {
+      const { runWhy } = await import("./why.ts");
+      done(await runWhy(words, settingsOf("why", flags, io), io));
     });
-  add(program, "resolve", "show the role of each ACK resource and cluster")
-    .addArgument(pathArgument(SAME_AS_FROM))
-    .action(async (paths: string[], flags: Flags) => {
-      const { runResolve } = await import("./resolve.ts");
-      done(await runResolve(settings("resolve", flags, paths), io));
-    });
-  add(program, "audit", "report every problem in a cluster or folder")
-    .addArgument(pathArgument(SAME_AS_FROM))
-    .action(async (paths: string[], flags: Flags) => {
-      const { runAudit } = await import("./audit.ts");
-      done(await runAudit(settings("audit", flags, paths), io));
-    });
-  add(program, "map", "write a page that shows which role and account each namespace uses, and why")
-    .addArgument(pathArgument(SAME_AS_FROM))
-    .action(async (paths: string[], flags: Flags) => {
-      const { runMap } = await import("./map.ts");
-      done(await runMap(settings("map", flags, paths), io));
-    });
+  const audit = "report every problem in a cluster or folder";
+  addReader(program, context, ["audit", audit], async () => (await import("./audit.ts")).runAudit);
+  const map = "write a page that shows which role and account each namespace uses, and why";
+  addReader(program, context, ["map", map], async () => (await import("./map.ts")).runMap);
   add(program, "impact", "show how roles of resources and clusters change if manifests are applied or deleted")
     .addArgument(pathArgument("manifests to apply, or to delete with --delete"))
     .action(async (paths: string[], flags: Flags) => {
@@ -151,12 +155,8 @@ function addReaders(program: Commander, { io, done, add }: ProgramContext): void
       done(runExplain(code, io));
     });
   const migrate = program.command("migrate").description("migrate to IAMRoleSelectors").helpCommand(false);
-  add(migrate, "migrate carm", "generate IAMRoleSelectors from the CARM maps and prove that no role changes")
-    .addArgument(pathArgument(SAME_AS_FROM))
-    .action(async (paths: string[], flags: Flags) => {
-      const { runMigrateCARM } = await import("./migrate-carm.ts");
-      done(await runMigrateCARM(settings("migrate carm", flags, paths), io));
-    });
+  const carm = "generate IAMRoleSelectors from the CARM maps and prove that no role changes";
+  addReader(migrate, context, ["migrate carm", carm], async () => (await import("./migrate-carm.ts")).runMigrateCARM);
 }
 
 function addTrust(program: Commander, { io, done, add }: ProgramContext): void {
@@ -232,7 +232,7 @@ function addCommand(parent: Commander, { command, description, argv, listsAll }:
   const rare = listsAll ? [] : own.filter(([name]) => isRare(name, command));
   for (const one of own) created.addOption(optionOf(...one, command).hideHelp(rare.includes(one)));
   for (const removed of removedFrom(command)) created.addOption(removedOption(removed));
-  if (own.some(([, definition]) => isSplit(definition))) created.addHelpText("after", LISTS_HELP);
+  if (own.some(([, definition]) => isSplit(definition))) created.addHelpText("after", () => listsHelp(created));
   const more = rare.length === 0 ? "" : `; --help --all lists ${countOf(rare.length, "more flag")}`;
   created.addHelpOption(new Option("-h, --help", `display help for command${more}`).helpGroup(helpGroupOf(command)));
   return created.addHelpText("after", examplesText(command));
@@ -243,7 +243,10 @@ function helpGroupOf(command: Command): string {
   return SETTINGS.logLevel.commands.some((one) => one === command) ? `${flagGroup("logLevel", command)}:` : "Options:";
 }
 
-const LISTS_HELP = "\nA value with ,... is a comma-separated list, and its flag can be repeated.";
+function listsHelp(command: Commander): string {
+  const text = "A value with ,... is a comma-separated list, and its flag can be repeated.";
+  return ["", ...wrapLines([text], command.configureOutput().getOutHelpWidth?.() ?? Infinity)].join("\n");
+}
 
 function examplesText(command: Command | ""): string {
   return ["\nExamples:", ...EXAMPLES[command].map((line) => `  ${line}`)].join("\n");

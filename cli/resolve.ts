@@ -1,5 +1,5 @@
 import { decisionSettings, type DecisionSettings } from "../shared/contract/context.ts";
-import { readReferrer, type Referrer, refersToIdentity } from "../shared/model/referrer.ts";
+import { readReferrer, type Referrer } from "../shared/model/referrer.ts";
 import { resolveObject } from "../shared/resolution/resolve-identity.ts";
 import type { Inventory } from "../shared/inventory/inventory.ts";
 import { queryOf, type ResourceQuery } from "../shared/contract/ack-resource.ts";
@@ -7,20 +7,20 @@ import type { JsonObject } from "../shared/formats/json.ts";
 import { isACKGroup } from "../shared/contract/ack-groups.ts";
 import { NAME_LABEL } from "../shared/formats/names.ts";
 import { apiVersionOf, DEFAULT_NAMESPACE, objectReference } from "../shared/formats/object-meta.ts";
-import { explain, explainNearest } from "../shared/resolution/explain.ts";
 import { hypotheticalResources } from "../shared/resolution/hypothetical-resource.ts";
 import type { ComparedObject } from "../shared/resolution/impact.ts";
 import type { SettingsFor } from "../shared/contract/settings.ts";
+import { Adviser } from "./input/advice.ts";
+import { explainResource, hypotheticalObject } from "./input/explained-resource.ts";
 import { faultyIdentities, faultyIdentityLines, faultySelectorLines, faultySelectors } from "./input/faulty-objects.ts";
 import { Only, RESOURCE_FIELDS, ROLE_FIELDS } from "./input/only.ts";
 import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
 import { mergeRoots, rootTitle, unionOf } from "./output/by-root.ts";
 import { coverageWithoutTemplates, isIncomplete, writeCoverage } from "./output/coverage.ts";
 import { mapWithProgress } from "./output/progress.ts";
-import { isUnreadable, readStates, type State } from "./input/state.ts";
-import {
-  explanationLines, resolutionTable, type ResolvedResource, type ResourceName, tableFormat,
-} from "./output/resolution-table.ts";
+import { isUnreadable, readStates, type State, type StateObject } from "./input/state.ts";
+import { type ExplainedResource, explanationLines } from "./output/explanation.ts";
+import { resolutionTable, type ResolvedResource, type ResourceName, tableFormat } from "./output/resolution-table.ts";
 import { painter } from "./output/terminal.ts";
 
 /** An ACK resource, or an object that refers to a CAPA identity. */
@@ -50,25 +50,27 @@ export async function runResolve(settings: SettingsFor<"resolve">, io: IO): Prom
 }
 
 interface RootResult extends Pick<State, "root"> {
-  readonly resolved: readonly ResolvedResource[];
+  readonly resolved: readonly ExplainedResource[];
   readonly warnings: readonly string[];
   readonly isFailed: boolean;
 }
 
 function resolveRoot(state: State, only: Only, settings: SettingsFor<"resolve">, io: IO): RootResult {
   const { inventory, root } = state;
+  const decisions = decisionSettings(settings);
+  const isJSON = settings.output === "json";
+  const context = {
+    inventory, settings: decisions, adviser: new Adviser(state, decisions),
+    isComplete: isJSON || settings.logLevel === "debug",
+  };
   const queries = queriesOf(state, only, settings);
-  const resolved = mapWithProgress(queries, io, "resources resolved", (query): ResolvedResource => {
-    const resolution = resolveOne(query, inventory, decisionSettings(settings));
-    if (!settings.explain || refersToIdentity(query)) return resolution;
-    if (settings.output === "json" || settings.logLevel === "debug") {
-      return { ...resolution, explanation: explain(inventory, query) };
-    }
-    const { nearest, omitted } = explainNearest(inventory, query);
-    return { ...resolution, explanation: nearest, omitted };
+  const resolved = mapWithProgress(queries, io, "resources resolved", ({ query, found }): ExplainedResource => {
+    if (!settings.explain) return resolveOne(query, inventory, decisions);
+    const { session, reported, advice, omitted, ...resolution } = explainResource(query, found, context);
+    return isJSON ? resolution : { ...resolution, omitted, session, reported, advice };
   }).filter((one) => only.hasRole([one]));
   const faulty = faultySelectors(inventory, state.origin);
-  const identities = faultyIdentities(state, decisionSettings(settings));
+  const identities = faultyIdentities(state, decisions);
   const warnings = [
     ...versionWarnings(resolved, inventory),
     ...(settings.kind.length > 0 ? namespaceWarnings(settings.namespace ?? DEFAULT_NAMESPACE, inventory) : []),
@@ -86,7 +88,7 @@ function printText(results: readonly RootResult[], settings: SettingsFor<"resolv
   writeLines(io.stdout, results.flatMap((result) => [
     ...rootTitle(result, paint),
     ...(settings.explain
-      ? explanationLines(result.resolved, paint)
+      ? explanationLines(result.resolved, paint, format.width)
       : resolutionTable(result.resolved, format, paint)),
   ]));
 }
@@ -95,16 +97,26 @@ const NO_RESOURCES = "The input contains no ACK resource, and no object that ref
   + "To resolve a resource that does not exist yet, set --kind, such as --kind Bucket.s3.services.k8s.aws.";
 
 /** Returns the resources that --kind describes. Without --kind, returns every resource of the state. */
-function queriesOf(state: State, only: Only, settings: SettingsFor<"resolve">): Query[] {
+function queriesOf(state: State, only: Only, settings: SettingsFor<"resolve">): Asked[] {
   const { kind: kinds, label: labels } = settings;
   const namespace = settings.namespace ?? DEFAULT_NAMESPACE;
-  if (kinds.length > 0) return hypotheticalResources({ kinds, namespace, labels }, state.inventory);
-  return resourceQueries(only.objectsOf(state).map(({ object }) => object));
+  if (kinds.length === 0) return resourcesIn(only.objectsOf(state));
+  const queries = hypotheticalResources({ kinds, namespace, labels }, state.inventory);
+  return queries.map((query) => ({ query, found: hypotheticalObject(query) }));
+}
+
+/** A resource, and its object. */
+interface Asked {
+  readonly query: Query;
+  readonly found: StateObject;
 }
 
 /** Returns every ACK resource and every object that refers to a CAPA identity, in input order. */
-function resourceQueries(objects: readonly JsonObject[]): Query[] {
-  return objects.flatMap((object) => resourceQuery(object) ?? []);
+export function resourcesIn(objects: readonly StateObject[]): Asked[] {
+  return objects.flatMap((found) => {
+    const query = resourceQuery(found.object);
+    return query === null ? [] : [{ query, found }];
+  });
 }
 
 /** Returns the ACK resource, or the object that refers to a CAPA identity; null for another object. */
@@ -118,7 +130,8 @@ export function resourceQuery(object: JsonObject): Query | null {
 export function resolveAll(
   objects: readonly JsonObject[], inventory: Inventory, settings: DecisionSettings,
 ): ResolvedResource[] {
-  return resourceQueries(objects).map((query) => resolveOne(query, inventory, settings));
+  const queries = objects.flatMap((object) => resourceQuery(object) ?? []);
+  return queries.map((query) => resolveOne(query, inventory, settings));
 }
 
 function resolveOne(query: Query, inventory: Inventory, settings: DecisionSettings): ResolvedResource {

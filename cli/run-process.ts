@@ -1,8 +1,10 @@
+import { basename } from "node:path";
 import process from "node:process";
 import { EXIT } from "./io.ts";
+import { started } from "./plugin.ts";
 import { runCommandLine } from "./program.ts";
 
-const { stdin, stdout, stderr, env } = process;
+const { stdin, stdout, stderr, env, argv } = process;
 for (const stream of [stdout, stderr]) {
   stream.on("error", ({ code }: NodeJS.ErrnoException) => {
     // EPIPE is not a fault: the reader, such as `head`, has closed the pipe.
@@ -16,4 +18,6 @@ for (const stream of [stdout, stderr]) {
 }
 // The exit status if the command waits for an event that can no longer happen.
 process.exitCode = EXIT.usage;
-process.exitCode = await runCommandLine(process.argv.slice(2), { stdin, stdout, stderr, environment: env });
+const io = { stdin, stdout, stderr, environment: env };
+const start = started(basename(argv[1] ?? ""), { argv: argv.slice(2), io });
+process.exitCode = await runCommandLine(start.argv, start.io);

@@ -147,6 +147,8 @@ interface ReadOptions {
   readonly inAllNamespaces?: boolean;
   /** Whether to read the Deployments of the controllers in a cluster. Default: false. */
   readonly readsControllers?: boolean;
+  /** Whether to omit the ACK resources and the clusters of a cluster. Default: false. */
+  readonly withoutResources?: boolean;
 }
 
 /**
@@ -188,8 +190,9 @@ async function readManifestStates(settings: StateSettings, io: IO, { stdinComman
 
 /** Reads the objects of a cluster. Imports the Kubernetes client on demand: `--from` does not need the client. */
 async function readCluster(
-  settings: StateSettings, io: IO, { inAllNamespaces = false, readsControllers = false }: ReadOptions,
+  settings: StateSettings, io: IO, options: ReadOptions,
 ): Promise<State> {
+  const { inAllNamespaces = false, readsControllers = false, withoutResources = false } = options;
   const { kubeconfig, context, runtime, mode, ackSystemNamespace, extraGroups, identitySecretNamespace } = settings;
   const [{ loadCluster }, { connectKubernetes }, { listControllerObjects }] = await Promise.all([
     import("../../shared/sources/load-cluster.ts"), import("../../shared/cluster/kubeconfig.ts"),
@@ -204,7 +207,7 @@ async function readCluster(
     // Decides which lists must not fail.
     const isCARM = (mode ?? commonMode(readControllers(found.objects, ackSystemNamespace).controllers)) === "carm";
     const { inventory, objects } = await loadCluster({
-      runtime, judge: judgeStored, api, resources: { extraGroups },
+      runtime, judge: judgeStored, api, resources: withoutResources ? undefined : { extraGroups }, identities: true,
       identitySecretNamespace, fieldExports: inAllNamespaces,
       carmMaps: { namespace: ackSystemNamespace, isRequired: isCARM, inAllNamespaces },
       collect: withoutManagedFields,

@@ -1,9 +1,7 @@
-import { USE_SELECTOR_ANNOTATION } from "../../shared/contract/annotation-keys.ts";
-import type { ChainLink } from "../../shared/resolution/identity-chain.ts";
 import { ACCOUNT_OF_CAPA, type IdentityReference } from "../../shared/model/identity.ts";
 import { parseRoleARN } from "../../shared/formats/arn.ts";
-import { countOf, printable } from "../../shared/formats/text.ts";
-import { partText, type SelectorExplanation } from "../../shared/resolution/explain.ts";
+import { printable } from "../../shared/formats/text.ts";
+import type { SelectorExplanation } from "../../shared/resolution/explain.ts";
 import type { Resolution } from "../../shared/resolution/resolve.ts";
 import type { IO } from "../io.ts";
 import { formatTable, type Paint, widthOf } from "./terminal.ts";
@@ -53,7 +51,7 @@ export function tableFormat(output: "text" | "wide", { stdout, environment }: IO
   return { isWide, width: isComplete ? Infinity : widthOf(stdout, environment), firstDetail: 3 };
 }
 
-const OUTCOME_STYLE = { selected: "green", default: "yellow", conflict: "red", refused: "red" } as const;
+export const OUTCOME_STYLE = { selected: "green", default: "yellow", conflict: "red", refused: "red" } as const;
 
 /** Returns the lines of a table that has a row for each resource. A hypothetical resource has no name. */
 export function resolutionTable(resolved: readonly ResolvedResource[], format: TableFormat, paint: Paint): string[] {
@@ -112,40 +110,4 @@ export function roleOrReason(resolution: Resolution): string {
 function shortRole(roleARN: string): string {
   const arn = parseRoleARN(roleARN);
   return arn === null ? roleARN : `${arn.accountID}/${arn.resource.split("/").at(-1) ?? ""}`;
-}
-
-/**
- * Returns the resolution of each resource and its selectors, or the identities of its chain. Selectors that select the
- * resource come first.
- */
-export function explanationLines(resolved: readonly ResolvedResource[], paint: Paint): string[] {
-  return resolved.flatMap(({ resource, outcome, message, explanation = [], omitted = 0, chain }, i) => {
-    const name = `${resource.kind} ${resource.namespace}${resource.name === null ? "" : `/${resource.name}`}`;
-    const sorted = explanation.toSorted((a, b) => Number(b.selects) - Number(a.selects));
-    return [
-      ...(i === 0 ? [] : [""]),
-      `${paint("bold", printable(name))}: ${paint(OUTCOME_STYLE[outcome], outcome)}`,
-      `  ${printable(message)}`,
-      ...(explanation.length === 0 && chain === undefined ? ["  No IAMRoleSelector exists."] : []),
-      ...(chain ?? []).map((link) => linkLine(link, paint)),
-      ...sorted.flatMap((one) => selectorLines(one, paint)),
-      ...(omitted === 0 ? [] : [`  ${countOf(omitted, "more selector")} without a match; --log-level debug lists all`]),
-    ];
-  });
-}
-
-function linkLine(link: ChainLink, paint: Paint): string {
-  const verdict = link.allowed ? paint("green", "allowed") : paint("yellow", "not allowed");
-  return `  ${printable(identityName(link))}: ${verdict}: ${link.reason}`;
-}
-
-const NOT_CHOSEN = `, but ${USE_SELECTOR_ANNOTATION} does not name it`;
-
-function selectorLines(explanation: SelectorExplanation, paint: Paint): string[] {
-  const { selector, selects, chosen, malformed, parts, message } = explanation;
-  const verdict = selects ? paint("green", "selects the resource") : "does not select the resource";
-  const head = `  ${printable(selector)}: ${verdict}${selects && chosen === false ? NOT_CHOSEN : ""}`;
-  if (malformed || parts.length === 0) return [head, `    ${printable(message)}`];
-  const verdictOf = (holds: boolean): string => (holds ? paint("green", "yes") : paint("yellow", "no "));
-  return [head, ...parts.map((part) => `    ${verdictOf(part.holds)} ${partText(part)}`)];
 }

@@ -1,4 +1,4 @@
-import { styleText } from "node:util";
+import { stripVTControlCharacters, styleText } from "node:util";
 import { printable } from "../../shared/formats/text.ts";
 import type { Environment } from "../../shared/server/read-settings.ts";
 
@@ -29,6 +29,22 @@ export function widthOf(
   const requested = Number(environment["COLUMNS"]);
   if (Number.isInteger(requested) && requested > 0) return requested;
   return isTTY === true && columns > 0 ? columns : DEFAULT_WIDTH;
+}
+
+/** Breaks lines at spaces so that they fit the width, if their words do. The rest of a line is indented more. */
+export function wrapLines(lines: readonly string[], width: number): string[] {
+  return lines.flatMap((line) => {
+    const [indent = ""] = /^ */.exec(line) ?? [];
+    const wrapped = [""];
+    for (const word of line.slice(indent.length).split(/ (?=\S)/)) {
+      const before = wrapped.at(-1) ?? "";
+      const start = before === "" ? `${indent}${wrapped.length > 1 ? "  " : ""}` : `${before} `;
+      const isTooLong = before !== "" && stripVTControlCharacters(start + word).length > width;
+      if (isTooLong) wrapped.push(`${indent}  ${word}`);
+      else wrapped[wrapped.length - 1] = start + word;
+    }
+    return wrapped;
+  });
 }
 
 interface TableLayout {

@@ -17,6 +17,13 @@ export async function connectKubernetes(choice: ClusterChoice): Promise<Kubernet
   return httpKubernetesAPI(await kubernetesConnector(choice));
 }
 
+/** Returns the namespace of the context, which kubectl uses if no flag sets one. Rejects like `connectKubernetes`. */
+export async function contextNamespace(choice: ClusterChoice): Promise<string | null> {
+  const config = await readConfig(choice);
+  const { namespace = "" } = config.getContextObject(config.getCurrentContext()) ?? {};
+  return namespace === "" ? null : namespace;
+}
+
 /** Returns the connector that `connectKubernetes` uses. The connector reads the configuration again after a 401. */
 export async function kubernetesConnector(choice: ClusterChoice): Promise<Connect> {
   let config = await readConfig(choice);

@@ -48,7 +48,7 @@ export function listPages(options: Omit<ListWatchOptions, "random">, signal: Abo
 
 /** Lists all objects of the kind. All pages of a list have the same resource version. */
 export async function listKind(
-  options: ListWatchOptions, signal: AbortSignal,
+  options: Omit<ListWatchOptions, "random">, signal: AbortSignal,
 ): Promise<Omit<ListPage, "continuation">> {
   const objects: StoredObject[] = [];
   let resourceVersion = "";

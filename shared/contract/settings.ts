@@ -9,9 +9,9 @@ import { PROFILE_NAMES } from "./profiles.ts";
 import { OF_SELECTORS, REVIEWERS, TRUST_SETTINGS } from "./trust-settings.ts";
 
 export const JUDGES = ["lint", "resolve", "audit", "map", "impact"] as const;
-export const OFFLINE = ["lint", "resolve", "audit", "map", "impact", "migrate carm"] as const;
+export const OFFLINE = ["lint", "resolve", "why", "audit", "map", "impact", "migrate carm"] as const;
 const SERVERS = ["webhook", "sidecar"] as const;
-const BY_MODE = [...JUDGES, ...SERVERS, "local"] as const;
+const BY_MODE = [...JUDGES, "why", ...SERVERS, "local"] as const;
 const READERS = [...OFFLINE, ...SERVERS] as const;
 /** The commands that read manifests or a cluster and exit. */
 const STATE_READERS = [...OFFLINE, ...OF_SELECTORS] as const;
@@ -20,7 +20,7 @@ export const DECIDERS = [...READERS, "local"] as const;
 
 /** The conditions of flags. Those of servers have none, because the webhook passes its own flags to sidecars. */
 const OF_FILES = {
-  flag: "--cluster", is: false, commands: ["lint", "resolve", "audit", "map", "migrate carm", ...OF_SELECTORS],
+  flag: "--cluster", is: false, commands: ["lint", "resolve", "why", "audit", "map", "migrate carm", ...OF_SELECTORS],
 } as const;
 const OF_CLUSTERS = { flag: "--cluster", is: true, commands: STATE_READERS } as const;
 /** Of the commands, only `resolve` runs no check that reads CARM maps in each mode. */
@@ -52,8 +52,8 @@ export const SETTINGS = {
     default: String(LIMITS.manifestDocuments.value), commands: OFFLINE, onlyWith: OF_FILES,
   },
   capaVersion: {
-    flag: "--capa-version", type: "string", value: "VERSION", pattern: VERSION, default: null, commands: JUDGES,
-    onlyWith: OF_FILES,
+    flag: "--capa-version", type: "string", value: "VERSION", pattern: VERSION, default: null,
+    commands: [...JUDGES, "why"], onlyWith: OF_FILES,
   },
   cluster: { flag: "--cluster", type: "boolean", default: false, commands: [...READERS, ...OF_SELECTORS] },
   kubeconfig: {
@@ -84,8 +84,7 @@ export const SETTINGS = {
   },
   region: {
     flag: "--region", type: "string", value: "REGION", pattern: REGION, default: null,
-    defaults: { local: "eu-west-1" },
-    commands: DECIDERS,
+    defaults: { local: "eu-west-1" }, commands: DECIDERS,
   },
   controllerAccount: {
     flag: "--controller-account", type: "string", value: "ID", pattern: ACCOUNT, default: null, commands: DECIDERS,
@@ -138,7 +137,7 @@ export const SETTINGS = {
       "trust policy": ["json", "terraform", "cloudformation"],
     },
     default: "text", defaults: { "trust policy": "json" },
-    commands: ["lint", "resolve", "audit", "impact", "migrate carm", "trust check", ...OF_SELECTORS, "version"],
+    commands: ["lint", "resolve", "why", "audit", "impact", "migrate carm", "trust check", ...OF_SELECTORS, "version"],
   },
   html: { flag: "--html", type: "string", value: "FILE", default: null, commands: ["map", "impact"] },
   failOn: {

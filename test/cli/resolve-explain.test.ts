@@ -32,6 +32,10 @@ test("--explain lists the conditions of selectors and shows which conditions mat
       "  team-b: does not select the resource",
       '    The selector is malformed, so controllers ignore it: IRS-02 spec.arn: ' +
         "\"arn:aws:iam:444455556666:role/team-b\" is not an ARN: it has fewer than six parts separated by ':'.",
+      "  role: none",
+      "  fix ACK-03: Controllers do not reconcile the resource. Restrict or delete selectors until only one selects "
+        + "the resource, or change the labels of the resource.",
+      "    edit line 17 of standard input or line 12 of standard input",
     ].join("\n"),
   );
   t.match(
@@ -54,7 +58,7 @@ spec: {arn: "arn:aws:iam::111122223333:role/${name}", namespaceSelector: {names:
 `).join("");
   const query = ["resolve", "-", "--explain", "--kind", "Bucket.s3.services.k8s.aws", "-n", "team-007"];
   const { stdout } = await runCommand(query, { stdin });
-  t.equal(stdout.split("\n").length, 12, stdout);
+  t.equal(stdout.split("\n").length, 16, stdout);
   t.match(stdout, /\n {2}team-007: selects [^]*\n {2}team-000: does not [^]*\n {2}296 more selectors without a match/);
   const all = await runCommand([...query, "--log-level", "debug"], { stdin });
   t.equal(all.stdout.match(/does not select/g)?.length, 299);
@@ -88,7 +92,13 @@ test("--explain reports that no selector exists if the input has no selector", a
     stdout,
     "Queue team-a: default\n" +
       "  No IAMRoleSelector selects the resource, so the controller's own role is used.\n" +
-      "  No IAMRoleSelector exists.\n",
+      "  No IAMRoleSelector exists.\n" +
+      "  role: the controller's own\n" +
+      "  fix ACK-05: Label the resource or its namespace so that a selector matches, unless the controller's account " +
+      "is intended.\n" +
+      '    echo \'{"apiVersion":"services.k8s.aws/v1alpha1","kind":"IAMRoleSelector","metadata":{"name":"team-a"},' +
+      '"spec":{"arn":"arn:aws:iam::ACCOUNT:role/NAME","namespaceSelector":{"names":["team-a"]}}}\' ' +
+      "| kubectl create -f -\n",
   );
 });
 

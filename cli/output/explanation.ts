@@ -1,0 +1,97 @@
+import { USE_SELECTOR_ANNOTATION } from "../../shared/contract/annotation-keys.ts";
+import { countOf, printable } from "../../shared/formats/text.ts";
+import { partText, type SelectorExplanation } from "../../shared/resolution/explain.ts";
+import type { ChainLink } from "../../shared/resolution/identity-chain.ts";
+import type { Advice } from "../input/advice.ts";
+import type { Reported } from "../input/reported.ts";
+import { identityName, OUTCOME_STYLE, ownRole, type ResolvedResource } from "./resolution-table.ts";
+import { type Paint, wrapLines } from "./terminal.ts";
+
+/** A resolved resource, and what `why` and `resolve --explain` say about it. `-o json` of `resolve` lacks it. */
+export interface Explanation {
+  /** The session of the role that a controller gets; null if no role is assumed. */
+  readonly session: string | null;
+  /** What programs and controllers report about the resource. Only `why` reads it. */
+  readonly reported: readonly Reported[];
+  readonly advice: readonly Advice[];
+}
+
+export type ExplainedResource = ResolvedResource & Partial<Explanation>;
+
+/**
+ * Returns what decides about the role of each resource, from the selectors or the chain of identities to the session,
+ * what is reported, and what to do. Selectors that select the resource come first. Lines have at most `width` columns,
+ * except commands, which users copy.
+ */
+export function explanationLines(explained: readonly ExplainedResource[], paint: Paint, width = Infinity): string[] {
+  return explained.flatMap((one, i) => [
+    ...(i === 0 ? [] : [""]),
+    ...wrapLines([
+      ...causeLines(one, paint), ...roleLines(one, paint),
+      ...(one.reported ?? []).map(({ title, text }) => item(title, text, paint)),
+    ], width),
+    ...adviceLines(one, paint, width),
+  ]);
+}
+
+function causeLines(one: ResolvedResource, paint: Paint): string[] {
+  const { resource, outcome, message, explanation = [], omitted = 0, chain, via } = one;
+  const name = `${resource.kind} ${resource.namespace}${resource.name === null ? "" : `/${resource.name}`}`;
+  const sorted = explanation.toSorted((a, b) => Number(b.selects) - Number(a.selects));
+  const isEmpty = explanation.length === 0 && chain === undefined && via === null;
+  return [
+    `${paint("bold", printable(name))}: ${paint(OUTCOME_STYLE[outcome], outcome)}`,
+    `  ${printable(message)}`,
+    ...(isEmpty ? ["  No IAMRoleSelector exists."] : []),
+    ...(chain ?? []).map((link) => linkLine(link, paint)),
+    ...sorted.flatMap((selector) => selectorLines(selector, paint)),
+    ...(omitted === 0 ? [] : [`  ${countOf(omitted, "more selector")} without a match; --log-level debug lists all`]),
+  ];
+}
+
+function roleLines({ session = null, ...resolution }: ExplainedResource, paint: Paint): string[] {
+  const { outcome, roleARN, accountID } = resolution;
+  const none = outcome === "default" ? ownRole(resolution) : "none";
+  return [
+    item("role", roleARN ?? none, paint),
+    ...(accountID === null ? [] : [item("account", accountID, paint)]),
+    ...(session === null ? [] : [item("session", session, paint)]),
+  ];
+}
+
+function adviceLines({ advice, reported = [] }: ExplainedResource, paint: Paint, width: number): string[] {
+  if (advice === undefined) return [];
+  if (advice.length > 0) {
+    return advice.flatMap(({ code, text, command }) => [
+      ...wrapLines([item(`fix ${code}`, text, paint)], width), `    ${paint("bold", printable(command))}`,
+    ]);
+  }
+  const refusal = reported.find(({ isRefusal }) => isRefusal);
+  if (refusal === undefined) return [item("fix", reported.length === 0 ? "nothing is wrong" : "see above", paint)];
+  const [, command] = SAFE_COMMAND.exec(refusal.text) ?? [];
+  const fix = "change the policies as the Event above says";
+  return [item("fix", fix, paint), ...(command === undefined ? [] : [`    ${paint("bold", printable(command))}`])];
+}
+
+/** Whoever can write Events chooses their text, and users copy commands into a shell. */
+const SAFE_COMMAND = /`(ack-role-resolver trust check [\w./:=@+, -]+)`/;
+
+function item(title: string, text: string, paint: Paint): string {
+  return `  ${paint("dim", `${printable(title)}:`)} ${printable(text)}`;
+}
+
+function linkLine(link: ChainLink, paint: Paint): string {
+  const verdict = link.allowed ? paint("green", "allowed") : paint("yellow", "not allowed");
+  return `  ${printable(identityName(link))}: ${verdict}: ${link.reason}`;
+}
+
+const NOT_CHOSEN = `, but ${USE_SELECTOR_ANNOTATION} does not name it`;
+
+function selectorLines(explanation: SelectorExplanation, paint: Paint): string[] {
+  const { selector, selects, chosen, malformed, parts, message } = explanation;
+  const verdict = selects ? paint("green", "selects the resource") : "does not select the resource";
+  const head = `  ${printable(selector)}: ${verdict}${selects && chosen === false ? NOT_CHOSEN : ""}`;
+  if (malformed || parts.length === 0) return [head, `    ${printable(message)}`];
+  const verdictOf = (holds: boolean): string => (holds ? paint("green", "yes") : paint("yellow", "no "));
+  return [head, ...parts.map((part) => `    ${verdictOf(part.holds)} ${partText(part)}`)];
+}

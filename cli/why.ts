@@ -1,0 +1,59 @@
+import { connectKubernetes, contextNamespace } from "../shared/cluster/kubeconfig.ts";
+import { decisionSettings } from "../shared/contract/context.ts";
+import type { SettingsFor } from "../shared/contract/settings.ts";
+import { DEFAULT_NAMESPACE } from "../shared/formats/object-meta.ts";
+import { Adviser } from "./input/advice.ts";
+import { explainResource } from "./input/explained-resource.ts";
+import { findNamed, parseNamedResource, readNamed } from "./input/named-resource.ts";
+import { errorConditions, type Reported, reportedEvents } from "./input/reported.ts";
+import { isUnreadable, readStates, type State, type StateObject } from "./input/state.ts";
+import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
+import { type Explanation, explanationLines } from "./output/explanation.ts";
+import { type ResolvedResource, tableFormat } from "./output/resolution-table.ts";
+import { painter } from "./output/terminal.ts";
+import { resourcesIn } from "./resolve.ts";
+
+type Settings = SettingsFor<"why">;
+
+/** Prints why one resource has its role, what is reported about it, and what to do. */
+export async function runWhy(words: readonly string[], settings: Settings, io: IO): Promise<ExitStatus> {
+  const namespace = settings.namespace ?? (settings.cluster ? await contextNamespace(settings) : null);
+  const wanted = parseNamedResource(words, namespace ?? DEFAULT_NAMESPACE);
+  // With a kind, --namespace is that of the resource, so no notice says that it has no effect on the manifests.
+  const input = { ...settings, kind: [wanted.type] };
+  const [state] = await readStates(input, io, { stdinCommand: "why RESOURCE --from -", withoutResources: true });
+  if (isUnreadable(state.faults, io)) return EXIT.usage;
+  const found = settings.cluster ? await readNamed(state, wanted, settings) : findNamed(state, wanted);
+  const explained = explanationOf(found, state, settings);
+  const result = { ...explained, reported: await reportedAbout(found, explained, settings) };
+  if (settings.output === "json") writeJSON(io, result);
+  else {
+    const { width } = tableFormat("text", io);
+    writeLines(io.stdout, explanationLines([result], painter(io.stdout, io.environment), width));
+  }
+  const isWrong = result.advice.some(({ isDenial }) => isDenial) || result.reported.some(({ isRefusal }) => isRefusal);
+  return isWrong ? EXIT.findings : EXIT.fine;
+}
+
+/** Omits what nearly selects the resource if something does. */
+function explanationOf(found: StateObject, state: State, settings: Settings): ResolvedResource & Explanation {
+  const [asked] = resourcesIn([found]);
+  if (asked === undefined) throw new Error("the object is no resource");
+  const decisions = decisionSettings(settings);
+  const isComplete = settings.logLevel === "debug";
+  const adviser = new Adviser(state, decisions);
+  const { explanation = [], ...explained } = explainResource(asked.query, found, {
+    inventory: state.inventory, settings: decisions, adviser, isComplete,
+  });
+  if (isComplete || explained.outcome === "default") return { ...explained, explanation };
+  return { ...explained, omitted: 0, explanation: explanation.filter((one) => one.selects || one.chosen === true) };
+}
+
+async function reportedAbout(
+  found: StateObject, { selectors }: ResolvedResource, settings: Settings,
+): Promise<readonly Reported[]> {
+  const conditions = errorConditions(found.object);
+  if (!settings.cluster) return conditions;
+  const api = await connectKubernetes(settings);
+  return [...conditions, ...await reportedEvents(api, found.object, selectors.map(({ name }) => name))];
+}

@@ -1,0 +1,183 @@
+// A cluster for each way in which the role of a resource can be broken, for `why`.
+import type { Test } from "tap";
+import { RESOLUTION } from "../../shared/contract/annotation-keys.ts";
+import type { JsonObject } from "../../shared/formats/json.ts";
+import { objectReference } from "../../shared/formats/object-meta.ts";
+import { refusalText } from "../../shared/trust/refusal-text.ts";
+import type { RefusedAssumeRole } from "../../shared/trust/refused-call.ts";
+import { DEFINITIONS, definition, FakeCluster, NAMESPACES, SELECTORS } from "../shared/cluster/fake-cluster.ts";
+import { bucketObject, mapObject, namespaceObject, ROLE, roleIn, SECOND, selectorObject } from "../shared/objects.ts";
+
+interface BrokenResource {
+  readonly title: string;
+  readonly objects: readonly JsonObject[];
+  readonly argv?: readonly string[];
+  /** The notes of Events of the sidecar about the bucket. */
+  readonly notes?: readonly string[];
+  /** The status with which the API server answers lists of a path. */
+  readonly errors?: Readonly<Record<string, number>>;
+}
+
+const CAPA = "infrastructure.cluster.x-k8s.io/v1beta2";
+const BUCKET = ["bucket/b1", "-n", "team-a"];
+const TEAM_A = namespaceObject("team-a");
+const SELECTOR = selectorObject("team-a", { arn: ROLE, namespaceSelector: { names: ["team-a"] } });
+const CALL: RefusedAssumeRole = {
+  action: "AssumeRole", roleARN: ROLE, owner: "selector", caller: "arn:aws:iam::777788889999:role/ack",
+  base: "arn:aws:iam::777788889999:role/ack", hasPodTags: true, hasIdentityTags: false,
+  sent: {
+    sessionName: "ack-role-resolver", durationSeconds: 900, sourceIdentity: null, hasExternalID: false,
+    hasPolicy: false, tagKeys: [],
+  },
+};
+
+/** Returns the Event of a sidecar whose call STS denied. */
+function refusal(action: string, call: Partial<RefusedAssumeRole> = {}): string {
+  const message = `User: ${CALL.caller} is not authorized to perform: ${action} on resource: ${ROLE}`;
+  const text = refusalText({ code: "AccessDenied", message }, { ...CALL, ...call });
+  return `The role of IAMRoleSelector team-a cannot be assumed: ${text}`;
+}
+
+/** What the webhook wrote when selector `name` selected the bucket, which then was created. */
+function annotated(name: string, account = "111122223333"): JsonObject {
+  const annotations = {
+    [RESOLUTION.outcome]: "selected", [RESOLUTION.via]: "selector", [RESOLUTION.selector]: name,
+    [RESOLUTION.roleARN]: `arn:aws:iam::${account}:role/${name}`,
+    [RESOLUTION.reason]: `IAMRoleSelector ${name} selects the resource.`,
+  };
+  const ackResourceMetadata = { ownerAccountID: account, region: "eu-west-1", arn: "arn:aws:s3:::b1" };
+  return bucketObject({ annotations }, { status: { ackResourceMetadata } });
+}
+
+export const BROKEN: readonly BrokenResource[] = [
+  {
+    title: "two selectors select the bucket",
+    objects: [
+      TEAM_A, SELECTOR, bucketObject(),
+      selectorObject("buckets", {
+        arn: roleIn(SECOND), resourceTypeSelector: [{ group: "s3.services.k8s.aws", version: "", kind: "" }],
+      }),
+    ],
+  },
+  { title: "no selector exists", objects: [TEAM_A, bucketObject()] },
+  {
+    title: "the selector is malformed",
+    objects: [
+      TEAM_A, bucketObject(),
+      selectorObject("team-a", { arn: ROLE.replace("::", ":"), namespaceSelector: { names: ["team-a"] } }),
+    ],
+  },
+  {
+    title: "the selector of a bucket that exists was deleted", objects: [TEAM_A, annotated("team-a")],
+    argv: ["--controller-account", "777788889999"],
+  },
+  {
+    title: "the trust policy of the role does not allow the caller", objects: [TEAM_A, SELECTOR, bucketObject()],
+    notes: [refusal("sts:AssumeRole", { hasPodTags: false })],
+  },
+  {
+    title: "the role does not allow sts:TagSession", objects: [TEAM_A, SELECTOR, bucketObject()],
+    notes: [refusal("sts:TagSession")],
+  },
+  { title: "the cluster does not serve the kind", objects: [TEAM_A, SELECTOR], argv: ["queue/jobs", "-n", "team-a"] },
+  {
+    title: "the annotations are stale",
+    objects: [
+      TEAM_A, SELECTOR,
+      bucketObject({ annotations: { [RESOLUTION.outcome]: "selected", [RESOLUTION.selector]: "old" } }),
+    ],
+  },
+  {
+    title: "the namespace lacks a label",
+    objects: [TEAM_A, bucketObject(), selectorObject("gold", {
+      arn: ROLE, namespaceSelector: { names: [], labelSelector: { matchLabels: { tier: "gold", env: "prod" } } },
+    })],
+  },
+  {
+    title: "the CARM map lacks the account of the namespace",
+    objects: [
+      namespaceObject("team-a", {}, { "services.k8s.aws/owner-account-id": SECOND }), bucketObject(),
+      mapObject("ack-role-account-map", { 111122223333: ROLE }),
+    ],
+    argv: ["--mode", "carm"],
+  },
+  {
+    title: "the identity does not allow the namespace of the cluster",
+    objects: [
+      TEAM_A,
+      {
+        apiVersion: CAPA, kind: "AWSClusterRoleIdentity", metadata: { name: "platform" },
+        spec: {
+          roleARN: ROLE, allowedNamespaces: { list: ["team-b"] },
+          sourceIdentityRef: { kind: "AWSClusterControllerIdentity", name: "default" },
+        },
+      },
+      {
+        apiVersion: CAPA, kind: "AWSCluster", metadata: { name: "c1", namespace: "team-a" },
+        spec: { identityRef: { kind: "AWSClusterRoleIdentity", name: "platform" } },
+      },
+    ],
+    argv: ["awscluster/c1", "-n", "team-a"],
+  },
+  {
+    title: "the user may not list selectors", objects: [TEAM_A, SELECTOR, bucketObject()], errors: { [SELECTORS]: 403 },
+  },
+  {
+    title: "the resource lacks a label",
+    objects: [TEAM_A, bucketObject(), selectorObject("gold", {
+      arn: ROLE, namespaceSelector: { names: ["team-a"] }, resourceLabelSelector: { matchLabels: { tier: "gold" } },
+    })],
+  },
+  {
+    title: "the bucket exists in another account", objects: [TEAM_A, SELECTOR, annotated("team-a", SECOND)],
+  },
+];
+
+/** The command line of `why` about a broken resource. */
+export function wordsOf({ argv = [] }: BrokenResource): readonly string[] {
+  return argv[0]?.includes("/") === true ? argv : [...BUCKET, ...argv];
+}
+
+/** Starts a fake API server with the objects of the broken resource. */
+export async function clusterOf(
+  { objects, notes = [], errors = {} }: Omit<BrokenResource, "title">,
+): Promise<FakeCluster> {
+  const cluster = new FakeCluster();
+  await cluster.start();
+  const identity = "AWSClusterRoleIdentity";
+  cluster.objects.set(DEFINITIONS, [
+    definition("s3.services.k8s.aws", "Bucket"),
+    definition("infrastructure.cluster.x-k8s.io", "AWSCluster", { versions: ["v1beta2"] }),
+    definition("infrastructure.cluster.x-k8s.io", identity, { versions: ["v1beta2"], scope: "Cluster" }),
+  ]);
+  for (const [path, listed] of Map.groupBy(objects, pathOf)) {
+    cluster.objects.set(path, listed.map(({ metadata, ...object }) => (
+      { ...object, metadata: Object.assign({ resourceVersion: "7" }, metadata) }
+    )));
+  }
+  for (const [path, status] of Object.entries(errors)) cluster.errors.set(path, { status });
+  cluster.objects.set("/api/v1/namespaces/team-a/events", notes.map((message) => ({
+    reason: "RoleRefused", message, reportingComponent: "ack-role-resolver.io/sidecar",
+    eventTime: new Date(Date.now() - 3 * 60_000).toISOString(),
+  })));
+  return cluster;
+}
+
+function pathOf(object: JsonObject): string {
+  const { group, version, kind, namespace } = objectReference(object);
+  if (kind === "Namespace") return NAMESPACES;
+  const base = group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
+  return `${base}${namespace === "" ? "" : `/namespaces/${namespace}`}/${kind.toLowerCase()}s`;
+}
+
+/** Returns a kubeconfig of the cluster, whose context has the namespace team-a. Stops the cluster after the test. */
+export function kubeconfigOf(t: Test, cluster: FakeCluster): string {
+  t.teardown(() => cluster.server.stop());
+  const contexts = [{ name: "test", context: { cluster: "c", user: "u", namespace: "team-a" } }];
+  return `${t.testdir({
+    kubeconfig: JSON.stringify({
+      clusters: [{ name: "c", cluster: { server: cluster.server.url } }], users: [{ name: "u", user: {} }], contexts,
+      "current-context": "test",
+    }),
+  })}/kubeconfig`;
+}

@@ -1,0 +1,50 @@
+import { test } from "tap";
+import { PLUGIN_FILE, started } from "../../cli/plugin.ts";
+import { runCommandLine } from "../../cli/program.ts";
+import { bucketObject, namespaceObject, ROLE, selectorObject } from "../shared/objects.ts";
+import { clusterOf, kubeconfigOf } from "./broken-resources.ts";
+import { captureOutput, type CommandResult, runCommand } from "./run-command.ts";
+
+type Options = Parameters<typeof captureOutput>[1];
+
+/** Runs a command line as kubectl runs the plugin. */
+export function runPlugin(argv: readonly string[], options: Options = {}): Promise<CommandResult> {
+  return captureOutput(async (io) => {
+    const start = started(`${PLUGIN_FILE}.js`, { argv, io });
+    return await runCommandLine(start.argv, start.io);
+  }, options);
+}
+
+test("help and errors name the command that starts the plugin, and a server is no command of it", async (t) => {
+  const { stdout: help } = await runPlugin(["--help"]);
+  t.match(help, /^Usage: kubectl ack-role \[options\][^]*\n {2}kubectl ack-role lint man/);
+  t.notMatch(help, /ack-role-resolver|Servers:/);
+  for (const argv of [["why", "--help"], ["impact", "--help", "--all"]]) {
+    const { stdout } = await runPlugin(argv, { terminal: true, columns: 60 });
+    t.match(stdout, `\nUsage: kubectl ack-role ${argv[0]} [options]`.slice(1));
+    t.notMatch(stdout, /ack-role-resolver [a-z]/);
+    const [text = ""] = stdout.split("\nExamples:\n");
+    t.same(text.split("\n").filter((line) => line.length > 60), [], "the help fits 60 columns");
+  }
+  t.equal((await runPlugin(["lint", "missing.yaml"])).stderr.split(":")[0], "missing.yaml");
+  t.match(await runPlugin(["sidecar"]), { status: 2, stderr: "error: unknown command 'sidecar'" });
+  t.match((await runPlugin(["explain", "IRS-16"])).stdout, "`kubectl ack-role manifests crds`");
+  t.match((await runPlugin(["explain", "x"])).stderr, /^kubectl ack-role: no check/);
+  t.match((await runPlugin(["version"])).stdout, /^ack-role-resolver \d/, "the product keeps its name");
+});
+
+test("reads the current context unless files are given", async (t) => {
+  const selector = selectorObject("a", { arn: ROLE, namespaceSelector: { names: ["team-a"] } });
+  const objects = [namespaceObject("team-a"), bucketObject(), selector];
+  const cluster = await clusterOf({ objects });
+  const flags = ["--kubeconfig", kubeconfigOf(t, cluster)];
+  t.match((await runPlugin(["why", "bucket/b1", "-n", "team-a", ...flags])).stdout, "Bucket team-a/b1: selected\n");
+  t.match(await runPlugin(["resolve", "manifests/examples"]), { status: 1, stdout: /^NAMESPACE .*\nanalytics / });
+  const useless = await runPlugin(["lint", "manifests/examples", ...flags]);
+  t.match(useless.stderr, "kubectl ack-role: --kubeconfig: has no effect");
+  t.match((await runPlugin(["audit", ...flags])).stdout, /^\d+ objects: 1 selector/);
+  t.match((await runPlugin(["impact", "--delete", "manifests/examples/storefront", ...flags])).stdout, /resource/);
+  const environment = { ACK_ROLE_RESOLVER_FROM: "manifests/examples" };
+  t.match((await runPlugin(["resolve"], { environment })).stdout, "analytics", "a variable chooses the files");
+  t.match((await runCommand(["resolve"])).stderr, "no manifests are given", "only the plugin has this default");
+});

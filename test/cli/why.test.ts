@@ -1,0 +1,149 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { type Test, test } from "tap";
+import { updatesGolden } from "../programs/environment.ts";
+import type { FakeCluster } from "../shared/cluster/fake-cluster.ts";
+import { bucketObject, namespaceObject, ROLE, selectorObject } from "../shared/objects.ts";
+import { BROKEN, clusterOf, kubeconfigOf, wordsOf } from "./broken-resources.ts";
+import { type CommandResult, runCommand } from "./run-command.ts";
+import { STATE } from "./state.ts";
+
+const GOLDEN = new URL("../golden/why.txt", import.meta.url);
+
+async function why(t: Test, cluster: FakeCluster, words: readonly string[]): Promise<CommandResult> {
+  return await runCommand(["why", ...words, "--cluster", "--kubeconfig", kubeconfigOf(t, cluster)]);
+}
+
+test("says what is wrong with broken resources, where, and what to do", async (t) => {
+  const parts: string[] = [];
+  for (const broken of BROKEN) {
+    await t.test(broken.title, async (tt) => {
+      const { stdout, stderr, status } = await why(tt, await clusterOf(broken), wordsOf(broken));
+      tt.match(stdout + stderr, /kubectl |ack-role-resolver (trust|manifests)/, "names a command");
+      tt.ok(stdout.split("\n").length <= 13, "has about ten lines");
+      parts.push(`# ${broken.title}\n$ why ${wordsOf(broken).join(" ")}\n${stdout}${stderr}exit status ${status}\n`);
+    });
+  }
+  const actual = parts.join("\n");
+  if (updatesGolden()) writeFileSync(GOLDEN, actual);
+  t.equal(actual, readFileSync(GOLDEN, "utf8"));
+});
+
+const BUCKETS = "/apis/s3.services.k8s.aws/v1alpha1/namespaces/team-a/buckets";
+const EVENTS = "/api/v1/namespaces/team-a/events";
+const TEAM_A = [namespaceObject("team-a"), bucketObject()];
+const SELECTOR = selectorObject("team-a", { arn: ROLE, namespaceSelector: { names: ["team-a"] } }, {
+  annotations: {
+    "ack-role-resolver.io/external-id": "secret-id", "ack-role-resolver.io/session-tags": "team=a",
+    "ack-role-resolver.io/session-name": "team-a", "ack-role-resolver.io/source-identity": "ack",
+    "ack-role-resolver.io/duration-seconds": "900",
+  },
+});
+
+test("accepts each name that kubectl accepts, and reads the namespace of the context", async (t) => {
+  for (const words of [
+    ["bucket/b1"], ["buckets/b1"], ["Bucket/b1"], ["bucket", "b1"], ["bucket.s3.services.k8s.aws/b1"],
+    ["buckets.v1alpha1.s3.services.k8s.aws/b1"],
+  ]) {
+    const { stdout } = await why(t, await clusterOf({ objects: [...TEAM_A, SELECTOR] }), words);
+    t.match(stdout, /^Bucket team-a\/b1: selected\n/, words.join(" "));
+  }
+  for (const words of [["b1"], ["bucket/"], ["bucket/b1/b2"], ["bucket", "b1", "b2"], ["/b1"]]) {
+    const { status, stderr } = await runCommand(["why", ...words, "--from", "manifests/examples"]);
+    t.equal(status, 2);
+    t.match(stderr, "expected TYPE/NAME, such as bucket/logs or buckets.s3.services.k8s.aws/logs\n");
+  }
+});
+
+test("describes the session without its external ID, and lists only the kinds of the name", async (t) => {
+  const cluster = await clusterOf({ objects: [...TEAM_A, SELECTOR] });
+  const { stdout } = await why(t, cluster, ["bucket/b1"]);
+  t.match(stdout, "\n  session: name team-a, an external ID, source identity ack, tags team=a, 900 s\n  fix: nothing");
+  t.notMatch(stdout, "secret-id");
+  const lists = cluster.lists.filter((path) => path.includes("/buckets?")).map((path) => path.split("?")[0]);
+  t.same(lists, [BUCKETS], "no other resource is read");
+});
+
+test("prints the errors that controllers report, and says why Events are unknown", async (t) => {
+  const conditions = [
+    { type: "ACK.ResourceSynced", status: "False", message: "not synced" },
+    { type: "ACK.Terminal", status: "True", message: "bad \u001B[1mspec" },
+    { type: "ACK.Recoverable", status: "False", message: "gone" }, { type: "Ready", status: "True", message: "x" },
+  ];
+  const objects = [namespaceObject("team-a"), bucketObject({}, { status: { conditions } }), SELECTOR];
+  const cluster = await clusterOf({ objects, errors: { [EVENTS]: 403 } });
+  const { stdout, status } = await why(t, cluster, ["bucket/b1"]);
+  t.equal(status, 0);
+  t.match(stdout, "\n  condition ACK.ResourceSynced: not synced\n  condition ACK.Terminal: bad \\u001b[1mspec\n"
+    + `  Events: unknown: GET ${EVENTS}: the API server returned 403 (no reason); ask for the verb `
+    + "list on events in the namespace\n  fix: see above\n");
+  t.notMatch(stdout, /gone|Ready/);
+});
+
+test("never prints a command with text that a shell would run", async (t) => {
+  const unsafe = selectorObject("gold", {
+    arn: ROLE, namespaceSelector: { names: [], labelSelector: { matchLabels: { tier: "$(reboot)" } } },
+  });
+  const notes = ["`ack-role-resolver trust check --iam a.json; reboot`"];
+  const { stdout } = await why(t, await clusterOf({ objects: [...TEAM_A, unsafe] }), ["bucket/b1"]);
+  t.match(stdout, "\n    kubectl edit iamroleselector.services.k8s.aws/gold\n");
+  const refused = await why(t, await clusterOf({ objects: [...TEAM_A, SELECTOR], notes }), ["bucket/b1"]);
+  t.match(refused.stdout, /\n {2}fix: change the policies as the Event above says\n$/);
+  t.equal(refused.status, 1);
+});
+
+test("reads manifests, names the lines to edit, and suggests what exists", async (t) => {
+  const ran = await runCommand(["why", "queue/q1", "-n", "team-a", "--from", "-"], { stdin: STATE });
+  t.equal(ran.status, 1);
+  t.match(ran.stdout, /^Queue team-a\/q1: conflict\n[^]*\n {4}edit line 17 of .* or line 12 of standard input\n/);
+  t.equal(ran.stderr, "", "--namespace has an effect");
+  for (const [words, message] of [
+    [["bucket/b2", "-n", "team-a"], "The manifests contain no bucket team-a/b2; did you mean team-a/b1?"],
+    [["queue/q1"], "The manifests contain no queue default/q1; did you mean team-a/q1?"],
+    [["topic/t1"], "The manifests contain no topic default/t1"],
+  ] as const) {
+    const missing = await runCommand(["why", ...words, "--from", "-"], { stdin: STATE });
+    t.same([missing.status, missing.stderr], [2, `ack-role-resolver: ${message}\n`]);
+  }
+  const clusters = ["eks", "kafka"].map((service) => JSON.stringify({
+    apiVersion: `${service}.services.k8s.aws/v1alpha1`, kind: "Cluster", metadata: { name: "c" },
+  }));
+  t.match((await runCommand(["why", "clusters/c", "--from", "-"], { stdin: clusters.join("\n---\n") })).stderr,
+    "Several kinds have the name clusters: use cluster.eks.services.k8s.aws/c and cluster.kafka.services.k8s.aws/c.");
+});
+
+test("says what exists if the cluster lacks the object or the kind, or may not be read", async (t) => {
+  for (const [words, message, errors] of [
+    [
+      ["bucket/b2"],
+      "The cluster has no bucket team-a/b2; list the others with `kubectl get buckets.s3.services.k8s.aws -n team-a`",
+      {},
+    ],
+    [
+      ["policies.iam.services.k8s.aws/p"],
+      'The cluster serves no kind "policies.iam.services.k8s.aws" of ACK or Cluster API: install the ACK controller of '
+      + "iam, which has it. Show the kinds that it serves: `kubectl api-resources ", {},
+    ],
+    [["table/t"], /install the ACK controller of [\w ]*dynamodb or [\w ]*, which has it\./, {}],
+    [["thing/t"], 'The cluster serves no kind "thing" of ACK or Cluster API. Show the kinds that it serves: ', {}],
+    [["bucket/b1"], "The resource cannot be read: not allowed to list buckets.s3.services.k8s.aws", { [BUCKETS]: 403 }],
+  ] as const) {
+    const objects = words[0] === "bucket/b2" ? [namespaceObject("team-a")] : TEAM_A;
+    const { status, stderr } = await why(t, await clusterOf({ objects, errors }), words);
+    t.equal(status, 2);
+    t.match(stderr, message);
+  }
+});
+
+test("prints JSON, and text that fits a terminal of 60 columns except for its commands", async (t) => {
+  const json = await runCommand(["why", "queue/q1", "-n", "team-a", "--from", "-", "-o", "json"], { stdin: STATE });
+  t.match(JSON.parse(json.stdout), {
+    outcome: "conflict", session: null, reported: [], explanation: [{ selector: "queues" }, { selector: "team-a" }],
+    advice: [{ code: "ACK-03", isDenial: true, command: /^edit line 17 of standard input or line 12 of / }],
+  });
+  const terminal = { stdin: STATE, terminal: true, columns: 60, environment: { NO_COLOR: "1" } };
+  const { stdout } = await runCommand(["why", "bucket/b1", "-n", "team-b", "--from", "-"], terminal);
+  const lines = stdout.split("\n").filter((line) => !line.startsWith("    edit "));
+  t.ok(lines.length > 8);
+  t.same(lines.filter((line) => line.length > 60 && line.trim().includes(" ")), [], "only long words are longer");
+  t.match(stdout, /\n {2}fix IRS-02: spec\.arn:\n {4}\S+ is not an ARN: it\n/);
+});
