@@ -62,5 +62,9 @@ export const EXAMPLES: Readonly<Record<Command | "", readonly string[]>> = {
     "ack-role-resolver manifests --url https://webhook.example.com \\",
     "    --ca-file tls/ca.crt",
   ],
+  completion: [
+    "ack-role-resolver completion bash > /etc/bash_completion.d/ack-role-resolver",
+    "ack-role-resolver completion zsh > \"${fpath[1]}/_ack-role-resolver\"",
+  ],
   version: ["ack-role-resolver version -o json"],
 };

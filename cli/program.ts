@@ -12,7 +12,7 @@ import { isSplit, optionOf, removedOption } from "./command-options.ts";
 import { flagGroup, isRare } from "./help.ts";
 import { HELP_LAYOUT } from "./help-layout.ts";
 import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
-import { withCluster } from "./plugin.ts";
+import { COMPLETE, withCluster } from "./plugin.ts";
 import { widthOf, wrapLines } from "./output/terminal.ts";
 
 const HELP: ReadonlySet<string> = new Set(["--help", "-h", "help"]);
@@ -27,6 +27,10 @@ export async function runCommandLine(argv: readonly string[], io: IO): Promise<E
   );
   const program = buildProgram({ io, done: (result) => (status = result), add });
   try {
+    if (argv[0] === COMPLETE) {
+      const { runComplete } = await import("./completion/complete.ts");
+      return await runComplete(argv.slice(1), program, io);
+    }
     await program.parseAsync(withBareValues(argv), { from: "user" });
     return status;
   } catch (error) {
@@ -208,6 +212,12 @@ function addTools(program: Commander, { io, done, add }: ProgramContext): void {
     .action(async (part: string, flags: Flags) => {
       const { runManifests } = await import("./manifests.ts");
       done(await runManifests(part, settingsOf("manifests", flags, io), io));
+    });
+  add(program, "completion", "print a script that completes command lines in a shell")
+    .argument("<SHELL>", "bash, zsh, fish, powershell, or kubectl for its plugin")
+    .action(async (shell: string) => {
+      const { runCompletion } = await import("./completion/completion.ts");
+      done(runCompletion(shell, io));
     });
   add(program, "version", "print the version of the program and of Node.js").action(async (flags: Flags) => {
     const { runVersion } = await import("./version.ts");

@@ -1,7 +1,7 @@
 import { basename } from "node:path";
 import process from "node:process";
 import { EXIT } from "./io.ts";
-import { started } from "./plugin.ts";
+import { COMPLETE, started } from "./plugin.ts";
 import { runCommandLine } from "./program.ts";
 
 const { stdin, stdout, stderr, env, argv } = process;
@@ -21,3 +21,5 @@ process.exitCode = EXIT.usage;
 const io = { stdin, stdout, stderr, environment: env };
 const start = started(basename(argv[1] ?? ""), { argv: argv.slice(2), io });
 process.exitCode = await runCommandLine(start.argv, start.io);
+// A shell does not wait for a cluster that is too slow.
+if (start.argv[0] === COMPLETE) stdout.write("", () => process.exit());

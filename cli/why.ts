@@ -1,4 +1,4 @@
-import { connectKubernetes, contextNamespace } from "../shared/cluster/kubeconfig.ts";
+import { connectKubernetes, kubeconfigContexts } from "../shared/cluster/kubeconfig.ts";
 import { decisionSettings } from "../shared/contract/context.ts";
 import type { SettingsFor } from "../shared/contract/settings.ts";
 import { DEFAULT_NAMESPACE } from "../shared/formats/object-meta.ts";
@@ -17,7 +17,7 @@ type Settings = SettingsFor<"why">;
 
 /** Prints why one resource has its role, what is reported about it, and what to do. */
 export async function runWhy(words: readonly string[], settings: Settings, io: IO): Promise<ExitStatus> {
-  const namespace = settings.namespace ?? (settings.cluster ? await contextNamespace(settings) : null);
+  const namespace = settings.namespace ?? (settings.cluster ? (await kubeconfigContexts(settings)).namespace : null);
   const wanted = parseNamedResource(words, namespace ?? DEFAULT_NAMESPACE);
   // With a kind, --namespace is that of the resource, so no notice says that it has no effect on the manifests.
   const input = { ...settings, kind: [wanted.type] };

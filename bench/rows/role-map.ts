@@ -3,7 +3,7 @@ import path from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
 import { type Browser, launch } from "puppeteer-core";
-import { findBrowser } from "../../test/programs/packages.ts";
+import { findPackages } from "../../test/programs/packages.ts";
 import { company, LARGE } from "../../test/shared/role-map/company.ts";
 import { atMost, type Figure, quantile } from "../figure.ts";
 import { builtCommand, runTimeMs } from "../programs.ts";
@@ -77,11 +77,11 @@ function readyOf({ readyMs }: Visit): number {
 export const ROLE_MAP_ROW: Row = {
   name: "role-map", title: "the page of 500 namespaces, 20 accounts and 10,000 resources, in Chromium",
   async measure(stage): Promise<readonly Figure[]> {
-    const found = await findBrowser();
+    const found = await findPackages("browser");
     if ("fault" in found) throw new Error(found.fault);
     const { file, ms } = await writeMap(stage);
     const args = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
-    const browser = await launch({ executablePath: found.path, args });
+    const browser = await launch({ executablePath: found.paths.chromium, args });
     stage.teardown(() => browser.close());
     await visit(browser, file, 1);
     const [full, slow] = [await visits(stage, browser, file, 1), await visits(stage, browser, file, THROTTLE)];

@@ -39,7 +39,7 @@ export function parseNamedResource(words: readonly string[], namespace: string):
 }
 
 /** Returns the plural that code generators give a kind: https://pkg.go.dev/k8s.io/gengo/namer. */
-function pluralOf(kind: string): string {
+export function pluralOf(kind: string): string {
   const lower = kind.toLowerCase();
   if (/[^aeiou]y$/.test(lower)) return `${lower.slice(0, -1)}ies`;
   return /(s|x|z|ch|sh)$/.test(lower) ? `${lower}es` : `${lower}s`;

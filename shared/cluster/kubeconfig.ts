@@ -17,11 +17,18 @@ export async function connectKubernetes(choice: ClusterChoice): Promise<Kubernet
   return httpKubernetesAPI(await kubernetesConnector(choice));
 }
 
-/** Returns the namespace of the context, which kubectl uses if no flag sets one. Rejects like `connectKubernetes`. */
-export async function contextNamespace(choice: ClusterChoice): Promise<string | null> {
+/** The contexts of a kubeconfig. */
+interface Contexts {
+  readonly names: readonly string[];
+  /** The namespace of the selected context, which kubectl uses if no flag sets one; null if it has none. */
+  readonly namespace: string | null;
+}
+
+/** Returns the contexts of the kubeconfig. Rejects like `connectKubernetes`. */
+export async function kubeconfigContexts(choice: ClusterChoice): Promise<Contexts> {
   const config = await readConfig(choice);
   const { namespace = "" } = config.getContextObject(config.getCurrentContext()) ?? {};
-  return namespace === "" ? null : namespace;
+  return { names: config.getContexts().map(({ name }) => name), namespace: namespace === "" ? null : namespace };
 }
 
 /** Returns the connector that `connectKubernetes` uses. The connector reads the configuration again after a 401. */

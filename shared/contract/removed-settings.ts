@@ -44,13 +44,17 @@ function listOf(text: string): readonly string[] {
   return text.split(",").map((item) => item.trim());
 }
 
+/** The commands that had the flags: `why` is newer. */
+const READERS_THEN = OFFLINE.filter((one) => one !== "why");
+const DECIDERS_THEN = DECIDERS.filter((one) => one !== "why");
+
 export const REMOVED_SETTINGS: readonly RemovedSetting[] = [
   {
     flag: "--policy-reports", commands: ["webhook", "manifests"], isBoolean: true, chartValue: "policyReports",
     instead: "the webhook no longer writes reports of OpenReports; read its Events, or run `audit`",
   },
   ...(["--watch-namespace", "--watch-selectors"] as const).map((flag) => ({
-    flag, commands: DECIDERS, instead: "no decision depends on what controllers watch",
+    flag, commands: DECIDERS_THEN, instead: "no decision depends on what controllers watch",
   })),
   { flag: "--token", commands: ["sidecar"], instead: "write the token to the file of --token-file" },
   {
@@ -78,11 +82,11 @@ export const REMOVED_SETTINGS: readonly RemovedSetting[] = [
   },
   { flag: "--on-internal-error", commands: ["webhook", "local"], instead: "--profile observe admits, others deny" },
   {
-    flag: "--verbose", short: "-v", commands: OFFLINE, isBoolean: true, instead: "use --log-level debug",
+    flag: "--verbose", short: "-v", commands: READERS_THEN, isBoolean: true, instead: "use --log-level debug",
     successor: { setting: "logLevel", valuesOf: (text) => (text === "false" ? [] : ["debug"]) },
   },
   {
-    flag: "--controller-service-accounts", commands: [...DECIDERS, "manifests"],
+    flag: "--controller-service-accounts", commands: [...DECIDERS_THEN, "manifests"],
     instead: "list NS/NAME in --controller-users", successor: { setting: "controllerUsers", valuesOf: listOf },
   },
   {

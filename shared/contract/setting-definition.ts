@@ -90,7 +90,7 @@ export const SIDECAR_VARIABLE: Pattern = {
 export const COMMANDS = [
   "local", "webhook", "sidecar", "lint", "resolve", "why", "audit", "map", "impact", "explain", "migrate carm", "trust",
   "trust check", "trust who", "trust policy", "credential-process", "certs make", "certs manage", "manifests",
-  "version",
+  "completion", "version",
 ] as const;
 export type Command = (typeof COMMANDS)[number];
 

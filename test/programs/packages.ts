@@ -33,21 +33,30 @@ export async function machineFault(machine: Machine = THIS_MACHINE): Promise<str
   return `this machine does not allow new namespaces (${stderr.trim()}); run the tests on another machine`;
 }
 
-/** A browser, for the tests of the page of `map`, and the font of their pictures. */
-const BROWSER = {
-  packages: {
-    chromium: "/usr/bin/chromium", "fonts-dejavu-core": "/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf",
+/** What the tests of the page of `map`, and of completion and the man page, need. */
+const GROUPS = {
+  // The font is that of the pictures of the page.
+  browser: {
+    "chromium": "/usr/bin/chromium", "fonts-dejavu-core": "/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf",
   },
+  shells: { zsh: "/usr/bin/zsh", fish: "/usr/bin/fish", mandoc: "/usr/bin/mandoc" },
 } as const;
+type Group = keyof typeof GROUPS;
+export const PACKAGE_GROUPS: readonly string[] = Object.keys(GROUPS);
 
-/** Returns the path of the browser, or why it is missing, with the fix. */
-export async function findBrowser(): Promise<{ readonly path: string } | { readonly fault: string }> {
-  const missing = await missingPackages(BROWSER);
-  if (missing.length === 0) return { path: BROWSER.packages.chromium };
-  return { fault: `${missing.join(", ")}: not installed; run \`npm run setup:browser\` as root on Debian` };
+/** Returns the paths of programs by the names of their packages, or why they are missing, with the fix. */
+export async function findPackages<G extends Group>(
+  group: G,
+): Promise<{ readonly paths: (typeof GROUPS)[G] } | { readonly fault: string }> {
+  const missing = await missingPackages({ packages: GROUPS[group] });
+  if (missing.length === 0) return { paths: GROUPS[group] };
+  return { fault: `${missing.join(", ")}: not installed; run \`npm run setup:${group}\` as root on Debian` };
 }
 
-export const setUpBrowser = (): Promise<void> => setUp(BROWSER);
+/** Installs the packages of a group. */
+export const setUpGroup = (group: string): Promise<void> => (
+  setUp({ packages: Object.entries(GROUPS).find(([name]) => name === group)?.[1] ?? {} })
+);
 
 /** Installs the packages that a node needs. */
 export const setUpPackages = (): Promise<void> => setUp(THIS_MACHINE);

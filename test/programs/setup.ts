@@ -1,5 +1,6 @@
 // The script of `npm run setup:...`. Builds the named programs, and all programs of the named groups, in the cache if
-// they are missing. Prints their folders. `packages` installs the Debian packages of a node, and `browser` Chromium.
+// they are missing. Prints their folders. `packages` installs the Debian packages of a node, `browser` Chromium, and
+// `shells` those in which completion is tested.
 // With `--if-ci`, does nothing unless `CI=true`.
 import { ACK_RUNTIME } from "./ack-runtime.ts";
 import { type Recipe, setUpProgram } from "./cache.ts";
@@ -11,7 +12,7 @@ import { JAVA_CLIENT } from "./java-client.ts";
 import { KUBERNETES, KUBERNETES_NODE } from "./kubernetes.ts";
 import { NODE_IMAGE_ARCHIVE } from "./node-image.ts";
 import { SUPPORTED_NODES, UNSUPPORTED_NODES } from "./node-versions.ts";
-import { setUpBrowser, setUpPackages } from "./packages.ts";
+import { PACKAGE_GROUPS, setUpGroup, setUpPackages } from "./packages.ts";
 import { PAUSE } from "./pause.ts";
 import { PROMETHEUS } from "./prometheus.ts";
 import { RENDERERS } from "./renderers.ts";
@@ -28,7 +29,7 @@ const names = process.argv.slice(2);
 if (!names.includes("--if-ci") || environment.ci) {
   for (const name of names.filter((one) => one !== "--if-ci")) {
     if (name === "packages") await setUpPackages();
-    else if (name === "browser") await setUpBrowser();
+    else if (PACKAGE_GROUPS.includes(name)) await setUpGroup(name);
     else await setUpAll(name);
   }
 }

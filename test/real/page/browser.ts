@@ -8,7 +8,7 @@ import { pageAssets } from "../../../build/page-assets.ts";
 import { type PageData, pageHTML } from "../../../shared/role-map/page-html.ts";
 import type { RoleMap } from "../../../shared/role-map/role-map.ts";
 import { readEnvironment } from "../../programs/environment.ts";
-import { findBrowser } from "../../programs/packages.ts";
+import { findPackages } from "../../programs/packages.ts";
 import { setTimeLimit } from "../time-limit.ts";
 
 const ASSETS = await pageAssets();
@@ -23,7 +23,7 @@ export interface OpenPage {
 /** Returns a browser, which the test closes. Skips the test and returns null without one, unless `CI=true`. */
 export async function openBrowser(t: Test): Promise<Browser | null> {
   setTimeLimit(t);
-  const found = await findBrowser();
+  const found = await findPackages("browser");
   if ("fault" in found) {
     if (readEnvironment().ci) throw new Error(found.fault);
     t.plan(0, found.fault);
@@ -32,7 +32,7 @@ export async function openBrowser(t: Test): Promise<Browser | null> {
   // Chromium has no sandbox for root. The settings of a machine for fonts would change the pictures.
   const args = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
   const same = ["--disable-gpu", "--font-render-hinting=none", "--disable-lcd-text", "--force-color-profile=srgb"];
-  const browser = await launch({ executablePath: found.path, args: [...args, ...same] });
+  const browser = await launch({ executablePath: found.paths.chromium, args: [...args, ...same] });
   t.teardown(() => browser.close());
   return browser;
 }

@@ -28,8 +28,10 @@ for (const { flag, commands, instead, successor } of REMOVED_SETTINGS) {
   });
 }
 
-/** All commands but `explain`, which has no setting. */
-const WITH_SETTINGS = COMMANDS.filter((command) => DEFINITIONS.some(([, { commands }]) => commands.includes(command)));
+/** All commands but `explain` and `completion`, which have no setting, and `why`, which never had others. */
+const WITH_SETTINGS = COMMANDS.filter((command) => (
+  command !== "why" && DEFINITIONS.some(([, { commands }]) => commands.includes(command))
+));
 for (const command of WITH_SETTINGS) {
   test(`${command} accepts its removed flags with a warning, and its help does not list them`, async (t) => {
     const removed = removedFrom(command);
