@@ -17,15 +17,20 @@ import { widthOf, wrapLines } from "./output/terminal.ts";
 
 const HELP: ReadonlySet<string> = new Set(["--help", "-h", "help"]);
 
-/** Runs a command and returns its exit status. `argv` does not include the paths of Node.js and the script. */
-export async function runCommandLine(argv: readonly string[], io: IO): Promise<ExitStatus> {
-  let status: ExitStatus = EXIT.fine;
+/** Returns the program, with the flags of each command whose name is in `argv`. `done` receives the exit status. */
+export function programOf(argv: readonly string[], io: IO, done: ProgramContext["done"] = () => {}): Commander {
   // The suggestion for a misspelled flag must know the rare flags too.
   const listsAll = argv.includes("--all") || !argv.some((word) => HELP.has(word));
   const add: ProgramContext["add"] = (parent, command, description) => (
     addCommand(parent, { command, description, argv, listsAll })
   );
-  const program = buildProgram({ io, done: (result) => (status = result), add });
+  return buildProgram({ io, done, add });
+}
+
+/** Runs a command and returns its exit status. `argv` does not include the paths of Node.js and the script. */
+export async function runCommandLine(argv: readonly string[], io: IO): Promise<ExitStatus> {
+  let status: ExitStatus = EXIT.fine;
+  const program = programOf(argv, io, (result) => (status = result));
   try {
     if (argv[0] === COMPLETE) {
       const { runComplete } = await import("./completion/complete.ts");

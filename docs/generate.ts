@@ -18,6 +18,7 @@ import { DEFINITIONS, OFFLINE, type SettingName } from "../shared/contract/setti
 import { BUNDLED_KINDS } from "../shared/model/bundled-types.ts";
 import { chartValueLines } from "./chart-values.ts";
 import { withTable } from "./generated-table.ts";
+import { manPage } from "./man-page.ts";
 import { metricLines } from "./metrics.ts";
 import { withCoverageTable } from "./policies.ts";
 import { withExampleTable } from "./proposals.ts";
@@ -199,6 +200,7 @@ const pages = {
 };
 const observability = { "dashboard.json": renderDashboard() };
 writeOrCheck("docs", pages);
+writeOrCheck("man", { "ack-role-resolver.1": manPage() });
 writeOrCheck("manifests/chart", chartFiles());
 writeOrCheck("manifests/observability", observability);
 writeOrCheck("shared/contract", { "ack-kinds.json": kindListText(BUNDLED_KINDS) });

@@ -130,7 +130,8 @@ test("the npm package contains the build, the documentation and the examples, bu
   const files = [...listed].map(({ groups }) => groups?.["file"] ?? "").filter((file) => !file.startsWith("dist/"));
   t.ok(files.includes("manifests/examples/storefront/shop.yaml"));
   t.notOk("dependencies" in manifest, "the build contains all packages, so users install none");
-  const expected = /^(README\.md|LICENSE|package\.json|manifests\/.*\.(yaml|md)|manifests\/observability\/.*\.json)$/;
+  t.ok(files.includes("man/ack-role-resolver.1"));
+  const expected = /^(README\.md|LICENSE|package\.json|man\/.*|manifests\/(.*\.(yaml|md)|observability\/.*\.json))$/;
   t.same(files.filter((file) => !expected.test(file)), []);
 });
 

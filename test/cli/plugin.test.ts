@@ -1,10 +1,15 @@
+import { symlinkSync } from "node:fs";
+import path from "node:path";
 import { test } from "tap";
-import { PLUGIN_FILE, started } from "../../cli/plugin.ts";
+import { COMPLETE, PLUGIN_FILE, started } from "../../cli/plugin.ts";
 import { runCommandLine } from "../../cli/program.ts";
+import { type ProgramResult, runProgram } from "../programs/run-program.ts";
+import { NAMESPACES, SELECTORS } from "../shared/cluster/fake-cluster.ts";
 import { bucketObject, namespaceObject, ROLE, selectorObject } from "../shared/objects.ts";
 import { clusterOf, kubeconfigOf } from "./broken-resources.ts";
 import { captureOutput, type CommandResult, runCommand } from "./run-command.ts";
 
+const ROOT = path.join(import.meta.dirname, "../..");
 type Options = Parameters<typeof captureOutput>[1];
 
 /** Runs a command line as kubectl runs the plugin. */
@@ -47,4 +52,45 @@ test("reads the current context unless files are given", async (t) => {
   const environment = { ACK_ROLE_RESOLVER_FROM: "manifests/examples" };
   t.match((await runPlugin(["resolve"], { environment })).stdout, "analytics", "a variable chooses the files");
   t.match((await runCommand(["resolve"])).stderr, "no manifests are given", "only the plugin has this default");
+});
+
+test("says which object a cluster lacks, and which right a user", async (t) => {
+  const objects = [namespaceObject("team-a"), bucketObject()];
+  for (const [errors, message] of [
+    [
+      { [SELECTORS]: 404 },
+      `The cluster cannot be read: the API server does not know the kind IAMRoleSelector (404 on ${SELECTORS}); `
+      + "install its CustomResourceDefinition; the chart of each ACK controller contains the definition",
+    ],
+    [
+      { [NAMESPACES]: 403 },
+      "The cluster cannot be read: not allowed to list namespaces in the whole cluster; grant the verbs list and watch "
+      + 'on it, for example with "kubectl ack-role manifests rbac"',
+    ],
+  ] as const) {
+    const cluster = await clusterOf({ objects, errors });
+    const flags = ["--kubeconfig", kubeconfigOf(t, cluster)];
+    for (const words of [["why", "bucket/b1"], ["resolve"], ["audit"]]) {
+      const { status, stdout, stderr } = await runPlugin([...words, ...flags]);
+      t.same([status, stdout], [2, ""], words.join(" "));
+      t.match(stderr, `kubectl ack-role: ${message}`);
+      t.equal(stderr.split("\n").length, 2, "one line");
+    }
+  }
+});
+
+test("runs under its name as a plugin, with a home folder in which nobody can write", async (t) => {
+  const folder = t.testdir({});
+  const plugin = path.join(folder, PLUGIN_FILE);
+  symlinkSync(path.join(ROOT, "cli/start.js"), plugin);
+  const run = (...argv: string[]): Promise<ProgramResult> => (
+    runProgram(process.execPath, [plugin, ...argv], { cwd: ROOT, env: { HOME: "/proc" } })
+  );
+  t.match(await run("why", "bucket/lake", "-n", "analytics", "--from", "manifests/examples"), {
+    code: 0, stderr: "", stdout: /^Bucket analytics\/lake: selected\n/,
+  });
+  t.match(await run("why", "bucket/lake"), {
+    code: 2, stdout: "", stderr: /^kubectl ack-role: No kubeconfig and no Pod service account was found\./,
+  });
+  t.match(await run(COMPLETE, "why", "buck"), { code: 0, stderr: "", stdout: "bucket/\ts3.services.k8s.aws\n:6\n" });
 });

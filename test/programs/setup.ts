@@ -9,6 +9,7 @@ import { CERT_MANAGER } from "./cert-manager.ts";
 import { readEnvironment } from "./environment.ts";
 import { GO_CLIENT } from "./go-client.ts";
 import { JAVA_CLIENT } from "./java-client.ts";
+import { KREW } from "./krew.ts";
 import { KUBERNETES, KUBERNETES_NODE } from "./kubernetes.ts";
 import { NODE_IMAGE_ARCHIVE } from "./node-image.ts";
 import { SUPPORTED_NODES, UNSUPPORTED_NODES } from "./node-versions.ts";
@@ -21,7 +22,7 @@ import { BOTOCORE, MOTO } from "./wheels.ts";
 
 const RECIPES: readonly Recipe[] = [
   KUBERNETES, KUBERNETES_NODE, PAUSE, NODE_IMAGE_ARCHIVE, ACK_RUNTIME, BOTOCORE, MOTO, GO_CLIENT, JAVA_CLIENT,
-  RUST_CLIENT, ...UNSUPPORTED_NODES, ...SUPPORTED_NODES, RENDERERS, CERT_MANAGER, CAPA, PROMETHEUS,
+  RUST_CLIENT, ...UNSUPPORTED_NODES, ...SUPPORTED_NODES, RENDERERS, KREW, CERT_MANAGER, CAPA, PROMETHEUS,
 ];
 
 const environment = readEnvironment();

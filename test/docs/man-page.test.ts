@@ -1,0 +1,17 @@
+import { test } from "tap";
+import { manPage } from "../../docs/man-page.ts";
+import { COMMANDS } from "../../shared/contract/setting-definition.ts";
+import { DEFINITIONS } from "../../shared/contract/settings.ts";
+
+test("the man page has every command with every flag, and no removed flag", (t) => {
+  const [, ...sections] = manPage().replaceAll("\\-", "-").split("\n.SS ");
+  t.equal(sections.length, COMMANDS.length);
+  for (const [i, command] of COMMANDS.entries()) {
+    const section = sections[i] ?? "";
+    t.match(section.split("\n")[0], new RegExp(`^"${command}( |"$)`));
+    const flags = DEFINITIONS.filter(([, { commands }]) => commands.includes(command)).map(([, { flag }]) => flag);
+    const listed = [...section.matchAll(/^\.B (?:-\w, )?(--[a-z-]+)/gm)].map(([, flag = ""]) => flag);
+    t.same(listed.toSorted(), flags.toSorted(), command);
+  }
+  t.end();
+});
