@@ -8,7 +8,8 @@ const ROOT = path.join(import.meta.dirname, "..");
 test("every source file can be imported without an error", async (t) => {
   const files = globSync("{shared,webhook,sidecar,certs,manifests,cli}/**/*.ts", { cwd: ROOT });
   t.ok(files.length > 50);
-  for (const file of files.filter((name) => name !== "cli/main.ts")) {
+  const running = new Set(["cli/main.ts", "cli/run-process.ts"]);
+  for (const file of files.filter((name) => !running.has(name))) {
     await t.resolves(import(path.join(ROOT, file)), file);
   }
 });
