@@ -17,9 +17,15 @@ export function bindChecks<Subject>(
   const searches = searchesOf(checks);
   return {
     checks,
-    faults: (index) => searches[index]?.(subject) ?? NONE,
-    oldFaults: old === null ? null : (index) => searches[index]?.(old) ?? NONE,
+    faults: (index) => faultsAt(index, searches, subject),
+    oldFaults: old === null ? null : (index) => faultsAt(index, searches, old),
   };
+}
+
+function faultsAt<Subject>(
+  index: number, searches: readonly Search<Subject>[], subject: Subject,
+): MaybePaced<readonly Fault[]> {
+  return searches[index]?.(subject) ?? NONE;
 }
 
 /** Returns the faults that a check finds in the subject. */

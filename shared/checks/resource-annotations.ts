@@ -124,21 +124,24 @@ export const ACK_20: QuickCheck<ResourceChange> = {
     + "feature gate is disabled, the annotation has no effect.",
   fix: "write the paths of spec fields, separated by commas: spec.tags, spec.scaling.size",
   example: `metadata: {annotations: {${IGNORE_FIELD_DRIFT_ANNOTATION}: 'spec.tags[0], tags'}}`,
-  when: ({ resource }) => resource.annotations.has(IGNORE_FIELD_DRIFT_ANNOTATION),
-  *find({ resource }): Iterable<Fault> {
-    const listed = (resource.annotations.get(IGNORE_FIELD_DRIFT_ANNOTATION) ?? "").split(",");
-    const limit = LIMITS.listedEntries.value;
-    if (listed.length > limit) {
-      const message = `${listed.length} paths exceed the limit of ${limit}`;
-      yield { path: annotationPath(IGNORE_FIELD_DRIFT_ANNOTATION), message };
-    }
-    for (const path of listed.slice(0, limit).map((one) => one.trim())) {
-      if (path === "" || SPEC_PATH.test(path)) continue;
-      const message = `${quote(path)} is not the path of a spec field`;
-      yield { path: annotationPath(IGNORE_FIELD_DRIFT_ANNOTATION), message };
-    }
+  find: ({ resource }) => {
+    const paths = resource.annotations.get(IGNORE_FIELD_DRIFT_ANNOTATION);
+    return paths === undefined ? [] : specPathFaults(paths.split(","));
   },
 };
+
+function* specPathFaults(listed: readonly string[]): Iterable<Fault> {
+  const limit = LIMITS.listedEntries.value;
+  if (listed.length > limit) {
+    const message = `${listed.length} paths exceed the limit of ${limit}`;
+    yield { path: annotationPath(IGNORE_FIELD_DRIFT_ANNOTATION), message };
+  }
+  for (const path of listed.slice(0, limit).map((one) => one.trim())) {
+    if (path === "" || SPEC_PATH.test(path)) continue;
+    const message = `${quote(path)} is not the path of a spec field`;
+    yield { path: annotationPath(IGNORE_FIELD_DRIFT_ANNOTATION), message };
+  }
+}
 
 // Source: aws-controllers-k8s/runtime pkg/runtime/util.go, NeedAdoption and GetAdoptionPolicy.
 export const ADOPT = "adopt";

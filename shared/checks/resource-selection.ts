@@ -146,20 +146,22 @@ export const ACK_06: QuickCheck<ResourceChange> = {
   requires: RESOLUTION,
   on: ["UPDATE"],
   ofChange: true,
-  when: ({ stored, settings }) => stored !== null && settings.mode !== "carm",
-  *find(change): Iterable<Fault> {
-    const { stored, access } = change;
-    if (stored === null) return;
-    const cause = causeOf(change, stored);
-    const message = cause === null ? null : messageOf(change, stored, cause);
-    if (cause === null || message === null || isAllowed(change.resolution, access)) return;
-    const [selector] = change.resolution.selectors;
-    const other = selector === undefined || access === null
-      ? "ask the owner of the selectors to move the resource"
-      : `ask an administrator for the verb use on IAMRoleSelector ${selector.name}`;
-    yield { path: cause.path, message, fix: `keep ${cause.inputs}, or ${other}` };
-  },
+  find: (change) => (
+    change.stored === null || change.settings.mode === "carm" ? [] : movedFaults(change, change.stored)
+  ),
 };
+
+function* movedFaults(change: ResourceChange, stored: ResolvedResource): Iterable<Fault> {
+  const { access, resolution } = change;
+  const cause = causeOf(change, stored);
+  const message = cause === null ? null : messageOf(change, stored, cause);
+  if (cause === null || message === null || isAllowed(resolution, access)) return;
+  const [selector] = resolution.selectors;
+  const other = selector === undefined || access === null
+    ? "ask the owner of the selectors to move the resource"
+    : `ask an administrator for the verb use on IAMRoleSelector ${selector.name}`;
+  yield { path: cause.path, message, fix: `keep ${cause.inputs}, or ${other}` };
+}
 
 /** Whether the requester may use the selector that the resource would use. */
 function isAllowed({ outcome, selectors: [selector] }: Resolution, access: AccessByName | null): boolean {

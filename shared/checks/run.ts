@@ -51,7 +51,7 @@ export function* runChecksPaced(input: CheckInput, settings: DecisionSettings): 
       const work = bound.faults(planned.index);
       const faults = "next" in work ? yield* work : work;
       if (faults.length > 0) findings.push(...yield* findingsOf(planned, bound, faults, { input, settings }));
-      if (planned.readsResources) skipped.push(...unlistedFor(planned, input));
+      skipped.push(...unlistedFor(planned, input));
       if (++ran % CHECKS_BETWEEN_PAUSES === 0) yield ran;
     }
   }
@@ -70,10 +70,14 @@ function reportedOf(findings: readonly Finding[], input: CheckInput): readonly F
 /** The number of checks between two pauses. A check that scans also pauses itself. */
 const CHECKS_BETWEEN_PAUSES = 4;
 
+const NONE: readonly never[] = [];
+
 /** Reports the kinds whose objects the check could not read, because the objects have not been listed. */
-function unlistedFor({ check }: PlannedCheck, { inventory = null }: CheckInput): readonly SkippedCheck[] {
-  const unlisted = inventory === null ? [] : [...inventory.unlisted("resources")];
-  if (unlisted.length === 0) return [];
+function unlistedFor(
+  { check, readsResources }: PlannedCheck, { inventory = null }: CheckInput,
+): readonly SkippedCheck[] {
+  const unlisted = readsResources && inventory !== null ? [...inventory.unlisted("resources")] : NONE;
+  if (unlisted.length === 0) return NONE;
   const kinds = unlisted.toSorted(compareText).join(", ");
   return [{ code: check.id, needs: `the objects of ${kinds}, which have not been listed` }];
 }
