@@ -169,7 +169,7 @@ const DURATION = optional("^([0-9]+(ms|s|m|h))+$");
 const MONITOR = record({ enabled: BOOLEAN }, { interval: DURATION, labels: LABELS });
 const MONITORING = record({
   serviceMonitor: MONITOR, podMonitor: MONITOR, sidecarPodMonitor: MONITOR,
-  prometheusRule: record({ enabled: BOOLEAN }, { labels: LABELS }),
+  prometheusRule: record({ enabled: BOOLEAN }, { labels: LABELS, runbookURL: optional("^https?://[^\\s#\"'$]+$") }),
   dashboard: record({ enabled: BOOLEAN, labels: LABELS }, { annotations: TEXTS_BY_NAME }),
 });
 

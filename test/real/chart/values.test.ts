@@ -41,6 +41,7 @@ const INVALID = [
   ["monitoring.sidecarPodMonitor.every=1m", "at '/monitoring/sidecarPodMonitor': additional properties 'every'"],
   ["monitoring.prometheusRule=true", "at '/monitoring/prometheusRule': got boolean, want object"],
   ["monitoring.dashboard.labels.a=1", "at '/monitoring/dashboard/labels/a': got number, want string"],
+  ["monitoring.prometheusRule.runbookURL=docs", "at '/monitoring/prometheusRule/runbookURL': 'docs' does not match"],
   ["podDisruptionBudget.minAvailable=half", "at '/podDisruptionBudget/minAvailable': 'half' does not match pattern"],
   ["podDisruptionBudget.maxUnavailable=-1", "at '/podDisruptionBudget/maxUnavailable': minimum: got -1, want 0"],
   ["podDisruptionBudget.maxUnavailable=one", "at '/podDisruptionBudget/maxUnavailable': 'one' does not match"],
