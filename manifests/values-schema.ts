@@ -194,6 +194,7 @@ const REQUIRED_BY_WORKLOAD: Schema = {
   ),
   serviceAccount: record({ create: BOOLEAN }, { name: optional(OBJECT_NAME.regexp), annotations: TEXTS_BY_NAME }),
   hostNetwork: BOOLEAN,
+  dualStack: BOOLEAN,
   ports: record({ webhook: PORT, health: PORT }),
   heapMiB: { type: "integer", minimum: 64 },
   podDisruptionBudget: record(

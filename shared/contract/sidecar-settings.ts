@@ -12,6 +12,8 @@ export interface InjectionSettings {
   readonly env: readonly JsonObject[];
   /** The ConfigMap, in the namespace of the Pod, with further CAs that the sidecar trusts; null for none. */
   readonly caConfigMap: string | null;
+  /** Whether kubelets reach the sidecar by IPv6, as they reach the webhook. */
+  readonly isDualStack: boolean;
   /** ACK groups that this release does not know. */
   readonly extraGroups: readonly string[];
 }
@@ -22,7 +24,8 @@ const SHARED = [
   "allowedAccounts", "profile",
 ] as const;
 
-type SidecarSetting = "sidecarImage" | "sidecarArgs" | "sidecarEnv" | "sidecarCaConfigMap" | "extraGroups";
+type SidecarSetting =
+  | "healthListen" | "sidecarImage" | "sidecarArgs" | "sidecarEnv" | "sidecarCaConfigMap" | "extraGroups";
 
 type Input =
   & Pick<SettingsFor<"webhook">, (typeof SHARED)[number]>
@@ -35,9 +38,10 @@ type Input =
 export function injectionSettings(settings: Input): InjectionSettings {
   const { sidecarImage: image = null, sidecarArgs: args = [], sidecarEnv = [], extraGroups = [] } = settings;
   const { sidecarCaConfigMap: caConfigMap = null } = settings;
+  const isDualStack = settings.healthListen?.startsWith("[::]:") === true;
   const own = new Set(args.map(flagOf));
   const shared = SHARED.flatMap((name) => argumentsOf(name, settings)).filter((one) => !own.has(flagOf(one)));
-  return { image, args: [...shared, ...args], env: sidecarEnv.map(variableOf), caConfigMap, extraGroups };
+  return { image, args: [...shared, ...args], env: sidecarEnv.map(variableOf), caConfigMap, isDualStack, extraGroups };
 }
 
 /** Returns the variable that an item such as `HTTPS_PROXY=http://proxy:3128` sets. */

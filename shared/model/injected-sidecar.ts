@@ -72,13 +72,16 @@ export const INJECTED_FLAGS = {
   stateDir: SETTINGS.stateDir.flag,
 } as const;
 
+/** The kubelet's probes arrive by IPv6 in a cluster without IPv4. Credentials are still handed out on loopback only. */
+const DUAL_STACK = `${SETTINGS.healthListen.flag}=[::]:${HEALTH_PORT}`;
+
 /** Node.js adds the CAs in this file to those that it trusts. */
 const CA_VARIABLE: JsonObject = { name: "NODE_EXTRA_CA_CERTS", value: `${CA_DIR}/${CA_KEY}` };
 
 /** Returns the container of the sidecar. */
 export function sidecarContainer(
   { image, group, env: ofController, mounts }: SidecarOptions,
-  { args, env: configured, caConfigMap }: InjectionSettings,
+  { args, env: configured, caConfigMap, isDualStack }: InjectionSettings,
 ): JsonObject {
   const hasCA = caConfigMap !== null;
   const env = [...configured, ...(hasCA ? [CA_VARIABLE] : []), ...ofController];
@@ -91,7 +94,8 @@ export function sidecarContainer(
     restartPolicy: "Always",
     args: [
       "sidecar", cluster, `${groupFlag}=${group}`, ...(hasRegion ? [] : [`${REGION_FLAG}${REGION_REFERENCE}`]),
-      `${tokenFile}=${CONTROLLER_TOKEN_FILE}`, `${stateDir}=${STATE_DIR}`, ...args,
+      `${tokenFile}=${CONTROLLER_TOKEN_FILE}`, `${stateDir}=${STATE_DIR}`,
+      ...(isDualStack ? [DUAL_STACK] : []), ...args,
     ],
     ...(env.length > 0 && { env }),
     ports: [{ name: "health", containerPort: HEALTH_PORT }],

@@ -30,7 +30,7 @@ export const SETTINGS_BY_DEFAULT: DecisionSettings = {
   waiverGroups: ["system:masters"],
   isWebhookInstalled: true,
   isInputComplete: false,
-  injection: { image: null, args: [], env: [], caConfigMap: null, extraGroups: [] },
+  injection: { image: null, args: [], env: [], caConfigMap: null, isDualStack: false, extraGroups: [] },
 };
 
 export function selectorObject(name: string, spec: unknown, metadata: JsonObject = {}): JsonObject {

@@ -28,9 +28,11 @@ interface Answer {
   readonly text: string;
 }
 
-async function running(t: Test, dir: string, source = new FakeSource(COMPANY)): Promise<RunningWebhook> {
+async function running(
+  t: Test, dir: string, { source = new FakeSource(COMPANY), listen = "127.0.0.1:0" } = {},
+): Promise<RunningWebhook> {
   source.status = { loaded: true, lastSyncMs: systemClock.steady(), fault: null };
-  const settings = readSettings("webhook", { ...FLAGS, tlsDir: dir }, {});
+  const settings = readSettings("webhook", { ...FLAGS, listen, healthListen: listen, tlsDir: dir }, {});
   const webhook = await runWebhook(settings, { source, log });
   t.teardown(() => webhook.close().catch(() => {}));
   return webhook;
@@ -104,7 +106,7 @@ async function untilMetric(webhook: RunningWebhook, line: string): Promise<strin
 
 test("serves reviews over TLS, and metrics and readiness over HTTP", async (t) => {
   const source = new FakeSource(COMPANY);
-  const webhook = await running(t, await dirWith(t), source);
+  const webhook = await running(t, await dirWith(t), { source });
   const { status, text } = await send(webhook, { ca: first.ca });
   t.equal(status, 200);
   t.match(JSON.parse(text), { response: { patchType: "JSONPatch" } });
@@ -125,6 +127,16 @@ test("serves reviews over TLS, and metrics and readiness over HTTP", async (t) =
   t.same(await health(webhook, "/healthz"), [200, "ok\n"]);
   const unloaded = await untilMetric(webhook, "ack_role_resolver_inventory_loaded 0");
   t.notMatch(unloaded, /^ack_role_resolver_inventory_age_seconds/m, "an unloaded inventory has no age");
+});
+
+test("listens on IPv4 and IPv6 with [::], as in a cluster with both", async (t) => {
+  const webhook = await running(t, await dirWith(t), { listen: "[::]:0" });
+  const port = (address: string): string => address.replace("[::]:", "");
+  for (const host of ["127.0.0.1", "[::1]"]) {
+    const response = await fetch(`http://${host}:${port(webhook.healthAddress)}/readyz`);
+    t.equal(await response.text(), "ok\n", host);
+    t.equal((await send({ ...webhook, address: `${host}:${port(webhook.address)}` }, { ca: first.ca })).status, 200);
+  }
 });
 
 test("counts a failed TLS handshake of a client that does not trust the CA", async (t) => {
@@ -180,7 +192,7 @@ test("reports a certificate of --tls-dir that is not valid for the host of --url
 
 test("on stop, turns unready, completes requests in flight, and then closes the listeners", async (t) => {
   const source = new FakeSource(COMPANY);
-  const webhook = await running(t, await dirWith(t), source);
+  const webhook = await running(t, await dirWith(t), { source });
   const agent = new Agent({ keepAlive: true });
   t.teardown(() => agent.destroy());
   t.equal((await send(webhook, { ca: first.ca, agent })).connection, "keep-alive");

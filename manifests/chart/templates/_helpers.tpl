@@ -83,6 +83,13 @@ app.kubernetes.io/component: {{ last . }}
 {{- end }}
 {{- end }}
 
+{{/* The address of a listener, or empty for that of the program: a list of the root, the port, and that of the program. */}}
+{{- define "ack-role-resolver.listen" -}}
+{{- $root := first . }}
+{{- $address := printf "%s:%d" ($root.Values.dualStack | ternary "[::]" "0.0.0.0") (int (index . 1)) }}
+{{- if ne $address (printf "0.0.0.0:%d" (last .)) }}{{ $address }}{{ end }}
+{{- end }}
+
 {{- define "ack-role-resolver.image" -}}
 {{- with .Values.image -}}
 {{ with .registry }}{{ . }}/{{ end }}{{ .repository }}:{{ .tag | default $.Chart.AppVersion }}{{ with .digest }}@{{ . }}{{ end }}

@@ -58,6 +58,14 @@ withHelm("hostNetwork moves only the webhook to the network of its node, on free
   t.match(find(objects, "Service ack-role-resolver-webhook"), { spec: { ports: called } });
 });
 
+withHelm("dualStack makes each Pod listen on IPv6 too, so that a cluster without IPv4 can call it", async (t, helm) => {
+  const objects = await render(t, helm, "dualStack=true", "ports.health=19444");
+  const args = (title: string): string => JSON.stringify(find(objects, title)["spec"]);
+  t.match(args(WEBHOOK), '"--listen=[::]:9443","--health-listen=[::]:19444"');
+  t.match(args(CERTIFICATES), '"--health-listen=[::]:9444"');
+  t.notMatch((await template(helm)).stdout, "listen=", "by default, the programs choose the addresses");
+});
+
 withHelm("dnsPolicy sets that of each Pod", async (t, helm) => {
   const objects = await render(t, helm, "dnsPolicy=Default", "hostNetwork=true");
   for (const title of [WEBHOOK, CERTIFICATES]) {

@@ -89,7 +89,7 @@ test("decisionSettings returns the last severity that is set for each check, and
     isInputComplete: false,
     injection: {
       image: null, args: ["--team-level-carm", "--ack-system-namespace=ack", "--runtime=extended"], extraGroups: [],
-      env: [], caConfigMap: null,
+      env: [], caConfigMap: null, isDualStack: false,
     },
   });
   const waivers = { waiverUsers: ["u"], waiverGroups: ["g"] };

@@ -46,7 +46,14 @@ test("--sidecar-env rejects variables that redirect calls, load code or are flag
   });
 });
 
-const NONE = { image: null, args: [], env: [], caConfigMap: null, extraGroups: [] };
+test("sidecars answer probes by IPv6 if the webhook does", async (t) => {
+  const isDualStack = (healthListen: string): boolean => (
+    injectionSettings(readSettings("webhook", { ...WEBHOOK, healthListen }, {})).isDualStack
+  );
+  t.same(["[::]:19444", "[::1]:9444", "0.0.0.0:9444"].map(isDualStack), [true, false, false]);
+});
+
+const NONE = { image: null, args: [], env: [], caConfigMap: null, isDualStack: false, extraGroups: [] };
 
 test("commands without an injection inject no sidecar", async (t) => {
   const settings = readSettings("lint", { from: ["m"], extraGroups: ["new.services.k8s.aws"] }, {});

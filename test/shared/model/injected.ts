@@ -6,7 +6,7 @@ import { objectAt } from "../../webhook/reviews.ts";
 import type { InjectionSettings } from "../../../shared/contract/sidecar-settings.ts";
 
 export const INJECTION: InjectionSettings = {
-  image: "registry.example.com/resolver:1", args: [], env: [], caConfigMap: null, extraGroups: [],
+  image: "registry.example.com/resolver:1", args: [], env: [], caConfigMap: null, isDualStack: false, extraGroups: [],
 };
 
 /** Returns the Pod after the webhook has patched it. */

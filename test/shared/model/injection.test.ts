@@ -182,6 +182,12 @@ test("passes the flags of the webhook, and omits a region that a flag sets", asy
   ]);
 });
 
+test("in a cluster with IPv6, only probes reach the sidecar from outside its Pod", async (t) => {
+  const pod = injected(controllerPod(), { ...INJECTION, isDualStack: true });
+  const listening = [field(containerOf(pod, SIDECAR), "args")].flat().filter((one) => String(one).includes("listen"));
+  t.same(listening, ["--health-listen=[::]:9781"]);
+});
+
 test("adds the variables and the CA of the settings", async (t) => {
   const settings = { ...INJECTION, env: [{ name: "HTTPS_PROXY", value: "http://proxy:3128" }], caConfigMap: "ca" };
   const pod = injected(controllerPod(), settings);
