@@ -94,8 +94,9 @@ function inventoryRights(options: RightsOptions): object[] {
 }
 
 /**
- * The rights of a webhook with `--namespace`. RBAC cannot limit a patch to annotations, nor exclude subresources from
- * `*`. The policy for the webhook's service account denies all other changes of these objects.
+ * The rights of a webhook with `--namespace`. Argo CD applies no Lease, so the webhook creates it. RBAC cannot limit a
+ * patch to annotations, nor exclude subresources from `*`. The policy for the webhook's service account denies all
+ * other changes of these objects.
  */
 function reconcilingRights(options: RightsOptions): object[] {
   const { namespace, ackGroups } = options;
@@ -104,7 +105,7 @@ function reconcilingRights(options: RightsOptions): object[] {
     lease(WEBHOOK.lease, namespace, "webhook"),
     ...roleWithBinding("reconciler", namespace, [{
       ...LEASES, resourceNames: [WEBHOOK.lease], verbs: ["get", "update"],
-    }], account),
+    }, { ...LEASES, verbs: ["create"] }], account),
     ...clusterRoleWithBinding("reconciler", [...rightsOf("reconciler", ackGroups), WRITE_EVENTS], account),
   ];
 }

@@ -159,10 +159,11 @@ test("the reconciler role allows patching ACK kinds and clusters, writing Events
     ...Object.entries(CLUSTERS).map(([group, resources]) => ({ apiGroups: [group], resources, verbs: ["patch"] })),
     EVENTS,
   ]);
-  t.same(rulesOf("Role", "reconciler"), [{
-    apiGroups: ["coordination.k8s.io"], resources: ["leases"], resourceNames: ["ack-role-resolver-webhook"],
-    verbs: ["get", "update"],
-  }]);
+  const leases = { apiGroups: ["coordination.k8s.io"], resources: ["leases"] };
+  t.same(rulesOf("Role", "reconciler"), [
+    { ...leases, resourceNames: ["ack-role-resolver-webhook"], verbs: ["get", "update"] },
+    { ...leases, verbs: ["create"] },
+  ]);
   t.match(found("Lease", "webhook"), { metadata: { namespace: "platform" } });
   t.end();
 });

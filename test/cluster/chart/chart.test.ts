@@ -40,7 +40,7 @@ withNode("a release of the chart, while a client changes objects", async (t, fou
   await step("helm install starts all Pods, whose certificates the API server trusts", installs);
   await step("helm upgrade replaces all Pods, and changes the failurePolicy to Fail", upgrades);
   await step("the NetworkPolicy allows the Pods of the webhook only the traffic that they need", limitsTraffic);
-  await step("deleted Secrets of the certificates are created again", restoresDeleted);
+  await step("deleted Secrets of the certificates and Leases are created again", restoresDeleted);
   await step("each right in the roles of the release is used, and no request of the webhook is denied", usesEveryRight);
   await step("helm rollback restores the failurePolicy of each revision", rollsBack);
   await step("helm uninstall deletes every object of the release", uninstalls);

@@ -127,15 +127,16 @@ export async function rotatesLeaf(t: Test, cluster: PodCluster): Promise<void> {
   t.ok(await until(isReplaced), "the certificate is replaced");
 }
 
-/** Tests that deleted Secrets of the certificates and their Lease are created again. */
+/** Tests that deleted Secrets of the certificates and deleted Leases are created again. */
 export async function restoresDeleted(t: Test, { cluster }: Release): Promise<void> {
-  const objects = [`secret/${SECRET}`, "secret/ack-role-resolver-webhook-tls", `lease/${SECRET}`];
+  const leases = [`lease/${SECRET}`, "lease/ack-role-resolver-webhook"];
+  const objects = [`secret/${SECRET}`, "secret/ack-role-resolver-webhook-tls", ...leases];
   await cluster.kubectl(["delete", "-n", NAMESPACE, ...objects]);
   const isRestored = async (): Promise<boolean> => {
     const found = await cluster.kubectl(["get", "-n", NAMESPACE, "-o", "name", "--ignore-not-found", ...objects]);
     return found.trim().split("\n").length === objects.length;
   };
-  t.ok(await until(isRestored, 60_000), "the Secrets and the Lease are created again");
+  t.ok(await until(isRestored, 60_000), "the Secrets and the Leases are created again");
   await hasCertificates(t, cluster);
 }
 
