@@ -180,13 +180,17 @@ function removedTemplate(): string {
   return `${NOTICE}{{- define "ack-role-resolver.removed" -}}\n${lines.join("")}{{- end }}\n`;
 }
 
+/** Argo CD creates the configurations when the Deployments are available, and deletes them before the Deployments. */
+const ANNOTATIONS = when("not .Values.webhook.url", [
+  "  annotations:\n    argocd.argoproj.io/sync-wave: \"1\"\n",
+  when('eq (include "ack-role-resolver.certificates" .) "cert-manager"', "    cert-manager.io/inject-ca-from: "
+    + '"{{ .Release.Namespace }}/{{ include "ack-role-resolver.certificate" . }}"\n'),
+].join(""));
+
 function configurationsTemplate(): string {
   const configurations = [mutatingWebhooks(OPTIONS), validatingWebhooks(OPTIONS)];
   const documents = configurations.map(({ webhooks = [], ...configuration }) => {
-    const annotations = "  annotations:\n    cert-manager.io/inject-ca-from: "
-      + '"{{ .Release.Namespace }}/{{ include "ack-role-resolver.certificate" . }}"\n';
-    const injected = when('eq (include "ack-role-resolver.certificates" .) "cert-manager"', annotations);
-    return `${documentsOf([configuration])}${injected}webhooks:\n${webhooks.map(webhookTemplate).join("")}`;
+    return `${documentsOf([configuration])}${ANNOTATIONS}webhooks:\n${webhooks.map(webhookTemplate).join("")}`;
   });
   return `${NOTICE}${documents.join("")}`;
 }

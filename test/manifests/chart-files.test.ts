@@ -40,7 +40,7 @@ test("each webhook is called as the values say", (t) => {
   const call = '  clientConfig: {{ include "ack-role-resolver.clientConfig" (list . "/';
   t.equal(CONFIGURATIONS.split(call).length - 1, CONFIGURATIONS.split("\n- name: ").length - 1);
   t.notMatch(CONFIGURATIONS, "caBundle");
-  const annotations = 'if eq (include "ack-role-resolver.certificates" .) "cert-manager" }}\n  annotations:\n';
+  const annotations = 'if not .Values.webhook.url }}\n  annotations:\n    argocd.argoproj.io/sync-wave: "1"\n';
   t.equal(CONFIGURATIONS.split(annotations).length - 1, 2);
   t.end();
 });

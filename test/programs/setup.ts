@@ -3,6 +3,7 @@
 // `shells` those in which completion is tested.
 // With `--if-ci`, does nothing unless `CI=true`.
 import { ACK_RUNTIME } from "./ack-runtime.ts";
+import { ARGO_CD } from "./argo-cd.ts";
 import { type Recipe, setUpProgram } from "./cache.ts";
 import { CAPA } from "./capa.ts";
 import { CERT_MANAGER } from "./cert-manager.ts";
@@ -22,7 +23,8 @@ import { BOTOCORE, MOTO } from "./wheels.ts";
 
 const RECIPES: readonly Recipe[] = [
   KUBERNETES, KUBERNETES_NODE, PAUSE, NODE_IMAGE_ARCHIVE, ACK_RUNTIME, BOTOCORE, MOTO, GO_CLIENT, JAVA_CLIENT,
-  RUST_CLIENT, ...UNSUPPORTED_NODES, ...SUPPORTED_NODES, RENDERERS, KREW, CERT_MANAGER, CAPA, PROMETHEUS,
+  RUST_CLIENT, ...UNSUPPORTED_NODES, ...SUPPORTED_NODES, RENDERERS, ARGO_CD, KREW, CERT_MANAGER, CAPA,
+  PROMETHEUS,
 ];
 
 const environment = readEnvironment();

@@ -77,8 +77,9 @@ withHelm("each certificates.mode has its own objects and CA", async (t, helm) =>
     const found = objects.map(({ kind }) => String(kind)).filter((kind) => (kinds as readonly string[]).includes(kind));
     t.same(found.filter((kind) => kind !== "Secret"), kinds.filter((kind) => kind !== "Secret"), mode);
     for (const one of objects.filter(({ kind }) => String(kind).endsWith("WebhookConfiguration"))) {
-      const annotation = { "cert-manager.io/inject-ca-from": "ack-role-resolver/ack-role-resolver-webhook-tls" };
-      t.same(field(one["metadata"], "annotations"), mode === "cert-manager" ? annotation : undefined);
+      const injected = { "cert-manager.io/inject-ca-from": "ack-role-resolver/ack-role-resolver-webhook-tls" };
+      const annotations = { "argocd.argoproj.io/sync-wave": "1", ...(mode === "cert-manager" && injected) };
+      t.same(field(one["metadata"], "annotations"), annotations);
       const bundles = [...JSON.stringify(one).matchAll(/"caBundle":"([^"]*)"/g)].map(([, text]) => text);
       const expected = mode === "files" ? Buffer.from(ca).toString("base64") : undefined;
       t.same(new Set(bundles), new Set(expected === undefined ? [] : [expected]), mode);
@@ -136,10 +137,11 @@ function isPolicy({ kind }: JsonObject): boolean {
   return String(kind).startsWith("ValidatingAdmissionPolicy");
 }
 
-/** Returns the objects without the labels that only a release of Helm has. */
+/** Returns the objects without the labels and the wave that only a release has. */
 function withoutReleaseLabels(yaml: string): readonly JsonObject[] {
   const ofRelease = /^ +(app\.kubernetes\.io\/(instance|managed-by)|helm\.sh\/chart): .*\n/gm;
-  return objectsIn(yaml.replaceAll(ofRelease, ""));
+  const wave = '  annotations:\n    argocd.argoproj.io/sync-wave: "1"\n';
+  return objectsIn(yaml.replaceAll(ofRelease, "").replaceAll(wave, ""));
 }
 
 function byName(objects: readonly JsonObject[]): Record<string, JsonObject> {
