@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { getAsset, isSea } from "node:sea";
 import { Worker } from "node:worker_threads";
 import { errorMessage } from "../formats/errors.ts";
 import { isJsonObject, parseJSON } from "../formats/json.ts";
@@ -23,6 +24,11 @@ export interface ParsedText {
 /** The build places the module of the thread next to the chunk that contains this module. */
 const MODULE = new URL(`./parser-thread.${import.meta.url.endsWith(".ts") ? "ts" : "js"}`, import.meta.url);
 
+/** Only the main thread of a single executable can read the files in it. */
+function startThread(): Worker {
+  return isSea() ? new Worker(getAsset("parser-thread.js", "utf8"), { eval: true }) : new Worker(MODULE);
+}
+
 /**
  * Parses manifests in a thread, because the yaml package parses about 1 MB per second and cannot pause in a document.
  * Starts the thread for the first text.
@@ -46,7 +52,7 @@ export class ThreadParser {
     try {
       const { signal } = this.#closing;
       signal.throwIfAborted();
-      this.#worker ??= new Worker(MODULE);
+      this.#worker ??= startThread();
       const response = once(this.#worker, "message", { signal });
       // oxlint-disable-next-line require-post-message-target-origin -- only browser windows have origins
       this.#worker.postMessage(request);
