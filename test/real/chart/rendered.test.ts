@@ -53,17 +53,6 @@ withHelm("helm template renders what the command manifests prints in the cluster
   }
 });
 
-withHelm("install.yaml of a release contains every object of the chart, with its image", async (t, helm) => {
-  const page = await readFile(path.join(CHART, "../../docs/release.md"), "utf8");
-  const [, command = ""] = /^ +helm (template [^>]*)> release\/install\.yaml$/m.exec(page) ?? [];
-  const words = command.replaceAll("\\\n", " ").replace("manifests/chart", CHART).replaceAll("REGISTRY", "a.example");
-  const { stdout, stderr } = await helm([...words.trim().split(/\s+/), "--kube-version", "1.30.0"]);
-  t.equal(stderr, "");
-  const image = `a.example/ack-role-resolver:${manifest.version}`;
-  t.equal(stdout.split(image).length - 1, 2);
-  t.same(objectsIn(stdout.replaceAll("a.example/", "")), objectsIn((await template(helm)).stdout));
-});
-
 withHelm("each certificates.mode has its own objects and CA", async (t, helm) => {
   const [{ ca }] = await makePairs();
   const caBundle = `certificates.caBundle=${ca.replaceAll(",", String.raw`\,`)}`;

@@ -4,7 +4,7 @@ import { runProgram } from "../../programs/run-program.ts";
 import { readPath } from "../../programs/environment.ts";
 
 export const ROOT = path.join(import.meta.dirname, "../../..");
-const NOT_COPIED = new Set([".git", ".tap", "coverage", "dist", "node_modules"]);
+const NOT_COPIED = new Set([".git", ".tap", "coverage", "dist", "node_modules", "release"]);
 
 /** The environment variables of every program: the PATH, and a home folder without the settings of the user. */
 export type ProgramEnvironment = Readonly<Record<"PATH" | "HOME", string>>;
