@@ -33,13 +33,22 @@ export async function machineFault(machine: Machine = THIS_MACHINE): Promise<str
   return `this machine does not allow new namespaces (${stderr.trim()}); run the tests on another machine`;
 }
 
-/** What the tests of the page of `map`, and of completion and the man page, need. */
+/** What the tests of the page of `map`, of completion and the man page, and of a release need. */
 const GROUPS = {
   // The font is that of the pictures of the page.
   browser: {
     "chromium": "/usr/bin/chromium", "fonts-dejavu-core": "/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf",
   },
   shells: { zsh: "/usr/bin/zsh", fish: "/usr/bin/fish", mandoc: "/usr/bin/mandoc" },
+  // The libraries and the emulator run the programs for arm64.
+  release: {
+    "buildah": "/usr/bin/buildah",
+    "skopeo": "/usr/bin/skopeo",
+    "qemu-user": "/usr/bin/qemu-aarch64",
+    "libc6-arm64-cross": "/usr/aarch64-linux-gnu/lib/libc.so.6",
+    "libstdc++6-arm64-cross": "/usr/aarch64-linux-gnu/lib/libstdc++.so.6",
+    "libatomic1-arm64-cross": "/usr/aarch64-linux-gnu/lib/libatomic.so.1",
+  },
 } as const;
 type Group = keyof typeof GROUPS;
 export const PACKAGE_GROUPS: readonly string[] = Object.keys(GROUPS);

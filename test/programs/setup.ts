@@ -1,6 +1,6 @@
 // The script of `npm run setup:...`. Builds the named programs, and all programs of the named groups, in the cache if
-// they are missing. Prints their folders. `packages` installs the Debian packages of a node, `browser` Chromium, and
-// `shells` those in which completion is tested.
+// they are missing. Prints their folders. `packages` installs the Debian packages of a node, `browser` Chromium,
+// `shells` those in which completion is tested, and `release` those with which a release is built and tested.
 // With `--if-ci`, does nothing unless `CI=true`.
 import { ACK_RUNTIME } from "./ack-runtime.ts";
 import { ARGO_CD } from "./argo-cd.ts";
@@ -17,6 +17,7 @@ import { SUPPORTED_NODES, UNSUPPORTED_NODES } from "./node-versions.ts";
 import { PACKAGE_GROUPS, setUpGroup, setUpPackages } from "./packages.ts";
 import { PAUSE } from "./pause.ts";
 import { PROMETHEUS } from "./prometheus.ts";
+import { RELEASE_NODES, RELEASE_TOOLS } from "./release-tools.ts";
 import { RENDERERS } from "./renderers.ts";
 import { RUST_CLIENT } from "./rust-client.ts";
 import { BOTOCORE, MOTO } from "./wheels.ts";
@@ -24,7 +25,7 @@ import { BOTOCORE, MOTO } from "./wheels.ts";
 const RECIPES: readonly Recipe[] = [
   KUBERNETES, KUBERNETES_NODE, PAUSE, NODE_IMAGE_ARCHIVE, ACK_RUNTIME, BOTOCORE, MOTO, GO_CLIENT, JAVA_CLIENT,
   RUST_CLIENT, ...UNSUPPORTED_NODES, ...SUPPORTED_NODES, RENDERERS, ARGO_CD, KREW, CERT_MANAGER, CAPA,
-  PROMETHEUS,
+  PROMETHEUS, RELEASE_TOOLS, RELEASE_NODES,
 ];
 
 const environment = readEnvironment();
