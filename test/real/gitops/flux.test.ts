@@ -12,7 +12,7 @@ withHelm("Flux can read the objects of manifests/gitops, whose values render a r
   t.same(objects.map(({ kind }) => kind), ["HelmRepository", "HelmRelease"]);
   for (const one of objects) t.equal(await flux(stringify(one)), "");
   const [, release = {}] = objects;
-  t.match(await flux(stringify({ ...release, spec: { ...spec(release), value: {} } })), 'unknown field "spec.value"');
+  t.match(await flux(stringify({ ...release, spec: { ...spec(release), value: {} } })), 'unknown field "value"');
   const folder = t.testdir({ "values.yaml": stringify(spec(release)["values"]) });
   const { code, stdout, stderr } = await helm([
     "template", RELEASE, CHART, "--namespace", NAMESPACE, "--kube-version", "1.30.0",
