@@ -23,21 +23,25 @@ const IMAGE_VALUES = [`image.repository=${REPOSITORY}`, `image.tag=${TAG}`, "ima
 export class Release {
   readonly cluster: PodCluster;
   readonly #helm: Helm;
+  readonly #chart: readonly string[];
 
-  constructor(cluster: PodCluster, helm: Helm) {
+  /** The chart is that of the checkout, or the arguments with which helm finds another one. */
+  constructor(cluster: PodCluster, helm: Helm, ...chart: readonly string[]) {
     this.cluster = cluster;
     this.#helm = helm;
+    this.#chart = chart.length > 0 ? chart : [CHART];
   }
 
   /** Installs the release as the README of the chart describes. Resolves to the notes when all Pods are ready. */
   async install(values: readonly string[]): Promise<string> {
     const flags = setFlags([...IMAGE_VALUES, ...values]);
-    return await this.#run("install", RELEASE, CHART, "--create-namespace", ...WAIT, ...flags);
+    return await this.#run("install", RELEASE, ...this.#chart, "--create-namespace", ...WAIT, ...flags);
   }
 
   /** Upgrades the release with more values. Resolves to the notes when all Pods are ready. */
   async upgrade(values: readonly string[]): Promise<string> {
-    return await this.#run("upgrade", RELEASE, CHART, "--reset-then-reuse-values", ...WAIT, ...setFlags(values));
+    const flags = ["--reset-then-reuse-values", ...WAIT, ...setFlags(values)];
+    return await this.#run("upgrade", RELEASE, ...this.#chart, ...flags);
   }
 
   async rollback(revision: number): Promise<void> {
