@@ -1,5 +1,5 @@
 import { type MaybePaced, type Paced, paced } from "../formats/paced.ts";
-import type { Check, CheckEntry, Fault } from "./check.ts";
+import { type Check, type CheckEntry, type Fault, findFaults } from "./check.ts";
 
 /** Checks that examine the same subject. */
 export interface BoundChecks {
@@ -49,9 +49,8 @@ function searchesOf<Subject>(checks: readonly Check<Subject>[]): readonly Search
 function searchOf<Subject>(check: Check<Subject>): Search<Subject> {
   if ("scan" in check) return check.scan;
   const { when, find } = check;
-  return when === undefined ? (subject) => listed(find(subject)) : (subject) => (
-    when(subject) ? listed(find(subject)) : NONE
-  );
+  const search = { when, find };
+  return (subject) => listed(findFaults(search, subject));
 }
 
 const NONE: readonly never[] = [];

@@ -2,7 +2,7 @@ import type { DecisionSettings } from "../contract/context.ts";
 import { isPod, type PodTemplate, podTemplateOf, requestsSidecar } from "../model/pod.ts";
 import {
   type Check, type CheckContext, type CheckEntry, type CheckInput, contextOf,
-  findFaults, hasOldObject, operationOf, type QuickCheck,
+  hasOldObject, operationOf, type QuickCheck,
 } from "./check.ts";
 import { bindChecks, type BoundChecks } from "./bind.ts";
 import { type PodCreation, podCreation } from "./pod-request.ts";
@@ -275,7 +275,7 @@ function inTemplate(check: QuickCheck<PodCreation>, path: PodTemplate["path"]): 
   return {
     ...check,
     *find(creation) {
-      for (const fault of findFaults(check, creation)) yield { ...fault, path: [...path, ...fault.path] };
+      for (const fault of check.find(creation)) yield { ...fault, path: [...path, ...fault.path] };
     },
   };
 }

@@ -112,7 +112,9 @@ export interface QuickCheck<Subject> extends CheckEntry {
 }
 
 /** Returns the faults that a check finds, or nothing if the subject does not have what the check is about. */
-export function findFaults<Subject>({ when, find }: QuickCheck<Subject>, subject: Subject): Iterable<Fault> {
+export function findFaults<Subject>(
+  { when, find }: Pick<QuickCheck<Subject>, "when" | "find">, subject: Subject,
+): Iterable<Fault> {
   return when === undefined || when(subject) ? find(subject) : [];
 }
 
