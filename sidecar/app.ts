@@ -1,3 +1,4 @@
+import { createServer } from "node:http";
 import type { Socket } from "node:net";
 import type { Readable } from "node:stream";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
@@ -13,9 +14,9 @@ import { addSTSRoutes, sendSTSError, type STSRoutePorts, toSTSError } from "./ht
 import { addCredentialRoutes, type CredentialRequest, requestedOf } from "./http/credential-routes.ts";
 import { decorateRequests, RejectionLog } from "./http/rejection-log.ts";
 import { readBody } from "./http/read-body.ts";
-import { checkRequest, isSTSPath, type RequestCheckPorts } from "./http/request-check.ts";
+import { faultOfRequest, isSTSPath, type RequestCheckPorts } from "./http/request-check.ts";
 import { errorBody, sendError } from "./http/respond.ts";
-import type { SidecarMetrics } from "./metrics.ts";
+import { observeRequest, type SidecarMetrics } from "./metrics.ts";
 import type { SidecarOptions } from "./options.ts";
 import { STSErrorResponse } from "./sts/query-protocol.ts";
 
@@ -34,17 +35,18 @@ const CONNECTIONS = {
   responseMs: ALL_LIMITS.sidecarResponse.value,
   replacesIncomplete: true,
 } as const;
+const HTTP_OPTIONS = {
+  maxHeaderSize: LIMITS.headerBytes,
+  headersTimeout: LIMITS.headersMs,
+  requestTimeout: LIMITS.requestMs,
+  // The interval, in ms, at which Node checks the headers timeout and the request timeout. Node's default is 30 s.
+  connectionsCheckingInterval: 500,
+  keepAliveTimeout: 72_000,
+} as const;
 const SERVER_OPTIONS = {
   exposeHeadRoutes: false,
   return503OnClosing: false,
   forceCloseConnections: "idle",
-  requestTimeout: LIMITS.requestMs,
-  http: {
-    maxHeaderSize: LIMITS.headerBytes,
-    headersTimeout: LIMITS.headersMs,
-    // The interval, in ms, at which Node checks the headers timeout and the request timeout. Node's default is 30 s.
-    connectionsCheckingInterval: 500,
-  },
   routerOptions: { maxParamLength: LIMITS.headerBytes },
 } as const;
 
@@ -53,28 +55,31 @@ export function buildSidecar(options: SidecarOptions, ports: SidecarPorts): Fast
   const rejections = new RejectionLog(ports);
   const reject = (cause: unknown, reply: FastifyReply): FastifyReply =>
     sendRejection(reply, cause, { rejections, retryAfterSeconds: ports.retryAfterSeconds });
-  const check = (request: FastifyRequest, reply: FastifyReply): void => {
-    if (isExcess(request.raw.socket)) throw tooManyConnections(reply);
-    checkRequest(request.raw, ports);
-  };
+  const server = createServer(HTTP_OPTIONS);
+  const isExcess = limitConnections(server, CONNECTIONS, ports.clock);
+  const faultOf = ({ raw }: FastifyRequest, reply: FastifyReply): ResolverError | null =>
+    (isExcess(raw.socket) ? tooManyConnections(reply) : faultOfRequest(raw, ports));
   const routePorts = {
     ...ports, requests: new InventoryMemo<CredentialRequest>(ports.source),
     grants: new InventoryMemo<Grant>(ports.source),
   };
   const app = fastify({
     ...SERVER_OPTIONS,
+    serverFactory: (handler) => server.on("request", (request, response) => {
+      const isServed = server.listening && !isExcess(request.socket) && answerAgain(request, response, routePorts);
+      if (!isServed) handler(request, response);
+    }),
     clientErrorHandler: (error, socket) => rejectUnparsed(error, socket, { ...ports, rejections }),
     // fastify does not run hooks for a path that it cannot decode.
     frameworkErrors(error, request, reply) {
-      reject(thrownBy(() => check(request, reply)) ?? error, reply);
+      reject(faultOf(request, reply) ?? error, reply);
       observe(ports.metrics, reply);
     },
   });
-  const isExcess = limitConnections(app.server, CONNECTIONS, ports.clock);
   decorateRequests(app);
   app.addHook("onRequest", (request, reply, done) => {
-    check(request, reply);
-    if (answerAgain(reply, routePorts)) return;
+    const fault = faultOf(request, reply);
+    if (fault !== null) throw fault;
     if (!isSTSPath(request.raw.url ?? "")) request.requested = () => requestedOf(request);
     done();
   });
@@ -87,7 +92,7 @@ export function buildSidecar(options: SidecarOptions, ports: SidecarPorts): Fast
     throw new ResolverError("ERR_REQUEST_NOT_FOUND", `The path does not exist. ${PATHS}`);
   });
   // Passes the body to the routes as raw bytes, because the signature of a request to /sts covers these bytes. Other
-  // requests have no body. checkRequest has already checked the content type.
+  // requests have no body. faultOfRequest has already checked the content type.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", ({ raw }: FastifyRequest, payload: Readable, done) => (
     readBody(raw, payload, LIMITS.bodyBytes, done)));
@@ -99,25 +104,14 @@ export function buildSidecar(options: SidecarOptions, ports: SidecarPorts): Fast
 const PATHS = "Use /v1/credentials, /v1/credentials/namespaces/NS, /v1/credentials/selectors/NAME, POST /sts, or (with "
   + "--group infrastructure.cluster.x-k8s.io) /v1/credentials/identities/KIND/NAME?namespace=NS.";
 
-function thrownBy(check: () => void): unknown {
-  try {
-    check();
-    return null;
-  } catch (error) {
-    return error;
-  }
-}
-
 function tooManyConnections(reply: FastifyReply): ResolverError {
   reply.header("connection", "close");
   const message = `The sidecar serves ${CONNECTIONS.served} connections, which is the limit. Retry in a moment.`;
   return new ResolverError("ERR_REQUEST_CONNECTIONS", message);
 }
 
-function observe(metrics: SidecarMetrics, reply: FastifyReply): void {
-  const path = routeOf(reply.request);
-  metrics.requests.inc({ path, code: reply.statusCode });
-  metrics.requestDuration.observe({ path }, reply.elapsedTime / 1000);
+function observe(metrics: SidecarMetrics, { request, statusCode, elapsedTime }: FastifyReply): void {
+  observeRequest(metrics, { path: routeOf(request), code: statusCode }, elapsedTime / 1000);
 }
 
 interface RejectionPorts extends Pick<SidecarPorts, "retryAfterSeconds"> {

@@ -43,6 +43,8 @@ const MAX_LENGTH = 2_048;
 export class AuditLog {
   readonly #log: AuditLogPorts["log"];
   readonly #repeats: RepeatCounter;
+  /** Building a key takes longer than looking it up. */
+  readonly #keys = new WeakMap<AuditClient, ClientKey>();
 
   constructor({ log, clock }: AuditLogPorts) {
     this.#log = log;
@@ -56,10 +58,10 @@ export class AuditLog {
   }
 
   /** Logs the first time that a client gets the session, and counts its further requests. */
-  issued({ grant, credentials, sessionKey, client }: Issue): void {
-    const selectors = grant.verdict === "role" ? grant.selectors.join() : "";
+  issued(issue: Issue): void {
+    const { grant, credentials, sessionKey, client } = issue;
     const state = credentials.accessKeyID;
-    const own = { key: `${client.key} ${selectors} ${sessionKey}`, state };
+    const own = { key: this.#keyOf(issue), state };
     // Clients could use up all entries of clients, but not hide a session, which has an entry too.
     const repeats = this.#repeats.count(own, { key: sessionKey, state });
     if (repeats === null) return;
@@ -67,6 +69,19 @@ export class AuditLog {
     this.#log.info({ ...fields, ...(repeats > 0 && { repeats }) }, "credentials issued to a client");
     this.#log.flush();
   }
+
+  #keyOf({ grant, sessionKey, client }: Issue): string {
+    const known = this.#keys.get(client);
+    if (known?.grant === grant && known.sessionKey === sessionKey) return known.key;
+    const selectors = grant.verdict === "role" ? grant.selectors.join() : "";
+    const key = `${client.key} ${selectors} ${sessionKey}`;
+    this.#keys.set(client, { grant, sessionKey, key });
+    return key;
+  }
+}
+
+interface ClientKey extends Pick<Issue, "grant" | "sessionKey"> {
+  readonly key: string;
 }
 
 type Fields = Readonly<Record<string, unknown>>;

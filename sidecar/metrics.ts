@@ -84,6 +84,14 @@ export function createSidecarMetrics(registry: Registry): SidecarMetrics {
   return metrics;
 }
 
+/** Counts a response, and how long it took. */
+export function observeRequest(
+  metrics: SidecarMetrics, { path, code }: { readonly path: string; readonly code: number }, seconds: number,
+): void {
+  metrics.requests.inc({ path, code });
+  metrics.requestDuration.observe({ path }, seconds);
+}
+
 /** Sets the series that alerts use to 0. If the first sample of a counter were 1, Prometheus would see no increase. */
 function initializeAlertedSeries({ tokenReloads, authFailures, stsCalls }: SidecarMetrics): void {
   for (const result of ["ok", "failed"]) tokenReloads.inc({ result }, 0);

@@ -133,13 +133,10 @@ export class CredentialCache {
   }
 
   #touch(lookup: Lookup): Entry {
-    const { key, grantedBy, load, isGranted = () => true } = lookup;
-    const entry = this.#entries.get(key) ?? newEntry(lookup);
-    this.#entries.delete(key);
-    this.#entries.set(key, entry);
-    entry.grantedBy = grantedBy;
-    entry.load = load;
-    entry.isGranted = isGranted;
+    const entry = this.#entries.get(lookup.key) ?? newEntry(lookup);
+    this.#entries.delete(lookup.key);
+    this.#entries.set(lookup.key, entry);
+    entry.lookup = lookup;
     if (lookup.isAwaited !== false) entry.lastUsedMs = this.#options.clock.steady();
     const [oldest] = this.#entries.values();
     if (this.#entries.size > LIMIT && oldest !== undefined) this.#evict(oldest);
@@ -175,15 +172,15 @@ export class CredentialCache {
     return session !== null && remainingMs(session, readClocks(this.#options.clock)) < URGENT_MS;
   }
 
-  #cachedFailure({ failure, grantedBy, rejectedGrants }: Entry): Failure | null {
+  #cachedFailure({ failure, lookup, rejectedGrants }: Entry): Failure | null {
     if (failure === null || this.#options.clock.steady() >= failure.untilMs) return null;
-    return failure.isRejection && !rejectedGrants.has(grantedBy) ? null : failure;
+    return failure.isRejection && !rejectedGrants.has(lookup.grantedBy) ? null : failure;
   }
 
   #load(entry: Entry, demand: { isAwaited: boolean }): Promise<Credentials> {
     const cancel = new AbortController();
     const options = { isAwaited: () => demand.isAwaited || this.#isUrgent(entry), signal: cancel.signal };
-    const credentials = this.#settle(entry, this.#start(entry.load, options));
+    const credentials = this.#settle(entry, this.#start(entry.lookup.load, options));
     entry.pending = { credentials, demand, cancel };
     // Prevents an unhandled rejection if no client waits. Waiting clients handle the rejection themselves.
     credentials.catch(() => {});
@@ -200,7 +197,7 @@ export class CredentialCache {
   }
 
   async #settle(entry: Entry, call: Promise<CachedSession>): Promise<Credentials> {
-    const started = { grantedBy: entry.grantedBy, steadyMs: this.#options.clock.steady() };
+    const started = { grantedBy: entry.lookup.grantedBy, steadyMs: this.#options.clock.steady() };
     try {
       const session = await call;
       this.#store(entry, session);
@@ -289,7 +286,7 @@ export class CredentialCache {
   #refresh(entry: Entry): void {
     const idleMs = entry.session?.lifeMs ?? UNKNOWN_LIFE.idleMs;
     const isUnused = this.#options.clock.steady() - entry.lastUsedMs >= idleMs;
-    if (isUnused || !entry.isGranted()) this.#evict(entry);
+    if (isUnused || entry.lookup.isGranted?.() === false) this.#evict(entry);
     else if (entry.pending === null) void this.#load(entry, { isAwaited: false });
   }
 }

@@ -220,9 +220,8 @@ export interface Failure {
 /** The state of one session in the cache. */
 export interface Entry {
   readonly key: string;
-  grantedBy: object;
-  load: Load | PreparedLoad;
-  isGranted: () => boolean;
+  /** The last lookup. */
+  lookup: Lookup;
   session: CachedSession | null;
   /**
    * The refresh is due as soon as the remaining lifetime of the session is `remainingMs`, or the steady clock reaches
@@ -247,7 +246,7 @@ export interface Entry {
 /** Returns a new entry that has no session yet. */
 export function newEntry(lookup: Lookup): Entry {
   return {
-    isGranted: () => true, ...lookup, session: null, refresh: { remainingMs: 0, atMs: Infinity }, pending: null,
+    key: lookup.key, lookup, session: null, refresh: { remainingMs: 0, atMs: Infinity }, pending: null,
     failure: null, failuresInRow: 0, overdue: null, rejectedGrants: new WeakSet(),
     lastUsedMs: -Infinity, cancelRefresh: null,
   };

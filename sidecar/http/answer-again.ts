@@ -1,20 +1,28 @@
-import type { FastifyReply } from "fastify";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { SteadyClock } from "../../shared/clock.ts";
+import { observeRequest, type SidecarMetrics } from "../metrics.ts";
 import type { CredentialRoutePorts } from "./credential-routes.ts";
+import { faultOfRequest, type RequestCheckPorts } from "./request-check.ts";
 import { writeCredentials } from "./respond.ts";
 
+interface AnswerPorts extends Pick<CredentialRoutePorts, "requests" | "issuer">, RequestCheckPorts {
+  readonly clock: SteadyClock;
+  readonly metrics: SidecarMetrics;
+}
+
 /**
- * Answers a checked request for credentials of a role that a request with the same path has received, and that are
- * still cached, in one step. Otherwise, returns false, and the route serves the request. Writes past the reply of
- * fastify: docs/decisions/0016-answers-without-waiting.md
+ * Answers a request for credentials of a role that a request with the same path has received, and that are still
+ * cached, in one step and in front of the framework. Otherwise, returns false, and the framework serves or rejects the
+ * request: docs/decisions/0016-answers-without-waiting.md
  */
-export function answerAgain(
-  reply: FastifyReply, { requests, issuer, clock }: Pick<CredentialRoutePorts, "requests" | "issuer" | "clock">,
-): boolean {
-  const known = requests.get(reply.request.url);
-  if (known?.grant.verdict !== "role") return false;
+export function answerAgain(request: IncomingMessage, response: ServerResponse, ports: AnswerPorts): boolean {
+  const { requests, issuer, clock, metrics } = ports;
+  const startMs = clock.steady();
+  const known = requests.get(request.url ?? "");
+  if (known?.grant.verdict !== "role" || faultOfRequest(request, ports) !== null) return false;
   const credentials = issuer.issueAgain(known.grant, known);
   if (credentials === null) return false;
-  reply.hijack();
-  writeCredentials(reply.raw, credentials, clock.now());
+  writeCredentials(response, credentials, clock.now());
+  observeRequest(metrics, { path: known.path, code: 200 }, (clock.steady() - startMs) / 1000);
   return true;
 }

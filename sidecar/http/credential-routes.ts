@@ -23,6 +23,8 @@ export interface CredentialRequest {
   readonly grant: Grant | IdentityGrant;
   readonly kind: IssuedKind;
   readonly client: AuditClient;
+  /** The route pattern. */
+  readonly path: string;
 }
 
 export interface CredentialRoutePorts {
@@ -87,6 +89,11 @@ export function clientFields({ routeOptions, requested }: FastifyRequest): Reado
   return { path: routeOptions.url, requested: requested?.() ?? null };
 }
 
+/** Does not keep the request in memory. */
+function rememberedClient(key: string, fields: ReturnType<AuditClient["fields"]>): AuditClient {
+  return { key, fields: () => fields };
+}
+
 /**
  * Returns the parameters of the request that the rejection log may contain. Omits unknown query parameters, because
  * their values can be secret.
@@ -145,8 +152,10 @@ async function issueCredentials(
   const { grant, kind, client } = requests.of(request.url, (inventory) => {
     const { decide, ...demand } = read();
     if (!source.status.loaded) throw notLoaded(source.status);
-    const fields = clientFields(request);
-    return { grant: decide(inventory), kind: demand.kind, client: { key: demand.client, fields: () => fields } };
+    return {
+      grant: decide(inventory), kind: demand.kind, path: request.routeOptions.url ?? "",
+      client: rememberedClient(demand.client, clientFields(request)),
+    };
   });
   if (grant.verdict !== "identity") request.grant = grant;
   const credentials = await withAnswerLimit(clock, ANSWER_LIMIT_MS.container, (isLate) =>

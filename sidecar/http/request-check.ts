@@ -74,18 +74,17 @@ export interface RequestCheckPorts {
 }
 
 /**
- * Rejects every client except an SDK on this machine. Checks, in this order: the method, the Host header, headers of
- * proxies and browsers, and the token. The Host header reveals DNS rebinding, because it contains the host name of the
- * web page. Requests to `POST /sts` have no token; the route verifies their signature after it has read the body.
+ * Returns why a request is not from an SDK on this machine; null if it is. Checks, in this order: the method, the Host
+ * header, headers of proxies and browsers, and the token. The Host header reveals DNS rebinding, because it contains
+ * the host name of the web page. Requests to `POST /sts` have no token; the route verifies their signature after it has
+ * read the body.
  */
-export function checkRequest(request: IncomingMessage, { listen, token }: RequestCheckPorts): void {
+export function faultOfRequest(request: IncomingMessage, { listen, token }: RequestCheckPorts): ResolverError | null {
   const isSTS = isSTSPath(request.url ?? "");
-  if (isSTS) checkSTSRequest(request);
-  else if (request.method !== "GET") throw wrongMethod(request, "GET");
-  checkHost(request, listen.address);
-  checkForeignHeaders(request);
-  if (isSTS || token.accepts(request.headers.authorization ?? "")) return;
-  throw new ResolverError(
+  const fault = (isSTS ? faultOfSTSRequest(request) : faultOfMethod(request, "GET"))
+    ?? faultOfHost(request, listen.address) ?? faultOfHeaders(request);
+  if (fault !== null || isSTS || token.accepts(request.headers.authorization ?? "")) return fault;
+  return new ResolverError(
     "ERR_TOKEN_INVALID",
     "The Authorization header does not contain the token. Point AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE of the SDK, or "
       + "--token-file of credential-process, to the sidecar's --token-file; "
@@ -93,37 +92,38 @@ export function checkRequest(request: IncomingMessage, { listen, token }: Reques
   );
 }
 
-function checkSTSRequest(request: IncomingMessage): void {
+function faultOfSTSRequest(request: IncomingMessage): ResolverError | null {
   const { url = "", headers } = request;
   if (url.includes("?")) {
     const message = "The STS endpoint accepts no query string and no presigned URL. Send Action and its parameters in "
       + "the body, and sign with the Authorization header.";
-    throw new ResolverError("ERR_REQUEST_MALFORMED", message);
+    return new ResolverError("ERR_REQUEST_MALFORMED", message);
   }
-  if (request.method !== "POST") throw wrongMethod(request, "POST");
   const type = headers["content-type"] ?? "";
-  if (isFormType(type)) return;
+  const otherMethod = faultOfMethod(request, "POST");
+  if (otherMethod !== null || isFormType(type)) return otherMethod;
   const fault = type === "" ? "The Content-Type header is missing" : `The Content-Type is ${sanitize(type)}`;
-  throw new ResolverError("ERR_REQUEST_MEDIA_TYPE", `${fault}. Send application/x-www-form-urlencoded in UTF-8.`);
+  return new ResolverError("ERR_REQUEST_MEDIA_TYPE", `${fault}. Send application/x-www-form-urlencoded in UTF-8.`);
 }
 
-function checkForeignHeaders({ headers }: IncomingMessage): void {
+function faultOfHeaders({ headers }: IncomingMessage): ResolverError | null {
   for (const name in headers) {
     if (!FOREIGN_HEADER.test(name)) continue;
-    throw new ResolverError(
+    return new ResolverError(
       "ERR_REQUEST_HOST",
       `The request has the header ${name}, which only proxies and browsers send. `
         + "Connect without a proxy; in Node.js, use node:http instead of fetch.",
     );
   }
+  return null;
 }
 
-function checkHost({ url, headers, rawHeaders }: IncomingMessage, listen: ListenAddress): void {
+function faultOfHost({ url, headers, rawHeaders }: IncomingMessage, listen: ListenAddress): ResolverError | null {
   const isOriginForm = url?.startsWith("/") === true;
-  if (isOriginForm && hostsOf(listen).has(headers.host?.toLowerCase() ?? "") && hasOneHost(rawHeaders)) return;
+  if (isOriginForm && hostsOf(listen).has(headers.host?.toLowerCase() ?? "") && hasOneHost(rawHeaders)) return null;
   const address = formatListenAddress(listen);
   const message = `The request is not addressed to this listener. Connect to http://${address} without a proxy.`;
-  throw new ResolverError("ERR_REQUEST_HOST", message);
+  return new ResolverError("ERR_REQUEST_HOST", message);
 }
 
 /**
@@ -145,7 +145,9 @@ function hasOneHost(rawHeaders: readonly string[]): boolean {
 const HOSTS = new WeakMap<ListenAddress, ReadonlySet<string>>();
 
 function hostsOf(listen: ListenAddress): ReadonlySet<string> {
-  const hosts = HOSTS.get(listen) ?? loopbackHosts(listen);
+  const known = HOSTS.get(listen);
+  if (known !== undefined) return known;
+  const hosts = loopbackHosts(listen);
   HOSTS.set(listen, hosts);
   return hosts;
 }
@@ -157,7 +159,8 @@ function loopbackHosts({ host, port }: ListenAddress): ReadonlySet<string> {
   return new Set(port === HTTP_PORT ? hosts.flatMap((one) => [one, one.replace(/:80$/, "")]) : hosts);
 }
 
-function wrongMethod({ method }: IncomingMessage, accepted: "GET" | "POST"): ResolverError {
+function faultOfMethod({ method }: IncomingMessage, accepted: "GET" | "POST"): ResolverError | null {
+  if (method === accepted) return null;
   const message = `The method is ${method ?? "missing"}. This path accepts only ${accepted}.`;
   return new ResolverError("ERR_REQUEST_METHOD", message);
 }

@@ -56,7 +56,7 @@ interface PreparedAnswer {
 /** Maps the credentials of each cached session to their response. */
 const answers = new WeakMap<Credentials, PreparedAnswer>();
 
-/** Sends the same response as `sendCredentials`, past the reply of fastify. */
+/** Sends the same response as `sendCredentials`, in front of fastify. */
 export function writeCredentials(response: ServerResponse, credentials: Credentials, nowMs: number): void {
   const { headers, body } = answers.get(credentials) ?? prepareAnswer(credentials, nowMs);
   response.writeHead(200, headers).end(body);
