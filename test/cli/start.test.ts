@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { chmodSync, chownSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
 import { test } from "tap";
@@ -55,6 +55,21 @@ test("keeps the compiled program in the cache folder of the user, and runs where
   const measured = t.testdir({ ".cache": {} });
   t.same(await run({ HOME: measured, NODE_V8_COVERAGE: path.join(home, "coverage") }), printed);
   t.same(readdirSync(path.join(measured, ".cache")), [], "not while coverage is measured");
+});
+
+test("uses no compiled program that someone else could have written", async (t) => {
+  const folder = "ack-role-resolver-compiled";
+  const dir = t.testdir({ ".cache": { [folder]: {} }, "shared": { [folder]: {} }, "foreign": { [folder]: {} } });
+  chmodSync(path.join(dir, "shared", folder), 0o777);
+  const isRoot = process.getuid?.() === 0;
+  if (isRoot) chownSync(path.join(dir, "foreign", folder), 65_534, 65_534);
+  const run = (env: Readonly<Record<string, string>>): ReturnType<typeof runProgram> =>
+    runProgram(process.execPath, [START, "--version"], { cwd: dir, env });
+  const caches: Readonly<Record<string, string>>[] = [{}, { HOME: "" }, { HOME: "." }, { XDG_CACHE_HOME: ".cache" }];
+  caches.push({ XDG_CACHE_HOME: path.join(dir, "shared") });
+  if (isRoot) caches.push({ XDG_CACHE_HOME: path.join(dir, "foreign") });
+  for (const env of caches) t.match(await run(env), { code: 0, stderr: "" }, JSON.stringify(env));
+  for (const parent of [".cache", "shared", "foreign"]) t.same(readdirSync(path.join(dir, parent, folder)), [], parent);
 });
 
 test("requires the version in `engines`, which is also the target of the build", (t) => {
