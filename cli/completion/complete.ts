@@ -10,6 +10,12 @@ import { argumentValues, flagValues, type Values } from "./values.ts";
 const DIRECTIVE = { files: 0, noSpace: 2, noFiles: 4 } as const;
 
 /**
+ * What a shell reads as one word. A cluster or a kubeconfig chooses names, and shells insert a candidate as it is: it
+ * must not become a command, or control the terminal.
+ */
+const PLAIN = /^[\w./:=@,%+-]+$/;
+
+/**
  * Prints the candidates for the last word, a line each with a tab before its description, and `:DIRECTIVE`. Prints
  * no candidate instead of an error: a shell shows what is printed between what the user types.
  */
@@ -20,10 +26,10 @@ export async function runComplete(
   const { current } = cursor;
   const names = new ClusterNames(cursor, io.isPlugin === true, clock);
   const { candidates, isOpen = false, areFiles = false } = await valuesAt(cursor, names);
-  const matching = candidates.filter(([value]) => value.startsWith(current) && value !== "");
+  const matching = candidates.filter(([value]) => value.startsWith(current) && PLAIN.test(value));
   const directive = areFiles ? DIRECTIVE.files : DIRECTIVE.noFiles + (isOpen ? DIRECTIVE.noSpace : 0);
   const lines = matching.map(([value, description = ""]) => (description === "" ? value : `${value}\t${description}`));
-  writeLines(io.stdout, [...lines.map((line) => line.replaceAll(/[\r\n]/g, " ")), `:${directive}`]);
+  writeLines(io.stdout, [...lines, `:${directive}`]);
   return EXIT.fine;
 }
 

@@ -95,6 +95,15 @@ test("completes names of the cluster, and prints nothing if the cluster does not
   t.same(await completePlugin("resolve", "--kubeconfig", "/missing", "--context", ""), [":4"]);
 });
 
+test("offers no name that a shell would run or a terminal would obey", async (t) => {
+  const hostile = [
+    "$(id)", "a;id", "`id`", "a b", "a'b", "a\nb", "a\u001b[2J", "a|b", "a>b", "*", "~a", "a#b", "a\u202eb",
+  ];
+  const selectors = [...hostile, "plain"].map((name) => selectorObject(name, { arn: ROLE }));
+  const kubeconfig = ["--kubeconfig", kubeconfigOf(t, await clusterOf({ objects: selectors }))];
+  t.same(await completePlugin("trust", "who", ...kubeconfig, ""), ["plain", ":4"]);
+});
+
 test("completion prints the script of each shell, and says which kubectl reads it", async (t) => {
   for (const shell of SHELLS) {
     const { stdout, stderr, status } = await runCommand(["completion", shell]);
