@@ -6,9 +6,12 @@ import type { DecisionSettings } from "../../shared/contract/context.ts";
 import { STDIN } from "../../shared/files/listing.ts";
 import { namespaceOf } from "../../shared/files/object-key.ts";
 import { type FieldPath, formatFieldPath, type JsonObject } from "../../shared/formats/json.ts";
-import { annotationAt, objectReference } from "../../shared/formats/object-meta.ts";
+import { annotationAt, objectMeta, objectReference } from "../../shared/formats/object-meta.ts";
+import { readsResourceLabels } from "../../shared/model/effective-selector.ts";
 import type { SelectorExplanation } from "../../shared/resolution/explain.ts";
+import { staleAnnotations } from "../../shared/resolution/resolution-annotations.ts";
 import type { Resolution } from "../../shared/resolution/resolve.ts";
+import { NAMESPACE_LABELS } from "../../shared/resolution/selector-conditions.ts";
 import { placeAndName } from "../output/located-finding.ts";
 import { commandName } from "./named-resource.ts";
 import type { State, StateObject } from "./state.ts";
@@ -20,6 +23,13 @@ export interface Advice {
   /** What is wrong and how to fix it, in sentences. */
   readonly text: string;
   readonly command: string;
+}
+
+interface Remedy {
+  /** A command, or the place to edit in a file. */
+  readonly command: string;
+  /** Default: the fix of the finding. */
+  readonly fix?: string;
 }
 
 /** A resource whose role is resolved, and what else decides about it. */
@@ -64,10 +74,11 @@ export class Adviser {
         .map((finding) => ({ finding, one }));
     });
     const denials = findings.filter(({ finding }) => isDenial(finding));
-    return (denials.length > 0 ? denials : findings).slice(0, MAX_ADVICE).map(({ finding, one }) => ({
-      code: finding.code, isDenial: isDenial(finding), text: textOf(finding, advised.resolution),
-      command: this.#commandFor(finding, one, advised),
-    }));
+    return (denials.length > 0 ? denials : findings).slice(0, MAX_ADVICE).map(({ finding, one }) => {
+      const { command, fix = finding.fix } = this.#remedyFor(finding, one, advised);
+      const text = textOf({ ...finding, fix }, advised.resolution);
+      return { code: finding.code, isDenial: isDenial(finding), text, command };
+    });
   }
 
   /** Returns the objects whose faults can be why the resource has its role. */
@@ -88,64 +99,88 @@ export class Adviser {
     return names.flatMap((name) => this.#causes.get(`${kind}/${name}`) ?? []);
   }
 
-  /** Returns the command that changes what the finding is about, or the place in a file. */
-  #commandFor({ section, path }: Finding, one: StateObject, advised: Advised): string {
+  /** Returns how to change what the finding is about. */
+  #remedyFor({ section, path }: Finding, one: StateObject, advised: Advised): Remedy {
     const { resolution, found } = advised;
-    if (one !== found) return edit([one], path);
+    if (one !== found) return { command: edit([one], path) };
     if (resolution.outcome === "default" && (section === "onDefault" || section === "drift")) {
-      return this.#selectCommand(advised);
+      return this.#select(advised);
     }
-    const key = path.at(-1);
-    if (section === "staleAnnotations" && found.file === null && typeof key === "object") {
-      return `kubectl annotate ${target(found.object)} ${key.key}-`;
-    }
+    if (section === "staleAnnotations" && found.file === null) return refresh(found.object, resolution);
     const owners = this.#ownersOf(section, resolution);
-    return owners.length > 0 ? edit(owners) : edit([found], path);
+    return { command: owners.length > 0 ? edit(owners) : edit([found], path) };
   }
 
   /** Returns the objects to change instead of the resource: selectors, a CARM map or an identity. */
   #ownersOf(section: Section | undefined, { selectors, chain = [], outcome, via }: Resolution): StateObject[] {
-    if (section === "conflicts") return this.#named(SELECTOR_KIND, selectors.map(({ name }) => name));
+    const names = selectors.map(({ name }) => name);
+    const isUnlabeled = !names.some((name) => readsResourceLabels(this.#state.inventory.selectors.get(name)));
+    if (section === "conflicts" || (section === "drift" && isUnlabeled)) return this.#named(SELECTOR_KIND, names);
     if (outcome !== "refused") return [];
     const denied = chain.filter(({ allowed }) => !allowed).slice(0, 1);
     const maps = this.#settings.mode === "carm" && chain.length === 0 ? this.#named("ConfigMap", [mapOf({ via })]) : [];
     return [...denied.flatMap(({ kind, name }) => this.#named(kind, [name])), ...maps];
   }
 
-  /** Returns the command with which the nearest selector selects the resource, or which creates a selector. */
-  #selectCommand({ found, explanation: [nearest] }: Advised): string {
+  /** Returns how the nearest selector selects the resource, or how to create a selector. */
+  #select({ found, explanation: [nearest] }: Advised): Remedy {
     const namespace = namespaceOf(found.object);
     const failing = nearest?.parts.filter(({ holds }) => !holds) ?? [];
     // A selector that names other namespaces is probably not meant for this one.
     if (nearest === undefined || failing.some(({ path }) => path === "spec.namespaceSelector.names")) {
       return newSelector(found.object, namespace);
     }
-    for (const [path, object] of [
-      ["spec.namespaceSelector.labelSelector.matchLabels[", `namespace/${namespace}`],
-      ["spec.resourceLabelSelector.matchLabels[", target(found.object)],
+    const { selector } = nearest;
+    for (const [path, object, effect] of [
+      [`${NAMESPACE_LABELS}.matchLabels[`, `namespace/${namespace}`, `of all that it selects in ${namespace}`],
+      ["spec.resourceLabelSelector.matchLabels[", target(found.object), "of the resource"],
     ] as const) {
       const isOfLabels = failing.every((part) => part.path.startsWith(path) && SAFE_LABEL.test(part.wants));
       if (found.file === null && failing.length > 0 && isOfLabels) {
-        return `kubectl label --overwrite ${object} ${failing.map(({ wants }) => wants).join(" ")}`;
+        const overwrite = failing.every(({ carries }) => carries.startsWith("no label")) ? "" : " --overwrite";
+        return {
+          fix: `if the role of ${selector} is intended, set the labels, which changes the role ${effect}`,
+          command: `kubectl label${overwrite} ${object} ${failing.map(({ wants }) => wants).join(" ")}`,
+        };
       }
     }
-    return edit(this.#named(SELECTOR_KIND, [nearest.selector]));
+    const fix = `let ${selector} select the resource, unless the controller's own role is intended`;
+    return { fix, command: edit(this.#named(SELECTOR_KIND, [selector])) };
   }
 }
 
 /** The API server does not validate the labels of selectors, and users copy commands into a shell. */
 const SAFE_LABEL = /^[\w./-]+=[\w.-]*$/;
 
-/** Returns the command that creates a selector: the one that selected the resource before, if annotations name it. */
-function newSelector(resource: JsonObject, namespace: string): string {
-  const { selector = namespace, roleARN: arn = "arn:aws:iam::ACCOUNT:role/NAME" } = Object.fromEntries(
-    (["selector", "roleARN"] as const).map((key) => [key, annotationAt(resource, RESOLUTION[key]) ?? undefined]),
-  );
-  return `echo '${JSON.stringify({
+/** Returns how to create a selector: the one that selected the resource before, if annotations name it. */
+function newSelector(resource: JsonObject, namespace: string): Remedy {
+  const [name, role] = (["selector", "roleARN"] as const).map((key) => annotationAt(resource, RESOLUTION[key]));
+  const [selector, arn] = [name ?? namespace, role ?? "arn:aws:iam::ACCOUNT:role/NAME"];
+  const manifest = {
     apiVersion: `${SELECTOR_GROUP}/v1alpha1`, kind: SELECTOR_KIND, metadata: { name: selector },
     spec: { arn, namespaceSelector: { names: [namespace] } },
-  }).replaceAll("'", "")}' | kubectl create -f -`;
+  };
+  const origin = role === null ? "replace ACCOUNT and NAME"
+    : "its name and its role are those in the annotations of the resource, so check them";
+  return {
+    fix: `unless the controller's own role is intended, create a selector, which gives its role to every resource of `
+      + `namespace ${namespace}; ${origin}`,
+    command: `echo '${JSON.stringify(manifest).replaceAll("'", "")}' | kubectl create -f -`,
+  };
 }
+
+/** Returns how to let the webhook update its annotations: a write that changes nothing else. */
+function refresh(object: JsonObject, resolution: Resolution): Remedy {
+  const stale = [...staleAnnotations(objectMeta(object).annotations, resolution)];
+  const [key, value] = stale.find(([, expected]) => expected === null || SAFE_VALUE.test(expected))
+    ?? [RESOLUTION.reason, null];
+  return {
+    fix: "the role stays the same. Wait until the webhook updates its annotations, or make it update them now",
+    command: `kubectl annotate --overwrite ${target(object)} ${value === null ? `${key}-` : `${key}=${value}`}`,
+  };
+}
+
+const SAFE_VALUE = /^[\w./:@=+,-]+$/;
 
 function isDenial({ severity }: Finding): boolean {
   return severity === "deny";

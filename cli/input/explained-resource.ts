@@ -46,7 +46,7 @@ export function hypotheticalObject(query: ResourceQuery | Referrer): StateObject
   return { object: { apiVersion: apiVersionOf(query), kind, metadata }, file: null, lineOf: () => null };
 }
 
-const OF_SIDECAR = "name of the sidecar's --session-name, or a random one without a sidecar";
+const OF_SIDECAR = "default name";
 const OF_CAPA = "name that CAPA chooses";
 
 /** Describes the session without the external ID, which is a secret. Null if no role is assumed. */

@@ -129,9 +129,9 @@ function notServed(wanted: NamedResource): string {
   const name = wanted.group === null ? wanted.type : `${wanted.type}.${wanted.group}`;
   const known = Array.from(typesIn(BUNDLED_KINDS)).filter((type) => isNamed(wanted, type));
   const services = [...new Set(known.map(({ group }) => serviceOf(group)))];
-  const fix = services.length === 0 ? "" : `: install the ACK controller of ${services.join(" or ")}, which has it`;
-  return `The cluster serves no kind ${quote(name)} of ACK or Cluster API${fix}. Show the kinds that it serves: `
-    + "`kubectl api-resources | grep -E 'services.k8s.aws|cluster.x-k8s.io'`";
+  const fix = services.length === 0 ? "" : `, or install the ACK controller for ${services.join(" or ")}`;
+  return `The cluster serves no kind ${quote(name)} of ACK or Cluster API. Check the name and the context${fix}. Show `
+    + "the kinds that it serves: `kubectl api-resources | grep -E 'services.k8s.aws|cluster.x-k8s.io'`";
 }
 
 /** Lists one object with the errors of lists, which name the right that is missing. */

@@ -28,25 +28,30 @@ export function explanationLines(explained: readonly ExplainedResource[], paint:
     ...(i === 0 ? [] : [""]),
     ...wrapLines([
       ...causeLines(one, paint), ...roleLines(one, paint),
-      ...(one.reported ?? []).map(({ title, text }) => item(title, text, paint)),
+      ...(one.reported ?? []).map(({ title, text }) => item(title, text.replace(SHOWN_BY, ""), paint)),
     ], width),
     ...adviceLines(one, paint, width),
   ]);
 }
 
-function causeLines(one: ResolvedResource, paint: Paint): string[] {
-  const { resource, outcome, message, explanation = [], omitted = 0, chain, via } = one;
+function causeLines(one: ExplainedResource, paint: Paint): string[] {
+  const { resource, message, explanation = [], omitted = 0, chain, via } = one;
   const name = `${resource.kind} ${resource.namespace}${resource.name === null ? "" : `/${resource.name}`}`;
   const sorted = explanation.toSorted((a, b) => Number(b.selects) - Number(a.selects));
   const isEmpty = explanation.length === 0 && chain === undefined && via === null;
   return [
-    `${paint("bold", printable(name))}: ${paint(OUTCOME_STYLE[outcome], outcome)}`,
+    `${paint("bold", printable(name))}: ${outcomeText(one, paint)}`,
     `  ${printable(message)}`,
     ...(isEmpty ? ["  No IAMRoleSelector exists."] : []),
     ...(chain ?? []).map((link) => linkLine(link, paint)),
-    ...sorted.flatMap((selector) => selectorLines(selector, paint)),
+    ...sorted.flatMap((selector) => selectorLines(selector, one.roleARN, paint)),
     ...(omitted === 0 ? [] : [`  ${countOf(omitted, "more selector")} without a match; --log-level debug lists all`]),
   ];
+}
+
+function outcomeText({ outcome, reported = [] }: ExplainedResource, paint: Paint): string {
+  const refusal = reported.some(({ isRefusal }) => isRefusal) ? paint("red", ", but STS refuses the role") : "";
+  return `${paint(OUTCOME_STYLE[outcome], outcome)}${refusal}`;
 }
 
 function roleLines({ session = null, ...resolution }: ExplainedResource, paint: Paint): string[] {
@@ -68,13 +73,17 @@ function adviceLines({ advice, reported = [] }: ExplainedResource, paint: Paint,
   }
   const refusal = reported.find(({ isRefusal }) => isRefusal);
   if (refusal === undefined) return [item("fix", reported.length === 0 ? "nothing is wrong" : "see above", paint)];
-  const [, command] = SAFE_COMMAND.exec(refusal.text) ?? [];
+  const [, command] = SHOWN_BY.exec(refusal.text) ?? [];
   const fix = "change the policies as the Event above says";
-  return [item("fix", fix, paint), ...(command === undefined ? [] : [`    ${paint("bold", printable(command))}`])];
+  if (command === undefined) return [item("fix", fix, paint)];
+  const lines = wrapLines([item("fix", `${fix}. ${WHICH_POLICY}`, paint)], width);
+  return [...lines, `    ${paint("bold", printable(command))}`];
 }
 
 /** Whoever can write Events chooses their text, and users copy commands into a shell. */
-const SAFE_COMMAND = /`(ack-role-resolver trust check [\w./:=@+, -]+)`/;
+const SHOWN_BY = / Show it: `(ack-role-resolver trust check [\w./:=@+, -]+)`\.?/;
+const WHICH_POLICY = "This command shows which one, with the output of `aws iam get-account-authorization-details` of "
+  + "each account in its file";
 
 function item(title: string, text: string, paint: Paint): string {
   return `  ${paint("dim", `${printable(title)}:`)} ${printable(text)}`;
@@ -87,10 +96,12 @@ function linkLine(link: ChainLink, paint: Paint): string {
 
 const NOT_CHOSEN = `, but ${USE_SELECTOR_ANNOTATION} does not name it`;
 
-function selectorLines(explanation: SelectorExplanation, paint: Paint): string[] {
-  const { selector, selects, chosen, malformed, parts, message } = explanation;
+/** Names the role of a selector unless it is `shown`. */
+function selectorLines(explanation: SelectorExplanation, shown: string | null, paint: Paint): string[] {
+  const { selector, roleARN, selects, chosen, malformed, parts, message } = explanation;
   const verdict = selects ? paint("green", "selects the resource") : "does not select the resource";
-  const head = `  ${printable(selector)}: ${verdict}${selects && chosen === false ? NOT_CHOSEN : ""}`;
+  const role = roleARN === null || roleARN === shown ? "" : ` (${roleARN})`;
+  const head = `  ${printable(`${selector}${role}`)}: ${verdict}${selects && chosen === false ? NOT_CHOSEN : ""}`;
   if (malformed || parts.length === 0) return [head, `    ${printable(message)}`];
   const verdictOf = (holds: boolean): string => (holds ? paint("green", "yes") : paint("yellow", "no "));
   return [head, ...parts.map((part) => `    ${verdictOf(part.holds)} ${partText(part)}`)];

@@ -21,7 +21,7 @@ const CHOICE_FIX = `in the annotation ${USE_SELECTOR_ANNOTATION} of the resource
   + "resource and has a role in the account that the status records";
 
 /** The fix for a role in another account if the status does not prove that the resource exists in AWS. */
-const RECREATE = "set labels that match a selector whose role is in the account that the status records. If the "
+const RECREATE = "change labels or selectors so that it gets a role in the account that the status records. If the "
   + "creation of the resource failed, delete the resource now, while its old role is in use, and create it again";
 
 export const ACK_07: QuickCheck<ResourceChange> = {
@@ -30,8 +30,8 @@ export const ACK_07: QuickCheck<ResourceChange> = {
   reason: "Controllers never reconcile a resource whose status and role are in different accounts. "
     + "No condition on the resource reports the cause. The status records the account of the first attempt, even if "
     + "it created nothing. For a new manifest with such a status, the check only warns.",
-  fix: "set labels that match a selector whose role is in the resource's account. "
-    + "To move the resource to another account, delete it and create it again",
+  fix: "change labels or selectors so that it gets a role in its own account. "
+    + "To move it to the other account, delete it, with its content, and create it again",
   example: "a label on a Bucket in account 111122223333 that makes an "
     + "IAMRoleSelector for account 444455556666 select it",
   requires: RESOLUTION,
@@ -51,7 +51,7 @@ export const ACK_08: QuickCheck<ResourceChange> = {
   severity: "deny",
   reason: "If no selector selects a resource of another account, controllers use their own role. "
     + "Controllers then create the resource again in their own account, or abandon it.",
-  fix: "set labels that match a selector whose role is in the resource's account",
+  fix: "change labels or selectors so that it gets a role in its own account",
   example: "a Bucket in account 111122223333 without the label that its IAMRoleSelector matches",
   requires: RESOLUTION_AND_CONTROLLER_ACCOUNT,
   on: ["UPDATE", "AUDIT"],

@@ -10,11 +10,13 @@ import {
 import { choiceFor, isSameLabels, type RoleCause, roleCause } from "./role-inputs.ts";
 import { usedSelector, useFix, useRule } from "./use-rights.ts";
 import type { AccessByName } from "../contract/context.ts";
+import { readsResourceLabels } from "../model/effective-selector.ts";
 import { isPinned } from "../contract/ack-resource.ts";
 import { listOf, quote } from "../formats/text.ts";
 import type { Resolution } from "../resolution/resolve.ts";
 
 const METADATA = ["metadata"] as const;
+const RESTRICT = "restrict or delete selectors until only one selects the resource";
 
 export const ACK_03: QuickCheck<ResourceChange> = {
   id: "ACK-03",
@@ -23,7 +25,7 @@ export const ACK_03: QuickCheck<ResourceChange> = {
   reason:
     "Controllers do not reconcile a resource that several selectors select, or for which the CARM maps have no "
     + "role. No condition on the resource reports a conflict of selectors.",
-  fix: "restrict or delete selectors until only one selects the resource, or change the labels of the resource",
+  fix: `${RESTRICT}, or change the labels of the resource`,
   example: "a Bucket in a namespace that two IAMRoleSelectors name",
   requires: RESOLUTION,
   inAudit: { severity: "deny", waivable: false },
@@ -35,14 +37,19 @@ function* noRoleFaults({ resolution, inventory }: ResourceChange): Iterable<Faul
   const { outcome, selectors } = resolution;
   if (outcome === "conflict") {
     const message = `${conflictSentence(selectors.map(({ name }) => name))}; controllers do not reconcile the resource`;
-    const fix = inventory.runtime === "extended" ? { fix: CONFLICT_FIX } : {};
-    yield { path: METADATA, message, section: "conflicts", ...fix };
+    yield { path: METADATA, message, section: "conflicts", ...conflictFix(resolution, inventory) };
   } else if (outcome === "refused") {
     yield { path: METADATA, message: resolutionClause(resolution), section: "refused", fix: refusedFix(resolution) };
   }
 }
 
-const CONFLICT_FIX = `restrict or delete selectors until one selects it, or name one in ${USE_SELECTOR_ANNOTATION}`;
+/** Labels change nothing if no selector reads them. */
+function conflictFix(
+  { selectors }: Resolution, { runtime, selectors: all }: ResourceChange["inventory"],
+): Pick<Fault, "fix"> {
+  if (runtime === "extended") return { fix: `${RESTRICT}, or name one in ${USE_SELECTOR_ANNOTATION}` };
+  return selectors.some(({ name }) => readsResourceLabels(all.get(name))) ? {} : { fix: RESTRICT };
+}
 
 export const ACK_05: QuickCheck<ResourceChange> = {
   id: "ACK-05",

@@ -29,6 +29,11 @@ export interface EffectiveSelector {
   readonly grantable: boolean;
 }
 
+/** Whether the labels of a resource decide whether the selector selects it. */
+export function readsResourceLabels(selector: EffectiveSelector | undefined): boolean {
+  return selector !== undefined && selector.resourceLabels !== null;
+}
+
 type CompiledSpec = Omit<EffectiveSelector, "replaces" | "extras" | "grantable">;
 
 interface Context {

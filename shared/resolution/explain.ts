@@ -6,7 +6,7 @@ import { compareText, printable } from "../formats/text.ts";
 import { decisiveFaults, type JudgedSelector } from "../model/selector.ts";
 import type { EffectiveSelector } from "../model/effective-selector.ts";
 import { choiceOf } from "./selection.ts";
-import { type ComparedResource, conditionsOf } from "./selector-conditions.ts";
+import { type ComparedResource, conditionsOf, NAMESPACE_LABELS } from "./selector-conditions.ts";
 
 /** A condition of a selector, and the actual value of the resource or its namespace. */
 interface PartExplanation {
@@ -23,6 +23,8 @@ interface PartExplanation {
  */
 export interface SelectorExplanation {
   readonly selector: string;
+  /** Null for a malformed selector, which grants no role. */
+  readonly roleARN: string | null;
   readonly selects: boolean;
   /**
    * Whether the annotation `use-selector` names the selector. Absent if no annotation `use-selector` applies to the
@@ -108,17 +110,20 @@ function chosenField(name: string, { choice }: ExplainInput): Pick<SelectorExpla
 function explainMalformed(selector: JudgedSelector, input: ExplainInput): SelectorExplanation {
   const { name } = selector;
   const message = `The selector is malformed, so controllers ignore it: ${decisiveFaults(selector).join("; ")}.`;
-  return { selector: name, selects: false, ...chosenField(name, input), malformed: true, parts: [], message };
+  return {
+    selector: name, roleARN: null, selects: false, ...chosenField(name, input), malformed: true, parts: [], message,
+  };
 }
 
 function explainSelector(selector: EffectiveSelector, input: ExplainInput): SelectorExplanation {
-  const { name } = selector;
+  const { name, roleARN } = selector;
   const parts = partsOf(selector, input);
   const failing = parts.filter(({ holds }) => !holds);
   const selects = failing.length === 0;
   const choice = chosenField(name, input);
   const note = selects && choice.chosen === false ? ` ${notChosenText(name)}` : "";
-  return { selector: name, selects, ...choice, malformed: false, parts, message: messageOf(parts, failing) + note };
+  const message = messageOf(parts, failing) + note;
+  return { selector: name, roleARN, selects, ...choice, malformed: false, parts, message };
 }
 
 function notChosenText(name: string): string {
@@ -131,9 +136,10 @@ function messageOf(parts: readonly PartExplanation[], failing: readonly PartExpl
   return `The selector does not select the resource: ${failing.map(partText).join("; ")}.`;
 }
 
-/** Returns `PATH: selector requires X, resource has Y`. */
+/** Returns `PATH: selector requires X, resource has Y`, or what its namespace has. */
 export function partText({ path, wants, carries }: PartExplanation): string {
-  return `${path}: selector requires ${wants}, resource has ${carries}`;
+  const subject = path.startsWith(`${NAMESPACE_LABELS}.`) ? "namespace" : "resource";
+  return `${path}: selector requires ${wants}, ${subject} has ${carries}`;
 }
 
 /** Escapes control characters, because users can write any text in names and labels. */

@@ -36,7 +36,7 @@ export function conditionsOf({ namespaces, namespaceLabels, types, resourceLabel
     });
   }
   if (namespaceLabels !== null) {
-    const path = ["spec", "namespaceSelector", "labelSelector"];
+    const path = NAMESPACE_LABELS.split(".");
     conditions.push(...labelConditions(path, namespaceLabels, ({ inventory, query: { namespace } }) => ({
       labels: inventory.namespaces.labelsOf(namespace),
       note: inventory.namespaces.has(namespace) ? "" : " (unknown Namespace)",
@@ -59,6 +59,9 @@ export function conditionsOf({ namespaces, namespaceLabels, types, resourceLabel
 export function conditionTexts(selector: EffectiveSelector): string[] {
   return conditionsOf(selector).map(({ path, wants }) => `${formatFieldPath(path)}: ${printable(wants)}`);
 }
+
+/** The field of the conditions on labels of the namespace. */
+export const NAMESPACE_LABELS = "spec.namespaceSelector.labelSelector";
 
 const NAMES: FieldPath = ["spec", "namespaceSelector", "names"];
 

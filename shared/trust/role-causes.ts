@@ -20,7 +20,7 @@ export const ROLE_CAUSES: readonly Row<RefusedAssumeRole>[] = [
     explain: (refusal) => ({
       cause: refusal.call.sent.tagKeys.length > 0 ? "the call sends session tags"
         : "the session of the caller passes on session tags, such as those that EKS Pod Identity adds",
-      fix: allow("sts:TagSession without a condition on sts:ExternalId", refusal), shownBy: "trust check",
+      fix: allow("sts:TagSession", refusal, ", without a condition on sts:ExternalId"), shownBy: "trust check",
     }),
   },
   {
@@ -97,9 +97,9 @@ function deniedCause(call: RefusedAssumeRole, denial: Denial | null): string {
   const policy = denial?.side === "caller" ? denial.policy : null;
   if (policy !== null && policy !== "identity-based policy") return `the ${policy} of the caller does not allow it`;
   if (policy !== null && isAcrossAccounts(call)) return "no policy of the caller allows it";
-  const external = call.sent.hasExternalID ? "demands another external ID" : "demands an external ID, which it lacks";
+  const external = call.sent.hasExternalID ? "another external ID" : "an external ID, which the call lacks";
   const own = isAcrossAccounts(call) ? ", or no policy of the caller allows it" : "";
-  return `the role does not exist, or its trust policy does not allow the caller or ${external}${own}`;
+  return `the role does not exist, or its trust policy does not allow the caller or demands ${external}${own}`;
 }
 
 /** Whether a session assumes its own role. The ARN of a session has no path. */
@@ -110,11 +110,13 @@ function isOwnRole({ caller, roleARN }: RefusedAssumeRole): boolean {
 }
 
 /** Returns an imperative with the places that must allow the actions. Role chaining needs a source identity on both. */
-function allow(actions: string, { call, denial, principal }: Refusal<RefusedAssumeRole>): string {
+function allow(
+  actions: string, { call, denial, principal }: Refusal<RefusedAssumeRole>, condition = "",
+): string {
   const needsBoth = isAcrossAccounts(call) || denial?.action === "sts:SetSourceIdentity";
-  const places = needsBoth && denial?.side === "caller" ? "a policy of the caller"
-    : `the trust policy of the role${needsBoth && denial?.side !== "trust" ? " and in a policy of the caller" : ""}`;
-  return `allow ${actions} to ${principal} in ${places}`;
+  if (needsBoth && denial?.side === "caller") return `allow ${actions} on the role in a policy of ${principal}`;
+  const other = needsBoth && denial?.side !== "trust" ? ", and on the role in a policy of the caller" : "";
+  return `allow ${actions} to ${principal} in the trust policy of the role${condition}${other}`;
 }
 
 const ROLE_FIELDS: Readonly<Record<RefusedAssumeRole["owner"], string>> = {

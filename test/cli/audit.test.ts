@@ -51,7 +51,7 @@ Resources in conflict
 -:30: deny ACK-03 Queue team-a/q1 metadata
     Cannot determine which IAMRoleSelector to use. Conflicting IAMRoleSelectors: [queues, team-a]; controllers do not \
 reconcile the resource
-    fix: restrict or delete selectors until only one selects the resource, or change the labels of the resource
+    fix: restrict or delete selectors until only one selects the resource
 
 Resources that use the controller's own role
 -:38: warn ACK-05 Bucket team-b/b1 metadata

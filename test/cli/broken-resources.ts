@@ -129,6 +129,12 @@ export const BROKEN: readonly BrokenResource[] = [
     })],
   },
   {
+    title: "a label of the resource has another value",
+    objects: [TEAM_A, bucketObject({ labels: { tier: "silver" } }), selectorObject("gold", {
+      arn: ROLE, resourceLabelSelector: { matchLabels: { tier: "gold" } },
+    })],
+  },
+  {
     title: "the bucket exists in another account", objects: [TEAM_A, SELECTOR, annotated("team-a", SECOND)],
   },
 ];

@@ -22,19 +22,19 @@ test("--explain lists the conditions of selectors and shows which conditions mat
     [
       "Queue team-a/q1: conflict",
       "  Cannot determine which IAMRoleSelector to use. Conflicting IAMRoleSelectors: [queues, team-a]",
-      "  queues: selects the resource",
+      "  queues (arn:aws:iam::111122223333:role/queues): selects the resource",
       "    yes spec.namespaceSelector.labelSelector.matchLabels[tier]: " +
-        "selector requires tier=gold, resource has tier=gold",
+        "selector requires tier=gold, namespace has tier=gold",
       "    yes spec.resourceTypeSelector: " +
         "selector requires any kind of sqs.services.k8s.aws, resource has Queue.v1alpha1.sqs.services.k8s.aws",
-      "  team-a: selects the resource",
+      "  team-a (arn:aws:iam::111122223333:role/team-a): selects the resource",
       "    yes spec.namespaceSelector.names: selector requires namespace team-a, resource has namespace team-a",
       "  team-b: does not select the resource",
       '    The selector is malformed, so controllers ignore it: IRS-02 spec.arn: ' +
         "\"arn:aws:iam:444455556666:role/team-b\" is not an ARN: it has fewer than six parts separated by ':'.",
       "  role: none",
       "  fix ACK-03: Controllers do not reconcile the resource. Restrict or delete selectors until only one selects "
-        + "the resource, or change the labels of the resource.",
+        + "the resource.",
       "    edit line 17 of standard input or line 12 of standard input",
     ].join("\n"),
   );
@@ -59,7 +59,7 @@ spec: {arn: "arn:aws:iam::111122223333:role/${name}", namespaceSelector: {names:
   const query = ["resolve", "-", "--explain", "--kind", "Bucket.s3.services.k8s.aws", "-n", "team-007"];
   const { stdout } = await runCommand(query, { stdin });
   t.equal(stdout.split("\n").length, 16, stdout);
-  t.match(stdout, /\n {2}team-007: selects [^]*\n {2}team-000: does not [^]*\n {2}296 more selectors without a match/);
+  t.match(stdout, /\n {2}team-007: selects [^]*\n {2}team-000 \(arn:[^)]*\): does not [^]*\n {2}296 more selectors w/);
   const all = await runCommand([...query, "--log-level", "debug"], { stdin });
   t.equal(all.stdout.match(/does not select/g)?.length, 299);
   t.equal(parsed((await runCommand([...query, "-o", "json"], { stdin })).stdout)[0]?.explanation?.length, 300);
@@ -71,6 +71,7 @@ test("JSON output contains explanations only if --explain is set", async (t) => 
   t.match(bucket, { outcome: "selected", resource: { name: "b1" } });
   t.strictSame(bucket?.explanation?.[1], {
     selector: "team-a",
+    roleARN: "arn:aws:iam::111122223333:role/team-a",
     selects: true,
     malformed: false,
     parts: [
@@ -94,8 +95,8 @@ test("--explain reports that no selector exists if the input has no selector", a
       "  No IAMRoleSelector selects the resource, so the controller's own role is used.\n" +
       "  No IAMRoleSelector exists.\n" +
       "  role: the controller's own\n" +
-      "  fix ACK-05: Label the resource or its namespace so that a selector matches, unless the controller's account " +
-      "is intended.\n" +
+      "  fix ACK-05: Unless the controller's own role is intended, create a selector, which gives its role to every " +
+      "resource of namespace team-a; replace ACCOUNT and NAME.\n" +
       '    echo \'{"apiVersion":"services.k8s.aws/v1alpha1","kind":"IAMRoleSelector","metadata":{"name":"team-a"},' +
       '"spec":{"arn":"arn:aws:iam::ACCOUNT:role/NAME","namespaceSelector":{"names":["team-a"]}}}\' ' +
       "| kubectl create -f -\n",
@@ -170,6 +171,9 @@ test("exits 2 and prints every error in --kind and --label", async (t) => {
   });
 });
 
+const LOW = "\n  low (arn:aws:iam::111122223333:role/low): selects the resource, "
+  + "but ack-role-resolver.io/use-selector does not name it\n";
+
 test("--explain shows which selectors the annotation use-selector does not name", async (t) => {
   const selector = (name: string): object => ({
     apiVersion: "services.k8s.aws/v1alpha1", kind: "IAMRoleSelector", metadata: { name },
@@ -182,7 +186,7 @@ test("--explain shows which selectors the annotation use-selector does not name"
   const extended = await runCommand(["resolve", "-", "--explain", "--runtime", "extended"], { stdin });
   t.equal(extended.status, 0);
   t.match(extended.stdout, "names it.\n  high: selects the resource\n");
-  t.match(extended.stdout, "\n  low: selects the resource, but ack-role-resolver.io/use-selector does not name it\n");
+  t.match(extended.stdout, LOW);
   const shipped = await runCommand(["resolve", "-", "--explain"], { stdin });
   t.equal(shipped.status, 1);
   t.match(shipped.stdout, "Bucket team-a/b1: conflict");

@@ -120,11 +120,11 @@ test("says what exists if the cluster lacks the object or the kind, or may not b
     ],
     [
       ["policies.iam.services.k8s.aws/p"],
-      'The cluster serves no kind "policies.iam.services.k8s.aws" of ACK or Cluster API: install the ACK controller of '
-      + "iam, which has it. Show the kinds that it serves: `kubectl api-resources ", {},
+      'The cluster serves no kind "policies.iam.services.k8s.aws" of ACK or Cluster API. Check the name and the '
+      + "context, or install the ACK controller for iam. Show the kinds that it serves: `kubectl api-resources ", {},
     ],
-    [["table/t"], /install the ACK controller of [\w ]*dynamodb or [\w ]*, which has it\./, {}],
-    [["thing/t"], 'The cluster serves no kind "thing" of ACK or Cluster API. Show the kinds that it serves: ', {}],
+    [["table/t"], /install the ACK controller for [\w ]*dynamodb or [\w ]*\. Show/, {}],
+    [["thing/t"], 'The cluster serves no kind "thing" of ACK or Cluster API. Check the name and the context. ', {}],
     [["bucket/b1"], "The resource cannot be read: not allowed to list buckets.s3.services.k8s.aws", { [BUCKETS]: 403 }],
   ] as const) {
     const objects = words[0] === "bucket/b2" ? [namespaceObject("team-a")] : TEAM_A;

@@ -63,7 +63,7 @@ async function findsProblems(t: Test, browser: Browser): Promise<void> {
   await clickOn(page, ".card.conflict button", planted.conflict[0] ?? "");
   const text = await panelText(page);
   t.match(text, "Cannot determine which IAMRoleSelector to use");
-  t.match(text, "Fix: restrict or delete selectors until one selects it");
+  t.match(text, "Fix: restrict or delete selectors until only one selects the resource");
   t.ok(text.includes("role/ack/media"), "the role of each selector in the conflict");
 }
 

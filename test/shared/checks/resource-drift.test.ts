@@ -12,9 +12,8 @@ const B = "444455556666";
 const inA = { old: owned(A) };
 const MOVED = 'ACK-07 metadata.labels: the resource is in account "111122223333" but its role is in account '
   + '"444455556666", '
-  + "so controllers never reconcile it. Set labels that match a selector whose role is in the resource's account. To "
-  + "move "
-  + "the resource to another account, delete it and create it again.";
+  + "so controllers never reconcile it. Change labels or selectors so that it gets a role in its own account. To move "
+  + "it to the other account, delete it, with its content, and create it again.";
 const inFile = { origin: "file" } as const;
 
 testRows("ACK-07 denies a change that moves a resource to a role in another account", of("ACK-07"), [
@@ -30,7 +29,7 @@ testRows("ACK-07 denies a change that moves a resource to a role in another acco
   ["a resource without an ARN", [tiered("silver"), { old: attempted(A) }],
     'deny ACK-07 metadata.labels: the status of the resource records account "111122223333" '
       + 'but its role is in account "444455556666", so controllers never reconcile it. '
-      + "Set labels that match a selector whose role is in the account that the status records. If the creation "
+      + "Change labels or selectors so that it gets a role in the account that the status records. If the creation "
       + "of the resource failed, delete the resource now, while its old role is in use, and create it again."],
   ["a resource without an ARN in the same account", [tiered("gold"), { old: attempted(A) }]],
   ["the drift without an ARN is old", [tiered("silver"), { old: attempted(A, tiered("silver")) }], /^warn ACK-07/],
@@ -42,8 +41,7 @@ testRows("ACK-07 denies a change that moves a resource to a role in another acco
 
 const OWN = 'ACK-08 metadata.labels: the resource is in account "111122223333", but the controller would create it '
   + 'again in '
-  + 'account "777788889999" with its own role. Set labels that match a selector whose role is in the resource\'s '
-  + 'account.';
+  + 'account "777788889999" with its own role. Change labels or selectors so that it gets a role in its own account.';
 const UNKNOWN = { settings: { controllerAccount: null } };
 const ofRole = { settings: { controllerAccount: null, controllerRole: "arn:aws:iam::777788889999:role/ack" } };
 

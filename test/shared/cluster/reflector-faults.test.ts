@@ -100,8 +100,8 @@ const ERRORS: readonly (readonly [status: number, body: unknown, fault: string])
   ],
   [
     403, { message: FORBIDDEN },
-    "not allowed to list things.example.com in the whole cluster; grant the verbs list and watch on it, "
-      + `for example with "ack-role-resolver manifests rbac"; API server message: ${FORBIDDEN}`,
+    "not allowed to list things.example.com in the whole cluster; grant the verbs list and watch on it: "
+      + `"ack-role-resolver manifests rbac" prints such a rule; API server message: ${FORBIDDEN}`,
   ],
   [
     401, { message: "Unauthorized" },

@@ -40,23 +40,23 @@ test("explains every selector in one sentence, sorted by name", (t) => {
     inNamespace("b"), inNamespace("a"), selectorObject("c", { arn: ROLE }), selectorObject("bad", { arn: "x" }),
   ]), [
     {
-      selector: "a", selects: true, malformed: false,
+      selector: "a", roleARN: ROLE, selects: true, malformed: false,
       parts: [{ path: at, wants: "namespace team-a", carries: "namespace team-a", holds: true }],
       message: "The selector selects the resource: every condition matches.",
     },
     {
-      selector: "b", selects: false, malformed: false,
+      selector: "b", roleARN: ROLE, selects: false, malformed: false,
       parts: [{ path: at, wants: "namespace team-b", carries: "namespace team-a", holds: false }],
       message: `The selector does not select the resource: ${at}: selector requires namespace team-b, `
         + "resource has namespace team-a.",
     },
     {
-      selector: "bad", selects: false, malformed: true, parts: [],
+      selector: "bad", roleARN: null, selects: false, malformed: true, parts: [],
       message: "The selector is malformed, so controllers ignore it: "
         + 'IRS-02 spec.arn: "x" is not an ARN: it does not start with arn:.',
     },
     {
-      selector: "c", selects: true, malformed: false, parts: [],
+      selector: "c", roleARN: ROLE, selects: true, malformed: false, parts: [],
       message: "The selector has no conditions, so it selects every resource.",
     },
   ]);

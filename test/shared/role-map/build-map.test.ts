@@ -80,7 +80,7 @@ test("what is wrong comes first, with its findings and their fixes", (t) => {
   t.same(selectors.map((index) => map.selectors[index]?.name), ["other", "team-a"]);
   t.match(map.findings[finding], {
     code: "ACK-03", severity: "deny", path: "metadata",
-    fix: "restrict or delete selectors until only one selects the resource, or change the labels of the resource",
+    fix: "restrict or delete selectors until only one selects the resource",
   });
   t.end();
 });

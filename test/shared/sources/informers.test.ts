@@ -123,8 +123,8 @@ test("the inventory is not loaded while a kind cannot be listed, and the fault n
   t.same(source.status, {
     loaded: false,
     lastSyncMs: null,
-    fault: `not allowed to list buckets.${S3} in the whole cluster; grant the verbs list and watch on it, `
-      + 'for example with "ack-role-resolver manifests rbac"; API server message: simulated',
+    fault: `not allowed to list buckets.${S3} in the whole cluster; grant the verbs list and watch on it: `
+      + '"ack-role-resolver manifests rbac" prints such a rule; API server message: simulated',
   });
   cluster.errors.delete(BUCKETS);
   cluster.clock.advance(await cluster.clock.scheduled(isBackoff));

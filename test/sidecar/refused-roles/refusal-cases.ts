@@ -77,7 +77,7 @@ export const CASES: readonly RefusalCase[] = [
   {
     title: "the trust policy demands an external ID and none is sent",
     message: denied("sts:AssumeRole"),
-    event: /demands an external ID, which it lacks, or no policy of the caller allows it\. Allow sts:AssumeRole to /,
+    event: /an external ID, which the call lacks, or no policy of the caller allows it\. Allow sts:AssumeRole to /,
     check: ["sts:AssumeRole", /conditions on sts:ExternalId do not allow the call; the call sends no external ID/],
     exports: {
       444455556666: roleExport(trusting(ALL, { Condition: { StringEquals: { "sts:ExternalId": "x1" } } })),
@@ -98,7 +98,7 @@ export const CASES: readonly RefusalCase[] = [
   {
     title: "no policy of the caller allows the call, as STS says",
     message: denied("sts:AssumeRole", " because no identity-based policy allows the sts:AssumeRole action"),
-    event: /: no policy of the caller allows it\. Allow sts:AssumeRole to \S+ \(.*\) in a policy of the caller, or/,
+    event: /: no policy of the caller allows it\. Allow sts:AssumeRole on the role in a policy of \S+ \(.*\), or/,
     check: ["sts:AssumeRole", /no identity policy of the caller allows the call/],
     exports: { 444455556666: roleExport(trusting(ALL)), 111122223333: ownExport(["s3:*"]) },
   },
@@ -142,7 +142,7 @@ export const CASES: readonly RefusalCase[] = [
     title: "the call sends tags that the trust policy does not allow",
     message: denied("sts:TagSession"),
     annotations: TAGS,
-    event: /denied sts:TagSession on \S+ for \S+: the call sends session tags\. Allow sts:TagSession without a condi/,
+    event: /denied sts:TagSession on \S+ for \S+: the call sends session tags\. Allow sts:TagSession to .*, without a condi/,
     check: ["sts:TagSession", /no statement of the trust policy allows the caller sts:TagSession/],
     exports: { 444455556666: roleExport(trusting("sts:AssumeRole")), 111122223333: ownExport() },
   },
@@ -150,14 +150,14 @@ export const CASES: readonly RefusalCase[] = [
     title: "the session inherits the tags of EKS Pod Identity",
     message: denied("sts:TagSession"),
     environment: POD_IDENTITY,
-    event: /: the session of the caller passes on session tags, such as those that EKS Pod Identity adds\. .*and in/,
+    event: /: the session of the caller passes on session tags, such as those that EKS Pod Identity adds\. .*, and on/,
     check: ["sts:TagSession", /no statement of the trust policy allows the caller sts:TagSession/],
     exports: { 444455556666: roleExport(trusting("sts:AssumeRole")), 111122223333: ownExport() },
   },
   {
     title: "the session inherits tags, although the sidecar does not know of any",
     message: denied("sts:TagSession", " because no identity-based policy allows the sts:TagSession action"),
-    event: /: the session of the caller passes on session tags, .* to \S+ \(.*\) in a policy of the caller\. Show it: /,
+    event: /: the session of the caller passes on session tags, .* on the role in a policy of \S+ \(.*\)\. Show it: /,
     check: ["sts:TagSession", /no identity policy of the caller allows the call/],
     exports: { 444455556666: roleExport(trusting(ALL)), 111122223333: ownExport(["sts:AssumeRole"]) },
   },
@@ -180,7 +180,7 @@ export const CASES: readonly RefusalCase[] = [
     title: "a role of the account of the caller trusts another role",
     base: NEAR_SESSION,
     message: denied("sts:AssumeRole", " because no identity-based policy allows the sts:AssumeRole action"),
-    event: /does not allow the caller or demands an external ID, which it lacks\. Allow \S+ to \S+ \(.*\) in the tru/,
+    event: /does not allow the caller or demands an external ID, which the call lacks\. Allow \S+ to \S+ \(.*\) in/,
     check: ["sts:AssumeRole", /no statement of the trust policy allows the caller/],
     exports: {
       444455556666: exportOf({
