@@ -142,7 +142,7 @@ export const CASES: readonly RefusalCase[] = [
     title: "the call sends tags that the trust policy does not allow",
     message: denied("sts:TagSession"),
     annotations: TAGS,
-    event: /denied sts:TagSession on \S+ for \S+: the call sends session tags\. Allow sts:TagSession to .*, without a condi/,
+    event: /denied sts:TagSession on \S+ for \S+: the call sends session tags\. Allow \S+ to .*, without a condi/,
     check: ["sts:TagSession", /no statement of the trust policy allows the caller sts:TagSession/],
     exports: { 444455556666: roleExport(trusting("sts:AssumeRole")), 111122223333: ownExport() },
   },
