@@ -3,11 +3,14 @@ import { runChecks } from "../../shared/checks/run.ts";
 import { isACKGroup, SELECTOR_GROUP, SELECTOR_KIND } from "../../shared/contract/ack-groups.ts";
 import { ACCOUNT_MAP, RESOLUTION, TEAM_MAP } from "../../shared/contract/annotation-keys.ts";
 import type { DecisionSettings } from "../../shared/contract/context.ts";
+import { statusOf } from "../../shared/contract/ack-resource.ts";
 import { STDIN } from "../../shared/files/listing.ts";
 import { namespaceOf } from "../../shared/files/object-key.ts";
+import { accountOfARN } from "../../shared/formats/arn.ts";
 import { type FieldPath, formatFieldPath, type JsonObject } from "../../shared/formats/json.ts";
 import { annotationAt, objectMeta, objectReference } from "../../shared/formats/object-meta.ts";
 import { readsResourceLabels } from "../../shared/model/effective-selector.ts";
+import { listOf } from "../../shared/formats/text.ts";
 import type { SelectorExplanation } from "../../shared/resolution/explain.ts";
 import { staleAnnotations } from "../../shared/resolution/resolution-annotations.ts";
 import type { Resolution } from "../../shared/resolution/resolve.ts";
@@ -108,7 +111,8 @@ export class Adviser {
     }
     if (section === "staleAnnotations" && found.file === null) return refresh(found.object, resolution);
     const owners = this.#ownersOf(section, resolution);
-    return { command: owners.length > 0 ? edit(owners) : edit([found], path) };
+    if (owners.length === 0) return { command: edit([found], path) };
+    return { command: edit(owners), ...fixOfSelectors(section, found.object) };
   }
 
   /** Returns the objects to change instead of the resource: selectors, a CARM map or an identity. */
@@ -130,23 +134,51 @@ export class Adviser {
     if (nearest === undefined || failing.some(({ path }) => path === "spec.namespaceSelector.names")) {
       return newSelector(found.object, namespace);
     }
-    const { selector } = nearest;
-    for (const [path, object, effect] of [
-      [`${NAMESPACE_LABELS}.matchLabels[`, `namespace/${namespace}`, `of all that it selects in ${namespace}`],
-      ["spec.resourceLabelSelector.matchLabels[", target(found.object), "of the resource"],
-    ] as const) {
-      const isOfLabels = failing.every((part) => part.path.startsWith(path) && SAFE_LABEL.test(part.wants));
-      if (found.file === null && failing.length > 0 && isOfLabels) {
-        const overwrite = failing.every(({ carries }) => carries.startsWith("no label")) ? "" : " --overwrite";
-        return {
-          fix: `if the role of ${selector} is intended, set the labels, which changes the role ${effect}`,
-          command: `kubectl label${overwrite} ${object} ${failing.map(({ wants }) => wants).join(" ")}`,
-        };
-      }
-    }
-    const fix = `let ${selector} select the resource, unless the controller's own role is intended`;
-    return { fix, command: edit(this.#named(SELECTOR_KIND, [selector])) };
+    const ofLabels = found.file === null && failing.length > 0 ? labeling(nearest, found.object) : null;
+    if (ofLabels !== null) return ofLabels;
+    const fix = `let ${nearest.selector} select the resource, unless the controller's own role is intended`;
+    return { fix, command: edit(this.#named(SELECTOR_KIND, [nearest.selector])) };
   }
+}
+
+/** Returns the labels with which the selector selects the resource; null if labels of one object are not enough. */
+function labeling(nearest: SelectorExplanation, resource: JsonObject): Remedy | null {
+  const namespace = namespaceOf(resource);
+  const failing = nearest.parts.filter(({ holds }) => !holds);
+  const isOf = (path: string): boolean => (
+    failing.every((part) => part.path.startsWith(`${path}.matchLabels[`) && SAFE_LABEL.test(part.wants))
+  );
+  const isOfNamespace = isOf(NAMESPACE_LABELS);
+  if (!isOfNamespace && !isOf("spec.resourceLabelSelector")) return null;
+  const [object, effect] = isOfNamespace
+    ? [`namespace/${namespace}`, `all that it selects in ${namespace}`] : [target(resource), "the resource"];
+  const replaced = failing.flatMap(({ carries }) => (carries.startsWith("no label") ? [] : [carries]));
+  const change = replaced.length === 0 ? "set the labels" : `replace ${listOf(replaced)}`;
+  return {
+    fix: `if the role of ${nearest.selector} is intended, ${change}, which changes the role of ${effect}${
+      consequence(resource, nearest)}`,
+    command: `kubectl label${replaced.length === 0 ? "" : " --overwrite"} ${object} ${
+      failing.map(({ wants }) => wants).join(" ")}`,
+  };
+}
+
+/** Says what happens to a resource that exists in another account than the role of the selector. */
+function consequence(resource: JsonObject, { roleARN }: SelectorExplanation): string {
+  const { ownerAccountID } = statusOf(resource);
+  if (ownerAccountID === null || roleARN === null || accountOfARN(roleARN) === ownerAccountID) return "";
+  return `. Controllers would no longer reconcile the resource, which exists in account ${ownerAccountID}`;
+}
+
+/** Returns the fix of a fault of selectors, which can decide about other resources too. */
+function fixOfSelectors(section: Section | undefined, resource: JsonObject): Pick<Remedy, "fix"> {
+  if (section === "conflicts") {
+    return { fix: "restrict the selectors until only one selects the resource: the one whose role is in the account of "
+      + "the resource. Deleting or changing a selector can change the roles of other resources" };
+  }
+  if (section !== "drift") return {};
+  const { ownerAccountID } = statusOf(resource);
+  return { fix: `restrict the selector so that it does not select the resource, and then create one with a role in `
+    + `account ${ownerAccountID}. Change its role only if all that it selects is in that account` };
 }
 
 /** The API server does not validate the labels of selectors, and users copy commands into a shell. */
@@ -193,7 +225,8 @@ function isOfRole(one: StateObject, { section = "checks" }: Finding, found: Stat
 
 /** Returns what is wrong and the fix, without the message of the resolution, which is already shown. */
 function textOf(finding: Finding, resolution: Resolution): string {
-  const place = formatFieldPath(finding.path);
+  // The field is not what is wrong about a drift.
+  const place = finding.section === "drift" ? "" : formatFieldPath(finding.path);
   const shown = resolution.message.replace(/\.$/, "");
   const all = findingSentences(finding);
   if (place !== "" && place !== "metadata") return `${place}: ${all}`;

@@ -1,4 +1,4 @@
-import type { ResourceQuery } from "../../shared/contract/ack-resource.ts";
+import { type ResourceQuery, statusOf } from "../../shared/contract/ack-resource.ts";
 import type { DecisionSettings } from "../../shared/contract/context.ts";
 import { apiVersionOf } from "../../shared/formats/object-meta.ts";
 import type { Inventory } from "../../shared/inventory/inventory.ts";
@@ -33,7 +33,7 @@ export function explainResource(
   return {
     resource: { apiVersion: apiVersionOf(query), kind, namespace, name }, ...resolution,
     omitted, ...(isBySelectors && { explanation: nearest }),
-    session: sessionText(resolution, inventory), reported: [],
+    existsIn: statusOf(found.object).ownerAccountID, session: sessionText(resolution, inventory), reported: [],
     advice: adviser.adviceOf({ found, resolution, explanation: nearest }),
   };
 }

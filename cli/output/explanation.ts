@@ -9,6 +9,8 @@ import { type Paint, wrapLines } from "./terminal.ts";
 
 /** A resolved resource, and what `why` and `resolve --explain` say about it. `-o json` of `resolve` lacks it. */
 export interface Explanation {
+  /** The account that the status of the resource records; null if it records none. */
+  readonly existsIn: string | null;
   /** The session of the role that a controller gets; null if no role is assumed. */
   readonly session: string | null;
   /** What programs and controllers report about the resource. Only `why` reads it. */
@@ -54,12 +56,13 @@ function outcomeText({ outcome, reported = [] }: ExplainedResource, paint: Paint
   return `${paint(OUTCOME_STYLE[outcome], outcome)}${refusal}`;
 }
 
-function roleLines({ session = null, ...resolution }: ExplainedResource, paint: Paint): string[] {
+function roleLines({ session = null, existsIn = null, ...resolution }: ExplainedResource, paint: Paint): string[] {
   const { outcome, roleARN, accountID } = resolution;
   const none = outcome === "default" ? ownRole(resolution) : "none";
   return [
     item("role", roleARN ?? none, paint),
     ...(accountID === null ? [] : [item("account", accountID, paint)]),
+    ...(existsIn === null ? [] : [item("exists in", `account ${existsIn}`, paint)]),
     ...(session === null ? [] : [item("session", session, paint)]),
   ];
 }

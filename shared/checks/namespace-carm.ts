@@ -26,7 +26,7 @@ export const NS_03: QuickCheck<NamespaceChange> = {
   reason:
     "Controllers look up the account or team of the namespace in the CARM maps. If the map has no role for the key, "
     + "controllers do not reconcile the resources of the namespace.",
-  fix: "first add the key and the role's ARN to the ConfigMap, or correct the annotation of the namespace",
+  fix: "either add the key with the ARN of a role to the ConfigMap, or correct the annotation of the namespace",
   example: "metadata: {annotations: {services.k8s.aws/owner-account-id: '111122223333'}} # the map has no such key",
   requires: ["config maps"],
   *find(change): Iterable<Fault> {

@@ -17,7 +17,7 @@ type Input = readonly [annotations: JsonObject, circumstances?: Circumstances, n
 const of = (id: string) => ([annotations, circumstances = carm(), namespace = "team-a"]: Input): string[] =>
   linesOf(id, namespaceObject(namespace, {}, annotations), circumstances);
 
-const FIX = "First add the key and the role's ARN to the ConfigMap, or correct the annotation of the namespace.";
+const FIX = "Either add the key with the ARN of a role to the ConfigMap, or correct the annotation of the namespace.";
 const noRole = (key: string): string =>
   `NS-03 ${OWNER_PATH}: ConfigMap ack-system/ack-role-account-map has no role for key "${key}". ${FIX}`;
 const BOTH = { ...owner("none"), ...team("payments") };

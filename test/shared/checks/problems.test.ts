@@ -52,8 +52,7 @@ test("reports a conflict of a resource with the selectors and the fix", (t) => {
     subject: { apiVersion: `${S3}/v1alpha1`, kind: "Bucket", namespace: "team-a", name: "b1", uid: "uid-b1" },
     reason: "SelectorConflict",
     note: "Cannot determine which IAMRoleSelector to use. Conflicting IAMRoleSelectors: [gold, silver]; controllers do "
-      + "not reconcile the resource. Restrict or delete selectors until only one selects the resource, or change the "
-      + "labels of the resource.",
+      + "not reconcile the resource. Restrict or delete selectors until only one selects the resource.",
   });
   t.end();
 });

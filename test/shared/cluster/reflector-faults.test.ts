@@ -100,7 +100,8 @@ const ERRORS: readonly (readonly [status: number, body: unknown, fault: string])
   ],
   [
     403, { message: FORBIDDEN },
-    "not allowed to list things.example.com in the whole cluster; grant the verbs list and watch on it: "
+    "not allowed to list things.example.com in the whole cluster; grant this user or ServiceAccount "
+      + "the verbs list and watch on it: "
       + `"ack-role-resolver manifests rbac" prints such a rule; API server message: ${FORBIDDEN}`,
   ],
   [

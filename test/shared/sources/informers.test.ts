@@ -123,7 +123,8 @@ test("the inventory is not loaded while a kind cannot be listed, and the fault n
   t.same(source.status, {
     loaded: false,
     lastSyncMs: null,
-    fault: `not allowed to list buckets.${S3} in the whole cluster; grant the verbs list and watch on it: `
+    fault: `not allowed to list buckets.${S3} in the whole cluster; grant this user or ServiceAccount `
+      + "the verbs list and watch on it: "
       + '"ack-role-resolver manifests rbac" prints such a rule; API server message: simulated',
   });
   cluster.errors.delete(BUCKETS);
