@@ -68,12 +68,12 @@ async function readIAMFile(argument: string, data: IAMData): Promise<void> {
     throw new Error(`${stated} is neither an account nor an ARN of IAM`);
   }
   const file = new IAMFile({ data, file: path, subject });
-  for await (const element of elementsOf(path)) file.add(element);
+  for await (const elements of elementsOf(path)) for (const element of elements) file.add(element);
   file.finish();
 }
 
-/** Returns the elements of a JSON text, or of a YAML text that is a template or contains manifests. */
-async function* elementsOf(path: string): AsyncGenerator<JSONElement, void, void> {
+/** Yields the elements of a JSON text, or of a YAML text that is a template or contains manifests, many at a time. */
+async function* elementsOf(path: string): AsyncGenerator<Iterable<JSONElement>, void, void> {
   const chunks: AsyncIterable<Buffer> = createReadStream(path, { highWaterMark: CHUNK_BYTES });
   const reader = new ElementReader();
   const texts: Buffer[] = [];
@@ -82,11 +82,11 @@ async function* elementsOf(path: string): AsyncGenerator<JSONElement, void, void
   for await (const chunk of chunks) {
     isJSON ??= startsJSON(chunk);
     bytes += chunk.length;
-    if (isJSON) yield* reader.read(chunk);
+    if (isJSON) yield reader.read(chunk);
     else if (bytes > LIMITS.manifestBytes.value) throw new Error(`larger than ${LIMITS.manifestBytes.value} bytes`);
     else texts.push(chunk);
   }
-  if (isJSON === false) yield* elementsOfYAML(decode(Buffer.concat(texts)));
+  if (isJSON === false) yield elementsOfYAML(decode(Buffer.concat(texts)));
   else reader.finish();
 }
 

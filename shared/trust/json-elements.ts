@@ -18,9 +18,15 @@ const MAX_ELEMENT_BYTES = 64 * 1024 * 1024;
 /** A policy has 6 nested levels. Deeper values would need recursion later, for example in JSON.stringify. */
 const MAX_DEPTH = 1_000;
 
-const [QUOTE, BACKSLASH, COMMA, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [
-  0x22, 0x5C, 0x2C, 0x5B, 0x5D, 0x7B, 0x7D,
+const [QUOTE, BACKSLASH, COLON, COMMA, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [
+  0x22, 0x5C, 0x3A, 0x2C, 0x5B, 0x5D, 0x7B, 0x7D,
 ] as const;
+/** What a byte outside of strings means: a quote, a colon, a bracket or comma, or nothing here. */
+const BRACKET = 1;
+const MEANINGS = new Uint8Array(256);
+MEANINGS[QUOTE] = QUOTE;
+MEANINGS[COLON] = COLON;
+for (const byte of [COMMA, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT]) MEANINGS[byte] = BRACKET;
 const UTF8 = new TextDecoder("utf-8", { fatal: true });
 
 /**
@@ -29,11 +35,14 @@ const UTF8 = new TextDecoder("utf-8", { fatal: true });
  */
 export class ElementReader {
   #depth = 0;
+  /** Whether the next chunk continues a string, and whether its first byte is escaped. */
   #isText = false;
   #isEscaped = false;
   /** The bytes of the current member or element, from earlier chunks. */
   #parts: Uint8Array[] = [];
   #bytes = 0;
+  /** The number of colons outside of strings in them. */
+  #colons = 0;
   /** The list that is being read. */
   #list: { readonly key: string; length: number } | null = null;
   /** The number of objects that have been read. */
@@ -44,17 +53,13 @@ export class ElementReader {
   /** Reads the next bytes, and returns the elements that end in them. */
   *read(chunk: Uint8Array): Generator<JSONElement, void, void> {
     let start = 0;
-    for (let i = 0; i < chunk.length; i++) {
-      const byte = Number(chunk[i]);
-      if (this.#isText) this.#readTextByte(byte);
-      else if (byte === QUOTE) this.#isText = true;
-      else if (isStructure(byte)) {
-        const isEnd = this.#endsAt(byte);
-        if (!isEnd) continue;
-        this.#keep(chunk.subarray(start, i));
-        start = i + 1;
-        yield* this.#end(byte);
-      }
+    for (let at = this.#nextBracket(chunk, 0); at < chunk.length; at = this.#nextBracket(chunk, at + 1)) {
+      const byte = Number(chunk[at]);
+      const isEnd = this.#endsAt(byte);
+      if (!isEnd) continue;
+      this.#keep(chunk.subarray(start, at));
+      start = at + 1;
+      yield* this.#end(byte);
     }
     this.#keep(chunk.subarray(start).slice());
   }
@@ -66,10 +71,25 @@ export class ElementReader {
     if (this.#objects === 0) throw new SyntaxError("the text is empty");
   }
 
-  #readTextByte(byte: number): void {
-    if (this.#isEscaped) this.#isEscaped = false;
-    else if (byte === BACKSLASH) this.#isEscaped = true;
-    else if (byte === QUOTE) this.#isText = false;
+  /** Returns the position of the next bracket or comma outside of strings, or at least the length. Counts colons. */
+  #nextBracket(chunk: Uint8Array, from: number): number {
+    let at = this.#isText ? this.#endOfString(chunk, from) : from;
+    while (at < chunk.length) {
+      const meaning = MEANINGS[Number(chunk[at])];
+      if (meaning === BRACKET) return at;
+      if (meaning === COLON) this.#colons++;
+      at = meaning === QUOTE ? this.#endOfString(chunk, at + 1) : at + 1;
+    }
+    return at;
+  }
+
+  /** Returns the position after a string, or at least the length if the string continues in the next chunk. */
+  #endOfString(chunk: Uint8Array, from: number): number {
+    let at = this.#isEscaped ? from + 1 : from;
+    while (at < chunk.length && chunk[at] !== QUOTE) at += chunk[at] === BACKSLASH ? 2 : 1;
+    this.#isEscaped = at > chunk.length;
+    this.#isText = at >= chunk.length;
+    return at + 1;
   }
 
   /** Counts the depth. Returns whether a member, an element, or the head of a list or object ends here. */
@@ -87,11 +107,12 @@ export class ElementReader {
   }
 
   *#end(byte: number): Generator<JSONElement, void, void> {
+    const colons = this.#colons;
     const text = this.#take();
     if (this.#list !== null) {
       if (text.trim() !== "") {
         const { key } = this.#list;
-        yield { key, index: this.#list.length++, value: parse(text, key) };
+        yield { key, index: this.#list.length++, value: parse(text, key, colons) };
       }
       if (byte === COMMA) return;
       if (byte !== CLOSE_LIST) throw new SyntaxError(`${this.#list.key} ends with the wrong bracket`);
@@ -127,16 +148,25 @@ export class ElementReader {
   }
 
   #take(): string {
-    const all = new Uint8Array(this.#bytes);
-    let at = 0;
-    for (const part of this.#parts) {
-      all.set(part, at);
-      at += part.length;
-    }
+    const [first = EMPTY, ...others] = this.#parts;
+    const bytes = others.length === 0 ? first : joined(this.#parts, this.#bytes);
     this.#parts = [];
     this.#bytes = 0;
-    return decode(all);
+    this.#colons = 0;
+    return decode(bytes);
   }
+}
+
+const EMPTY = new Uint8Array();
+
+function joined(parts: readonly Uint8Array[], length: number): Uint8Array {
+  const all = new Uint8Array(length);
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
 }
 
 function decode(bytes: Uint8Array): string {
@@ -152,18 +182,14 @@ function changeOfDepth(byte: number): number {
   return byte === COMMA ? 0 : -1;
 }
 
-function isStructure(byte: number): boolean {
-  return byte === COMMA || byte === OPEN_LIST || byte === CLOSE_LIST || byte === OPEN_OBJECT || byte === CLOSE_OBJECT;
-}
-
 /** Returns the key in the text between a comma and the list, such as `"Policies": `. */
 function keyOf(text: string): string {
   return Object.keys(parseObject(`{${text}0}`)).join("");
 }
 
-function parse(text: string, key: string): unknown {
+function parse(text: string, key: string, colons: number | null = null): unknown {
   try {
-    return parseUniqueJSON(text);
+    return parseUniqueJSON(text, colons);
   } catch (error) {
     const reason = error instanceof RepeatedKey ? `: ${error.message}` : " is not JSON";
     throw new SyntaxError(`an element of ${key}${reason}`, { cause: error });
