@@ -42,17 +42,29 @@ export function writeJSON({ stdout }: Pick<IO, "stdout">, value: unknown): void 
 export class JSONListWriter {
   readonly #stdout: Writable;
   #isEmpty = true;
+  /** What is not written yet, because a call for each item takes more time than the items. */
+  #text = "";
 
   constructor({ stdout }: Pick<IO, "stdout">) {
     this.#stdout = stdout;
   }
 
-  add(item: unknown): void {
-    this.#stdout.write(`${this.#isEmpty ? "[" : ","}\n${JSON.stringify(item)}`);
+  /** Adds an item, which is a JSON text. */
+  add(item: string): void {
+    this.#text += `${this.#isEmpty ? "[" : ","}\n${item}`;
     this.#isEmpty = false;
+    if (this.#text.length > CHUNK_LENGTH) this.#write();
   }
 
   end(): void {
-    this.#stdout.write(this.#isEmpty ? "[]\n" : "\n]\n");
+    this.#text += this.#isEmpty ? "[]\n" : "\n]\n";
+    this.#write();
+  }
+
+  #write(): void {
+    this.#stdout.write(this.#text);
+    this.#text = "";
   }
 }
+
+const CHUNK_LENGTH = 256 * 1024;

@@ -6,7 +6,9 @@ import { Intended } from "../shared/trust/intended.ts";
 import { TrustChains } from "../shared/trust/trust-chains.ts";
 import { parseTarget } from "../shared/trust/trust-question.ts";
 import { sourceRole } from "../shared/trust/trust-target.ts";
-import { sortedRoles, type WhoElse, whoElse, whoElseJSON, whoElseLines } from "../shared/trust/who-else.ts";
+import {
+  sortedRoles, type WhoElse, whoElse, whoElseJSON, whoElseLines, WhoElseText,
+} from "../shared/trust/who-else.ts";
 import { asking } from "./input/asking.ts";
 import { readIAMFiles } from "./input/iam-files.ts";
 import { checkTarget, readNamers } from "./input/trust-targets.ts";
@@ -25,7 +27,7 @@ export async function runTrustWho(
   const roles = await rolesOf(target, settings, data, io);
   if (roles === null) return EXIT.usage;
   const chains = new TrustChains({ data, nowSeconds: Math.floor(clock.now() / 1000) }, intended);
-  for (const { role } of roles) chains.trustedBy(role);
+  for (const { role } of roles) chains.read(role);
   const output = outputOf(settings, data, io);
   const tally = { open: 0, faults: 0 };
   for (const { role, sources } of roles) {
@@ -58,7 +60,8 @@ function outputOf({ output, all }: Settings, data: IAMData, io: IO): Output {
   }
   if (!all) return { add: (result) => writeJSON(io, whoElseJSON(result)), end: () => {} };
   const list = new JSONListWriter(io);
-  return { add: (result) => list.add(whoElseJSON(result)), end: () => list.end() };
+  const text = new WhoElseText();
+  return { add: (result) => list.add(text.of(result)), end: () => list.end() };
 }
 
 function isARN(target: string | null): target is string {

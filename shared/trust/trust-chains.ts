@@ -1,6 +1,7 @@
 import { decideWithTrust, type Existing } from "./decide-with-trust.ts";
 import { accountIn, type Entrant } from "./entrant.ts";
 import type { IAMData } from "./iam-data.ts";
+import type { DocumentText } from "./iam-objects.ts";
 import type { Intended } from "./intended.ts";
 import { RolePermissions } from "./role-permissions.ts";
 import type { Answer } from "./three-values.ts";
@@ -15,6 +16,16 @@ export interface TrustChain {
   readonly verdict: Possible;
 }
 
+/** Those who can assume a role. Roles with equal trust policies share the lists. */
+export interface Entrants {
+  /** Whether the trust policy lets nobody in, is not valid or is not in the exports. */
+  readonly isEmpty: boolean;
+  /** Everyone whom the trust policy lets in and who is not intended, sorted by name. */
+  readonly unintended: readonly Entrant[];
+  /** Those who reach the role through others whom it trusts, which can be intended; the shortest chains first. */
+  readonly chains: readonly TrustChain[];
+}
+
 type Possible = Exclude<Answer, "no">;
 
 /** The maximum number of roles between the principal and the role. */
@@ -22,25 +33,43 @@ export const MAX_CHAIN = 4;
 /** The maximum number of chains for a role. The shortest are found first. */
 const MAX_CHAINS = 100;
 
+/** The maximum number of results that are kept for the next role with an equal trust policy. */
+const MAX_KNOWN = 1_000;
+
 /** Someone whom trust policies let in, with what is known of him once for all roles. */
 interface Party extends Entrant {
   readonly isIntended: boolean;
-  /** Those whom the trust policy of this role lets in; null before it is read. */
-  callers: readonly Caller[] | null;
-  /** The roles that have been read and trust this role, if its policies have not been compared with theirs. */
+  readonly partition: string;
+  /** The trust policy of this role; null before it is read. */
+  trust: Trust | null;
+  /** The position among the roles with this trust policy. */
+  place: number;
+  /** Whether a trust policy that has been read lets the party in. */
+  isTrusted: boolean;
+  /** Where trust policies let it in, if its policies have not been compared with all roles that have them. */
   open: Caller[];
   /** The number of the last search that has found this party. */
   search: number;
 }
 
-/** A party whom the trust policy of a role lets in. */
+/** A trust policy, once for all roles that have an equal one. */
+interface Trust {
+  readonly number: number;
+  readonly callers: readonly Caller[];
+  /** Those who are not intended. */
+  readonly unintended: readonly Party[];
+  /** The roles that have been read. */
+  readonly roles: Party[];
+}
+
+/** A party whom a trust policy lets in. */
 interface Caller {
   readonly party: Party;
-  readonly role: string;
   readonly isDelegated: boolean;
-  /** Whether the policies of the party let it in too; unknown before they are compared. */
-  verdict: Answer;
-  isCompared: boolean;
+  /** The roles that have been read and have the trust policy. */
+  readonly roles: readonly Party[];
+  /** Whether the policies of the party let it in too, for each of the roles with which they have been compared. */
+  readonly verdicts: Answer[];
 }
 
 interface Step {
@@ -55,6 +84,8 @@ export class TrustChains {
   readonly #data: IAMData;
   readonly #intended: Intended;
   readonly #parties = new Map<string, Party>();
+  readonly #trusts = new Map<DocumentText | null, Trust>();
+  readonly #known = new Map<string, readonly TrustChain[]>();
   #searches = 0;
 
   constructor(existing: Existing, intended: Intended) {
@@ -63,30 +94,54 @@ export class TrustChains {
     this.#intended = intended;
   }
 
-  /** Returns everyone whom the trust policy of a role lets in; [] if it is not valid or not in the exports. */
-  trustedBy(arn: string): readonly Party[] {
-    return this.#callersOf(this.#role(arn)).map(({ party }) => party);
+  /** Reads the trust policy of a role. */
+  read(arn: string): void {
+    this.#trustOf(this.#role(arn));
   }
 
-  /** Returns those who reach a role through those whom it trusts, which can be intended; the shortest chains first. */
-  to(arn: string): TrustChain[] {
-    const chains: TrustChain[] = [];
+  /** Returns everyone whom the trust policy of a role lets in, and the chains to it. */
+  of(arn: string): Entrants {
     const role = this.#role(arn);
+    const { callers, unintended } = this.#trustOf(role);
+    return { isEmpty: callers.length === 0, unintended, chains: this.#chainsTo(role) };
+  }
+
+  /** Roles that the same callers can assume have one list, unless a chain could lead through them. */
+  #chainsTo(role: Party): readonly TrustChain[] {
+    const { number, callers } = this.#trustOf(role);
+    const verdicts = callers.map((caller) => (this.#canLead(caller) ? this.#verdict(caller, role) : ""));
+    const key = [number, ...verdicts].join(" ");
+    const known = role.isTrusted ? undefined : this.#known.get(key);
+    if (known !== undefined) return known;
+    const chains = this.#search(role);
+    // The search has read every role through which a chain could lead.
+    if (role.isTrusted) return chains;
+    if (this.#known.size >= MAX_KNOWN) this.#known.clear();
+    this.#known.set(key, chains);
+    return chains;
+  }
+
+  #search(role: Party): TrustChain[] {
+    const chains: TrustChain[] = [];
     const search = ++this.#searches;
+    const { callers } = this.#trustOf(role);
     role.search = search;
-    for (const { party } of this.#callersOf(role)) party.search = search;
-    let steps = this.#stepsTo({ role, through: [], verdict: "yes" }, this.#callersOf(role));
+    for (const { party } of callers) party.search = search;
+    let steps = this.#stepsTo({ role, through: [], verdict: "yes" }, callers);
     while (steps.length > 0) {
       const next: Step[] = [];
       for (const step of steps) {
-        const found = this.#callersOf(step.role).filter(({ party }) => party.search !== search);
-        const able = found.filter((caller) => this.#verdict(caller) !== "no");
-        for (const { party } of able) party.search = search;
-        chains.push(...able.filter(({ party }) => !party.isIntended).map((caller): TrustChain => (
-          { principal: caller.party.name, through: step.through, verdict: bothOf(step.verdict, caller.verdict) }
+        const found = this.#trustOf(step.role).callers.filter(({ party }) => party.search !== search);
+        const able = found.flatMap((caller) => {
+          const verdict = this.#verdict(caller, step.role);
+          return verdict === "no" ? [] : [{ caller, verdict: bothOf(step.verdict, verdict) }];
+        });
+        for (const { caller: { party } } of able) party.search = search;
+        chains.push(...able.filter(({ caller }) => !caller.party.isIntended).map(({ caller, verdict }): TrustChain => (
+          { principal: caller.party.name, through: step.through, verdict }
         )));
         if (chains.length >= MAX_CHAINS) return chains.slice(0, MAX_CHAINS);
-        next.push(...this.#stepsTo(step, able));
+        next.push(...this.#stepsTo(step, able.map(({ caller }) => caller)));
       }
       steps = next;
     }
@@ -97,11 +152,16 @@ export class TrustChains {
   #stepsTo(to: Step, callers: readonly Caller[]): Step[] {
     if (to.through.length >= MAX_CHAIN) return [];
     return callers.flatMap((caller): Step[] => {
+      const verdict = this.#canLead(caller) ? this.#verdict(caller, to.role) : "no";
+      if (verdict === "no") return [];
       const { party } = caller;
-      if (party.kind !== "role" || this.#callersOf(party).length === 0) return [];
-      if (this.#verdict(caller) === "no") return [];
-      return [{ role: party, through: [party.name, ...to.through], verdict: bothOf(to.verdict, caller.verdict) }];
+      return [{ role: party, through: [party.name, ...to.through], verdict: bothOf(to.verdict, verdict) }];
     });
+  }
+
+  /** Whether a caller is a role that lets others in. */
+  #canLead({ party }: Caller): boolean {
+    return party.kind === "role" && this.#trustOf(party).callers.length > 0;
   }
 
   #role(arn: string): Party {
@@ -114,49 +174,70 @@ export class TrustChains {
     const known = this.#parties.get(key);
     if (known !== undefined) return known;
     const isIntended = this.#intended.has({ kind, name, accountID });
-    const party: Party = { kind, name, accountID, isIntended, callers: null, open: [], search: 0 };
+    const party: Party = {
+      kind, name, accountID, isIntended, partition: partitionOf(name),
+      trust: null, place: 0, isTrusted: false, open: [], search: 0,
+    };
     this.#parties.set(key, party);
     return party;
   }
 
-  #callersOf(party: Party): readonly Caller[] {
-    if (party.callers !== null) return party.callers;
-    const trust = this.#data.role(party.name)?.trust ?? null;
-    const policy = trust === null ? null : this.#data.parse(trust, "trust").policy;
-    const trusted = policy === null ? [] : trustedBy(policy);
-    party.callers = trusted.map((one) => this.#caller(this.#party(one), party.name, one.isDelegated));
-    return party.callers;
+  #trustOf(party: Party): Trust {
+    if (party.trust !== null) return party.trust;
+    const trust = this.#trust(this.#data.role(party.name)?.trust ?? null);
+    const { callers, roles } = trust;
+    for (const caller of callers) if (caller.verdicts.length === roles.length) caller.party.open.push(caller);
+    party.trust = trust;
+    party.place = roles.length;
+    roles.push(party);
+    return trust;
   }
 
-  #caller(party: Party, role: string, isDelegated: boolean): Caller {
-    const caller = { party, role, isDelegated, verdict: "unknown" as Answer, isCompared: false };
-    party.open.push(caller);
-    return caller;
+  #trust(document: DocumentText | null): Trust {
+    const known = this.#trusts.get(document);
+    if (known !== undefined) return known;
+    const policy = document === null ? null : this.#data.parse(document, "trust").policy;
+    const roles: Party[] = [];
+    const callers = (policy === null ? [] : trustedBy(policy)).map((one): Caller => {
+      const party = this.#party(one);
+      party.isTrusted = true;
+      return { party, isDelegated: one.isDelegated, roles, verdicts: [] };
+    });
+    const unintended = callers.flatMap(({ party }) => (party.isIntended ? [] : [party]));
+    const trust = { number: this.#trusts.size, callers, unintended, roles };
+    this.#trusts.set(document, trust);
+    return trust;
   }
 
-  /** Compares the policies of a caller with all roles that have been read, because they are parsed for that. */
-  #verdict(caller: Caller): Answer {
-    if (!caller.isCompared) {
-      const { party } = caller;
-      const role = party.kind === "role" ? this.#data.role(party.name) : null;
-      const permissions = role === null ? null : new RolePermissions(role, this.#data);
-      for (const one of party.open) Object.assign(one, { verdict: this.#decide(one, permissions), isCompared: true });
-      party.open = [];
+  #verdict(caller: Caller, role: Party): Answer {
+    const verdict = caller.verdicts[role.place];
+    if (verdict !== undefined) return verdict;
+    this.#compare(caller.party);
+    return this.#verdict(caller, role);
+  }
+
+  /** Compares the policies of a party with all roles that have been read, because they are parsed for that. */
+  #compare(party: Party): void {
+    const role = party.kind === "role" ? this.#data.role(party.name) : null;
+    const permissions = role === null ? null : new RolePermissions(role, this.#data);
+    for (const caller of party.open) {
+      const { verdicts, roles } = caller;
+      for (const one of roles.slice(verdicts.length)) verdicts.push(this.#decide(caller, one, permissions));
     }
-    return caller.verdict;
+    party.open = [];
   }
 
   /** Whether the policies of a caller let it assume a role that trusts it. */
-  #decide({ party, role, isDelegated }: Caller, permissions: RolePermissions | null): Answer {
-    const { kind, name, accountID } = party;
+  #decide({ party, isDelegated }: Caller, role: Party, permissions: RolePermissions | null): Answer {
+    const { kind, name, accountID, partition } = party;
     if (kind !== "role" && kind !== "user") return OUTSIDE.has(kind) ? "yes" : "unknown";
-    if (partitionOf(name) !== partitionOf(role)) return "no";
+    if (partition !== role.partition) return "no";
     if (kind === "role") {
-      const simple = this.#simple(permissions, name, role, !isDelegated && accountID === accountIn(role));
+      const simple = this.#simple(permissions, name, role.name, !isDelegated && accountID === role.accountID);
       if (simple !== null) return simple;
     }
     const statement = { Effect: "Allow", Principal: { AWS: isDelegated ? accountID : name }, Action: "sts:AssumeRole" };
-    return decideWithTrust(name, { role, trustPolicy: { Statement: statement } }, this.#existing);
+    return decideWithTrust(name, { role: role.name, trustPolicy: { Statement: statement } }, this.#existing);
   }
 
   #simple(permissions: RolePermissions | null, name: string, role: string, isAlone: boolean): Answer | null {
@@ -172,6 +253,6 @@ function partitionOf(arn: string): string {
   return arn.slice(0, arn.indexOf(":", "arn:".length));
 }
 
-function bothOf(one: Possible, other: Answer | null): Possible {
+function bothOf(one: Possible, other: Possible): Possible {
   return one === "yes" && other === "yes" ? "yes" : "unknown";
 }

@@ -22,12 +22,12 @@ export type WhoElseOrFault = WhoElse | { readonly role: string; readonly fault: 
 export function whoElse(
   role: string, data: IAMData, chains: TrustChains, sources: readonly string[] = [],
 ): WhoElseOrFault {
-  const trusted = chains.trustedBy(role);
-  const fault = trusted.length > 0 ? null : faultOf(role, data);
+  const { isEmpty, unintended, chains: found } = chains.of(role);
+  const fault = isEmpty ? faultOf(role, data) : null;
   if (fault !== null) return { role, fault };
+  if (sources.length === 0) return { role, unintended, chains: found };
   const also = new Intended(sources);
-  const unintended = trusted.filter((one) => !one.isIntended && !also.has(one));
-  return { role, unintended, chains: chains.to(role) };
+  return { role, unintended: unintended.filter((one) => !also.has(one)), chains: found };
 }
 
 /** Why a role has no trust policy that can be read, or null. */
@@ -57,6 +57,22 @@ export interface WhoElseJSON {
 
 export function whoElseJSON({ role, unintended, chains }: WhoElse): WhoElseJSON {
   return { role, unintended: unintended.map(({ name }) => name), chains };
+}
+
+/** Writes results in one line each. Builds once what equal results have after the role. */
+export class WhoElseText {
+  readonly #known = new WeakMap<WhoElse["chains"], Pick<WhoElse, "unintended"> & { readonly text: string }>();
+
+  of(result: WhoElse): string {
+    const { role, unintended, chains } = result;
+    let known = this.#known.get(chains);
+    if (known?.unintended !== unintended) {
+      const { role: _, ...rest } = whoElseJSON(result);
+      known = { unintended, text: JSON.stringify(rest).slice(1) };
+      this.#known.set(chains, known);
+    }
+    return `{"role":${JSON.stringify(role)},${known.text}`;
+  }
 }
 
 /** Returns the result as lines. Quotes only the trust policy of the role itself, without the values of conditions. */

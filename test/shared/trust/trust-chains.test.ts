@@ -1,11 +1,13 @@
+import * as fc from "fast-check";
 import { test } from "tap";
 import { canDeny, grantsIn, mayGrant, RolePermissions } from "../../../shared/trust/role-permissions.ts";
 import type { IAMData } from "../../../shared/trust/iam-data.ts";
 import { Intended } from "../../../shared/trust/intended.ts";
 import { MAX_CHAIN, TrustChains } from "../../../shared/trust/trust-chains.ts";
 import type { Answer } from "../../../shared/trust/three-values.ts";
-import { whoElse, whoElseLines } from "../../../shared/trust/who-else.ts";
+import { whoElse, whoElseJSON, whoElseLines, WhoElseText } from "../../../shared/trust/who-else.ts";
 import { dataOf, document, exportOf, roleDetail } from "./iam-export.ts";
+import { parameters } from "../property.ts";
 import { allow, type Fields, grant } from "./trust-cases.ts";
 
 function role(name: string, account = "222222222222"): string {
@@ -187,4 +189,42 @@ test("the text of a policy shows that it can neither allow a role nor deny", asy
   t.ok(canAllow(String.raw`{"Action":"sts:\u002a","Resource":"x"}`, target), "escaped");
   t.notOk(canDeny(text({})));
   t.ok(canDeny(text({ Effect: "Deny" })));
+});
+
+/** A role that trusts those at some positions, and what its policy lets it assume. */
+const NODE = fc.record({
+  trusted: fc.constantFrom([], [0], [1], [0, 1], [1, 2], [0, 3], [2, 3, 4], [4]),
+  allowed: fc.constantFrom(null, "*", "arn:aws:iam::222222222222:role/*", role("r1"), role("r2", "333333333333")),
+});
+
+test("equal trust policies share results, which are those of each role alone", async (t) => {
+  const arnAt = (i: number): string => role(`r${i}`, i % 2 === 0 ? "222222222222" : "333333333333");
+  fc.assert(fc.property(fc.array(NODE, { minLength: 2, maxLength: 9 }), fc.boolean(), (nodes, readsFirst) => {
+    const data = exported(...nodes.map(({ trusted, allowed }, i) => {
+      const aws = [...trusted.map(arnAt), "444455556666"];
+      return trusting(arnAt(i), { AWS: aws }, allowed === null ? {} : inline(grant({ Resource: allowed })));
+    }));
+    const fresh = (): TrustChains => (
+      new TrustChains({ data, nowSeconds: 1_795_000_000 }, new Intended([arnAt(0), "444455556666"]))
+    );
+    const [shared, text] = [fresh(), new WhoElseText()];
+    for (const i of readsFirst ? nodes.keys() : []) shared.read(arnAt(i));
+    return nodes.every((_, i) => {
+      const [found, alone] = [whoElse(arnAt(i), data, shared), whoElse(arnAt(i), data, fresh())];
+      if ("fault" in found || "fault" in alone) throw new Error("each policy is valid");
+      return text.of(found) === JSON.stringify(whoElseJSON(alone));
+    });
+  }), parameters(t, 500));
+});
+
+test("keeps a bounded number of shared results", async (t) => {
+  const many = Array.from({ length: 1_002 }, (_, i) => role(`many-${i}`));
+  const data = exported(...many.map((arn, i) => trusting(arn, { AWS: String(100_000_000_000 + i) })));
+  const shared = new TrustChains({ data, nowSeconds: 1_795_000_000 }, new Intended([]));
+  const [first = ""] = many;
+  const { chains: found } = shared.of(first);
+  t.equal(shared.of(first).chains, found);
+  for (const arn of many) shared.of(arn);
+  t.not(shared.of(first).chains, found);
+  t.same(shared.of(first).chains, found);
 });
