@@ -43,5 +43,6 @@ function rolesOfIdentity(
 ): NamedRole[] {
   const identity = readIdentity(object, runtime);
   const target = identity?.kind === ROLE_IDENTITY ? identityTarget(identity, inventory) : "";
-  return typeof target === "string" ? [] : [{ path: ["spec", "roleARN"], target }];
+  if (typeof target === "string") return [];
+  return [{ path: ["spec", "roleARN"], durationPath: ["spec", "durationSeconds"], target }];
 }

@@ -5,9 +5,12 @@ import type { TrustReview } from "../trust/trust-review.ts";
 import type { TrustTarget } from "../trust/trust-target.ts";
 import type { CheckEntry, Fault, QuickCheck } from "./check.ts";
 
-/** A role that an object names, and the field that names it. */
+/** A role that an object names. */
 export interface NamedRole {
+  /** The field that names it. */
   readonly path: FieldPath;
+  /** The field that states the duration of its session. */
+  readonly durationPath?: FieldPath;
   readonly target: TrustTarget;
 }
 
@@ -36,8 +39,10 @@ export class RoleTrust {
   #all(): readonly (readonly [FieldPath, TrustProblem])[] {
     const review = this.#review;
     if (review === null) return [];
-    return (this.#problems ??= this.#roles().flatMap(({ path, target }) => (
-      review.problemsOf(target).map((problem) => [path, problem] as const)
+    return (this.#problems ??= this.#roles().flatMap(({ path, durationPath = path, target }) => (
+      review.problemsOf(target).map((problem) => (
+        [problem.code === TRUST_CODES.duration ? durationPath : path, problem] as const
+      ))
     )));
   }
 }

@@ -78,6 +78,11 @@ test("an identity is judged with the role that assumes its role", async (t) => {
   t.same(lines(staticIdentity("keys")), [], "a user assumes nothing here");
 });
 
+test("TR-06 points to the duration that an identity states", async (t) => {
+  const identity = roleIdentity("clusters", null, {}, { roleARN: ROLE, durationSeconds: 7200 });
+  t.match(lines(identity, { trust: [allow({ AWS: APP })] }), [/^deny TR-06 spec\.durationSeconds: .* 7200 seconds/]);
+});
+
 test("without exports of IAM the checks do not run, and at an update of the webhook they do not count", async (t) => {
   const inventory = inventoryWith([selector]);
   const input = { object: selector, old: null, requester: null, origin: "file", inventory } as const;
