@@ -5,29 +5,44 @@ const [QUOTE, COLON, OPEN_OBJECT, CLOSE_OBJECT] = [0x22, 0x3A, 0x7B, 0x7D] as co
 /** An object that has the same key twice. */
 export class RepeatedKey extends SyntaxError {}
 
+/** Matches every number that is not written as its value is: with a fraction, an exponent or many digits, or -0. */
+const OTHER_NUMBER = /[:,[]\s*(?:-?(?:[0-9]+[.eE]|[0-9]{16})|-0)/;
+
 /**
  * Parses a JSON text in which no object has the same key twice, of which `JSON.parse` would ignore all but the last.
  * Throws a RepeatedKey for such a text, and a SyntaxError for one that is not JSON. `colons` is the number of colons
- * outside of strings, if it is known.
+ * outside of strings, if it is known. A number that is not written as its value is, such as `1.0`, remains a text,
+ * because IAM compares what a policy has.
  */
 export function parseUniqueJSON(text: string, colons: number | null = null): unknown {
   const value: unknown = JSON.parse(text);
   // Counting is faster than a search for the key.
-  if (keysIn(value) === (colons ?? colonsIn(text))) return value;
+  const { keys, hasNumbers } = contentsOf(value);
+  if (keys === (colons ?? colonsIn(text))) {
+    return hasNumbers && OTHER_NUMBER.test(text) ? JSON.parse(text, asWritten) : value;
+  }
   throw new RepeatedKey(`the key ${quote(repeatedKey(text))} is stated twice; remove one`);
 }
 
-/** Returns the number of keys of all objects in a JSON value, which can be nested deeply. */
-function keysIn(root: unknown): number {
-  let count = 0;
+function asWritten(_key: string, value: unknown, { source }: { readonly source?: string } = {}): unknown {
+  return typeof value === "number" && String(value) !== source ? source : value;
+}
+
+/** Returns the number of keys of all objects in a JSON value, which can be nested deeply, and whether it has numbers. */
+function contentsOf(root: unknown): { readonly keys: number; readonly hasNumbers: boolean } {
+  let keys = 0;
+  let hasNumbers = false;
   const open = [root];
   for (let value = open.pop(); value !== undefined; value = open.pop()) {
     if (typeof value !== "object" || value === null) continue;
     const items: readonly unknown[] = Object.values(value);
-    if (!Array.isArray(value)) count += items.length;
-    for (const item of items) if (typeof item === "object") open.push(item);
+    if (!Array.isArray(value)) keys += items.length;
+    for (const item of items) {
+      if (typeof item === "object") open.push(item);
+      else if (typeof item === "number") hasNumbers = true;
+    }
   }
-  return count;
+  return { keys, hasNumbers };
 }
 
 /** Returns the number of colons outside of strings, each of which follows a key. */

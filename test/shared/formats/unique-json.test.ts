@@ -15,6 +15,15 @@ test("has the value of JSON.parse", async (t) => {
   t.throws(() => parseUniqueJSON("{"), SyntaxError);
 });
 
+test("keeps the text of a number that is not written as its value is", async (t) => {
+  t.same(parseUniqueJSON('{"a": 1.0, "b": [1e2, -0, 1.5E3, 12345678901234567890], "c": [-0.50]}'), {
+    a: "1.0", b: ["1e2", "-0", "1.5E3", "12345678901234567890"], c: ["-0.50"],
+  });
+  t.same(parseUniqueJSON('{"a": [1, -2, 0, 1.5, 111122223333], "b": "c: 1.0", "d": 3}'), {
+    a: [1, -2, 0, 1.5, 111_122_223_333], b: "c: 1.0", d: 3,
+  });
+});
+
 test("names the key that an object has twice", async (t) => {
   const cases = {
     '{"a": 1, "a": 1}': "a", '{"a": {"a": 1}, "b": [{"c": "a", "c": "a"}]}': "c",

@@ -120,6 +120,15 @@ test("reads a resource with a variable in its account as nothing", async (t) => 
   t.same(resourcesOf("arn:aws:iam::${aws:PrincipalAccount}:role/x", "2008-10-17"), [false]);
 });
 
+test("an unquoted number is compared as it is written", async (t) => {
+  const condition = { StringEquals: { "aws:PrincipalTag/v": "VALUE" } };
+  const policy = JSON.stringify({ Statement: { ...TRUST, Condition: condition } });
+  const valuesOf = (number: string): unknown => (
+    parsePolicy(policy.replace('"VALUE"', number), "trust").policy?.statements[0]?.conditions[0]?.values
+  );
+  for (const number of ["1.0", "1", "1e0", "-0", "1.50", "12345678901234567890"]) t.same(valuesOf(number), [number]);
+});
+
 test("parses principals of each kind", async (t) => {
   const kinds: readonly (readonly [type: string, text: string, kind: string])[] = [
     ["AWS", "*", "any"], ["AWS", "111122223333", "account"], ["AWS", "arn:aws:iam::111122223333:root", "account"],
@@ -130,7 +139,7 @@ test("parses principals of each kind", async (t) => {
     ["AWS", "arn:aws:iam::111122223333:role/*", "wildcard"], ["AWS", "arn:aws:iam:::role/a", "invalid"], ["AWS", "x",
     "invalid"],
     ["Service", "pods.eks.amazonaws.com", "service"], ["Service", "*", "wildcard"],
-    ["Federated", "accounts.google.com", "federated"], ["CanonicalUser", "abc", "federated"],
+    ["Federated", "accounts.google.com", "federated"], ["Federated", "*", "wildcard"], ["CanonicalUser", "abc", "federated"],
   ];
   t.same(kinds.map(([type, text]) => parsePrincipal(type, text).kind), kinds.map(([, , kind]) => kind));
 });
