@@ -2,7 +2,7 @@ import { field, stringAt } from "../formats/json.ts";
 import { quote } from "../formats/text.ts";
 import { type IAMReader, listAt, type ReaderContext } from "./iam-reader.ts";
 import type { JSONElement } from "./json-elements.ts";
-import { resourceOf, TerraformConfiguration, type TerraformResource } from "./terraform-plan.ts";
+import { resourceOf, TerraformConfiguration, type TerraformResource, unknownOf } from "./terraform-plan.ts";
 import { TerraformIAM } from "./terraform-iam.ts";
 
 /**
@@ -45,7 +45,7 @@ export class TerraformJSON implements IAMReader {
     const open = [field(values, "root_module")];
     for (let module = open.pop(); module !== undefined; module = open.pop()) {
       for (const resource of listAt(module, "resources")) {
-        keep(this.#resources, resource, field(resource, "values"), null);
+        keep(this.#resources, resource, field(resource, "values"), unknownOf(resource));
       }
       for (const child of listAt(module, "child_modules")) open.push(child);
     }

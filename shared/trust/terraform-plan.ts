@@ -13,6 +13,18 @@ export interface TerraformResource {
   readonly unknown: unknown;
 }
 
+/** What Terraform may have failed to write when it marks a resource as tainted. */
+const CONTENTS = [
+  "assume_role_policy", "inline_policy", "managed_policy_arns", "permissions_boundary", "policy", "policy_arn", "tags_all",
+  "groups",
+];
+const TAINTED = Object.fromEntries(CONTENTS.map((name) => [name, true]));
+
+/** Returns the unknown values of a resource of a state, as in a plan. */
+export function unknownOf(resource: unknown): unknown {
+  return field(resource, "tainted") === true ? TAINTED : null;
+}
+
 /** Returns the resource of an object with the values and the unknown values. Returns null if it is not one of IAM. */
 export function resourceOf(object: unknown, values: unknown, unknown: unknown): TerraformResource | null {
   const type = stringAt(object, "type") ?? "";

@@ -45,6 +45,19 @@ test("a state has roles with their policies", async (t) => {
     new RegExp(`^unknown: permissions boundary ${POLICY}`));
 });
 
+test("what Terraform may have failed to write for a tainted resource of a state is unknown", async (t) => {
+  const role = resource(ADDRESS, ROLE_VALUES);
+  const tainted = (fields: Fields): Fields => ({ ...fields, tainted: true });
+  t.match(verdict(state(role, tainted(inline()))), /^unknown: .*aws_iam_role_policy\.in\.policy, which is known after/);
+  t.match(verdict(state(tainted(role), inline())), /^unknown: /);
+  const target = dataOf(state(tainted(resource(ADDRESS, { ...ROLE_VALUES, arn: ROLE }))));
+  t.match(ask(APP, target), /^unknown: /);
+  const attachment = resource("aws_iam_role_policy_attachment.a", { role: "app", policy_arn: POLICY });
+  const policy = resource("aws_iam_policy.p", { arn: POLICY, policy: GRANT });
+  t.match(verdict(state(role, tainted(attachment), policy)), /^unknown: /);
+  t.match(verdict(state(role, attachment, tainted(policy))), /^unknown: /);
+});
+
 test("reads only resources of IAM, and data sources only for policies", async (t) => {
   const password = resource("aws_db_instance.d", { password: "secret", arn: APP });
   const looked = resource("data.aws_iam_role.app", { arn: APP, assume_role_policy: TRUST }, "data");
