@@ -6,13 +6,19 @@ import { matches, wildcards } from "./wildcard-pattern.ts";
 export interface Entrant {
   /** A `pattern` stands for the roles and users whose ARN matches. A `provider` is an identity provider. */
   readonly kind: "any" | "account" | "role" | "user" | "session" | "pattern" | "service" | "provider";
-  /** `*`, 12 digits, an ARN, an ARN with wildcards, or the name of a service or provider. */
+  /** `*`, 12 digits, an ARN, an ARN with wildcards, the name of a service or provider, or that of `ANY_PROVIDER`. */
   readonly name: string;
   /** Null if it is not one account. */
   readonly accountID: string | null;
 }
 
 export const ANYONE: Entrant = { kind: "any", name: "*", accountID: null };
+
+/**
+ * The entrant for `{"Federated": "*"}`. AWS documents a wildcard only for `AWS`, so the worst is assumed: the users of
+ * every identity provider, who come by SAML or with a web identity.
+ */
+export const ANY_PROVIDER: Entrant = { kind: "provider", name: "Federated *", accountID: null };
 
 export function accountEntrant(accountID: string): Entrant {
   return { kind: "account", name: accountID, accountID };
@@ -28,8 +34,13 @@ export function entrantOf(principal: Principal): Entrant | null {
   if (principal.kind === "account") return accountEntrant(principal.accountID);
   if (principal.kind === "service") return { kind: "service", name: principal.name, accountID: null };
   if (principal.kind === "federated") return providerEntrant(principal.name);
+  if (isAnyProvider(principal)) return ANY_PROVIDER;
   if (principal.kind !== "role" && principal.kind !== "user" && principal.kind !== "session") return null;
   return { kind: principal.kind, name: principal.arn, accountID: accountIn(principal.arn) };
+}
+
+function isAnyProvider(principal: Principal): boolean {
+  return principal.kind === "wildcard" && principal.type === "Federated" && principal.text === "*";
 }
 
 function providerEntrant(name: string): Entrant | null {

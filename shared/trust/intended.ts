@@ -1,6 +1,6 @@
 import { ACCOUNT_ID, parseARN } from "../formats/arn.ts";
 import { quote } from "../formats/text.ts";
-import { contains, type Entrant, entrantOf } from "./entrant.ts";
+import { ANY_PROVIDER, contains, type Entrant, entrantOf } from "./entrant.ts";
 import { parsePrincipal } from "./policy-principal.ts";
 import { QuestionError } from "./trust-question.ts";
 
@@ -45,8 +45,9 @@ function parseIntended(text: string): Entrant {
   const isAWS = ACCOUNT_ID.test(text) || (parseARN(text) !== null && !text.includes("-provider/"));
   const isService = /\.amazonaws\.com(\.cn)?$/.test(text);
   const type = isAWS ? "AWS" : isService ? "Service" : "Federated";
+  if (text === ANY_PROVIDER.name) return ANY_PROVIDER;
   const found = entrantOf(parsePrincipal(type, text)) ?? (isAWS && /[*?]/.test(text) ? patternOf(text) : null);
-  if (found !== null) return found;
+  if (found !== null && found !== ANY_PROVIDER) return found;
   throw new QuestionError(
     `${quote(text)} is not an ARN, an account of 12 digits, or the name of a service or an identity provider`,
   );

@@ -11,8 +11,8 @@ export type Principal =
   | { readonly kind: "service"; readonly name: string }
   /** A principal that is never a role, a user or a service. */
   | { readonly kind: "federated"; readonly name: string }
-  /** A text with a wildcard, such as `role/*`, which matches no principal. */
-  | { readonly kind: "wildcard"; readonly text: string }
+  /** A text with a wildcard, such as `role/*`, which matches no role, user or service. */
+  | { readonly kind: "wildcard"; readonly type: string; readonly text: string }
   /** Another text that IAM does not store. */
   | { readonly kind: "invalid"; readonly text: string };
 
@@ -27,7 +27,7 @@ const ARN_KINDS: readonly (readonly [form: RegExp, kind: "role" | "user" | "sess
 /** Parses a value of `Principal`, such as `AWS`. */
 export function parsePrincipal(type: string, text: string): Principal {
   if (text === "*" && type === "AWS") return { kind: "any" };
-  if (WILDCARD.test(text)) return { kind: "wildcard", text };
+  if (WILDCARD.test(text)) return { kind: "wildcard", type, text };
   if (type === "Service") return { kind: "service", name: text };
   return type === "AWS" ? parseAWSPrincipal(text) : { kind: "federated", name: text };
 }

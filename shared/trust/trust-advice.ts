@@ -1,5 +1,6 @@
 import { listOf, quote } from "../formats/text.ts";
 import type { Condition } from "./condition.ts";
+import { ANY_PROVIDER } from "./entrant.ts";
 import type { Statement } from "./policy-document.ts";
 import type { Trusted } from "./trusted.ts";
 
@@ -72,8 +73,15 @@ const ADVICE: Readonly<Record<Trusted["kind"], Adviser>> = {
   user: () => ({ problem: null, fix: `${REMOVE}; a user has long-term keys, so prefer a role` }),
   session: () => INTENDED,
   service: adviseService,
-  provider: ({ name }, conditions) => (name.includes(":saml-provider/") ? adviseSAML : adviseWebIdentity)(conditions),
+  provider: adviseProvider,
 };
+
+function adviseProvider({ name }: Trusted, conditions: readonly Condition[]): Advice {
+  if (name === ANY_PROVIDER.name) {
+    return { problem: "the users of every identity provider can assume the role", fix: "name the provider" };
+  }
+  return name.includes(":saml-provider/") ? adviseSAML(conditions) : adviseWebIdentity(conditions);
+}
 
 function adviseService({ name }: Trusted, conditions: readonly Condition[]): Advice {
   if (name === "pods.eks.amazonaws.com") {

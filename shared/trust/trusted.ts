@@ -1,6 +1,6 @@
 import { compareText } from "../formats/text.ts";
 import type { Policy, Statement } from "./policy-document.ts";
-import { ANYONE, contains, type Entrant, entrantOf } from "./entrant.ts";
+import { ANY_PROVIDER, ANYONE, contains, type Entrant, entrantOf } from "./entrant.ts";
 import { narrowed } from "./entrant-conditions.ts";
 import { isStored } from "./principal-match.ts";
 import { coversAction } from "./statement-match.ts";
@@ -69,10 +69,11 @@ function named({ principals }: Statement): Entrant[] {
   return principals.items.flatMap((principal) => entrantOf(principal) ?? []);
 }
 
-/** Whether an entrant can call an action. `*` with a web identity is any user of any provider. */
+/** Whether an entrant can call an action. `*` by SAML or with a web identity is any user of any provider. */
 function canUse({ kind, name }: Entrant, way: Way): boolean {
   if (kind === "any") return true;
   if (kind !== "provider") return way === "sts:AssumeRole";
+  if (name === ANY_PROVIDER.name) return way !== "sts:AssumeRole";
   return way === (name.includes(":saml-provider/") ? "sts:AssumeRoleWithSAML" : "sts:AssumeRoleWithWebIdentity");
 }
 

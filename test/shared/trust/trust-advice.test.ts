@@ -51,6 +51,8 @@ const ADVICE: readonly (readonly [title: string, text: string, expected: RegExp]
 for (const [title, text, expected] of ADVICE) test(`advises about ${title}`, async (t) => t.match(text, expected));
 
 test("advises about identity providers by their conditions", async (t) => {
+  const every = advice({ Federated: "*" }, { StringEquals: { [SUB]: "x", [AUD]: "y" } }, "sts:AssumeRoleWithWebIdentity");
+  t.match(every, /^the users of every identity provider can assume the role; name the provider$/);
   const saml = (condition: Fields = {}): string => advice({ Federated: SAML }, condition, "sts:AssumeRoleWithSAML");
   t.match(saml(), /demand SAML:aud$/);
   t.match(saml({ StringEquals: { "SAML:aud": "https://signin.aws.amazon.com/saml" } }), /^remove/);
@@ -91,7 +93,8 @@ test("a session of an intended role, and everything in an intended account, is i
   t.same(has(["pods.eks.amazonaws.com"], { Service: ["pods.eks.amazonaws.com", "ec2.amazonaws.com"] }), [false, true]);
   const pattern = "arn:aws:iam::1:role/a*";
   t.ok(new Intended([pattern]).has({ kind: "pattern", name: pattern, accountID: null }));
-  for (const text of ["near", "12345", "arn:aws:s3:::b"]) {
+  t.same(has(["Federated *"], { Federated: ["*", OIDC] }, "sts:AssumeRoleWithWebIdentity"), [true, false]);
+  for (const text of ["near", "12345", "arn:aws:s3:::b", "*"]) {
     t.throws(() => new Intended([text]), { message: /is not an ARN, an account of 12 digits, or the name/ });
   }
 });

@@ -51,6 +51,19 @@ test("each kind of principal needs its own action", async (t) => {
   t.same(names(allow(all, { Action: undefined, NotAction: "sts:AssumeRole" })).length, 3);
 });
 
+test("Federated * is every identity provider, and nobody who calls AssumeRole", async (t) => {
+  const everyone = { Federated: "*" };
+  for (const action of ["sts:AssumeRoleWithSAML", "sts:AssumeRoleWithWebIdentity", "sts:*"]) {
+    t.same(names(allow(everyone, { Action: action })), ["Federated *"], action);
+  }
+  t.same(names(allow(everyone)), []);
+  t.same(names(allow({ Federated: ["*", OIDC], AWS: "*" }, { Action: "sts:*" })), ["*", "Federated *", OIDC]);
+  t.same(names(allow({ Federated: "accounts.*.com" }, { Action: "sts:*" })), []);
+  t.same(names(allow(everyone, { Action: "sts:*" }), deny("*")), ["Federated *"]);
+  t.same(names(allow(everyone, { Action: "sts:*" }), deny(everyone, { Action: "sts:*" })), []);
+  t.equal(decide(requestOf(sessionOf(NEAR)), { trust: [allow(everyone, { Action: "sts:*" })] }).verdict, "no");
+});
+
 test("a condition on the ARN or the account of the caller replaces *", async (t) => {
   const of = (...args: Parameters<typeof when>): string[] => names(allow("*", when(...args)));
   t.same(of("ArnEquals", "aws:PrincipalArn", NEAR, BOB, SESSION, ACCOUNT_ROOT), [NEAR, BOB]);
