@@ -28,7 +28,7 @@ function asWritten(_key: string, value: unknown, { source }: { readonly source?:
   return typeof value === "number" && String(value) !== source ? source : value;
 }
 
-/** Returns the number of keys of all objects in a JSON value, which can be nested deeply, and whether it has numbers. */
+/** Counts the keys of all objects in a JSON value, which can be nested deeply, and tells whether it has numbers. */
 function contentsOf(root: unknown): { readonly keys: number; readonly hasNumbers: boolean } {
   let keys = 0;
   let hasNumbers = false;

@@ -42,15 +42,19 @@ export class Intended {
 }
 
 function parseIntended(text: string): Entrant {
-  const isAWS = ACCOUNT_ID.test(text) || (parseARN(text) !== null && !text.includes("-provider/"));
-  const isService = /\.amazonaws\.com(\.cn)?$/.test(text);
-  const type = isAWS ? "AWS" : isService ? "Service" : "Federated";
-  if (text === ANY_PROVIDER.name) return ANY_PROVIDER;
-  const found = entrantOf(parsePrincipal(type, text)) ?? (isAWS && /[*?]/.test(text) ? patternOf(text) : null);
-  if (found !== null && found !== ANY_PROVIDER) return found;
+  const found = text === "*" ? null : entrantNamed(text);
+  if (found !== null) return found;
   throw new QuestionError(
     `${quote(text)} is not an ARN, an account of 12 digits, or the name of a service or an identity provider`,
   );
+}
+
+function entrantNamed(text: string): Entrant | null {
+  if (text === ANY_PROVIDER.name) return ANY_PROVIDER;
+  const isAWS = ACCOUNT_ID.test(text) || (parseARN(text) !== null && !text.includes("-provider/"));
+  const isService = /\.amazonaws\.com(\.cn)?$/.test(text);
+  const type = isAWS ? "AWS" : isService ? "Service" : "Federated";
+  return entrantOf(parsePrincipal(type, text)) ?? (isAWS && /[*?]/.test(text) ? patternOf(text) : null);
 }
 
 function patternOf(name: string): Entrant {

@@ -15,8 +15,8 @@ export interface TerraformResource {
 
 /** What Terraform may have failed to write when it marks a resource as tainted. */
 const CONTENTS = [
-  "assume_role_policy", "inline_policy", "managed_policy_arns", "permissions_boundary", "policy", "policy_arn", "tags_all",
-  "groups",
+  "assume_role_policy", "inline_policy", "managed_policy_arns", "permissions_boundary", "policy", "policy_arn",
+  "tags_all", "groups",
 ];
 const TAINTED = Object.fromEntries(CONTENTS.map((name) => [name, true]));
 

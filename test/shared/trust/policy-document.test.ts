@@ -139,7 +139,8 @@ test("parses principals of each kind", async (t) => {
     ["AWS", "arn:aws:iam::111122223333:role/*", "wildcard"], ["AWS", "arn:aws:iam:::role/a", "invalid"], ["AWS", "x",
     "invalid"],
     ["Service", "pods.eks.amazonaws.com", "service"], ["Service", "*", "wildcard"],
-    ["Federated", "accounts.google.com", "federated"], ["Federated", "*", "wildcard"], ["CanonicalUser", "abc", "federated"],
+    ["Federated", "accounts.google.com", "federated"], ["Federated", "*", "wildcard"],
+    ["CanonicalUser", "abc", "federated"],
   ];
   t.same(kinds.map(([type, text]) => parsePrincipal(type, text).kind), kinds.map(([, , kind]) => kind));
 });

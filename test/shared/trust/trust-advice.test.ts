@@ -51,7 +51,8 @@ const ADVICE: readonly (readonly [title: string, text: string, expected: RegExp]
 for (const [title, text, expected] of ADVICE) test(`advises about ${title}`, async (t) => t.match(text, expected));
 
 test("advises about identity providers by their conditions", async (t) => {
-  const every = advice({ Federated: "*" }, { StringEquals: { [SUB]: "x", [AUD]: "y" } }, "sts:AssumeRoleWithWebIdentity");
+  const both = { StringEquals: { [SUB]: "x", [AUD]: "y" } };
+  const every = advice({ Federated: "*" }, both, "sts:AssumeRoleWithWebIdentity");
   t.match(every, /^the users of every identity provider can assume the role; name the provider$/);
   const saml = (condition: Fields = {}): string => advice({ Federated: SAML }, condition, "sts:AssumeRoleWithSAML");
   t.match(saml(), /demand SAML:aud$/);
