@@ -1,5 +1,6 @@
 import { normalize } from "node:path";
 import { text } from "node:stream/consumers";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { ResolverError } from "../formats/errors.ts";
 import { kindOf } from "../contract/kinds.ts";
 import { objectReference } from "../formats/object-meta.ts";
@@ -170,6 +171,9 @@ export async function readFiles(
     // Awaits each batch, because the number of open files is limited.
     // oxlint-disable-next-line no-await-in-loop
     for (const one of await Promise.all(batch)) readings.push(one);
+    // Small files are read without a pause, and servers answer requests meanwhile.
+    // oxlint-disable-next-line no-await-in-loop
+    await nextTurn();
   }
   return readings;
 }
