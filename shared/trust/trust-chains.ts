@@ -16,7 +16,7 @@ export interface TrustChain {
   readonly verdict: Possible;
 }
 
-/** Those who can assume a role. Roles with equal trust policies share the lists. */
+/** Those who can assume a role. */
 export interface Entrants {
   /** Whether the trust policy lets nobody in, is not valid or is not in the exports. */
   readonly isEmpty: boolean;
@@ -24,6 +24,8 @@ export interface Entrants {
   readonly unintended: readonly Entrant[];
   /** Those who reach the role through others whom it trusts, which can be intended; the shortest chains first. */
   readonly chains: readonly TrustChain[];
+  /** Whether roles with an equal trust policy can have the same lists. */
+  readonly isShared: boolean;
 }
 
 type Possible = Exclude<Answer, "no">;
@@ -68,8 +70,11 @@ interface Caller {
   readonly isDelegated: boolean;
   /** The roles that have been read and have the trust policy. */
   readonly roles: readonly Party[];
-  /** Whether the policies of the party let it in too, for each of the roles with which they have been compared. */
-  readonly verdicts: Answer[];
+  /**
+   * Whether the policies of the party let it in too: a letter for each of the roles with which they have been compared.
+   * There are millions of callers, and a list takes 200 bytes.
+   */
+  verdicts: string;
 }
 
 interface Step {
@@ -102,16 +107,18 @@ export class TrustChains {
   /** Returns everyone whom the trust policy of a role lets in, and the chains to it. */
   of(arn: string): Entrants {
     const role = this.#role(arn);
-    const { callers, unintended } = this.#trustOf(role);
-    return { isEmpty: callers.length === 0, unintended, chains: this.#chainsTo(role) };
+    const { callers, unintended, roles } = this.#trustOf(role);
+    const isShared = !role.isTrusted && roles.length > 1;
+    const chains = isShared ? this.#sharedChains(role) : this.#search(role);
+    return { isEmpty: callers.length === 0, unintended, chains, isShared };
   }
 
-  /** Roles that the same callers can assume have one list, unless a chain could lead through them. */
-  #chainsTo(role: Party): readonly TrustChain[] {
+  /** Returns one list for roles that the same callers can assume, unless a chain could lead through them. */
+  #sharedChains(role: Party): readonly TrustChain[] {
     const { number, callers } = this.#trustOf(role);
     const verdicts = callers.map((caller) => (this.#canLead(caller) ? this.#verdict(caller, role) : ""));
     const key = [number, ...verdicts].join(" ");
-    const known = role.isTrusted ? undefined : this.#known.get(key);
+    const known = this.#known.get(key);
     if (known !== undefined) return known;
     const chains = this.#search(role);
     // The search has read every role through which a chain could lead.
@@ -184,24 +191,28 @@ export class TrustChains {
 
   #trustOf(party: Party): Trust {
     if (party.trust !== null) return party.trust;
-    const trust = this.#trust(this.#data.role(party.name)?.trust ?? null);
-    const { callers, roles } = trust;
-    for (const caller of callers) if (caller.verdicts.length === roles.length) caller.party.open.push(caller);
+    const document = this.#data.role(party.name)?.trust ?? null;
+    const known = this.#trusts.get(document);
+    const trust = known ?? this.#read(document, party);
     party.trust = trust;
+    if (known === undefined) return trust;
+    const { callers, roles } = known;
+    for (const caller of callers) if (caller.verdicts.length === roles.length) caller.party.open.push(caller);
     party.place = roles.length;
     roles.push(party);
     return trust;
   }
 
-  #trust(document: DocumentText | null): Trust {
-    const known = this.#trusts.get(document);
-    if (known !== undefined) return known;
+  /** Reads the trust policy of the first role that has it. */
+  #read(document: DocumentText | null, role: Party): Trust {
     const policy = document === null ? null : this.#data.parse(document, "trust").policy;
-    const roles: Party[] = [];
+    const roles = [role];
     const callers = (policy === null ? [] : trustedBy(policy)).map((one): Caller => {
       const party = this.#party(one);
+      const caller = { party, isDelegated: one.isDelegated, roles, verdicts: "" };
       party.isTrusted = true;
-      return { party, isDelegated: one.isDelegated, roles, verdicts: [] };
+      party.open.push(caller);
+      return caller;
     });
     const unintended = callers.flatMap(({ party }) => (party.isIntended ? [] : [party]));
     const trust = { number: this.#trusts.size, callers, unintended, roles };
@@ -210,10 +221,9 @@ export class TrustChains {
   }
 
   #verdict(caller: Caller, role: Party): Answer {
-    const verdict = caller.verdicts[role.place];
-    if (verdict !== undefined) return verdict;
-    this.#compare(caller.party);
-    return this.#verdict(caller, role);
+    if (role.place >= caller.verdicts.length) this.#compare(caller.party);
+    const letter = caller.verdicts[role.place];
+    return letter === "y" ? "yes" : letter === "n" ? "no" : "unknown";
   }
 
   /** Compares the policies of a party with all roles that have been read, because they are parsed for that. */
@@ -221,8 +231,9 @@ export class TrustChains {
     const role = party.kind === "role" ? this.#data.role(party.name) : null;
     const permissions = role === null ? null : new RolePermissions(role, this.#data);
     for (const caller of party.open) {
-      const { verdicts, roles } = caller;
-      for (const one of roles.slice(verdicts.length)) verdicts.push(this.#decide(caller, one, permissions));
+      for (const one of caller.roles.slice(caller.verdicts.length)) {
+        caller.verdicts += this.#decide(caller, one, permissions).charAt(0);
+      }
     }
     party.open = [];
   }

@@ -13,6 +13,8 @@ export interface WhoElse {
   /** Everyone whom the trust policy lets in and who is not intended, sorted by name. */
   readonly unintended: readonly Pick<Entrant, "name">[];
   readonly chains: readonly TrustChain[];
+  /** Whether results of other roles can have the same lists. Default: false. */
+  readonly isShared?: boolean;
 }
 
 /** The result for a role, or why there is none. */
@@ -22,12 +24,12 @@ export type WhoElseOrFault = WhoElse | { readonly role: string; readonly fault: 
 export function whoElse(
   role: string, data: IAMData, chains: TrustChains, sources: readonly string[] = [],
 ): WhoElseOrFault {
-  const { isEmpty, unintended, chains: found } = chains.of(role);
+  const { isEmpty, ...found } = chains.of(role);
   const fault = isEmpty ? faultOf(role, data) : null;
   if (fault !== null) return { role, fault };
-  if (sources.length === 0) return { role, unintended, chains: found };
+  if (sources.length === 0) return { role, ...found };
   const also = new Intended(sources);
-  return { role, unintended: unintended.filter((one) => !also.has(one)), chains: found };
+  return { role, unintended: found.unintended.filter((one) => !also.has(one)), chains: found.chains };
 }
 
 /** Why a role has no trust policy that can be read, or null. */
@@ -59,19 +61,18 @@ export function whoElseJSON({ role, unintended, chains }: WhoElse): WhoElseJSON 
   return { role, unintended: unintended.map(({ name }) => name), chains };
 }
 
-/** Writes results in one line each. Builds once what equal results have after the role. */
+/** Writes results in one line each. Builds once what shared results have after the role. */
 export class WhoElseText {
-  readonly #known = new WeakMap<WhoElse["chains"], Pick<WhoElse, "unintended"> & { readonly text: string }>();
+  readonly #known = new WeakMap<WhoElse["chains"], string>();
 
   of(result: WhoElse): string {
-    const { role, unintended, chains } = result;
-    let known = this.#known.get(chains);
-    if (known?.unintended !== unintended) {
-      const { role: _, ...rest } = whoElseJSON(result);
-      known = { unintended, text: JSON.stringify(rest).slice(1) };
-      this.#known.set(chains, known);
-    }
-    return `{"role":${JSON.stringify(role)},${known.text}`;
+    const { role, chains, isShared } = result;
+    if (isShared !== true) return JSON.stringify(whoElseJSON(result));
+    const known = this.#known.get(chains);
+    if (known !== undefined) return `{"role":${JSON.stringify(role)},${known}`;
+    const { role: _, ...rest } = whoElseJSON(result);
+    this.#known.set(chains, JSON.stringify(rest).slice(1));
+    return this.of(result);
   }
 }
 
