@@ -1,5 +1,6 @@
 import { formatFieldPath } from "../formats/json.ts";
-import type { Entrant } from "./entrant.ts";
+import { compareText } from "../formats/text.ts";
+import { ANY_PROVIDER, ANYONE, type Entrant } from "./entrant.ts";
 import type { IAMData } from "./iam-data.ts";
 import type { IAMRole } from "./iam-objects.ts";
 import { Intended } from "./intended.ts";
@@ -57,8 +58,10 @@ export interface WhoElseJSON {
   readonly chains: readonly TrustChain[];
 }
 
+/** Lists the users of every identity provider as `*`, like everyone: programs look for this name. */
 export function whoElseJSON({ role, unintended, chains }: WhoElse): WhoElseJSON {
-  return { role, unintended: unintended.map(({ name }) => name), chains };
+  const names = new Set(unintended.map(({ name }) => (name === ANY_PROVIDER.name ? ANYONE.name : name)));
+  return { role, unintended: [...names].toSorted(compareText), chains };
 }
 
 /** Writes results in one line each. Builds once what shared results have after the role. */

@@ -61,6 +61,21 @@ test("trust who prints statements, conditions and fixes, and no values of condit
   t.match(await who(NEAR, "--intended", "ec2.amazonaws.com"), { status: 0, stdout: `${NEAR}: nobody else\n` });
 });
 
+test("trust who lists the users of every identity provider in JSON as everyone, once", async (t) => {
+  const action = ["sts:AssumeRole", "sts:AssumeRoleWithSAML"];
+  const everyone = document(allow({ Federated: "*", AWS: "*" }, { Action: action }), allow({ AWS: NEAR }));
+  const iam = fileOf(JSON.stringify(exportOf({ RoleDetailList: [
+    roleDetail(ROLE, everyone), roleDetail(TEAM_A, document(allow({ Federated: "*" }, { Action: action }))),
+  ] })));
+  for (const [role, json, text] of [
+    [ROLE, ["*", NEAR], "3"], [TEAM_A, ["*"], "1\n  Federated *"],
+  ] as const) {
+    const { stdout } = await runCommand(["trust", "who", "--iam", iam, role, "-o", "json"]);
+    t.match(JSON.parse(stdout), { unintended: json });
+    t.match((await runCommand(["trust", "who", "--iam", iam, role])).stdout, `${role}: ${text}`);
+  }
+});
+
 test("trust who reads the role of a selector, of all selectors, or all roles", async (t) => {
   const from = ["--from", MANIFESTS, "-o", "json"];
   const one = await who("team-a", ...from);
