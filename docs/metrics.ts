@@ -33,8 +33,8 @@ const LABELS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   webhook_certificate_reloads_total: { outcome: "`ok`, `fault`" },
   certificates_writes_total: {
     step: "`create`, `restore`, `issue`, `stage`, `switch` or `retire` for the Secret of the CA, `serve` or "
-      + "`restore-serving` for that of the certificate, `publish` or `restore-bundle` for a caBundle, or `any` "
-      + "if none could start",
+      + "`restore-serving` for that of the certificate, `publish` or `restore-bundle` for a caBundle, `fail` or "
+      + "`restore-fail` for a failurePolicy, or `any` if none could start",
     outcome: "`ok`, `conflict` (retried), `fault`",
   },
   certificates_events_total: {

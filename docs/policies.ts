@@ -67,7 +67,7 @@ const REMARKS: Readonly<Record<string, string>> = {
 
 const OPTIONS = {
   namespace: "ack-role-resolver", runtime: "extended", ackSystemNamespace: "ack-system", ackGroups: [],
-  failurePolicy: "Ignore",
+  hasWebhooks: false,
 } as const;
 
 /** Returns the names of the policies that contain each check. */

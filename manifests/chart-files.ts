@@ -5,12 +5,13 @@ import { Document, isScalar, parse, type ScalarTag, stringify, visit } from "yam
 import { withOtherChecks } from "../shared/checks/catalogue.ts";
 import { checkSeveritiesOf } from "../shared/contract/context.ts";
 import { ACK_GROUPS } from "../shared/contract/ack-groups.ts";
+import { FAIL_WHEN_READY_ANNOTATION } from "../shared/contract/annotation-keys.ts";
 import { PROFILE_NAMES, PROFILES } from "../shared/contract/profiles.ts";
 import { REMOVED_VALUES } from "../shared/contract/removed-settings.ts";
 import { field, omitField, stringAt } from "../shared/formats/json.ts";
 import { serviceAccountIdentityCRD } from "./crds.ts";
-import { admissionPolicies, type PolicyOptions } from "./policies.ts";
-import type { PolicyLists, SelectorFailurePolicy } from "./policies/policy.ts";
+import { admissionPolicies } from "./policies.ts";
+import type { PolicyLists } from "./policies/policy.ts";
 import { renderDashboard } from "./observability/dashboard.ts";
 import { rightsParts } from "./rbac.ts";
 import { YAML_OPTIONS } from "./render.ts";
@@ -107,23 +108,12 @@ function rbacTemplate(): string {
   ].join("");
 }
 
-/** Returns the documents of the policies and their bindings, which have the same name. */
-function policiesByName(variant: Pick<PolicyOptions, "runtime" | "failurePolicy">): ReadonlyMap<string, string> {
-  return new Map(admissionPolicies({ ...OPTIONS, ...variant }, LISTS).map((one) => (
-    [`${stringAt(one, "kind")} ${stringAt(one, "metadata", "name")}`, documentsOf([one])]
-  )));
-}
-
-/** Returns the template of the policies, which depend on the runtime and on the failurePolicy of the webhooks. */
+/** Returns the template of the policies, which depend on the runtime. */
 function policiesTemplate(): string {
-  const ofFailurePolicy = (failurePolicy: SelectorFailurePolicy): ((name: string) => string) => {
-    const [extended, ack] = (["extended", "ack"] as const).map((runtime) => policiesByName({ runtime, failurePolicy }));
-    return (name) => choice('eq .Values.runtime "extended"', extended?.get(name) ?? "", ack?.get(name) ?? "");
-  };
-  const [fail, ignore] = [ofFailurePolicy("Fail"), ofFailurePolicy("Ignore")];
-  const names = [...policiesByName({ runtime: "ack", failurePolicy: "Ignore" }).keys()];
-  const fails = 'eq (include "ack-role-resolver.failurePolicy" .) "Fail"';
-  const documents = names.map((name) => choice(fails, fail(name), ignore(name)));
+  const [extended = [], ack = []] = (["extended", "ack"] as const).map((runtime) => (
+    admissionPolicies({ ...OPTIONS, runtime, hasWebhooks: true }, LISTS).map((one) => documentsOf([one]))
+  ));
+  const documents = ack.map((one, index) => choice('eq .Values.runtime "extended"', extended[index] ?? "", one));
   const lists = '{{- $lists := include "ack-role-resolver.policyLists" . | fromJson }}\n';
   return `${NOTICE}${when(".Values.policies.enabled", `${lists}${documents.join("")}`)}`;
 }
@@ -180,17 +170,29 @@ function removedTemplate(): string {
   return `${NOTICE}{{- define "ack-role-resolver.removed" -}}\n${lines.join("")}{{- end }}\n`;
 }
 
-/** Argo CD creates the configurations when the Deployments are available, and deletes them before the Deployments. */
-const ANNOTATIONS = when("not .Values.webhook.url", [
-  "  annotations:\n    argocd.argoproj.io/sync-wave: \"1\"\n",
-  when('eq (include "ack-role-resolver.certificates" .) "cert-manager"', "    cert-manager.io/inject-ca-from: "
-    + '"{{ .Release.Namespace }}/{{ include "ack-role-resolver.certificate" . }}"\n'),
-].join(""));
+/**
+ * Returns the annotations of a configuration. Argo CD creates the configurations when the Deployments are available,
+ * and deletes them before the Deployments. Flux would revert the failurePolicy that `certs manage` sets.
+ */
+function annotationsOf(webhooks: readonly Pick<V1ValidatingWebhook, "name" | "failurePolicy">[]): string {
+  const [fail, other] = ["Fail", "Ignore"].map((policy) => (
+    webhooks.filter((one) => one.failurePolicy === policy && !isOfPods(one)).map(({ name }) => name).join()
+  ));
+  return when("not .Values.webhook.url", [
+    "  annotations:\n    argocd.argoproj.io/sync-wave: \"1\"\n",
+    when('eq (include "ack-role-resolver.certificates" .) "cert-manager"', "    cert-manager.io/inject-ca-from: "
+      + '"{{ .Release.Namespace }}/{{ include "ack-role-resolver.certificate" . }}"\n'),
+    when('include "ack-role-resolver.becomesFail" .', `    ${FAIL_WHEN_READY_ANNOTATION}: ${fail}`
+      + `{{ if eq (include "ack-role-resolver.profile" . | fromJson).otherFailurePolicy "Fail" }},${other}{{ end }}\n`
+      + "    helm.toolkit.fluxcd.io/driftDetection: disabled\n"),
+  ].join(""));
+}
 
 function configurationsTemplate(): string {
   const configurations = [mutatingWebhooks(OPTIONS), validatingWebhooks(OPTIONS)];
   const documents = configurations.map(({ webhooks = [], ...configuration }) => {
-    return `${documentsOf([configuration])}${ANNOTATIONS}webhooks:\n${webhooks.map(webhookTemplate).join("")}`;
+    const templates = webhooks.map(webhookTemplate).join("");
+    return `${documentsOf([configuration])}${annotationsOf(webhooks)}webhooks:\n${templates}`;
   });
   return `${NOTICE}${documents.join("")}`;
 }
@@ -198,15 +200,18 @@ function configurationsTemplate(): string {
 /** The templates of the failure policies, by the failurePolicy of the profile enforce. */
 const FAILURE_POLICIES: Readonly<Record<string, string>> = { Fail: "failurePolicy", Ignore: "otherFailurePolicy" };
 
+function isOfPods({ name }: Pick<V1ValidatingWebhook, "name">): boolean {
+  return /^(namespace\.)?pods\./.test(name);
+}
+
 function webhookTemplate(webhook: Pick<V1ValidatingWebhook, keyof V1ValidatingWebhook>): string {
   const { name, failurePolicy, clientConfig: { service } } = webhook;
-  const isOfPods = /^(namespace\.)?pods\./.test(name);
   const lines = yamlOf([{
     ...webhook, clientConfig: include("clientConfig", `(list . "${service?.path}")`),
     timeoutSeconds: "{{ int .Values.webhookConfigurations.timeoutSeconds }}",
-    failurePolicy: include(isOfPods ? "podFailurePolicy" : FAILURE_POLICIES[failurePolicy ?? "Fail"] ?? ""),
+    failurePolicy: include(isOfPods(webhook) ? "podFailurePolicy" : FAILURE_POLICIES[failurePolicy ?? "Fail"] ?? ""),
   }]);
-  if (isOfPods) return when(".Values.injection.enabled", lines);
+  if (isOfPods(webhook)) return when(".Values.injection.enabled", lines);
   const isUse = name.startsWith("use.");
   return isUse ? when('contains "AC-05" (include "ack-role-resolver.accessChecks" .)', lines) : lines;
 }

@@ -2,9 +2,7 @@ import type { Runtime } from "../shared/contract/context.ts";
 import { SETTINGS } from "../shared/contract/settings.ts";
 import { clusterPolicy, resourcePolicy } from "./policies/resources.ts";
 import { type FieldExportOptions, fieldExportPolicy, namespacePolicy } from "./policies/namespaces.ts";
-import {
-  besideWebhook, type Policy, type PolicyLists, policyObjects, type PolicySettings, type SelectorFailurePolicy,
-} from "./policies/policy.ts";
+import { type Policy, type PolicyLists, policyObjects, type PolicySettings } from "./policies/policy.ts";
 import { selectorPolicy } from "./policies/selectors.ts";
 import { controllerPolicy, serviceAccountPolicy, waiverPolicy } from "./policies/trust.ts";
 import type { WebhookOptions } from "./webhooks.ts";
@@ -18,8 +16,8 @@ export const DEFAULT_POLICY_SETTINGS: PolicySettings = {
 
 export interface PolicyOptions extends Pick<WebhookOptions, "ackGroups" | "serviceAccount">, FieldExportOptions {
   readonly runtime: Runtime;
-  /** The failurePolicy of the webhooks for selectors. `Ignore` if the policies are installed without the webhooks. */
-  readonly failurePolicy: SelectorFailurePolicy;
+  /** Whether the webhooks are installed too, whose failurePolicy then decides whether a policy applies. */
+  readonly hasWebhooks: boolean;
 }
 
 /** Returns the policies that contain checks. */
@@ -32,13 +30,13 @@ export function checkPolicies(options: PolicyOptions, lists: PolicyLists): reado
     clusterPolicy(lists, options),
     namespacePolicy(lists, options),
     waiverPolicy(lists, options),
-  ].flatMap((policy) => besideWebhook(policy, options.failurePolicy) ?? []);
+  ];
 }
 
 /** Returns each ValidatingAdmissionPolicy, followed by its binding. */
 export function admissionPolicies(options: PolicyOptions, lists: PolicyLists): readonly object[] {
   return [
-    ...checkPolicies(options, lists).flatMap((policy) => policyObjects(policy, lists)),
+    ...checkPolicies(options, lists).flatMap((policy) => policyObjects(policy, lists, options)),
     ...serviceAccountPolicy(options),
   ];
 }

@@ -132,6 +132,8 @@ function certificateRights({ namespace }: RightsOptions): object[] {
       { ...secrets, resourceNames: names, verbs: ["list", "watch", "update"] },
       { ...LEASES, resourceNames: [CERTIFICATES], verbs: ["get", "update"] },
       { ...secrets, verbs: ["create"] },
+      // The names of EndpointSlices are generated.
+      { apiGroups: ["discovery.k8s.io"], resources: ["endpointslices"], verbs: ["list", "watch"] },
       { ...LEASES, verbs: ["create"] },
       WRITE_EVENTS,
     ], account),

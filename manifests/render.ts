@@ -4,12 +4,11 @@ import { AC_05 } from "../shared/checks/cluster-reference.ts";
 import { isACKGroup, knownGroups } from "../shared/contract/ack-groups.ts";
 import type { Runtime } from "../shared/contract/context.ts";
 import { labelsOf, WEBHOOK } from "../shared/contract/installation.ts";
-import { PROFILES } from "../shared/contract/profiles.ts";
 import { ResolverError } from "../shared/formats/errors.ts";
 import { quote } from "../shared/formats/text.ts";
 import { iamRoleSelectorCRD } from "./crds.ts";
 import { admissionPolicies, DEFAULT_POLICY_SETTINGS } from "./policies.ts";
-import { listsOf, type PolicySettings, type SelectorFailurePolicy } from "./policies/policy.ts";
+import { listsOf, type PolicySettings } from "./policies/policy.ts";
 import { rightsParts } from "./rbac.ts";
 import { mutatingWebhooks, validatingWebhooks, type WebhookOptions } from "./webhooks.ts";
 
@@ -57,15 +56,12 @@ export function manifestObjects(part: ManifestPart, options: ManifestOptions): r
   const parts = {
     rbac: () => rbacObjects(known),
     crds: () => [iamRoleSelectorCRD(runtime)],
-    policies: (failurePolicy: SelectorFailurePolicy) => (
-      admissionPolicies({ ...known, failurePolicy }, listsOf(settings))
-    ),
+    // Without the webhooks, the policies are the only defense.
+    policies: () => admissionPolicies({ ...known, hasWebhooks: part === "all" }, listsOf(settings)),
     webhooks: () => [mutatingWebhooks(configured), validatingWebhooks(configured)],
   };
-  const failurePolicy = PROFILES.failurePolicy[options.profile ?? "enforce"];
-  // Without the webhooks, the policies are the only defense.
-  if (part !== "all") return parts[part]("Ignore");
-  return [...parts.rbac(), ...parts.policies(failurePolicy), ...parts.webhooks()];
+  if (part !== "all") return parts[part]();
+  return [...parts.rbac(), ...parts.policies(), ...parts.webhooks()];
 }
 
 function rbacObjects(options: ManifestOptions & Pick<WebhookOptions, "ackGroups">): object[] {

@@ -7,7 +7,9 @@ import { EventRecorder } from "../../shared/server/events.ts";
 import { LeaderElection } from "../../shared/cluster/leader-election.ts";
 import type { Logger } from "../../shared/server/logger.ts";
 import { applyStep, nextStep, type Step, type Timing } from "./plan.ts";
-import { BundlePublisher, caBundle, trustedCAs } from "./ca-bundle.ts";
+import { caBundle, trustedCAs } from "./ca-bundle.ts";
+import { ConfigurationPublisher } from "./configuration-publisher.ts";
+import { ReadyServices } from "./ready-services.ts";
 import { type CertificateMetrics, CertificateReports, EVENT_CONTROLLER } from "./reports.ts";
 import { annotationFault, type CertificateSet, type StoredCertificates, withCertificates } from "./secret.ts";
 import { SecretState, ServingSecret } from "./secret-state.ts";
@@ -45,16 +47,17 @@ interface Prepared {
 
 /**
  * Creates, renews and rotates the CA and the certificate of the webhook in one Secret, copies the certificate to the
- * Secret that the Pods of the webhook mount, and maintains the caBundles of the webhook configurations. Only the
- * process that holds the Lease writes.
+ * Secret that the Pods of the webhook mount, and maintains the caBundles of the webhook configurations. Sets their
+ * failurePolicy when the webhook is ready. Only the process that holds the Lease writes.
  */
 export class CertificateManager {
   readonly #options: CertificateManagerOptions;
   readonly #watched: WatchedObjects;
+  readonly #services: ReadyServices;
   readonly #election: LeaderElection;
   readonly #state: SecretState;
   readonly #reports: CertificateReports;
-  readonly #publisher: BundlePublisher;
+  readonly #publisher: ConfigurationPublisher;
   readonly #serving: ServingSecret;
   readonly #events: EventRecorder;
   readonly #stopping = new AbortController();
@@ -92,7 +95,13 @@ export class CertificateManager {
     this.#watched = watched;
     this.#election = election;
     const ports = { ...options, reports, watched };
-    this.#publisher = new BundlePublisher({ ...ports, stopping: this.#stopping.signal });
+    const services = new ReadyServices({
+      ...options, namespace: secret.namespace, onChange: wake,
+      onFault: (fault) => reports.fault("watch of endpointslices", fault),
+    });
+    this.#services = services;
+    const isReady = (service: string): boolean => services.has(service);
+    this.#publisher = new ConfigurationPublisher({ ...ports, isReady, stopping: this.#stopping.signal });
     this.#serving = new ServingSecret(ports);
     metrics.leader.set(0);
   }
@@ -104,6 +113,7 @@ export class CertificateManager {
 
   start(): void {
     this.#watched.start();
+    this.#services.start();
     this.#election.start();
     this.#running = Promise.all([this.#run(), this.#events.run(this.#stopping.signal)]);
   }
@@ -119,7 +129,7 @@ export class CertificateManager {
     this.#stopping.abort();
     this.#wake.abort();
     await this.#running;
-    await Promise.all([this.#watched.stop(), this.#election.stop()]);
+    await Promise.all([this.#watched.stop(), this.#services.stop(), this.#election.stop()]);
   }
 
   async #run(): Promise<void> {

@@ -34,7 +34,7 @@ export function createCertificateMetrics(registry: Registry): CertificateMetrics
   return {
     caExpiry,
     writes: new Counter({
-      name: `${PREFIX}writes_total`, help: "Changes of the Secrets and of the caBundles, by step.",
+      name: `${PREFIX}writes_total`, help: "Changes of the Secrets and of the webhook configurations, by step.",
       labelNames: ["step", "outcome"], registers,
     }),
     leader: new Gauge({
@@ -162,6 +162,20 @@ export class CertificateReports {
     if (filled === 0) return;
     const note = `Set the caBundle of ${countOf(filled, "webhook")} in ${plural} that had none`;
     this.#record({ type: "Normal", reason: "CABundleSet", note });
+  }
+
+  /** Reports the webhooks that now fail closed. `isRestored` means that this process had set a failurePolicy before. */
+  failing(
+    plural: string, names: readonly string[],
+    { outcome, isRestored }: { readonly outcome: WriteOutcome; readonly isRestored: boolean },
+  ): void {
+    if (names.length === 0 || !this.#count(isRestored ? "restore-fail" : "fail", outcome)) return;
+    const what = `failurePolicy ${isRestored ? "restored to" : "set to"} Fail`;
+    this.#options.log[isRestored ? "warn" : "info"]({ configurations: plural, webhooks: names }, what);
+    const note = `${isRestored ? "Restored" : "Set"} the failurePolicy Fail of ${countOf(names.length, "webhook")} in `
+      + `${plural}, because the webhook is ready`;
+    if (isRestored) this.#record({ type: "Warning", reason: "FailurePolicyRestored", note });
+    else this.#record({ type: "Normal", reason: "FailurePolicySet", note });
   }
 
   /** Sets the metric of the CA, and writes an Event if a certificate should have been renewed long ago. */

@@ -112,11 +112,11 @@ export class WatchedObjects {
   }
 
   /**
-   * Sets the caBundles in a webhook configuration. A JSON patch changes only these fields, and tests that each webhook
+   * Sets fields of the webhooks in a configuration. A JSON patch changes only these fields, and tests that each webhook
    * is still at its position. Server-side apply would create incomplete webhooks if a user removed them at the same
    * time, and would own the fields, so that a GitOps tool reports a conflict.
    */
-  async writeBundle(plural: string, patch: readonly TestedOperation[]): Promise<WriteOutcome> {
+  async writeConfiguration(plural: string, patch: readonly TestedOperation[]): Promise<WriteOutcome> {
     const path = `/apis/admissionregistration.k8s.io/v1/${plural}/${this.#options.configuration}${MANAGER}`;
     const contentType = "application/json-patch+json";
     const request = { method: "PATCH", path, contentType, body: JSON.stringify(patch) } as const;

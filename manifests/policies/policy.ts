@@ -70,8 +70,6 @@ export interface PolicyCheck {
   readonly message: string;
   /** Default: the fix of the check. */
   readonly fix?: string;
-  /** Whether the check limits who may switch checks off. Its policy denies even where the webhook denies too. */
-  readonly protectsWebhook?: true;
 }
 
 /**
@@ -104,38 +102,39 @@ export interface Policy {
   readonly variables: readonly Variable[];
   readonly checks: readonly PolicyCheck[];
   /**
-   * Whether the policy only repeats what the webhook denies with all other faults of the object. With the failurePolicy
-   * `Fail` of the webhook, such checks are left out: the API server would return the denial of the policy alone.
+   * The validating webhook that denies the same objects with all their faults. While its failurePolicy is `Fail`, the
+   * policy does not apply: the API server would return the denial of the policy alone.
    */
-  readonly repeatsWebhook?: true;
-}
-
-/** What the API server does with a write of a selector while the webhook is down. */
-export type SelectorFailurePolicy = "Fail" | "Ignore";
-
-/** Returns the policy with the checks that it contains beside webhooks of this failurePolicy; null if it has none. */
-export function besideWebhook(policy: Policy, failurePolicy: SelectorFailurePolicy): Policy | null {
-  if (failurePolicy === "Ignore" || policy.repeatsWebhook !== true) return policy;
-  const checks = policy.checks.filter(({ protectsWebhook }) => protectsWebhook === true);
-  return checks.length === 0 ? null : { ...policy, checks };
+  readonly repeats?: string;
 }
 
 const API_VERSION = "admissionregistration.k8s.io/v1";
 
+/** Whether the failurePolicy in force of a validating webhook, in the parameter of its policy, is not `Fail`. */
+function mayBeSkipped(webhook: string): V1MatchCondition {
+  const fails = `one.name == ${text(webhook)} && one.failurePolicy == "Fail"`;
+  return { name: "webhook-may-be-skipped", expression: not(`params.?webhooks.orValue([]).exists(one, ${fails})`) };
+}
+
 /**
  * Returns the ValidatingAdmissionPolicy and its binding. The policy has one validation for all checks, because the API
- * server returns the message of the first failed validation only.
+ * server returns the message of the first failed validation only. Beside webhooks, the parameter of a policy that
+ * repeats one of them is their configuration. Without the configuration, such a policy does not apply.
  */
 export function policyObjects(
-  { name, rules, namespaceSelector, conditions, variables, checks }: Policy, { disabledChecks }: PolicyLists,
+  { name, rules, namespaceSelector, conditions, variables, checks, repeats }: Policy,
+  { disabledChecks }: PolicyLists, { hasWebhooks }: { readonly hasWebhooks: boolean },
 ): readonly [V1ValidatingAdmissionPolicy, V1ValidatingAdmissionPolicyBinding] {
   const ofChecks = checks.map(({ check, admits }) => ({ name: variableOf(check), expression: admits }));
+  const followed = hasWebhooks && repeats !== undefined ? [mayBeSkipped(repeats)] : [];
+  const paramRef = { name: WEBHOOK.configuration, parameterNotFoundAction: "Allow" };
   return policyWithBinding(name, {
+    ...(followed.length > 0 && { paramKind: { apiVersion: API_VERSION, kind: "ValidatingWebhookConfiguration" } }),
     failurePolicy: "Fail",
     matchConstraints: {
       matchPolicy: "Equivalent", ...(namespaceSelector && { namespaceSelector }), resourceRules: rules,
     },
-    matchConditions: [...conditions],
+    matchConditions: [...followed, ...conditions],
     variables: [
       { name: "disabledChecks", expression: disabledChecks },
       ...variables, ...ofChecks, { name: "denials", expression: denialsOf(checks) },
@@ -146,12 +145,13 @@ export function policyObjects(
       message: `the object is not valid; the checks ${checks.map(({ check }) => check.id).join(", ")} list the rules`,
       reason: "Invalid",
     }],
-  });
+  }, followed.length > 0 ? { paramRef } : {});
 }
 
 /** Returns a policy and a binding that denies what the policy does not admit. */
 export function policyWithBinding(
   name: string, spec: NonNullable<V1ValidatingAdmissionPolicy["spec"]>,
+  parameter: Pick<NonNullable<V1ValidatingAdmissionPolicyBinding["spec"]>, "paramRef"> = {},
 ): readonly [V1ValidatingAdmissionPolicy, V1ValidatingAdmissionPolicyBinding] {
   const metadata = { name: `${name}.${WEBHOOK.domain}`, labels: labelsOf("webhook") };
   return [
@@ -160,7 +160,7 @@ export function policyWithBinding(
       apiVersion: API_VERSION,
       kind: "ValidatingAdmissionPolicyBinding",
       metadata,
-      spec: { policyName: metadata.name, validationActions: ["Deny"] },
+      spec: { policyName: metadata.name, ...parameter, validationActions: ["Deny"] },
     },
   ];
 }
@@ -242,7 +242,6 @@ export const WAIVERS: PolicyCheck = {
   admits: `${read("waivers")}.all(id, id == "" || id in ${read("waivers", "old")}) || ${read("isWaiverUser")}`,
   path: formatFieldPath(annotationPath(WAIVER_ANNOTATION)),
   message: "the requester is a controller or not a waiver user, and may not waive checks",
-  protectsWebhook: true,
 };
 
 /** Returns an expression: whether the check is waived by a waiver user. */

@@ -5,6 +5,7 @@ import { IRS_42, IRS_43, IRS_44, IRS_45, IRS_46 } from "../../shared/checks/sele
 import { ROLE_ARN } from "../../shared/checks/value-types.ts";
 import { SELECTOR_ANNOTATIONS, SESSION_TAGS_ANNOTATION } from "../../shared/contract/annotation-keys.ts";
 import type { Runtime } from "../../shared/contract/context.ts";
+import { WEBHOOK } from "../../shared/contract/installation.ts";
 import { LIMITS } from "../../shared/contract/limits.ts";
 import {
   anyCase, derivedVariables, fieldVariables, not, read, regexp, type State, text, texts, trimmed, unlessStored,
@@ -16,7 +17,7 @@ import { MAX_TAGS, TAG_KEY_LIMITS, TAG_PUNCTUATION, TAG_VALUE_LIMITS } from "../
 import { conditionsOf } from "../conditions.ts";
 import { CREATE_AND_UPDATE, rulesOf } from "../webhooks.ts";
 import {
-  isWaived, METADATA, type Policy, type PolicyCheck, policyCheckOf, type PolicyLists, WAIVERS, waiverVariables,
+  isWaived, METADATA, type Policy, type PolicyCheck, policyCheckOf, type PolicyLists, waiverVariables,
 } from "./policy.ts";
 import { MATCH_VARIABLES, matchChecks } from "./selector-matches.ts";
 
@@ -120,11 +121,11 @@ function only(variable: "isWithinLimits" | "isComparable"): (check: PolicyCheck)
 
 /** Returns the policy for IAMRoleSelectors. */
 export function selectorPolicy(lists: PolicyLists, runtime: Runtime): Policy {
-  const ofFields = [...ROLE_CHECKS, breadthCheck(runtime), WAIVERS].map(only("isWithinLimits"));
+  const ofFields = [...ROLE_CHECKS, breadthCheck(runtime)].map(only("isWithinLimits"));
   const ofEntries = [...matchChecks(runtime), ...SESSION_CHECKS].map(only("isComparable"));
   return {
     name: "iamroleselectors",
-    repeatsWebhook: true,
+    repeats: `iamroleselectors.validate.${WEBHOOK.domain}`,
     rules: rulesOf("selector", CREATE_AND_UPDATE),
     conditions: conditionsOf("not-being-deleted", "changes-more-than-bookkeeping"),
     variables: [

@@ -59,17 +59,18 @@ const IS_CHECKED: V1MatchCondition = {
 };
 
 /**
- * Returns the policy for waivers of the kinds that have no other policy, and for waivers through the status of every
- * kind. The policies of the other kinds contain the same check.
+ * Returns the policy for waivers of the kinds that no other policy always covers, and for waivers through the status of
+ * every kind. The policies of the other kinds contain the same check.
  */
 export function waiverPolicy(lists: PolicyLists, { ackGroups }: Pick<WebhookOptions, "ackGroups">): Policy {
   const withStatus = { ...CREATE_AND_UPDATE, subresources: ["status"] } as const;
   const onlyStatus = { operations: ["UPDATE"], subresources: ["status"], excludesResource: true } as const;
-  const ofOtherPolicies = ["selector", "resource", "cluster", "field-export"] as const;
+  const ofOtherPolicies = ["resource", "cluster", "field-export"] as const;
   return {
     name: "waivers",
     rules: [
-      ...rulesOf("other-definition", withStatus), ...rulesOf("carm-map", CREATE_AND_UPDATE),
+      ...rulesOf("selector", withStatus), ...rulesOf("other-definition", withStatus),
+      ...rulesOf("carm-map", CREATE_AND_UPDATE),
       ...rulesOf("identity", withStatus), ...ofOtherPolicies.flatMap((id) => rulesOf(id, onlyStatus, ackGroups)),
     ],
     conditions: [...conditionsOf("deletes-or-waives"), IS_CHECKED],

@@ -71,6 +71,12 @@ export const INJECT_GROUP_ANNOTATION = `${RESOLVER_PREFIX}inject-group`;
  */
 export const SKIP_CONTAINERS_ANNOTATION = "eks.amazonaws.com/skip-containers";
 
+/**
+ * The webhooks of a webhook configuration whose failurePolicy becomes `Fail` when the webhook is ready: their names,
+ * separated by commas. Only who may change the configuration can set it.
+ */
+export const FAIL_WHEN_READY_ANNOTATION = `${RESOLVER_PREFIX}fail-when-ready`;
+
 // These annotations of a selector configure the sessions of its role.
 export const EXTERNAL_ID_ANNOTATION = `${RESOLVER_PREFIX}external-id`;
 export const SESSION_NAME_ANNOTATION = `${RESOLVER_PREFIX}session-name`;

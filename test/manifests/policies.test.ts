@@ -2,7 +2,7 @@ import { type Test, test } from "tap";
 import { checksOfWrites, NOT_COVERED, policiesByCheck } from "../../docs/policies.ts";
 import { admissionPolicies, DEFAULT_POLICY_SETTINGS } from "../../manifests/policies.ts";
 import { anyCase, body, quoted, regexp, text, trimmed, unlessStored } from "../../shared/formats/cel.ts";
-import { listsOf, type PolicySettings, type SelectorFailurePolicy } from "../../manifests/policies/policy.ts";
+import { listsOf, type PolicySettings } from "../../manifests/policies/policy.ts";
 import { knownGroups } from "../../shared/contract/ack-groups.ts";
 import type { Runtime } from "../../shared/contract/context.ts";
 import { field, isJsonObject, type JsonObject, stringAt } from "../../shared/formats/json.ts";
@@ -16,10 +16,10 @@ const OPTIONS = {
 const CAPA_GROUPS = ["infrastructure.cluster.x-k8s.io", "controlplane.cluster.x-k8s.io"];
 
 function rendered(
-  changed: Partial<PolicySettings> = {}, runtime: Runtime = "ack", failurePolicy: SelectorFailurePolicy = "Ignore",
+  changed: Partial<PolicySettings> = {}, runtime: Runtime = "ack", hasWebhooks = false,
 ): readonly JsonObject[] {
   const settings = { ...DEFAULT_POLICY_SETTINGS, ...changed };
-  const objects = admissionPolicies({ ...OPTIONS, runtime, failurePolicy }, listsOf(settings));
+  const objects = admissionPolicies({ ...OPTIONS, runtime, hasWebhooks }, listsOf(settings));
   const copy: unknown = JSON.parse(JSON.stringify(objects));
   return Array.isArray(copy) ? copy.filter((one) => isJsonObject(one)) : [];
 }
@@ -58,18 +58,31 @@ test("renders each policy with a binding that denies, and with failurePolicy Fai
   t.end();
 });
 
-test("beside webhooks with failurePolicy Fail, the policies repeat no denial of a selector", (t) => {
-  const name = "iamroleselectors";
+test("beside webhooks, only the policy of selectors reads their failurePolicy, and is otherwise the same", (t) => {
   for (const runtime of ["ack", "extended"] as const) {
-    const [failing, ignoring] = [rendered({}, runtime, "Fail"), rendered({}, runtime, "Ignore")];
-    const [one, other] = [policyNamed(t, name, failing), policyNamed(t, name, ignoring)];
-    t.equal(variable(one, "IRS_03"), null);
-    t.equal(variable(one, "WAIVER_01"), variable(other, "WAIVER_01"), "waivers switch off checks of the webhook");
-    const without = (objects: readonly JsonObject[], policy: JsonObject): readonly JsonObject[] => (
-      objects.filter((object) => object !== policy)
-    );
-    t.same(without(failing, one), without(ignoring, other), "all other policies are the same");
+    const [beside, alone] = [rendered({}, runtime, true), rendered({}, runtime, false)];
+    const changed = beside.filter((one, index) => JSON.stringify(one) !== JSON.stringify(alone[index]));
+    t.same(changed.map(({ kind, metadata }) => [kind, stringAt(metadata, "name")]), [
+      ["ValidatingAdmissionPolicy", "iamroleselectors.ack-role-resolver.io"],
+      ["ValidatingAdmissionPolicyBinding", "iamroleselectors.ack-role-resolver.io"],
+    ]);
+    const [policy, binding] = changed;
+    t.match(policy, { spec: { paramKind: { kind: "ValidatingWebhookConfiguration" } } });
+    const [condition, ...others] = listAt(policy, "spec", "matchConditions");
+    t.equal(stringAt(condition, "expression"), "!(params.?webhooks.orValue([]).exists(one, "
+      + 'one.name == "iamroleselectors.validate.ack-role-resolver.io" && one.failurePolicy == "Fail"))');
+    t.same(others, listAt(policyNamed(t, "iamroleselectors", alone), "spec", "matchConditions"));
+    t.match(binding, { spec: { paramRef: { name: "ack-role-resolver", parameterNotFoundAction: "Allow" } } });
   }
+  t.end();
+});
+
+test("the policy that limits waivers of selectors applies beside every failurePolicy", (t) => {
+  const waivers = policyNamed(t, "waivers", rendered({}, "ack", true));
+  t.match(listAt(waivers, "spec", "matchConstraints", "resourceRules"), [
+    { resources: ["iamroleselectors", "iamroleselectors/status"], operations: ["CREATE", "UPDATE"] },
+  ]);
+  t.equal(variable(policyNamed(t, "iamroleselectors"), "WAIVER_01"), null);
   t.end();
 });
 
@@ -210,8 +223,8 @@ test("the policy on waivers covers the status of each kind that has a waiver", (
   const rules = listAt(policyNamed(t, "waivers"), "spec", "matchConstraints", "resourceRules");
   const resources = rules.flatMap((rule) => listAt(rule, "resources").map(String));
   t.same(resources.filter((one) => !one.endsWith("/status")), [
-    "customresourcedefinitions", "configmaps", "awsclustercontrolleridentities", "awsclusterroleidentities",
-    "awsclusterstaticidentities", "awsserviceaccountidentities",
+    "iamroleselectors", "customresourcedefinitions", "configmaps", "awsclustercontrolleridentities",
+    "awsclusterroleidentities", "awsclusterstaticidentities", "awsserviceaccountidentities",
   ]);
   for (const one of ["customresourcedefinitions", "iamroleselectors", "*", "fieldexports", "awsclusters"]) {
     t.ok(resources.includes(`${one}/status`), one);

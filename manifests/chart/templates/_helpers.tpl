@@ -102,9 +102,10 @@ app.kubernetes.io/component: {{ last . }}
 {{- end }}
 
 {{/*
-The failurePolicy of the webhooks that deny changes while the webhook is down. With `auto`, an installation starts with
-Ignore, because no replica is available yet. Fail never changes back to Ignore, not even during an outage. A webhook
-outside the cluster runs before the chart is installed, so `auto` is Fail. The value is computed once, because the policies and the webhook configurations must agree if a replica becomes available meanwhile.
+The failurePolicy of the webhooks that deny changes while the webhook is down. With `auto`, it becomes Fail. If `certs
+manage` can set Fail when the webhook is ready, an installation starts with Ignore, so that it blocks nobody. Fail never
+changes back to Ignore, not even during an outage. The value is computed once, because all objects must agree if the
+webhook becomes ready meanwhile.
 */}}
 {{- define "ack-role-resolver.failurePolicy" -}}
 {{- if not (hasKey .Values "computedFailurePolicy") }}
@@ -115,20 +116,25 @@ outside the cluster runs before the chart is installed, so `auto` is Fail. The v
 
 {{- define "ack-role-resolver.lookupFailurePolicy" -}}
 {{- $policy := .Values.webhookConfigurations.failurePolicy }}
-{{- if and (eq $policy "auto") (eq (include "ack-role-resolver.profile" . | fromJson).failurePolicy "Ignore") }}
-  {{- $policy = "Ignore" }}
-{{- end }}
-{{- if and (eq $policy "auto") (include "ack-role-resolver.cluster" .) (not .Values.webhook.url) }}
-  {{- $policy = "Ignore" }}
-  {{- $deployment := lookup "apps/v1" "Deployment" .Release.Namespace (include "ack-role-resolver.workload" (list . "webhook")) }}
-  {{- if gt (dig "status" "availableReplicas" 0 $deployment | int) 0 }}{{ $policy = "Fail" }}{{ end }}
-  {{- $stored := lookup "admissionregistration.k8s.io/v1" "ValidatingWebhookConfiguration" "" "ack-role-resolver" }}
-  {{- range dig "webhooks" list $stored }}
-    {{- /* The failurePolicy of the webhooks for Pods is another one. */}}
-    {{- if and (hasPrefix "iamroleselectors." .name) (eq .failurePolicy "Fail") }}{{ $policy = "Fail" }}{{ end }}
+{{- if eq $policy "auto" }}
+  {{- $policy = (include "ack-role-resolver.profile" . | fromJson).failurePolicy }}
+  {{- if and (eq $policy "Fail") (include "ack-role-resolver.cluster" .) (eq (include "ack-role-resolver.certificates" .) "self-signed") }}
+    {{- $policy = "Ignore" }}
+    {{- $stored := lookup "admissionregistration.k8s.io/v1" "ValidatingWebhookConfiguration" "" "ack-role-resolver" }}
+    {{- range dig "webhooks" list $stored }}
+      {{- /* The failurePolicy of the webhooks for Pods is another one. */}}
+      {{- if and (hasPrefix "iamroleselectors." .name) (eq .failurePolicy "Fail") }}{{ $policy = "Fail" }}{{ end }}
+    {{- end }}
   {{- end }}
 {{- end }}
-{{- $policy | replace "auto" "Fail" }}
+{{- $policy }}
+{{- end }}
+
+{{/* Not empty if `certs manage` sets the failurePolicy Fail when the webhook is ready (certs/rotation/failure-policy.ts). */}}
+{{- define "ack-role-resolver.becomesFail" -}}
+{{- $isAuto := eq .Values.webhookConfigurations.failurePolicy "auto" }}
+{{- $fails := eq (include "ack-role-resolver.profile" . | fromJson).failurePolicy "Fail" }}
+{{- if and $isAuto $fails (eq (include "ack-role-resolver.failurePolicy" .) "Ignore") }}true{{ end }}
 {{- end }}
 
 {{/* The failurePolicy of the webhooks for resources, clusters and Namespaces. */}}

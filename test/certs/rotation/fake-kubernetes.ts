@@ -77,10 +77,10 @@ export class FakeKubernetes implements KubernetesAPI {
 
   #read({ path, signal }: KubernetesRequest): KubernetesResponse {
     const { pathname, searchParams } = new URL(path, "http://localhost");
-    const selected = searchParams.get("fieldSelector");
-    if (selected === null) return this.#get(pathname);
-    const name = selected.split("=")[1] ?? null;
-    return searchParams.has("watch") ? this.#watch(pathname, name, signal) : this.#list(pathname, name);
+    const isWatch = searchParams.has("watch");
+    if (!isWatch && !searchParams.has("limit")) return this.#get(pathname);
+    const name = searchParams.get("fieldSelector")?.split("=")[1] ?? null;
+    return isWatch ? this.#watch(pathname, name, signal) : this.#list(pathname, name);
   }
 
   #get(path: string): KubernetesResponse {

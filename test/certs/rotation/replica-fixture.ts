@@ -2,7 +2,8 @@ import { isDeepStrictEqual } from "node:util";
 import { Registry } from "prom-client";
 import type { Test } from "tap";
 import { mutatingWebhooks, validatingWebhooks } from "../../../manifests/webhooks.ts";
-import { isJsonObject, stringAt } from "../../../shared/formats/json.ts";
+import { FAIL_WHEN_READY_ANNOTATION } from "../../../shared/contract/annotation-keys.ts";
+import { isJsonObject, type JsonObject, stringAt } from "../../../shared/formats/json.ts";
 import { createLogger } from "../../../shared/server/logger.ts";
 import { CertificateManager } from "../../../certs/rotation/manager.ts";
 import { createCertificateMetrics } from "../../../certs/rotation/reports.ts";
@@ -16,9 +17,10 @@ export const SECRET = `/api/v1/namespaces/${NAMESPACE}/secrets/certificates`;
 export const SERVING = `/api/v1/namespaces/${NAMESPACE}/secrets/webhook-tls`;
 export const LEASE = `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases/certificates`;
 export const EVENTS = `/apis/events.k8s.io/v1/namespaces/${NAMESPACE}/events`;
+export const SLICES = `/apis/discovery.k8s.io/v1/namespaces/${NAMESPACE}/endpointslices`;
 const CONFIGURATION = "/apis/admissionregistration.k8s.io/v1";
 export const MUTATING = `${CONFIGURATION}/mutatingwebhookconfigurations/ack-role-resolver`;
-const VALIDATING = `${CONFIGURATION}/validatingwebhookconfigurations/ack-role-resolver`;
+export const VALIDATING = `${CONFIGURATION}/validatingwebhookconfigurations/ack-role-resolver`;
 const OPTIONS = {
   namespace: NAMESPACE, url: null, ackSystemNamespace: "ack-system", caBundle: null, ackGroups: [],
 } as const;
@@ -66,6 +68,35 @@ export function isServed(api: FakeKubernetes): boolean {
 export function installConfigurations(api: FakeKubernetes): void {
   const printed = [[MUTATING, mutatingWebhooks(OPTIONS)], [VALIDATING, validatingWebhooks(OPTIONS)]] as const;
   for (const [path, { kind, metadata, webhooks }] of printed) api.put(path, { kind, metadata, webhooks });
+}
+
+/** Marks the webhooks as the chart does: those of the selectors fail when the webhook is ready. */
+export function markWebhooks(api: FakeKubernetes): void {
+  for (const [path, verb] of [[MUTATING, "mutate"], [VALIDATING, "validate"]] as const) {
+    const annotations = { [FAIL_WHEN_READY_ANNOTATION]: `iamroleselectors.${verb}.ack-role-resolver.io,other` };
+    api.change(path, (one) => ({
+      ...one, metadata: { ...Object(one["metadata"]), annotations },
+      webhooks: webhooksOf(api, path).map((webhook) => ({ ...webhook, failurePolicy: "Ignore" })),
+    }));
+  }
+}
+
+function webhooksOf(api: FakeKubernetes, path: string): readonly JsonObject[] {
+  const webhooks = api.object(path)["webhooks"];
+  return Array.isArray(webhooks) ? webhooks.filter(isJsonObject) : [];
+}
+
+/** Returns the names of the webhooks with the failurePolicy `Fail`. */
+export function failing(api: FakeKubernetes): string[] {
+  return [MUTATING, VALIDATING].flatMap((path) => webhooksOf(api, path))
+    .filter(({ failurePolicy }) => failurePolicy === "Fail").map(({ name }) => String(name));
+}
+
+/** Writes an EndpointSlice of a Service with one endpoint, as the endpoint slice controller does. */
+export function setEndpoint(api: FakeKubernetes, ready: boolean, service = "ack-role-resolver-webhook"): void {
+  const labels = { "kubernetes.io/service-name": service };
+  const metadata = { namespace: NAMESPACE, name: `${service}-a1b2c`, labels };
+  api.put(`${SLICES}/${metadata.name}`, { metadata, endpoints: [{ conditions: { ready } }] });
 }
 
 /** Starts a replica of `certs manage`, without its server. */

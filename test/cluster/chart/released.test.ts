@@ -8,11 +8,12 @@ import { RELEASE_TOOLS } from "../../programs/release-tools.ts";
 import { findHelm } from "../../real/chart/helm.ts";
 import { findPrograms } from "../../real/find-programs.ts";
 import { pushLayout, startRegistry } from "../../real/release/registry.ts";
+import { until } from "../../real/apiserver/until.ts";
 import { setTimeLimit } from "../../real/time-limit.ts";
 import { startCluster, withNode } from "../on-node.ts";
 import { projectArchive } from "../project-image.ts";
 import { NAMESPACE, POD_LABELS, REPLICAS } from "../webhook/installed.ts";
-import { prepareCluster, Release } from "./release.ts";
+import { failurePolicies, prepareCluster, Release } from "./release.ts";
 
 const LIMIT_MS = 8 * 60_000;
 const ROOT = path.join(import.meta.dirname, "../../..");
@@ -38,6 +39,8 @@ withNode("helm installs the chart of a release from its tarball and from a regis
     await release.install([]);
     const pods = await cluster.pods(NAMESPACE, POD_LABELS);
     t.equal(pods.filter(({ isReady }) => isReady).length, REPLICAS, chart.join(" "));
+    const failsClosed = async (): Promise<boolean> => (await failurePolicies(cluster)).join() === "Fail,Ignore";
+    t.ok(await until(failsClosed), "one command is enough");
     await release.uninstall();
   }
 });

@@ -52,7 +52,7 @@ withNode("the type check of kube-controller-manager", async (t, found) => {
   await cluster.api.installCRDs([ACK_FIELD_EXPORT_CRD, ...CAPA_CRDS, ...REFERRER_CRDS]);
   for (const [runtime, crd] of [["ack", ACK_SELECTOR_CRD], ["extended", iamRoleSelectorCRD("extended")]] as const) {
     await cluster.api.installCRDs([crd]);
-    const options = { ...OPTIONS, runtime, failurePolicy: "Ignore" } as const;
+    const options = { ...OPTIONS, runtime, hasWebhooks: true } as const;
     const policies = admissionPolicies(options, listsOf(SETTINGS)).filter(isPolicy);
     t.ok(policies.length > 0);
     await t.test(`finds no fault in the policies for the runtime ${runtime}`, async (tt) => {

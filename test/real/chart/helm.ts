@@ -9,6 +9,7 @@ import { findPrograms } from "../find-programs.ts";
 export const CHART = path.join(import.meta.dirname, "../../../manifests/chart");
 export const RELEASE = "ack-role-resolver";
 export const NAMESPACE = "ack-role-resolver";
+export const DEPLOYMENT = `/apis/apps/v1/namespaces/${NAMESPACE}/deployments/ack-role-resolver-webhook`;
 
 const HELM_LIMIT_MS = 2 * 60_000;
 

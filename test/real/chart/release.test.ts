@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import path from "node:path";
 import type { Test } from "tap";
 import { field, isJsonObject, stringAt } from "../../../shared/formats/json.ts";
 import { ACK_SELECTOR_CRD } from "../../fixtures/ack-selector-crd.ts";
@@ -7,9 +8,9 @@ import type { Cluster } from "../apiserver/cluster.ts";
 import { onCluster } from "../apiserver/on-cluster.ts";
 import type { ProgramResult } from "../../programs/run-program.ts";
 import { until } from "../apiserver/until.ts";
-import { DEPLOYMENT, setAvailable } from "./deployment.ts";
+import { type ServerProcess, startProgram } from "../server-process.ts";
 import { emergency } from "./emergency.ts";
-import { CHART, findHelm, NAMESPACE, objectsIn, RELEASE } from "./helm.ts";
+import { CHART, DEPLOYMENT, findHelm, NAMESPACE, objectsIn, RELEASE } from "./helm.ts";
 import { refusesUnfitValues, warnsOfExclusions } from "./refused-upgrades.ts";
 
 const SELECTORS = "/apis/services.k8s.aws/v1alpha1/iamroleselectors";
@@ -19,14 +20,22 @@ const MERGE = { headers: { "content-type": "application/merge-patch+json" } };
 const JSON_PATCH = { headers: { "content-type": "application/json-patch+json" } };
 const CREATE_NAMESPACE = ["--namespace", NAMESPACE, "--create-namespace"];
 
+const CLI = path.join(import.meta.dirname, "../../../cli/main.ts");
+const SLICES = `/apis/discovery.k8s.io/v1/namespaces/${NAMESPACE}/endpointslices`;
+/** What the endpoint slice controller writes when a Pod of the webhook is ready. */
+const SLICE = {
+  metadata: { name: "a1b2c", labels: { "kubernetes.io/service-name": "ack-role-resolver-webhook" } },
+  addressType: "IPv4", endpoints: [{ addresses: ["10.0.0.1"], conditions: { ready: true } }],
+};
+
 /** A cluster, and a function that runs helm with the kubeconfig of this cluster. */
 interface Target {
   readonly cluster: Cluster;
   readonly run: (...args: readonly string[]) => Promise<ProgramResult>;
 }
 
-// The cluster has no controllers and no nodes. So no Pod starts, and the test itself writes the status of the
-// Deployment.
+// The cluster has no controllers and no nodes. So no Pod starts: the test starts `certs manage`, and writes the
+// EndpointSlice of the webhook.
 onCluster("a release of the chart on a real API server", async (t, cluster) => {
   const helm = await findHelm(t);
   if (helm === null) return;
@@ -39,9 +48,10 @@ onCluster("a release of the chart on a real API server", async (t, cluster) => {
   await run("helm install blocks no change of selectors while no replica is available", installs);
   await run("helm upgrade blocks no change of selectors while no replica has been available", keepsIgnore);
   await run("the Pods of the webhook and of helm test meet the restricted Pod security standard", meetsRestricted);
-  await run("helm upgrade denies changes while the webhook is down if a replica is available", upgrades);
+  await run("certs manage denies changes while the webhook is down, as soon as it has been ready", failsWhenReady);
+  await run("helm upgrade keeps this", upgrades);
   await run("helm upgrade preserves the certificates, the caBundle, and the failurePolicy during an outage", preserves);
-  await run("helm rollback restores the failurePolicy of the revision", rollsBack);
+  await run("helm rollback to a revision with Ignore is corrected by certs manage", rollsBack);
   await run("refuses values that do not fit the installed release", refusesUnfitValues);
   await run("warns of namespaces that the webhook does not review", warnsOfExclusions);
   await run("refuses to use the Secret of the webhook's own CA with certificates.mode=files", refusesOwnSecret);
@@ -61,7 +71,7 @@ async function refusesMissingNamespace(t: Test, { cluster, run }: Target): Promi
   t.match(await cluster.kubectl(["create", "namespace", "ack-system"]), { code: 0 });
 }
 
-const NOTE_IGNORE = /only the policies check changes of IAMRoleSelectors, [^.]* \(failurePolicy: Ignore\)/;
+const NOTE_IGNORE = /As soon as the webhook is ready, [^.]* \(failurePolicy: Fail\)\. Until then, only the policies /;
 
 async function installs(t: Test, { cluster, run }: Target): Promise<void> {
   const { code, stdout, stderr } = await run("install", RELEASE, ...CHART_IN_NAMESPACE);
@@ -96,18 +106,42 @@ async function meetsRestricted(t: Test, { cluster, run }: Target): Promise<void>
   t.equal(await create({ ...(isJsonObject(spec) && spec), securityContext: {} }), 403, "the API server enforces it");
 }
 
+const FAIL = ["Fail", "Ignore"];
+
+async function startManager(t: Test, cluster: Cluster): Promise<ServerProcess> {
+  const flags = ["--namespace", NAMESPACE, "--health-listen", "127.0.0.1:0"];
+  const access = ["--kubeconfig", cluster.kubeconfig, "--context", "certificates"];
+  const manager = await startProgram("certs manage", [CLI, "certs", "manage", ...flags, ...access]);
+  t.teardown(() => manager.stop("SIGKILL"));
+  return manager;
+}
+
+async function failsWhenReady(t: Test, { cluster }: Target): Promise<void> {
+  const manager = await startManager(t, cluster);
+  const isTrusted = async (): Promise<boolean> => (
+    JSON.stringify(await webhooks(cluster, "validating")).includes('"caBundle"')
+  );
+  t.ok(await until(isTrusted), "certs manage writes the caBundles");
+  t.same(await policies(cluster), ["Ignore"], "no replica is ready yet");
+  t.equal((await createSelector(cluster, "meanwhile")).status, 201);
+  t.equal((await cluster.request("POST", SLICES, SLICE)).status, 201);
+  t.ok(await until(async () => (await policies(cluster)).join() === FAIL.join()));
+  const denied = async (): Promise<boolean> => (await createSelector(cluster, "late")).status === 500;
+  t.ok(await until(denied));
+  await cluster.request("DELETE", `${SLICES}/a1b2c`);
+  await manager.stop();
+}
+
 async function upgrades(t: Test, { cluster, run }: Target): Promise<void> {
-  await setAvailable(cluster, 2);
   const { code, stdout, stderr } = await run("upgrade", RELEASE, ...CHART_IN_NAMESPACE);
   t.same([code, stderr], [0, ""]);
   t.match(stdout, "are denied (failurePolicy: Fail)");
-  t.same(await policies(cluster), ["Fail", "Ignore"]);
-  const denied = async (): Promise<boolean> => (await createSelector(cluster, "late")).status === 500;
-  t.ok(await until(denied));
+  t.same(await policies(cluster), FAIL);
+  const { body } = await cluster.request("GET", `${CONFIGURATIONS}/validatingwebhookconfigurations/ack-role-resolver`);
+  t.notMatch(JSON.stringify(body), "fail-when-ready", "nothing is left to do");
 }
 
 async function preserves(t: Test, { cluster, run }: Target): Promise<void> {
-  await setAvailable(cluster, 0);
   const configuration = `${CONFIGURATIONS}/validatingwebhookconfigurations/ack-role-resolver`;
   const caBundle = (await readFile(cluster.caFile)).toString("base64");
   const change = [{ op: "add", path: "/webhooks/0/clientConfig/caBundle", value: caBundle }];
@@ -123,11 +157,15 @@ async function preserves(t: Test, { cluster, run }: Target): Promise<void> {
 }
 
 async function rollsBack(t: Test, { cluster, run }: Target): Promise<void> {
-  for (const [revision, policy] of [["4", ["Fail", "Ignore"]], ["1", ["Ignore"]], ["4", ["Fail", "Ignore"]]] as const) {
+  for (const [revision, policy] of [["4", FAIL], ["1", ["Ignore"]]] as const) {
     t.match(await run("rollback", RELEASE, revision, "--namespace", NAMESPACE), { code: 0, stderr: "" });
     t.same(await policies(cluster), policy, `revision ${revision}`);
     t.ok(field(field((await cluster.request("GET", SECRET)).body, "data"), "ca.crt"), "the certificates are preserved");
   }
+  const manager = await startManager(t, cluster);
+  t.equal((await cluster.request("POST", SLICES, SLICE)).status, 201);
+  t.ok(await until(async () => (await policies(cluster)).join() === FAIL.join()));
+  await manager.stop();
 }
 
 async function refusesOwnSecret(t: Test, { run }: Target): Promise<void> {
@@ -185,8 +223,8 @@ async function uninstalls(t: Test, { cluster, run }: Target): Promise<void> {
 async function installsOutside(t: Test, { cluster, run }: Target): Promise<void> {
   const values = ["--set", "webhook.url=https://127.0.0.1:1", "--set-file", `webhook.caBundle=${cluster.caFile}`];
   t.match(await run("install", RELEASE, ...CHART_IN_NAMESPACE, ...values), { code: 0, stderr: "" });
-  const path = `${CONFIGURATIONS}/validatingwebhookconfigurations/ack-role-resolver`;
-  const stored = JSON.stringify((await cluster.request("GET", path)).body);
+  const { body } = await cluster.request("GET", `${CONFIGURATIONS}/validatingwebhookconfigurations/ack-role-resolver`);
+  const stored = JSON.stringify(body);
   t.match(stored, '"url":"https://127.0.0.1:1/validate/iamroleselectors"');
   t.notMatch(stored, '"service":');
   t.equal((await cluster.request("GET", DEPLOYMENT)).status, 404);

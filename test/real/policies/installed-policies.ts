@@ -44,7 +44,7 @@ const PROBE = { arn: "probe", namespaceSelector: { names: ["a"] } };
 export async function installPolicies(
   cluster: Cluster, { settings = {}, runtime = "ack", probe = PROBE }: Installation = {},
 ): Promise<void> {
-  const options = { ...OPTIONS, runtime, failurePolicy: "Ignore" } as const;
+  const options = { ...OPTIONS, runtime, hasWebhooks: false } as const;
   const policies = admissionPolicies(options, listsOf({ ...DEFAULT_POLICY_SETTINGS, ...settings }));
   // The policy that denies the probe is the first one. If it is applied last, the API server then evaluates all others.
   const items = policies.toReversed();
@@ -78,7 +78,7 @@ export function coveredChecks(
   changed: Partial<PolicySettings> | undefined = {}, runtime: Runtime = "ack",
 ): ReadonlySet<string> {
   const settings = { ...DEFAULT_POLICY_SETTINGS, ...changed };
-  const policies = checkPolicies({ ...OPTIONS, runtime, failurePolicy: "Ignore" }, listsOf(settings));
+  const policies = checkPolicies({ ...OPTIONS, runtime, hasWebhooks: false }, listsOf(settings));
   const checks = policies.flatMap((policy) => policy.checks);
   const denying = checks.filter(({ check }) => severityOf(check, { ...settings, mode: "selectors" }) === "deny");
   return new Set(denying.map(({ check }) => check.id));

@@ -41,10 +41,12 @@ onCluster("the policies deny no write that the webhook alone admits", async (t, 
 const FAULTS = { arn: "arn:aws:iam:111122223333:role/a", namespaceSelector: { names: ["Team_A"] } };
 const ANNOTATIONS = { "kubectl.kubernetes.io/last-applied-configuration": '{"spec":{"unknownField":true}}' };
 
-onCluster("the policies beside the webhook, with failurePolicy Fail and Ignore", async (t, cluster) => {
+onCluster("the policies beside the webhook follow the failurePolicy in force", async (t, cluster) => {
   const webhook = await installWebhook(t, cluster);
   const faulty = selectorObject("faulty", FAULTS, { annotations: ANNOTATIONS });
-  await apply(cluster, policiesFor("Fail"));
+  // The administrator of the cluster is not a waiver user.
+  const lists = listsOf({ ...DEFAULT_POLICY_SETTINGS, waiverGroups: ["nobody"] });
+  await apply(cluster, admissionPolicies({ ...OPTIONS, hasWebhooks: true }, lists));
   const spec = { arn: ROLE, namespaceSelector: { names: ["team-b"] } };
   const waiving = selectorObject("waiving", spec, { annotations: { "ack-role-resolver.io/allow": "IRS-15" } });
   t.ok(await until(async () => isDeniedByPolicy(await dryCreate(cluster, waiving))), "a policy denies the waiver");
@@ -55,24 +57,29 @@ onCluster("the policies beside the webhook, with failurePolicy Fail and Ignore",
 
   await webhook.stop();
   t.match(await dryCreate(cluster, faulty), { status: 500 }, "without the webhook, every selector is denied");
-  for (const kind of ["mutating", "validating"]) await ignoreFailures(cluster, `${kind}webhookconfigurations`);
-  await apply(cluster, policiesFor("Ignore"));
+  for (const kind of KINDS) await setFailurePolicy(cluster, kind, "Ignore");
   const good = selectorObject("good", spec);
   t.ok(await until(async () => (await dryCreate(cluster, good)).status === 201), "a valid selector is admitted");
   t.ok(await until(async () => isDeniedByPolicy(await dryCreate(cluster, faulty))), "a malformed selector is denied");
   t.ok(isDeniedByPolicy(await dryCreate(cluster, waiving)), "a waiver is denied");
+
+  await setFailurePolicy(cluster, "validating", "Fail");
+  t.ok(await until(async () => (await dryCreate(cluster, faulty)).status === 500), "only the webhook denies again");
+  for (const kind of KINDS) await cluster.request("DELETE", configurationPath(kind));
+  t.ok(await until(async () => (await dryCreate(cluster, faulty)).status === 201), "no policy repeats what is deleted");
+  t.ok(isDeniedByPolicy(await dryCreate(cluster, waiving)), "a waiver is denied");
 });
 
-function policiesFor(failurePolicy: "Fail" | "Ignore"): readonly object[] {
-  // The administrator of the cluster is not a waiver user.
-  const lists = listsOf({ ...DEFAULT_POLICY_SETTINGS, waiverGroups: ["nobody"] });
-  return admissionPolicies({ ...OPTIONS, failurePolicy }, lists);
+const KINDS = ["mutating", "validating"] as const;
+
+function configurationPath(kind: (typeof KINDS)[number]): string {
+  return `/apis/admissionregistration.k8s.io/v1/${kind}webhookconfigurations/ack-role-resolver`;
 }
 
-async function ignoreFailures(cluster: Cluster, resource: string): Promise<void> {
-  const path = `/apis/admissionregistration.k8s.io/v1/${resource}/ack-role-resolver`;
+async function setFailurePolicy(cluster: Cluster, kind: (typeof KINDS)[number], failurePolicy: string): Promise<void> {
+  const path = configurationPath(kind);
   const { body } = await cluster.request("GET", path);
-  const webhooks = objectsOf(field(body, "webhooks")).map((one) => ({ ...one, failurePolicy: "Ignore" }));
+  const webhooks = objectsOf(field(body, "webhooks")).map((one) => ({ ...one, failurePolicy }));
   await cluster.request("PUT", path, { ...objectAt(body), webhooks });
 }
 
