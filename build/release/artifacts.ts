@@ -1,10 +1,12 @@
 import { copyFile, cp, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
+import manifest from "../../package.json" with { type: "json" };
+import { krewManifest } from "../krew.ts";
 import { buildExecutable } from "./executable.ts";
 import type { Inputs } from "./inputs.ts";
 import { buildChartLayout, buildImage, imageDigest } from "./layouts.ts";
 import { PLATFORMS } from "./platforms.ts";
-import { pack, run } from "./run.ts";
+import { digestOf, pack, run } from "./run.ts";
 import { releaseNotes } from "./statement.ts";
 
 /** A file of a release. docs/release.md describes each. */
@@ -16,10 +18,11 @@ export interface Artifact {
 }
 
 const CHART = "ack-role-resolver-chart-VERSION.tgz";
+const PACKAGE = "ack-role-resolver-npm-VERSION.tgz";
 
 /** The files in the order in which they are built, because some contain or name others. */
 export const ARTIFACTS: readonly Artifact[] = [
-  { name: "ack-role-resolver-npm-VERSION.tgz", build: ({ tarball }, file) => copyFile(tarball, file) },
+  { name: PACKAGE, build: ({ tarball }, file) => copyFile(tarball, file) },
   ...PLATFORMS.map((platform): Artifact => ({
     name: `ack-role-resolver-VERSION-linux-${platform.name}.tar.gz`,
     build: (inputs, file) => buildExecutable(inputs, platform, file),
@@ -33,6 +36,7 @@ export const ARTIFACTS: readonly Artifact[] = [
     ),
   },
   { name: "install.yaml", build: renderInstall },
+  { name: "ack-role.yaml", build: writeKrewManifest },
   { name: "sbom.cdx.json", build: ({ dist }, file) => copyFile(path.join(dist, "sbom.cdx.json"), file) },
   {
     name: "notes.md",
@@ -45,6 +49,12 @@ export const ARTIFACTS: readonly Artifact[] = [
 /** Returns the file name of an artifact. */
 export function fileName({ name }: Pick<Artifact, "name">, version: string): string {
   return name.replace("VERSION", version);
+}
+
+async function writeKrewManifest({ version, downloads }: Inputs, file: string): Promise<void> {
+  const name = fileName({ name: PACKAGE }, version);
+  const sha256 = await digestOf(path.join(path.dirname(file), name));
+  await writeFile(file, krewManifest(manifest, { uri: `${downloads}${name}`, sha256 }));
 }
 
 async function renderInstall({ root, work, image }: Inputs, file: string): Promise<void> {

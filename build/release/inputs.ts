@@ -28,6 +28,8 @@ export interface Source {
   readonly epoch: string;
   /** The repository of the image in `install.yaml`. */
   readonly image: string;
+  /** What precedes the name of a file in `ack-role.yaml`: the URL of a folder with its slash, or nothing. */
+  readonly downloads: string;
 }
 
 /**
@@ -35,8 +37,9 @@ export interface Source {
  * could build the release again.
  */
 export async function readSource(root: string, environment: Readonly<NodeJS.ProcessEnv>): Promise<Source> {
-  const { REVISION, SOURCE_DATE_EPOCH, IMAGE: image = "ack-role-resolver" } = environment;
-  const source = { root, version: manifest.version, image };
+  const { REVISION, SOURCE_DATE_EPOCH, IMAGE: image = "ack-role-resolver", DOWNLOADS } = environment;
+  const downloads = DOWNLOADS === undefined ? "" : `${DOWNLOADS.replace(/\/$/, "")}/`;
+  const source = { root, version: manifest.version, image, downloads };
   if (REVISION !== undefined && SOURCE_DATE_EPOCH !== undefined) {
     return { ...source, revision: REVISION, epoch: SOURCE_DATE_EPOCH };
   }

@@ -33,7 +33,8 @@ const BASE_URI = "https://ack-role-resolver.io/release";
  * paths of the machine, so that everyone who builds the release gets the same statement.
  */
 export function provenanceStatement(
-  { version, revision, epoch, image }: Source, subjects: readonly Subject[], { lock, libraries, builder }: Materials,
+  { version, revision, epoch, image, downloads }: Source, subjects: readonly Subject[],
+  { lock, libraries, builder }: Materials,
 ): object {
   return {
     _type: "https://in-toto.io/Statement/v1",
@@ -42,7 +43,7 @@ export function provenanceStatement(
     predicate: {
       buildDefinition: {
         buildType: `${BASE_URI}/v1`,
-        externalParameters: { version, revision, image },
+        externalParameters: { version, revision, image, downloads },
         internalParameters: { SOURCE_DATE_EPOCH: epoch },
         resolvedDependencies: [
           { uri: `pkg:generic/ack-role-resolver@${version}`, digest: { gitCommit: revision } },

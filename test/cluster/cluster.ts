@@ -60,9 +60,9 @@ export class PodCluster {
     await this.loadArchive(archive);
   }
 
-  /** Adds the images of an OCI archive to the node. */
-  async loadArchive(archive: string): Promise<void> {
-    await this.#node.containerd.load(archive);
+  /** Adds the images of an OCI archive to the node, under the name `repository` if they have only tags. */
+  async loadArchive(archive: string, repository?: string): Promise<void> {
+    await this.#node.containerd.load(archive, repository);
   }
 
   /** Returns the log of a container, or an empty string if the container has not started. */

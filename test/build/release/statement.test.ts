@@ -3,7 +3,9 @@ import lock from "../../../package-lock.json" with { type: "json" };
 import { NODE_VERSION } from "../../../build/release/platforms.ts";
 import { checksums, libraryFiles, provenanceStatement, releaseNotes } from "../../../build/release/statement.ts";
 
-const SOURCE = { root: "/home/somebody", version: "1.2.3", revision: "0123abc", epoch: "1700000000", image: "r.io/a" };
+const SOURCE = {
+  root: "/home/somebody", version: "1.2.3", revision: "0123abc", epoch: "1700000000", image: "r.io/a", downloads: "",
+};
 const SUBJECTS = [{ name: "a.tgz", sha256: "00ff" }, { name: "b.tgz", sha256: "11ee" }];
 
 test("the provenance is an in-toto statement that names the files, the commit and the packages", (t) => {

@@ -10,8 +10,11 @@ import type { Sandbox } from "./sandbox.ts";
 export interface Containerd {
   readonly socket: string;
   readonly process: ManagedProcess;
-  /** Adds the images of an OCI archive, so that Pods can use them without a registry. */
-  load(archive: string): Promise<void>;
+  /**
+   * Adds the images of an OCI archive, so that Pods can use them without a registry. `repository` precedes the tags of
+   * an archive that has no names.
+   */
+  load(archive: string, repository?: string): Promise<void>;
 }
 
 /** The image of the first container of each Pod. */
@@ -33,7 +36,12 @@ export async function startContainerd(sandbox: Sandbox, folder: string): Promise
   if (!(await until(responds)) || containerd.hasEnded()) {
     throw new Error(`containerd did not start:\n${await containerd.logTail()}`);
   }
-  return { socket, process: containerd, load: async (archive) => void (await ctr("image", "import", archive)) };
+  return {
+    socket, process: containerd,
+    async load(archive, repository) {
+      await ctr("image", "import", ...(repository === undefined ? [] : ["--base-name", repository]), archive);
+    },
+  };
 }
 
 function configuration(folder: string, socket: string, networks: string): string {
