@@ -1,4 +1,5 @@
-import { connectKubernetes, kubeconfigContexts } from "../shared/cluster/kubeconfig.ts";
+import type { KubernetesAPI } from "../shared/cluster/api.ts";
+import { openKubeconfig } from "../shared/cluster/kubeconfig.ts";
 import { decisionSettings } from "../shared/contract/context.ts";
 import type { SettingsFor } from "../shared/contract/settings.ts";
 import { DEFAULT_NAMESPACE } from "../shared/formats/object-meta.ts";
@@ -17,22 +18,25 @@ type Settings = SettingsFor<"why">;
 
 /** Prints why one resource has its role, what is reported about it, and what to do. */
 export async function runWhy(words: readonly string[], settings: Settings, io: IO): Promise<ExitStatus> {
-  const namespace = settings.namespace ?? (settings.cluster ? (await kubeconfigContexts(settings)).namespace : null);
-  const wanted = parseNamedResource(words, namespace ?? DEFAULT_NAMESPACE);
+  const { api, contexts } = settings.cluster ? await openKubeconfig(settings) : { api: undefined, contexts: null };
+  const namespace = settings.namespace ?? contexts?.namespace ?? DEFAULT_NAMESPACE;
+  const wanted = parseNamedResource(words, namespace);
   // With a kind, --namespace is that of the resource, so no notice says that it has no effect on the manifests.
   const input = { ...settings, kind: [wanted.type] };
-  const [state] = await readStates(input, io, { stdinCommand: "why RESOURCE --from -", withoutResources: true });
+  const [state] = await readStates(input, io, { stdinCommand: "why RESOURCE --from -", withoutResources: true, api });
   if (isUnreadable(state.faults, io)) return EXIT.usage;
-  const found = settings.cluster ? await readNamed(state, wanted, settings) : findNamed(state, wanted);
+  const found = api === undefined ? findNamed(state, wanted) : await readNamed(state, wanted, api);
   const explained = explanationOf(found, state, settings);
-  const result = { ...explained, reported: await reportedAbout(found, explained, settings) };
+  const result = { ...explained, reported: await reportedAbout(found, explained, api) };
   if (settings.output === "json") writeJSON(io, result);
-  else {
-    const { width } = tableFormat("text", io);
-    writeLines(io.stdout, explanationLines([result], painter(io.stdout, io.environment), width));
-  }
+  else writeText(io, result);
   const isWrong = result.advice.some(({ isDenial }) => isDenial) || result.reported.some(({ isRefusal }) => isRefusal);
   return isWrong ? EXIT.findings : EXIT.fine;
+}
+
+function writeText(io: IO, result: Parameters<typeof explanationLines>[0][number]): void {
+  const { width } = tableFormat("text", io);
+  writeLines(io.stdout, explanationLines([result], painter(io.stdout, io.environment), width));
 }
 
 /** Omits what nearly selects the resource if something does. */
@@ -50,10 +54,9 @@ function explanationOf(found: StateObject, state: State, settings: Settings): Re
 }
 
 async function reportedAbout(
-  found: StateObject, { selectors }: ResolvedResource, settings: Settings,
+  found: StateObject, { selectors }: ResolvedResource, api: KubernetesAPI | undefined,
 ): Promise<readonly Reported[]> {
   const conditions = errorConditions(found.object);
-  if (!settings.cluster) return conditions;
-  const api = await connectKubernetes(settings);
+  if (api === undefined) return conditions;
   return [...conditions, ...await reportedEvents(api, found.object, selectors.map(({ name }) => name))];
 }

@@ -1,14 +1,13 @@
-import { connectKubernetes, kubeconfigContexts } from "../../shared/cluster/kubeconfig.ts";
+import { connectKubernetes, openKubeconfig } from "../../shared/cluster/kubeconfig.ts";
 import type { KubernetesAPI } from "../../shared/cluster/api.ts";
 import { sendRequest } from "../../shared/cluster/send-request.ts";
 import { collectionPath, METADATA_TYPES } from "../../shared/cluster/watched-kind.ts";
 import { type Clock, withTimeout } from "../../shared/clock.ts";
+import { LIMITS } from "../../shared/contract/limits.ts";
 import { field, stringAt } from "../../shared/formats/json.ts";
 import type { Cursor } from "./cursor.ts";
 
-/** After this time, a shell waits no longer for names of a cluster. */
-const LIMIT_MS = 1_000;
-const MAX_NAMES = 500;
+const LIMIT_MS = LIMITS.completionWait.value;
 
 interface NamedCollection {
   readonly group: string;
@@ -39,7 +38,7 @@ export class ClusterNames {
 
   /** Returns the names of the objects in a collection. */
   async in(collection: NamedCollection): Promise<readonly string[]> {
-    const path = `${collectionPath(collection)}?limit=${MAX_NAMES}`;
+    const path = `${collectionPath(collection)}?limit=${LIMITS.completedNames.value}`;
     return await this.#items(path, "items", ["metadata", "name"]);
   }
 
@@ -50,7 +49,8 @@ export class ClusterNames {
 
   /** Returns the contexts of the kubeconfig, and the namespace of the selected one. */
   async contexts(): Promise<{ readonly names: readonly string[]; readonly namespace: string | null }> {
-    return await kubeconfigContexts(this.#choice).catch(() => ({ names: [], namespace: null }));
+    const opened = await openKubeconfig(this.#choice).catch(() => null);
+    return opened?.contexts ?? { names: [], namespace: null };
   }
 
   get #choice(): Parameters<typeof connectKubernetes>[0] {

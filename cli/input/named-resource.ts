@@ -1,4 +1,3 @@
-import { connectKubernetes } from "../../shared/cluster/kubeconfig.ts";
 import { listKind } from "../../shared/cluster/list-watch.ts";
 import type { KubernetesAPI } from "../../shared/cluster/api.ts";
 import { systemClock } from "../../shared/clock.ts";
@@ -89,15 +88,12 @@ export function commandName(object: JsonObject): string {
   return `${[kind.toLowerCase(), group].filter((part) => part !== "").join(".")}/${name}`;
 }
 
-type Choice = Parameters<typeof connectKubernetes>[0];
-
 /** Reads the resource from the cluster, and adds it to the inventory. Requests only the kinds that have the name. */
 export async function readNamed(
-  { inventory }: Pick<State, "inventory">, wanted: NamedResource, choice: Choice,
+  { inventory }: Pick<State, "inventory">, wanted: NamedResource, api: KubernetesAPI,
 ): Promise<StateObject> {
   const kinds = servedKinds(inventory.kinds, wanted);
   if (kinds.length === 0) throw new ResolverError("ERR_CONFIG_INVALID", notServed(wanted));
-  const api = await connectKubernetes(choice);
   const objects: readonly JsonObject[] = (await Promise.all(kinds.map((kind) => listOne(api, kind, wanted)))).flat();
   const found = objects.map((object) => ({ object, file: null, lineOf: () => null }));
   const one = onlyOne(found, wanted, () => {

@@ -2,6 +2,7 @@ import type { KubernetesAPI } from "../../shared/cluster/api.ts";
 import { isSuccess, responseText, sendRequest } from "../../shared/cluster/send-request.ts";
 import { type Clock, systemClock } from "../../shared/clock.ts";
 import { SELECTOR_KIND } from "../../shared/contract/ack-groups.ts";
+import { LIMITS } from "../../shared/contract/limits.ts";
 import { errorMessage } from "../../shared/formats/errors.ts";
 import { field, type JsonObject, stringAt } from "../../shared/formats/json.ts";
 import { type ObjectID, objectReference } from "../../shared/formats/object-meta.ts";
@@ -57,7 +58,7 @@ async function listEvents(
   api: KubernetesAPI, clock: Clock, { kind, namespace, name }: Regarding,
 ): Promise<{ readonly events: readonly JsonObject[]; readonly fault: string | null }> {
   const selector = encodeURIComponent(`involvedObject.kind=${kind},involvedObject.name=${name}`);
-  const path = `/api/v1/namespaces/${namespace}/events?limit=500&fieldSelector=${selector}`;
+  const path = `/api/v1/namespaces/${namespace}/events?limit=${LIMITS.reportedEvents.value}&fieldSelector=${selector}`;
   try {
     const response = await sendRequest({ api, clock }, { path });
     const items = field(response.object, "items");

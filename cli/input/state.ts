@@ -1,6 +1,7 @@
 import { text } from "node:stream/consumers";
 import { judgeSelector, judgeStored } from "../../shared/checks/judge-selector.ts";
 import type { SkippedCheck } from "../../shared/checks/run.ts";
+import type { KubernetesAPI } from "../../shared/cluster/api.ts";
 import type { DecisionSettings, Origin } from "../../shared/contract/context.ts";
 import type { SettingsFor } from "../../shared/contract/settings.ts";
 import { type ManifestInput, readManifestPaths } from "../../shared/files/files.ts";
@@ -149,6 +150,8 @@ interface ReadOptions {
   readonly readsControllers?: boolean;
   /** Whether to omit the ACK resources and the clusters of a cluster. Default: false. */
   readonly withoutResources?: boolean;
+  /** The client of the cluster. Default: that of the settings. */
+  readonly api?: KubernetesAPI | undefined;
 }
 
 /**
@@ -188,19 +191,23 @@ async function readManifestStates(settings: StateSettings, io: IO, { stdinComman
   return first === undefined ? [stateOf(null, manifests)] : [first, ...others];
 }
 
+async function clientOf(settings: StateSettings, { api }: ReadOptions): Promise<KubernetesAPI> {
+  const { connectKubernetes } = await import("../../shared/cluster/kubeconfig.ts");
+  return api ?? await connectKubernetes(settings);
+}
+
 /** Reads the objects of a cluster. Imports the Kubernetes client on demand: `--from` does not need the client. */
 async function readCluster(
   settings: StateSettings, io: IO, options: ReadOptions,
 ): Promise<State> {
   const { inAllNamespaces = false, readsControllers = false, withoutResources = false } = options;
-  const { kubeconfig, context, runtime, mode, ackSystemNamespace, extraGroups, identitySecretNamespace } = settings;
-  const [{ loadCluster }, { connectKubernetes }, { listControllerObjects }] = await Promise.all([
-    import("../../shared/sources/load-cluster.ts"), import("../../shared/cluster/kubeconfig.ts"),
-    import("../../shared/sources/controller-objects.ts"),
+  const { runtime, mode, ackSystemNamespace, extraGroups, identitySecretNamespace } = settings;
+  const [{ loadCluster }, { listControllerObjects }] = await Promise.all([
+    import("../../shared/sources/load-cluster.ts"), import("../../shared/sources/controller-objects.ts"),
   ]);
   const progress = new Progress(io);
   try {
-    const api = await connectKubernetes({ kubeconfig, context });
+    const api = await clientOf(settings, options);
     const found = readsControllers
       ? await listControllerObjects(api, ackSystemNamespace)
       : { objects: [], unread: null };

@@ -14,7 +14,7 @@ interface ClusterChoice {
  * unusable.
  */
 export async function connectKubernetes(choice: ClusterChoice): Promise<KubernetesAPI> {
-  return httpKubernetesAPI(await kubernetesConnector(choice));
+  return (await openKubeconfig(choice)).api;
 }
 
 /** The contexts of a kubeconfig. */
@@ -24,16 +24,30 @@ interface Contexts {
   readonly namespace: string | null;
 }
 
-/** Returns the contexts of the kubeconfig. Rejects like `connectKubernetes`. */
-export async function kubeconfigContexts(choice: ClusterChoice): Promise<Contexts> {
+/** A client of the API server, and the contexts of the kubeconfig from which it comes. */
+interface OpenKubeconfig {
+  readonly api: KubernetesAPI;
+  readonly contexts: Contexts;
+}
+
+/** Reads the kubeconfig once. Rejects like `connectKubernetes`. */
+export async function openKubeconfig(choice: ClusterChoice): Promise<OpenKubeconfig> {
   const config = await readConfig(choice);
   const { namespace = "" } = config.getContextObject(config.getCurrentContext()) ?? {};
-  return { names: config.getContexts().map(({ name }) => name), namespace: namespace === "" ? null : namespace };
+  const names = config.getContexts().map(({ name }) => name);
+  return {
+    api: httpKubernetesAPI(connectorOf(choice, config)),
+    contexts: { names, namespace: namespace === "" ? null : namespace },
+  };
 }
 
 /** Returns the connector that `connectKubernetes` uses. The connector reads the configuration again after a 401. */
 export async function kubernetesConnector(choice: ClusterChoice): Promise<Connect> {
-  let config = await readConfig(choice);
+  return connectorOf(choice, await readConfig(choice));
+}
+
+function connectorOf(choice: ClusterChoice, first: KubeConfig): Connect {
+  let config = first;
   return async (unauthorized) => {
     if (unauthorized) config = await readConfig(choice);
     return connectionOf(config);

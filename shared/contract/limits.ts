@@ -188,6 +188,11 @@ export const LIMITS = {
   emulatorSessions: limit(
     10_000, "entries", "role sessions that the STS emulator stores", "the oldest session is deleted",
   ),
+  completionWait: limit(
+    1_000, "ms", "the answer of a cluster to a completion", "the shell completes no names of the cluster",
+  ),
+  completedNames: limit(500, "entries", "names of a kind that a completion reads", "the others are not completed"),
+  reportedEvents: limit(500, "entries", "Events about an object that `why` reads", "the others are ignored"),
   mapNamespaces: limit(
     5_000, "entries", "namespaces in a role map", MAP_BEYOND,
   ),

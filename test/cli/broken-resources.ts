@@ -90,7 +90,7 @@ export const BROKEN: readonly BrokenResource[] = [
   {
     title: "the namespace lacks a label",
     objects: [TEAM_A, bucketObject(), selectorObject("gold", {
-      arn: ROLE, namespaceSelector: { names: [], labelSelector: { matchLabels: { tier: "gold", env: "prod" } } },
+      arn: ROLE, namespaceSelector: { names: [], labelSelector: { matchLabels: { env: "prod", tier: "gold" } } },
     })],
   },
   {
@@ -156,7 +156,7 @@ export async function clusterOf(
     definition("infrastructure.cluster.x-k8s.io", "AWSCluster", { versions: ["v1beta2"] }),
     definition("infrastructure.cluster.x-k8s.io", identity, { versions: ["v1beta2"], scope: "Cluster" }),
   ]);
-  for (const [path, listed] of Map.groupBy(objects, pathOf)) {
+  for (const [path, listed] of Map.groupBy(objects, objectPath)) {
     cluster.objects.set(path, listed.map(({ metadata, ...object }) => (
       { ...object, metadata: Object.assign({ resourceVersion: "7" }, metadata) }
     )));
@@ -169,7 +169,8 @@ export async function clusterOf(
   return cluster;
 }
 
-function pathOf(object: JsonObject): string {
+/** Returns the path of the collection that contains the object. */
+export function objectPath(object: JsonObject): string {
   const { group, version, kind, namespace } = objectReference(object);
   if (kind === "Namespace") return NAMESPACES;
   const base = group === "" ? `/api/${version}` : `/apis/${group}/${version}`;

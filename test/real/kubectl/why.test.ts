@@ -1,0 +1,81 @@
+import { readFileSync } from "node:fs";
+import type { Test } from "tap";
+import { objectReference } from "../../../shared/formats/object-meta.ts";
+import { field, type JsonObject, stringAt } from "../../../shared/formats/json.ts";
+import { BROKEN, objectPath, wordsOf } from "../../cli/broken-resources.ts";
+import { runCommand } from "../../cli/run-command.ts";
+import { ACK_CRDS } from "../../fixtures/ack-crds.ts";
+import { ACK_SELECTOR_CRD } from "../../fixtures/ack-selector-crd.ts";
+import { CAPA_CRDS } from "../../fixtures/capa/crds.ts";
+import { namespaceObject } from "../../shared/objects.ts";
+import type { Cluster } from "../apiserver/cluster.ts";
+import { onCluster } from "../apiserver/on-cluster.ts";
+
+const GOLDEN = readFileSync(new URL("../../golden/why.txt", import.meta.url), "utf8");
+const MERGE = { headers: { "content-type": "application/merge-patch+json" } };
+const EVENTS = "/api/v1/namespaces/team-a/events";
+
+// The output must be that of test/cli/why.test.ts, whose API server is a fake.
+onCluster("why says on a real API server what is wrong with broken resources", async (t, cluster) => {
+  const served = ACK_CRDS.filter(({ spec }) => spec.names.kind === "Bucket");
+  await cluster.installCRDs([ACK_SELECTOR_CRD, ...CAPA_CRDS, ...served]);
+  await cluster.request("POST", "/api/v1/namespaces", namespaceObject("ack-system"));
+  await cluster.request("POST", "/api/v1/namespaces", namespaceObject("team-a"));
+  for (const { title, objects, notes = [], ...broken } of BROKEN.filter(({ errors }) => errors === undefined)) {
+    await t.test(title, async (tt) => {
+      for (const object of objects) await create(tt, cluster, object);
+      for (const note of notes) await report(tt, cluster, note);
+      const words = wordsOf({ title, objects, ...broken });
+      const result = await runCommand(["why", ...words, "--cluster", "--kubeconfig", cluster.kubeconfig]);
+      const { stdout, stderr, status } = result;
+      const text = `$ why ${words.join(" ")}\n${stdout}${stderr}exit status ${status}\n`;
+      tt.equal(text.replace(/(selector-resource-version is absent but should be )"\d+"/, '$1"7"'), expected(title));
+      for (const object of objects) await remove(cluster, object);
+      await cluster.request("DELETE", EVENTS);
+    });
+  }
+  await t.test("names the right that a user lacks", async (tt) => {
+    const access = ["--cluster", "--kubeconfig", cluster.kubeconfig, "--context", "jane"];
+    const { status, stderr } = await runCommand(["why", "bucket/b1", "-n", "team-a", ...access]);
+    tt.equal(status, 2);
+    tt.match(stderr, "iamroleselectors.services.k8s.aws");
+  });
+});
+
+function expected(title: string): string {
+  const [, text = ""] = GOLDEN.split(`# ${title}\n`);
+  return text.split("\n\n# ")[0]?.replace(/\n*$/, "\n") ?? "";
+}
+
+/** Creates an object with its status. A namespace exists already, because nothing deletes one in this cluster. */
+async function create(t: Test, cluster: Cluster, object: JsonObject): Promise<void> {
+  const path = pathOf(object);
+  const { kind, name } = objectReference(object);
+  const one = `${path}/${name}`;
+  const written = kind === "Namespace"
+    ? await cluster.request("PUT", one, object) : await cluster.request("POST", path, object);
+  t.match(written.status, /^20[01]$/, `${kind} ${name}`);
+  const status = field(object, "status");
+  if (status !== undefined) await cluster.request("PATCH", `${one}/status`, { status }, MERGE);
+}
+
+async function remove(cluster: Cluster, object: JsonObject): Promise<void> {
+  const { kind, name } = objectReference(object);
+  if (kind !== "Namespace") await cluster.request("DELETE", `${pathOf(object)}/${name}`);
+}
+
+/** The fake API server forms every plural with an s. */
+function pathOf(object: JsonObject): string {
+  return objectPath(object).replace(/ys$/, "ies");
+}
+
+/** Writes an Event as a sidecar does. */
+async function report(t: Test, cluster: Cluster, message: string): Promise<void> {
+  const { status, body } = await cluster.request("POST", EVENTS, {
+    metadata: { generateName: "b1-" }, action: "AssumeRole", reason: "RoleRefused", type: "Warning", message,
+    involvedObject: { apiVersion: "s3.services.k8s.aws/v1alpha1", kind: "Bucket", namespace: "team-a", name: "b1" },
+    reportingComponent: "ack-role-resolver.io/sidecar", reportingInstance: "sidecar-1",
+    eventTime: new Date(Date.now() - 3 * 60_000).toISOString().replace("Z", "000Z"),
+  });
+  t.equal(status, 201, stringAt(body, "message") ?? "the Event is written");
+}
