@@ -115,14 +115,16 @@ test("the roles of users of CAPA name each kind, and a tenant writes only the id
 
 const EVENTS = { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create", "patch"] };
 
-test("the certificates role allows only maintaining two Secrets and one Lease, and writing Events", (t) => {
+test("the certificates role allows only two Secrets, one Lease, reading EndpointSlices and writing Events", (t) => {
   const name = "ack-role-resolver-certificates";
   const leases = { apiGroups: ["coordination.k8s.io"], resources: ["leases"] };
   const secrets = { apiGroups: [""], resources: ["secrets"] };
   t.same(rulesOf("Role", "certificates"), [
     { ...secrets, resourceNames: [name, "ack-role-resolver-webhook-tls"], verbs: ["list", "watch", "update"] },
     { ...leases, resourceNames: [name], verbs: ["get", "update"] },
-    { ...secrets, verbs: ["create"] }, { ...leases, verbs: ["create"] }, EVENTS,
+    { ...secrets, verbs: ["create"] },
+    { apiGroups: ["discovery.k8s.io"], resources: ["endpointslices"], verbs: ["list", "watch"] },
+    { ...leases, verbs: ["create"] }, EVENTS,
   ]);
   for (const secret of ["certificates", "webhook-tls"].map((one) => found("Secret", one))) {
     t.match(secret, { type: "Opaque", metadata: { namespace: "platform" } });
