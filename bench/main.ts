@@ -1,6 +1,6 @@
-// `npm run bench -- [--quick] [--write] [ROW...]`: measures all rows, or those whose names contain an argument. A run
-// of all rows, or with --write, writes bench/results/, but not a quick one. Exits with status 1 if a goal is missed or
-// a row fails.
+// `npm run bench -- [--quick] [--write] [--help] [ROW...]`: measures all rows, or those whose names contain an argument.
+// A run of all rows, or with --write, writes bench/results/, but not a quick one. Exits with status 1 if a goal is
+// missed or a row fails.
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
@@ -11,10 +11,15 @@ import { measureRow, type RowResult, resultsOf } from "./results.ts";
 import { ROWS } from "./rows.ts";
 import { Stage } from "./stage.ts";
 
-const { values: { quick, write }, positionals } = parseArgs({
-  options: { quick: { type: "boolean", default: false }, write: { type: "boolean", default: false } },
-  allowPositionals: true,
+const flag = { type: "boolean", default: false } as const;
+const { values: { quick, write, help }, positionals } = parseArgs({
+  options: { quick: flag, write: flag, help: flag }, allowPositionals: true,
 });
+if (help) {
+  process.stdout.write("usage: npm run bench -- [--quick] [--write] [PART_OF_A_ROW...]; see bench/README.md. Rows:\n");
+  for (const { name, title } of ROWS) process.stdout.write(`  ${name.padEnd(24)} ${title}\n`);
+  process.exit();
+}
 const selected = ROWS.filter(({ name }) => positionals.length === 0 || positionals.some((part) => name.includes(part)));
 
 function print({ name, title, seconds, loadBefore, otherCores, isDisturbed, figures, error }: RowResult): void {
