@@ -1,6 +1,6 @@
-// `npm run bench -- [--quick] [--write] [--help] [ROW...]`: measures all rows, or those whose names contain an argument.
-// A run of all rows, or with --write, writes bench/results/, but not a quick one. Exits with status 1 if a goal is
-// missed or a row fails.
+// `npm run bench -- [--quick] [--write] [--help] [ROW...]`: measures all rows, or those whose names contain an
+// argument. A run of all rows, or with --write, writes bench/results/, but not a quick one. Exits with status 1 if a
+// goal is missed or a row fails.
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
