@@ -27,7 +27,9 @@ export const BASE = {
   accessKeyID: "ASIABASE", secretAccessKey: "base-secret", sessionToken: "base-session",
   arn: "arn:aws:sts::999988887777:assumed-role/ack/base",
 };
+/** The environment of the sidecar, with the options of the image (Containerfile). */
 export const ENVIRONMENT = {
+  NODE_OPTIONS: "--max-semi-space-size=4",
   AWS_ACCESS_KEY_ID: BASE.accessKeyID, AWS_SECRET_ACCESS_KEY: BASE.secretAccessKey,
   AWS_SESSION_TOKEN: BASE.sessionToken,
 };
