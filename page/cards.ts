@@ -7,18 +7,16 @@ import { STATE_WORDS } from "./view/words.ts";
 /** The number of places that a card shows. Its button shows the others. */
 const MAX_PLACES = 6;
 
-/** Returns a card for each way in which something is wrong, or a sentence if nothing is. */
-export function problemCards(groups: readonly ProblemGroup[], open: Open): HTMLElement[] {
-  if (groups.length === 0) return [h("p", { class: "fine" }, shape("resolved"), "Nothing is wrong.")];
+/** Returns a card for each group, or a sentence if nothing is wrong. */
+export function problemCards(groups: readonly ProblemGroup[], query: string, open: Open): HTMLElement[] {
+  if (groups.length === 0 && query === "") return [h("p", { class: "fine" }, shape("resolved"), "Nothing is wrong.")];
   return groups.map((group) => problemCard(group, open));
 }
 
-function problemCard({ state, count, places }: ProblemGroup, open: Open): HTMLElement {
-  const [word, meaning] = state === null
-    ? ["other findings", "Objects other than resources and selectors that have findings."]
-    : STATE_WORDS[state];
+function problemCard({ state, count, title: text, places }: ProblemGroup, open: Open): HTMLElement {
+  const meaning = state === null || state === "resolved" ? null : STATE_WORDS[state][1];
   const title = h(
-    "h2", { title: meaning }, state === null ? null : shape(state), h("b", {}, count.toLocaleString("en")), ` ${word}`,
+    "h2", { title: meaning }, state === null ? null : shape(state), h("b", {}, count.toLocaleString("en")), ` ${text}`,
   );
   const list = h("ul", {}, ...places.slice(0, MAX_PLACES).map((place) => placeItem(place, open)));
   const rest = places.slice(MAX_PLACES);
@@ -34,6 +32,5 @@ const MAX_SHOWN = 500;
 
 function placeItem({ subject, detail, open: address }: Place, open: Open): HTMLElement {
   const parts = [nameText(subject), h("bdi", { class: "detail", title: detail }, detail)];
-  if (address.length === 0) return h("li", {}, h("span", { class: "place" }, ...parts));
   return h("li", {}, button({ class: "place" }, () => open(address), ...parts));
 }

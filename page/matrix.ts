@@ -15,7 +15,9 @@ export interface MatrixActions {
 }
 
 /** Returns the matrix as the source of a grid. */
-export function matrixSource({ columns, rows }: Matrix, actions: MatrixActions): GridSource {
+export function matrixSource(
+  { columns, rows }: Matrix, ownAccount: string | null, actions: MatrixActions,
+): GridSource {
   const indexes = new Map(columns.map(({ id }, index) => [id, index]));
   const cellsAt = (row: number): readonly Cell[] => {
     const found = rows[row];
@@ -28,7 +30,7 @@ export function matrixSource({ columns, rows }: Matrix, actions: MatrixActions):
     label: "Resources by namespace and account", rowCount: rows.length, columnCount: columns.length,
     cellsOf: (row) => cellsAt(row).flatMap(({ column }) => indexes.get(column.id) ?? []),
     corner: () => h("div", { class: "corner", role: "columnheader", "aria-colindex": 1 }, "Namespace"),
-    head: (index) => columnHead(columns[index], actions),
+    head: (index) => columnHead(columns[index], ownAccount, actions),
     rowHead: (index) => rowHead(rows[index]),
     cell: ({ row, column }) => cellElement(cellAt(row, column)),
     press({ row, column }) {
@@ -42,9 +44,15 @@ export function matrixSource({ columns, rows }: Matrix, actions: MatrixActions):
   };
 }
 
-function columnHead(column: Column | undefined, actions: MatrixActions): HTMLElement {
+function columnHead(
+  column: Column | undefined, ownAccount: string | null, actions: MatrixActions,
+): HTMLElement {
   const head = h("div", { class: `column-head ${column?.kind ?? ""}`, role: "columnheader" });
   if (column !== undefined) head.append(...headParts(column, actions));
+  if (column?.kind === "own") {
+    const account = ownAccount ?? "account unknown";
+    head.append(h("bdi", { class: "hint", title: ownAccount ?? "Pass --controller-account" }, account));
+  }
   return head;
 }
 

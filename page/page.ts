@@ -6,28 +6,33 @@ import { Grid } from "./grid.ts";
 import { matrixSource } from "./matrix.ts";
 import { panelContent } from "./panel-content.ts";
 import { printMoves, printUses } from "./print.ts";
-import { Toolbar } from "./toolbar.ts";
+import { nothingText, Toolbar } from "./toolbar.ts";
 import { Model } from "./view/model.ts";
 import { type ChangeRow, changeRows } from "./view/moves.ts";
-import { problemGroups } from "./view/problems.ts";
-import { filteredUses, type Matrix, matrixOf } from "./view/rows.ts";
+import { type ProblemGroup, problemGroups } from "./view/problems.ts";
+import { addressOf, filteredUses, type Matrix, matrixOf } from "./view/rows.ts";
+import { rolesOf } from "./view/details.ts";
 import { FIRST_VIEW, formatView, parseView, type View } from "./view/view-state.ts";
 import { counted } from "./view/words.ts";
 
 /** The page of one or several role maps. Its state is a view, which is also in the URL. */
 export class Page {
   #maps: readonly RoleMap[];
-  readonly #toolbar = new Toolbar((patch) => this.#change(patch));
+  readonly #toolbar = new Toolbar((patch) => this.#change(patch), () => this.#openFirst());
   readonly #grid = new Grid();
   readonly #header = h("header", {});
   readonly #problems = h("div", { class: "cards" });
   readonly #panel = h("aside", { class: "panel", "aria-labelledby": "panel-title", hidden: true });
   readonly #print = h("div", { class: "print" });
   readonly #omitted = h("div", {});
+  readonly #nothing = h("p", { class: "nothing", role: "status" });
   #view: View = FIRST_VIEW;
   #model: Model;
   #matrix: Matrix | null = null;
   #rows: readonly ChangeRow[] = [];
+  #groups: readonly ProblemGroup[] = [];
+  /** What the panel explained before, for the way back. */
+  #trail: readonly (readonly string[])[] = [];
 
   constructor(maps: readonly RoleMap[]) {
     this.#maps = maps;
@@ -46,13 +51,16 @@ export class Page {
     document.body.append(
       this.#header,
       h("main", {},
-        h("section", { class: "wrong", "aria-label": "What is wrong" }, this.#problems),
-        this.#toolbar.element, this.#grid.element,
+        this.#toolbar.searchForm, h("section", { class: "wrong", "aria-label": "What is wrong" }, this.#problems),
+        this.#toolbar.element, this.#grid.element, this.#nothing,
         this.#omitted,
-        h("p", { class: "keys" }, "Keys: / searches, arrows move, Enter explains, Esc closes.")),
+        h("p", { class: "keys" }, "Keys: / searches, arrows move, Enter opens, Esc goes back.")),
       this.#panel, this.#print,
     );
-    addEventListener("hashchange", () => this.#show(parseView(location.hash.slice(1), this.#maps.length)));
+    addEventListener("hashchange", () => {
+      this.#trail = [];
+      this.#show(parseView(location.hash.slice(1), this.#maps.length));
+    });
     addEventListener("keydown", (event) => this.#key(event));
     addEventListener("beforeprint", () => this.#fillPrint());
     addEventListener("afterprint", () => fill(this.#print));
@@ -92,11 +100,15 @@ export class Page {
     const isMap = view.tab === "map";
     fill(this.#header, ...this.#title(), this.#tabs());
     fill(this.#omitted, ...model.map.omitted.map((text) => h("p", { class: "omitted" }, text)));
-    fill(this.#problems, ...(isMap ? problemCards(problemGroups(model), this.#open) : []));
+    this.#groups = isMap ? problemGroups(model, view.query) : [];
+    fill(this.#problems, ...(isMap ? problemCards(this.#groups, view.query, this.#open) : []));
     this.#matrix = matrixOf(model, view);
     this.#rows = changeRows(model, view);
+    const isEmpty = (isMap ? this.#matrix.rows : this.#rows).length === 0;
+    fill(this.#nothing, isEmpty ? nothingText(view) : null);
+    this.#grid.element.hidden = isEmpty;
     this.#grid.element.classList.toggle("of-change", !isMap);
-    this.#grid.show(isMap ? matrixSource(this.#matrix, {
+    this.#grid.show(isMap ? matrixSource(this.#matrix, model.map.controllerAccount, {
       open: this.#open, toggleAccount: (account) => this.#toggleAccount(account),
       unfold: (name) => this.#change({ unfolded: [...this.#view.unfolded, name] }),
     }) : changeSource(this.#rows, this.#open));
@@ -109,10 +121,11 @@ export class Page {
 
   #title(): HTMLElement[] {
     const { totals: { resources, namespaces, selectors }, root } = this.#model.map;
-    const roles = new Set(this.#model.uses.flatMap(({ role }) => role ?? []));
+    const { roles, used } = rolesOf(this.#model);
     const accounts = new Set(Array.from(roles, ({ account }) => account));
+    const part = used === roles.size ? "" : ` (${used.toLocaleString("en")} in use)`;
     const text = `${counted(resources, "resource")} in ${counted(namespaces, "namespace")}, `
-      + `${counted(selectors, "selector")}, ${counted(roles.size, "role")} in ${counted(accounts.size, "account")}`;
+      + `${counted(selectors, "selector")}, ${counted(roles.size, "role")}${part} in ${counted(accounts.size, "account")}`;
     return [
       h("h1", {}, "Role map", root === null ? null : this.#rootSelect()), h("p", { class: "totals" }, text),
     ];
@@ -143,30 +156,63 @@ export class Page {
     this.#change({ accounts: others.length < accounts.length ? others : [...accounts, account] });
   }
 
-  readonly #open = (open: readonly string[]): void => this.#change({ open });
+  readonly #open = (open: readonly string[]): void => {
+    this.#trail = [];
+    this.#change({ open });
+  };
+
+  readonly #follow = (open: readonly string[]): void => {
+    this.#trail = [...this.#trail, this.#view.open];
+    this.#change({ open });
+  };
+
+  /** Opens what the search finds first: in the rows, or else in the lists. */
+  #openFirst(): void {
+    const move = this.#rows.find((row) => row.type === "move");
+    const row = this.#matrix?.rows.find((one) => one.type === "namespace");
+    const place = this.#groups.flatMap(({ places }) => places)[0];
+    if (this.#view.tab === "change") {
+      if (move !== undefined) this.#open(["move", String(move.index)]);
+    } else if (row?.type === "namespace") this.#open(addressOf(row));
+    else if (place !== undefined) this.#open(place.open);
+  }
 
   #showPanel(): void {
     const { open } = this.#view;
     const wasHidden = this.#panel.hidden !== false;
     this.#panel.hidden = open.length === 0;
-    document.body.classList.toggle("has-panel", open.length > 0);
     if (open.length === 0) return;
-    const { kicker, title, body } = panelContent({ model: this.#model, matrix: this.#matrix, open: this.#open }, open);
+    const shown = { model: this.#model, matrix: this.#matrix, view: this.#view, open: this.#follow };
+    const { kicker, title, body } = panelContent(shown, open);
     const close = button({ class: "close", "aria-label": "Close" }, () => this.#close(), "×");
+    const back = this.#trail.length === 0 ? null : button({ class: "link" }, () => this.#back(), "‹ Back");
     const heading = h("h2", { id: "panel-title", tabindex: -1 }, longText(title));
-    fill(this.#panel, h("div", { class: "panel-head" }, h("p", { class: "kicker" }, kicker), close, heading), ...body);
+    const top = h("p", { class: "kicker" }, back, back === null ? null : " ", kicker);
+    fill(this.#panel, h("div", { class: "panel-head" }, top, close, heading), ...body);
     this.#panel.scrollTop = 0;
     if (wasHidden || this.#panel.contains(document.activeElement)) heading.focus({ preventScroll: true });
   }
 
   #close(): void {
+    this.#trail = [];
     this.#change({ open: [] });
     this.#grid.focus();
   }
 
+  /** Explains what the panel explained before, or closes it. */
+  #back(): void {
+    const open = this.#trail.at(-1);
+    if (open === undefined) {
+      this.#close();
+      return;
+    }
+    this.#trail = this.#trail.slice(0, -1);
+    this.#change({ open });
+  }
+
   #key(event: KeyboardEvent): void {
     const isTyping = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
-    if (event.key === "Escape" && this.#view.open.length > 0) this.#close();
+    if (event.key === "Escape" && this.#view.open.length > 0) this.#back();
     else if (event.key === "/" && !isTyping) {
       event.preventDefault();
       this.#toolbar.search.focus();

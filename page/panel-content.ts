@@ -1,15 +1,18 @@
 import { moveContent } from "./change-list.ts";
 import {
-  missing, objectContent, type Open, type PanelContent, reasonsBody, roleContent, selectorContent,
+  malformedHint, missing, objectContent, type Open, type PanelContent, type PartOf, reasonsBody, roleContent,
+  selectorContent, unjudgedContent,
 } from "./panel.ts";
-import { cellReasons, reasonGroups } from "./view/details.ts";
+import { cellReasons, type ReasonGroup, reasonGroups } from "./view/details.ts";
 import type { Model } from "./view/model.ts";
-import type { Matrix } from "./view/rows.ts";
+import { filteredPart, type Matrix } from "./view/rows.ts";
+import type { View } from "./view/view-state.ts";
 
 /** What the panel can refer to. */
 interface Shown {
   readonly model: Model;
   readonly matrix: Matrix | null;
+  readonly view: View;
   readonly open: Open;
 }
 
@@ -17,6 +20,7 @@ const CONTENTS: Readonly<Record<string, (shown: Shown, name: string, column: str
   role: ({ model, open }, name) => roleContent(model, name, open),
   selector: ({ model, open }, name) => selectorContent(model, name, open),
   object: ({ model }, name) => objectContent(model, Number(name)),
+  unjudged: ({ model }, name) => unjudgedContent(model, Number(name)),
   move: ({ model, open }, name) => moveContent(model, Number(name), open),
   namespace: namespaceContent,
   cell: cellContent,
@@ -28,21 +32,29 @@ export function panelContent(shown: Shown, [type = "", name = "", column = ""]: 
   return content === undefined ? missing("Link", type) : content(shown, name, column);
 }
 
-function namespaceContent({ model, open }: Shown, name: string): PanelContent {
-  const groups = reasonGroups(model.uses.filter(({ namespace }) => namespace.name === name));
+function namespaceContent(shown: Shown, name: string): PanelContent {
+  const groups = reasonGroups(shown.model.uses.filter(({ namespace }) => namespace.name === name));
   if (groups.length === 0) return missing("Namespace", name);
-  return { kicker: "Why", title: name, body: reasonsBody(model, groups, open) };
+  return { kicker: "Why", title: name, body: whyBody(shown, [name], groups) };
 }
 
-function cellContent({ model, matrix, open }: Shown, name: string, column: string): PanelContent {
+function whyBody(
+  { model, view, open }: Shown, names: readonly string[], groups: readonly ReasonGroup[],
+): PanelContent["body"] {
+  const partOf: PartOf = (use) => filteredPart(model, view, use);
+  return [malformedHint(model, names, open), ...reasonsBody(model, groups, open, partOf)];
+}
+
+function cellContent(shown: Shown, name: string, column: string): PanelContent {
+  const { model, matrix } = shown;
   const names = namesOf(matrix, name, column);
   const groups = cellReasons(model, names, column);
   if (groups.length === 0) return missing("Namespace", name);
   const title = names.length > 1 ? `${name} and ${names.length - 1} equal namespaces` : name;
-  const shown = matrix?.columns.find(({ id }) => id === column);
-  const heading = shown?.kind === "account" ? `account ${shown.title}` : shown?.title;
+  const found = matrix?.columns.find(({ id }) => id === column);
+  const heading = found?.kind === "account" ? `account ${found.title}` : found?.title;
   const kicker = heading === undefined ? "Why" : `Why: ${heading}`;
-  return { kicker, title, body: reasonsBody(model, groups, open) };
+  return { kicker, title, body: whyBody(shown, names, groups) };
 }
 
 /** Returns the namespaces of the row that starts with the namespace. */

@@ -1,9 +1,11 @@
 import type { MapFinding, MapSelector, Reason } from "../shared/role-map/role-map.ts";
 import { button, h, longText, nameText } from "./dom.ts";
 import { shape } from "./shapes.ts";
-import { byNamespace, type ReasonGroup, type RoleUsers, usersOfRole } from "./view/details.ts";
+import {
+  byNamespace, type ReasonGroup, type RoleUsers, selectionText, usersOfRole, usersOfSelector, usersText,
+} from "./view/details.ts";
 import type { KnownUse, Model } from "./view/model.ts";
-import { statesOf } from "./view/rows.ts";
+import { resourcesIn, statesOf } from "./view/rows.ts";
 import { counted, shortKind, STATE_WORDS } from "./view/words.ts";
 
 /** Opens another address in the panel. */
@@ -16,24 +18,35 @@ export interface PanelContent {
   readonly body: readonly (HTMLElement | null)[];
 }
 
+/** Returns the part of a use that the filters select, or null. */
+export type PartOf = (use: KnownUse) => KnownUse | null;
+
 /** Returns why the resources of a cell, or of a namespace, have their roles. */
-export function reasonsBody(model: Model, groups: readonly ReasonGroup[], open: Open): HTMLElement[] {
+export function reasonsBody(
+  model: Model, groups: readonly ReasonGroup[], open: Open, partOf: PartOf = (use) => use,
+): HTMLElement[] {
   return groups.map(({ reason, uses }) => h(
     "section", { class: "reason" },
-    stateLine(reason, uses), roleLine(model, reason, open), messageLine(model, reason),
+    stateLine(reason, uses), partLine(uses, partOf), roleLine(model, reason, open), messageLine(model, reason),
     ...findingItems(model, reason.findings),
     ...reason.selectors.map((index) => selectorItem(model, index, open, reason.role === null)),
-    chainItem(reason), resourceList(uses),
+    chainItem(reason), resourceList(uses, partOf),
   ));
 }
 
 function stateLine({ state }: Reason, uses: readonly KnownUse[]): HTMLElement {
-  const count = uses.reduce((sum, one) => sum + one.count, 0);
   const [word, meaning] = STATE_WORDS[state];
   return h(
     "h3", { class: `state ${state}`, title: meaning }, shape(state),
-    `${counted(count, "resource")}: ${word}`,
+    `${counted(resourcesIn(uses), "resource")}: ${word}`,
   );
+}
+
+/** Returns how many of the resources the filters select; null if all. */
+function partLine(uses: readonly KnownUse[], partOf: PartOf): HTMLElement | null {
+  const part = resourcesIn(uses.flatMap((use) => partOf(use) ?? []));
+  if (part === resourcesIn(uses)) return null;
+  return h("p", {}, h("small", {}, `${counted(part, "resource")} matched by the search and filters`));
 }
 
 /** Returns the message of the reason; null if a finding says the same. */
@@ -45,16 +58,25 @@ function messageLine(model: Model, { message, findings }: Reason): HTMLElement |
 
 /** Returns the role, its account and the region; null if no role resolves. */
 function roleLine(model: Model, { role, outcome, region }: Reason, open: Open): HTMLElement | null {
-  const found = model.roleAt(role);
-  if (found === null && region === null) return null;
-  const rows: (HTMLElement | null)[] = [];
-  if (found !== null) {
-    const press = (): void => open(["role", found.arn]);
-    const link = outcome === "default" ? longText(found.arn) : button({ class: "link" }, press, longText(found.arn));
-    rows.push(fact("Role", link), fact("Account", nameText(found.account ?? "not in the ARN")));
-  }
+  const isOwn = outcome === "default";
+  const rows = isOwn ? ownRoleRows(model, role) : roleRows(model, role, open);
   if (region !== null) rows.push(fact("Region", nameText(region)));
-  return h("dl", { class: "facts" }, ...rows);
+  return rows.length === 0 ? null : h("dl", { class: "facts" }, ...rows);
+}
+
+function ownRoleRows(model: Model, role: number | null): HTMLElement[] {
+  const arn = model.roleAt(role)?.arn ?? "the controller's own";
+  return [fact("Role", longText(arn)), fact("Account", nameText(model.map.controllerAccount ?? UNKNOWN_ACCOUNT))];
+}
+
+const UNKNOWN_ACCOUNT = "unknown: pass --controller-account";
+
+/** Returns the role and its account; [] if there is none. */
+function roleRows(model: Model, index: number | null, open: Open): HTMLElement[] {
+  const role = model.roleAt(index);
+  if (role === null) return [];
+  const link = button({ class: "link" }, () => open(["role", role.arn]), longText(role.arn));
+  return [fact("Role", link), fact("Account", nameText(role.account ?? "not in the ARN"))];
 }
 
 function fact(term: string, value: HTMLElement): HTMLElement {
@@ -69,7 +91,9 @@ export function findingItems(model: Model, indexes: readonly number[]): HTMLElem
 function findingItem({ code, severity, path, message, fix }: MapFinding): HTMLElement {
   return h(
     "div", { class: `finding ${severity}` },
-    h("p", {}, h("b", {}, code), " ", h("bdi", {}, message), path === "" ? null : h("bdi", { class: "path" }, path)),
+    // A path of one step, such as `spec`, says nothing more.
+    h("p", {}, h("b", {}, code), " ", h("bdi", {}, message),
+      /[.[]/.test(path) ? h("bdi", { class: "path" }, path) : null),
     h("p", { class: "fix" }, h("b", {}, "Fix: "), h("bdi", {}, fix)),
   );
 }
@@ -85,12 +109,8 @@ function selectorItem(model: Model, index: number, open: Open, hasRole = false):
   );
 }
 
-/** Returns the role and its account; null if there is none. */
-function roleFacts(model: Model, index: number | null, open: Open): HTMLElement | null {
-  const role = model.roleAt(index);
-  if (role === null) return null;
-  const link = button({ class: "link" }, () => open(["role", role.arn]), longText(role.arn));
-  return h("dl", { class: "facts" }, fact("Role", link), fact("Account", nameText(role.account ?? "not in the ARN")));
+function roleFacts(model: Model, index: number | null, open: Open): HTMLElement {
+  return h("dl", { class: "facts" }, ...roleRows(model, index, open));
 }
 
 /** Returns what a selector asks of a resource, and its session settings. */
@@ -124,15 +144,17 @@ function chainItem({ chain }: Reason): HTMLElement | null {
 
 const MAX_RESOURCES = 100;
 
-/** Returns the names of the resources, by kind. */
-function resourceList(uses: readonly KnownUse[]): HTMLElement {
+/** Returns the names of the resources, by kind. If the filters select a part of them, it is first, and marked. */
+function resourceList(uses: readonly KnownUse[], partOf: PartOf): HTMLElement {
   const several = new Set(uses.map(({ namespace }) => namespace.name)).size > 1;
-  const shown = uses.slice(0, MAX_RESOURCES).map(({ namespace, kind, count, names }) => h(
+  const isPart = uses.some((use) => partOf(use) !== use);
+  const sorted = uses.toSorted((a, b) => Number(partOf(a) === null) - Number(partOf(b) === null));
+  const shown = sorted.slice(0, MAX_RESOURCES).map((use) => h(
     "li", {},
-    h("span", { class: "kind" }, several ? nameText(namespace.name) : null, h("bdi", { title: kind }, shortKind(kind)),
-      ` × ${count}`),
-    h("bdi", { class: "names" }, names.join(", ")),
-    count > names.length ? h("small", {}, ` and ${count - names.length} more`) : null,
+    h("span", { class: "kind" }, several ? nameText(use.namespace.name) : null,
+      h("bdi", { title: use.kind }, shortKind(use.kind)), ` × ${use.count}`),
+    ...namesOf(use, isPart ? partOf(use) : null),
+    use.count > use.names.length ? h("small", {}, ` and ${use.count - use.names.length} more`) : null,
   ));
   const more = uses.length - shown.length;
   return h(
@@ -141,26 +163,37 @@ function resourceList(uses: readonly KnownUse[]): HTMLElement {
   );
 }
 
+/** Returns the names, first and marked those of the part. */
+function namesOf({ names }: KnownUse, part: KnownUse | null): (HTMLElement | null)[] {
+  const marked = part?.names ?? [];
+  const others = names.filter((name) => !marked.includes(name));
+  const comma = others.length === 0 ? "" : ", ";
+  return [
+    marked.length === 0 ? null : h("mark", {}, h("bdi", {}, marked.join(", ")), comma),
+    h("bdi", { class: "names" }, others.join(", ")),
+  ];
+}
+
 /** Returns who uses a role, and by which selector. */
 export function roleContent(model: Model, arn: string, open: Open): PanelContent {
   const users = usersOfRole(model, arn);
   const body = users.map(({ selector, uses }) => roleUsers(model, { selector, uses }, open));
-  const none = body.length === 0 ? [h("p", {}, "Nothing in this map uses the role.")] : [];
-  return { kicker: "Who uses this role", title: arn, body: [...none, ...body] };
+  const text = users.length === 0 ? "Nothing in this map uses the role." : usersText(users.flatMap(({ uses }) => uses));
+  return { kicker: "Who uses this role", title: arn, body: [h("p", { class: "message" }, text), ...body] };
 }
 
 function roleUsers(model: Model, { selector, uses }: RoleUsers, open: Open): HTMLElement {
   const item = selector === null ? h("p", {}, "Without a selector") : selectorItem(model, selector, open);
-  return h("section", { class: "reason" }, item, usersList(uses, open));
+  const title = selector === null ? counted(resourcesIn(uses), "resource") : selectionText(uses);
+  return h("section", { class: "reason" }, item, usersList(title, uses, open));
 }
 
-function usersList(uses: readonly KnownUse[], open: Open): HTMLElement {
+function usersList(title: string, uses: readonly KnownUse[], open: Open): HTMLElement {
   const namespaces = byNamespace(uses);
   const rows = namespaces.slice(0, MAX_RESOURCES).map(({ namespace, uses: own }) => h(
     "li", {}, button({ class: "link" }, () => open(["namespace", namespace]), nameText(namespace)), countsText(own),
   ));
   const more = namespaces.length - rows.length;
-  const title = namespaces.length === 0 ? "Used by no resource" : `Used in ${counted(namespaces.length, "namespace")}`;
   return h(
     "div", { class: "list" }, h("p", { class: "term" }, title), h("ul", { class: "users" }, ...rows),
     more > 0 ? h("p", { class: "more" }, `and ${more} more`) : null,
@@ -169,7 +202,7 @@ function usersList(uses: readonly KnownUse[], open: Open): HTMLElement {
 
 function countsText(uses: readonly KnownUse[]): HTMLElement {
   const kinds = [...Map.groupBy(uses, ({ kind }) => kind)].map(([kind, own]) => (
-    `${own.reduce((sum, { count }) => sum + count, 0)} × ${shortKind(kind)}`
+    `${resourcesIn(own)} × ${shortKind(kind)}`
   ));
   const shapes = statesOf(uses).filter(([state]) => state !== "resolved").map(([state]) => shape(state));
   return h("span", { class: "uses" }, ...shapes, h("bdi", {}, kinds.join(", ")));
@@ -178,6 +211,7 @@ function countsText(uses: readonly KnownUse[]): HTMLElement {
 /** Returns a selector, what is wrong with it, and who uses its role because of it. */
 export function selectorContent(model: Model, name: string, open: Open): PanelContent {
   const index = model.map.selectors.findIndex((one) => one.name === name);
+  const uses = usersOfSelector(model, index);
   const selector = model.map.selectors[index];
   if (selector === undefined) return missing("Selector", name);
   const [word, meaning] = STATE_WORDS[selector.state];
@@ -188,7 +222,7 @@ export function selectorContent(model: Model, name: string, open: Open): PanelCo
       selector.state === "resolved" ? null : h("p", { class: "message" }, meaning),
       roleFacts(model, selector.role, open),
       ...findingItems(model, selector.findings), ...selectorFacts(selector),
-      usersList(model.uses.filter(({ reason }) => reason.selectors.includes(index)), open),
+      usersList(selectionText(uses), uses, open),
     ],
   };
 }
@@ -198,6 +232,29 @@ export function objectContent(model: Model, index: number): PanelContent {
   if (object === undefined) return missing("Object", String(index));
   const place = object.place === null ? null : listOf("Defined in", [object.place]);
   return { kicker: object.kind, title: object.name, body: [...findingItems(model, object.findings), place] };
+}
+
+/** Returns the malformed selectors that name the namespaces: none of these resources has a role because of them. */
+export function malformedHint({ map }: Model, namespaces: readonly string[], open: Open): HTMLElement | null {
+  const names = map.selectors.filter(({ names: own }) => own.some((name) => namespaces.includes(name)))
+    .map(({ name }) => name);
+  if (names.length === 0) return null;
+  const links = names.map((name) => (
+    h("li", {}, button({ class: "link" }, () => open(["selector", name]), nameText(name)))
+  ));
+  const text = `${STATE_WORDS.malformed[0]} for this namespace`;
+  return h(
+    "div", { class: "reason" }, h("h3", { class: "state malformed" }, shape("malformed"), text),
+    h("p", { class: "message" }, STATE_WORDS.malformed[1]), h("ul", {}, ...links),
+  );
+}
+
+export function unjudgedContent(model: Model, index: number): PanelContent {
+  const object = model.map.unjudged[index];
+  if (object === undefined) return missing("Object", String(index));
+  const { file, what, fix } = object;
+  const title = file ?? "in the cluster";
+  return { kicker: "Not judged", title, body: [listOf("Contains", [what]), listOf("To judge it", [fix])] };
 }
 
 export function missing(kicker: string, title: string): PanelContent {

@@ -11,11 +11,12 @@ export type Change = (patch: Partial<View>) => void;
 
 /** The controls that filter and group what a tab shows. */
 export class Toolbar {
-  readonly element = h("form", { class: "toolbar", role: "search", "aria-label": "Filter" });
+  readonly element = h("div", { class: "toolbar", role: "group", "aria-label": "Filter" });
   readonly search = h("input", {
     type: "search", placeholder: "Search namespace, resource, role, selector", "aria-label": "Search",
     autocomplete: "off", spellcheck: "false",
   });
+  readonly searchForm = h("form", { class: "search", role: "search" }, this.search);
   readonly #kind = h("select", { "aria-label": "Kind" });
   readonly #group = h("select", { "aria-label": "Group by" });
   readonly #fold = h("input", { type: "checkbox" });
@@ -25,16 +26,17 @@ export class Toolbar {
   readonly #change: Change;
   #counts: ReturnType<typeof statesOf> = [];
 
-  constructor(change: Change) {
+  constructor(change: Change, openFirst: () => void) {
     this.#change = change;
     this.#grouping = h(
       "span", { class: "grouping" }, h("label", {}, "Group by ", this.#group),
-      h("label", { class: "check" }, this.#fold, "One row for equal namespaces"),
+      h("label", { class: "check" }, this.#fold, "One row for namespaces with the same accounts and states"),
     );
-    this.element.append(
-      this.search, h("label", {}, "Kind ", this.#kind), this.#grouping, this.#states, this.#status,
-    );
-    this.element.addEventListener("submit", (event) => event.preventDefault());
+    this.element.append(h("label", {}, "Kind ", this.#kind), this.#grouping, this.#states, this.#status);
+    this.searchForm.addEventListener("submit", (event) => {
+      event.preventDefault();
+      openFirst();
+    });
     this.search.addEventListener("input", () => change({ query: this.search.value.trim() }));
     this.#kind.addEventListener("change", () => change({ kind: this.#kind.value }));
     this.#group.addEventListener("change", () => change({ group: this.#group.value, unfolded: [] }));
@@ -64,9 +66,8 @@ export class Toolbar {
     this.#states.hidden = !isMap;
     fill(this.#states, ...this.#counts.map(([state, count]) => this.#chip(state, view.states, count)));
     const counts = `${counted(shown.resources, "resource")} in ${counted(shown.namespaces, "namespace")}`;
-    const isFiltered = view.query !== "" || view.kind !== "" || view.states.length > 0;
-    fill(this.#status, counts, isFiltered ? ` of ${counted(map.totals.resources, "resource")}` : "");
-    if (isFiltered) {
+    fill(this.#status, counts, isFiltered(view) ? ` of ${counted(map.totals.resources, "resource")}` : "");
+    if (isFiltered(view)) {
       const clear = (): void => this.#change({ query: "", kind: "", states: [] });
       this.#status.append(" ", button({ class: "link" }, clear, "Show all"));
     }
@@ -82,6 +83,17 @@ export class Toolbar {
       shape(state), h("b", {}, count.toLocaleString("en")), ` ${word}`,
     );
   }
+}
+
+function isFiltered({ query, kind, states }: View): boolean {
+  return query !== "" || kind !== "" || states.length > 0;
+}
+
+/** Returns why a view without a resource has none. */
+export function nothingText({ query, ...view }: View): string {
+  if (query === "") return isFiltered({ query, ...view }) ? "No resource matches the filters." : "There is no resource.";
+  return `No resource matches "${query}". Search takes a namespace, resource, role or selector; several words must all `
+    + "match.";
 }
 
 /** The API server sets this label on every namespace, each with its own value. */

@@ -3,6 +3,7 @@ import { isSelector } from "../../shared/contract/ack-groups.ts";
 import type { DecisionSettings } from "../../shared/contract/context.ts";
 import { UNJUDGED, type Unjudged } from "../../shared/files/unjudged.ts";
 import { objectReference } from "../../shared/formats/object-meta.ts";
+import { countOf } from "../../shared/formats/text.ts";
 import type { Impact } from "../../shared/resolution/impact.ts";
 import type { JudgedObject, MapResource, RoleMapInput } from "../../shared/role-map/build-map.ts";
 import type { MapUnjudged } from "../../shared/role-map/role-map.ts";
@@ -50,5 +51,5 @@ function judgedObject(found: StateObject, findings: JudgedObject["findings"]): J
 
 function shownUnjudged({ file, reason, count }: Unjudged): MapUnjudged {
   const [where, fix] = UNJUDGED[reason];
-  return { file, count, where, fix };
+  return { file, count, what: `${countOf(count, "object")} ${where}`, fix };
 }

@@ -1,4 +1,5 @@
 import type { MapNamespace, MapRole, Reason, RoleMap, Use } from "../../shared/role-map/role-map.ts";
+import { shortKind } from "./words.ts";
 
 /** A use with the records that it refers to. */
 export interface KnownUse {
@@ -38,21 +39,52 @@ export class Model {
     return index === null ? null : this.map.roles[index] ?? null;
   }
 
-  /** Returns what a search finds a use by, in lower case. */
-  textOf(use: KnownUse): string {
-    this.#texts ??= new Map(this.uses.map((one) => [one, this.searchText(one)]));
-    return this.#texts.get(use) ?? "";
+  /** Returns the part of a use that a search finds; null if it finds nothing. */
+  find(use: KnownUse, query: string): KnownUse | null {
+    if (query === "") return use;
+    this.#texts ??= new Map(this.uses.map((one) => [one, this.searchText(one.namespace, one.kind, [one])]));
+    return foundPart(use, use.namespace, [this.#texts.get(use) ?? "", query]);
   }
 
-  searchText({ namespace, kind, names, role, reason }: Omit<KnownUse, "count">): string {
-    const selectors = reason.selectors.map((index) => this.map.selectors[index]?.name ?? "");
-    const labels = namespace.labels.map(([key, value]) => `${key}=${value}`);
-    return [namespace.name, ...labels, kind, ...names, role?.arn ?? "", ...selectors, ...reason.chain]
-      .join("\n").toLowerCase();
+  /** Returns what a search finds resources by besides their names: in a conflict, each role that they could have. */
+  searchText(
+    { name, labels }: Pick<MapNamespace, "name" | "labels">, kind: string, sides: readonly Pick<KnownUse, "reason" | "role">[],
+  ): string {
+    const roles = sides.flatMap(({ reason, role }) => [
+      role?.arn ?? "", ...reason.chain, ...reason.selectors.flatMap((index) => this.selectorTexts(index)),
+    ]);
+    return [name, ...labels.map(([key, value]) => `${key}=${value}`), kind, ...roles].join("\n");
+  }
+
+  /** Returns the name and the role of a selector. */
+  selectorTexts(index: number): string[] {
+    const { name = "", role = null } = this.map.selectors[index] ?? {};
+    return [name, this.roleAt(role)?.arn ?? ""];
   }
 }
 
-/** Whether the text, which is in lower case, contains each word of the query. */
-export function matches(text: string, query: string): boolean {
-  return query.toLowerCase().split(/\s+/).every((word) => text.includes(word));
+/** Returns the words of a query that a text does not contain, in any case. */
+function wordsNotIn(text: string, query: string): string[] {
+  const lower = text.toLowerCase();
+  return query.toLowerCase().split(/\s+/).filter((word) => !lower.includes(word));
+}
+
+/** Whether the texts contain each word of the query. */
+export function matches(texts: readonly string[], query: string): boolean {
+  return wordsNotIn(texts.join("\n"), query).length === 0;
+}
+
+/**
+ * Returns all of a record whose text contains each word of the query, or else the part with the resources whose names
+ * contain the other words, such as `ledger`, `team-a/ledger` or `Bucket/ledger`; null if no name does.
+ */
+export function foundPart<Part extends Pick<KnownUse, "kind" | "count" | "names">>(
+  part: Part, namespace: Pick<MapNamespace, "name">, [text, query]: readonly [text: string, query: string],
+): Part | null {
+  const words = wordsNotIn(text, query).join(" ");
+  if (words === "") return part;
+  const names = part.names.filter((name) => (
+    matches([`${namespace.name}/${name}`, `${shortKind(part.kind)}/${name}`], words)
+  ));
+  return names.length === 0 ? null : { ...part, names, count: names.length };
 }

@@ -1,6 +1,6 @@
 import type { Change } from "../../shared/resolution/impact.ts";
 import type { MapRole, Move, Reason } from "../../shared/role-map/role-map.ts";
-import { matches, type Model } from "./model.ts";
+import { foundPart, type Model } from "./model.ts";
 import type { View } from "./view-state.ts";
 import { CHANGE_WORDS, counted, shortKind } from "./words.ts";
 
@@ -28,7 +28,7 @@ export type ChangeRow = MoveRow | { readonly type: "group"; readonly title: stri
 
 /** Returns the rows of the moves that the filters of the view select, under a heading for each type of change. */
 export function changeRows(model: Model, view: View): ChangeRow[] {
-  const moves = moveRows(model).filter((move) => isShown(model, move, view));
+  const moves = moveRows(model).flatMap((move) => shownPart(model, move, view) ?? []);
   return [...Map.groupBy(moves, ({ change }) => change)].flatMap(([change, own]): ChangeRow[] => {
     const detail = counted(own.reduce((sum, { count }) => sum + count, 0), "resource");
     return [{ type: "group", title: CHANGE_WORDS[change], detail }, ...own];
@@ -52,12 +52,12 @@ function sideAt(model: Model, index: number): Side | null {
   return reason === undefined ? null : { reason, role: model.roleAt(reason.role) };
 }
 
-function isShown(model: Model, move: MoveRow, { query, kind }: View): boolean {
-  if (kind !== "" && move.kind !== kind) return false;
+function shownPart(model: Model, move: MoveRow, { query, kind }: View): MoveRow | null {
+  if (kind !== "" && move.kind !== kind) return null;
+  if (query === "") return move;
   const sides = [move.before, move.after].filter((side) => side !== null);
-  const selectors = sides.flatMap(({ reason }) => reason.selectors.map((one) => model.map.selectors[one]?.name ?? ""));
-  const words = [move.namespace, move.kind, ...move.names, ...sides.map(({ role }) => role?.arn ?? ""), ...selectors];
-  return query === "" || matches(words.join("\n").toLowerCase(), query);
+  const namespace = { name: move.namespace, labels: [] };
+  return foundPart(move, namespace, [model.searchText(namespace, move.kind, sides), query]);
 }
 
 /** Returns what the row is about, such as `Bucket/ledger` or `3 × Bucket`. */

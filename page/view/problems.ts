@@ -1,53 +1,72 @@
 import { type State, STATES } from "../../shared/role-map/role-map.ts";
 import { columnOf } from "./columns.ts";
-import type { KnownUse, Model } from "./model.ts";
+import { type KnownUse, matches, type Model } from "./model.ts";
 import { subjectOf } from "./moves.ts";
 import { resourcesIn } from "./rows.ts";
+import { counted, HEADLINES, plural } from "./words.ts";
 
 /** Where something is wrong. */
 export interface Place {
   /** What has the problem, such as a namespace, a selector or a file. */
   readonly subject: string;
   readonly detail: string;
-  /** What the panel explains; [] if it explains nothing more. */
+  /** The number of resources, or 1 for another object. */
+  readonly count: number;
+  /** What the panel explains. */
   readonly open: readonly string[];
 }
 
-/** Everything that is wrong in one way. */
+/** Everything that is wrong in one way, or the selectors that a search finds, whose state is `resolved`. */
 export interface ProblemGroup {
   /** Null for findings of objects that have no state. */
   readonly state: State | null;
   /** The number of resources, selectors or objects. */
   readonly count: number;
+  /** Says what is counted, such as `resources in conflict`. */
+  readonly title: string;
   readonly places: readonly Place[];
 }
 
 const NO_ACCOUNTS: ReadonlySet<string> = new Set();
 
-/** Returns what is wrong, in the order of the states, and then the findings of other objects. */
-export function problemGroups(model: Model): ProblemGroup[] {
+/** Returns what is wrong in what a search finds, in the order of the states, and then the findings of other objects. */
+export function problemGroups(model: Model, query = ""): ProblemGroup[] {
   const { totals, objects, findings } = model.map;
-  const groups = STATES.filter((state) => state !== "resolved").map((state): ProblemGroup => ({
-    state, count: totals.states[state], places: [...placesOf(model, state)],
-  }));
+  const states = STATES.filter((state) => state !== "resolved" || query !== "");
   const others = objects.map((object, index): Place => ({
-    subject: [object.kind, object.name].join(" "), open: ["object", String(index)],
+    subject: [object.kind, object.name].join(" "), count: 1, open: ["object", String(index)],
     detail: [...new Set(object.findings.flatMap((one) => findings[one]?.code ?? []))].join(", "),
-  }));
-  return [...groups, { state: null, count: others.length, places: others }].filter(({ count }) => count > 0);
+  })).filter(({ subject, detail }) => matches([subject, detail], query));
+  const groups = states.map((state) => ({ state, places: [...placesOf(model, state, query)] }));
+  return [...groups, { state: null, places: others }].map(({ state, places }): ProblemGroup => {
+    const sum = places.reduce((total, { count }) => total + count, 0);
+    const count = state === null || query !== "" ? sum : totals.states[state];
+    return { state, count, title: titleOf(model, state, count), places };
+  }).filter(({ count }) => count > 0);
 }
 
-function* placesOf({ map, uses }: Model, state: State): Iterable<Place> {
-  for (const selector of map.selectors) {
-    if (selector.state !== state) continue;
+function titleOf({ uses }: Model, state: State | null, count: number): string {
+  const [noun, rest] = HEADLINES[state ?? "other"];
+  const refused = state === "refused" ? uses.filter(({ reason }) => reason.state === state) : [];
+  const isChoice = refused.length > 0 && refused.every(({ reason }) => reason.code === "ERR_SELECTOR_CHOICE");
+  return `${plural(count, noun)} ${isChoice ? "naming an unusable selector" : rest}`.trim();
+}
+
+function* placesOf(model: Model, state: State, query: string): Iterable<Place> {
+  const { map, uses } = model;
+  for (const [index, selector] of map.selectors.entries()) {
+    const texts = [...model.selectorTexts(index), ...selector.names];
+    if (selector.state !== state || !matches(texts, query)) continue;
     const { name, findings: [first = -1] } = selector;
-    yield { subject: name, detail: map.findings[first]?.code ?? "", open: ["selector", name] };
+    yield { subject: name, detail: map.findings[first]?.code ?? "", count: 1, open: ["selector", name] };
   }
-  const own = uses.filter(({ reason }) => reason.state === state);
+  if (state === "resolved") return;
+  const own = uses.filter(({ reason }) => reason.state === state).flatMap((use) => model.find(use, query) ?? []);
   for (const same of Map.groupBy(own, addressText).values()) yield* placeOf(same);
   if (state !== "unjudged") return;
-  for (const { file, count, where } of map.unjudged) {
-    yield { subject: file ?? "in the cluster", detail: `${count} ${where}`, open: [] };
+  for (const [index, { file, count, what }] of map.unjudged.entries()) {
+    const place = { subject: file ?? "in the cluster", detail: what, count, open: ["unjudged", String(index)] };
+    if (matches([place.subject, what], query)) yield place;
   }
 }
 
@@ -65,6 +84,8 @@ function* placeOf(uses: readonly KnownUse[]): Iterable<Place> {
   if (first === undefined) return;
   const kinds = new Set(uses.map(({ kind }) => kind));
   const count = resourcesIn(uses);
-  const detail = kinds.size === 1 ? subjectOf({ ...first, count }) : `${count} of ${kinds.size} kinds`;
-  yield { subject: first.namespace.name, detail, open: addressOf(first) };
+  const detail = kinds.size === 1
+    ? subjectOf({ ...first, count })
+    : `${counted(count, "resource")}, ${counted(kinds.size, "kind")}`;
+  yield { subject: first.namespace.name, detail, count, open: addressOf(first) };
 }

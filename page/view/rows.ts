@@ -1,6 +1,6 @@
 import { type State, STATES } from "../../shared/role-map/role-map.ts";
 import { type Column, columnOf, compare, sortedColumns } from "./columns.ts";
-import { type KnownUse, matches, type Model } from "./model.ts";
+import type { KnownUse, Model } from "./model.ts";
 import { BY_ATTENTION, BY_NAME, type View } from "./view-state.ts";
 import { counted, shortKind } from "./words.ts";
 
@@ -39,12 +39,15 @@ export interface Matrix {
   readonly resources: number;
 }
 
-/** Returns the uses that the filters of the view select. */
-export function filteredUses(model: Model, { query, states, kind }: View): KnownUse[] {
-  return model.uses.filter((use) => (
-    (states.length === 0 || states.includes(use.reason.state)) && (kind === "" || use.kind === kind)
-    && (query === "" || matches(model.textOf(use), query))
-  ));
+/** Returns the parts of the uses that the filters of the view select. */
+export function filteredUses(model: Model, view: View): KnownUse[] {
+  return model.uses.flatMap((use) => filteredPart(model, view, use) ?? []);
+}
+
+/** Returns the part of a use that the filters of the view select, or null. */
+export function filteredPart(model: Model, { query, states, kind }: View, use: KnownUse): KnownUse | null {
+  const isSelected = (states.length === 0 || states.includes(use.reason.state)) && (kind === "" || use.kind === kind);
+  return isSelected ? model.find(use, query) : null;
 }
 
 /** Returns the columns and the rows of the view. */
@@ -57,9 +60,15 @@ export function matrixOf(model: Model, view: View): Matrix {
   const sorted = [...groups].toSorted(([a], [b]) => compare(a, b));
   const rows = sorted.flatMap(([title, lists]): Row[] => {
     const own = foldedRows(lists.map((list) => rowOf(list, accounts)), view);
-    return title === "" ? own : [headingOf(title.slice(1), lists), ...own];
+    return title === "" ? own : [headingOf(title.slice(1), lists.flat(), view), ...own];
   });
   return { columns, rows, namespaces: byName.size, resources: resourcesIn(uses) };
+}
+
+/** Returns the address of what explains a row: its only cell, or all cells of its first namespace. */
+export function addressOf({ names: [name = ""], cells }: NamespaceRow): string[] {
+  const [first] = cells;
+  return cells.length === 1 && first !== undefined ? ["cell", name, first.column.id] : ["namespace", name];
 }
 
 export function resourcesIn(uses: readonly KnownUse[]): number {
@@ -77,8 +86,13 @@ function groupOf(uses: readonly KnownUse[], { group }: View): string {
   return value === undefined ? `1no label ${key}` : `0${key}: ${value}`;
 }
 
-function headingOf(title: string, lists: readonly (readonly KnownUse[])[]): GroupRow {
-  const detail = `${counted(lists.length, "namespace")}, ${counted(resourcesIn(lists.flat()), "resource")}`;
+/** Returns the heading of a group. What needs attention has the number of resources that do. */
+function headingOf(title: string, uses: readonly KnownUse[], { group }: View): GroupRow {
+  const namespaces = new Set(uses.map(({ namespace }) => namespace.name)).size;
+  const wrong = resourcesIn(uses.filter(({ reason }) => reason.state !== "resolved"));
+  const all = resourcesIn(uses);
+  const part = group === BY_ATTENTION && wrong > 0 && wrong < all ? `${wrong.toLocaleString("en")} of ` : "";
+  const detail = `${counted(namespaces, "namespace")}, ${part}${counted(all, "resource")}`;
   return { type: "group", title, detail };
 }
 

@@ -9,7 +9,7 @@ import { containedObjects, isManifest } from "./contained.ts";
 
 /** The reasons for which objects that can choose a role are not judged, and how to have them judged. */
 export const UNJUDGED = {
-  unrendered: ["in files that are not rendered", "helm template . | ack-role-resolver lint -"],
+  unrendered: ["in templates that are not rendered", "helm template . | ack-role-resolver lint -"],
   patch: ["in Kustomize patches", "kubectl kustomize DIR | ack-role-resolver lint -"],
   embedded: ["in other objects or files, in an unknown form", "write them to a file that lint reads"],
   "unknown-kind": ["of an unknown kind", "correct the kind, or report it"],

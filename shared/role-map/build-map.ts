@@ -5,7 +5,7 @@ import { compareText, countOf } from "../formats/text.ts";
 import { paced, type Paced } from "../formats/paced.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import type { Change, ComparedObject, Impact } from "../resolution/impact.ts";
-import type { Resolution } from "../resolution/resolve.ts";
+import { controllerAccountOf, type Resolution } from "../resolution/resolve.ts";
 import { resolveObject } from "../resolution/resolve-identity.ts";
 import { ReasonTables, stateOf } from "./map-reasons.ts";
 import { storedSelectors } from "./map-selectors.ts";
@@ -76,7 +76,7 @@ export function* roleMapOf(input: RoleMapInput): Paced<RoleMap> {
   const shown = objects.slice(0, LIMITS.mapObjects.value).map((object) => shownObject(object, tables));
   const uses = resources.uses();
   return {
-    root: shownOrNull(input.root),
+    root: shownOrNull(input.root), controllerAccount: shownOrNull(controllerAccountOf(input.settings)),
     totals: totalsOf(input.inventory, unjudged, ranked),
     namespaces: namespaces.items, kinds: places.kinds.items, roles: tables.roles.items,
     selectors: tables.selectors.items, findings: tables.findings.items, reasons: tables.reasons.items,
@@ -168,7 +168,7 @@ function storedFaults({ selectors }: Inventory, name: string): Finding[] {
 function unlistedKinds(inventory: Inventory): MapUnjudged[] {
   const kinds = LISTED.flatMap((one) => [...inventory.unlisted(one)]);
   return kinds.map((kind) => (
-    { file: kind, count: 1, where: "kind that the cluster does not list", fix: "grant the right to list it" }
+    { file: kind, count: 1, what: "kind that the cluster does not list", fix: "grant the right to list it" }
   ));
 }
 
@@ -204,8 +204,8 @@ function compareUnjudged(a: MapUnjudged, b: MapUnjudged): number {
   return compareText(unjudgedKey(a), unjudgedKey(b));
 }
 
-function unjudgedKey({ file, where, count }: MapUnjudged): string {
-  return JSON.stringify([file !== null, file, where, count]);
+function unjudgedKey({ file, what, count }: MapUnjudged): string {
+  return JSON.stringify([file !== null, file, what, count]);
 }
 
 function totalsOf(

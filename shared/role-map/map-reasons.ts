@@ -43,13 +43,13 @@ export class ReasonTables {
   /** Returns the index of the reason, or of one without details if the list is full. */
   reason(resolution: Resolution, findings: readonly Finding[]): number {
     const state = stateOf(resolution, findings);
-    const { outcome, roleARN, selectors, chain = [], region, message } = resolution;
+    const { outcome, roleARN, selectors, chain = [], region, code, message } = resolution;
     const shown = findings.map(shownFinding);
     const names = selectors.map(({ name }) => name);
     const key = JSON.stringify([state, outcome, roleARN, names, chain.map(describeIdentity), region, message, shown]);
     const roleIndex = (): number | null => (roleARN === null ? null : this.role(roleARN));
     const index = this.reasons.add(key, () => ({
-      state, outcome, role: roleIndex(),
+      state, outcome, code, role: roleIndex(),
       selectors: names.flatMap((name) => this.selectors.indexOf(name) ?? []),
       chain: chain.map((link) => shownText(describeIdentity(link))),
       region: region === null ? null : shownText(`${region.value} (set by the ${region.from})`),
@@ -68,7 +68,7 @@ export class ReasonTables {
   #otherReason({ state, outcome, role }: Pick<Reason, "state" | "outcome" | "role">): number {
     const key = `${state} ${outcome} ${role}`;
     const index = this.#others.get(key) ?? this.reasons.items.push({
-      state, outcome, role, selectors: [], chain: [], region: null, message: OTHER_REASON, findings: [],
+      state, outcome, code: null, role, selectors: [], chain: [], region: null, message: OTHER_REASON, findings: [],
     }) - 1;
     this.#others.set(key, index);
     return index;

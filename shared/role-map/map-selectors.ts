@@ -8,23 +8,20 @@ import { shownText } from "./map-table.ts";
 import type { MapSelector } from "./role-map.ts";
 
 /** A selector as the inventory has it. */
-export interface StoredSelector extends Pick<MapSelector, "state"> {
-  readonly name: string;
+export interface StoredSelector extends Pick<MapSelector, "name" | "state" | "conditions" | "names" | "session"> {
   /** "" if the selector has no ARN. */
   readonly roleARN: string;
-  readonly conditions: readonly string[];
-  readonly session: readonly string[];
 }
 
 /** Returns the selectors sorted by name: at most `limit`, those with faults first. */
 export function storedSelectors({ selectors }: Inventory, limit: number): StoredSelector[] {
   const malformed = Array.from(selectors.malformed.values(), ({ name, roleARN, spec }): StoredSelector => (
-    { name, roleARN, state: "malformed", conditions: writtenConditions(spec), session: [] }
+    { name, roleARN, state: "malformed", ...writtenConditions(spec), session: [] }
   ));
   const effective = Array.from(selectors.values(), (selector): StoredSelector => ({
     name: selector.name, roleARN: selector.roleARN,
     state: selectors.faulty.has(selector.name) ? "faulty" : "resolved",
-    conditions: shownConditions(selector), session: sessionTexts(selector.extras),
+    conditions: shownConditions(selector), names: [], session: sessionTexts(selector.extras),
   }));
   const isFaulty = ({ state }: StoredSelector): number => Number(state === "resolved");
   const first = [...malformed, ...effective]
@@ -37,10 +34,15 @@ function shownConditions(selector: EffectiveSelector): string[] {
 }
 
 /** Returns the namespaces that a malformed selector names, to tell whom it concerns. Its other fields can be wrong. */
-function writtenConditions({ namespaceSelector }: SelectorSpec): string[] {
+function writtenConditions({ namespaceSelector }: SelectorSpec): Pick<MapSelector, "conditions" | "names"> {
   const names = namespaceSelector?.names ?? [];
-  return names.length === 0 ? [] : [shownText(namespacesText(names))];
+  return {
+    conditions: names.length === 0 ? [] : [shownText(namespacesText(names))],
+    names: names.slice(0, MAX_NAMES).map(shownText),
+  };
 }
+
+const MAX_NAMES = 20;
 
 /** Returns the session settings. An external ID is confidential, and so may the values of tags be. */
 function sessionTexts({ externalID, sessionName, sourceIdentity, tags, durationSeconds }: SessionExtras): string[] {

@@ -1,3 +1,4 @@
+import type { ErrorCode } from "../formats/errors.ts";
 import type { Change } from "../resolution/impact.ts";
 import type { Outcome } from "../resolution/selection.ts";
 
@@ -17,6 +18,8 @@ export type State = (typeof STATES)[number];
 export interface RoleMap {
   /** The folder whose objects are a cluster of their own; null if all objects are one cluster. */
   readonly root: string | null;
+  /** The account of the controller's own role; null if no setting tells it. */
+  readonly controllerAccount: string | null;
   readonly totals: MapTotals;
   readonly namespaces: readonly MapNamespace[];
   /** Such as `Bucket.s3.services.k8s.aws`. */
@@ -66,6 +69,8 @@ export interface MapSelector {
   readonly role: number | null;
   /** What the selector asks of a resource, such as `spec.namespaceSelector.names: namespace team-a`. */
   readonly conditions: readonly string[];
+  /** The namespaces that a malformed selector names, at most 20; [] for other selectors. */
+  readonly names: readonly string[];
   /** The session settings, without confidential values. */
   readonly session: readonly string[];
   readonly findings: readonly number[];
@@ -86,6 +91,8 @@ export interface MapFinding {
 export interface Reason {
   readonly state: State;
   readonly outcome: Outcome;
+  /** Why no role resolves; null if one does. */
+  readonly code: ErrorCode | null;
   /** The index of the role; null if no role resolves, or if it is unknown. */
   readonly role: number | null;
   /** The indexes of the selectors that select the resources. */
@@ -135,8 +142,8 @@ export interface MapUnjudged {
   /** The file, or the kind of a cluster; null for other objects of a cluster. */
   readonly file: string | null;
   readonly count: number;
-  /** Where they are, such as `in Kustomize patches`. */
-  readonly where: string;
+  /** Such as `2 objects in Kustomize patches`. */
+  readonly what: string;
   /** A command that judges them, or what to do. */
   readonly fix: string;
 }

@@ -89,7 +89,7 @@ test("says why the roles may be out of date, and which kinds are not listed", as
   source.status = { loaded: false, lastSyncMs: 0, fault: null };
   const { maps: [map], stale: reason } = await read();
   t.equal(reason, "the inventory is not loaded, or older than 5 minutes");
-  t.match(map?.unjudged, [{ file: "Queue.sqs.services.k8s.aws", where: "kind that the cluster does not list" }]);
+  t.match(map?.unjudged, [{ file: "Queue.sqs.services.k8s.aws", what: "kind that the cluster does not list" }]);
   source.status = { loaded: true, lastSyncMs: 0, fault: "the API server does not answer" };
   t.equal((await read()).stale, "the API server does not answer");
 });

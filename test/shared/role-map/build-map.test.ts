@@ -10,7 +10,7 @@ const NAMESPACE = namespaceObject("team-a", { team: "a" });
 test("a map refers to each name and text by its index", (t) => {
   const objects = [NAMESPACE, TEAM_A, bucketObject(), bucketObject({ name: "b0" })];
   t.same(mapped(objects, { settings: { region: "eu-west-1" } }), {
-    root: null,
+    root: null, controllerAccount: null,
     totals: {
       resources: 2, namespaces: 1, selectors: 1,
       states: {
@@ -24,11 +24,11 @@ test("a map refers to each name and text by its index", (t) => {
     roles: [{ arn: ROLE, account: "111122223333" }],
     selectors: [{
       name: "team-a", state: "resolved", role: 0, conditions: ["spec.namespaceSelector.names: namespace team-a"],
-      session: [], findings: [], place: "a.yaml:7",
+      names: [], session: [], findings: [], place: "a.yaml:7",
     }],
     findings: [],
     reasons: [{
-      state: "resolved", outcome: "selected", role: 0, selectors: [0], chain: [],
+      state: "resolved", outcome: "selected", code: null, role: 0, selectors: [0], chain: [],
       region: "eu-west-1 (set by the controller)", message: "IAMRoleSelector team-a selects the resource.",
       findings: [],
     }],
@@ -60,7 +60,7 @@ test("a map shows the state of each resource, selector and file that was not jud
   const map = mapped([TEAM_A, bucketObject()], { unjudged });
   t.match(map.totals.states, { unjudged: 3, resolved: 1 });
   t.same(map.unjudged, [{
-    file: "chart.yaml", count: 3, where: "in files that are not rendered",
+    file: "chart.yaml", count: 3, what: "3 objects in templates that are not rendered",
     fix: "helm template . | ack-role-resolver lint -",
   }]);
   t.end();
