@@ -2,8 +2,8 @@ import { h, nameText } from "./dom.ts";
 import type { GridSource } from "./grid.ts";
 import { type Open, type PanelContent, missing, reasonsBody } from "./panel.ts";
 import { shape } from "./shapes.ts";
-import type { Model } from "./view/model.ts";
-import { type ChangeRow, type MoveRow, moveRows, type Side, subjectOf } from "./view/moves.ts";
+import type { Model, Side } from "./view/model.ts";
+import { type ChangeRow, type MoveRow, moveRows, subjectOf } from "./view/moves.ts";
 import { CHANGE_WORDS, roleName, STATE_WORDS } from "./view/words.ts";
 
 const HEADS = ["Before", "After"] as const;

@@ -125,7 +125,8 @@ export class Page {
     const accounts = new Set(Array.from(roles, ({ account }) => account));
     const part = used === roles.size ? "" : ` (${used.toLocaleString("en")} in use)`;
     const text = `${counted(resources, "resource")} in ${counted(namespaces, "namespace")}, `
-      + `${counted(selectors, "selector")}, ${counted(roles.size, "role")}${part} in ${counted(accounts.size, "account")}`;
+      + `${counted(selectors, "selector")}, ${counted(roles.size, "role")}${part} `
+      + `in ${counted(accounts.size, "account")}`;
     return [
       h("h1", {}, "Role map", root === null ? null : this.#rootSelect()), h("p", { class: "totals" }, text),
     ];

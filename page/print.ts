@@ -1,7 +1,7 @@
 import { fill, h } from "./dom.ts";
 import { columnOf, compare } from "./view/columns.ts";
-import type { KnownUse } from "./view/model.ts";
-import { type MoveRow, type Side, subjectOf } from "./view/moves.ts";
+import type { KnownUse, Side } from "./view/model.ts";
+import { type MoveRow, subjectOf } from "./view/moves.ts";
 import { CHANGE_WORDS, counted, roleName, shortKind, STATE_WORDS } from "./view/words.ts";
 
 /** A long document would take a browser minutes to lay out. */

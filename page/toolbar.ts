@@ -90,9 +90,9 @@ function isFiltered({ query, kind, states }: View): boolean {
 }
 
 /** Returns why a view without a resource has none. */
-export function nothingText({ query, ...view }: View): string {
-  if (query === "") return isFiltered({ query, ...view }) ? "No resource matches the filters." : "There is no resource.";
-  return `No resource matches "${query}". Search takes a namespace, resource, role or selector; several words must all `
+export function nothingText(view: View): string {
+  if (view.query === "") return isFiltered(view) ? "No resource matches the filters." : "There is no resource.";
+  return `No resource matches "${view.query}". Search takes a namespace, resource, role or selector; several words must all `
     + "match.";
 }
 

@@ -27,7 +27,7 @@ export function reasonGroups(uses: readonly KnownUse[]): ReasonGroup[] {
   return Array.from(Map.groupBy(uses, ({ reason }) => reason), ([reason, own]) => ({ reason, uses: own }));
 }
 
-/** The resources that have a role because of one selector, or would without a conflict, or have it without a selector. */
+/** The resources that have a role because of one selector, or would without a conflict, or without any selector. */
 export interface RoleUsers {
   /** The index of the selector; null for resources that have the role by a map or an identity. */
   readonly selector: number | null;

@@ -1,13 +1,17 @@
 import type { MapNamespace, MapRole, Reason, RoleMap, Use } from "../../shared/role-map/role-map.ts";
 import { shortKind } from "./words.ts";
 
+/** What resources have before or after a change, or now. */
+export interface Side {
+  readonly reason: Reason;
+  readonly role: MapRole | null;
+}
+
 /** A use with the records that it refers to. */
-export interface KnownUse {
+export interface KnownUse extends Side {
   readonly namespace: MapNamespace;
   /** The name of the kind; "other kinds" if the map does not tell it. */
   readonly kind: string;
-  readonly reason: Reason;
-  readonly role: MapRole | null;
   readonly count: number;
   readonly names: readonly string[];
 }
@@ -47,9 +51,7 @@ export class Model {
   }
 
   /** Returns what a search finds resources by besides their names: in a conflict, each role that they could have. */
-  searchText(
-    { name, labels }: Pick<MapNamespace, "name" | "labels">, kind: string, sides: readonly Pick<KnownUse, "reason" | "role">[],
-  ): string {
+  searchText({ name, labels }: Omit<MapNamespace, "isKnown">, kind: string, sides: readonly Side[]): string {
     const roles = sides.flatMap(({ reason, role }) => [
       role?.arn ?? "", ...reason.chain, ...reason.selectors.flatMap((index) => this.selectorTexts(index)),
     ]);

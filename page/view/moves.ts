@@ -1,14 +1,8 @@
 import type { Change } from "../../shared/resolution/impact.ts";
-import type { MapRole, Move, Reason } from "../../shared/role-map/role-map.ts";
-import { foundPart, type Model } from "./model.ts";
+import type { Move } from "../../shared/role-map/role-map.ts";
+import { foundPart, type Model, type Side } from "./model.ts";
 import type { View } from "./view-state.ts";
 import { CHANGE_WORDS, counted, shortKind } from "./words.ts";
-
-/** What resources have before or after a change. */
-export interface Side {
-  readonly reason: Reason;
-  readonly role: MapRole | null;
-}
 
 export interface MoveRow {
   readonly type: "move";

@@ -5,8 +5,8 @@ import type { State } from "../../shared/role-map/role-map.ts";
 export const STATE_WORDS: Readonly<Record<State, readonly [word: string, meaning: string]>> = {
   conflict: ["conflict", "Several selectors select the resource, so controllers do not reconcile it."],
   refused: [
-    "no usable role", "The selector, CARM key or identity that is named for the resource cannot be used, so controllers do "
-      + "not reconcile it.",
+    "no usable role", "The selector, CARM key or identity that is named for the resource cannot be used, so "
+      + "controllers do not reconcile it.",
   ],
   malformed: ["malformed selector", "Controllers ignore the selector."],
   faulty: ["faulty", "The webhook would deny the object as it is."],

@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { matrixOf, type Row } from "../../page/view/rows.ts";
+import { addressOf, matrixOf, type Row } from "../../page/view/rows.ts";
 import { BY_NAME, type View } from "../../page/view/view-state.ts";
 import { FIRST, roleIn, SECOND } from "../shared/objects.ts";
 import { MODEL, viewWith } from "./fixture.ts";
@@ -19,7 +19,7 @@ function rowText(row: Row): string {
 
 test("what needs attention is first, and equal namespaces without problems are one row", (t) => {
   t.same(texts({}), [
-    "Needs attention (2 namespaces, 4 resources)",
+    "Needs attention (2 namespaces, 3 of 4 resources)",
     `c1: No role 1 conflict Bucket; ${FIRST} 1 resolved Queue`,
     "d1: Controller's own role 2 default Bucket",
     "Resolved (3 namespaces, 3 resources)",
@@ -60,8 +60,29 @@ test("filters select resources by their state, their kind, and each word of a se
   t.same(names({ query: "TEAM=a" }), ["a1+a2"], "a label of the namespace, in any case");
   t.same(names({ query: "second" }), ["b1"], "a selector");
   t.same(names({ query: "c1 queue" }), ["c1"]);
-  t.same(names({ query: "b2" }), ["d1"], "the name of a resource");
+  t.same(names({ query: "buckets" }), ["c1"], "a selector or role in a conflict");
   t.same(names({ query: "nothing" }), []);
   t.match(matrixOf(MODEL, viewWith({ states: ["default"] })), { namespaces: 1, resources: 2 });
+  t.end();
+});
+
+test("a search for the name of a resource, alone or after its namespace or kind, finds only that resource", (t) => {
+  const found = (query: string): string[] => texts({ query, group: BY_NAME, isFolded: false });
+  const d1 = ["d1: Controller's own role 1 default Bucket"];
+  for (const query of ["b2", "D1/b2", "bucket/b2", "d1 b2", "team=d d1/b2"]) {
+    t.same(found(query), d1, query);
+  }
+  t.same(found("b2 q"), [], "each word is in the same name");
+  t.same(found("c1/b2"), []);
+  t.same(found("d1/b"), ["d1: Controller's own role 2 default Bucket"]);
+  t.end();
+});
+
+test("the address of a row is its only cell, or its namespace", (t) => {
+  const addresses = matrixOf(MODEL, viewWith({ group: BY_NAME })).rows
+    .flatMap((row) => (row.type === "namespace" ? [addressOf(row)] : []));
+  t.same(addresses, [
+    ["cell", "a1", `account ${FIRST}`], ["cell", "b1", `account ${SECOND}`], ["namespace", "c1"], ["cell", "d1", "own"],
+  ]);
   t.end();
 });

@@ -1,15 +1,15 @@
 import * as fc from "fast-check";
 import { test } from "tap";
-import { cellReasons, usersOfRole } from "../../page/view/details.ts";
+import { cellReasons, rolesOf, selectionText, usersOfRole, usersText } from "../../page/view/details.ts";
 import { nextPosition } from "../../page/view/grid-keys.ts";
 import { Model } from "../../page/view/model.ts";
 import { changeRows, subjectOf } from "../../page/view/moves.ts";
-import { problemGroups } from "../../page/view/problems.ts";
+import { type ProblemGroup, problemGroups } from "../../page/view/problems.ts";
 import { visibleRange } from "../../page/view/range.ts";
 import { formatView, parseView, type View } from "../../page/view/view-state.ts";
 import { counted, roleName, shortKind } from "../../page/view/words.ts";
 import { STATES } from "../../shared/role-map/role-map.ts";
-import { FIRST, namespaceObject, roleIn, SECOND, selectorFor } from "../shared/objects.ts";
+import { bucketObject, FIRST, namespaceObject, roleIn, SECOND, selectorFor } from "../shared/objects.ts";
 import { parameters } from "../shared/property.ts";
 import { mapped } from "../shared/role-map/mapped.ts";
 import { MODEL, OBJECTS, viewWith } from "./fixture.ts";
@@ -36,16 +36,57 @@ test("each problem has a place, and the address of what explains it", (t) => {
   ] as const;
   const annotated = namespaceObject("e1", {}, { "services.k8s.aws/owner-account-id": "1" });
   const groups = problemGroups(new Model(mapped([...OBJECTS, annotated], { unjudged })));
-  t.same(groups.map(({ state, count, places }) => [state, count, ...places.map(({ subject, detail, open }) => (
-    [subject, detail, open.join(" ")].join(" | ")
-  ))]), [
-    ["conflict", 1, "c1 | Bucket/b | cell c1 none"],
-    ["malformed", 1, "broken | IRS-02 | selector broken"],
-    ["default", 2, "d1 | 2 × Bucket | cell d1 own"],
-    ["unjudged", 3, "in the cluster | 1 in templates of other objects | ", "p.yaml | 2 in Kustomize patches | "],
-    [null, 1, "Namespace e1 | CM-09, NS-03 | object 0"],
+  t.same(groups.map(groupText), [
+    "conflict 1 resource in conflict: c1 | Bucket/b | cell c1 none",
+    "malformed 1 malformed selector: broken | IRS-02 | selector broken",
+    "default 2 resources with the controller's own role: d1 | 2 × Bucket | cell d1 own",
+    "unjudged 3 objects not judged: in the cluster | 1 object in templates of other objects | unjudged 0, "
+      + "p.yaml | 2 objects in Kustomize patches | unjudged 1",
+    "null 1 other object with findings: Namespace e1 | CM-09, NS-03 | object 0",
   ]);
   t.same(problemGroups(new Model(mapped([]))), []);
+  t.end();
+});
+
+function groupText({ state, count, title, places }: ProblemGroup): string {
+  const texts = places.map(({ subject, detail, open }) => [subject, detail, open.join(" ")].join(" | "));
+  return `${state} ${count} ${title}: ${texts.join(", ")}`;
+}
+
+test("a search filters the problems, and finds malformed selectors and selectors without a resource", (t) => {
+  const unused = selectorFor("unused", FIRST, ["e1"]);
+  const unjudged = [{ file: "p.yaml", reason: "patch", count: 2 }] as const;
+  const model = new Model(mapped([...OBJECTS, unused], { unjudged }));
+  const texts = (query: string): string[] => problemGroups(model, query).map(groupText);
+  const malformed = "malformed 1 malformed selector: broken | IRS-02 | selector broken";
+  t.same(texts("broken"), [malformed]);
+  t.same(texts("d1"), [malformed, "default 2 resources with the controller's own role: d1 | 2 × Bucket | cell d1 own"]);
+  t.same(texts("d1/b2"), ["default 1 resource with the controller's own role: d1 | Bucket/b2 | cell d1 own"]);
+  t.same(texts("role/buckets"), [
+    "conflict 1 resource in conflict: c1 | Bucket/b | cell c1 none",
+    "resolved 1 selector found: buckets | IRS-17 | selector buckets",
+  ]);
+  t.same(texts("unused"), ["resolved 1 selector found: unused | IRS-22 | selector unused"]);
+  t.same(texts("p.yaml"), [
+    "unjudged 2 objects not judged: p.yaml | 2 objects in Kustomize patches | unjudged 0",
+  ]);
+  t.same(texts("nothing"), []);
+  t.end();
+});
+
+test("resources of several kinds, and those whose annotation names no usable selector, are told apart", (t) => {
+  const chosen = { "ack-role-resolver.io/use-selector": "absent" };
+  const queue = { ...bucketObject(), apiVersion: "sqs.services.k8s.aws/v1alpha1", kind: "Queue" };
+  const selectors = mapped([bucketObject(), queue, bucketObject({ name: "c", annotations: chosen })], {
+    runtime: "extended",
+  });
+  t.same(problemGroups(new Model(selectors)).map(groupText), [
+    "refused 1 resource naming an unusable selector: team-a | Bucket/c | cell team-a none",
+    "default 2 resources with the controller's own role: team-a | 2 resources, 2 kinds | cell team-a own",
+  ]);
+  const accounts = namespaceObject("team-a", {}, { "services.k8s.aws/owner-account-id": FIRST });
+  const carm = mapped([accounts, bucketObject()], { settings: { mode: "carm" } });
+  t.match(problemGroups(new Model(carm))[0]?.title, "resource without a usable role");
   t.end();
 });
 
@@ -63,13 +104,34 @@ test("a cell has the reasons of its resources, by the column of the account or o
 
 test("a role has its users by selector, also a selector that selects nothing", (t) => {
   const unused = selectorFor("unused", FIRST, ["e1"]);
-  const model = new Model(mapped([...OBJECTS, { ...unused, spec: { arn: roleIn(FIRST, "first") } }]));
-  const users = (one: Model, arn: string): unknown => usersOfRole(one, arn).map(({ selector, uses }) => [
-    selector === null ? null : one.map.selectors[selector]?.name, uses.map(({ namespace }) => namespace.name),
+  const arn = roleIn(FIRST, "first");
+  const model = new Model(mapped([...OBJECTS, { ...unused, spec: { arn, namespaceSelector: { names: ["e1"] } } }]));
+  const users = (one: Model, name: string): unknown => usersOfRole(one, name).map(({ selector, uses }) => [
+    selector === null ? null : one.map.selectors[selector]?.name, uses.map(({ namespace }) => namespace.name).toSorted(),
   ]);
-  t.same(users(MODEL, roleIn(FIRST, "first")), [["first", ["a1", "a2", "c1"]]]);
-  t.match(users(model, roleIn(FIRST, "first")), [["first", []], ["unused", []]], "all resources are in conflict");
+  t.same(users(MODEL, arn), [["first", ["a1", "a2", "c1", "c1"]]], "also a resource in conflict");
+  t.same(users(model, arn), [["first", ["a1", "a2", "c1", "c1"]], ["unused", []]]);
   t.same(users(MODEL, "absent"), []);
+  t.end();
+});
+
+test("a role and its selector tell the same about resources in conflict", (t) => {
+  const texts = (name: string, account: string): string[] => {
+    const [users] = usersOfRole(MODEL, roleIn(account, name));
+    return [usersText(users?.uses ?? []), selectionText(users?.uses ?? [])];
+  };
+  t.same(texts("second", SECOND), ["Used by 1 resource.", "Selects 1 resource in 1 namespace"]);
+  t.same(texts("buckets", SECOND), [
+    "Used by no resource now. 1 resource would use it, but is in conflict.",
+    "Selects 1 resource in 1 namespace, all in conflict",
+  ]);
+  t.same(texts("first", FIRST), [
+    "Used by 3 resources. 1 more resource would use it, but is in conflict.",
+    "Selects 4 resources in 3 namespaces, 1 of them in conflict",
+  ]);
+  t.same([usersText([]), selectionText([])], ["Used by no resource now.", "Selects no resource"]);
+  const { roles, used } = rolesOf(MODEL);
+  t.same([roles.size, used], [3, 2], "not the role of a malformed selector");
   t.end();
 });
 
@@ -88,6 +150,7 @@ test("a change has its rows under the type of the change", (t) => {
     `c1 Queue/q ${SECOND} ${FIRST}`,
   ]);
   t.same(rows("c1"), ["Other account: 1 resource", `c1 Queue/q ${SECOND} ${FIRST}`]);
+  t.same(rows("a2/b"), ["Other account: 1 resource", `a2 Bucket/b ${SECOND} ${FIRST}`]);
   t.same(changeRows(model, viewWith({ kind: "Bucket.s3.services.k8s.aws" })).length, 3);
   t.same(changeRows(MODEL, viewWith({})), []);
   t.equal(subjectOf({ count: 3, kind: "Bucket.s3", names: ["a"] }), "3 × Bucket");

@@ -75,7 +75,7 @@ test("the printed page has a table of what the filters select, what is wrong fir
   const pdf = await page.pdf();
   t.ok(pdf.length > 10_000);
   t.match(await page.evaluate("printed"), [
-    "c1 | 1 × Bucket | conflict | No role", "d1 | 2 × Bucket | default role | Controller's own role",
+    "c1 | 1 × Bucket | conflict | No role", "d1 | 2 × Bucket | controller's own role | Controller's own role",
     "a1 | 1 × Bucket | resolved | 111122223333",
   ]);
   t.equal((await page.$$(".print table")).length, 0, "nothing of it stays in the page");

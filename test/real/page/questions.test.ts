@@ -49,7 +49,8 @@ async function findsUsers(t: Test, browser: Browser): Promise<void> {
   const text = await panelText(page);
   t.match(text, "Who uses this role");
   t.ok(text.includes(`Selector ${HEALTHY}`));
-  t.match(text, "Used in 1 namespace");
+  t.match(text, "Used by 20 resources.");
+  t.match(text, "Selects 20 resources in 1 namespace");
 }
 
 async function findsProblems(t: Test, browser: Browser): Promise<void> {
