@@ -9,7 +9,7 @@ import { runProgram } from "../test/programs/run-program.ts";
 
 const ROOT = path.join(import.meta.dirname, "..");
 const PICTURE = path.join(import.meta.dirname, "role-map.png");
-/** Wide enough for the matrix beside the panel. */
+/** Wide enough for what is wrong beside the panel. */
 const VIEWPORT = { width: 1300, height: 720, deviceScaleFactor: 1.5 } as const;
 
 /** Draws the role map of the example company. Fonts differ between machines, so no check compares the picture. */

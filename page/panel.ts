@@ -242,12 +242,13 @@ export function malformedHint({ map }: Model, namespaces: readonly string[], ope
   const links = names.map((name) => (
     h("li", {}, button({ class: "link" }, () => open(["selector", name]), nameText(name)))
   ));
-  const text = `${STATE_WORDS.malformed[0]} for this namespace`;
   return h(
-    "div", { class: "reason" }, h("h3", { class: "state malformed" }, shape("malformed"), text),
+    "div", { class: "reason" }, h("h3", { class: "state malformed" }, shape("malformed"), MALFORMED_HERE),
     h("p", { class: "message" }, STATE_WORDS.malformed[1]), h("ul", {}, ...links),
   );
 }
+
+const MALFORMED_HERE = "Malformed selector for this namespace";
 
 export function unjudgedContent(model: Model, index: number): PanelContent {
   const object = model.map.unjudged[index];

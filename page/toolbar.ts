@@ -92,8 +92,8 @@ function isFiltered({ query, kind, states }: View): boolean {
 /** Returns why a view without a resource has none. */
 export function nothingText(view: View): string {
   if (view.query === "") return isFiltered(view) ? "No resource matches the filters." : "There is no resource.";
-  return `No resource matches "${view.query}". Search takes a namespace, resource, role or selector; several words must all `
-    + "match.";
+  return `No resource matches "${view.query}". Search takes a namespace, resource, role or selector; several `
+    + "words must all match.";
 }
 
 /** The API server sets this label on every namespace, each with its own value. */

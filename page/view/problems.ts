@@ -52,22 +52,28 @@ function titleOf({ uses }: Model, state: State | null, count: number): string {
   return `${plural(count, noun)} ${isChoice ? "naming an unusable selector" : rest}`.trim();
 }
 
-function* placesOf(model: Model, state: State, query: string): Iterable<Place> {
-  const { map, uses } = model;
-  for (const [index, selector] of map.selectors.entries()) {
-    const texts = [...model.selectorTexts(index), ...selector.names];
-    if (selector.state !== state || !matches(texts, query)) continue;
+function placesOf(model: Model, state: State, query: string): Place[] {
+  const selectors = [...selectorPlaces(model, state, query)];
+  if (state === "resolved") return selectors;
+  const own = model.uses.filter(({ reason }) => reason.state === state);
+  const cells = Map.groupBy(own.flatMap((use) => model.find(use, query) ?? []), addressText);
+  const unjudged = state === "unjudged" ? unjudgedPlaces(model, query) : [];
+  return [...selectors, ...[...cells.values()].flatMap((uses) => [...placeOf(uses)]), ...unjudged];
+}
+
+function* selectorPlaces(model: Model, state: State, query: string): Iterable<Place> {
+  const { selectors, findings } = model.map;
+  for (const [index, selector] of selectors.entries()) {
+    if (selector.state !== state || !matches([...model.selectorTexts(index), ...selector.names], query)) continue;
     const { name, findings: [first = -1] } = selector;
-    yield { subject: name, detail: map.findings[first]?.code ?? "", count: 1, open: ["selector", name] };
+    yield { subject: name, detail: findings[first]?.code ?? "", count: 1, open: ["selector", name] };
   }
-  if (state === "resolved") return;
-  const own = uses.filter(({ reason }) => reason.state === state).flatMap((use) => model.find(use, query) ?? []);
-  for (const same of Map.groupBy(own, addressText).values()) yield* placeOf(same);
-  if (state !== "unjudged") return;
-  for (const [index, { file, count, what }] of map.unjudged.entries()) {
-    const place = { subject: file ?? "in the cluster", detail: what, count, open: ["unjudged", String(index)] };
-    if (matches([place.subject, what], query)) yield place;
-  }
+}
+
+function unjudgedPlaces({ map }: Model, query: string): Place[] {
+  return map.unjudged.map(({ file, count, what }, index): Place => (
+    { subject: file ?? "in the cluster", detail: what, count, open: ["unjudged", String(index)] }
+  )).filter(({ subject, detail }) => matches([subject, detail], query));
 }
 
 function addressOf(use: KnownUse): readonly [type: string, namespace: string, column: string] {

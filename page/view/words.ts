@@ -5,7 +5,7 @@ import type { State } from "../../shared/role-map/role-map.ts";
 export const STATE_WORDS: Readonly<Record<State, readonly [word: string, meaning: string]>> = {
   conflict: ["conflict", "Several selectors select the resource, so controllers do not reconcile it."],
   refused: [
-    "no usable role", "The selector, CARM key or identity that is named for the resource cannot be used, so "
+    "no usable role", "The resource or its namespace names a selector, CARM key or identity that cannot be used, so "
       + "controllers do not reconcile it.",
   ],
   malformed: ["malformed selector", "Controllers ignore the selector."],

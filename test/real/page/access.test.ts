@@ -80,3 +80,22 @@ test("the printed page has a table of what the filters select, what is wrong fir
   ]);
   t.equal((await page.$$(".print table")).length, 0, "nothing of it stays in the page");
 });
+
+test("the panel moves nothing, the search is above the lists, and accounts are whole", async (t) => {
+  const browser = await openBrowser(t);
+  if (browser === null) return;
+  for (const width of [1280, 390]) {
+    const { page } = await openMaps(t, browser, [MAP], { width, hash: "#tab=map" });
+    const tops = async (): Promise<string[]> => await runTexts(page, `[...document.querySelectorAll(
+      "input[type=search], .card, .grid, .grid-row"
+    )].map((one) => JSON.stringify(one.getBoundingClientRect()))`);
+    const before = await tops();
+    await clickOn(page, ".card button", "c1");
+    t.match(await panelText(page), "Cannot determine");
+    t.same(await tops(), before, `${width} pixels`);
+    t.ok(await page.evaluate(`document.querySelector("input[type=search]").getBoundingClientRect().bottom
+      < document.querySelector(".card").getBoundingClientRect().top`));
+    t.same(await runTexts(page, `[...document.querySelectorAll(".column-head .name, .column-head .hint")]
+      .filter((one) => one.scrollWidth > one.clientWidth && one.clientWidth > 0).map((one) => one.textContent)`), []);
+  }
+});

@@ -81,6 +81,7 @@ test("a map of nothing, of no name, of no selector and of too many kinds says wh
   const many = await openMaps(t, browser, [mapped(kinds, { isAudited: false })]);
   t.match(await textsOf(many.page, ".omitted"), [/^The map leaves out 4900 resources/]);
   const bare = await openMaps(t, browser, [mapped([bucketObject()])]);
-  t.match((await textsOf(bare.page, "body")).join(""), /1 resource in 1 namespace, 0 selectors.*1 resource with the controller's own role team-a/);
+  const text = (await textsOf(bare.page, "body")).join("");
+  t.match(text, /1 resource in 1 namespace, 0 selectors.*1 resource with the controller's own role team-a/);
   t.same([empty, one, many, bare].flatMap(({ incidents }) => incidents), []);
 });

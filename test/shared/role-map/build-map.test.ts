@@ -85,6 +85,21 @@ test("what is wrong comes first, with its findings and their fixes", (t) => {
   t.end();
 });
 
+test("a map has the account of the controller's own role, and what a malformed selector names", (t) => {
+  const names = Array.from({ length: 21 }, (_, i) => `n${i}`);
+  const broken = selectorObject("broken", { arn: "x", namespaceSelector: { names } });
+  const map = mapped([broken, TEAM_A, bucketObject()], { settings: { controllerRole: roleIn(FIRST, "ack") } });
+  t.equal(map.controllerAccount, FIRST);
+  t.same(map.selectors.map((one) => one.names), [names.slice(0, 20), []]);
+  t.end();
+});
+
+test("a map has the code of a resource that has no role", (t) => {
+  const { reasons } = mapped([NAMESPACE, TEAM_A, OTHER, bucketObject()]);
+  t.same(reasons.map(({ code }) => code), ["ERR_SELECTOR_CONFLICT"]);
+  t.end();
+});
+
 test("an object with findings that has no role is in the map with its place", (t) => {
   const namespace = namespaceObject("team-b", {}, { "services.k8s.aws/owner-account-id": "1" });
   const { objects, findings } = mapped([namespace, TEAM_A]);
