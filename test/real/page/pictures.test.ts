@@ -21,9 +21,9 @@ interface Look {
 
 const CONFLICT = "#open=cell&open=c1&open=none";
 const LOOKS = {
-  light: { width: 1000, height: 520, hash: CONFLICT },
-  dark: { width: 1000, height: 520, hash: CONFLICT, scheme: "dark" },
-  phone: { width: 390, height: 700 },
+  light: { width: 1000, height: 620, hash: CONFLICT },
+  dark: { width: 1000, height: 620, hash: CONFLICT, scheme: "dark" },
+  phone: { width: 390, height: 1000 },
   print: { width: 700, height: 520, isPrinted: true },
 } as const satisfies Readonly<Record<string, Look>>;
 
