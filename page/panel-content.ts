@@ -1,6 +1,6 @@
 import { moveContent } from "./change-list.ts";
 import {
-  malformedHint, missing, objectContent, type Open, type PanelContent, type PartOf, reasonsBody, roleContent,
+  malformedItems, missing, objectContent, type Open, type PanelContent, type PartOf, reasonsBody, roleContent,
   selectorContent, unjudgedContent,
 } from "./panel.ts";
 import { cellReasons, type ReasonGroup, reasonGroups } from "./view/details.ts";
@@ -42,7 +42,7 @@ function whyBody(
   { model, view, open }: Shown, names: readonly string[], groups: readonly ReasonGroup[],
 ): PanelContent["body"] {
   const partOf: PartOf = (use) => filteredPart(model, view, use);
-  return [malformedHint(model, names, open), ...reasonsBody(model, groups, open, partOf)];
+  return [...malformedItems(model, names, open), ...reasonsBody(model, groups, open, partOf)];
 }
 
 function cellContent(shown: Shown, name: string, column: string): PanelContent {

@@ -58,9 +58,11 @@ function messageLine(model: Model, { message, findings }: Reason): HTMLElement |
 
 /** Returns the role, its account and the region; null if no role resolves. */
 function roleLine(model: Model, { role, outcome, region }: Reason, open: Open): HTMLElement | null {
-  const isOwn = outcome === "default";
-  const rows = isOwn ? ownRoleRows(model, role) : roleRows(model, role, open);
-  if (region !== null) rows.push(fact("Region", nameText(region)));
+  const rows = outcome === "default" ? ownRoleRows(model, role) : roleRows(model, role, open);
+  return factList(region === null ? rows : [...rows, fact("Region", nameText(region))]);
+}
+
+function factList(rows: readonly HTMLElement[]): HTMLElement | null {
   return rows.length === 0 ? null : h("dl", { class: "facts" }, ...rows);
 }
 
@@ -105,12 +107,8 @@ function selectorItem(model: Model, index: number, open: Open, hasRole = false):
   return h(
     "div", { class: "selector" },
     h("p", {}, "Selector ", button({ class: "link" }, press, nameText(selector.name))),
-    hasRole ? roleFacts(model, selector.role, open) : null, ...selectorFacts(selector),
+    hasRole ? factList(roleRows(model, selector.role, open)) : null, ...selectorFacts(selector),
   );
-}
-
-function roleFacts(model: Model, index: number | null, open: Open): HTMLElement {
-  return h("dl", { class: "facts" }, ...roleRows(model, index, open));
 }
 
 /** Returns what a selector asks of a resource, and its session settings. */
@@ -220,7 +218,7 @@ export function selectorContent(model: Model, name: string, open: Open): PanelCo
     body: [
       selector.state === "resolved" ? null : h("h3", { class: `state ${selector.state}` }, shape(selector.state), word),
       selector.state === "resolved" ? null : h("p", { class: "message" }, meaning),
-      roleFacts(model, selector.role, open),
+      factList(roleRows(model, selector.role, open)),
       ...findingItems(model, selector.findings), ...selectorFacts(selector),
       usersList(selectionText(uses), uses, open),
     ],
@@ -234,21 +232,14 @@ export function objectContent(model: Model, index: number): PanelContent {
   return { kicker: object.kind, title: object.name, body: [...findingItems(model, object.findings), place] };
 }
 
-/** Returns the malformed selectors that name the namespaces: none of these resources has a role because of them. */
-export function malformedHint({ map }: Model, namespaces: readonly string[], open: Open): HTMLElement | null {
-  const names = map.selectors.filter(({ names: own }) => own.some((name) => namespaces.includes(name)))
-    .map(({ name }) => name);
-  if (names.length === 0) return null;
-  const links = names.map((name) => (
-    h("li", {}, button({ class: "link" }, () => open(["selector", name]), nameText(name)))
-  ));
-  return h(
-    "div", { class: "reason" }, h("h3", { class: "state malformed" }, shape("malformed"), MALFORMED_HERE),
-    h("p", { class: "message" }, STATE_WORDS.malformed[1]), h("ul", {}, ...links),
-  );
+/** Returns the malformed selectors that name the namespaces: no resource has a role because of them. */
+export function malformedItems(model: Model, namespaces: readonly string[], open: Open): HTMLElement[] {
+  return model.map.selectors.flatMap(({ names }, index) => (names.some((name) => namespaces.includes(name)) ? h(
+    "section", { class: "reason" },
+    h("h3", { class: "state malformed" }, shape("malformed"), "Malformed selector for this namespace"),
+    selectorItem(model, index, open),
+  ) : []));
 }
-
-const MALFORMED_HERE = "Malformed selector for this namespace";
 
 export function unjudgedContent(model: Model, index: number): PanelContent {
   const object = model.map.unjudged[index];

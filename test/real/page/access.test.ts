@@ -21,8 +21,12 @@ async function violations(page: Page): Promise<string[]> {
 test("axe finds no violation, in each view, size and color scheme", async (t) => {
   const browser = await openBrowser(t);
   if (browser === null) return;
-  const views = ["#tab=map", "#tab=change", PANEL, "#tab=map&open=role&open=arn:aws:iam::111122223333:role/first"];
-  for (const hash of [...views, "#tab=map&open=selector&open=broken", "#tab=change&open=move&open=0"]) {
+  const views = [
+    "#tab=map", "#tab=change", PANEL, "#tab=map&open=role&open=arn:aws:iam::111122223333:role/first",
+    "#tab=map&open=selector&open=broken", "#tab=change&open=move&open=0", "#tab=map&q=d1/b2&open=namespace&open=d1",
+    "#tab=map&q=nothing&open=unjudged&open=0",
+  ];
+  for (const hash of views) {
     for (const [width, scheme] of [[1280, "light"], [1280, "dark"], [390, "light"]] as const) {
       const { page } = await openMaps(t, browser, [MAP], { width, hash });
       await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
