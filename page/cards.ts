@@ -14,9 +14,10 @@ export function problemCards(groups: readonly ProblemGroup[], query: string, ope
 }
 
 function problemCard({ state, count, title: text, places }: ProblemGroup, open: Open): HTMLElement {
-  const meaning = state === null || state === "resolved" ? null : STATE_WORDS[state][1];
+  const isProblem = state !== null && state !== "resolved";
   const title = h(
-    "h2", { title: meaning }, state === null ? null : shape(state), h("b", {}, count.toLocaleString("en")), ` ${text}`,
+    "h2", { title: isProblem ? STATE_WORDS[state][1] : null }, isProblem ? shape(state) : null,
+    h("b", {}, count.toLocaleString("en")), ` ${text}`,
   );
   const list = h("ul", {}, ...places.slice(0, MAX_PLACES).map((place) => placeItem(place, open)));
   const rest = places.slice(MAX_PLACES);

@@ -65,8 +65,10 @@ function* selectorPlaces(model: Model, state: State, query: string): Iterable<Pl
   const { selectors, findings } = model.map;
   for (const [index, selector] of selectors.entries()) {
     if (selector.state !== state || !matches([...model.selectorTexts(index), ...selector.names], query)) continue;
-    const { name, findings: [first = -1] } = selector;
-    yield { subject: name, detail: findings[first]?.code ?? "", count: 1, open: ["selector", name] };
+    const { name, role, findings: [first = -1] } = selector;
+    // A search can find several roles of one name.
+    const detail = state === "resolved" ? model.roleAt(role)?.account : findings[first]?.code;
+    yield { subject: name, detail: detail ?? "", count: 1, open: ["selector", name] };
   }
 }
 

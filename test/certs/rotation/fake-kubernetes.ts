@@ -78,7 +78,7 @@ export class FakeKubernetes implements KubernetesAPI {
   #read({ path, signal }: KubernetesRequest): KubernetesResponse {
     const { pathname, searchParams } = new URL(path, "http://localhost");
     const isWatch = searchParams.has("watch");
-    if (!isWatch && !searchParams.has("limit")) return this.#get(pathname);
+    if (!isWatch && !searchParams.has("limit") && !searchParams.has("fieldSelector")) return this.#get(pathname);
     const name = searchParams.get("fieldSelector")?.split("=")[1] ?? null;
     return isWatch ? this.#watch(pathname, name, signal) : this.#list(pathname, name);
   }

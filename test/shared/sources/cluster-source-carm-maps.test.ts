@@ -40,7 +40,7 @@ test("the inventory is loaded even if optional CARM maps cannot be listed", asyn
   const fault = (): string => source.status.fault ?? "";
   await eventually(source, () => fault().includes("team-map") && fault().includes("account-map"));
   t.equal(source.status.loaded, true);
-  t.match(fault(), "not allowed to list configmaps named ack-role-account-map in the namespace ack; grant the verbs ");
+  t.match(fault(), "not allowed to list configmaps named ack-role-account-map in the namespace ack; grant this user ");
   t.equal(source.inventory.includes("config maps"), false);
   t.same([...source.inventory.unlisted("config maps")].toSorted(), [
     "ack/ack-role-account-map",
