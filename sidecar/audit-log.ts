@@ -43,8 +43,8 @@ const MAX_LENGTH = 2_048;
 export class AuditLog {
   readonly #log: AuditLogPorts["log"];
   readonly #repeats: RepeatCounter;
-  /** Building a key takes longer than looking it up. */
-  readonly #keys = new WeakMap<AuditClient, ClientKey>();
+  /** The last key of each grant: building a key takes longer. Grants are the same until the inventory changes. */
+  readonly #keys = new WeakMap<Issue["grant"], LastKey>();
 
   constructor({ log, clock }: AuditLogPorts) {
     this.#log = log;
@@ -71,16 +71,19 @@ export class AuditLog {
   }
 
   #keyOf({ grant, sessionKey, client }: Issue): string {
-    const known = this.#keys.get(client);
-    if (known?.grant === grant && known.sessionKey === sessionKey) return known.key;
+    const known = this.#keys.get(grant);
+    if (known?.client === client.key && known.sessionKey === sessionKey) return known.key;
     const selectors = grant.verdict === "role" ? grant.selectors.join() : "";
     const key = `${client.key} ${selectors} ${sessionKey}`;
-    this.#keys.set(client, { grant, sessionKey, key });
+    this.#keys.set(grant, { client: client.key, sessionKey, key });
     return key;
   }
 }
 
-interface ClientKey extends Pick<Issue, "grant" | "sessionKey"> {
+interface LastKey {
+  /** The key of the client. */
+  readonly client: string;
+  readonly sessionKey: string;
   readonly key: string;
 }
 
