@@ -1,4 +1,5 @@
-import { type Finding, findingSentences, type Section } from "../../shared/checks/check.ts";
+import { type Finding, findingSentences } from "../../shared/checks/check.ts";
+import { ACK_07 } from "../../shared/checks/resource-drift.ts";
 import { runChecks } from "../../shared/checks/run.ts";
 import { isACKGroup, SELECTOR_GROUP, SELECTOR_KIND } from "../../shared/contract/ack-groups.ts";
 import { ACCOUNT_MAP, RESOLUTION, TEAM_MAP } from "../../shared/contract/annotation-keys.ts";
@@ -103,23 +104,33 @@ export class Adviser {
   }
 
   /** Returns how to change what the finding is about. */
-  #remedyFor({ section, path }: Finding, one: StateObject, advised: Advised): Remedy {
+  #remedyFor(finding: Finding, one: StateObject, advised: Advised): Remedy {
+    const { section, path } = finding;
     const { resolution, found } = advised;
     if (one !== found) return { command: edit([one], path) };
     if (resolution.outcome === "default" && (section === "onDefault" || section === "drift")) {
       return this.#select(advised);
     }
     if (section === "staleAnnotations" && found.file === null) return refresh(found.object, resolution);
-    const owners = this.#ownersOf(section, resolution);
-    if (owners.length === 0) return { command: edit([found], path) };
-    return { command: edit(owners), ...fixOfSelectors(section, found.object) };
+    const fix = this.#fixOfSelectors(finding, advised);
+    const owners = fix === null ? this.#ownersOf(resolution)
+      : this.#named(SELECTOR_KIND, resolution.selectors.map(({ name }) => name));
+    const command = owners.length > 0 ? edit(owners) : edit([found], path);
+    return fix === null ? { command } : { command, fix };
   }
 
-  /** Returns the objects to change instead of the resource: selectors, a CARM map or an identity. */
-  #ownersOf(section: Section | undefined, { selectors, chain = [], outcome, via }: Resolution): StateObject[] {
-    const names = selectors.map(({ name }) => name);
-    const isUnlabeled = !names.some((name) => readsResourceLabels(this.#state.inventory.selectors.get(name)));
-    if (section === "conflicts" || (section === "drift" && isUnlabeled)) return this.#named(SELECTOR_KIND, names);
+  /** Returns the fix if only selectors decide, which decide about other resources too; else null. */
+  #fixOfSelectors({ section, fix }: Finding, { resolution, found }: Advised): string | null {
+    if (section === "conflicts") {
+      return `${fix}. Changing or deleting a selector can change the roles of other resources`;
+    }
+    const { selectors } = this.#state.inventory;
+    const dependsOnLabels = resolution.selectors.some(({ name }) => readsResourceLabels(selectors.get(name)));
+    return fix === ACK_07.fix && !dependsOnLabels ? narrowing(found.object) : null;
+  }
+
+  /** Returns the objects to change instead of a refused resource: a CARM map or an identity. */
+  #ownersOf({ chain = [], outcome, via }: Resolution): StateObject[] {
     if (outcome !== "refused") return [];
     const denied = chain.filter(({ allowed }) => !allowed).slice(0, 1);
     const maps = this.#settings.mode === "carm" && chain.length === 0 ? this.#named("ConfigMap", [mapOf({ via })]) : [];
@@ -169,16 +180,11 @@ function consequence(resource: JsonObject, { roleARN }: SelectorExplanation): st
   return `. Controllers would no longer reconcile the resource, which exists in account ${ownerAccountID}`;
 }
 
-/** Returns the fix of a fault of selectors, which can decide about other resources too. */
-function fixOfSelectors(section: Section | undefined, resource: JsonObject): Pick<Remedy, "fix"> {
-  if (section === "conflicts") {
-    return { fix: "restrict the selectors until only one selects the resource: the one whose role is in the account of "
-      + "the resource. Deleting or changing a selector can change the roles of other resources" };
-  }
-  if (section !== "drift") return {};
+/** Returns how a resource gets a role in its own account if its selector decides about other resources too. */
+function narrowing(resource: JsonObject): string {
   const { ownerAccountID } = statusOf(resource);
-  return { fix: `restrict the selector so that it does not select the resource, and then create one with a role in `
-    + `account ${ownerAccountID}. Change its role only if all that it selects is in that account` };
+  return `restrict the selector so that it does not select the resource, and then create one with a role in account ${
+    ownerAccountID}. Change its role only if all that it selects is in that account`;
 }
 
 /** The API server does not validate the labels of selectors, and users copy commands into a shell. */
@@ -223,13 +229,15 @@ function isOfRole(one: StateObject, { section = "checks" }: Finding, found: Stat
   return one === found && section !== "checks";
 }
 
+/** The fields of faults that are not faults of one field. */
+const UNSPECIFIC: ReadonlySet<string> = new Set(["", "metadata", "metadata.labels"]);
+
 /** Returns what is wrong and the fix, without the message of the resolution, which is already shown. */
 function textOf(finding: Finding, resolution: Resolution): string {
-  // The field is not what is wrong about a drift.
-  const place = finding.section === "drift" ? "" : formatFieldPath(finding.path);
+  const place = formatFieldPath(finding.path);
   const shown = resolution.message.replace(/\.$/, "");
   const all = findingSentences(finding);
-  if (place !== "" && place !== "metadata") return `${place}: ${all}`;
+  if (!UNSPECIFIC.has(place)) return `${place}: ${all}`;
   const text = all.startsWith(shown) ? all.slice(shown.length).replace(/^[.;] /, "") : all;
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }

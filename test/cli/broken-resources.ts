@@ -39,8 +39,11 @@ function refusal(action: string, call: Partial<RefusedAssumeRole> = {}): string 
 }
 
 /** What the webhook wrote when selector `name` selected the bucket, which then was created. */
-function annotated(name: string, account = "111122223333"): JsonObject {
+function annotated(
+  name: string, account = "111122223333", others: Readonly<Record<string, string>> = {},
+): JsonObject {
   const annotations = {
+    ...others,
     [RESOLUTION.outcome]: "selected", [RESOLUTION.via]: "selector", [RESOLUTION.selector]: name,
     [RESOLUTION.roleARN]: `arn:aws:iam::${account}:role/${name}`,
     [RESOLUTION.reason]: `IAMRoleSelector ${name} selects the resource.`,
@@ -133,6 +136,10 @@ export const BROKEN: readonly BrokenResource[] = [
     objects: [TEAM_A, bucketObject({ labels: { tier: "silver" } }), selectorObject("gold", {
       arn: ROLE, resourceLabelSelector: { matchLabels: { tier: "gold" } },
     })],
+  },
+  {
+    title: "the bucket exists in another region",
+    objects: [TEAM_A, SELECTOR, annotated("team-a", "111122223333", { "services.k8s.aws/region": "us-east-1" })],
   },
   {
     title: "the bucket exists in another account", objects: [TEAM_A, SELECTOR, annotated("team-a", SECOND)],

@@ -33,9 +33,8 @@ test("--explain lists the conditions of selectors and shows which conditions mat
       '    The selector is malformed, so controllers ignore it: IRS-02 spec.arn: ' +
         "\"arn:aws:iam:444455556666:role/team-b\" is not an ARN: it has fewer than six parts separated by ':'.",
       "  role: none",
-      "  fix ACK-03: Controllers do not reconcile the resource. Restrict the selectors until only one selects the "
-        + "resource: the one whose role is in the account of the resource. Deleting or changing a selector can change "
-        + "the roles of other resources.",
+      "  fix ACK-03: Controllers do not reconcile the resource. Restrict or delete selectors until only one selects "
+        + "the resource. Changing or deleting a selector can change the roles of other resources.",
       "    edit line 17 of standard input or line 12 of standard input",
     ].join("\n"),
   );
