@@ -3,8 +3,8 @@ import { type SteadyClock, withTimeout } from "../../shared/clock.ts";
 import { type CallGuard, type CallOptions, NO_GUARD } from "../sts-upstream/rate-limiter.ts";
 import { backoffFor, STSNotCalledError } from "../sts-upstream/errors.ts";
 import {
-  type CachedSession, type Credentials, credentialsAt, type Entry, type Failure, isComplete, type Load, type Lookup,
-  newEntry, type PreparedLoad, readClocks, remainingMs, toCachedSession,
+  type CachedSession, type ClockReading, type Credentials, credentialsAt, type Entry, type Failure, isComplete,
+  isRefreshDue, type Load, type Lookup, newEntry, type PreparedLoad, readClocks, remainingMs, toCachedSession,
 } from "./session.ts";
 
 export interface CredentialCacheOptions {
@@ -76,10 +76,11 @@ export class CredentialCache {
    * error until the delay of `backoffFor` has passed.
    */
   async get(lookup: Lookup): Promise<Credentials> {
-    const [entry, { isAwaited = true }] = [this.#touch(lookup), lookup];
-    const usable = this.#usable(entry);
+    const reading = readClocks(this.#options.clock);
+    const [entry, { isAwaited = true }] = [this.#touch(lookup, reading), lookup];
+    const usable = usableAt(entry, reading);
     if (usable !== null) {
-      this.#countUse(entry);
+      this.#countUse(entry, reading);
       return usable;
     }
     this.#options.lookups.inc({ result: "miss" });
@@ -95,12 +96,13 @@ export class CredentialCache {
   /** Returns the cached credentials; null if `get` would need a call. Does not count as a use of the session. */
   peek(key: string): Credentials | null {
     const entry = this.#entries.get(key);
-    return entry === undefined ? null : this.#usable(entry);
+    return entry === undefined ? null : usableAt(entry, readClocks(this.#options.clock));
   }
 
   /** Counts the use of a session whose credentials `peek` has returned, as `get` does. */
   use(lookup: Lookup): void {
-    this.#countUse(this.#touch(lookup));
+    const reading = readClocks(this.#options.clock);
+    this.#countUse(this.#touch(lookup, reading), reading);
   }
 
   /** Removes the session, so that the next `get` loads a new session. */
@@ -132,22 +134,26 @@ export class CredentialCache {
     for (const call of this.#calls) call.abort();
   }
 
-  #touch(lookup: Lookup): Entry {
+  #touch(lookup: Lookup, { steadyMs }: ClockReading): Entry {
     const entry = this.#entries.get(lookup.key) ?? newEntry(lookup);
     this.#entries.delete(lookup.key);
     this.#entries.set(lookup.key, entry);
     entry.lookup = lookup;
-    if (lookup.isAwaited !== false) entry.lastUsedMs = this.#options.clock.steady();
-    const [oldest] = this.#entries.values();
-    if (this.#entries.size > LIMIT && oldest !== undefined) this.#evict(oldest);
+    if (lookup.isAwaited !== false) entry.lastUsedMs = steadyMs;
+    if (this.#entries.size > LIMIT) this.#evictOldest();
     return entry;
   }
 
   /** Counts the use of usable credentials, and starts a refresh that is due. */
-  #countUse(entry: Entry): void {
+  #countUse(entry: Entry, reading: ClockReading): void {
     this.#options.lookups.inc({ result: entry.failure === null ? "hit" : "stale" });
     // The refresh timer can be late: it stops while the machine sleeps, and it ignores changes of the wall clock.
-    if (this.#isRefreshDue(entry)) void this.#load(entry, { isAwaited: false });
+    if (isRefreshDue(entry, reading)) void this.#load(entry, { isAwaited: false });
+  }
+
+  #evictOldest(): void {
+    const [oldest] = this.#entries.values();
+    if (oldest !== undefined) this.#evict(oldest);
   }
 
   #evict(entry: Entry): void {
@@ -155,17 +161,6 @@ export class CredentialCache {
     this.#entries.delete(entry.key);
     const reason = "Newer sessions evicted the session from the cache before STS was called. Retry the request.";
     entry.pending?.cancel.abort(new STSNotCalledError(reason));
-  }
-
-  #usable({ session }: Entry): Credentials | null {
-    const reading = readClocks(this.#options.clock);
-    return session !== null && remainingMs(session, reading) >= MIN_LIFE_MS ? credentialsAt(session, reading) : null;
-  }
-
-  #isRefreshDue({ session, refresh, pending }: Entry): boolean {
-    const reading = readClocks(this.#options.clock);
-    if (session === null || pending !== null) return false;
-    return reading.steadyMs >= refresh.atMs || remainingMs(session, reading) <= refresh.remainingMs;
   }
 
   #isUrgent({ session }: Entry): boolean {
@@ -257,7 +252,7 @@ export class CredentialCache {
     // so that a call that hangs does not extend the backoff.
     const untilMs = (isRejection ? clock.steady() : started.steadyMs) + delayMs;
     entry.failure = { error, untilMs, isRejection };
-    if (this.#usable(entry) === null) entry.session = null;
+    if (usableAt(entry, readClocks(clock)) === null) entry.session = null;
     if (entry.session === null) return entry.cancelRefresh?.();
     const pauseMs = REFRESH_PAUSE.minMs + random() * (REFRESH_PAUSE.maxMs - REFRESH_PAUSE.minMs);
     this.#scheduleRefresh(entry, { delayMs: isRejection ? delayMs : pauseMs, remainingMs: 0 });
@@ -289,6 +284,11 @@ export class CredentialCache {
     if (isUnused || entry.lookup.isGranted?.() === false) this.#evict(entry);
     else if (entry.pending === null) void this.#load(entry, { isAwaited: false });
   }
+}
+
+/** Returns the credentials of the entry if they are valid for at least 60 s. */
+function usableAt({ session }: Entry, reading: ClockReading): Credentials | null {
+  return session !== null && remainingMs(session, reading) >= MIN_LIFE_MS ? credentialsAt(session, reading) : null;
 }
 
 function timeoutError(): Error {

@@ -121,7 +121,7 @@ export interface CachedSession {
 }
 
 /** The current time on the wall clock and on the steady clock. */
-interface ClockReading {
+export interface ClockReading {
   readonly nowMs: number;
   readonly steadyMs: number;
 }
@@ -250,4 +250,10 @@ export function newEntry(lookup: Lookup): Entry {
     failure: null, failuresInRow: 0, overdue: null, rejectedGrants: new WeakSet(),
     lastUsedMs: -Infinity, cancelRefresh: null,
   };
+}
+
+/** Whether the session should be refreshed: no timer has refreshed it, although it is time. */
+export function isRefreshDue({ session, refresh, pending }: Entry, reading: ClockReading): boolean {
+  if (session === null || pending !== null) return false;
+  return reading.steadyMs >= refresh.atMs || remainingMs(session, reading) <= refresh.remainingMs;
 }

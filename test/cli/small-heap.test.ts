@@ -34,7 +34,7 @@ const ENDS_AT_ONCE = "globalThis.setTimeout = (run) => { run(); return { unref()
  * Runs the program after the function for a server; with null, without it. Resolves to the number that the program
  * prints.
  */
-async function bytesOf(server: "sidecar" | "webhook" | null, program: string, before = ""): Promise<number> {
+async function numberOf(server: "sidecar" | "webhook" | null, program: string, before = ""): Promise<number> {
   const limit = `(await import(${JSON.stringify(MODULE)})).limitHeapGrowth(${JSON.stringify(server)});`;
   const argv = ["--expose-gc", "--input-type=module", "-e", before + (server === null ? "" : limit) + program];
   const child = spawn(process.execPath, argv, { stdio: ["ignore", "pipe", "inherit"] });
@@ -42,16 +42,34 @@ async function bytesOf(server: "sidecar" | "webhook" | null, program: string, be
 }
 
 test("limits the young generation of a sidecar to 5 MB during the start", async (t) => {
-  const limited = await bytesOf("sidecar", YOUNG);
-  const unlimited = await bytesOf(null, YOUNG);
+  const limited = await numberOf("sidecar", YOUNG);
+  const unlimited = await numberOf(null, YOUNG);
   t.ok(limited > 0 && limited <= 5 * 2 ** 20, `${limited} bytes with the limit`);
   t.ok(unlimited > 1.5 * limited, `${unlimited} bytes without the limit`);
-  const later = await bytesOf("sidecar", YOUNG, ENDS_AT_ONCE);
+  const later = await numberOf("sidecar", YOUNG, ENDS_AT_ONCE);
   t.ok(later > 1.5 * limited, `${later} bytes after the start`);
 });
 
 test("collects the garbage of a webhook before its heap has doubled", async (t) => {
-  const limited = await bytesOf("webhook", LONG_LIVED);
-  const unlimited = await bytesOf(null, LONG_LIVED);
+  const limited = await numberOf("webhook", LONG_LIVED);
+  const unlimited = await numberOf(null, LONG_LIVED);
   t.ok(limited > 0 && limited * 1.5 < unlimited, `${limited} bytes with the limit, ${unlimited} without it`);
+});
+
+/** Prints whether an object of process.nextTick still exists after a full collection, as 1 or 0. */
+const TICKS = `
+  await new Promise(setImmediate);
+  globalThis.gc();
+  process.stdout.write(String(Number(ticks.some((tick) => tick.deref() !== undefined))));`;
+/** The queued object holds its callback. Nothing else does. */
+const WATCHES_TICKS = `
+  const ticks = [];
+  const { nextTick } = process;
+  process.nextTick = (run, ...values) => { ticks.push(new WeakRef(run)); nextTick(run, ...values); };`;
+
+test("keeps the hidden class of the objects of process.nextTick", async (t) => {
+  for (const server of ["sidecar", "webhook"] as const) {
+    t.equal(await numberOf(server, TICKS, WATCHES_TICKS), 1, server);
+  }
+  t.equal(await numberOf(null, TICKS, `${WATCHES_TICKS} process.nextTick(() => {});`), 0, "without the function");
 });
