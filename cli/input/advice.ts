@@ -77,7 +77,10 @@ export class Adviser {
         .filter((finding) => !finding.waived && (finding.severity === "deny" || isOfRole(one, finding, found)))
         .map((finding) => ({ finding, one }));
     });
-    const denials = findings.filter(({ finding }) => isDenial(finding));
+    const all = findings.filter(({ finding }) => isDenial(finding));
+    // With CARM maps, the namespace or the map says why the resource is refused.
+    const isCaused = this.#settings.mode === "carm" && all.some(({ one }) => one !== found);
+    const denials = all.filter(({ finding }) => !isCaused || finding.section !== "refused");
     return (denials.length > 0 ? denials : findings).slice(0, MAX_ADVICE).map(({ finding, one }) => {
       const { command, fix = finding.fix } = this.#remedyFor(finding, one, advised);
       const text = textOf({ ...finding, fix }, advised.resolution);
@@ -107,7 +110,7 @@ export class Adviser {
   #remedyFor(finding: Finding, one: StateObject, advised: Advised): Remedy {
     const { section, path } = finding;
     const { resolution, found } = advised;
-    if (one !== found) return { command: edit([one], path) };
+    if (one !== found) return { command: edit([one, ...this.#mapBeside(one, resolution)], path) };
     if (resolution.outcome === "default" && (section === "onDefault" || section === "drift")) {
       return this.#select(advised);
     }
@@ -135,6 +138,12 @@ export class Adviser {
     const denied = chain.filter(({ allowed }) => !allowed).slice(0, 1);
     const maps = this.#settings.mode === "carm" && chain.length === 0 ? this.#named("ConfigMap", [mapOf({ via })]) : [];
     return [...denied.flatMap(({ kind, name }) => this.#named(kind, [name])), ...maps];
+  }
+
+  /** Returns the CARM map to change instead of the annotation of a namespace. */
+  #mapBeside(one: StateObject, resolution: Resolution): StateObject[] {
+    const isOfNamespace = objectReference(one.object).kind === "Namespace" && this.#settings.mode === "carm";
+    return isOfNamespace ? this.#ownersOf(resolution) : [];
   }
 
   /** Returns how the nearest selector selects the resource, or how to create a selector. */

@@ -70,9 +70,10 @@ function roleLines({ session = null, existsIn = null, ...resolution }: Explained
 function adviceLines({ advice, reported = [] }: ExplainedResource, paint: Paint, width: number): string[] {
   if (advice === undefined) return [];
   if (advice.length > 0) {
-    return advice.flatMap(({ code, text, command }) => [
-      ...wrapLines([item(`fix ${code}`, text, paint)], width), `    ${paint("bold", printable(command))}`,
-    ]);
+    return advice.flatMap(({ code, text, command }, i) => {
+      const title = advice.length === 1 ? `fix ${code}` : `fix ${i + 1} of ${advice.length}, ${code}`;
+      return [...wrapLines([item(title, text, paint)], width), `    ${paint("bold", printable(command))}`];
+    });
   }
   const refusal = reported.find(({ isRefusal }) => isRefusal);
   if (refusal === undefined) return [item("fix", reported.length === 0 ? "nothing is wrong" : "see above", paint)];

@@ -78,7 +78,7 @@ function reason(kind: WatchedKind, verb: string, status: number): string {
     const denied = `not allowed to ${verb} ${resource} ${scopeOf(kind)}`;
     // Only the users of commands read Deployments.
     if (kind.group === "apps") return `${denied}; grant the verb list on it`;
-    return `${denied}; grant this user or ServiceAccount the verbs list and watch on it: `
+    return `${denied}; grant the user whom the API server names the verbs list and watch on it: `
       + `"ack-role-resolver manifests rbac${rbacFlag(kind)}" prints such a rule`;
   }
   if (status === 401) return credentialsReason(verb, resource);

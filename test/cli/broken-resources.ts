@@ -5,7 +5,7 @@ import type { JsonObject } from "../../shared/formats/json.ts";
 import { objectReference } from "../../shared/formats/object-meta.ts";
 import { refusalText } from "../../shared/trust/refusal-text.ts";
 import type { RefusedAssumeRole } from "../../shared/trust/refused-call.ts";
-import { DEFINITIONS, definition, FakeCluster, NAMESPACES, SELECTORS } from "../shared/cluster/fake-cluster.ts";
+import { DEFINITIONS, definition, type ErrorAnswer, FakeCluster, NAMESPACES, SELECTORS } from "../shared/cluster/fake-cluster.ts";
 import { bucketObject, mapObject, namespaceObject, ROLE, roleIn, SECOND, selectorObject } from "../shared/objects.ts";
 
 interface BrokenResource {
@@ -14,8 +14,8 @@ interface BrokenResource {
   readonly argv?: readonly string[];
   /** The notes of Events of the sidecar about the bucket. */
   readonly notes?: readonly string[];
-  /** The status with which the API server answers lists of a path. */
-  readonly errors?: Readonly<Record<string, number>>;
+  /** The answers of the API server to lists of a path that fail. */
+  readonly errors?: Readonly<Record<string, ErrorAnswer>>;
 }
 
 const CAPA = "infrastructure.cluster.x-k8s.io/v1beta2";
@@ -123,7 +123,13 @@ export const BROKEN: readonly BrokenResource[] = [
     argv: ["awscluster/c1", "-n", "team-a"],
   },
   {
-    title: "the user may not list selectors", objects: [TEAM_A, SELECTOR, bucketObject()], errors: { [SELECTORS]: 403 },
+    title: "the user may not list selectors", objects: [TEAM_A, SELECTOR, bucketObject()],
+    errors: {
+      [SELECTORS]: {
+        status: 403, message: 'iamroleselectors.services.k8s.aws is forbidden: User "jane" cannot list resource '
+          + '"iamroleselectors" in API group "services.k8s.aws" at the cluster scope',
+      },
+    },
   },
   {
     title: "the resource lacks a label",
@@ -168,7 +174,7 @@ export async function clusterOf(
       { ...object, metadata: Object.assign({ resourceVersion: "7" }, metadata) }
     )));
   }
-  for (const [path, status] of Object.entries(errors)) cluster.errors.set(path, { status });
+  for (const [path, error] of Object.entries(errors)) cluster.errors.set(path, error);
   cluster.objects.set("/api/v1/namespaces/team-a/events", notes.map((message) => ({
     reason: "RoleRefused", message, reportingComponent: "ack-role-resolver.io/sidecar",
     eventTime: new Date(Date.now() - 3 * 60_000).toISOString(),

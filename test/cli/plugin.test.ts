@@ -58,14 +58,14 @@ test("says which object a cluster lacks, and which right a user", async (t) => {
   const objects = [namespaceObject("team-a"), bucketObject()];
   for (const [errors, message] of [
     [
-      { [SELECTORS]: 404 },
+      { [SELECTORS]: { status: 404 } },
       `The cluster cannot be read: the API server does not know the kind IAMRoleSelector (404 on ${SELECTORS}); `
       + "install its CustomResourceDefinition; the chart of each ACK controller contains the definition",
     ],
     [
-      { [NAMESPACES]: 403 },
-      "The cluster cannot be read: not allowed to list namespaces in the whole cluster; grant this user or "
-      + 'ServiceAccount the verbs list and watch on it: "kubectl ack-role manifests rbac" prints such a rule',
+      { [NAMESPACES]: { status: 403 } },
+      "The cluster cannot be read: not allowed to list namespaces in the whole cluster; grant the user whom "
+      + 'the API server names the verbs list and watch on it: "kubectl ack-role manifests rbac" prints such a rule',
     ],
   ] as const) {
     const cluster = await clusterOf({ objects, errors });

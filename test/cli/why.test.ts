@@ -70,7 +70,7 @@ test("prints the errors that controllers report, and says why Events are unknown
     { type: "ACK.Recoverable", status: "False", message: "gone" }, { type: "Ready", status: "True", message: "x" },
   ];
   const objects = [namespaceObject("team-a"), bucketObject({}, { status: { conditions } }), SELECTOR];
-  const cluster = await clusterOf({ objects, errors: { [EVENTS]: 403 } });
+  const cluster = await clusterOf({ objects, errors: { [EVENTS]: { status: 403 } } });
   const { stdout, status } = await why(t, cluster, ["bucket/b1"]);
   t.equal(status, 0);
   t.match(stdout, "\n  condition ACK.ResourceSynced: not synced\n  condition ACK.Terminal: bad \\u001b[1mspec\n"
@@ -125,7 +125,7 @@ test("says what exists if the cluster lacks the object or the kind, or may not b
     ],
     [["table/t"], /install the ACK controller for [\w ]*dynamodb or [\w ]*\. Show/, {}],
     [["thing/t"], 'The cluster serves no kind "thing" of ACK or Cluster API. Check the name and the context. ', {}],
-    [["bucket/b1"], "The resource cannot be read: not allowed to list buckets.s3.services.k8s.aws", { [BUCKETS]: 403 }],
+    [["bucket/b1"], "The resource cannot be read: not allowed to list buckets.s3.services.k8s.aws", { [BUCKETS]: { status: 403 } }],
   ] as const) {
     const objects = words[0] === "bucket/b2" ? [namespaceObject("team-a")] : TEAM_A;
     const { status, stderr } = await why(t, await clusterOf({ objects, errors }), words);

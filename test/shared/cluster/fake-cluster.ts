@@ -9,8 +9,10 @@ export const NAMESPACES = "/api/v1/namespaces";
 export const DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 export const BUCKETS = "/apis/s3.services.k8s.aws/v1alpha1/buckets";
 
-interface ErrorAnswer {
+export interface ErrorAnswer {
   readonly status: number;
+  /** Default: `simulated`. */
+  readonly message?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -72,7 +74,7 @@ export class FakeCluster {
       return;
     }
     this.lists.push(`${path}?${new URLSearchParams(query).toString()}`);
-    if (error !== undefined) request.answer(error.status, { message: "simulated" }, error.headers);
+    if (error !== undefined) request.answer(error.status, { message: error.message ?? "simulated" }, error.headers);
     else if (this.blocked.has(path)) this.blocked.get(path)?.push(request);
     else this.#list(request);
   }
