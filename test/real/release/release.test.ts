@@ -1,15 +1,16 @@
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { createInterface } from "node:readline";
 import { type Test, test } from "tap";
 import { runProgram, runTool } from "../../programs/run-program.ts";
 import { NAMESPACE, objectsIn, RELEASE } from "../chart/helm.ts";
 import { environmentWith, ROOT, withoutTap } from "../ci/packed.ts";
-import { manifestOf, pushLayout, startRegistry } from "./registry.ts";
+import { manifestOf, startRegistry } from "./registry.ts";
 import { buildRelease, type Release, REVISION, textOf, VERSION } from "./release.ts";
+import { runJob } from "./workflow-job.ts";
 
 const ARM64_ROOT = "/usr/aarch64-linux-gnu";
 const EXAMPLES = path.join(ROOT, "manifests/examples");
@@ -40,7 +41,7 @@ test("npm run release", async (t) => {
     });
     tt.same(started, { code: 0, stdout: `${VERSION}\n`, stderr: "" });
   });
-  await t.test("a registry takes the image and the chart, and helm renders this chart like the tarball", async (tt) => (
+  await t.test("the workflow pushes the image and the chart, and helm renders this chart like the tarball", async (tt) => (
     rendersAlike(tt, release)
   ));
 });
@@ -110,16 +111,36 @@ async function servesMany(t: Test, program: string, env: Readonly<Record<string,
   t.notMatch(errors, "cannot be parsed");
 }
 
+/** Publishes the release with the workflow. Verifies the draft of the release. */
+async function publish(t: Test, folder: string, host: string): Promise<void> {
+  const home = t.testdir({
+    bin: { gh: t.fixture("file", '#!/bin/sh\nprintf "%s\\n" "$@" > "$HOME/gh"\n') },
+    ".config": {
+      containers: {
+        "policy.json": JSON.stringify({ default: [{ type: "insecureAcceptAnything" }] }),
+        "registries.conf": `[[registry]]\nlocation = "${host}"\ninsecure = true\n`,
+      },
+    },
+    release: t.fixture("symlink", folder),
+  });
+  await chmod(path.join(home, "bin/gh"), 0o755);
+  await runJob("publish", home, {
+    ...environmentWith(home, path.join(home, "bin")), REGISTRY: host, REGISTRY_AUTH_FILE: path.join(home, "auth.json"),
+    GITHUB_REF_NAME: `v${VERSION}`, GITHUB_ACTOR: "jane", GITHUB_REPOSITORY: "Team/Resolver",
+  });
+  const [files, draft] = [await readdir(folder), await readFile(path.join(home, "gh"), "utf8")];
+  const flags = ["--draft", "--verify-tag", "--notes-file", "notes.md"];
+  t.same(draft.trim().split("\n"), ["release", "create", `v${VERSION}`, ...flags, "--", ...files.toSorted()]);
+}
+
 async function rendersAlike(t: Test, release: Release): Promise<void> {
   const { folder, helm, registry } = release;
   const home = t.testdir({});
   const env = environmentWith(home);
   const host = await startRegistry(t, registry);
-  for (const [part, repository] of [["image", "a"], ["chart", "charts/ack-role-resolver"]] as const) {
-    const archive = path.join(folder, `ack-role-resolver-${part}-${VERSION}.oci.tar`);
-    await pushLayout(archive, `${host}/${repository}:${VERSION}`);
-  }
-  const index = await manifestOf(`${host}/a:${VERSION}`);
+  const image = `${host}/team/resolver`;
+  await publish(t, folder, host);
+  const index = await manifestOf(`${image}:${VERSION}`);
   t.match(JSON.parse(index), {
     manifests: ["amd64", "arm64"].map((architecture) => ({ platform: { os: "linux", architecture } })),
   });
@@ -129,12 +150,12 @@ async function rendersAlike(t: Test, release: Release): Promise<void> {
     t.equal(code, 0, stderr);
     return stdout;
   };
-  const remote = [`oci://${host}/charts/ack-role-resolver`, "--version", VERSION, "--plain-http"];
+  const remote = [`oci://${image}/charts/ack-role-resolver`, "--version", VERSION, "--plain-http"];
   const rendered = await render(...remote);
   t.equal(rendered, await render(path.join(folder, `ack-role-resolver-chart-${VERSION}.tgz`)));
   const digest = `sha256:${createHash("sha256").update(index).digest("hex")}`;
-  const image = `registry.example.com/a:${VERSION}@${digest}`;
+  const named = `registry.example.com/a:${VERSION}@${digest}`;
   const installed = await textOf(release, "install.yaml");
-  t.equal(installed.split(image).length - 1, 2, "install.yaml names the image in the registry");
-  t.same(objectsIn(installed.replaceAll(image, `ack-role-resolver:${VERSION}`)), objectsIn(rendered));
+  t.equal(installed.split(named).length - 1, 2, "install.yaml names the image with its digest");
+  t.same(objectsIn(installed.replaceAll(named, `ack-role-resolver:${VERSION}`)), objectsIn(rendered));
 }
