@@ -1,23 +1,18 @@
 import { type Finding, findingSentences } from "../../shared/checks/check.ts";
 import { ACK_07 } from "../../shared/checks/resource-drift.ts";
 import { runChecks } from "../../shared/checks/run.ts";
-import { isACKGroup, SELECTOR_GROUP, SELECTOR_KIND } from "../../shared/contract/ack-groups.ts";
-import { ACCOUNT_MAP, RESOLUTION, TEAM_MAP } from "../../shared/contract/annotation-keys.ts";
+import { isACKGroup, SELECTOR_KIND } from "../../shared/contract/ack-groups.ts";
+import { ACCOUNT_MAP, REGION_ANNOTATION, TEAM_MAP } from "../../shared/contract/annotation-keys.ts";
 import type { DecisionSettings } from "../../shared/contract/context.ts";
-import { statusOf } from "../../shared/contract/ack-resource.ts";
-import { STDIN } from "../../shared/files/listing.ts";
 import { namespaceOf } from "../../shared/files/object-key.ts";
-import { accountOfARN } from "../../shared/formats/arn.ts";
-import { type FieldPath, formatFieldPath, type JsonObject } from "../../shared/formats/json.ts";
-import { annotationAt, objectMeta, objectReference } from "../../shared/formats/object-meta.ts";
+import { annotationPath, formatFieldPath } from "../../shared/formats/json.ts";
+import { objectReference } from "../../shared/formats/object-meta.ts";
 import { readsResourceLabels } from "../../shared/model/effective-selector.ts";
-import { listOf } from "../../shared/formats/text.ts";
 import type { SelectorExplanation } from "../../shared/resolution/explain.ts";
-import { staleAnnotations } from "../../shared/resolution/resolution-annotations.ts";
 import type { Resolution } from "../../shared/resolution/resolve.ts";
-import { NAMESPACE_LABELS } from "../../shared/resolution/selector-conditions.ts";
-import { placeAndName } from "../output/located-finding.ts";
-import { commandName } from "./named-resource.ts";
+import {
+  edit, HOW_TO_RESTRICT, inItsRegion, labeling, narrowing, newSelector, newSource, refresh, type Remedy,
+} from "./remedies.ts";
 import type { State, StateObject } from "./state.ts";
 
 /** What is wrong with a resource or with what chooses its role, and the command or the edit that changes it. */
@@ -27,13 +22,6 @@ export interface Advice {
   /** What is wrong and how to fix it, in sentences. */
   readonly text: string;
   readonly command: string;
-}
-
-interface Remedy {
-  /** A command, or the place to edit in a file. */
-  readonly command: string;
-  /** Default: the fix of the finding. */
-  readonly fix?: string;
 }
 
 /** A resource whose role is resolved, and what else decides about it. */
@@ -82,8 +70,9 @@ export class Adviser {
     const isCaused = this.#settings.mode === "carm" && all.some(({ one }) => one !== found);
     const denials = all.filter(({ finding }) => !isCaused || finding.section !== "refused");
     return (denials.length > 0 ? denials : findings).slice(0, MAX_ADVICE).map(({ finding, one }) => {
-      const { command, fix = finding.fix } = this.#remedyFor(finding, one, advised);
-      const text = textOf({ ...finding, fix }, advised.resolution);
+      const { command, ...better } = one === found
+        ? this.#remedyFor(finding, advised) : this.#remedyForCause(finding, one, advised);
+      const text = textOf({ ...finding, ...better }, one, advised);
       return { code: finding.code, isDenial: isDenial(finding), text, command };
     });
   }
@@ -106,15 +95,21 @@ export class Adviser {
     return names.flatMap((name) => this.#causes.get(`${kind}/${name}`) ?? []);
   }
 
-  /** Returns how to change what the finding is about. */
-  #remedyFor(finding: Finding, one: StateObject, advised: Advised): Remedy {
+  /** Returns how to change an object that chooses the role. */
+  #remedyForCause({ section, path }: Finding, one: StateObject, { resolution, found }: Advised): Remedy {
+    const source = section === "missingSources" ? newSource(one.object, found.object) : null;
+    return source ?? { command: edit([one, ...this.#mapBeside(one, resolution)], path) };
+  }
+
+  /** Returns how to change what the finding about the resource is about. */
+  #remedyFor(finding: Finding, advised: Advised): Remedy {
     const { section, path } = finding;
     const { resolution, found } = advised;
-    if (one !== found) return { command: edit([one, ...this.#mapBeside(one, resolution)], path) };
     if (resolution.outcome === "default" && (section === "onDefault" || section === "drift")) {
       return this.#select(advised);
     }
-    if (section === "staleAnnotations" && found.file === null) return refresh(found.object, resolution);
+    const annotating = found.file === null ? annotatingFor(finding, advised) : null;
+    if (annotating !== null) return annotating;
     const fix = this.#fixOfSelectors(finding, advised);
     const owners = fix === null ? this.#ownersOf(resolution)
       : this.#named(SELECTOR_KIND, resolution.selectors.map(({ name }) => name));
@@ -124,12 +119,10 @@ export class Adviser {
 
   /** Returns the fix if only selectors decide, which decide about other resources too; else null. */
   #fixOfSelectors({ section, fix }: Finding, { resolution, found }: Advised): string | null {
-    if (section === "conflicts") {
-      return `${fix}. Changing or deleting a selector can change the roles of other resources`;
-    }
+    if (section === "conflicts") return `${fix}. ${HOW_TO_RESTRICT}`;
     const { selectors } = this.#state.inventory;
     const dependsOnLabels = resolution.selectors.some(({ name }) => readsResourceLabels(selectors.get(name)));
-    return fix === ACK_07.fix && !dependsOnLabels ? narrowing(found.object) : null;
+    return fix === ACK_07.fix && !dependsOnLabels ? narrowing(found.object, resolution) : null;
   }
 
   /** Returns the objects to change instead of a refused resource: a CARM map or an identity. */
@@ -156,78 +149,18 @@ export class Adviser {
     }
     const ofLabels = found.file === null && failing.length > 0 ? labeling(nearest, found.object) : null;
     if (ofLabels !== null) return ofLabels;
-    const fix = `let ${nearest.selector} select the resource, unless the controller's own role is intended`;
+    const fix = `unless the controller's own role is intended, let ${nearest.selector} select the resource`;
     return { fix, command: edit(this.#named(SELECTOR_KIND, [nearest.selector])) };
   }
 }
 
-/** Returns the labels with which the selector selects the resource; null if labels of one object are not enough. */
-function labeling(nearest: SelectorExplanation, resource: JsonObject): Remedy | null {
-  const namespace = namespaceOf(resource);
-  const failing = nearest.parts.filter(({ holds }) => !holds);
-  const isOf = (path: string): boolean => (
-    failing.every((part) => part.path.startsWith(`${path}.matchLabels[`) && SAFE_LABEL.test(part.wants))
-  );
-  const isOfNamespace = isOf(NAMESPACE_LABELS);
-  if (!isOfNamespace && !isOf("spec.resourceLabelSelector")) return null;
-  const [object, effect] = isOfNamespace
-    ? [`namespace/${namespace}`, `all that it selects in ${namespace}`] : [target(resource), "the resource"];
-  const replaced = failing.flatMap(({ carries }) => (carries.startsWith("no label") ? [] : [carries]));
-  const change = replaced.length === 0 ? "set the labels" : `replace ${listOf(replaced)}`;
-  return {
-    fix: `if the role of ${nearest.selector} is intended, ${change}, which changes the role of ${effect}${
-      consequence(resource, nearest)}`,
-    command: `kubectl label${replaced.length === 0 ? "" : " --overwrite"} ${object} ${
-      failing.map(({ wants }) => wants).join(" ")}`,
-  };
+const REGION = formatFieldPath(annotationPath(REGION_ANNOTATION));
+
+/** Returns how `kubectl annotate` changes what the finding is about; null if it does not. */
+function annotatingFor({ section, path }: Finding, { found, resolution }: Advised): Remedy | null {
+  if (section === "staleAnnotations") return refresh(found.object, resolution);
+  return section === "drift" && formatFieldPath(path) === REGION ? inItsRegion(found.object) : null;
 }
-
-/** Says what happens to a resource that exists in another account than the role of the selector. */
-function consequence(resource: JsonObject, { roleARN }: SelectorExplanation): string {
-  const { ownerAccountID } = statusOf(resource);
-  if (ownerAccountID === null || roleARN === null || accountOfARN(roleARN) === ownerAccountID) return "";
-  return `. Controllers would no longer reconcile the resource, which exists in account ${ownerAccountID}`;
-}
-
-/** Returns how a resource gets a role in its own account if its selector decides about other resources too. */
-function narrowing(resource: JsonObject): string {
-  const { ownerAccountID } = statusOf(resource);
-  return `restrict the selector so that it does not select the resource, and then create one with a role in account ${
-    ownerAccountID}. Change its role only if all that it selects is in that account`;
-}
-
-/** The API server does not validate the labels of selectors, and users copy commands into a shell. */
-const SAFE_LABEL = /^[\w./-]+=[\w.-]*$/;
-
-/** Returns how to create a selector: the one that selected the resource before, if annotations name it. */
-function newSelector(resource: JsonObject, namespace: string): Remedy {
-  const [name, role] = (["selector", "roleARN"] as const).map((key) => annotationAt(resource, RESOLUTION[key]));
-  const [selector, arn] = [name ?? namespace, role ?? "arn:aws:iam::ACCOUNT:role/NAME"];
-  const manifest = {
-    apiVersion: `${SELECTOR_GROUP}/v1alpha1`, kind: SELECTOR_KIND, metadata: { name: selector },
-    spec: { arn, namespaceSelector: { names: [namespace] } },
-  };
-  const origin = role === null ? "replace ACCOUNT and NAME"
-    : "its name and its role are those in the annotations of the resource, so check them";
-  return {
-    fix: `unless the controller's own role is intended, create a selector, which gives its role to every resource of `
-      + `namespace ${namespace}; ${origin}`,
-    command: `echo '${JSON.stringify(manifest).replaceAll("'", "")}' | kubectl create -f -`,
-  };
-}
-
-/** Returns how to let the webhook update its annotations: a write that changes nothing else. */
-function refresh(object: JsonObject, resolution: Resolution): Remedy {
-  const stale = [...staleAnnotations(objectMeta(object).annotations, resolution)];
-  const [key, value] = stale.find(([, expected]) => expected === null || SAFE_VALUE.test(expected))
-    ?? [RESOLUTION.reason, null];
-  return {
-    fix: "the role stays the same. Wait until the webhook updates its annotations, or make it update them now",
-    command: `kubectl annotate --overwrite ${target(object)} ${value === null ? `${key}-` : `${key}=${value}`}`,
-  };
-}
-
-const SAFE_VALUE = /^[\w./:@=+,-]+$/;
 
 function isDenial({ severity }: Finding): boolean {
   return severity === "deny";
@@ -241,9 +174,13 @@ function isOfRole(one: StateObject, { section = "checks" }: Finding, found: Stat
 /** The fields of faults that are not faults of one field. */
 const UNSPECIFIC: ReadonlySet<string> = new Set(["", "metadata", "metadata.labels"]);
 
-/** Returns what is wrong and the fix, without the message of the resolution, which is already shown. */
-function textOf(finding: Finding, resolution: Resolution): string {
-  const place = formatFieldPath(finding.path);
+/**
+ * Returns what is wrong and the fix, without the message of the resolution, which is already shown. Names an object
+ * other than the resource.
+ */
+function textOf(finding: Finding, one: StateObject, { found, resolution }: Advised): string {
+  const { kind, name } = objectReference(one.object);
+  const place = one === found ? formatFieldPath(finding.path) : `${kind} ${name}: ${formatFieldPath(finding.path)}`;
   const shown = resolution.message.replace(/\.$/, "");
   const all = findingSentences(finding);
   if (!UNSPECIFIC.has(place)) return `${place}: ${all}`;
@@ -253,23 +190,4 @@ function textOf(finding: Finding, resolution: Resolution): string {
 
 function mapOf({ via }: Pick<Resolution, "via">): string {
   return via === "team-map" ? TEAM_MAP : ACCOUNT_MAP;
-}
-
-/** Returns the command that opens objects, or their places in files. */
-function edit(objects: readonly StateObject[], path: FieldPath = ["spec"]): string {
-  const [first] = objects;
-  if (first === undefined) return "";
-  if (first.file === null) {
-    const names = objects.slice(0, -1).map(({ object }) => `${commandName(object)} `);
-    return `kubectl edit ${names.join("")}${target(objects.at(-1)?.object ?? {})}`;
-  }
-  const places = objects.map((one) => placeAndName(one, path)).map(({ file, line }) => (
-    file === STDIN ? `line ${line} of standard input` : `${file}:${line}`
-  ));
-  return `edit ${places.join(" or ")}`;
-}
-
-function target(object: JsonObject): string {
-  const { namespace } = objectReference(object);
-  return `${commandName(object)}${namespace === "" ? "" : ` -n ${namespace}`}`;
 }

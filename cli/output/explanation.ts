@@ -1,4 +1,6 @@
+import { isACKGroup } from "../../shared/contract/ack-groups.ts";
 import { USE_SELECTOR_ANNOTATION } from "../../shared/contract/annotation-keys.ts";
+import { splitAPIVersion } from "../../shared/formats/object-meta.ts";
 import { countOf, printable } from "../../shared/formats/text.ts";
 import { partText, type SelectorExplanation } from "../../shared/resolution/explain.ts";
 import type { ChainLink } from "../../shared/resolution/identity-chain.ts";
@@ -57,12 +59,13 @@ function outcomeText({ outcome, reported = [] }: ExplainedResource, paint: Paint
 }
 
 function roleLines({ session = null, existsIn = null, ...resolution }: ExplainedResource, paint: Paint): string[] {
-  const { outcome, roleARN, accountID } = resolution;
+  const { outcome, roleARN, accountID, resource } = resolution;
+  const isStored = resource.name !== null && isACKGroup(splitAPIVersion(resource.apiVersion).group);
   const none = outcome === "default" ? ownRole(resolution) : "none";
   return [
     item("role", roleARN ?? none, paint),
     ...(accountID === null ? [] : [item("account", accountID, paint)]),
-    ...(existsIn === null ? [] : [item("exists in", `account ${existsIn}`, paint)]),
+    ...(isStored ? [item("exists in", existsIn === null ? UNKNOWN_PLACE : `account ${existsIn}`, paint)] : []),
     ...(session === null ? [] : [item("session", session, paint)]),
   ];
 }
@@ -78,16 +81,17 @@ function adviceLines({ advice, reported = [] }: ExplainedResource, paint: Paint,
   const refusal = reported.find(({ isRefusal }) => isRefusal);
   if (refusal === undefined) return [item("fix", reported.length === 0 ? "nothing is wrong" : "see above", paint)];
   const [, command] = SHOWN_BY.exec(refusal.text) ?? [];
-  const fix = "change the policies as the Event above says";
-  if (command === undefined) return [item("fix", fix, paint)];
-  const lines = wrapLines([item("fix", `${fix}. ${WHICH_POLICY}`, paint)], width);
+  if (command === undefined) return [item("fix", "change the policies as the Event above says", paint)];
+  const lines = wrapLines([item("fix", WHICH_POLICY, paint)], width);
   return [...lines, `    ${paint("bold", printable(command))}`];
 }
 
+const UNKNOWN_PLACE = "no account: its status names none";
+
 /** Whoever can write Events chooses their text, and users copy commands into a shell. */
 const SHOWN_BY = / Show it: `(ack-role-resolver trust check [\w./:=@+, -]+)`\.?/;
-const WHICH_POLICY = "This command shows which one, with the output of `aws iam get-account-authorization-details` of "
-  + "each account in its file";
+const WHICH_POLICY = "find out which policy to change as the Event above says: write the output of `aws iam "
+  + "get-account-authorization-details` of each account to its file, and run";
 
 function item(title: string, text: string, paint: Paint): string {
   return `  ${paint("dim", `${printable(title)}:`)} ${printable(text)}`;

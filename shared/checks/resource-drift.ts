@@ -116,7 +116,7 @@ export const ACK_10B: QuickCheck<ResourceChange> = {
   reason: "Controllers never reconcile a resource whose desired region differs from the region in which it exists. "
     + "No condition on the resource reports the cause.",
   fix: "set the region in which the resource exists. "
-    + "To move the resource to another region, delete it and create it again",
+    + "To move it to the other region, delete it, with its content, and create it again",
   example: `metadata: {annotations: {${REGION_ANNOTATION}: eu-west-1}} # on a Bucket that exists in us-east-1`,
   on: ["UPDATE", "AUDIT"],
   section: "drift",

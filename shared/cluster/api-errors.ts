@@ -60,10 +60,10 @@ export function responseError(
   const suffix = serverMessage(body);
   const messageFor = status === 401 ? (kinds: string): string => `${credentialsReason(verb, kinds)}${suffix}` : null;
   const details = { retryAfterMs, isThrottled: status === 429, isOutage: status >= 500, messageFor };
-  return new ListWatchError(`${reason(kind, verb, status)}${suffix}`, recovery, details);
+  return new ListWatchError(`${reason(kind, verb, status, suffix)}${suffix}`, recovery, details);
 }
 
-function reason(kind: WatchedKind, verb: string, status: number): string {
+function reason(kind: WatchedKind, verb: string, status: number, answer: string): string {
   const resource = resourceName(kind);
   if (status === 404 && (isACKGroup(kind.group) || isCAPAKind(kind))) {
     return `the API server does not serve ${resource} (404 on ${verb}) although its CustomResourceDefinition exists; `
@@ -78,11 +78,17 @@ function reason(kind: WatchedKind, verb: string, status: number): string {
     const denied = `not allowed to ${verb} ${resource} ${scopeOf(kind)}`;
     // Only the users of commands read Deployments.
     if (kind.group === "apps") return `${denied}; grant the verb list on it`;
-    return `${denied}; grant the user whom the API server names the verbs list and watch on it: `
+    return `${denied}; grant ${userIn(answer)} the verbs list and watch on it: `
       + `"ack-role-resolver manifests rbac${rbacFlag(kind)}" prints such a rule`;
   }
   if (status === 401) return credentialsReason(verb, resource);
   return `the API server returned ${status} on ${verb} ${resource}`;
+}
+
+/** Returns the user whom the API server names in a denial. */
+function userIn(answer: string): string {
+  const [, name] = /\bUser "([^"]+)" cannot /.exec(answer) ?? [];
+  return name === undefined ? "this user or ServiceAccount" : `the user ${name}`;
 }
 
 function credentialsReason(verb: string, resources: string): string {

@@ -5,7 +5,9 @@ import type { JsonObject } from "../../shared/formats/json.ts";
 import { objectReference } from "../../shared/formats/object-meta.ts";
 import { refusalText } from "../../shared/trust/refusal-text.ts";
 import type { RefusedAssumeRole } from "../../shared/trust/refused-call.ts";
-import { DEFINITIONS, definition, type ErrorAnswer, FakeCluster, NAMESPACES, SELECTORS } from "../shared/cluster/fake-cluster.ts";
+import {
+  DEFINITIONS, definition, type ErrorAnswer, FakeCluster, NAMESPACES, SELECTORS,
+} from "../shared/cluster/fake-cluster.ts";
 import { bucketObject, mapObject, namespaceObject, ROLE, roleIn, SECOND, selectorObject } from "../shared/objects.ts";
 
 interface BrokenResource {

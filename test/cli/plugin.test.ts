@@ -64,8 +64,8 @@ test("says which object a cluster lacks, and which right a user", async (t) => {
     ],
     [
       { [NAMESPACES]: { status: 403 } },
-      "The cluster cannot be read: not allowed to list namespaces in the whole cluster; grant the user whom "
-      + 'the API server names the verbs list and watch on it: "kubectl ack-role manifests rbac" prints such a rule',
+      "The cluster cannot be read: not allowed to list namespaces in the whole cluster; grant this user or "
+      + 'ServiceAccount the verbs list and watch on it: "kubectl ack-role manifests rbac" prints such a rule',
     ],
   ] as const) {
     const cluster = await clusterOf({ objects, errors });

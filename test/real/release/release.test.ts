@@ -41,7 +41,7 @@ test("npm run release", async (t) => {
     });
     tt.same(started, { code: 0, stdout: `${VERSION}\n`, stderr: "" });
   });
-  await t.test("the workflow pushes the image and the chart, and helm renders this chart like the tarball", async (tt) => (
+  await t.test("the workflow pushes image and chart, and helm renders this chart like the tarball", async (tt) => (
     rendersAlike(tt, release)
   ));
 });

@@ -31,12 +31,12 @@ export async function runJob(
 ): Promise<void> {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- actionlint has checked the file
   const { jobs } = parse(readFileSync(FILE, "utf8")) as Workflow;
-  for (const { name, run, env: own = {}, "working-directory": folder = "." } of jobs[job]?.steps ?? []) {
-    if (run === undefined || (step !== undefined && name !== step)) continue;
+  const scripts = (jobs[job]?.steps ?? []).filter(({ name, run }) => run !== undefined && (step ?? name) === name);
+  for (const { name = "", run = "", env: own = {}, "working-directory": folder = "." } of scripts) {
     const values = Object.entries(own).map(([key, value]) => [key, valueOf(value)] as const);
     const options = { cwd: path.join(cwd, folder), env: { ...Object.fromEntries(values), ...env } };
     const { code, stdout, stderr } = await runProgram(...withoutTap("bash", ["-e", "-c", run]), options);
-    if (code !== 0) throw new Error(`${name ?? run} exited with ${code}: ${stdout}${stderr}`);
+    if (code !== 0) throw new Error(`${name} exited with ${code}: ${stdout}${stderr}`);
   }
 }
 

@@ -34,7 +34,7 @@ test("the workflow of a release pins each action, and has only the permissions t
   t.notMatch(text, /run:.*\$\{\{/, "no expression is evaluated as shell code");
 });
 
-test("the workflow of a release rejects a tag that is not the version of the package and of the changelog", async (t) => {
+test("the workflow rejects a tag that is not the version of the package and of the changelog", async (t) => {
   const folder = t.testdir({ "package.json": '{"version": "1.2.3"}', "CHANGELOG.md": "# Changelog\n\n## 1.2.3\n" });
   const step = "Check that the tag, the package and the changelog have the same version";
   const run = (tag: string): Promise<void> => (

@@ -66,7 +66,7 @@ const KEY = "services.k8s.aws/region";
 const region = (name: string, source: string): string => (
   `deny ACK-10b metadata.annotations[${KEY}]: the resource exists in region "eu-west-1", but its desired region is `
   + `"${name}" (set by the ${source}). Set the region in which the resource exists. `
-  + "To move the resource to another region, delete it and create it again."
+  + "To move it to the other region, delete it, with its content, and create it again."
 );
 const settings = { region: "us-west-2" };
 const known = [...CLUSTER_OBJECTS, namespaceObject("team-a", {}, { "services.k8s.aws/default-region": "us-east-2" })];

@@ -100,7 +100,7 @@ const ERRORS: readonly (readonly [status: number, body: unknown, fault: string])
   ],
   [
     403, { message: FORBIDDEN },
-    "not allowed to list things.example.com in the whole cluster; grant the user whom the API server names "
+    "not allowed to list things.example.com in the whole cluster; grant this user or ServiceAccount "
       + "the verbs list and watch on it: "
       + `"ack-role-resolver manifests rbac" prints such a rule; API server message: ${FORBIDDEN}`,
   ],

@@ -123,7 +123,7 @@ test("the inventory is not loaded while a kind cannot be listed, and the fault n
   t.same(source.status, {
     loaded: false,
     lastSyncMs: null,
-    fault: `not allowed to list buckets.${S3} in the whole cluster; grant the user whom the API server names `
+    fault: `not allowed to list buckets.${S3} in the whole cluster; grant this user or ServiceAccount `
       + "the verbs list and watch on it: "
       + '"ack-role-resolver manifests rbac" prints such a rule; API server message: simulated',
   });

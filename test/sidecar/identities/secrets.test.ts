@@ -162,7 +162,7 @@ test("never treats Secrets that cannot be listed as missing, and states the role
   setup.secrets.start();
   t.teardown(() => setup.secrets.stop());
   await setup.clock.advance(1_000);
-  const fault = /^not allowed to list secrets in the namespace capa-system; grant the user whom the API /;
+  const fault = /^not allowed to list secrets in the namespace capa-system; grant this user or ServiceAccount the /;
   t.match(setup.secrets.status, { loaded: false, lastSyncMs: null, fault });
   await t.rejects(setup.secrets.get(IDENTITY), {
     code: "ERR_NOT_READY", message: /manifests rbac --identity-secret-namespace capa-system"/,
