@@ -73,8 +73,9 @@ function roleLines({ session = null, existsIn = null, ...resolution }: Explained
 function adviceLines({ advice, reported = [] }: ExplainedResource, paint: Paint, width: number): string[] {
   if (advice === undefined) return [];
   if (advice.length > 0) {
-    return advice.flatMap(({ code, text, command }, i) => {
-      const title = advice.length === 1 ? `fix ${code}` : `fix ${i + 1} of ${advice.length}, ${code}`;
+    return advice.flatMap(({ code, isDenial, text, command }, i) => {
+      const place = `${i + 1} of ${advice.length}${isDenial ? ", all needed" : ""}, `;
+      const title = `fix ${advice.length === 1 ? "" : place}${code}`;
       return [...wrapLines([item(title, text, paint)], width), `    ${paint("bold", printable(command))}`];
     });
   }
