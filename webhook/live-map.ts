@@ -4,9 +4,9 @@ import type { SteadyClock } from "../shared/clock.ts";
 import type { DecisionSettings } from "../shared/contract/context.ts";
 import type { Inventory } from "../shared/inventory/inventory.ts";
 import { type MapResource, roleMapOf } from "../shared/role-map/build-map.ts";
-import { type PageData, pageHTML } from "../shared/role-map/page-html.ts";
 import type { RoleMap } from "../shared/role-map/role-map.ts";
-import { type PageServer, startPageServer } from "../shared/server/page-server.ts";
+import { startMapServer } from "../shared/server/live-map.ts";
+import type { PageServer } from "../shared/server/page-server.ts";
 import { runInSlices, type TurnQueue } from "../shared/sources/slices.ts";
 import type { InventorySource } from "../shared/sources/source.ts";
 
@@ -18,22 +18,20 @@ export interface LiveMapPorts {
 }
 
 /** Serves the page of the roles in the cluster, which only reads the inventory of the webhook. */
-export async function startLiveMap(listen: string, ports: LiveMapPorts): Promise<PageServer> {
-  const maps = new LiveMaps(ports);
-  const assets = pageAssets();
-  const server = await startPageServer({
-    flag: "--ui", listen, clock: ports.clock, notifyMs: NOTIFY_MS,
-    page: async () => pageHTML(await assets, await maps.data()),
-    data: async () => JSON.stringify(await maps.data()),
-  });
-  const stop = ports.source.onChange(() => server.notify());
-  return {
-    ...server,
-    close: async () => {
-      stop();
-      await server.close();
-    },
+export async function startLiveMap(listen: string, { source, settings, clock, turns }: LiveMapPorts): Promise<PageServer> {
+  const build = async (inventory: Inventory): Promise<RoleMap> => {
+    const input = {
+      root: null, inventory, settings, resources: liveResources(inventory, settings), selectors: new Map(),
+      objects: [], unjudged: [], impacts: null,
+    };
+    return await runInSlices(roleMapOf(input), {
+      sliceMs: SLICE_MS, clock, remainingMs: UNLIMITED, pause: (pauses) => turns.pause(pauses, UNLIMITED),
+    });
   };
+  return await startMapServer({
+    flag: "--ui", listen, clock, notifyMs: NOTIFY_MS, source, build, assets: pageAssets,
+    stale: ({ loaded, fault }) => fault ?? (loaded ? null : OUTDATED),
+  });
 }
 
 /** A map of 100,000 resources takes seconds of processor time, which reviews need too. */
@@ -42,38 +40,6 @@ const NOTIFY_MS = 10_000;
 const SLICE_MS = 5;
 const OUTDATED = "the inventory is not loaded, or older than 5 minutes";
 const UNLIMITED = (): number => Infinity;
-
-/** The map of the inventory. Pages that ask at the same time share it. */
-class LiveMaps {
-  readonly #ports: LiveMapPorts;
-  #revision = -1;
-  #map: Promise<RoleMap> | null = null;
-
-  constructor(ports: LiveMapPorts) {
-    this.#ports = ports;
-  }
-
-  async data(): Promise<PageData> {
-    const { inventory, status: { loaded, fault } } = this.#ports.source;
-    if (this.#map === null || this.#revision !== inventory.revision) {
-      this.#revision = inventory.revision;
-      this.#map = this.#build(inventory);
-      this.#map.catch(() => (this.#map = null));
-    }
-    return { maps: [await this.#map], stale: fault ?? (loaded ? null : OUTDATED) };
-  }
-
-  async #build(inventory: Inventory): Promise<RoleMap> {
-    const { settings, clock, turns } = this.#ports;
-    const input = {
-      root: null, inventory, settings, resources: liveResources(inventory, settings), selectors: new Map(),
-      objects: [], unjudged: [], impacts: null,
-    };
-    return await runInSlices(roleMapOf(input), {
-      sliceMs: SLICE_MS, clock, remainingMs: UNLIMITED, pause: (pauses) => turns.pause(pauses, UNLIMITED),
-    });
-  }
-}
 
 /** Yields the objects of the inventory that have a role. They are not known as a whole. */
 function* liveResources(inventory: Inventory, settings: DecisionSettings): Iterable<MapResource> {

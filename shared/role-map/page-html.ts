@@ -1,7 +1,7 @@
 import type { RoleMap } from "./role-map.ts";
 
 /** The script and the style of the page, with the SHA-256 of each. */
-interface Assets {
+export interface Assets {
   readonly script: string;
   readonly style: string;
   readonly scriptHash: string;

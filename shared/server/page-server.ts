@@ -6,7 +6,7 @@ import {
   boundAddress, formatListenAddress, isLoopbackHost, parseListenAddress, startListening,
 } from "./listen-address.ts";
 
-interface PageServerOptions {
+export interface PageServerOptions {
   readonly flag: string;
   /** A loopback address in the form `HOST:PORT`. Port 0 selects a free port. */
   readonly listen: string;
