@@ -18,7 +18,9 @@ export interface LiveMapPorts {
 }
 
 /** Serves the page of the roles in the cluster, which only reads the inventory of the webhook. */
-export async function startLiveMap(listen: string, { source, settings, clock, turns }: LiveMapPorts): Promise<PageServer> {
+export async function startLiveMap(
+  listen: string, { source, settings, clock, turns }: LiveMapPorts,
+): Promise<PageServer> {
   const build = async (inventory: Inventory): Promise<RoleMap> => {
     const input = {
       root: null, inventory, settings, resources: liveResources(inventory, settings), selectors: new Map(),

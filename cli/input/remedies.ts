@@ -53,9 +53,9 @@ function consequence(resource: JsonObject, { roleARN }: SelectorExplanation): st
   return `. Controllers would no longer reconcile the resource, which exists in account ${ownerAccountID}`;
 }
 
-export const HOW_TO_RESTRICT = "A selector selects what matches all of its fields, so add to one that is not meant what "
-  + "keeps its role: namespaces in spec.namespaceSelector.names, or kinds in spec.resourceTypeSelector. That can change "
-  + "the roles of other resources. If no selector is left, the controller's own role is used";
+export const HOW_TO_RESTRICT = "A selector selects what matches all of its fields, so add to one that is not meant "
+  + "what keeps its role: namespaces in spec.namespaceSelector.names, or kinds in spec.resourceTypeSelector. That can "
+  + "change the roles of other resources. If no selector is left, the controller's own role is used";
 
 /**
  * Returns how a resource gets a role in its own account if its selector decides about other resources too. In the other
@@ -64,10 +64,10 @@ export const HOW_TO_RESTRICT = "A selector selects what matches all of its field
 export function narrowing(resource: JsonObject, { selectors }: Resolution): string {
   const { ownerAccountID } = statusOf(resource);
   const names = listOf(selectors.map(({ name }) => name));
-  return `if all that ${names} selects is in account ${ownerAccountID}, change its role. Otherwise, label the others that `
-    + `it selects, create a selector that selects this resource by another label, with a role in account ${
-      ownerAccountID}, and then limit ${names} to the label of the others. While two selectors select a resource, `
-    + "controllers leave it as it is";
+  const account = `account ${ownerAccountID}`;
+  return `if all that ${names} selects is in ${account}, change its role. Otherwise, label the others that it selects, `
+    + `create a selector that selects this resource by another label, with a role in ${account}, and then limit `
+    + `${names} to the label of the others. While two selectors select a resource, controllers leave it as it is`;
 }
 
 /** The API server does not validate the labels of selectors, and users copy commands into a shell. */
@@ -86,7 +86,7 @@ export function newSelector(resource: JsonObject, namespace: string): Remedy {
       + `namespace ${namespace}; replace ACCOUNT and NAME. Resources that exist in another account would no longer be `
       + `reconciled. \`ack-role-resolver trust policy ${selector}\` prints how the role must trust the controller`
     : "create the selector again, from its manifest if you have it. The command takes its name and its role from the "
-      + `annotations of the resource, so compare them, and it gives the role to every resource of namespace ${namespace}`;
+      + `annotations of the resource, so compare them. It gives the role to every resource of namespace ${namespace}`;
   return { fix, command: creation(manifest) };
 }
 
@@ -102,8 +102,8 @@ export function newSource(identity: JsonObject, resource: JsonObject): Remedy | 
   const { apiVersion } = identity;
   const spec = { allowedNamespaces: { list: [namespaceOf(resource)] } };
   return {
-    fix: "create it, or correct the reference. Each identity of the chain must allow the namespace, which also lets its "
-      + "clusters use the controller's own role",
+    fix: "create it, or correct the reference. Each identity of the chain must allow the namespace, which also lets "
+      + "its clusters use the controller's own role",
     command: creation({ apiVersion, kind, metadata: { name }, spec }),
   };
 }

@@ -36,8 +36,8 @@ test("--explain lists the conditions of selectors and shows which conditions mat
       "  exists in: no account: its status names none",
       "  fix ACK-03: Controllers do not reconcile the resource. Restrict or delete selectors until only one selects "
         + "the resource. A selector selects what matches all of its fields, so add to one that is not meant what keeps "
-        + "its role: namespaces in spec.namespaceSelector.names, or kinds in spec.resourceTypeSelector. That can change "
-        + "the roles of other resources. If no selector is left, the controller's own role is used.",
+        + "its role: namespaces in spec.namespaceSelector.names, or kinds in spec.resourceTypeSelector. That can "
+        + "change the roles of other resources. If no selector is left, the controller's own role is used.",
       "    edit line 17 of standard input or line 12 of standard input",
     ].join("\n"),
   );
