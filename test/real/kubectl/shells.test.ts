@@ -10,6 +10,9 @@ import { type ProgramResult, runProgram, runTool } from "../../programs/run-prog
 import { environmentWith, ROOT, withoutTap } from "../ci/packed.ts";
 import { findPrograms } from "../find-programs.ts";
 
+/** A shell in a terminal waits for its output without an end. */
+const LIMIT_MS = 60_000;
+
 /** Builds the program, and makes its three commands in a folder. Returns how to run a shell with them in the PATH. */
 async function installed(t: Test): Promise<(command: string, ...args: string[]) => Promise<ProgramResult>> {
   const folder = t.testdir({});
@@ -19,7 +22,9 @@ async function installed(t: Test): Promise<(command: string, ...args: string[]) 
   }
   for (const [shell, script] of Object.entries(SCRIPTS)) writeFileSync(path.join(folder, `script.${shell}`), script);
   const env = { ...environmentWith(folder, folder), TERM: "dumb" };
-  return (command, ...args) => runProgram(...withoutTap(command, args), { cwd: folder, env });
+  return (command, ...args) => runProgram(...withoutTap(command, args), {
+    cwd: folder, env, signal: AbortSignal.timeout(LIMIT_MS),
+  });
 }
 
 const CASES = [
@@ -44,19 +49,21 @@ test("bash completes commands, values, and values after =, and offers files", as
   t.match(stdout, /-F _ack_role_resolver ack-role-resolver\n.* kubectl-ack_role\n/);
 });
 
-async function shells(t: Test): Promise<boolean> {
+/** Returns the paths of the shells. Skips the test and returns null if they are missing; with `CI=true`, it fails. */
+async function shells(t: Test): Promise<{ readonly fish: string; readonly zsh: string } | null> {
   const found = await findPackages("shells");
-  if (!("fault" in found)) return true;
+  if (!("fault" in found)) return found.paths;
   if (readEnvironment().ci) throw new Error(found.fault);
   t.plan(0, found.fault);
-  return false;
+  return null;
 }
 
 test("fish completes commands, values and files", async (t) => {
-  if (!await shells(t)) return;
+  const found = await shells(t);
+  if (found === null) return;
   const run = await installed(t);
   const complete = async (line: string): Promise<string[]> => {
-    const { stdout } = await run("fish", "--no-config", "-c", `source script.fish; complete -C "${line}"`);
+    const { stdout } = await run(found.fish, "--no-config", "-c", `source script.fish; complete -C "${line}"`);
     return stdout.trim().split("\n").map((one) => one.split("\t")[0] ?? "").toSorted();
   };
   for (const [line, expected] of CASES) t.same(await complete(line), expected, line);
@@ -66,7 +73,7 @@ test("fish completes commands, values and files", async (t) => {
 
 /** Types a line and a tab in a terminal of zsh, until the terminal shows the pattern. */
 const ZSH = `zmodload zsh/zpty
-zpty shell zsh -f -i
+zpty shell $0 -f -i
 zpty -w shell 'unsetopt beep; autoload -Uz compinit; compinit -u -D; source script.zsh; print set''up'
 zpty -r shell shown '*setup*'
 zpty -w -n shell "$1"$'\\t'
@@ -74,14 +81,15 @@ zpty -r shell shown "$2" && print found
 `;
 
 test("zsh completes commands, values and files in a terminal", async (t) => {
-  if (!await shells(t)) return;
+  const found = await shells(t);
+  if (found === null) return;
   const run = await installed(t);
   for (const [line, pattern] of [
     ["ack-role-resolver res", "*resolve *"], ["ack-role-resolver resolve -o ", "*json  text  wide*"],
     ["ack-role-resolver resolve --output=w", "*--output=wide*"], [`${PLUGIN_FILE} why buck`, "*why bucket/*"],
     ["ack-role-resolver lint script.ba", "*lint script.bash*"],
   ] as const) {
-    t.match((await run("timeout", "60", "zsh", "-f", "-c", ZSH, "zsh", line, pattern)).stdout, /found\n$/, line);
+    t.match((await run(found.zsh, "-f", "-c", ZSH, found.zsh, line, pattern)).stdout, /found\n$/, line);
   }
 });
 
