@@ -178,10 +178,10 @@ function withoutLimit(naming: Naming, { boundary, session }: Evaluation["limits"
 
 const POSITIVE = /^(arn(equals|like)|string(equals|like))$/i;
 
-/** Whether a condition demands the whole ARN of the caller. */
+/** Whether a condition demands the ARN of the caller or a pattern of it. */
 function isLimitedToARN(conditions: AppliedStatement["statement"]["conditions"]): boolean {
   return conditions.some(({ key, operatorText, values }) => (
-    key.toLowerCase() === "aws:principalarn" && POSITIVE.test(operatorText) && !values.some((one) => /[*?$]/.test(one))
+    key.toLowerCase() === "aws:principalarn" && POSITIVE.test(operatorText) && !values.some((one) => one.includes("$"))
   ));
 }
 

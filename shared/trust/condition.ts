@@ -53,10 +53,21 @@ function withoutInvalid(match: Match, { resolved }: Test): Match {
   return invalid.length === 0 ? match : unknown(...invalid);
 }
 
+/**
+ * AWS documents that the operators of sets treat an empty text like an absent key, and does not say whether that
+ * includes a tag with an empty value.
+ */
 function evaluateState(test: Test, values: readonly Value[] | null): Match {
-  const { operator } = test;
+  const { operator, key } = test;
   if (operator.comparison === "null") return isNullAs(test.values, values === null);
   if (values === null) return absent(operator);
+  const match = evaluateValues(test, values);
+  const isEmpty = operator.set !== null && values.every(({ text, isPrefix }) => text === "" && !isPrefix);
+  return isEmpty ? agreed([match, absent(operator)], key) : match;
+}
+
+function evaluateValues(test: Test, values: readonly Value[]): Match {
+  const { operator } = test;
   const results = values.map((value) => {
     const match = matchesValue(test, value);
     return operator.isNegated ? not(match) : match;

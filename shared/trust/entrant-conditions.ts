@@ -64,10 +64,12 @@ function hasWildcards(value: string, { operator }: Condition): boolean {
 }
 
 const ALL = /^\*+$/;
+const ACCOUNT_ID = /^\d{12}$/;
 
 function withAccount(entrant: Entrant, value: string, condition: Condition): readonly Entrant[] {
   const { accountID, kind } = entrant;
-  if (kind === "any") return hasWildcards(value, condition) ? [entrant] : [accountEntrant(value)];
+  if (kind === "any" && hasWildcards(value, condition)) return [entrant];
+  if (kind === "any") return ACCOUNT_ID.test(value) ? [accountEntrant(value)] : [];
   if (accountID === null) return [entrant];
   const pattern = hasWildcards(value, condition) ? wildcards(value) : null;
   const isSame = pattern === null ? accountID === value : isMatch(pattern, accountID);

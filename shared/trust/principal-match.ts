@@ -49,26 +49,22 @@ export function matchesPrincipals(statement: Statement, context: PrincipalContex
 }
 
 /**
- * Whether `NotPrincipal` lists the caller. Services may compare the account before the role, so the list should have
- * both: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_notprincipal.html
+ * Whether `NotPrincipal` lists the caller. Services may compare the account and the role before the session, so the
+ * list should have all of them. A pattern is nobody:
+ * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_notprincipal.html
  */
 function isExcluded(items: readonly Principal[], { caller }: PrincipalContext): Match {
-  if (!items.every(isStored)) return unknown("principal that IAM does not accept");
+  if (items.some(({ kind }) => kind === "invalid")) return unknown("principal that IAM does not accept");
   const isListed = (isOfKind: (principal: Principal) => boolean): Match => (
     anyOf(items.filter(isOfKind).map((principal) => matchPrincipal(principal, caller)))
   );
   const isWhole = ({ kind }: Principal): boolean => kind === "any" || (kind === "service" && caller.kind === "service");
   const whole = isListed(isWhole);
   const account = isListed(({ kind }) => kind === "account");
-  const own = isListed((principal) => !isWhole(principal) && principal.kind !== "account");
+  const own = isListed(({ kind }) => kind === "role" || kind === "user");
   const both = anyOf([whole, allOf([account, own])]);
-  const either = anyOf([whole, account, own]);
+  const either = anyOf([whole, account, own, isListed(({ kind }) => kind === "session")]);
   return both.answer === either.answer ? both : unknown("effect of NotPrincipal without the account or the role");
-}
-
-/** Whether IAM accepts a principal. */
-export function isStored({ kind }: Principal): boolean {
-  return kind !== "invalid" && kind !== "wildcard";
 }
 
 /** Whether a principal is the caller. */

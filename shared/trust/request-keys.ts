@@ -15,8 +15,9 @@ export function present(text: string): Possibilities {
   return [[exactly(text)]];
 }
 
-export function startsWith(text: string): Possibilities {
-  return [[{ text, isPrefix: true }]];
+/** `end` is the known end of the value. */
+export function startsWith(text: string, end = ""): Possibilities {
+  return [[{ text, isPrefix: true, end }]];
 }
 
 function orAbsent(text: string | null): Possibilities {
@@ -125,14 +126,15 @@ function serviceKeys(name: string): (readonly [string, Possibilities])[] {
   ];
 }
 
-function roleARNOf({ roleARN, partition, accountID }: SessionCaller): Possibilities {
-  return roleARN === null ? startsWith(`arn:${partition}:iam::${accountID}:role/`) : present(roleARN);
+/** Without an export, the path of the role is not known. */
+function roleARNOf({ roleARN, roleName, partition, accountID }: SessionCaller): Possibilities {
+  return roleARN === null ? startsWith(`arn:${partition}:iam::${accountID}:role/`, roleName) : present(roleARN);
 }
 
 function userID(caller: Exclude<Caller, { kind: "service" }>): Possibilities {
-  if (caller.uniqueID === null) return startsWith("");
-  if (caller.kind === "user") return present(caller.uniqueID);
+  if (caller.kind === "user") return caller.uniqueID === null ? startsWith("") : present(caller.uniqueID);
   const { sessionName } = caller;
+  if (caller.uniqueID === null) return startsWith("", `:${sessionName ?? ""}`);
   return sessionName === null ? startsWith(`${caller.uniqueID}:`) : present(`${caller.uniqueID}:${sessionName}`);
 }
 

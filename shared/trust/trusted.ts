@@ -2,7 +2,6 @@ import { compareText } from "../formats/text.ts";
 import type { Policy, Statement } from "./policy-document.ts";
 import { ANY_PROVIDER, ANYONE, contains, type Entrant, entrantOf } from "./entrant.ts";
 import { narrowed } from "./entrant-conditions.ts";
-import { isStored } from "./principal-match.ts";
 import { coversAction } from "./statement-match.ts";
 
 /** Someone whom a trust policy lets in, and how. */
@@ -85,6 +84,6 @@ function removes({ principals: { isNegated, items } }: Statement, entrant: Entra
   const listed = items.flatMap((principal) => entrantOf(principal) ?? []);
   const isInAccount = entrant.kind !== "service" && entrant.kind !== "provider";
   if (!isNegated) return listed.some((one) => contains(one, entrant) && (isInAccount || one.kind !== "any"));
-  const isCertain = isInAccount && items.every(isStored);
+  const isCertain = isInAccount && items.every(({ kind }) => kind !== "invalid");
   return isCertain && !listed.some((one) => contains(one, entrant) || contains(entrant, one));
 }

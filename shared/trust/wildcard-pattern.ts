@@ -1,10 +1,12 @@
 import { PARTS_BEFORE_RESOURCE, parseARN } from "../formats/arn.ts";
 import { allOf, known, type Match, NO, unknown, YES } from "./three-values.ts";
 
-/** A value of a condition key. `isPrefix` states that only the start of the value is known. */
+/** A value of a condition key. `isPrefix` states that only the start of the value, and perhaps its end, is known. */
 export interface Value {
   readonly text: string;
   readonly isPrefix: boolean;
+  /** The end of the value after what is not known. */
+  readonly end?: string;
 }
 
 /** A pattern: UTF-16 code units, `MANY` for `*`, and `ONE` for `?`. */
@@ -28,15 +30,15 @@ export function wildcards(text: string): Pattern {
  * Whether the whole value matches. For a prefix, the answer is unknown if it depends on the rest of the value. Takes
  * time in proportion to the square of the value's length, because other people write the pattern.
  */
-export function matches(pattern: Pattern, { text, isPrefix }: Value): Match {
+export function matches(pattern: Pattern, { text, isPrefix, end = "" }: Value): Match {
   const first = pattern.findIndex((token) => token < 0);
   const literals = first < 0 ? pattern.length : first;
   if (!startsWith(text, pattern, literals)) return NO;
-  if (text.length < literals) return isPrefix ? unknown() : NO;
+  if (text.length < literals && !isPrefix) return NO;
   // Most patterns with a wildcard end in their only `*`.
-  if (literals === pattern.length - 1 && pattern[literals] === MANY) return YES;
-  const [restPattern, rest] = [pattern.slice(literals), text.slice(literals)];
-  return isPrefix ? matchesStart(restPattern, rest) : known(matchesWhole(restPattern, rest));
+  if (text.length >= literals && literals === pattern.length - 1 && pattern[literals] === MANY) return YES;
+  if (isPrefix) return matchesEnds(pattern, text, end);
+  return known(matchesWhole(pattern.slice(literals), text.slice(literals)));
 }
 
 /** Whether the text is equal to the first tokens of the pattern, as far as it goes. */
@@ -69,9 +71,22 @@ function matchesWhole(pattern: Pattern, text: string): boolean {
   return at === pattern.length;
 }
 
-/** Follows all positions of the pattern at which the start of a value can be. */
-function matchesStart(pattern: Pattern, text: string): Match {
-  let positions = reachable(pattern, [0]);
+/** Whether each, no or some text with this start and this end matches. */
+function matchesEnds(pattern: Pattern, start: string, end: string): Match {
+  const positions = positionsAfter(pattern, [0], start);
+  const [first] = positions;
+  if (first === undefined) return NO;
+  // At a final `*`, every rest matches.
+  const last = pattern.length - 1;
+  if (pattern[last] === MANY && positions.includes(last)) return YES;
+  // What is between the ends can lead to every later position.
+  const later = Array.from({ length: pattern.length - first + 1 }, (_, i) => first + i);
+  return positionsAfter(pattern, later, end).includes(pattern.length) ? unknown() : NO;
+}
+
+/** Returns the positions of the pattern at which a text can end that starts at the given ones. */
+function positionsAfter(pattern: Pattern, from: readonly number[], text: string): number[] {
+  let positions = reachable(pattern, from);
   for (let i = 0; i < text.length && positions.length > 0; i++) {
     const unit = text.charCodeAt(i);
     const next = positions.flatMap((at) => (
@@ -79,10 +94,7 @@ function matchesStart(pattern: Pattern, text: string): Match {
     ));
     positions = reachable(pattern, next);
   }
-  if (positions.length === 0) return NO;
-  // At a final `*`, every rest matches.
-  const last = pattern.length - 1;
-  return pattern[last] === MANY && positions.includes(last) ? YES : unknown();
+  return positions;
 }
 
 /** Adds the positions after each `*`, because it also matches nothing. The positions are in ascending order. */
@@ -103,11 +115,10 @@ function reachable(pattern: Pattern, positions: readonly number[]): number[] {
 export function matchesARN(pattern: Pattern, value: Value): Match {
   const patterns = partsOf(pattern);
   const arn = parseARN(value.text);
-  if (patterns.length === 0 || arn === null || value.isPrefix) return unknown();
-  const texts = ["arn", arn.partition, arn.service, arn.region, arn.accountID, arn.resource];
-  return allOf(texts.flatMap((text, i) => (
-    patterns.slice(i, i + 1).map((part) => matches(part, { text, isPrefix: false }))
-  )));
+  if (patterns.length === 0 || arn === null) return unknown();
+  const texts = ["arn", arn.partition, arn.service, arn.region, arn.accountID];
+  const parts = [...texts.map((text) => ({ text, isPrefix: false })), { ...value, text: arn.resource }];
+  return allOf(parts.flatMap((part, i) => patterns.slice(i, i + 1).map((one) => matches(one, part))));
 }
 
 /** Splits the pattern of an ARN into its six parts. Returns [] if it has fewer parts. */

@@ -16,6 +16,12 @@ test("reads short tags like the functions of JSON, and dates as texts", async (t
   t.equal(readTemplateYAML(""), null);
 });
 
+test("keeps a number as it is written, because IAM compares texts", async (t) => {
+  t.strictSame(readTemplateYAML("[012345678901, 12345678901, 0o17, 1e3, 1.0, -0, 10, 1.5]"), [
+    "012345678901", 12_345_678_901, "0o17", "1e3", "1.0", "-0", 10, 1.5,
+  ]);
+});
+
 test("reports the line of the first fault", async (t) => {
   const cases: Readonly<Record<string, RegExp>> = {
     "a: 1\nb: [": /^line 2: invalid YAML/, "a: 1\na: 2": /^line 2: duplicate field "a"/,

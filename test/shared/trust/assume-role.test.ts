@@ -86,6 +86,7 @@ test("a boundary or session policy without an allow limits by how the trust poli
     [allow({ AWS: NEAR }), "no not allowed"],
     [allow({ AWS: "arn:aws:sts::222222222222:assumed-role/near/s" }), "yes allowed"],
     [allow("*", byARN), "yes allowed"],
+    [allow("*", { Condition: { ArnLike: { "aws:PrincipalArn": "arn:aws:iam::222222222222:role/*" } } }), "yes allowed"],
     [allow("*"), "unknown missing"],
   ];
   for (const [statement, expected] of cases) {
@@ -149,6 +150,14 @@ test("a role that assumes itself, or whose path is unknown, must be named", asyn
   const session = sessionOf(APP, { roleARN: null, sessionName: "s" });
   t.same(decide(requestOf(session), { trust, identity: [grant()] }).missing, ["path of the role app"]);
   t.equal(verdict(session, { trust: [allow({ AWS: `${APP}2` })], identity: [grant()] }), "no not trusted");
+  for (const [value, expected] of [
+    [`${APP}2`, "no condition"], ["arn:aws:iam::111122223333:user/*", "no condition"],
+    ["arn:aws:iam::999999999999:role/*", "no condition"], ["arn:aws:iam::111122223333:role/*", "yes allowed"],
+    ["arn:aws:iam::111122223333:role/x/*", "unknown missing"], [APP, "unknown missing"],
+  ] as const) {
+    const byARN = allow("*", { Condition: { ArnLike: { "aws:PrincipalArn": value } } });
+    t.equal(verdict(session, { trust: [byARN], identity: [grant()] }), expected, value);
+  }
   t.equal(verdict(sessionOf("arn:aws:iam::111122223333:role/app"), { trust, identity: [grant()] }), "no not trusted");
 });
 
@@ -190,9 +199,11 @@ test("NotPrincipal denies everyone but a listed role with its account", async (t
   t.equal(except({ AWS: NEAR }), "unknown missing");
   t.equal(except({ AWS: "222222222222" }), "unknown missing");
   t.equal(except({ AWS: APP }), "no denied");
+  const session = "arn:aws:sts::222222222222:assumed-role/near/s";
+  t.equal(except({ AWS: [session, "222222222222"] }), "unknown missing", "perhaps the role is denied");
   t.equal(except("*"), "yes allowed");
   t.equal(except({ AWS: "role/near" }), "unknown missing", "IAM does not store it");
-  t.equal(except({ AWS: "arn:aws:iam::222222222222:role/*" }), "unknown missing", "IAM does not store it");
+  t.equal(except({ AWS: "arn:aws:iam::222222222222:role/*" }), "no denied", "a pattern is nobody");
   t.equal(except({ AWS: [NEAR, "222222222222"] }, { boundary: [grant()] }), "no denied", "a boundary");
   t.equal(except({ AWS: [NEAR, "222222222222"] }, { boundary: null }), "unknown missing", "perhaps a boundary");
   const allowed = (listed: unknown): string => (

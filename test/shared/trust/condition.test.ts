@@ -73,6 +73,8 @@ test("compares several values with a set operator", async (t) => {
     "ForAnyValue:StringEquals two b": "yes", "ForAnyValue:StringLike two c*": "no",
     "ForAllValues:StringNotEquals two c": "yes", "ForAnyValue:StringNotEquals two a": "yes",
     "StringEquals two a": "unknown two", "StringEquals two c": "no", "StringEquals two a b": "yes",
+    "ForAnyValue:StringEquals empty ": "unknown empty", "ForAllValues:StringEquals empty a": "unknown empty",
+    "ForAnyValue:StringEquals empty a": "no", "ForAllValues:StringEquals empty ": "yes",
   });
 });
 
