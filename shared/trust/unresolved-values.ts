@@ -6,6 +6,9 @@ import { isJsonObject, type JsonObject } from "../formats/json.ts";
  */
 const KEY = "ack-role-resolver/unresolved";
 
+/** A text in place of the unresolved values of a condition. A policy that contains it is not decided by it. */
+export const UNRESOLVED_TEXT = KEY;
+
 /** `name` says what is not known, for a report. */
 export function unresolved(name: string): JsonObject {
   return { [KEY]: name };
@@ -86,12 +89,15 @@ function widened(statement: JsonObject): JsonObject {
   return fields;
 }
 
+/** Keeps each key, because a request without it can decide the condition. */
 function knownConditions(condition: unknown): unknown {
   if (unresolvedName(condition) !== null) return {};
   if (!isJsonObject(condition)) return condition;
   return Object.fromEntries(Object.entries(condition).map(([operator, keys]) => {
     if (!isJsonObject(keys)) return [operator, keys];
-    const known = Object.entries(keys).filter(([, values]) => unresolvedNames(values).length === 0);
+    const known = Object.entries(keys).map(([key, values]) => (
+      [key, unresolvedNames(values).length === 0 ? values : [UNRESOLVED_TEXT]]
+    ));
     return [operator, unresolvedName(keys) === null ? Object.fromEntries(known) : {}];
   }));
 }

@@ -70,13 +70,18 @@ test("what depends on parameters is unknown, and named", async (t) => {
   t.equal(near(target({ ...allow({ AWS: NEAR }), Effect: { Ref: "E" } })),
     `unknown: valid trust policy ${ROLE} (Statement[0].Effect: Effect is not Allow or Deny)`);
   const condition = (value: unknown): string => near(target({ ...allow({ AWS: NEAR }), Condition: value }));
-  t.equal(condition({ StringEquals: { "sts:ExternalId": { Ref: "Id" } } }), "unknown: Ref Id");
+  t.match(condition({ StringEquals: { "sts:ExternalId": { Ref: "Id" } } }), /^no/, "the call sends none");
+  for (const operator of ["StringNotEquals", "StringEqualsIfExists", "Null"]) {
+    t.equal(condition({ [operator]: { "sts:ExternalId": { Ref: "Id" } } }), "unknown: Ref Id", operator);
+  }
+  t.equal(condition({ StringEquals: { "aws:PrincipalArn": { Ref: "Id" } } }), "unknown: Ref Id");
   t.equal(condition({ StringEquals: { Ref: "Id" } }), "unknown: Ref Id");
   t.equal(condition({ Ref: "Id" }), "unknown: Ref Id");
   t.match(condition({ StringEquals: { "sts:ExternalId": "x", "aws:PrincipalOrgID": { Ref: "Id" } } }), /^no/);
   t.equal(condition("x"), `unknown: valid trust policy ${ROLE} (Statement[0].Condition: Condition is not an object)`);
   t.equal(near(target({ ...allow({ Ref: "P" }), Condition: "x" })), condition("x"), "a principal is not known either");
-  t.match(condition({ StringEquals: { k: { Ref: "Id" } }, Bool: "x" }), /Condition.Bool: Bool is not an object/);
+  const invalid = { StringEquals: { "aws:PrincipalArn": { Ref: "Id" } }, Bool: "x" };
+  t.match(condition(invalid), /Condition.Bool: Bool is not an object/);
   const denies = [allow({ AWS: NEAR }), { ...allow({ Ref: "P" }), Effect: "Deny" }];
   const trusting = (trust: Fields): string => (
     near({ Resources: { Target: iamRole({ RoleName: "target", AssumeRolePolicyDocument: trust }) } })
