@@ -73,22 +73,20 @@ function matchesWhole(pattern: Pattern, text: string): boolean {
 
 /** Whether each, no or some text with this start and this end matches. */
 function matchesEnds(pattern: Pattern, start: string, end: string): Match {
-  const positions = positionsAfter(pattern, [0], start);
-  const [first] = positions;
-  if (first === undefined) return NO;
+  const after = positionsAfter(pattern, unitsOf(start));
+  const [first] = after;
+  const [fromEnd] = positionsAfter(pattern.toReversed(), unitsOf(end).toReversed());
+  // The end must match after the start, with anything between them.
+  if (first === undefined || fromEnd === undefined || first > pattern.length - fromEnd) return NO;
   // At a final `*`, every rest matches.
   const last = pattern.length - 1;
-  if (pattern[last] === MANY && positions.includes(last)) return YES;
-  // What is between the ends can lead to every later position.
-  const later = Array.from({ length: pattern.length - first + 1 }, (_, i) => first + i);
-  return positionsAfter(pattern, later, end).includes(pattern.length) ? unknown() : NO;
+  return pattern[last] === MANY && after.includes(last) ? YES : unknown();
 }
 
-/** Returns the positions of the pattern at which a text can end that starts at the given ones. */
-function positionsAfter(pattern: Pattern, from: readonly number[], text: string): number[] {
-  let positions = reachable(pattern, from);
-  for (let i = 0; i < text.length && positions.length > 0; i++) {
-    const unit = text.charCodeAt(i);
+/** Returns the positions of the pattern at which a text can end, in ascending order. */
+function positionsAfter(pattern: Pattern, units: readonly number[]): number[] {
+  let positions = reachable(pattern, [0]);
+  for (const unit of units) {
     const next = positions.flatMap((at) => (
       pattern[at] === MANY ? [at] : pattern[at] === ONE || pattern[at] === unit ? [at + 1] : []
     ));
