@@ -6,7 +6,7 @@ import { REGION_ANNOTATION, RESOLUTION } from "../../shared/contract/annotation-
 import { STDIN } from "../../shared/files/listing.ts";
 import { namespaceOf } from "../../shared/files/object-key.ts";
 import { accountOfARN } from "../../shared/formats/arn.ts";
-import { field, type FieldPath, type JsonObject, stringAt } from "../../shared/formats/json.ts";
+import { type FieldPath, type JsonObject, stringAt } from "../../shared/formats/json.ts";
 import { annotationAt, objectMeta, objectReference } from "../../shared/formats/object-meta.ts";
 import { listOf } from "../../shared/formats/text.ts";
 import type { SelectorExplanation } from "../../shared/resolution/explain.ts";
@@ -84,7 +84,8 @@ export function newSelector(resource: JsonObject, namespace: string): Remedy {
   const fix = role === null
     ? "unless the controller's own role is intended, create a selector, which gives its role to every resource of "
       + `namespace ${namespace}; replace ACCOUNT and NAME. Resources that exist in another account would no longer be `
-      + `reconciled. \`ack-role-resolver trust policy ${selector}\` prints how the role must trust the controller`
+      + `reconciled. \`ack-role-resolver trust policy ${
+        SAFE_VALUE.test(selector) ? selector : "SELECTOR"}\` prints how the role must trust the controller`
     : "create the selector again, from its manifest if you have it. The command takes its name and its role from the "
       + `annotations of the resource, so compare them. It gives the role to every resource of namespace ${namespace}`;
   return { fix, command: creation(manifest) };
@@ -96,8 +97,7 @@ function creation(manifest: object): string {
 
 /** Returns how to create the identity that CAPA has if no other is named; null if the identity names another source. */
 export function newSource(identity: JsonObject, resource: JsonObject): Remedy | null {
-  const source = field(field(identity, "spec"), "sourceIdentityRef");
-  const [kind, name] = [stringAt(source, "kind"), stringAt(source, "name")];
+  const [kind, name] = ["kind", "name"].map((key) => stringAt(identity, "spec", "sourceIdentityRef", key));
   if (kind !== CONTROLLER_IDENTITY || name !== CONTROLLER_IDENTITY_NAME) return null;
   const { apiVersion } = identity;
   const spec = { allowedNamespaces: { list: [namespaceOf(resource)] } };

@@ -63,6 +63,12 @@ test("describes the session without its external ID, and lists only the kinds of
   t.same(lists, [BUCKETS], "no other resource is read");
 });
 
+test("prints no command with a name that a shell would run", async (t) => {
+  const annotations = { "ack-role-resolver.io/selector": "$(id)" };
+  const cluster = await clusterOf({ objects: [namespaceObject("team-a"), bucketObject({ annotations })] });
+  t.match((await why(t, cluster, ["bucket/b1"])).stdout, "`ack-role-resolver trust policy SELECTOR` prints");
+});
+
 test("prints the errors that controllers report, and says why Events are unknown", async (t) => {
   const conditions = [
     { type: "ACK.ResourceSynced", status: "False", message: "not synced" },
