@@ -1,6 +1,5 @@
 import { type Document, isCollection, isScalar, LineCounter, type Node, Pair, Scalar, visit, YAMLMap } from "yaml";
 import { LimitExceeded, yamlDocuments } from "./yaml-documents.ts";
-import { plainScalar } from "./yaml-scalars.ts";
 import { AliasBudget, YamlValues } from "./yaml-values.ts";
 
 /** CloudFormation accepts no larger template: 1 MB. */
@@ -24,23 +23,14 @@ export function readTemplateYAML(text: string): unknown {
     if (other !== undefined) fail(other.range[0], "a template is one document; pass one file for each template");
     const [error] = document.errors;
     if (error !== undefined) fail(error.pos[0], `invalid YAML: ${error.message}`);
-    visit(document, { Scalar: (_, node) => keepWritten(node) });
     replaceTags(document);
-    const context = { positions: new WeakMap(), aliases: new AliasBudget(), fault: fail };
+    const context = { positions: new WeakMap(), aliases: new AliasBudget(), keepsNumbers: true, fault: fail };
     return new YamlValues(context).read(document.contents);
   } catch (error) {
     if (error instanceof LimitExceeded) return fail(error.offset, error.message);
     if (error instanceof RangeError) return fail(0, "too complex to parse; use several files");
     throw error;
   }
-}
-
-/** Keeps a number that is not written as its value is, such as an account with a leading zero, as a text. */
-function keepWritten(node: Scalar): void {
-  if (node.type !== Scalar.PLAIN || node.tag !== undefined || typeof node.value !== "string") return;
-  const value = plainScalar(node.value);
-  const isNumber = typeof value === "number" || typeof value === "bigint";
-  if (isNumber && String(value) !== node.value) node.type = Scalar.QUOTE_DOUBLE;
 }
 
 function replaceTags(document: Document.Parsed): void {
