@@ -1,18 +1,11 @@
 import { createHash } from "node:crypto";
 import path from "node:path";
-
-/** The script and the style of the page of `map`, with their hashes for its content security policy. */
-export interface PageAssets {
-  readonly script: string;
-  readonly style: string;
-  readonly scriptHash: string;
-  readonly styleHash: string;
-}
+import type { Assets } from "../shared/role-map/page-html.ts";
 
 const PAGE = path.join(import.meta.dirname, "../page");
 
 /** Bundles the page. A build replaces this function by its result, so a release does not contain esbuild. */
-export async function pageAssets(): Promise<PageAssets> {
+export async function pageAssets(): Promise<Assets> {
   const { build } = await import("esbuild");
   const { outputFiles } = await build({
     entryPoints: { script: path.join(PAGE, "main.ts"), style: path.join(PAGE, "style.css") },

@@ -27,7 +27,7 @@ export function limitHeapGrowth(server: keyof typeof FLAGS): void {
   const isKnown = Number.parseInt(process.versions.node, 10) >= since;
   const set = (flags: readonly string[]): void => void (isKnown && flags.forEach((flag) => setFlagsFromString(flag)));
   set(start);
-  keepTickShape();
+  keepTickClass();
   setTimeout(() => {
     collectGarbage();
     set(later);
@@ -41,7 +41,7 @@ const kept: object[] = [];
  * none exists would free the class, to which V8 has specialized nextTick, and does not specialize it again: each call,
  * of which a request needs five, would take 0.5 us more for the rest of the process.
  */
-function keepTickShape(): void {
+function keepTickClass(): void {
   process.nextTick(() => kept.push(executionAsyncResource()));
 }
 

@@ -5,7 +5,7 @@ import type { DecisionSettings } from "../shared/contract/context.ts";
 import type { Inventory } from "../shared/inventory/inventory.ts";
 import { type MapResource, roleMapOf } from "../shared/role-map/build-map.ts";
 import type { RoleMap } from "../shared/role-map/role-map.ts";
-import { startMapServer } from "../shared/server/live-map.ts";
+import { startMapServer } from "../shared/server/map-server.ts";
 import type { PageServer } from "../shared/server/page-server.ts";
 import { runInSlices, type TurnQueue } from "../shared/sources/slices.ts";
 import type { InventorySource } from "../shared/sources/source.ts";

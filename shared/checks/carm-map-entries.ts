@@ -1,6 +1,6 @@
 import { ACCOUNT_MAP, TEAM_MAP } from "../contract/annotation-keys.ts";
 import type { DecisionSettings } from "../contract/context.ts";
-import { accountOfARN } from "../formats/arn.ts";
+import { ACCOUNT_ID, accountOfARN } from "../formats/arn.ts";
 import { field, type FieldPath, isJsonObject, type JsonObject, stringMap } from "../formats/json.ts";
 import { ACK_GROUPS, serviceOf } from "../contract/ack-groups.ts";
 import { closest, quote } from "../formats/text.ts";
@@ -64,7 +64,7 @@ function isDocument(value: string): boolean {
 function accountFault(map: string, key: string, role: string): ValueFault | null {
   const { id } = parseKey(key);
   const account = String(accountOfARN(role));
-  if (map !== ACCOUNT_MAP || !/^[0-9]{12}$/.test(id) || account === id) return null;
+  if (map !== ACCOUNT_MAP || !ACCOUNT_ID.test(id) || account === id) return null;
   const message = `the key names account ${id}, but its role is in account ${quote(account)}`;
   return { message, fix: "set a role in the account of the key, or rename the key", severity: "warn" };
 }

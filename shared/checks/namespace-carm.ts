@@ -5,6 +5,7 @@ import {
 } from "../contract/annotation-keys.ts";
 import { teamOf } from "../model/carm-maps.ts";
 import type { DecisionSettings } from "../contract/context.ts";
+import { ACCOUNT_ID } from "../formats/arn.ts";
 import { annotationPath } from "../formats/json.ts";
 import { quote } from "../formats/text.ts";
 import type { Fault, QuickCheck } from "./check.ts";
@@ -60,7 +61,7 @@ export const NS_03_SYNTAX: QuickCheck<NamespaceChange> = {
   requires: [],
   *find({ state }): Iterable<Fault> {
     const owner = annotationOf(state, OWNER_ACCOUNT_ANNOTATION);
-    if (!/^[\s-]*[0-9][0-9\s-]*$/.test(owner) || /^[0-9]{12}$/.test(owner)) return;
+    if (!/^[\s-]*[0-9][0-9\s-]*$/.test(owner) || ACCOUNT_ID.test(owner)) return;
     const message = `${quote(owner)} looks like an account id, but is not exactly 12 digits`;
     yield { path: OWNER_PATH, message, fix: "write the 12 digits of the account id, in quotes", severity: "warn" };
   },

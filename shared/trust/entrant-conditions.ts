@@ -1,4 +1,4 @@
-import { type ARN, parseARN } from "../formats/arn.ts";
+import { ACCOUNT_ID, type ARN, parseARN } from "../formats/arn.ts";
 import { type Condition, evaluateCondition } from "./condition.ts";
 import { accountEntrant, accountIn, contains, type Entrant, entrantOf } from "./entrant.ts";
 import { parsePrincipal } from "./policy-principal.ts";
@@ -64,7 +64,6 @@ function hasWildcards(value: string, { operator }: Condition): boolean {
 }
 
 const ALL = /^\*+$/;
-const ACCOUNT_ID = /^\d{12}$/;
 
 function withAccount(entrant: Entrant, value: string, condition: Condition): readonly Entrant[] {
   const { accountID, kind } = entrant;
