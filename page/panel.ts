@@ -27,26 +27,23 @@ export function reasonsBody(
 ): HTMLElement[] {
   return groups.map(({ reason, uses }) => h(
     "section", { class: "reason" },
-    stateLine(reason, uses), partLine(uses, partOf), roleLine(model, reason, open), messageLine(model, reason),
+    stateLine(reason, uses, partOf), roleLine(model, reason, open), messageLine(model, reason),
     ...findingItems(model, reason.findings),
     ...reason.selectors.map((index) => selectorItem(model, index, open, reason.role === null)),
     chainItem(reason), resourceList(uses, partOf),
   ));
 }
 
-function stateLine({ state }: Reason, uses: readonly KnownUse[]): HTMLElement {
+/** States how many resources have the state. If the filters select a part of them, their number is first. */
+function stateLine({ state }: Reason, uses: readonly KnownUse[], partOf: PartOf): HTMLElement {
   const [word, meaning] = STATE_WORDS[state];
+  const [all, part] = [resourcesIn(uses), resourcesIn(uses.flatMap((use) => partOf(use) ?? []))];
+  const few = part === all ? "" : `${part.toLocaleString("en")} of `;
+  const hint = few === "" ? null : h("small", {}, " (matched by the search and filters)");
   return h(
     "h3", { class: `state ${state}`, title: meaning }, shape(state),
-    `${counted(resourcesIn(uses), "resource")}: ${word}`,
+    h("span", {}, `${few}${counted(all, "resource")}: ${word}`, hint),
   );
-}
-
-/** Returns how many of the resources the filters select; null if all. */
-function partLine(uses: readonly KnownUse[], partOf: PartOf): HTMLElement | null {
-  const part = resourcesIn(uses.flatMap((use) => partOf(use) ?? []));
-  if (part === resourcesIn(uses)) return null;
-  return h("p", {}, h("small", {}, `${counted(part, "resource")} matched by the search and filters`));
 }
 
 /** Returns the message of the reason; null if a finding says the same. */

@@ -12,7 +12,7 @@ const FAULTY = Array.from({ length: 9 }, (_, i) => (
 /** Before the change, the selector `second` does not exist. */
 const MAP = mapped([...OBJECTS, ...FAULTY], { before: OBJECTS.toSpliced(6, 1) });
 
-const CELLS = "[role=gridcell], [role=rowheader], [role=columnheader], th, td";
+const CELLS = "[role=gridcell], [role=rowheader], [role=columnheader], th, td, .place";
 
 /** Returns the texts of the cells that match, or have a part, whose text does not fit. */
 async function clipped(page: Page): Promise<string[]> {

@@ -37,7 +37,7 @@ async function countsNames(t: Test, browser: Browser): Promise<void> {
   await page.type("input[type=search]", ` ${HEALTHY}`);
   t.match(await textsOf(page, ".status"), [/^1 resource in 1 namespace /]);
   await page.keyboard.press("Enter");
-  t.match(await panelText(page), /20 resources: resolved 1 resource matched by the search and filters/);
+  t.match(await panelText(page), /1 of 20 resources: resolved \(matched by the search and filters\)/);
   t.same(await textsOf(page, ".panel mark"), ["bucket-05,"]);
   t.match(await textsOf(page, ".panel .resources li"), [/^Bucket × 4bucket-05, bucket-00/]);
 }
