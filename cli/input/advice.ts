@@ -11,17 +11,18 @@ import { readsResourceLabels } from "../../shared/model/effective-selector.ts";
 import type { SelectorExplanation } from "../../shared/resolution/explain.ts";
 import type { Resolution } from "../../shared/resolution/resolve.ts";
 import {
-  edit, HOW_TO_RESTRICT, inItsRegion, labeling, narrowing, newSelector, newSource, refresh, type Remedy,
+  edits, inItsRegion, keepingOne, labeling, newSelector, newSource, recreating, refresh, type Remedy, replacing,
+  type Way,
 } from "./remedies.ts";
 import type { State, StateObject } from "./state.ts";
 
-/** What is wrong with a resource or with what chooses its role, and the command or the edit that changes it. */
+/** What is wrong with a resource or with what chooses its role, and the commands or the edits that change it. */
 export interface Advice {
   readonly code: string;
   readonly isDenial: boolean;
   /** What is wrong and how to fix it, in sentences. */
   readonly text: string;
-  readonly command: string;
+  readonly ways: readonly Way[];
 }
 
 /** A resource whose role is resolved, and what else decides about it. */
@@ -70,10 +71,10 @@ export class Adviser {
     const isCaused = this.#settings.mode === "carm" && all.some(({ one }) => one !== found);
     const denials = all.filter(({ finding }) => !isCaused || finding.section !== "refused");
     return (denials.length > 0 ? denials : findings).slice(0, MAX_ADVICE).map(({ finding, one }) => {
-      const { command, ...better } = one === found
+      const { ways, ...better } = one === found
         ? this.#remedyFor(finding, advised) : this.#remedyForCause(finding, one, advised);
       const text = textOf({ ...finding, ...better }, one, advised);
-      return { code: finding.code, isDenial: isDenial(finding), text, command };
+      return { code: finding.code, isDenial: isDenial(finding), text, ways };
     });
   }
 
@@ -96,9 +97,12 @@ export class Adviser {
   }
 
   /** Returns how to change an object that chooses the role. */
-  #remedyForCause({ section, path }: Finding, one: StateObject, { resolution, found }: Advised): Remedy {
+  #remedyForCause({ section, path, fix }: Finding, one: StateObject, { resolution, found }: Advised): Remedy {
     const source = section === "missingSources" ? newSource(one.object, found.object) : null;
-    return source ?? { command: edit([one, ...this.#mapBeside(one, resolution)], path) };
+    if (source !== null) return source;
+    const isStored = one.file === null && objectReference(one.object).kind === SELECTOR_KIND;
+    if (isStored && formatFieldPath(path) === "spec.arn") return recreating(one, fix);
+    return { ways: edits([one, ...this.#mapBeside(one, resolution)], path) };
   }
 
   /** Returns how to change what the finding about the resource is about. */
@@ -110,19 +114,19 @@ export class Adviser {
     }
     const annotating = found.file === null ? annotatingFor(finding, advised) : null;
     if (annotating !== null) return annotating;
-    const fix = this.#fixOfSelectors(finding, advised);
-    const owners = fix === null ? this.#ownersOf(resolution)
-      : this.#named(SELECTOR_KIND, resolution.selectors.map(({ name }) => name));
-    const command = owners.length > 0 ? edit(owners) : edit([found], path);
-    return fix === null ? { command } : { command, fix };
+    return this.#changeOfSelectors(finding, advised)
+      ?? { ways: edits([...this.#ownersOf(resolution), found], path) };
   }
 
-  /** Returns the fix if only selectors decide, which decide about other resources too; else null. */
-  #fixOfSelectors({ section, fix }: Finding, { resolution, found }: Advised): string | null {
-    if (section === "conflicts") return `${fix}. ${HOW_TO_RESTRICT}`;
-    const { selectors } = this.#state.inventory;
-    const dependsOnLabels = resolution.selectors.some(({ name }) => readsResourceLabels(selectors.get(name)));
-    return fix === ACK_07.fix && !dependsOnLabels ? narrowing(found.object, resolution) : null;
+  /** Returns how to change selectors if only they decide, which decide about other resources too; else null. */
+  #changeOfSelectors({ section, fix }: Finding, { resolution, found }: Advised): Remedy | null {
+    const selectors = this.#named(SELECTOR_KIND, resolution.selectors.map(({ name }) => name));
+    const [first] = selectors;
+    if (section === "conflicts") return keepingOne(selectors, fix);
+    const dependsOnLabels = resolution.selectors.some(({ name }) => (
+      readsResourceLabels(this.#state.inventory.selectors.get(name))
+    ));
+    return first !== undefined && fix === ACK_07.fix && !dependsOnLabels ? replacing(first, found.object) : null;
   }
 
   /** Returns the objects to change instead of a refused resource: a CARM map or an identity. */
@@ -150,7 +154,7 @@ export class Adviser {
     const ofLabels = found.file === null && failing.length > 0 ? labeling(nearest, found.object) : null;
     if (ofLabels !== null) return ofLabels;
     const fix = `unless the controller's own role is intended, let ${nearest.selector} select the resource`;
-    return { fix, command: edit(this.#named(SELECTOR_KIND, [nearest.selector])) };
+    return { fix, ways: edits(this.#named(SELECTOR_KIND, [nearest.selector])) };
   }
 }
 

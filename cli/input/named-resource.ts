@@ -126,7 +126,7 @@ function notServed(wanted: NamedResource): string {
   const known = Array.from(typesIn(BUNDLED_KINDS)).filter((type) => isNamed(wanted, type));
   const services = [...new Set(known.map(({ group }) => serviceOf(group)))];
   const fix = services.length === 0 ? "" : `, or install the ACK controller for ${services.join(" or ")}`;
-  return `The cluster serves no kind ${quote(name)} of ACK or Cluster API. Check the name and the context${fix}. Show `
+  return `The cluster serves no kind ${quote(name)} of ACK or Cluster API. Check the kind and the context${fix}. Show `
     + "the kinds that it serves: `kubectl api-resources | grep -E 'services.k8s.aws|cluster.x-k8s.io'`";
 }
 

@@ -2,11 +2,11 @@ import type { Finding } from "../../shared/checks/check.ts";
 import { CONTROLLER_IDENTITY, CONTROLLER_IDENTITY_NAME } from "../../shared/contract/capa-kinds.ts";
 import { SELECTOR_GROUP, SELECTOR_KIND } from "../../shared/contract/ack-groups.ts";
 import { statusOf } from "../../shared/contract/ack-resource.ts";
-import { REGION_ANNOTATION, RESOLUTION } from "../../shared/contract/annotation-keys.ts";
+import { REGION_ANNOTATION, REPLACES_ANNOTATION, RESOLUTION } from "../../shared/contract/annotation-keys.ts";
 import { STDIN } from "../../shared/files/listing.ts";
 import { namespaceOf } from "../../shared/files/object-key.ts";
-import { accountOfARN } from "../../shared/formats/arn.ts";
-import { type FieldPath, type JsonObject, stringAt } from "../../shared/formats/json.ts";
+import { accountOfARN, parseARN } from "../../shared/formats/arn.ts";
+import { field, type FieldPath, isJsonObject, type JsonObject, stringAt } from "../../shared/formats/json.ts";
 import { annotationAt, objectMeta, objectReference } from "../../shared/formats/object-meta.ts";
 import { listOf } from "../../shared/formats/text.ts";
 import type { SelectorExplanation } from "../../shared/resolution/explain.ts";
@@ -17,11 +17,24 @@ import { placeAndName } from "../output/located-finding.ts";
 import { commandName } from "./named-resource.ts";
 import type { StateObject } from "./state.ts";
 
-/** How to change what is wrong, and what replaces the texts of the finding. */
-export interface Remedy extends Partial<Pick<Finding, "path" | "message" | "fix">> {
+/** A step, or one of several ways, to change what is wrong. */
+export interface Way {
+  /** When to take the way, such as `to keep team-a`; null if it is the only one. */
+  readonly when: string | null;
   /** A command, or the place to edit in a file. */
   readonly command: string;
 }
+
+/** How to change what is wrong, and what replaces the texts of the finding. */
+export interface Remedy extends Partial<Pick<Finding, "path" | "message" | "fix">> {
+  readonly ways: readonly Way[];
+}
+
+function only(command: string): readonly Way[] {
+  return [{ when: null, command }];
+}
+
+const UNLESS_OWN = "if the controller's own role is intended, do nothing";
 
 /** Returns the labels with which the selector selects the resource; null if labels of one object are not enough. */
 export function labeling(nearest: SelectorExplanation, resource: JsonObject): Remedy | null {
@@ -32,17 +45,19 @@ export function labeling(nearest: SelectorExplanation, resource: JsonObject): Re
   );
   const isOfNamespace = isOf(NAMESPACE_LABELS);
   if (!isOfNamespace && !isOf("spec.resourceLabelSelector")) return null;
-  const [object, effect] = isOfNamespace
-    ? [`namespace/${namespace}`, `all that ${nearest.selector} selects in ${namespace}`]
-    : [target(resource), "the resource"];
   const replaced = failing.flatMap(({ carries }) => (carries.startsWith("no label") ? [] : [carries]));
-  const change = replaced.length === 0 ? "set the labels" : `replace ${listOf(replaced)}`;
-  const otherwise = replaced.length === 0 ? "" : `. If ${listOf(replaced)} is intended, create a selector for it`;
+  const subject = isOfNamespace ? `namespace ${namespace}` : "the resource";
+  const [gains, object] = isOfNamespace
+    ? [`all that ${nearest.selector} then selects in it gets that role`, `namespace/${namespace}`]
+    : ["it then gets that role", target(resource)];
+  const otherwise = replaced.length === 0 ? ""
+    : `. If ${listOf(replaced)} is intended and the controller's own role is not, create a selector for this label`;
   return {
-    fix: `if the role of ${nearest.selector} is intended, ${change}, which changes the role of ${effect}${
+    fix: `${UNLESS_OWN}. If the role of ${nearest.selector} is intended, ${
+      replaced.length === 0 ? "label" : "change the label of"} ${subject}: ${gains}${
       consequence(resource, nearest)}${otherwise}`,
-    command: `kubectl label${replaced.length === 0 ? "" : " --overwrite"} ${object} ${
-      failing.map(({ wants }) => wants).join(" ")}`,
+    ways: only(`kubectl label${replaced.length === 0 ? "" : " --overwrite"} ${object} ${
+      failing.map(({ wants }) => wants).join(" ")}`),
   };
 }
 
@@ -53,21 +68,59 @@ function consequence(resource: JsonObject, { roleARN }: SelectorExplanation): st
   return `. Controllers would no longer reconcile the resource, which exists in account ${ownerAccountID}`;
 }
 
-export const HOW_TO_RESTRICT = "A selector selects what matches all of its fields, so add to one that is not meant "
-  + "what keeps its role: namespaces in spec.namespaceSelector.names, or kinds in spec.resourceTypeSelector. That can "
-  + "change the roles of other resources. If no selector is left, the controller's own role is used";
+/** The number of selectors in conflict for which each choice is a way. */
+const MAX_CHOICES = 3;
 
-/**
- * Returns how a resource gets a role in its own account if its selector decides about other resources too. In the other
- * order, the controller would use its own role between the steps.
- */
-export function narrowing(resource: JsonObject, { selectors }: Resolution): string {
-  const { ownerAccountID } = statusOf(resource);
-  const names = listOf(selectors.map(({ name }) => name));
-  const account = `account ${ownerAccountID}`;
-  return `if all that ${names} selects is in ${account}, change its role. Otherwise, label the others that it selects, `
-    + `create a selector that selects this resource by another label, with a role in ${account}, and then limit `
-    + `${names} to the label of the others. While two selectors select a resource, controllers leave it as it is`;
+/** Returns how one of several selectors keeps the resource. */
+export function keepingOne(selectors: readonly StateObject[], fix: string): Remedy {
+  const names = selectors.map(({ object }) => objectReference(object).name);
+  const choices = selectors.map((kept, i): Way => ({
+    when: `to keep ${names[i]}`, command: edit(selectors.filter((one) => one !== kept)),
+  }));
+  return {
+    fix: `${fix}. To restrict a selector, list what keeps its role: namespaces in spec.namespaceSelector.names, or `
+      + "kinds in spec.resourceTypeSelector. What it no longer selects gets the controller's own role, unless another "
+      + "selector selects it",
+    ways: selectors.length <= MAX_CHOICES ? choices : edits(selectors),
+  };
+}
+
+/** Returns how a resource gets a role in its own account if its selector decides about other resources too. */
+export function replacing(selector: StateObject, resource: JsonObject): Remedy {
+  const { name } = objectReference(selector.object);
+  const account = statusOf(resource).ownerAccountID ?? "";
+  const fix = `decide by the accounts of all resources that ${name} selects. If they differ, label each one with its `
+    + `account, create a selector for each label, with the annotation ${REPLACES_ANNOTATION}: ${name}, and then delete `
+    + `${name}. New resources then need a label too`;
+  const same = `if all are in account ${account}`;
+  if (selector.file !== null) return { fix, ways: [{ when: `${same}, change its role`, command: edit([selector]) }] };
+  const [metadata, spec] = [{ name: `${name}-${account}` }, field(selector.object, "spec")];
+  const arn = `arn:${parseARN(stringAt(spec, "arn") ?? "")?.partition ?? "aws"}:iam::${account}:role/NAME`;
+  const replacement = manifestOf(
+    { ...metadata, annotations: { [REPLACES_ANNOTATION]: name } }, { ...(isJsonObject(spec) && spec), arn },
+  );
+  return {
+    fix, ways: [
+      { when: "to see them", command: `ack-role-resolver resolve --cluster --only selector=${name} --explain` },
+      {
+        when: `${same}, replace ${name}, because its role cannot be changed; write the role instead of NAME`,
+        command: `${creation(replacement)} && kubectl delete ${commandName(selector.object)}`,
+      },
+    ],
+  };
+}
+
+/** Returns how a stored selector, which controllers ignore, gets another role. */
+export function recreating({ object }: StateObject, fix: string): Remedy {
+  const file = `${objectReference(object).name}.yaml`;
+  const steps = [
+    `kubectl get ${target(object)} -o yaml > ${file}`, `\${EDITOR:-vi} ${file}`, `kubectl replace --force -f ${file}`,
+  ];
+  return {
+    fix: `${fix}. The API server rejects a change of spec.arn, so delete the selector, which has no effect now, and `
+      + "create it again with the right role. All that it selects then gets that role",
+    ways: only(steps.join(" && ")),
+  };
 }
 
 /** The API server does not validate the labels of selectors, and users copy commands into a shell. */
@@ -77,18 +130,26 @@ const SAFE_LABEL = /^[\w./-]+=[\w.-]*$/;
 export function newSelector(resource: JsonObject, namespace: string): Remedy {
   const [name, role] = (["selector", "roleARN"] as const).map((key) => annotationAt(resource, RESOLUTION[key]));
   const [selector, arn] = [name ?? namespace, role ?? "arn:aws:iam::ACCOUNT:role/NAME"];
-  const manifest = {
-    apiVersion: `${SELECTOR_GROUP}/v1alpha1`, kind: SELECTOR_KIND, metadata: { name: selector },
-    spec: { arn, namespaceSelector: { names: [namespace] } },
+  const ofAll = `every resource of namespace ${namespace}`;
+  const command = creation(manifestOf({ name: selector }, { arn, namespaceSelector: { names: [namespace] } }));
+  if (role !== null) {
+    return {
+      fix: "create the selector again. Apply its manifest if you have it. Otherwise, check the name and the role in "
+        + "the command: they are from the annotations of the resource, which everyone can write who can change it. The "
+        + `command gives the role to ${ofAll}`,
+      ways: only(command),
+    };
+  }
+  return {
+    fix: `${UNLESS_OWN}. Otherwise, create a selector. It gives its role to ${ofAll}, and controllers no longer `
+      + `reconcile those that exist in another account than its role. Then \`ack-role-resolver trust policy ${
+        SAFE_VALUE.test(selector) ? selector : "SELECTOR"}\` prints how the role must trust the controller`,
+    ways: [{ when: "replace ACCOUNT and NAME", command }],
   };
-  const fix = role === null
-    ? "unless the controller's own role is intended, create a selector, which gives its role to every resource of "
-      + `namespace ${namespace}; replace ACCOUNT and NAME. Resources that exist in another account would no longer be `
-      + `reconciled. \`ack-role-resolver trust policy ${
-        SAFE_VALUE.test(selector) ? selector : "SELECTOR"}\` prints how the role must trust the controller`
-    : "create the selector again, from its manifest if you have it. The command takes its name and its role from the "
-      + `annotations of the resource, so compare them. It gives the role to every resource of namespace ${namespace}`;
-  return { fix, command: creation(manifest) };
+}
+
+function manifestOf(metadata: object, spec: object): object {
+  return { apiVersion: `${SELECTOR_GROUP}/v1alpha1`, kind: SELECTOR_KIND, metadata, spec };
 }
 
 function creation(manifest: object): string {
@@ -102,9 +163,9 @@ export function newSource(identity: JsonObject, resource: JsonObject): Remedy | 
   const { apiVersion } = identity;
   const spec = { allowedNamespaces: { list: [namespaceOf(resource)] } };
   return {
-    fix: "create it, or correct the reference. Each identity of the chain must allow the namespace, which also lets "
-      + "its clusters use the controller's own role",
-    command: creation({ apiVersion, kind, metadata: { name }, spec }),
+    fix: "create it, or correct the reference. Each identity of the chain must allow the namespace. Clusters in the "
+      + "namespace can then also use the controller's own role directly",
+    ways: only(creation({ apiVersion, kind, metadata: { name }, spec })),
   };
 }
 
@@ -112,8 +173,8 @@ export function newSource(identity: JsonObject, resource: JsonObject): Remedy | 
 export function inItsRegion(resource: JsonObject): Remedy {
   const { region } = statusOf(resource);
   const object = target(resource);
-  if (region === null || !SAFE_VALUE.test(region)) return { command: `kubectl edit ${object}` };
-  return { command: `kubectl annotate --overwrite ${object} ${REGION_ANNOTATION}=${region}` };
+  if (region === null || !SAFE_VALUE.test(region)) return { ways: only(`kubectl edit ${object}`) };
+  return { ways: only(`kubectl annotate --overwrite ${object} ${REGION_ANNOTATION}=${region}`) };
 }
 
 /** Returns how to let the webhook update its annotations: a write that changes nothing else. */
@@ -123,17 +184,25 @@ export function refresh(object: JsonObject, resolution: Resolution): Remedy {
     ?? [RESOLUTION.reason, null];
   return {
     path: ["metadata"],
-    message: "the annotations that state the selector and the role of the resource are out of date. Controllers do "
-      + "not read them, and the role stays the same",
-    fix: "wait until the webhook corrects them, or make it correct them now",
-    command: `kubectl annotate --overwrite ${target(object)} ${value === null ? `${key}-` : `${key}=${value}`}`,
+    message: "the annotations that state the selector and the role of the resource are out of date. This is harmless: "
+      + "controllers do not read them",
+    fix: "wait until the webhook corrects all of them, or write one of them, so that it corrects the others now",
+    ways: only(`kubectl annotate --overwrite ${target(object)} ${value === null ? `${key}-` : `${key}=${value}`}`),
   };
 }
 
 const SAFE_VALUE = /^[\w./:@=+,-]+$/;
 
+/** Returns a way to change each object, of which the user chooses one. */
+export function edits(objects: readonly StateObject[], path: FieldPath = ["spec"]): readonly Way[] {
+  return objects.map((one) => {
+    const { kind, name } = objectReference(one.object);
+    return { when: objects.length === 1 ? null : `to change ${kind} ${name}`, command: edit([one], path) };
+  });
+}
+
 /** Returns the command that opens objects, or their places in files. */
-export function edit(objects: readonly StateObject[], path: FieldPath = ["spec"]): string {
+function edit(objects: readonly StateObject[], path: FieldPath = ["spec"]): string {
   const [first] = objects;
   if (first === undefined) return "";
   if (first.file === null) {
@@ -143,7 +212,7 @@ export function edit(objects: readonly StateObject[], path: FieldPath = ["spec"]
   const places = objects.map((one) => placeAndName(one, path)).map(({ file, line }) => (
     file === STDIN ? `line ${line} of standard input` : `${file}:${line}`
   ));
-  return `edit ${places.join(" or ")}`;
+  return `edit ${places.join(" and ")}`;
 }
 
 function target(object: JsonObject): string {

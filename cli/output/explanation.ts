@@ -1,10 +1,9 @@
-import { isACKGroup } from "../../shared/contract/ack-groups.ts";
 import { USE_SELECTOR_ANNOTATION } from "../../shared/contract/annotation-keys.ts";
-import { splitAPIVersion } from "../../shared/formats/object-meta.ts";
 import { countOf, printable } from "../../shared/formats/text.ts";
 import { partText, type SelectorExplanation } from "../../shared/resolution/explain.ts";
 import type { ChainLink } from "../../shared/resolution/identity-chain.ts";
 import type { Advice } from "../input/advice.ts";
+import type { Way } from "../input/remedies.ts";
 import type { Reported } from "../input/reported.ts";
 import { identityName, OUTCOME_STYLE, ownRole, type ResolvedResource } from "./resolution-table.ts";
 import { type Paint, wrapLines } from "./terminal.ts";
@@ -59,13 +58,12 @@ function outcomeText({ outcome, reported = [] }: ExplainedResource, paint: Paint
 }
 
 function roleLines({ session = null, existsIn = null, ...resolution }: ExplainedResource, paint: Paint): string[] {
-  const { outcome, roleARN, accountID, resource } = resolution;
-  const isStored = resource.name !== null && isACKGroup(splitAPIVersion(resource.apiVersion).group);
+  const { outcome, roleARN, accountID } = resolution;
   const none = outcome === "default" ? ownRole(resolution) : "none";
   return [
     item("role", roleARN ?? none, paint),
     ...(accountID === null ? [] : [item("account", accountID, paint)]),
-    ...(isStored ? [item("exists in", existsIn === null ? UNKNOWN_PLACE : `account ${existsIn}`, paint)] : []),
+    ...(existsIn === null ? [] : [item("exists in", `account ${existsIn}`, paint)]),
     ...(session === null ? [] : [item("session", session, paint)]),
   ];
 }
@@ -73,26 +71,39 @@ function roleLines({ session = null, existsIn = null, ...resolution }: Explained
 function adviceLines({ advice, reported = [] }: ExplainedResource, paint: Paint, width: number): string[] {
   if (advice === undefined) return [];
   if (advice.length > 0) {
-    return advice.flatMap(({ code, isDenial, text, command }, i) => {
-      const place = `${i + 1} of ${advice.length}${isDenial ? ", all needed" : ""}, `;
+    return advice.flatMap(({ code, isDenial, text, ways }, i) => {
+      const place = `${i + 1} of ${advice.length}${isDenial ? " (all needed)" : ""}, `;
       const title = `fix ${advice.length === 1 ? "" : place}${code}`;
-      return [...wrapLines([item(title, text, paint)], width), `    ${paint("bold", printable(command))}`];
+      return [...wrapLines([item(title, text, paint)], width), ...wayLines(ways, paint, width)];
     });
   }
   const refusal = reported.find(({ isRefusal }) => isRefusal);
   if (refusal === undefined) return [item("fix", reported.length === 0 ? "nothing is wrong" : "see above", paint)];
   const [, command] = SHOWN_BY.exec(refusal.text) ?? [];
   if (command === undefined) return [item("fix", "change the policies as the Event above says", paint)];
-  const lines = wrapLines([item("fix", WHICH_POLICY, paint)], width);
-  return [...lines, `    ${paint("bold", printable(command))}`];
+  return [...wrapLines([item("fix", WHICH_POLICY, paint)], width), ...wayLines(waysToAsk(command), paint, width)];
 }
 
-const UNKNOWN_PLACE = "no account: its status names none";
+/** A command that users copy is never wrapped. */
+function wayLines(ways: readonly Way[], paint: Paint, width: number): string[] {
+  return ways.flatMap(({ when, command }) => [
+    ...(when === null ? [] : wrapLines([`    ${printable(when)}:`], width)),
+    `${when === null ? "    " : "      "}${paint("bold", printable(command))}`,
+  ]);
+}
+
+/** Returns how to save the data of the accounts that the command reads, and the command. */
+function waysToAsk(command: string): readonly Way[] {
+  const exports = Array.from(command.matchAll(/--iam ((\d{12})\.json)/g), ([, file, account]): Way => ({
+    when: `with credentials of account ${account}`, command: `aws iam get-account-authorization-details > ${file}`,
+  }));
+  return [...exports, { when: exports.length === 0 ? null : "then", command }];
+}
 
 /** Whoever can write Events chooses their text, and users copy commands into a shell. */
 const SHOWN_BY = / Show it: `(ack-role-resolver trust check [\w./:=@+, -]+)`\.?/;
-const WHICH_POLICY = "find out which policy to change as the Event above says: write the output of `aws iam "
-  + "get-account-authorization-details` of each account to its file, and run";
+const WHICH_POLICY = "the Event above names the possible causes. To see which of them it is, ask for the statements "
+  + "that decide";
 
 function item(title: string, text: string, paint: Paint): string {
   return `  ${paint("dim", `${printable(title)}:`)} ${printable(text)}`;

@@ -116,7 +116,7 @@ export const ACK_10B: QuickCheck<ResourceChange> = {
   reason: "Controllers never reconcile a resource whose desired region differs from the region in which it exists. "
     + "No condition on the resource reports the cause.",
   fix: "set the region in which the resource exists. "
-    + "To move it to the other region, delete it, with its content, and create it again",
+    + "To move it to the other region, save its content, delete it, and create it again",
   example: `metadata: {annotations: {${REGION_ANNOTATION}: eu-west-1}} # on a Bucket that exists in us-east-1`,
   on: ["UPDATE", "AUDIT"],
   section: "drift",
@@ -129,7 +129,8 @@ export function* regionDriftFaults({ inventory, resource, settings }: ResourceCh
   const desired = desiredRegion(inventory, resource, settings);
   if (region === null || desired === null || region === desired.value) return;
   const expected = `its desired region is ${quote(desired.value)} (set by the ${desired.from})`;
-  yield { path: REGION, message: `the resource exists in region ${quote(region)}, but ${expected}` };
+  const message = `the resource exists in region ${quote(region)}, but ${expected}, so controllers never reconcile it`;
+  yield { path: REGION, message };
 }
 
 /**

@@ -20,7 +20,8 @@ export const ROLE_CAUSES: readonly Row<RefusedAssumeRole>[] = [
     explain: (refusal) => ({
       cause: refusal.call.sent.tagKeys.length > 0 ? "the call sends session tags"
         : "the session of the caller passes on session tags, such as those that EKS Pod Identity adds",
-      fix: allow("sts:TagSession", refusal, ", without a condition on sts:ExternalId"), shownBy: "trust check",
+      fix: allow("sts:TagSession", refusal, ", in a statement without a condition on sts:ExternalId"),
+      shownBy: "trust check",
     }),
   },
   {
@@ -88,7 +89,7 @@ function denied(refusal: Refusal<RefusedAssumeRole>): Cause {
     ...(call.sent.tagKeys.length > 0 || call.hasPodTags || call.hasIdentityTags ? ["sts:TagSession"] : []),
     ...(call.sent.sourceIdentity === null ? [] : ["sts:SetSourceIdentity"]),
   ];
-  const fix = `${allow(actions.join(", "), refusal)}, or correct ${roleField(call)}`;
+  const fix = `${allow(actions.join(", "), refusal)}, or name another role in ${roleField(call)}`;
   return { cause: deniedCause(call, denial), fix, shownBy: "trust check" };
 }
 
@@ -120,7 +121,7 @@ function allow(
 }
 
 const ROLE_FIELDS: Readonly<Record<RefusedAssumeRole["owner"], string>> = {
-  selector: "spec.arn of the selector", identity: "spec.roleARN of the identity", "CARM map": "the CARM map",
+  selector: "a new selector", identity: "spec.roleARN of the identity", "CARM map": "the CARM map",
 };
 
 function roleField({ owner }: RefusedAssumeRole): string {

@@ -14,6 +14,11 @@ interface BrokenResource {
   readonly title: string;
   readonly objects: readonly JsonObject[];
   readonly argv?: readonly string[];
+  /**
+   * What a user replaces in the printed commands or in the editor that they open, as a program of sed without spaces.
+   * The commands then give the resource its role.
+   */
+  readonly repair?: string;
   /** The notes of Events of the sidecar about the bucket. */
   readonly notes?: readonly string[];
   /** The answers of the API server to lists of a path that fail. */
@@ -24,6 +29,7 @@ const CAPA = "infrastructure.cluster.x-k8s.io/v1beta2";
 const BUCKET = ["bucket/b1", "-n", "team-a"];
 const TEAM_A = namespaceObject("team-a");
 const SELECTOR = selectorObject("team-a", { arn: ROLE, namespaceSelector: { names: ["team-a"] } });
+const SESSION = "arn:aws:sts::777788889999:assumed-role/ack/1712345678901234567";
 const CALL: RefusedAssumeRole = {
   action: "AssumeRole", roleARN: ROLE, owner: "selector", caller: "arn:aws:iam::777788889999:role/ack",
   base: "arn:aws:iam::777788889999:role/ack", hasPodTags: true, hasIdentityTags: false,
@@ -35,7 +41,7 @@ const CALL: RefusedAssumeRole = {
 
 /** Returns the Event of a sidecar whose call STS denied. */
 function refusal(action: string, call: Partial<RefusedAssumeRole> = {}): string {
-  const message = `User: ${CALL.caller} is not authorized to perform: ${action} on resource: ${ROLE}`;
+  const message = `User: ${SESSION} is not authorized to perform: ${action} on resource: ${ROLE}`;
   const text = refusalText({ code: "AccessDenied", message }, { ...CALL, ...call });
   return `The role of IAMRoleSelector team-a cannot be assumed: ${text}`;
 }
@@ -64,9 +70,12 @@ export const BROKEN: readonly BrokenResource[] = [
       }),
     ],
   },
-  { title: "no selector exists", objects: [TEAM_A, bucketObject()] },
   {
-    title: "the selector is malformed",
+    title: "no selector exists", objects: [TEAM_A, bucketObject()],
+    repair: "s/ACCOUNT/111122223333/",
+  },
+  {
+    title: "the selector is malformed", repair: "s/aws:iam:1/aws:iam::1/",
     objects: [
       TEAM_A, bucketObject(),
       selectorObject("team-a", { arn: ROLE.replace("::", ":"), namespaceSelector: { names: ["team-a"] } }),
@@ -74,7 +83,7 @@ export const BROKEN: readonly BrokenResource[] = [
   },
   {
     title: "the selector of a bucket that exists was deleted", objects: [TEAM_A, annotated("team-a")],
-    argv: ["--controller-account", "777788889999"],
+    argv: ["--controller-account", "777788889999"], repair: "",
   },
   {
     title: "the trust policy of the role does not allow the caller", objects: [TEAM_A, SELECTOR, bucketObject()],
@@ -86,14 +95,14 @@ export const BROKEN: readonly BrokenResource[] = [
   },
   { title: "the cluster does not serve the kind", objects: [TEAM_A, SELECTOR], argv: ["queue/jobs", "-n", "team-a"] },
   {
-    title: "the annotations are stale",
+    title: "the annotations are stale", repair: "",
     objects: [
       TEAM_A, SELECTOR,
       bucketObject({ annotations: { [RESOLUTION.outcome]: "selected", [RESOLUTION.selector]: "old" } }),
     ],
   },
   {
-    title: "the namespace lacks a label",
+    title: "the namespace lacks a label", repair: "",
     objects: [TEAM_A, bucketObject(), selectorObject("gold", {
       arn: ROLE, namespaceSelector: { names: [], labelSelector: { matchLabels: { env: "prod", tier: "gold" } } },
     })],
@@ -108,6 +117,7 @@ export const BROKEN: readonly BrokenResource[] = [
   },
   {
     title: "the identity does not allow the namespace of the cluster",
+    repair: "s/team-b/team-a/",
     objects: [
       TEAM_A,
       {
@@ -134,23 +144,24 @@ export const BROKEN: readonly BrokenResource[] = [
     },
   },
   {
-    title: "the resource lacks a label",
+    title: "the resource lacks a label", repair: "",
     objects: [TEAM_A, bucketObject(), selectorObject("gold", {
       arn: ROLE, namespaceSelector: { names: ["team-a"] }, resourceLabelSelector: { matchLabels: { tier: "gold" } },
     })],
   },
   {
-    title: "a label of the resource has another value",
+    title: "a label of the resource has another value", repair: "",
     objects: [TEAM_A, bucketObject({ labels: { tier: "silver" } }), selectorObject("gold", {
       arn: ROLE, resourceLabelSelector: { matchLabels: { tier: "gold" } },
     })],
   },
   {
-    title: "the bucket exists in another region",
+    title: "the bucket exists in another region", repair: "",
     objects: [TEAM_A, SELECTOR, annotated("team-a", "111122223333", { "services.k8s.aws/region": "us-east-1" })],
   },
   {
     title: "the bucket exists in another account", objects: [TEAM_A, SELECTOR, annotated("team-a", SECOND)],
+    repair: "s/NAME/team-a/",
   },
 ];
 

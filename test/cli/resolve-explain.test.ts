@@ -33,12 +33,12 @@ test("--explain lists the conditions of selectors and shows which conditions mat
       '    The selector is malformed, so controllers ignore it: IRS-02 spec.arn: ' +
         "\"arn:aws:iam:444455556666:role/team-b\" is not an ARN: it has fewer than six parts separated by ':'.",
       "  role: none",
-      "  exists in: no account: its status names none",
       "  fix ACK-03: Controllers do not reconcile the resource. Restrict or delete selectors until only one selects "
-        + "the resource. A selector selects what matches all of its fields, so add to one that is not meant what keeps "
-        + "its role: namespaces in spec.namespaceSelector.names, or kinds in spec.resourceTypeSelector. That can "
-        + "change the roles of other resources. If no selector is left, the controller's own role is used.",
-      "    edit line 17 of standard input or line 12 of standard input",
+        + "the resource. To restrict a selector, list what keeps its role: namespaces in "
+        + "spec.namespaceSelector.names, or kinds in spec.resourceTypeSelector. What it no longer selects gets the "
+        + "controller's own role, unless another selector selects it.",
+      "    to keep queues:", "      edit line 12 of standard input",
+      "    to keep team-a:", "      edit line 17 of standard input",
     ].join("\n"),
   );
   t.match(
@@ -98,10 +98,11 @@ test("--explain reports that no selector exists if the input has no selector", a
       "  No IAMRoleSelector selects the resource, so the controller's own role is used.\n" +
       "  No IAMRoleSelector exists.\n" +
       "  role: the controller's own\n" +
-      "  fix ACK-05: Unless the controller's own role is intended, create a selector, which gives its role to every " +
-      "resource of namespace team-a; replace ACCOUNT and NAME. Resources that exist in another account would no " +
-      "longer be reconciled. `ack-role-resolver trust policy team-a` prints how the role must trust the controller.\n" +
-      '    echo \'{"apiVersion":"services.k8s.aws/v1alpha1","kind":"IAMRoleSelector","metadata":{"name":"team-a"},' +
+      "  fix ACK-05: If the controller's own role is intended, do nothing. Otherwise, create a selector. It gives " +
+      "its role to every resource of namespace team-a, and controllers no longer reconcile those that exist in " +
+      "another account than its role. Then `ack-role-resolver trust policy team-a` prints how the role must trust " +
+      "the controller.\n    replace ACCOUNT and NAME:\n" +
+      '      echo \'{"apiVersion":"services.k8s.aws/v1alpha1","kind":"IAMRoleSelector","metadata":{"name":"team-a"},' +
       '"spec":{"arn":"arn:aws:iam::ACCOUNT:role/NAME","namespaceSelector":{"names":["team-a"]}}}\' ' +
       "| kubectl create -f -\n",
   );

@@ -162,6 +162,16 @@ export class Cluster {
     });
   }
 
+  /** Runs a line in a shell, in which kubectl is admin of this cluster. The variables are those of the line. */
+  async shell(line: string, variables: Readonly<Record<string, string>> = {}): Promise<ProgramResult> {
+    const PATH = `${path.dirname(this.#assets.kubectl)}:/usr/bin:/bin`;
+    return runProgram("/bin/sh", ["-c", line], {
+      cwd: this.#folder,
+      env: { HOME: this.#folder, KUBECONFIG: this.kubeconfig, PATH, ...variables },
+      signal: AbortSignal.timeout(KUBECTL_LIMIT_MS),
+    });
+  }
+
   /**
    * Sends a request to a path such as `/api/v1/namespaces`. Resolves for any HTTP status. Retries after a 429, as
    * client-go does: after its start and for a new CRD, the API server returns 429 while it initializes the storage of a

@@ -21,6 +21,11 @@ const READS = {
   resources: ["*"], verbs: ["get", "list", "watch"],
 };
 
+const COLLECTIONS = [
+  "/apis/services.k8s.aws/v1alpha1/iamroleselectors",
+  "/apis/infrastructure.cluster.x-k8s.io/v1beta2/awsclustercontrolleridentities",
+];
+
 // The output must be that of test/cli/why.test.ts, whose API server is a fake.
 onCluster("why says on a real API server what is wrong with broken resources", async (t, cluster) => {
   const served = ACK_CRDS.filter(({ spec }) => spec.names.kind === "Bucket");
@@ -39,11 +44,29 @@ onCluster("why says on a real API server what is wrong with broken resources", a
       const { stdout, stderr, status } = result;
       const text = `$ why ${words.join(" ")}\n${stdout}${stderr}exit status ${status}\n`;
       tt.equal(text.replace(/(selector-resource-version is absent but should be )"\d+"/, '$1"7"'), expected(title));
+      const { repair } = broken;
+      if (repair !== undefined) {
+        await runPrinted(tt, cluster, stdout, repair);
+        const repaired = await runCommand(["why", ...words, ...access]);
+        tt.match(repaired.stdout, ": selected\n");
+        tt.equal(repaired.status, 0, repaired.stdout);
+      }
       for (const object of objects) await remove(cluster, object);
+      for (const path of COLLECTIONS) await cluster.request("DELETE", path);
       await cluster.request("DELETE", EVENTS);
     });
   }
 });
+
+/** Runs the commands that were printed, as a user does who edits what they open. */
+async function runPrinted(t: Test, cluster: Cluster, stdout: string, edit: string): Promise<void> {
+  const EDITOR = edit === "" ? "true" : `sed -i -e ${edit}`;
+  for (const [, command = ""] of stdout.matchAll(/^ {4,6}((?:kubectl|echo) .+)$/gm)) {
+    const line = command.startsWith("echo ") ? command.replace("' | ", `' | sed -e '${edit}' | `) : command;
+    const { code, stderr } = await cluster.shell(line, { EDITOR });
+    t.equal(code, 0, `${line}: ${stderr}`);
+  }
+}
 
 function expected(title: string): string {
   const [, text = ""] = GOLDEN.split(`# ${title}\n`);

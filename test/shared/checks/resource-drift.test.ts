@@ -65,8 +65,8 @@ test("ACK-08 requires the controller's account", (t) => {
 const KEY = "services.k8s.aws/region";
 const region = (name: string, source: string): string => (
   `deny ACK-10b metadata.annotations[${KEY}]: the resource exists in region "eu-west-1", but its desired region is `
-  + `"${name}" (set by the ${source}). Set the region in which the resource exists. `
-  + "To move it to the other region, delete it, with its content, and create it again."
+  + `"${name}" (set by the ${source}), so controllers never reconcile it. Set the region in which the resource exists. `
+  + "To move it to the other region, save its content, delete it, and create it again."
 );
 const settings = { region: "us-west-2" };
 const known = [...CLUSTER_OBJECTS, namespaceObject("team-a", {}, { "services.k8s.aws/default-region": "us-east-2" })];

@@ -53,8 +53,8 @@ test("names the principal that a trust policy needs: the role of a session, and 
 });
 
 test("names the fields of the object that names the role", (t) => {
-  t.match(textFor({}), /, or correct spec\.roleARN of the identity\. Show/);
-  t.match(textFor({ owner: "CARM map" }), /, or correct the CARM map\. Show/);
+  t.match(textFor({}), /, or name another role in spec\.roleARN of the identity\. Show/);
+  t.match(textFor({ owner: "CARM map" }), /, or name another role in the CARM map\. Show/);
   const message = "exceeds the 1 hour session limit for roles assumed by role chaining.";
   const long = { code: "ValidationError", message };
   t.match(

@@ -75,7 +75,8 @@ test("reports the identity whose role STS rejects, and the clusters whose chain 
     note: new RegExp('^The role of AWSClusterRoleIdentity "b" cannot be assumed: STS denied sts:AssumeRole on '
       + `${roleARN("b")} for arn:aws:sts::999999999999:assumed-role/ack/pod: .*\\. Allow sts:AssumeRole to `
       + "arn:aws:iam::999999999999:role/ack \\(insert the path of the role, if it has one\\) in .*"
-      + "or correct spec\\.roleARN of the identity\\. Show it: `ack-role-resolver trust check .*STS returned AccessD"),
+      + "or name another role in spec\\.roleARN of the identity\\. Show it: "
+      + "`ack-role-resolver trust check .*STS returned AccessD"),
   });
   t.match(api.events[2], { metadata: { namespace: "team-b" }, regarding: { uid: "uid-of-b" } });
   t.match(await metrics(running), "ack_role_resolver_sidecar_refused_identities 1\n");

@@ -70,7 +70,7 @@ export const CASES: readonly RefusalCase[] = [
   {
     title: "the role does not exist",
     message: denied("sts:AssumeRole"),
-    event: /or correct spec\.arn of the selector\. Show it: /,
+    event: /or name another role in a new selector\. Show it: /,
     check: ["sts:AssumeRole", /the role does not exist in the export of its account/],
     exports: { 444455556666: EMPTY, 111122223333: ownExport() },
   },
@@ -142,7 +142,7 @@ export const CASES: readonly RefusalCase[] = [
     title: "the call sends tags that the trust policy does not allow",
     message: denied("sts:TagSession"),
     annotations: TAGS,
-    event: /denied sts:TagSession on \S+ for \S+: the call sends session tags\. Allow \S+ to .*, without a condi/,
+    event: /denied sts:TagSession on \S+ for \S+: the call sends session tags\. Allow .*, in a statement without a/,
     check: ["sts:TagSession", /no statement of the trust policy allows the caller sts:TagSession/],
     exports: { 444455556666: roleExport(trusting("sts:AssumeRole")), 111122223333: ownExport() },
   },
