@@ -102,7 +102,7 @@ export class Adviser {
     if (source !== null) return source;
     const isStored = one.file === null && objectReference(one.object).kind === SELECTOR_KIND;
     if (isStored && formatFieldPath(path) === "spec.arn") return recreating(one, fix);
-    return { ways: edits([one, ...this.#mapBeside(one, resolution)], path) };
+    return { ways: edits([...this.#mapBeside(one, resolution), one], path) };
   }
 
   /** Returns how to change what the finding about the resource is about. */

@@ -102,8 +102,8 @@ function waysToAsk(command: string): readonly Way[] {
 
 /** Whoever can write Events chooses their text, and users copy commands into a shell. */
 const SHOWN_BY = / Show it: `(ack-role-resolver trust check [\w./:=@+, -]+)`\.?/;
-const WHICH_POLICY = "the Event above names the possible causes. To see which of them it is, ask for the statements "
-  + "that decide";
+const WHICH_POLICY = "allow what the Event above says. If it leaves a choice, the last of these commands prints which "
+  + "policies and statements decide";
 
 function item(title: string, text: string, paint: Paint): string {
   return `  ${paint("dim", `${printable(title)}:`)} ${printable(text)}`;
