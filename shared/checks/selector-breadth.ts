@@ -6,36 +6,32 @@ import { SELECTOR_ANNOTATIONS } from "../contract/annotation-keys.ts";
 import { annotationAt } from "../formats/object-meta.ts";
 import { type Limit, LIMITS } from "../contract/limits.ts";
 
-/** One of the three fields that can restrict a selector. */
+/** A field that can restrict a selector. */
 interface Restriction {
   readonly path: FieldPath;
-  readonly isSet: boolean;
+  readonly isSet: (spec: SelectorSpec) => boolean;
   /** Whether the field is empty. An empty field matches everything. */
-  readonly isEmpty: boolean;
+  readonly isEmpty: (spec: SelectorSpec) => boolean;
 }
 
-function restrictionsOf(
-  { namespaceSelector, resourceTypeSelector, resourceLabelSelector }: SelectorSpec,
-): readonly Restriction[] {
-  const { names = [], labelSelector = null } = namespaceSelector ?? {};
-  return [
-    {
-      path: ["spec", "namespaceSelector"],
-      isSet: namespaceSelector !== null,
-      isEmpty: names.length === 0 && isEmptyLabelSelector(labelSelector),
-    },
-    {
-      path: ["spec", "resourceTypeSelector"],
-      isSet: resourceTypeSelector !== null,
-      isEmpty: (resourceTypeSelector ?? []).length === 0,
-    },
-    {
-      path: ["spec", "resourceLabelSelector"],
-      isSet: resourceLabelSelector !== null,
-      isEmpty: isEmptyLabelSelector(resourceLabelSelector),
-    },
-  ];
-}
+const RESTRICTIONS: readonly Restriction[] = [
+  {
+    path: ["spec", "namespaceSelector"],
+    isSet: ({ namespaceSelector }) => namespaceSelector !== null,
+    isEmpty: ({ namespaceSelector }) => namespaceSelector === null
+      || (namespaceSelector.names.length === 0 && isEmptyLabelSelector(namespaceSelector.labelSelector)),
+  },
+  {
+    path: ["spec", "resourceTypeSelector"],
+    isSet: ({ resourceTypeSelector }) => resourceTypeSelector !== null,
+    isEmpty: ({ resourceTypeSelector }) => resourceTypeSelector === null || resourceTypeSelector.length === 0,
+  },
+  {
+    path: ["spec", "resourceLabelSelector"],
+    isSet: ({ resourceLabelSelector }) => resourceLabelSelector !== null,
+    isEmpty: ({ resourceLabelSelector }) => isEmptyLabelSelector(resourceLabelSelector),
+  },
+];
 
 /**
  * A label selector that has `matchExpressions` is not empty here, even if controllers drop the expressions: IRS-35
@@ -54,17 +50,14 @@ export const IRS_15: SelectorCheck = {
     + "beside another restriction: it matches everything, which is rarely intended.",
   fix: "restrict the selector with namespaceSelector, resourceTypeSelector or resourceLabelSelector",
   example: "spec: {arn: 'arn:aws:iam::111122223333:role/everything'}",
-  *find({ spec }): Iterable<Fault> {
-    const restrictions = restrictionsOf(spec);
-    if (restrictions.every(({ isEmpty }) => isEmpty)) {
-      yield { path: ["spec"], message: "the selector selects every resource in every namespace" };
-      return;
+  find({ spec }): readonly Fault[] {
+    const empty = RESTRICTIONS.filter(({ isEmpty }) => isEmpty(spec));
+    if (empty.length === RESTRICTIONS.length) {
+      return [{ path: ["spec"], message: "the selector selects every resource in every namespace" }];
     }
-    for (const { path, isSet, isEmpty } of restrictions) {
-      if (!isSet || !isEmpty) continue;
-      const message = "the field is empty, so it matches everything";
-      yield { path, message, fix: "set or remove the field", severity: "warn" };
-    }
+    const message = "the field is empty, so it matches everything";
+    return empty.filter(({ isSet }) => isSet(spec))
+      .map(({ path }) => ({ path, message, fix: "set or remove the field", severity: "warn" }));
   },
 };
 

@@ -10,7 +10,7 @@ import type { TypeEntry } from "../model/resource-types.ts";
 import { type UnknownPart, unknownPart } from "../model/type-index.ts";
 import { type CheckContext, type Fault, isComplete, type QuickCheck } from "./check.ts";
 import type { SelectorChange } from "./selector-change.ts";
-import { typeEntries } from "./selector-types.ts";
+import { hasTypes, typeEntries } from "./selector-types.ts";
 
 type Known = Pick<CheckContext, "inventory" | "settings">;
 
@@ -25,6 +25,7 @@ export const IRS_52: QuickCheck<SelectorChange> = {
   fix: "correct the name, or add the CustomResourceDefinition of a new kind to the input, or its group to "
     + "--extra-groups",
   example: "spec: {resourceTypeSelector: [{group: s3.services.k8s.aws, kind: Buckets}]}",
+  when: hasTypes,
   *find({ spec, origin, settings, inventory }): Iterable<Fault> {
     for (const [path, entry] of typeEntries({ spec, origin, runtime: settings.runtime })) {
       // IRS-13b denies other groups.
@@ -102,6 +103,7 @@ export const IRS_13: QuickCheck<SelectorChange> = {
   example: "# in a cluster without the S3 controller\n"
     + "spec: {resourceTypeSelector: [{group: s3.services.k8s.aws, kind: Bucket}]}",
   requires: ["kinds"],
+  when: hasTypes,
   *find({ spec, origin, settings, inventory }): Iterable<Fault> {
     const { installed } = inventory.kinds;
     for (const [path, entry] of typeEntries({ spec, origin, runtime: settings.runtime })) {

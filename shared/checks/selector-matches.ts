@@ -16,6 +16,9 @@ export const IRS_08: SelectorCheck = {
   reason: "Controllers drop a selector that lists an empty namespace name, or the same name twice.",
   fix: "list each namespace once, or remove the field names to select every namespace",
   example: "spec: {namespaceSelector: {names: [team-a, team-a]}}",
+  when: ({ spec: { namespaceSelector } }) => (
+    namespaceSelector !== null && (namespaceSelector.names.length > 1 || namespaceSelector.names[0] === "")
+  ),
   *find({ spec }): Iterable<Fault> {
     const seen = new Set<string>();
     for (const [i, name] of (spec.namespaceSelector?.names ?? []).entries()) {
@@ -44,6 +47,10 @@ export const IRS_09 = checkOf({
 
 type Located = readonly [path: FieldPath, selector: LabelSelectorSpec];
 
+function hasLabelSelector({ spec }: DecodedSelector): boolean {
+  return spec.resourceLabelSelector !== null || (spec.namespaceSelector?.labelSelector ?? null) !== null;
+}
+
 /** Returns the namespace label selector and the resource label selector of an IAMRoleSelector. */
 function labelSelectors({ spec }: DecodedSelector): Located[] {
   const ofNamespace = spec.namespaceSelector?.labelSelector ?? null;
@@ -61,6 +68,7 @@ export const IRS_11: SelectorCheck = {
     + "A selector that has another malformed label selects nothing, because no object can have such a label.",
   fix: "use the Kubernetes label syntax: [prefix/]name: value",
   example: "spec: {resourceLabelSelector: {matchLabels: {tier: 'very gold'}}}",
+  when: hasLabelSelector,
   *find(subject): Iterable<Fault> {
     for (const [path, selector] of labelSelectors(subject)) {
       for (const fault of matchLabelFaults(selector)) yield toFault(path, fault);
@@ -83,8 +91,8 @@ export const IRS_35: SelectorCheck = {
     + "Controllers drop the expressions, so the selector selects more than intended.",
   fix: "use matchLabels instead, or set --runtime extended if no shipped controller reads this selector",
   example: "spec: {namespaceSelector: {labelSelector: {matchExpressions: [{key: team, operator: Exists}]}}}",
+  when: (subject) => subject.runtime === "ack" && hasLabelSelector(subject),
   *find(subject): Iterable<Fault> {
-    if (subject.runtime === "extended") return;
     const message = "shipped ACK controllers drop matchExpressions and would select more than intended";
     for (const [path, { matchExpressions }] of labelSelectors(subject)) {
       if (matchExpressions.length > 0) yield { path: [...path, "matchExpressions"], message };

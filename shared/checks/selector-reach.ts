@@ -22,12 +22,15 @@ export const IRS_10: QuickCheck<SelectorChange> = {
   fix: "correct the name, or create the namespace",
   example: "spec: {namespaceSelector: {names: [team-that-does-not-exist]}}",
   requires: ["namespaces", "--complete or --cluster"],
+  when: ({ spec }) => (spec.namespaceSelector?.names ?? NONE).length > 0,
   *find({ spec, inventory }): Iterable<Fault> {
     for (const [path, name] of unknownNamespaces(spec, inventory)) {
       yield { path, message: `namespace ${quote(name)} does not exist` };
     }
   },
 };
+
+const NONE: readonly never[] = [];
 
 /**
  * IRS-10 for manifests that may lack namespaces: reports only names and labels that are similar to those of a namespace
@@ -36,8 +39,8 @@ export const IRS_10: QuickCheck<SelectorChange> = {
 export const IRS_10_OF_SOME: QuickCheck<SelectorChange> = {
   ...IRS_10,
   requires: [],
-  *find({ spec, inventory, ...context }): Iterable<Fault> {
-    if (isComplete(context)) return;
+  when: (context) => !isComplete(context),
+  *find({ spec, inventory }): Iterable<Fault> {
     for (const [path, name] of unknownNamespaces(spec, inventory)) {
       const message = misspelledNamespace(inventory, name);
       if (message !== null) yield { path, message };

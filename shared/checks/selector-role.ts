@@ -56,18 +56,19 @@ export const IRS_03 = checkOf({
  * Sources: https://docs.aws.amazon.com/IAM/latest/UserGuide/id_roles_create-service-linked-role.html and, for IAM
  * Identity Center, https://docs.aws.amazon.com/singlesignon/latest/userguide/referencingpermissionsets.html.
  */
-const RESERVED_PATHS: ReadonlyMap<string, string> = new Map([
+const RESERVED_PATHS = [
   ["role/aws-service-role/", "a service-linked role"],
   ["role/aws-reserved/", "a role that AWS reserves"],
-]);
+] as const;
 
 /** Warns about a role that only AWS can assume. */
-function* reservedFaults(arn: string): Iterable<Omit<Fault, "path">> {
-  const resource = parseARN(arn)?.resource;
-  for (const [path, type] of RESERVED_PATHS) {
-    if (resource?.startsWith(path) !== true) continue;
-    const message = `${quote(arn)} is ${type}, which only AWS can assume`;
-    const fix = "create your own role whose trust policy names the controller's role";
-    yield { message, fix, severity: "warn" };
-  }
+function reservedFaults(arn: string): readonly Omit<Fault, "path">[] {
+  const resource = parseARN(arn)?.resource ?? "";
+  const [, type] = RESERVED_PATHS.find(([path]) => resource.startsWith(path)) ?? [];
+  if (type === undefined) return NONE;
+  const message = `${quote(arn)} is ${type}, which only AWS can assume`;
+  const fix = "create your own role whose trust policy names the controller's role";
+  return [{ message, fix, severity: "warn" }];
 }
+
+const NONE: readonly never[] = [];

@@ -148,6 +148,7 @@ export const IRS_16: QuickCheck<SelectorChange> = {
   example: "# kubectl apply, with a CRD that does not define matchExpressions\n"
     + "spec: {namespaceSelector: {names: [], labelSelector: {matchLabels: {}, "
     + "matchExpressions: [{key: team, operator: Exists}]}}}",
+  when: ({ object }) => annotationAt(object, LAST_APPLIED) !== null,
   *find({ object, inventory }): Iterable<Fault> {
     for (const path of lostFields(object, inventory.kinds.selectorFields ?? ACK_FIELDS)) {
       yield { path, message: "the API server pruned this field of the applied manifest: the CRD does not define it" };

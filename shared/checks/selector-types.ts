@@ -15,6 +15,7 @@ export const IRS_12: SelectorCheck = {
   fix: "list each entry once, and set at least one of group (such as s3.services.k8s.aws), version and kind. "
     + "To select every kind, remove resourceTypeSelector",
   example: "spec: {resourceTypeSelector: [{group: '', version: '', kind: ''}]}",
+  when: hasTypes,
   *find(subject): Iterable<Fault> {
     const seen = new Set<string>();
     for (const [i, entry] of (subject.spec.resourceTypeSelector ?? []).entries()) {
@@ -71,13 +72,21 @@ interface Context {
   readonly runtime: Runtime;
 }
 
-/** Yields each entry that is not empty and that controllers read. */
-export function* typeEntries({ spec, ...context }: Context): Iterable<readonly [path: FieldPath, entry: TypeEntry]> {
-  for (const [i, entry] of (spec.resourceTypeSelector ?? []).entries()) {
+/** Whether the selector lists types. */
+export function hasTypes({ spec }: Pick<Context, "spec">): boolean {
+  return (spec.resourceTypeSelector ?? NONE).length > 0;
+}
+
+const NONE: readonly never[] = [];
+
+/** Returns each entry that is not empty and that controllers read. */
+export function typeEntries({ spec, origin, runtime }: Context): (readonly [path: FieldPath, entry: TypeEntry])[] {
+  const context = { origin, runtime };
+  return (spec.resourceTypeSelector ?? []).flatMap((entry, i) => {
     const effective = effectiveEntry(entry, context);
     const isRead = entry.apiVersion === null || effective !== entry;
-    if (isRead && keyOf(effective) !== EMPTY_KEY) yield [[...PATH, i], effective];
-  }
+    return isRead && keyOf(effective) !== EMPTY_KEY ? [[[...PATH, i], effective] as const] : [];
+  });
 }
 
 export const IRS_13B: SelectorCheck = {
@@ -88,6 +97,7 @@ export const IRS_13B: SelectorCheck = {
     + "so an entry for another group selects nothing.",
   fix: "use the group of an ACK controller, such as s3.services.k8s.aws",
   example: "spec: {resourceTypeSelector: [{group: s3.aws.upbound.io}]}",
+  when: hasTypes,
   *find(subject): Iterable<Fault> {
     for (const [path, { group }] of typeEntries(subject)) {
       if (group === "" || isACKGroup(group)) continue;

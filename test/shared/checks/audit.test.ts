@@ -131,7 +131,7 @@ test("reports a resource that exists in another account or region than its resol
   ]);
   t.same(auditLines([existing({ region: "us-east-1" }), selector()], settings), [
     'drift 0 deny ACK-10b the resource exists in region "us-east-1", but its desired region is "eu-west-1" (set by the '
-    + "controller)",
+    + "controller), so controllers never reconcile it",
   ]);
   const inPlace = existing({ ownerAccountID: "111122223333", region: "eu-west-1" });
   t.same(auditLines([inPlace, selector()], settings), []);

@@ -47,11 +47,12 @@ test("runs each self check of a selector at most twice for an UPDATE", (t) => {
     Object.assign(check, { find: countedFind });
     t.teardown(() => { Object.assign(check, { find }); });
   }
-  // Some checks read only annotations.
-  const annotated = (namespace: string): JsonObject => (
-    { ...selectorIn("a", namespace), metadata: { name: "a", annotations: { team: "a" } } }
-  );
-  const [old, object] = [annotated("team-a"), annotated("team-b")];
+  // Each check has something to read.
+  const full = (namespace: string): JsonObject => selectorObject("a", {
+    arn: ROLE, namespaceSelector: { names: [namespace, "team-c"], labelSelector: { matchLabels: { team: "a" } } },
+    resourceTypeSelector: [{ group: "s3.services.k8s.aws", version: "", kind: "Bucket" }],
+  }, { annotations: { "ack-role-resolver.io/session-tags": "team=a" } });
+  const [old, object] = [full("team-a"), full("team-b")];
   const { findings } = runChecks({ object, old, requester: null, origin: "cluster", inventory }, SETTINGS);
   const changeChecks = new Set(SELECTOR_CHANGE_CHECKS.map(({ id }) => id));
   t.ok(findings.some(({ code }) => changeChecks.has(code)), "the change checks run too");

@@ -46,7 +46,7 @@ testRows("ACK-31 warns about a deletion that the controller cannot complete", of
   ["one selector", [tiered("gold")]],
   ["another region", [owned("111122223333"), { settings: { region: "us-east-1" } }],
     'warn ACK-31 metadata.annotations[services.k8s.aws/region]: the resource exists in region "eu-west-1", '
-      + `but its desired region is "us-east-1" (set by the controller). ${FIX}`],
+      + `but its desired region is "us-east-1" (set by the controller), so controllers never reconcile it. ${FIX}`],
   ["the region of the resource", [owned("111122223333"), { settings: { region: "eu-west-1" } }]],
   ["no CARM map", [bucketObject(), { known, settings: { mode: "carm" } }],
     "warn ACK-31 metadata: the deletion will hang until a role resolves: "
