@@ -50,22 +50,34 @@ export function hasNoEffect<T>({ reduce }: PendingKind<T>, { object, old, isDele
   return !isDeletion && old !== null && JSON.stringify(reduce(old)) === JSON.stringify(reduce(object));
 }
 
-/** Returns the write of a change. The effect of a large object is extended until the object is small. */
-export function writeOf<T>(kind: PendingKind<T>, { object, old, isDeletion }: ReviewedChange): SharedWrite {
+/**
+ * Returns the fields and the value that later reviews compare with an object; null if it has no effect. The effect of a
+ * large object is extended until the object is small.
+ */
+export function effectOf<T>(
+  kind: PendingKind<T>, object: JsonObject,
+): { readonly object: JsonObject; readonly value: T | null } | null {
+  const value = kind.read(object);
+  if (value === null) return null;
+  const reduced = kind.reduce(object);
+  if (JSON.stringify(reduced).length <= LIMITS.pendingWriteCharacters.value) return { object: reduced, value };
+  const wide = kind.widen(reduced);
+  return { object: wide, value: kind.read(wide) };
+}
+
+/** Returns the write of a change. `effective` are the fields that later reviews compare, or null. */
+export function writeOf(
+  kind: string, { object, old, isDeletion }: ReviewedChange, effective: JsonObject | null,
+): SharedWrite {
   const replaced = isDeletion ? object : old;
   return {
-    kind: kind.kind,
+    kind,
     name: stringAt(object, "metadata", "name") ?? "",
     isDeletion,
     uid: stringAt(object, "metadata", "uid"),
     base: replaced === null ? null : stringAt(replaced, "metadata", "resourceVersion") ?? "0",
-    object: isDeletion || kind.read(object) === null ? null : smallObject(kind, object),
+    object: effective,
   };
-}
-
-function smallObject<T>({ reduce, widen }: PendingKind<T>, object: JsonObject): JsonObject {
-  const reduced = reduce(object);
-  return JSON.stringify(reduced).length <= LIMITS.pendingWriteCharacters.value ? reduced : widen(reduced);
 }
 
 /** Whether both writes store the same object, and both create it or both change it. */
@@ -233,6 +245,7 @@ export class PendingList {
     if (this.#pending.length === 0) return;
     const oldestMs = this.#ports.clock.steady() - LIMITS.pendingMs.value;
     const delivered = this.#pending.filter((write) => this.#deliver(write));
+    if (delivered.length === 0 && this.#pending.every(({ seenMs }) => seenMs > oldestMs)) return;
     const ended = new Set(delivered);
     this.#pending = this.#pending.filter((write) => write.seenMs > oldestMs && !ended.has(write));
     const kept = [...this.#delivered, ...delivered].toSorted((a, b) => a.sequence - b.sequence);

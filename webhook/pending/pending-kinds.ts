@@ -74,8 +74,11 @@ export function selectorWrites(runtime: Runtime): PendingKind<EffectiveSelector>
     read: (object) => judgeSelector(object, { origin: "cluster", runtime }).effective,
     reduce: (object) => {
       const { apiVersion, kind, metadata, spec } = object;
-      const entries = Array.from(SELECTOR_ANNOTATIONS, (key) => [key, annotationAt(object, key)] as const);
-      const annotations = Object.fromEntries(entries.filter(([, value]) => value !== null));
+      const annotations: Record<string, string> = {};
+      for (const key of SELECTOR_ANNOTATIONS) {
+        const value = annotationAt(object, key);
+        if (value !== null) annotations[key] = value;
+      }
       return { apiVersion, kind, metadata: { name: field(metadata, "name"), annotations }, spec };
     },
     // Such a selector selects every resource.

@@ -7,7 +7,7 @@ import { sortedListOf } from "../../shared/formats/text.ts";
 import { NO_CHANGES, type PendingChanges } from "../../shared/resolution/change-set.ts";
 import type { FetchedObject, ObjectFetcher } from "../object-fetch.ts";
 import {
-  type Added, hasNoEffect, isDelivered, type ListedWrite, type PendingKind, type PendingStore, type Refusal,
+  type Added, effectOf, hasNoEffect, isDelivered, type ListedWrite, type PendingKind, type PendingStore, type Refusal,
   type ReviewedChange, writeOf,
 } from "./list.ts";
 
@@ -46,6 +46,8 @@ interface PendingWritePorts<T> {
 export class PendingWrites<T> {
   readonly #ports: PendingWritePorts<T>;
   readonly #values = new WeakMap<ListedWrite, PendingWrite<T>>();
+  /** The values of the objects in writes of this replica, which have been read already. */
+  readonly #read = new WeakMap<JsonObject, T | null>();
 
   constructor(ports: PendingWritePorts<T>) {
     this.#ports = ports;
@@ -77,7 +79,9 @@ export class PendingWrites<T> {
     const { store, kind } = this.#ports;
     // For example, an `apply` of the stored object. If the stored object changes meanwhile, another review follows.
     if (hasNoEffect(kind, change)) return isCurrent() ? "added" : "outdated";
-    return await store.add(writeOf(kind, change), isCurrent, remainingMs);
+    const effect = change.isDeletion ? null : effectOf(kind, change.object);
+    if (effect !== null) this.#read.set(effect.object, effect.value);
+    return await store.add(writeOf(kind.kind, change, effect?.object ?? null), isCurrent, remainingMs);
   }
 
   /**
@@ -117,7 +121,8 @@ export class PendingWrites<T> {
 
   #decode(listed: ListedWrite): PendingWrite<T> {
     const { name, isDeletion, object } = listed;
-    return { name, isDeletion, value: object === null ? null : this.#ports.kind.read(object), listed };
+    const value = object === null ? null : this.#read.get(object) ?? this.#ports.kind.read(object);
+    return { name, isDeletion, value, listed };
   }
 }
 

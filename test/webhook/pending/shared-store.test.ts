@@ -1,7 +1,7 @@
 import { type Test, test } from "tap";
 import { field, type JsonObject, stringAt, stringMap } from "../../../shared/formats/json.ts";
 import { createLogger } from "../../../shared/server/logger.ts";
-import { type Added, PendingList, writeOf } from "../../../webhook/pending/list.ts";
+import { type Added, effectOf, PendingList, type SharedWrite, writeOf } from "../../../webhook/pending/list.ts";
 import { selectorWrites } from "../../../webhook/pending/pending-kinds.ts";
 import { SharedStore } from "../../../webhook/pending/shared-store.ts";
 import { FIRST, selectorFor } from "../../shared/objects.ts";
@@ -17,6 +17,10 @@ const PATH = "/api/v1/namespaces/ns/configmaps/pending";
 function selector(name: string, resourceVersion: string): JsonObject {
   const object = selectorFor(name, FIRST, [name]);
   return { ...object, metadata: { ...objectAt(object, "metadata"), uid: `uid-${name}`, resourceVersion } };
+}
+
+function creationOf(object: JsonObject): SharedWrite {
+  return writeOf(KIND.kind, { object, old: null, isDeletion: false }, effectOf(KIND, object)?.object ?? null);
 }
 
 class Replica {
@@ -37,7 +41,7 @@ class Replica {
 
   /** Adds the creation of a selector, unless the list has received another write since `sequence`. */
   async create(name: string, sequence: number | null = null): Promise<Added> {
-    const write = writeOf(KIND, { object: selector(name, ""), old: null, isDeletion: false });
+    const write = creationOf(selector(name, ""));
     const isCurrent = (): boolean => sequence === null || this.list.since(sequence, KIND.kind)?.length === 0;
     return await this.store.add(write, isCurrent, () => 2_000);
   }
@@ -104,7 +108,7 @@ test("compares a change again if another replica's write was stored and removed 
   await first.create("b");
   second.position = "70";
   const add = (since: number): Promise<Added> => {
-    const write = writeOf(KIND, { object: selector("d", ""), old: null, isDeletion: false });
+    const write = creationOf(selector("d", ""));
     // Selector b does not concern selector d.
     const isCurrent = (): boolean => second.list.since(since, KIND.kind)?.every(({ name }) => name === "b") === true;
     return second.store.add(write, isCurrent, () => 2_000);
@@ -176,7 +180,7 @@ test("refuses a change while 64 others wait, or if the time of its review is ove
   t.match(await replica.create("late"), { reason: "too many changes are reviewed at the same time" });
   resolve();
   t.same(new Set(await Promise.all(waiting)), new Set(["added"]));
-  const write = writeOf(KIND, { object: selector("late", ""), old: null, isDeletion: false });
+  const write = creationOf(selector("late", ""));
   const refused = await replica.store.add(write, () => true, () => 200);
   t.match(refused, { reason: "the time of its review is over" });
 });
