@@ -1,6 +1,7 @@
 import type { Test } from "tap";
 import { field, stringAt, stringMap } from "../../../shared/formats/json.ts";
-import { findHelm } from "../../real/chart/helm.ts";
+import { findHelm, RELEASE } from "../../real/chart/helm.ts";
+import { findFlux } from "../../real/gitops/argo-cd.ts";
 import { until } from "../../real/apiserver/until.ts";
 import { setTimeLimit } from "../../real/time-limit.ts";
 import { misappliedSelector, SELECTORS, untilCalled } from "../../real/webhook/installed-webhook.ts";
@@ -39,7 +40,15 @@ withNode("a release of the chart, while a client changes objects", async (t, fou
     });
   };
   await step("helm install alone starts all Pods, and fails closed when the API server can call them", installs);
+  await step("Flux finds no drift after the installation, only what a user changes", async (tt, one) => {
+    tt.match(await one.manifest(), "driftDetection: disabled", "it skips the webhook configurations");
+    await drifts(tt, one);
+  });
   await step("helm upgrade replaces all Pods, and keeps the failurePolicy Fail", upgrades);
+  await step("Flux finds no drift after an upgrade", async (tt, one) => {
+    tt.notMatch(await one.manifest(), "driftDetection: disabled", "in the webhook configurations either");
+    await drifts(tt, one);
+  });
   await step("the NetworkPolicy allows the Pods of the webhook only the traffic that they need", limitsTraffic);
   await step("deleted Secrets of the certificates and Leases are created again", restoresDeleted);
   await step("each right in the roles of the release is used, and no request of the webhook is denied", usesEveryRight);
@@ -100,6 +109,28 @@ async function upgrades(t: Test, release: Release): Promise<void> {
   // The new leader continues the Events of the old leader.
   await rotatesLeaf(t, release.cluster);
 }
+
+/** Tests that Flux finds only the number of replicas that a user changes. */
+async function drifts(t: Test, release: Release): Promise<void> {
+  const flux = await findFlux(t);
+  if (flux === null) return;
+  const { cluster } = release;
+  const drift = async (): Promise<readonly unknown[]> => await flux.driftOf({
+    kubeconfig: cluster.api.kubeconfig, name: RELEASE, namespace: NAMESPACE, manifest: await release.manifest(),
+  });
+  t.same(await drift(), []);
+  // Flux reads the object twice, and also finds what a rollout changes meanwhile.
+  const scale = async (replicas: number): Promise<void> => {
+    const deployment = ["deployment", CERTIFICATES, "-n", NAMESPACE];
+    await cluster.kubectl(["scale", ...deployment, `--replicas=${replicas}`]);
+    await cluster.kubectl(["rollout", "status", ...deployment, "--timeout=60s"]);
+  };
+  await scale(2);
+  t.same(await drift(), [`Deployment ${CERTIFICATES}: /spec/replicas`]);
+  await scale(1);
+}
+
+const CERTIFICATES = "ack-role-resolver-certificates";
 
 async function rollsBack(t: Test, release: Release): Promise<void> {
   for (const revision of [1, 2]) {

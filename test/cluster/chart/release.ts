@@ -57,10 +57,14 @@ export class Release {
     return await this.#run("test", RELEASE, ...TIMEOUT);
   }
 
+  /** Returns the objects of the release as YAML, without those that only `helm test` creates. */
+  async manifest(): Promise<string> {
+    return await this.#run("get", "manifest", RELEASE);
+  }
+
   /** Returns the objects of the release, and the objects that only `helm test` creates. */
   async objects(): Promise<readonly JsonObject[]> {
-    const [manifest, hooks] = [await this.#run("get", "manifest", RELEASE), await this.#run("get", "hooks", RELEASE)];
-    return [...objectsIn(manifest), ...objectsIn(hooks)];
+    return [...objectsIn(await this.manifest()), ...objectsIn(await this.#run("get", "hooks", RELEASE))];
   }
 
   async #run(...args: readonly string[]): Promise<string> {

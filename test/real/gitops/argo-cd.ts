@@ -34,17 +34,37 @@ export async function readGitOps(name: string): Promise<string> {
   return await readFile(path.join(FOLDER, name), "utf8");
 }
 
-/** Returns why Flux cannot read the text of an object, or an empty text. */
-type Flux = (text: string) => Promise<string>;
+/** Asks Flux. */
+interface Flux {
+  /** Returns why Flux cannot read the text of an object, or an empty text. */
+  readonly faultOf: (text: string) => Promise<string>;
+  /** Returns what the drift detection finds in a release of Helm, such as `Deployment a: /spec/replicas`. */
+  readonly driftOf: (release: HelmRelease) => Promise<readonly unknown[]>;
+}
+
+interface HelmRelease {
+  readonly kubeconfig: string;
+  readonly name: string;
+  readonly namespace: string;
+  /** The output of `helm get manifest`. */
+  readonly manifest: string;
+}
 
 /** Skips the test and returns null if the program is not built. */
 export async function findFlux(t: Test): Promise<Flux | null> {
   const folders = await findPrograms(t, ARGO_CD);
   if (folders === null) return null;
-  return async (text) => {
-    const [line = "{}"] = await ask(folders[0], [{ flux: text }]);
-    const answer: unknown = JSON.parse(line);
-    return stringAt(answer, "fault") ?? "";
+  const answerTo = async (query: object): Promise<unknown> => {
+    const [line = "{}"] = await ask(folders[0], [query]);
+    return JSON.parse(line);
+  };
+  return {
+    faultOf: async (text) => stringAt(await answerTo({ flux: text }), "fault") ?? "",
+    driftOf: async (release) => {
+      const drift = field(await answerTo({ release }), "drift");
+      if (!Array.isArray(drift)) throw new Error("Flux has not compared the release");
+      return drift;
+    },
   };
 }
 

@@ -10,9 +10,10 @@ withHelm("Flux can read the objects of manifests/gitops, whose values render a r
   const [namespace, ...objects] = objectsIn(await readGitOps("flux.yaml"));
   t.equal(stringAt(namespace, "metadata", "name"), NAMESPACE);
   t.same(objects.map(({ kind }) => kind), ["HelmRepository", "HelmRelease"]);
-  for (const one of objects) t.equal(await flux(stringify(one)), "");
+  for (const one of objects) t.equal(await flux.faultOf(stringify(one)), "");
   const [, release = {}] = objects;
-  t.match(await flux(stringify({ ...release, spec: { ...spec(release), value: {} } })), 'unknown field "value"');
+  const misspelled = { ...release, spec: { ...spec(release), value: {} } };
+  t.match(await flux.faultOf(stringify(misspelled)), 'unknown field "value"');
   const folder = t.testdir({ "values.yaml": stringify(spec(release)["values"]) });
   const { code, stdout, stderr } = await helm([
     "template", RELEASE, CHART, "--namespace", NAMESPACE, "--kube-version", "1.30.0",

@@ -1,4 +1,4 @@
-// Answers questions about objects as Argo CD does: reads one JSON object per line, and writes one JSON object per line.
+// Answers questions about objects as Argo CD and Flux do: reads one JSON object per line, and writes one JSON object per line.
 package main
 
 import (
@@ -27,6 +27,8 @@ type Query struct {
 	Customizations string `json:"customizations"`
 	// Flux is the text of an object of Flux, in place of all other fields.
 	Flux string `json:"flux"`
+	// Release is compared as Flux does, in place of all other fields.
+	Release *Release `json:"release"`
 	// Target is the object in Git, and Live the one in the cluster.
 	Target *unstructured.Unstructured `json:"target"`
 	Live   *unstructured.Unstructured `json:"live"`
@@ -58,15 +60,9 @@ func run(queries *json.Decoder, answers *json.Encoder) error {
 		} else if err != nil {
 			return fmt.Errorf("reading a query: %w", err)
 		}
-		if query.Flux != "" {
-			if err := answers.Encode(map[string]string{"fault": fluxFault(query.Flux)}); err != nil {
-				return fmt.Errorf("writing an answer: %w", err)
-			}
-			continue
-		}
 		answer, err := answerTo(query)
 		if err != nil {
-			return fmt.Errorf("%s: %w", query.Target.GetName(), err)
+			return err
 		}
 		if err := answers.Encode(answer); err != nil {
 			return fmt.Errorf("writing an answer: %w", err)
@@ -74,7 +70,22 @@ func run(queries *json.Decoder, answers *json.Encoder) error {
 	}
 }
 
-func answerTo(query Query) (Answer, error) {
+func answerTo(query Query) (any, error) {
+	if query.Flux != "" {
+		return map[string]string{"fault": fluxFault(query.Flux)}, nil
+	}
+	if query.Release != nil {
+		drift, err := driftOf(*query.Release)
+		return map[string][]string{"drift": drift}, err
+	}
+	answer, err := answerOfArgoCD(query)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", query.Target.GetName(), err)
+	}
+	return answer, nil
+}
+
+func answerOfArgoCD(query Query) (Answer, error) {
 	var application v1alpha1.Application
 	if err := yaml.UnmarshalStrict([]byte(query.Application), &application); err != nil {
 		return Answer{}, fmt.Errorf("reading the Application: %w", err)
