@@ -101,9 +101,9 @@ export function controllerCheck({ objects, path, ...texts }: ControllerCheck): Q
     requires: ["the requester", "--controller-users"],
     on: ["CREATE", "UPDATE", "DELETE"],
     ofChange: true, // the webhook does not know who wrote the stored object
-    when: ({ requester, settings }) => requester !== null && isACKController(requester, settings),
-    *find({ requester }): Iterable<Fault> {
-      const name = quote(requester?.username ?? "");
+    *find({ requester, settings }): Iterable<Fault> {
+      if (requester === null || !isACKController(requester, settings)) return;
+      const name = quote(requester.username);
       const message = `the requester ${name} is an ACK controller, and ACK controllers must not write ${objects}`;
       yield { path, message };
     },

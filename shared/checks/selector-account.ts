@@ -188,9 +188,9 @@ export const IRS_07: QuickCheck<SelectorChange> = {
     + "# to\nspec: {arn: 'arn:aws:iam::111122223333:role/new'}",
   requires: ["the stored object"],
   ofChange: true,
-  when: ({ spec: { arn }, old }) => (old?.arn ?? null) !== null && old?.arn !== arn,
   *find({ spec: { arn }, old }): Iterable<Fault> {
-    const stored = old?.arn ?? "";
+    const stored = old?.arn ?? null;
+    if (stored === null || arn === stored) return;
     const change =
       arn === null ? `the role ${quote(stored)} is removed` : `the role changes from ${quote(stored)} to ${quote(arn)}`;
     yield { path: ["spec", "arn"], message: change };

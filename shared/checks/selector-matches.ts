@@ -16,12 +16,10 @@ export const IRS_08: SelectorCheck = {
   reason: "Controllers drop a selector that lists an empty namespace name, or the same name twice.",
   fix: "list each namespace once, or remove the field names to select every namespace",
   example: "spec: {namespaceSelector: {names: [team-a, team-a]}}",
-  when: ({ spec: { namespaceSelector } }) => (
-    namespaceSelector !== null && (namespaceSelector.names.length > 1 || namespaceSelector.names[0] === "")
-  ),
-  *find({ spec }): Iterable<Fault> {
+  when: (subject) => namesOf(subject).length > 1 || namesOf(subject)[0] === "",
+  *find(subject): Iterable<Fault> {
     const seen = new Set<string>();
-    for (const [i, name] of (spec.namespaceSelector?.names ?? []).entries()) {
+    for (const [i, name] of namesOf(subject).entries()) {
       if (name === "") yield { path: [...NAMES, i], message: "the namespace name is empty", dropsSelector: true };
       else if (seen.has(name)) {
         yield { path: [...NAMES, i], message: `${quote(name)} is already listed`, dropsSelector: true };
@@ -30,6 +28,12 @@ export const IRS_08: SelectorCheck = {
     }
   },
 };
+
+function namesOf({ spec }: DecodedSelector): readonly string[] {
+  return spec.namespaceSelector?.names ?? NO_NAMES;
+}
+
+const NO_NAMES: readonly string[] = [];
 
 export const IRS_09 = checkOf({
   id: "IRS-09",

@@ -1,4 +1,3 @@
-import { parseARN } from "../formats/arn.ts";
 import { quote } from "../formats/text.ts";
 import type { Fault } from "./check.ts";
 import { checkOf } from "./field-rule.ts";
@@ -56,15 +55,16 @@ export const IRS_03 = checkOf({
  * Sources: https://docs.aws.amazon.com/IAM/latest/UserGuide/id_roles_create-service-linked-role.html and, for IAM
  * Identity Center, https://docs.aws.amazon.com/singlesignon/latest/userguide/referencingpermissionsets.html.
  */
-const RESERVED_PATHS = [
-  ["role/aws-service-role/", "a service-linked role"],
-  ["role/aws-reserved/", "a role that AWS reserves"],
-] as const;
+const RESERVED_PATHS: ReadonlyMap<string, string> = new Map([
+  ["aws-service-role", "a service-linked role"],
+  ["aws-reserved", "a role that AWS reserves"],
+]);
+const FIRST_PATH_SEGMENT = /^[^/]+:role\/([^/]+)\//;
 
 /** Warns about a role that only AWS can assume. */
 function reservedFaults(arn: string): readonly Omit<Fault, "path">[] {
-  const resource = parseARN(arn)?.resource ?? "";
-  const [, type] = RESERVED_PATHS.find(([path]) => resource.startsWith(path)) ?? [];
+  const [, segment = ""] = FIRST_PATH_SEGMENT.exec(arn) ?? [];
+  const type = RESERVED_PATHS.get(segment);
   if (type === undefined) return NONE;
   const message = `${quote(arn)} is ${type}, which only AWS can assume`;
   const fix = "create your own role whose trust policy names the controller's role";

@@ -60,9 +60,9 @@ export const IRS_45: SelectorCheck = {
     + "an IAM policy that grants access by tag can grant access to the wrong sessions.",
   fix: "write KEY=VALUE,... with at most 50 distinct keys of 1 to 128 characters, and values of at most 256 characters",
   example: `metadata: {annotations: {${SESSION_TAGS_ANNOTATION}: 'team=a,Team=b,aws:owner=c'}}`,
-  when: ({ object }) => annotationAt(object, SESSION_TAGS_ANNOTATION) !== null,
   *find({ object, spec }): Iterable<Fault> {
-    const text = annotationAt(object, SESSION_TAGS_ANNOTATION) ?? "";
+    const text = annotationAt(object, SESSION_TAGS_ANNOTATION);
+    if (text === null) return;
     for (const message of tagFaults(text, spec)) yield { path: TAGS_PATH, message };
     for (const { message, meant } of templateFaults(text, spec)) {
       yield { path: TAGS_PATH, message, fix: meant === null ? TEMPLATE_FIX : `use {${meant}} if that was meant` };

@@ -18,7 +18,7 @@ export const IRS_12: SelectorCheck = {
   when: hasTypes,
   *find(subject): Iterable<Fault> {
     const seen = new Set<string>();
-    for (const [i, entry] of (subject.spec.resourceTypeSelector ?? []).entries()) {
+    for (const [i, entry] of typesOf(subject).entries()) {
       const path: FieldPath = [...PATH, i];
       const apiVersionFault = apiVersionFaultOf(entry, [...path, "apiVersion"], readsAPIVersion(subject));
       if (apiVersionFault !== null) {
@@ -72,17 +72,21 @@ interface Context {
   readonly runtime: Runtime;
 }
 
-/** Whether the selector lists types. */
-export function hasTypes({ spec }: Pick<Context, "spec">): boolean {
-  return (spec.resourceTypeSelector ?? NONE).length > 0;
+function typesOf({ spec }: Pick<Context, "spec">): readonly TypeEntrySpec[] {
+  return spec.resourceTypeSelector ?? NONE;
 }
 
 const NONE: readonly never[] = [];
 
+/** Whether the selector lists types. */
+export function hasTypes(subject: Pick<Context, "spec">): boolean {
+  return typesOf(subject).length > 0;
+}
+
 /** Returns each entry that is not empty and that controllers read. */
 export function typeEntries({ spec, origin, runtime }: Context): (readonly [path: FieldPath, entry: TypeEntry])[] {
   const context = { origin, runtime };
-  return (spec.resourceTypeSelector ?? []).flatMap((entry, i) => {
+  return typesOf({ spec }).flatMap((entry, i) => {
     const effective = effectiveEntry(entry, context);
     const isRead = entry.apiVersion === null || effective !== entry;
     return isRead && keyOf(effective) !== EMPTY_KEY ? [[[...PATH, i], effective] as const] : [];
