@@ -5,9 +5,11 @@ import { selectorObject } from "../../shared/objects.ts";
 import { mapped } from "../../shared/role-map/mapped.ts";
 import { openBrowser, openMaps, runTexts, textsOf } from "./browser.ts";
 
-/** More faulty selectors than a card shows before its button is pressed. */
+/** More faulty selectors than a card shows before its button is pressed. Their names are as wide as the card. */
 const FAULTY = Array.from({ length: 9 }, (_, i) => (
-  selectorObject(`faulty-${i}`, { arn: `not-an-arn-${i}`, namespaceSelector: { names: ["d1"] } })
+  selectorObject(`the-selector-of-the-payments-team-in-production-${i}`, {
+    arn: `not-an-arn-${i}`, namespaceSelector: { names: ["d1"] },
+  })
 ));
 /** Before the change, the selector `second` does not exist. */
 const MAP = mapped([...OBJECTS, ...FAULTY], { before: OBJECTS.toSpliced(6, 1) });
