@@ -11,8 +11,8 @@ import { readsResourceLabels } from "../../shared/model/effective-selector.ts";
 import type { SelectorExplanation } from "../../shared/resolution/explain.ts";
 import type { Resolution } from "../../shared/resolution/resolve.ts";
 import {
-  edits, inItsRegion, keepingOne, labeling, newSelector, newSource, recreating, refresh, type Remedy, replacing,
-  type Way,
+  edits, inItsRegion, keepingOne, labeling, moving, newSelector, newSource, refresh, type Remedy, type Way,
+  withOtherRole,
 } from "./remedies.ts";
 import type { State, StateObject } from "./state.ts";
 
@@ -100,8 +100,10 @@ export class Adviser {
   #remedyForCause({ section, path, fix }: Finding, one: StateObject, { resolution, found }: Advised): Remedy {
     const source = section === "missingSources" ? newSource(one.object, found.object) : null;
     if (source !== null) return source;
-    const isStored = one.file === null && objectReference(one.object).kind === SELECTOR_KIND;
-    if (isStored && formatFieldPath(path) === "spec.arn") return recreating(one, fix);
+    const { kind, name } = objectReference(one.object);
+    if (one.file === null && kind === SELECTOR_KIND && formatFieldPath(path) === "spec.arn") {
+      return withOtherRole(one, fix, this.#state.inventory.selectors.malformed.has(name));
+    }
     return { ways: edits([...this.#mapBeside(one, resolution), one], path) };
   }
 
@@ -126,7 +128,7 @@ export class Adviser {
     const dependsOnLabels = resolution.selectors.some(({ name }) => (
       readsResourceLabels(this.#state.inventory.selectors.get(name))
     ));
-    return first !== undefined && fix === ACK_07.fix && !dependsOnLabels ? replacing(first, found.object) : null;
+    return first !== undefined && fix === ACK_07.fix && !dependsOnLabels ? moving(first, found.object) : null;
   }
 
   /** Returns the objects to change instead of a refused resource: a CARM map or an identity. */

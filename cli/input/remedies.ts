@@ -5,8 +5,8 @@ import { statusOf } from "../../shared/contract/ack-resource.ts";
 import { REGION_ANNOTATION, REPLACES_ANNOTATION, RESOLUTION } from "../../shared/contract/annotation-keys.ts";
 import { STDIN } from "../../shared/files/listing.ts";
 import { namespaceOf } from "../../shared/files/object-key.ts";
-import { accountOfARN, parseARN } from "../../shared/formats/arn.ts";
-import { field, type FieldPath, isJsonObject, type JsonObject, stringAt } from "../../shared/formats/json.ts";
+import { accountOfARN } from "../../shared/formats/arn.ts";
+import { type FieldPath, type JsonObject, stringAt } from "../../shared/formats/json.ts";
 import { annotationAt, objectMeta, objectReference } from "../../shared/formats/object-meta.ts";
 import { listOf } from "../../shared/formats/text.ts";
 import type { SelectorExplanation } from "../../shared/resolution/explain.ts";
@@ -51,11 +51,10 @@ export function labeling(nearest: SelectorExplanation, resource: JsonObject): Re
     ? [`all that ${nearest.selector} then selects in it gets that role`, `namespace/${namespace}`]
     : ["it then gets that role", target(resource)];
   const otherwise = replaced.length === 0 ? ""
-    : `. If ${listOf(replaced)} is intended and the controller's own role is not, create a selector for this label`;
+    : `. If ${listOf(replaced)} should stay, but not the controller's own role, create a selector for that`;
   return {
     fix: `${UNLESS_OWN}. If the role of ${nearest.selector} is intended, ${
-      replaced.length === 0 ? "label" : "change the label of"} ${subject}: ${gains}${
-      consequence(resource, nearest)}${otherwise}`,
+      replaced.length === 0 ? "label" : "relabel"} ${subject}: ${gains}${consequence(resource, nearest)}${otherwise}`,
     ways: only(`kubectl label${replaced.length === 0 ? "" : " --overwrite"} ${object} ${
       failing.map(({ wants }) => wants).join(" ")}`),
   };
@@ -75,56 +74,63 @@ const MAX_CHOICES = 3;
 export function keepingOne(selectors: readonly StateObject[], fix: string): Remedy {
   const names = selectors.map(({ object }) => objectReference(object).name);
   const choices = selectors.map((kept, i): Way => ({
-    when: `to keep ${names[i]}`, command: edit(selectors.filter((one) => one !== kept)),
+    when: `${i === 0 ? "" : "or "}to keep ${names[i]}`, command: edit(selectors.filter((one) => one !== kept)),
   }));
   return {
     fix: `${fix}. To restrict a selector, list what keeps its role: namespaces in spec.namespaceSelector.names, or `
       + "kinds in spec.resourceTypeSelector. What it no longer selects gets the controller's own role, unless another "
       + "selector selects it",
-    ways: selectors.length <= MAX_CHOICES ? choices : edits(selectors),
+    ways: selectors.length > 1 && selectors.length <= MAX_CHOICES ? choices : edits(selectors),
   };
 }
 
 /** Returns how a resource gets a role in its own account if its selector decides about other resources too. */
-export function replacing(selector: StateObject, resource: JsonObject): Remedy {
+export function moving(selector: StateObject, resource: JsonObject): Remedy {
   const { name } = objectReference(selector.object);
-  const account = statusOf(resource).ownerAccountID ?? "";
+  const same = `if all are in account ${statusOf(resource).ownerAccountID}`;
   const fix = `decide by the accounts of all resources that ${name} selects. If they differ, label each one with its `
     + `account, create a selector for each label, with the annotation ${REPLACES_ANNOTATION}: ${name}, and then delete `
     + `${name}. New resources then need a label too`;
-  const same = `if all are in account ${account}`;
   if (selector.file !== null) return { fix, ways: [{ when: `${same}, change its role`, command: edit([selector]) }] };
-  const [metadata, spec] = [{ name: `${name}-${account}` }, field(selector.object, "spec")];
-  const arn = `arn:${parseARN(stringAt(spec, "arn") ?? "")?.partition ?? "aws"}:iam::${account}:role/NAME`;
-  const replacement = manifestOf(
-    { ...metadata, annotations: { [REPLACES_ANNOTATION]: name } }, { ...(isJsonObject(spec) && spec), arn },
-  );
   return {
     fix, ways: [
       { when: "to see them", command: `ack-role-resolver resolve --cluster --only selector=${name} --explain` },
-      {
-        when: `${same}, replace ${name}, because its role cannot be changed; write the role instead of NAME`,
-        command: `${creation(replacement)} && kubectl delete ${commandName(selector.object)}`,
-      },
+      { when: `${same}, replace ${name}: ${HOW_TO_REPLACE} ${name}`, command: replacement(selector.object) },
     ],
   };
 }
 
-/** Returns how a stored selector, which controllers ignore, gets another role. */
-export function recreating({ object }: StateObject, fix: string): Remedy {
-  const file = `${objectReference(object).name}.yaml`;
-  const steps = [
-    `kubectl get ${target(object)} -o yaml > ${file}`, `\${EDITOR:-vi} ${file}`, `kubectl replace --force -f ${file}`,
-  ];
+const HOW_TO_REPLACE = "in the editor, change its name and its role, and add the annotation "
+  + `${REPLACES_ANNOTATION}:`;
+
+/** Returns how a stored selector gets another role. The API server rejects a change of its role. */
+export function withOtherRole({ object }: StateObject, fix: string, isMalformed: boolean): Remedy {
+  const { name } = objectReference(object);
+  const immutable = `${fix}. The API server rejects a change of spec.arn, so`;
+  if (!isMalformed) {
+    return {
+      fix: `${immutable} replace the selector: ${HOW_TO_REPLACE} ${name}`, ways: only(replacement(object)),
+    };
+  }
+  const file = `${name}.replacement.yaml`;
   return {
-    fix: `${fix}. The API server rejects a change of spec.arn, so delete the selector, which has no effect now, and `
-      + "create it again with the right role. All that it selects then gets that role",
-    ways: only(steps.join(" && ")),
+    fix: `${immutable} delete the selector, which has no effect now, and create it again with the right role. All that `
+      + "it selects then gets that role",
+    ways: only(`kubectl get ${target(object)} -o yaml > ${file} && \${EDITOR:-vi} ${file} && `
+      + `kubectl replace --force -f ${file}`),
   };
 }
 
+/** Returns a command that creates a selector from another one, which it then deletes. */
+function replacement(object: JsonObject): string {
+  const file = `${objectReference(object).name}.replacement.yaml`;
+  // An object that is created cannot have these fields.
+  return `kubectl get ${target(object)} -o yaml | grep -vE '^  (uid|resourceVersion):' > ${file} && \${EDITOR:-vi} ${
+    file} && kubectl create -f ${file} && kubectl delete ${target(object)}`;
+}
+
 /** The API server does not validate the labels of selectors, and users copy commands into a shell. */
-const SAFE_LABEL = /^[\w./-]+=[\w.-]*$/;
+const SAFE_LABEL = /^\w[\w./-]*=[\w.-]*$/;
 
 /** Returns how to create a selector: the one that selected the resource before, if annotations name it. */
 export function newSelector(resource: JsonObject, namespace: string): Remedy {
@@ -135,7 +141,7 @@ export function newSelector(resource: JsonObject, namespace: string): Remedy {
   if (role !== null) {
     return {
       fix: "create the selector again. Apply its manifest if you have it. Otherwise, check the name and the role in "
-        + "the command: they are from the annotations of the resource, which everyone can write who can change it. The "
+        + "the command: they are from the annotations of the resource, which everyone who can change it can write. The "
         + `command gives the role to ${ofAll}`,
       ways: only(command),
     };
@@ -191,13 +197,14 @@ export function refresh(object: JsonObject, resolution: Resolution): Remedy {
   };
 }
 
-const SAFE_VALUE = /^[\w./:@=+,-]+$/;
+const SAFE_VALUE = /^\w[\w./:@=+,-]*$/;
 
 /** Returns a way to change each object, of which the user chooses one. */
 export function edits(objects: readonly StateObject[], path: FieldPath = ["spec"]): readonly Way[] {
-  return objects.map((one) => {
+  return objects.map((one, i) => {
     const { kind, name } = objectReference(one.object);
-    return { when: objects.length === 1 ? null : `to change ${kind} ${name}`, command: edit([one], path) };
+    const when = objects.length === 1 ? null : `${i === 0 ? "" : "or "}to change ${kind} ${name}`;
+    return { when, command: edit([one], path) };
   });
 }
 

@@ -95,15 +95,16 @@ function wayLines(ways: readonly Way[], paint: Paint, width: number): string[] {
 /** Returns how to save the data of the accounts that the command reads, and the command. */
 function waysToAsk(command: string): readonly Way[] {
   const exports = Array.from(command.matchAll(/--iam ((\d{12})\.json)/g), ([, file, account]): Way => ({
-    when: `with credentials of account ${account}`, command: `aws iam get-account-authorization-details > ${file}`,
+    when: `with credentials of account ${account}`,
+    command: `aws iam get-account-authorization-details --output json > ${file}`,
   }));
   return [...exports, { when: exports.length === 0 ? null : "then", command }];
 }
 
 /** Whoever can write Events chooses their text, and users copy commands into a shell. */
 const SHOWN_BY = / Show it: `(ack-role-resolver trust check [\w./:=@+, -]+)`\.?/;
-const WHICH_POLICY = "allow what the Event above says. If it leaves a choice, the last of these commands prints which "
-  + "policies and statements decide";
+const WHICH_POLICY = "Allow what the Event above says. If it leaves a choice, the last command prints which policies "
+  + "and statements decide.";
 
 function item(title: string, text: string, paint: Paint): string {
   return `  ${paint("dim", `${printable(title)}:`)} ${printable(text)}`;

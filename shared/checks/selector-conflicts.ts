@@ -88,7 +88,8 @@ function instanceFix(name: string, others: string): string {
 function replacementFault(hits: Hits, selector: EffectiveSelector): Fault {
   const others = otherSelectorsOf(hits, selector);
   const account = String(accountOfARN(selector.roleARN));
-  const isRepair = hits.first.every(({ resource }) => resource.status.ownerAccountID === account);
+  const isRepair = hits.found === hits.first.length
+    && hits.first.every(({ resource }) => resource.status.ownerAccountID === account);
   const elsewhere = isRepair ? []
     : others.filter(({ roleARN }) => accountOfARN(roleARN) !== account).map(({ name }) => name);
   const named = others.map(({ name }) => name).filter((name) => selector.replaces.has(name));

@@ -60,6 +60,10 @@ function annotated(
   return bucketObject({ annotations }, { status: { ackResourceMetadata } });
 }
 
+/** Renames the selector and lets it replace team-a. */
+const REPLACED = `s/^..name:.team-a$/${
+  "  name: team-b\\n  annotations:\\n    ack-role-resolver.io\\/replaces: team-a".replaceAll(" ", "\\x20")}/`;
+
 export const BROKEN: readonly BrokenResource[] = [
   {
     title: "two selectors select the bucket",
@@ -79,6 +83,13 @@ export const BROKEN: readonly BrokenResource[] = [
     objects: [
       TEAM_A, bucketObject(),
       selectorObject("team-a", { arn: ROLE.replace("::", ":"), namespaceSelector: { names: ["team-a"] } }),
+    ],
+  },
+  {
+    title: "the role of the selector is a user", repair: `${REPLACED};s/:user./:role\\//`,
+    objects: [
+      TEAM_A, bucketObject(),
+      selectorObject("team-a", { arn: ROLE.replace("role/", "user/"), namespaceSelector: { names: ["team-a"] } }),
     ],
   },
   {
@@ -161,7 +172,7 @@ export const BROKEN: readonly BrokenResource[] = [
   },
   {
     title: "the bucket exists in another account", objects: [TEAM_A, SELECTOR, annotated("team-a", SECOND)],
-    repair: "s/NAME/team-a/",
+    repair: `${REPLACED};s/111122223333/${SECOND}/`,
   },
 ];
 

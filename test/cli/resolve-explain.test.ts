@@ -38,7 +38,7 @@ test("--explain lists the conditions of selectors and shows which conditions mat
         + "spec.namespaceSelector.names, or kinds in spec.resourceTypeSelector. What it no longer selects gets the "
         + "controller's own role, unless another selector selects it.",
       "    to keep queues:", "      edit line 12 of standard input",
-      "    to keep team-a:", "      edit line 17 of standard input",
+      "    or to keep team-a:", "      edit line 17 of standard input",
     ].join("\n"),
   );
   t.match(

@@ -85,6 +85,8 @@ testRows("IRS-17: warns but does not deny if one selector replaces all conflicti
   ["a role in another account", [replacing("gold", SECOND), [GOLD, B1]],
     `${WAITS}Use a role for new in the same account as gold, because existing resources cannot move to account `
       + `${SECOND}.`],
+  ["a role in the account of the resource", [replacing("gold", SECOND), [GOLD, existingBucket("b1", SECOND)]],
+    `${WAITS.replace(FIRST, SECOND)}${THEN}`],
   ["replaces another selector", [replacing("silver"), [GOLD, B1]], /^deny/],
   ["replaces one of two", [replacing("gold"), [GOLD, SILVER, B1]], /^deny/],
   ["replaces both", [replacing("gold,silver"), [GOLD, SILVER, B1]], /^warn/],

@@ -57,8 +57,11 @@ func driftOf(release Release) ([]string, error) {
 	texts := []string{}
 	for _, one := range found {
 		subject := fmt.Sprintf("%s %s", one.GroupVersionKind().Kind, one.GetName())
-		if one.Type == jsondiff.DiffTypeCreate {
+		switch one.Type {
+		case jsondiff.DiffTypeCreate:
 			texts = append(texts, subject+": missing")
+		case jsondiff.DiffTypeExclude:
+			texts = append(texts, subject+": excluded")
 		}
 		for _, change := range one.Patch {
 			texts = append(texts, fmt.Sprintf("%s: %s", subject, change.Path))
