@@ -86,7 +86,7 @@ function inventoryRights(options: RightsOptions): object[] {
     // Users bind these roles. An owner of selectors decides which role any resource in the cluster uses.
     clusterRole("selector-owner", rightsOf("selector-owner")), clusterRole("tenant", rightsOf("tenant")),
     // RBAC cannot limit the right to create ConfigMaps to one name. An apply does not change the data.
-    { apiVersion: "v1", kind: "ConfigMap", metadata: inNamespace(WEBHOOK.pendingWrites, namespace, "webhook") },
+    { apiVersion: "v1", kind: "ConfigMap", metadata: written(WEBHOOK.pendingWrites, namespace, "webhook") },
     ...roleWithBinding("pending-writes", namespace, [
       { ...configMaps, resourceNames: [WEBHOOK.pendingWrites], verbs: ["list", "watch", "update"] },
     ], account),
@@ -197,8 +197,14 @@ function inNamespace(name: string, namespace: string, component: Component): V1O
   return { name, namespace, labels: labelsOf(component) };
 }
 
+/** Returns the metadata of an object that programs write often: Flux would take a write while it compares for a drift. */
+function written(name: string, namespace: string, component: Component): V1ObjectMeta {
+  const annotations = { "helm.toolkit.fluxcd.io/driftDetection": "disabled" };
+  return { name, namespace, labels: labelsOf(component), annotations };
+}
+
 function lease(name: string, namespace: string, component: Component): object {
-  return { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: inNamespace(name, namespace, component) };
+  return { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: written(name, namespace, component) };
 }
 
 function webhookAccount({ namespace, serviceAccount = WEBHOOK.serviceAccount }: AccountOptions): RbacV1Subject {
