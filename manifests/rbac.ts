@@ -197,7 +197,7 @@ function inNamespace(name: string, namespace: string, component: Component): V1O
   return { name, namespace, labels: labelsOf(component) };
 }
 
-/** Returns the metadata of an object that programs write often: Flux would take a write while it compares for a drift. */
+/** Returns the metadata of an object that programs write often. Flux would report a write as a drift. */
 function written(name: string, namespace: string, component: Component): V1ObjectMeta {
   const annotations = { "helm.toolkit.fluxcd.io/driftDetection": "disabled" };
   return { name, namespace, labels: labelsOf(component), annotations };
