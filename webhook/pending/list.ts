@@ -51,33 +51,36 @@ export function hasNoEffect<T>({ reduce }: PendingKind<T>, { object, old, isDele
 }
 
 /**
- * Returns the fields and the value that later reviews compare with an object; null if it has no effect. The effect of a
- * large object is extended until the object is small.
+ * Returns the write of a change, and the value of its object, which later reviews compare. The effect of a large object
+ * is extended until the object is small.
  */
-export function effectOf<T>(
-  kind: PendingKind<T>, object: JsonObject,
-): { readonly object: JsonObject; readonly value: T | null } | null {
-  const value = kind.read(object);
-  if (value === null) return null;
-  const reduced = kind.reduce(object);
-  if (JSON.stringify(reduced).length <= LIMITS.pendingWriteCharacters.value) return { object: reduced, value };
-  const wide = kind.widen(reduced);
-  return { object: wide, value: kind.read(wide) };
-}
-
-/** Returns the write of a change. `effective` are the fields that later reviews compare, or null. */
-export function writeOf(
-  kind: string, { object, old, isDeletion }: ReviewedChange, effective: JsonObject | null,
-): SharedWrite {
+export function writeOf<T>(
+  kind: PendingKind<T>, { object, old, isDeletion }: ReviewedChange,
+): { readonly write: SharedWrite; readonly value: T | null } {
   const replaced = isDeletion ? object : old;
-  return {
-    kind,
+  const { small, value } = isDeletion ? NO_EFFECT : effectOf(kind, object);
+  const write = {
+    kind: kind.kind,
     name: stringAt(object, "metadata", "name") ?? "",
     isDeletion,
     uid: stringAt(object, "metadata", "uid"),
     base: replaced === null ? null : stringAt(replaced, "metadata", "resourceVersion") ?? "0",
-    object: effective,
+    object: small,
   };
+  return { write, value };
+}
+
+const NO_EFFECT = { small: null, value: null };
+
+function effectOf<T>(
+  kind: PendingKind<T>, object: JsonObject,
+): { readonly small: JsonObject | null; readonly value: T | null } {
+  const value = kind.read(object);
+  if (value === null) return NO_EFFECT;
+  const reduced = kind.reduce(object);
+  if (JSON.stringify(reduced).length <= LIMITS.pendingWriteCharacters.value) return { small: reduced, value };
+  const wide = kind.widen(reduced);
+  return { small: wide, value: kind.read(wide) };
 }
 
 /** Whether both writes store the same object, and both create it or both change it. */

@@ -7,7 +7,7 @@ import { sortedListOf } from "../../shared/formats/text.ts";
 import { NO_CHANGES, type PendingChanges } from "../../shared/resolution/change-set.ts";
 import type { FetchedObject, ObjectFetcher } from "../object-fetch.ts";
 import {
-  type Added, effectOf, hasNoEffect, isDelivered, type ListedWrite, type PendingKind, type PendingStore, type Refusal,
+  type Added, hasNoEffect, isDelivered, type ListedWrite, type PendingKind, type PendingStore, type Refusal,
   type ReviewedChange, writeOf,
 } from "./list.ts";
 
@@ -79,9 +79,9 @@ export class PendingWrites<T> {
     const { store, kind } = this.#ports;
     // For example, an `apply` of the stored object. If the stored object changes meanwhile, another review follows.
     if (hasNoEffect(kind, change)) return isCurrent() ? "added" : "outdated";
-    const effect = change.isDeletion ? null : effectOf(kind, change.object);
-    if (effect !== null) this.#read.set(effect.object, effect.value);
-    return await store.add(writeOf(kind.kind, change, effect?.object ?? null), isCurrent, remainingMs);
+    const { write, value } = writeOf(kind, change);
+    if (write.object !== null) this.#read.set(write.object, value);
+    return await store.add(write, isCurrent, remainingMs);
   }
 
   /**

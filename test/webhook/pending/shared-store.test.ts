@@ -1,7 +1,7 @@
 import { type Test, test } from "tap";
 import { field, type JsonObject, stringAt, stringMap } from "../../../shared/formats/json.ts";
 import { createLogger } from "../../../shared/server/logger.ts";
-import { type Added, effectOf, PendingList, type SharedWrite, writeOf } from "../../../webhook/pending/list.ts";
+import { type Added, PendingList, type SharedWrite, writeOf } from "../../../webhook/pending/list.ts";
 import { selectorWrites } from "../../../webhook/pending/pending-kinds.ts";
 import { SharedStore } from "../../../webhook/pending/shared-store.ts";
 import { FIRST, selectorFor } from "../../shared/objects.ts";
@@ -20,7 +20,7 @@ function selector(name: string, resourceVersion: string): JsonObject {
 }
 
 function creationOf(object: JsonObject): SharedWrite {
-  return writeOf(KIND.kind, { object, old: null, isDeletion: false }, effectOf(KIND, object)?.object ?? null);
+  return writeOf(KIND, { object, old: null, isDeletion: false }).write;
 }
 
 class Replica {
