@@ -25,6 +25,15 @@ export function writeLines(stream: Writable, lines: readonly string[]): void {
   for (const line of lines) stream.write(`${line}\n`);
 }
 
+/**
+ * Resolves when the reader of the stream has taken most of what was written, or has closed the stream. A command that
+ * writes its results one by one awaits it, because what a slow reader has not taken stays in memory.
+ */
+export async function drained(stream: Writable): Promise<void> {
+  // Standard output does not emit `drain` after its reader has closed it, but still calls each callback.
+  if (stream.writableNeedDrain) await new Promise((resolve) => { stream.write("", resolve); });
+}
+
 /** Writes the warnings about the settings of a command to stderr. */
 export function writeStartNotices(settings: NoticedSettings, io: IO): void {
   writeLines(io.stderr, startNotices(settings).map((notice) => `warning: ${notice}`));

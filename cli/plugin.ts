@@ -36,9 +36,12 @@ export function started(file: string, { argv, io }: Start): Start {
 
 /** Returns the stream, with the name of the plugin in the texts that it writes. A text must not split the name. */
 function renaming(stream: TextStream): TextStream {
+  const write = (text: string, done?: () => void): boolean => (
+    stream.write(text.replaceAll(PROGRAM, PLUGIN_COMMAND), done)
+  );
   return new Proxy(stream, {
     get(target, key): unknown {
-      if (key === "write") return (text: string) => target.write(text.replaceAll(PROGRAM, PLUGIN_COMMAND));
+      if (key === "write") return write;
       const value: unknown = Reflect.get(target, key);
       return typeof value === "function" ? value.bind(target) : value;
     },

@@ -13,7 +13,7 @@ import {
 import type { DecisionJSON } from "../shared/trust/verdict-text.ts";
 import { asking } from "./input/asking.ts";
 import { readIAMFiles } from "./input/iam-files.ts";
-import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
+import { drained, EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
 import { decisionLines } from "./output/decision-lines.ts";
 
 type Settings = SettingsFor<"trust check">;
@@ -73,6 +73,7 @@ async function answerFile(path: string, decide: (question: Question) => Decision
       if (line.trim() === "") continue;
       const result = answerLine(line, decide);
       io.stdout.write(`${JSON.stringify(result)}\n`);
+      await drained(io.stdout);
       status = worse(status, "error" in result ? EXIT.usage : result.verdict === "yes" ? EXIT.fine : EXIT.findings);
     }
   } catch (error) {

@@ -12,7 +12,7 @@ import {
 import { asking } from "./input/asking.ts";
 import { readIAMFiles } from "./input/iam-files.ts";
 import { checkTarget, readNamers } from "./input/trust-targets.ts";
-import { EXIT, type ExitStatus, type IO, JSONListWriter, writeJSON, writeLines } from "./io.ts";
+import { drained, EXIT, type ExitStatus, type IO, JSONListWriter, writeJSON, writeLines } from "./io.ts";
 
 type Settings = SettingsFor<"trust who">;
 
@@ -39,6 +39,8 @@ export async function runTrustWho(
     }
     if (result.unintended.length > 0) tally.open++;
     output.add(result);
+    // oxlint-disable-next-line no-await-in-loop -- the results of 200,000 roles take 1 GB
+    await drained(io.stdout);
   }
   output.end(`others can assume ${tally.open} of ${countOf(roles.length - tally.faults, "role")}`);
   if (tally.faults > 0) return EXIT.usage;
