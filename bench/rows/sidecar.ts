@@ -29,7 +29,7 @@ export const BASE = {
 };
 /** The environment of the sidecar, with the options of the image (Containerfile). */
 export const ENVIRONMENT = {
-  NODE_OPTIONS: "--max-semi-space-size=4",
+  NODE_OPTIONS: "--max-semi-space-size=4", MALLOC_ARENA_MAX: "2",
   AWS_ACCESS_KEY_ID: BASE.accessKeyID, AWS_SECRET_ACCESS_KEY: BASE.secretAccessKey,
   AWS_SESSION_TOKEN: BASE.sessionToken,
 };

@@ -71,8 +71,10 @@ export function reviewRequests(path: string): readonly Buffer[] {
   return Array.from({ length: isOfSelectors ? REVIEWED_SELECTORS : REVIEWS }, (_, i) => request(i));
 }
 
-/** The limits of the Deployment (manifests/chart/templates/deployment.yaml). */
-export const ENVIRONMENT = { NODE_OPTIONS: "--max-old-space-size=192 --max-semi-space-size=4" };
+/** The limits of the Deployment (manifests/chart/templates/deployment.yaml) and of the image (Containerfile). */
+export const ENVIRONMENT = {
+  NODE_OPTIONS: "--max-old-space-size=192 --max-semi-space-size=4", MALLOC_ARENA_MAX: "2",
+};
 
 /** Starts the webhook with selectors and namespaces from a folder. One file of 10,000 exceeds the heap. */
 async function startWebhook(stage: Stage, count: number, command: readonly string[]): Promise<Program> {

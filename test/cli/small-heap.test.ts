@@ -50,10 +50,12 @@ test("limits the young generation of a sidecar to 5 MB during the start", async 
   t.ok(later > 1.5 * limited, `${later} bytes after the start`);
 });
 
-test("collects the garbage of a webhook before its heap has doubled", async (t) => {
+test("collects the garbage of a webhook that starts before its heap has doubled", async (t) => {
   const limited = await numberOf("webhook", LONG_LIVED);
   const unlimited = await numberOf(null, LONG_LIVED);
   t.ok(limited > 0 && limited * 1.5 < unlimited, `${limited} bytes with the limit, ${unlimited} without it`);
+  const later = await numberOf("webhook", LONG_LIVED, ENDS_AT_ONCE);
+  t.ok(later > 1.2 * limited, `${later} bytes after the start`);
 });
 
 /** Prints whether an object of process.nextTick still exists after a full collection, as 1 or 0. */

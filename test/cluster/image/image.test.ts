@@ -39,7 +39,7 @@ test("the image", async (t) => {
   });
   await t.test("has a numeric user, the labels and the entry point of the command line", async (tt) => {
     tt.match(await configOf(buildah, IMAGE), {
-      User: USER, Env: /NODE_OPTIONS=--max-semi-space-size=4/,
+      User: USER, Env: /NODE_OPTIONS=--max-semi-space-size=4\b.*MALLOC_ARENA_MAX=2/,
       Entrypoint: ["node", `/${APP}/ack-role-resolver.js`],
       Labels: {
         "org.opencontainers.image.version": manifest.version, "org.opencontainers.image.revision": "0123abc",
