@@ -16,7 +16,7 @@ import { decorateRequests, RejectionLog } from "./http/rejection-log.ts";
 import { readBody } from "./http/read-body.ts";
 import { faultOfRequest, isSTSPath, type RequestCheckPorts } from "./http/request-check.ts";
 import { errorBody, sendError } from "./http/respond.ts";
-import { observeRequest, type SidecarMetrics } from "./metrics.ts";
+import type { SidecarMetrics } from "./metrics.ts";
 import type { SidecarOptions } from "./options.ts";
 import { STSErrorResponse } from "./sts/query-protocol.ts";
 
@@ -111,7 +111,7 @@ function tooManyConnections(reply: FastifyReply): ResolverError {
 }
 
 function observe(metrics: SidecarMetrics, { request, statusCode, elapsedTime }: FastifyReply): void {
-  observeRequest(metrics, { path: routeOf(request), code: statusCode }, elapsedTime / 1000);
+  metrics.responses.observe({ path: routeOf(request), code: statusCode }, elapsedTime / 1000);
 }
 
 interface RejectionPorts extends Pick<SidecarPorts, "retryAfterSeconds"> {
@@ -192,7 +192,7 @@ function rejectUnparsed(
   const [statusLine, message] = PARSE_ERRORS[error.code ?? ""] ?? ["400 Bad Request", "The request is not HTTP/1.1."];
   const status = Number.parseInt(statusLine, 10);
   const code = "ERR_REQUEST_MALFORMED";
-  metrics.requests.inc({ path: "unparsed", code: status });
+  metrics.responses.observe({ path: "unparsed", code: status }, null);
   rejections.record({ error: { code, status, message }, path: "unparsed", requested: null, selectors: [] });
   const body = JSON.stringify(errorBody(code, message));
   const headers = [

@@ -6,7 +6,7 @@ import type { Denial, Grant, RoleGrant } from "../shared/resolution/grant.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import type { Credentials } from "./credentials/session.ts";
 import { formatExpiration } from "./http/respond.ts";
-import { RepeatCounter } from "./repeat-counter.ts";
+import { RepeatCounter, type Repeats } from "./repeat-counter.ts";
 
 /** The client of a request, as far as the sidecar can tell it from others: all clients use the same token. */
 export interface AuditClient {
@@ -43,8 +43,6 @@ const MAX_LENGTH = 2_048;
 export class AuditLog {
   readonly #log: AuditLogPorts["log"];
   readonly #repeats: RepeatCounter;
-  /** The last key of each grant: building a key takes longer. Grants are the same until the inventory changes. */
-  readonly #keys = new WeakMap<Issue["grant"], LastKey>();
 
   constructor({ log, clock }: AuditLogPorts) {
     this.#log = log;
@@ -57,34 +55,29 @@ export class AuditLog {
     this.#log.info({ ...fields, ...fieldsOfSession(credentials) }, "session obtained from STS");
   }
 
-  /** Logs the first time that a client gets the session, and counts its further requests. */
-  issued(issue: Issue): void {
-    const { grant, credentials, sessionKey, client } = issue;
+  /**
+   * Logs the first time that a client gets the session, and counts its further requests. Returns what counts them; the
+   * client can also share it with others.
+   */
+  issued({ grant, credentials, sessionKey, client }: Issue): Repeats | undefined {
     const state = credentials.accessKeyID;
-    const own = { key: this.#keyOf(issue), state };
-    // Clients could use up all entries of clients, but not hide a session, which has an entry too.
-    const repeats = this.#repeats.count(own, { key: sessionKey, state });
-    if (repeats === null) return;
-    const fields = { ...client.fields(), ...fieldsOfGrant(grant), ...fieldsOfSession(credentials) };
-    this.#log.info({ ...fields, ...(repeats > 0 && { repeats }) }, "credentials issued to a client");
-    this.#log.flush();
-  }
-
-  #keyOf({ grant, sessionKey, client }: Issue): string {
-    const known = this.#keys.get(grant);
-    if (known?.client === client.key && known.sessionKey === sessionKey) return known.key;
     const selectors = grant.verdict === "role" ? grant.selectors.join() : "";
-    const key = `${client.key} ${selectors} ${sessionKey}`;
-    this.#keys.set(grant, { client: client.key, sessionKey, key });
-    return key;
+    const own = { key: `${client.key} ${selectors} ${sessionKey}`, state };
+    // Clients could use up all entries of clients, but not hide a session, which has an entry too.
+    const shared = { key: sessionKey, state };
+    const repeats = this.#repeats.count(own, shared);
+    if (repeats !== null) {
+      const fields = { ...client.fields(), ...fieldsOfGrant(grant), ...fieldsOfSession(credentials) };
+      this.#log.info({ ...fields, ...(repeats > 0 && { repeats }) }, "credentials issued to a client");
+      this.#log.flush();
+    }
+    return this.#repeats.repeatsOf(own, shared);
   }
-}
 
-interface LastKey {
-  /** The key of the client. */
-  readonly client: string;
-  readonly sessionKey: string;
-  readonly key: string;
+  /** Counts that a client gets the same credentials again. Returns false if `issued` must log a line. */
+  issuedAgain(repeats: Repeats, { accessKeyID }: Credentials): boolean {
+    return this.#repeats.countAgain(repeats, accessKeyID);
+  }
 }
 
 type Fields = Readonly<Record<string, unknown>>;

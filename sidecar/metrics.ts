@@ -1,5 +1,6 @@
 import { Counter, Histogram, type Registry } from "prom-client";
 import { LATENCY_BUCKETS_SECONDS, METRIC_PREFIX, registerGauge, registerValue } from "../shared/server/metrics.ts";
+import { ResponseMetrics } from "../shared/server/response-metrics.ts";
 import type { BaseIdentity } from "./base/identity.ts";
 import { roleOfSession } from "./credentials/session.ts";
 import type { CircuitState } from "./sts-upstream/circuit-breaker.ts";
@@ -14,10 +15,9 @@ export interface SidecarMetrics {
   /**
    * `path` is a route pattern, never the requested path. For requests that Node.js cannot parse, `path` is `unparsed`.
    */
-  readonly requests: Counter<"path" | "code">;
-  readonly requestDuration: Histogram<"path">;
+  readonly responses: ResponseMetrics<"code">;
   /** `result` is `hit`, `miss` or `stale`. `stale` is a cached session whose last refresh failed. */
-  readonly cacheLookups: Counter<"result">;
+  readonly cacheLookups: { inc: (labels: { readonly result: "hit" | "miss" | "stale" }) => void };
   /** `code` is `ok`, a documented STS error code, `other` or `unreachable`. */
   readonly stsCalls: Counter<"action" | "code">;
   readonly stsCallDuration: Histogram<"action">;
@@ -50,19 +50,13 @@ export function createSidecarMetrics(registry: Registry): SidecarMetrics {
   const counter = <L extends string>(name: string, help: string, labelNames: L[]): Counter<L> =>
     new Counter({ name: `${PREFIX}${name}_total`, help, labelNames, registers });
   const metrics: SidecarMetrics = {
-    requests: counter("requests", "Responses by path and HTTP status.", ["path", "code"]),
-    requestDuration: new Histogram({
-      name: `${PREFIX}request_duration_seconds`,
-      help: "Time from the request headers to the response.",
-      labelNames: ["path"],
-      buckets: REQUEST_BUCKETS_SECONDS,
-      registers,
+    responses: new ResponseMetrics(registry, {
+      prefix: PREFIX, labelNames: ["code"], buckets: REQUEST_BUCKETS_SECONDS,
+      help: {
+        requests: "Responses by path and HTTP status.", duration: "Time from the request headers to the response.",
+      },
     }),
-    cacheLookups: counter(
-      "cache_lookups",
-      "Lookups of cached role sessions by result. A session is stale if its last refresh failed.",
-      ["result"],
-    ),
+    cacheLookups: lookupCounter(registers),
     stsCalls: counter("sts_calls", "STS calls by action and outcome.", ["action", "code"]),
     stsCallDuration: new Histogram({
       name: `${PREFIX}sts_call_duration_seconds`,
@@ -84,12 +78,18 @@ export function createSidecarMetrics(registry: Registry): SidecarMetrics {
   return metrics;
 }
 
-/** Counts a response, and how long it took. */
-export function observeRequest(
-  metrics: SidecarMetrics, { path, code }: { readonly path: string; readonly code: number }, seconds: number,
-): void {
-  metrics.requests.inc({ path, code });
-  metrics.requestDuration.observe({ path }, seconds);
+/** Adds up the lookups until a scrape, because each request for cached credentials is one. */
+function lookupCounter(registers: Registry[]): SidecarMetrics["cacheLookups"] {
+  const counts = new Map<string, number>();
+  const counter = new Counter({
+    name: `${PREFIX}cache_lookups_total`, labelNames: ["result"], registers,
+    help: "Lookups of cached role sessions by result. A session is stale if its last refresh failed.",
+    collect: () => {
+      for (const [result, count] of counts) counter.inc({ result }, count);
+      counts.clear();
+    },
+  });
+  return { inc: ({ result }) => void counts.set(result, (counts.get(result) ?? 0) + 1) };
 }
 
 /** Sets the series that alerts use to 0. If the first sample of a counter were 1, Prometheus would see no increase. */

@@ -18,7 +18,8 @@ export interface Subject {
   readonly state: string;
 }
 
-interface Entry {
+/** The repeats of a line. */
+export interface Repeats {
   readonly untilMs: number;
   readonly state: string;
   /** The number of states that were logged in the current period. */
@@ -30,7 +31,7 @@ interface Entry {
 export class RepeatCounter {
   readonly #options: RepeatCounterOptions;
   /** The entries, in the order of their last line. */
-  readonly #entries: BoundedMap<string, Entry>;
+  readonly #entries: BoundedMap<string, Repeats>;
 
   constructor(options: RepeatCounterOptions) {
     this.#options = options;
@@ -52,12 +53,22 @@ export class RepeatCounter {
     return this.#isRepeat(shared, nowMs) ? null : this.#update(shared, nowMs);
   }
 
-  #isRepeat({ key, state }: Subject, nowMs: number): boolean {
-    const entry = this.#entries.get(key);
-    if (entry === undefined || nowMs >= entry.untilMs) return false;
-    if (entry.state !== state && entry.states < this.#options.maxStates) return false;
-    entry.repeats += 1;
+  /** Returns what counts the repeats of a line that `count` has counted with the same subjects. */
+  repeatsOf(own: Subject, shared: Subject): Repeats | undefined {
+    return this.#entries.get(own.key) ?? this.#entries.get(shared.key);
+  }
+
+  /** Counts a repeat of a line. Returns false if this is none, so that `count` must count it. */
+  countAgain(repeats: Repeats, state: string, nowMs = this.#options.clock.steady()): boolean {
+    if (nowMs >= repeats.untilMs) return false;
+    if (repeats.state !== state && repeats.states < this.#options.maxStates) return false;
+    repeats.repeats += 1;
     return true;
+  }
+
+  #isRepeat({ key, state }: Subject, nowMs: number): boolean {
+    const repeats = this.#entries.get(key);
+    return repeats !== undefined && this.countAgain(repeats, state, nowMs);
   }
 
   #update({ key, state }: Subject, nowMs: number): number {

@@ -1,5 +1,6 @@
-import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import { Counter, Gauge, type Registry } from "prom-client";
 import { LATENCY_BUCKETS_SECONDS, METRIC_PREFIX } from "../shared/server/metrics.ts";
+import { ResponseMetrics } from "../shared/server/response-metrics.ts";
 
 /** The name of the webhook in Events. */
 export const EVENT_CONTROLLER = "ack-role-resolver.io/webhook";
@@ -8,8 +9,7 @@ const PREFIX = `${METRIC_PREFIX}webhook_`;
 
 /** The metrics of the webhook. The number of label values is limited: no label is a name, namespace, user or ARN. */
 export interface WebhookMetrics {
-  readonly requests: Counter<"path" | "operation" | "outcome">;
-  readonly duration: Histogram<"path">;
+  readonly responses: ResponseMetrics<"operation" | "outcome">;
   readonly errors: Counter<"path" | "code">;
   readonly findings: Counter<"code" | "severity">;
   readonly resolutions: Counter<"outcome">;
@@ -38,12 +38,12 @@ export function createWebhookMetrics(registry: Registry): WebhookMetrics {
   );
   const gauge = (name: string, help: string): Gauge => new Gauge({ name: `${PREFIX}${name}`, help, registers });
   return {
-    requests: counter(
-      "requests", "Admission reviews by path, operation and outcome.", ["path", "operation", "outcome"],
-    ),
-    duration: new Histogram({
-      name: `${PREFIX}request_duration_seconds`, help: "Time from the request headers to the response, in seconds.",
-      labelNames: ["path"], buckets: LATENCY_BUCKETS_SECONDS, registers,
+    responses: new ResponseMetrics(registry, {
+      prefix: PREFIX, labelNames: ["operation", "outcome"], buckets: LATENCY_BUCKETS_SECONDS,
+      help: {
+        requests: "Admission reviews by path, operation and outcome.",
+        duration: "Time from the request headers to the response, in seconds.",
+      },
     }),
     errors: counter(
       "errors", "Failed reviews. --profile or failurePolicy determines the verdict.", ["path", "code"],

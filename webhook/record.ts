@@ -70,8 +70,7 @@ function answerOf(verdict: Verdict): string {
 }
 
 function countRequest(metrics: WebhookMetrics, { path, request, durationMs }: LoggedReview, outcome: string): void {
-  metrics.requests.inc({ path, operation: request?.operation ?? "unknown", outcome });
-  metrics.duration.observe({ path }, durationMs / MS_PER_SECOND);
+  metrics.responses.observe({ path, operation: request?.operation ?? "unknown", outcome }, durationMs / MS_PER_SECOND);
 }
 
 /** Returns the distinct codes. */

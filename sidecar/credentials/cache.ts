@@ -4,7 +4,8 @@ import { type CallGuard, type CallOptions, NO_GUARD } from "../sts-upstream/rate
 import { backoffFor, STSNotCalledError } from "../sts-upstream/errors.ts";
 import {
   type CachedSession, type ClockReading, type Credentials, credentialsAt, type Entry, type Failure, isComplete,
-  isRefreshDue, type Load, type Lookup, newEntry, type PreparedLoad, readClocks, remainingMs, toCachedSession,
+  isRefreshDue, type Load, type Lookup, MIN_LIFE_MS, newEntry, type PreparedLoad, readClocks, remainingMs,
+  toCachedSession, usableAt,
 } from "./session.ts";
 
 export interface CredentialCacheOptions {
@@ -25,12 +26,7 @@ export type RefreshState = "failing" | "recovered";
 
 /** The maximum duration of a call, in ms. */
 const LOAD_LIMIT_MS = 5_000;
-/** The minimum remaining lifetime of returned credentials, in ms. The caller needs time to use the credentials. */
-const MIN_LIFE_MS = 60_000;
-/**
- * Sessions are refreshed after half of their lifetime. The jitter spreads the refreshes of sessions that were created
- * together.
- */
+/** Sessions are refreshed after half of their lifetime. The jitter spreads those that were created together. */
 const REFRESH_AT = { share: 0.5, jitter: 0.1 } as const;
 /**
  * The remaining lifetime that a returned session should have, in ms. Some SDKs refresh their credentials 15 minutes
@@ -52,7 +48,7 @@ const REFRESH_PAUSE = { minMs: 10_000, maxMs: 20_000 } as const;
  * `idleMs` after their last use.
  */
 const UNKNOWN_LIFE = { lifeMs: 20 * 60_000, idleMs: 60 * 60_000 } as const;
-/** The maximum number of entries. The least recently used entry is evicted first. */
+/** The maximum number of entries. The entry that clients have not used for longest is evicted first. */
 const LIMIT = 1_000;
 
 /**
@@ -61,9 +57,9 @@ const LIMIT = 1_000;
  * credentials or credentials that are about to expire.
  */
 export class CredentialCache {
-  /** The entries, least recently used first. */
   readonly #entries = new Map<string, Entry>();
   readonly #calls = new Set<AbortController>();
+  #uses = 0;
   readonly #options: Required<CredentialCacheOptions>;
 
   constructor(options: CredentialCacheOptions) {
@@ -95,19 +91,27 @@ export class CredentialCache {
 
   /** Returns the cached credentials; null if `get` would need a call. Does not count as a use of the session. */
   peek(key: string): Credentials | null {
-    const entry = this.#entries.get(key);
+    const entry = this.find(key);
     return entry === undefined ? null : usableAt(entry, readClocks(this.#options.clock));
   }
 
-  /** Counts the use of a session whose credentials `peek` has returned, as `get` does. */
-  use(lookup: Lookup): void {
+  /** Returns the entry of the session, while it is cached. */
+  find(key: string): Entry | undefined {
+    return this.#entries.get(key);
+  }
+
+  /** If `get` would return these credentials at once, counts a use as `get` does, and returns true. */
+  reuse(entry: Entry, lookup: Lookup, credentials: Credentials): boolean {
     const reading = readClocks(this.#options.clock);
-    this.#countUse(this.#touch(lookup, reading), reading);
+    if (!entry.isCached || usableAt(entry, reading) !== credentials) return false;
+    this.#use(entry, lookup, reading);
+    this.#countUse(entry, reading);
+    return true;
   }
 
   /** Removes the session, so that the next `get` loads a new session. */
   evict(key: string): void {
-    const entry = this.#entries.get(key);
+    const entry = this.find(key);
     if (entry !== undefined) this.#evict(entry);
   }
 
@@ -118,9 +122,7 @@ export class CredentialCache {
     }
   }
 
-  /**
-   * Returns for how long the most overdue refresh of a session in use has failed, in ms; 0 if no refresh is overdue.
-   */
+  /** For how long the most overdue refresh of a session in use has failed, in ms; 0 if no refresh is overdue. */
   get refreshLagMs(): number {
     const steadyMs = this.#options.clock.steady();
     const lagOf = ({ lastUsedMs, overdue }: Entry): number =>
@@ -134,14 +136,21 @@ export class CredentialCache {
     for (const call of this.#calls) call.abort();
   }
 
-  #touch(lookup: Lookup, { steadyMs }: ClockReading): Entry {
-    const entry = this.#entries.get(lookup.key) ?? newEntry(lookup);
-    this.#entries.delete(lookup.key);
+  #touch(lookup: Lookup, reading: ClockReading): Entry {
+    const known = this.#entries.get(lookup.key);
+    const entry = known ?? newEntry(lookup);
+    this.#use(entry, lookup, reading);
+    if (known !== undefined) return entry;
+    if (this.#entries.size >= LIMIT) this.#evictLeastUsed();
     this.#entries.set(lookup.key, entry);
-    entry.lookup = lookup;
-    if (lookup.isAwaited !== false) entry.lastUsedMs = steadyMs;
-    if (this.#entries.size > LIMIT) this.#evictOldest();
     return entry;
+  }
+
+  #use(entry: Entry, lookup: Lookup, { steadyMs }: ClockReading): void {
+    entry.lookup = lookup;
+    if (lookup.isAwaited === false) return;
+    entry.lastUsedMs = steadyMs;
+    entry.lastUse = ++this.#uses;
   }
 
   /** Counts the use of usable credentials, and starts a refresh that is due. */
@@ -151,13 +160,14 @@ export class CredentialCache {
     if (isRefreshDue(entry, reading)) void this.#load(entry, { isAwaited: false });
   }
 
-  #evictOldest(): void {
-    const [oldest] = this.#entries.values();
-    if (oldest !== undefined) this.#evict(oldest);
+  /** Searches all entries, because a new entry needs a call to STS, but a use must be fast. */
+  #evictLeastUsed(): void {
+    this.#evict([...this.#entries.values()].reduce((least, entry) => (entry.lastUse < least.lastUse ? entry : least)));
   }
 
   #evict(entry: Entry): void {
     entry.cancelRefresh?.();
+    entry.isCached = false;
     this.#entries.delete(entry.key);
     const reason = "Newer sessions evicted the session from the cache before STS was called. Retry the request.";
     entry.pending?.cancel.abort(new STSNotCalledError(reason));
@@ -211,7 +221,9 @@ export class CredentialCache {
     this.#calls.add(abort);
     const calledAt = readClocks(clock);
     try {
-      const credentials = await withTimeout(clock, LOAD_LIMIT_MS, load(abort.signal), timeoutError);
+      const credentials = await withTimeout(clock, LOAD_LIMIT_MS, load(abort.signal), () => (
+        new ResolverError("ERR_STS_UNAVAILABLE", `STS did not respond within ${LOAD_LIMIT_MS / 1000} s.`)
+      ));
       const session = toCachedSession(credentials, calledAt);
       if (isComplete(credentials) && remainingMs(session, readClocks(clock)) >= MIN_LIFE_MS) return session;
       const message = "STS returned credentials that are incomplete or about to expire.";
@@ -269,8 +281,7 @@ export class CredentialCache {
     entry.refresh = { remainingMs: due.remainingMs, atMs: clock.steady() + due.delayMs };
     entry.cancelRefresh?.();
     // Schedules no refresh for an entry that was evicted during its call.
-    const isCached = this.#entries.get(entry.key) === entry;
-    entry.cancelRefresh = isCached ? clock.schedule(due.delayMs, () => this.#refresh(entry)) : null;
+    entry.cancelRefresh = entry.isCached ? clock.schedule(due.delayMs, () => this.#refresh(entry)) : null;
   }
 
   /**
@@ -284,13 +295,4 @@ export class CredentialCache {
     if (isUnused || entry.lookup.isGranted?.() === false) this.#evict(entry);
     else if (entry.pending === null) void this.#load(entry, { isAwaited: false });
   }
-}
-
-/** Returns the credentials of the entry if they are valid for at least 60 s. */
-function usableAt({ session }: Entry, reading: ClockReading): Credentials | null {
-  return session !== null && remainingMs(session, reading) >= MIN_LIFE_MS ? credentialsAt(session, reading) : null;
-}
-
-function timeoutError(): Error {
-  return new ResolverError("ERR_STS_UNAVAILABLE", `STS did not respond within ${LOAD_LIMIT_MS / 1000} s.`);
 }

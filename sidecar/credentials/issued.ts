@@ -11,11 +11,12 @@ interface IssuedAs {
   readonly nowMs: number;
 }
 
-interface Entry {
+/** A stored key. */
+export interface StoredKey {
   readonly issued: IssuedKey;
   /** Settles when the journal has recorded the key. */
   readonly recorded: Promise<void>;
-  /** Whether `recorded` has settled without an error. */
+  /** Whether `recorded` has settled without an error, and the key is still stored. */
   isRecorded: boolean;
 }
 
@@ -41,12 +42,7 @@ const LIMIT = 10_000;
  */
 export class IssuedCredentials {
   readonly #clock: Pick<Clock, "now">;
-  readonly #entries = new Map<string, Entry>();
-  /**
-   * Maps each issued credentials object to its entry. The same object is usually issued many times, and this map avoids
-   * repeated comparisons of the object's fields.
-   */
-  readonly #seen = new WeakMap<Credentials, Entry>();
+  readonly #entries = new Map<string, StoredKey>();
   #journal: IssuedJournal | null = null;
 
   constructor(clock: Pick<Clock, "now">) {
@@ -69,34 +65,23 @@ export class IssuedCredentials {
    * Records issued credentials. Callers must wait for the result before they return the credentials to a client. A key
    * that was issued as `base` remains `base`, even if it is later issued as `role`.
    */
-  async record(credentials: Credentials, kind: IssuedKind): Promise<void> {
+  async record(credentials: Credentials, kind: IssuedKind): Promise<StoredKey> {
     const known = this.#entries.get(credentials.accessKeyID);
     const nowMs = this.#clock.now();
-    if (known !== undefined && this.#covers(known, credentials, { kind, nowMs })) return known.recorded;
+    if (known !== undefined && covers(known.issued, credentials, { kind, nowMs })) {
+      await known.recorded;
+      return known;
+    }
     this.#makeRoom(nowMs);
     const issued = issuedKeyOf(credentials, { kind: known?.issued.kind === "base" ? "base" : kind, nowMs });
     const recorded = Promise.withResolvers<void>();
     const entry = { issued, recorded: recorded.promise, isRecorded: false };
+    this.#delete(issued.accessKeyID);
     this.#entries.set(issued.accessKeyID, entry);
     recorded.resolve(this.#journal?.record(issued, () => this.#all()));
     await recorded.promise;
-    entry.isRecorded = true;
-  }
-
-  /** Whether the credentials have already been recorded, so that `record` would change nothing and wait for nothing. */
-  hasRecorded(credentials: Credentials, kind: IssuedKind): boolean {
-    const known = this.#entries.get(credentials.accessKeyID);
-    return known?.isRecorded === true && this.#covers(known, credentials, { kind, nowMs: this.#clock.now() });
-  }
-
-  /** Whether the stored entry already covers the credentials, so that they need not be recorded again. */
-  #covers(known: Entry, credentials: Credentials, { kind, nowMs }: IssuedAs): boolean {
-    if (known.issued.kind !== "base" && kind === "base") return false;
-    if (this.#seen.get(credentials) === known) return true;
-    if (!isUpToDate(known.issued, credentials, nowMs)) return false;
-    // Excludes long-lived keys, because their stored expiration must be extended each time they are issued.
-    if (credentials.expirationMs !== null) this.#seen.set(credentials, known);
-    return true;
+    entry.isRecorded = this.#entries.get(issued.accessKeyID) === entry;
+    return entry;
   }
 
   /** Returns the key with this ID. An expired key is still returned for 15 minutes. */
@@ -136,7 +121,7 @@ export class IssuedCredentials {
    */
   #makeRoom(nowMs: number): void {
     for (const [id, { issued }] of this.#entries) {
-      if (issued.expirationMs + EXPIRED_RETENTION_MS <= nowMs) this.#entries.delete(id);
+      if (issued.expirationMs + EXPIRED_RETENTION_MS <= nowMs) this.#delete(id);
     }
     for (const kind of ISSUED_KINDS) this.#evictOldest(kind, this.#entries.size - LIMIT + 1);
   }
@@ -146,9 +131,15 @@ export class IssuedCredentials {
     if (left <= 0) return;
     for (const [id, { issued }] of this.#entries) {
       if (issued.kind !== kind) continue;
-      this.#entries.delete(id);
+      this.#delete(id);
       if (--left === 0) return;
     }
+  }
+
+  #delete(id: string): void {
+    const entry = this.#entries.get(id);
+    if (entry !== undefined) entry.isRecorded = false;
+    this.#entries.delete(id);
   }
 }
 
@@ -161,8 +152,9 @@ function issuedKeyOf(credentials: Credentials, { kind, nowMs }: IssuedAs): Issue
 }
 
 /** Whether the stored key matches the credentials and does not expire earlier than they do. */
-function isUpToDate(known: IssuedKey, credentials: Credentials, nowMs: number): boolean {
+function covers(known: IssuedKey, credentials: Credentials, { kind, nowMs }: IssuedAs): boolean {
   const { secretAccessKey, sessionToken, expirationMs } = credentials;
+  if (kind === "base" && known.kind !== "base") return false;
   if (known.expirationMs < (expirationMs ?? nowMs + UNKNOWN_LIFE_MS)) return false;
   if (known.secretAccessKey !== secretAccessKey) return false;
   if (sessionToken === null) return known.tokenDigest === null;

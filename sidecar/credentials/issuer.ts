@@ -6,7 +6,7 @@ import { identityKey } from "../../shared/model/identity.ts";
 import { MAX_CHAINED_SECONDS, type SessionRequest } from "../../shared/model/session.ts";
 import { sentBy } from "../../shared/trust/refused-call.ts";
 import type { AuditClient, AuditLog } from "../audit-log.ts";
-import type { BaseIdentity, VerifiedBase } from "../base/identity.ts";
+import type { BaseIdentity } from "../base/identity.ts";
 import type { SidecarSettings } from "../options.ts";
 import type { STS } from "../sts-upstream/client.ts";
 import { RefusedCallError, UpstreamSTSError } from "../sts-upstream/errors.ts";
@@ -14,7 +14,8 @@ import type { CredentialCache } from "./cache.ts";
 import type { IdentitySessions } from "../identities/sessions.ts";
 import type { IssuedKind } from "./issued-journal.ts";
 import type { IssuedCredentials } from "./issued.ts";
-import { type Credentials, type Lookup, SessionKeyCache } from "./session.ts";
+import { LastIssues, type SharedSession } from "./last-issues.ts";
+import { type Credentials, SessionKeyCache } from "./session.ts";
 
 /** The settings of the sidecar on which the issued credentials depend. */
 export type IssuerSettings = Pick<
@@ -27,8 +28,8 @@ interface IssuerPorts {
   readonly sessions: CredentialCache;
   /** The sessions of CAPA identities. */
   readonly identities: Pick<IdentitySessions, "get">;
-  readonly issued: Pick<IssuedCredentials, "record" | "hasRecorded" | "accountID">;
-  readonly audit: Pick<AuditLog, "obtained" | "issued">;
+  readonly issued: Pick<IssuedCredentials, "record" | "accountID">;
+  readonly audit: Pick<AuditLog, "obtained" | "issued" | "issuedAgain">;
   /**
    * Whether the role of the grant is granted now. The sidecar does not refresh the session of a role that is not
    * granted. By default, every role is granted.
@@ -63,13 +64,8 @@ interface KeyedSession {
   /** Identifies the session and its renewals. */
   readonly sessionKey: string;
   readonly credentials: Credentials;
-}
-
-/** How a request got the session of a grant. */
-interface GrantedSession {
-  /** The identity that assumed the role. */
-  readonly base: VerifiedBase;
-  readonly lookup: Lookup;
+  /** Absent for a session that clients do not share. */
+  readonly shared?: SharedSession;
 }
 
 /**
@@ -89,14 +85,14 @@ export class Issuer {
   readonly #settings: IssuerSettings;
   readonly #ports: IssuerPorts;
   readonly #keys = new SessionKeyCache();
-  /** The sessions of default settings that requests have received. Grants are the same until the inventory changes. */
-  readonly #sessions = new WeakMap<RoleGrant, GrantedSession>();
+  readonly #last: LastIssues;
   /** The pinned account; null until the first credentials are issued. */
   #account: string | null;
 
   constructor(settings: IssuerSettings, ports: IssuerPorts) {
     this.#settings = settings;
     this.#ports = ports;
+    this.#last = new LastIssues(ports);
     // Restores the pinned account, because a restart of the sidecar does not restart the controller, and the controller
     // reads its account only once.
     this.#account = settings.scopeNamespace === null ? null : ports.issued.accountID;
@@ -113,7 +109,8 @@ export class Issuer {
       this.#checkAllowed(grant);
       if (this.#account !== null) this.#checkAccount(accountOfARN(grant.roleARN));
     }
-    const { credentials, sessionKey } = await this.#session(grant, requested);
+    const session = await this.#session(grant, requested);
+    const { credentials } = session;
     // The account of a static identity is known only after STS has returned it.
     if (grant.verdict === "identity") {
       this.#requireAllowed(credentials.accountID, "The identity", "ERR_IDENTITY_ACCOUNT");
@@ -122,8 +119,8 @@ export class Issuer {
     if (isLate()) return credentials;
     // The clients of identities are tools that read several accounts, so an identity pins no account.
     if (kind !== "identity") this.#pinAccount(credentials.accountID);
-    await this.#ports.issued.record(credentials, grant.verdict === "base" ? "base" : kind);
-    this.#ports.audit.issued({ grant, credentials, sessionKey, client });
+    const stored = await this.#ports.issued.record(credentials, grant.verdict === "base" ? "base" : kind);
+    this.#last.issue({ grant, client, stored, ...session });
     return credentials;
   }
 
@@ -133,16 +130,11 @@ export class Issuer {
    */
   issueAgain(grant: RoleGrant, { kind, client, requested = DEFAULT_SESSION }: IssueOptions): Credentials | null {
     if (!isDefault(requested)) return null;
-    const { base, sessions, issued, audit } = this.#ports;
-    const known = this.#sessions.get(grant);
-    if (known === undefined || known.base !== base.verified) return null;
-    const { lookup } = known;
-    const credentials = sessions.peek(lookup.key);
-    if (credentials === null || !issued.hasRecorded(credentials, kind)) return null;
+    const last = this.#last.find(grant, kind);
+    if (last === null) return null;
+    const { credentials } = last;
     if (this.#settings.scopeNamespace !== null && credentials.accountID !== this.#account) return null;
-    sessions.use(lookup);
-    audit.issued({ grant, credentials, sessionKey: lookup.key, client });
-    return credentials;
+    return this.#last.reissue(last, grant, client) ? credentials : null;
   }
 
   #requireAllowed(accountID: string, subject: string, code: "ERR_IDENTITY_ACCOUNT" | "ERR_SELECTOR_NOT_GRANTED"): void {
@@ -215,8 +207,8 @@ export class Issuer {
     const lookup = { key, grantedBy: grant.grantedBy, isAwaited, load, isGranted };
     try {
       const credentials = await sessions.get(lookup);
-      if (isDefault(requested) && isAwaited) this.#sessions.set(grant, { base: verified, lookup });
-      return { sessionKey: key, credentials };
+      const session = { sessionKey: key, credentials };
+      return isDefault(requested) ? { ...session, shared: { base: verified, lookup } } : session;
     } catch (error) {
       if (error instanceof RefusedCallError) this.#ports.onRefused?.(grant, error);
       throw error;

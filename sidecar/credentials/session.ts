@@ -220,6 +220,8 @@ export interface Failure {
 /** The state of one session in the cache. */
 export interface Entry {
   readonly key: string;
+  /** Whether the cache contains the entry. */
+  isCached: boolean;
   /** The last lookup. */
   lookup: Lookup;
   session: CachedSession | null;
@@ -240,16 +242,26 @@ export interface Entry {
   rejectedGrants: WeakSet<object>;
   /** The time of the last lookup for which a client waited, on the steady clock. */
   lastUsedMs: number;
+  /** The number of that lookup among those of all sessions; 0 without any. */
+  lastUse: number;
   cancelRefresh: (() => void) | null;
 }
 
 /** Returns a new entry that has no session yet. */
 export function newEntry(lookup: Lookup): Entry {
   return {
-    key: lookup.key, lookup, session: null, refresh: { remainingMs: 0, atMs: Infinity }, pending: null,
+    key: lookup.key, isCached: true, lookup, session: null, refresh: { remainingMs: 0, atMs: Infinity }, pending: null,
     failure: null, failuresInRow: 0, overdue: null, rejectedGrants: new WeakSet(),
-    lastUsedMs: -Infinity, cancelRefresh: null,
+    lastUsedMs: -Infinity, lastUse: 0, cancelRefresh: null,
   };
+}
+
+/** The minimum remaining lifetime of returned credentials, in ms. The caller needs time to use the credentials. */
+export const MIN_LIFE_MS = 60_000;
+
+/** Returns the credentials of the entry if they are valid for at least 60 s. */
+export function usableAt({ session }: Entry, reading: ClockReading): Credentials | null {
+  return session !== null && remainingMs(session, reading) >= MIN_LIFE_MS ? credentialsAt(session, reading) : null;
 }
 
 /** Whether the session should be refreshed: no timer has refreshed it, although it is time. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { SteadyClock } from "../../shared/clock.ts";
-import { observeRequest, type SidecarMetrics } from "../metrics.ts";
+import type { SidecarMetrics } from "../metrics.ts";
 import type { CredentialRoutePorts } from "./credential-routes.ts";
 import { faultOfRequest, type RequestCheckPorts } from "./request-check.ts";
 import { writeCredentials } from "./respond.ts";
@@ -23,6 +23,6 @@ export function answerAgain(request: IncomingMessage, response: ServerResponse, 
   const credentials = issuer.issueAgain(known.grant, known);
   if (credentials === null) return false;
   writeCredentials(response, credentials, clock.now());
-  observeRequest(metrics, { path: known.path, code: 200 }, (clock.steady() - startMs) / 1000);
+  metrics.responses.observe({ path: known.path, code: 200 }, (clock.steady() - startMs) / 1000);
   return true;
 }

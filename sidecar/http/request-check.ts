@@ -1,5 +1,6 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
 import type { SteadyClock } from "../../shared/clock.ts";
 import { ResolverError } from "../../shared/formats/errors.ts";
 import { formatListenAddress, type ListenAddress } from "../../shared/server/listen-address.ts";
@@ -16,6 +17,7 @@ export class TokenCheck {
   readonly #clock: SteadyClock;
   #current: Buffer;
   #previous: { readonly digest: Buffer; readonly untilSteadyMs: number } | null = null;
+  #rotations = 0;
 
   constructor(token: string, clock: SteadyClock) {
     this.#current = digestOf(token);
@@ -26,9 +28,17 @@ export class TokenCheck {
     // Compares digests, which have equal lengths, so that the time of the comparison reveals nothing about the tokens.
     const digest = digestOf(presented);
     const isCurrent = timingSafeEqual(digest, this.#current);
-    const previous = this.#previous;
-    const equalsPrevious = timingSafeEqual(digest, previous?.digest ?? NO_DIGEST);
-    return isCurrent || (equalsPrevious && previous !== null && this.#clock.steady() < previous.untilSteadyMs);
+    const equalsPrevious = timingSafeEqual(digest, this.#previous?.digest ?? NO_DIGEST);
+    return isCurrent || (equalsPrevious && this.#isPreviousValid);
+  }
+
+  /** Identifies the only valid token until the next rotation; null while the previous token is valid too. */
+  get generation(): number | null {
+    return this.#isPreviousValid ? null : this.#rotations;
+  }
+
+  get #isPreviousValid(): boolean {
+    return this.#previous !== null && this.#clock.steady() < this.#previous.untilSteadyMs;
   }
 
   /** Makes `token` the current token. Returns false if `token` already is the current token. */
@@ -37,6 +47,7 @@ export class TokenCheck {
     if (digest.equals(this.#current)) return false;
     this.#previous = { digest: this.#current, untilSteadyMs: this.#clock.steady() + PREVIOUS_TOKEN_MS };
     this.#current = digest;
+    this.#rotations += 1;
     return true;
   }
 }
@@ -79,17 +90,55 @@ export interface RequestCheckPorts {
  * the host name of the web page. Requests to `POST /sts` have no token; the route verifies their signature after it has
  * read the body.
  */
-export function faultOfRequest(request: IncomingMessage, { listen, token }: RequestCheckPorts): ResolverError | null {
-  const isSTS = isSTSPath(request.url ?? "");
-  const fault = (isSTS ? faultOfSTSRequest(request) : faultOfMethod(request, "GET"))
-    ?? faultOfHost(request, listen.address) ?? faultOfHeaders(request);
-  if (fault !== null || isSTS || token.accepts(request.headers.authorization ?? "")) return fault;
+export function faultOfRequest(request: IncomingMessage, ports: RequestCheckPorts): ResolverError | null {
+  if (!isSTSPath(request.url ?? "")) return faultOfCredentialRequest(request, ports);
+  return faultOfSTSRequest(request) ?? faultOfSender(request, ports.listen.address);
+}
+
+function faultOfCredentialRequest(
+  request: IncomingMessage, { listen, token }: RequestCheckPorts,
+): ResolverError | null {
+  const fault = faultOfMethod(request, "GET");
+  if (fault !== null || repeatsHeaders(request, token)) return fault;
+  const foreign = faultOfSender(request, listen.address);
+  if (foreign !== null) return foreign;
+  if (!token.accepts(request.headers.authorization ?? "")) return invalidToken();
+  rememberHeaders(request, token);
+  return null;
+}
+
+function faultOfSender(request: IncomingMessage, listen: ListenAddress): ResolverError | null {
+  return faultOfHost(request, listen) ?? faultOfHeaders(request);
+}
+
+function invalidToken(): ResolverError {
   return new ResolverError(
     "ERR_TOKEN_INVALID",
     "The Authorization header does not contain the token. Point AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE of the SDK, or "
       + "--token-file of credential-process, to the sidecar's --token-file; "
       + "or set AWS_CONTAINER_AUTHORIZATION_TOKEN to the token.",
   );
+}
+
+interface AcceptedHeaders {
+  readonly rawHeaders: readonly string[];
+  readonly generation: number;
+}
+
+/**
+ * The last accepted headers of each connection. SDKs repeat their headers, and headers that were accepted need no check
+ * again. The time of this comparison can reveal only the token that the client itself has sent.
+ */
+const ACCEPTED = new WeakMap<Socket, AcceptedHeaders>();
+
+function repeatsHeaders({ url, socket, rawHeaders }: IncomingMessage, { generation }: TokenCheck): boolean {
+  const known = ACCEPTED.get(socket);
+  if (known === undefined || known.generation !== generation || !isOriginForm(url)) return false;
+  return known.rawHeaders.length === rawHeaders.length && known.rawHeaders.every((text, i) => text === rawHeaders[i]);
+}
+
+function rememberHeaders({ socket, rawHeaders }: IncomingMessage, { generation }: TokenCheck): void {
+  if (generation !== null) ACCEPTED.set(socket, { rawHeaders, generation });
 }
 
 function faultOfSTSRequest(request: IncomingMessage): ResolverError | null {
@@ -119,11 +168,16 @@ function faultOfHeaders({ headers }: IncomingMessage): ResolverError | null {
 }
 
 function faultOfHost({ url, headers, rawHeaders }: IncomingMessage, listen: ListenAddress): ResolverError | null {
-  const isOriginForm = url?.startsWith("/") === true;
-  if (isOriginForm && hostsOf(listen).has(headers.host?.toLowerCase() ?? "") && hasOneHost(rawHeaders)) return null;
+  const isLocal = hostsOf(listen).has(headers.host?.toLowerCase() ?? "");
+  if (isLocal && isOriginForm(url) && hasOneHost(rawHeaders)) return null;
   const address = formatListenAddress(listen);
   const message = `The request is not addressed to this listener. Connect to http://${address} without a proxy.`;
   return new ResolverError("ERR_REQUEST_HOST", message);
+}
+
+/** Whether the request line has only a path. A request to a proxy has a whole URL. */
+function isOriginForm(url = ""): boolean {
+  return url.startsWith("/");
 }
 
 /**

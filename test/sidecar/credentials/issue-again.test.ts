@@ -1,94 +1,14 @@
 // Issuer.issueAgain must return only what credentialsFor would return at the same moment, with the same effects.
 import { test } from "tap";
 import { NO_EXTRAS } from "../../../shared/model/session.ts";
-import type { RoleGrant } from "../../../shared/resolution/grant.ts";
-import { AuditLog } from "../../../sidecar/audit-log.ts";
-import { BaseIdentity } from "../../../sidecar/base/identity.ts";
-import { CredentialCache } from "../../../sidecar/credentials/cache.ts";
 import { IssuedCredentials } from "../../../sidecar/credentials/issued.ts";
-import type { IssuedKind } from "../../../sidecar/credentials/issued-journal.ts";
-import { Issuer, type IssuerSettings } from "../../../sidecar/credentials/issuer.ts";
-import type { Credentials } from "../../../sidecar/credentials/session.ts";
 import { FakeClock } from "../fake-clock.ts";
-import { DENIED, FakeSTS, HOUR, MINUTE, SECOND } from "../fake-sts.ts";
+import { DENIED, HOUR, MINUTE, SECOND } from "../fake-sts.ts";
 import { RecordedLog } from "../recorded-log.ts";
-
-const SETTINGS: IssuerSettings = {
-  sessionName: "ack-role-resolver", region: "eu-west-1", base: null, scopeNamespace: null, allowedAccounts: [],
-};
-const OTHER_ROLE = "arn:aws:iam::222222222222:role/b";
-
-function grantOf(change: Partial<RoleGrant> = {}): RoleGrant {
-  const roleARN = "arn:aws:iam::111122223333:role/a";
-  return { verdict: "role", roleARN, selectors: ["team-a"], extras: NO_EXTRAS, grantedBy: {}, ...change };
-}
-
-interface Request {
-  readonly client?: string;
-  readonly kind?: IssuedKind;
-  readonly isLate?: boolean;
-}
-
-/** An issuer with the real modules, and STS on a fake clock. */
-class Subject {
-  readonly clock: FakeClock;
-  readonly sts: FakeSTS;
-  readonly lookups: string[] = [];
-  readonly #recorded = new RecordedLog();
-  readonly issued: IssuedCredentials;
-  readonly base: BaseIdentity;
-  readonly cache: CredentialCache;
-  readonly issuer: Issuer;
-  baseARN = "arn:aws:sts::999999999999:assumed-role/ack/pod-1";
-  granted = true;
-  rejectedAccounts = 0;
-
-  constructor(settings: Partial<IssuerSettings> = {}, ports: Partial<Pick<Subject, "clock" | "issued">> = {}) {
-    const { clock = new FakeClock(), issued = new IssuedCredentials(clock) } = ports;
-    [this.clock, this.sts, this.issued] = [clock, new FakeSTS(clock), issued];
-    const random = (): number => 0.5;
-    this.base = new BaseIdentity({
-      clock, random, onAttempt: () => {},
-      provider: async () => ({
-        accessKeyID: "ASIABASE", secretAccessKey: "s", sessionToken: "t", expirationMs: clock.now() + 12 * HOUR,
-      }),
-      sts: {
-        clockLagMs: 0, callerIdentity: async () => ({ accountID: "999999999999", arn: this.baseARN, userID: "AROA:x" }),
-      },
-    });
-    const lookups = { inc: ({ result }: { readonly result: string }) => void this.lookups.push(result) };
-    this.cache = new CredentialCache({ clock, random, lookups });
-    this.issuer = new Issuer({ ...SETTINGS, ...settings }, {
-      base: this.base, sessions: this.cache, identities: { get: () => this.base.get() }, issued: this.issued,
-      audit: new AuditLog({ log: this.#recorded.log, clock }), isGranted: () => this.granted,
-      onAccountRejected: () => void (this.rejectedAccounts += 1),
-      sts: {
-        assumeRole: async (_, { roleARN }, signal) => (
-          { ...await this.sts.load(roleARN)(signal), accountID: roleARN.slice(13, 25) }
-        ),
-      },
-    });
-  }
-
-  issue(grant: RoleGrant, { client = "client", kind = "role", isLate = false }: Request = {}): Promise<Credentials> {
-    const options = { kind, client: { key: client, fields: () => ({ client }) }, isLate: () => isLate };
-    return this.issuer.credentialsFor(grant, options);
-  }
-
-  again(grant: RoleGrant, { client = "client", kind = "role" }: Request = {}): string | null {
-    const options = { kind, client: { key: client, fields: () => ({ client }) } };
-    return this.issuer.issueAgain(grant, options)?.accessKeyID ?? null;
-  }
-
-  /** The clients and keys of the audit log's lines about issued credentials. */
-  get audited(): unknown[] {
-    const lines = this.#recorded.lines.filter(({ msg }) => msg === "credentials issued to a client");
-    return lines.map(({ client, arn, repeats }) => [client, arn, repeats].filter((one) => one !== undefined));
-  }
-}
+import { grantOf, IssuerUnderTest, OTHER_ROLE } from "./issuer-under-test.ts";
 
 test("issues the credentials of a grant again, but only after they have been issued for this grant", async (t) => {
-  const subject = new Subject();
+  const subject = new IssuerUnderTest();
   const grant = grantOf();
   t.equal(subject.again(grant), null);
   await subject.issuer.probe(grant);
@@ -102,7 +22,7 @@ test("issues the credentials of a grant again, but only after they have been iss
 test("does not return credentials that expire within a minute, on either clock", async (t) => {
   const grant = grantOf();
   for (const [pass, isReturned] of [[59 * MINUTE, true], [59 * MINUTE + 1, false]] as const) {
-    const [slept, jumped] = [new Subject(), new Subject()];
+    const [slept, jumped] = [new IssuerUnderTest(), new IssuerUnderTest()];
     for (const { sts } of [slept, jumped]) sts.lifeMs = HOUR;
     await Promise.all([slept, jumped].map((subject) => subject.issue(grant)));
     // Refreshes fail, so that the first session stays in the cache.
@@ -113,17 +33,17 @@ test("does not return credentials that expire within a minute, on either clock",
   }
 });
 
-test("states an earlier expiration after the wall clock was set back", async (t) => {
-  const subject = new Subject();
+test("leaves the earlier expiration after the wall clock was set back to credentialsFor", async (t) => {
+  const subject = new IssuerUnderTest();
   const grant = grantOf();
   await subject.issue(grant);
   subject.clock.jump(-HOUR);
-  const options = { kind: "role", client: { key: "client", fields: () => ({}) } } as const;
-  t.equal(subject.issuer.issueAgain(grant, options)?.expirationMs, subject.clock.now() + HOUR);
+  t.equal(subject.again(grant), null);
+  t.equal((await subject.issue(grant)).expirationMs, subject.clock.now() + HOUR);
 });
 
 test("starts the refresh of a session in the background, and then returns the new session", async (t) => {
-  const subject = new Subject();
+  const subject = new IssuerUnderTest();
   const grant = grantOf();
   await subject.issue(grant);
   // The timers do not run while the machine sleeps, so the request starts the refresh.
@@ -136,14 +56,46 @@ test("starts the refresh of a session in the background, and then returns the ne
   t.equal(subject.again(grant), "ASIA2");
 });
 
-test("counts as a use: keeps the session refreshed, and most recently used", async (t) => {
-  const subject = new Subject();
+test("counts as a use: a session that was used longer ago is evicted first", async (t) => {
+  const subject = new IssuerUnderTest();
+  const [grant, unused] = [grantOf(), grantOf({ roleARN: OTHER_ROLE })];
+  await subject.issue(grant);
+  await subject.issue(unused);
+  t.equal(subject.again(grant), "ASIA1");
+  for (let i = 0; i < 999; i++) await subject.cache.get(subject.sts.lookup(String(i)));
+  t.equal(subject.again(unused), null, "is evicted, so the cached key is not issued again");
+  t.equal(subject.again(grant), "ASIA1");
+});
+
+test("does not return the key of a session that was evicted and is cached again", async (t) => {
+  const subject = new IssuerUnderTest();
+  const grant = grantOf();
+  await subject.issue(grant);
+  for (const { key } of subject.cache.expirations()) subject.cache.evict(key);
+  t.equal(subject.again(grant), null);
+  t.equal((await subject.issue(grant)).accessKeyID, "ASIA2");
+  t.equal(subject.again(grant), "ASIA2");
+});
+
+test("returns nothing once the key is no longer stored for /sts", async (t) => {
+  const subject = new IssuerUnderTest();
+  const grant = grantOf();
+  const issued = await subject.issue(grant);
+  for (let i = 0; i < 10_000; i++) await subject.issued.record({ ...issued, accessKeyID: `OTHER${i}` }, "role");
+  t.equal(subject.issued.find("ASIA1"), undefined);
+  t.equal(subject.again(grant), null);
+  t.equal((await subject.issue(grant)).accessKeyID, "ASIA1");
+  t.ok(subject.issued.find("ASIA1"));
+  t.equal(subject.again(grant), "ASIA1");
+});
+
+test("counts as a use: keeps the session refreshed", async (t) => {
+  const subject = new IssuerUnderTest();
   const [grant, unused] = [grantOf(), grantOf({ roleARN: OTHER_ROLE })];
   await subject.issue(grant);
   await subject.issue(unused);
   await subject.clock.advance(20 * MINUTE);
   t.equal(subject.again(grant), "ASIA1");
-  t.equal([...subject.cache.expirations()].at(-1)?.key.includes("role/a"), true, "is evicted last");
   await subject.clock.advance(69 * MINUTE);
   t.same(new Set(subject.sts.calls.slice(2).map(({ key }) => key)), new Set([grant.roleARN, OTHER_ROLE]));
   const before = subject.sts.calls.length;
@@ -153,7 +105,7 @@ test("counts as a use: keeps the session refreshed, and most recently used", asy
 });
 
 test("counts a session whose refresh failed as stale, and does not return one that STS has denied", async (t) => {
-  const subject = new Subject();
+  const subject = new IssuerUnderTest();
   const grant = grantOf();
   await subject.issue(grant);
   subject.sts.behavior = "throttles";
@@ -167,7 +119,7 @@ test("counts a session whose refresh failed as stale, and does not return one th
 });
 
 test("pins no other account, and leaves the rejection to credentialsFor", async (t) => {
-  const subject = new Subject({ scopeNamespace: "team-a" });
+  const subject = new IssuerUnderTest({ scopeNamespace: "team-a" });
   const [grant, other] = [grantOf(), grantOf({ roleARN: OTHER_ROLE })];
   t.ok(await subject.issue(other, { isLate: true }), "a client that is late pins no account");
   t.equal(subject.again(other), null, "and its key is not recorded");
@@ -180,7 +132,7 @@ test("pins no other account, and leaves the rejection to credentialsFor", async 
 });
 
 test("does not pin the account of a key that another issuer has recorded", async (t) => {
-  const subject = new Subject({ scopeNamespace: "team-a" });
+  const subject = new IssuerUnderTest({ scopeNamespace: "team-a" });
   const [first, second] = [grantOf(), grantOf({ roleARN: OTHER_ROLE })];
   await subject.issued.record(await subject.issue(second, { isLate: true }), "role");
   t.equal(subject.again(second), null, "no account is pinned yet");
@@ -189,7 +141,7 @@ test("does not pin the account of a key that another issuer has recorded", async
 });
 
 test("never returns a role of an account that is not allowed", async (t) => {
-  const subject = new Subject({ allowedAccounts: ["111122223333"] });
+  const subject = new IssuerUnderTest({ allowedAccounts: ["111122223333"] });
   const [grant, other] = [grantOf(), grantOf({ roleARN: OTHER_ROLE })];
   await subject.issue(grant);
   await t.rejects(subject.issue(other), { code: "ERR_SELECTOR_NOT_GRANTED" });
@@ -199,7 +151,7 @@ test("never returns a role of an account that is not allowed", async (t) => {
 });
 
 test("returns nothing until credentialsFor has seen a renewed or changed base identity", async (t) => {
-  const subject = new Subject();
+  const subject = new IssuerUnderTest();
   const grant = grantOf();
   await subject.issue(grant);
   for (const [arn, key] of [
@@ -218,7 +170,7 @@ test("returns nothing until credentialsFor has seen a renewed or changed base id
 });
 
 test("records a key as the key of a controller before it is issued as one", async (t) => {
-  const subject = new Subject({ scopeNamespace: "team-a" });
+  const subject = new IssuerUnderTest({ scopeNamespace: "team-a" });
   const grant = grantOf();
   await subject.issue(grant);
   t.equal(subject.again(grant, { kind: "base" }), null);
@@ -234,7 +186,7 @@ test("returns nothing while the journal still writes the key for another request
   const append = (): Promise<void> => (writes++ === 0 ? Promise.resolve() : written.promise);
   const issued = await IssuedCredentials.open(t.testdir({}), { log: new RecordedLog().log, clock, append });
   t.teardown(() => issued.close());
-  const [subject, grant] = [new Subject({}, { clock, issued }), grantOf()];
+  const [subject, grant] = [new IssuerUnderTest({}, { clock, issued }), grantOf()];
   const first = subject.issue(grant);
   await clock.advance(0);
   t.ok(issued.find("ASIA1"));
@@ -245,7 +197,7 @@ test("returns nothing while the journal still writes the key for another request
 });
 
 test("does not refresh the session of a grant that is withdrawn, however often it is issued", async (t) => {
-  const subject = new Subject();
+  const subject = new IssuerUnderTest();
   const grant = grantOf();
   await subject.issue(grant);
   await subject.clock.advance(20 * MINUTE);
@@ -257,7 +209,7 @@ test("does not refresh the session of a grant that is withdrawn, however often i
 });
 
 test("keeps the sessions of a selector before and after its settings change apart", async (t) => {
-  const subject = new Subject();
+  const subject = new IssuerUnderTest();
   const before = grantOf();
   const after = grantOf({ extras: { ...NO_EXTRAS, externalID: "changed" } });
   await subject.issue(before);
@@ -267,7 +219,7 @@ test("keeps the sessions of a selector before and after its settings change apar
 });
 
 test("does not return the session that a client has restricted with a policy", async (t) => {
-  const subject = new Subject();
+  const subject = new IssuerUnderTest();
   const grant = grantOf();
   const client = { key: "sts", fields: () => ({}) };
   const restricted = { durationSeconds: 3_600, policy: "{}", policyARNs: [] };
@@ -286,7 +238,7 @@ test("does not return the session that a client has restricted with a policy", a
 });
 
 test("logs each client once, also if its first request is answered without waiting", async (t) => {
-  const subject = new Subject();
+  const subject = new IssuerUnderTest();
   const grant = grantOf();
   const { arn } = await subject.issue(grant, { client: "first" });
   for (const client of ["first", "second", "second", "third", "first"]) {

@@ -113,7 +113,9 @@ test("stores at most 10,000 keys, and evicts role keys before base keys", async 
 test("restores all issued keys after a restart, because each key is stored before it is returned", async (t) => {
   const subject = new Subject(t);
   const first = await subject.open();
-  const record = (id: string): Promise<void> => first.record(subject.credentials(id), id === "ASIA1" ? "base" : "role");
+  const record = (id: string): Promise<unknown> => (
+    first.record(subject.credentials(id), id === "ASIA1" ? "base" : "role")
+  );
   await Promise.all(["ASIA1", "ASIA2", "ASIA3"].map(record));
   await first.record(subject.credentials("AKIA", null), "base");
   const text = await readFile(subject.file, "utf8");

@@ -48,7 +48,7 @@ function sidecar(): Sidecar {
     },
     {
       base, sessions, identities: { get: () => base.get() }, issued: new IssuedCredentials(clock),
-      onAccountRejected: () => {}, audit: { obtained: () => {}, issued: () => {} },
+      onAccountRejected: () => {}, audit: { obtained: () => {}, issued: () => undefined, issuedAgain: () => false },
       sts: { assumeRole: (_, { roleARN }, signal) => sts.load(roleARN)(signal) },
     },
   );

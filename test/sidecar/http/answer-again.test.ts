@@ -1,6 +1,6 @@
 // A repeated request is answered past the routes. It must get the same answer, after the same checks.
 import { once } from "node:events";
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import { setImmediate as turn } from "node:timers/promises";
 import { type Test, test } from "tap";
 import { boundAddress } from "../../../shared/server/listen-address.ts";
@@ -12,6 +12,31 @@ import { HEADERS, ROLE_A, SCOPED, type Setup, SidecarUnderTest, TEAM_A } from ".
 
 const SELECTOR = "/v1/credentials/selectors/team-a";
 const LINES = Object.entries(HEADERS).map(([name, value]) => `${name}: ${value}`);
+
+/** Sends one request after the other on the same connection. */
+class Connection {
+  readonly #socket: Socket;
+
+  constructor(port: number) {
+    this.#socket = connect(port, "127.0.0.1").setEncoding("utf8");
+  }
+
+  async status(lines: readonly string[], path = SELECTOR, method = "GET"): Promise<number> {
+    this.#socket.write(`${method} ${path} HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n`);
+    let text = "";
+    while (!isWhole(text)) text += String((await once(this.#socket, "data"))[0]);
+    return Number(/^HTTP\/1\.1 (\d+)/.exec(text)?.[1]);
+  }
+
+  end(): void {
+    this.#socket.end();
+  }
+}
+
+function isWhole(response: string): boolean {
+  const [headers = "", body] = response.split("\r\n\r\n");
+  return body?.length === Number(/content-length: (\d+)/i.exec(headers)?.[1]);
+}
 
 /** A sidecar that listens, and the paths that its framework has served. */
 class Listening {
@@ -112,6 +137,32 @@ test("checks the token and the headers of a repeated request", async (t) => {
   const metrics = await sidecar.registry.metrics();
   t.match(metrics, 'auth_failures_total{kind="token"} 1', "is counted once");
   t.match(metrics, 'auth_failures_total{kind="host"} 4');
+});
+
+test("checks each request of a connection that differs from the last accepted one", async (t) => {
+  const listening = await Listening.start(t);
+  const { sidecar } = listening;
+  const connection = new Connection(listening.port);
+  t.teardown(() => connection.end());
+  for (let i = 0; i < 3; i++) t.equal(await connection.status(LINES), 200);
+  const [host = "", token = ""] = LINES;
+  for (const [lines, status] of [
+    [[host, "authorization: x"], 401], [[host], 401], [["host: evil.example", token], 403],
+    [[...LINES, "origin: null"], 403], [[...LINES, "via: 1.1 proxy"], 403], [[...LINES, "host: evil.example"], 403],
+    [[host, "origin: null"], 403],
+  ] as const) {
+    t.equal(await connection.status(lines), status, lines.join());
+    t.equal(await connection.status(LINES), 200, "the client may go on");
+  }
+  t.equal(await connection.status(LINES, `http://evil.example${SELECTOR}`), 403);
+  t.equal(await connection.status(LINES, SELECTOR, "POST"), 405);
+  sidecar.token.rotate("another-planted-token-0123456789");
+  t.equal(await connection.status(LINES), 200, "the previous token is valid for a minute");
+  await sidecar.clock.advance(MINUTE);
+  t.equal(await connection.status(LINES), 401);
+  const renewed = [host, "authorization: another-planted-token-0123456789"];
+  for (let i = 0; i < 2; i++) t.equal(await connection.status(renewed), 200);
+  t.equal(await connection.status(LINES), 401);
 });
 
 test("rejects a repeated request with two Host headers, or without any", async (t) => {
