@@ -10,6 +10,7 @@ import type { SteadyClock } from "../shared/clock.ts";
 import { limitConnections } from "../shared/server/connection-limit.ts";
 import type { WebhookMetrics } from "./metrics.ts";
 import { respondError } from "./respond.ts";
+import { sendJSON } from "./route.ts";
 
 /** The client that may send reviews: the API server. */
 export interface AllowedClient {
@@ -97,6 +98,5 @@ function reject(reply: FastifyReply, reason: Rejection, metrics: WebhookMetrics)
     ? new ResolverError("ERR_REQUEST_CLIENT", "The common name of the client certificate is not --client-name.")
     : new ResolverError("ERR_REQUEST_CONNECTIONS", "The webhook has reached its limit of requests in flight.");
   if (reason !== "client") reply.header("retry-after", "1");
-  void reply.code(error.status).header("connection", "close").header("content-type", "application/json")
-    .send(respondError(error, error.status));
+  sendJSON(reply.code(error.status).header("connection", "close"), respondError(error, error.status));
 }

@@ -43,7 +43,7 @@ const DENYING_CODES: ReadonlySet<string> = new Set(
 const NO_WARNINGS: readonly string[] = [];
 
 /** Returns the response body of a review: an AdmissionReview as JSON. */
-export function respond(request: AdmissionRequest, verdict: Verdict): Buffer {
+export function respond(request: AdmissionRequest, verdict: Verdict): string {
   if (verdict.outcome === "denied") return denied(request, verdict.findings);
   if (verdict.outcome === "mutated") {
     const warnings = verdict.notices.flatMap(({ code, message }) => warningLines(code, message));
@@ -57,10 +57,10 @@ export function respond(request: AdmissionRequest, verdict: Verdict): Buffer {
  * `status` is the HTTP status. It must be at least 400, because the API server decodes the body of any lower status as
  * an AdmissionReview.
  */
-export function respondError(error: ResolverError, status: number): Buffer {
+export function respondError(error: ResolverError, status: number): string {
   const message = `${error.code}: ${error.message}`;
   const failure = { status: "Failure", message, reason: reasonOf(status), code: status };
-  return toJSON({ kind: "Status", apiVersion: "v1", metadata: {}, ...failure });
+  return JSON.stringify({ kind: "Status", apiVersion: "v1", metadata: {}, ...failure });
 }
 
 function reasonOf(status: number): string {
@@ -76,7 +76,7 @@ export function isBrief({ code }: ResolverError): boolean {
  * Returns the response body of a review that failed: a denial, or an admission with a warning. The API server returns
  * the status of a denial to the client.
  */
-export function respondFailed(request: AdmissionRequest, error: ResolverError, answer: "denied" | "allowed"): Buffer {
+export function respondFailed(request: AdmissionRequest, error: ResolverError, answer: "denied" | "allowed"): string {
   if (answer === "allowed") {
     return allowed(request, [warningLine(`${error.code}: object admitted without checks (--profile observe)`)]);
   }
@@ -183,12 +183,12 @@ function rankOf({ code, waived }: Finding): number {
   return DENYING_CODES.has(code) ? 0 : 1;
 }
 
-function allowed(request: AdmissionRequest, warnings: readonly string[]): Buffer {
+function allowed(request: AdmissionRequest, warnings: readonly string[]): string {
   return review(request, `"allowed":true${warningsText(warnings)}`);
 }
 
 /** For status 422 and reason Invalid, kubectl prints "The KIND NAME is invalid" and each cause on a separate line. */
-function denied(request: AdmissionRequest, findings: readonly Finding[]): Buffer {
+function denied(request: AdmissionRequest, findings: readonly Finding[]): string {
   const denying = findings.filter((finding) => finding.severity === "deny");
   const causes = denying.map((finding) => ({
     reason: "FieldValueInvalid",
@@ -207,7 +207,7 @@ function denied(request: AdmissionRequest, findings: readonly Finding[]): Buffer
 }
 
 /** Omits an empty patch, because the API server counts each response that has a patchType as a mutation. */
-function patched(request: AdmissionRequest, patch: readonly PatchOperation[], warnings: readonly string[]): Buffer {
+function patched(request: AdmissionRequest, patch: readonly PatchOperation[], warnings: readonly string[]): string {
   if (patch.length === 0) return allowed(request, warnings);
   const encoded = Buffer.from(JSON.stringify(patch)).toString("base64");
   // Base64 needs no escapes.
@@ -222,10 +222,6 @@ function warningsText(warnings: readonly string[]): string {
 const START = `{"apiVersion":"${REVIEW_API_VERSION}","kind":"${REVIEW_KIND}","response":{"uid":`;
 
 /** Returns a response. `verdict` is the text of its other fields as JSON. */
-function review({ uid }: AdmissionRequest, verdict: string): Buffer {
-  return Buffer.from(`${START}${JSON.stringify(uid)},${verdict}}}`);
-}
-
-function toJSON(body: object): Buffer {
-  return Buffer.from(JSON.stringify(body));
+function review({ uid }: AdmissionRequest, verdict: string): string {
+  return `${START}${JSON.stringify(uid)},${verdict}}}`;
 }
