@@ -144,14 +144,27 @@ test("writes lines of requests in batches, in the form of the other lines", asyn
   const [batched, single] = lines().map((line) => line.replace(/"time":"[^"]*"/, ""));
   t.match(batched, /"token":"\[redacted\]"/);
   t.equal(batched, single);
-  for (let i = 0; i < 160; i++) logRequest(log, { uid: "x".repeat(100) }, "answered");
-  t.ok(lines().length > 2 + 80, "a full batch is written at once");
-  const before = lines().length;
-  while (lines().length === before) await setTimeout(10);
-  t.equal(lines().length, 2 + 160, "the other lines are written soon");
+  for (let i = 0; i < 40; i++) logRequest(log, { uid: "u-2" }, "answered");
+  t.equal(lines().length, 2 + 32, "a full batch is written at once");
+  while (lines().length === 2 + 32) await setTimeout(10);
+  t.equal(lines().length, 2 + 40, "the other lines are written soon");
   logRequest(createLogger({ name: "webhook", level: "warn", destination: new BatchedOutput(fd) }), { a: 1 }, "quiet");
-  t.equal(lines().length, 2 + 160);
+  t.equal(lines().length, 2 + 40);
   closeSync(fd);
+});
+
+test("writes a waiting line of a request before later lines, with the time of the request", async (t) => {
+  const file = `${t.testdir({})}/log`;
+  const fd = openSync(file, "a");
+  const log = createLogger({ name: "webhook", destination: new BatchedOutput(fd) });
+  logRequest(log, { uid: "u-1" }, "answered");
+  const loggedAt = new Date().toISOString();
+  await setTimeout(10);
+  log.warn("later");
+  closeSync(fd);
+  const [first, second] = readFileSync(file, "utf8").split("\n").map((line): unknown => JSON.parse(line || "{}"));
+  t.match([stringAt(first, "uid"), stringAt(second, "msg")], ["u-1", "later"]);
+  t.ok((stringAt(first, "time") ?? "") <= loggedAt);
 });
 
 test("drops lines that cannot be written, and throws nothing", { skip: process.platform !== "linux" }, async (t) => {
