@@ -26,8 +26,9 @@ export function writeLines(stream: Writable, lines: readonly string[]): void {
 }
 
 /**
- * Resolves when the reader of the stream has taken most of what was written, or has closed the stream. A command that
- * writes its results one by one awaits it, because what a slow reader has not taken stays in memory.
+ * Resolves at once while the buffer of the stream has room, otherwise after its reader has taken everything, or has
+ * closed the stream. A command that writes its results one by one awaits it, because what a slow reader has not taken
+ * stays in memory.
  */
 export async function drained(stream: Writable): Promise<void> {
   // Standard output does not emit `drain` after its reader has closed it, but still calls each callback.

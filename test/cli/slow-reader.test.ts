@@ -1,16 +1,17 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
 import { Readable, Writable } from "node:stream";
+import { text } from "node:stream/consumers";
 import { test } from "tap";
 import { PLUGIN_FILE, started } from "../../cli/plugin.ts";
 import { runCommandLine } from "../../cli/program.ts";
 import { PRODUCT } from "../../shared/contract/installation.ts";
 import { document, exportOf, roleDetail } from "../shared/trust/iam-export.ts";
 import { allow } from "../shared/trust/trust-cases.ts";
+import { IAMFolder } from "./iam-folder.ts";
 import { runCommand } from "./run-command.ts";
 
 const START = path.join(import.meta.dirname, "../../cli/start.js");
@@ -18,17 +19,12 @@ const ROLES = Array.from({ length: 200 }, (_, i) => `arn:aws:iam::111122223333:r
 const ACCOUNTS = Array.from({ length: 500 }, (_, i) => `arn:aws:iam::${222200000000 + i}:root`);
 const [ROLE = ""] = ROLES;
 
-function fileOf(name: string, text: string): string {
-  const file = path.join(mkdtempSync(path.join(tmpdir(), "slow-reader-")), name);
-  writeFileSync(file, text);
-  return file;
-}
-
-const IAM = fileOf("iam.json", JSON.stringify(exportOf({
+const FOLDER = new IAMFolder();
+const IAM = FOLDER.write("iam.json", exportOf({
   RoleDetailList: ROLES.map((role) => roleDetail(role, document(allow({ AWS: ACCOUNTS })))),
-})));
-const QUESTION = `${JSON.stringify({ principalArn: ROLE, roleArn: ROLE })}\n`;
-const QUESTIONS = fileOf("questions.ndjson", QUESTION.repeat(2_000));
+}));
+const QUESTIONS = path.join(FOLDER.path, "questions.ndjson");
+writeFileSync(QUESTIONS, `${JSON.stringify({ principalArn: ROLE, roleArn: ROLE })}\n`.repeat(2_000));
 
 const ALL = ["trust", "who", "--all", "--iam", IAM];
 const CHECK = ["trust", "check", "--iam", IAM, "--requests", QUESTIONS];
@@ -60,7 +56,7 @@ for (const [name, file, argv, most] of [
   ["the answers of trust check", PRODUCT, CHECK, 100_000],
   ["the answers of the plugin", PLUGIN_FILE, CHECK, 100_000],
 ] as const) {
-  test(`a reader that is slow does not keep ${name} in memory`, async (t) => {
+  test(`keeps little of ${name} in memory for a slow reader`, async (t) => {
     const stdout = new SlowReader();
     const status = await runSlowly(file, argv, stdout);
     await new Promise((resolve) => { stdout.end(resolve); });
@@ -74,9 +70,8 @@ for (const [name, file, argv, most] of [
 
 test("trust who ends with its status if the reader closes the pipe", async (t) => {
   const child = spawn(process.execPath, [START, ...ALL, "-o", "json"], { stdio: ["ignore", "pipe", "pipe"] });
-  let stderr = "";
-  child.stderr.on("data", (text: Buffer) => { stderr += text.toString(); });
+  const stderr = text(child.stderr);
   child.stdout.once("data", () => child.stdout.destroy());
   t.same(await once(child, "close"), [1, null]);
-  t.equal(stderr, "");
+  t.equal(await stderr, "");
 });

@@ -50,7 +50,7 @@ test("limits the young generation of a sidecar to 5 MB during the start", async 
   t.ok(later > 1.5 * limited, `${later} bytes after the start`);
 });
 
-test("collects the garbage of a webhook that starts before its heap has doubled", async (t) => {
+test("collects the garbage of a starting webhook before its heap has doubled", async (t) => {
   const limited = await numberOf("webhook", LONG_LIVED);
   const unlimited = await numberOf(null, LONG_LIVED);
   t.ok(limited > 0 && limited * 1.5 < unlimited, `${limited} bytes with the limit, ${unlimited} without it`);
