@@ -6,7 +6,7 @@ import type { Denial, Grant, RoleGrant } from "../shared/resolution/grant.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import type { Credentials } from "./credentials/session.ts";
 import { formatExpiration } from "./http/respond.ts";
-import { RepeatCounter, type Repeats } from "./repeat-counter.ts";
+import { RepeatCounter, type RepeatEntry } from "./repeat-counter.ts";
 
 /** The client of a request, as far as the sidecar can tell it from others: all clients use the same token. */
 export interface AuditClient {
@@ -56,27 +56,26 @@ export class AuditLog {
   }
 
   /**
-   * Logs the first time that a client gets the session, and counts its further requests. Returns what counts them; the
-   * client can also share it with others.
+   * Logs the first time that a client gets the session, and counts its further requests. Returns the entry that counts
+   * them; undefined if the client shares one with others.
    */
-  issued({ grant, credentials, sessionKey, client }: Issue): Repeats | undefined {
+  issued({ grant, credentials, sessionKey, client }: Issue): RepeatEntry | undefined {
     const state = credentials.accessKeyID;
     const selectors = grant.verdict === "role" ? grant.selectors.join() : "";
     const own = { key: `${client.key} ${selectors} ${sessionKey}`, state };
     // Clients could use up all entries of clients, but not hide a session, which has an entry too.
-    const shared = { key: sessionKey, state };
-    const repeats = this.#repeats.count(own, shared);
+    const repeats = this.#repeats.count(own, { key: sessionKey, state });
     if (repeats !== null) {
       const fields = { ...client.fields(), ...fieldsOfGrant(grant), ...fieldsOfSession(credentials) };
       this.#log.info({ ...fields, ...(repeats > 0 && { repeats }) }, "credentials issued to a client");
       this.#log.flush();
     }
-    return this.#repeats.repeatsOf(own, shared);
+    return this.#repeats.find(own);
   }
 
   /** Counts that a client gets the same credentials again. Returns false if `issued` must log a line. */
-  issuedAgain(repeats: Repeats, { accessKeyID }: Credentials): boolean {
-    return this.#repeats.countAgain(repeats, accessKeyID);
+  issuedAgain(entry: RepeatEntry, { accessKeyID }: Credentials): boolean {
+    return this.#repeats.countAgain(entry, accessKeyID);
   }
 }
 

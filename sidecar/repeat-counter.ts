@@ -18,8 +18,8 @@ export interface Subject {
   readonly state: string;
 }
 
-/** The repeats of a line. */
-export interface Repeats {
+/** A line and its repeats. */
+export interface RepeatEntry {
   readonly untilMs: number;
   readonly state: string;
   /** The number of states that were logged in the current period. */
@@ -31,7 +31,7 @@ export interface Repeats {
 export class RepeatCounter {
   readonly #options: RepeatCounterOptions;
   /** The entries, in the order of their last line. */
-  readonly #entries: BoundedMap<string, Repeats>;
+  readonly #entries: BoundedMap<string, RepeatEntry>;
 
   constructor(options: RepeatCounterOptions) {
     this.#options = options;
@@ -53,22 +53,25 @@ export class RepeatCounter {
     return this.#isRepeat(shared, nowMs) ? null : this.#update(shared, nowMs);
   }
 
-  /** Returns what counts the repeats of a line that `count` has counted with the same subjects. */
-  repeatsOf(own: Subject, shared: Subject): Repeats | undefined {
-    return this.#entries.get(own.key) ?? this.#entries.get(shared.key);
+  /** Returns the entry that counts the repeats of the subject; undefined if it shares an entry with others. */
+  find(own: Subject): RepeatEntry | undefined {
+    return this.#entries.get(own.key);
   }
 
-  /** Counts a repeat of a line. Returns false if this is none, so that `count` must count it. */
-  countAgain(repeats: Repeats, state: string, nowMs = this.#options.clock.steady()): boolean {
-    if (nowMs >= repeats.untilMs) return false;
-    if (repeats.state !== state && repeats.states < this.#options.maxStates) return false;
-    repeats.repeats += 1;
+  /**
+   * Counts a repeat. Returns false if it is not a repeat, and `count` must count it. An entry that was dropped because
+   * there are too many subjects still counts until the end of its period.
+   */
+  countAgain(entry: RepeatEntry, state: string, nowMs = this.#options.clock.steady()): boolean {
+    if (nowMs >= entry.untilMs) return false;
+    if (entry.state !== state && entry.states < this.#options.maxStates) return false;
+    entry.repeats += 1;
     return true;
   }
 
   #isRepeat({ key, state }: Subject, nowMs: number): boolean {
-    const repeats = this.#entries.get(key);
-    return repeats !== undefined && this.countAgain(repeats, state, nowMs);
+    const entry = this.#entries.get(key);
+    return entry !== undefined && this.countAgain(entry, state, nowMs);
   }
 
   #update({ key, state }: Subject, nowMs: number): number {

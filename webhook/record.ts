@@ -1,6 +1,7 @@
 import type { Finding } from "../shared/checks/check.ts";
 import type { ResolverError } from "../shared/formats/errors.ts";
 import { apiVersionOf } from "../shared/formats/object-meta.ts";
+import { startOfText } from "../shared/formats/text.ts";
 import type { Resolution } from "../shared/resolution/resolve.ts";
 import { type Logger, logRequest } from "../shared/server/logger.ts";
 import type { WebhookMetrics } from "./metrics.ts";
@@ -132,5 +133,5 @@ function conflictingNames({ outcome, selectors }: Resolution): readonly string[]
 
 /** Truncates the region, because a user can write a region of 256 KiB. */
 function regionText({ region }: Resolution): string | null {
-  return region?.value.slice(0, MAX_LOGGED_REGION) ?? null;
+  return region === null ? null : startOfText(region.value, MAX_LOGGED_REGION);
 }

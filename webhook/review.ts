@@ -6,7 +6,7 @@ import type { AdmissionChange, Exemption } from "../shared/contract/exemptions.t
 import { LIMITS } from "../shared/contract/limits.ts";
 import { type ErrorCode, ResolverError } from "../shared/formats/errors.ts";
 import { field, isJsonObject, type JsonObject, type PatchOperation, stringAt } from "../shared/formats/json.ts";
-import { quote } from "../shared/formats/text.ts";
+import { quote, startOfText } from "../shared/formats/text.ts";
 import type { EffectiveSelector } from "../shared/model/effective-selector.ts";
 import type { RoleIdentity } from "../shared/model/identity.ts";
 import type { Resolution } from "../shared/resolution/resolve.ts";
@@ -150,7 +150,7 @@ function withShortTexts({ name, namespace, requester: { username } }: TextsOfRev
 }
 
 function cut(longText: string): string {
-  return longText.slice(0, MAX_TEXT);
+  return startOfText(longText, MAX_TEXT);
 }
 
 type TextsOfReview = Pick<AdmissionRequest, "name" | "namespace" | "requester">;

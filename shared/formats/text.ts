@@ -31,6 +31,11 @@ function escapeUnit(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
+/** Returns the first `length` characters. Copies them, because a part of a text keeps the whole text in memory. */
+export function startOfText(text: string, length: number): string {
+  return text.length <= length ? text : Buffer.from(text.slice(0, length), "utf16le").toString("utf16le");
+}
+
 /** Compares texts by UTF-16 code unit, so that the sort order does not depend on the locale. */
 export function compareText(a: string, b: string): number {
   if (a === b) return 0;

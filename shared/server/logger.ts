@@ -24,8 +24,8 @@ const BATCH = { lines: 32, ms: 100 } as const;
 
 /**
  * Writes the lines of one turn of the event loop together, and each warning and error immediately. Lines of requests
- * wait for up to 100 ms, because a server under load logs thousands in a second, and are also made together: for a line
- * on its own, it takes 20 us, because the caches of the processor no longer hold the code, and in a batch 3 us. Writes
+ * wait for up to 100 ms, because a server under load logs thousands in a second, and are also made together: making a
+ * line takes 20 us on its own, because the caches of the processor no longer hold the code, and 3 us in a batch. Writes
  * synchronously, so that an exit loses no line. Only a process that is killed can lose the lines that wait; `flush`
  * writes them. Drops lines that cannot be written, for example to a full disk, because an error would stop the server
  * or change its response.
@@ -67,12 +67,22 @@ export class BatchedOutput implements DestinationStream {
     const lines = this.#lines;
     this.#lines = [];
     if (lines.length === 0) return;
+    const text = lines.map(textOf).join("");
     try {
-      this.#file.write(lines.map((line) => (typeof line === "string" ? line : line())).join(""));
+      this.#file.write(text);
     } catch {
       // The old stream would keep the lines in memory, and write a part of them again.
       this.#file = toFile({ dest: this.#fd, sync: true });
     }
+  }
+}
+
+/** Returns "" for a line that cannot be made, because the other lines must not get lost with it. */
+function textOf(line: string | (() => string)): string {
+  try {
+    return typeof line === "string" ? line : line();
+  } catch {
+    return "";
   }
 }
 
@@ -142,7 +152,7 @@ const REQUEST_LOGS = new WeakMap<Pick<Logger, "info">, (fields: object, msg: str
 
 /**
  * Logs a request that needs no attention: writes the same line as `log.info`, but up to 100 ms later, and without the
- * work of pino for each field. `fields` must not be empty, and must not contain an error.
+ * work of pino for each field. `fields` must not be empty, contain an error or a part of a large text, or change.
  */
 export function logRequest(log: Pick<Logger, "info" | "isLevelEnabled">, fields: object, msg: string): void {
   if (log.isLevelEnabled("info")) REQUEST_LOGS.get(log)?.(fields, msg);

@@ -16,8 +16,8 @@ type Labels<Label extends string> = Readonly<Record<Label | "path", string | num
 const BATCH = 256;
 
 /**
- * Counts responses, and how long they took. prom-client counts them in batches, and before each scrape: for a response
- * on its own, it takes 2 us, because the caches of the processor no longer hold its code, and in a batch 0.4 us.
+ * Counts responses, and how long they took. prom-client counts them in batches, and before each scrape: counting a
+ * response takes 2 us on its own, because the caches of the processor no longer hold the code, and 0.4 us in a batch.
  */
 export class ResponseMetrics<Label extends string> {
   readonly #requests: Counter<Label | "path">;

@@ -104,7 +104,7 @@ export class CredentialCache {
   reuse(entry: Entry, lookup: Lookup, credentials: Credentials): boolean {
     const reading = readClocks(this.#options.clock);
     if (!entry.isCached || usableAt(entry, reading) !== credentials) return false;
-    this.#use(entry, lookup, reading);
+    this.#markUsed(entry, lookup, reading);
     this.#countUse(entry, reading);
     return true;
   }
@@ -139,15 +139,16 @@ export class CredentialCache {
   #touch(lookup: Lookup, reading: ClockReading): Entry {
     const known = this.#entries.get(lookup.key);
     const entry = known ?? newEntry(lookup);
-    this.#use(entry, lookup, reading);
+    this.#markUsed(entry, lookup, reading);
     if (known !== undefined) return entry;
     if (this.#entries.size >= LIMIT) this.#evictLeastUsed();
     this.#entries.set(lookup.key, entry);
     return entry;
   }
 
-  #use(entry: Entry, lookup: Lookup, { steadyMs }: ClockReading): void {
+  #markUsed(entry: Entry, lookup: Lookup, { steadyMs }: ClockReading): void {
     entry.lookup = lookup;
+    // A probe is no use, so that it does not displace the session of a client.
     if (lookup.isAwaited === false) return;
     entry.lastUsedMs = steadyMs;
     entry.lastUse = ++this.#uses;

@@ -110,7 +110,10 @@ export class IssuedCredentials {
   /** Stores the keys of the journal. If the journal contains an access key ID twice, uses the later line. */
   #restore(known: readonly IssuedKey[]): Iterable<IssuedKey> {
     const recorded = Promise.resolve();
-    for (const issued of known) this.#entries.set(issued.accessKeyID, { issued, recorded, isRecorded: true });
+    for (const issued of known) {
+      this.#delete(issued.accessKeyID);
+      this.#entries.set(issued.accessKeyID, { issued, recorded, isRecorded: true });
+    }
     this.#makeRoom(this.#clock.now());
     return this.#all();
   }

@@ -1,7 +1,7 @@
 import type { RoleGrant } from "../../shared/resolution/grant.ts";
 import type { AuditClient, AuditLog, Issue } from "../audit-log.ts";
 import type { BaseIdentity, VerifiedBase } from "../base/identity.ts";
-import type { Repeats } from "../repeat-counter.ts";
+import type { RepeatEntry } from "../repeat-counter.ts";
 import type { CredentialCache } from "./cache.ts";
 import type { IssuedKind } from "./issued-journal.ts";
 import type { StoredKey } from "./issued.ts";
@@ -24,9 +24,9 @@ interface RecordedIssue extends Issue {
 /** What a client got, and all that decides whether a client can get it again. */
 interface LastIssue extends SharedSession, Pick<RecordedIssue, "credentials" | "stored"> {
   readonly entry: Entry;
-  /** The key of the client. */
-  readonly client: string;
-  readonly repeats: Repeats;
+  readonly clientKey: string;
+  /** The entry of the audit log. */
+  readonly repeats: RepeatEntry;
 }
 
 interface LastIssuesPorts {
@@ -41,7 +41,7 @@ interface LastIssuesPorts {
  */
 export class LastIssues {
   readonly #ports: LastIssuesPorts;
-  /** Grants are the same until the inventory changes. */
+  /** Grants are the same until the inventory changes, and there are at most as many as paths and roles remembered. */
   readonly #last = new WeakMap<RoleGrant, LastIssue>();
 
   constructor(ports: LastIssuesPorts) {
@@ -55,7 +55,7 @@ export class LastIssues {
     const entry = sessions.find(sessionKey);
     if (grant.verdict !== "role" || shared === undefined || entry === undefined || repeats === undefined) return;
     const { base, lookup } = shared;
-    this.#last.set(grant, { base, lookup, entry, credentials, stored, client: client.key, repeats });
+    this.#last.set(grant, { base, lookup, entry, credentials, stored, clientKey: client.key, repeats });
   }
 
   /** Returns the last issue of the grant, if these credentials are still recorded for the kind. */
@@ -70,7 +70,7 @@ export class LastIssues {
     const { audit, sessions } = this.#ports;
     const { credentials, entry, lookup, stored } = last;
     if (!sessions.reuse(entry, lookup, credentials)) return false;
-    if (last.client === client.key && audit.issuedAgain(last.repeats, credentials)) return true;
+    if (last.clientKey === client.key && audit.issuedAgain(last.repeats, credentials)) return true;
     this.issue({ grant, client, stored, credentials, sessionKey: lookup.key, shared: last });
     return true;
   }

@@ -98,12 +98,14 @@ export function faultOfRequest(request: IncomingMessage, ports: RequestCheckPort
 function faultOfCredentialRequest(
   request: IncomingMessage, { listen, token }: RequestCheckPorts,
 ): ResolverError | null {
+  // Read once: the previous token can become invalid between two reads of the clock.
+  const { generation } = token;
   const fault = faultOfMethod(request, "GET");
-  if (fault !== null || repeatsHeaders(request, token)) return fault;
+  if (fault !== null || repeatsHeaders(request, generation)) return fault;
   const foreign = faultOfSender(request, listen.address);
   if (foreign !== null) return foreign;
   if (!token.accepts(request.headers.authorization ?? "")) return invalidToken();
-  rememberHeaders(request, token);
+  if (generation !== null) ACCEPTED.set(request.socket, { rawHeaders: request.rawHeaders, generation });
   return null;
 }
 
@@ -126,19 +128,16 @@ interface AcceptedHeaders {
 }
 
 /**
- * The last accepted headers of each connection. SDKs repeat their headers, and headers that were accepted need no check
- * again. The time of this comparison can reveal only the token that the client itself has sent.
+ * The last accepted headers of each connection, while only the current token is valid. SDKs repeat their headers, and
+ * accepted headers need no check again until the next rotation. The time of this comparison can reveal only the token
+ * that the client itself has sent.
  */
 const ACCEPTED = new WeakMap<Socket, AcceptedHeaders>();
 
-function repeatsHeaders({ url, socket, rawHeaders }: IncomingMessage, { generation }: TokenCheck): boolean {
+function repeatsHeaders({ url, socket, rawHeaders }: IncomingMessage, generation: number | null): boolean {
   const known = ACCEPTED.get(socket);
   if (known === undefined || known.generation !== generation || !isOriginForm(url)) return false;
   return known.rawHeaders.length === rawHeaders.length && known.rawHeaders.every((text, i) => text === rawHeaders[i]);
-}
-
-function rememberHeaders({ socket, rawHeaders }: IncomingMessage, { generation }: TokenCheck): void {
-  if (generation !== null) ACCEPTED.set(socket, { rawHeaders, generation });
 }
 
 function faultOfSTSRequest(request: IncomingMessage): ResolverError | null {

@@ -185,6 +185,23 @@ test("has written both lines of a new session when the client gets it", (t) => {
   t.end();
 });
 
+test("logs a client that shared a line as soon as there is room for a line of its own", async (t) => {
+  const clock = new FakeClock();
+  const { log, lines } = new RecordedLog();
+  const audit = new AuditLog({ log, clock });
+  for (let i = 0; i < 5_000; i++) audit.issued(issue("a", `client-${i}`));
+  t.equal(audit.issued(issue("a", "late")), undefined, "the client has no entry that counts its repeats");
+  t.match(lines.at(-1), { client: "late" });
+  t.equal(audit.issued(issue("a", "later")), undefined);
+  t.equal(lines.length, 5_001);
+  await clock.advance(HOUR);
+  const entry = audit.issued(issue("a", "later"));
+  t.match(lines.at(-1), { client: "later" });
+  t.ok(entry);
+  if (entry !== undefined) t.equal(audit.issuedAgain(entry, CREDENTIALS), true);
+  t.equal(lines.length, 5_002);
+});
+
 test("logs up to 5,000 clients separately, and all further clients once for each session", (t) => {
   const { audit, lines } = auditLog();
   for (let i = 0; i < 20_000; i++) audit.issued(issue("a", `client-${i}`));

@@ -1,7 +1,9 @@
+import process from "node:process";
 import { test } from "tap";
 import { compareFindings, type Finding } from "../../../shared/checks/check.ts";
 import { formatFieldPath, plainKeys } from "../../../shared/formats/json.ts";
-import { allClosest, closest, countOf, printable, quote } from "../../../shared/formats/text.ts";
+import { allClosest, closest, countOf, printable, quote, startOfText } from "../../../shared/formats/text.ts";
+import { collectGarbage } from "../../collect-garbage.ts";
 
 test("escapes control characters, line breaks and bidirectional marks in quoted values", (t) => {
   t.equal(quote('a "b" \\'), '"a \\"b\\" \\\\"');
@@ -103,4 +105,16 @@ test("counts in the singular or plural of a noun, and states a limit at which th
   t.equal(countOf(20, "identity", 20), "at least 20 identities");
   t.equal(countOf(2, "key"), "2 keys");
   t.end();
+});
+
+test("copies the start of a longer text, also half a surrogate pair", async (t) => {
+  t.equal(startOfText("short", 5), "short");
+  t.equal(startOfText("longer", 5), "longe");
+  t.equal(startOfText("a\u{1f600}b", 2), "a\ud83d");
+  await collectGarbage();
+  const before = process.memoryUsage().heapUsed;
+  const starts = Array.from({ length: 20 }, (_, i) => startOfText(JSON.stringify("x".repeat(5_000_000 + i)), 1_000));
+  await collectGarbage();
+  t.ok(process.memoryUsage().heapUsed - before < 20_000_000, "the long texts are freed");
+  t.equal(starts.length, 20);
 });

@@ -167,6 +167,16 @@ test("writes a waiting line of a request before later lines, with the time of th
   t.ok((stringAt(first, "time") ?? "") <= loggedAt);
 });
 
+test("loses no other line with one that cannot be made", async (t) => {
+  const file = `${t.testdir({})}/log`;
+  const fd = openSync(file, "a");
+  const log = createLogger({ name: "webhook", destination: new BatchedOutput(fd) });
+  for (const fields of [{ uid: "u-1" }, { uid: 1n }, { uid: "u-3" }]) logRequest(log, fields, "answered");
+  log.flush();
+  closeSync(fd);
+  t.match(readFileSync(file, "utf8"), /^[^\n]*"uid":"u-1"[^\n]*\n[^\n]*"uid":"u-3"[^\n]*\n$/);
+});
+
 test("drops lines that cannot be written, and throws nothing", { skip: process.platform !== "linux" }, async (t) => {
   const fd = openSync("/dev/full", "w");
   const log = createLogger({ name: "webhook", destination: new BatchedOutput(fd) });

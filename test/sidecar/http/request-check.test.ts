@@ -1,4 +1,7 @@
+import { IncomingMessage } from "node:http";
+import { Socket } from "node:net";
 import { test } from "tap";
+import { faultOfRequest, TokenCheck } from "../../../sidecar/http/request-check.ts";
 import { Attack, withHeaders } from "../../bypass/attack.ts";
 import { HEADERS, SidecarUnderTest, TOKEN } from "../sidecar-under-test.ts";
 
@@ -62,6 +65,30 @@ test("rejects 10,000 wrong tokens, counts them and logs one line", async (t) => 
   t.match(metrics, 'ack_role_resolver_sidecar_auth_failures_total{kind="token"} 10000');
   t.match(metrics, 'requests_total{path="/v1/credentials",code="401"} 10000');
   t.equal(counted.logLines.length, 1);
+});
+
+test("does not keep the previous token valid if it becomes invalid during a check", (t) => {
+  const start = 1_000_000;
+  for (let beforeMs = -2; beforeMs < 6; beforeMs++) {
+    let nowMs = start;
+    // Each reading takes a millisecond.
+    const clock = { now: () => 0, steady: () => nowMs++, schedule: () => () => {} };
+    const token = new TokenCheck(TOKEN, clock);
+    token.rotate("another-planted-token-0123456789");
+    const socket = new Socket();
+    const code = (): string | undefined => {
+      const request = new IncomingMessage(socket);
+      const headers = Object.entries(HEADERS);
+      const rawHeaders = headers.flat();
+      Object.assign(request, { method: "GET", url: "/v1/credentials", headers: { ...HEADERS }, rawHeaders });
+      return faultOfRequest(request, { listen: { address: { host: "127.0.0.1", port: 9780 } }, token })?.code;
+    };
+    nowMs = start + 60_000 - beforeMs;
+    const first = code();
+    nowMs += 3_600_000;
+    t.equal(code(), "ERR_TOKEN_INVALID", `${beforeMs} ms before its end: ${first ?? "accepted"}`);
+  }
+  t.end();
 });
 
 test("accepts only the GET method on credential paths", async (t) => {
