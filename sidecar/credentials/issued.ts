@@ -62,8 +62,8 @@ export class IssuedCredentials {
   }
 
   /**
-   * Records issued credentials. Callers must wait for the result before they return the credentials to a client. A key
-   * that was issued as `base` remains `base`, even if it is later issued as `role`.
+   * Records issued credentials, and returns the stored key. Callers must wait for the result before they return the
+   * credentials to a client. A key that was issued as `base` remains `base`, even if it is later issued as `role`.
    */
   async record(credentials: Credentials, kind: IssuedKind): Promise<StoredKey> {
     const known = this.#entries.get(credentials.accessKeyID);
@@ -154,7 +154,7 @@ function issuedKeyOf(credentials: Credentials, { kind, nowMs }: IssuedAs): Issue
   };
 }
 
-/** Whether the stored key matches the credentials and does not expire earlier than they do. */
+/** Whether the stored key matches the credentials and the kind, and does not expire earlier than they do. */
 function covers(known: IssuedKey, credentials: Credentials, { kind, nowMs }: IssuedAs): boolean {
   const { secretAccessKey, sessionToken, expirationMs } = credentials;
   if (kind === "base" && known.kind !== "base") return false;
