@@ -17,32 +17,53 @@ const STEPS_IN_PATH = 10;
 
 /** Returns the position at which a JSON value first exceeds its bounds, or null. Visits at most `maxValues` values. */
 export function excessOf(root: unknown, { maxDepth, maxValues }: Bounds): Excess | null {
-  let values = 0;
-  let excess: Excess | null = null;
-  eachObject(root, maxDepth + 1, (value, path) => {
-    values += sizeOf(value);
-    if (path.length >= maxDepth) {
-      excess = { path: path.slice(0, STEPS_IN_PATH), message: `the object is nested deeper than ${maxDepth} levels` };
-    } else if (values > maxValues) {
-      excess = { path: [], message: `the object has more than ${maxValues} values` };
-    }
-    return excess === null;
-  });
-  return excess;
+  const budget = { maxDepth, values: maxValues };
+  const steps = stepsToExcess(root, 0, budget);
+  if (steps === null) return null;
+  if (budget.values < 0) return { path: [], message: `the object has more than ${maxValues} values` };
+  const message = `the object is nested deeper than ${maxDepth} levels`;
+  return { path: steps.toReversed().slice(0, STEPS_IN_PATH), message };
 }
 
-/** Returns the number of values that an object or a list directly contains. Makes no list of the keys. */
-function sizeOf(value: object): number {
-  if (Array.isArray(value)) return value.length;
-  let size = 0;
-  for (const key in value) if (Object.hasOwn(value, key)) size += 1;
-  return size;
+interface Budget {
+  readonly maxDepth: number;
+  /** The number of values that may follow; negative if there are more. */
+  values: number;
 }
 
 /**
- * Visits an object or a list, and those that it contains, in their order and down to `maxDepth` levels, until `visit`
- * returns false. `path` is valid only during the call. Makes no object, because each review visits the whole object.
- * `maxDepth` bounds the recursion, because a client controls the nesting depth.
+ * Returns the steps to the first value that exceeds the budget, the last step first, or null. Makes no path before,
+ * because each review visits the whole object.
+ */
+function stepsToExcess(value: unknown, depth: number, budget: Budget): FieldStep[] | null {
+  if (typeof value !== "object" || value === null) return null;
+  if (depth >= budget.maxDepth) return [];
+  return Array.isArray(value) ? stepsInList(value, depth, budget) : stepsInObject(value, depth, budget);
+}
+
+function stepsInList(list: readonly unknown[], depth: number, budget: Budget): FieldStep[] | null {
+  budget.values -= list.length;
+  if (budget.values < 0) return [];
+  for (let i = 0; i < list.length; i++) {
+    const steps = stepsToExcess(list[i], depth + 1, budget);
+    if (steps !== null) return steps.concat(i);
+  }
+  return null;
+}
+
+function stepsInObject(object: object, depth: number, budget: Budget): FieldStep[] | null {
+  for (const key in object) {
+    budget.values -= 1;
+    const steps = budget.values < 0 ? [] : stepsToExcess(Reflect.get(object, key), depth + 1, budget);
+    if (steps !== null) return steps.concat(key);
+  }
+  return null;
+}
+
+/**
+ * Visits an object or a list, and those that it contains, in their order and down to `maxDepth` levels. `path` is valid
+ * only during the call. Makes no object, because each review visits the whole object. `maxDepth` bounds the recursion,
+ * because a client controls the nesting depth.
  */
 export function eachObject(root: unknown, maxDepth: number, visit: Visit["visit"]): void {
   visitAll(root, [], { maxDepth, visit });
@@ -50,30 +71,20 @@ export function eachObject(root: unknown, maxDepth: number, visit: Visit["visit"
 
 interface Visit {
   readonly maxDepth: number;
-  readonly visit: (value: object, path: readonly FieldStep[]) => boolean;
+  readonly visit: (value: object, path: readonly FieldStep[]) => void;
 }
 
-/** Returns false if `visit` has returned false. */
-function visitAll(value: unknown, path: FieldStep[], how: Visit): boolean {
-  if (typeof value !== "object" || value === null || path.length >= how.maxDepth) return true;
-  if (!how.visit(value, path)) return false;
-  if (!Array.isArray(value)) return visitFields(value, path, how);
-  for (let i = 0; i < value.length; i++) if (!visitChild(value[i], i, path, how)) return false;
-  return true;
+function visitAll(value: unknown, path: FieldStep[], how: Visit): void {
+  if (typeof value !== "object" || value === null || path.length >= how.maxDepth) return;
+  how.visit(value, path);
+  if (Array.isArray(value)) for (let i = 0; i < value.length; i++) visitChild(value[i], i, path, how);
+  else for (const key in value) visitChild(Reflect.get(value, key), key, path, how);
 }
 
-function visitFields(object: object, path: FieldStep[], how: Visit): boolean {
-  for (const key in object) {
-    if (Object.hasOwn(object, key) && !visitChild(Reflect.get(object, key), key, path, how)) return false;
-  }
-  return true;
-}
-
-function visitChild(child: unknown, step: FieldStep, path: FieldStep[], how: Visit): boolean {
+function visitChild(child: unknown, step: FieldStep, path: FieldStep[], how: Visit): void {
   path.push(step);
-  const continues = visitAll(child, path, how);
+  visitAll(child, path, how);
   path.pop();
-  return continues;
 }
 
 /** A step of a field path: a field name, a list index, or the key of a map entry. */

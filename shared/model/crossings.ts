@@ -46,7 +46,6 @@ function crossingsIn(spec: unknown, own: string): readonly Crossing[] {
   eachObject(isJsonObject(spec) ? spec : null, LIMITS.objectDepth.value, (value, path) => {
     const crossing = Object.hasOwn(value, "namespace") ? crossingAt(value, path, own) : null;
     if (crossing !== null) found.push(crossing);
-    return true;
   });
   return found;
 }

@@ -12,7 +12,9 @@ test("accepts a value within the bounds, and reports where a value first exceeds
   for (const value of [null, "text", 1, {}, [], nested(3), { a: 1, b: [2, 3] }]) t.equal(excessOf(value, bounds), null);
   t.match(excessOf(nested(4), bounds), { message: "the object is nested deeper than 3 levels" });
   t.same(excessOf({ a: { b: { c: {} } } }, bounds)?.path, ["a", "b", "c"]);
-  t.same(excessOf([1, 2, 3, 4, 5], bounds), { path: [], message: "the object has more than 4 values" });
+  for (const value of [[1, 2, 3, 4, 5], { a: 1, b: 2, c: 3, d: 4, e: 5 }, { a: [1, 2], b: { c: 1 } }]) {
+    t.same(excessOf(value, bounds), { path: [], message: "the object has more than 4 values" });
+  }
   t.same(excessOf(JSON.parse('{"__proto__": [[[1]]]}'), bounds)?.path, ["__proto__", 0, 0]);
   t.end();
 });
