@@ -35,15 +35,16 @@ type More<S> = (value: string, subject: S) => Iterable<TextFault>;
  */
 export function checkOf<S extends Subject>(rule: FieldRule, more: More<S> = () => NONE): FieldRule & QuickCheck<S> {
   const fields = rule.at.map((at) => ({ at, list: at.at(-1) === "*" ? at.slice(0, -1) : null }));
+  const faultsOf = textFaults(rule, more);
   // Most texts have no fault, so a list costs less than a generator.
   const find = (subject: S): readonly Fault[] => {
     const found: Fault[] = [];
     for (const { at, list } of fields) {
       const value = valueAt(subject.object, list ?? at);
-      if (list === null) for (const fault of textFaults(rule, value, subject, more)) found.push({ path: at, ...fault });
+      if (list === null) for (const fault of faultsOf(value, subject)) found.push({ path: at, ...fault });
       else if (Array.isArray(value)) {
         value.forEach((item, i) => {
-          for (const fault of textFaults(rule, item, subject, more)) found.push({ path: [...list, i], ...fault });
+          for (const fault of faultsOf(item, subject)) found.push({ path: [...list, i], ...fault });
         });
       }
     }
@@ -52,17 +53,19 @@ export function checkOf<S extends Subject>(rule: FieldRule, more: More<S> = () =
   return { ...rule, find };
 }
 
-/** Returns the faults of the value of a field. */
+/** Returns a function that returns the faults of the value of a field. Reads the rule only once (`searchesOf`). */
 function textFaults<S extends Subject>(
-  { type, within, missing, says, eachFault, dropsSelector }: FieldRule, value: unknown, subject: S, more: More<S>,
-): Iterable<TextFault> {
+  { type, within, missing, says, eachFault, dropsSelector }: FieldRule, more: More<S>,
+): (value: unknown, subject: S) => Iterable<TextFault> {
   const drops = dropsSelector === true && { dropsSelector };
-  if (typeof value !== "string") return missing === undefined ? NONE : [{ message: missing, ...drops }];
-  if (within !== undefined && within.faults(value).length > 0) return NONE;
-  const faults = type.faults(value);
-  if (faults.length === 0) return more(value, subject);
-  const texts = eachFault === true ? faults : [faults.join("; ")];
-  return texts.map((fault) => ({ message: says(quote(value), fault), value, ...drops }));
+  return (value, subject) => {
+    if (typeof value !== "string") return missing === undefined ? NONE : [{ message: missing, ...drops }];
+    if (within !== undefined && within.faults(value).length > 0) return NONE;
+    const faults = type.faults(value);
+    if (faults.length === 0) return more(value, subject);
+    const texts = eachFault === true ? faults : [faults.join("; ")];
+    return texts.map((fault) => ({ message: says(quote(value), fault), value, ...drops }));
+  };
 }
 
 const NONE: readonly never[] = [];

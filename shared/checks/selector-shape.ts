@@ -22,6 +22,7 @@ const ALIASES = new Map([
 ]);
 const shapeFaults = shapeChecker(STRICT_SELECTOR_SCHEMA, ALIASES);
 const NAME = ["metadata", "name"] as const;
+const NONE: readonly never[] = [];
 
 export const IRS_00: SelectorCheck = {
   id: "IRS-00",
@@ -31,25 +32,25 @@ export const IRS_00: SelectorCheck = {
     + "the check denies a missing one only with `lint --no-webhook`.",
   fix: "write the field as the schema defines it (kubectl explain iamroleselector.spec)",
   example: "spec: {namespaceSelector: {names: team-a}}",
-  *find({ object }): Iterable<Fault> {
-    for (const { path, message, unknownField } of shapeFaults(object)) {
-      yield { path, message, dropsSelector: !unknownField };
-    }
-    yield* nameFaults(object);
-    yield* metadataFaults(object);
-  },
+  find: ({ object }) => [
+    ...shapeFaults(object).map(({ path, message, unknownField }) => (
+      { path, message, dropsSelector: !unknownField }
+    )),
+    ...nameFaults(object), ...metadataFaults(object),
+  ],
 };
 
-function* nameFaults(object: JsonObject): Iterable<Fault> {
+function nameFaults(object: JsonObject): readonly Fault[] {
   const name = stringAt(object, "metadata", "name");
   const generateName = stringAt(object, "metadata", "generateName");
   const isAbsent = (field(field(object, "metadata"), "name") ?? null) === null;
   if (isAbsent && generateName === null) {
-    yield { path: NAME, message: "the name is missing", fix: "set metadata.name", dropsSelector: true };
-  } else if (name !== null && subdomainFaults(name).length > 0) {
-    const message = `${quote(name)} is not a valid object name: ${subdomainFaults(name).join("; ")}`;
-    yield { path: NAME, message, fix: "rename the selector" };
+    return [{ path: NAME, message: "the name is missing", fix: "set metadata.name", dropsSelector: true }];
   }
+  const faults = name === null ? NONE : subdomainFaults(name);
+  if (name === null || faults.length === 0) return NONE;
+  const message = `${quote(name)} is not a valid object name: ${faults.join("; ")}`;
+  return [{ path: NAME, message, fix: "rename the selector" }];
 }
 
 const OWN_CRD = "install the CRD that `ack-role-resolver manifests crds` prints";

@@ -1,6 +1,8 @@
 import { objectExcess, SIZE_CHECKS, type SizedKind } from "../contract/limits.ts";
 import type { JsonObject } from "../formats/json.ts";
-import type { Fault, QuickCheck } from "./check.ts";
+import type { QuickCheck } from "./check.ts";
+
+const NONE: readonly never[] = [];
 
 /** Returns the check of the kind that compares the sizes of an object. */
 export function limitCheck(kind: SizedKind): QuickCheck<JsonObject> {
@@ -13,9 +15,9 @@ export function limitCheck(kind: SizedKind): QuickCheck<JsonObject> {
     fix,
     example,
     ofChange: true,
-    *find(object): Iterable<Fault> {
+    find(object) {
       const excess = objectExcess(object);
-      if (excess !== null) yield { ...excess };
+      return excess === null ? NONE : [excess];
     },
   };
 }
