@@ -1,6 +1,7 @@
 import { OWNER_ACCOUNT_ANNOTATION } from "../contract/annotation-keys.ts";
 import type { DecisionSettings, Requester } from "../contract/context.ts";
 import { isACKController } from "../contract/exemptions.ts";
+import { metadataExcess } from "../contract/limits.ts";
 import { field, type FieldPath, isJsonObject, type JsonObject, stringAt } from "../formats/json.ts";
 import { labelKeyFaults, labelValueFaults, subdomainFaults } from "../formats/names.ts";
 import { objectReference } from "../formats/object-meta.ts";
@@ -18,10 +19,11 @@ export const META_01: QuickCheck<JsonObject> = {
     + "YAML reads an unquoted number or boolean as a value that is not a string.",
   fix: "use the Kubernetes syntax: [prefix/]name: value",
   example: `metadata: {annotations: {${OWNER_ACCOUNT_ANNOTATION}: 111122223333}}`,
-  find: (object) => [
+  // A stored object can exceed a limit. Its faults then remain unknown, so that each fault of the new object is new.
+  find: (object) => (metadataExcess(object) !== null ? NONE : [
     ...invalidName(object), ...typeFaults(object, "labels"), ...typeFaults(object, "annotations"),
     ...metadataFaults(object),
-  ],
+  ]),
 };
 
 // Each review reads all labels and annotations, so nothing copies them, and a list costs less than a generator.

@@ -53,7 +53,10 @@ export function checkOf<S extends Subject>(rule: FieldRule, more: More<S> = () =
   return { ...rule, find };
 }
 
-/** Returns a function that returns the faults of the value of a field. Reads the rule only once (`searchesOf`). */
+/**
+ * Returns a function that returns the faults of the value of a field. Reads the rule only once: hardly two rules have
+ * the same fields, so that V8 needs ten times as long to read one.
+ */
 function textFaults<S extends Subject>(
   { type, within, missing, says, eachFault, dropsSelector }: FieldRule, more: More<S>,
 ): (value: unknown, subject: S) => Iterable<TextFault> {

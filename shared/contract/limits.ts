@@ -239,8 +239,12 @@ const BOUNDS = { maxDepth: LIMITS.objectDepth.value, maxValues: LIMITS.objectVal
  * object anymore.
  */
 export function objectExcess(object: JsonObject): Excess | null {
-  return excessOf(withoutManagedFields(object), BOUNDS)
-    ?? metadataExcess(object, "labels") ?? metadataExcess(object, "annotations");
+  return excessOf(withoutManagedFields(object), BOUNDS) ?? metadataExcess(object);
+}
+
+/** Returns the limit that the number of labels or of annotations exceeds, or null. */
+export function metadataExcess(object: JsonObject): Excess | null {
+  return entriesExcess(object, "labels") ?? entriesExcess(object, "annotations");
 }
 
 function withoutManagedFields(object: JsonObject): JsonObject {
@@ -249,7 +253,7 @@ function withoutManagedFields(object: JsonObject): JsonObject {
   return { ...object, metadata: omitField(metadata, "managedFields") };
 }
 
-function metadataExcess(object: JsonObject, name: "labels" | "annotations"): Excess | null {
+function entriesExcess(object: JsonObject, name: "labels" | "annotations"): Excess | null {
   const map = field(field(object, "metadata"), name);
   const entries = isJsonObject(map) ? Object.keys(map).length : 0;
   const { value } = LIMITS.metadataEntries;

@@ -54,3 +54,14 @@ test("META-01: warns about but does not deny a fault that the stored object alre
   t.match(finding, { severity: "warn" });
   t.end();
 });
+
+test("META-01: does not read the faults of a stored object that has too many labels", (t) => {
+  const object = bucketObject({ labels: { c: "-" } });
+  const labelled = (others: number): JsonObject => (
+    bucketObject({ labels: { c: "-", ...Object.fromEntries(Array.from({ length: others }, (_, i) => [`l${i}`, ""])) } })
+  );
+  const severityOf = (old: JsonObject): unknown => findingsOf("META-01", object, { old })[0]?.severity;
+  t.equal(severityOf(labelled(999)), "warn");
+  t.equal(severityOf(labelled(1_000)), "deny", "a client that forges the stored object gains nothing");
+  t.end();
+});
