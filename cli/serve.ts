@@ -1,5 +1,7 @@
+import { needsAccessReviews } from "../shared/checks/access-reviews.ts";
 import { judgeStored } from "../shared/checks/judge-selector.ts";
 import type { KubernetesAPI } from "../shared/cluster/api.ts";
+import { checkSeveritiesOf } from "../shared/contract/context.ts";
 import type { SettingsFor } from "../shared/contract/settings.ts";
 import { ResolverError } from "../shared/formats/errors.ts";
 import { servesIdentities } from "../shared/resolution/grant-by-identity.ts";
@@ -11,7 +13,7 @@ import { EXIT, type ExitStatus, type IO } from "./io.ts";
 
 type WebhookSettings = SettingsFor<"webhook">;
 type SourceSettings =
-  & Pick<WebhookSettings, "from" | "runtime" | "mode" | "ackSystemNamespace">
+  & Pick<WebhookSettings, "from" | "runtime" | "mode" | "ackSystemNamespace" | "check" | "profile">
   & Partial<Pick<WebhookSettings, "extraGroups" | "identitySecretNamespace">>
   & Partial<Pick<SettingsFor<"sidecar">, "group">>;
 
@@ -24,7 +26,7 @@ type SourceSettings =
 async function openSource(
   command: "webhook" | "sidecar", settings: SourceSettings, api: KubernetesAPI | undefined,
 ): Promise<InventorySource> {
-  const { from, runtime, mode, ackSystemNamespace, extraGroups = [], group: groups = [] } = settings;
+  const { from, runtime, mode, ackSystemNamespace, check, profile, extraGroups = [], group: groups = [] } = settings;
   if (api === undefined) return new ManifestSource(from, { runtime, judge: judgeStored });
   const { ClusterSource } = await import("../shared/sources/cluster-source.ts");
   const isRequired = mode === "carm";
@@ -32,6 +34,7 @@ async function openSource(
   return new ClusterSource({
     runtime, api, judge: judgeStored,
     resources: isWebhook ? { extraGroups } : undefined,
+    hasHeartbeat: isWebhook && needsAccessReviews({ checkSeverities: checkSeveritiesOf(check, profile) }),
     identities: servesIdentities({ groups }),
     // The sidecar watches the Secrets itself, because it also reads their values (sidecar/identities/secrets.ts).
     identitySecretNamespace: isWebhook ? settings.identitySecretNamespace ?? null : null,

@@ -6,12 +6,13 @@ import type { DecisionSettings } from "../shared/contract/context.ts";
 import { KINDS } from "../shared/contract/kinds.ts";
 import { LIMITS } from "../shared/contract/limits.ts";
 import { ResolverError } from "../shared/formats/errors.ts";
+import type { JsonObject } from "../shared/formats/json.ts";
 import type { Inventory } from "../shared/inventory/inventory.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import { MAX_STALENESS_MS } from "../shared/server/readiness.ts";
 import type { Drain } from "../shared/server/stopping.ts";
 import { TurnQueue } from "../shared/sources/slices.ts";
-import type { InventorySource, SourceStatus } from "../shared/sources/source.ts";
+import type { InventorySource, Proof, SourceStatus } from "../shared/sources/source.ts";
 import type { AccessReviewer } from "./access-review.ts";
 import { LargeBodies } from "./body/large-bodies.ts";
 import { acceptReviewBodies } from "./body/parse.ts";
@@ -66,6 +67,14 @@ export class CurrentSource implements InventorySource {
 
   positionOf(kind: string): string | null {
     return this.#source.positionOf(kind);
+  }
+
+  prove(...args: Parameters<InventorySource["prove"]>): Promise<Proof> {
+    return this.#source.prove(...args);
+  }
+
+  accept(object: JsonObject): boolean {
+    return this.#source.accept(object);
   }
 
   start(): Promise<void> {

@@ -3,7 +3,7 @@ import { ResolverError } from "../shared/formats/errors.ts";
 import { quote } from "../shared/formats/text.ts";
 import { type Clock, sleep, withTimeout } from "../shared/clock.ts";
 import type { InventorySource } from "../shared/sources/source.ts";
-import type { ObjectFetcher } from "./object-fetch.ts";
+import type { FetchedObject, ObjectFetcher } from "./object-fetch.ts";
 
 /**
  * The maximum wait for the watch to report a new namespace, in ms. Clients often create a namespace and its first
@@ -38,16 +38,37 @@ export async function waitUntilKnown(
   namespace: string, isKnown: () => boolean, context: NamespaceWaitContext,
 ): Promise<boolean> {
   if (await isReported(isKnown, context)) return true;
-  const { source: { inventory }, fetchNamespace, clock, remainingMs } = context;
-  const waitMs = Math.min(FETCH_WAIT_MS, remainingMs());
-  if (fetchNamespace === null || waitMs <= 0) return false;
-  const fetched = await withTimeout(clock, waitMs, fetchNamespace(namespace), () => new Error("timeout"))
-    .catch(() => "unknown" as const);
-  // The watch may have reported a newer state during the fetch.
-  if (typeof fetched !== "string" && !inventory.namespaces.has(namespace)) {
-    inventory.apply([{ type: "put", object: fetched }]);
-  }
+  const fetched = await fetchWithin(namespace, context);
+  if (typeof fetched !== "string") context.source.accept(fetched);
   return isKnown();
+}
+
+async function fetchWithin(
+  namespace: string, { fetchNamespace, clock, remainingMs }: NamespaceWaitContext,
+): Promise<FetchedObject> {
+  const waitMs = Math.min(FETCH_WAIT_MS, remainingMs());
+  if (fetchNamespace === null || waitMs <= 0) return "unknown";
+  return await withTimeout(clock, waitMs, fetchNamespace(namespace), () => new Error("timeout")).catch(() => "unknown");
+}
+
+/** A newer version can arrive from the watch while the namespace is fetched, so that it must be fetched again. */
+const MAX_FETCHES = 2;
+
+/**
+ * Fetches the namespace, and stores it unless the inventory contains this version. So the following decision is not made
+ * on an older state, for example on that of a namespace that was deleted and created again. Throws ERR_NAMESPACE_UNREAD
+ * if that is not certain. Does nothing for an inventory of manifests.
+ */
+export async function refreshNamespace(namespace: string, context: NamespaceWaitContext): Promise<void> {
+  if (context.fetchNamespace === null || namespace === "") return;
+  for (let i = 0; i < MAX_FETCHES; i++) {
+    // The fetches are sequential.
+    // oxlint-disable-next-line no-await-in-loop
+    const fetched = await fetchWithin(namespace, context);
+    if (typeof fetched === "string") break;
+    if (context.source.accept(fetched)) return;
+  }
+  throw unread(namespace);
 }
 
 async function isReported(
@@ -72,7 +93,11 @@ async function isReported(
 export function requireNamespace(namespace: string, context: NamespaceWaitContext): void {
   const { source: { inventory }, fetchNamespace } = context;
   if (fetchNamespace === null || inventory.namespaces.has(namespace) || !dependsOnNamespaces(context)) return;
-  throw new ResolverError(
+  throw unread(namespace);
+}
+
+function unread(namespace: string): ResolverError {
+  return new ResolverError(
     "ERR_NAMESPACE_UNREAD",
     `The API server did not return namespace ${quote(namespace)}, so the role of the resource is unknown. `
       + "Retry in a moment. The webhook log shows why the request failed.",

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Clock } from "../shared/clock.ts";
 import { CAPA_VERSION, identityPlural, INFRASTRUCTURE_GROUP, ROLE_IDENTITY } from "../shared/contract/capa-kinds.ts";
 import { field, isJsonObject, type JsonObject } from "../shared/formats/json.ts";
@@ -11,7 +12,7 @@ import { Semaphore } from "../shared/cluster/semaphore.ts";
 const CALL_MS = 500;
 const CONCURRENT_CALLS = 8;
 /**
- * The maximum number of objects that are fetched or wait. Without this limit, forged reviews could make later reviews
+ * The maximum number of objects that wait. Without this limit, forged reviews could make later reviews
  * wait for minutes after the API server was slow.
  */
 const MAX_FETCHES = 512;
@@ -56,18 +57,23 @@ export function objectFetchers(ports: ObjectFetchPorts): Fetchers {
 }
 
 /**
- * Returns a fetcher that sends at most 8 requests at a time, and at most one at a time for each object. It returns
- * `unknown` if 512 objects wait.
+ * Returns a fetcher that sends at most 8 requests at a time. Callers share a request only until it is sent, so that what
+ * they get is never older than their call. It returns `unknown` if 512 objects wait.
  */
 function objectFetcher(kind: FetchedKind, ports: ObjectFetchPorts): ObjectFetcher {
   const calls = new Semaphore(CONCURRENT_CALLS);
-  const inFlight = new Map<string, Promise<FetchedObject>>();
+  const waiting = new Map<string, Promise<FetchedObject>>();
   return (name) => {
-    const running = inFlight.get(name);
-    if (running !== undefined) return running;
-    if (inFlight.size >= MAX_FETCHES) return Promise.resolve("unknown");
-    const call = calls.run(() => fetchObject(name, kind, ports)).finally(() => inFlight.delete(name));
-    inFlight.set(name, call);
+    const shared = waiting.get(name);
+    if (shared !== undefined) return shared;
+    if (waiting.size >= MAX_FETCHES) return Promise.resolve("unknown");
+    const call = calls.run(async () => {
+      // Reviews of the same moment share the request.
+      await nextTurn();
+      waiting.delete(name);
+      return await fetchObject(name, kind, ports);
+    });
+    waiting.set(name, call);
     return call;
   };
 }

@@ -20,7 +20,7 @@ const INTERNAL_SERVER_ERROR = 500;
 const GATEWAY_TIMEOUT = 504;
 /** The errors that end soon, or that another replica does not have. */
 const BRIEF: ReadonlySet<ErrorCode> = new Set([
-  "ERR_REQUEST_CONNECTIONS", "ERR_NAMESPACE_UNREAD", "ERR_PENDING_WRITES",
+  "ERR_REQUEST_CONNECTIONS", "ERR_NAMESPACE_UNREAD", "ERR_INVENTORY_STALE", "ERR_PENDING_WRITES",
 ]);
 /** The API server sends it as Retry-After. client-go then sends a request again, 10 times at most. */
 const RETRY_AFTER_SECONDS = 1;

@@ -2,10 +2,11 @@ import type { CheckInput, Finding } from "../shared/checks/check.ts";
 import { type CheckResult, runChecksPaced } from "../shared/checks/run.ts";
 import type { SteadyClock } from "../shared/clock.ts";
 import type { DecisionSettings, Requester } from "../shared/contract/context.ts";
-import type { AdmissionChange, Exemption } from "../shared/contract/exemptions.ts";
+import type { AdmissionChange, Exemption, TerminatingNamespaces } from "../shared/contract/exemptions.ts";
 import { LIMITS } from "../shared/contract/limits.ts";
 import { type ErrorCode, ResolverError } from "../shared/formats/errors.ts";
 import { field, isJsonObject, type JsonObject, type PatchOperation, stringAt } from "../shared/formats/json.ts";
+import type { Paced } from "../shared/formats/paced.ts";
 import { quote, startOfText } from "../shared/formats/text.ts";
 import type { EffectiveSelector } from "../shared/model/effective-selector.ts";
 import type { RoleIdentity } from "../shared/model/identity.ts";
@@ -53,6 +54,17 @@ export interface ReviewContext extends NamespaceWaitContext, AccessContext {
   readonly pendingIdentities: PendingWrites<RoleIdentity>;
 }
 
+/** A request whose object the checks examine. */
+export interface Review {
+  readonly request: AdmissionRequest;
+  readonly input: CheckInput;
+  /** Whether the checks only warn, judged by the namespaces that are being deleted. */
+  readonly warnsIn: (inventory: TerminatingNamespaces) => boolean;
+}
+
+/** Waits for what the checks also read, and returns it. Returns null if nothing must be waited for. */
+export type Prepare = (review: Review, context: ReviewContext) => Promise<Partial<CheckInput>> | null;
+
 export function skipped(reason: SkipReason): Verdict {
   return { outcome: "skipped", reason };
 }
@@ -62,11 +74,19 @@ export function skipped(reason: SkipReason): Verdict {
  * it does. Throws ERR_REQUEST_DEADLINE if the deadline passes.
  */
 export function runChecksInSlices(
-  input: CheckInput, settings: DecisionSettings,
-  { clock, remainingMs, turns }: Pick<ReviewContext, "clock" | "remainingMs" | "turns">,
+  input: CheckInput, settings: DecisionSettings, context: SliceContext,
 ): CheckResult | Promise<CheckResult> {
+  return inSlices(runChecksPaced(input, settings), context);
+}
+
+type SliceContext = Pick<ReviewContext, "clock" | "remainingMs" | "turns">;
+
+/** Runs a task of a review like `runChecksInSlices`. */
+export function inSlices<Result>(
+  task: Paced<Result>, { clock, remainingMs, turns }: SliceContext,
+): Result | Promise<Result> {
   const pause = (pauses: number): Promise<void> => turns.pause(pauses, remainingMs);
-  return runInSlices(runChecksPaced(input, settings), { sliceMs: SLICE_MS, clock, pause, remainingMs });
+  return runInSlices(task, { sliceMs: SLICE_MS, clock, pause, remainingMs });
 }
 
 export function verdictOf({ findings, denied }: Pick<CheckResult, "findings" | "denied">): Verdict {

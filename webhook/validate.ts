@@ -1,11 +1,5 @@
-import { isCheckEnabled, newSelectorsToReview, selectorsToReview } from "../shared/checks/access-reviews.ts";
-import { usedIdentity, usedSelector } from "../shared/checks/use-rights.ts";
 import { limitCheckOf } from "../shared/checks/by-kind.ts";
-import { type CheckEntry, type CheckInput, contextOf, type Finding } from "../shared/checks/check.ts";
-import { identityUses } from "../shared/checks/cluster-identity-uses.ts";
-import { AC_05 } from "../shared/checks/cluster-reference.ts";
-import { NS_02 } from "../shared/checks/namespace-labels.ts";
-import { ACK_09 } from "../shared/checks/resource-selection.ts";
+import type { CheckEntry, CheckInput, Finding } from "../shared/checks/check.ts";
 import { severityOf } from "../shared/checks/plan.ts";
 import { type CheckResult, runChecks } from "../shared/checks/run.ts";
 import type { DecisionSettings } from "../shared/contract/context.ts";
@@ -17,25 +11,16 @@ import { objectReference } from "../shared/formats/object-meta.ts";
 import type { Inventory } from "../shared/inventory/inventory.ts";
 import { storedObject } from "../shared/inventory/stored-object.ts";
 import { notLoaded } from "../shared/server/readiness.ts";
-import { type ObjectUse, reviewAll } from "./access-review.ts";
+import { identityKinds, kindsAtRisk, kindsOfRelabeled, requireCurrent } from "./current-state.ts";
 import { podSkipReason } from "./mutate.ts";
-import { requireNamespace, waitUntilKnown } from "./namespace-wait.ts";
 import type { ReviewedChange } from "./pending/list.ts";
 import { concernsSelector, reviewedSelector, roleIdentityOf, writesInBrokenChain } from "./pending/pending-kinds.ts";
 import { runChecksWithPending } from "./pending/writes.ts";
+import { prepareCluster, prepareNamespace, prepareResource } from "./prepare-access.ts";
 import {
-  type AdmissionRequest, inNamespace, type ReviewContext, runChecksInSlices, skipped, type SkipReason,
-  type Verdict, verdictOf,
+  type AdmissionRequest, inNamespace, type Prepare, type Review, type ReviewContext, runChecksInSlices, skipped,
+  type SkipReason, type Verdict, verdictOf,
 } from "./review.ts";
-
-/** A request whose object the checks examine. */
-interface Review {
-  readonly request: AdmissionRequest;
-  readonly input: CheckInput;
-}
-
-/** Waits for what the checks also read, and returns it. Returns null if nothing must be waited for. */
-type Prepare = (review: Review, context: ReviewContext) => Promise<Partial<CheckInput>> | null;
 
 /** What the review of a kind does beside running its checks. */
 interface Steps {
@@ -63,7 +48,8 @@ async function checkSelector({ request, input }: Review, context: ReviewContext)
     pendingWrites: pendingSelectors, remainingMs: context.remainingMs,
     related: (writes) => writes.filter((write) => concernsSelector(reviewed, write, inventory)),
     run: async (pending) => runChecksInSlices({ ...input, pending }, settings, context),
-    change: changeOf(request, input),
+    update: async () => requireCurrent(await kindsAtRisk(reviewed, context), context),
+    change: changeOf(request, input), isDryRun: request.dryRun,
   });
 }
 
@@ -76,54 +62,22 @@ async function checkIdentity({ request, input }: Review, context: ReviewContext)
     pendingWrites: pendingIdentities, remainingMs: context.remainingMs,
     related: (writes) => writesInBrokenChain(role, writes, inventory),
     run: async (pending) => runChecksInSlices({ ...input, pendingIdentities: pending }, settings, context),
-    change: changeOf(request, input),
+    update: () => requireCurrent(identityKinds, context),
+    change: changeOf(request, input), isDryRun: request.dryRun,
   });
 }
 
-function changeOf({ dryRun, operation }: AdmissionRequest, { object, old }: CheckInput): ReviewedChange | null {
-  return dryRun ? null : { object, old, isDeletion: operation === "DELETE" };
+function changeOf({ operation }: AdmissionRequest, { object, old }: CheckInput): ReviewedChange {
+  return { object, old, isDeletion: operation === "DELETE" };
 }
 
-/** The objects that a review uses, each by the name under which the checks read the requester's access. */
-type Uses = (review: Review, context: ReviewContext) => readonly (readonly [name: string, use: ObjectUse])[];
-
-const usesOfResource: Uses = ({ request: { namespace }, input }, { settings, source: { inventory } }) => (
-  selectorsToReview(input.object, input.old, inventory, settings)
-    .map((name) => [name, { ...usedSelector(name), namespace }])
-);
-
-/** The identities that the object uses before or after the change. */
-const usesOfCluster: Uses = ({ request: { namespace }, input }, { settings, source: { inventory } }) => (
-  [...identityUses(input.object, input.old, contextOf(input, settings, inventory))]
-    .map(([name, { identity }]) => [name, { ...usedIdentity(identity), namespace }])
-);
-
-/** Waits for the requester's access to the selectors that match the namespace only after the change. */
-const prepareNamespace: Prepare = ({ request, input: { object } }, context) => {
-  const { settings, source: { inventory } } = context;
-  if (request.operation === "DELETE" || !isCheckEnabled(NS_02, settings)) return null;
-  const { name: namespace } = objectReference(object);
-  const uses = newSelectorsToReview(object, request.oldObject, inventory, settings)
-    .map((name) => [name, { ...usedSelector(name), namespace }] as const);
-  return reviewAll(context, request.requester, uses).then((access) => ({ access }));
-};
-
-/**
- * Returns a step that waits for the namespace, because the checks read its labels and annotations, and for the
- * requester's access, which `check` reads.
- */
-function inKnownNamespace(check: typeof ACK_09 | typeof AC_05, usesOf: Uses, isRequired: boolean): Prepare {
-  return (review, context) => {
-    const { request: { namespace, requester }, input: { warnOnly = false } } = review;
-    const { settings, source: { inventory } } = context;
-    const isKnown = (): boolean => inventory.namespaces.has(namespace);
-    const needsAccess = !warnOnly && isCheckEnabled(check, settings);
-    if ((namespace === "" || isKnown()) && !needsAccess) return null;
-    return waitUntilKnown(namespace, isKnown, context).then(async () => {
-      if (isRequired && !warnOnly) requireNamespace(namespace, context);
-      return needsAccess ? { access: await reviewAll(context, requester, usesOf(review, context)) } : {};
-    });
-  };
+/** Runs the checks again if resources that a label change gives another role may not have been known. */
+async function checkNamespace(review: Review, context: ReviewContext): Promise<CheckResult> {
+  const { object, old, warnOnly = false } = review.input;
+  const result = await runOnce(review, context);
+  if (result.denied || warnOnly || old === null) return result;
+  const kinds = kindsOfRelabeled(old, object, context.source.inventory);
+  return kinds !== null && await requireCurrent(kinds, context) ? await runOnce(review, context) : result;
 }
 
 const withoutInventory: Steps["early"] = ({ input }, { settings }) => runChecks(input, settings);
@@ -131,7 +85,7 @@ const withoutInventory: Steps["early"] = ({ input }, { settings }) => runChecks(
 const ofDefinition: Steps = {
   early: ({ request, input }, { settings }) => (request.operation === "DELETE" ? null : runChecks(input, settings)),
 };
-const ofCluster: Steps = { prepare: inKnownNamespace(AC_05, usesOfCluster, false) };
+const ofCluster: Steps = { prepare: prepareCluster };
 
 const STEPS: Partial<Record<KindID, Steps>> = {
   selector: { early: selfChecks, run: checkSelector },
@@ -139,8 +93,8 @@ const STEPS: Partial<Record<KindID, Steps>> = {
   "resource-definition": ofDefinition,
   "field-export": { early: withoutInventory },
   pod: { skips: podSkipReason, early: withoutInventory },
-  namespace: { prepare: prepareNamespace },
-  resource: { prepare: inKnownNamespace(ACK_09, usesOfResource, true) },
+  namespace: { prepare: prepareNamespace, run: checkNamespace },
+  resource: { prepare: prepareResource },
   identity: { run: checkIdentity },
   cluster: ofCluster,
   "cluster-part": ofCluster,
@@ -193,8 +147,11 @@ function reviewOf(
   const reason = steps.skips?.(object, request) ?? null;
   if (reason !== null) return skipped(reason);
   const { operation, namespace, requester } = request;
-  const warnOnly = warnsOnly(kind, { operation, namespace, name, requester }, { settings, inventory });
-  return { steps, review: { request, input: checkInputOf(request, object, { inventory, warnOnly }) } };
+  const warnsIn: Review["warnsIn"] = (namespaces) => (
+    warnsOnly(kind, { operation, namespace, name, requester }, { settings, inventory: namespaces })
+  );
+  const input = checkInputOf(request, object, { inventory, warnOnly: warnsIn(inventory) });
+  return { steps, review: { request, input, warnsIn } };
 }
 
 function runSteps(steps: Steps, review: Review, context: ReviewContext): Verdict | Promise<Verdict> {

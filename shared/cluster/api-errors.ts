@@ -6,7 +6,7 @@ import { collectionPath, resourceName, scopeOf, type WatchedKind } from "./watch
 /** How the next attempt starts: `resume` watches from the last resource version, `relist` lists all objects again. */
 type Recovery = "resume" | "relist";
 
-type ErrorDetails = Partial<Pick<ListWatchError, "retryAfterMs" | "isThrottled" | "isOutage" | "messageFor">>;
+type ErrorDetails = Partial<Pick<ListWatchError, "retryAfterMs" | "isThrottled" | "isOutage" | "isStalled" | "messageFor">>;
 
 /** An error that ended a list or watch. The status of the source reports the message of the error as a fault. */
 export class ListWatchError extends Error {
@@ -19,6 +19,8 @@ export class ListWatchError extends Error {
   readonly isThrottled: boolean;
   /** Whether the API server may be down: it sent no complete response, or a status of at least 500. */
   readonly isOutage: boolean;
+  /** Whether the API server accepted a watch, but did not end it when requested. */
+  readonly isStalled: boolean;
   /**
    * Returns the message for several kinds, such as `3 kinds`. Null unless the fault is one of the connection or the
    * credentials, which usually affects every kind.
@@ -32,6 +34,7 @@ export class ListWatchError extends Error {
     this.retryAfterMs = details.retryAfterMs ?? 0;
     this.isThrottled = details.isThrottled === true;
     this.isOutage = details.isOutage === true;
+    this.isStalled = details.isStalled === true;
     this.messageFor = details.messageFor ?? null;
   }
 }
@@ -111,6 +114,16 @@ export function connectionError(kind: WatchedKind, error: unknown): ListWatchErr
     `${messageOf(kinds)}; check that the API server is running and reachable`
   );
   return new ListWatchError(messageOf(resourceName(kind)), "resume", { isOutage: true, messageFor });
+}
+
+/** Returns the error for a watch that the API server did not end after the requested time, in seconds. */
+export function stalledError(kind: WatchedKind, seconds: number): ListWatchError {
+  const messageFor = (watches: string): string => (
+    `${watches} stalled: the API server accepted the watch, but did not end it after ${seconds} s as requested; `
+      + "check the proxies and load balancers on the way to the API server"
+  );
+  const details = { isStalled: true, messageFor: (kinds: string) => messageFor(`the watches of ${kinds}`) };
+  return new ListWatchError(messageFor(`the watch of ${resourceName(kind)}`), "resume", details);
 }
 
 /** Returns the error for an ERROR event of a watch. After an ERROR event, the reflector must list again. */

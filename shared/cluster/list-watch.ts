@@ -1,10 +1,10 @@
 import { bodyText, type ClusterPorts, type KubernetesResponse, limitedAPI, readPages, retryAfterMs } from "./api.ts";
-import { ResourceExpired, responseError } from "./api-errors.ts";
+import { ResourceExpired, responseError, stalledError } from "./api-errors.ts";
 import { RequestTimeout, requestWithTimeout } from "./send-request.ts";
 import { collectionPath, METADATA_TYPES, selectionQuery, type StoredObject, type WatchedKind } from "./watched-kind.ts";
 import { LineSplitter, type ListPage, readPage } from "./wire.ts";
 
-export interface ListWatchOptions extends ClusterPorts {
+export interface ListWatchOptions extends Pick<ClusterPorts, "api" | "clock"> {
   readonly kind: WatchedKind;
 }
 
@@ -16,27 +16,42 @@ const LIST_IDLE_MS = 60_000;
  */
 const LIST_MS = 300_000;
 
-/**
- * The requested duration of a watch: a random time from 5 to 10 minutes, as in client-go, so that not all watches end
- * at the same time.
- */
-const WATCH_MIN_S = 300;
-const WATCH_SPREAD_S = 300;
 /** The maximum time until the API server accepts a watch, in ms. */
 const WATCH_RESPONSE_MS = 10_000;
+
 /**
- * The idle time after which a watch ends: a random time from 75 to 90 s. The API server sends a bookmark about once a
- * minute, but only if the resource version has increased (k8s.io/apiserver pkg/storage/cacher/cache_watcher.go). If no
- * object changes, the next bookmark can take up to 11 minutes, unless etcd runs with
- * `--watch-progress-notify-interval`. So an idle watch is not a fault, but its connection may be dead.
+ * How long the API server is asked to keep a watch open, in s, and by how much it may be late, in ms. It ends each watch
+ * at the requested time, on every Kubernetes version, after it has sent all changes until then.
  */
-const WATCH_IDLE_MS = 75_000;
-const WATCH_IDLE_SPREAD_MS = 15_000;
-/** The time by which a watch may exceed its requested duration, in ms. */
-const WATCH_OVERTIME_MS = 10_000;
+export interface WatchTime {
+  readonly seconds: number;
+  readonly graceMs: number;
+}
+
+/** Not much longer, because only the end of a watch shows that an idle connection still works. */
+const USUAL: WatchTime = { seconds: 60, graceMs: 10_000 };
+/** The longest random time that is added to a usual watch, in s, so that not all watches end at the same time. */
+const SPREAD_S = 15;
+/** A watch that stalls is found after 4.5 s. */
+const HEARTBEAT: WatchTime = { seconds: 3, graceMs: 1_500 };
+/** The shortest time that the API server knows. */
+const ASKED: WatchTime = { seconds: 1, graceMs: 1_000 };
+
+interface WatchMode {
+  /** Whether a caller waits for the end of the watch. */
+  readonly isAsked: boolean;
+  readonly hasHeartbeat: boolean;
+  /** Returns a number from 0 (inclusive) to 1 (exclusive). */
+  readonly random: () => number;
+}
+
+export function watchTime({ isAsked, hasHeartbeat, random }: WatchMode): WatchTime {
+  if (isAsked) return ASKED;
+  return hasHeartbeat ? HEARTBEAT : { ...USUAL, seconds: USUAL.seconds + Math.floor(random() * SPREAD_S) };
+}
 
 /** Lists the objects of the kind, page by page. Throws ResourceExpired or another error if a page cannot be read. */
-export function listPages(options: Omit<ListWatchOptions, "random">, signal: AbortSignal): AsyncGenerator<ListPage> {
+export function listPages(options: ListWatchOptions, signal: AbortSignal): AsyncGenerator<ListPage> {
   const { kind } = options;
   const limits = { responseMs: LIST_IDLE_MS, idleMs: LIST_IDLE_MS, totalMs: LIST_MS };
   return readPages(kind.pageSize, async ({ query, maxBytes }) => {
@@ -48,7 +63,7 @@ export function listPages(options: Omit<ListWatchOptions, "random">, signal: Abo
 
 /** Lists all objects of the kind. All pages of a list have the same resource version. */
 export async function listKind(
-  options: Omit<ListWatchOptions, "random">, signal: AbortSignal,
+  options: ListWatchOptions, signal: AbortSignal,
 ): Promise<Omit<ListPage, "continuation">> {
   const objects: StoredObject[] = [];
   let resourceVersion = "";
@@ -66,21 +81,20 @@ interface WatchHandler {
 }
 
 /**
- * Watches the kind from `resourceVersion`. Resolves when the API server ends the watch. Also resolves when an accepted
- * watch is idle for too long, because only the next watch shows whether the API server still responds.
+ * Watches the kind from `resourceVersion`. Resolves when the API server ends the watch. Throws a ListWatchError if it
+ * does not end an accepted watch in time: a connection can stay open although nothing arrives anymore. Bookmarks cannot
+ * show this, because they come about once a minute, and only if the resource version has increased
+ * (k8s.io/apiserver pkg/storage/cacher/cache_watcher.go).
  */
 export async function watchKind(
-  options: ListWatchOptions, resourceVersion: string, { onOpen, onLine }: WatchHandler, signal: AbortSignal,
+  options: ListWatchOptions, resourceVersion: string, { seconds, graceMs }: WatchTime,
+  { onOpen, onLine }: WatchHandler, signal: AbortSignal,
 ): Promise<void> {
-  const { kind, random } = options;
-  const seconds = WATCH_MIN_S + Math.floor(random() * WATCH_SPREAD_S);
+  const { kind } = options;
   const query = `watch=true&allowWatchBookmarks=true&timeoutSeconds=${seconds}&resourceVersion=${resourceVersion}`;
   const path = `${collectionPath(kind)}?${selectionQuery(kind)}${query}`;
-  const limits = {
-    responseMs: WATCH_RESPONSE_MS,
-    idleMs: WATCH_IDLE_MS + Math.floor(random() * WATCH_IDLE_SPREAD_MS),
-    totalMs: seconds * 1000 + WATCH_OVERTIME_MS,
-  };
+  const totalMs = seconds * 1000 + graceMs;
+  const limits = { responseMs: Math.min(WATCH_RESPONSE_MS, totalMs), idleMs: totalMs, totalMs };
   let isOpen = false;
   try {
     await send(options, { verb: "watch", path, signal, ...limits }, async ({ body }) => {
@@ -90,7 +104,8 @@ export async function watchKind(
       for await (const chunk of body) for (const line of lines.push(chunk)) onLine(line);
     });
   } catch (error) {
-    if (!(isOpen && error instanceof RequestTimeout)) throw error;
+    if (isOpen && error instanceof RequestTimeout) throw stalledError(kind, seconds);
+    throw error;
   }
 }
 
@@ -105,7 +120,7 @@ interface ListWatchRequest {
 
 /** Sends a request and passes the response to `use`. Throws an error if the status is not 200. */
 async function send<T>(
-  { api, clock, kind }: Omit<ListWatchOptions, "random">, request: ListWatchRequest,
+  { api, clock, kind }: ListWatchOptions, request: ListWatchRequest,
   use: (response: KubernetesResponse) => Promise<T>,
 ): Promise<T> {
   const accept = kind.metadataOnly === true ? METADATA_TYPES[request.verb] : undefined;

@@ -1,10 +1,13 @@
 import { sleep } from "../clock.ts";
+import type { ClusterPorts } from "./api.ts";
 import type { Semaphore } from "./semaphore.ts";
 import { Backoff } from "./backoff.ts";
 import { connectionError, ListWatchError, ResourceExpired, watchEventError } from "./api-errors.ts";
-import { listKind, type ListWatchOptions, watchKind } from "./list-watch.ts";
+import { listKind, type ListWatchOptions, watchKind, watchTime } from "./list-watch.ts";
 import { Outage } from "./outage.ts";
-import { keyOf, nameOf, type ObjectName, type StoredObject } from "./watched-kind.ts";
+import { WatchProof } from "./watch-proof.ts";
+import { KnownObjects } from "./known-objects.ts";
+import type { ObjectName, StoredObject } from "./watched-kind.ts";
 import { readEvent } from "./wire.ts";
 
 /** Receives the changes of one kind, in the order in which the API server sends the events. Calls never overlap. */
@@ -14,7 +17,10 @@ export interface ReflectorHandler {
    * complete, even if this list is empty.
    */
   onObjects(put: readonly StoredObject[], removed: readonly ObjectName[]): void;
-  /** The reflector calls `onSync` when the objects are known to be current: after a list, an event or a bookmark. */
+  /**
+   * The reflector calls `onSync` when the objects are known to be current: after a list, an event, a bookmark, or a watch
+   * that the API server has ended.
+   */
   onSync(): void;
   /**
    * Receives an error whose message states why the objects are not current. Receives null when the objects are current
@@ -23,8 +29,10 @@ export interface ReflectorHandler {
   onFault(fault: ListWatchError | null): void;
 }
 
-export interface ReflectorOptions extends ListWatchOptions {
+export interface ReflectorOptions extends ListWatchOptions, ClusterPorts {
   readonly handler: ReflectorHandler;
+  /** Whether the API server must prove every few seconds that the watch is current. Default: only when it is asked. */
+  readonly hasHeartbeat?: boolean;
   /** Limits the number of concurrent lists. Several reflectors share the semaphore. */
   readonly listSemaphore?: Semaphore;
   /** Detects the end of an outage. Several reflectors can share this object. Default: an own one. */
@@ -36,6 +44,8 @@ export interface ReflectorOptions extends ListWatchOptions {
  * a watch from an expired resource version, but then sends an ERROR event immediately.
  */
 const CONFIRM_MS = 500;
+/** By how much a watch can seem shorter than requested, in ms, because clocks and timers are not exact. */
+const INEXACT_MS = 100;
 /** The minimum duration of a watch that resets the backoff, in ms. */
 const HEALTHY_MS = 30_000;
 /** If a watch lasted at least this time, in ms, the next watch starts without a delay. */
@@ -57,8 +67,7 @@ export class Reflector {
   readonly #options: ReflectorOptions;
   readonly #backoff: Backoff;
   readonly #stopping = new AbortController();
-  /** Maps the key of each known object to the resource version of the object. */
-  #known = new Map<string, string>();
+  readonly #known: KnownObjects;
   /**
    * The resource version from which the next watch starts. The resource version is null if the reflector must list
    * first.
@@ -76,6 +85,11 @@ export class Reflector {
   #watchingSince = Infinity;
   /** Cancels the timer that confirms the current watch. */
   #cancelConfirm: (() => void) | null = null;
+  readonly #proof: WatchProof;
+  /** Ends the current watch, so that the next one can prove that it missed nothing. Null if no watch is active. */
+  #interruption: AbortController | null = null;
+  /** Whether the last watch stalled. Then an accepted watch does not resolve the fault. */
+  #hasStalled = false;
   readonly #outage: Outage;
   #running: Promise<void> = Promise.resolve();
 
@@ -83,6 +97,8 @@ export class Reflector {
     this.#options = options;
     this.#outage = options.outage ?? new Outage(options);
     this.#backoff = new Backoff(options.random);
+    this.#known = new KnownObjects(options.handler);
+    this.#proof = new WatchProof(options.clock);
   }
 
   /** The resource version up to which the handler has received the changes; null before the first list. */
@@ -91,17 +107,47 @@ export class Reflector {
   }
 
   get knownObjects(): readonly ObjectName[] {
-    return Array.from(this.#known.keys(), nameOf);
+    return this.#known.names;
   }
 
   start(): void {
     this.#running = this.#run();
   }
 
+  /** Whether the API server has proven in the last 5 s that the handler has received every change. */
+  get isCurrent(): boolean {
+    return this.#proof.isCurrent;
+  }
+
+  /**
+   * Returns whether the API server has proven in the last 5 s that the handler has received every change. Otherwise asks
+   * it, for at most `limitMs`: replaces the watch by one that the API server must end after 1 s. What the old watch may
+   * have missed arrives first. Concurrent callers ask once.
+   */
+  async prove(limitMs: number): Promise<boolean> {
+    if (this.#proof.isCurrent || this.#stopping.signal.aborted) return this.#proof.isCurrent;
+    return await this.#proof.wait(limitMs, () => {
+      this.#interruption?.abort();
+      this.#wake.abort();
+    });
+  }
+
+  /**
+   * Passes an object that was read from the API server to the handler, unless the handler has received this or a newer
+   * version. The watch may deliver older versions later, which are ignored. Returns false while the kind is listed,
+   * because the list could replace the object by an older version.
+   */
+  accept(object: StoredObject): boolean {
+    if (this.#resourceVersion === null || this.#stopping.signal.aborted) return false;
+    this.#known.accept(object);
+    return true;
+  }
+
   /** Aborts all requests. Resolves when all requests are closed. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#wake.abort();
+    this.#proof.end();
     await this.#running;
     if (this.#options.outage === undefined) await this.#outage.stop();
   }
@@ -127,8 +173,8 @@ export class Reflector {
     this.#watchingSince = Infinity;
     try {
       if (this.#resourceVersion === null) await this.#limitedList();
-      await this.#watch();
-      return this.#watchedMs() >= RESUMABLE_MS ? 0 : this.#backoff.next();
+      const isComplete = await this.#watch();
+      return isComplete || this.#watchedMs() >= RESUMABLE_MS ? 0 : this.#backoff.next();
     } catch (error) {
       return this.#stopping.signal.aborted ? 0 : this.#handleError(error);
     }
@@ -149,10 +195,14 @@ export class Reflector {
     }
     const fault = error instanceof ListWatchError ? error : connectionError(kind, error);
     if (fault.recovery === "relist") this.#resourceVersion = null;
+    this.#hasStalled ||= fault.isStalled;
+    // Each attempt takes seconds, and a proxy can recover at any time.
+    if (fault.isStalled) this.#backoff.reset();
     this.#throttles = fault.isThrottled ? this.#throttles + 1 : 0;
     const isTolerated = this.#throttles > 0 && this.#throttles <= TOLERATED_THROTTLES;
     if (isTolerated) this.#backoff.reset();
     else handler.onFault(fault);
+    this.#proof.end();
     if (fault.isOutage) this.#outage.report();
     return this.#backoff.next(fault.retryAfterMs);
   }
@@ -164,64 +214,82 @@ export class Reflector {
   }
 
   async #list(): Promise<void> {
-    const { handler } = this.#options;
+    const sentMs = this.#options.clock.steady();
     const { objects, resourceVersion } = await listKind(this.#options, this.#stopping.signal);
-    const listed = new Map(objects.map((object) => [keyOf(object), object.resourceVersion]));
-    const put = objects.filter((object) => this.#known.get(keyOf(object)) !== object.resourceVersion);
-    const removed = [...this.#known.keys()].filter((key) => !listed.has(key)).map(nameOf);
-    handler.onObjects(put, removed);
-    this.#known = listed;
+    this.#known.replace(objects);
     this.#resourceVersion = resourceVersion;
     this.#position = resourceVersion;
-    handler.onFault(null);
-    handler.onSync();
+    this.#sync();
+    this.#proof.record(sentMs);
   }
 
-  async #watch(): Promise<void> {
-    const { clock } = this.#options;
+  /** Returns whether the next watch may start at once: this one lasted as long as requested, or was interrupted. */
+  async #watch(): Promise<boolean> {
+    const { clock, random, hasHeartbeat = false } = this.#options;
     const onOpen = (): void => {
       this.#watchingSince = clock.steady();
       this.#cancelConfirm = clock.schedule(CONFIRM_MS, () => this.#confirm());
     };
     const onLine = (line: string): void => this.#handleEvent(line);
+    const interruption = this.#interruption = new AbortController();
+    const signal = AbortSignal.any([this.#stopping.signal, interruption.signal]);
+    const sentMs = clock.steady();
+    const time = watchTime({ isAsked: this.#proof.isAsked || this.#hasStalled, hasHeartbeat, random });
     try {
-      await watchKind(this.#options, this.#resourceVersion ?? "", { onOpen, onLine }, this.#stopping.signal);
+      await watchKind(this.#options, this.#resourceVersion ?? "", time, { onOpen, onLine }, signal);
+    } catch (error) {
+      if (interruption.signal.aborted) return true;
+      throw error;
     } finally {
+      this.#interruption = null;
       this.#cancelConfirm?.();
       if (this.#watchedMs() >= HEALTHY_MS) this.#backoff.reset();
     }
+    return this.#endWatch(sentMs, time.seconds * 1000);
   }
 
-  /** Called when the watch is known to be valid: the API server sends all events since the known resource version. */
+  /**
+   * Returns whether the watch lasted as long as requested. The API server has sent every change until it ended the watch,
+   * which it did not start before `sentMs`.
+   */
+  #endWatch(sentMs: number, requestedMs: number): boolean {
+    const isComplete = this.#options.clock.steady() - sentMs >= requestedMs - INEXACT_MS;
+    if (isComplete) this.#backoff.reset();
+    this.#sync();
+    this.#proof.record(isComplete ? sentMs + requestedMs : sentMs);
+    return isComplete;
+  }
+
+  /** Called when a watch is open and its resource version has not expired. */
   #confirm(): void {
-    const { handler } = this.#options;
     this.#hasExpired = false;
     this.#throttles = 0;
-    handler.onFault(null);
-    handler.onSync();
+    if (!this.#hasStalled) this.#options.handler.onFault(null);
+  }
+
+  #sync(): void {
+    this.#hasStalled = false;
+    this.#confirm();
+    this.#options.handler.onSync();
   }
 
   #handleEvent(line: string): void {
-    const { kind, handler } = this.#options;
+    const { kind } = this.#options;
     const event = readEvent(kind, line);
     if (event.type === "ERROR") throw watchEventError(kind, event.status);
     if (event.type !== "BOOKMARK") this.#backoff.reset();
-    if (event.type === "PUT" && event.object.object !== null) {
-      handler.onObjects([event.object], []);
-      this.#known.set(keyOf(event.object), event.object.resourceVersion);
-    } else if (event.type === "DELETED" && this.#known.delete(keyOf(event))) {
-      handler.onObjects([], [event]);
-    }
+    if (event.type === "PUT" && event.object.object !== null) this.#known.put(event.object);
+    else if (event.type === "DELETED") this.#known.remove(event, event.resourceVersion);
     this.#resourceVersion = event.resourceVersion;
     this.#position = event.resourceVersion;
-    this.#confirm();
+    this.#sync();
   }
 
   /** Waits for `waitMs`. Resolves early if `stop` is called, or a short time after an outage ends. */
   async #pause(waitMs: number): Promise<void> {
     const { clock, random } = this.#options;
     await sleep(clock, waitMs, this.#wake.signal);
-    if (!this.#wake.signal.aborted) return;
+    if (!this.#wake.signal.aborted || this.#proof.isAsked) return;
     await sleep(clock, Math.floor(random() * OUTAGE_END_SPREAD_MS), this.#stopping.signal);
   }
 }

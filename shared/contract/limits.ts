@@ -215,6 +215,10 @@ export const LIMITS = {
     34_000, "ms", "time until the watch delivers such a change",
     "it is no longer compared: the API server cannot store it anymore",
   ),
+  watchProofMs: limit(
+    5_000, "ms", "age of the last proof that a watch missed nothing, for a decision on rights or on a selector",
+    "the API server is asked for a new one, and without it the change is denied: ERR_INVENTORY_STALE",
+  ),
   eventSeries: limit(
     5_000, "entries", "series of Events in namespaces, and of cluster-scoped objects",
     "no other series starts until one has not been reported for 2 h",

@@ -114,6 +114,11 @@ export const ERRORS = {
     "The role depends on a Namespace that the API server did not return. The webhook denies the object with code "
       + "504, or admits it with --profile observe.",
   ),
+  ERR_INVENTORY_STALE: entry(
+    503, true,
+    "The change depends on objects whose latest state this replica may not know, because its watch has stalled or "
+      + "failed. The webhook denies the object with code 504, or admits it with --profile observe.",
+  ),
   ERR_ANNOTATIONS_TOO_LARGE: entry(
     422, false,
     "The annotations would exceed the Kubernetes limit of 256 KiB, so the webhook adds none.",

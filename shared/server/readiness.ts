@@ -37,14 +37,17 @@ export function notLoaded({ lastSyncMs }: Pick<SourceStatus, "lastSyncMs">): Res
 }
 
 /**
- * Returns ready if the inventory is loaded and not older than 5 minutes, the certificate is valid, and the
- * webhook is not draining. A certificate for other names is only a warning: the API server may call another name.
+ * Returns ready if the inventory is loaded and not older than 5 minutes, no watch stalls, the certificate is valid, and
+ * the webhook is not draining. A certificate for other names is only a warning: the API server may call another name.
  */
 export function webhookReadiness(input: WebhookReadinessInput): Readiness {
   const { inventory, steadyMs, nowMs, draining, certificateNotAfter, missingHosts } = input;
+  const state = stateOf("the inventory", inventory, steadyMs);
   const missing = `the serving certificate is not valid for ${missingHosts.join(", ")}`;
   return readiness([
-    reasonIf(draining, "the webhook is shutting down"), stateOf("the inventory", inventory, steadyMs),
+    reasonIf(draining, "the webhook is shutting down"),
+    // Another replica may have a connection that works.
+    inventory.isStalled === true ? { reasons: [...state.reasons, ...state.warnings], warnings: [] } : state,
     reasonIf(
       nowMs >= certificateNotAfter.getTime(), `the serving certificate expired at ${certificateNotAfter.toISOString()}`,
     ),

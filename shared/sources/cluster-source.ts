@@ -1,18 +1,18 @@
 import { type SteadyClock, systemClock } from "../clock.ts";
 import type { KubernetesAPI } from "../cluster/api.ts";
-import type { ListWatchError } from "../cluster/api-errors.ts";
 import { Outage } from "../cluster/outage.ts";
 import type { WatchedKind } from "../cluster/watched-kind.ts";
+import type { KindName } from "../contract/capa-kinds.ts";
 import type { ClusterPart } from "../contract/kind-row.ts";
 import { ResolverError } from "../formats/errors.ts";
 import type { JsonObject } from "../formats/json.ts";
-import { apiVersionOf } from "../formats/object-meta.ts";
+import { apiVersionOf, objectReference } from "../formats/object-meta.ts";
 import { countOf } from "../formats/text.ts";
 import { type Collection, Inventory } from "../inventory/inventory.ts";
 import type { Judge } from "../model/selector.ts";
 import { fixedKinds } from "./cluster-kinds.ts";
-import { Informer, type InformerOptions, ResourceInformers } from "./informers.ts";
-import { type InventorySource, Listeners, type SourceStatus } from "./source.ts";
+import { type Fault, Informer, type InformerOptions, ResourceInformers } from "./informers.ts";
+import { ALWAYS_CURRENT, type InventorySource, Listeners, type Proof, type SourceStatus } from "./source.ts";
 
 /**
  * Every cluster source loads selectors, namespaces and CustomResourceDefinitions. With the options `resources`,
@@ -45,6 +45,11 @@ export interface ClusterSourceOptions {
    * again.
    */
   readonly onObject?: ((object: JsonObject) => void) | undefined;
+  /**
+   * Whether the API server must prove every few seconds that the watches of the kinds that every source loads are
+   * current, because they decide on rights. Default: only when `prove` is called.
+   */
+  readonly hasHeartbeat?: boolean | undefined;
   readonly clock?: SteadyClock;
   /** Returns a number from 0 (inclusive) to 1 (exclusive). */
   readonly random?: () => number;
@@ -100,7 +105,8 @@ export class ClusterSource implements InventorySource {
     const updateResources: InformerOptions["onObjects"] = (put, removed) => this.#resources.update(put, removed);
     this.#informers = watchedKinds(optional).map((watched) => {
       const onObjects = watched.kind.kind === "CustomResourceDefinition" ? updateResources : undefined;
-      return new Informer({ ...common, ...watched, kind: observe(watched.kind), onObjects });
+      const hasHeartbeat = options.hasHeartbeat === true && watched.collection === null;
+      return new Informer({ ...common, ...watched, kind: observe(watched.kind), onObjects, hasHeartbeat });
     });
     // Prevents an unhandled rejection: `stop` rejects the promise even if `start` was not called.
     this.#loading.promise.catch(() => undefined);
@@ -114,7 +120,8 @@ export class ClusterSource implements InventorySource {
     return {
       loaded: this.#loaded,
       lastSyncMs: this.#loaded ? Math.min(...syncTimes) : null,
-      fault: faults.length === 0 ? null : joinFaults(faults),
+      fault: faultText(faults),
+      isStalled: faults.some(({ isStalled }) => isStalled),
     };
   }
 
@@ -132,7 +139,21 @@ export class ClusterSource implements InventorySource {
   }
 
   positionOf(kind: string): string | null {
-    return this.#all().find((informer) => informer.kind === kind)?.position ?? null;
+    return this.#all().find((informer) => informer.kind.kind === kind)?.position ?? null;
+  }
+
+  async prove(isNeeded: (kind: KindName) => boolean, limitMs: number): Promise<Proof> {
+    const informers = this.#all().filter(({ hasSynced, kind }) => hasSynced && isNeeded(kind));
+    const hasAsked = informers.some(({ isCurrent }) => !isCurrent);
+    if (!hasAsked) return ALWAYS_CURRENT;
+    const faults = await Promise.all(informers.map((informer) => informer.prove(limitMs)));
+    return { fault: faultText(faults.filter((fault) => fault !== null)), hasAsked };
+  }
+
+  accept(object: JsonObject): boolean {
+    const { group, kind } = objectReference(object);
+    const informer = this.#informers.find(({ kind: one }) => one.group === group && one.kind === kind);
+    return informer?.accept(object) === true;
   }
 
   /** Resolves when the inventory is loaded. Rejects only if `stop` is called before the inventory is loaded. */
@@ -228,7 +249,9 @@ function withObserver(kind: WatchedKind, onObject: (object: JsonObject) => void)
 /** The maximum number of faults that the joined text lists. */
 const MAX_FAULTS = 10;
 
-type Fault = Pick<ListWatchError, "message" | "messageFor">;
+function faultText(faults: readonly Fault[]): string | null {
+  return faults.length === 0 ? null : joinFaults(faults);
+}
 
 /**
  * Joins the faults of all kinds to one text. If several kinds have the same fault, for example because the API server

@@ -18,7 +18,7 @@ import { type FileListing, listManifestFiles, STDIN } from "../files/listing.ts"
 import type { InputFault, Manifest, ParsedManifests } from "../files/manifest-reader.ts";
 import { manifestsOf, ThreadParser } from "../files/thread-parser.ts";
 import { runInSlices } from "./slices.ts";
-import { type InventorySource, Listeners, type SourceStatus } from "./source.ts";
+import { ALWAYS_CURRENT, type InventorySource, Listeners, type Proof, type SourceStatus } from "./source.ts";
 
 /** Calls `onEvent` when a file under `path` could have changed. Returns a function that stops the watch. */
 type WatchPath = (path: string, onEvent: () => void) => () => void;
@@ -138,6 +138,14 @@ export class ManifestSource implements InventorySource {
 
   positionOf(): null {
     return null;
+  }
+
+  async prove(): Promise<Proof> {
+    return ALWAYS_CURRENT;
+  }
+
+  accept(): boolean {
+    return false;
   }
 
   onChange(listener: () => void): () => void {

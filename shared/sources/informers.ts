@@ -6,7 +6,11 @@ import { servedKind, type ServedKind } from "./cluster-kinds.ts";
 import type { ListWatchError } from "../cluster/api-errors.ts";
 import { Reflector, type ReflectorHandler, type ReflectorOptions } from "../cluster/reflector.ts";
 import { Semaphore } from "../cluster/semaphore.ts";
-import { collectionPath, type ObjectName, type StoredObject, type WatchedKind } from "../cluster/watched-kind.ts";
+import {
+  collectionPath, type ObjectName, resourceName, type StoredObject, toStoredObject, type WatchedKind,
+} from "../cluster/watched-kind.ts";
+
+export type Fault = Pick<ListWatchError, "message" | "messageFor">;
 
 export interface InformerOptions extends Omit<ReflectorOptions, "handler"> {
   readonly inventory: Inventory;
@@ -41,8 +45,8 @@ export class Informer implements ReflectorHandler {
     return this.#options.isRequired;
   }
 
-  get kind(): string {
-    return this.#options.kind.kind;
+  get kind(): WatchedKind {
+    return this.#options.kind;
   }
 
   /** The resource version up to which the inventory contains the changes; null before the first list. */
@@ -52,6 +56,23 @@ export class Informer implements ReflectorHandler {
 
   start(): void {
     this.#reflector.start();
+  }
+
+  get isCurrent(): boolean {
+    return this.#reflector.isCurrent;
+  }
+
+  /** Returns why the objects are not known to be current, after it has asked for at most `limitMs`; null if they are. */
+  async prove(limitMs: number): Promise<Fault | null> {
+    if (await this.#reflector.prove(limitMs) || this.#isRemoved) return null;
+    const messageFor = (kinds: string): string => `the API server did not confirm the watch of ${kinds} in time`;
+    return this.fault ?? { message: messageFor(resourceName(this.kind)), messageFor };
+  }
+
+  /** Stores an object that was read from the API server, unless it is stored. Returns false if the kind is listed now. */
+  accept(object: JsonObject): boolean {
+    const stored = toStoredObject(this.kind, object);
+    return stored !== null && this.hasSynced && this.#reflector.accept(stored);
   }
 
   async stop(): Promise<void> {

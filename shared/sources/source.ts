@@ -1,3 +1,5 @@
+import type { KindName } from "../contract/capa-kinds.ts";
+import type { JsonObject } from "../formats/json.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 
 /** The state of a source's inventory. An unloaded inventory is never treated as empty. */
@@ -11,6 +13,19 @@ export interface SourceStatus {
   readonly lastSyncMs: number | null;
   /** A sentence that states why the inventory is not current. The sentence is null if the inventory is current. */
   readonly fault: string | null;
+  /**
+   * Whether the API server accepts a watch but does not end it when requested. Something on the way to it is broken,
+   * perhaps only for this process. Default: false.
+   */
+  readonly isStalled?: boolean;
+}
+
+/** Whether the objects of some kinds are known to be current. */
+export interface Proof {
+  /** Why they are not; null if they are. */
+  readonly fault: string | null;
+  /** Whether the API server was asked. What was read before may then be outdated. */
+  readonly hasAsked: boolean;
 }
 
 /**
@@ -25,6 +40,16 @@ export interface InventorySource {
    */
   positionOf(kind: string): string | null;
   /**
+   * Resolves to whether the inventory contains every change of the listed kinds for which `isNeeded` returns true, up to
+   * 5 s ago. If that is not known, asks the API server, for at most `limitMs`. Manifests are always current.
+   */
+  prove(isNeeded: (kind: KindName) => boolean, limitMs: number): Promise<Proof>;
+  /**
+   * Stores an object that was read from the API server, unless the inventory contains it or a newer version. Returns
+   * false if this cannot be known now, for example because the kind is being listed.
+   */
+  accept(object: JsonObject): boolean;
+  /**
    * Resolves when the inventory is complete. Rejects if manifests are unreadable. If the cluster is unreachable,
    * retries until `stop` is called.
    */
@@ -35,6 +60,8 @@ export interface InventorySource {
    */
   onChange(listener: () => void): () => void;
 }
+
+export const ALWAYS_CURRENT: Proof = { fault: null, hasAsked: false };
 
 /** A set of change listeners. */
 export class Listeners {

@@ -4,7 +4,7 @@ import { type Faults, startSTSEmulator } from "../cli/local/sts-emulator/faults.
 import type { BaseCredentials } from "../../cli/local/sts-emulator/principals.ts";
 import { judgeSelector } from "../../shared/checks/judge-selector.ts";
 import { Inventory } from "../../shared/inventory/inventory.ts";
-import type { InventorySource, SourceStatus } from "../../shared/sources/source.ts";
+import { ALWAYS_CURRENT, type InventorySource, type SourceStatus } from "../../shared/sources/source.ts";
 import { readSettings } from "../../shared/server/read-settings.ts";
 import { type RunningSidecar, runSidecar, type SidecarRuntime } from "../../sidecar/main.ts";
 import type { SidecarSettings } from "../../sidecar/options.ts";
@@ -33,7 +33,8 @@ export function loadedSource(): InventorySource & { status: SourceStatus } {
   inventory.apply([namespaceObject("team-a"), TEAM_A].map(put));
   const status: SourceStatus = { loaded: true, lastSyncMs: performance.now(), fault: null };
   const resolved = (): Promise<void> => Promise.resolve();
-  return { inventory, status, positionOf: () => null, start: resolved, stop: resolved, onChange: () => () => {} };
+  const known = { positionOf: () => null, prove: async () => ALWAYS_CURRENT, accept: () => false };
+  return { inventory, status, ...known, start: resolved, stop: resolved, onChange: () => () => {} };
 }
 
 export const SETTINGS: SidecarSettings = {

@@ -4,7 +4,7 @@ import { type DecisionSettings, decisionSettings, type Runtime } from "../../sha
 import { Inventory } from "../../shared/inventory/inventory.ts";
 import type { JsonObject } from "../../shared/formats/json.ts";
 import type { SteadyClock } from "../../shared/clock.ts";
-import type { InventorySource, SourceStatus } from "../../shared/sources/source.ts";
+import { ALWAYS_CURRENT, type InventorySource, type SourceStatus } from "../../shared/sources/source.ts";
 import { createLogger } from "../../shared/server/logger.ts";
 import { readSettings } from "../../shared/server/read-settings.ts";
 import { Drain } from "../../shared/server/stopping.ts";
@@ -18,6 +18,8 @@ export class FakeSource implements InventorySource {
   readonly #listeners = new Set<() => void>();
   status: SourceStatus = { loaded: true, lastSyncMs: 0, fault: null };
   positionOf: (kind: string) => string | null = () => null;
+  /** Default: every kind is current. */
+  prove: InventorySource["prove"] = async () => ALWAYS_CURRENT;
 
   constructor(objects: readonly JsonObject[] = [], runtime: Runtime = "ack") {
     this.inventory = new Inventory({ runtime, origin: "cluster" }, judgeSelector);
@@ -27,6 +29,12 @@ export class FakeSource implements InventorySource {
   put(...objects: readonly JsonObject[]): void {
     this.inventory.apply(objects.map((object) => ({ type: "put", object })));
     this.notify();
+  }
+
+  /** Stores each object, as if it were newer than what the inventory has. */
+  accept(object: JsonObject): boolean {
+    this.put(object);
+    return true;
   }
 
   unload(): void {

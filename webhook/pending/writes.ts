@@ -74,11 +74,16 @@ export class PendingWrites<T> {
     return this.#ports.store.list.remainingMs(writes.map(({ listed }) => listed));
   }
 
+  /** Whether later reviews see a difference between the changed object and the one that it replaces. */
+  hasEffect(change: ReviewedChange): boolean {
+    return !hasNoEffect(this.#ports.kind, change);
+  }
+
   /** Adds the change. A change without an effect is not added. */
   async add(change: ReviewedChange, isCurrent: () => boolean, remainingMs: () => number): Promise<Added> {
     const { store, kind } = this.#ports;
     // For example, an `apply` of the stored object. If the stored object changes meanwhile, another review follows.
-    if (hasNoEffect(kind, change)) return isCurrent() ? "added" : "outdated";
+    if (!this.hasEffect(change)) return isCurrent() ? "added" : "outdated";
     const { write, value } = writeOf(kind, change);
     if (write.object !== null) this.#read.set(write.object, value);
     return await store.add(write, isCurrent, remainingMs);
@@ -187,24 +192,33 @@ interface PendingReview<T> {
   readonly run: (changes: PendingChanges<T>) => Promise<CheckResult>;
   /** Returns the remaining time until the deadline of the response, in ms. */
   readonly remainingMs: () => number;
-  /** The reviewed change, which becomes a pending write if the checks admit it; null for a dry run. */
-  readonly change: ReviewedChange | null;
+  /**
+   * Waits until the inventory is known to be current. Returns true if the checks have to run again, because they may
+   * have read an outdated inventory. Throws if the inventory may be outdated.
+   */
+  readonly update: () => Promise<boolean>;
+  /** The reviewed change, which becomes a pending write if the checks admit it, unless it is a dry run. */
+  readonly change: ReviewedChange;
+  readonly isDryRun: boolean;
 }
 
 /**
- * Runs the checks also with the pending writes. Admits a change only in the step that makes it a pending write, and
- * only if no other review has admitted a related change since the checks started: otherwise, runs them again. Throws
+ * Runs the checks also with the pending writes. Admits a change only if the inventory is current, only in the step that
+ * makes it a pending write, and only if no other review has admitted a related change since the checks started: otherwise, runs them again. Throws
  * ERR_PENDING_WRITES if the change cannot become a pending write, or if other reviews admit related changes all the
  * time.
  */
 export async function runChecksWithPending<T>(review: PendingReview<T>): Promise<CheckResult> {
-  const { pendingWrites, related, remainingMs, change } = review;
+  const { pendingWrites, related, remainingMs, update, change, isDryRun } = review;
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const { sequence } = pendingWrites;
     // The rounds are sequential.
     // oxlint-disable-next-line no-await-in-loop
     const result = await runInStates(review);
-    if (result.denied || change === null) return result;
+    if (result.denied) return result;
+    // oxlint-disable-next-line no-await-in-loop
+    if (pendingWrites.hasEffect(change) && await update()) continue;
+    if (isDryRun) return result;
     const isCurrent = (): boolean => {
       const added = pendingWrites.since(sequence);
       return added !== null && related(added).length === 0;

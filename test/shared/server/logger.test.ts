@@ -8,7 +8,7 @@ import { Inventory } from "../../../shared/inventory/inventory.ts";
 import { field, stringAt } from "../../../shared/formats/json.ts";
 import { EXTENDED_NOTICE } from "../../../shared/contract/removed-settings.ts";
 import { ManifestSource } from "../../../shared/sources/file-source.ts";
-import { type InventorySource, Listeners, type SourceStatus } from "../../../shared/sources/source.ts";
+import { ALWAYS_CURRENT, type InventorySource, Listeners, type SourceStatus } from "../../../shared/sources/source.ts";
 import {
   BatchedOutput, createLogger, type Logger, logInventory, logNotices, logRequest, logUnknownGroups,
 } from "../../../shared/server/logger.ts";
@@ -33,7 +33,7 @@ test("logs each change of the inventory state once, and includes the fault in th
     get status() {
       return status;
     },
-    positionOf: () => null,
+    positionOf: () => null, prove: async () => ALWAYS_CURRENT, accept: () => false,
     start: async () => {}, stop: async () => {}, onChange: (listener) => listeners.add(listener),
   };
   const setStatus = (loaded: boolean, fault: string | null): void => {

@@ -33,7 +33,7 @@ class Setup {
   async isAllowed(duringRun: (run: number) => void | Promise<void>): Promise<boolean> {
     const { pendingWrites, source: { inventory } } = this;
     const { denied } = await runChecksWithPending({
-      pendingWrites, change: { object: OTHER, old: null, isDeletion: false },
+      pendingWrites, change: { object: OTHER, old: null, isDeletion: false }, isDryRun: false, update: async () => false,
       remainingMs: () => 10_000,
       related: (writes) => writes.filter(({ name }) => name !== "other"),
       run: async (pending) => {

@@ -4,7 +4,9 @@ import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
 import { Inventory } from "../../../shared/inventory/inventory.ts";
 import { field, type JsonObject, stringAt } from "../../../shared/formats/json.ts";
 import type { KubernetesAPI } from "../../../shared/cluster/api.ts";
-import { type InventorySource, Listeners, type SourceStatus } from "../../../shared/sources/source.ts";
+import {
+  ALWAYS_CURRENT, type InventorySource, Listeners, type Proof, type SourceStatus,
+} from "../../../shared/sources/source.ts";
 import { createLogger } from "../../../shared/server/logger.ts";
 import { TurnQueue } from "../../../shared/sources/slices.ts";
 import { createWebhookMetrics } from "../../../webhook/metrics.ts";
@@ -41,6 +43,14 @@ class FakeSource implements InventorySource {
 
   positionOf(): null {
     return null;
+  }
+
+  async prove(): Promise<Proof> {
+    return ALWAYS_CURRENT;
+  }
+
+  accept(): boolean {
+    return false;
   }
 
   async start(): Promise<void> {}

@@ -1,0 +1,55 @@
+import { type SteadyClock, withTimeout } from "../clock.ts";
+import { LIMITS } from "../contract/limits.ts";
+
+/** The maximum time that a caller waits for a proof, in ms: the time of a watch that is asked for, with its grace. */
+const WAIT_MS = 2_200;
+
+/**
+ * The time up to which the API server has proven that a watch missed nothing, and the callers that wait for a proof.
+ * Only an answer to a request is a proof: a list, or the end of a watch that the API server was asked to end. An event
+ * or a bookmark can be old when it arrives, and silence proves nothing, because a stalled connection is silent too.
+ */
+export class WatchProof {
+  readonly #clock: Pick<SteadyClock, "steady" | "schedule">;
+  #provenMs = -Infinity;
+  #asked: PromiseWithResolvers<void> | null = null;
+
+  constructor(clock: Pick<SteadyClock, "steady" | "schedule">) {
+    this.#clock = clock;
+  }
+
+  /** Whether a caller waits for a proof. */
+  get isAsked(): boolean {
+    return this.#asked !== null;
+  }
+
+  /** Whether the proof is recent enough for a decision. */
+  get isCurrent(): boolean {
+    return this.#clock.steady() - this.#provenMs <= LIMITS.watchProofMs.value;
+  }
+
+  /**
+   * Waits for the next proof, for at most `limitMs`, and calls `ask` unless another caller waits already. Returns whether
+   * the proof is recent enough.
+   */
+  async wait(limitMs: number, ask: () => void): Promise<boolean> {
+    const isFirst = this.#asked === null;
+    this.#asked ??= Promise.withResolvers();
+    const { promise } = this.#asked;
+    if (isFirst) ask();
+    await withTimeout(this.#clock, Math.min(WAIT_MS, limitMs), promise, () => new Error("timeout")).catch(() => null);
+    return this.isCurrent;
+  }
+
+  /** Records that the handler has received every change until `provenMs`. */
+  record(provenMs: number): void {
+    this.#provenMs = Math.max(this.#provenMs, provenMs);
+    if (this.isCurrent) this.end();
+  }
+
+  /** Ends the waiting of all callers, for example because the API server returned an error. */
+  end(): void {
+    this.#asked?.resolve();
+    this.#asked = null;
+  }
+}

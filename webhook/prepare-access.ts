@@ -1,0 +1,96 @@
+import { isCheckEnabled, newSelectorsToReview, selectorsToReview } from "../shared/checks/access-reviews.ts";
+import { contextOf } from "../shared/checks/check.ts";
+import { identityUses } from "../shared/checks/cluster-identity-uses.ts";
+import { AC_05 } from "../shared/checks/cluster-reference.ts";
+import { NS_02 } from "../shared/checks/namespace-labels.ts";
+import { ACK_09 } from "../shared/checks/resource-selection.ts";
+import { usedIdentity, usedSelector } from "../shared/checks/use-rights.ts";
+import type { AccessByName } from "../shared/contract/context.ts";
+import type { TerminatingNamespaces } from "../shared/contract/exemptions.ts";
+import { LIMITS } from "../shared/contract/limits.ts";
+import { objectReference } from "../shared/formats/object-meta.ts";
+import { type ObjectUse, reviewAll } from "./access-review.ts";
+import { basicKinds, identityKinds, type KindFilter, requireCurrent } from "./current-state.ts";
+import { refreshNamespace, requireNamespace, waitUntilKnown } from "./namespace-wait.ts";
+import type { Prepare, Review, ReviewContext } from "./review.ts";
+
+/** The objects that a review uses, each by the name under which the checks read the requester's access. */
+type Uses = (review: Review, context: ReviewContext) => readonly (readonly [name: string, use: ObjectUse])[];
+
+const usesOfResource: Uses = ({ request: { namespace }, input }, { settings, source: { inventory } }) => (
+  selectorsToReview(input.object, input.old, inventory, settings)
+    .map((name) => [name, { ...usedSelector(name), namespace }])
+);
+
+/** The identities that the object uses before or after the change. */
+const usesOfCluster: Uses = ({ request: { namespace }, input }, { settings, source: { inventory } }) => (
+  [...identityUses(input.object, input.old, contextOf(input, settings, inventory))]
+    .map(([name, { identity }]) => [name, { ...usedIdentity(identity), namespace }])
+);
+
+/** The selectors that match the namespace only after the change. */
+const usesOfNamespace: Uses = ({ request: { oldObject }, input: { object } }, { settings, source: { inventory } }) => (
+  newSelectorsToReview(object, oldObject, inventory, settings)
+    .map((name) => [name, { ...usedSelector(name), namespace: objectReference(object).name }])
+);
+
+/**
+ * Waits for the requester's access to the selectors that match the namespace only after the change. The review contains
+ * the stored Namespace, so that only the selectors can be outdated.
+ */
+export const prepareNamespace: Prepare = (review, context) => {
+  if (review.request.operation === "DELETE" || !isCheckEnabled(NS_02, context.settings)) return null;
+  return currentAccess(review, context, { usesOf: usesOfNamespace, kinds: basicKinds, namespace: "" })
+    .then((access) => ({ access }));
+};
+
+export const prepareResource = inKnownNamespace(ACK_09, { usesOf: usesOfResource, kinds: basicKinds }, true);
+export const prepareCluster = inKnownNamespace(AC_05, { usesOf: usesOfCluster, kinds: identityKinds }, false);
+
+/** What decides which objects a review uses. */
+interface UseReview {
+  readonly usesOf: Uses;
+  readonly kinds: KindFilter;
+}
+
+const NONE_TERMINATING: TerminatingNamespaces = { namespaces: { isTerminating: () => false } };
+
+/**
+ * Returns a step that waits for the namespace, because the checks read its labels and annotations, and for the
+ * requester's access, which `check` reads.
+ */
+function inKnownNamespace(check: typeof ACK_09 | typeof AC_05, uses: UseReview, isRequired: boolean): Prepare {
+  return (review, context) => {
+    const { request: { namespace }, input: { warnOnly = false }, warnsIn } = review;
+    const { inventory } = context.source;
+    if (isCheckEnabled(check, context.settings) && !warnsIn(NONE_TERMINATING)) {
+      return currentAccess(review, context, { ...uses, namespace }).then((access) => (
+        { access, warnOnly: warnsIn(inventory) }
+      ));
+    }
+    const isKnown = (): boolean => inventory.namespaces.has(namespace);
+    if (namespace === "" || isKnown()) return null;
+    return waitUntilKnown(namespace, isKnown, context).then(() => {
+      if (isRequired && !warnOnly) requireNamespace(namespace, context);
+      return {};
+    });
+  };
+}
+
+/**
+ * Returns the requester's access to what the review uses in the current state of the cluster. Asks at the same time for
+ * the access and for the state, also if the access is cached. Throws an error if the current state is not known.
+ */
+async function currentAccess(
+  review: Review, context: ReviewContext, { usesOf, kinds, namespace }: UseReview & { readonly namespace: string },
+): Promise<AccessByName> {
+  const { requester } = review.request;
+  const [access] = await Promise.all([
+    reviewAll(context, requester, usesOf(review, context)),
+    refreshNamespace(namespace, context),
+    requireCurrent(kinds, context),
+  ]);
+  const uses = usesOf(review, context).slice(0, LIMITS.accessReviews.value);
+  const missing = uses.filter(([name]) => !access.has(name));
+  return missing.length === 0 ? access : new Map([...access, ...await reviewAll(context, requester, missing)]);
+}
