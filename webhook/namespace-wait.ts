@@ -39,7 +39,8 @@ export async function waitUntilKnown(
 ): Promise<boolean> {
   if (await isReported(isKnown, context)) return true;
   const fetched = await fetchWithin(namespace, context);
-  if (typeof fetched !== "string") context.source.accept(fetched);
+  // The watch may have reported a newer state during the fetch.
+  if (typeof fetched !== "string" && !isKnown()) context.source.accept(fetched);
   return isKnown();
 }
 
@@ -55,9 +56,9 @@ async function fetchWithin(
 const MAX_FETCHES = 2;
 
 /**
- * Fetches the namespace, and stores it unless the inventory contains this version. So the following decision is not made
- * on an older state, for example on that of a namespace that was deleted and created again. Throws ERR_NAMESPACE_UNREAD
- * if that is not certain. Does nothing for an inventory of manifests.
+ * Fetches the namespace, and stores it unless the inventory contains this version. So the next decision is not made on
+ * an older state, for example on that of a namespace that was deleted and created again. Throws ERR_NAMESPACE_UNREAD if
+ * that is not certain. Does nothing for an inventory of manifests.
  */
 export async function refreshNamespace(namespace: string, context: NamespaceWaitContext): Promise<void> {
   if (context.fetchNamespace === null || namespace === "") return;

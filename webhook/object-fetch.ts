@@ -57,8 +57,8 @@ export function objectFetchers(ports: ObjectFetchPorts): Fetchers {
 }
 
 /**
- * Returns a fetcher that sends at most 8 requests at a time. Callers share a request only until it is sent, so that what
- * they get is never older than their call. It returns `unknown` if 512 objects wait.
+ * Returns a fetcher that sends at most 8 requests at a time. Callers share a request only until it is sent, so that the
+ * object is never older than the call. It returns `unknown` if 512 objects wait.
  */
 function objectFetcher(kind: FetchedKind, ports: ObjectFetchPorts): ObjectFetcher {
   const calls = new Semaphore(CONCURRENT_CALLS);

@@ -6,7 +6,9 @@ import { collectionPath, resourceName, scopeOf, type WatchedKind } from "./watch
 /** How the next attempt starts: `resume` watches from the last resource version, `relist` lists all objects again. */
 type Recovery = "resume" | "relist";
 
-type ErrorDetails = Partial<Pick<ListWatchError, "retryAfterMs" | "isThrottled" | "isOutage" | "isStalled" | "messageFor">>;
+type ErrorDetails = Partial<
+  Pick<ListWatchError, "retryAfterMs" | "isThrottled" | "isOutage" | "isStalled" | "messageFor">
+>;
 
 /** An error that ended a list or watch. The status of the source reports the message of the error as a fault. */
 export class ListWatchError extends Error {

@@ -1,16 +1,19 @@
-import type { ReflectorHandler } from "./reflector.ts";
 import { isNewer, keyOf, nameOf, type ObjectName, type StoredObject } from "./watched-kind.ts";
+
+type OnObjects = (put: readonly StoredObject[], removed: readonly ObjectName[]) => void;
 
 /**
  * The resource versions of the objects that a handler has received. An object can be accepted from another source than
- * the watch, so the watch can deliver versions that are older than what the handler has. They are ignored.
+ * the watch, and the watch can then deliver older versions of it, which are ignored.
  */
 export class KnownObjects {
-  readonly #handler: Pick<ReflectorHandler, "onObjects">;
+  readonly #onObjects: OnObjects;
   #versions = new Map<string, string>();
+  /** The versions of the accepted objects, until the watch delivers them. */
+  readonly #accepted = new Map<string, string>();
 
-  constructor(handler: Pick<ReflectorHandler, "onObjects">) {
-    this.#handler = handler;
+  constructor(onObjects: OnObjects) {
+    this.#onObjects = onObjects;
   }
 
   get names(): readonly ObjectName[] {
@@ -22,29 +25,44 @@ export class KnownObjects {
     const listed = new Map(objects.map((object) => [keyOf(object), object.resourceVersion]));
     const put = objects.filter((object) => this.#versions.get(keyOf(object)) !== object.resourceVersion);
     const removed = [...this.#versions.keys()].filter((key) => !listed.has(key)).map(nameOf);
-    this.#handler.onObjects(put, removed);
+    this.#onObjects(put, removed);
     this.#versions = listed;
+    this.#accepted.clear();
   }
 
-  /** Passes the object to the handler, unless it has a newer version. An event can repeat a version. */
+  /** Passes an object of the watch to the handler. */
   put(object: StoredObject): void {
-    if (this.#hasNewer(object, object.resourceVersion)) return;
-    this.#handler.onObjects([object], []);
+    if (this.#reaches(keyOf(object), object.resourceVersion)) this.#put(object);
+  }
+
+  /** Removes an object that was deleted at `resourceVersion` from the handler. */
+  remove(object: ObjectName, resourceVersion: string): void {
+    const key = keyOf(object);
+    if (this.#reaches(key, resourceVersion) && this.#versions.delete(key)) this.#onObjects([], [object]);
+  }
+
+  /**
+   * Passes an object that was read from the API server to the handler, unless it has this version or a newer one.
+   * Returns whether it has this version now.
+   */
+  accept(object: StoredObject): boolean {
+    const [key, version] = [keyOf(object), object.resourceVersion];
+    if (isNewer(version, this.#versions.get(key) ?? null)) {
+      this.#put(object);
+      this.#accepted.set(key, version);
+    }
+    return this.#versions.get(key) === version;
+  }
+
+  #put(object: StoredObject): void {
+    this.#onObjects([object], []);
     this.#versions.set(keyOf(object), object.resourceVersion);
   }
 
-  /** Passes an object that was read from the API server to the handler, unless it has this version or a newer one. */
-  accept(object: StoredObject): void {
-    if (this.#versions.get(keyOf(object)) !== object.resourceVersion) this.put(object);
-  }
-
-  /** Removes an object that was deleted at `resourceVersion`, unless a newer object has its name. */
-  remove(object: ObjectName, resourceVersion: string): void {
-    if (this.#hasNewer(object, resourceVersion) || !this.#versions.delete(keyOf(object))) return;
-    this.#handler.onObjects([], [object]);
-  }
-
-  #hasNewer(object: ObjectName, resourceVersion: string): boolean {
-    return isNewer(this.#versions.get(keyOf(object)) ?? null, resourceVersion);
+  /** Whether the watch has reached the accepted version of the object, if there is one. */
+  #reaches(key: string, version: string): boolean {
+    if (isNewer(this.#accepted.get(key) ?? null, version)) return false;
+    this.#accepted.delete(key);
+    return true;
   }
 }

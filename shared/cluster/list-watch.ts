@@ -20,8 +20,8 @@ const LIST_MS = 300_000;
 const WATCH_RESPONSE_MS = 10_000;
 
 /**
- * How long the API server is asked to keep a watch open, in s, and by how much it may be late, in ms. It ends each watch
- * at the requested time, on every Kubernetes version, after it has sent all changes until then.
+ * How long the API server is asked to keep a watch open, in s, and by how much it may be late, in ms. On every
+ * Kubernetes version, it ends each watch at the requested time, after it has sent all changes until then.
  */
 export interface WatchTime {
   readonly seconds: number;
@@ -87,7 +87,7 @@ interface WatchHandler {
  * (k8s.io/apiserver pkg/storage/cacher/cache_watcher.go).
  */
 export async function watchKind(
-  options: ListWatchOptions, resourceVersion: string, { seconds, graceMs }: WatchTime,
+  options: ListWatchOptions, { resourceVersion, seconds, graceMs }: WatchTime & { readonly resourceVersion: string },
   { onOpen, onLine }: WatchHandler, signal: AbortSignal,
 ): Promise<void> {
   const { kind } = options;

@@ -18,8 +18,8 @@ export interface ReflectorHandler {
    */
   onObjects(put: readonly StoredObject[], removed: readonly ObjectName[]): void;
   /**
-   * The reflector calls `onSync` when the objects are known to be current: after a list, an event, a bookmark, or a watch
-   * that the API server has ended.
+   * The reflector calls `onSync` when the objects are known to be current: after a list, an event or a bookmark, and
+   * when the API server ends a watch.
    */
   onSync(): void;
   /**
@@ -97,7 +97,7 @@ export class Reflector {
     this.#options = options;
     this.#outage = options.outage ?? new Outage(options);
     this.#backoff = new Backoff(options.random);
-    this.#known = new KnownObjects(options.handler);
+    this.#known = new KnownObjects((put, removed) => options.handler.onObjects(put, removed));
     this.#proof = new WatchProof(options.clock);
   }
 
@@ -120,9 +120,9 @@ export class Reflector {
   }
 
   /**
-   * Returns whether the API server has proven in the last 5 s that the handler has received every change. Otherwise asks
-   * it, for at most `limitMs`: replaces the watch by one that the API server must end after 1 s. What the old watch may
-   * have missed arrives first. Concurrent callers ask once.
+   * Returns whether the API server has proven in the last 5 s that the handler has received every change. Otherwise
+   * asks it, for at most `limitMs`: replaces the watch by one that the API server must end after 1 s. What the old one
+   * may have missed arrives first. Concurrent callers ask once.
    */
   async prove(limitMs: number): Promise<boolean> {
     if (this.#proof.isCurrent || this.#stopping.signal.aborted) return this.#proof.isCurrent;
@@ -133,14 +133,12 @@ export class Reflector {
   }
 
   /**
-   * Passes an object that was read from the API server to the handler, unless the handler has received this or a newer
-   * version. The watch may deliver older versions later, which are ignored. Returns false while the kind is listed,
-   * because the list could replace the object by an older version.
+   * Passes an object that was read from the API server to the handler, unless it has received this version or a newer
+   * one. Returns whether it has this version now; false while the kind is listed, because the list could replace
+   * the object by an older version.
    */
   accept(object: StoredObject): boolean {
-    if (this.#resourceVersion === null || this.#stopping.signal.aborted) return false;
-    this.#known.accept(object);
-    return true;
+    return this.#resourceVersion !== null && !this.#stopping.signal.aborted && this.#known.accept(object);
   }
 
   /** Aborts all requests. Resolves when all requests are closed. */
@@ -186,7 +184,7 @@ export class Reflector {
   }
 
   #handleError(error: unknown): number {
-    const { kind, handler } = this.#options;
+    const { kind } = this.#options;
     if (error instanceof ResourceExpired) {
       const isRepeated = this.#hasExpired;
       this.#hasExpired = true;
@@ -194,17 +192,20 @@ export class Reflector {
       return isRepeated ? this.#backoff.next() : 0;
     }
     const fault = error instanceof ListWatchError ? error : connectionError(kind, error);
+    this.#reportFault(fault);
+    this.#proof.end();
+    return this.#backoff.next(fault.retryAfterMs);
+  }
+
+  #reportFault(fault: ListWatchError): void {
     if (fault.recovery === "relist") this.#resourceVersion = null;
     this.#hasStalled ||= fault.isStalled;
-    // Each attempt takes seconds, and a proxy can recover at any time.
-    if (fault.isStalled) this.#backoff.reset();
     this.#throttles = fault.isThrottled ? this.#throttles + 1 : 0;
     const isTolerated = this.#throttles > 0 && this.#throttles <= TOLERATED_THROTTLES;
-    if (isTolerated) this.#backoff.reset();
-    else handler.onFault(fault);
-    this.#proof.end();
+    // An attempt that stalls takes seconds, and the connection can recover at any time.
+    if (isTolerated || fault.isStalled) this.#backoff.reset();
+    if (!isTolerated) this.#options.handler.onFault(fault);
     if (fault.isOutage) this.#outage.report();
-    return this.#backoff.next(fault.retryAfterMs);
   }
 
   async #limitedList(): Promise<void> {
@@ -236,7 +237,8 @@ export class Reflector {
     const sentMs = clock.steady();
     const time = watchTime({ isAsked: this.#proof.isAsked || this.#hasStalled, hasHeartbeat, random });
     try {
-      await watchKind(this.#options, this.#resourceVersion ?? "", time, { onOpen, onLine }, signal);
+      const from = { ...time, resourceVersion: this.#resourceVersion ?? "" };
+      await watchKind(this.#options, from, { onOpen, onLine }, signal);
     } catch (error) {
       if (interruption.signal.aborted) return true;
       throw error;
@@ -249,8 +251,8 @@ export class Reflector {
   }
 
   /**
-   * Returns whether the watch lasted as long as requested. The API server has sent every change until it ended the watch,
-   * which it did not start before `sentMs`.
+   * Returns whether the watch lasted as long as requested. The API server, which did not start it before `sentMs`, has
+   * sent every change until its end.
    */
   #endWatch(sentMs: number, requestedMs: number): boolean {
     const isComplete = this.#options.clock.steady() - sentMs >= requestedMs - INEXACT_MS;

@@ -29,8 +29,8 @@ export class WatchProof {
   }
 
   /**
-   * Waits for the next proof, for at most `limitMs`, and calls `ask` unless another caller waits already. Returns whether
-   * the proof is recent enough.
+   * Waits for the next proof, for at most `limitMs`, and calls `ask` unless another caller waits already. Returns
+   * whether the proof is recent enough.
    */
   async wait(limitMs: number, ask: () => void): Promise<boolean> {
     const isFirst = this.#asked === null;

@@ -62,14 +62,13 @@ export class Informer implements ReflectorHandler {
     return this.#reflector.isCurrent;
   }
 
-  /** Returns why the objects are not known to be current, after it has asked for at most `limitMs`; null if they are. */
+  /** Asks for at most `limitMs`. Returns why the objects are not known to be current; null if they are. */
   async prove(limitMs: number): Promise<Fault | null> {
     if (await this.#reflector.prove(limitMs) || this.#isRemoved) return null;
-    const messageFor = (kinds: string): string => `the API server did not confirm the watch of ${kinds} in time`;
-    return this.fault ?? { message: messageFor(resourceName(this.kind)), messageFor };
+    return this.fault ?? { message: unconfirmed(resourceName(this.kind)), messageFor: unconfirmed };
   }
 
-  /** Stores an object that was read from the API server, unless it is stored. Returns false if the kind is listed now. */
+  /** Stores an object that was read from the API server, like `accept` of the source. */
   accept(object: JsonObject): boolean {
     const stored = toStoredObject(this.kind, object);
     return stored !== null && this.hasSynced && this.#reflector.accept(stored);
@@ -123,6 +122,10 @@ export class Informer implements ReflectorHandler {
     const item = object === undefined ? ofKind : `${object.namespace}/${object.name}`;
     if (collection !== null) inventory.apply([{ type, collection, item }]);
   }
+}
+
+function unconfirmed(kinds: string): string {
+  return `the API server did not confirm the watch of ${kinds} in time`;
 }
 
 /**

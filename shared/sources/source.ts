@@ -40,13 +40,13 @@ export interface InventorySource {
    */
   positionOf(kind: string): string | null;
   /**
-   * Resolves to whether the inventory contains every change of the listed kinds for which `isNeeded` returns true, up to
-   * 5 s ago. If that is not known, asks the API server, for at most `limitMs`. Manifests are always current.
+   * Resolves to whether the inventory contains every change, up to 5 s ago, of the listed kinds for which `isNeeded`
+   * returns true. If that is not known, asks the API server, for at most `limitMs`. Manifests are always current.
    */
   prove(isNeeded: (kind: KindName) => boolean, limitMs: number): Promise<Proof>;
   /**
-   * Stores an object that was read from the API server, unless the inventory contains it or a newer version. Returns
-   * false if this cannot be known now, for example because the kind is being listed.
+   * Stores an object that was read from the API server, unless the inventory has this version or a newer one. Returns
+   * whether the inventory has this version now. Returns false while the kind is listed.
    */
   accept(object: JsonObject): boolean;
   /**

@@ -203,10 +203,10 @@ interface PendingReview<T> {
 }
 
 /**
- * Runs the checks also with the pending writes. Admits a change only if the inventory is current, only in the step that
- * makes it a pending write, and only if no other review has admitted a related change since the checks started: otherwise, runs them again. Throws
- * ERR_PENDING_WRITES if the change cannot become a pending write, or if other reviews admit related changes all the
- * time.
+ * Runs the checks also with the pending writes. Admits a change only if the inventory is current, and only in the step
+ * that makes it a pending write, if no other review has admitted a related change since the checks started. Otherwise,
+ * runs them again. Throws ERR_PENDING_WRITES if the change cannot become a pending write, or if other reviews admit
+ * related changes all the time.
  */
 export async function runChecksWithPending<T>(review: PendingReview<T>): Promise<CheckResult> {
   const { pendingWrites, related, remainingMs, update, change, isDryRun } = review;

@@ -49,8 +49,8 @@ interface Installation {
   readonly certificates: string;
   /** The CA of this certificate, as PEM. */
   readonly ca: string;
-  /** Starts `webhook --cluster`. */
-  readonly start: () => Promise<ServerProcess>;
+  /** Starts `webhook --cluster`. Default: with the kubeconfig of the cluster. */
+  readonly start: (client?: Pick<Cluster, "kubeconfig">) => Promise<ServerProcess>;
   /** Applies the webhook configurations. Resolves when the API server calls the address. */
   readonly register: (address: string) => Promise<void>;
 }
@@ -72,7 +72,7 @@ export async function installObjects(
   const crds = crd === "own" ? manifestObjects("crds", options) : [];
   await apply(cluster, [...manifestObjects("rbac", options), ...crds]);
   await cluster.installCRDs(ACK_CRDS);
-  const start = (): Promise<ServerProcess> => startWebhook(t, cluster, dir, flags);
+  const start: Installation["start"] = ({ kubeconfig } = cluster) => startWebhook(t, { kubeconfig }, dir, flags);
   const register = async (address: string): Promise<void> => {
     await apply(cluster, manifestObjects("webhooks", { ...options, url: `https://${address}` }));
     await untilCalled(cluster);
@@ -82,7 +82,7 @@ export async function installObjects(
 
 /** Starts `webhook --cluster` with the certificate in the folder, as the service account of the manifests. */
 export async function startWebhook(
-  t: Owner, cluster: Cluster, dir: string, flags: readonly string[] = [],
+  t: Owner, cluster: Pick<Cluster, "kubeconfig">, dir: string, flags: readonly string[] = [],
 ): Promise<ServerProcess> {
   const access = ["--cluster", "--kubeconfig", cluster.kubeconfig, "--context", "webhook"];
   const webhook = await startServer("webhook", [...access, "--tls-dir", dir, ...flags]);

@@ -21,10 +21,15 @@ interface Replicas {
   readonly use: (replicas: readonly ServerProcess[]) => void;
 }
 
-/** Installs two webhooks that share their pending writes. The API server calls them in turn. */
-export async function installReplicas(t: Test, cluster: Cluster, flags: readonly string[] = []): Promise<Replicas> {
+/**
+ * Installs two webhooks that share their pending writes. The API server calls them in turn. The second one uses the
+ * kubeconfig of `other`.
+ */
+export async function installReplicas(
+  t: Test, cluster: Cluster, flags: readonly string[] = [], other: Pick<Cluster, "kubeconfig"> = cluster,
+): Promise<Replicas> {
   const installed = await installObjects(t, cluster, ["--namespace", namespace, ...flags]);
-  const replicas = [await installed.start(), await installed.start()];
+  const replicas = [await installed.start(), await installed.start(other)];
   let used: readonly ServerProcess[] = replicas;
   const server = await balancer(installed.certificates, () => used);
   await installed.register(await listen(t, server));

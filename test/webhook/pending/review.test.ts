@@ -33,8 +33,8 @@ class Setup {
   async isAllowed(duringRun: (run: number) => void | Promise<void>): Promise<boolean> {
     const { pendingWrites, source: { inventory } } = this;
     const { denied } = await runChecksWithPending({
-      pendingWrites, change: { object: OTHER, old: null, isDeletion: false }, isDryRun: false, update: async () => false,
-      remainingMs: () => 10_000,
+      pendingWrites, change: { object: OTHER, old: null, isDeletion: false }, isDryRun: false,
+      remainingMs: () => 10_000, update: async () => false,
       related: (writes) => writes.filter(({ name }) => name !== "other"),
       run: async (pending) => {
         const input = { object: OTHER, old: null, requester: null, origin: "cluster", inventory, pending } as const;
