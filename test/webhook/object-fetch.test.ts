@@ -32,6 +32,28 @@ test("returns the selector, or `absent` if the API server has no such selector",
   t.same(paths, [`${folder}/team-a`, `${folder}/b`], "concurrent fetches of one selector share a request");
 });
 
+test("a fetch does not share a request that was sent before it", async (t) => {
+  const paths: string[] = [];
+  const sent = Promise.withResolvers<void>();
+  const answers = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const { fetchNamespace } = objectFetchers({
+    api: apiOf(async ({ path }) => {
+      const answer = answers[paths.push(path) - 1];
+      sent.resolve();
+      await answer?.promise;
+      return [200, JSON.stringify({ kind: "Namespace", request: paths.length })];
+    }),
+    clock: new FakeClock(),
+    log,
+  });
+  const first = fetchNamespace("team-a");
+  await sent.promise;
+  const second = fetchNamespace("team-a");
+  for (const { resolve } of answers) resolve();
+  await Promise.all([first, second]);
+  t.equal(paths.length, 2, "the first answer may be older than the second call");
+});
+
 test("returns the namespace, or `absent` if the API server has no such namespace", async (t) => {
   const api = apiOf(async ({ path }) => [path === "/api/v1/namespaces/team-a" ? 200 : 404, '{"kind":"Namespace"}']);
   const { fetchNamespace } = objectFetchers({ api, clock: new FakeClock(), log });
@@ -96,6 +118,7 @@ test("returns `unknown` immediately while 512 objects are fetched or wait, and f
   const { fetchNamespace } = objectFetchers({ api, clock: new FakeClock(), log });
   const waiting = Array.from({ length: 512 }, async (_, i) => fetchNamespace(`forged-${i}`));
   t.equal(await fetchNamespace("team-a"), "unknown");
+  await new Promise((done) => setImmediate(done));
   t.equal(requests, 8);
   respond();
   t.same(new Set(await Promise.all(waiting)), new Set(["absent"]));

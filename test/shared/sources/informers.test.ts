@@ -122,6 +122,7 @@ test("the inventory is not loaded while a kind cannot be listed, and the fault n
   await cluster.until(() => cluster.watches.has(QUEUES));
   t.same(source.status, {
     loaded: false,
+    isStalled: false,
     lastSyncMs: null,
     fault: `not allowed to list buckets.${S3} in the whole cluster; grant this user or ServiceAccount `
       + "the verbs list and watch on it: "
