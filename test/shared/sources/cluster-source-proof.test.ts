@@ -1,7 +1,9 @@
 import { type Test, test } from "tap";
-import { BUCKETS, definition, DEFINITIONS, type FakeCluster, fakeCluster, NAMESPACES, SELECTORS } from "../cluster/fake-cluster.ts";
-import type { ClusterSource, ClusterSourceOptions } from "../../../shared/sources/cluster-source.ts";
 import type { KindName } from "../../../shared/contract/capa-kinds.ts";
+import type { ClusterSource, ClusterSourceOptions } from "../../../shared/sources/cluster-source.ts";
+import {
+  BUCKETS, definition, DEFINITIONS, type FakeCluster, fakeCluster, NAMESPACES, SELECTORS,
+} from "../cluster/fake-cluster.ts";
 import { eventually } from "./eventually.ts";
 
 const BUCKET = definition("s3.services.k8s.aws", "Bucket");
@@ -14,12 +16,18 @@ interface Loaded {
   readonly newWatch: (path: string) => Promise<string | undefined>;
 }
 
+/** Resolves when the source has received the headers of this number of watches. */
+async function opened({ clock }: FakeCluster, watches: number): Promise<void> {
+  await clock.scheduled(() => clock.delays.filter((ms) => ms === 500).length === watches);
+}
+
 async function loaded(t: Test, options: Partial<ClusterSourceOptions> = {}): Promise<Loaded> {
   const { cluster, source } = await fakeCluster(t, [BUCKET], options);
   cluster.objects.set(NAMESPACES, [{ metadata: { name: "team-a", resourceVersion: "50", labels: { team: "a" } } }]);
   await source.start();
   const paths = [SELECTORS, NAMESPACES, DEFINITIONS, BUCKETS];
   await cluster.until(() => paths.every((path) => cluster.watches.has(path)));
+  await opened(cluster, paths.length);
   const newWatch = async (path: string): Promise<string | undefined> => {
     const old = cluster.watches.get(path);
     await cluster.until(() => cluster.watches.get(path) !== old);
@@ -46,7 +54,7 @@ test("names the kinds whose watches stall, and the status states it", async (t) 
   cluster.clock.advance(5_001);
   const proof = source.prove(({ kind }) => kind !== "CustomResourceDefinition", 3_000);
   await Promise.all([SELECTORS, NAMESPACES, BUCKETS].map(newWatch));
-  await cluster.clock.scheduled(() => cluster.clock.delays.filter((ms) => ms === 500).length >= 3);
+  await opened(cluster, 3);
   cluster.clock.advance(2_000);
   const { fault } = await proof;
   t.match(fault, /^the watches of 3 kinds stalled: the API server accepted the watch, but did not end it after 1 s/);
