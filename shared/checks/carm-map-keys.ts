@@ -1,6 +1,5 @@
 import { ACCOUNT_MAP } from "../contract/annotation-keys.ts";
 import { carmAnnotations, lookUpEntry, type MapEntry, mapEntryOf } from "../model/carm-maps.ts";
-import { serviceOf } from "../contract/ack-groups.ts";
 import type { ACKResource } from "../contract/ack-resource.ts";
 import { accountOfARN } from "../formats/arn.ts";
 import { type Paced, paced } from "../formats/paced.ts";
@@ -137,16 +136,14 @@ function entryOf(
   const annotations = carmAnnotations(namespace, inventory.namespaces.annotationsOf(namespace));
   const entry = mapEntryOf(annotations, resource, settings);
   if (entry === null || ids === null) return entry;
-  return entry.map === name && ids.has(entry.key) ? entry : null;
+  return entry.map === name && ids.has(entry.id) ? entry : null;
 }
 
 function keyChangeOf({ data, settings, stored }: ConfigMapChange, entry: MapEntry, group: string): KeyChange | null {
-  const from = accountOf(lookUpEntry(stored, group, entry, settings).roleARN);
+  const before = lookUpEntry(stored, group, entry, settings);
+  const from = accountOf(before.roleARN);
   const to = accountOf(lookUpEntry(data, group, entry, settings).roleARN);
-  if (from === null || from === to) return null;
-  const serviceKey = `${serviceOf(group)}.${entry.key}`;
-  const readsServiceKey = settings.serviceLevelCARM && (stored.get(serviceKey) ?? "") !== "";
-  return { key: readsServiceKey ? serviceKey : entry.key, from, to };
+  return from === null || from === to ? null : { key: before.key, from, to };
 }
 
 function accountOf(roleARN: string | null): string | null {

@@ -15,7 +15,8 @@ import {
 import type { NamespaceChange } from "./namespace-change.ts";
 import { NS_09, NS_12, NS_13, NS_13_OF_CLUSTERS } from "./namespace-deletion.ts";
 import { NS_01, NS_02 } from "./namespace-labels.ts";
-import { NS_04, NS_07, NS_07B, NS_08, NS_08_HOSTS, NS_17 } from "./namespace-values.ts";
+import { NS_04 } from "./namespace-owner.ts";
+import { NS_07, NS_07B, NS_08, NS_08_HOSTS, NS_17 } from "./namespace-values.ts";
 import type { ResourceChange } from "./resource-change.ts";
 import { ACK_36 } from "./role-inputs.ts";
 import { CM_01, CM_04, CM_12, type ConfigMapChange } from "./carm-map-entries.ts";

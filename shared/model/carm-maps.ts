@@ -2,10 +2,10 @@ import {
   ACCOUNT_MAP, IGNORED_NAMESPACES, OWNER_ACCOUNT_ANNOTATION, PROPOSED_TEAM_ANNOTATION, TEAM_ANNOTATION, TEAM_MAP,
 } from "../contract/annotation-keys.ts";
 import { serviceOf } from "../contract/ack-groups.ts";
-import type { DecisionSettings } from "../contract/context.ts";
+import type { DecisionSettings, Runtime } from "../contract/context.ts";
 import type { ErrorCode } from "../formats/errors.ts";
 import type { ResourceQuery } from "../contract/ack-resource.ts";
-import { parseARN, roleARNFaults } from "../formats/arn.ts";
+import { parseRoleARN } from "../formats/arn.ts";
 import { quote } from "../formats/text.ts";
 
 type StringMap = ReadonlyMap<string, string>;
@@ -16,23 +16,21 @@ interface CARMState {
   readonly carmMaps: { data(namespace: string, name: string): StringMap | null };
 }
 
-/** The role that a CARM map specifies for a resource, or the error that prevents the controller from reconciling it. */
-export type MapLookup =
-  | { readonly via: MapEntry["via"]; readonly key: string; readonly roleARN: string; readonly code: null }
-  | {
-    readonly via: MapEntry["via"];
-    readonly key: string;
-    readonly roleARN: null;
-    readonly code: ErrorCode;
-    readonly message: string;
-  };
-
-/** The entry of a CARM map that a controller looks up for a resource. */
+/** The account or the team whose role a controller looks up in a CARM map. */
 export interface MapEntry {
   readonly via: "team-map" | "account-map";
   readonly map: string;
-  readonly key: string;
+  readonly id: string;
 }
+
+/** What a controller finds in a CARM map. `key` is the id, or the key of the controller's service: `s3.team-a`. */
+type Found = MapEntry & { readonly key: string };
+
+/** The role that a CARM map specifies for a resource, or the error that prevents the controller from reconciling it. */
+export type MapLookup = Found & (
+  | { readonly roleARN: string; readonly code: null }
+  | { readonly roleARN: null; readonly code: ErrorCode; readonly message: string }
+);
 
 type OwnedResource = Pick<ResourceQuery, "group" | "namespace" | "status">;
 
@@ -43,62 +41,92 @@ export function carmAnnotations(namespace: string, annotations: StringMap): Stri
   return IGNORED_NAMESPACES.has(namespace) ? NO_ANNOTATIONS : annotations;
 }
 
+/** The annotations of a namespace that can choose a role, first the one that takes precedence. */
+export function choosingAnnotations({ runtime, teamLevelCARM }: ChoiceSettings): readonly string[] {
+  return [...(teamLevelCARM ? TEAM_ANNOTATIONS[runtime] : []), OWNER_ACCOUNT_ANNOTATION];
+}
+
+type ChoiceSettings = Pick<DecisionSettings, "runtime" | "teamLevelCARM">;
+
+const TEAM_ANNOTATIONS: Readonly<Record<Runtime, readonly string[]>> = {
+  ack: [TEAM_ANNOTATION], extended: [TEAM_ANNOTATION, PROPOSED_TEAM_ANNOTATION],
+};
+
+/** Returns the annotation that chooses the role, or null. An empty annotation chooses nothing. */
+export function choosingAnnotation(annotations: StringMap, settings: ChoiceSettings): string | null {
+  return firstSet(annotations, choosingAnnotations(settings));
+}
+
+function firstSet(annotations: StringMap, keys: readonly string[]): string | null {
+  return keys.find((key) => (annotations.get(key) ?? "") !== "") ?? null;
+}
+
 /** Returns the team in the annotations of a namespace, or "" if the annotations name no team. */
 export function teamOf(annotations: StringMap, { runtime }: Pick<DecisionSettings, "runtime">): string {
-  const team = annotations.get(TEAM_ANNOTATION) ?? "";
-  return team === "" && runtime === "extended" ? (annotations.get(PROPOSED_TEAM_ANNOTATION) ?? "") : team;
+  const key = firstSet(annotations, TEAM_ANNOTATIONS[runtime]);
+  return key === null ? "" : annotations.get(key) ?? "";
 }
 
 /**
- * Looks up the role of a resource. Returns null if the resource uses the controller's own role. If the team of the
- * namespace has no role, CARM does not look up the account instead.
+ * Looks up the role of a resource as the controllers do. Returns null if the resource uses the controller's own role.
+ * If the team of the namespace has no role, CARM does not look up the account instead. Default of `annotations`: those
+ * of the namespace.
  */
-export function lookUpMaps(state: CARMState, query: OwnedResource, settings: DecisionSettings): MapLookup | null {
-  const annotations = carmAnnotations(query.namespace, state.namespaces.annotationsOf(query.namespace));
-  const entry = mapEntryOf(annotations, query, settings);
+export function lookUpMaps(
+  state: CARMState, query: OwnedResource, settings: DecisionSettings,
+  annotations: StringMap = state.namespaces.annotationsOf(query.namespace),
+): MapLookup | null {
+  const entry = mapEntryOf(carmAnnotations(query.namespace, annotations), query, settings);
   if (entry === null) return null;
   return lookUpEntry(state.carmMaps.data(settings.ackSystemNamespace, entry.map), query.group, entry, settings);
 }
 
 /**
  * Returns the map entry that a controller looks up for a resource. `annotations` are the annotations of its namespace.
- * The key is the first of these that is set: the team of the namespace, the account of the namespace, the account in
+ * The id is the first of these that is set: the team of the namespace, the account of the namespace, the account in
  * which the resource exists. Returns null if the resource uses the controller's own role.
  */
 export function mapEntryOf(
   annotations: StringMap, { status }: Pick<ResourceQuery, "status">, settings: DecisionSettings,
 ): MapEntry | null {
-  const team = settings.teamLevelCARM ? teamOf(annotations, settings) : "";
-  if (team !== "") return { via: "team-map", map: TEAM_MAP, key: team };
-  const owner = annotations.get(OWNER_ACCOUNT_ANNOTATION) ?? "";
+  const chooser = choosingAnnotation(annotations, settings);
   // CARM looks up the account of a namespace even if the account is the controller's own account.
-  const account = owner === "" ? foreignAccount(status.ownerAccountID, settings) : owner;
-  return account === null ? null : { via: "account-map", map: ACCOUNT_MAP, key: account };
+  const id = chooser === null ? foreignAccount(status.ownerAccountID, settings) : annotations.get(chooser) ?? null;
+  if (id === null) return null;
+  const isTeam = chooser !== null && chooser !== OWNER_ACCOUNT_ANNOTATION;
+  return isTeam ? { via: "team-map", map: TEAM_MAP, id } : { via: "account-map", map: ACCOUNT_MAP, id };
 }
 
 function foreignAccount(accountID: string | null, { controllerAccount }: DecisionSettings): string | null {
   return accountID === controllerAccount ? null : accountID;
 }
 
-/** Looks up a map entry as a controller of `group` does. `data` is null if the ConfigMap does not exist. */
+/**
+ * Looks up a map entry as a controller of `group` does. `data` is null if the ConfigMap does not exist. The shipped
+ * controllers accept every ARN, but STS assumes only roles, so a value that is not the ARN of a role is no role.
+ */
 export function lookUpEntry(
-  data: StringMap | null, group: string, { via, map, key }: MapEntry, settings: DecisionSettings,
+  data: StringMap | null, group: string, entry: MapEntry, settings: DecisionSettings,
 ): MapLookup {
+  const { id, map } = entry;
+  const ofService = `${serviceOf(group)}.${id}`;
+  const key = settings.serviceLevelCARM && (data?.get(ofService) ?? "") !== "" ? ofService : id;
   const configMap = `ConfigMap ${settings.ackSystemNamespace}/${map}`;
-  const fail = (code: ErrorCode, message: string): MapLookup => ({ via, key, roleARN: null, code, message });
+  const fail = (code: ErrorCode, message: string): MapLookup => ({ ...entry, key, roleARN: null, code, message });
   if (data === null) {
     return fail("ERR_CARM_MAP_MISSING", `${configMap} does not exist, so key ${quote(key)} has no role.`);
   }
-  const serviceRole = settings.serviceLevelCARM ? (data.get(`${serviceOf(group)}.${key}`) ?? "") : "";
-  const roleARN = serviceRole === "" ? data.get(key) : serviceRole;
+  const roleARN = data.get(key);
   if (roleARN === undefined) return fail("ERR_CARM_KEY_MISSING", `${configMap} has no key ${quote(key)}.`);
   if (roleARN === "") return fail("ERR_CARM_VALUE_EMPTY", `${configMap} has no role for key ${quote(key)}.`);
-  if (isAccepted(roleARN, settings)) return { via, key, roleARN, code: null };
-  return fail("ERR_CARM_ARN", `The value of key ${quote(key)} in ${configMap} is not a role ARN.`);
+  if (parseRoleARN(roleARN) !== null) return { ...entry, key, roleARN, code: null };
+  return fail("ERR_CARM_ARN", notRoleMessage(roleARN, { key, configMap }));
 }
 
-/** Whether controllers accept the value of a map entry. The shipped controllers accept every ARN. */
-function isAccepted(text: string, { runtime }: DecisionSettings): boolean {
-  const arn = parseARN(text);
-  return arn !== null && (runtime === "ack" || roleARNFaults(text, arn).length === 0);
+/** Returns the message for a value that is not the ARN of a role. */
+export function notRoleMessage(
+  value: string, { key, configMap }: { readonly key: string; readonly configMap: string },
+): string {
+  return `The value ${quote(value)} of key ${quote(key)} in ${configMap} is not the ARN of an IAM role, `
+    + "so controllers cannot assume it.";
 }

@@ -56,7 +56,7 @@ export function keysInUse({ inventory, settings, groups }: MigrationInput): read
   for (const namespace of [...inventory.namespaces.names].toSorted(compareText)) {
     const fallback = lookUpMaps(inventory, sampleResource(namespace, UNKNOWN_GROUP), settings);
     if (fallback === null || namespaceNameFaults(namespace).length > 0) continue;
-    const id = `${fallback.via}/${fallback.key}`;
+    const id = `${fallback.via}/${fallback.id}`;
     const known = byKey.get(id);
     if (known === undefined) byKey.set(id, { fallback, namespaces: [namespace] });
     else known.namespaces.push(namespace);
@@ -67,7 +67,7 @@ export function keysInUse({ inventory, settings, groups }: MigrationInput): read
       const lookup = lookUpMaps(inventory, sampleResource(namespaces[0], group), settings);
       if (lookup !== null) byGroup.set(group, lookup);
     }
-    return { via: fallback.via, key: fallback.key, namespaces, byGroup, fallback };
+    return { via: fallback.via, key: fallback.id, namespaces, byGroup, fallback };
   });
 }
 

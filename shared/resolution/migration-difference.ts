@@ -1,7 +1,6 @@
 import { namespaceNameFaults } from "../formats/names.ts";
 import { listOf, quote } from "../formats/text.ts";
 import type { Resolution } from "./resolve.ts";
-import { isRoleARN } from "./migration-selectors.ts";
 
 /** The fields of a resolution that the proof compares. */
 export type Side = Pick<Resolution, "outcome" | "via" | "roleARN" | "code">;
@@ -77,9 +76,6 @@ function causeOf({ difference, reason, ownerAccountID }: DifferenceDetails): Cau
       fix: FIXES[before.code] ?? ADD_ROLE,
     };
   }
-  if (before.roleARN !== null && !isRoleARN(before.roleARN)) {
-    return { cause: "the value is not the ARN of an IAM role, so a selector cannot use the value", fix: CORRECT_ARN };
-  }
   return {
     cause: namespaceNameFaults(namespace).length > 0
       ? "the name of the namespace is invalid, so a selector cannot list the namespace"
@@ -104,6 +100,7 @@ export const CORRECT_ARN =
 const REMOVE_ANNOTATION = "remove the annotation from the namespace to use the controller's own role";
 const ADD_ROLE = `set the role of the key in the map, or ${REMOVE_ANNOTATION}. Then run the command again`;
 const FIXES: Readonly<Record<string, string>> = {
+  ERR_CARM_ARN: CORRECT_ARN,
   ERR_CARM_MAP_MISSING: "add the map to the input, set --ack-system-namespace to its namespace, "
     + `or ${REMOVE_ANNOTATION}. Then run the command again`,
 };

@@ -1,4 +1,4 @@
-import { lookUpMaps } from "../model/carm-maps.ts";
+import { lookUpMaps, type MapLookup } from "../model/carm-maps.ts";
 import type { DecisionSettings } from "../contract/context.ts";
 import type { ACKResource, ResourceQuery } from "../contract/ack-resource.ts";
 import { apiVersionOf } from "../formats/object-meta.ts";
@@ -64,13 +64,11 @@ export function* proveSelectors(input: MigrationInput): Paced<FullProof> {
 
 class Comparison {
   readonly #input: MigrationInput;
-  readonly #before: DecisionSettings;
   readonly #after: DecisionSettings;
   readonly #pending = new Map<string, PendingDifference>();
 
   constructor(input: MigrationInput) {
     this.#input = input;
-    this.#before = { ...input.settings, mode: "carm" };
     this.#after = { ...input.settings, mode: "selectors" };
   }
 
@@ -110,11 +108,11 @@ class Comparison {
     query: ResourceQuery,
   ): (Pick<PendingDifference, "before" | "after" | "reason"> & { readonly id: string }) | null {
     const { inventory, settings } = this.#input;
-    const [before, after] = [resolve(inventory, query, this.#before), resolve(inventory, query, this.#after)];
-    if (isSame(before, after)) return null;
     const lookup = lookUpMaps(inventory, query, settings);
+    const [before, after] = [mapSide(lookup, settings), sideOf(resolve(inventory, query, this.#after))];
+    if (isSame(before, after)) return null;
     const reason = lookup !== null && lookup.code !== null ? lookup.message : "";
-    const sides = { before: sideOf(before), after: sideOf(after) };
+    const sides = { before, after };
     return { ...sides, reason, id: JSON.stringify([query.namespace, sides, reason]) };
   }
 }
@@ -123,9 +121,19 @@ class Comparison {
  * Whether two resolutions are equal. Two resolutions without a role are never equal: with CARM, controllers do not
  * reconcile the resource, but without a selector, controllers use their own role.
  */
-function isSame(before: Resolution, after: Resolution): boolean {
+function isSame(before: Side, after: Side): boolean {
   const hasRole = before.outcome === "selected" || before.outcome === "default";
   return hasRole && before.outcome === after.outcome && before.roleARN === after.roleARN;
+}
+
+/**
+ * Returns the role that the controllers take from the maps, also where a sidecar would refuse it: before the migration,
+ * a cluster may have none.
+ */
+function mapSide(lookup: MapLookup | null, { controllerRole }: DecisionSettings): Side {
+  if (lookup === null) return { outcome: "default", via: null, roleARN: controllerRole, code: null };
+  const { via, roleARN, code } = lookup;
+  return { outcome: code === null ? "selected" : "refused", via, roleARN, code };
 }
 
 function sideOf({ outcome, via, roleARN, code }: Resolution): Side {

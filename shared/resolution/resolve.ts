@@ -9,7 +9,8 @@ import { accountOfARN } from "../formats/arn.ts";
 import type { ErrorCode } from "../formats/errors.ts";
 import { compareText, printable, quote } from "../formats/text.ts";
 import type { Inventory } from "../inventory/inventory.ts";
-import { carmAnnotations, lookUpMaps } from "../model/carm-maps.ts";
+import { carmAnnotations } from "../model/carm-maps.ts";
+import { mapRoleOf } from "./carm-role.ts";
 import type { EffectiveSelector } from "../model/effective-selector.ts";
 
 /** A region and its source. */
@@ -111,7 +112,7 @@ function resolveBySelectors(
 function resolveByMaps(
   inventory: Inventory, query: ResourceQuery, settings: DecisionSettings, region: Region | null,
 ): Resolution {
-  const lookup = lookUpMaps(inventory, query, settings);
+  const lookup = mapRoleOf(inventory, query, settings);
   if (lookup === null) {
     return byDefault(settings, region, "The namespace names no account or team, so the controller's own role is used.");
   }

@@ -50,12 +50,11 @@ function annotationsOf(
   return { owner: found.owner, team: found.team === "" && runtime === "extended" ? found.ownerTeam : found.team };
 }
 
-function roleIn(map: ModelWorld["accounts"], service: string, key: string, { gates, runtime }: ModelWorld): string {
+function roleIn(map: ModelWorld["accounts"], service: string, key: string, { gates }: ModelWorld): string {
   const entries = new Map(Object.entries(map ?? {}));
   const ofService = gates.service ? entries.get(`${service}.${key}`) ?? "" : "";
   const value = ofService === "" ? entries.get(key) ?? "" : ofService;
-  const isAccepted = runtime === "ack" ? value.startsWith("arn:") && value.split(":").length >= 6 : modelIsRole(value);
-  return isAccepted ? value : "refused";
+  return modelIsRole(value) ? value : "refused";
 }
 
 /** Returns whether a value is a role ARN. Supports only the values that these tests use. */

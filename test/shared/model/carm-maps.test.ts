@@ -52,6 +52,15 @@ test("the resolution has the role of the map, the account of the role, and no se
   t.end();
 });
 
+test("the reason names the key of the service", (t) => {
+  const settings = { teamLevelCARM: true, serviceLevelCARM: true } as const;
+  t.equal(
+    carm([[annotated(TEAM), teams({ blue: ROLE, "s3.blue": OTHER })], settings]).message,
+    'The role comes from key "s3.blue" of the team map.',
+  );
+  t.end();
+});
+
 const exists = bucketObject({}, { status: { ackResourceMetadata: { ownerAccountID: "444455556666" } } });
 const TWO = accounts({ "444455556666": OTHER, [ID]: ROLE });
 const both = annotated({ ...OWNER, ...TEAM });
@@ -59,16 +68,27 @@ const GATE = { teamLevelCARM: true } as const;
 const EXTENDED = { ...GATE, runtime: "extended" } as const;
 const proposed = { "services.k8s.aws/owner-team-id": "green" };
 const GREEN = teams({ blue: OTHER, green: THIRD });
+const OTHER_OWNER = { "services.k8s.aws/owner-account-id": "444455556666" };
+const NAMED = annotated(OTHER_OWNER, "team-b");
+const UNNAMED = 'ERR_SELECTOR_NOT_GRANTED Only the status of the resource names account "444455556666", and no '
+  + 'namespace does, so the sidecar refuses the role of key "444455556666" in ConfigMap '
+  + "ack-system/ack-role-account-map.";
 const SERVICE = { serviceLevelCARM: true } as const;
 const data = { [ID]: ROLE, [`s3.${ID}`]: OTHER, [`sqs.${ID}`]: THIRD };
 const WHERE = "ConfigMap ack-system/ack-role-account-map";
-const ROOT = accounts({ [ID]: "arn:aws:iam::111122223333:root" });
 const OF_ACCOUNT = `selected account-map ${OTHER}`;
 const OF_OWNER = `selected account-map ${ROLE}`;
 
 testRows("looks up the role of a resource in the CARM maps", text, [
-  ["the account in the status", [[TWO], {}, exists], OF_ACCOUNT],
-  ["another account than the controller's", [[TWO], { controllerAccount: "999988887777" }, exists], OF_ACCOUNT],
+  ["the account in the status", [[TWO, NAMED], {}, exists], OF_ACCOUNT],
+  ["no namespace names the account in the status", [[TWO], {}, exists], UNNAMED],
+  ["only a namespace with a team names it", [[TWO, annotated({ ...TEAM, ...OTHER_OWNER }, "team-b")], GATE, exists],
+    UNNAMED],
+  ["a namespace that CARM ignores names it", [[TWO, annotated(OTHER_OWNER, "kube-public")], {}, exists], UNNAMED],
+  ["a namespace names another key of the role", [[accounts({ "444455556666": OTHER, x: OTHER }), annotated({
+    "services.k8s.aws/owner-account-id": "x",
+  }, "team-b")], {}, exists], OF_ACCOUNT],
+  ["another account than the controller's", [[TWO, NAMED], { controllerAccount: "999988887777" }, exists], OF_ACCOUNT],
   ["the controller's account", [[TWO], { controllerAccount: "444455556666" }, exists], "default"],
   ["the namespace precedes the status", [[TWO, annotated(OWNER)], {}, exists], OF_OWNER],
   ["TeamLevelCARM is on", [[both, MAP, teams({ blue: OTHER })], GATE], `selected team-map ${OTHER}`],
@@ -93,9 +113,21 @@ testRows("looks up the role of a resource in the CARM maps", text, [
   ["an empty value", [[annotated(OWNER), accounts({ [ID]: "" })]],
     `ERR_CARM_VALUE_EMPTY ${WHERE} has no role for key "${ID}".`],
   ["no ARN", [[annotated(OWNER), accounts({ [ID]: "role/a" })]],
-    `ERR_CARM_ARN The value of key "${ID}" in ${WHERE} is not a role ARN.`],
-  ["any ARN with --runtime ack", [[annotated(OWNER), ROOT]], "selected account-map arn:aws:iam::111122223333:root"],
-  ["only role ARNs with --runtime extended", [[annotated(OWNER), ROOT], { runtime: "extended" }], /^ERR_CARM_ARN /],
+    `ERR_CARM_ARN The value "role/a" of key "${ID}" in ${WHERE} is not the ARN of an IAM role, so controllers cannot `
+      + "assume it."],
+  ...[
+    "arn:aws:iam::111122223333:root", "arn:aws:iam::111122223333:user/jane", "arn:aws:iam:role/a", `${ROLE} `,
+    "arn:aws:iam::111122223333:role/", "arn:gov:iam::111122223333:role/a",
+  ].flatMap((value) => (["ack", "extended"] as const).map((runtime) => (
+    [`${value} with --runtime ${runtime}`, [[annotated(OWNER), accounts({ [ID]: value })], { runtime }],
+      /^ERR_CARM_ARN The value "arn:.* of key "111122223333" in /] as const
+  ))),
+  ["the ARN of a user for a service", [[annotated(OWNER), accounts({ ...data, [`s3.${ID}`]: "x" })], SERVICE],
+    /^ERR_CARM_ARN The value "x" of key "s3\.111122223333" in /],
+  ["the key of another service",
+    [[annotated({ "services.k8s.aws/owner-account-id": "rds.x" }), accounts({ "rds.x": ROLE })], SERVICE],
+    `ERR_SELECTOR_NOT_GRANTED With --service-level-carm, key "rds.x" in ${WHERE} grants its role only to the service `
+      + 'before the dot. Add the key "s3.rds.x", or use an id without a dot.'],
   ["another namespace of the map", [[annotated(OWNER), accounts({ [ID]: ROLE }, "default")]],
     /^ERR_CARM_MAP_MISSING /],
   ["--ack-system-namespace", [[annotated(OWNER), accounts({ [ID]: ROLE }, "ack")], { ackSystemNamespace: "ack" }],

@@ -72,7 +72,7 @@ testRows("grants the role that the CARM maps have for a namespace, and never the
   ["no ARN", ["owned", [accounts({ "111122223333": "nonsense" })], BASE], /^ERR_CARM_ARN /],
   ["the ARN of a user", ["owned", [accounts({ "111122223333": "arn:aws:iam::111122223333:user/jane" })], BASE],
     'ERR_CARM_ARN [] The value "arn:aws:iam::111122223333:user/jane" of key "111122223333" '
-      + "in ConfigMap ack-system/ack-role-account-map is not the ARN of an IAM role. Correct the value."],
+      + "in ConfigMap ack-system/ack-role-account-map is not the ARN of an IAM role, so controllers cannot assume it."],
   ["services with different roles", ["owned", PER_SERVICE, BOTH], dependsOn(`${RDS}: ${A}; ${S3}: ${B}`)],
   ["one service without a role", ["owned", [accounts({ "s3.111122223333": B })], BOTH],
     dependsOn(`${RDS}: denied (ERR_CARM_KEY_MISSING); ${S3}: ${B}`)],

@@ -46,7 +46,8 @@ testRows("reports each fault in the team map, and does not fall back to the acco
   ["an empty value", team({ blue: "" }),
     ofTeam("ERR_CARM_VALUE_EMPTY", 'ConfigMap \\S+team-map has no role for key "blue"')],
   ["no ARN", team({ blue: "role/x" }),
-    ofTeam("ERR_CARM_ARN", 'The value of key "blue" in ConfigMap \\S+team-map is not a role ARN')],
+    ofTeam("ERR_CARM_ARN", 'The value "role/x" of key "blue" in ConfigMap \\S+team-map is not the ARN of an IAM role, '
+      + "so controllers cannot assume it", "set the value in the map to a role ARN")],
   ["no map", [both, TEAM], ofTeam("ERR_CARM_MAP_MISSING",
     'ConfigMap \\S+team-map does not exist, so key "blue" has no role',
     "add the map to the input, set --ack-system-namespace to its namespace")],
@@ -55,9 +56,10 @@ testRows("reports each fault in the team map, and does not fall back to the acco
 
 testRows("reports values and names that selectors cannot express", differences, [
   ["no role ARN", [[mapObject("account", { blue: "arn:aws:iam::111122223333:root" }), ownedNamespace("a", "blue")]],
-    'null every resource in namespace "a": "arn:aws:iam::111122223333:root" before, the controller\'s own role after: '
-      + "the value is not the ARN of an IAM role, so a selector cannot use the value; set the value in the map to a "
-      + "role "
+    'ERR_CARM_ARN every resource in namespace "a": refused before, the controller\'s own role after: with CARM, '
+      + 'controllers do not reconcile these resources (The value "arn:aws:iam::111122223333:root" of key "blue" in '
+      + "ConfigMap ack-system/ack-role-account-map is not the ARN of an IAM role, so controllers cannot assume it); "
+      + "without a selector, controllers use their own role for these resources; set the value in the map to a role "
       + "ARN, arn:aws:iam::ACCOUNT:role/NAME, and run the command again"],
   ["an invalid name of a namespace", [[mapObject("account", { blue: A }), ownedNamespace("No_Name", "blue")]],
     new RegExp("the name of the namespace is invalid, so a selector cannot list the namespace; correct the name of the "
