@@ -37,6 +37,7 @@ import { IRS_19, IRS_20, IRS_30, IRS_31 } from "./selector-moves.ts";
 import { IRS_13, IRS_52 } from "./selector-kinds.ts";
 import { IRS_10, IRS_10_OF_SOME, IRS_22, IRS_26 } from "./selector-reach.ts";
 import { CM_07, CM_08, CM_09, CM_15 } from "./carm-map-keys.ts";
+import { CM_16 } from "./carm-map-quotes.ts";
 import { AUD_15 } from "./controllers.ts";
 import { ACK_34, DEFINITION_CHECKS, IRS_34 } from "./definitions.ts";
 import { FIELD_EXPORT_CHECKS } from "./field-exports.ts";
@@ -66,7 +67,9 @@ export const NAMESPACE_CHECKS: readonly Check<NamespaceChange>[] = [
 ];
 
 /** The checks that run when a CARM ConfigMap changes. */
-export const CONFIG_MAP_CHECKS: readonly Check<ConfigMapChange>[] = [CM_01, CM_04, CM_07, CM_08, CM_09, CM_12, CM_15];
+export const CONFIG_MAP_CHECKS: readonly Check<ConfigMapChange>[] = [
+  CM_01, CM_04, CM_07, CM_08, CM_09, CM_12, CM_15, CM_16,
+];
 
 /** The checks that run when an object that refers to a CAPA identity changes. */
 export const CLUSTER_CHECKS: readonly QuickCheck<ClusterChange>[] = [

@@ -5,7 +5,7 @@ import {
 import { LIMITS } from "../contract/limits.ts";
 import { mayContainSecret } from "./secret-values.ts";
 import { LineList, MAX_LINE, StringPool } from "./line-list.ts";
-import { plainScalar } from "./yaml-scalars.ts";
+import { plainScalar } from "../formats/yaml-scalars.ts";
 import { MAX_DEPTH } from "./yaml-values.ts";
 
 /** The value of a YAML document, and the lines of its fields and items. */

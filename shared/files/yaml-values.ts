@@ -3,7 +3,7 @@ import {
 } from "yaml";
 import { isJsonObject, type JsonObject } from "../formats/json.ts";
 import { LIMITS } from "../contract/limits.ts";
-import { plainScalar, type Scalar, scalarKey } from "./yaml-scalars.ts";
+import { plainScalar, type Scalar, scalarKey } from "../formats/yaml-scalars.ts";
 
 /** For each object and list, the offsets of its fields or elements, in characters from the start of the text. */
 export type Positions = WeakMap<object, ReadonlyMap<string | number, number>>;

@@ -55,6 +55,7 @@
       "NS-12": "warn",
       "CM-01": "warn",
       "CM-08": "warn",
+      "CM-16": "warn",
       "FE-01": "warn",
       "POD-01": "warn",
       "POD-02": "warn",

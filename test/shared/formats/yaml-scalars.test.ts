@@ -1,5 +1,5 @@
 import { test } from "tap";
-import { plainScalar, type Scalar, scalarKey } from "../../../shared/files/yaml-scalars.ts";
+import { plainScalar, type Scalar, scalarKey } from "../../../shared/formats/yaml-scalars.ts";
 
 // Lists each scalar with the output of sigs.k8s.io/yaml 1.6.0: the value for `k: SCALAR`, and the key for `SCALAR: v`.
 const SCALARS: readonly (readonly [text: string, value: Scalar, key: string | null])[] = [
