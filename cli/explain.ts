@@ -28,7 +28,8 @@ export function runExplain(code: string, io: IO): ExitStatus {
 function checkLines(check: CheckEntry): readonly string[] {
   const example = check.example.split("\n").map((line) => (line === "" ? "" : `  ${line}`));
   const heading = `${check.id}: ${severityOf(check)}${check.waivable === true ? ", waivable" : ""}`;
-  return [heading, "", `Why: ${check.reason}`, "", "Example:", ...example, "", `Fix: ${check.fix}.`];
+  const inCARM = check.fixInCARM === undefined ? [] : [`With --mode carm: ${check.fixInCARM}.`];
+  return [heading, "", `Why: ${check.reason}`, "", "Example:", ...example, "", `Fix: ${check.fix}.`, ...inCARM];
 }
 
 /** Returns the severity of a check and what changes it, such as ``warn, deny in `audit` ``. */

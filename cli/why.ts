@@ -46,9 +46,10 @@ function explanationOf(found: StateObject, state: State, settings: Settings): Re
   const decisions = decisionSettings(settings);
   const isComplete = settings.logLevel === "debug";
   const adviser = new Adviser(state, decisions);
-  const { explanation = [], ...explained } = explainResource(asked.query, found, {
+  const { explanation, ...explained } = explainResource(asked.query, found, {
     inventory: state.inventory, settings: decisions, adviser, isComplete,
   });
+  if (explanation === undefined) return explained;
   if (isComplete || explained.outcome === "default") return { ...explained, explanation };
   return { ...explained, omitted: 0, explanation: explanation.filter((one) => one.selects || one.chosen === true) };
 }

@@ -2,7 +2,9 @@ import { type Finding, findingSentences } from "../../shared/checks/check.ts";
 import { ACK_07 } from "../../shared/checks/resource-drift.ts";
 import { runChecks } from "../../shared/checks/run.ts";
 import { isACKGroup, SELECTOR_KIND } from "../../shared/contract/ack-groups.ts";
-import { ACCOUNT_MAP, REGION_ANNOTATION, TEAM_MAP } from "../../shared/contract/annotation-keys.ts";
+import {
+  ACCOUNT_MAP, OWNER_ACCOUNT_ANNOTATION, REGION_ANNOTATION, TEAM_MAP,
+} from "../../shared/contract/annotation-keys.ts";
 import type { DecisionSettings } from "../../shared/contract/context.ts";
 import { namespaceOf } from "../../shared/files/object-key.ts";
 import { annotationPath, formatFieldPath } from "../../shared/formats/json.ts";
@@ -112,7 +114,8 @@ export class Adviser {
     const { section, path } = finding;
     const { resolution, found } = advised;
     if (resolution.outcome === "default" && (section === "onDefault" || section === "drift")) {
-      return this.#select(advised);
+      return this.#settings.mode === "carm"
+        ? { ways: edits(this.#named("Namespace", [namespaceOf(found.object)]), OWNER_PATH) } : this.#select(advised);
     }
     const annotating = found.file === null ? annotatingFor(finding, advised) : null;
     if (annotating !== null) return annotating;
@@ -160,6 +163,7 @@ export class Adviser {
   }
 }
 
+const OWNER_PATH = annotationPath(OWNER_ACCOUNT_ANNOTATION);
 const REGION = formatFieldPath(annotationPath(REGION_ANNOTATION));
 
 /** Returns how `kubectl annotate` changes what the finding is about; null if it does not. */

@@ -38,15 +38,14 @@ export function explanationLines(explained: readonly ExplainedResource[], paint:
 }
 
 function causeLines(one: ExplainedResource, paint: Paint): string[] {
-  const { resource, message, explanation = [], omitted = 0, chain, via } = one;
+  const { resource, message, explanation, omitted = 0 } = one;
   const name = `${resource.kind} ${resource.namespace}${resource.name === null ? "" : `/${resource.name}`}`;
-  const sorted = explanation.toSorted((a, b) => Number(b.selects) - Number(a.selects));
-  const isEmpty = explanation.length === 0 && chain === undefined && via === null;
+  const sorted = (explanation ?? []).toSorted((a, b) => Number(b.selects) - Number(a.selects));
   return [
     `${paint("bold", printable(name))}: ${outcomeText(one, paint)}`,
     `  ${printable(message)}`,
-    ...(isEmpty ? ["  No IAMRoleSelector exists."] : []),
-    ...(chain ?? []).map((link) => linkLine(link, paint)),
+    ...(explanation?.length === 0 ? ["  No IAMRoleSelector exists."] : []),
+    ...(one.chain ?? []).map((link) => linkLine(link, paint)),
     ...sorted.flatMap((selector) => selectorLines(selector, one.roleARN, paint)),
     ...(omitted === 0 ? [] : [`  ${countOf(omitted, "more selector")} without a match; --log-level debug lists all`]),
   ];

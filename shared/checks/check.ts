@@ -74,6 +74,8 @@ export interface CheckEntry {
   readonly reason: string;
   /** The fix of the problem that the check finds: an imperative without a full stop. */
   readonly fix: string;
+  /** The fix in mode `carm`, in which no selector sets a role. Default: `fix`. */
+  readonly fixInCARM?: string;
   /** A minimal manifest or change in which the check finds a fault. */
   readonly example: string;
   /** Default: none. */
@@ -98,6 +100,11 @@ export interface CheckEntry {
    * warns.
    */
   readonly deniesInCARM?: true;
+}
+
+/** Returns the fix of the problem in the mode of the controllers. */
+export function fixOf({ fix, fixInCARM = fix }: CheckEntry, { mode }: Pick<DecisionSettings, "mode">): string {
+  return mode === "carm" ? fixInCARM : fix;
 }
 
 /** A check that reads one object or a bounded part of the inventory. */

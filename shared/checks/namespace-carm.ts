@@ -1,11 +1,13 @@
 import {
-  ACCOUNT_MAP, DEFAULT_REGION_ANNOTATION, DELETION_POLICY_ANNOTATION, IGNORED_NAMESPACES, isServiceDeletionPolicy,
+  DEFAULT_REGION_ANNOTATION, DELETION_POLICY_ANNOTATION, IGNORED_NAMESPACES, isServiceDeletionPolicy,
   NAMESPACE_ANNOTATIONS, OWNER_ACCOUNT_ANNOTATION, PROPOSED_TEAM_ANNOTATION, REGION_ANNOTATION, RESOURCE_ANNOTATIONS,
-  TEAM_ANNOTATION, TEAM_MAP, USE_SELECTOR_ANNOTATION,
+  TEAM_ANNOTATION, USE_SELECTOR_ANNOTATION,
 } from "../contract/annotation-keys.ts";
-import { teamOf } from "../model/carm-maps.ts";
+import {
+  carmAnnotations, choosingAnnotation, lookUpEntry, type MapEntry, mapEntryOf, teamOf,
+} from "../model/carm-maps.ts";
 import type { DecisionSettings } from "../contract/context.ts";
-import { ACCOUNT_ID } from "../formats/arn.ts";
+import { ACCOUNT_ID, parseRoleARN } from "../formats/arn.ts";
 import { annotationPath } from "../formats/json.ts";
 import { quote } from "../formats/text.ts";
 import type { Fault, QuickCheck } from "./check.ts";
@@ -13,6 +15,8 @@ import { CM_09 } from "./carm-map-keys.ts";
 import { annotationOf, type NamespaceChange } from "./namespace-change.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import { selectsNamespace } from "../model/effective-selector.ts";
+import { NO_STATUS } from "../resolution/carm-role.ts";
+import { resolutionClause } from "./resource-change.ts";
 import { unknownAnnotation } from "./resource-annotations.ts";
 import { ACK_36, CHOICE_PATH, ignoredChoiceFaults } from "./role-inputs.ts";
 
@@ -31,29 +35,34 @@ export const NS_03: QuickCheck<NamespaceChange> = {
   example: "metadata: {annotations: {services.k8s.aws/owner-account-id: '111122223333'}} # the map has no such key",
   requires: ["config maps"],
   *find(change): Iterable<Fault> {
-    const { name, settings, state } = change;
-    if (IGNORED_NAMESPACES.has(name)) return;
-    const team = settings.teamLevelCARM ? teamOf(state.annotations, settings) : "";
-    const [map, path, key] = team === ""
-      ? [ACCOUNT_MAP, OWNER_PATH, annotationOf(state, OWNER_ACCOUNT_ANNOTATION)]
-      : [TEAM_MAP, TEAM_PATH, team];
-    const message = key === "" ? null : missingRole(change, map, key);
-    if (message !== null) yield { path, message };
+    const { name, settings, state: { annotations } } = change;
+    const read = carmAnnotations(name, annotations);
+    const [chooser, entry] = [choosingAnnotation(read, settings), mapEntryOf(read, { status: NO_STATUS }, settings)];
+    const message = entry === null ? null : missingRole(change, entry);
+    if (chooser !== null && message !== null) yield { path: annotationPath(chooser), message };
   },
 };
 
-/** Returns a message if the map has no role for the key; null if the map has a role for at least one service. */
-function missingRole({ inventory, settings }: NamespaceChange, map: string, key: string): string | null {
-  const configMap = `ConfigMap ${settings.ackSystemNamespace}/${map}`;
+/** Returns a message if the map has no role for the entry; null if the map has a role for at least one service. */
+function missingRole({ inventory, settings }: NamespaceChange, entry: MapEntry): string | null {
+  const { map, id } = entry;
   const data = inventory.carmMaps.data(settings.ackSystemNamespace, map);
-  if (data === null) return `${configMap} does not exist, so key ${quote(key)} has no role`;
-  return hasRole(data, key, settings) ? null : `${configMap} has no role for key ${quote(key)}`;
+  const lookup = lookUpEntry(data, NO_GROUP, entry, settings);
+  if (lookup.code === null || hasServiceRole(data, id, settings)) return null;
+  const configMap = `ConfigMap ${settings.ackSystemNamespace}/${map}`;
+  const isSet = lookup.code === "ERR_CARM_ARN" || data === null;
+  return isSet ? resolutionClause(lookup) : `${configMap} has no role for key ${quote(id)}`;
 }
 
-function hasRole(data: ReadonlyMap<string, string>, key: string, { serviceLevelCARM }: DecisionSettings): boolean {
-  if ((data.get(key) ?? "") !== "") return true;
-  return serviceLevelCARM && [...data].some(([other, role]) => other.endsWith(`.${key}`) && role !== "");
+/** The group of no controller, whose service has no key in the map. */
+const NO_GROUP = "";
+
+function hasServiceRole(data: MapData | null, id: string, { serviceLevelCARM }: DecisionSettings): boolean {
+  return serviceLevelCARM && data !== null
+    && [...data].some(([key, role]) => key.endsWith(`.${id}`) && parseRoleARN(role) !== null);
 }
+
+type MapData = ReadonlyMap<string, string>;
 
 /** NS-03 for the syntax of an account ID, also if no map is known. A key may be any text, so the fault only warns. */
 export const NS_03_SYNTAX: QuickCheck<NamespaceChange> = {
@@ -116,9 +125,12 @@ export const NS_10: QuickCheck<NamespaceChange> = {
   fix: "remove the annotation, or move it from the namespace to its resources",
   example: "metadata: {annotations: {services.k8s.aws/region: eu-west-1}}",
   *find(change): Iterable<Fault> {
-    const known = change.settings.runtime === "extended" ? PROPOSED_ANNOTATIONS : NAMESPACE_ANNOTATIONS;
+    const { settings } = change;
+    const known = settings.runtime === "extended" ? PROPOSED_ANNOTATIONS : NAMESPACE_ANNOTATIONS;
     for (const key of change.state.annotations.keys()) {
-      if (!isServiceDeletionPolicy(key) && !RESOURCE_ANNOTATIONS.has(key)) yield* unknownAnnotation(key, known);
+      if (!isServiceDeletionPolicy(key) && !RESOURCE_ANNOTATIONS.has(key)) {
+        yield* unknownAnnotation(key, known, settings);
+      }
       // Check NS-09 reports a deletion policy that names no service.
       if (!RESOURCE_ANNOTATIONS.has(key) || key === DELETION_POLICY_ANNOTATION) continue;
       const message = "controllers ignore this annotation on a namespace";

@@ -60,6 +60,7 @@ export const NS_13: QuickCheck<NamespaceChange> = {
   reason: "When a namespace is deleted, controllers delete the AWS resources of its objects, and CAPA deletes its "
     + "clusters. Until then, they need the namespace's labels and annotations, the selectors and the identities.",
   fix: "until the namespace is deleted, do not change its labels and annotations, or the selectors",
+  fixInCARM: "until the namespace is deleted, do not change its annotations, or the CARM maps",
   example: "kubectl delete namespace team-a # while it contains a Bucket",
   requires: ["resources"],
   on: ["DELETE"],

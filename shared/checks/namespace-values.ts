@@ -1,6 +1,6 @@
 import type { ACKResource } from "../contract/ack-resource.ts";
 import {
-  DEFAULT_REGION_ANNOTATION, ENDPOINT_URL_ANNOTATION, IGNORED_NAMESPACES, REGION_ANNOTATION,
+  DEFAULT_REGION_ANNOTATION, ENDPOINT_URL_ANNOTATION, IGNORED_NAMESPACES, OWNER_ACCOUNT_ANNOTATION, REGION_ANNOTATION,
   SELECTOR_REQUIRED_ANNOTATION,
 } from "../contract/annotation-keys.ts";
 import { partitionOfRegion } from "../formats/arn.ts";
@@ -33,13 +33,16 @@ export function ownRolePermission(
 ): Pick<Fault, "fix" | "severity"> {
   if (settings.checkSeverities.get(id) !== "deny") return {};
   const isPermitted = requirementOf(inventory, namespace) === PERMITTED && !IGNORED_NAMESPACES.has(namespace);
-  return isPermitted ? { severity: "warn" } : { fix: FIXES[id] };
+  return isPermitted ? { severity: "warn" } : { fix: `${FIXES[id][settings.mode]}, ${PERMIT}` };
 }
 
 const PERMIT = `or ask a waiver user to set ${SELECTOR_REQUIRED_ANNOTATION}: "${PERMITTED}" on the namespace`;
 const FIXES = {
-  "ACK-05": `label the resource or its namespace so that a selector matches, ${PERMIT}`,
-  "AC-03": `set identityRef, ${PERMIT}`,
+  "ACK-05": {
+    selectors: "label the resource or its namespace so that a selector matches",
+    carm: `annotate the namespace with ${OWNER_ACCOUNT_ANNOTATION} and a key of the account map`,
+  },
+  "AC-03": { selectors: "set identityRef", carm: "set identityRef" },
 };
 
 export const NS_17: QuickCheck<NamespaceChange> = {

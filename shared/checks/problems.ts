@@ -20,7 +20,7 @@ import { type Referrer, refersToIdentity } from "../model/referrer.ts";
 import type { JudgedSelector } from "../model/selector.ts";
 import type { Resolution } from "../resolution/resolve.ts";
 import type { AnnotatedObject, ResourceScope, ResourceState } from "../resolution/stale-resources.ts";
-import { findFaults, type Finding, findingSentences, type QuickCheck, type Section } from "./check.ts";
+import { findFaults, type Finding, findingSentences, fixOf, type QuickCheck, type Section } from "./check.ts";
 import { ACK_02 } from "./forged-annotations.ts";
 import { identitySubject, type Problem, resourceSubject, selectorSubject } from "./problem.ts";
 
@@ -81,7 +81,7 @@ function* findingsOf(
     const { id: code, section = "checks" } = check;
     const severity = (check.inAudit?.severity ?? check.severity) === "deny" ? "deny" : "warn";
     for (const fault of findFaults(check, stored)) {
-      yield { code, section, severity, fix: check.fix, ...fault, waivable: false, waived: false };
+      yield { code, section, severity, fix: fixOf(check, settings), ...fault, waivable: false, waived: false };
     }
   }
 }

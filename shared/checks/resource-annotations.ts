@@ -3,9 +3,11 @@ import {
   IGNORE_FIELD_DRIFT_ANNOTATION, isServiceDeletionPolicy, NAMESPACE_ANNOTATIONS, PROPOSED_TEAM_ANNOTATION,
   READ_ONLY_ANNOTATION, REGION_ANNOTATION, RESOURCE_ANNOTATIONS, TEAM_ANNOTATION,
 } from "../contract/annotation-keys.ts";
+import { SELECTOR_GROUP } from "../contract/ack-groups.ts";
+import type { DecisionSettings } from "../contract/context.ts";
 import { accountOfARN, parseARN, partitionOfRegion } from "../formats/arn.ts";
 import { annotationPath, isJsonObject, type JsonObject, parseJSON, stringAt, valueAt } from "../formats/json.ts";
-import { closest, quote } from "../formats/text.ts";
+import { closest, printable, quote } from "../formats/text.ts";
 import { LIMITS } from "../contract/limits.ts";
 import type { Fault, QuickCheck } from "./check.ts";
 import { checkOf } from "./field-rule.ts";
@@ -79,13 +81,13 @@ export const ACK_15: QuickCheck<ResourceChange> = {
   fix: "remove the annotation",
   example: "metadata: {annotations: {services.k8s.aws/deletion-polcy: retain}}",
   when: hasAnnotations,
-  *find({ resource }): Iterable<Fault> {
+  *find({ resource, settings }): Iterable<Fault> {
     for (const key of resource.annotations.keys()) {
       const path = annotationPath(key);
       if (NAMESPACE_ANNOTATIONS.has(key) || isServiceDeletionPolicy(key)) {
         const message = "controllers read this annotation on namespaces only, and ignore it on a resource";
         yield { path, message, fix: "move the annotation to the namespace, or remove it" };
-      } else yield* unknownAnnotation(key, RESOURCE_ANNOTATIONS);
+      } else yield* unknownAnnotation(key, RESOURCE_ANNOTATIONS, settings);
     }
   },
 };
@@ -99,12 +101,31 @@ const PROPOSED: ReadonlyMap<string, string> = new Map([
  * Yields a fault if the key is one of ACK that controllers do not know. `known` are those that they read. A controller
  * may have keys of its own, such as `eks.services.k8s.aws/NAME`.
  */
-export function* unknownAnnotation(key: string, known: ReadonlySet<string>): Iterable<Fault> {
-  const isTeamOfService = key.endsWith(`.${TEAM_ANNOTATION}`);
-  if (known.has(key) || !(key.startsWith(ACK_PREFIX) || isTeamOfService)) return;
-  const meant = isTeamOfService ? TEAM_ANNOTATION : PROPOSED.get(key) ?? closestName(key, known);
-  const fix = meant !== null && known.has(meant) && { fix: `set ${meant} if you meant that, or remove the annotation` };
-  yield { path: annotationPath(key), message: "controllers do not know this annotation", ...fix };
+export function* unknownAnnotation(
+  key: string, known: ReadonlySet<string>, { mode }: Pick<DecisionSettings, "mode">,
+): Iterable<Fault> {
+  const [, service] = TEAM_OF_SERVICE.exec(key) ?? [];
+  if (known.has(key) || !(key.startsWith(ACK_PREFIX) || service !== undefined)) return;
+  const fix = service === undefined ? nameFix(key, known) : known.has(TEAM_ANNOTATION) && serviceFix(service, mode);
+  const message = "controllers do not know this annotation";
+  yield { path: annotationPath(key), message, ...(fix !== false && { fix }) };
+}
+
+/** Returns the fix if the key misspells an annotation that controllers read, or else false. */
+function nameFix(key: string, known: ReadonlySet<string>): string | false {
+  const meant = PROPOSED.get(key) ?? closestName(key, known);
+  return meant !== null && known.has(meant) && `set ${meant} if you meant that, or remove the annotation`;
+}
+
+/** Matches the annotation that a proposal for CARM has for the team of one service. */
+const TEAM_OF_SERVICE = new RegExp(`^(.*)\\.${TEAM_ANNOTATION.replaceAll(".", "\\.")}$`);
+
+/** Returns how to choose a role for one service. The annotation `team-id` would choose it for all services. */
+function serviceFix(service: string, mode: DecisionSettings["mode"]): string {
+  return mode === "carm"
+    ? `remove the annotation, and add the key ${printable(service)}.ID to the CARM map, where ID is the account or `
+      + "team of the namespace (--service-level-carm)"
+    : `remove the annotation, and name the group ${printable(service)}.${SELECTOR_GROUP} in an IAMRoleSelector`;
 }
 
 /** Compares only the names after the prefix, because the long common prefix would make all keys similar. */

@@ -1,6 +1,7 @@
 import { type ACKResource, resourceOf } from "../contract/ack-resource.ts";
 import { USE_SELECTOR_ANNOTATION } from "../contract/annotation-keys.ts";
 import type { AccessByName } from "../contract/context.ts";
+import type { ErrorCode } from "../formats/errors.ts";
 import { field, type JsonObject } from "../formats/json.ts";
 import { type Crossing, crossingsOf } from "../model/crossings.ts";
 import { type Resolution, resolve } from "../resolution/resolve.ts";
@@ -67,10 +68,14 @@ function storedStatus({ object, old }: CheckInput, { operation, origin }: CheckC
 
 /** Returns the fix for a resource that has no role for another reason than a conflict of selectors. */
 export function refusedFix({ code }: Resolution): string {
-  return code === "ERR_SELECTOR_CHOICE"
-    ? `name a selector that selects the resource in ${USE_SELECTOR_ANNOTATION}, or remove the annotation`
-    : "correct the CARM map, or the account or team annotation of the namespace";
+  return REFUSED_FIXES.get(code) ?? "correct the CARM map, or the account or team annotation of the namespace";
 }
+
+const REFUSED_FIXES: ReadonlyMap<ErrorCode | null, string> = new Map([
+  ["ERR_SELECTOR_CHOICE",
+    `name a selector that selects the resource in ${USE_SELECTOR_ANNOTATION}, or remove the annotation`],
+  ["ERR_SELECTOR_NOT_GRANTED", "annotate the namespace with a key of the CARM map whose role the resource needs"],
+]);
 
 /** Returns the message of the resolution without its full stop, because check messages have no full stop. */
 export function resolutionClause({ message }: Pick<Resolution, "message">): string {

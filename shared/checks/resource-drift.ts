@@ -20,9 +20,17 @@ const REGION = annotationPath(REGION_ANNOTATION);
 const CHOICE_FIX = `in the annotation ${USE_SELECTOR_ANNOTATION} of the resource, name a selector that selects the `
   + "resource and has a role in the account that the status records";
 
+/** How to change the role of a resource. */
+const CHANGES = {
+  selectors: "change labels or selectors", carm: "change the account or team of the namespace, or the CARM map,",
+};
+
 /** The fix for a role in another account if the status does not prove that the resource exists in AWS. */
-const RECREATE = "change labels or selectors so that it gets a role in the account that the status records. If the "
-  + "creation of the resource failed, delete the resource now, while its old role is in use, and create it again";
+const RECREATE = "so that it gets a role in the account that the status records. If the creation of the resource "
+  + "failed, delete the resource now, while its old role is in use, and create it again";
+const IN_OWN_ACCOUNT = "so that it gets a role in its own account";
+const MOVE = "To move it to the other account, delete it, with its content, and create it again";
+const CHOOSE_KEY = "annotate the namespace with a key whose role is in the account of the resource";
 
 export const ACK_07: QuickCheck<ResourceChange> = {
   id: "ACK-07",
@@ -30,8 +38,8 @@ export const ACK_07: QuickCheck<ResourceChange> = {
   reason: "Controllers never reconcile a resource whose status and role are in different accounts. "
     + "No condition on the resource reports the cause. The status records the account of the first attempt, even if "
     + "it created nothing. For a new manifest with such a status, the check only warns.",
-  fix: "change labels or selectors so that it gets a role in its own account. "
-    + "To move it to the other account, delete it, with its content, and create it again",
+  fix: `${CHANGES.selectors} ${IN_OWN_ACCOUNT}. ${MOVE}`,
+  fixInCARM: `${CHANGES.carm} ${IN_OWN_ACCOUNT}. ${MOVE}`,
   example: "a label on a Bucket in account 111122223333 that makes an "
     + "IAMRoleSelector for account 444455556666 select it",
   requires: RESOLUTION,
@@ -40,7 +48,8 @@ export const ACK_07: QuickCheck<ResourceChange> = {
     && (operation !== "CREATE" || !resource.created),
   *find(change): Iterable<Fault> {
     const isNew = change.operation === "CREATE";
-    for (const fault of accountDriftFaults(change, "so controllers never reconcile it", RECREATE)) {
+    const recreate = `${CHANGES[change.settings.mode]} ${RECREATE}`;
+    for (const fault of accountDriftFaults(change, "so controllers never reconcile it", recreate)) {
       yield isNew ? { ...fault, severity: "warn" } : fault;
     }
   },
@@ -49,9 +58,11 @@ export const ACK_07: QuickCheck<ResourceChange> = {
 export const ACK_08: QuickCheck<ResourceChange> = {
   id: "ACK-08",
   severity: "deny",
-  reason: "If no selector selects a resource of another account, controllers use their own role. "
+  reason: "If no selector selects a resource of another account, or in mode `carm` its namespace chooses no role, "
+    + "controllers use their own role. "
     + "Controllers then create the resource again in their own account, or abandon it.",
-  fix: "change labels or selectors so that it gets a role in its own account",
+  fix: `${CHANGES.selectors} ${IN_OWN_ACCOUNT}`,
+  fixInCARM: CHOOSE_KEY,
   example: "a Bucket in account 111122223333 without the label that its IAMRoleSelector matches",
   requires: RESOLUTION_AND_CONTROLLER_ACCOUNT,
   on: ["UPDATE", "AUDIT"],
@@ -181,6 +192,7 @@ export function deletionPolicyOf(inventory: Inventory, { group, namespace, annot
     ?? DELETION_POLICY_DELETE;
 }
 
+const RETAIN = "To leave the resource in AWS, annotate the resource with services.k8s.aws/deletion-policy: retain";
 
 export const ACK_30: QuickCheck<ResourceChange> = {
   id: "ACK-30",
@@ -190,7 +202,8 @@ export const ACK_30: QuickCheck<ResourceChange> = {
     + "resource then stays in its account, because the controller's own role is in a different account. "
     + "If that account has a resource of the same name, the controller deletes that resource.",
   fix: "first create a selector that selects the resource and has a role in the resource's account. "
-    + "To leave the resource in AWS, annotate the resource with services.k8s.aws/deletion-policy: retain",
+    + RETAIN,
+  fixInCARM: `first ${CHOOSE_KEY}. ${RETAIN}`,
   example: "kubectl delete of a Bucket in account 111122223333, after its IAMRoleSelector was deleted",
   requires: RESOLUTION_AND_CONTROLLER_ACCOUNT,
   on: ["DELETE"],
@@ -231,6 +244,7 @@ export const ACK_32: QuickCheck<ResourceChange> = {
   reason: "Controllers never reconcile a resource whose role is in a different account, so the resource would keep its "
     + "finalizer.",
   fix: "first create a selector that selects the resource and has a role in the resource's account",
+  fixInCARM: `first ${CHANGES.carm} ${IN_OWN_ACCOUNT}`,
   example: "kubectl delete of a Bucket in account 111122223333 whose IAMRoleSelector now names a role in 444455556666",
   requires: RESOLUTION,
   on: ["DELETE"],

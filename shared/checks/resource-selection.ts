@@ -1,4 +1,6 @@
-import { SELECTOR_REQUIRED_ANNOTATION, USE_SELECTOR_ANNOTATION } from "../contract/annotation-keys.ts";
+import {
+  IGNORED_NAMESPACES, OWNER_ACCOUNT_ANNOTATION, SELECTOR_REQUIRED_ANNOTATION, USE_SELECTOR_ANNOTATION,
+} from "../contract/annotation-keys.ts";
 import {
   conflictSentence, DEFAULT_ROLE, describeRole, selectingSelectors, usedSelectors,
 } from "../resolution/selection.ts";
@@ -16,6 +18,7 @@ import { listOf, quote } from "../formats/text.ts";
 import type { Resolution } from "../resolution/resolve.ts";
 
 const METADATA = ["metadata"] as const;
+const CHOOSE_ACCOUNT = `annotate the namespace with ${OWNER_ACCOUNT_ANNOTATION} and a key of the account map`;
 const RESTRICT = "restrict or delete selectors until only one selects the resource";
 
 export const ACK_03: QuickCheck<ResourceChange> = {
@@ -54,15 +57,19 @@ function conflictFix(
 export const ACK_05: QuickCheck<ResourceChange> = {
   id: "ACK-05",
   severity: "warn",
-  reason: "If no selector selects a resource, controllers create it in their own account with their own role.",
+  reason: "If no selector selects a resource, or in mode `carm` its namespace chooses no role, controllers create it "
+    + "in their own account with their own role.",
   fix: "label the resource or its namespace so that a selector matches, unless the controller's account is intended",
+  fixInCARM: `${CHOOSE_ACCOUNT}, unless the controller's account is intended`,
   example: "a Bucket in a namespace that no IAMRoleSelector selects",
   requires: RESOLUTION,
   section: "onDefault",
   when: (change) => usesDefaultRole(change) && !requiresSelector(change),
   *find(change): Iterable<Fault> {
     const permission = ownRolePermission("ACK-05", change, change.resource.namespace);
-    yield { path: METADATA, message: resolutionClause(change.resolution), ...permission };
+    const isIgnored = change.settings.mode === "carm" && IGNORED_NAMESPACES.has(change.resource.namespace);
+    const move = { fix: "move the resource to another namespace, unless the controller's account is intended" };
+    yield { path: METADATA, message: resolutionClause(change.resolution), ...permission, ...(isIgnored && move) };
   },
 };
 
@@ -70,16 +77,19 @@ export const ACK_05B: QuickCheck<ResourceChange> = {
   id: "ACK-05b",
   severity: "deny",
   reason: `The namespace annotation \`${SELECTOR_REQUIRED_ANNOTATION}: "true"\` `
-    + "requires a selector for every resource. No resource of the namespace may use the controller's own account.",
+    + "requires a selector, or a role of the CARM maps, for every resource. No resource of the namespace may use the "
+    + "controller's own account.",
   fix: "label the resource to match a selector, or create a selector that selects the resource",
+  fixInCARM: CHOOSE_ACCOUNT,
   example: `metadata: {name: team-a, annotations: {${SELECTOR_REQUIRED_ANNOTATION}: "true"}} `
     + "# the Namespace of a Bucket that no IAMRoleSelector selects",
   requires: RESOLUTION,
   section: "onDefault",
   when: (change) => usesDefaultRole(change) && requiresSelector(change),
   *find(change): Iterable<Fault> {
-    const { namespace } = change.resource;
-    const message = `namespace ${namespace} requires a selector, but the resource would use the controller's own role`;
+    const { resource: { namespace }, settings: { mode } } = change;
+    const required = mode === "carm" ? "a role of the CARM maps" : "a selector";
+    const message = `namespace ${namespace} requires ${required}, but the resource would use the controller's own role`;
     yield { path: METADATA, message };
   },
 };

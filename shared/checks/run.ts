@@ -10,7 +10,7 @@ import { warnOfPlaceholders, withoutOpenValues } from "./unrendered.ts";
 import { drain, paced, type Paced } from "../formats/paced.ts";
 import { compareText } from "../formats/text.ts";
 import {
-  type CheckEntry, type CheckInput, compareFindings, type Fault, type Finding, operationOf,
+  type CheckEntry, type CheckInput, compareFindings, type Fault, type Finding, fixOf, operationOf,
 } from "./check.ts";
 
 /** A check that did not run completely, and its unmet requirements. */
@@ -166,7 +166,7 @@ function toFinding(check: CheckEntry, fault: Fault, circumstances: Circumstances
       waiver === "ignored"
         ? `${fault.message}; the waiver is ignored because the requester is not a waiver user`
         : fault.message,
-    fix: fault.fix ?? check.fix,
+    fix: fault.fix ?? fixOf(check, settings),
     waivable: check.waivable === true,
     waived: waiver === "valid",
     ...(section !== undefined && { section }),

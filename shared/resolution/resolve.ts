@@ -1,5 +1,7 @@
 import type { ResourceQuery, ResourceStatus } from "../contract/ack-resource.ts";
-import { DEFAULT_REGION_ANNOTATION, REGION_ANNOTATION, USE_SELECTOR_ANNOTATION } from "../contract/annotation-keys.ts";
+import {
+  DEFAULT_REGION_ANNOTATION, IGNORED_NAMESPACES, REGION_ANNOTATION, USE_SELECTOR_ANNOTATION,
+} from "../contract/annotation-keys.ts";
 import type { DecisionSettings } from "../contract/context.ts";
 import type { ChainLink } from "./identity-chain.ts";
 import {
@@ -114,7 +116,7 @@ function resolveByMaps(
 ): Resolution {
   const lookup = mapRoleOf(inventory, query, settings);
   if (lookup === null) {
-    return byDefault(settings, region, "The namespace names no account or team, so the controller's own role is used.");
+    return byDefault(settings, region, `${noOwnerClause(query, settings)}, so the controller's own role is used.`);
   }
   const { via, key, roleARN, code } = lookup;
   if (code !== null) {
@@ -131,6 +133,12 @@ function resolveByMaps(
   }
   const message = `The role comes from key ${quote(key)} of the ${via === "team-map" ? "team" : "account"} map.`;
   return { outcome: "selected", via, selectors: [], roleARN, accountID: accountOfARN(roleARN), region, code, message };
+}
+
+/** Returns why the namespace chooses no role. */
+function noOwnerClause({ namespace }: ResourceQuery, { teamLevelCARM }: DecisionSettings): string {
+  if (IGNORED_NAMESPACES.has(namespace)) return `CARM ignores the annotations of namespace ${namespace}`;
+  return teamLevelCARM ? "The namespace names no account or team" : "The namespace names no account";
 }
 
 function selected(selector: EffectiveSelector, region: Region | null, choice: string): Resolution {

@@ -43,15 +43,21 @@ const unknown = (key: string, fix: string): string => (
   `warn NS-10 metadata.annotations[${key}]: controllers do not know this annotation. ${fix}`
 );
 const meaning = (key: string): string => `Set services.k8s.aws/${key} if you meant that, or remove the annotation.`;
-type Unknown = [key: string, runtime: "ack" | "extended"];
-testRows("NS-10 warns about an annotation that controllers do not know", ([key, runtime]: Unknown) =>
-  annotationLines("NS-10", { [key]: "x" }, { settings: { runtime } }), [
+type Unknown = [key: string, runtime: "ack" | "extended", mode?: "carm" | "selectors"];
+const ofUnknown = ([key, runtime, mode = "selectors"]: Unknown): string[] => (
+  annotationLines("NS-10", { [key]: "x" }, { settings: { runtime, mode } })
+);
+testRows("NS-10 warns about an annotation that controllers do not know", ofUnknown, [
   ...[["default-regoin", "default-region"], ["owner-account", "owner-account-id"], ["team_id", "team-id"],
     ["owner-team-id", "team-id"]].map(([key = "", meant = ""]): Row<Unknown> => (
     [key, [`services.k8s.aws/${key}`, "ack"], unknown(`services.k8s.aws/${key}`, meaning(meant))]
   )),
   ["a team of one service", ["s3.services.k8s.aws/team-id", "ack"],
-    unknown("s3.services.k8s.aws/team-id", meaning("team-id"))],
+    unknown("s3.services.k8s.aws/team-id",
+      "Remove the annotation, and name the group s3.services.k8s.aws in an IAMRoleSelector.")],
+  ["a team of one service in mode carm", ["s3.services.k8s.aws/team-id", "ack", "carm"],
+    unknown("s3.services.k8s.aws/team-id", "Remove the annotation, and add the key s3.ID to the CARM map, where ID is "
+      + "the account or team of the namespace (--service-level-carm).")],
   ["an unknown key", ["services.k8s.aws/zzz", "ack"],
     unknown("services.k8s.aws/zzz", "Remove the annotation, or move it from the namespace to its resources.")],
   ["a proposed key with --runtime extended", ["services.k8s.aws/owner-team-id", "extended"]],

@@ -17,6 +17,9 @@ const CARM: readonly JsonObject[] = [
   namespaceObject("sandbox"), mapObject(ACCOUNT_MAP, { "999": GOLD }),
 ];
 const MAPS = { known: CARM, settings: { mode: "carm" } } as const;
+const MAPS_OF_SYSTEM = {
+  ...MAPS, known: [...CARM, namespaceObject("kube-public", {}, { "services.k8s.aws/owner-account-id": "999" })],
+} as const;
 const unselected = bucketObject({ namespace: "sandbox" });
 const BOTH = tiered("gold", "silver");
 const ofGold = { old: tiered("gold") };
@@ -38,12 +41,20 @@ testRows("ACK-03 warns about a resource that has no role", of("ACK-03"), [
 
 const onDefault = (why: string): string => `warn ACK-05 metadata: ${why}, so the controller's own role is used. `
   + "Label the resource or its namespace so that a selector matches, unless the controller's account is intended.";
+const inCARM = (why: string): string => `warn ACK-05 metadata: ${why}, so the controller's own role is used. Annotate `
+  + "the namespace with services.k8s.aws/owner-account-id and a key of the account map, unless the controller's "
+  + "account is intended.";
+const GATE = { ...MAPS, settings: { mode: "carm", teamLevelCARM: true } } as const;
 const requiring = (value: string, namespace = "sandbox"): readonly JsonObject[] =>
   [...CLUSTER_OBJECTS, namespaceObject(namespace, {}, { "ack-role-resolver.io/selector-required": value })];
 const REQUIRED = { known: requiring("true") };
 testRows("ACK-05 warns if the resource uses the controller's own role", of("ACK-05"), [
   ["no selector", [unselected], onDefault("No IAMRoleSelector selects the resource")],
-  ["no account or team", [unselected, MAPS], onDefault("The namespace names no account or team")],
+  ["no account", [unselected, MAPS], inCARM("The namespace names no account")],
+  ["no account or team", [unselected, GATE], inCARM("The namespace names no account or team")],
+  ["a namespace that CARM ignores", [bucketObject({ namespace: "kube-public" }), MAPS_OF_SYSTEM],
+    "warn ACK-05 metadata: CARM ignores the annotations of namespace kube-public, so the controller's own role is "
+      + "used. Move the resource to another namespace, unless the controller's account is intended."],
   ["a selector", [tiered("gold")]],
   ["without a role in the maps the controller's role is not used", [bucketObject(), MAPS]],
   ["ACK-05b reports the fault", [unselected, REQUIRED]],
@@ -55,6 +66,10 @@ const ACK_05B = "ACK-05b metadata: namespace sandbox requires a selector, but th
 const waived = annotated({ "ack-role-resolver.io/allow": "ACK-05b" }, unselected);
 testRows("ACK-05b denies the use of the controller's own role if the namespace requires a selector", of("ACK-05b"), [
   ["required", [unselected, REQUIRED], `deny ${ACK_05B}`],
+  ["no role of the CARM maps", [unselected, { ...MAPS, known: [...CARM, ...requiring("true").slice(-1)] }],
+    "deny ACK-05b metadata: namespace sandbox requires a role of the CARM maps, but the resource would use the "
+      + "controller's own role. Annotate the namespace with services.k8s.aws/owner-account-id and a key of the account "
+      + "map."],
   ["not required", [unselected, { known: requiring("false") }]],
   ["the check cannot be waived", [waived, { ...REQUIRED, requester: ADMIN }], `deny ${ACK_05B}`],
   ["the stored resource has the same fault", [unselected, { ...REQUIRED, old: { ...unselected } }], `warn ${ACK_05B}`],
