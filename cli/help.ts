@@ -6,8 +6,12 @@ import { TRUST_HELP } from "./trust-help.ts";
 
 const MODE = "where controllers find the role of a resource: in IAMRoleSelectors, or in the legacy CARM ConfigMaps";
 
-function ofDeployments(gate: string): string {
-  return `whether the feature gate ${gate} of the controllers is on (default: as in their Deployments)`;
+const MODE_OF_DEPLOYMENTS = `${MODE} (default: as in their Deployments, else selectors)`;
+
+/** Returns the help for the commands that read the Deployments of the controllers. */
+function ofReaders(gate: string): Partial<Record<Command, string>> {
+  const text = `whether the feature gate ${gate} of the controllers is on (default: as in their Deployments)`;
+  return { audit: text, why: text, "migrate carm": text };
 }
 
 const WITHOUT_MIGRATION = COMMANDS.filter((command) => command !== "migrate carm");
@@ -43,14 +47,14 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
     "kubeconfig file (default: KUBECONFIG, ~/.kube/config or the Pod's service account)",
   ),
   context: rare("Input", "kubeconfig context to use"),
-  mode: rare("Decisions", MODE, { audit: `${MODE} (default: as in their Deployments, else selectors)` }),
+  mode: rare("Decisions", MODE, { audit: MODE_OF_DEPLOYMENTS, why: MODE_OF_DEPLOYMENTS }),
   teamLevelCarm: rareIn(
     WITHOUT_MIGRATION, "Decisions", "the feature gate TeamLevelCARM of the controllers is on; affects only CARM",
-    { audit: ofDeployments("TeamLevelCARM"), "migrate carm": ofDeployments("TeamLevelCARM") },
+    ofReaders("TeamLevelCARM"),
   ),
   serviceLevelCarm: rareIn(
     WITHOUT_MIGRATION, "Decisions", "the feature gate ServiceLevelCARM of the controllers is on; affects only CARM",
-    { audit: ofDeployments("ServiceLevelCARM"), "migrate carm": ofDeployments("ServiceLevelCARM") },
+    ofReaders("ServiceLevelCARM"),
   ),
   ackSystemNamespace: rare("Decisions", "namespace that contains the ACK controllers and the CARM ConfigMaps"),
   runtime: rare(

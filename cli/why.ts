@@ -2,19 +2,23 @@ import type { KubernetesAPI } from "../shared/cluster/api.ts";
 import { openKubeconfig } from "../shared/cluster/kubeconfig.ts";
 import { decisionSettings } from "../shared/contract/context.ts";
 import type { SettingsFor } from "../shared/contract/settings.ts";
-import { DEFAULT_NAMESPACE } from "../shared/formats/object-meta.ts";
+import { DEFAULT_NAMESPACE, objectReference } from "../shared/formats/object-meta.ts";
+import { controllersOfGroup } from "../shared/model/controller-deployment.ts";
+import { type Settlement, settleSettings } from "../shared/model/controller-settings.ts";
 import { Adviser } from "./input/advice.ts";
 import { explainResource } from "./input/explained-resource.ts";
 import { findNamed, parseNamedResource, readNamed } from "./input/named-resource.ts";
 import { errorConditions, type Reported, reportedEvents } from "./input/reported.ts";
 import { isUnreadable, readStates, type State, type StateObject } from "./input/state.ts";
 import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
+import { settlementLines } from "./output/controllers.ts";
 import { type Explanation, explanationLines } from "./output/explanation.ts";
 import { type ResolvedResource, tableFormat } from "./output/resolution-table.ts";
 import { painter } from "./output/terminal.ts";
 import { resourcesIn } from "./resolve.ts";
 
 type Settings = SettingsFor<"why">;
+type SettledSettings = Settings & Settlement["settings"];
 
 /** Prints why one resource has its role, what is reported about it, and what to do. */
 export async function runWhy(words: readonly string[], settings: Settings, io: IO): Promise<ExitStatus> {
@@ -23,13 +27,18 @@ export async function runWhy(words: readonly string[], settings: Settings, io: I
   const wanted = parseNamedResource(words, namespace);
   // With a kind, --namespace is that of the resource, so no notice says that it has no effect on the manifests.
   const input = { ...settings, kind: [wanted.type] };
-  const [state] = await readStates(input, io, { stdinCommand: "why RESOURCE --from -", withoutResources: true, api });
+  const [state] = await readStates(input, io, {
+    stdinCommand: "why RESOURCE --from -", withoutResources: true, readsControllers: true, api,
+  });
   if (isUnreadable(state.faults, io)) return EXIT.usage;
   const found = api === undefined ? findNamed(state, wanted) : await readNamed(state, wanted, api);
-  const explained = explanationOf(found, state, settings);
+  const controllers = controllersOfGroup(state.controllers, objectReference(found.object).group);
+  const settlement = settleSettings(settings, controllers);
+  const explained = explanationOf(found, state, { ...settings, ...settlement.settings });
   const result = { ...explained, reported: await reportedAbout(found, explained, api) };
   if (settings.output === "json") writeJSON(io, result);
   else writeText(io, result);
+  writeLines(io.stderr, settlementLines(settlement, painter(io.stderr, io.environment)));
   const isWrong = result.advice.some(({ isDenial }) => isDenial) || result.reported.some(({ isRefusal }) => isRefusal);
   return isWrong ? EXIT.findings : EXIT.fine;
 }
@@ -40,7 +49,7 @@ function writeText(io: IO, result: Parameters<typeof explanationLines>[0][number
 }
 
 /** Omits what nearly selects the resource if something does. */
-function explanationOf(found: StateObject, state: State, settings: Settings): ResolvedResource & Explanation {
+function explanationOf(found: StateObject, state: State, settings: SettledSettings): ResolvedResource & Explanation {
   const [asked] = resourcesIn([found]);
   if (asked === undefined) throw new Error("the object is no resource");
   const decisions = decisionSettings(settings);

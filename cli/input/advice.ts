@@ -1,7 +1,7 @@
+import { auditObject } from "../../shared/checks/audit.ts";
 import { type Finding, findingSentences } from "../../shared/checks/check.ts";
 import { ACK_07 } from "../../shared/checks/resource-drift.ts";
-import { runChecks } from "../../shared/checks/run.ts";
-import { isACKGroup, SELECTOR_KIND } from "../../shared/contract/ack-groups.ts";
+import { SELECTOR_KIND } from "../../shared/contract/ack-groups.ts";
 import {
   ACCOUNT_MAP, OWNER_ACCOUNT_ANNOTATION, REGION_ANNOTATION, TEAM_MAP,
 } from "../../shared/contract/annotation-keys.ts";
@@ -12,6 +12,7 @@ import { objectReference } from "../../shared/formats/object-meta.ts";
 import { readsResourceLabels } from "../../shared/model/effective-selector.ts";
 import type { SelectorExplanation } from "../../shared/resolution/explain.ts";
 import type { Resolution } from "../../shared/resolution/resolve.ts";
+import { Causes } from "./causes.ts";
 import {
   edits, inItsRegion, keepingOne, labeling, moving, newSelector, newSource, refresh, type Remedy, type Way,
   withOtherRole,
@@ -35,7 +36,7 @@ interface Advised {
   readonly explanation: readonly SelectorExplanation[];
 }
 
-type Stored = Pick<State, "objects" | "inventory" | "origin">;
+type Stored = Pick<State, "objects" | "inventory" | "origin" | "controllers">;
 
 const MAX_ADVICE = 3;
 
@@ -43,36 +44,37 @@ const MAX_ADVICE = 3;
 export class Adviser {
   readonly #state: Stored;
   readonly #settings: DecisionSettings;
-  /** The objects that can choose a role, by `KIND/NAME`. */
-  readonly #causes: ReadonlyMap<string, readonly StateObject[]>;
+  readonly #causes: Causes;
 
   constructor(state: Stored, settings: DecisionSettings) {
     this.#state = state;
     this.#settings = settings;
-    this.#causes = Map.groupBy(state.objects.filter(({ object }) => !isACKGroup(objectReference(object).group)), (
-      { object },
-    ) => `${objectReference(object).kind}/${objectReference(object).name}`);
+    this.#causes = new Causes(state);
   }
 
   /**
-   * Returns what `audit` reports about the resource, and what it denies of the objects that choose its role. Omits
-   * warnings beside denials.
+   * Returns what `audit` reports about the resource, its controllers and the objects that choose its role: what it
+   * denies, or else its warnings about the role and the controllers, or else its other warnings.
    */
   adviceOf(advised: Advised): Advice[] {
     const { found } = advised;
+    const controllers = this.#causes.ofControllers(found.object);
+    const selectors = this.#selectorsOf(advised);
     const { inventory, origin } = this.#state;
-    const findings = [found, ...this.#causesOf(advised)].flatMap((one) => {
-      const { object } = one;
-      const input = { object, old: object, operation: "AUDIT", requester: null, inventory, origin } as const;
-      return runChecks(input, this.#settings).findings
-        .filter((finding) => !finding.waived && (finding.severity === "deny" || isOfRole(one, finding, found)))
-        .map((finding) => ({ finding, one }));
-    });
+    const context = { inventory, origin, storedSelectors: selectors.map(({ object }) => object) };
+    const findings = [found, ...controllers, ...this.#choosersOf(advised, selectors)].flatMap((one) => (
+      auditObject(one.object, context, this.#settings).findings
+        .filter(({ waived }) => !waived).map((finding) => ({ finding, one }))
+    ));
     const all = findings.filter(({ finding }) => isDenial(finding));
     // With CARM maps, the namespace or the map says why the resource is refused.
     const isCaused = this.#settings.mode === "carm" && all.some(({ one }) => one !== found);
     const denials = all.filter(({ finding }) => !isCaused || finding.section !== "refused");
-    return (denials.length > 0 ? denials : findings).slice(0, MAX_ADVICE).map(({ finding, one }) => {
+    const ofRole = findings.filter(({ finding: { section = "checks" }, one }) => (
+      one === found ? section !== "checks" : controllers.includes(one)
+    ));
+    const shown = [denials, ofRole].find((some) => some.length > 0) ?? findings;
+    return shown.slice(0, MAX_ADVICE).map(({ finding, one }) => {
       const { ways, ...better } = one === found
         ? this.#remedyFor(finding, advised) : this.#remedyForCause(finding, one, advised);
       const text = textOf({ ...finding, ...better }, one, advised);
@@ -80,22 +82,22 @@ export class Adviser {
     });
   }
 
-  /** Returns the objects whose faults can be why the resource has its role. */
-  #causesOf({ found, resolution, explanation }: Advised): StateObject[] {
+  /** Returns the selectors whose faults can be why the resource has its role. */
+  #selectorsOf({ resolution, explanation }: Advised): readonly StateObject[] {
+    if (this.#settings.mode === "carm") return [];
     // A malformed selector is first if it is for the namespace of the resource.
     const isLost = resolution.outcome === "default" && explanation[0]?.malformed === true;
     const malformed = explanation.slice(0, isLost ? 1 : 0).map(({ selector }) => selector);
-    const selectors = [...resolution.selectors.map(({ name }) => name), ...malformed];
-    return [
-      ...this.#named("Namespace", [namespaceOf(found.object)]),
-      ...this.#settings.mode === "carm"
-        ? this.#named("ConfigMap", [mapOf(resolution)]) : this.#named(SELECTOR_KIND, selectors),
-      ...resolution.chain?.flatMap(({ kind, name }) => this.#named(kind, [name])) ?? [],
-    ];
+    return this.#causes.named(SELECTOR_KIND, [...resolution.selectors.map(({ name }) => name), ...malformed]);
   }
 
-  #named(kind: string, names: readonly string[]): StateObject[] {
-    return names.flatMap((name) => this.#causes.get(`${kind}/${name}`) ?? []);
+  /** Returns the other objects that choose the role, and the selectors. */
+  #choosersOf({ found, resolution }: Advised, selectors: readonly StateObject[]): StateObject[] {
+    return [
+      ...this.#causes.named("Namespace", [namespaceOf(found.object)]),
+      ...this.#settings.mode === "carm" ? this.#causes.named("ConfigMap", [mapOf(resolution)]) : selectors,
+      ...resolution.chain?.flatMap(({ kind, name }) => this.#causes.named(kind, [name])) ?? [],
+    ];
   }
 
   /** Returns how to change an object that chooses the role. */
@@ -125,7 +127,7 @@ export class Adviser {
 
   /** Returns how to change selectors if only they decide, which decide about other resources too; else null. */
   #changeOfSelectors({ section, fix }: Finding, { resolution, found }: Advised): Remedy | null {
-    const selectors = this.#named(SELECTOR_KIND, resolution.selectors.map(({ name }) => name));
+    const selectors = this.#causes.named(SELECTOR_KIND, resolution.selectors.map(({ name }) => name));
     const [first] = selectors;
     if (section === "conflicts") return keepingOne(selectors, fix);
     const dependsOnLabels = resolution.selectors.some(({ name }) => (
@@ -138,8 +140,9 @@ export class Adviser {
   #ownersOf({ chain = [], outcome, via }: Resolution): StateObject[] {
     if (outcome !== "refused") return [];
     const denied = chain.filter(({ allowed }) => !allowed).slice(0, 1);
-    const maps = this.#settings.mode === "carm" && chain.length === 0 ? this.#named("ConfigMap", [mapOf({ via })]) : [];
-    return [...denied.flatMap(({ kind, name }) => this.#named(kind, [name])), ...maps];
+    const isByMap = this.#settings.mode === "carm" && chain.length === 0;
+    const maps = isByMap ? this.#causes.named("ConfigMap", [mapOf({ via })]) : [];
+    return [...denied.flatMap(({ kind, name }) => this.#causes.named(kind, [name])), ...maps];
   }
 
   /** Returns the CARM map to change instead of the annotation of a namespace. */
@@ -159,7 +162,7 @@ export class Adviser {
     const ofLabels = found.file === null && failing.length > 0 ? labeling(nearest, found.object) : null;
     if (ofLabels !== null) return ofLabels;
     const fix = `unless the controller's own role is intended, let ${nearest.selector} select the resource`;
-    return { fix, ways: edits(this.#named(SELECTOR_KIND, [nearest.selector])) };
+    return { fix, ways: edits(this.#causes.named(SELECTOR_KIND, [nearest.selector])) };
   }
 }
 
@@ -174,11 +177,6 @@ function annotatingFor({ section, path }: Finding, { found, resolution }: Advise
 
 function isDenial({ severity }: Finding): boolean {
   return severity === "deny";
-}
-
-/** Whether a warning is about the role of the resource, such as stale annotations or a drift. */
-function isOfRole(one: StateObject, { section = "checks" }: Finding, found: StateObject): boolean {
-  return one === found && section !== "checks";
 }
 
 /** The fields of faults that are not faults of one field. */

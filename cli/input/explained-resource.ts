@@ -38,11 +38,11 @@ export function explainResource(
   };
 }
 
-/** Returns an object like the one that --kind describes. */
+/** Returns an object like the one that --kind describes, whose name is valid. */
 export function hypotheticalObject(query: ResourceQuery | Referrer): StateObject {
   const { kind, namespace } = query;
   const labels = refersToIdentity(query) ? {} : { labels: Object.fromEntries(query.labels) };
-  const metadata = { name: query.name ?? "NAME", namespace, ...labels };
+  const metadata = { name: query.name ?? "name", namespace, ...labels };
   return { object: { apiVersion: apiVersionOf(query), kind, metadata }, file: null, lineOf: () => null };
 }
 

@@ -28,7 +28,7 @@ export function controllerLines(controllers: ReportedControllers, paint: Paint):
 }
 
 /** Returns the settings that were taken from the Deployments, and the notes, in lines. */
-export function settlementLines({ read, notes }: ReportedControllers, paint: Paint): string[] {
+export function settlementLines({ read, notes }: Pick<Settlement, "read" | "notes">, paint: Paint): string[] {
   return [
     ...(read.length === 0 ? [] : [printable(`Settings from the Deployments: ${read.join(" ")}`)]),
     ...notes.map((note) => paint("yellow", printable(`note: ${note}`))),

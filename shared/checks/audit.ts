@@ -1,6 +1,6 @@
 import { type Finding, type Section, SECTIONS } from "./check.ts";
 import { hasResolution } from "./forged-annotations.ts";
-import { runChecks, type SkippedCheck } from "./run.ts";
+import { type CheckResult, runChecks, type SkippedCheck } from "./run.ts";
 import type { DecisionSettings, Origin } from "../contract/context.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import type { JsonObject } from "../formats/json.ts";
@@ -45,33 +45,41 @@ export interface Audit {
   readonly skipped: readonly SkippedCheck[];
 }
 
-/** The stored objects to audit, and the inventory that contains all objects. */
-interface AuditInput {
-  readonly objects: readonly JsonObject[];
-  /** All stored selectors. Default: those of the objects. */
-  readonly storedSelectors?: readonly JsonObject[];
+/** What an audit reads beside the object: the inventory contains all objects. */
+interface AuditContext {
+  /** All stored selectors. */
+  readonly storedSelectors: readonly JsonObject[];
   readonly inventory: Inventory;
   readonly origin: Origin;
   /** Who can assume the roles. Default: null, without exports of IAM. */
   readonly trust?: TrustReview | null;
 }
 
-const OBJECTS_BETWEEN_PAUSES = 200;
+/** The stored objects to audit. By default, the stored selectors are those of the objects. */
+type AuditInput = Omit<AuditContext, "storedSelectors"> & Partial<AuditContext> & {
+  readonly objects: readonly JsonObject[];
+};
 
 /**
- * Runs the checks on every stored object. A finding is a fault of the stored object, or a fault that its next write
- * would have. At each pause, yields the number of objects audited so far.
+ * Runs the checks on one stored object. A finding is a fault of the stored object, or a fault that its next write would
+ * have.
  */
+export function auditObject(object: JsonObject, context: AuditContext, settings: DecisionSettings): CheckResult {
+  return runChecks({ trust: null, ...context, object, old: object, operation: "AUDIT", requester: null }, settings);
+}
+
+const OBJECTS_BETWEEN_PAUSES = 200;
+
+/** Runs the checks on every stored object. At each pause, yields the number of objects audited so far. */
 export function* auditObjects(
-  { objects, inventory, origin, trust = null, storedSelectors = objects.filter(isSelector) }: AuditInput,
-  settings: DecisionSettings,
+  { objects, storedSelectors = objects.filter(isSelector), ...others }: AuditInput, settings: DecisionSettings,
 ): Paced<Audit> {
+  const { inventory } = others;
   const findings: AuditFinding[] = [];
   /** Maps the id of each skipped check to its unmet requirements. */
   const skipped = new Map<string, string>();
-  const context = { operation: "AUDIT", requester: null, origin, inventory, storedSelectors, trust } as const;
   yield* paced(objects.entries(), OBJECTS_BETWEEN_PAUSES, ([index, object]) => {
-    const result = runChecks({ ...context, object, old: object }, settings);
+    const result = auditObject(object, { ...others, storedSelectors }, settings);
     for (const { code, needs } of result.skipped) skipped.set(code, needs);
     for (const finding of result.findings) {
       findings.push({ ...finding, index, section: sectionOf(finding, object, inventory) });

@@ -35,7 +35,8 @@ function faultOf(controller: ControllerDeployment): Omit<Fault, "path"> | null {
   const namespaces = controller.watchNamespaces.value ?? [];
   if (source === "exits") {
     const message = "the feature gate IAMRoleSelector and CARM are both on, so the controller exits at its start";
-    return { message, fix: "turn CARM off: set enableCARM=false in the chart of the controller" };
+    return { message, fix: "turn CARM off: set enableCARM=false in the chart of the controller, or "
+      + "--enable-carm=false in the Deployment" };
   }
   if (source === "selectors" && namespaces.length > 0) {
     const message = `the controller watches only ${listOf(namespaces)}, and with installScope=namespace, its chart `

@@ -63,16 +63,16 @@ export const SETTINGS = {
     flag: "--context", type: "string", value: "NAME", default: null, commands: CONNECTORS, onlyWith: OF_CLUSTERS,
   },
   mode: {
-    flag: "--mode", type: "string", choices: ["selectors", "carm"], default: "selectors", defaults: { audit: null },
-    commands: BY_MODE,
+    flag: "--mode", type: "string", choices: ["selectors", "carm"], default: "selectors",
+    defaults: { audit: null, why: null }, commands: BY_MODE,
   },
   teamLevelCarm: {
     flag: "--team-level-carm", type: "boolean", bare: "true", default: false,
-    defaults: { audit: null, "migrate carm": null }, commands: DECIDERS, onlyWith: OF_CARM,
+    defaults: { audit: null, why: null, "migrate carm": null }, commands: DECIDERS, onlyWith: OF_CARM,
   },
   serviceLevelCarm: {
     flag: "--service-level-carm", type: "boolean", bare: "true", default: false,
-    defaults: { audit: null, "migrate carm": null }, commands: DECIDERS, onlyWith: OF_CARM,
+    defaults: { audit: null, why: null, "migrate carm": null }, commands: DECIDERS, onlyWith: OF_CARM,
   },
   ackSystemNamespace: {
     flag: "--ack-system-namespace", type: "string", value: "NS", pattern: NAMESPACE, default: "ack-system",

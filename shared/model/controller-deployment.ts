@@ -1,4 +1,4 @@
-import { SELECTOR_GROUP } from "../contract/ack-groups.ts";
+import { isACKGroup, SELECTOR_GROUP } from "../contract/ack-groups.ts";
 import { objectExcess } from "../contract/limits.ts";
 import type { JsonObject } from "../formats/json.ts";
 import { objectReference } from "../formats/object-meta.ts";
@@ -60,6 +60,16 @@ export function readControllers(objects: readonly JsonObject[], systemNamespace:
     controllers: own.map((one) => readController(one, identities)),
     others: others.map(({ name }) => name), unread: null,
   };
+}
+
+/**
+ * Returns the controllers that manage the resources of a group: those whose image is of its service, or else those
+ * whose image does not show the service. No ACK controller manages the resources of another group.
+ */
+export function controllersOfGroup({ controllers, ...others }: Controllers, group: string): Controllers {
+  if (!isACKGroup(group)) return { controllers: [], others: [], unread: null };
+  const ofGroup = controllers.filter((one) => one.group === group);
+  return { ...others, controllers: ofGroup.length > 0 ? ofGroup : controllers.filter((one) => one.group === null) };
 }
 
 /** Whether the object is a Deployment that looks like that of an ACK controller. */

@@ -5,6 +5,7 @@ import type { JsonObject } from "../../shared/formats/json.ts";
 import { objectReference } from "../../shared/formats/object-meta.ts";
 import { refusalText } from "../../shared/trust/refusal-text.ts";
 import type { RefusedAssumeRole } from "../../shared/trust/refused-call.ts";
+import { gatedDeployment } from "../fixtures/controllers.ts";
 import {
   DEFINITIONS, definition, type ErrorAnswer, FakeCluster, NAMESPACES, SELECTORS,
 } from "../shared/cluster/fake-cluster.ts";
@@ -30,6 +31,13 @@ const BUCKET = ["bucket/b1", "-n", "team-a"];
 const TEAM_A = namespaceObject("team-a");
 const SELECTOR = selectorObject("team-a", { arn: ROLE, namespaceSelector: { names: ["team-a"] } });
 const SESSION = "arn:aws:sts::777788889999:assumed-role/ack/1712345678901234567";
+/** Returns the Deployment of the controller for S3, as an API server accepts it. */
+function controller(gates: string, carm: boolean): JsonObject {
+  const labels = { app: "ack-s3" };
+  const { spec, ...deployment } = gatedDeployment(gates, carm, { metadata: { labels } });
+  return { ...deployment, spec: Object.assign({ selector: { matchLabels: labels } }, spec) };
+}
+
 const CALL: RefusedAssumeRole = {
   action: "AssumeRole", roleARN: ROLE, owner: "selector", caller: "arn:aws:iam::777788889999:role/ack",
   base: "arn:aws:iam::777788889999:role/ack", hasPodTags: true, hasIdentityTags: false,
@@ -122,9 +130,12 @@ export const BROKEN: readonly BrokenResource[] = [
     title: "the CARM map lacks the account of the namespace",
     objects: [
       namespaceObject("team-a", {}, { "services.k8s.aws/owner-account-id": SECOND }), bucketObject(),
-      mapObject("ack-role-account-map", { 111122223333: ROLE }),
+      mapObject("ack-role-account-map", { 111122223333: ROLE }), controller("", true),
     ],
-    argv: ["--mode", "carm"],
+  },
+  {
+    title: "the controller exits at its start", repair: "s/enable-carm=true/enable-carm=false/",
+    objects: [TEAM_A, SELECTOR, bucketObject(), controller("IAMRoleSelector=true", true)],
   },
   {
     title: "the identity does not allow the namespace of the cluster",
@@ -193,7 +204,7 @@ export async function clusterOf(
     definition("infrastructure.cluster.x-k8s.io", "AWSCluster", { versions: ["v1beta2"] }),
     definition("infrastructure.cluster.x-k8s.io", identity, { versions: ["v1beta2"], scope: "Cluster" }),
   ]);
-  for (const [path, listed] of Map.groupBy(objects, objectPath)) {
+  for (const [path, listed] of Map.groupBy(objects, listPath)) {
     cluster.objects.set(path, listed.map(({ metadata, ...object }) => (
       { ...object, metadata: Object.assign({ resourceVersion: "7" }, metadata) }
     )));
@@ -204,6 +215,12 @@ export async function clusterOf(
     eventTime: new Date(Date.now() - 3 * 60_000).toISOString(),
   })));
   return cluster;
+}
+
+/** Returns the path from which `why` reads the object. */
+function listPath(object: JsonObject): string {
+  const path = objectPath(object);
+  return objectReference(object).kind === "Deployment" ? path.replace(/\/namespaces\/[^/]+/, "") : path;
 }
 
 /** Returns the path of the collection that contains the object. */

@@ -1,8 +1,11 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { type Test, test } from "tap";
+import { objectReference } from "../../shared/formats/object-meta.ts";
 import { updatesGolden } from "../programs/environment.ts";
 import type { FakeCluster } from "../shared/cluster/fake-cluster.ts";
-import { bucketObject, namespaceObject, ROLE, selectorObject } from "../shared/objects.ts";
+import { olderACKSelectorCRD } from "../fixtures/ack-selector-crd.ts";
+import { gatedDeployment } from "../fixtures/controllers.ts";
+import { bucketObject, namespaceObject, ROLE, roleIn, SECOND, selectorObject } from "../shared/objects.ts";
 import { BROKEN, clusterOf, kubeconfigOf, wordsOf } from "./broken-resources.ts";
 import { type CommandResult, runCommand } from "./run-command.ts";
 import { STATE } from "./state.ts";
@@ -99,6 +102,43 @@ test("never prints a command with text that a shell would run", async (t) => {
   const refused = await why(t, await clusterOf({ objects: [...TEAM_A, SELECTOR], notes }), ["bucket/b1"]);
   t.match(refused.stdout, /\n {2}fix: change the policies as the Event above says\n$/);
   t.equal(refused.status, 1);
+});
+
+const OWN_ACCOUNT = ["--controller-account", "111122223333"];
+
+test("reports the findings of audit about the controllers and about what chooses the role", async (t) => {
+  const exits = gatedDeployment("IAMRoleSelector=true");
+  const annotated = namespaceObject("team-a", {}, { "services.k8s.aws/owner-account-id": "111122223333" });
+  const labeled = bucketObject({ labels: { tier: "gold" } });
+  const byLabel = selectorObject("gold", {
+    arn: roleIn(SECOND), resourceLabelSelector: { matchLabels: { tier: "gold" } },
+  });
+  for (const [what, objects, codes, argv] of [
+    ["a controller that runs", [gatedDeployment("IAMRoleSelector=true", false), SELECTOR], []],
+    ["a controller that exits", [exits, SELECTOR], ["AUD-15"]],
+    ["a controller of unknown services",
+      [gatedDeployment("IAMRoleSelector=true", true, { container: { image: "mirror/ack" } }), SELECTOR], ["AUD-15"]],
+    ["the controller of another service, beside the right one",
+      [gatedDeployment("IAMRoleSelector=true", false), SELECTOR, gatedDeployment("", false, {
+        name: "ack-sqs", container: { image: "public.ecr.aws/aws-controllers-k8s/sqs-controller:1.0.0" },
+      })], []],
+    ["a Deployment of a tenant", [{ ...exits, metadata: { name: "ack-s3", namespace: "team-a" } }, SELECTOR], []],
+    ["controllers that read CARM maps", [gatedDeployment("", true), annotated, SELECTOR], ["ACK-03"]],
+    ["a role of the controller's account", [SELECTOR], ["IRS-05"], OWN_ACCOUNT],
+    ["a warning beside one about the role", [exits, SELECTOR], ["AUD-15"], OWN_ACCOUNT],
+    ["a CRD that prunes a field of the selector", [olderACKSelectorCRD(), byLabel, labeled], ["AUD-08"]],
+    ["a CRD that lacks a field of ACK's charts", [olderACKSelectorCRD(), SELECTOR], ["AUD-08"]],
+  ] as const) {
+    const named = new Map([...TEAM_A, ...objects].map((object) => {
+      const { kind, name } = objectReference(object);
+      return [`${kind}/${name}`, JSON.stringify(object)];
+    }));
+    const stdin = [...named.values()].join("\n---\n");
+    const { stdout } = await runCommand(
+      ["why", "bucket/b1", "-n", "team-a", "--from", "-", "-o", "json", ...argv ?? []], { stdin },
+    );
+    t.same(JSON.parse(stdout).advice.map(({ code }: { readonly code: string }) => code), codes, what);
+  }
 });
 
 test("reads manifests, names the lines to edit, and suggests what exists", async (t) => {
