@@ -1,9 +1,10 @@
 import {
-  field, type FieldPath, formatFieldPath, isJsonObject, type JsonObject, parseJSON, stringAt,
+  field, type FieldPath, formatFieldPath, isJsonObject, type JsonObject, parseJSON, stringAt, valueAt,
 } from "../formats/json.ts";
 import { subdomainFaults } from "../formats/names.ts";
+import type { Aliases } from "../contract/meant-field.ts";
 import { droppedFields, type KnownFields, missingFields, shapeChecker, unknownFields } from "../contract/shape.ts";
-import { quote } from "../formats/text.ts";
+import { listOf, printable, quote } from "../formats/text.ts";
 import { STRICT_SELECTOR_SCHEMA } from "../model/selector-schema.ts";
 import type { Fault, QuickCheck, SelectorCheck } from "./check.ts";
 import { metadataFaults } from "./any-kind.ts";
@@ -13,12 +14,19 @@ import type { Inventory } from "../inventory/inventory.ts";
 import { SELECTOR_GROUP, SELECTOR_KIND } from "../contract/ack-groups.ts";
 import { annotationAt, objectReference } from "../formats/object-meta.ts";
 import { LAST_APPLIED } from "../contract/annotation-keys.ts";
-import { rewrittenEntry } from "../model/resource-types.ts";
+import { completeEntry, rewrittenEntry } from "../model/resource-types.ts";
 
-/** Maps names that users often write by mistake to the correct names of the fields of `spec`. */
-const ALIASES = new Map([
-  ...["roleARN", "roleArn", "rolearn", "role", "iamRole", "iamRoleARN"].map((name) => [name, "arn"] as const),
-  ...["selector", "namespaces"].map((name) => [name, "namespaceSelector"] as const),
+/** The names that users often write by mistake in `spec` and in the fields below it. */
+const ALIASES: Aliases = new Map<string, readonly string[] | string>([
+  ...["roleARN", "roleArn", "rolearn", "role", "iamRole", "iamRoleARN"].map((name) => [name, ["arn"]] as const),
+  ...["accountID", "accountId", "account", "awsAccountId", "ownerAccountID", "targetAccountID", "targetAccountId"]
+    .map((name) => [name, "the account is that of the ARN"] as const),
+  ["selector", ["namespaceSelector", "resourceLabelSelector"]],
+  ["namespaces", ["namespaceSelector.names", "namespaceSelector"]],
+  ["labelSelector", ["resourceLabelSelector"]],
+  ...["matchLabels", "matchExpressions"].map((name) => (
+    [name, [`labelSelector.${name}`, `resourceLabelSelector.${name}`]] as const
+  )),
 ]);
 const shapeFaults = shapeChecker(STRICT_SELECTOR_SCHEMA, ALIASES);
 const NAME = ["metadata", "name"] as const;
@@ -33,8 +41,8 @@ export const IRS_00: SelectorCheck = {
   fix: "write the field as the schema defines it (kubectl explain iamroleselector.spec)",
   example: "spec: {namespaceSelector: {names: team-a}}",
   find: ({ object }) => [
-    ...shapeFaults(object).map(({ path, message, unknownField }) => (
-      { path, message, dropsSelector: !unknownField }
+    ...shapeFaults(object).map(({ path, message, fix, unknownField }) => (
+      { path, message, dropsSelector: !unknownField, ...(fix !== null && { fix }) }
     )),
     ...nameFaults(object), ...metadataFaults(object),
   ],
@@ -68,8 +76,9 @@ export const IRS_00_OF_CRD: QuickCheck<SelectorChange> = {
     const severity = settings.isWebhookInstalled ? { severity: "warn" } as const : {};
     for (const [parent, names] of missingByParent(fields, object)) {
       const rejected = "without the webhook, the API server rejects the selector";
-      const message = `the CRD requires ${names.join(" and ")}; ${rejected}`;
-      yield { path: parent, message, fix: `add ${names.map(emptyField).join(" and ")}`, ...severity };
+      const message = `the CRD requires ${listOf(names)}; ${rejected}`;
+      const values = missingValues(valueAt(object, parent), names);
+      if (values !== null) yield { path: parent, message, fix: `add ${values}`, ...severity };
     }
     for (const { path } of unknownFields(fields, object)) {
       const fix = FIXES.get(path.at(-1));
@@ -82,7 +91,7 @@ export const IRS_00_OF_CRD: QuickCheck<SelectorChange> = {
 };
 
 const FIXES: ReadonlyMap<unknown, string> = new Map([
-  ["apiVersion", "write group and version instead of apiVersion"], ["matchExpressions", "use matchLabels"],
+  ["apiVersion", "remove apiVersion once group and version are set"], ["matchExpressions", "use matchLabels"],
 ]);
 
 /**
@@ -100,9 +109,19 @@ function missingByParent(fields: KnownFields, object: JsonObject): Iterable<read
   return byParent.values();
 }
 
-function emptyField(name: string): string {
-  const values: Readonly<Record<string, string>> = { names: "[]", matchLabels: "{}" };
-  return `${name}: ${values[name] ?? '""'}`;
+const EMPTY: Readonly<Record<string, string>> = { names: "[]", matchLabels: "{}" };
+
+/**
+ * Returns the missing fields with the values that the webhook would write, such as `group: s3.services.k8s.aws`. Null
+ * if it would write none, because IRS-12 reports the apiVersion of the entry.
+ */
+function missingValues(parent: unknown, names: readonly string[]): string | null {
+  const completed = isJsonObject(parent) ? completeEntry(parent) : null;
+  if (completed === null && stringAt(parent, "apiVersion") !== null) return null;
+  return listOf(names.map((name) => {
+    const value = stringAt(completed, name) ?? "";
+    return `${name}: ${value === "" ? EMPTY[name] ?? '""' : printable(value)}`;
+  }));
 }
 
 /** An object whose kind is similar to IAMRoleSelector. */

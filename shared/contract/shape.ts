@@ -1,8 +1,9 @@
 import type { ErrorObject } from "ajv";
 import { LIMITS } from "./limits.ts";
 import { field, type FieldPath, type FieldStep, isJsonObject } from "../formats/json.ts";
-import { closest, quote } from "../formats/text.ts";
+import { quote } from "../formats/text.ts";
 import { compileSchema, type NamedSchema } from "../formats/json-schema.ts";
+import { type Aliases, fieldOfList, meantField, namesOf } from "./meant-field.ts";
 
 // `shapeChecker` finds the fields that a schema does not allow. `droppedFields` finds the fields that the API server
 // has pruned.
@@ -16,13 +17,12 @@ interface ShapeFault {
    * fields, but rejects an object that has another fault.
    */
   readonly unknownField: boolean;
+  /** Null if the message already says what to write. */
+  readonly fix: string | null;
 }
 
 /** The fields that contain maps with arbitrary keys. A path step below such a field is a map key, not a field name. */
 const MAPS: ReadonlySet<unknown> = new Set(["matchLabels", "labels", "annotations"]);
-
-/** Maps field names that users often write by mistake to field names that the schema defines. */
-type Aliases = ReadonlyMap<string, string>;
 
 /** Compiles a schema. Returns a function that returns every fault of a value. */
 export function shapeChecker(schema: NamedSchema, aliases: Aliases = new Map()): (value: unknown) => ShapeFault[] {
@@ -40,19 +40,30 @@ function shapeFault(value: unknown, error: ErrorObject, aliases: Aliases | null)
   const path = pathOf(value, error.instancePath);
   if (error.keyword === "additionalProperties") {
     const name = String(field(error.params, "additionalProperty"));
-    const known = Object.keys(Object(field(error.parentSchema, "properties")));
-    const alias = [aliases?.get(name)].find((meant) => meant !== undefined && known.includes(meant));
-    const meant = aliases === null ? null : (alias ?? closest(name, known));
-    const message = `unknown field ${quote(name)}; ${suggestion(known, meant)}`;
-    return { path: [...path, name], message, unknownField: true };
+    const { hint, fix } = unknownFieldHint(name, error, aliases);
+    return { path: [...path, name], message: `unknown field ${quote(name)}; ${hint}`, fix, unknownField: true };
   }
   const expected = [field(error.params, "type")].flat().filter((type) => type !== "null").join(" or ");
-  return { path, message: `expected ${withArticle(expected)}, not ${describeValue(error.data)}`, unknownField: false };
+  const inner = fieldOfList(error.data, error.parentSchema);
+  return {
+    path, message: `expected ${withArticle(expected)}, not ${describeValue(error.data)}`, unknownField: false,
+    fix: inner === null ? null : `write the list in its field ${inner}`,
+  };
 }
 
-function suggestion(known: readonly string[], guess: string | null): string {
-  if (guess !== null) return `perhaps ${guess} was meant`;
-  return known.length === 0 ? "no field is expected here" : `expected one of ${known.join(", ")}`;
+function unknownFieldHint(
+  name: string, { data: parent, parentSchema: schema }: ErrorObject, aliases: Aliases | null,
+): { readonly hint: string; readonly fix: string } {
+  const known = namesOf(schema);
+  const unknown = { name, value: field(parent, name), parent, schema };
+  const meant = aliases === null ? null : meantField(unknown, aliases);
+  if (meant !== null) return { hint: `perhaps ${meant} was meant`, fix: `write ${meant} instead of ${quote(name)}` };
+  const remove = "remove the field";
+  const needless = aliases?.get(name);
+  if (typeof needless === "string") return { hint: needless, fix: remove };
+  return known.length === 0
+    ? { hint: "no field is expected here", fix: remove }
+    : { hint: `expected one of ${known.join(", ")}`, fix: `write one of these fields, or ${remove}` };
 }
 
 /** Converts the JSON pointer of an ajv error (RFC 6901) to a field path. */

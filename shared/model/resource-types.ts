@@ -61,7 +61,7 @@ export function rewriteTypeEntries(object: JsonObject): readonly PatchOperation[
 }
 
 /** Returns the entry with a group, a version and a kind. Returns null if the entry is complete or has a fault. */
-function completeEntry(entry: JsonObject): JsonObject | null {
+export function completeEntry(entry: JsonObject): JsonObject | null {
   const { apiVersion = null, ...rest } = entry;
   // Null means absent.
   const [group, version, kind] = ["group", "version", "kind"].map((part) => field(entry, part) ?? "");

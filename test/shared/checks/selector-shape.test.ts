@@ -5,12 +5,18 @@ import { ROLE, selectorObject, SETTINGS_BY_DEFAULT } from "../objects.ts";
 import { selfLines, specLines } from "./findings.ts";
 import { testRows } from "../rows.ts";
 
-const line = (path: string, message: string): string => `deny IRS-00 ${path}: ${message}. `
-  + "Write the field as the schema defines it (kubectl explain iamroleselector.spec).";
+const SCHEMA = "Write the field as the schema defines it (kubectl explain iamroleselector.spec)";
+const line = (path: string, message: string, fix = SCHEMA): string => `deny IRS-00 ${path}: ${message}. ${fix}.`;
 const irs00 = (spec: unknown): string[] => specLines("IRS-00", spec);
 
 testRows("IRS-00: denies a value of the wrong type, and reports its path, the expected type and the value", irs00, [
   ["a list", [], line("spec", "expected an object, not a list")],
+  ["a list of the items of one field", [{ kind: "Bucket" }],
+    line("spec", "expected an object, not a list", "Write the list in its field resourceTypeSelector")],
+  ["a list of names", { namespaceSelector: ["team-a"] },
+    line("spec.namespaceSelector", "expected an object, not a list", "Write the list in its field names")],
+  ["a list that no field accepts", { namespaceSelector: [5] },
+    line("spec.namespaceSelector", "expected an object, not a list")],
   ["a string", "x", line("spec", 'expected an object, not the string "x"')],
   ["a long string", "x".repeat(5_000),
     line("spec", `expected an object, not the string "${"x".repeat(200)}"… (5000 characters)`)],
@@ -33,13 +39,33 @@ testRows("IRS-00: denies a value of the wrong type, and reports its path, the ex
 ]);
 
 const FIELDS = "arn, namespaceSelector, resourceTypeSelector, resourceLabelSelector";
+const ONE_OF = "Write one of these fields, or remove the field";
 const unknown = (path: string, name: string): string =>
-  line(path, `unknown field "${name}"; expected one of ${FIELDS}`);
+  line(path, `unknown field "${name}"; expected one of ${FIELDS}`, ONE_OF);
+const meant = (path: string, name: string, guess: string): string => (
+  line(path, `unknown field "${name}"; perhaps ${guess} was meant`, `Write ${guess} instead of "${name}"`)
+);
+const labels = { matchLabels: { team: "a" } };
 
 testRows("IRS-00: denies an unknown field and suggests a similar field", irs00, [
-  ["arm", { arm: ROLE }, line("spec.arm", 'unknown field "arm"; perhaps arn was meant')],
-  ["name", { namespaceSelector: { name: ["a"] } },
-    line("spec.namespaceSelector.name", 'unknown field "name"; perhaps names was meant')],
+  ["arm", { arm: ROLE }, meant("spec.arm", "arm", "arn")],
+  ["arm beside arn", { arn: ROLE, arm: ROLE }, unknown("spec.arm", "arm")],
+  ["name", { namespaceSelector: { name: ["a"] } }, meant("spec.namespaceSelector.name", "name", "names")],
+  ["one name instead of a list", { namespaceSelector: { name: "a" } },
+    meant("spec.namespaceSelector.name", "name", "names")],
+  ["another type", { namespaceSelector: { name: 5 } },
+    line("spec.namespaceSelector.name", 'unknown field "name"; expected one of names, labelSelector', ONE_OF)],
+  ["a selector of names", { selector: { names: ["a"] } }, meant("spec.selector", "selector", "namespaceSelector")],
+  ["a selector of labels", { selector: labels }, meant("spec.selector", "selector", "resourceLabelSelector")],
+  ["two selectors of labels", { selector: labels, resourceLabelSelector: labels }, unknown("spec.selector", "selector")],
+  ["an empty selector", { selector: {} }, meant("spec.selector", "selector", "namespaceSelector")],
+  ["namespaces", { namespaces: ["a"] }, meant("spec.namespaces", "namespaces", "namespaceSelector.names")],
+  ["labels of namespaces", { namespaceSelector: labels },
+    meant("spec.namespaceSelector.matchLabels", "matchLabels", "labelSelector.matchLabels")],
+  ["labels of resources", labels, meant("spec.matchLabels", "matchLabels", "resourceLabelSelector.matchLabels")],
+  ["an account", { arn: ROLE, targetAccountId: "111122223333" }, line(
+    "spec.targetAccountId", 'unknown field "targetAccountId"; the account is that of the ARN', "Remove the field",
+  )],
   ["a control character", { arn: ROLE, "\u001b[31m": 1 }, unknown("spec.\\u001b[31m", "\\u001b[31m")],
   ["properties of Object", JSON.parse(`{"arn": "${ROLE}", "__proto__": {"arn": 1}, "constructor": 1}`),
     unknown("spec.__proto__", "__proto__"), unknown("spec.constructor", "constructor")],
@@ -58,15 +84,15 @@ const SYNTAX = "Use the Kubernetes syntax: [prefix/]name: value.";
 testRows("IRS-00: denies fields, names, labels and annotations that the API server rejects", (object: JsonObject) =>
   selfLines("IRS-00", object), [
   ["an unknown field", { ...selectorObject("a", {}), spek: {} },
-    line("spek", 'unknown field "spek"; perhaps spec was meant')],
+    line("spek", 'unknown field "spek"; expected one of apiVersion, kind, metadata, spec, status', ONE_OF)],
   ["a field of the status", { ...selectorObject("a", {}), status: { anything: [1] } },
-    line("status.anything", 'unknown field "anything"; no field is expected here')],
+    line("status.anything", 'unknown field "anything"; no field is expected here', "Remove the field")],
   ["an empty status", { ...selectorObject("a", {}), status: {} }],
   ["labels and annotations of the wrong type", withMetadata({ labels: { team: 1 }, annotations: { note: true } }),
     line("metadata.annotations[note]", "expected a string, not the boolean true"),
     line("metadata.labels[team]", "expected a string, not the number 1")],
   ["an unknown field of the metadata", withMetadata({ label: {} }),
-    line("metadata.label", 'unknown field "label"; perhaps labels was meant')],
+    meant("metadata.label", "label", "labels")],
   ["other fields of the metadata", withMetadata({
     uid: "u", managedFields: [{}], generation: 3, labels: null, annotations: { labels: "x" },
   })],

@@ -1,0 +1,52 @@
+import { field, isJsonObject } from "../formats/json.ts";
+import { closest } from "../formats/text.ts";
+
+/**
+ * Maps field names that users often write by mistake to the paths of the fields that they can mean, such as
+ * `namespaceSelector.names`, or to the text that says why no field is needed.
+ */
+export type Aliases = ReadonlyMap<string, readonly string[] | string>;
+
+interface UnknownField {
+  readonly name: string;
+  readonly value: unknown;
+  /** The object that contains the field, and its JSON schema. */
+  readonly parent: unknown;
+  readonly schema: unknown;
+}
+
+/** Returns the path of the field that is probably meant: one that accepts the value, and that the object lacks. */
+export function meantField({ name, value, parent, schema }: UnknownField, aliases: Aliases): string | null {
+  const isFree = (path: string): boolean => {
+    const steps = path.split(".");
+    return field(parent, steps[0] ?? "") === undefined && accepts(steps.reduce(propertyOf, schema), value);
+  };
+  const paths = aliases.get(name) ?? [];
+  return typeof paths === "string" ? null : paths.find(isFree) ?? closest(name, namesOf(schema).filter(isFree));
+}
+
+/** Returns the only field of an object that accepts the list that was written instead of the object; else null. */
+export function fieldOfList(value: unknown, schema: unknown): string | null {
+  if (!Array.isArray(value) || value.length === 0) return null;
+  const [first = null, ...others] = namesOf(schema).filter((name) => accepts(propertyOf(schema, name), value));
+  return others.length === 0 ? first : null;
+}
+
+/** Returns the names of the fields that the schema defines. */
+export function namesOf(schema: unknown): string[] {
+  return Object.keys(Object(field(schema, "properties")));
+}
+
+function propertyOf(schema: unknown, name: string): unknown {
+  return field(field(schema, "properties"), name);
+}
+
+/** Whether a value has the type of the schema, or can be written as its only item or its only field. */
+function accepts(schema: unknown, value: unknown): boolean {
+  const types = [field(schema, "type")].flat();
+  if (types.includes("array")) return [value].flat().every((item) => accepts(field(schema, "items"), item));
+  if (!types.includes("object")) return types.includes(typeof value);
+  const keys = isJsonObject(value) ? Object.keys(value) : null;
+  if (keys === null || field(schema, "properties") === undefined) return keys !== null;
+  return keys.length === 0 || keys.some((key) => namesOf(schema).includes(key));
+}
