@@ -1,10 +1,8 @@
 import { systemClock } from "../shared/clock.ts";
-import { runChecks } from "../shared/checks/run.ts";
 import { decisionSettings } from "../shared/contract/context.ts";
 import type { SettingsFor } from "../shared/contract/settings.ts";
 import { STDIN } from "../shared/files/listing.ts";
 import type { Manifest } from "../shared/files/manifest-reader.ts";
-import { objectKey } from "../shared/files/object-key.ts";
 import { type ProposedState, stateAfterApply, stateAfterDelete } from "../shared/files/proposed-state.ts";
 import { sumOfCounts } from "../shared/files/skip.ts";
 import { ResolverError } from "../shared/formats/errors.ts";
@@ -18,6 +16,7 @@ import {
 import { NewRoles } from "../shared/resolution/new-roles.ts";
 import { storedManifests } from "../shared/files/files.ts";
 import { CHANGE_FIELDS, Only } from "./input/only.ts";
+import { OrderedChecks } from "./input/ordered-checks.ts";
 import { type RootPair, rootPairs } from "./input/root-pairs.ts";
 import { hasIAM, type ReviewedState, withReviews } from "./input/trust-review.ts";
 import { inventoryOf, isUnreadable, readInput, readStates, type State } from "./input/state.ts";
@@ -145,20 +144,16 @@ function propose({ objects, origin }: State, manifests: readonly JsonObject[], i
   return isDelete ? stateAfterDelete(stored, manifests) : stateAfterApply(stored, manifests, origin);
 }
 
-/** Returns the findings that the webhook would report if each manifest were applied or deleted alone. */
-function checkManifests(
-  manifests: readonly Manifest[], { objects, inventory }: State, settings: Settings, io: IO,
-): LocatedFinding[] {
-  const stored = new Map(objects.map(({ object }) => [objectKey(object), object]));
-  return mapWithProgress(manifests, io, "manifests checked", (manifest) => {
-    const old = stored.get(objectKey(manifest.object)) ?? null;
-    if (settings.delete && old === null) return [];
-    const change = settings.delete
-      ? { object: old ?? {}, old: null, operation: "DELETE" as const }
-      : { object: manifest.object, old };
-    const input = { ...change, requester: null, origin: "file" as const, inventory };
-    return runChecks(input, decisionSettings(settings)).findings.map((finding) => locate(finding, manifest));
-  }).flat();
+/** Returns the findings that the webhook would report if the manifests were applied or deleted in this order. */
+function checkManifests(manifests: readonly Manifest[], state: State, settings: Settings, io: IO): LocatedFinding[] {
+  const checks = new OrderedChecks(state, decisionSettings(settings));
+  const findings = mapWithProgress(manifests, io, "manifests checked", (manifest) => {
+    const { object } = manifest;
+    const found = settings.delete ? checks.findingsOfDelete(object) : checks.findingsOfApply(object);
+    return found.map((finding) => locate(finding, manifest));
+  });
+  checks.undo();
+  return findings.flat();
 }
 
 function absentWarning(object: JsonObject): string {

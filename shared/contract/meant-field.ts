@@ -43,9 +43,9 @@ function propertyOf(schema: unknown, name: string): unknown {
 
 /** Whether a value has the type of the schema, or can be written as its only item or its only field. */
 function accepts(schema: unknown, value: unknown): boolean {
-  const types = [field(schema, "type")].flat();
-  if (types.includes("array")) return [value].flat().every((item) => accepts(field(schema, "items"), item));
-  if (!types.includes("object")) return types.includes(typeof value);
+  const types = new Set([field(schema, "type")].flat());
+  if (types.has("array")) return [value].flat().every((item) => accepts(field(schema, "items"), item));
+  if (!types.has("object")) return types.has(typeof value);
   const keys = isJsonObject(value) ? Object.keys(value) : null;
   if (keys === null || field(schema, "properties") === undefined) return keys !== null;
   return keys.length === 0 || keys.some((key) => namesOf(schema).includes(key));

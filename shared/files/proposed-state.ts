@@ -28,9 +28,10 @@ export function stateAfterApply(
     const key = objectKey(stored) ?? "";
     const manifest = applied.get(key);
     applied.delete(key);
-    return manifest === undefined ? stored : applyManifest(manifest, stored, origin);
+    return manifest === undefined ? stored : appliedObject(manifest, stored, origin);
   });
-  return { objects: [...existing, ...[...applied.values(), ...nameless].map(rewriteTypes)], absent: [] };
+  const created = [...applied.values(), ...nameless].map((manifest) => appliedObject(manifest, null, origin));
+  return { objects: [...existing, ...created], absent: [] };
 }
 
 /**
@@ -57,12 +58,13 @@ function kindKey({ group, kind }: { readonly group: string; readonly kind: strin
 }
 
 /**
- * Merges a manifest into the stored object. The status, the deletion timestamp and other metadata remain. If the state
- * comes from a folder, the manifest replaces labels, annotations and data. If the state comes from a cluster, the
- * labels, annotations and data of other writers remain.
+ * Returns the object that a manifest creates, or that results if it is merged into the stored object. The status, the
+ * deletion timestamp and other metadata remain. If the state comes from a folder, the manifest replaces labels,
+ * annotations and data. If the state comes from a cluster, the labels, annotations and data of other writers remain.
  */
-function applyManifest(manifest: JsonObject, stored: JsonObject, origin: Origin): JsonObject {
+export function appliedObject(manifest: JsonObject, stored: JsonObject | null, origin: Origin): JsonObject {
   const applied = rewriteTypes(manifest);
+  if (stored === null) return applied;
   const last = origin === "cluster" ? lastApplied(stored) : null;
   const merged = (...path: readonly string[]): unknown => {
     const [before, now, lastNow] = [stored, applied, last].map((object) => path.reduce<unknown>(field, object));

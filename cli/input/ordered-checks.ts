@@ -1,0 +1,75 @@
+import type { Finding } from "../../shared/checks/check.ts";
+import { runChecks } from "../../shared/checks/run.ts";
+import type { DecisionSettings } from "../../shared/contract/context.ts";
+import { kindOf } from "../../shared/contract/kinds.ts";
+import { objectKey } from "../../shared/files/object-key.ts";
+import { appliedObject } from "../../shared/files/proposed-state.ts";
+import type { JsonObject } from "../../shared/formats/json.ts";
+import { objectReference } from "../../shared/formats/object-meta.ts";
+import type { InventoryChange } from "../../shared/inventory/inventory.ts";
+import type { State } from "./state.ts";
+
+/** The kinds without finalizers. Any other object exists until a controller has deleted what it stands for. */
+const GONE_AT_ONCE: ReadonlySet<unknown> = new Set(["selector", "identity", "carm-map"]);
+
+type Key = ReturnType<typeof objectKey>;
+
+/**
+ * Checks changes in their order, each against the state that the admitted ones before it leave. Changes the inventory
+ * of the state, until `undo`: a copy would not know what has not been listed.
+ */
+export class OrderedChecks {
+  readonly #state: Pick<State, "inventory" | "origin">;
+  readonly #settings: DecisionSettings;
+  readonly #stored: Map<Key, JsonObject>;
+  /** The changed objects as they were; null if one did not exist. */
+  readonly #before = new Map<Key, { readonly object: JsonObject; readonly old: JsonObject | null }>();
+
+  constructor(state: State, settings: DecisionSettings) {
+    this.#state = state;
+    this.#settings = settings;
+    this.#stored = new Map(state.objects.map(({ object }) => [objectKey(object), object]));
+  }
+
+  findingsOfApply(manifest: JsonObject): readonly Finding[] {
+    const old = this.#stored.get(objectKey(manifest)) ?? null;
+    const { findings, denied } = this.#check({ object: manifest, old });
+    if (!denied) this.#store(manifest, appliedObject(manifest, old, this.#state.origin));
+    return findings;
+  }
+
+  findingsOfDelete(manifest: JsonObject): readonly Finding[] {
+    const object = this.#stored.get(objectKey(manifest));
+    if (object === undefined) return [];
+    const { findings, denied } = this.#check({ object, old: null, operation: "DELETE" });
+    if (!denied && GONE_AT_ONCE.has(kindOf(objectReference(object))?.id)) this.#store(object, null);
+    return findings;
+  }
+
+  /** Leaves the inventory as it was. */
+  undo(): void {
+    this.#state.inventory.apply(Array.from(this.#before.values(), ({ object, old }) => changeTo(object, old)));
+  }
+
+  #check(change: Pick<Parameters<typeof runChecks>[0], "object" | "old" | "operation">): ReturnType<typeof runChecks> {
+    const { inventory } = this.#state;
+    return runChecks({ ...change, requester: null, origin: "file", inventory }, this.#settings);
+  }
+
+  #store(object: JsonObject, next: JsonObject | null): void {
+    const key = objectKey(object);
+    const old = this.#stored.get(key) ?? null;
+    // An object without a name is created anew each time.
+    if (key === null) return;
+    if (!this.#before.has(key)) this.#before.set(key, { object, old });
+    if (next === null) this.#stored.delete(key);
+    else this.#stored.set(key, next);
+    this.#state.inventory.apply([changeTo(object, next)]);
+  }
+}
+
+function changeTo(object: JsonObject, next: JsonObject | null): InventoryChange {
+  if (next !== null) return { type: "put", object: next };
+  const { group, kind, namespace, name } = objectReference(object);
+  return { type: "remove", group, kind, namespace, name };
+}
