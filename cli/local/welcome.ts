@@ -1,9 +1,10 @@
 import { decisionSettings } from "../../shared/contract/context.ts";
-import type { Inventory } from "../../shared/inventory/inventory.ts";
 import { isACKGroup } from "../../shared/contract/ack-groups.ts";
+import { INFRASTRUCTURE_GROUP } from "../../shared/contract/capa-kinds.ts";
 import { objectReference } from "../../shared/formats/object-meta.ts";
 import { compareText } from "../../shared/formats/text.ts";
 import type { SettingsFor } from "../../shared/contract/settings.ts";
+import { grantIdentity } from "../../shared/resolution/grant-by-identity.ts";
 import type { PageServer } from "../../shared/server/page-server.ts";
 import type { ManifestSource } from "../../shared/sources/file-source.ts";
 import type { RunningSidecar } from "../../sidecar/main.ts";
@@ -30,19 +31,21 @@ export interface LocalAddresses {
 const FALLBACK_GROUP = "s3.services.k8s.aws";
 
 /**
- * Returns the API groups of the controllers that the sidecar serves: all ACK groups in the manifests, or the fallback
- * group if the manifests contain no ACK group.
+ * Returns the API groups of the controllers that the sidecar serves: all ACK groups in the manifests, and that of CAPA
+ * if they contain its identities; the fallback group if there are none.
  */
 export function servedGroups(input: Input): readonly string[] {
   const named = namedGroups(input);
   return named.length === 0 ? [FALLBACK_GROUP] : named;
 }
 
-/** Returns the ACK API groups of the resources and selectors in the manifests, sorted. */
+/** Returns the API groups of the resources, selectors and identities in the manifests, sorted. */
 function namedGroups({ manifests, inventory }: Input): readonly string[] {
   const ofResources = manifests.map(({ object }) => objectReference(object).group);
   const ofSelectors = [...inventory.selectors.values()].flatMap(({ types }) => [...(types?.groups ?? [])]);
-  return [...new Set([...ofResources, ...ofSelectors].filter(isACKGroup))].toSorted(compareText);
+  const groups = new Set([...ofResources, ...ofSelectors].filter(isACKGroup));
+  if (inventory.identities.size > 0) groups.add(INFRASTRUCTURE_GROUP);
+  return [...groups].toSorted(compareText);
 }
 
 /** Returns the lines that local mode prints at its start, after the roles: addresses, and commands to try. */
@@ -51,7 +54,9 @@ export function welcomeLines(addresses: LocalAddresses, source: ManifestSource, 
   const from = settings.from.join(" ");
   const region = settings.region ?? "eu-west-1";
   const credentials = `http://${sidecar.address}/v1/credentials`;
-  const role = `${credentials}/${examplePath(source.inventory, settings)}`;
+  const role = `${credentials}/${examplePath(source, settings)}`;
+  // Some shells expand a question mark.
+  const quoted = role.includes("?") ? `'${role}'` : role;
   const mode = settings.mode === "carm" ? " --mode carm" : "";
   const token = `token: ${tokenFile}`;
   return [
@@ -62,7 +67,7 @@ export function welcomeLines(addresses: LocalAddresses, source: ManifestSource, 
     `  map      http://${map.address}  (the roles in a browser; it follows the manifests)`,
     "",
     "To use one of these roles in an AWS SDK:",
-    `  export AWS_CONTAINER_CREDENTIALS_FULL_URI=${role}`,
+    `  export AWS_CONTAINER_CREDENTIALS_FULL_URI=${quoted}`,
     `  export AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE=${tokenFile}`,
     // botocore, which AWS CLI version 1 uses, reads the region only from AWS_DEFAULT_REGION.
     `  export AWS_ENDPOINT_URL_STS=${sts.url} AWS_REGION=${region} AWS_DEFAULT_REGION=${region}`,
@@ -71,7 +76,7 @@ export function welcomeLines(addresses: LocalAddresses, source: ManifestSource, 
     "SDKs prefer AWS_ACCESS_KEY_ID, AWS_PROFILE and ~/.aws/credentials to these variables: unset or remove them.",
     "",
     "Try in another terminal:",
-    `  curl -H "Authorization: $(cat ${tokenFile})" ${role}`,
+    `  curl -H "Authorization: $(cat ${tokenFile})" ${quoted}`,
     `  npx --no-install ack-role-resolver lint ${from}${mode}`,
     `  npx --no-install ack-role-resolver resolve ${from}${mode} -o json`,
     "",
@@ -104,10 +109,27 @@ export function unservedGroupLines(source: ManifestSource, served: readonly stri
 
 /**
  * Returns the path of the credentials of an example role, relative to /v1/credentials. In CARM mode, the path names a
- * namespace; otherwise, it names a selector.
+ * namespace, otherwise a selector, or an identity if nothing else has a role.
  */
-function examplePath({ selectors, namespaces }: Inventory, { mode }: Settings): string {
-  if (mode === "carm") return `namespaces/${[...namespaces.usingCARM].toSorted()[0] ?? "NAMESPACE"}`;
-  const [name] = [...selectors.values()].filter(({ grantable }) => grantable).map((one) => one.name).toSorted();
-  return `selectors/${name ?? "NAME"}`;
+function examplePath(source: Input, settings: Settings): string {
+  const { selectors, namespaces } = source.inventory;
+  const isCARM = settings.mode === "carm";
+  const [name] = isCARM ? [...namespaces.usingCARM].toSorted()
+    : [...selectors.values()].filter(({ grantable }) => grantable).map((one) => one.name).toSorted();
+  const identity = name === undefined ? identityPath(source, settings) : null;
+  return identity ?? (isCARM ? `namespaces/${name ?? "NAMESPACE"}` : `selectors/${name ?? "NAME"}`);
+}
+
+/** Returns the path of an identity that an object uses and whose role the sidecar's own credentials assume, or null. */
+function identityPath({ manifests, inventory }: Input, settings: Settings): string | null {
+  const decisions = decisionSettings(settings);
+  const query = { scope: null, settings: decisions, allowedAudiences: [] };
+  const resolved = resolveAll(manifests.map(({ object }) => object), inventory, decisions);
+  for (const { resource: { namespace }, chain } of resolved) {
+    const [used] = chain ?? [];
+    const grant = used === undefined ? null : grantIdentity(inventory, { ...used, namespace }, query);
+    if (used === undefined || grant?.verdict !== "identity" || grant.source !== null) continue;
+    return `identities/${used.kind}/${used.name}?namespace=${namespace}`;
+  }
+  return null;
 }

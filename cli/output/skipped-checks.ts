@@ -13,7 +13,7 @@ const WORDS: Readonly<Record<Requirement, readonly [what: string, how: string]>>
   "config maps": ["accounts of the CARM maps", "add the CARM maps"],
   "identities": ["identities of Cluster API", "add the identities"],
   "clusters": ["effects on clusters", "add the clusters"],
-  "secrets": ["Secrets of static identities", "pass --cluster"],
+  "secrets": ["Secrets of static identities", "add the Secrets, or pass --cluster"],
   "--identity-secret-namespace": ["Secrets of static identities", "pass --identity-secret-namespace"],
   "the requester": ["who makes the change", OF_WEBHOOK],
   "the stored object": ["changes of stored objects", "only the webhook and impact judge them"],

@@ -23,7 +23,7 @@ export const CI_02: QuickCheck<IdentityChange> = {
   reason: "CAPA documents that an empty selector allows no namespace. Shipped CAPA allows every namespace if the list "
     + "is missing or null too. CAPA itself writes this form for {}. It allows no namespace if matchLabels or "
     + "matchExpressions is empty, but CAPA before v2.9.0 and typed clients such as clusterctl remove such a field.",
-  fix: "write list: [] to allow no namespace, or allowedNamespaces: {} to allow every namespace",
+  fix: "replace the selector with list: [] to allow no namespace, or with list: [NAMESPACE] to allow some",
   example: "spec: {allowedNamespaces: {selector: {}}}",
   section: "openIdentities",
   *find({ allowed, identity }): Iterable<Fault> {

@@ -24,7 +24,9 @@ export const CI_01: QuickCheck<IdentityChange> = {
     if (stored?.identity.kind !== CONTROLLER_IDENTITY) return;
     if (allowedKey(identity.allowedNamespaces) === allowedKey(stored.identity.allowedNamespaces)) return;
     const message = "the allowed namespaces change, and the spec is immutable";
-    yield { path: ["spec", "allowedNamespaces"], message, fix: "delete the identity, and create it with the new spec" };
+    const fix = "delete the identity, and create it with the new spec. While objects use it, first change their "
+      + "identityRef, or ask a waiver user to allow the deletion (CI-31)";
+    yield { path: ["spec", "allowedNamespaces"], message, fix };
   },
 };
 

@@ -172,7 +172,7 @@ export const CI_27: ScanningCheck<IdentityChange> = {
   severity: "deny",
   reason: "CAPA assumes a role only for a namespace that each identity of the chain allows. The check only warns if "
     + "the source allows some of the namespaces, or may allow a namespace whose labels are unknown.",
-  fix: "allow the same namespaces in the source",
+  fix: "give the source the same allowedNamespaces as this identity, or allow fewer namespaces here",
   example: "spec: {allowedNamespaces: {list: [team-a]}, sourceIdentityRef: {kind: AWSClusterStaticIdentity, name: s}}\n"
     + "# the source s has allowedNamespaces: {list: [team-b]}",
   requires: ["identities"],

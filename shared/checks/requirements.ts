@@ -67,10 +67,15 @@ const IS_MET: Readonly<Record<Requirement, (input: CheckInput, settings: Decisio
   "--tenant-labels": (_, { tenantLabels }) => tenantLabels.length > 0,
 };
 
-/** Whether the input contains the Secrets of static identities. Manifests usually contain no Secrets. */
+/**
+ * Whether the input contains the Secrets of static identities, or would with --identity-secret-namespace. Manifests
+ * usually contain no Secrets.
+ */
 function hasSecrets({ inventory = null }: CheckInput, { identitySecretNamespace }: DecisionSettings): boolean {
-  if (inventory?.includes("secrets") !== true) return false;
-  return inventory.origin === "cluster" || inventory.secrets.hasNamespace(identitySecretNamespace ?? "");
+  if (inventory === null) return false;
+  const { origin, secrets } = inventory;
+  if (identitySecretNamespace === null) return origin === "cluster" || secrets.size > 0;
+  return inventory.includes("secrets") && (origin === "cluster" || secrets.hasNamespace(identitySecretNamespace));
 }
 
 /**

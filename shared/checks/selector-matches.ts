@@ -14,15 +14,18 @@ export const IRS_08: SelectorCheck = {
   id: "IRS-08",
   severity: "deny",
   reason: "Controllers drop a selector that lists an empty namespace name, or the same name twice.",
-  fix: "list each namespace once, or remove the field names to select every namespace",
+  fix: "list each namespace once, by its name",
   example: "spec: {namespaceSelector: {names: [team-a, team-a]}}",
   when: (subject) => namesOf(subject).length > 1 || namesOf(subject)[0] === "",
   *find(subject): Iterable<Fault> {
     const seen = new Set<string>();
     for (const [i, name] of namesOf(subject).entries()) {
-      if (name === "") yield { path: [...NAMES, i], message: "the namespace name is empty", dropsSelector: true };
+      const path = [...NAMES, i];
+      // Without its only entry, the list would select every namespace.
+      const fix = "write the name of a namespace";
+      if (name === "") yield { path, message: "the namespace name is empty", fix, dropsSelector: true };
       else if (seen.has(name)) {
-        yield { path: [...NAMES, i], message: `${quote(name)} is already listed`, dropsSelector: true };
+        yield { path, message: `${quote(name)} is already listed`, fix: "remove this entry", dropsSelector: true };
       }
       seen.add(name);
     }

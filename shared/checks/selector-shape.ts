@@ -134,24 +134,31 @@ interface SelectorLike {
 /** The version that ACK serves. */
 const VERSIONS = ["v1alpha1"] as const;
 
+function typeFix(version: string = VERSIONS[0]): string {
+  return `write apiVersion: ${SELECTOR_GROUP}/${version} and kind: ${SELECTOR_KIND}`;
+}
+
 export const IRS_51: QuickCheck<SelectorLike> = {
   id: "IRS-51",
   severity: "deny",
   waivable: true,
   reason: "The API server serves IAMRoleSelectors only under their exact kind, group and version. "
     + "ACK controllers ignore all other kinds, so the object selects no resource.",
-  fix: `write apiVersion: ${SELECTOR_GROUP}/${VERSIONS[0]} and kind: ${SELECTOR_KIND}`,
+  fix: typeFix(),
   example: "apiVersion: services.k8s.aws/v1beta1\nkind: IamRoleSelector",
   ofChange: true,
   *find({ object, inventory }): Iterable<Fault> {
     const { group, version, kind } = objectReference(object);
-    if (kind !== SELECTOR_KIND) yield { path: ["kind"], message: `${quote(kind)} is not the kind ${SELECTOR_KIND}` };
     const versions = inventory?.kinds.versions(SELECTOR_GROUP, SELECTOR_KIND)?.served ?? VERSIONS;
+    const fix = typeFix(versions[0]);
+    if (kind !== SELECTOR_KIND) {
+      yield { path: ["kind"], message: `${quote(kind)} is not the kind ${SELECTOR_KIND}`, fix };
+    }
     if (group !== SELECTOR_GROUP) {
-      yield { path: ["apiVersion"], message: `${quote(group)} is not the group ${SELECTOR_GROUP}` };
+      yield { path: ["apiVersion"], message: `${quote(group)} is not the group ${SELECTOR_GROUP}`, fix };
     } else if (!versions.includes(version)) {
       const message = `version ${quote(version)} of ${SELECTOR_GROUP} is not served; expected ${versions.join(" or ")}`;
-      yield { path: ["apiVersion"], message };
+      yield { path: ["apiVersion"], message, fix };
     }
   },
 };

@@ -12,8 +12,7 @@ export const IRS_12: SelectorCheck = {
   id: "IRS-12",
   severity: "deny",
   reason: "Controllers drop a selector that has an empty or repeated entry. Controllers do not read apiVersion.",
-  fix: "list each entry once, and set at least one of group (such as s3.services.k8s.aws), version and kind. "
-    + "To select every kind, remove resourceTypeSelector",
+  fix: "list each entry once, and set at least one of group (such as s3.services.k8s.aws), version and kind",
   example: "spec: {resourceTypeSelector: [{group: '', version: '', kind: ''}]}",
   when: hasTypes,
   *find(subject): Iterable<Fault> {
@@ -28,9 +27,11 @@ export const IRS_12: SelectorCheck = {
       const effective = effectiveEntry(entry, subject);
       const key = keyOf(effective);
       if (key === EMPTY_KEY) {
-        yield { path, message: "the entry is empty: it has no group, version or kind", dropsSelector: true };
+        const fix = "set at least one of group (such as s3.services.k8s.aws), version and kind";
+        yield { path, message: "the entry is empty: it has no group, version or kind", fix, dropsSelector: true };
       } else if (seen.has(key)) {
-        yield { path, message: `the entry ${formatEntry(effective)} is already listed`, dropsSelector: true };
+        const message = `the entry ${formatEntry(effective)} is already listed`;
+        yield { path, message, fix: "remove this entry", dropsSelector: true };
       }
       seen.add(key);
     }

@@ -57,7 +57,8 @@ interface Finding {
 }
 
 function denialsIn({ findings }: { readonly findings: readonly Finding[] }): readonly string[] {
-  return findings.filter(({ severity }) => severity === "deny").map(({ code, kind, name }) => `${code} ${kind} ${name}`);
+  return findings.filter(({ severity }) => severity === "deny")
+    .map(({ code, kind, name }) => `${code} ${kind} ${name}`);
 }
 
 test("impact judges each change against the state that those before it leave", async (t) => {
@@ -65,7 +66,8 @@ test("impact judges each change against the state that those before it leave", a
     const from = t.testdir({ "state.yaml": order.state.map((object) => JSON.stringify(object)).join("\n---\n") });
     for (const [i, change] of [order.change, order.change.toReversed()].entries()) {
       const stdin = change.map((object) => JSON.stringify(object)).join("\n---\n");
-      const { stdout } = await runCommand(["impact", "--from", from, "-", "-o", "json", ...order.argv ?? []], { stdin });
+      const argv = ["impact", "--from", from, "-", "-o", "json", ...order.argv ?? []];
+      const { stdout } = await runCommand(argv, { stdin });
       t.same(denialsIn(JSON.parse(stdout)), order.denied[i], `${title}${i === 0 ? "" : ", reversed"}`);
     }
   }

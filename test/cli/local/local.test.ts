@@ -8,6 +8,8 @@ import { createInterface } from "node:readline";
 import { type Test, test } from "tap";
 import { boundAddress } from "../../../shared/server/listen-address.ts";
 import { get } from "../../loopback-request.ts";
+import { clusterObject, controllerIdentity, roleIdentity, staticIdentity } from "../../shared/capa-objects.ts";
+import { namespaceObject } from "../../shared/objects.ts";
 
 const ROOT = path.join(import.meta.dirname, "../../..");
 const FREE_PORTS = ["--listen", "127.0.0.1:0"];
@@ -129,6 +131,21 @@ test("issues the role of an unused selector, and prints that a new API group req
     "The sidecar grants no roles for API groups that are added after its start. " +
       "Restart local mode to add sqs.services.k8s.aws.",
   );
+});
+
+test("prints the path of an identity if only objects of Cluster API have roles", async (t) => {
+  const objects = [
+    namespaceObject("ns1"), controllerIdentity(), staticIdentity("keys"), clusterObject("c0", "static/keys"),
+    roleIdentity("team"), clusterObject("c1", "role/team"),
+  ];
+  const manifests = objects.map((object) => JSON.stringify(object)).join("\n---\n");
+  const local = new Local(t, "--from", t.testdir({ "a.yaml": manifests }), ...FREE_PORTS);
+  const [, uri = ""] = /FULL_URI='(\S+)'/.exec(await local.line(/FULL_URI=/)) ?? [];
+  t.match(uri, /\/v1\/credentials\/identities\/AWSClusterRoleIdentity\/team\?namespace=ns1$/);
+  const [, tokenFile = ""] = /TOKEN_FILE=(\S+)/.exec(await local.line(/TOKEN_FILE=/)) ?? [];
+  t.match(await local.line(/ curl /), / '\S+\/team\?namespace=ns1'$/);
+  await local.line(/Ctrl-C/);
+  t.match(await credentials(uri, tokenFile), { status: 200, body: { AccountId: "111122223333" } });
 });
 
 test("--mode carm prints the role of a namespace, and prints commands that include --mode carm", async (t) => {

@@ -46,8 +46,7 @@ function selector(name: string, spec: object, metadata: object = {}): object {
 const DENIAL = `The IAMRoleSelector "team-a" is invalid: 
 * spec.arn: IRS-03 "arn:aws:iam::111122223333:user/jane" is not the ARN of an IAM role: its resource is "user/jane", \
 not role/NAME. Write the role's ARN as IAM shows it: arn:aws:iam::ACCOUNT:role/NAME.
-* spec.namespaceSelector.names[2]: IRS-08 "team-a" is already listed. List each namespace once, or remove the field \
-names to select every namespace.
+* spec.namespaceSelector.names[2]: IRS-08 "team-a" is already listed. Remove this entry.
 * spec.namespaceSelector.names[1]: IRS-09 "Team-B" is not a valid namespace name: a namespace name must consist of \
 lower-case letters, digits and '-', and start and end with a letter or digit. Use the exact name of a namespace, or \
 select namespaces by label with labelSelector.

@@ -28,7 +28,7 @@ function lines([own, source, { known = NAMESPACES, ...more } = {}]: Input): stri
   return capaLines("CI-27", roleIdentity("r", "static/s", own), { objects, ...more });
 }
 
-const FIX = "Allow the same namespaces in the source.";
+const FIX = "Give the source the same allowedNamespaces as this identity, or allow fewer namespaces here.";
 const partial = (names: string): string => (
   `warn CI-27 spec.allowedNamespaces: the source AWSClusterStaticIdentity "s" does not allow ${names}. ${FIX}`
 );

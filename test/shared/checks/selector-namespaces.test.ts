@@ -5,12 +5,13 @@ import { testRows } from "../rows.ts";
 const linesOf = (names: unknown): string[] =>
   specLines(["IRS-08", "IRS-09"], { arn: ROLE, namespaceSelector: { names } });
 const irs08 = (index: number, message: string): string => `deny IRS-08 spec.namespaceSelector.names[${index}]: `
-  + `${message}. List each namespace once, or remove the field names to select every namespace.`;
-const EMPTY = "the namespace name is empty";
+  + `${message}.`;
+const EMPTY = "the namespace name is empty. Write the name of a namespace";
+const REPEATED = '"a" is already listed. Remove this entry';
 
 testRows("IRS-08: denies an empty namespace name and each repeated namespace name", linesOf, [
   ["an empty name", ["a", ""], irs08(1, EMPTY)],
-  ["a repeated name", ["a", "b", "a", "a"], irs08(2, '"a" is already listed'), irs08(3, '"a" is already listed')],
+  ["a repeated name", ["a", "b", "a", "a"], irs08(2, REPEATED), irs08(3, REPEATED)],
   ["two empty names", ["", ""], irs08(0, EMPTY), irs08(1, EMPTY)],
   ["no name", []],
   ["null", null],

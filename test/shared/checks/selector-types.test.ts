@@ -3,11 +3,10 @@ import { specLines } from "./findings.ts";
 import { testRows } from "../rows.ts";
 
 const PATH = "deny IRS-12 spec.resourceTypeSelector";
-const FIX = "List each entry once, and set at least one of group (such as s3.services.k8s.aws), version and kind. "
-  + "To select every kind, remove resourceTypeSelector.";
-const EMPTY = `${PATH}[0]: the entry is empty: it has no group, version or kind. ${FIX}`;
+const EMPTY = `${PATH}[0]: the entry is empty: it has no group, version or kind. Set at least one of group (such as `
+  + "s3.services.k8s.aws), version and kind.";
 const LISTED = `${PATH}[1]: the entry {group: "s3.services.k8s.aws", version: "v1alpha1", kind: "Bucket"} is `
-  + `already listed. ${FIX}`;
+  + "already listed. Remove this entry.";
 const BOTH = `${PATH}[0].apiVersion: the entry sets apiVersion and also group or version, which have the same meaning. `
   + "Remove apiVersion, and set group and version.";
 const bucket = { group: "s3.services.k8s.aws", version: "v1alpha1", kind: "Bucket" };
