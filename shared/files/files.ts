@@ -209,13 +209,13 @@ function unjudgedIn({ path, manifests, skipped }: FileReading, content: string):
   if (isKustomization(path)) return [];
   if (skipped === "template") return mentioned(path, "unrendered", content);
   if (skipped !== null) return mentioned(path, "embedded", content).filter(() => isHiddenInData(content));
-  // Visits the values only of objects that no decision reads, because an object of ACK mentions its own group.
-  const others = manifests.map(({ object }) => object).filter((object) => kindOf(objectReference(object)) === null);
-  if (others.length === 0 || mentionsIn(content) === 0) return [];
-  return others.flatMap((object) => {
-    const hidden = hiddenIn(object);
-    return hidden === null ? [] : [{ file: path, ...hidden }];
+  // Visits the values only of objects that no check reads, because an object of ACK mentions its own group.
+  const others = manifests.map(({ object }) => object).filter((object) => {
+    const kind = kindOf(objectReference(object));
+    return kind === null || kind.id === "cluster-part";
   });
+  if (others.length === 0 || mentionsIn(content) === 0) return [];
+  return others.flatMap(hiddenIn).map((hidden) => ({ file: path, ...hidden }));
 }
 
 /** Whether data that is not an object contains one that can choose a role, and does not only name its kind. */

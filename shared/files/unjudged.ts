@@ -11,6 +11,7 @@ import { containedObjects, isManifest } from "./contained.ts";
 export const UNJUDGED = {
   unrendered: ["in templates that are not rendered", "helm template . | ack-role-resolver lint -"],
   patch: ["in Kustomize patches", "kubectl kustomize DIR | ack-role-resolver lint -"],
+  reference: ["to identities in variables or unknown fields", "lint the clusters that result", "reference"],
   embedded: ["in other objects or files, in an unknown form", "write them to a file that lint reads"],
   "unknown-kind": ["of an unknown kind", "correct the kind, or report it"],
   unreadable: ["in unreadable files", "correct the files, or exclude them with --ignore"],
@@ -51,15 +52,37 @@ export function mentionsIn(text: string): number {
 }
 
 /**
- * Returns what can choose a role in an object that no decision reads: objects in an unknown form, or its unknown kind.
- * Visits every value, so the caller should exclude texts without mentions.
+ * Returns what can choose a role in an object that no decision reads: objects in an unknown form, references to
+ * identities, such as a variable of a Cluster with a topology, or its unknown kind. Visits every value, so the caller
+ * should exclude texts without mentions.
  */
-export function hiddenIn(object: JsonObject): Pick<Unjudged, "reason" | "count"> | null {
+export function hiddenIn(object: JsonObject): readonly Pick<Unjudged, "reason" | "count">[] {
   const { group } = objectReference(object);
-  if (isOfUnknownKind(group, object)) return { reason: "unknown-kind", count: 1 };
+  if (isOfUnknownKind(group, object)) return [{ reason: "unknown-kind", count: 1 }];
   const judged = new Set<unknown>(containedObjects(object).map((one) => one.object));
-  const count = countHidden(object, judged);
-  return count === 0 ? null : { reason: "embedded", count };
+  const all = [
+    { reason: "embedded", count: countHidden(object, judged) },
+    { reason: "reference", count: countValues(object, judged, countReference) },
+  ] as const;
+  return all.filter(({ count }) => count > 0);
+}
+
+const REFERABLE: ReadonlySet<unknown> = new Set(IDENTITY_KINDS);
+
+/** Counts no reference in an object that is counted itself. */
+function countReference(value: unknown): number | null {
+  if (isIdentityReference(value)) return 1;
+  return isChoosingManifest(value) ? 0 : null;
+}
+
+function isChoosingManifest(value: unknown): boolean {
+  return isManifest(value) && choosesRole(value);
+}
+
+/** Whether a value has only the fields of an `identityRef`. */
+function isIdentityReference(value: unknown): boolean {
+  if (!isJsonObject(value) || !REFERABLE.has(value["kind"])) return false;
+  return Object.keys(value).length === 2 && typeof value["name"] === "string";
 }
 
 function isOfUnknownKind(group: string, object: JsonObject): boolean {
@@ -70,16 +93,26 @@ function isOfUnknownKind(group: string, object: JsonObject): boolean {
 
 /** Returns the number of objects that can choose a role in a list or object, and in its texts, except `judged`. */
 export function countHidden(root: JsonObject | readonly unknown[], judged: ReadonlySet<unknown> = new Set()): number {
+  return countValues(root, judged, (value) => {
+    if (typeof value === "string") return value.includes("\n") ? mentionsIn(value) : 0;
+    return isChoosingManifest(value) ? 1 : null;
+  });
+}
+
+/** Returns the sum of the counts of the values, and of those below each value whose count is null. Omits `judged`. */
+function countValues(
+  root: JsonObject | readonly unknown[], judged: ReadonlySet<unknown>, countOne: (value: unknown) => number | null,
+): number {
   const open: unknown[] = Object.values(root);
-  let count = 0;
+  let sum = 0;
   while (open.length > 0) {
     const value = open.pop();
-    if (typeof value === "string") count += value.includes("\n") ? mentionsIn(value) : 0;
-    else if (judged.has(value) || (isManifest(value) && choosesRole(value))) count += judged.has(value) ? 0 : 1;
+    const count = judged.has(value) ? 0 : countOne(value);
+    if (count !== null) sum += count;
     // A call with a hundred thousand arguments would overflow the stack.
     else for (const item of itemsOf(value)) open.push(item);
   }
-  return count;
+  return sum;
 }
 
 function itemsOf(value: unknown): readonly unknown[] {

@@ -143,6 +143,36 @@ metadata: {name: IAMRoleSelector}
   });
 });
 
+test("counts the references to identities in variables, but not those in objects that are counted", async (t) => {
+  const dir = t.testdir({
+    "cluster.yaml": `apiVersion: cluster.x-k8s.io/v1beta1
+kind: Cluster
+metadata: {name: a, namespace: team-a}
+spec:
+  topology:
+    class: eks
+    variables:
+    - {name: clusterConfig, value: {eks: {identityRef: {kind: AWSClusterRoleIdentity, name: a}}}}
+    - {name: identityRef, value: {kind: AWSClusterStaticIdentity, name: b}}
+    - {name: owner, value: {apiVersion: v1, kind: AWSClusterRoleIdentity, name: a, uid: u}}
+    - {name: other, value: {kind: AWSClusterRoleIdentity, name: 5}}
+---
+apiVersion: work.example/v1
+kind: Work
+metadata: {name: a}
+spec:
+  cluster:
+    apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+    kind: AWSCluster
+    metadata: {name: a}
+    spec: {identityRef: {kind: AWSClusterRoleIdentity, name: a}}
+`,
+  });
+  t.strictSame(await coverage(dir), { judged: 0, notJudged: 3, reasons: { embedded: 1, reference: 2 } });
+  const { stdout } = await runCommand(["lint", dir]);
+  t.match(stdout, "2 references to identities in variables or unknown fields (lint the clusters that result)");
+});
+
 test("counts an object in an unknown form beside 200,000 other values", async (t) => {
   const items = [{ apiVersion: "s3.services.k8s.aws/v1alpha1", kind: "Bucket", metadata: { name: "a" } }];
   const spec = { items: [...items, ...Array.from({ length: 200_000 }, () => 1)] };
