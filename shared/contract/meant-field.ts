@@ -25,6 +25,16 @@ export function meantField({ name, value, parent, schema }: UnknownField, aliase
   return typeof paths === "string" ? null : paths.find(isFree) ?? closest(name, namesOf(schema).filter(isFree));
 }
 
+/** Whether a number or a boolean was written instead of a text. */
+export function isUnquoted(value: unknown, schema: unknown): boolean {
+  return (typeof value === "number" || typeof value === "boolean") && accepts(schema, String(value));
+}
+
+/** Whether a value was written instead of a list of such values. */
+export function isItemOf(value: unknown, schema: unknown): boolean {
+  return !Array.isArray(value) && field(schema, "items") !== undefined && accepts(schema, value);
+}
+
 /** Returns the only field of an object that accepts the list that was written instead of the object; else null. */
 export function fieldOfList(value: unknown, schema: unknown): string | null {
   if (!Array.isArray(value) || value.length === 0) return null;

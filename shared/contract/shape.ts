@@ -3,7 +3,7 @@ import { LIMITS } from "./limits.ts";
 import { field, type FieldPath, type FieldStep, isJsonObject } from "../formats/json.ts";
 import { quote } from "../formats/text.ts";
 import { compileSchema, type NamedSchema } from "../formats/json-schema.ts";
-import { type Aliases, fieldOfList, meantField, namesOf } from "./meant-field.ts";
+import { type Aliases, fieldOfList, isItemOf, isUnquoted, meantField, namesOf } from "./meant-field.ts";
 
 // `shapeChecker` finds the fields that a schema does not allow. `droppedFields` finds the fields that the API server
 // has pruned.
@@ -44,11 +44,15 @@ function shapeFault(value: unknown, error: ErrorObject, aliases: Aliases | null)
     return { path: [...path, name], message: `unknown field ${quote(name)}; ${hint}`, fix, unknownField: true };
   }
   const expected = [field(error.params, "type")].flat().filter((type) => type !== "null").join(" or ");
-  const inner = fieldOfList(error.data, error.parentSchema);
-  return {
-    path, message: `expected ${withArticle(expected)}, not ${describeValue(error.data)}`, unknownField: false,
-    fix: inner === null ? null : `write the list in its field ${inner}`,
-  };
+  const message = `expected ${withArticle(expected)}, not ${describeValue(error.data)}`;
+  return { path, message, fix: typeFix(error), unknownField: false };
+}
+
+function typeFix({ data, parentSchema: schema }: ErrorObject): string | null {
+  if (isUnquoted(data, schema)) return "put the value in quotes";
+  if (isItemOf(data, schema)) return "write a list with this item";
+  const inner = fieldOfList(data, schema);
+  return inner === null ? null : `write the list in its field ${inner}`;
 }
 
 function unknownFieldHint(

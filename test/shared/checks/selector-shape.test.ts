@@ -7,6 +7,7 @@ import { testRows } from "../rows.ts";
 
 const SCHEMA = "Write the field as the schema defines it (kubectl explain iamroleselector.spec)";
 const line = (path: string, message: string, fix = SCHEMA): string => `deny IRS-00 ${path}: ${message}. ${fix}.`;
+const QUOTES = "Put the value in quotes";
 const irs00 = (spec: unknown): string[] => specLines("IRS-00", spec);
 
 testRows("IRS-00: denies a value of the wrong type, and reports its path, the expected type and the value", irs00, [
@@ -20,17 +21,20 @@ testRows("IRS-00: denies a value of the wrong type, and reports its path, the ex
   ["a string", "x", line("spec", 'expected an object, not the string "x"')],
   ["a long string", "x".repeat(5_000),
     line("spec", `expected an object, not the string "${"x".repeat(200)}"… (5000 characters)`)],
-  ["a number", { arn: 5 }, line("spec.arn", "expected a string, not the number 5")],
-  ["a boolean", { arn: true }, line("spec.arn", "expected a string, not the boolean true")],
+  ["a number", { arn: 5 }, line("spec.arn", "expected a string, not the number 5", QUOTES)],
+  ["a boolean", { arn: true }, line("spec.arn", "expected a string, not the boolean true", QUOTES)],
   ["no list", { namespaceSelector: { names: "team-a" } },
-    line("spec.namespaceSelector.names", 'expected a list, not the string "team-a"')],
+    line("spec.namespaceSelector.names", 'expected a list, not the string "team-a"', "Write a list with this item")],
+  ["one entry instead of a list", { resourceTypeSelector: { kind: "Bucket" } },
+    line("spec.resourceTypeSelector", "expected a list, not an object", "Write a list with this item")],
   ["null in a list", { namespaceSelector: { names: ["a", null] } },
     line("spec.namespaceSelector.names[1]", "expected a string, not null")],
-  ["an object", { resourceTypeSelector: {} }, line("spec.resourceTypeSelector", "expected a list, not an object")],
+  ["an object", { resourceTypeSelector: { other: 1 } },
+    line("spec.resourceTypeSelector", "expected a list, not an object")],
   ["null instead of an object", { resourceTypeSelector: [null] },
     line("spec.resourceTypeSelector[0]", "expected an object, not null")],
   ["a key with slashes", { resourceLabelSelector: { matchLabels: { "a/b~c": 1 } } },
-    line("spec.resourceLabelSelector.matchLabels[a/b~c]", "expected a string, not the number 1")],
+    line("spec.resourceLabelSelector.matchLabels[a/b~c]", "expected a string, not the number 1", QUOTES)],
   ["a nested list",
     { namespaceSelector: { labelSelector: { matchExpressions: [{ key: "a", values: [[]] }] } } },
     line("spec.namespaceSelector.labelSelector.matchExpressions[0].values[0]", "expected a string, not a list")],
@@ -90,8 +94,8 @@ testRows("IRS-00: denies fields, names, labels and annotations that the API serv
     line("status.anything", 'unknown field "anything"; no field is expected here', "Remove the field")],
   ["an empty status", { ...selectorObject("a", {}), status: {} }],
   ["labels and annotations of the wrong type", withMetadata({ labels: { team: 1 }, annotations: { note: true } }),
-    line("metadata.annotations[note]", "expected a string, not the boolean true"),
-    line("metadata.labels[team]", "expected a string, not the number 1")],
+    line("metadata.annotations[note]", "expected a string, not the boolean true", QUOTES),
+    line("metadata.labels[team]", "expected a string, not the number 1", QUOTES)],
   ["an unknown field of the metadata", withMetadata({ label: {} }),
     meant("metadata.label", "label", "labels")],
   ["other fields of the metadata", withMetadata({
@@ -115,7 +119,7 @@ testRows("IRS-00: denies fields, names, labels and annotations that the API serv
     labels: { team: null, "example.com/x": "y" }, annotations: { "Example.com/Any": "any text, even this" },
   })],
   ["finalizers and owners of the wrong type", withMetadata({ finalizers: "x", ownerReferences: [1] }),
-    line("metadata.finalizers", 'expected a list, not the string "x"'),
+    line("metadata.finalizers", 'expected a list, not the string "x"', "Write a list with this item"),
     line("metadata.ownerReferences[0]", "expected an object, not the number 1")],
   ["finalizers and no owners", withMetadata({ finalizers: ["x"], ownerReferences: null })],
 ]);
