@@ -42,7 +42,7 @@ export class OrderedChecks {
     const object = this.#stored.get(objectKey(manifest));
     if (object === undefined) return [];
     const { findings, denied } = this.#check({ object, old: null, operation: "DELETE" });
-    if (!denied && GONE_AT_ONCE.has(kindOf(objectReference(object))?.id)) this.#store(object, null);
+    if (!denied) this.#remove(object);
     return findings;
   }
 
@@ -56,15 +56,29 @@ export class OrderedChecks {
     return runChecks({ ...change, requester: null, origin: "file", inventory }, this.#settings);
   }
 
-  #store(object: JsonObject, next: JsonObject | null): void {
+  #store(object: JsonObject, next: JsonObject): void {
     const key = objectKey(object);
-    const old = this.#stored.get(key) ?? null;
     // An object without a name is created anew each time.
     if (key === null) return;
-    if (!this.#before.has(key)) this.#before.set(key, { object, old });
-    if (next === null) this.#stored.delete(key);
-    else this.#stored.set(key, next);
-    this.#state.inventory.apply([changeTo(object, next)]);
+    this.#record(key, object);
+    this.#stored.set(key, next);
+    this.#state.inventory.apply([{ type: "put", object: next }]);
+  }
+
+  #remove(object: JsonObject): void {
+    const { inventory } = this.#state;
+    const kind = kindOf(objectReference(object));
+    if (kind?.store === undefined || !GONE_AT_ONCE.has(kind.id)) return;
+    inventory.apply([changeTo(object, null)]);
+    if (inventory.includes(kind.store)) {
+      this.#record(objectKey(object), object);
+      this.#stored.delete(objectKey(object));
+      // In manifests without any object of a kind, checks treat all objects of the kind as unknown.
+    } else inventory.apply([{ type: "put", object }]);
+  }
+
+  #record(key: Key, object: JsonObject): void {
+    if (!this.#before.has(key)) this.#before.set(key, { object, old: this.#stored.get(key) ?? null });
   }
 }
 

@@ -1,7 +1,7 @@
 import { test } from "tap";
 import type { JsonObject } from "../../shared/formats/json.ts";
 import { clusterObject, controllerIdentity, roleIdentity } from "../shared/capa-objects.ts";
-import { bucketObject, mapObject, namespaceObject, ROLE, selectorObject } from "../shared/objects.ts";
+import { bucketObject, existingBucket, mapObject, namespaceObject, ROLE, selectorObject } from "../shared/objects.ts";
 import { runCommand } from "./run-command.ts";
 
 interface Order {
@@ -19,6 +19,12 @@ const MAP = "ack-role-account-map";
 const BY_NAMESPACE = selectorObject("by-namespace", { arn: ROLE, namespaceSelector: { names: ["team-a"] } });
 const BY_LABEL = selectorObject("by-label", { arn: ROLE, resourceLabelSelector: { matchLabels: { tier: "gold" } } });
 const BUCKET = bucketObject({ labels: { tier: "gold" } });
+
+const REPLACEMENT = selectorObject("replacement", { arn: ROLE, namespaceSelector: { names: ["team-a"] } }, {
+  annotations: { "ack-role-resolver.io/replaces": "by-namespace" },
+});
+const OTHER = selectorObject("other", { arn: ROLE, namespaceSelector: { names: ["team-b"] } });
+const ELSEWHERE = existingBucket("b1", "111122223333");
 
 const ORDERS: readonly (readonly [title: string, order: Order])[] = [
   ["an identity before the cluster that changes to it", {
@@ -42,6 +48,16 @@ const ORDERS: readonly (readonly [title: string, order: Order])[] = [
     state: [namespaceObject("ns1"), controllerIdentity(), roleIdentity("new"), CLUSTER], argv: ["--delete"],
     change: [CLUSTER, roleIdentity("new")],
     denied: [["CI-31 AWSClusterRoleIdentity new"], ["CI-31 AWSClusterRoleIdentity new"]],
+  }],
+  ["a deletion of the only selector, without which manifests say nothing about roles", {
+    state: [namespaceObject("team-a"), OTHER, ELSEWHERE], change: [OTHER, ELSEWHERE],
+    argv: ["--delete", "--controller-account", "777788889999"],
+    denied: [["ACK-30 Bucket b1"], ["ACK-30 Bucket b1"]],
+  }],
+  ["a deletion of two selectors of which each would keep the role", {
+    state: [namespaceObject("team-a"), BY_NAMESPACE, REPLACEMENT, BUCKET], argv: ["--delete"],
+    change: [BY_NAMESPACE, REPLACEMENT],
+    denied: [["IRS-30 IAMRoleSelector replacement"], ["IRS-30 IAMRoleSelector by-namespace"]],
   }],
   ["a deletion of an identity before that of its source", {
     state: [namespaceObject("ns1"), controllerIdentity(), roleIdentity("base"), NEW], argv: ["--delete"],

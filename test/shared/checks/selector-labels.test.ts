@@ -51,8 +51,8 @@ testRows("IRS-11: denies malformed expressions with --runtime extended", (matchE
 ]);
 
 const dropped = (path: string): string => `deny IRS-35 spec.${path}.matchExpressions: shipped ACK controllers drop `
-  + "matchExpressions and would select more than intended. Use matchLabels instead, or set --runtime extended if no "
-  + "shipped controller reads this selector.";
+  + "matchExpressions and would select more than intended. Write each label with its value in matchLabels, in one "
+  + "selector for each value, or set --runtime extended if no shipped controller reads this selector.";
 const EXPRESSIONS = {
   ...ofNamespace({ matchExpressions: [{ key: "", operator: "?" }, {}] }),
   resourceLabelSelector: { matchExpressions: [{ key: "a", operator: "Exists" }] },
