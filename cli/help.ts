@@ -193,6 +193,9 @@ const FLAG_HELP: Readonly<Record<SettingName, FlagHelp>> = {
   stsEndpoint: rare(
     "Credentials", "URL of an STS endpoint; requires https, except on loopback (default: the endpoint of --region)",
   ),
+  profileNamespace: rare(
+    "Grants", "namespace of the installation, whose profile the sidecar also applies, and follows while it runs",
+  ),
   unmatched: help(
     "Grants", "credentials for a resource that no selector selects (default: base; with --scope-namespace: deny)",
   ),

@@ -71,7 +71,7 @@ const OPTIONS = {
   identitySecretNamespace: "{{ .Values.identitySecretNamespace }}", ackGroups: [include("groups")],
   // A text that YAML quotes, in which quotation marks would be escaped.
   serviceAccount: "{{ template `ack-role-resolver.serviceAccount` . }}",
-  excludedNamespaces: [include("excludedNamespaces")],
+  excludedNamespaces: [include("excludedNamespaces")], sidecarProfile: include("sidecarProfile"),
   url: null, caBundle: null, inject: true, reviewsIdentityUses: true,
 };
 

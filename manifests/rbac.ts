@@ -15,6 +15,8 @@ type AccountOptions = Pick<WebhookOptions, "namespace" | "serviceAccount">;
 export interface RightsOptions extends AccountOptions, Pick<WebhookOptions, "ackSystemNamespace" | "ackGroups"> {
   /** The namespace of the Secrets of static identities. */
   readonly identitySecretNamespace: string;
+  /** What the sidecars learn from the ConfigMap of the profile, or a template of it. */
+  readonly sidecarProfile: Readonly<Record<string, string>> | string;
 }
 
 const RBAC_GROUP = "rbac.authorization.k8s.io";
@@ -66,17 +68,25 @@ export function rightsParts(options: RightsOptions): Readonly<Record<RightsPart,
     // Controllers can read selectors and namespaces also without this binding: their charts grant this.
     injection: [
       clusterBinding("sidecars", "reader", controllers), clusterBinding("events", "events", controllers),
+      // For the Events about sidecars that do not follow the profile. RBAC cannot limit the right to labels.
+      ...roleWithBinding("injected-pods", options.ackSystemNamespace, [
+        { apiGroups: [""], resources: ["pods"], verbs: ["list"] },
+      ], webhookAccount(options)),
     ],
   };
 }
 
 /** The reader role is also for the service accounts of controllers that have a sidecar. */
 function inventoryRights(options: RightsOptions): object[] {
-  const { namespace, ackSystemNamespace, ackGroups } = options;
+  const { namespace, ackSystemNamespace, ackGroups, sidecarProfile: profile } = options;
   const account = webhookAccount(options);
   const configMaps = { apiGroups: [""], resources: ["configmaps"] };
   return [
-    clusterRole("reader", rightsOf("reader")), clusterBinding("webhook", "reader", account),
+    // A ClusterRole, so that the bindings of sidecars in other namespaces also grant the right to the profile.
+    clusterRole("reader", [
+      ...rightsOf("reader"), { ...configMaps, resourceNames: [WEBHOOK.profile], verbs: ["list", "watch"] },
+    ]),
+    clusterBinding("webhook", "reader", account),
     // RBAC has no wildcard for part of a group name, and new releases of controllers add kinds
     // (docs/decisions/0007-rights-to-read-resources.md).
     ...clusterRoleWithBinding("resources", rightsOf("resources", ackGroups), account),
@@ -85,8 +95,9 @@ function inventoryRights(options: RightsOptions): object[] {
     clusterRole("events", [WRITE_EVENTS]),
     // Users bind these roles. An owner of selectors decides which role any resource in the cluster uses.
     clusterRole("selector-owner", rightsOf("selector-owner")), clusterRole("tenant", rightsOf("tenant")),
+    configMap(inNamespace(WEBHOOK.profile, namespace, "webhook"), { data: profile }),
     // RBAC cannot limit the right to create ConfigMaps to one name. An apply does not change the data.
-    { apiVersion: "v1", kind: "ConfigMap", metadata: written(WEBHOOK.pendingWrites, namespace, "webhook") },
+    configMap(written(WEBHOOK.pendingWrites, namespace, "webhook")),
     ...roleWithBinding("pending-writes", namespace, [
       { ...configMaps, resourceNames: [WEBHOOK.pendingWrites], verbs: ["list", "watch", "update"] },
     ], account),
@@ -153,7 +164,7 @@ function identitySecretRights(options: RightsOptions): object[] {
   const accounts = inNamespace(IDENTITY_ACCOUNTS, identitySecretNamespace, "webhook");
   return [
     // RBAC cannot limit the right to create ConfigMaps to one name. An apply does not change the data.
-    { apiVersion: "v1", kind: "ConfigMap", metadata: accounts },
+    configMap(accounts),
     namespacedRole("identity-secrets", identitySecretNamespace, rightsOf("identity-secrets")),
     ...roleWithBinding("webhook-identity-secrets", identitySecretNamespace, ofWebhook, webhookAccount(options)),
   ];
@@ -201,6 +212,10 @@ function inNamespace(name: string, namespace: string, component: Component): V1O
 function written(name: string, namespace: string, component: Component): V1ObjectMeta {
   const annotations = { "helm.toolkit.fluxcd.io/driftDetection": "disabled" };
   return { name, namespace, labels: labelsOf(component), annotations };
+}
+
+function configMap(metadata: V1ObjectMeta, content: object = {}): object {
+  return { apiVersion: "v1", kind: "ConfigMap", metadata, ...content };
 }
 
 function lease(name: string, namespace: string, component: Component): object {

@@ -4,6 +4,7 @@ import { AC_05 } from "../shared/checks/cluster-reference.ts";
 import { isACKGroup, knownGroups } from "../shared/contract/ack-groups.ts";
 import type { Runtime } from "../shared/contract/context.ts";
 import { labelsOf, WEBHOOK } from "../shared/contract/installation.ts";
+import { SETTINGS } from "../shared/contract/settings.ts";
 import { ResolverError } from "../shared/formats/errors.ts";
 import { quote } from "../shared/formats/text.ts";
 import { iamRoleSelectorCRD } from "./crds.ts";
@@ -67,7 +68,10 @@ export function manifestObjects(part: ManifestPart, options: ManifestOptions): r
 function rbacObjects(options: ManifestOptions & Pick<WebhookOptions, "ackGroups">): object[] {
   const { namespace, maintainsCertificates = false, accessReviews, inject = false } = options;
   const { identitySecretNamespace = null, autoControllerIdentity = [] } = options;
-  const rights = rightsParts({ ...options, identitySecretNamespace: identitySecretNamespace ?? "" });
+  const { profile = SETTINGS.profile.default } = options;
+  const rights = rightsParts({
+    ...options, identitySecretNamespace: identitySecretNamespace ?? "", sidecarProfile: { profile },
+  });
   const optional = [
     [autoControllerIdentity.length > 0, rights.controllerIdentity], [maintainsCertificates, rights.certificates],
     [accessReviews, rights.accessReviews], [inject, rights.injection],

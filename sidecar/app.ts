@@ -8,6 +8,7 @@ import { LIMITS as ALL_LIMITS } from "../shared/contract/limits.ts";
 import type { Clock, SteadyClock } from "../shared/clock.ts";
 import { limitConnections } from "../shared/server/connection-limit.ts";
 import type { Logger } from "../shared/server/logger.ts";
+import type { LiveClosures } from "./installed-profile.ts";
 import { InventoryMemo } from "./inventory-memo.ts";
 import { answerAgain } from "./http/answer-again.ts";
 import { addSTSRoutes, sendSTSError, type STSRoutePorts, toSTSError } from "./http/sts-routes.ts";
@@ -22,6 +23,7 @@ import { STSErrorResponse } from "./sts/query-protocol.ts";
 
 interface SidecarPorts extends Omit<STSRoutePorts, "grants" | "requests">, RequestCheckPorts {
   readonly clock: SteadyClock;
+  readonly profile: LiveClosures;
   readonly log: Logger;
   readonly metrics: SidecarMetrics;
   /** Returns when a client should retry after a 503, in seconds. */
@@ -60,8 +62,8 @@ export function buildSidecar(options: SidecarOptions, ports: SidecarPorts): Fast
   const faultOf = ({ raw }: FastifyRequest, reply: FastifyReply): ResolverError | null =>
     (isExcess(raw.socket) ? tooManyConnections(reply) : faultOfRequest(raw, ports));
   const routePorts = {
-    ...ports, requests: new InventoryMemo<CredentialRequest>(ports.source),
-    grants: new InventoryMemo<Grant>(ports.source),
+    ...ports, requests: new InventoryMemo<CredentialRequest>(ports.source, ports.profile),
+    grants: new InventoryMemo<Grant>(ports.source, ports.profile),
   };
   const app = fastify({
     ...SERVER_OPTIONS,

@@ -1,4 +1,5 @@
 import { ResolverError } from "../shared/formats/errors.ts";
+import type { Closures } from "../shared/contract/closures.ts";
 import { MAX_CHAINED_SECONDS } from "../shared/model/session.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import type { BaseState } from "./base/identity.ts";
@@ -14,7 +15,7 @@ import { CircuitOpenError } from "./sts-upstream/errors.ts";
 export class EventLog {
   readonly #log: Pick<Logger, "info" | "warn">;
   /** The last state of each subject. */
-  readonly #states = new Map([["circuit", "closed"], ["secrets", "current"]]);
+  readonly #states = new Map([["circuit", "closed"], ["list of Secrets", "current"], ["profile", "current"]]);
 
   constructor(log: Pick<Logger, "info" | "warn">) {
     this.#log = log;
@@ -43,15 +44,24 @@ export class EventLog {
     this.#log.warn({ base_arn: arn, reason: fault }, message);
   }
 
-  /** Logs when the watch of --identity-secret-namespace fails, and when it works again. */
-  logSecrets({ loaded, fault }: SourceStatus): void {
-    if (!this.#hasChanged("secrets", fault === null ? "current" : "stale")) return;
+  /** Logs when the watch of --identity-secret-namespace or --profile-namespace fails, and when it works again. */
+  logWatch(subject: "list of Secrets" | "profile", { loaded, fault }: SourceStatus): void {
+    if (!this.#hasChanged(subject, fault === null ? "current" : "stale")) return;
     if (fault === null) {
-      this.#log.info("list of Secrets is current again");
+      this.#log.info(`${subject} is current again`);
     } else {
-      const stale = "list of Secrets is stale; the last list is in use";
-      this.#log.warn({ fault }, loaded ? stale : "list of Secrets is not loaded yet");
+      const state = loaded ? "is stale; the last one is in use" : "is not loaded yet";
+      this.#log.warn({ fault }, `${subject} ${state}`);
     }
+  }
+
+  /** Logs what the sidecar closes when it learns this from the profile of the installation, and after each change. */
+  logClosures({ base, unmatched }: Closures): void {
+    if (!this.#hasChanged("closures", `${base} ${unmatched}`)) return;
+    this.#log.info(
+      { base: base ? "identity-only" : "vend", unmatched: unmatched ? "deny" : "base" },
+      "the profile of the installation applies",
+    );
   }
 
   /**

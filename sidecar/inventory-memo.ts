@@ -1,29 +1,35 @@
+import type { Closures } from "../shared/contract/closures.ts";
 import type { Inventory } from "../shared/inventory/inventory.ts";
 import { BoundedMap } from "../shared/server/bounded-map.ts";
+import type { LiveClosures } from "./installed-profile.ts";
 
 /** The maximum number of remembered values, and of the characters in the key of each. */
 const LIMIT = { values: 2_000, key: 512 } as const;
 
 /**
- * Remembers what was made from the inventory until the inventory changes. A repeated request then gets the same grant
- * object, so that its callers can remember more with it.
+ * Remembers what was made from the inventory until the inventory changes, or what the sidecar closes. A repeated
+ * request then gets the same grant object, so that its callers can remember more with it.
  */
 export class InventoryMemo<Value extends object> {
   readonly #source: { readonly inventory: Inventory };
+  readonly #profile: Pick<LiveClosures, "closures">;
   readonly #values = new BoundedMap<string, Value>(LIMIT.values);
   #inventory: Inventory | null = null;
   #revision = 0;
+  #closures: Closures | null = null;
 
-  constructor(source: { readonly inventory: Inventory }) {
-    this.#source = source;
+  constructor(source: { readonly inventory: Inventory }, profile: Pick<LiveClosures, "closures">) {
+    [this.#source, this.#profile] = [source, profile];
   }
 
   /** Returns the remembered value. */
   get(key: string): Value | undefined {
-    const { inventory } = this.#source;
-    if (inventory === this.#inventory && inventory.revision === this.#revision) return this.#values.get(key);
+    const [{ inventory }, { closures }] = [this.#source, this.#profile];
+    const { revision } = inventory;
+    const isSame = inventory === this.#inventory && revision === this.#revision && closures === this.#closures;
+    if (isSame) return this.#values.get(key);
     this.#values.clear();
-    [this.#inventory, this.#revision] = [inventory, inventory.revision];
+    [this.#inventory, this.#revision, this.#closures] = [inventory, revision, closures];
     return undefined;
   }
 

@@ -55,7 +55,7 @@ export async function runSidecar(settings: SidecarSettings, runtime: SidecarRunt
   const registry = createRegistry({ component: "sidecar" });
   const issued = await IssuedCredentials.open(settings.stateDir, { log, clock });
   const services = new Services(settings, { ...runtime, options, registry, clock, issued, random: Math.random });
-  const { metrics, issuer, base, secrets } = services;
+  const { metrics, issuer, base, secrets, profile } = services;
   const token = await TokenFile.open(settings.tokenFile ?? "", { log, clock, metrics, randomBytes })
     .catch((error: unknown) => {
       services.close();
@@ -63,7 +63,7 @@ export async function runSidecar(settings: SidecarSettings, runtime: SidecarRunt
     });
   const retryAfterSeconds = (): number => services.retryAfterSeconds;
   const app = buildSidecar(options, {
-    source, log, token: token.check, clock, issued, listen, metrics, issuer, retryAfterSeconds,
+    source, log, token: token.check, clock, issued, listen, metrics, issuer, profile, retryAfterSeconds,
   });
   // Closes the servers before the STS client, because requests in flight can still call STS.
   const closers = [() => closeApp(app, clock), async () => { token.close(); services.close(); await issued.close(); }];
@@ -71,8 +71,10 @@ export async function runSidecar(settings: SidecarSettings, runtime: SidecarRunt
     listen.address = await listenAt(app, listen.address);
     const ready = (): Readiness => sidecarReadiness({
       inventory: source.status, base, steadyMs: clock.steady(), secrets: secrets?.status ?? null,
+      profile: profile.status,
     });
-    const started = (): boolean => source.status.loaded && secrets?.status.loaded !== false;
+    const watched = [secrets, profile];
+    const started = (): boolean => source.status.loaded && watched.every((one) => one?.status?.loaded !== false);
     const health = await startHealthServer({ listen: settings.healthListen, registry, ready, started, clock });
     closers.push(() => health.close());
     // Requests the base identity now, so that the first client does not wait for the verification.

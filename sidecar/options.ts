@@ -14,7 +14,7 @@ import { readSTSEndpoint } from "./sts-upstream/connection.ts";
 export type SidecarSettings = Pick<
   SettingsFor<"sidecar">,
   | "group" | "kind" | "scopeNamespace" | "unmatched" | "base" | "sessionName" | "stsEndpoint"
-  | keyof SessionDefaultSettings
+  | keyof SessionDefaultSettings | "profileNamespace"
   | "identitySecretNamespace" | "allowedAudiences" | "listen" | "healthListen" | "tokenFile" | "stateDir"
 > & Parameters<typeof decisionSettings>[0];
 

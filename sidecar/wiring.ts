@@ -1,6 +1,7 @@
 import type { Registry } from "prom-client";
 import type { SteadyClock } from "../shared/clock.ts";
 import type { KubernetesAPI } from "../shared/cluster/api.ts";
+import { type Closures, closuresOf } from "../shared/contract/closures.ts";
 import type { Identity } from "../shared/model/identity.ts";
 import { servesIdentities } from "../shared/resolution/grant-by-identity.ts";
 import { grantSelector, isStillGranted } from "../shared/resolution/grant-decision.ts";
@@ -18,6 +19,7 @@ import { EventLog } from "./event-log.ts";
 import { AccountRecords } from "./identities/account-records.ts";
 import { IdentitySecrets } from "./identities/secrets.ts";
 import { ServiceAccountTokens } from "./identities/service-account-tokens.ts";
+import { InstalledProfile, type LiveClosures } from "./installed-profile.ts";
 import { IdentitySessions, isCurrentIdentity } from "./identities/sessions.ts";
 import { createSidecarMetrics, registerSidecarState, type SidecarMetrics } from "./metrics.ts";
 import type { SidecarOptions, SidecarSettings } from "./options.ts";
@@ -49,6 +51,7 @@ interface ServicePorts {
 export class Services {
   readonly metrics: SidecarMetrics;
   readonly base: BaseIdentity;
+  readonly profile: LiveClosures;
   readonly issuer: Issuer;
   /** Null if the sidecar does not read Secrets. */
   readonly secrets: IdentitySecrets | null;
@@ -64,6 +67,8 @@ export class Services {
   readonly #roleEvents: RoleEvents | null;
   readonly #identities: IdentitySessions;
   readonly #probe: AssumeRoleProbe | null;
+  /** Null without --profile-namespace. */
+  readonly #installed: InstalledProfile | null;
 
   /** Starts all services. Throws ERR_CONFIG_INVALID if the STS endpoint is invalid. */
   constructor(settings: SidecarSettings, ports: ServicePorts) {
@@ -92,6 +97,8 @@ export class Services {
       provider, hasPodTags: usesPodIdentity(ports.environment), sts: this.#sts, clock, random,
       onAttempt: (state) => events.logBase(state),
     });
+    this.#installed = this.#startProfile();
+    this.profile = this.#installed ?? { closures: this.#closures, status: null };
     this.#refused = new RefusedIdentities({ clock, isCurrent: (identity) => this.#isCurrent(identity) });
     this.#roleEvents = this.#startRoleEvents();
     this.secrets = this.#startSecrets();
@@ -110,6 +117,7 @@ export class Services {
 
   close(): void {
     void this.secrets?.stop();
+    void this.#installed?.stop();
     void this.#roleEvents?.close();
     this.#probe?.close();
     this.base.close();
@@ -142,13 +150,33 @@ export class Services {
   #createIssuer(): Issuer {
     const { issued, source, options } = this.#ports;
     return new Issuer(this.#settings, {
-      base: this.base, sts: this.#sts, sessions: this.#sessions, identities: this.#identities, issued,
-      audit: this.#audit,
+      base: this.base, profile: this.profile, sts: this.#sts, sessions: this.#sessions, identities: this.#identities,
+      issued, audit: this.#audit,
       isGranted: (grant) => isStillGranted(source.inventory, grant, options),
       onRefused: (grant, error) => this.#roleEvents?.refused(grant, error),
       onAccountRejected: () => this.metrics.accountRejections.inc(),
       onDurationCapped: (roleARN, requestedSeconds) => this.#events.logCappedDuration(roleARN, requestedSeconds),
     });
+  }
+
+  /** What the settings close. */
+  get #closures(): Closures {
+    const { profile, base, unmatched } = this.#settings;
+    return closuresOf({ profile, base: base ?? undefined, unmatched: unmatched ?? undefined });
+  }
+
+  /** Starts the watch of the profile of the installation. */
+  #startProfile(): InstalledProfile | null {
+    const { api, ...ports } = this.#ports;
+    const { profileNamespace: namespace } = this.#settings;
+    if (api === undefined || namespace === null) return null;
+    const onChange = ({ closures, status }: InstalledProfile): void => {
+      this.#events.logWatch("profile", status);
+      if (status.loaded) this.#events.logClosures(closures);
+    };
+    const installed = new InstalledProfile({ ...ports, api, namespace, configured: this.#closures, onChange });
+    installed.start();
+    return installed;
   }
 
   /** Starts the watch of the Secrets of static identities. */
@@ -161,7 +189,7 @@ export class Services {
       ...ports, api, namespace,
       onAccount: (name, accountID, version) => accounts.record(name, accountID, version),
       onRead: (result) => this.metrics.secretReads.inc({ result }),
-      onStatus: (status) => this.#events.logSecrets(status),
+      onStatus: (status) => this.#events.logWatch("list of Secrets", status),
     });
     secrets.start();
     return secrets;

@@ -146,6 +146,7 @@ function sidecarSettings(
   return {
     ...settings, ...NO_CLUSTER, stsEndpoint, tokenFile, group: [...group], kind: [],
     scopeNamespace: null, identitySecretNamespace: null, allowedAudiences: [], sessionName: "ack-role-resolver",
+    profileNamespace: null,
     defaultExternalId: null, defaultSourceIdentity: null, defaultSessionTags: [],
     unmatched: PROFILES.unmatched[settings.profile], base: PROFILES.base[settings.profile],
   };

@@ -14,6 +14,8 @@ export const WEBHOOK = {
   lease: `${PRODUCT}-webhook`,
   /** The ConfigMap in which the replicas share the changes that they admit. */
   pendingWrites: `${PRODUCT}-pending-writes`,
+  /** The ConfigMap from which running sidecars learn the profile of the installation. */
+  profile: `${PRODUCT}-profile`,
   /**
    * The suffix of each webhook name. The API server requires a domain in the name, and prints the name in each denial.
    */

@@ -26,6 +26,8 @@ const OF_CLUSTERS = { flag: "--cluster", is: true, commands: STATE_READERS } as 
 /** Of the commands, only `resolve` runs no check that reads CARM maps in each mode. */
 const OF_CARM = { flag: "--mode", is: "carm", commands: ["resolve"] } as const;
 
+const ONE_NAMESPACE = { type: "string", value: "NS", pattern: NAMESPACE, default: null } as const;
+
 /** The minimum length of the token that clients of the sidecar send. */
 export const MIN_TOKEN_LENGTH = 16;
 
@@ -184,10 +186,7 @@ export const SETTINGS = {
     flag: "--kind", type: "strings", value: "KIND", default: [],
     commands: ["sidecar", "resolve", "credential-process"],
   },
-  scopeNamespace: {
-    flag: "--scope-namespace", type: "string", value: "NS", pattern: NAMESPACE, default: null,
-    commands: ["sidecar"],
-  },
+  scopeNamespace: { flag: "--scope-namespace", ...ONE_NAMESPACE, commands: ["sidecar"] },
   identitySecretNamespace: {
     flag: "--identity-secret-namespace", type: "string", value: "NS", pattern: NAMESPACE, default: null,
     commands: ["lint", "audit", "map", "impact", "webhook", "sidecar", "manifests"],
@@ -214,6 +213,7 @@ export const SETTINGS = {
   },
   stateDir: { flag: "--state-dir", type: "string", value: "DIR", default: null, commands: ["sidecar"] },
   stsEndpoint: { flag: "--sts-endpoint", type: "string", value: "URL", default: null, commands: ["sidecar"] },
+  profileNamespace: { flag: "--profile-namespace", ...ONE_NAMESPACE, commands: ["sidecar"] },
   unmatched: { flag: "--unmatched", type: "string", choices: ["base", "deny"], default: null, commands: ["sidecar"] },
   base: { flag: "--base", type: "string", choices: ["vend", "identity-only"], default: null, commands: ["sidecar"] },
   sessionName: {

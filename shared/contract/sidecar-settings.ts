@@ -1,4 +1,5 @@
 import type { JsonObject } from "../formats/json.ts";
+import { type Closures, closuresOf } from "./closures.ts";
 import { defaultOf } from "./setting-definition.ts";
 import { SETTINGS, type SettingsFor } from "./settings.ts";
 
@@ -16,6 +17,8 @@ export interface InjectionSettings {
   readonly isDualStack: boolean;
   /** ACK groups that this release does not know. */
   readonly extraGroups: readonly string[];
+  /** What the sidecars of this installation close, also those that have been injected with other flags. */
+  readonly closures: Closures;
 }
 
 /** The settings of the webhook that decide which roles a sidecar grants. */
@@ -41,7 +44,21 @@ export function injectionSettings(settings: Input): InjectionSettings {
   const isDualStack = settings.healthListen?.startsWith("[::]:") === true;
   const own = new Set(args.map(flagOf));
   const shared = SHARED.flatMap((name) => argumentsOf(name, settings)).filter((one) => !own.has(flagOf(one)));
-  return { image, args: [...shared, ...args], env: sidecarEnv.map(variableOf), caConfigMap, isDualStack, extraGroups };
+  const all = [...shared, ...args];
+  return {
+    image, args: all, env: sidecarEnv.map(variableOf), caConfigMap, isDualStack, extraGroups, closures: closuresIn(all),
+  };
+}
+
+/** Returns what a sidecar with these arguments closes. */
+function closuresIn(args: readonly string[]): Closures {
+  const valueOf = (name: "profile" | "base" | "unmatched"): string | undefined => {
+    const { flag } = SETTINGS[name];
+    return args.findLast((one) => flagOf(one) === flag)?.slice(flag.length + 1);
+  };
+  return closuresOf({
+    profile: valueOf("profile") ?? SETTINGS.profile.default, base: valueOf("base"), unmatched: valueOf("unmatched"),
+  });
 }
 
 /** Returns the variable that an item such as `HTTPS_PROXY=http://proxy:3128` sets. */

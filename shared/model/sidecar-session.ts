@@ -4,7 +4,7 @@ import { DEFINITIONS, SETTINGS } from "../contract/settings.ts";
 import { stringAt } from "../formats/json.ts";
 import { type Arguments, argumentsOf } from "./controller-arguments.ts";
 import { sidecarOf } from "./injected-sidecar.ts";
-import { objectsAt, type Pod } from "./pod.ts";
+import { type Container, objectsAt, type Pod } from "./pod.ts";
 import { readSessionDefaults, type SessionDefaultSettings, sessionDefaultFaults } from "./session-defaults.ts";
 import type { SessionExtras } from "./session.ts";
 
@@ -26,11 +26,16 @@ export function sidecarSessionOf(pod: Pod): SidecarSession | null | string {
   if (sidecar === null) {
     return stringAt(pod.object, "metadata", "labels", INJECT_LABEL) === "true" ? sessionOf(new Map()) : null;
   }
-  const flags = argumentsOf({ ...sidecar, words: sidecar.words.filter((word) => !BOOLEANS.has(word)) });
+  const flags = sidecarFlags(sidecar);
   if (flags === null) return "an argument of the sidecar is not in the Deployment";
   const isElsewhere = sidecar.env.some(({ name }) => /^ACK_ROLE_RESOLVER_(DEFAULT|SESSION)_/.test(name));
   if (isElsewhere || objectsAt(sidecar.object, "envFrom").length > 0) return "variables can set flags of the sidecar";
   return sessionOf(flags);
+}
+
+/** Returns the flags that a sidecar receives, or null if they are unknown. */
+export function sidecarFlags(sidecar: Container): Arguments | null {
+  return argumentsOf({ ...sidecar, words: sidecar.words.filter((word) => !BOOLEANS.has(word)) });
 }
 
 const ROWS = [

@@ -264,6 +264,7 @@ const COMBINATIONS: Partial<Record<Command, Combinations>> = {
   }),
   sidecar: (has, { group, ...others }) => ({
     ...sessionDefaultRules(others),
+    "--profile-namespace: requires --cluster": has("profileNamespace") && !has("cluster"),
     [`${OF_IDENTITIES}: requires --cluster, because manifests contain no Secrets`]:
       has("identitySecretNamespace") && !has("cluster"),
     [`${OF_IDENTITIES}: requires --group ${INFRASTRUCTURE_GROUP}, the API group of the identities`]:

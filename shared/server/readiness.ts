@@ -26,6 +26,8 @@ export interface SidecarReadinessInput extends InventoryReadinessInput {
   readonly base: { readonly usable: boolean; readonly fault: string | null };
   /** The state of the watch of --identity-secret-namespace; null if the sidecar does not read Secrets. */
   readonly secrets: SourceStatus | null;
+  /** The same for --profile-namespace. */
+  readonly profile: SourceStatus | null;
 }
 
 const MS_PER_SECOND = 1000;
@@ -56,16 +58,18 @@ export function webhookReadiness(input: WebhookReadinessInput): Readiness {
 }
 
 /**
- * Returns ready if the inventory and the list of Secrets are loaded and not older than 5 minutes, and the base
- * identity is usable. The sidecar remains ready during an STS outage, because it still serves cached sessions, which a
+ * Returns ready if the inventory, the list of Secrets and the profile are loaded and not older than 5 minutes, and the
+ * base identity is usable. The sidecar remains ready during an STS outage, because it still serves cached sessions, which a
  * restart would lose. With an inventory that is older than 5 minutes, the sidecar still issues credentials, but
  * it is unready so that operators notice the fault.
  */
-export function sidecarReadiness({ inventory, steadyMs, base, secrets }: SidecarReadinessInput): Readiness {
+export function sidecarReadiness({ inventory, steadyMs, base, ...watched }: SidecarReadinessInput): Readiness {
+  const { secrets, profile } = watched;
   return readiness([
     stateOf("the inventory", inventory, steadyMs),
     reasonIf(!base.usable, base.fault ?? "STS has not verified the base identity yet"),
     ...(secrets === null ? [] : [stateOf("the list of Secrets", secrets, steadyMs)]),
+    ...(profile === null ? [] : [stateOf("the profile of the installation", profile, steadyMs)]),
   ]);
 }
 

@@ -7,6 +7,7 @@ import { MAX_CHAINED_SECONDS, type SessionRequest } from "../../shared/model/ses
 import { sentBy } from "../../shared/trust/refused-call.ts";
 import type { AuditClient, AuditLog } from "../audit-log.ts";
 import type { BaseIdentity } from "../base/identity.ts";
+import type { LiveClosures } from "../installed-profile.ts";
 import type { SidecarSettings } from "../options.ts";
 import type { STS } from "../sts-upstream/client.ts";
 import { RefusedCallError, UpstreamSTSError } from "../sts-upstream/errors.ts";
@@ -24,6 +25,8 @@ export type IssuerSettings = Pick<
 
 interface IssuerPorts {
   readonly base: BaseIdentity;
+  /** Decides whether clients get the credentials of the base identity. */
+  readonly profile: Pick<LiveClosures, "closures">;
   readonly sts: Pick<STS, "assumeRole">;
   readonly sessions: CredentialCache;
   /** The sessions of CAPA identities. */
@@ -181,9 +184,12 @@ export class Issuer {
   }
 
   async #baseSession(): Promise<Credentials> {
-    const { base } = this.#ports;
-    if (this.#settings.base === "identity-only") return base.getStandIn();
+    const { base, profile } = this.#ports;
+    const isClosed = (): boolean => profile.closures.base;
+    if (isClosed()) return base.getStandIn();
     const credentials = await base.get();
+    // The profile can change while the request waits.
+    if (isClosed()) return base.getStandIn();
     if (credentials.sessionToken !== null || this.#settings.base === "vend") return credentials;
     throw new ResolverError(
       "ERR_BASE_LONG_LIVED",

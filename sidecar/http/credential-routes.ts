@@ -11,6 +11,7 @@ import type { InventorySource } from "../../shared/sources/source.ts";
 import type { AuditClient } from "../audit-log.ts";
 import type { IssuedKind } from "../credentials/issued-journal.ts";
 import type { Issuer } from "../credentials/issuer.ts";
+import { checkProfileKnown, type LiveClosures } from "../installed-profile.ts";
 import type { InventoryMemo } from "../inventory-memo.ts";
 import type { SidecarOptions } from "../options.ts";
 import {
@@ -29,6 +30,7 @@ export interface CredentialRequest {
 
 export interface CredentialRoutePorts {
   readonly source: Pick<InventorySource, "inventory" | "status">;
+  readonly profile: LiveClosures;
   /** The requests by path. */
   readonly requests: InventoryMemo<CredentialRequest>;
   readonly issuer: Issuer;
@@ -46,8 +48,10 @@ interface Demand {
 /** Adds the routes `GET /v1/credentials` and `GET /v1/credentials/...`. */
 export function addCredentialRoutes(app: FastifyInstance, options: SidecarOptions, ports: CredentialRoutePorts): void {
   const { scope } = options;
+  const closed = { ...options, unmatched: "deny" } as const;
+  const current = (): SidecarOptions => (ports.profile.closures.unmatched ? closed : options);
   const ofController = (inventory: Inventory): Grant => (
-    scope === null ? BASE : decideNamespace(options, inventory, scope, ANY_RESOURCE)
+    scope === null ? BASE : decideNamespace(current(), inventory, scope, ANY_RESOURCE)
   );
   app.get("/v1/credentials", (request, reply) => issueCredentials(ports, reply, () => {
     rejectQuery(request.url);
@@ -57,7 +61,7 @@ export function addCredentialRoutes(app: FastifyInstance, options: SidecarOption
   app.get<{ Params: { namespace: string } }>(ofNamespace, (request, reply) => issueCredentials(ports, reply, () => {
     const namespace = checkNamespaceName(request.params.namespace);
     const description = readResourceDescription(request.url);
-    const decide = (inventory: Inventory): Grant => decideNamespace(options, inventory, namespace, description);
+    const decide = (inventory: Inventory): Grant => decideNamespace(current(), inventory, namespace, description);
     return { kind: "role", client: `namespaces/${namespace} ${description.kindText}`, decide };
   }));
   const ofSelector = "/v1/credentials/selectors/:name";
@@ -142,16 +146,17 @@ function servedKinds(requested: KindArgument, served: readonly KindArgument[]): 
 }
 
 /**
- * Issues the credentials that the request asks for. The request is read and decided once until the inventory changes. A
- * removed selector therefore grants no role, even if the cache still contains the session of its role.
+ * Issues the credentials that the request asks for. The request is read and decided once until the inventory or the
+ * profile changes. A removed selector therefore grants no role, even if the cache still has the session of its role.
  */
 async function issueCredentials(
-  { source, requests, issuer, clock }: CredentialRoutePorts, reply: FastifyReply, read: () => Demand,
+  { source, profile, requests, issuer, clock }: CredentialRoutePorts, reply: FastifyReply, read: () => Demand,
 ): Promise<FastifyReply> {
   const { request } = reply;
   const { grant, kind, client } = requests.of(request.url, (inventory) => {
     const { decide, ...demand } = read();
     if (!source.status.loaded) throw notLoaded(source.status);
+    checkProfileKnown(profile);
     return {
       grant: decide(inventory), kind: demand.kind, path: request.routeOptions.url ?? "",
       client: rememberedClient(demand.client, clientFields(request)),

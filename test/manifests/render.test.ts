@@ -46,9 +46,9 @@ const POLICIES = [
 test("renders all parts in the order in which they must be applied, with the webhooks last", (t) => {
   t.same(manifestObjects("all", OUTSIDE).map((object) => stringAt(object, "kind")), [
     "Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "ClusterRole", "ClusterRoleBinding",
-    "ClusterRole", "Role", "RoleBinding", "ClusterRole", "ClusterRole", "ClusterRole", "ConfigMap", "Role",
-    "RoleBinding", "Lease", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding", "ServiceAccount", "Secret",
-    "Secret", "Lease", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding", ...POLICIES,
+    "ClusterRole", "Role", "RoleBinding", "ClusterRole", "ClusterRole", "ClusterRole", "ConfigMap", "ConfigMap",
+    "Role", "RoleBinding", "Lease", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding", "ServiceAccount",
+    "Secret", "Secret", "Lease", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding", ...POLICIES,
     "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration",
   ]);
   t.end();
@@ -76,7 +76,9 @@ test("renders the parts of the rights only if their option is set", (t) => {
     "Role certificates", "RoleBinding certificates", "ClusterRole ca-bundle", "ClusterRoleBinding ca-bundle",
   ]);
   t.same(added({ accessReviews: true }), ["ClusterRole access-reviews", "ClusterRoleBinding access-reviews"]);
-  t.same(added({ inject: true }), ["ClusterRoleBinding sidecars", "ClusterRoleBinding events"]);
+  t.same(added({ inject: true }), [
+    "ClusterRoleBinding sidecars", "ClusterRoleBinding events", "Role injected-pods", "RoleBinding injected-pods",
+  ]);
   t.same(added({ autoControllerIdentity: ["none"] }), [
     "ClusterRole controller-identity", "ClusterRoleBinding controller-identity",
   ]);

@@ -29,12 +29,14 @@ const ACCOUNTS = "ack-role-resolver-identity-accounts";
 const verbs = ["list", "watch"];
 const read = ["get", ...verbs];
 
-test("the reader role only allows reading selectors, namespaces and CustomResourceDefinitions", (t) => {
+test("the reader role only allows reading selectors, namespaces, definitions and the profile", (t) => {
   t.same(rulesOf("ClusterRole", "reader"), [
     { apiGroups: ["services.k8s.aws"], resources: ["iamroleselectors"], verbs: read },
     { apiGroups: [""], resources: ["namespaces"], verbs: read },
     { apiGroups: ["apiextensions.k8s.io"], resources: ["customresourcedefinitions"], verbs },
+    { apiGroups: [""], resources: ["configmaps"], resourceNames: ["ack-role-resolver-profile"], verbs },
   ]);
+  t.match(found("ConfigMap", "profile"), { metadata: { namespace: "platform" }, data: { profile: "enforce" } });
   t.end();
 });
 
@@ -98,7 +100,8 @@ test("the roles of users allow reading selectors, and only the role of owners al
 });
 
 test("the roles of users of CAPA name each kind, and a tenant writes only the identities of its namespace", (t) => {
-  const roles = rightsParts({ ...OPTIONS, ackGroups: [], identitySecretNamespace: "" }).identityRoles;
+  const options = { ...OPTIONS, ackGroups: [], identitySecretNamespace: "", sidecarProfile: {} };
+  const roles = rightsParts(options).identityRoles;
   const write = [...read, "create", "update", "patch", "delete"];
   const [owner, user, tenant] = roles.map((role) => field(role, "rules"));
   const all = { apiGroups: ["infrastructure.cluster.x-k8s.io"], resources: IDENTITIES };
@@ -134,7 +137,9 @@ test("the certificates role allows only two Secrets, one Lease, reading Endpoint
 });
 
 test("no role of the webhook mentions Secrets, workloads or webhook configurations", (t) => {
-  const objects = manifestObjects("rbac", { ...OPTIONS, identitySecretNamespace: null });
+  t.same(rulesOf("Role", "injected-pods"), [{ apiGroups: [""], resources: ["pods"], verbs: ["list"] }]);
+  t.match(found("Role", "injected-pods"), { metadata: { namespace: "ack-system" } }, "the only right to Pods");
+  const objects = manifestObjects("rbac", { ...OPTIONS, identitySecretNamespace: null, inject: false });
   const bindings = objects.filter((one) => JSON.stringify(field(one, "subjects") ?? "").includes('resolver-webhook"'));
   const roles = bindings.map((one) => `${stringAt(one, "roleRef", "kind")} ${stringAt(one, "roleRef", "name")}`);
   t.ok(roles.length > 5);
@@ -185,14 +190,15 @@ test("each role has the binding that grants it, and only users bind the others",
     ["pending-writes", [webhook], "platform"], ["reconciler", [webhook], "platform"], ["reconciler", [webhook], null],
     ["controller-identity", [webhook], null], ["certificates", [certificates], "platform"],
     ["ca-bundle", [certificates], null], ["access-reviews", [webhook], null], ["reader", [controllers], null],
-    ["events", [controllers], null], ["webhook-identity-secrets", [webhook], "capa-system"],
+    ["events", [controllers], null], ["injected-pods", [webhook], "ack-system"],
+    ["webhook-identity-secrets", [webhook], "capa-system"],
   ]);
   t.same(rulesOf("ClusterRole", "events"), [EVENTS]);
   t.end();
 });
 
 test("binds each right of the webhook to a service account of another name, and limits that account", (t) => {
-  const options = { ...OPTIONS, identitySecretNamespace: "capa-system", ackGroups: ACK_GROUPS };
+  const options = { ...OPTIONS, identitySecretNamespace: "capa-system", ackGroups: ACK_GROUPS, sidecarProfile: {} };
   const text = (name: { readonly serviceAccount?: string }): string => (
     JSON.stringify([rightsParts({ ...options, ...name }), serviceAccountPolicy({ ...options, ...name })])
   );
@@ -201,6 +207,6 @@ test("binds each right of the webhook to a service account of another name, and 
     .replaceAll("system:serviceaccount:platform:ack-role-resolver-webhook", "system:serviceaccount:platform:gate")
     .replaceAll("ack-role-resolver-webhook may only", "gate may only");
   t.equal(text({ serviceAccount: "gate" }), renamed);
-  t.equal(renamed.split('"name":"gate"').length - 1, 9, "each binding");
+  t.equal(renamed.split('"name":"gate"').length - 1, 10, "each binding");
   t.end();
 });

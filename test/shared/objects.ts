@@ -1,7 +1,10 @@
+import type { Closures } from "../../shared/contract/closures.ts";
 import type { DecisionSettings, Requester } from "../../shared/contract/context.ts";
 import { judgeSelector } from "../../shared/checks/judge-selector.ts";
 import { Inventory, type InventoryChange } from "../../shared/inventory/inventory.ts";
 import type { JsonObject } from "../../shared/formats/json.ts";
+
+export const NOTHING_CLOSED: Closures = { base: false, unmatched: false };
 
 export const ROLE = "arn:aws:iam::111122223333:role/team-a";
 
@@ -30,7 +33,9 @@ export const SETTINGS_BY_DEFAULT: DecisionSettings = {
   waiverGroups: ["system:masters"],
   isWebhookInstalled: true,
   isInputComplete: false,
-  injection: { image: null, args: [], env: [], caConfigMap: null, isDualStack: false, extraGroups: [] },
+  injection: {
+    image: null, args: [], env: [], caConfigMap: null, isDualStack: false, extraGroups: [], closures: NOTHING_CLOSED,
+  },
 };
 
 export function selectorObject(name: string, spec: unknown, metadata: JsonObject = {}): JsonObject {

@@ -1,9 +1,10 @@
 import { test } from "tap";
+import type { Closures } from "../../shared/contract/closures.ts";
 import { judgeSelector } from "../../shared/checks/judge-selector.ts";
 import { Inventory } from "../../shared/inventory/inventory.ts";
 import { deny, type Grant } from "../../shared/resolution/grant.ts";
 import { InventoryMemo } from "../../sidecar/inventory-memo.ts";
-import { namespaceObject, put } from "../shared/objects.ts";
+import { namespaceObject, NOTHING_CLOSED, put } from "../shared/objects.ts";
 
 function newInventory(): Inventory {
   return new Inventory({ runtime: "ack", origin: "cluster" }, judgeSelector);
@@ -12,21 +13,22 @@ function newInventory(): Inventory {
 interface Subject {
   readonly decisions: string[];
   readonly source: { inventory: Inventory };
+  readonly profile: { closures: Closures };
   readonly of: (key: string) => Grant;
 }
 
 function subject(): Subject {
-  const [decisions, source] = [[] as string[], { inventory: newInventory() }];
-  const memo = new InventoryMemo<Grant>(source);
+  const [decisions, source, profile] = [[] as string[], { inventory: newInventory() }, { closures: NOTHING_CLOSED }];
+  const memo = new InventoryMemo<Grant>(source, profile);
   const of = (key: string): Grant => memo.of(key, () => {
     decisions.push(key.slice(0, 10));
     return deny("ERR_SELECTOR_UNKNOWN", key);
   });
-  return { decisions, source, of };
+  return { decisions, source, profile, of };
 }
 
 test("makes a value once until the inventory changes, and returns the same object", (t) => {
-  const { decisions, source, of } = subject();
+  const { decisions, source, profile, of } = subject();
   t.equal(of("a"), of("a"));
   t.match(of("b"), { message: "b" });
   t.same(decisions, ["a", "b"]);
@@ -37,6 +39,9 @@ test("makes a value once until the inventory changes, and returns the same objec
   source.inventory.apply([put(namespaceObject("team-a"))]);
   of("a");
   t.same(decisions, ["a", "b", "a", "a"], "a file source replaces the inventory");
+  profile.closures = { base: true, unmatched: true };
+  of("a");
+  t.same(decisions, ["a", "b", "a", "a", "a"], "the profile decides about some grants");
   t.end();
 });
 

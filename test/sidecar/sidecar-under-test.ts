@@ -16,11 +16,12 @@ import { IssuedCredentials } from "../../sidecar/credentials/issued.ts";
 import { Issuer, type IssuerSettings } from "../../sidecar/credentials/issuer.ts";
 import type { Credentials, SigningCredentials } from "../../sidecar/credentials/session.ts";
 import { createSidecarMetrics, registerSidecarState, type SidecarMetrics } from "../../sidecar/metrics.ts";
+import type { LiveClosures } from "../../sidecar/installed-profile.ts";
 import { IdentitySecrets } from "../../sidecar/identities/secrets.ts";
 import type { SidecarOptions } from "../../sidecar/options.ts";
 import { ServiceAccountTokens } from "../../sidecar/identities/service-account-tokens.ts";
 import { TokenCheck } from "../../sidecar/http/request-check.ts";
-import { namespaceObject, put, selectorObject, SETTINGS_BY_DEFAULT } from "../shared/objects.ts";
+import { namespaceObject, NOTHING_CLOSED, put, selectorObject, SETTINGS_BY_DEFAULT } from "../shared/objects.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { RecordedLog } from "./recorded-log.ts";
 import { SECRET_NAMESPACE, type SecretData, SecretServer } from "./identities/secret-server.ts";
@@ -39,6 +40,8 @@ export interface Setup extends Partial<SidecarOptions>, Partial<Omit<IssuerSetti
   readonly objects?: readonly JsonObject[];
   /** --base. */
   readonly mode?: IssuerSettings["base"];
+  /** The profile that the sidecar follows. By default, it follows none. */
+  readonly profile?: LiveClosures;
   /** The store of the issued credentials. By default, each sidecar has its own store in memory. */
   readonly issued?: IssuedCredentials;
   readonly base?: () => Promise<SigningCredentials>;
@@ -99,8 +102,10 @@ export class SidecarUnderTest {
     this.secrets = setup.secrets === undefined ? null : this.#identitySecrets(metrics);
     const base = this.#baseIdentity(setup);
     const sts = this.#sts(setup);
+    const closures = { ...NOTHING_CLOSED, base: setup.mode === "identity-only" };
+    const { profile = { closures, status: null } } = setup;
     const issuer = new Issuer({ ...options, base: setup.mode ?? null }, {
-      base, sessions, sts, identities: this.#identitySessions(options, { base, sts, sessions }),
+      base, profile, sessions, sts, identities: this.#identitySessions(options, { base, sts, sessions }),
       isGranted: (grant) => isStillGranted(this.inventory, grant, options),
       issued: this.issued, audit: this.#audit, onAccountRejected: () => metrics.accountRejections.inc(),
     });
@@ -113,6 +118,7 @@ export class SidecarUnderTest {
     };
     this.app = buildSidecar(options, {
       source,
+      profile,
       issuer,
       metrics,
       log: this.#recorded.log,

@@ -182,6 +182,21 @@ two replicas cannot share a node, so an update on as few nodes as replicas has t
 {{- end }}
 {{- end }}
 
+{{/*
+The data of the ConfigMap from which running sidecars learn the profile, as JSON: the profile, and the flags of
+`injection.args` that override it (shared/contract/closures.ts).
+*/}}
+{{- define "ack-role-resolver.sidecarProfile" -}}
+{{- $data := dict "profile" .Values.profile }}
+{{- range .Values.injection.args }}
+  {{- $flag := splitList "=" . | first }}
+  {{- if has $flag (list "--profile" "--base" "--unmatched") }}
+    {{- $_ := set $data (trimPrefix "--" $flag) (trimPrefix (printf "%s=" $flag) .) }}
+  {{- end }}
+{{- end }}
+{{- toJson $data }}
+{{- end }}
+
 {{/* The ARN of a role in an allowed account and in the partition of the controllers. */}}
 {{- define "ack-role-resolver.allowedRole" -}}
 {{- $partition := .Values.settings.controllerRole | default "arn:aws" | splitList ":" | rest | first }}

@@ -7,7 +7,7 @@ import { field, isJsonObject, type JsonObject } from "../../../shared/formats/js
 import { codeBlocks } from "../../documented-commands.ts";
 import { controllerPod } from "../../fixtures/pods.ts";
 import { SETTINGS_BY_DEFAULT } from "../../shared/objects.ts";
-import { injected, sorted } from "../../shared/model/injected.ts";
+import { injected, INJECTION, sorted } from "../../shared/model/injected.ts";
 import { objectAt } from "../../webhook/reviews.ts";
 import { runProgram } from "../../programs/run-program.ts";
 import { RENDERERS } from "../../programs/renderers.ts";
@@ -38,8 +38,7 @@ test("the Kustomize patch for ACK's charts yields the same Pod as the injection"
   const template = objectAt(built, "spec", "template");
   t.same(objectAt(template, "metadata")["labels"], { "k8s-app": "s3-chart" }, "the labels of the chart remain");
 
-  const settings = { args: [], env: [], caConfigMap: null, isDualStack: false, extraGroups: [] };
-  const expected = injected(pod, { image: IMAGE, ...settings });
+  const expected = injected(pod, { ...INJECTION, image: IMAGE });
   const patched = { ...pod, metadata: { annotations: objectAt(template, "metadata", "annotations") } };
   t.same(sorted({ ...patched, spec: template["spec"] })["spec"], sorted(expected)["spec"]);
   t.same(patched.metadata.annotations, objectAt(expected, "metadata", "annotations"));

@@ -56,7 +56,7 @@ onCluster("the roles for users of CAPA allow what its proposal states, on a real
   for (const [, , path] of TABLE.filter(([what]) => !what.includes("template"))) {
     await until(async () => (await cluster.request("GET", path.replace(/\/unused$/, ""))).status === 200);
   }
-  const options = { ...MANIFEST_OPTIONS, ackGroups: [], identitySecretNamespace: "" };
+  const options = { ...MANIFEST_OPTIONS, ackGroups: [], identitySecretNamespace: "", sidecarProfile: {} };
   await apply(cluster, [
     ...rightsParts(options).identityRoles, binding("identity-owner", "administrator"),
     ...["platform", "tenant"].map((user) => binding("identity-tenant", user, "team-a")),

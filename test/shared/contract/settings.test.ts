@@ -3,6 +3,7 @@ import { test } from "tap";
 import { decisionSettings } from "../../../shared/contract/context.ts";
 import { COMMANDS, defaultOf } from "../../../shared/contract/setting-definition.ts";
 import { DEFINITIONS, SETTINGS } from "../../../shared/contract/settings.ts";
+import { NOTHING_CLOSED } from "../objects.ts";
 
 test("the flags, short flags and names of settings are unique", (t) => {
   const flags = DEFINITIONS.map(([, { flag }]) => flag);
@@ -88,7 +89,7 @@ test("decisionSettings returns the last severity that is set for each check, and
     isWebhookInstalled: true,
     isInputComplete: false,
     injection: {
-      image: null, args: ["--team-level-carm", "--ack-system-namespace=ack", "--runtime=extended"], extraGroups: [],
+      image: null, args: ["--team-level-carm", "--ack-system-namespace=ack", "--runtime=extended"], extraGroups: [], closures: NOTHING_CLOSED,
       env: [], caConfigMap: null, isDualStack: false,
     },
   });

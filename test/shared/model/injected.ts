@@ -4,9 +4,11 @@ import { injectionPatch } from "../../../shared/model/injection.ts";
 import { decodePod } from "../../../shared/model/pod.ts";
 import { objectAt } from "../../webhook/reviews.ts";
 import type { InjectionSettings } from "../../../shared/contract/sidecar-settings.ts";
+import { NOTHING_CLOSED } from "../objects.ts";
 
 export const INJECTION: InjectionSettings = {
   image: "registry.example.com/resolver:1", args: [], env: [], caConfigMap: null, isDualStack: false, extraGroups: [],
+  closures: NOTHING_CLOSED,
 };
 
 /** Returns the Pod after the webhook has patched it. */

@@ -10,6 +10,7 @@ import type { CallerIdentity, SigningCredentials } from "../../../sidecar/creden
 import { STSCallGuard } from "../../../sidecar/sts-upstream/rate-limiter.ts";
 import { FakeClock } from "../fake-clock.ts";
 import { FakeSTS, HOUR, MINUTE, SECOND } from "../fake-sts.ts";
+import { NOTHING_CLOSED } from "../../shared/objects.ts";
 
 const [KINDS, REGIONS, ROLES] = [16, 3, 50];
 /** ACK's credential providers request sessions of this duration, and use each session until its last second. */
@@ -47,7 +48,8 @@ function sidecar(): Sidecar {
       allowedAccounts: [],
     },
     {
-      base, sessions, identities: { get: () => base.get() }, issued: new IssuedCredentials(clock),
+      base, profile: { closures: NOTHING_CLOSED }, sessions, identities: { get: () => base.get() },
+      issued: new IssuedCredentials(clock),
       onAccountRejected: () => {}, audit: { obtained: () => {}, issued: () => undefined, issuedAgain: () => false },
       sts: { assumeRole: (_, { roleARN }, signal) => sts.load(roleARN)(signal) },
     },

@@ -10,6 +10,7 @@ import type { Credentials } from "../../../sidecar/credentials/session.ts";
 import { FakeClock } from "../fake-clock.ts";
 import { FakeSTS, HOUR } from "../fake-sts.ts";
 import { RecordedLog } from "../recorded-log.ts";
+import { NOTHING_CLOSED } from "../../shared/objects.ts";
 
 const SETTINGS: IssuerSettings = {
   sessionName: "ack-role-resolver", region: "eu-west-1", base: null, scopeNamespace: null, allowedAccounts: [],
@@ -57,7 +58,8 @@ export class IssuerUnderTest {
     const lookups = { inc: ({ result }: { readonly result: string }) => void this.lookups.push(result) };
     this.cache = new CredentialCache({ clock, random, lookups });
     this.issuer = new Issuer({ ...SETTINGS, ...settings }, {
-      base: this.base, sessions: this.cache, identities: { get: () => this.base.get() }, issued: this.issued,
+      base: this.base, profile: { closures: NOTHING_CLOSED }, sessions: this.cache, issued: this.issued,
+      identities: { get: () => this.base.get() },
       audit: new AuditLog({ log: this.#recorded.log, clock }), isGranted: () => this.granted,
       onAccountRejected: () => void (this.rejectedAccounts += 1),
       sts: {

@@ -1,0 +1,32 @@
+import { type Closures, closuresOf } from "../contract/closures.ts";
+import { SETTINGS } from "../contract/settings.ts";
+import { environmentOf } from "./controller-arguments.ts";
+import type { Container } from "./pod.ts";
+import { sidecarFlags } from "./sidecar-session.ts";
+
+/** The values that close nothing, for what is unknown. */
+const OPEN = { profile: "enforce", base: "vend", unmatched: "base" } as const;
+
+/**
+ * Returns what a sidecar closes by its flags and variables. Returns null if it follows the profile of the installation,
+ * and so closes whatever the installation closes.
+ */
+export function sidecarClosures(sidecar: Container): Closures | null {
+  const flags = sidecarFlags(sidecar);
+  // The container starts another program, such as a shell, or an argument is unknown.
+  if (flags === null) return closuresOf(OPEN);
+  const environment = environmentOf(sidecar);
+  const valueOf = (name: "profileNamespace" | keyof typeof OPEN): string | null | undefined => {
+    const flag = SETTINGS[name].flag.slice(2);
+    const variable = `ACK_ROLE_RESOLVER_${flag.toUpperCase().replaceAll("-", "_")}`;
+    return flags.has(flag) ? flags.get(flag) : environment.get(variable);
+  };
+  if (valueOf("profileNamespace") !== undefined) return null;
+  const known = (name: keyof typeof OPEN): string | undefined => {
+    const value = valueOf(name);
+    return value === null ? OPEN[name] : value;
+  };
+  return closuresOf({
+    profile: known("profile") ?? SETTINGS.profile.default, base: known("base"), unmatched: known("unmatched"),
+  });
+}

@@ -1,0 +1,36 @@
+import type { JsonObject } from "../../../shared/formats/json.ts";
+import { missingFlags } from "../../../shared/contract/closures.ts";
+import { decodePod } from "../../../shared/model/pod.ts";
+import { sidecarClosures } from "../../../shared/model/sidecar-closures.ts";
+import { sidecarOf } from "../../../shared/model/injected-sidecar.ts";
+import { testRows } from "../rows.ts";
+
+/** Returns the flags that the sidecar lacks to close everything, or "follows". */
+function open(container: JsonObject): readonly string[] {
+  const pod = decodePod({ spec: { containers: [{ name: "ack-role-resolver", ...container }] } });
+  const sidecar = sidecarOf(pod);
+  const closures = sidecar === null ? null : sidecarClosures(sidecar);
+  return closures === null ? ["follows"] : missingFlags({ base: true, unmatched: true }, closures);
+}
+
+const BASE = "--base=identity-only";
+const UNMATCHED = "--unmatched=deny";
+const variable = (name: string, rest: JsonObject): JsonObject => (
+  { env: [{ name: `ACK_ROLE_RESOLVER_${name}`, ...rest }] }
+);
+
+testRows("what a running sidecar leaves open", open, [
+  ["no flag", { args: ["sidecar", "--cluster"] }, BASE, UNMATCHED],
+  ["a profile", { args: ["sidecar", "--cluster", "--profile=strict"] }],
+  ["a profile in two words", { args: ["sidecar", "--cluster", "--profile", "strict"] }],
+  ["one flag", { args: ["sidecar", BASE] }, UNMATCHED],
+  ["a flag over the profile", { args: ["sidecar", "--profile=strict", "--base=vend"] }, BASE],
+  ["the profile of the installation", { args: ["sidecar", "--profile-namespace=ack-role-resolver"] }, "follows"],
+  ["the same as a variable", variable("PROFILE_NAMESPACE", { value: "ack-role-resolver" }), "follows"],
+  ["a variable", variable("PROFILE", { value: "strict" })],
+  ["a variable with an unknown value", variable("PROFILE", { valueFrom: { secretKeyRef: {} } }), BASE, UNMATCHED],
+  ["a flag over a variable", { args: ["sidecar", "--profile=strict"], ...variable("PROFILE", { value: "enforce" }) }],
+  ["an unknown flag value", { args: ["sidecar", "--profile=strict", "--base=$(SECRET)"],
+    env: [{ name: "SECRET", valueFrom: { secretKeyRef: {} } }] }, BASE],
+  ["another program", { command: ["sh", "-c", "ack-role-resolver sidecar --profile=strict"] }, BASE, UNMATCHED],
+]);
