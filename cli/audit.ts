@@ -1,6 +1,7 @@
 import { systemClock } from "../shared/clock.ts";
 import { type Audit, type AuditFinding, auditObjects } from "../shared/checks/audit.ts";
 import { type Section, SECTIONS } from "../shared/checks/check.ts";
+import { tightest } from "../shared/contract/closures.ts";
 import { isSelector } from "../shared/contract/ack-groups.ts";
 import { decisionSettings, type DecisionSettings } from "../shared/contract/context.ts";
 import { countOf } from "../shared/formats/text.ts";
@@ -19,7 +20,8 @@ import {
 import { identityName } from "./output/resolution-table.ts";
 import { sarifLog } from "./output/sarif.ts";
 import { CHECK_FIELDS, Only } from "./input/only.ts";
-import { byCode, isUnreadable, readStates, type State, type StateObject, unreadMaps } from "./input/state.ts";
+import { byCode, isUnreadable, readStates, type State, type StateObject } from "./input/state.ts";
+import { unreadMaps, unreadSidecars } from "./input/unread.ts";
 import { countJudged, type Judged, judgedIn, judgedObjects, templateChecker } from "./input/templates.ts";
 import { type ReviewedState, withReviews } from "./input/trust-review.ts";
 import { formatTable, type Paint, painter } from "./output/terminal.ts";
@@ -41,7 +43,7 @@ interface Report extends Pick<State, "root"> {
 /** Prints the report of the audit. If any input is unreadable, prints only the faults of the input. */
 export async function runAudit(settings: SettingsFor<"audit">, io: IO, clock = systemClock): Promise<ExitStatus> {
   const only = new Only(settings, CHECK_FIELDS);
-  const options = { stdinCommand: "audit -", inAllNamespaces: true, readsControllers: true };
+  const options = { stdinCommand: "audit -", inAllNamespaces: true, readsControllers: true, readsSidecars: true };
   const states = await readStates(settings, io, options);
   const [{ faults, skippedFiles, unjudged }] = states;
   if (isUnreadable(faults, io)) return EXIT.usage;
@@ -71,17 +73,23 @@ export async function runAudit(settings: SettingsFor<"audit">, io: IO, clock = s
 function auditRoot(state: ReviewedState, only: Only, settings: SettingsFor<"audit">, io: IO): Report {
   const objects = only.objectsOf(state);
   const controllers = settleSettings(settings, state.controllers);
-  const settled = decisionSettings({ ...settings, ...controllers.settings });
+  const settled = withInstalledProfile(decisionSettings({ ...settings, ...controllers.settings }), state);
   const audit = auditWithProgress(state, objects, settled, io);
   const judged = judgedIn({ objects, inventory: state.inventory });
   const ofTemplates = templateFindings(judged, templateChecker(state, settled));
   const findings = [...audit.findings.map((finding) => reportedFinding(finding, objects)), ...ofTemplates.flat()];
   const summary = { ...audit.summary, checks: audit.summary.checks + ofTemplates.length };
-  const skipped = [...audit.skipped, ...unreadMaps(state, settled)];
+  const skipped = [...audit.skipped, ...unreadMaps(state, settled), ...unreadSidecars(state, settled)];
   return {
     root: state.root, judged, summary, usage: audit.usage, findings, skipped,
     controllers: { ...controllers, deployments: state.controllers.controllers },
   };
+}
+
+/** Requires of sidecars what the profile of the installation in the cluster requires. */
+function withInstalledProfile(settings: DecisionSettings, { sidecars }: State): DecisionSettings {
+  const closures = tightest(settings.injection.closures, sidecars?.closures ?? settings.injection.closures);
+  return { ...settings, injection: { ...settings.injection, closures } };
 }
 
 /** Audits some objects of the state, and shows the progress. */

@@ -13,8 +13,9 @@ import { junitReport } from "./output/junit.ts";
 import { mapWithProgress } from "./output/progress.ts";
 import { CHECK_FIELDS, Only } from "./input/only.ts";
 import {
-  byCode, readStates, reportFaults, type State, type StateObject, type States, unreadMaps,
+  byCode, readStates, reportFaults, type State, type StateObject, type States,
 } from "./input/state.ts";
+import { unreadMaps } from "./input/unread.ts";
 import { countJudged, type Judged, judgedIn, judgedObjects, templateChecker } from "./input/templates.ts";
 import { hasIAM, type ReviewedState, withReviews } from "./input/trust-review.ts";
 import { sarifLog } from "./output/sarif.ts";

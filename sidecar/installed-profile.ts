@@ -1,10 +1,9 @@
 import type { ClusterPorts } from "../shared/cluster/api.ts";
 import { Reflector, type ReflectorHandler } from "../shared/cluster/reflector.ts";
 import type { ObjectName, StoredObject } from "../shared/cluster/watched-kind.ts";
-import { type Closures, closuresOf, tightest } from "../shared/contract/closures.ts";
+import { type Closures, closuresIn, tightest } from "../shared/contract/closures.ts";
 import { WEBHOOK } from "../shared/contract/installation.ts";
 import { ResolverError } from "../shared/formats/errors.ts";
-import { field, stringMap } from "../shared/formats/json.ts";
 import type { SourceStatus } from "../shared/sources/source.ts";
 
 /** What the sidecar closes now. */
@@ -76,9 +75,7 @@ export class InstalledProfile implements LiveClosures, ReflectorHandler {
       // A repeated list without a change has neither.
       this.#isMissing ||= removed.length > 0 || !this.#isLoaded;
     } else {
-      const data = stringMap(field(stored.object, "data"));
-      const [profile, base, unmatched] = [data.get("profile"), data.get("base"), data.get("unmatched")];
-      this.#closures = tightest(this.#options.configured, closuresOf({ profile, base, unmatched }));
+      this.#closures = tightest(this.#options.configured, closuresIn(stored.object));
       [this.#isLoaded, this.#isMissing] = [true, false];
     }
     this.#options.onChange(this);

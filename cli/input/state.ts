@@ -2,7 +2,7 @@ import { text } from "node:stream/consumers";
 import { judgeSelector, judgeStored } from "../../shared/checks/judge-selector.ts";
 import type { SkippedCheck } from "../../shared/checks/run.ts";
 import type { KubernetesAPI } from "../../shared/cluster/api.ts";
-import type { DecisionSettings, Origin } from "../../shared/contract/context.ts";
+import type { Origin } from "../../shared/contract/context.ts";
 import type { SettingsFor } from "../../shared/contract/settings.ts";
 import { type ManifestInput, readManifestPaths } from "../../shared/files/files.ts";
 import { STDIN } from "../../shared/files/listing.ts";
@@ -19,8 +19,10 @@ import { commonMode } from "../../shared/model/controller-settings.ts";
 import { objectReference } from "../../shared/formats/object-meta.ts";
 import { compareText, countOf, printable } from "../../shared/formats/text.ts";
 import { Inventory } from "../../shared/inventory/inventory.ts";
+import type { InstalledSidecars } from "../../shared/sources/sidecar-pods.ts";
 import { type IO, writeLines, writeStartNotices } from "../io.ts";
 import { Progress, showElapsed } from "../output/progress.ts";
+import { readWorkloads, withoutManagedFields } from "./workloads.ts";
 
 type InputSettings = Pick<
   SettingsFor<"lint">, "ignore" | "skipUnreadable" | "allowEmpty" | "logLevel" | "namespace" | "maxDocuments"
@@ -118,6 +120,8 @@ export interface State {
   readonly capaVersion: string | null;
   /** The controllers among the objects. For a cluster, only if they are requested. */
   readonly controllers: Controllers;
+  /** The Pods with a sidecar, and the profile of the installation; null if they are not requested, or for manifests. */
+  readonly sidecars: InstalledSidecars | null;
   /** The folder whose objects are a cluster of their own; null if all objects are one cluster. */
   readonly root: string | null;
   /** Faults of the manifests; empty for a cluster. An unreachable cluster is an error, not a fault. */
@@ -148,6 +152,8 @@ interface ReadOptions {
   readonly inAllNamespaces?: boolean;
   /** Whether to read the Deployments of the controllers in a cluster. Default: false. */
   readonly readsControllers?: boolean;
+  /** Whether to read the Pods with a sidecar in a cluster. Default: false. */
+  readonly readsSidecars?: boolean;
   /** Whether to omit the ACK resources and the clusters of a cluster. Default: false. */
   readonly withoutResources?: boolean;
   /** The client of the cluster. Default: that of the settings. */
@@ -167,13 +173,6 @@ export async function readStates(settings: StateSettings, io: IO, options: ReadO
 
 export type States = readonly [State, ...State[]];
 
-/** Reports CM-07 as skipped if the CARM maps of other namespaces could not be read. */
-export function unreadMaps({ inventory, origin }: State, { checkSeverities }: DecisionSettings): SkippedCheck[] {
-  if (origin !== "cluster" || inventory.includes("config maps of other namespaces")) return [];
-  if (checkSeverities.get("CM-07") === "off") return [];
-  return [{ code: "CM-07", needs: "the right to list the CARM maps by name in all namespaces" }];
-}
-
 async function readManifestStates(settings: StateSettings, io: IO, { stdinCommand }: ReadOptions): Promise<States> {
   const { from, runtime, ackSystemNamespace } = settings;
   const input = await readInput(from, settings, io, stdinCommand);
@@ -184,7 +183,7 @@ async function readManifestStates(settings: StateSettings, io: IO, { stdinComman
     const controllers = readControllers(objects, ackSystemNamespace);
     return {
       root, objects: manifestsOfRoot, faults, skippedFiles, unjudged, origin: "file", inventory, controllers,
-      capaVersion: capa?.version ?? null,
+      capaVersion: capa?.version ?? null, sidecars: null,
     };
   };
   const [first, ...others] = (roots?.names ?? []).map((name) => stateOf(name, roots?.itemsOf([name], manifests) ?? []));
@@ -200,17 +199,13 @@ async function clientOf(settings: StateSettings, { api }: ReadOptions): Promise<
 async function readCluster(
   settings: StateSettings, io: IO, options: ReadOptions,
 ): Promise<State> {
-  const { inAllNamespaces = false, readsControllers = false, withoutResources = false } = options;
+  const { inAllNamespaces = false, withoutResources = false } = options;
   const { runtime, mode, ackSystemNamespace, extraGroups, identitySecretNamespace } = settings;
-  const [{ loadCluster }, { listControllerObjects }] = await Promise.all([
-    import("../../shared/sources/load-cluster.ts"), import("../../shared/sources/controller-objects.ts"),
-  ]);
+  const { loadCluster } = await import("../../shared/sources/load-cluster.ts");
   const progress = new Progress(io);
   try {
     const api = await clientOf(settings, options);
-    const found = readsControllers
-      ? await listControllerObjects(api, ackSystemNamespace)
-      : { objects: [], unread: null };
+    const { found, sidecars, checked } = await readWorkloads(api, ackSystemNamespace, options);
     // Decides which lists must not fail.
     const isCARM = (mode ?? commonMode(readControllers(found.objects, ackSystemNamespace).controllers)) === "carm";
     const { inventory, objects } = await loadCluster({
@@ -228,35 +223,18 @@ async function readCluster(
     const unjudged = unlisted.map(() => ({ file: null, reason: "unlisted", count: 1 } as const));
     // Kinds are listed concurrently, in an order that varies. The objects are sorted, so that the output is the same in
     // each run.
-    const sorted = [...objects, ...deploymentsIn(found.objects, ackSystemNamespace)].toSorted(byName)
+    const sorted = [...objects, ...checked].toSorted(byName)
       .map((object) => ({ object, file: null, lineOf: () => null }));
     const { controllers, others } = readControllers([...found.objects, ...objects], ackSystemNamespace);
     const absent = `namespace ${ackSystemNamespace} has no Deployment of an ACK controller`;
-    const unread = found.unread ?? (readsControllers && controllers.length === 0 ? absent : null);
+    const unread = found.unread ?? (options.readsControllers === true && controllers.length === 0 ? absent : null);
     return {
       objects: sorted, inventory, origin: "cluster", controllers: { controllers, others, unread }, root: null,
-      capaVersion: null, faults: [], skippedFiles: {}, unjudged,
+      capaVersion: null, sidecars, faults: [], skippedFiles: {}, unjudged,
     };
   } finally {
     progress.clear();
   }
-}
-
-/** Returns the Deployments in a namespace, which audit checks. */
-function deploymentsIn(objects: readonly JsonObject[], namespace: string): JsonObject[] {
-  return objects.filter((object) => {
-    const reference = objectReference(object);
-    return reference.kind === "Deployment" && reference.namespace === namespace;
-  }).map(withoutManagedFields);
-}
-
-/**
- * Returns the object without metadata.managedFields, because no check reads this field, which is often a third of the
- * object.
- */
-function withoutManagedFields(object: JsonObject): JsonObject {
-  const metadata = Object.entries(object["metadata"] ?? {}).filter(([name]) => name !== "managedFields");
-  return { ...object, metadata: Object.fromEntries(metadata) };
 }
 
 function byName(one: JsonObject, other: JsonObject): number {

@@ -6,6 +6,7 @@ import {
 } from "./check.ts";
 import { bindChecks, type BoundChecks } from "./bind.ts";
 import { type PodCreation, podCreation } from "./pod-request.ts";
+import { AUD_16 } from "./pod-profile.ts";
 import { POD_04, POD_09 } from "./pod-sidecar.ts";
 import { isSameContent } from "../contract/exemptions.ts";
 import { Inventory } from "../inventory/inventory.ts";
@@ -50,7 +51,8 @@ type Bind = (input: CheckInput, settings: DecisionSettings) => BoundChecks[];
 // The lists are constants, because `plannedChecks` (plan.ts) remembers what applies of a list.
 const META_CHECKS = [META_01];
 const WAIVER_CHECKS = [WAIVER_01, REMOVED_WAIVERS];
-const WORKLOAD_CHECKS = [AUD_15];
+const WORKLOAD_CHECKS = [AUD_15, AUD_16];
+const STORED_POD_CHECKS = [AUD_16];
 const TEMPLATE_CHECKS = [IRS_53];
 const CHANGED_RESOURCE_CHECKS = [...RESOURCE_CHECKS, IRS_04_OF_RESOURCES, IRS_10_OF_OBJECTS, IRS_52_OF_OBJECTS];
 const PART_LIMITS = [limitCheck("cluster")] as const;
@@ -90,7 +92,11 @@ const CHECKS: Record<KindID, Bind> = {
     ),
   ],
   "cluster-part": partChecks,
-  pod: within("pod", podChecks),
+  pod: (input, settings) => [
+    // The other checks ask what the webhook would inject now, which says nothing about a Pod that runs.
+    ...(input.origin === "cluster" && operationOf(input) === "AUDIT" ? [] : within("pod", podChecks)(input, settings)),
+    bindChecks(STORED_POD_CHECKS, { object: input.object, settings }, null),
+  ],
   workload: (input, settings) => [
     ...within("pod", podChecks)(input, settings), bindChecks(WORKLOAD_CHECKS, { object: input.object, settings }, null),
   ],

@@ -39,6 +39,7 @@ import { IRS_10, IRS_10_OF_SOME, IRS_22, IRS_26 } from "./selector-reach.ts";
 import { CM_07, CM_08, CM_09, CM_15 } from "./carm-map-keys.ts";
 import { CM_16 } from "./carm-map-quotes.ts";
 import { AUD_15 } from "./controllers.ts";
+import { AUD_16 } from "./pod-profile.ts";
 import { ACK_34, DEFINITION_CHECKS, IRS_34 } from "./definitions.ts";
 import { FIELD_EXPORT_CHECKS } from "./field-exports.ts";
 import { SELECTOR_SELF_CHECKS } from "./judge-selector.ts";
@@ -113,7 +114,7 @@ const ALL: readonly CheckEntry[] = [
   ...RESOURCE_CHECKS, ACK_34, limitCheck("resource"), ...NAMESPACE_CHECKS, limitCheck("namespace"),
   ...CONFIG_MAP_CHECKS, limitCheck("carm-map"), ...FIELD_EXPORT_CHECKS, limitCheck("field-export"),
   ...POD_CHECKS, limitCheck("pod"), ...IDENTITY_CHECKS, CI_33, limitCheck("identity"),
-  ...CLUSTER_CHECKS, limitCheck("cluster"), META_01, WAIVER_01, ...DEFINITION_CHECKS, AUD_15,
+  ...CLUSTER_CHECKS, limitCheck("cluster"), META_01, WAIVER_01, ...DEFINITION_CHECKS, AUD_15, AUD_16,
   ...TRUST_CHECKS,
 ];
 

@@ -1,3 +1,4 @@
+import { field, stringMap } from "../formats/json.ts";
 import { PROFILE_NAMES, PROFILES } from "./profiles.ts";
 
 /**
@@ -27,6 +28,12 @@ export function closuresOf({ profile: text, ...own }: ProfileTexts): Closures {
     own[way] === undefined ? PROFILES[way][profile] !== null : own[way] !== WAYS[way].open
   );
   return { base: isClosed("base"), unmatched: isClosed("unmatched") };
+}
+
+/** Returns what the ConfigMap of a profile closes. */
+export function closuresIn(configMap: unknown): Closures {
+  const data = stringMap(field(configMap, "data"));
+  return closuresOf({ profile: data.get("profile"), base: data.get("base"), unmatched: data.get("unmatched") });
 }
 
 /** Returns what at least one of the two closes. */

@@ -59,8 +59,8 @@ export function webhookReadiness(input: WebhookReadinessInput): Readiness {
 
 /**
  * Returns ready if the inventory, the list of Secrets and the profile are loaded and not older than 5 minutes, and the
- * base identity is usable. The sidecar remains ready during an STS outage, because it still serves cached sessions, which a
- * restart would lose. With an inventory that is older than 5 minutes, the sidecar still issues credentials, but
+ * base identity is usable. The sidecar remains ready during an STS outage, because it still serves cached sessions,
+ * which a restart would lose. With an inventory that is older than 5 minutes, the sidecar still issues credentials, but
  * it is unready so that operators notice the fault.
  */
 export function sidecarReadiness({ inventory, steadyMs, base, ...watched }: SidecarReadinessInput): Readiness {

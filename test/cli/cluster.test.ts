@@ -106,6 +106,32 @@ test("with --runtime extended, each command writes one notice to stderr", async 
   t.equal(manifests.stderr.split(notice).length, 2);
 });
 
+test("audit names the Pods whose sidecar does not follow the profile of the installation", async (t) => {
+  const prepare = (profile: string) => (cluster: FakeCluster): void => {
+    cluster.objects.set("/api/v1/pods", ["old", "new"].map((name) => ({
+      metadata: { name, namespace: "ack-system", resourceVersion: "1", managedFields: [] },
+      spec: { containers: [{
+        name: "ack-role-resolver", args: ["sidecar", ...(name === "new" ? ["--profile-namespace=platform"] : [])],
+      }] },
+    })));
+    const metadata = { name: "ack-role-resolver-profile", namespace: "platform", resourceVersion: "1" };
+    cluster.objects.set("/api/v1/configmaps", [{ metadata, data: { profile } }]);
+  };
+  const run = await onFakeCluster(t, prepare("strict"));
+  const { stdout, status } = await run("audit");
+  t.equal(status, 0, "the finding is a warning");
+  t.match(stdout, /warn AUD-16 Pod ack-system\/old spec\.containers\[0\]\n/);
+  t.match(stdout, "run `kubectl -n ack-system delete pod old`");
+  t.notMatch(stdout, "ack-system/new");
+  const enforced = await onFakeCluster(t, prepare("enforce"));
+  t.notMatch((await enforced("audit")).stdout, "AUD-16");
+  t.match((await enforced("audit", "--profile", "strict")).stdout, "AUD-16", "before the upgrade");
+  const blind = await onFakeCluster(t, (cluster) => cluster.errors.set("/api/v1/configmaps", { status: 403 }));
+  const needs = "the right to list Pods, and ConfigMaps of the name ack-role-resolver-profile";
+  t.match((await blind("audit")).stderr, needs);
+  t.notMatch((await blind("audit", "--check", "AUD-16=off")).stderr, needs);
+});
+
 const DEPLOYMENTS = "/apis/apps/v1/deployments";
 const DEPLOYMENTS_OF_ACK = "/apis/apps/v1/namespaces/ack-system/deployments";
 

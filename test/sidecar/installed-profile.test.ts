@@ -12,7 +12,8 @@ const PATH = "/api/v1/namespaces/platform/configmaps";
 const STRICT = { base: true, unmatched: true };
 
 function configMap(data: JsonObject, resourceVersion = "7"): JsonObject {
-  return { apiVersion: "v1", kind: "ConfigMap", metadata: { name: NAME, namespace: "platform", resourceVersion }, data };
+  const metadata = { name: NAME, namespace: "platform", resourceVersion };
+  return { apiVersion: "v1", kind: "ConfigMap", metadata, data };
 }
 
 function received(data: JsonObject): Parameters<InstalledProfile["onObjects"]>[0] {
@@ -83,15 +84,16 @@ test("is not loaded without the ConfigMap or the right to read it", async (t) =>
 });
 
 test("closes what the flags close, whatever the profile of the installation is", async (t) => {
-  const { profile } = await follow(t, [configMap({ profile: "observe", base: "vend" })], { base: true, unmatched: false });
-  t.same(profile.closures, { base: true, unmatched: false });
+  const configured = { base: true, unmatched: false };
+  const { profile } = await follow(t, [configMap({ profile: "observe", base: "vend" })], configured);
+  t.same(profile.closures, configured);
 });
 
 /** A sidecar that follows a profile, which the test changes. */
 function following(setup: Setup = {}): { readonly sidecar: SidecarUnderTest; readonly profile: InstalledProfile } {
-  const ports = { clock: new FakeClock(), random: () => 0, api: { request: () => Promise.reject(new Error("unused")) } };
+  const api = { request: () => Promise.reject(new Error("unused")) };
   const profile = new InstalledProfile({
-    ...ports, namespace: "platform", configured: NOTHING_CLOSED, onChange: () => {},
+    api, clock: new FakeClock(), random: () => 0, namespace: "platform", configured: NOTHING_CLOSED, onChange: () => {},
   });
   return { profile, sidecar: new SidecarUnderTest({ ...setup, profile }) };
 }

@@ -89,7 +89,8 @@ test("decisionSettings returns the last severity that is set for each check, and
     isWebhookInstalled: true,
     isInputComplete: false,
     injection: {
-      image: null, args: ["--team-level-carm", "--ack-system-namespace=ack", "--runtime=extended"], extraGroups: [], closures: NOTHING_CLOSED,
+      image: null, args: ["--team-level-carm", "--ack-system-namespace=ack", "--runtime=extended"], extraGroups: [],
+      closures: NOTHING_CLOSED,
       env: [], caConfigMap: null, isDualStack: false,
     },
   });

@@ -9,7 +9,9 @@ const INVENTORY = {
 const WEBHOOK: WebhookReadinessInput = {
   ...INVENTORY, nowMs: 300_000, draining: false, certificateNotAfter: new Date(1_000_000), missingHosts: [],
 };
-const SIDECAR: SidecarReadinessInput = { ...INVENTORY, base: { usable: true, fault: null }, secrets: null, profile: null };
+const SIDECAR: SidecarReadinessInput = {
+  ...INVENTORY, base: { usable: true, fault: null }, secrets: null, profile: null,
+};
 const UNLOADED = { loaded: false, lastSyncMs: null, fault: "a.yaml:1: bad\nb.yaml:2: bad" };
 
 test("states why a request finds no inventory", (t) => {

@@ -1,5 +1,6 @@
 import { Registry } from "prom-client";
 import type { Test } from "tap";
+import type { DecisionSettings } from "../../../shared/contract/context.ts";
 import { judgeSelector } from "../../../shared/checks/judge-selector.ts";
 import { Inventory } from "../../../shared/inventory/inventory.ts";
 import { field, type JsonObject, stringAt } from "../../../shared/formats/json.ts";
@@ -90,12 +91,13 @@ export interface Replica {
 interface ReplicaOptions {
   readonly identity?: string;
   readonly controllerIdentityNamespaces?: readonly string[] | null;
+  readonly settings?: DecisionSettings;
 }
 
 /** Starts a replica with the namespaces of the tests, the selector team-a, and the buckets of the API server. */
 export function startReplica(
   t: Test, api: FakeKubernetes, clock: FakeClock,
-  { identity = "first", controllerIdentityNamespaces = null }: ReplicaOptions = {},
+  { identity = "first", controllerIdentityNamespaces = null, settings = SETTINGS_BY_DEFAULT }: ReplicaOptions = {},
 ): Replica {
   const source = new FakeSource(clock);
   source.put(
@@ -111,7 +113,7 @@ export function startReplica(
     },
   };
   const reconciler = new Reconciler({
-    api: recording, source, identity, random: () => 0, settings: SETTINGS_BY_DEFAULT,
+    api: recording, source, identity, random: () => 0, settings,
     extraGroups: [], controllerIdentityNamespaces, clock,
     log: createLogger({ name: "webhook", destination: { write: (line) => void lines.push(line) } }),
     metrics: createWebhookMetrics(registry), lease: { namespace: "ack-role-resolver", name: "webhook" },
