@@ -11,15 +11,28 @@
 {{/* The same checks of the installed release. */}}
 {{- define "ack-role-resolver.installedAccessChecks" -}}
 {{- $checks := list }}
-{{- $profile := "enforce" }}
-{{- $deployment := lookup "apps/v1" "Deployment" .Release.Namespace (include "ack-role-resolver.workload" (list . "webhook")) }}
-{{- range dig "spec" "template" "spec" "containers" list $deployment }}
-  {{- range .args }}
-    {{- if hasPrefix "--check=" . }}{{ $checks = append $checks (trimPrefix "--check=" .) }}{{ end }}
-    {{- if hasPrefix "--profile=" . }}{{ $profile = trimPrefix "--profile=" . }}{{ end }}
-  {{- end }}
+{{- range include "ack-role-resolver.installedArgs" . | fromJsonArray }}
+  {{- if hasPrefix "--check=" . }}{{ $checks = append $checks (trimPrefix "--check=" .) }}{{ end }}
 {{- end }}
+{{- $profile := include "ack-role-resolver.installedProfile" . | default "enforce" }}
 {{- include "ack-role-resolver.accessChecks" (dict "Values" (dict "profile" $profile "settings" (dict "check" $checks))) }}
+{{- end }}
+
+{{/* The profile of the installed release; empty if none is installed. */}}
+{{- define "ack-role-resolver.installedProfile" -}}
+{{- $profile := "" }}
+{{- range include "ack-role-resolver.installedArgs" . | fromJsonArray }}
+  {{- if hasPrefix "--profile=" . }}{{ $profile = trimPrefix "--profile=" . }}{{ end }}
+{{- end }}
+{{- $profile }}
+{{- end }}
+
+{{/* The arguments of the installed webhook, as JSON. */}}
+{{- define "ack-role-resolver.installedArgs" -}}
+{{- $args := list }}
+{{- $deployment := lookup "apps/v1" "Deployment" .Release.Namespace (include "ack-role-resolver.workload" (list . "webhook")) }}
+{{- range dig "spec" "template" "spec" "containers" list $deployment }}{{ $args = concat $args (.args | default list) }}{{ end }}
+{{- toJson $args }}
 {{- end }}
 
 {{/* Not empty if the webhook may create SubjectAccessReviews: also while replicas of the installed release need them. */}}

@@ -197,6 +197,28 @@ The data of the ConfigMap from which running sidecars learn the profile, as JSON
 {{- toJson $data }}
 {{- end }}
 
+{{/* Not empty if the sidecars of the release may not hand out the controllers' own role. */}}
+{{- define "ack-role-resolver.closesSidecars" -}}
+{{- $data := include "ack-role-resolver.sidecarProfile" . | fromJson }}
+{{- if and .Values.injection.enabled (or (eq $data.profile "strict") (eq ($data.base | default "") "identity-only") (eq ($data.unmatched | default "") "deny")) }}true{{ end }}
+{{- end }}
+
+{{/* The Pods of the controllers whose sidecar neither follows the profile nor has the profile strict (AUD-16). */}}
+{{- define "ack-role-resolver.deafSidecars" -}}
+{{- $names := list }}
+{{- range dig "items" list (lookup "v1" "Pod" .Values.ackSystemNamespace "") }}
+  {{- $pod := .metadata.name }}
+  {{- range concat (.spec.initContainers | default list) .spec.containers }}
+    {{- $words := concat (.command | default list) (.args | default list) }}
+    {{- $text := printf " %s" (join " " $words) }}
+    {{- $isSidecar := or (eq .name "ack-role-resolver") (and (has "sidecar" $words) (contains " --group" $text)) }}
+    {{- $isClosed := or (contains " --profile-namespace" $text) (contains " --profile=strict" $text) }}
+    {{- if and $isSidecar (not $isClosed) }}{{ $names = append $names $pod }}{{ end }}
+  {{- end }}
+{{- end }}
+{{- join ", " $names }}
+{{- end }}
+
 {{/* The ARN of a role in an allowed account and in the partition of the controllers. */}}
 {{- define "ack-role-resolver.allowedRole" -}}
 {{- $partition := .Values.settings.controllerRole | default "arn:aws" | splitList ":" | rest | first }}

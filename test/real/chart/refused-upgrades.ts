@@ -1,5 +1,6 @@
 import type { Test } from "tap";
 import type { ProgramResult } from "../../programs/run-program.ts";
+import type { Cluster } from "../apiserver/cluster.ts";
 import { CHART, NAMESPACE, RELEASE } from "./helm.ts";
 
 const RENAMED = 'fullnameOverride, nameOverride: the installed release has the Service "ack-role-resolver-webhook"';
@@ -34,4 +35,46 @@ export async function warnsOfExclusions(t: Test, { run }: Target): Promise<void>
   const { code, stdout } = await run(...DRY_UPGRADE, "webhookConfigurations.excludedNamespaces={legacy,old}");
   t.equal(code, 0);
   t.match(stdout, /^Warning: .*\n.*: legacy, old\.\nOnly the policies check them: users there need no right to use/m);
+}
+
+const POD = "/api/v1/namespaces/ack-system/pods/old";
+
+/** A Pod of the namespace of the controllers, with a sidecar that was injected with these flags. */
+function podWith(flags: readonly string[]): object {
+  const image = "unused";
+  return {
+    apiVersion: "v1", kind: "Pod", metadata: { name: "old", namespace: "ack-system" },
+    spec: {
+      containers: [{ name: "controller", image }],
+      initContainers: [{ name: "ack-role-resolver", image, restartPolicy: "Always", args: ["sidecar", ...flags] }],
+    },
+  };
+}
+
+/** Tests that the notes of an upgrade to strict say what it denies, what still runs, and what has to be restarted. */
+export async function describesStrict(t: Test, { cluster, run }: Target & { readonly cluster: Cluster }): Promise<void> {
+  const account = { metadata: { name: "default" } };
+  await cluster.request("POST", "/api/v1/namespaces/ack-system/serviceaccounts", account);
+  const notes = async (flags: readonly string[], values: string): Promise<string> => {
+    const created = await cluster.request("POST", "/api/v1/namespaces/ack-system/pods", podWith(flags));
+    t.equal(created.status, 201);
+    const { code, stdout } = await run(...DRY_UPGRADE, `injection.enabled=true,${values}`);
+    t.equal(code, 0);
+    await cluster.request("DELETE", `${POD}?gracePeriodSeconds=0`);
+    return stdout;
+  };
+  const strict = await notes([], "profile=strict");
+  t.match(strict, "So are changes of ACK resources, Namespaces and clusters of Cluster API (profile: strict).");
+  t.match(strict, /Replicas of the previous revision still review changes with the profile enforce for up to 15 s/);
+  t.match(strict, /do not follow the profile, and still hand out the\ncontrollers' own role: old\.\nRestart them\./);
+  t.match(strict, "kubectl --namespace ack-system rollout restart deployment");
+  t.match(strict, 'name: ack-role-resolver-profile');
+  t.match(strict, 'data: {"profile":"strict"}');
+  t.match(strict, "--sidecar-args=--profile-namespace=ack-role-resolver");
+  const following = await notes(["--profile-namespace=ack-role-resolver"], "profile=strict");
+  t.match(following, "Running sidecars that follow the profile hand out no credentials");
+  t.notMatch(following, "do not follow the profile");
+  const enforce = await notes([], "injection.args={--unmatched=base}");
+  t.match(enforce, 'data: {"profile":"enforce","unmatched":"base"}');
+  t.notMatch(enforce, /previous revision|follow the profile|So are changes/);
 }

@@ -11,7 +11,7 @@ import { until } from "../apiserver/until.ts";
 import { type ServerProcess, startProgram } from "../server-process.ts";
 import { emergency } from "./emergency.ts";
 import { CHART, DEPLOYMENT, findHelm, NAMESPACE, objectsIn, RELEASE } from "./helm.ts";
-import { refusesUnfitValues, warnsOfExclusions } from "./refused-upgrades.ts";
+import { describesStrict, refusesUnfitValues, warnsOfExclusions } from "./refused-upgrades.ts";
 
 const SELECTORS = "/apis/services.k8s.aws/v1alpha1/iamroleselectors";
 const CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1";
@@ -54,6 +54,7 @@ onCluster("a release of the chart on a real API server", async (t, cluster) => {
   await run("helm rollback to a revision with Ignore is corrected by certs manage", rollsBack);
   await run("refuses values that do not fit the installed release", refusesUnfitValues);
   await run("warns of namespaces that the webhook does not review", warnsOfExclusions);
+  await run("describes an upgrade to strict", describesStrict);
   await run("refuses to use the Secret of the webhook's own CA with certificates.mode=files", refusesOwnSecret);
   await run("refuses to delete the right for access reviews together with the check that needs it", refusesToRevoke);
   await run("refuses a second release in the cluster, and names the first one", refusesSecond);
