@@ -168,6 +168,7 @@ async function readIdentities(t: Test, { api }: PodCluster): Promise<void> {
   const sidecar = await startServer("sidecar", [
     "--cluster", "--kubeconfig", api.kubeconfig, "--context", "controller", "--sts-endpoint", sts.url,
     "--group", "infrastructure.cluster.x-k8s.io", "--token-file", `${t.testdir({})}/token`,
+    "--profile-namespace", NAMESPACE,
   ], ENVIRONMENT);
   // The sidecar watches each kind after it has read the inventory.
   t.teardown(() => sidecar.stop());

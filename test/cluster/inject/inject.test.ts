@@ -9,12 +9,13 @@ import { findPrograms } from "../../real/find-programs.ts";
 import { until } from "../../real/apiserver/until.ts";
 import { servePodChangers } from "../../real/webhook/pod-changer.ts";
 import type { PodCluster } from "../cluster.ts";
+import { PAUSE_IMAGE } from "../node/containerd.ts";
 import { startCluster, withNode } from "../on-node.ts";
 import { projectArchive } from "../project-image.ts";
 import { type AWS, startAWS } from "../sidecar/aws.ts";
 import { bucket, untilCreated } from "../sidecar/buckets.ts";
 import { CONTROLLER, controllerArguments, NAMESPACE, POD_LABELS, PREREQUISITES } from "../sidecar/controller-pod.ts";
-import { DEPLOYMENT, installWebhook, NAMESPACE as WEBHOOK_NAMESPACE } from "../webhook/installed.ts";
+import { installWebhook } from "../webhook/installed.ts";
 import { selector } from "../webhook/selector.ts";
 
 const CA_FILE = "/etc/aws-ca.crt";
@@ -34,12 +35,15 @@ withNode("a controller that is only labeled", async (t, found) => {
   const aws = await startAWS(t, await wheelsIn(folders[0]), cluster.hostAddress);
   const { controller } = ackProgramsIn(folders[1]);
   await loadImages(t, cluster, { ca: aws.ca, archive: await archive, controller });
-  await install(t, cluster, aws);
+  const upgrade = await install(t, cluster, aws);
   await t.test("creates buckets with the roles that the webhook annotates", async (tt) => isCreated(tt, cluster));
   await t.test("uses the web identity of its service account only in the sidecar", async (tt) => (
     hasNoIdentity(tt, cluster)
   ));
   await t.test("shows the reason of a denial in the Events of the ReplicaSet", async (tt) => isDenied(tt, cluster));
+  await t.test("gets no credentials of its own after an upgrade to strict, without a restart", async (tt) => (
+    isClosed(tt, cluster, upgrade)
+  ));
 });
 
 interface Sources {
@@ -65,11 +69,11 @@ async function loadImages(t: Test, cluster: PodCluster, { ca, archive, controlle
   await cluster.loadImage({ name: CONTROLLER_IMAGE, files, entrypoint: ["/controller"] });
 }
 
-async function install(t: Test, cluster: PodCluster, { url }: AWS): Promise<void> {
-  await installWebhook(t, cluster, ["injection.enabled=true"], SIDECAR_IMAGE);
-  const variable = `ACK_ROLE_RESOLVER_SIDECAR_ARGS=--sts-endpoint=${url}`;
-  await cluster.kubectl(["set", "env", `deployment/${DEPLOYMENT}`, "-n", WEBHOOK_NAMESPACE, variable]);
-  await cluster.untilRolledOut(WEBHOOK_NAMESPACE, DEPLOYMENT);
+type Upgrade = (...values: readonly string[]) => Promise<void>;
+
+async function install(t: Test, cluster: PodCluster, { url }: AWS): Promise<Upgrade> {
+  const values = ["injection.enabled=true", `injection.args={--sts-endpoint=${url}}`];
+  const upgrade = await installWebhook(t, cluster, values, SIDECAR_IMAGE);
   // On EKS, the identity webhook runs after this webhook, because the API server sorts the configurations by name.
   const labels = { app: CONTROLLER };
   const ofEKS = {
@@ -81,6 +85,7 @@ async function install(t: Test, cluster: PodCluster, { url }: AWS): Promise<void
   await cluster.apply([selector("team-a", TEAM_A), selector("team-b", TEAM_B)]);
   await cluster.apply([...PREREQUISITES, deployment(CONTROLLER, url)]);
   await cluster.untilRolledOut(NAMESPACE, CONTROLLER);
+  return upgrade;
 }
 
 /** Returns the Deployment of a controller without a sidecar. Its Pods have the label of the injection. */
@@ -133,4 +138,56 @@ async function isDenied(t: Test, cluster: PodCluster): Promise<void> {
   const isShown = async (): Promise<boolean> => (await cluster.kubectl(events)).includes("POD-02");
   t.ok(await until(isShown));
   t.match(await cluster.kubectl(events), "Set the annotation ack-role-resolver.io/inject-container");
+}
+
+/** Prints the status and the access key of the responses to a controller, and for a namespace without a selector. */
+const ASK = `const token = require("node:fs").readFileSync("/run/ack-role-resolver/token", "utf8");
+  for (const path of ["", "/namespaces/default?kind=Bucket.s3.services.k8s.aws"]) {
+    const options = { headers: { authorization: token } };
+    require("node:http").get("http://127.0.0.1:9780/v1/credentials" + path, options, async (response) => {
+      const body = JSON.parse((await response.toArray()).join(""));
+      console.log(path.length, response.statusCode, body.AccessKeyId ?? body.code);
+    });
+  }`;
+
+/** Returns the two responses of the sidecar, which runs in the first Pod of the controller. */
+async function answersOf(cluster: PodCluster, pod: string): Promise<readonly [own: string, unmatched: string]> {
+  const ask = ["/usr/local/bin/node", "-e", ASK];
+  const { stdout } = await cluster.exec(NAMESPACE, pod, "ack-role-resolver", ask);
+  const [own = "", unmatched = ""] = stdout.trim().split("\n").toSorted().map((line) => line.replace(/^\d+ /, ""));
+  return [own, unmatched];
+}
+
+/** A Pod whose sidecar has the flags of a version that did not follow the profile. Its program does not matter. */
+const OLD_POD = {
+  apiVersion: "v1", kind: "Pod", metadata: { name: "old", namespace: NAMESPACE },
+  spec: {
+    containers: [{ name: "controller", image: PAUSE_IMAGE, imagePullPolicy: "Never" }, {
+      name: "ack-role-resolver", image: PAUSE_IMAGE, imagePullPolicy: "Never",
+      args: ["sidecar", "--cluster", "--group=s3.services.k8s.aws"],
+    }],
+  },
+};
+
+async function isClosed(t: Test, cluster: PodCluster, upgrade: Upgrade): Promise<void> {
+  const [before] = await cluster.pods(NAMESPACE, POD_LABELS);
+  const name = before?.name ?? "";
+  const [own, unmatched] = await answersOf(cluster, name);
+  t.match(own, /^200 ASIA/);
+  t.equal(unmatched, own, "the same session of the controllers' own role");
+  await cluster.apply([OLD_POD]);
+  await upgrade("profile=strict");
+  const denial = "403 ERR_SELECTOR_UNMATCHED";
+  const isUnmatched = async (): Promise<boolean> => (await answersOf(cluster, name))[1] === denial;
+  t.ok(await until(isUnmatched), "no credentials for a namespace without a selector");
+  const [stand] = await answersOf(cluster, name);
+  t.match(stand, /^200 ASIA/);
+  t.not(stand, own, "keys that are valid only at this sidecar");
+  const [after] = await cluster.pods(NAMESPACE, POD_LABELS);
+  t.same([after?.uid, after?.restarts], [before?.uid, before?.restarts], "nothing restarted");
+  const events = ["get", "events.events.k8s.io", "-n", NAMESPACE, "--field-selector", "reason=ProfileNotFollowed"];
+  const noted = ["-o", "jsonpath={.items[*].regarding.name} {.items[*].note}"];
+  const isNamed = async (): Promise<boolean> => (await cluster.kubectl([...events, ...noted])).startsWith("old ");
+  t.ok(await until(isNamed), "an Event names the Pod that has to be replaced");
+  t.match(await cluster.kubectl([...events, ...noted]), `kubectl -n ${NAMESPACE} delete pod old`);
 }

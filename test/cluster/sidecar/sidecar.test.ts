@@ -144,7 +144,7 @@ async function usesRights(t: Test, cluster: PodCluster): Promise<void> {
     .filter(({ role, verb }) => ["reader", "events"].map(nameOf).includes(role) && !["get", "patch"].includes(verb));
   const rights = ofSidecars.map((right) => ({ ...right, users: [USER] }));
   const events = await cluster.auditEvents();
-  t.equal(rights.length, 7);
+  t.equal(rights.length, 9);
   t.same(unusedRights(rights, events), []);
   t.same(deniedRequests(USER, events), []);
 }

@@ -19,11 +19,11 @@ export const POD_LABELS = Object.entries(labelsOf("webhook")).filter(([key]) => 
 
 /**
  * Installs the webhook with the commands that users run: `certs make`, a Secret, and `helm template` with values.
- * Resolves when all replicas are ready and the API server calls them.
+ * Resolves when all replicas are ready and the API server calls them, to a function that applies more values.
  */
 export async function installWebhook(
   t: Test, cluster: PodCluster, values: readonly string[] = [], image: string = PROJECT_IMAGE,
-): Promise<void> {
+): Promise<(...more: readonly string[]) => Promise<void>> {
   const helm = await findHelm(t);
   if (helm === null) throw new Error("helm is missing: run `npm run setup:cluster`");
   const folder = t.testdir();
@@ -35,14 +35,18 @@ export async function installWebhook(
   await cluster.apply([await tlsSecret(folder)]);
   const [repository = "", tag = ""] = image.split(/:(?=[^:]*$)/u);
   const ca = (await readFile(path.join(folder, "ca.crt"), "utf8")).replaceAll(",", String.raw`\,`);
-  const { code, stdout, stderr } = await template(helm, [
-    `image.repository=${repository}`, `image.tag=${tag}`, "certificates.mode=files", `certificates.caBundle=${ca}`,
-    ...values,
-  ]);
-  if (code !== 0) throw new Error(`helm template exited with ${code}: ${stderr}`);
-  await cluster.kubectl(["apply", "--server-side", "-f", "-"], stdout);
-  await cluster.untilRolledOut(NAMESPACE, DEPLOYMENT);
+  const apply = async (...more: readonly string[]): Promise<void> => {
+    const { code, stdout, stderr } = await template(helm, [
+      `image.repository=${repository}`, `image.tag=${tag}`, "certificates.mode=files", `certificates.caBundle=${ca}`,
+      ...values, ...more,
+    ]);
+    if (code !== 0) throw new Error(`helm template exited with ${code}: ${stderr}`);
+    await cluster.kubectl(["apply", "--server-side", "-f", "-"], stdout);
+    await cluster.untilRolledOut(NAMESPACE, DEPLOYMENT);
+  };
+  await apply();
   await untilCalled(cluster.api);
+  return apply;
 }
 
 async function tlsSecret(folder: string): Promise<object> {

@@ -52,7 +52,9 @@ function podWith(flags: readonly string[]): object {
 }
 
 /** Tests that the notes of an upgrade to strict say what it denies, what still runs, and what has to be restarted. */
-export async function describesStrict(t: Test, { cluster, run }: Target & { readonly cluster: Cluster }): Promise<void> {
+export async function describesStrict(
+  t: Test, { cluster, run }: Target & { readonly cluster: Cluster },
+): Promise<void> {
   const account = { metadata: { name: "default" } };
   await cluster.request("POST", "/api/v1/namespaces/ack-system/serviceaccounts", account);
   const notes = async (flags: readonly string[], values: string): Promise<string> => {

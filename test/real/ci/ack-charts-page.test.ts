@@ -38,7 +38,7 @@ test("the Kustomize patch for ACK's charts yields the same Pod as the injection"
   const template = objectAt(built, "spec", "template");
   t.same(objectAt(template, "metadata")["labels"], { "k8s-app": "s3-chart" }, "the labels of the chart remain");
 
-  const expected = injected(pod, { ...INJECTION, image: IMAGE });
+  const expected = injected(pod, { ...INJECTION, image: IMAGE, args: ["--profile-namespace=ack-role-resolver"] });
   const patched = { ...pod, metadata: { annotations: objectAt(template, "metadata", "annotations") } };
   t.same(sorted({ ...patched, spec: template["spec"] })["spec"], sorted(expected)["spec"]);
   t.same(patched.metadata.annotations, objectAt(expected, "metadata", "annotations"));
