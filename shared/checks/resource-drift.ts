@@ -30,7 +30,6 @@ const RECREATE = "so that it gets a role in the account that the status records.
   + "failed, delete the resource now, while its old role is in use, and create it again";
 const IN_OWN_ACCOUNT = "so that it gets a role in its own account";
 const MOVE = "To move it to the other account, delete it, with its content, and create it again";
-const CHOOSE_KEY = "annotate the namespace with a key whose role is in the account of the resource";
 
 export const ACK_07: QuickCheck<ResourceChange> = {
   id: "ACK-07",
@@ -58,11 +57,9 @@ export const ACK_07: QuickCheck<ResourceChange> = {
 export const ACK_08: QuickCheck<ResourceChange> = {
   id: "ACK-08",
   severity: "deny",
-  reason: "If no selector selects a resource of another account, or in mode `carm` its namespace chooses no role, "
-    + "controllers use their own role. "
+  reason: "If no selector selects a resource of another account, controllers use their own role. "
     + "Controllers then create the resource again in their own account, or abandon it.",
   fix: `${CHANGES.selectors} ${IN_OWN_ACCOUNT}`,
-  fixInCARM: CHOOSE_KEY,
   example: "a Bucket in account 111122223333 without the label that its IAMRoleSelector matches",
   requires: RESOLUTION_AND_CONTROLLER_ACCOUNT,
   on: ["UPDATE", "AUDIT"],
@@ -192,8 +189,6 @@ export function deletionPolicyOf(inventory: Inventory, { group, namespace, annot
     ?? DELETION_POLICY_DELETE;
 }
 
-const RETAIN = "To leave the resource in AWS, annotate the resource with services.k8s.aws/deletion-policy: retain";
-
 export const ACK_30: QuickCheck<ResourceChange> = {
   id: "ACK-30",
   severity: "deny",
@@ -202,8 +197,7 @@ export const ACK_30: QuickCheck<ResourceChange> = {
     + "resource then stays in its account, because the controller's own role is in a different account. "
     + "If that account has a resource of the same name, the controller deletes that resource.",
   fix: "first create a selector that selects the resource and has a role in the resource's account. "
-    + RETAIN,
-  fixInCARM: `first ${CHOOSE_KEY}. ${RETAIN}`,
+    + "To leave the resource in AWS, annotate the resource with services.k8s.aws/deletion-policy: retain",
   example: "kubectl delete of a Bucket in account 111122223333, after its IAMRoleSelector was deleted",
   requires: RESOLUTION_AND_CONTROLLER_ACCOUNT,
   on: ["DELETE"],

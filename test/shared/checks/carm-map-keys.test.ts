@@ -52,6 +52,8 @@ testRows("CM-08 denies the removal or move of a used key in mode carm, and only 
   ["removed in mode selectors", [DATA, {}, SELECTORS], REMOVED.replace("deny", "warn")],
   ["an empty value", [DATA, { [FIRST]: "" }], REMOVED],
   ["a value that is not an ARN", [DATA, { [FIRST]: "x" }], REMOVED],
+  ["the ARN of the root user", [DATA, { [FIRST]: `arn:aws:iam::${FIRST}:root` }], REMOVED],
+  ["the ARN of the root user before", [{ [FIRST]: `arn:aws:iam::${FIRST}:root` }, {}]],
   ["an unused key", [{ other: roleIn(FIRST) }, {}]],
   ["the key had no role before", [{ [FIRST]: "" }, {}]],
   ["controllers read another map", [DATA, {}, { namespace: "team-a" }]],

@@ -7,7 +7,10 @@ const owner = (value: string): JsonObject => ({ "services.k8s.aws/owner-account-
 const team = (value: string): JsonObject => ({ "services.k8s.aws/team-id": value });
 const OWNER_PATH = "metadata.annotations[services.k8s.aws/owner-account-id]";
 const TEAM_PATH = "metadata.annotations[services.k8s.aws/team-id]";
-const ACCOUNTS = mapObject(ACCOUNT_MAP, { [FIRST]: roleIn(FIRST), empty: "", "s3.only": roleIn(FIRST) });
+const ACCOUNTS = mapObject(ACCOUNT_MAP, {
+  [FIRST]: roleIn(FIRST), empty: "", "s3.only": roleIn(FIRST),
+  root: `arn:aws:iam::${FIRST}:root`, "s3.root2": `arn:aws:iam::${FIRST}:root`,
+});
 const TEAMS = mapObject(TEAM_MAP, { payments: roleIn(FIRST) });
 const carm = (more: object = {}): Circumstances => ({ known: [ACCOUNTS, TEAMS], settings: { mode: "carm", ...more } });
 const GATE = carm({ teamLevelCARM: true });
@@ -30,6 +33,15 @@ const stored = { ...carm(), old: namespaceObject("team-a", {}, owner("none")) };
 testRows("NS-03 in mode carm denies an account or team that is not a key of its map", of("NS-03"), [
   ["a missing key", [owner("777788889999")], `deny ${noRole("777788889999")}`],
   ["a key without a role", [owner("empty")], `deny ${noRole("empty")}`],
+  ["the ARN of the root user", [owner("root")],
+    `deny NS-03 ${OWNER_PATH}: The value "arn:aws:iam::${FIRST}:root" of key "root" in ConfigMap `
+      + `ack-system/ack-role-account-map is not the ARN of an IAM role, so controllers cannot assume it. ${FIX}`],
+  ["the ARN of the root user for a service", [owner("root2"), SERVICE], `deny ${noRole("root2")}`],
+  ["a team of the proposal", [{ "services.k8s.aws/owner-team-id": "search" }, carm({
+    teamLevelCARM: true, runtime: "extended",
+  })], /^deny NS-03 metadata\.annotations\[services\.k8s\.aws\/owner-team-id\]: /],
+  ["no map with ServiceLevelCARM", [owner(FIRST), { settings: { mode: "carm", serviceLevelCARM: true } }],
+    /^deny NS-03 .* does not exist, so key /],
   ["mode selectors", [owner("777788889999"), { known: [ACCOUNTS] }], `warn ${noRole("777788889999")}`],
   ["a key", [owner(FIRST)]],
   ["an empty annotation", [owner("")]],

@@ -1,9 +1,10 @@
 import { test } from "tap";
 import { isJsonObject, type JsonObject } from "../../../shared/formats/json.ts";
-import { ADMIN, bucketObject, namespaceObject } from "../objects.ts";
+import { ACCOUNT_MAP, ADMIN, bucketObject, mapObject, namespaceObject } from "../objects.ts";
 import { testRows } from "../rows.ts";
 import {
-  annotated, attempted, CLUSTER_OBJECTS, CONTROLLER_ACCOUNT, GOLD, type Input, of, owned, skippedChecks, tiered,
+  annotated, attempted, CLUSTER_OBJECTS, CONTROLLER_ACCOUNT, findingLines, GOLD, type Input, of, owned, SILVER,
+  skippedChecks, tiered,
   tierSelector,
 } from "./resource-lines.ts";
 
@@ -38,6 +39,20 @@ testRows("ACK-07 denies a change that moves a resource to a role in another acco
   ["a manifest in the same account", [attempted(A), inFile]],
   ["a manifest with an ARN", [owned(A, tiered("silver")), inFile]],
 ]);
+
+const MAPS = [
+  mapObject(ACCOUNT_MAP, { b: SILVER }), namespaceObject("team-a", {}, { "services.k8s.aws/owner-account-id": "b" }),
+];
+const IN_CARM = { known: MAPS, settings: { mode: "carm" } } as const;
+test("ACK-07 advises the annotation of the namespace in mode carm", (t) => {
+  t.match(findingLines("ACK-07", bucketObject(), { ...IN_CARM, old: owned(A, bucketObject()) }), [
+    /\. Change the account or team of the namespace, or the CARM map, so that it gets a role in its own account\. To /,
+  ]);
+  t.match(findingLines("ACK-07", bucketObject(), { ...IN_CARM, old: attempted(A, bucketObject()) }), [
+    /\. Change the account or team of the namespace, or the CARM map, so that it gets a role in the account that the /,
+  ]);
+  t.end();
+});
 
 const OWN = 'ACK-08 metadata.labels: the resource is in account "111122223333", but the controller would create it '
   + 'again in '
