@@ -16,7 +16,7 @@ const MERGE_PATCH = { "content-type": "application/merge-patch+json" };
 
 onCluster("the CARM ConfigMaps on a real API server", async (t, cluster) => {
   const webhook = await installWebhook(t, cluster, ["--mode", "carm"]);
-  await t.test("denies a fault, and the removal of a map or key that a namespace uses", async (tt) =>
+  await t.test("denies a fault, and the removal of a map, key or annotation that a resource uses", async (tt) =>
     deniesRemovalInUse(tt, cluster),
   );
   await t.test("receives no review of a ConfigMap that is not a CARM map", async (tt) =>
@@ -54,6 +54,12 @@ async function deniesRemovalInUse(t: Test, cluster: Cluster): Promise<void> {
   isDenied(t, await change(null), "CM-08");
   const deleted = await cluster.kubectl(["-n", "ack-system", "delete", "configmap", "ack-role-account-map"]);
   t.match(deleted, { code: 1, stderr: /CM-08 the key loses its role/ });
+  for (const path of ["team-a", "team-a/status"]) {
+    for (const value of [null, ""]) {
+      const annotation = { metadata: { annotations: { "services.k8s.aws/owner-account-id": value } } };
+      isDenied(t, await patch(cluster, `${NAMESPACES}/${path}`, annotation), "NS-04");
+    }
+  }
   const collection = `${MAPS}?labelSelector=carm%3Dyes`;
   isDenied(t, await cluster.request("DELETE", collection), "CM-08");
   const cleanup = await cluster.request("DELETE", `${collection}&dryRun=All`, undefined, NAMESPACE_CONTROLLER);
