@@ -28,18 +28,44 @@ function isOf(ids: ReadonlySet<KindID>, kind: KindName): boolean {
 }
 
 /**
- * Returns the kinds of which an unknown object could change the verdict on a selector: those of the resources that it
- * selects, if it can share a resource with another selector, or takes effect on resources already. Otherwise only the
- * basic kinds, so that most new selectors cost no more.
+ * Returns the kinds of which an unknown object could change the verdict on a selector. A new selector can only be in
+ * conflict on what another one selects too. So most new selectors, which overlap with none, need only the basic kinds.
  */
 export async function kindsAtRisk(selector: ReviewedSelector, context: ReviewContext): Promise<KindFilter> {
-  const { name, before, after } = selector;
+  const { before, after } = selector;
+  const ofBoth = kindsSelectedBy([before, after].filter((one) => one !== null));
+  if (before !== null || after === null) return ofBoth;
   const { pendingSelectors, source: { inventory } } = context;
-  if (before === null) {
-    const pending = pendingSelectors.all().some((write) => concernsSelector(selector, write, inventory));
-    if (after === null || !(pending || await canShare(name, after, context))) return basicKinds;
+  const pending = pendingSelectors.all().filter((write) => concernsSelector(selector, write, inventory));
+  const others = [...pending.flatMap(({ value }) => value ?? []), ...await overlapping(after, context)];
+  if (others.length > MAX_OVERLAPPING) return ofBoth;
+  const ofOthers = kindsSelectedBy(others);
+  return (kind) => ofBoth(kind) && ofOthers(kind);
+}
+
+/** The number of overlapping selectors whose kinds are compared. */
+const MAX_OVERLAPPING = 100;
+/** The number of selectors that are compared between two pauses. */
+const BETWEEN_PAUSES = 50;
+
+/** Returns stored selectors that can select the same resource, whether or not such a resource exists. */
+async function overlapping(
+  selector: EffectiveSelector, { source: { inventory: { selectors } }, ...context }: ReviewContext,
+): Promise<readonly EffectiveSelector[]> {
+  function* compare(): Paced<EffectiveSelector[]> {
+    const found: EffectiveSelector[] = [];
+    yield* paced(yield* selectors.overlapCandidates(selector), BETWEEN_PAUSES, (other) => {
+      if (other.name !== selector.name && canOverlap(selector, other)) found.push(other);
+      return found.length <= MAX_OVERLAPPING;
+    });
+    return found;
   }
-  return kindsSelectedBy([before, after].filter((one) => one !== null));
+  return await inSlices(compare(), context);
+}
+
+/** Returns the basic kinds, and the kinds of resources that one of the selectors can select. */
+function kindsSelectedBy(selectors: readonly EffectiveSelector[]): KindFilter {
+  return (kind) => basicKinds(kind) || (isOf(RESOURCES, kind) && selectors.some((one) => canSelect(one, kind)));
 }
 
 /** Returns the kinds of resources for which a change of a Namespace adds or removes a selector; null if none does. */
@@ -53,31 +79,12 @@ export function kindsOfRelabeled(old: JsonObject, object: JsonObject, { selector
   return changed.length === 0 ? null : kindsSelectedBy(changed);
 }
 
-function kindsSelectedBy(selectors: readonly EffectiveSelector[]): KindFilter {
-  return (kind) => basicKinds(kind) || (isOf(RESOURCES, kind) && selectors.some((one) => canSelect(one, kind)));
-}
-
-/** The number of selectors that are compared between two pauses. */
-const BETWEEN_PAUSES = 50;
-
-/** Whether another stored selector can select the same resource, whether or not such a resource exists. */
-async function canShare(
-  name: string, selector: EffectiveSelector, { source: { inventory: { selectors } }, ...context }: ReviewContext,
-): Promise<boolean> {
-  function* compare(): Paced<boolean> {
-    const candidates = yield* selectors.overlapCandidates(selector);
-    return !(yield* paced(candidates, BETWEEN_PAUSES, (other) => other.name === name || !canOverlap(selector, other)));
-  }
-  return await inSlices(compare(), context);
-}
-
 /** Ignores the version, because the API server serves an object in each version of its kind. */
 function canSelect({ types }: EffectiveSelector, { group, kind }: KindName): boolean {
   if (types === null) return true;
   const kinds = types.kindsOf(group);
   return kinds.has("") || kinds.has(kind);
 }
-
 
 /**
  * Throws ERR_INVENTORY_STALE unless the inventory contains every change of the kinds up to 5 s ago. Returns whether the

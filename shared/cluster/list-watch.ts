@@ -29,7 +29,7 @@ export interface WatchTime {
 }
 
 /** Not much longer, because only the end of a watch shows that an idle connection still works. */
-const USUAL: WatchTime = { seconds: 60, graceMs: 10_000 };
+const USUAL: WatchTime = { seconds: 75, graceMs: 10_000 };
 /** The longest random time that is added to a usual watch, in s, so that not all watches end at the same time. */
 const SPREAD_S = 15;
 /** A watch that stalls is found after 4.5 s. */

@@ -37,7 +37,7 @@ test("asks with a watch that the API server must end after 1 s, and resumes the 
   await all.open(asked);
   endInTime(all, asked);
   t.same(await Promise.all(proofs), [true, true], "concurrent callers ask once");
-  t.match((await all.server.next()).query, { timeoutSeconds: "60", resourceVersion: "10" });
+  t.match((await all.server.next()).query, { timeoutSeconds: "75", resourceVersion: "10" });
   all.clock.advance(5_000);
   t.equal(await all.reflector.prove(3_000), true, "a proof lasts 5 s");
   t.notOk(all.recorder.calls.includes("fault"));
@@ -84,16 +84,16 @@ test("a watch that the API server accepts but does not end has stalled, also aft
   const answered = await all.server.next();
   await all.open(answered);
   endInTime(all, answered);
-  t.match((await all.server.next()).query, { timeoutSeconds: "60" });
+  t.match((await all.server.next()).query, { timeoutSeconds: "75" });
   t.equal(all.recorder.lastFault, null);
   t.equal(all.reflector.isCurrent, true);
 });
 
 test("a usual watch that does not end stalls too, although nobody asks", async (t) => {
   const all = await silentReflector(t);
-  all.clock.advance(65_000);
+  all.clock.advance(80_000);
   await all.recorder.waitFor("fault");
-  t.match(all.recorder.lastFault, /^the watch of things\.example\.com stalled: .* after 60 s as requested/);
+  t.match(all.recorder.lastFault, /^the watch of things\.example\.com stalled: .* after 75 s as requested/);
 });
 
 test("a watch that the API server ends early proves nothing about the time after its start", async (t) => {
@@ -138,7 +138,7 @@ function stored(name: string, resourceVersion: string, note = ""): StoredObject 
   return { namespace: "", name, resourceVersion, object: { note } };
 }
 
-test("accepts an object that was read elsewhere, and ignores older versions that the watch delivers later", async (t) => {
+test("accepts an object that was read elsewhere, and ignores older versions that the watch delivers", async (t) => {
   const all = await startReflector(t);
   const watch = await all.openWatch("a");
   const accept = (...parts: Parameters<typeof stored>): boolean => all.reflector.accept(stored(...parts));

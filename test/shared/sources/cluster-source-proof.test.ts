@@ -64,7 +64,7 @@ test("names the kinds whose watches stall, and the status states it", async (t) 
 test("the watches of the kinds that every source loads have a heartbeat, if it is requested", async (t) => {
   const { cluster } = await loaded(t, { hasHeartbeat: true });
   const seconds = (path: string): string | undefined => cluster.watches.get(path)?.query["timeoutSeconds"];
-  t.same([SELECTORS, NAMESPACES, DEFINITIONS, BUCKETS].map(seconds), ["3", "3", "3", "60"]);
+  t.same([SELECTORS, NAMESPACES, DEFINITIONS, BUCKETS].map(seconds), ["3", "3", "3", "75"]);
 });
 
 test("ten quiet minutes with a heartbeat: always current, and no kind is asked", async (t) => {
@@ -75,7 +75,7 @@ test("ten quiet minutes with a heartbeat: always current, and no kind is asked",
     const next = Promise.all(paths.map(newWatch));
     cluster.clock.advance(3_000);
     for (const path of paths) cluster.watches.get(path)?.end();
-    if (elapsedMs % 60_000 === 57_000) cluster.watches.get(BUCKETS)?.end();
+    if (elapsedMs % 75_000 === 72_000) cluster.watches.get(BUCKETS)?.end();
     t.same(new Set(await next), new Set(["3"]));
     t.same(await source.prove(isBasic, 3_000), { fault: null, hasAsked: false });
     t.same([source.status.fault, source.status.isStalled], [null, false]);

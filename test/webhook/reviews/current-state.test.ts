@@ -138,6 +138,23 @@ test("denies a selector that could share a resource, unless the kinds that it se
   await deniesSelector(t, ofTeam("third", shared), [...BASIC, "Bucket", "Queue"], { dryRun: true });
 });
 
+test("a selector can share only the kinds that another one selects too, also one that is not stored yet", async (t) => {
+  const subject = subjectOf({});
+  const ofC = { namespaceSelector: { labelSelector: { matchLabels: { team: "c" } } } };
+  t.equal(await answer(subject, "iamroleselectors", ofTeam("c", { ...ofC, ...BUCKETS })), "allowed");
+  t.equal(await answer(subject, "iamroleselectors", ofTeam("other", ofC)), "allowed");
+  t.same(subject.asked, [BASIC, [...BASIC, "Bucket"]]);
+});
+
+test("compares the kinds of at most 100 other selectors", async (t) => {
+  const subject = subjectOf({});
+  const names = Array.from({ length: 101 }, (_, i) => `s${i}`);
+  const ofC = { namespaceSelector: { labelSelector: { matchLabels: { team: "c" } } } };
+  subject.source.put(...names.map((name) => ofTeam(name, { ...ofC, ...BUCKETS })));
+  t.equal(await answer(subject, "iamroleselectors", ofTeam("other", ofC)), "allowed");
+  t.same(subject.asked, [[...BASIC, "Bucket", "Queue"]]);
+});
+
 test("a selector that can share no resource needs only the selectors and namespaces", async (t) => {
   await deniesSelector(t, ofTeam("c"), BASIC);
 });
