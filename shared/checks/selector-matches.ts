@@ -96,8 +96,8 @@ export const IRS_35: SelectorCheck = {
   severity: "deny",
   reason: "Shipped ACK controllers do not support matchExpressions. "
     + "Controllers drop the expressions, so the selector selects more than intended.",
-  fix: "write each label with its value in matchLabels, in one selector for each value, or set --runtime extended if no "
-    + "shipped controller reads this selector",
+  fix: "write each label with its value in matchLabels, in one selector for each value, or set --runtime extended if "
+    + "no shipped controller reads this selector",
   example: "spec: {namespaceSelector: {labelSelector: {matchExpressions: [{key: team, operator: Exists}]}}}",
   when: (subject) => subject.runtime === "ack" && hasLabelSelector(subject),
   *find(subject): Iterable<Fault> {
