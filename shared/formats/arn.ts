@@ -76,6 +76,13 @@ export function parseRoleARN(text: string): ARN | null {
   return arn !== null && roleARNFaults(text, arn).length === 0 ? arn : null;
 }
 
+/** Returns the ARN of a session of the role. Like STS, omits the path of the role. */
+export function sessionARN(roleARN: string, sessionName: string): string {
+  const { partition = "", accountID = "" } = parseARN(roleARN) ?? {};
+  const roleName = roleARN.slice(roleARN.lastIndexOf("/") + 1);
+  return `arn:${partition}:sts::${accountID}:assumed-role/${roleName}/${sessionName}`;
+}
+
 function resourceFaults(resource: string): string[] {
   if (!resource.startsWith("role/")) return [`its resource is ${quote(resource)}, not role/NAME`];
   const pathAndName = resource.slice("role".length);

@@ -1,4 +1,4 @@
-import { ACCOUNT_ID, parseARN } from "../formats/arn.ts";
+import { ACCOUNT_ID, parseARN, sessionARN } from "../formats/arn.ts";
 import type { Principal } from "./policy-principal.ts";
 import { matches, wildcards } from "./wildcard-pattern.ts";
 
@@ -63,11 +63,5 @@ export function contains(outer: Entrant, inner: Entrant): boolean {
     const isPossible = inner.kind === "role" || inner.kind === "user";
     return isPossible && matches(wildcards(outer.name), { text: inner.name, isPrefix: false }).answer === "yes";
   }
-  return outer.kind === "role" && inner.kind === "session" && inner.name.startsWith(sessionPrefix(outer.name));
-}
-
-/** Returns the start of the ARNs of a role's sessions, which have no path. */
-function sessionPrefix(roleARN: string): string {
-  const [, partition = "", , , accountID = ""] = roleARN.split(":", 5);
-  return `arn:${partition}:sts::${accountID}:assumed-role/${roleARN.slice(roleARN.lastIndexOf("/") + 1)}/`;
+  return outer.kind === "role" && inner.kind === "session" && inner.name.startsWith(sessionARN(outer.name, ""));
 }

@@ -2,11 +2,11 @@ import {
   AssumeRoleCommand, type AssumeRoleCommandInput, AssumeRoleWithWebIdentityCommand, type AssumedRoleUser,
   GetCallerIdentityCommand, type STSClient, type Credentials as STSSession,
 } from "@aws-sdk/client-sts";
-import { accountOfARN } from "../../shared/formats/arn.ts";
+import { accountOfARN, sessionARN } from "../../shared/formats/arn.ts";
 import type { SessionRequest, SessionTag } from "../../shared/model/session.ts";
 import type { CallerIdentity, Credentials, SigningCredentials } from "../credentials/session.ts";
 import { type EndpointSettings, STSConnection } from "./connection.ts";
-import { metricCode, toResolverError, WEB_IDENTITY_ACTION } from "./errors.ts";
+import { metricCode, OtherSessionError, toResolverError, WEB_IDENTITY_ACTION } from "./errors.ts";
 
 /**
  * The STS actions that the sidecar uses. The methods reject with ERR_STS_REFUSED, ERR_STS_UNAVAILABLE or
@@ -129,11 +129,16 @@ interface SessionOutput {
   readonly $metadata: { readonly requestId?: string | undefined };
 }
 
-/** Returns the session in the response. A missing field is empty, and the cache rejects incomplete credentials. */
+/**
+ * Returns the session in the response. A missing field is empty, and the cache rejects incomplete credentials. Throws
+ * an OtherSessionError if the session is not the requested one: a client must never get the keys of another role.
+ */
 function readSession(request: SessionRequest, output: SessionOutput, latestMs: number): Credentials {
   const { Credentials: session, AssumedRoleUser: user, PackedPolicySize: size } = output;
+  const requested = sessionARN(request.roleARN, request.sessionName);
+  if (user?.Arn !== requested) throw new OtherSessionError(requested, user?.Arn ?? null);
   const accountID = accountOfARN(request.roleARN) ?? "";
-  const identity = { accountID, arn: user?.Arn ?? "", userID: user?.AssumedRoleId ?? "" };
+  const identity = { accountID, arn: requested, userID: user.AssumedRoleId ?? "" };
   // A session can inherit the source identity of its caller, so the response takes precedence.
   const sourceIdentity = output.SourceIdentity ?? request.sourceIdentity;
   const origin = { requestID: output.$metadata.requestId ?? null, sourceIdentity };

@@ -1,7 +1,7 @@
 import { STSServiceException } from "@aws-sdk/client-sts";
 import { type ErrorCode, ResolverError } from "../../shared/formats/errors.ts";
 import { stringAt } from "../../shared/formats/json.ts";
-import { printable } from "../../shared/formats/text.ts";
+import { printable, quote } from "../../shared/formats/text.ts";
 import { signerCause } from "../../shared/trust/refusal-causes.ts";
 import { refusalText } from "../../shared/trust/refusal-text.ts";
 import type { RefusedCall } from "../../shared/trust/refused-call.ts";
@@ -75,6 +75,14 @@ export class STSNotCalledError extends ResolverError {
 
 export class CircuitOpenError extends STSNotCalledError {}
 
+/** STS returned a session that was not requested. The message can contain secrets that the response repeats. */
+export class OtherSessionError extends Error {
+  constructor(requested: string, returned: string | null) {
+    const session = returned === null ? "a session without an ARN" : `the session ${quote(returned)}`;
+    super(`${session} instead of ${quote(requested)}. Check the STS endpoint, and any proxy in front of it.`);
+  }
+}
+
 /** The only action whose calls are not signed. */
 export const WEB_IDENTITY_ACTION = "AssumeRoleWithWebIdentity";
 
@@ -125,12 +133,7 @@ const SHORT_SECRET_LENGTH = 4;
  * https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRoleWithWebIdentity.html
  */
 export function toResolverError(action: string, error: unknown, secrets: readonly string[]): ResolverError {
-  // Omits the message of an error that is not an error response of STS, because such a message can quote a response
-  // that contains secrets.
-  if (!(error instanceof STSServiceException) || !isErrorResponse(error)) {
-    const message = `The STS call failed (${action}: ${reasonOf(error)}). Retry the request.`;
-    return new ResolverError("ERR_STS_UNAVAILABLE", message);
-  }
+  if (!(error instanceof STSServiceException) || !isErrorResponse(error)) return failedCall(action, error, secrets);
   const code = codeOf(error);
   const text = redact(secrets, `STS returned ${code} for ${action}: ${error.message}`);
   const message = printable(text.slice(0, MAX_MESSAGE_LENGTH));
@@ -142,6 +145,17 @@ export function toResolverError(action: string, error: unknown, secrets: readonl
   if (isThrottled(error, code)) return new ThrottledSTSError(message);
   return isUnavailable(error, code)
     ? new ResolverError("ERR_STS_UNAVAILABLE", message) : new RetryableSTSError(message, code);
+}
+
+/**
+ * Returns the error of a call without an error response of STS. Omits the message of an error of the SDK, because such
+ * a message can quote a response that contains secrets.
+ */
+function failedCall(action: string, error: unknown, secrets: readonly string[]): ResolverError {
+  const message = error instanceof OtherSessionError
+    ? redact(secrets, `STS returned for ${action} ${error.message}`)
+    : `The STS call failed (${action}: ${reasonOf(error)}). Retry the request.`;
+  return new ResolverError("ERR_STS_UNAVAILABLE", message);
 }
 
 /** Matches a system error code of Node.js, such as ECONNREFUSED or CERT_HAS_EXPIRED. */
@@ -169,6 +183,7 @@ function redact(secrets: readonly string[], text: string): string {
 
 /** Returns the value of the metric label `code`, which has a bounded set of values. */
 export function metricCode(error: unknown): string {
+  if (error instanceof OtherSessionError) return "other";
   if (!(error instanceof STSServiceException) || !isErrorResponse(error)) return "unreachable";
   const code = codeOf(error);
   return CODES.has(code) ? code : "other";

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Test } from "tap";
+import { sessionARN } from "../../shared/formats/arn.ts";
 import { boundAddress } from "../../shared/server/listen-address.ts";
 
 /** A request that a fake server received. */
@@ -103,10 +104,12 @@ export const metadataAnswer: Answer = ({ method, path, headers }, n) => {
 
 /** Responds like STS to AssumeRole and AssumeRoleWithWebIdentity, for any caller. */
 export const stsAnswer: Answer = ({ body }, n) => {
-  const action = new URLSearchParams(body).get("Action") ?? "";
+  const form = new URLSearchParams(body);
+  const [action = "", role = "", name = ""] = [form.get("Action"), form.get("RoleArn"), form.get("RoleSessionName")]
+    .map(String);
   const keys = `<AccessKeyId>ASIASTS${n}</AccessKeyId><SecretAccessKey>s</SecretAccessKey>`;
   const token = `<SessionToken>t</SessionToken><Expiration>${EXPIRES}</Expiration>`;
-  const user = "<Arn>arn:aws:sts::999999999999:assumed-role/ack/s</Arn><AssumedRoleId>AROA:s</AssumedRoleId>";
+  const user = `<Arn>${sessionARN(role, name)}</Arn><AssumedRoleId>AROA:${name}</AssumedRoleId>`;
   const session = `<Credentials>${keys}${token}</Credentials><AssumedRoleUser>${user}</AssumedRoleUser>`;
   return { status: 200, body: stsResult(action, session) };
 };

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { LIMITS } from "../../../shared/contract/limits.ts";
-import { parseARN } from "../../../shared/formats/arn.ts";
+import { accountOfARN, parseARN, sessionARN } from "../../../shared/formats/arn.ts";
 import { BoundedMap } from "../../../shared/server/bounded-map.ts";
 import { makeKeys, type Signer, tokenDigest } from "../../../sidecar/sts/signature.ts";
 
@@ -59,9 +59,6 @@ export class Principals {
   /** Returns the session of a role. Each call returns a new key, as in STS. */
   assume({ roleARN, sessionName, durationSeconds }: RoleSession): IssuedPrincipal {
     this.#deleteLongExpired();
-    const arn = parseARN(roleARN);
-    const roleName = roleARN.slice(roleARN.lastIndexOf("/") + 1);
-    const accountID = arn?.accountID ?? "";
     // STS returns expirations in whole seconds.
     const expirationMs = (Math.floor(this.#now() / 1000) + durationSeconds) * 1000;
     const { accessKeyID, secretAccessKey, sessionToken } = makeKeys(this.#randomBytes);
@@ -70,9 +67,9 @@ export class Principals {
       secretAccessKey,
       tokenDigest: tokenDigest(sessionToken),
       expirationMs,
-      arn: `arn:${arn?.partition ?? "aws"}:sts::${accountID}:assumed-role/${roleName}/${sessionName}`,
+      arn: sessionARN(roleARN, sessionName),
       userID: `${roleID(roleARN)}:${sessionName}`,
-      accountID,
+      accountID: accountOfARN(roleARN) ?? "",
       isRoleSession: true,
     };
     const session = { ...principal, sessionToken };

@@ -1,9 +1,16 @@
 import * as fc from "fast-check";
 import { test } from "tap";
 import {
-  accountOfARN, isRegion, parseARN, partitionOfRegion, roleARNFaults,
+  accountOfARN, isRegion, parseARN, partitionOfRegion, roleARNFaults, sessionARN,
 } from "../../../shared/formats/arn.ts";
 import { ROLE } from "../objects.ts";
+
+test("returns the ARN of a session without the path of its role", (t) => {
+  const role = "arn:aws-cn:iam::111122223333:role/teams/a/deploy";
+  t.equal(sessionARN(role, "ack"), "arn:aws-cn:sts::111122223333:assumed-role/deploy/ack");
+  t.equal(sessionARN("no ARN", "ack"), "arn::sts:::assumed-role/no ARN/ack");
+  t.end();
+});
 
 // These cases are copied from the tests of aws-sdk-go-v2.
 test("parses any text with the prefix arn: and six parts, and preserves colons in the last part", (t) => {

@@ -29,11 +29,13 @@ async function start(t: Test, code: string | null = null, status = 400): Promise
   return { sts: createSTS({ endpoint: fake.url, region: null, onCall }), fake, calls };
 }
 
+const USER_ID = "AROA:ack-role-resolver";
+
 function session(): string {
   const keys = "<AccessKeyId>ASIAWEB</AccessKeyId><SecretAccessKey>s</SecretAccessKey><SessionToken>t</SessionToken>";
   const expiration = `<Expiration>${new Date(Date.now() + 7_200_000).toISOString()}</Expiration>`;
   const arn = "arn:aws:sts::111122223333:assumed-role/capa/ack-role-resolver";
-  const user = `<AssumedRoleUser><Arn>${arn}</Arn><AssumedRoleId>AROA:ack</AssumedRoleId></AssumedRoleUser>`;
+  const user = `<AssumedRoleUser><Arn>${arn}</Arn><AssumedRoleId>${USER_ID}</AssumedRoleId></AssumedRoleUser>`;
   return `<Credentials>${keys}${expiration}</Credentials>${user}<PackedPolicySize>6</PackedPolicySize>`;
 }
 
@@ -47,7 +49,7 @@ test("assumes a role with a token, and does not sign the call", async (t) => {
   const policyARNs = ["arn:aws:iam::aws:policy/ReadOnlyAccess"];
   const assumed = await sts.assumeRoleWithWebIdentity(TOKEN, { ...REQUEST, policy: "{}", policyARNs }, never());
   t.match(assumed, {
-    accessKeyID: "ASIAWEB", secretAccessKey: "s", sessionToken: "t", accountID: "111122223333", userID: "AROA:ack",
+    accessKeyID: "ASIAWEB", secretAccessKey: "s", sessionToken: "t", accountID: "111122223333", userID: USER_ID,
     arn: "arn:aws:sts::111122223333:assumed-role/capa/ack-role-resolver", packedPolicySize: 6,
   });
   t.ok(Math.abs((assumed.expirationMs ?? 0) - Date.now() - 7_200_000) < 10_000);
