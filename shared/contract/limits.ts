@@ -134,6 +134,10 @@ export const LIMITS = {
   ),
   manifestBytes: limit(64 * 1024 * 1024, "bytes", "a manifest file, or standard input", "the file is rejected"),
   folderLevels: limit(64, "levels", "nesting of folders in a given folder", "the folder is rejected"),
+  folderEntries: limit(
+    500_000, "entries", "files and folders in the given folders (each one below a link counts tenfold)",
+    "the given folder is rejected",
+  ),
   ignoreBytes: limit(1024 * 1024, "bytes", "an ignore file, such as `.gitignore`", "the file is rejected"),
   ignoreRules: limit(
     20_000, "entries", "rules in the ignore files of a folder and its parents (each `**/` makes a rule count tenfold)",

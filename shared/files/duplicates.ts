@@ -7,7 +7,7 @@ import { objectMeta, objectReference } from "../formats/object-meta.ts";
 import { placeholderIn } from "../formats/names.ts";
 import { compareText, countOf, quote } from "../formats/text.ts";
 import { type Paced, paced } from "../formats/paced.ts";
-import { IGNORE_FILE } from "./listing.ts";
+import { IGNORE_FILE } from "./given-folders.ts";
 import { objectKey, storedName } from "./object-key.ts";
 import { isRead } from "./object-shape.ts";
 import type { InputFault, Manifest } from "./manifest-reader.ts";

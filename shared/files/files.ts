@@ -5,6 +5,7 @@ import { ResolverError } from "../formats/errors.ts";
 import { kindOf } from "../contract/kinds.ts";
 import { objectReference } from "../formats/object-meta.ts";
 import { isKustomization, type Kustomizations, readKustomizations } from "./kustomize.ts";
+import type { GivenFolders } from "./given-folders.ts";
 import { type FileListing, listManifestFiles, type ManifestFile, STDIN, unreadable } from "./listing.ts";
 import { generateNames, setNamespaces } from "./object-key.ts";
 import {
@@ -64,9 +65,9 @@ export async function readManifestPaths(
   const { ignore = [], skipUnreadable = false, namespace = null, capaVersion = null, roots: globs } = options;
   const { stdin = readStdin } = options;
   const listing = await listManifestFiles(paths, { ignore, fingerprints: false, gitIgnore: true });
-  const { files, targets, unjudged: inKustomizations } = await withPatches(listing.files);
+  const { files, targets, unjudged: inKustomizations } = await withPatches(listing);
   const read = (content: string, file: string): ParsedManifests => readManifests(content, file, options.documentLimit);
-  const readings = await readFiles({ files }, { stdin, read });
+  const readings = await readFiles({ files, given: listing.given }, { stdin, read });
   const written = readings.flatMap((one) => one.manifests);
   const { stored, capa } = storedByCAPA(written, capaVersion);
   const named = generateNames(stored);
@@ -119,14 +120,14 @@ interface PatchedFiles extends Pick<Kustomizations, "unjudged">, Pick<FileListin
 }
 
 /** Returns the files, of which some are patches, and the objects in kustomizations that are not judged. */
-async function withPatches(files: readonly ManifestFile[]): Promise<PatchedFiles> {
+async function withPatches({ files, given }: FileListing): Promise<PatchedFiles> {
   const paths = files.filter(({ path, place }) => place === "folder" && isKustomization(path)).map(({ path }) => path);
   if (paths.length === 0) return { files, targets: new Set(), unjudged: [] };
   const kustomizations: { path: string; text: string }[] = [];
   for (const path of paths) {
     // A file that cannot be read causes a fault later.
     // oxlint-disable-next-line no-await-in-loop
-    kustomizations.push({ path, text: await readText(path).catch(() => "") });
+    kustomizations.push({ path, text: await readText(path, given).catch(() => "") });
   }
   const { patches, unjudged } = readKustomizations(kustomizations);
   const isPatch = ({ path, place }: ManifestFile): boolean => place === "folder" && patches.has(normalize(path));
@@ -163,11 +164,11 @@ export interface FileReading extends ManifestResult {
  * Reads the files of a listing. The promise never rejects: an unreadable file and an invalid object each cause a fault.
  */
 export async function readFiles(
-  { files }: Pick<FileListing, "files">, parser: ManifestParser,
+  { files, given }: Pick<FileListing, "files" | "given">, parser: ManifestParser,
 ): Promise<readonly FileReading[]> {
   const readings: FileReading[] = [];
   for (let i = 0; i < files.length; i += OPEN_FILES) {
-    const batch = files.slice(i, i + OPEN_FILES).map((file) => readOne(file, parser));
+    const batch = files.slice(i, i + OPEN_FILES).map((file) => readOne(file, given, parser));
     // Awaits each batch, because the number of open files is limited.
     // oxlint-disable-next-line no-await-in-loop
     for (const one of await Promise.all(batch)) readings.push(one);
@@ -185,12 +186,14 @@ export function inputError(faults: readonly InputFault[]): ResolverError {
   return new ResolverError("ERR_INPUT_UNREADABLE", faults.map(formatInputFault).join("\n"));
 }
 
-async function readOne(file: ManifestFile, { stdin, read }: ManifestParser): Promise<FileReading> {
+async function readOne(
+  file: ManifestFile, given: GivenFolders, { stdin, read }: ManifestParser,
+): Promise<FileReading> {
   const { path, place } = file;
   const base = { path, manifests: [], unreadable: false, skipped: null, unjudged: [] };
   let content: string;
   try {
-    content = path === STDIN ? await stdin() : await readText(path);
+    content = path === STDIN ? await stdin() : await readText(path, place === "given" ? null : given);
   } catch (error) {
     return { ...base, faults: [{ file: path, line: null, message: unreadable(error) }], unreadable: true };
   }

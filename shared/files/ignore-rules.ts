@@ -2,6 +2,7 @@ import { lstat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import compileIgnore, { type Ignore } from "ignore";
 import { LIMITS } from "../contract/limits.ts";
+import { GivenFolders } from "./given-folders.ts";
 import { readIgnoreText } from "./read-text.ts";
 
 interface Layer {
@@ -34,10 +35,10 @@ export class IgnoreRules {
 
   /**
    * Returns these rules, and those of a .gitignore, whose paths are relative to `folder`. Rejects if the file is
-   * unreadable, or if the rules of all files exceed a limit.
+   * unreadable or leads out of the given folders, or if the rules of all files exceed a limit.
    */
-  async withFile(file: string, folder: string): Promise<IgnoreRules> {
-    const text = await readIgnoreText(file);
+  async withFile(file: string, folder: string, given: GivenFolders): Promise<IgnoreRules> {
+    const text = await readIgnoreText(file, given);
     const weight = text.split("\n").reduce((sum, line) => sum + weightOf(line), this.#weight);
     if (weight > LIMITS.ignoreRules.value) throw new Error(TOO_MANY);
     return this.#with(text, folder, weight);
@@ -104,10 +105,11 @@ export async function gitRulesAbove(folder: string): Promise<IgnoreRules | null>
   const path = await pathInCheckout(folder);
   if (path === null) return null;
   let rules = IgnoreRules.none;
+  const checkout = new GivenFolders(path.slice(0, 1));
   for (const [i, parent] of path.slice(0, -1).entries()) {
     // Each file can ignore the next folder, whose file then has no effect.
     // oxlint-disable-next-line no-await-in-loop
-    rules = await rules.withFile(join(parent, GIT_IGNORE_FILE), parent).catch(() => rules);
+    rules = await rules.withFile(join(parent, GIT_IGNORE_FILE), parent, checkout).catch(() => rules);
     const child = path[i + 1] ?? folder;
     if (rules.verdict(child, true) === true) return null;
     rules = rules.inside(child);

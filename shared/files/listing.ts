@@ -2,14 +2,10 @@ import type { BigIntStats, Dirent } from "node:fs";
 import { readdir, realpath, stat } from "node:fs/promises";
 import { LIMITS } from "../contract/limits.ts";
 import { compareText } from "../formats/text.ts";
+import { GivenFolders, IGNORE_FILE, LEADS_OUT, UNLINK } from "./given-folders.ts";
 import { GIT, GIT_IGNORE_FILE, gitRulesAbove, IgnoreRules } from "./ignore-rules.ts";
 import type { InputFault } from "./manifest-reader.ts";
 import { NOT_A_FILE } from "./read-text.ts";
-
-/** The file that lists the files and folders to ignore, in the syntax of .gitignore, for its folder. */
-export const IGNORE_FILE = ".ack-role-resolver-ignore";
-
-const UNLINK = `remove the link, or exclude it with --ignore or in ${IGNORE_FILE}`;
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: "no such file or folder",
@@ -48,6 +44,8 @@ export interface FileListing {
   readonly ignored: readonly string[];
   /** Those that only the .gitignore files of their checkout exclude. */
   readonly gitIgnored: readonly string[];
+  /** The given paths. No found file may lead out of them. */
+  readonly given: GivenFolders;
 }
 
 interface ListingOptions {
@@ -59,11 +57,14 @@ interface ListingOptions {
   readonly gitIgnore?: boolean;
 }
 
-/** Lists the files under `paths` without reading them. Reads only the ignore files of the folders. */
+/**
+ * Lists the files under `paths` without reading them. Reads only the ignore files of the folders. Follows no link to a
+ * folder outside `paths`.
+ */
 export async function listManifestFiles(
   paths: readonly string[], { ignore = [], fingerprints = true, gitIgnore = false }: ListingOptions = {},
 ): Promise<FileListing> {
-  const walk = new Walk(fingerprints, gitIgnore);
+  const walk = new Walk({ fingerprints, gitIgnore, given: new GivenFolders(paths), entries: { weight: 0 } });
   for (const path of paths) {
     // Lists one path after another, because files are returned in the order of the paths.
     // oxlint-disable-next-line no-await-in-loop
@@ -84,19 +85,34 @@ interface Folder {
   /** The path from the real path of the given folder, to which the .gitignore files of its parents apply. */
   readonly gitPath: string;
   readonly place: "folder" | "chart-templates";
+  /** Whether a link in a given folder leads to it. */
+  readonly isLinked: boolean;
 }
+
+interface WalkOptions extends Required<Omit<ListingOptions, "ignore">> {
+  readonly given: GivenFolders;
+  /** The weight of the entries of all folders that were read. */
+  readonly entries: { weight: number };
+}
+
+const TOO_MANY = `more than ${LIMITS.folderEntries.value} files and folders, where each one below a link counts `
+  + `tenfold; pass fewer folders, or exclude some with --ignore or in ${IGNORE_FILE}`;
+/** Links that lead to each other make exponentially many paths, of which each takes some KiB. */
+const LINKED_WEIGHT = 10;
 
 class Walk implements FileListing {
   readonly files: ManifestFile[] = [];
   readonly faults: InputFault[] = [];
   readonly ignored: string[] = [];
   readonly gitIgnored: string[] = [];
-  readonly #fingerprints: boolean;
-  readonly #gitIgnore: boolean;
+  readonly #options: WalkOptions;
 
-  constructor(fingerprints: boolean, gitIgnore: boolean) {
-    this.#fingerprints = fingerprints;
-    this.#gitIgnore = gitIgnore;
+  constructor(options: WalkOptions) {
+    this.#options = options;
+  }
+
+  get given(): GivenFolders {
+    return this.#options.given;
   }
 
   async add(path: string, ignore: readonly string[]): Promise<void> {
@@ -113,21 +129,32 @@ class Walk implements FileListing {
    * Adds the files of a folder. Sorts the complete paths by code unit, so that the order is the same on every machine.
    */
   async #root(path: string, ignore: readonly string[]): Promise<void> {
-    const walk = new Walk(this.#fingerprints, this.#gitIgnore);
+    const walk = new Walk(this.#options);
     // A folder without a real path causes a fault below.
     const gitPath = await realpath(path).catch(() => path);
-    const git = this.#gitIgnore ? await gitRulesAbove(gitPath) : null;
-    await walk.#descend({ path, parents: [], rules: IgnoreRules.of(ignore, path), git, gitPath, place: "folder" });
-    this.files.push(...walk.files.toSorted((a, b) => compareText(a.path, b.path)));
-    this.faults.push(...walk.faults.toSorted((a, b) => compareText(a.file, b.file)));
-    this.ignored.push(...walk.ignored.toSorted(compareText));
-    this.gitIgnored.push(...walk.gitIgnored.toSorted(compareText));
+    const git = this.#options.gitIgnore ? await gitRulesAbove(gitPath) : null;
+    const rules = IgnoreRules.of(ignore, path);
+    await walk.#descend({ path, parents: [], rules, git, gitPath, place: "folder", isLinked: false });
+    for (const file of walk.files.toSorted((a, b) => compareText(a.path, b.path))) this.files.push(file);
+    for (const fault of walk.faults.toSorted((a, b) => compareText(a.file, b.file))) this.faults.push(fault);
+    for (const ignored of walk.ignored.toSorted(compareText)) this.ignored.push(ignored);
+    for (const ignored of walk.gitIgnored.toSorted(compareText)) this.gitIgnored.push(ignored);
+    if (this.#isFull) this.#fault(path, TOO_MANY);
+  }
+
+  get #isFull(): boolean {
+    return this.#options.entries.weight > LIMITS.folderEntries.value;
   }
 
   async #descend(folder: Folder): Promise<void> {
-    const { path, parents, gitPath, place } = folder;
+    const { path, parents, gitPath, place, isLinked } = folder;
+    if (this.#isFull) return;
     const real = await this.#attempt(path, () => realpath(path));
     if (real === null) return;
+    if (!this.given.contains(real)) {
+      this.#fault(path, LEADS_OUT);
+      return;
+    }
     // A link to a folder that is being read adds no file.
     if (parents.includes(real)) return;
     if (parents.length > LIMITS.folderLevels.value) {
@@ -135,6 +162,8 @@ class Walk implements FileListing {
       return;
     }
     const entries = await this.#attempt(path, () => readdir(path, { withFileTypes: true })) ?? [];
+    this.#options.entries.weight += entries.length * (isLinked ? LINKED_WEIGHT : 1);
+    if (this.#isFull) return;
     const names = new Set(entries.map(({ name }) => name));
     const rules = names.has(IGNORE_FILE) ? await this.#withFile(folder.rules, IGNORE_FILE, path, path) : folder.rules;
     const git = await this.#gitRules(folder, names);
@@ -144,20 +173,21 @@ class Walk implements FileListing {
       const isTemplates = names.has("Chart.yaml") && entry.name === "templates";
       const placeOfChild = isTemplates ? "chart-templates" : place;
       const paths = { path: join(path, entry.name), gitPath: join(gitPath, entry.name) };
-      await this.#entry(entry, { ...child, ...paths, place: placeOfChild });
+      const ofChild = { place: placeOfChild, isLinked: isLinked || entry.isSymbolicLink() };
+      await this.#entry(entry, { ...child, ...paths, ...ofChild });
     }));
   }
 
   /** Returns the rules of Git in a folder, in which a checkout may start. */
   async #gitRules({ path, git, gitPath }: Folder, names: ReadonlySet<string>): Promise<IgnoreRules | null> {
-    const rules = this.#gitIgnore && names.has(GIT) ? IgnoreRules.none : git;
+    const rules = this.#options.gitIgnore && names.has(GIT) ? IgnoreRules.none : git;
     if (rules === null || !names.has(GIT_IGNORE_FILE)) return rules;
     return await this.#withFile(rules, GIT_IGNORE_FILE, path, gitPath);
   }
 
   async #withFile(rules: IgnoreRules, name: string, folder: string, base: string): Promise<IgnoreRules> {
     const file = join(folder, name);
-    return await this.#attempt(file, () => rules.withFile(file, base)) ?? rules;
+    return await this.#attempt(file, () => rules.withFile(file, base, this.given)) ?? rules;
   }
 
   /** Adds an entry of a folder. `as` describes the entry as a folder. */
@@ -168,7 +198,7 @@ class Walk implements FileListing {
     const ofGit = verdict === null && git !== null ? git.verdict(gitPath, entry.isDirectory()) : null;
     if (verdict === true) this.ignored.push(path);
     else if (ofGit === true) this.gitIgnored.push(path);
-    else if (entry.isFile() && !this.#fingerprints) this.files.push({ path, fingerprint: "", place: as.place });
+    else if (entry.isFile() && !this.#options.fingerprints) this.files.push({ path, fingerprint: "", place: as.place });
     else await this.#child(entry, as);
   }
 

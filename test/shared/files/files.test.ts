@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { test } from "tap";
 import { LIMITS } from "../../../shared/contract/limits.ts";
 import { inputError, readFiles, readManifestPaths } from "../../../shared/files/files.ts";
+import { GivenFolders } from "../../../shared/files/given-folders.ts";
 import { listManifestFiles } from "../../../shared/files/listing.ts";
 import { formatInputFault, readManifests } from "../../../shared/files/manifest-reader.ts";
 
@@ -63,10 +64,10 @@ test("reads standard input for the path -", async (t) => {
   t.same(faults.map(formatInputFault), ["-:1: not a Kubernetes object: apiVersion and kind must be set to a string"]);
 });
 
-test("follows symbolic links, but not to a parent folder, and reports links that lead to nothing", async (t) => {
-  const folder = t.testdir({ real: { "a.yaml": named("a") }, links: { deep: {} } });
+test("follows links in a folder, but not to a parent folder, and reports links that lead to nothing", async (t) => {
+  const folder = t.testdir({ links: { ".real": { "a.yaml": named("a") }, deep: {} } });
   const fix = "remove the link, or exclude it with --ignore or in .ack-role-resolver-ignore";
-  await symlink(`${folder}/real`, `${folder}/links/to-folder`);
+  await symlink(".real", `${folder}/links/to-folder`);
   await symlink("..", `${folder}/links/deep/up.yaml`);
   await symlink("self.yaml", `${folder}/links/self.yaml`);
   await symlink("nowhere", `${folder}/links/gone.yaml`);
@@ -93,7 +94,8 @@ test("reports a file that is not UTF-8", async (t) => {
 
 test("reports a file that is removed before it is read, and a path whose parent is a file", async (t) => {
   const folder = t.testdir({ "a.yaml": named("a") });
-  const listing = { files: [{ path: `${folder}/gone.yaml`, fingerprint: "", place: "folder" as const }] };
+  const file = { path: `${folder}/gone.yaml`, fingerprint: "", place: "folder" as const };
+  const listing = { files: [file], given: new GivenFolders([folder]) };
   const [reading] = await readFiles(listing, { stdin: () => Promise.resolve(""), read: readManifests });
   const faults = [{ file: `${folder}/gone.yaml`, line: null, message: "no such file or folder" }];
   const empty = { manifests: [], unjudged: [], skipped: null };
