@@ -30,7 +30,9 @@ interface SidecarPorts extends Omit<STSRoutePorts, "grants" | "requests">, Reque
   readonly retryAfterSeconds: () => number;
 }
 
-const LIMITS = { headerBytes: 8 * 1024, bodyBytes: 64 * 1024, headersMs: 2_000, requestMs: 5_000 } as const;
+const LIMITS = { headerBytes: 8 * 1024, headersMs: 2_000, requestMs: 5_000 } as const;
+/** An unsigned request can have any sender, so that all connections together may hold 4 MiB of such bodies. */
+const BODY_BYTES = { signed: 64 * 1024, unsigned: 8 * 1024 } as const;
 const CONNECTIONS = {
   served: ALL_LIMITS.sidecarConnections.value,
   accepted: ALL_LIMITS.sidecarAccepted.value,
@@ -97,7 +99,7 @@ export function buildSidecar(options: SidecarOptions, ports: SidecarPorts): Fast
   // requests have no body. faultOfRequest has already checked the content type.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", ({ raw }: FastifyRequest, payload: Readable, done) => (
-    readBody(raw, payload, LIMITS.bodyBytes, done)));
+    readBody(raw, payload, raw.headers.authorization === undefined ? BODY_BYTES.unsigned : BODY_BYTES.signed, done)));
   addCredentialRoutes(app, options, routePorts);
   addSTSRoutes(app, options, routePorts);
   return app;

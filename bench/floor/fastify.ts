@@ -10,7 +10,7 @@ import { destination } from "pino";
 import { stringAt } from "../../shared/formats/json.ts";
 import { systemClock } from "../../shared/clock.ts";
 import { TokenCheck } from "../../sidecar/http/request-check.ts";
-import { tokenDigest, verifySignature } from "../../sidecar/sts/signature.ts";
+import { readSignedHeaders, tokenDigest, verifySignature } from "../../sidecar/sts/signature.ts";
 
 export interface Floor {
   /** The folder of the certificate. Default: without TLS. */
@@ -54,7 +54,8 @@ if (token !== undefined) {
   const type = "application/x-www-form-urlencoded";
   app.addContentTypeParser(type, { parseAs: "buffer" }, (_request, form, done) => done(null, form));
   app.post<{ Body: Buffer }>("/sts", async (request, reply) => {
-    await verifySignature(request.raw, request.body, { find, nowMs: Date.now(), skewMs: 300_000 });
+    const signed = readSignedHeaders(request.raw, find);
+    await verifySignature(request.raw, request.body, signed, { nowMs: Date.now(), skewMs: 300_000 });
     return reply.header("content-type", "text/xml").send(body);
   });
 } else {

@@ -87,8 +87,8 @@ export interface RequestCheckPorts {
 /**
  * Returns why a request is not from an SDK on this machine; null if it is. Checks, in this order: the method, the Host
  * header, headers of proxies and browsers, and the token. The Host header reveals DNS rebinding, because it contains
- * the host name of the web page. Requests to `POST /sts` have no token; the route verifies their signature after it has
- * read the body.
+ * the host name of the web page. Requests to `POST /sts` have no token; the route checks who signed them before
+ * it reads the body, and verifies the signature after it.
  */
 export function faultOfRequest(request: IncomingMessage, ports: RequestCheckPorts): ResolverError | null {
   if (!isSTSPath(request.url ?? "")) return faultOfCredentialRequest(request, ports);

@@ -15,11 +15,18 @@ import type { SidecarOptions } from "../options.ts";
 import { RejectedSignerError, UpstreamSTSError } from "../sts-upstream/errors.ts";
 import { type AssumeRoleForm, chainedDurationError } from "../sts/assume-role-form.ts";
 import { type Content, renderError, renderResult, sanitize, STSErrorResponse } from "../sts/query-protocol.ts";
-import { verifySignature } from "../sts/signature.ts";
+import { readSignedHeaders, type SignedHeaders, verifySignature } from "../sts/signature.ts";
 import { type STSCall, STSCalls } from "../sts/sts-call.ts";
 import { clientFields, type CredentialRoutePorts } from "./credential-routes.ts";
 import { STS_PATHS } from "./request-check.ts";
 import { ANSWER_LIMIT_MS, formatExpiration, statedExpirationMs, withAnswerLimit } from "./respond.ts";
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** The headers of a request to `/sts`; undefined if it is not signed. */
+    signed: SignedHeaders<IssuedKey> | undefined;
+  }
+}
 
 export interface STSRoutePorts extends CredentialRoutePorts {
   readonly grants: InventoryMemo<Grant>;
@@ -245,10 +252,17 @@ const SKEW_MS = 5 * 60_000;
 export function addSTSRoutes(app: FastifyInstance, options: SidecarOptions, ports: STSRoutePorts): void {
   const find = (accessKeyID: string): IssuedKey | undefined => ports.issued.find(accessKeyID);
   const calls = new STSCalls();
+  app.decorateRequest("signed", undefined);
+  const onRequest = (request: FastifyRequest, _reply: FastifyReply, done: () => void): void => {
+    // An unsigned request may be AssumeRoleWithWebIdentity, whose error names the variables to remove.
+    if (request.headers.authorization !== undefined) request.signed = readSignedHeaders(request.raw, find);
+    done();
+  };
   const handle = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
     const call = calls.read(body);
-    const caller = await verifySignature(request.raw, body, { find, nowMs: ports.clock.now(), skewMs: SKEW_MS });
+    const signed = request.signed ?? readSignedHeaders(request.raw, find);
+    const caller = await verifySignature(request.raw, body, signed, { nowMs: ports.clock.now(), skewMs: SKEW_MS });
     calls.remember(call);
     const { action, form } = call;
     request.requested = () => {
@@ -258,7 +272,7 @@ export function addSTSRoutes(app: FastifyInstance, options: SidecarOptions, port
     const result = await perform({ call, caller, request, options, ports });
     return send(reply, 200, (requestID) => renderResult(action, result, requestID));
   };
-  for (const path of STS_PATHS) app.post(path, handle);
+  for (const path of STS_PATHS) app.post(path, { onRequest }, handle);
 }
 
 export function sendSTSError(reply: FastifyReply, error: STSErrorResponse): FastifyReply {

@@ -31,9 +31,8 @@ export interface Signer {
   readonly expirationMs: number | null;
 }
 
-/** The input of a verification: the issued keys, the current time and the accepted clock skew. */
-interface Verification<S extends Signer> {
-  readonly find: (accessKeyID: string) => S | undefined;
+/** The current time, and the accepted clock skew. */
+interface Verification {
   readonly nowMs: number;
   /** The accepted difference between the clocks of the signer and the sidecar, in ms. */
   readonly skewMs: number;
@@ -64,17 +63,21 @@ export function tokenDigest(sessionToken: string): Buffer {
   return hash("sha256", sessionToken, "buffer");
 }
 
+/** The headers of a request that names an issued key as its signer. Its signature is not verified yet. */
+export interface SignedHeaders<S extends Signer> {
+  readonly headers: Headers;
+  readonly claim: Claim;
+  readonly signingDate: Date;
+  readonly signer: S;
+}
+
 /**
- * Verifies the AWS Signature Version 4 in the Authorization header. Returns the key that signed `request`. The
- * signature covers the undecoded path, the raw body and exactly the headers in SignedHeaders. Throws the error that STS
- * would return.
- * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html
+ * Reads the headers of a signed request, before its body: only a client that has an issued key, and its session token,
+ * may send a body. Throws the error that STS would return.
  */
-export async function verifySignature<S extends Signer>(
-  request: IncomingMessage,
-  body: Buffer,
-  { find, nowMs, skewMs }: Verification<S>,
-): Promise<S> {
+export function readSignedHeaders<S extends Signer>(
+  request: IncomingMessage, find: (accessKeyID: string) => S | undefined,
+): SignedHeaders<S> {
   const headers = readHeaders(request);
   const claim = readClaim(headers);
   checkScope(headers, claim);
@@ -83,6 +86,18 @@ export async function verifySignature<S extends Signer>(
   if (signer === undefined || !carriesToken(headers, signer)) {
     throw new STSErrorResponse("InvalidClientTokenId", 403, "The security token included in the request is invalid.");
   }
+  return { headers, claim, signingDate, signer };
+}
+
+/**
+ * Verifies the AWS Signature Version 4 of a request. Returns the key that signed it. The signature covers the undecoded
+ * path, the raw body and exactly the headers in SignedHeaders. Rejects with the error that STS would return.
+ * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html
+ */
+export async function verifySignature<S extends Signer>(
+  request: IncomingMessage, body: Buffer, signed: SignedHeaders<S>, { nowMs, skewMs }: Verification,
+): Promise<S> {
+  const { headers, claim, signingDate, signer } = signed;
   const expected = await sign({ request, headers, body, claim, signer, signingDate });
   if (!coversBody(headers, claim, body) || !sameText(expected, claim.signature)) {
     throw mismatch(

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { test } from "tap";
 import { LIMITS } from "../../shared/contract/limits.ts";
+import { collectGarbage } from "../collect-garbage.ts";
 import { get, start, TOKEN } from "../sidecar/running-sidecar.ts";
 import { ROLE_A } from "../sidecar/sidecar-under-test.ts";
 import { assumeBody } from "../sidecar/sts/signed-request.ts";
@@ -47,3 +48,40 @@ test("serves clients while a process without a token holds more connections than
     for (const socket of sockets) socket.destroy();
   }
 });
+
+const FORM = "Content-Type: application/x-www-form-urlencoded\r\n";
+const FORGED = "Authorization: AWS4-HMAC-SHA256 Credential=ASIAFORGED/20260801/eu-west-1/sts/aws4_request, "
+  + `SignedHeaders=host;x-amz-date, Signature=${"0".repeat(64)}\r\nX-Amz-Date: 20260801T120000Z\r\n`;
+/** Less than the limit of a signed body, so that the request is never complete. */
+const PART = Buffer.alloc(60_000, "a");
+const CHUNK = Buffer.concat([Buffer.from(`${PART.length.toString(16)}\r\n`), PART]);
+
+const UNAUTHENTICATED: readonly (readonly [what: string, headers: string, body: Buffer, status: number])[] = [
+  ["announces 64,000 bytes", `${FORM}Content-Length: 64000\r\n`, PART, 413],
+  ["announces no length", `${FORM}Transfer-Encoding: chunked\r\n`, CHUNK, 413],
+  ["forges a signature", `${FORM}${FORGED}Content-Length: 64000\r\n`, PART, 403],
+];
+
+for (const [what, headers, body, status] of UNAUTHENTICATED) {
+  test(`does not store the bodies of a process without a token that ${what} on each connection`, async (t) => {
+    const { sidecar: { address } } = await start(t);
+    const [host = "", port] = address.split(":");
+    const answers: string[] = [];
+    await collectGarbage();
+    const { arrayBuffers: before } = process.memoryUsage();
+    await Promise.all(Array.from({ length: LIMITS.sidecarConnections.value }, async () => {
+      const socket = connect(Number(port), host).on("error", () => {});
+      t.teardown(() => socket.destroy());
+      socket.on("data", (answer) => void answers.push(String(answer)));
+      socket.write(`POST /sts HTTP/1.1\r\nHost: ${address}\r\n${headers}\r\n`);
+      const { promise, resolve } = Promise.withResolvers<void>();
+      socket.write(body, () => resolve());
+      await promise;
+    }));
+    t.equal((await get(address, "/v1/credentials", CLIENT)).status, 200);
+    await collectGarbage();
+    const held = process.memoryUsage().arrayBuffers - before;
+    t.ok(held < 8 * 1024 * 1024, `${held} bytes`);
+    t.ok(answers.length > 0 && answers.every((answer) => answer.includes(`HTTP/1.1 ${status} `)), String(answers[0]));
+  });
+}

@@ -7,6 +7,7 @@ import { test } from "tap";
 import { Principals } from "../../cli/local/sts-emulator/principals.ts";
 import { LIMITS } from "../../shared/contract/limits.ts";
 import { startSTSEmulator } from "../cli/local/sts-emulator/faults.ts";
+import { collectGarbage } from "../collect-garbage.ts";
 import { send } from "../loopback-request.ts";
 
 const USER = { accessKeyID: "AKIAUSER", secretAccessKey: "secret", arn: "arn:aws:iam::999999999999:user/ops" };
@@ -42,6 +43,26 @@ test("responds to a new connection with 503 if all other connections wait for a 
   for (const one of waiting) one.catch(() => {});
   await calls.promise;
   t.match(await send(emulator.url, request), { status: 503, body: /<Code>ServiceUnavailable<\/Code>/ });
+});
+
+test("needs little memory for bodies that arrive byte by byte", async (t) => {
+  const emulator = await startSTSEmulator({ baseCredentials: [USER] });
+  t.teardown(() => emulator.close());
+  const { hostname, port } = new URL(emulator.url);
+  await collectGarbage();
+  const { heapUsed: before } = process.memoryUsage();
+  await Promise.all(Array.from({ length: 20 }, async () => {
+    const socket = connect(Number(port), hostname).on("error", () => {}).resume();
+    t.teardown(() => socket.destroy());
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const chunks = "1\r\na\r\n".repeat(5_000);
+    socket.write(`POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n${chunks}`, () => resolve());
+    await promise;
+  }));
+  t.equal((await send(emulator.url, { method: "POST", body: "Action=A" })).status, 403);
+  await collectGarbage();
+  const used = process.memoryUsage().heapUsed - before;
+  t.ok(used < 6 * 1024 * 1024, `${used} bytes`);
 });
 
 test("does not record values that are longer than STS allows", async (t) => {

@@ -5,13 +5,14 @@ import { LIMITS } from "../../../shared/contract/limits.ts";
 import { MAX_CHAINED_SECONDS } from "../../../shared/model/session.ts";
 import { systemClock } from "../../../shared/clock.ts";
 import { limitConnections } from "../../../shared/server/connection-limit.ts";
+import { JoinedChunks } from "../../../shared/server/joined-chunks.ts";
 import { boundAddress, formatListenAddress } from "../../../shared/server/listen-address.ts";
 import { formatExpiration } from "../../../sidecar/http/respond.ts";
 import { type AssumeRoleForm, chainedDurationError, readAssumeRole } from "../../../sidecar/sts/assume-role-form.ts";
 import {
   type Content, readForm, renderError, renderResult, STSErrorResponse,
 } from "../../../sidecar/sts/query-protocol.ts";
-import { verifySignature } from "../../../sidecar/sts/signature.ts";
+import { readSignedHeaders, verifySignature } from "../../../sidecar/sts/signature.ts";
 import { type BaseCredentials, type Principal, Principals, roleID } from "./principals.ts";
 
 /** The parameters of a request to the emulator, without its credentials. */
@@ -139,7 +140,9 @@ class Emulator {
       throw new STSErrorResponse("MissingAction", 400, "The request must be a POST with an Action in its form body.");
     }
     const find = (accessKeyID: string): Principal | undefined => this.#principals.find(accessKeyID);
-    const caller = await verifySignature(request, body, { find, nowMs: this.#now(), skewMs: SKEW_MS });
+    const caller = await verifySignature(request, body, readSignedHeaders(request, find), {
+      nowMs: this.#now(), skewMs: SKEW_MS,
+    });
     if (action === "AssumeRole") return this.#assumeRole(form, caller);
     if (action === "GetCallerIdentity") return { Arn: caller.arn, UserId: caller.userID, Account: caller.accountID };
     const version = form.get("Version") ?? "NO_VERSION_SPECIFIED";
@@ -193,17 +196,15 @@ function send(response: ServerResponse, { status, document, requestID }: Result)
 
 /** Returns the raw bytes of the body, because the signature covers the raw bytes. */
 async function readBody(request: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let size = 0;
+  const joined = new JoinedChunks(BODY_LIMIT_BYTES);
   // The chunks are Buffers if the stream has no encoding. The types of Node.js declare the chunks as `any`.
   const received: AsyncIterable<Buffer> = request;
   for await (const bytes of received) {
-    size += bytes.length;
-    if (size > BODY_LIMIT_BYTES) {
+    if (joined.bytes.length + bytes.length > BODY_LIMIT_BYTES) {
       const message = `The body is larger than ${BODY_LIMIT_BYTES} bytes.`;
       throw new STSErrorResponse("RequestEntityTooLarge", 413, message);
     }
-    chunks.push(bytes);
+    joined.add(bytes);
   }
-  return Buffer.concat(chunks);
+  return joined.bytes;
 }
