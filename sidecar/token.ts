@@ -83,30 +83,36 @@ export class TokenFile {
 }
 
 /**
- * Returns the token of the file without its trailing newline, or null if the file is missing or empty. Rejects with
- * ERR_CONFIG_INVALID if the file cannot be read, if group or others can write it, or if its token is not valid.
+ * Returns the token of the file, or null if the file is missing or empty. Rejects with ERR_CONFIG_INVALID if the file
+ * cannot be read, if group or others can write it, or if its token is not valid. SDKs put the whole file into a header,
+ * and refuse to send it if it ends with a newline.
  */
 export async function readToken(path: string): Promise<string | null> {
   const content = await readContent(path);
-  const token = content?.text.replace(/\r?\n$/, "") ?? "";
-  if (content === null || token === "") return null;
+  const token = content?.text ?? "";
+  if (content === null || /^[\r\n]*$/.test(token)) return null;
   if ((content.mode & WRITABLE_BY_OTHERS) !== 0) {
     const mode = (content.mode & 0o777).toString(8).padStart(4, "0");
     const problem = `group or others can write the file (mode ${mode}), so other users could set the token`;
     throw invalidFile(path, `${problem}. Replace the token, and run chmod go-w on the file.`);
   }
-  const fix = "Empty the file, so that the sidecar creates a new token.";
-  if (content.text.length > MAX_LENGTH) {
-    throw invalidFile(path, `the file is longer than ${MAX_LENGTH} characters. ${fix}`);
-  }
-  if (!TOKEN.test(token)) {
-    throw invalidFile(path, `the token is not one line of printable ASCII without spaces. ${fix}`);
-  }
-  if (token.length < MIN_TOKEN_LENGTH) {
-    const problem = `the token has ${countOf(token.length, "character")} (minimum: ${MIN_TOKEN_LENGTH})`;
-    throw invalidFile(path, `${problem}. ${fix}`);
-  }
+  const fault = faultOfToken(token);
+  if (fault !== null) throw invalidFile(path, fault);
   return token;
+}
+
+const EMPTY = "Empty the file, so that the sidecar creates a new token.";
+
+/** Returns why no client can send the token, or why it is too short, with the fix; null if it is valid. */
+function faultOfToken(token: string): string | null {
+  if (token.length > MAX_LENGTH) return `the file is longer than ${MAX_LENGTH} characters. ${EMPTY}`;
+  if (/[\r\n]$/.test(token) && TOKEN.test(token.trimEnd())) {
+    return "the file ends with a newline, with which no SDK sends the token. Write the token without it, as "
+      + "printf %s TOKEN does.";
+  }
+  if (!TOKEN.test(token)) return `the token is not one line of printable ASCII without spaces. ${EMPTY}`;
+  if (token.length >= MIN_TOKEN_LENGTH) return null;
+  return `the token has ${countOf(token.length, "character")} (minimum: ${MIN_TOKEN_LENGTH}). ${EMPTY}`;
 }
 
 /** The permission bits S_IWGRP and S_IWOTH. */

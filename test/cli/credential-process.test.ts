@@ -164,7 +164,7 @@ async function runAgainst(
   });
   await once(server.listen(0, "127.0.0.1"), "listening");
   t.teardown(() => server.close());
-  const file = path.join(t.testdir({ token: `${TOKEN}\n` }), "token");
+  const file = path.join(t.testdir({ token: TOKEN }), "token");
   const result = await runWith(file, `http://${host}:${boundAddress(server).port}`, flags);
   return { ...result, requests };
 }
@@ -175,7 +175,7 @@ function runWith(tokenFile: string, endpoint: string, flags: readonly string[]):
 
 const later = { ...SESSION, Expiration: "2126-08-01T13:00:00Z" };
 
-test("sends the token without its newline, and the headers that the sidecar accepts", async (t) => {
+test("sends the token, and the headers that the sidecar accepts", async (t) => {
   for (const host of ["127.0.0.1", "localhost"]) {
     const serve: RequestListener = (_request, response) => response.end(JSON.stringify(later));
     const { status, stdout, requests } = await runAgainst(t, serve, undefined, host);
@@ -277,8 +277,11 @@ test("the error for an unreachable sidecar names --endpoint, but no flag of the 
 });
 
 test("rejects a missing or invalid token file without printing its content", async (t) => {
-  const dir = t.testdir({ empty: "", newline: "\n", spaces: "planted token", lines: "planted\ntoken", folder: {} });
-  for (const name of ["absent", "empty", "newline", "spaces", "lines", "folder"]) {
+  const dir = t.testdir({
+    empty: "", newline: "\n", ended: "planted-0123456789\n", spaces: "planted token", lines: "planted\ntoken",
+    folder: {},
+  });
+  for (const name of ["absent", "empty", "newline", "ended", "spaces", "lines", "folder"]) {
     const { status, stdout, stderr } = await runWith(path.join(dir, name), UNUSED_ENDPOINT, ["--selector", "a"]);
     t.same({ status, stdout }, { status: 2, stdout: "" }, name);
     t.match(stderr, `ack-role-resolver: --token-file ${path.join(dir, name)}: `);

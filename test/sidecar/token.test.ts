@@ -34,6 +34,9 @@ const CREATED_TOKEN = Buffer.alloc(32, 0xfb).toString("base64url");
 const INVALID_TOKEN =
   "the token is not one line of printable ASCII without spaces. " +
   "Empty the file, so that the sidecar creates a new token.";
+const NEWLINE =
+  "the file ends with a newline, with which no SDK sends the token. " +
+  "Write the token without it, as printf %s TOKEN does.";
 const FIX = "Use an existing directory that the user of the sidecar can write.";
 
 test("writes a token of 32 random bytes if the file is missing or empty; all users can read the file", async (t) => {
@@ -50,15 +53,13 @@ test("writes a token of 32 random bytes if the file is missing or empty; all use
   }
 });
 
-test("reads an existing token file and ignores its trailing newline", async (t) => {
-  for (const newline of ["", "\n", "\r\n"]) {
-    const { path, ports } = subject(t);
-    await writeFile(path, `given-token-0123456789${newline}`);
-    const file = await TokenFile.open(path, ports);
-    t.teardown(() => file.close());
-    t.ok(file.check.accepts("given-token-0123456789"));
-    t.equal(await readFile(path, "utf8"), `given-token-0123456789${newline}`, "the file does not change");
-  }
+test("reads an existing token file, and does not change it", async (t) => {
+  const { path, ports } = subject(t);
+  await writeFile(path, "given-token-0123456789");
+  const file = await TokenFile.open(path, ports);
+  t.teardown(() => file.close());
+  t.ok(file.check.accepts("given-token-0123456789"));
+  t.equal(await readFile(path, "utf8"), "given-token-0123456789");
 });
 
 test("rejects an inaccessible token file with a fix", async (t) => {
@@ -151,7 +152,12 @@ test("rejects an invalid token, and a file that group or others can write", asyn
   const cases: readonly (readonly [token: string, mode: number, fault: string])[] = [
     ["planted secret 0123456789", 0o600, INVALID_TOKEN],
     ["a", 0o600, `the token has 1 character (minimum: 16). ${fix}`],
-    ["0123456789abcde\n", 0o600, `the token has 15 characters (minimum: 16). ${fix}`],
+    ...["\n", "\r\n", "\n\n", "\r"].map((end) => [`planted-0123456789${end}`, 0o600, NEWLINE] as const),
+    ...[" ", "\t", "\0", "\u007F", "\u00E9", "\uFEFF"].flatMap((one) => [
+      [`planted-0123456789${one}`, 0o600, INVALID_TOKEN], [`${one}planted-0123456789`, 0o600, INVALID_TOKEN],
+    ] as const),
+    ["planted-0123456789\nplanted", 0o600, INVALID_TOKEN],
+    ["0123456789abcde", 0o600, `the token has 15 characters (minimum: 16). ${fix}`],
     ["x".repeat(4097), 0o600, `the file is longer than 4096 characters. ${fix}`],
     ...[0o620, 0o602, 0o666].map((mode) => [
       "0123456789abcdef", mode,
