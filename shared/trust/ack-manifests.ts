@@ -93,7 +93,8 @@ export class ACKManifests implements IAMReader {
     };
     if (kind === "user") return { ...principal, kind, groups: [] };
     const trust = data.textOf(stringAt(spec, "assumeRolePolicyDocument"));
-    return { ...principal, kind, trust, maxSessionSeconds: numberAt(spec, "maxSessionDuration") ?? 3600 };
+    const maxSessionSeconds = numberAt(spec, "maxSessionDuration") ?? 3600;
+    return { ...principal, kind, trust, isStored: false, maxSessionSeconds };
   }
 }
 

@@ -30,7 +30,7 @@ export type Reason =
   | { readonly kind: "condition"; readonly keys: readonly string[] }
   | { readonly kind: "not allowed"; readonly sides: readonly Side[] }
   | { readonly kind: "missing" }
-  | { readonly kind: "rejected"; readonly text: string };
+  | { readonly kind: "rejected"; readonly text: string; readonly fix: string | null };
 
 export interface ActionDecision {
   readonly action: Action;
@@ -66,13 +66,13 @@ export function decideAssumeRole(
   return decisionOf([first.verdict === "yes" ? perhaps : both, ...others]);
 }
 
-/** Returns the decision for a call that no policy can allow. */
-export function rejectedDecision(text: string): Decision {
-  return decisionOf([rejected("no", text, [])]);
+/** Returns the decision for a call that no policy can allow. The text can contain the fix. */
+export function rejectedDecision(text: string, fix: string | null = null): Decision {
+  return decisionOf([{ ...rejected("no", text, []), reason: { kind: "rejected", text, fix } }]);
 }
 
 function rejected(verdict: Answer, text: string, missing: readonly string[]): ActionDecision {
-  return { action: "sts:AssumeRole", verdict, reason: { kind: "rejected", text }, statements: [], missing };
+  return { action: "sts:AssumeRole", verdict, reason: { kind: "rejected", text, fix: null }, statements: [], missing };
 }
 
 function decisionOf(actions: readonly ActionDecision[]): Decision {

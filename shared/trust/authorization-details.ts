@@ -76,7 +76,7 @@ export class AuthorizationDetails implements IAMReader {
     else if (list === "UserDetailList") data.add({ ...principal, kind: "user", groups: textsAt(value, "GroupList") });
     else {
       const trust = this.#document(value, "AssumeRolePolicyDocument");
-      data.add({ ...principal, kind: "role", trust, maxSessionSeconds: null });
+      data.add({ ...principal, kind: "role", trust, isStored: true, maxSessionSeconds: null });
     }
   }
 

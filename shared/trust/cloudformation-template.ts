@@ -118,7 +118,7 @@ class ResourceReader {
     if (kind === "user") return { ...principal, kind, groups };
     const seconds = this.#values.property(resource, "MaxSessionDuration") ?? 3600;
     return {
-      ...principal, kind,
+      ...principal, kind, isStored: false,
       trust: this.#context.data.textOf(condition ?? this.#values.property(resource, "AssumeRolePolicyDocument")),
       maxSessionSeconds: typeof seconds === "number" ? seconds : null,
     };

@@ -28,7 +28,7 @@ export class GetRole implements IAMReader {
     data.add({
       kind: "role", arn, files: this.#files, inline: [], attached: [], gaps: isListed ? EVERY_GAP : POLICY_GAPS,
       uniqueID: stringAt(object, "RoleId"), tags: isListed ? null : tagsOf(listAt(object, "Tags")),
-      boundary: boundaryAt(object), trust: documentAt(data, object, "AssumeRolePolicyDocument"),
+      boundary: boundaryAt(object), trust: documentAt(data, object, "AssumeRolePolicyDocument"), isStored: true,
       maxSessionSeconds: numberAt(object, "MaxSessionDuration"),
     });
   }

@@ -43,6 +43,8 @@ export interface IAMRole extends Principal {
   readonly kind: "role";
   /** Null if it is not known. */
   readonly trust: DocumentText | null;
+  /** Whether IAM has stored the trust policy: it is not planned. */
+  readonly isStored: boolean;
   /** The maximum duration of a session. Null if it is not known. */
   readonly maxSessionSeconds: number | null;
 }
@@ -105,7 +107,7 @@ export function objectOf(kind: HolderKind, arn: string, file: string): IAMObject
   if (kind === "group") return { ...holder, kind };
   const principal = { ...holder, uniqueID: null, tags: null, boundary: null };
   if (kind === "user") return { ...principal, kind, groups: [] };
-  return { ...principal, kind, trust: null, maxSessionSeconds: null };
+  return { ...principal, kind, trust: null, isStored: false, maxSessionSeconds: null };
 }
 
 /** Returns the key of the account of an ARN. */

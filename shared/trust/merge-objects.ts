@@ -51,6 +51,7 @@ class Merge {
     return {
       ...a, ...this.#principal(a, b),
       trust: this.#known("the trust policy", a.trust, b.trust, isSamePolicy),
+      isStored: [a, b].some(({ trust, isStored }) => trust !== null && isStored),
       maxSessionSeconds: this.#known("MaxSessionDuration", a.maxSessionSeconds, b.maxSessionSeconds),
     };
   }

@@ -1,6 +1,7 @@
 import { compareText } from "../formats/text.ts";
 import { ACTIONS, type Action } from "./assume-role-call.ts";
 import { isInAccountOf, type NeededCall } from "./needed-call.ts";
+import { POLICY_SIZES } from "./policy-text.ts";
 
 /** A statement, with its elements in the order of the documentation. */
 export interface NeededStatement {
@@ -120,12 +121,6 @@ export function neededCallerPolicy(caller: string, calls: readonly NeededCall[])
     Resource: oneOrList(arns.toSorted(compareText)),
   })));
 }
-
-/**
- * The sizes that IAM allows, in characters without white space:
- * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html
- */
-export const POLICY_SIZES = { trust: 2048, trustQuota: 8192, managed: 6144, inline: 10_240 } as const;
 
 export function sizeOf(policy: NeededPolicy): number {
   return JSON.stringify(policy).replaceAll(/\s/g, "").length;

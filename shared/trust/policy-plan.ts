@@ -4,11 +4,12 @@ import { decideWithTrust, type Existing } from "./decide-with-trust.ts";
 import { type KindPermissions, permissionLines, permissionsFor } from "./kind-permissions.ts";
 import type { NeededCall, NeededCallers } from "./needed-call.ts";
 import {
-  callerSizeWarnings, neededCallerPolicy, type NeededPolicy, neededTrustPolicyOf, POLICY_SIZES, sizeOf,
+  callerSizeWarnings, neededCallerPolicy, type NeededPolicy, neededTrustPolicyOf, sizeOf,
   trustSizeWarnings,
 } from "./needed-policies.ts";
 import { differenceTo, type PolicyDifference } from "./policy-comparison.ts";
 import type { PolicyResource } from "./policy-formats.ts";
+import { POLICY_SIZES } from "./policy-text.ts";
 import { callsFor, type RoleNeeds } from "./role-needs.ts";
 import type { Answer } from "./three-values.ts";
 import type { TrustTarget } from "./trust-target.ts";

@@ -15,6 +15,12 @@ export interface PolicyFault {
  */
 export const POLICY_BOUNDS = { maxCharacters: 131_072, maxDepth: 8, maxValues: 20_000 } as const;
 
+/**
+ * The sizes that IAM allows, in characters without white space:
+ * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html
+ */
+export const POLICY_SIZES = { trust: 2048, trustQuota: 8192, managed: 6144, inline: 10_240 } as const;
+
 export type PolicyJSON = { readonly value: unknown } | { readonly fault: PolicyFault };
 
 /**

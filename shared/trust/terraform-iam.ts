@@ -100,7 +100,8 @@ export class TerraformIAM {
     if (kind === "user") return { ...principal, kind, groups: [] };
     const seconds = this.#value(resource, "max_session_duration");
     const trust = this.#document(resource, "assume_role_policy");
-    return { ...principal, kind, trust, maxSessionSeconds: typeof seconds === "number" ? seconds : null };
+    const maxSessionSeconds = typeof seconds === "number" ? seconds : null;
+    return { ...principal, kind, trust, isStored: this.#prior === null, maxSessionSeconds };
   }
 
   /** The provider writes an empty block for none. */

@@ -7,6 +7,7 @@ import { type IAMGroup, type IAMRole, type IAMUser, nameOf } from "./iam-objects
 import { hasGap } from "./merge-objects.ts";
 import type { PolicySource, Side } from "./side-evaluation.ts";
 import { NO, unknown, YES } from "./three-values.ts";
+import { doubtful, type Rejection, rejectionOf, rejectionText } from "./planned-policy.ts";
 import { problemsOf, type TrustProblem } from "./trust-problem.ts";
 import { type DecisionJSON, decisionJSON } from "./verdict-text.ts";
 
@@ -47,9 +48,18 @@ export function answerFor(found: FoundCaller, call: AssumeRoleCall, data: IAMDat
     if (target === null && data.hasAll("role", role.arn)) {
       return rejectedDecision("the role does not exist in the export of its account; check the ARN and its path");
     }
-    const trust = documentSource("trust", role.arn, target?.trust ?? null, data);
+    const trust = trustOf(target, role.arn, data);
+    if ("text" in trust) return rejectedDecision(rejectionText(trust), `correct it in ${listOf(target?.files ?? [])}`);
     return decideAssumeRole(request, { ...found.policies, trust }, target?.maxSessionSeconds ?? null);
   }
+}
+
+/** Returns the trust policy of a role, or why IAM rejects it. Whether IAM stores a planned one can be unknown. */
+function trustOf(target: IAMRole | null, arn: string, data: IAMData): PolicySource | Rejection {
+  const source = documentSource("trust", arn, target?.trust ?? null, data);
+  const rejection = target === null ? null : rejectionOf(target, data);
+  if (rejection === null) return source;
+  return rejection.isCertain ? rejection : { ...source, parsed: doubtful(rejection) };
 }
 
 export function parseTarget(arn: string): RoleARN {

@@ -55,7 +55,7 @@ function reasonText(decision: ActionDecision, request: Request): string {
 }
 
 export function explanationOf({ action, reason, missing }: ActionDecision, request: Request): Explanation {
-  if (reason.kind === "rejected") return { problem: reason.text, fix: null };
+  if (reason.kind === "rejected") return { problem: reason.text, fix: reason.fix };
   if (reason.kind === "not trusted") return notTrusted(action, reason.hint, request);
   if (reason.kind === "denied") {
     const problem = `denied by a statement of the ${nameOfSide(reason.side)}`;

@@ -4,6 +4,7 @@ import { ANY_PROVIDER, ANYONE, type Entrant } from "./entrant.ts";
 import type { IAMData } from "./iam-data.ts";
 import type { IAMRole } from "./iam-objects.ts";
 import { Intended } from "./intended.ts";
+import { rejectionOf, rejectionText } from "./planned-policy.ts";
 import { adviceFor } from "./trust-advice.ts";
 import type { TrustChain, TrustChains } from "./trust-chains.ts";
 import { trustedBy } from "./trusted.ts";
@@ -26,7 +27,7 @@ export function whoElse(
   role: string, data: IAMData, chains: TrustChains, sources: readonly string[] = [],
 ): WhoElseOrFault {
   const { isEmpty, ...found } = chains.of(role);
-  const fault = isEmpty ? faultOf(role, data) : null;
+  const fault = (isEmpty ? faultOf(role, data) : null) ?? rejectionFault(role, data);
   if (fault !== null) return { role, fault };
   if (sources.length === 0) return { role, ...found };
   const also = new Intended(sources);
@@ -42,6 +43,13 @@ function faultOf(arn: string, data: IAMData): string | null {
   if (fault === null) return null;
   const path = formatFieldPath(fault.path);
   return `the trust policy is not valid: ${path === "" ? "" : `${path}: `}${fault.message}`;
+}
+
+/** Why IAM rejects a planned trust policy. Nobody can tell then who could assume the role. */
+function rejectionFault(arn: string, data: IAMData): string | null {
+  const role = data.role(arn);
+  const rejection = role === null ? null : rejectionOf(role, data);
+  return rejection?.isCertain === true ? rejectionText(rejection) : null;
 }
 
 function missingText(arn: string, data: IAMData): string {

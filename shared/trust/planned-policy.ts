@@ -1,0 +1,154 @@
+import { parseRoleARN } from "../formats/arn.ts";
+import { quote } from "../formats/text.ts";
+import { entrantOf } from "./entrant.ts";
+import type { IAMData } from "./iam-data.ts";
+import type { IAMRole } from "./iam-objects.ts";
+import type { ParsedPolicy, Policy, Statement } from "./policy-document.ts";
+import type { Principal } from "./policy-principal.ts";
+import { POLICY_SIZES } from "./policy-text.ts";
+import { mayBeUnresolved } from "./unresolved-values.ts";
+import { MANY, type Pattern } from "./wildcard-pattern.ts";
+
+/** Why IAM rejects a planned trust policy as a whole, or may reject it. */
+export interface Rejection {
+  /** A clause that names what IAM does not accept. */
+  readonly text: string;
+  readonly isCertain: boolean;
+}
+
+/**
+ * Returns why IAM does not store the trust policy of a role, so that nothing in it takes effect; null if it stores it.
+ * A certain reason comes first. What IAM has stored is accepted. Sources:
+ * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_principal.html (no wildcard in a part of
+ * an ARN), reference_policies_elements_sid.html, reference_iam-quotas.html; the messages of MalformedPolicyDocument in
+ * terraform-provider-aws#8905 and moto#5750.
+ */
+export function rejectionOf(role: Pick<IAMRole, "arn" | "trust" | "isStored">, data: IAMData): Rejection | null {
+  const { trust, isStored, arn } = role;
+  const policy = trust === null || isStored ? null : data.parse(trust, "trust").policy;
+  if (trust === null || policy === null) return null;
+  const found = [
+    ...policy.statements.flatMap((statement) => rejectionsIn(statement, arn, data)), ...repeatedSids(policy),
+    ...sizeRejections(trust),
+  ];
+  return found.find(({ isCertain }) => isCertain) ?? found[0] ?? null;
+}
+
+export function rejectionText({ text }: Rejection): string {
+  return `IAM rejects the planned trust policy: ${text}`;
+}
+
+/** Returns a trust policy that may never be in force. */
+export function doubtful({ text }: Rejection): ParsedPolicy {
+  return { policy: null, fault: { path: [], message: `IAM may reject it: ${text}` } };
+}
+
+function rejectionsIn(statement: Statement, roleARN: string, data: IAMData): Rejection[] {
+  const { index, sid, principals, conditions } = statement;
+  const place = `statement ${sid ?? index}`;
+  const operator = conditions.find((one) => one.operator === null)?.operatorText;
+  return [
+    ...principals.items.flatMap((one) => principalRejection(one, { place, roleARN, data }) ?? []),
+    ...(principals.isNegated ? [perhaps(`${place} has NotPrincipal`)] : []),
+    ...actionRejections(statement, place),
+    ...(operator === undefined ? [] : [perhaps(`${place} has the operator ${quote(operator)}`)]),
+    ...(sid === null || ALPHANUMERIC.test(sid) ? []
+      : [certainly(`the Sid ${quote(sid)} has characters other than letters and digits`)]),
+  ];
+}
+
+/** A statement of which something is missing can have more actions here than in its document. */
+function actionRejections({ actions, missing }: Statement, place: string): Rejection[] {
+  if (missing.length > 0) return [];
+  if (actions.items.some(isOfOtherService)) return [certainly(`${place} has an action of another service than STS`)];
+  const isOpen = actions.isNegated || actions.items.some(isOfAnyService);
+  return isOpen ? [perhaps(`${place} has actions of other services than STS`)] : [];
+}
+
+function certainly(text: string): Rejection {
+  return { text, isCertain: true };
+}
+
+function perhaps(text: string): Rejection {
+  return { text, isCertain: false };
+}
+
+const ALPHANUMERIC = /^[A-Za-z0-9]*$/;
+const SERVICE_NAME = /^[a-z0-9-]+(\.[a-z0-9-]+)+$/i;
+
+interface Place {
+  readonly place: string;
+  readonly roleARN: string;
+  readonly data: IAMData;
+}
+
+function principalRejection(principal: Principal, context: Place): Rejection | null {
+  const named = (text: string): string => `the principal ${quote(text)} of ${context.place}`;
+  if (principal.kind === "wildcard") {
+    const text = `${named(principal.text)} contains a wildcard`;
+    // AWS documents no wildcard for an identity provider, and no message that rejects one.
+    return principal.type === "Federated" ? perhaps(text) : certainly(text);
+  }
+  if (principal.kind === "id") return perhaps(`${named(principal.id)} may be the unique ID of a deleted role or user`);
+  if (principal.kind === "federated") {
+    const isKnown = entrantOf(principal) !== null || principal.name.includes(":federated-user/");
+    return isKnown ? null : perhaps(`${named(principal.name)} is malformed`);
+  }
+  if (isMalformed(principal)) return certainly(`${named(textOf(principal))} is malformed`);
+  return "arn" in principal ? absence(principal, context) : null;
+}
+
+/** IAM replaces the ARN of a role or a user by its unique ID, so it must exist before the trust policy is stored. */
+function absence(
+  { kind, arn }: Extract<Principal, { readonly arn: string }>, { place, roleARN, data }: Place,
+): Rejection | null {
+  if (kind === "session") return null;
+  if (arn === roleARN) return perhaps(`${place} names the role itself, which may not exist yet`);
+  const found = kind === "role" ? data.role(arn) : data.accountOf(arn)?.users.get(arn) ?? null;
+  if (found !== null || !data.hasAll(kind, arn)) return null;
+  return certainly(`the principal ${quote(arn)} of ${place} does not exist in the export of its account`);
+}
+
+function isMalformed(principal: Principal): boolean {
+  if (principal.kind === "service") return !SERVICE_NAME.test(principal.name);
+  return principal.kind === "invalid" || (principal.kind === "role" && parseRoleARN(principal.arn) === null);
+}
+
+function textOf(principal: Principal): string {
+  if ("text" in principal) return principal.text;
+  return "arn" in principal ? principal.arn : "name" in principal ? principal.name : "";
+}
+
+const STS = Array.from("sts:", (letter) => letter.charCodeAt(0));
+
+/** Whether an action has another service than STS. */
+function isOfOtherService(action: Pattern): boolean {
+  return !isOfAnyService(action) && STS.some((unit, i) => action[i] !== unit);
+}
+
+/** Only the whole service of an action can be a wildcard. */
+function isOfAnyService([first]: Pattern): boolean {
+  return first === MANY;
+}
+
+/** One statement with unresolved values stands for two, which have the same position. */
+function repeatedSids({ statements }: Policy): Rejection[] {
+  const positions = new Map<string, number>();
+  for (const { sid, index } of statements) {
+    if (sid === null) continue;
+    const first = positions.get(sid) ?? index;
+    if (first !== index) return [certainly(`two statements have the Sid ${quote(sid)}`)];
+    positions.set(sid, first);
+  }
+  return [];
+}
+
+/** Only the quota of the account tells whether a trust policy above the default size fits. */
+function sizeRejections(document: string): Rejection[] {
+  const size = mayBeUnresolved(document) ? 0 : document.replaceAll(/\s/g, "").length;
+  const { trust, trustQuota } = POLICY_SIZES;
+  if (size <= trust) return [];
+  const isCertain = size > trustQuota;
+  const limit = isCertain ? `${trustQuota}` : `the ${trust} that accounts have by default`;
+  return [{ text: `it has ${size} characters, more than ${limit}`, isCertain }];
+}
