@@ -3,6 +3,7 @@ import type { SettingsFor } from "../shared/contract/settings.ts";
 import { countOf, printable } from "../shared/formats/text.ts";
 import type { IAMData } from "../shared/trust/iam-data.ts";
 import { Intended } from "../shared/trust/intended.ts";
+import { isServiceLinked } from "../shared/trust/managed-roles.ts";
 import { TrustChains } from "../shared/trust/trust-chains.ts";
 import { parseTarget } from "../shared/trust/trust-question.ts";
 import { sourceRole } from "../shared/trust/trust-target.ts";
@@ -10,7 +11,7 @@ import {
   sortedRoles, type WhoElse, whoElse, whoElseJSON, whoElseLines, WhoElseText,
 } from "../shared/trust/who-else.ts";
 import { asking } from "./input/asking.ts";
-import { readIAMFiles } from "./input/iam-files.ts";
+import { checkExports, readIAMFiles } from "./input/iam-files.ts";
 import { checkTarget, readNamers } from "./input/trust-targets.ts";
 import { drained, EXIT, type ExitStatus, type IO, JSONListWriter, writeJSON, writeLines } from "./io.ts";
 
@@ -81,9 +82,7 @@ async function rolesOf(
   target: string | null, settings: Settings, data: IAMData, io: IO,
 ): Promise<readonly ExaminedRole[] | null> {
   if (isARN(target)) return [{ role: target, sources: [] }];
-  if (settings.from.length === 0 && !settings.cluster) {
-    return sortedRoles(data.roles()).map((role) => ({ role, sources: [] }));
-  }
+  if (settings.from.length === 0 && !settings.cluster) return allRoles(data, io);
   const namers = await readNamers(target, settings, io, "trust who --from -");
   if (namers === null) return null;
   const sources = Map.groupBy(namers.others, ({ roleARN }) => roleARN);
@@ -91,4 +90,16 @@ async function rolesOf(
   return [...roles].toSorted().map((role) => (
     { role, sources: sources.get(role)?.flatMap((one) => sourceRole(one) ?? []) ?? [] }
   ));
+}
+
+/** Returns every role of the exports, also those without a known name, but for those that nobody can edit. */
+function allRoles(data: IAMData, io: IO): readonly ExaminedRole[] {
+  checkExports(data);
+  const all = [...data.roles()];
+  const others = all.filter((role) => !isServiceLinked(role, data));
+  if (others.length < all.length) {
+    const count = countOf(all.length - others.length, "service-linked role");
+    writeLines(io.stderr, [`note: ${count} not listed, because only their services assume and edit them`]);
+  }
+  return [...sortedRoles(others), ...data.unnamed.keys()].map((role) => ({ role, sources: [] }));
 }

@@ -9,7 +9,7 @@ import { TrustCallers, type TrustRow } from "../shared/trust/trust-rows.ts";
 import { type TrustTarget, unassumedNotes } from "../shared/trust/trust-target.ts";
 import { sortedRoles } from "../shared/trust/who-else.ts";
 import { faultySelectorLines, faultySelectors } from "./input/faulty-objects.ts";
-import { readIAMFiles } from "./input/iam-files.ts";
+import { checkExports, readIAMFiles } from "./input/iam-files.ts";
 import type { State } from "./input/state.ts";
 import { trustCallers } from "./input/trust-callers.ts";
 import { asking } from "./input/asking.ts";
@@ -53,9 +53,14 @@ interface Roles extends ReturnType<typeof trustTargets> {
   readonly lines: readonly string[];
 }
 
+/** Returns the roles of the exports. A role without a known name cannot be asked about. */
 function rolesOf(data: IAMData): Roles {
+  checkExports(data);
+  const omitted = Array.from(data.unnamed, ([address, { file }]) => (
+    `${address} of ${file} is not examined: its name is not known yet`
+  ));
   const targets = sortedRoles(data.roles()).map((roleARN): TrustTarget => ({ kind: "role", name: roleARN, roleARN }));
-  return { targets, omitted: [], lines: [] };
+  return { targets, omitted, lines: [] };
 }
 
 function rolesIn({ inventory, origin }: State, { ackSystemNamespace }: Settings): Roles {

@@ -36,6 +36,15 @@ export async function readIAMFiles(files: readonly string[], profiles: readonly 
   return data;
 }
 
+/** Throws if the inputs have no role, or show that they lack roles: an answer about every role would not be true. */
+export function checkExports(data: IAMData): void {
+  const [file] = data.truncated;
+  const [first] = data.roles();
+  const fault = file !== undefined ? `${file} is one page of an output: export all pages, without --max-items`
+    : first === undefined && data.unnamed.size === 0 ? "no input contains a role" : null;
+  if (fault !== null) throw new ResolverError("ERR_INPUT_UNREADABLE", printable(`--iam: ${fault}`));
+}
+
 /** Imports the client of IAM on demand, because most runs read files. */
 async function readProfile(profile: string, data: IAMData): Promise<void> {
   const { authorizationDetails, iamClientOf } = await import("./aws-iam.ts");

@@ -1,7 +1,9 @@
 import type { SettingsFor } from "../../shared/contract/settings.ts";
 import { ResolverError } from "../../shared/formats/errors.ts";
 import { printable } from "../../shared/formats/text.ts";
-import type { ControllerDeployment, Controllers } from "../../shared/model/controller-deployment.ts";
+import {
+  type ControllerDeployment, type Controllers, deploymentsText,
+} from "../../shared/model/controller-deployment.ts";
 import type { SessionDefaultSettings } from "../../shared/model/session-defaults.ts";
 import { sidecarSession, type SidecarSession } from "../../shared/model/sidecar-session.ts";
 import type { RoleCaller } from "../../shared/trust/role-caller.ts";
@@ -17,21 +19,31 @@ interface Callers {
 type CallerSettings = SessionDefaultSettings & Pick<
   SettingsFor<"trust">, "caller" | "via" | "callerCredentials" | "sessionName"
 >;
-type FoundControllers = Pick<Controllers, "controllers" | "unread">;
+type FoundControllers = Pick<Controllers, "controllers" | "unread"> & Partial<Pick<Controllers, "others">>;
 
 /** Returns the callers of --caller and those of the controllers' Deployments. Throws if there is none. */
-export function trustCallers(settings: CallerSettings, { controllers, unread }: FoundControllers): Callers {
+export function trustCallers(settings: CallerSettings, found: FoundControllers): Callers {
+  const { controllers, others = [], unread } = found;
   const { via, callerCredentials: credentials } = settings;
   const sidecar = sidecarSession(settings.sessionName, settings);
   if (typeof sidecar === "string") throw invalid(sidecar);
   const given = settings.caller.map((arn): RoleCaller => ({ arn, via, credentials, sidecar }));
-  const found = controllers.map((one) => callerOf(one, sidecar));
-  const notes = [...(unread === null ? [] : [unread]), ...found.filter((one) => typeof one === "string")];
-  const callers = [...given, ...found.filter((one) => typeof one !== "string")];
+  const read = controllers.map((one) => callerOf(one, sidecar));
+  const notes = [...(unread === null ? [] : [unread]), ...read.filter((one) => typeof one === "string")];
+  const callers = [...given, ...read.filter((one) => typeof one !== "string")];
   const areComplete = notes.length === 0 || given.length > 0;
-  if (callers.length > 0) return { callers: withoutRepetitions(callers), notes, areComplete };
-  const why = notes.length === 0 ? "" : `; ${notes.join("; ")}`;
+  const all = [...notes, ...elsewhere(others)];
+  if (callers.length > 0) return { callers: withoutRepetitions(callers), notes: all, areComplete };
+  const why = all.length === 0 ? "" : `; ${all.join("; ")}`;
   throw invalid(`no caller is known: pass the role of the controllers with --caller${why}`);
+}
+
+/** Tenants can create Deployments that look like a controller, so only the user states another namespace. */
+function elsewhere(others: readonly string[]): string[] {
+  const namespaces = [...new Set(others.map((name) => name.slice(0, name.indexOf("/"))))];
+  return namespaces.length === 0 ? []
+    : [`${deploymentsText(others)} not read, because of the namespace; pass --ack-system-namespace ${
+      namespaces.join(" or ")}`];
 }
 
 function invalid(message: string): ResolverError {

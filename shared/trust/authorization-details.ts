@@ -1,7 +1,7 @@
 import { field, stringAt } from "../formats/json.ts";
 import { accountKey, type DocumentText, type InlinePolicy } from "./iam-objects.ts";
 import {
-  boundaryAt, documentAt, type IAMReader, isPage, listAt, type ReaderContext, tagsOf, textsAt, withARN,
+  boundaryAt, documentAt, type IAMReader, isPage, listAt, notePage, type ReaderContext, tagsOf, textsAt, withARN,
 } from "./iam-reader.ts";
 import type { JSONElement } from "./json-elements.ts";
 
@@ -27,6 +27,7 @@ export class AuthorizationDetails implements IAMReader {
   add(element: JSONElement): void {
     const { key, index, value } = element;
     if (isPage(element)) this.#isTruncated = true;
+    notePage(this.#context, element);
     if (!isList(key)) return;
     if (index === null) this.#lists.set(key, this.#lists.get(key) ?? 0);
     else this.#addElement(key, index, value);

@@ -2,7 +2,8 @@ import { field, isJsonObject, stringAt } from "../formats/json.ts";
 import { quote } from "../formats/text.ts";
 import { NAMED, TemplateValues } from "./cloudformation-functions.ts";
 import {
-  EVERY_GAP, type Gap, type GapPart, type HolderKind, type IAMObject, type InlinePolicy, type ObjectPart,
+  type DocumentText, EVERY_GAP, type Gap, type GapPart, type HolderKind, type IAMObject, type InlinePolicy,
+  type ObjectPart,
 } from "./iam-objects.ts";
 import { arnIn, gapsOf, type IAMReader, type ReaderContext, tagsOf } from "./iam-reader.ts";
 import type { JSONElement } from "./json-elements.ts";
@@ -71,7 +72,7 @@ class ResourceReader {
   }
 
   read(logicalID: string, resource: unknown): void {
-    if (logicalID.startsWith("Fn::")) this.#addLoop(logicalID);
+    if (logicalID.startsWith("Fn::")) this.#addLoop(logicalID, resource);
     const type = stringAt(resource, "Type") ?? "";
     const kind = NAMED.get(type)?.kind;
     if (kind === "policy") this.#addManagedPolicy(logicalID, resource);
@@ -85,21 +86,28 @@ class ResourceReader {
     }
   }
 
-  /** A loop can add a policy to each object. */
-  #addLoop(logicalID: string): void {
+  /** A loop can add roles, and a policy to each object. */
+  #addLoop(logicalID: string, loop: unknown): void {
     const { data, file, subject: account } = this.#context;
+    const hasRoles = (JSON.stringify(loop) ?? "").includes("AWS::IAM::Role\"");
+    if (hasRoles) data.addUnnamed({ address: logicalID, file, trust: null });
     const gaps = [...EVERY_GAP, ...gapsOf("inline policies", unresolved(logicalID))];
     for (const [kind] of HOLDERS) {
       data.addPart({ kind, account, file, name: null, inline: [], attached: [], groups: [], gaps });
     }
   }
 
-  /** An object whose name CloudFormation generates cannot be asked about. */
   #addObject(kind: HolderKind, logicalID: string, resource: unknown): void {
+    const { data, file, subject } = this.#context;
     const name = this.#values.nameOf(logicalID);
-    if (name === null) return;
-    const arn = this.#values.arnOf(logicalID) ?? arnIn(this.#context.subject, kind, "/", name);
-    this.#context.data.add(this.#objectOf(kind, arn, resource));
+    const arn = name !== null && subject === null ? arnIn(subject, kind, "/", name) : this.#values.arnOf(logicalID);
+    if (arn !== null) data.add(this.#objectOf(kind, arn, resource));
+    else if (kind === "role") data.addUnnamed({ address: logicalID, file, trust: this.#trustOf(resource) });
+  }
+
+  #trustOf(resource: unknown): DocumentText {
+    const { data } = this.#context;
+    return data.textOf(conditionOf(resource) ?? this.#values.property(resource, "AssumeRolePolicyDocument"));
   }
 
   #objectOf(kind: HolderKind, arn: string, resource: unknown): IAMObject {
@@ -119,7 +127,7 @@ class ResourceReader {
     const seconds = this.#values.property(resource, "MaxSessionDuration") ?? 3600;
     return {
       ...principal, kind, isStored: false,
-      trust: this.#context.data.textOf(condition ?? this.#values.property(resource, "AssumeRolePolicyDocument")),
+      trust: this.#trustOf(resource),
       maxSessionSeconds: typeof seconds === "number" ? seconds : null,
     };
   }

@@ -1,7 +1,7 @@
 import { stringAt } from "../formats/json.ts";
 import { EVERY_GAP, type Gap } from "./iam-objects.ts";
 import {
-  boundaryAt, documentAt, type IAMReader, listAt, numberAt, type ReaderContext, tagsOf, withARN,
+  boundaryAt, documentAt, type IAMReader, listAt, notePage, numberAt, type ReaderContext, tagsOf, withARN,
 } from "./iam-reader.ts";
 import type { JSONElement } from "./json-elements.ts";
 
@@ -20,7 +20,9 @@ export class GetRole implements IAMReader {
     this.#files = [context.file];
   }
 
-  add({ key, index, value }: JSONElement): void {
+  add(element: JSONElement): void {
+    const { key, index, value } = element;
+    notePage(this.#context, element);
     const isListed = key === "Roles" && index !== null;
     if (!isListed && key !== "Role") return;
     const { arn, object } = withARN(value, isListed ? `Roles[${index}]` : "Role");

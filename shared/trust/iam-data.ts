@@ -1,5 +1,6 @@
 import {
   type Account, accountKey, type DocumentText, type HolderKind, type IAMObject, type IAMRole, nameOf, type ObjectPart,
+  type UnnamedRole,
 } from "./iam-objects.ts";
 import { Contradiction, mergeObjects } from "./merge-objects.ts";
 import { type ParsedPolicy, parsePolicy, type PolicyKind } from "./policy-document.ts";
@@ -22,6 +23,10 @@ export class IAMData {
   readonly #accounts = new Map<string, Account>();
   readonly #policies = new Map<string, ManagedPolicy>();
   #parts: ObjectPart[] = [];
+  /** By a name that is unique among the files. */
+  readonly unnamed = new Map<string, UnnamedRole>();
+  /** The files that lack roles of their accounts, because they are pages of an output. */
+  readonly truncated = new Set<string>();
   /** Equal documents are one text. */
   readonly #texts = new Map<string, string>();
   readonly #parsed = { trust: new Map<string, ParsedPolicy>(), identity: new Map<string, ParsedPolicy>() };
@@ -85,6 +90,12 @@ export class IAMData {
     if (kind === "group") put(account.groups, nameOf(arn), object);
     else if (kind === "user") put(account.users, arn, object);
     else put(account.roles, arn, object);
+  }
+
+  /** Adds a role that nobody can ask about by its ARN. */
+  addUnnamed(role: UnnamedRole): void {
+    const { address, file } = role;
+    this.unnamed.set(this.unnamed.has(address) ? `${address} of ${file}` : address, role);
   }
 
   /** Adds policies of an object that may be in another file. They apply after `finish`. */

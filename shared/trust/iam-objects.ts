@@ -49,6 +49,14 @@ export interface IAMRole extends Principal {
   readonly maxSessionSeconds: number | null;
 }
 
+/** A role whose ARN its input does not state yet, for example because Terraform generates the name. */
+export interface UnnamedRole {
+  /** Its name in the file, such as `aws_iam_role.app`. */
+  readonly address: string;
+  readonly file: string;
+  readonly trust: DocumentText | null;
+}
+
 export interface IAMUser extends Principal {
   readonly kind: "user";
   readonly groups: readonly string[];

@@ -84,6 +84,12 @@ export function isPage({ key, value }: JSONElement): boolean {
   return isToken || (key === "IsTruncated" && value === true);
 }
 
+/** Notes whether the last page of an output that has been read is followed by others. */
+export function notePage({ data, file }: ReaderContext, element: JSONElement): void {
+  if (isPage(element)) data.truncated.add(file);
+  else if (element.key === "IsTruncated") data.truncated.delete(file);
+}
+
 /** Returns an element of a list that has an ARN. */
 export function withARN(value: unknown, place: string): { readonly arn: string; readonly object: object } {
   const arn = stringAt(value, "Arn");

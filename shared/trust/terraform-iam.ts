@@ -71,10 +71,13 @@ export class TerraformIAM {
     if (arn !== null && document !== null) this.#context.data.addPolicy(arn, document, this.#context.file);
   }
 
-  /** An object whose name is known after apply cannot be asked about. */
   #addObject(kind: HolderKind, resource: Resource): void {
     const arn = this.#arnOf(kind, resource);
-    if (arn !== null) this.#context.data.add(this.#objectOf(kind, arn, resource));
+    const { data, file } = this.#context;
+    if (arn !== null) data.add(this.#objectOf(kind, arn, resource));
+    else if (kind === "role") {
+      data.addUnnamed({ address: resource.address, file, trust: this.#document(resource, "assume_role_policy") });
+    }
   }
 
   #objectOf(kind: HolderKind, arn: string, resource: Resource): IAMObject {

@@ -83,6 +83,28 @@ function adviseProvider({ name }: Trusted, conditions: readonly Condition[]): Ad
   return name.includes(":saml-provider/") ? adviseSAML(conditions) : adviseWebIdentity(conditions);
 }
 
+/**
+ * The services that send `aws:SourceArn` and `aws:SourceAccount` when they assume a role, as the page of each says of
+ * its trust policy. AWS has no list of them, and the role of another service can stop working with such a condition:
+ * EC2, for example, sends neither (prowler-cloud/prowler#2810, #4714 and #7021).
+ */
+const SENDS_SOURCE: ReadonlySet<string> = new Set([
+  // https://docs.aws.amazon.com/appstream2/latest/developerguide/example-fleet-machine.html
+  "appstream.amazonaws.com",
+  // https://docs.aws.amazon.com/autoscaling/ec2/userguide/cross-service-confused-deputy-prevention.html
+  "autoscaling.amazonaws.com",
+  // https://docs.aws.amazon.com/codebuild/latest/userguide/setting-up-service-role.html
+  "codebuild.amazonaws.com",
+  // https://docs.aws.amazon.com/frauddetector/latest/ug/confused-deputy-prevention.html
+  "frauddetector.amazonaws.com",
+  // https://docs.aws.amazon.com/iot-device-defender/latest/devguide/dd-cross-service-confused-deputy-prevention.html
+  "iot.amazonaws.com",
+  // https://docs.aws.amazon.com/personalize/latest/dg/cross-service-confused-deputy-prevention.html
+  "personalize.amazonaws.com",
+  // https://docs.aws.amazon.com/vpc/latest/userguide/flow-logs-iam-role.html
+  "vpc-flow-logs.amazonaws.com",
+]);
+
 function adviseService({ name }: Trusted, conditions: readonly Condition[]): Advice {
   if (name === "pods.eks.amazonaws.com") {
     const isLimited = conditions.some(({ key }) => /^aws:requesttag\/(kubernetes-|eks-cluster-)/i.test(key));
@@ -92,7 +114,7 @@ function adviseService({ name }: Trusted, conditions: readonly Condition[]): Adv
         + "aws:RequestTag/kubernetes-service-account",
     };
   }
-  if (SOURCE_KEYS.some((key) => hasKey(conditions, key))) return INTENDED;
+  if (!SENDS_SOURCE.has(name) || SOURCE_KEYS.some((key) => hasKey(conditions, key))) return INTENDED;
   const fix = `demand aws:SourceArn or aws:SourceAccount, or ${REMOVE}`;
   return { problem: "the service can act for other accounts", fix };
 }

@@ -87,7 +87,7 @@ interface Step {
 export class TrustChains {
   readonly #existing: Existing;
   readonly #data: IAMData;
-  readonly #intended: Intended;
+  readonly intended: Intended;
   readonly #parties = new Map<string, Party>();
   readonly #trusts = new Map<DocumentText | null, Trust>();
   readonly #known = new Map<string, readonly TrustChain[]>();
@@ -96,7 +96,7 @@ export class TrustChains {
   constructor(existing: Existing, intended: Intended) {
     this.#existing = existing;
     this.#data = existing.data;
-    this.#intended = intended;
+    this.intended = intended;
   }
 
   /** Reads the trust policy of a role. */
@@ -180,7 +180,7 @@ export class TrustChains {
     const key = `${kind} ${name}`;
     const known = this.#parties.get(key);
     if (known !== undefined) return known;
-    const isIntended = this.#intended.has({ kind, name, accountID });
+    const isIntended = this.intended.has({ kind, name, accountID });
     const party: Party = {
       kind, name, accountID, isIntended, partition: partitionOf(name),
       trust: null, place: 0, isTrusted: false, open: [], search: 0,

@@ -2,10 +2,12 @@ import { formatFieldPath } from "../formats/json.ts";
 import { compareText } from "../formats/text.ts";
 import { ANY_PROVIDER, ANYONE, type Entrant } from "./entrant.ts";
 import type { IAMData } from "./iam-data.ts";
-import type { IAMRole } from "./iam-objects.ts";
+import type { IAMRole, UnnamedRole } from "./iam-objects.ts";
 import { Intended } from "./intended.ts";
+import { fixOfManagedRole } from "./managed-roles.ts";
 import { rejectionOf, rejectionText } from "./planned-policy.ts";
 import { adviceFor } from "./trust-advice.ts";
+import type { PolicyFault } from "./policy-text.ts";
 import type { TrustChain, TrustChains } from "./trust-chains.ts";
 import { trustedBy } from "./trusted.ts";
 
@@ -26,6 +28,8 @@ export type WhoElseOrFault = WhoElse | { readonly role: string; readonly fault: 
 export function whoElse(
   role: string, data: IAMData, chains: TrustChains, sources: readonly string[] = [],
 ): WhoElseOrFault {
+  const unnamed = data.unnamed.get(role);
+  if (unnamed !== undefined) return whoElseUnnamed(role, unnamed, data, chains.intended);
   const { isEmpty, ...found } = chains.of(role);
   const fault = (isEmpty ? faultOf(role, data) : null) ?? rejectionFault(role, data);
   if (fault !== null) return { role, fault };
@@ -34,15 +38,33 @@ export function whoElse(
   return { role, unintended: found.unintended.filter((one) => !also.has(one)), chains: found.chains };
 }
 
+/**
+ * Returns who can assume a role whose ARN is not known. Who reaches it through other roles is not known either, because
+ * their policies name the ARN.
+ */
+function whoElseUnnamed(
+  name: string, { trust }: Pick<UnnamedRole, "trust">, data: IAMData, intended: Intended,
+): WhoElseOrFault {
+  const rejection = rejectionOf({ arn: name, trust, isStored: false }, data);
+  if (rejection?.isCertain === true) return { role: name, fault: rejectionText(rejection) };
+  if (trust === null) return { role: name, fault: "its trust policy is not known yet" };
+  const { policy, fault } = data.parse(trust, "trust");
+  if (policy === null) return { role: name, fault: faultText(fault) };
+  return { role: name, unintended: trustedBy(policy).filter((one) => !intended.has(one)), chains: [] };
+}
+
 /** Why a role has no trust policy that can be read, or null. */
 function faultOf(arn: string, data: IAMData): string | null {
   const role = data.role(arn);
   if (role === null) return missingText(arn, data);
   if (role.trust === null) return "no file contains its trust policy; pass the export of its account with --iam";
   const { fault } = data.parse(role.trust, "trust");
-  if (fault === null) return null;
-  const path = formatFieldPath(fault.path);
-  return `the trust policy is not valid: ${path === "" ? "" : `${path}: `}${fault.message}`;
+  return fault === null ? null : faultText(fault);
+}
+
+function faultText({ path, message }: PolicyFault): string {
+  const at = formatFieldPath(path);
+  return `the trust policy is not valid: ${at === "" ? "" : `${at}: `}${message}`;
 }
 
 /** Why IAM rejects a planned trust policy. Nobody can tell then who could assume the role. */
@@ -90,16 +112,20 @@ export class WhoElseText {
 /** Returns the result as lines. Quotes only the trust policy of the role itself, without the values of conditions. */
 export function whoElseLines({ role, unintended, chains }: WhoElse, data: IAMData): string[] {
   const names = new Set(unintended.map(({ name }) => name));
-  const policy = names.size === 0 ? null : data.parse(data.role(role)?.trust ?? "", "trust").policy;
+  const unnamed = data.unnamed.get(role) ?? null;
+  const { trust = null } = unnamed ?? data.role(role) ?? {};
+  const policy = names.size === 0 ? null : data.parse(trust ?? "", "trust").policy;
+  const managed = fixOfManagedRole(role);
   const trusted = policy === null ? [] : trustedBy(policy).filter(({ name }) => names.has(name));
   return [
-    `${role}: ${unintended.length === 0 ? "nobody else" : unintended.length}`,
+    `${role}${unnamed === null ? "" : UNNAMED}: ${unintended.length === 0 ? "nobody else" : unintended.length}`,
     ...trusted.flatMap((one) => [
       `  ${one.name}${KINDS[one.kind] ?? ""}`,
       ...one.statements.flatMap((statement) => {
         const conditions = statement.conditions.map(({ operatorText, key }) => `${operatorText} ${key}`);
         const under = conditions.length === 0 ? "" : `, if ${conditions.join(", ")}`;
-        return [`    statement ${statement.sid ?? statement.index}${under}`, `    fix: ${adviceFor(one, statement)}`];
+        const fix = managed ?? adviceFor(one, statement);
+        return [`    statement ${statement.sid ?? statement.index}${under}`, `    fix: ${fix}`];
       }),
     ]),
     ...chains.map(({ principal, through, verdict }) => (
@@ -107,6 +133,8 @@ export function whoElseLines({ role, unintended, chains }: WhoElse, data: IAMDat
     )),
   ];
 }
+
+const UNNAMED = " (a role whose name is not known yet)";
 
 const KINDS: Partial<Record<Entrant["kind"], string>> = {
   any: " (everyone)", account: " (an account)", pattern: " (every role and user that matches)",

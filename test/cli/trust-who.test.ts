@@ -107,3 +107,100 @@ test("trust who exits 2 for bad input, and names it", async (t) => {
   const without = await runCommand(["trust", "who", ROLE]);
   t.match([without.status, without.stderr], [2, /--iam is missing/]);
 });
+
+const EVERYONE = JSON.stringify(document(allow("*")));
+
+function plan(values: object, unknown: object): string {
+  const change = { actions: ["create"], before: null, after: { path: "/", ...values }, after_unknown: unknown };
+  const resource = { address: "aws_iam_role.app", mode: "managed", type: "aws_iam_role", name: "app", change };
+  const planned = { format_version: "1.2", resource_changes: [resource], configuration: { root_module: {
+    resources: [{ address: "aws_iam_role.app", expressions: { name_prefix: {}, assume_role_policy: {} } }],
+  } } };
+  return fileOf(JSON.stringify(planned));
+}
+
+test("trust who --all lists roles without a known name by their address, and judges them", async (t) => {
+  const named = { name_prefix: "ack-", assume_role_policy: EVERYONE };
+  const run = (file: string, ...words: readonly string[]): Promise<CommandResult> => (
+    runCommand(["trust", "who", "--all", "--iam", `222222222222=${file}`, ...words])
+  );
+  const open = plan(named, { name: true, arn: true });
+  const text = /^aws_iam_role\.app \(a role whose name is not known yet\): 1\n {2}\*/;
+  t.match(await run(open), { status: 1, stdout: text });
+  const json = await run(open, "-o", "json", "--iam", `333333333333=${plan(named, { name: true })}`);
+  t.match(JSON.parse(json.stdout), [
+    { role: "aws_iam_role.app", unintended: ["*"], chains: [] }, { role: /^aws_iam_role\.app of \/.*input\.json$/ },
+  ]);
+  const fine = JSON.stringify(document(allow({ AWS: APP })));
+  t.match(await run(plan({ ...named, assume_role_policy: fine }, { name: true }), "--intended", APP), { status: 0 });
+  const bad = JSON.stringify(document(allow({ AWS: [APP, "ack"] })));
+  for (const [file, fault] of [
+    [plan({ name_prefix: "ack-" }, { name: true, assume_role_policy: true }), /not valid: not known: aws_iam_role.app/],
+    [plan({ ...named, assume_role_policy: bad }, { name: true }), /^aws_iam_role.app: IAM rejects the planned trust/],
+  ] as const) t.match(await run(file), { status: 2, stderr: fault });
+});
+
+test("trust who --all judges the roles of a template whose names CloudFormation generates", async (t) => {
+  const role = { Type: "AWS::IAM::Role", Properties: { AssumeRolePolicyDocument: JSON.parse(EVERYONE) as unknown } };
+  const loop = { "Fn::ForEach::Roles": ["Name", ["a", "b"], { "Role${Name}": role }] };
+  const run = (...resources: readonly object[]): Promise<CommandResult> => {
+    const file = fileOf(JSON.stringify({ Resources: Object.assign({}, ...resources) as unknown }));
+    return runCommand(["trust", "who", "--all", "--iam", `222222222222=${file}`]);
+  };
+  t.match(await run({ App: role }), { status: 1, stdout: /^App \(a role whose name is not known yet\): 1\n/ });
+  t.match(await run(loop), { status: 2, stderr: /^Fn::ForEach::Roles: its trust policy is not known yet\n/ });
+  const placed = { ...role, Properties: { ...role.Properties, RoleName: "app", Path: { Ref: "Path" } } };
+  t.match(await run({ App: placed }), { status: 1, stdout: /^App \(a role/ });
+  t.match(await run({ "Fn::ForEach::Buckets": ["Name", ["a"], { "B${Name}": { Type: "AWS::S3::Bucket" } }] }), {
+    status: 2, stderr: /--iam: no input contains a role/,
+  });
+});
+
+test("trust who --all fails if an input lacks roles", async (t) => {
+  const run = (text: string): Promise<CommandResult> => runCommand(["trust", "who", "--all", "--iam", fileOf(text)]);
+  const whole = exportOf({ RoleDetailList: [roleDetail(ROLE, document(allow({ AWS: APP })))] });
+  const page = JSON.stringify({ ...whole, IsTruncated: true, Marker: "x" });
+  t.match(await run(page), { status: 2, stderr: /is one page of an output: export all pages, without --max-items/ });
+  const last = exportOf({ RoleDetailList: [roleDetail(NEAR, document(allow({ AWS: APP })))] });
+  const pages = `${page}\n${JSON.stringify({ ...last, IsTruncated: false })}`;
+  t.match(await run(pages), { status: 1, stderr: /2 of 2 roles/ });
+  t.match(await run(JSON.stringify(exportOf({}))), { status: 2, stderr: /--iam: no input contains a role/ });
+  const trust = await runCommand(["trust", "--caller", APP, "--iam", fileOf(JSON.stringify(exportOf({})))]);
+  t.match(trust, { status: 2, stderr: /--iam: no input contains a role/ });
+  const roles = JSON.stringify({ Roles: [roleDetail(ROLE, document(allow({ AWS: APP })))], IsTruncated: true });
+  t.match(await run(roles), { status: 2, stderr: /is one page/ });
+});
+
+test("trust says which roles it does not examine, because their names are not known", async (t) => {
+  const file = plan({ name_prefix: "ack-", assume_role_policy: EVERYONE }, { name: true });
+  const { status, stderr } = await runCommand(["trust", "--caller", APP, "--iam", `222222222222=${file}`]);
+  t.equal(status, 1);
+  t.match(stderr, /^note: aws_iam_role\.app of \/.*input\.json is not examined: its name is not known yet\n/);
+});
+
+const LINKED = "arn:aws:iam::222222222222:role/aws-service-role/eks.amazonaws.com/AWSServiceRoleForAmazonEKS";
+const SSO = "arn:aws:iam::222222222222:role/aws-reserved/sso.amazonaws.com/AWSReservedSSO_admin_1";
+
+test("trust who counts service-linked roles, and advises nobody to edit what only AWS can edit", async (t) => {
+  const service = allow({ Service: "eks.amazonaws.com" });
+  const saml = allow({ Federated: "arn:aws:iam::222222222222:saml-provider/AWSSSO_1" }, {
+    Action: "sts:AssumeRoleWithSAML",
+  });
+  const run = (details: object, ...words: readonly string[]): Promise<CommandResult> => (
+    runCommand(["trust", "who", ...words, "--iam", fileOf(JSON.stringify(details))])
+  );
+  const linked = exportOf({ RoleDetailList: [roleDetail(LINKED, document(service))] });
+  t.match(await run(linked, "--all"), { status: 0, stdout: "", stderr: /^note: 1 service-linked role not listed, / });
+  const fix = /fix: only eks\.amazonaws\.com can change this service-linked role; pass it with --intended\n/;
+  t.match(await run(linked, LINKED), { status: 1, stdout: fix });
+  const sso = exportOf({ RoleDetailList: [roleDetail(SSO, document(saml))] });
+  t.match(await run(sso, "--all"), { status: 1, stdout: /fix: only IAM Identity Center can change this role; / });
+  // Everyone can write such a name into a plan, and IAM reserves the path only for services.
+  for (const trust of [document(allow("*")), document(service, allow({ AWS: APP })), "{"]) {
+    const { status } = await run(exportOf({ RoleDetailList: [roleDetail(LINKED, trust)] }), "--all");
+    t.ok(status > 0);
+  }
+  const linkedPath = { name: "AWSServiceRoleForX", path: "/aws-service-role/eks.amazonaws.com/" };
+  const planned = plan({ ...linkedPath, assume_role_policy: JSON.stringify(document(service)) }, {});
+  t.match(await runCommand(["trust", "who", "--all", "--iam", `222222222222=${planned}`]), { status: 1 });
+});

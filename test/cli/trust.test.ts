@@ -110,6 +110,19 @@ test("trust never succeeds with a controller whose role is unknown, unless --cal
   t.throws(() => trustCallers({ ...settings, caller: [] }, unread), { message });
 });
 
+test("trust names the flag for controllers in another namespace", async (t) => {
+  const account = {
+    apiVersion: "v1", kind: "ServiceAccount",
+    metadata: { name: "ack-s3", namespace: "ack", annotations: { "eks.amazonaws.com/role-arn": APP } },
+  };
+  const manifests = fileOf(SELECTORS[1], account, controllerDeployment({ namespace: "ack" }));
+  const flag = /Deployment ack\/ack-s3 not read, because of the namespace; pass --ack-system-namespace ack\n/;
+  t.match(await trust(manifests), { status: 2, stderr: flag });
+  t.match(await trust(manifests, "--caller", APP, "--caller-credentials", "irsa"), { status: 0, stderr: flag });
+  const stated = await trust(manifests, "--ack-system-namespace", "ack");
+  t.match(stated, { stdout: /^yes +IAMRoleSelector team-b /m });
+});
+
 test("trust examines the roles of the exports if there are no objects", async (t) => {
   const { stdout } = await trust(null, "--caller", APP, "--caller-credentials", "pod-identity", "-o", "json");
   t.match(JSON.parse(stdout), [

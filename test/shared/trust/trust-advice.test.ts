@@ -36,8 +36,9 @@ const ADVICE: readonly (readonly [title: string, text: string, expected: RegExp]
   ["Pod Identity of a namespace", advice({ Service: "pods.eks.amazonaws.com" }, {
     StringEquals: { "aws:RequestTag/kubernetes-namespace": "ack-system" },
   }), /^remove it/],
-  ["a service", advice({ Service: "ec2.amazonaws.com" }), /^the service can act for other accounts/],
-  ["a service for an account", advice({ Service: "ec2.amazonaws.com" }, {
+  ["a service", advice({ Service: "codebuild.amazonaws.com" }), /^the service can act for other accounts; demand/],
+  ["a service that sends no source", advice({ Service: "ec2.amazonaws.com" }), /^remove it from the policy, or pass/],
+  ["a service for an account", advice({ Service: "codebuild.amazonaws.com" }, {
     StringEquals: { "aws:SourceAccount": "111122223333" },
   }), /^remove it/],
   ["an optional external ID", advice({ AWS: APP }, {

@@ -18,8 +18,9 @@ test("reports others by what is wrong with letting them in", async (t) => {
     `TR-10 others can assume the role: ${JANE}`, `TR-10 others can assume the role: ${NEAR}`,
   ]);
   t.same(others(allow({ AWS: [NEAR, `${NEAR}2`] })), [`TR-10 others can assume the role: ${NEAR} and ${NEAR}2`]);
-  t.same(others(allow({ Service: "ec2.amazonaws.com" })), [
-    "TR-10 ec2.amazonaws.com: the service can act for other accounts",
+  t.same(others(allow({ Service: "ec2.amazonaws.com" })), ["TR-10 others can assume the role: ec2.amazonaws.com"]);
+  t.same(others(allow({ Service: "codebuild.amazonaws.com" })), [
+    "TR-10 codebuild.amazonaws.com: the service can act for other accounts",
   ]);
   t.same(others(allow({ AWS: [NEAR, JANE] }), NEAR, JANE), []);
   t.same(problemsOf(selectorTarget(), { trust: null }).filter((one) => !one.startsWith("TR-02")), []);
