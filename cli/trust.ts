@@ -4,8 +4,9 @@ import type { SettingsFor } from "../shared/contract/settings.ts";
 import { countOf, printable, quote } from "../shared/formats/text.ts";
 import { trustTargets } from "../shared/resolution/trust-targets.ts";
 import type { IAMData } from "../shared/trust/iam-data.ts";
+import { ownRoleRow } from "../shared/trust/own-role.ts";
 import type { Answer } from "../shared/trust/three-values.ts";
-import { TrustCallers, type TrustRow } from "../shared/trust/trust-rows.ts";
+import { TrustCallers } from "../shared/trust/trust-rows.ts";
 import { type TrustTarget, unassumedNotes } from "../shared/trust/trust-target.ts";
 import { sortedRoles } from "../shared/trust/who-else.ts";
 import { faultySelectorLines, faultySelectors } from "./input/faulty-objects.ts";
@@ -15,7 +16,7 @@ import { trustCallers } from "./input/trust-callers.ts";
 import { asking } from "./input/asking.ts";
 import { readTrustState } from "./input/trust-targets.ts";
 import { EXIT, type ExitStatus, type IO, writeJSON, writeLines } from "./io.ts";
-import { trustRowJSON, trustRowLines } from "./output/trust-table.ts";
+import { type PrintedRow, trustRowJSON, trustRowLines } from "./output/trust-table.ts";
 
 type Settings = SettingsFor<"trust">;
 
@@ -26,7 +27,7 @@ export async function runTrust(settings: Settings, io: IO, clock = systemClock):
   const options = { stdinCommand: "trust --from -", readsControllers: true };
   const state = hasObjects(settings) ? await readTrustState(settings, io, options) : null;
   if (state === null && hasObjects(settings)) return EXIT.usage;
-  const { callers, notes, areComplete } = trustCallers(settings, state?.controllers ?? NO_CONTROLLERS);
+  const { callers, owners, notes, areComplete } = trustCallers(settings, state?.controllers ?? NO_CONTROLLERS);
   const data = await readIAMFiles(settings.iam, settings.aws);
   const nowSeconds = Math.floor(clock.now() / 1000);
   const asked = asking(() => new TrustCallers({ callers, data, nowSeconds }));
@@ -35,7 +36,8 @@ export async function runTrust(settings: Settings, io: IO, clock = systemClock):
   const omitted = [...roles.omitted, ...unmanaged];
   const unassumed = unassumedNotes(targets, callers.map(({ via }) => via));
   writeLines(io.stderr, [...lines, ...[...notes, ...omitted, ...unassumed].map((note) => printable(`note: ${note}`))]);
-  const rows = targets.flatMap((target) => asked.rowsOf(target));
+  const own = owners.map((owner) => ownRoleRow(owner, data, nowSeconds));
+  const rows = [...own, ...targets.flatMap((target) => asked.rowsOf(target))];
   print(rows, settings, io);
   return areComplete && isFine(rows, omitted) ? EXIT.fine : EXIT.findings;
 }
@@ -44,7 +46,7 @@ function hasObjects({ from, cluster }: Settings): boolean {
   return from.length > 0 || cluster;
 }
 
-function isFine(rows: readonly TrustRow[], omitted: readonly string[]): boolean {
+function isFine(rows: readonly PrintedRow[], omitted: readonly string[]): boolean {
   return omitted.length === 0 && rows.every(({ decision }) => decision.verdict === "yes");
 }
 
@@ -72,13 +74,13 @@ function unmanagedNote({ name }: TrustTarget): string {
   return `${SELECTOR_KIND} ${quote(name)} is not examined: no known controller manages what it selects; pass --caller`;
 }
 
-function print(rows: readonly TrustRow[], { output }: Settings, io: IO): void {
+function print(rows: readonly PrintedRow[], { output }: Settings, io: IO): void {
   if (output === "json") writeJSON(io, rows.map(trustRowJSON));
   else writeLines(io.stdout, trustRowLines(rows, io));
   writeLines(io.stderr, [summary(rows)]);
 }
 
-function summary(rows: readonly TrustRow[]): string {
+function summary(rows: readonly PrintedRow[]): string {
   const count = (verdict: Answer): number => rows.filter(({ decision }) => decision.verdict === verdict).length;
   return `${countOf(rows.length, "answer")}: ${count("yes")} yes, ${count("no")} no, ${count("unknown")} unknown`;
 }

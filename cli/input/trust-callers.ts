@@ -1,4 +1,5 @@
 import type { SettingsFor } from "../../shared/contract/settings.ts";
+import { parseRoleARN } from "../../shared/formats/arn.ts";
 import { ResolverError } from "../../shared/formats/errors.ts";
 import { printable } from "../../shared/formats/text.ts";
 import {
@@ -6,12 +7,15 @@ import {
 } from "../../shared/model/controller-deployment.ts";
 import type { SessionDefaultSettings } from "../../shared/model/session-defaults.ts";
 import { sidecarSession, type SidecarSession } from "../../shared/model/sidecar-session.ts";
+import type { RoleOwner } from "../../shared/trust/own-role.ts";
 import type { RoleCaller } from "../../shared/trust/role-caller.ts";
 
 interface Callers {
   readonly callers: readonly RoleCaller[];
   /** Why the caller of a Deployment is unknown. */
   readonly notes: readonly string[];
+  /** How the controllers get the roles of the callers, as far as it is known. */
+  readonly owners: readonly RoleOwner[];
   /** Whether no caller is unknown: --caller may state those of all Deployments. */
   readonly areComplete: boolean;
 }
@@ -33,9 +37,31 @@ export function trustCallers(settings: CallerSettings, found: FoundControllers):
   const callers = [...given, ...read.filter((one) => typeof one !== "string")];
   const areComplete = notes.length === 0 || given.length > 0;
   const all = [...notes, ...elsewhere(others)];
-  if (callers.length > 0) return { callers: withoutRepetitions(callers), notes: all, areComplete };
+  const owners = ownersOf(given, controllers);
+  if (callers.length > 0) return { callers: withoutRepetitions(callers), owners, notes: all, areComplete };
   const why = all.length === 0 ? "" : `; ${all.join("; ")}`;
   throw invalid(`no caller is known: pass the role of the controllers with --caller${why}`);
+}
+
+/**
+ * Returns how the controllers get their own roles. A Deployment that shows no role has that of the only caller that the
+ * user states with EKS Pod Identity.
+ */
+function ownersOf(given: readonly RoleCaller[], controllers: readonly ControllerDeployment[]): RoleOwner[] {
+  const [only, ...more] = given;
+  const stated = more.length === 0 && only?.credentials === "pod-identity" ? only.arn : null;
+  const ofDeployments = controllers.flatMap(({ name, serviceAccount: account, credentials }): RoleOwner[] => {
+    const through = credentials.roleARN === null ? "pod-identity" : "irsa";
+    const roleARN = credentials.roleARN ?? stated;
+    return roleARN === null ? [] : [{ name, roleARN, through, account }];
+  });
+  const known = new Set(ofDeployments.map(({ roleARN }) => roleARN));
+  const others = given.flatMap(({ arn: roleARN, via, credentials }): RoleOwner[] => {
+    const through = via === "eks-capability" ? via : credentials === "keys" ? null : credentials;
+    const isOpen = through !== null && !known.has(roleARN) && parseRoleARN(roleARN) !== null;
+    return isOpen ? [{ name: null, roleARN, through, account: null }] : [];
+  });
+  return [...ofDeployments, ...others];
 }
 
 /** Tenants can create Deployments that look like a controller, so only the user states another namespace. */

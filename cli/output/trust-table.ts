@@ -5,8 +5,13 @@ import type { IO } from "../io.ts";
 import { decisionLines } from "./decision-lines.ts";
 import { formatTable, type Paint, painter } from "./terminal.ts";
 
+/** A row of `trust`, about a role that a controller assumes or its own. */
+export interface PrintedRow extends Pick<TrustRow, "target" | "through" | "decision"> {
+  readonly caller: { readonly arn: string; readonly via: string; readonly credentials: string | null };
+}
+
 /** Returns a row in the format of `-o json`. Contains no external ID and no tags. */
-export function trustRowJSON({ target, caller, through, decision }: TrustRow): object {
+export function trustRowJSON({ target, caller, through, decision }: PrintedRow): object {
   const { arn, via, credentials } = caller;
   return {
     namedBy: target.kind === "role" ? null : { kind: TARGET_KINDS[target.kind], name: target.name },
@@ -17,7 +22,7 @@ export function trustRowJSON({ target, caller, through, decision }: TrustRow): o
 const COLORS = { yes: "green", no: "red", unknown: "yellow" } as const;
 
 /** Returns a table with a line for each row, followed by the reasons of each verdict that is not yes. */
-export function trustRowLines(rows: readonly TrustRow[], io: IO): string[] {
+export function trustRowLines(rows: readonly PrintedRow[], io: IO): string[] {
   if (rows.length === 0) return ["No role to examine."];
   const paint = painter(io.stdout, io.environment);
   const [header = "", ...lines] = formatTable([
@@ -26,7 +31,7 @@ export function trustRowLines(rows: readonly TrustRow[], io: IO): string[] {
   return [paint("bold", header), ...rows.flatMap((row, i) => rowLines(row, lines[i] ?? "", paint))];
 }
 
-function cellsOf({ target, caller, through, decision }: TrustRow): string[] {
+function cellsOf({ target, caller, through, decision }: PrintedRow): string[] {
   const { arn, via, credentials } = caller;
   const from = through === null ? arn : `${through}, assumed by ${arn}`;
   const namer = target.kind === "role" ? "" : `${TARGET_KINDS[target.kind]} ${target.name}`;
@@ -36,7 +41,7 @@ function cellsOf({ target, caller, through, decision }: TrustRow): string[] {
   ];
 }
 
-function rowLines({ decision }: TrustRow, line: string, paint: Paint): string[] {
+function rowLines({ decision }: PrintedRow, line: string, paint: Paint): string[] {
   const { verdict } = decision;
   const colored = paint(COLORS[verdict], verdict) + line.slice(verdict.length);
   if (verdict === "yes") return [colored];

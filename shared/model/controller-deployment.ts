@@ -32,6 +32,8 @@ export interface ControllerDeployment {
   /** The label selector of --watch-selectors; "" if the controller watches all resources. */
   readonly watchSelectors: Reading<string>;
   readonly region: Reading<string>;
+  /** `NAMESPACE/NAME` of its service account. */
+  readonly serviceAccount: string;
   /** The credentials of the controller's own role. */
   readonly credentials: BaseCredentials;
   /** The sidecar's session settings; null without a sidecar, or a text that says why they are unknown. */
@@ -104,11 +106,12 @@ function runningControllers(object: JsonObject): readonly RunningController[] {
 function readController(
   { namespace, name, pod, container, unread }: RunningController, identities: ServiceIdentities,
 ): ControllerDeployment {
-  if (unread !== null) return unreadController(name, unread);
-  const flags = argumentsOf(container);
   const account = serviceAccountOf(pod, namespace);
+  if (unread !== null) return unreadController(name, account, unread);
+  const flags = argumentsOf(container);
   return {
-    name, group: groupOfImage(container), sidecar: sidecarSessionOf(pod), region: regionOf(flags, container),
+    name, serviceAccount: account, group: groupOfImage(container), sidecar: sidecarSessionOf(pod),
+    region: regionOf(flags, container),
     credentials: baseCredentials(pod, container, { account, identities }),
     watchSelectors: readFlag(flags, "watch-selectors", { missing: "", parse: (text) => text }),
     // The defaults of the gates and of CARM: aws-controllers-k8s/runtime v0.62.0, pkg/featuregate and pkg/config.
@@ -118,11 +121,11 @@ function readController(
   };
 }
 
-function unreadController(name: string, unknown: string): ControllerDeployment {
+function unreadController(name: string, serviceAccount: string, unknown: string): ControllerDeployment {
   const reading = { value: null, unknown };
   return {
-    name, group: null, sidecar: unknown, region: reading, credentials: { used: "unknown", roleARN: null, ignored: [] },
-    watchSelectors: reading, gates: reading, enableCARM: reading, watchNamespaces: reading,
+    name, serviceAccount, group: null, sidecar: unknown, region: reading, gates: reading, enableCARM: reading,
+    credentials: { used: "unknown", roleARN: null, ignored: [] }, watchSelectors: reading, watchNamespaces: reading,
   };
 }
 

@@ -12,3 +12,12 @@ export const POD_IDENTITY_KEYS = [
   "kubernetes-pod-uid",
 ];
 export const CAPABILITY_KEYS = ["eks:eks-capability-arn", "eks:kubernetes-namespace", "eks:kubernetes-api-group"];
+
+/**
+ * The keys of the tags that a service sends with its own call. A Pod Identity association can set disableSessionTags.
+ * Sources: pod-id-abac.html and pod-id-role.html of the guide above, and capability-role.html, whose trust policy must
+ * allow sts:TagSession.
+ */
+export const SERVICE_KEYS: ReadonlyMap<string, readonly string[]> = new Map([
+  ["pods.eks.amazonaws.com", POD_IDENTITY_KEYS], ["capabilities.eks.amazonaws.com", CAPABILITY_KEYS],
+]);

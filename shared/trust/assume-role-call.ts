@@ -62,10 +62,30 @@ export interface ServiceCaller {
   readonly name: string;
 }
 
-export type Caller = SessionCaller | UserCaller | ServiceCaller;
+/** A service account, whose token is the credentials of a call of AssumeRoleWithWebIdentity. */
+export interface TokenCaller {
+  readonly kind: "token";
+  /** The ARN of the OIDC provider in IAM. */
+  readonly provider: string;
+  /** `system:serviceaccount:NAMESPACE:NAME`; null if it is not known. */
+  readonly subject: string | null;
+  readonly audience: string;
+}
+
+/** A caller with policies of its own. */
+export type IAMCaller = SessionCaller | UserCaller;
+/** A caller whose calls only the trust policy decides. */
+export type OtherCaller = ServiceCaller | TokenCaller;
+export type Caller = IAMCaller | OtherCaller;
+
+/** Whether a caller has an ARN, and policies of its own. */
+export function isInIAM(caller: Caller): caller is IAMCaller {
+  return caller.kind === "session" || caller.kind === "user";
+}
 
 export const ACTIONS = ["sts:AssumeRole", "sts:TagSession", "sts:SetSourceIdentity"] as const;
-export type Action = (typeof ACTIONS)[number];
+export const WEB_IDENTITY = "sts:AssumeRoleWithWebIdentity";
+export type Action = (typeof ACTIONS)[number] | typeof WEB_IDENTITY;
 
 /** A call of AssumeRole with everything that conditions of policies can compare. */
 export interface Request {
@@ -74,10 +94,13 @@ export interface Request {
   /** The tags of the role; null if they are not known. */
   readonly roleTags: Tags | null;
   readonly nowSeconds: number;
+  /** The condition keys whose values are those of one of the callers for whom a caller stands. Default: none. */
+  readonly chosenKeys?: readonly string[];
 }
 
 /** Returns the actions that policies must allow. Inherited tags and source identities need their actions too. */
 export function actionsOf({ call, caller }: Pick<Request, "call" | "caller">): Action[] {
+  if (caller.kind === "token") return [WEB_IDENTITY];
   const inherited = caller.kind === "session" ? caller : null;
   const hasTags = call.tags.size > 0 || call.transitiveTagKeys.length > 0 || (inherited?.transitiveTags.size ?? 0) > 0;
   const hasSource = call.sourceIdentity !== null || (inherited?.sourceIdentity ?? null) !== null;

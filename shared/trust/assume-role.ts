@@ -1,5 +1,6 @@
-import { type Action, actionsOf, type Request } from "./assume-role-call.ts";
+import { type Action, actionsOf, isInIAM, type Request } from "./assume-role-call.ts";
 import { acceptanceOf } from "./call-limits.ts";
+import type { Condition } from "./condition.ts";
 import type { Naming } from "./principal-match.ts";
 import { keysOf } from "./request-keys.ts";
 import {
@@ -26,8 +27,10 @@ export interface Policies {
 export type Reason =
   | { readonly kind: "allowed" }
   | { readonly kind: "denied"; readonly side: Side }
-  | { readonly kind: "not trusted"; readonly hint: TrustHint | null }
-  | { readonly kind: "condition"; readonly keys: readonly string[] }
+  /** `sides` must allow the call too if the trust policy names the caller. */
+  | { readonly kind: "not trusted"; readonly hint: TrustHint | null; readonly sides: readonly Side[] }
+  /** The conditions of the statement that is nearest to allow the call, and the sides that do not allow it either. */
+  | { readonly kind: "condition"; readonly conditions: readonly Condition[]; readonly sides: readonly Side[] }
   | { readonly kind: "not allowed"; readonly sides: readonly Side[] }
   | { readonly kind: "missing" }
   | { readonly kind: "rejected"; readonly text: string; readonly fix: string | null };
@@ -138,13 +141,13 @@ const EVERY_LIMIT = ["identity", "boundary", "session"] as const;
 
 /** Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/access_policies_boundaries.html */
 function needsOf(naming: Naming, request: Request): Grant["needs"] {
-  if (request.caller.kind === "service") return [];
+  if (!isInIAM(request.caller)) return [];
   if (!isSameAccount(request) || naming === "account") return EVERY_LIMIT;
   return naming === "role" ? ["boundary", "session"] : [];
 }
 
 export function isSameAccount({ caller, call }: Request): boolean {
-  return caller.kind !== "service" && call.role.accountID === caller.accountID;
+  return isInIAM(caller) && call.role.accountID === caller.accountID;
 }
 
 /** Whether the other sides do what a grant needs. */
@@ -225,9 +228,14 @@ function whyNot({ trust, limits, context }: Evaluation, grants: readonly Grant[]
     return { reason: { kind: "not allowed", sides }, statements };
   }
   const statements = trust.allows.filter(({ failed }) => failed.length > 0);
-  if (statements.length === 0) {
-    return { reason: { kind: "not trusted", hint: trustHint(trust.statements, context) }, statements };
+  const nearest = statements.toSorted((a, b) => a.failed.length - b.failed.length)[0];
+  const { request } = context;
+  const naming = nearest === undefined ? request.caller.kind === "user" ? "user" : "role" : nearest.namings[0]?.naming;
+  const needs = needsOf(naming ?? "any", request);
+  if (nearest === undefined) {
+    const sides = needs.filter((side) => side === "identity" || limits[side].allows.answer === "no");
+    return { reason: { kind: "not trusted", hint: trustHint(trust.statements, context), sides }, statements };
   }
-  const keys = statements.flatMap(({ failed }) => failed.map(({ key }) => key));
-  return { reason: { kind: "condition", keys: [...new Set(keys)] }, statements };
+  const sides = needs.filter((side) => limits[side].allows.answer === "no");
+  return { reason: { kind: "condition", conditions: nearest.failed, sides }, statements };
 }

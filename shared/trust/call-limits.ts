@@ -2,7 +2,7 @@ import {
   DURATION_LIMITS, EXTERNAL_ID_LIMITS, MAX_CHAINED_SECONDS, MAX_TAGS, RESERVED_PREFIX, SESSION_NAME_LIMITS,
   TAG_KEY_LIMITS, TAG_VALUE_LIMITS, type TextLimits,
 } from "../model/session.ts";
-import type { AssumeRoleCall, Caller, Request } from "./assume-role-call.ts";
+import { type AssumeRoleCall, type Caller, isInIAM, type Request } from "./assume-role-call.ts";
 import { type Match, NO, unknown, YES } from "./three-values.ts";
 
 /** Whether STS accepts a call before it reads policies. `reason` states why it does not. */
@@ -30,7 +30,7 @@ function faultOf(call: AssumeRoleCall, caller: Caller): string | null {
 }
 
 function partitionFault({ role: { partition } }: AssumeRoleCall, caller: Caller): string | null {
-  if (caller.kind === "service" || caller.partition === partition) return null;
+  if (!isInIAM(caller) || caller.partition === partition) return null;
   return `the caller is in the partition ${caller.partition}, and the role in ${partition}; `
     + "a role can be assumed only inside its partition";
 }

@@ -1,4 +1,4 @@
-import type { Caller, SessionCaller, UserCaller } from "./assume-role-call.ts";
+import { type Caller, isInIAM, type SessionCaller, type UserCaller } from "./assume-role-call.ts";
 import type { Statement } from "./policy-document.ts";
 import type { Principal } from "./policy-principal.ts";
 import { allOf, anyOf, known, type Match, NO, not, unknown, YES } from "./three-values.ts";
@@ -43,8 +43,8 @@ export function matchesPrincipals(statement: Statement, context: PrincipalContex
   const excluded = isExcluded(principals.items, context);
   // IAM does not support NotPrincipal with Allow, so it is never certain that such a statement allows.
   if (effect === "Allow") return excluded.answer === "yes" ? NO : unknown("effect of NotPrincipal with Allow");
-  const isService = context.caller.kind === "service";
-  if (isService && excluded.answer === "no") return unknown("whether NotPrincipal contains services");
+  const isOther = !isInIAM(context.caller) && excluded.answer === "no";
+  if (isOther) return unknown("whether NotPrincipal contains services and identity providers");
   return not(allOf([excluded, not(context.hasBoundary)]));
 }
 
@@ -70,6 +70,7 @@ function isExcluded(items: readonly Principal[], { caller }: PrincipalContext): 
 /** Whether a principal is the caller. */
 function matchPrincipal(principal: Principal, caller: Caller): Match {
   if (principal.kind === "invalid") return unknown("principal that IAM does not accept");
+  if (caller.kind === "token") return matchToken(principal, caller.provider);
   // IAM shows a unique ID only if the role or user with this ID has been deleted.
   if (principal.kind === "id" || principal.kind === "federated" || principal.kind === "wildcard") return NO;
   if (caller.kind === "service") return matchService(principal, caller.name);
@@ -87,6 +88,13 @@ function isNamed({ kind, arn }: Extract<Principal, { arn: string }>, caller: Ses
 function matchService(principal: Principal, name: string): Match {
   if (principal.kind === "any") return unknown("whether Principal * contains services");
   return known(principal.kind === "service" && principal.name === name);
+}
+
+/** AWS documents neither a wildcard for identity providers nor whether `*` contains them. */
+function matchToken(principal: Principal, provider: string): Match {
+  const isOpen = principal.kind === "any" || (principal.kind === "wildcard" && principal.type === "Federated");
+  if (isOpen) return unknown("whether Principal * contains identity providers");
+  return known(principal.kind === "federated" && principal.name === provider);
 }
 
 function isInAccount(

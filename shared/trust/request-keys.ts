@@ -1,5 +1,8 @@
-import type { Action, Caller, Request, SessionCaller, Tags } from "./assume-role-call.ts";
+import {
+  type Action, type Caller, type IAMCaller, isInIAM, type Request, type SessionCaller, type Tags, type TokenCaller,
+} from "./assume-role-call.ts";
 import { formatSeconds } from "./date-value.ts";
+import { issuerOf } from "./open-callers.ts";
 import type { LookUp, Possibilities } from "./policy-variables.ts";
 import type { Value } from "./wildcard-pattern.ts";
 
@@ -51,7 +54,7 @@ export function keysOf(request: Request, action: Action): LookUp {
       withInherited(request, call.transitiveTagKeys), action !== "sts:SetSourceIdentity",
     )],
   ]);
-  return (key) => fixed.get(key) ?? tagKey(key, request, action) ?? otherKey(key);
+  return (key) => fixed.get(key) ?? tagKey(key, request, action) ?? otherKey(key, caller);
 }
 
 /** Keys that no call of a workload has, because only calls of services set them. */
@@ -94,6 +97,7 @@ function withInherited({ caller }: Request, sent: Iterable<string>): Possibiliti
 
 function callerKeys(caller: Caller): (readonly [string, Possibilities])[] {
   if (caller.kind === "service") return serviceKeys(caller.name);
+  if (caller.kind === "token") return tokenKeys(caller);
   const isSession = caller.kind === "session";
   return [
     ["aws:principalaccount", present(caller.accountID)],
@@ -115,6 +119,17 @@ const SESSION_KEYS = [
   "ssm:sourceinstancearn", "glue:credentialissuingservice",
 ];
 
+/** Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_iam-condition-keys.html (web identity) */
+function tokenKeys({ provider, subject, audience }: TokenCaller): (readonly [string, Possibilities])[] {
+  const issuer = issuerOf(provider).toLowerCase();
+  const open = ["aws:principalaccount", "aws:principalarn", "aws:principaltype", "aws:userid", "aws:username"];
+  return [
+    ...open.map((key) => [key, UNKNOWN] as const),
+    [`${issuer}:sub`, subject === null ? startsWith("system:serviceaccount:") : present(subject)],
+    [`${issuer}:aud`, present(audience)],
+  ];
+}
+
 function serviceKeys(name: string): (readonly [string, Possibilities])[] {
   const absent = ["aws:principalaccount", "aws:principalarn", "aws:username", "aws:federatedprovider"];
   return [
@@ -131,7 +146,7 @@ function roleARNOf({ roleARN, roleName, partition, accountID }: SessionCaller): 
   return roleARN === null ? startsWith(`arn:${partition}:iam::${accountID}:role/`, roleName) : present(roleARN);
 }
 
-function userID(caller: Exclude<Caller, { kind: "service" }>): Possibilities {
+function userID(caller: IAMCaller): Possibilities {
   if (caller.kind === "user") return caller.uniqueID === null ? startsWith("") : present(caller.uniqueID);
   const { sessionName } = caller;
   if (caller.uniqueID === null) return startsWith("", `:${sessionName ?? ""}`);
@@ -156,7 +171,7 @@ function tagKey(key: string, request: Request, action: Action): Possibilities | 
     // https://docs.aws.amazon.com/IAM/latest/UserGuide/id_session-tags.html
     return inherited ?? tagOf(request.roleTags, name);
   }
-  return caller.kind === "service" ? ABSENT : tagOf(caller.tags, name);
+  return isInIAM(caller) ? tagOf(caller.tags, name) : ABSENT;
 }
 
 function tagOf(tags: Tags | null, name: string): Possibilities {
@@ -175,6 +190,7 @@ function tagValue(tags: Tags, name: string): Possibilities | null {
  * Any other key of AWS may be in the request. The keys of other services, of SAML and of OpenID Connect providers, and
  * those of other operations of STS and IAM, are absent.
  */
-function otherKey(key: string): Possibilities {
-  return key.startsWith("aws:") ? UNKNOWN : ABSENT;
+function otherKey(key: string, caller: Caller): Possibilities {
+  const isOfToken = caller.kind === "token" && !key.startsWith("sts:") && !key.startsWith("saml:");
+  return key.startsWith("aws:") || isOfToken ? UNKNOWN : ABSENT;
 }

@@ -1,6 +1,6 @@
 import type { PROGRAMS } from "../contract/trust-settings.ts";
 import type { SidecarSession } from "../model/sidecar-session.ts";
-import type { Caller, SessionCaller, Tags } from "./assume-role-call.ts";
+import { type Caller, isInIAM, type SessionCaller, type Tags } from "./assume-role-call.ts";
 import { type Credentials, POD_IDENTITY_KEYS } from "./added-tags.ts";
 import type { IAMData } from "./iam-data.ts";
 import { type FoundCaller, QuestionError } from "./trust-question.ts";
@@ -29,7 +29,7 @@ export function withSessionTags(
   found: FoundCaller, { arn, credentials }: Pick<RoleCaller, "arn" | "credentials">,
 ): FoundCaller {
   const { caller } = found;
-  if (caller.kind === "service") throw new QuestionError(`${arn} is a service, which assumes no role of a selector`);
+  if (!isInIAM(caller)) throw new QuestionError(`${arn} is a service, which assumes no role of a selector`);
   if (caller.kind === "user" && credentials !== null && credentials !== "keys") {
     throw new QuestionError(`${arn} is a user: pass --caller-credentials keys, or the ARN of a role`);
   }

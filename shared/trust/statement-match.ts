@@ -72,6 +72,6 @@ function matchConditions(
   const results = conditions.map((condition) => ({ condition, match: evaluateCondition(condition, lookUp) }));
   return {
     match: allOf([...results.map(({ match }) => match), missing.length === 0 ? YES : unknown(...missing)]),
-    failed: results.filter(({ match }) => match.answer !== "yes").map(({ condition }) => condition),
+    failed: results.filter(({ match }) => match.answer === "no").map(({ condition }) => condition),
   };
 }

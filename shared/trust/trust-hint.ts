@@ -1,4 +1,4 @@
-import type { Caller } from "./assume-role-call.ts";
+import { type Caller, isInIAM } from "./assume-role-call.ts";
 import type { Statement } from "./policy-document.ts";
 import type { Principal } from "./policy-principal.ts";
 import { namedCallers } from "./principal-match.ts";
@@ -23,7 +23,7 @@ export function trustHint(statements: readonly Statement[], context: ActionReque
 }
 
 function arnOf(caller: Caller): string | null {
-  if (caller.kind === "service") return null;
+  if (!isInIAM(caller)) return null;
   return caller.kind === "user" ? caller.arn : caller.roleARN;
 }
 

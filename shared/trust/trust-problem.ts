@@ -25,13 +25,8 @@ export function problemsOf(decision: Decision, request: Request): readonly Trust
     const { problem, fix } = explanationOf(one, request);
     const namesAction = one.action === "sts:AssumeRole" || problem.includes(one.action);
     const message = namesAction ? problem : `${one.action}: ${problem}`;
-    return { code, message, fix: isGeneral(one, code) ? null : fix };
+    return { code, message, fix: code === TRUST_CODES.deleted ? null : fix };
   });
-}
-
-/** Whether the fix of the check is better than that of `trust`, which does not know why the call lacks something. */
-function isGeneral({ reason }: ActionDecision, code: TrustCode): boolean {
-  return code === TRUST_CODES.deleted || (reason.kind === "condition" && demandsExternalID(reason.keys));
 }
 
 export function unknownProblem(missing: readonly string[]): TrustProblem {
@@ -44,6 +39,6 @@ function codeOf({ action, reason }: ActionDecision, request: Request): TrustCode
     return reason.text === chainingFault(request) ? TRUST_CODES.duration : TRUST_CODES.notAssumable;
   }
   if (action === "sts:TagSession") return TRUST_CODES.sessionTags;
-  if (reason.kind === "condition" && demandsExternalID(reason.keys)) return TRUST_CODES.externalID;
+  if (reason.kind === "condition" && demandsExternalID(reason.conditions)) return TRUST_CODES.externalID;
   return reason.kind === "not trusted" && reason.hint === "deleted" ? TRUST_CODES.deleted : TRUST_CODES.notAssumable;
 }

@@ -1,12 +1,13 @@
 import { ACCOUNT_ID, parseARN, parseRoleARN } from "../formats/arn.ts";
 import { listOf, quote } from "../formats/text.ts";
-import type { AssumeRoleCall, Caller, RoleARN, SessionCaller } from "./assume-role-call.ts";
+import type { AssumeRoleCall, Caller, OtherCaller, Request, RoleARN, SessionCaller } from "./assume-role-call.ts";
 import { type Decision, decideAssumeRole, type Policies, rejectedDecision } from "./assume-role.ts";
 import type { IAMData } from "./iam-data.ts";
 import { type IAMGroup, type IAMRole, type IAMUser, nameOf } from "./iam-objects.ts";
 import { hasGap } from "./merge-objects.ts";
 import type { PolicySource, Side } from "./side-evaluation.ts";
 import { NO, unknown, YES } from "./three-values.ts";
+import { type Variant, variantsOf } from "./open-callers.ts";
 import { doubtful, type Rejection, rejectionOf, rejectionText } from "./planned-policy.ts";
 import { problemsOf, type TrustProblem } from "./trust-problem.ts";
 import { type DecisionJSON, decisionJSON } from "./verdict-text.ts";
@@ -35,20 +36,27 @@ export interface Answered {
   readonly problems: readonly TrustProblem[];
 }
 
-/** Returns whether a caller that has been looked up can assume a role. */
+/** Returns whether a caller that has been looked up, or one of those for whom it stands, can assume a role. */
 export function answerFor(found: FoundCaller, call: AssumeRoleCall, data: IAMData, nowSeconds: number): Answered {
-  const { role } = call;
-  const target = data.role(role.arn);
-  const request = { call, caller: found.caller, roleTags: target?.tags ?? null, nowSeconds };
-  const decision = decide();
-  return { decision: decisionJSON(decision, request), problems: problemsOf(decision, request) };
+  const target = data.role(call.role.arn);
+  const trust = trustOf(target, call.role.arn, data);
+  const policy = "text" in trust ? null : trust.parsed?.policy ?? null;
+  const [first, ...others] = variantsOf(found.caller, call, policy);
+  const own = answerOf(first);
+  if (own.decision.verdict === "yes") return own;
+  return others.map(answerOf).find(({ decision }) => decision.verdict === "yes") ?? own;
 
-  function decide(): Decision {
+  function answerOf(variant: Variant): Answered {
+    const request = { ...variant, roleTags: target?.tags ?? null, nowSeconds };
+    const decision = decide(request);
+    return { decision: decisionJSON(decision, request), problems: problemsOf(decision, request) };
+  }
+
+  function decide(request: Request): Decision {
     if (found.fault !== null) return rejectedDecision(found.fault);
-    if (target === null && data.hasAll("role", role.arn)) {
+    if (target === null && data.hasAll("role", call.role.arn)) {
       return rejectedDecision("the role does not exist in the export of its account; check the ARN and its path");
     }
-    const trust = trustOf(target, role.arn, data);
     if ("text" in trust) return rejectedDecision(rejectionText(trust), `correct it in ${listOf(target?.files ?? [])}`);
     return decideAssumeRole(request, { ...found.policies, trust }, target?.maxSessionSeconds ?? null);
   }
@@ -109,13 +117,18 @@ const NO_POLICIES: FoundCaller["policies"] = { identity: [], boundary: null, has
 
 /** Returns a caller with its policies. Throws a QuestionError if the text is not the ARN of a caller. */
 export function findCaller(text: string, data: IAMData): FoundCaller {
-  if (SERVICE.test(text)) return { caller: { kind: "service", name: text }, policies: NO_POLICIES, fault: null };
+  if (SERVICE.test(text)) return callerWithoutPolicies({ kind: "service", name: text });
   const named = parseCaller(text);
   const found = lookUp(named, data);
   const isMissing = found === null && data.hasAll(named.kind === "user" ? "user" : "role", named.arn);
   return {
     caller: callerOf(named, found), policies: policiesOf(found, named.arn, data), fault: faultOf(named, isMissing),
   };
+}
+
+/** Returns a service or a service account, whose calls only the trust policy decides. */
+export function callerWithoutPolicies(caller: OtherCaller): FoundCaller {
+  return { caller, policies: NO_POLICIES, fault: null };
 }
 
 function callerOf(named: NamedCaller, found: IAMRole | IAMUser | null): Caller {

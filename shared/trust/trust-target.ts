@@ -24,8 +24,8 @@ export type TrustTarget = { readonly name: string; readonly roleARN: string } & 
     /** Null if the caller assumes the role. */
     readonly source: IdentitySource | null;
   }
-  /** A role of a CARM map, or one that only an export contains. */
-  | { readonly kind: "map" | "role" }
+  /** A role of a CARM map, a controller's own, or one that only an export contains. */
+  | { readonly kind: "map" | "role" | "controller" }
 );
 
 /** Returns a note for each kind of objects whose roles none of the programs assumes. */
@@ -40,7 +40,7 @@ export function unassumedNotes(targets: readonly TrustTarget[], vias: readonly P
 
 /** The kinds of the objects that name roles. A role that only an export contains is named by none. */
 export const TARGET_KINDS: Readonly<Record<TrustTarget["kind"], string>> = {
-  selector: SELECTOR_KIND, identity: ROLE_IDENTITY, map: "ConfigMap", role: "",
+  selector: SELECTOR_KIND, identity: ROLE_IDENTITY, map: "ConfigMap", role: "", controller: "Deployment",
 };
 
 /** The role that assumes the role of an identity. */

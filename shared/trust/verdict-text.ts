@@ -1,12 +1,14 @@
-import { listOf } from "../formats/text.ts";
-import type { ActionDecision, Decision } from "./assume-role.ts";
-import type { Request } from "./assume-role-call.ts";
-import { isSameAccount } from "./assume-role.ts";
+import { listOf, quote } from "../formats/text.ts";
+import type { ActionDecision, Decision, Reason } from "./assume-role.ts";
+import type { Action, Request } from "./assume-role-call.ts";
+import type { Condition } from "./condition.ts";
+import { fixOfCondition } from "./condition-fix.ts";
+import { issuerOf } from "./open-callers.ts";
 import { nameOfSide, type Side } from "./side-evaluation.ts";
 import type { Answer } from "./three-values.ts";
 import type { TrustHint } from "./trust-hint.ts";
 
-/** A decision in the format of `-o json`. Contains no values of policies, and no tags. */
+/** A decision in the format of `-o json`. Contains no tags, and no values of policies that callers choose. */
 export interface DecisionJSON {
   readonly verdict: Answer;
   readonly actions: readonly ActionJSON[];
@@ -56,38 +58,46 @@ function reasonText(decision: ActionDecision, request: Request): string {
 
 export function explanationOf({ action, reason, missing }: ActionDecision, request: Request): Explanation {
   if (reason.kind === "rejected") return { problem: reason.text, fix: reason.fix };
-  if (reason.kind === "not trusted") return notTrusted(action, reason.hint, request);
+  if (reason.kind === "not trusted") return notTrusted(action, reason, request);
   if (reason.kind === "denied") {
     const problem = `denied by a statement of the ${nameOfSide(reason.side)}`;
     return { problem, fix: "remove or narrow this statement" };
   }
-  if (reason.kind === "condition") {
-    const problem = `the trust policy names the caller, but its conditions on ${listOf(reason.keys)} do not allow the `
-      + "call";
-    return { problem, fix: conditionFix(reason.keys, request) };
-  }
+  if (reason.kind === "condition") return notFulfilled(action, reason, request);
   if (reason.kind === "not allowed") {
-    const sides = listOf(reason.sides.map((side) => `${nameOfSide(side)} of the caller`));
-    return { problem: `no ${sides} allows the call`, fix: `allow ${action} on the role there` };
+    return { problem: `no ${sidesText(reason.sides)} allows the call`, fix: `allow ${action} on the role there` };
   }
   if (reason.kind === "missing") return { problem: missingText(missing), fix: null };
-  return { problem: "allowed, unless an SCP, RCP or VPC endpoint policy denies it", fix: null };
+  const { chosenKeys = [] } = request;
+  const who = chosenKeys.length === 0 ? "" : ` to a call whose ${listOf(chosenKeys)} is as the conditions demand`;
+  return { problem: `allowed${who}, unless an SCP, RCP or VPC endpoint policy denies it`, fix: null };
 }
 
 export function missingText(missing: readonly string[]): string {
   return `depends on what the input does not contain: ${listOf(missing)}`;
 }
 
-function conditionFix(keys: readonly string[], { call }: Request): string {
-  if (demandsExternalID(keys) && call.externalID === null) {
-    return "the call sends no external ID; ACK can send one only with the sidecar and the annotation external-id";
-  }
-  return "send the values that they demand, or change the conditions";
+type ReasonOf<Kind extends Reason["kind"]> = Extract<Reason, { readonly kind: Kind }>;
+
+/** Names every condition and side that does not allow the call, because only all fixes together do. */
+function notFulfilled(action: Action, { conditions, sides }: ReasonOf<"condition">, request: Request): Explanation {
+  const keys = listOf([...new Set(conditions.map(({ key }) => key))]);
+  const other = sides.length === 0 ? "" : `, and no ${sidesText(sides)} does`;
+  const fixes = [
+    ...conditions.map((condition) => fixOfCondition(condition, request, action)),
+    ...(sides.length === 0 ? [] : [`allow ${action} on the role in the ${sidesText(sides)}`]),
+  ];
+  const problem = `the trust policy names the caller, but its conditions on ${keys} do not allow the call${other}`;
+  return { problem, fix: fixes.join("; ") };
 }
 
-/** Whether the external ID is one of the keys of conditions that do not allow a call. */
-export function demandsExternalID(keys: readonly string[]): boolean {
-  return keys.some((key) => key.toLowerCase() === "sts:externalid");
+function sidesText(sides: readonly Side[]): string {
+  return listOf(sides.map((side) => `${nameOfSide(side)} of the caller`));
+}
+
+/** Whether a condition on the external ID is one of those that do not allow a call. */
+export function demandsExternalID(conditions: readonly Condition[]): boolean {
+  return conditions.some(({ key }) => key.toLowerCase() === "sts:externalid");
 }
 
 const HINTS: Readonly<Record<TrustHint, string>> = {
@@ -98,15 +108,25 @@ const HINTS: Readonly<Record<TrustHint, string>> = {
   wildcard: "but it contains an ARN with a wildcard or of another form, which names nobody",
 };
 
-function notTrusted(action: string, hint: TrustHint | null, request: Request): Explanation {
+function notTrusted(action: Action, { hint, sides }: ReasonOf<"not trusted">, request: Request): Explanation {
   const problem = `no statement of the trust policy allows the caller ${action}`;
-  return { problem: `${problem}${hint === null ? "" : `, ${HINTS[hint]}`}`, fix: fixOf(action, request) };
+  const names = sides.length === 0 ? "" : `; the ${sidesText(sides)} must allow it too`;
+  const fix = `${statementFor(action, request)}${names}`;
+  return { problem: `${problem}${hint === null ? "" : `, ${HINTS[hint]}`}`, fix };
 }
 
 /** AWS does not document whether sts:TagSession has the key sts:ExternalId, so it needs a statement of its own. */
-function fixOf(action: string, request: Request): string {
+function statementFor(action: Action, { caller }: Request): string {
   const isTagging = action === "sts:TagSession";
+  if (caller.kind === "service") {
+    const tags = isTagging ? ", because it sends session tags, or set disableSessionTags of the association" : "";
+    return `add a statement that allows the principal {"Service": ${quote(caller.name)}} ${action}${tags}`;
+  }
+  if (caller.kind === "token") {
+    const { provider, subject } = caller;
+    const condition = subject === null ? "" : `, on condition that ${issuerOf(provider)}:sub is ${subject}`;
+    return `add a statement that allows the principal {"Federated": ${quote(provider)}} ${action}${condition}`;
+  }
   const tags = isTagging ? " without a condition on sts:ExternalId, because the session has tags" : "";
-  const both = isSameAccount(request) ? "" : "; the identity policy of the caller must allow it too";
-  return `add a statement that allows the ARN of the caller ${action}${tags}${both}`;
+  return `add a statement that allows the ARN of the caller ${action}${tags}`;
 }

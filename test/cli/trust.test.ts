@@ -20,12 +20,23 @@ function fileOf(...objects: readonly unknown[]): string {
 
 const ofTags = allow({ AWS: APP }, { Action: ["sts:AssumeRole", "sts:TagSession"] });
 const WITH_EXTERNAL_ID = { Condition: { StringEquals: { "sts:ExternalId": "x1" } } };
+const ISSUER = "oidc.eks.eu-west-1.amazonaws.com/id/0123456789ABCDEF";
+/** The trust policy of APP, which lets in the service account of the controllers and EKS. */
+const OWN = document(
+  allow({ Federated: `arn:aws:iam::111122223333:oidc-provider/${ISSUER}` }, {
+    Action: "sts:AssumeRoleWithWebIdentity",
+    Condition: { StringEquals: { [`${ISSUER}:sub`]: "system:serviceaccount:ack-system:ack-s3" } },
+  }),
+  allow({ Service: ["pods.eks.amazonaws.com", "capabilities.eks.amazonaws.com"] }, {
+    Action: ["sts:AssumeRole", "sts:TagSession"],
+  }),
+);
 const IAM = [
   exportOf({ RoleDetailList: [
     roleDetail(ROLE, document(allow({ AWS: APP }, WITH_EXTERNAL_ID)), HIDDEN),
     roleDetail(FAR, document(ofTags)), UNASKED,
   ] }),
-  exportOf({ RoleDetailList: [roleDetail(APP, document(), {
+  exportOf({ RoleDetailList: [roleDetail(APP, OWN, {
     ...HIDDEN, RolePolicyList: [{ PolicyName: "sts", PolicyDocument: document(grant()) }],
   })] }),
 ].map((one) => fileOf(one));
@@ -50,16 +61,20 @@ function trust(from: string | null, ...words: readonly string[]): Promise<Comman
 test("trust answers for each role of the manifests, with the reason of each no", async (t) => {
   const { status, stdout, stderr } = await trust(MANIFESTS, "--caller", APP, "--caller-credentials", "irsa");
   t.equal(status, 1);
-  t.match(stdout, /^VERDICT {2}NAMED BY .*\nno +IAMRoleSelector team-a .*\n {2}sts:AssumeRole: no: the trust policy /);
+  t.match(stdout, /^VERDICT {2}NAMED BY .*\nyes +arn:.*\nno +IAMRoleSelector team-a .*\n {2}sts:AssumeRole: no: the /);
   t.match(stdout, new RegExp(`\nyes +IAMRoleSelector team-b +${FAR} +${APP} +ack, irsa\n$`));
-  t.equal(stderr, "2 answers: 1 yes, 1 no, 0 unknown\n");
+  t.equal(stderr, "3 answers: 2 yes, 1 no, 0 unknown\n");
   const sidecar = await trust(MANIFESTS, "--caller", APP, "--caller-credentials", "irsa", "--via", "sidecar");
-  t.match(sidecar, { status: 0, stderr: "2 answers: 2 yes, 0 no, 0 unknown\n" });
+  t.match(sidecar, { status: 0, stderr: "3 answers: 3 yes, 0 no, 0 unknown\n" });
 });
 
 test("trust prints JSON without tags, external IDs and the policies of other roles", async (t) => {
   const { status, stdout } = await trust(MANIFESTS, "--caller", APP, "--via", "eks-capability", "-o", "json");
   t.match([status, JSON.parse(stdout)], [1, [
+    {
+      namedBy: null, role: APP, caller: "capabilities.eks.amazonaws.com", via: "eks-capability", credentials: null,
+      verdict: "yes",
+    },
     {
       namedBy: { kind: "IAMRoleSelector", name: "team-a" }, role: ROLE, caller: APP, via: "eks-capability",
       credentials: null, through: null, verdict: "no", missing: [], actions: [{ verdict: "no" }, { verdict: "no" }],
@@ -82,7 +97,9 @@ test("trust reads the callers from the Deployments of the controllers", async (t
   );
   const { stdout, stderr } = await trust(manifests, "-o", "json");
   const rows: unknown = JSON.parse(stdout);
+  const own = { namedBy: { kind: "Deployment" }, role: APP, caller: "system:serviceaccount:ack-system:ack-s3" };
   t.match(rows, [
+    { ...own, via: "irsa", verdict: "yes" }, { ...own, via: "irsa", verdict: "yes" },
     { role: ROLE, caller: APP, via: "ack", credentials: "irsa", verdict: "no" },
     { role: ROLE, caller: APP, via: "sidecar", credentials: "irsa", verdict: "yes" },
     { role: FAR, via: "ack" }, { role: FAR, via: "sidecar" },
@@ -97,9 +114,9 @@ test("trust never succeeds with a controller whose role is unknown, unless --cal
   };
   const others = controllerDeployment({ name: "ack-sqs", spec: { serviceAccountName: "ack-sqs" } });
   const manifests = fileOf(SELECTORS[1], account, controllerDeployment(), others);
-  t.match(await trust(manifests), { status: 1, stderr: /1 yes, 0 no/ });
+  t.match(await trust(manifests), { status: 1, stderr: /2 yes, 0 no/ });
   const stated = await trust(manifests, "--caller", APP, "--caller-credentials", "irsa");
-  t.match(stated, { status: 0, stderr: /1 yes, 0 no/ });
+  t.match(stated, { status: 0, stderr: /2 yes, 0 no/ });
   const settings = {
     caller: [APP], via: "ack", callerCredentials: null, sessionName: "s1", defaultExternalId: null,
     defaultSourceIdentity: null, defaultSessionTags: [],
@@ -126,6 +143,7 @@ test("trust names the flag for controllers in another namespace", async (t) => {
 test("trust examines the roles of the exports if there are no objects", async (t) => {
   const { stdout } = await trust(null, "--caller", APP, "--caller-credentials", "pod-identity", "-o", "json");
   t.match(JSON.parse(stdout), [
+    { namedBy: null, role: APP, caller: "pods.eks.amazonaws.com", via: "pod-identity", verdict: "yes" },
     { namedBy: null, role: FAR, verdict: "yes" }, { role: ROLE, verdict: "no" },
     { role: UNASKED["Arn"], verdict: "no" },
   ]);

@@ -118,11 +118,12 @@ test("knows what does not exist only from a complete export", async (t) => {
 
 test("refuses callers that cannot assume roles, and accepts services", async (t) => {
   const data = dataOf(TARGET, exportOf({
-    RoleDetailList: [roleDetail(APP, document(allow({ Service: "pods.eks.amazonaws.com" })))],
+    RoleDetailList: [roleDetail(APP, document(allow({ Service: ["pods.eks.amazonaws.com", "ec2.amazonaws.com"] })))],
   }));
   t.match(ask("arn:aws:iam::222222222222:root", data), /^no: the root user/);
   t.match(ask("arn:aws:sts::222222222222:federated-user/x", data), /^no: a federated user/);
-  t.equal(ask("pods.eks.amazonaws.com", data, APP), "yes");
+  t.match(ask("pods.eks.amazonaws.com", data, APP), /^no/, "it sends session tags");
+  t.equal(ask("ec2.amazonaws.com", data, APP), "yes");
   t.match(ask("pods.eks.amazonaws.com", data), /^no: no statement/);
 });
 

@@ -47,10 +47,10 @@ test("takes the fix of the check if it is better than that of trust", async (t) 
     reviewOf({ trust }).problemsOf(selectorTarget()).map(({ fix }) => fix)
   );
   t.match(fixes([]), [/^add a statement that allows the ARN of the caller sts:AssumeRole/]);
-  t.same(fixes([allow({ AWS: APP }, EXTERNAL_ID)]), [null]);
+  t.match(fixes([allow({ AWS: APP }, EXTERNAL_ID)]), [/^the call sends no external ID; ACK can send one only with /]);
   t.same(fixes([allow({ AWS: ID })]), [null]);
   const byName = { Condition: { StringEquals: { "sts:RoleSessionName": "x1" } } };
-  t.match(fixes([allow({ AWS: APP }, byName)]), [/^send the/]);
+  t.match(fixes([allow({ AWS: APP }, byName)]), [/^the call has another session name; set /]);
 });
 
 test("says once what is missing for an unknown, whatever its actions are", async (t) => {
