@@ -40,8 +40,9 @@ test("gives a reason and a fix for each verdict", async (t) => {
     + "the sidecar and the annotation external-id");
   const byService = { Condition: { StringEquals: { "aws:SourceAccount": "1", "saml:aud": "x" } } };
   t.equal(reason(near, { trust: [allow({ AWS: NEAR }, byService)] }), "the trust policy names the caller, but its "
-    + "conditions on aws:SourceAccount and saml:aud do not allow the call; no such call has aws:SourceAccount; remove the "
-    + "condition StringEquals aws:SourceAccount; no such call has saml:aud; remove the condition StringEquals saml:aud");
+    + "conditions on aws:SourceAccount and saml:aud do not allow the call; no such call has aws:SourceAccount; remove "
+    + "the condition StringEquals aws:SourceAccount; no such call has saml:aud; remove the condition StringEquals "
+    + "saml:aud");
   t.equal(
     reason(app, { trust, identity: null }), "depends on what the input does not contain: identity policy identity",
   );
