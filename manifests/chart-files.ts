@@ -204,13 +204,24 @@ function isOfPods({ name }: Pick<V1ValidatingWebhook, "name">): boolean {
   return /^(namespace\.)?pods\./.test(name);
 }
 
+function isOfResources({ name }: Pick<V1ValidatingWebhook, "name">): boolean {
+  return /^resources\./.test(name);
+}
+
+/** Returns the template of a field of a webhook that selects all namespaces without the excluded ones. */
+function exclusion(namespaceSelector: V1ValidatingWebhook["namespaceSelector"]): string {
+  return when(".Values.webhookConfigurations.excludedNamespaces", yamlOf({ namespaceSelector }).replace(/^(?=.)/gm, "  "));
+}
+
 function webhookTemplate(webhook: Pick<V1ValidatingWebhook, keyof V1ValidatingWebhook>): string {
+  const { namespaceSelector, ...others } = webhook;
   const { name, failurePolicy, clientConfig: { service } } = webhook;
   const lines = yamlOf([{
-    ...webhook, clientConfig: include("clientConfig", `(list . "${service?.path}")`),
+    ...(isOfResources(webhook) ? others : webhook), clientConfig: include("clientConfig", `(list . "${service?.path}")`),
     timeoutSeconds: "{{ int .Values.webhookConfigurations.timeoutSeconds }}",
     failurePolicy: include(isOfPods(webhook) ? "podFailurePolicy" : FAILURE_POLICIES[failurePolicy ?? "Fail"] ?? ""),
   }]);
+  if (isOfResources(webhook)) return `${lines}${exclusion(namespaceSelector)}`;
   if (isOfPods(webhook)) return when(".Values.injection.enabled", lines);
   const isUse = name.startsWith("use.");
   return isUse ? when('contains "AC-05" (include "ack-role-resolver.accessChecks" .)', lines) : lines;

@@ -27,7 +27,7 @@ export function checkPolicies(options: PolicyOptions, lists: PolicyLists): reado
     controllerPolicy(lists, options),
     fieldExportPolicy(lists, options),
     resourcePolicy(lists, options),
-    clusterPolicy(lists, options),
+    clusterPolicy(lists),
     namespacePolicy(lists, options),
     waiverPolicy(lists, options),
   ];

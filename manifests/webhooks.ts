@@ -12,7 +12,7 @@ import { conditionsOf } from "./conditions.ts";
 
 /** Options that determine how the API server calls the webhook, and for which objects. */
 export interface WebhookOptions {
-  /** The namespace of the webhook's Service. The resource webhooks exempt this namespace and kube-system. */
+  /** The namespace of the webhook's Service, whose Pods are not reviewed: they must start while the webhook is down. */
   readonly namespace: string;
   /** The name of the webhook's service account in this namespace. Default: that of the installation. */
   readonly serviceAccount?: string;
@@ -86,18 +86,20 @@ export function groupsOf(group: string, ackGroups: readonly string[]): string[] 
   return group === ALL_SERVICES ? [...ackGroups] : [group];
 }
 
+/** The namespaces that a review of some namespaces leaves out, besides that of the webhook. */
+const EXEMPT = { others: ["kube-system"], unprotected: [...IGNORED_NAMESPACES] } as const;
+
 /** Returns the selector of the namespaces whose objects are reviewed, without the excluded ones. */
 export function namespacesOf(
-  scope: NonNullable<Review["namespaces"]>,
+  scope: NonNullable<Review["namespaces"]> | "all",
   { namespace, ackSystemNamespace }: Pick<WebhookOptions, "namespace" | "ackSystemNamespace">,
   excluded: readonly string[] = [],
 ): V1LabelSelector {
   if (scope === "ack-system") {
     return { matchExpressions: [{ key: NAME_LABEL, operator: "In", values: [ackSystemNamespace] }] };
   }
-  const except = scope === "others" ? ["kube-system"] : IGNORED_NAMESPACES;
-  const values = [...new Set([...except, namespace, ...excluded])];
-  return { matchExpressions: [{ key: NAME_LABEL, operator: "NotIn", values }] };
+  const exempt = scope === "all" ? [] : [...EXEMPT[scope], namespace];
+  return { matchExpressions: [{ key: NAME_LABEL, operator: "NotIn", values: [...new Set([...exempt, ...excluded])] }] };
 }
 
 /**
@@ -138,9 +140,10 @@ function webhooks(verb: "mutate" | "validate", options: WebhookOptions): Webhook
   const byName = Map.groupBy(all, ({ review, path }) => `${review.name} ${path}`);
   return [...byName.values()].flatMap((ofName) => ofName.slice(0, 1).flatMap(({ row, review, path }) => {
     const rules = ofName.flatMap((one) => rulesOf(one.row.id, one.review, options.ackGroups));
-    const excluded = EXCLUDABLE.has(row.id) ? options.excludedNamespaces : [];
-    const namespaceSelector = review.namespaces && namespacesOf(review.namespaces, options, excluded);
-    const one = { ...webhook(path, review, options), rules, ...(namespaceSelector && { namespaceSelector }) };
+    const excluded = EXCLUDABLE.has(row.id) ? options.excludedNamespaces ?? [] : [];
+    const isLimited = review.namespaces !== undefined || excluded.length > 0;
+    const namespaceSelector = namespacesOf(review.namespaces ?? "all", options, excluded);
+    const one = { ...webhook(path, review, options), rules, ...(isLimited && { namespaceSelector }) };
     return row.id === "pod" ? ofPods(one) : [one];
   }));
 }

@@ -19,7 +19,7 @@ import {
 } from "../../shared/resolution/resolution-annotations.ts";
 import { type Outcome, OUTCOMES } from "../../shared/resolution/selection.ts";
 import { conditionsOf } from "../conditions.ts";
-import { CREATE_AND_UPDATE, namespacesOf, rulesOf, type WebhookOptions } from "../webhooks.ts";
+import { CREATE_AND_UPDATE, rulesOf, type WebhookOptions } from "../webhooks.ts";
 import { body, fieldVariables, not, read, text, texts, unlessStored } from "../../shared/formats/cel.ts";
 
 // The annotations of a resolution, after the webhook wrote them. A policy cannot tell other annotations of a user from
@@ -93,13 +93,10 @@ export function resolutionCheck(check: CheckEntry, conditions: readonly string[]
  * Returns the policy for the annotations of objects that refer to CAPA identities. Exempts CAPA itself from
  * all checks except WAIVER-01.
  */
-export function clusterPolicy(
-  lists: PolicyLists, options: Pick<WebhookOptions, "namespace" | "ackSystemNamespace">,
-): Policy {
+export function clusterPolicy(lists: PolicyLists): Policy {
   const { variable, unlessExempt } = exemption(isCAPA(lists));
   return {
     name: "clusters",
-    namespaceSelector: namespacesOf("others", options),
     rules: rulesOf("cluster", CREATE_AND_UPDATE),
     conditions: conditionsOf("changes-more-than-bookkeeping"),
     variables: [
@@ -159,14 +156,11 @@ const ANNOTATION_CHECKS: readonly PolicyCheck[] = [
 ];
 
 /** Returns the policy for ACK resources. Exempts ACK controllers from all checks except WAIVER-01. */
-export function resourcePolicy(
-  lists: PolicyLists, options: Pick<WebhookOptions, "namespace" | "ackSystemNamespace" | "ackGroups">,
-): Policy {
+export function resourcePolicy(lists: PolicyLists, { ackGroups }: Pick<WebhookOptions, "ackGroups">): Policy {
   const { variable, unlessExempt } = exemption(isController(lists));
   return {
     name: "resources",
-    namespaceSelector: namespacesOf("others", options),
-    rules: rulesOf("resource", CREATE_AND_UPDATE, options.ackGroups),
+    rules: rulesOf("resource", CREATE_AND_UPDATE, ackGroups),
     conditions: conditionsOf("changes-more-than-bookkeeping"),
     variables: [
       variable,

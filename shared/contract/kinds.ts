@@ -32,14 +32,16 @@ const STATUS = ["status"] as const;
 const CLOSED = {
   whenDown: "Fail", subresources: STATUS, conditions: ["not-being-deleted", "changes-more-than-bookkeeping"],
 } as const;
-const OPEN = { whenDown: "Ignore", subresources: STATUS, namespaces: "others" } as const;
+const OPEN = { whenDown: "Ignore", subresources: STATUS } as const;
 const OF_DEFINITIONS = { name: "definition", operations: EVERY_WRITE, subresources: STATUS } as const;
 /** Writes that only AC-05 reviews. */
 const USE = {
-  name: "use", whenDown: "Ignore", namespaces: "others",
-  conditions: ["not-deleted-again", "changes-more-than-bookkeeping"],
+  name: "use", whenDown: "Ignore", conditions: ["not-deleted-again", "changes-more-than-bookkeeping"],
 } as const;
-/** Updates cannot change the containers of a Pod. */
+/**
+ * Updates cannot change the containers of a Pod. The Pods of Kubernetes, and those of the webhook itself, must start
+ * while the webhook is down.
+ */
 const OF_PODS = {
   operations: ["CREATE"], whenDown: "Fail", namespaces: "others", conditions: ["not-a-mirror-pod"],
 } as const;
@@ -102,10 +104,7 @@ const ROWS = [
     // New releases of controllers add kinds. The plural `*` does not include subresources.
     served: { groups: [{ group: ALL_SERVICES, plurals: ["*"] }], version: "*", scope: "Namespaced" },
     reviews: [
-      {
-        mutates: true, operations: CREATE_AND_UPDATE, whenDown: "Ignore", namespaces: "others",
-        conditions: ["mutates"],
-      },
+      { mutates: true, operations: CREATE_AND_UPDATE, whenDown: "Ignore", conditions: ["mutates"] },
       { ...OPEN, operations: EVERY_WRITE, conditions: ["not-deleted-again", "changes-more-than-bookkeeping"] },
     ],
     watch: { pageSize: PAGE, parts: ["resources"] }, rights: { resources: LIST, reconciler: ["patch"] },
@@ -174,10 +173,7 @@ const ROWS = [
     id: "cluster", types: (type) => referrerKindOf(type) !== null, path: "clusters", warnsOnly: [byCAPA, ...CLEANUP],
     served: { groups: pluralsByGroup(REFERRER_KINDS), version: "*", scope: "Namespaced" },
     reviews: [
-      {
-        mutates: true, operations: CREATE_AND_UPDATE, whenDown: "Ignore", namespaces: "others",
-        conditions: ["mutates-cluster"],
-      },
+      { mutates: true, operations: CREATE_AND_UPDATE, whenDown: "Ignore", conditions: ["mutates-cluster"] },
       { ...OPEN, operations: CREATE_AND_UPDATE, conditions: ["changes-more-than-bookkeeping"] },
       { ...USE, operations: ["DELETE"] },
     ],

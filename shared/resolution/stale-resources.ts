@@ -36,20 +36,17 @@ export interface ResourceState {
 export interface ResourceScope {
   readonly inventory: Inventory;
   readonly settings: DecisionSettings;
-  /** The namespaces whose resources the webhook does not annotate. */
-  readonly exemptNamespaces: ReadonlySet<string>;
 }
 
 /**
  * Returns the state of an object. Returns null if its annotations must not change: the object or its namespace is being
- * deleted, the namespace is exempt, or the namespace or the identities are unknown, so that the resolution may be
- * wrong.
+ * deleted, or the namespace or the identities are unknown, so that the resolution may be wrong.
  */
 export function resourceState(
-  resource: AnnotatedObject, { inventory, settings, exemptNamespaces }: ResourceScope,
+  resource: AnnotatedObject, { inventory, settings }: ResourceScope,
 ): ResourceState | null {
   const { namespace, deleting, annotations } = resource;
-  if (deleting || exemptNamespaces.has(namespace) || !inventory.namespaces.has(namespace)) return null;
+  if (deleting || !inventory.namespaces.has(namespace)) return null;
   if (inventory.namespaces.isTerminating(namespace)) return null;
   if (refersToIdentity(resource) && !inventory.includes("identities")) return null;
   const resolution = resolveObject(inventory, resource, settings);

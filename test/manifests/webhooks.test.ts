@@ -1,4 +1,6 @@
 import { test } from "tap";
+import { checkPolicies, DEFAULT_POLICY_SETTINGS } from "../../manifests/policies.ts";
+import { listsOf } from "../../manifests/policies/policy.ts";
 import { mutatingWebhooks } from "../../manifests/webhooks.ts";
 import { stringAt } from "../../shared/formats/json.ts";
 import { ACK_GROUPS } from "../../shared/contract/ack-groups.ts";
@@ -187,13 +189,23 @@ test("calls the selector webhooks only for iamroleselectors", (t) => {
   t.end();
 });
 
-test("calls the resource webhooks for every ACK group, except in kube-system and the webhook's namespace", (t) => {
-  const webhook = named(t, "resources.mutate", { namespace: "platform" });
+test("calls the resource webhooks for every ACK group in every namespace, also kube-system and its own", (t) => {
+  const webhook = named(t, "resources.mutate");
   t.match(webhook.rules, [{ apiVersions: ["*"], resources: ["*"], scope: "Namespaced" }]);
   t.same(webhook.rules?.[0]?.apiGroups, ACK_GROUPS);
-  t.same(webhook.namespaceSelector, {
-    matchExpressions: [{ key: "kubernetes.io/metadata.name", operator: "NotIn", values: ["kube-system", "platform"] }],
-  });
+  for (const one of [webhook, named(t, "resources.validate")]) t.equal(one.namespaceSelector, undefined);
+  t.end();
+});
+
+test("exempts namespaces only from the reviews of Pods and Namespaces, whose denial could lock the cluster out", (t) => {
+  const all = configured({ reviewsIdentityUses: true });
+  const exempting = all.filter((one) => JSON.stringify(one.namespaceSelector ?? null).includes('"kube-system"'));
+  t.same(exempting.map(({ name }) => name.replace(".ack-role-resolver.io", "")), [
+    "pods.mutate", "namespace.pods.mutate", "namespaces.validate", "pods.validate", "namespace.pods.validate",
+  ]);
+  const policies = checkPolicies({ ...OPTIONS, runtime: "ack", hasWebhooks: true }, listsOf(DEFAULT_POLICY_SETTINGS));
+  const limited = policies.filter((one) => JSON.stringify(one.namespaceSelector ?? null).includes('"kube-system"'));
+  t.same(limited.map(({ name }) => name), ["namespaces"]);
   t.end();
 });
 

@@ -97,7 +97,7 @@ interface ReconcilerOptions extends ClusterPorts {
   readonly settings: DecisionSettings;
   /** The groups of --extra-groups. */
   readonly extraGroups: readonly string[];
-  /** The Lease in the namespace of the installation. The webhook does not annotate the resources in its namespace. */
+  /** The Lease in the namespace of the installation. */
   readonly lease: ObjectName;
   /** The unique name of this replica. */
   readonly identity: string;
@@ -108,8 +108,6 @@ interface ReconcilerOptions extends ClusterPorts {
 
 /** How often each replica checks whether a scan is due, in ms. */
 const TICK_MS = 500;
-/** The mutating webhook receives no resources of this namespace (manifests/webhooks.ts). */
-const SYSTEM_NAMESPACE = "kube-system";
 
 /**
  * Updates the annotations of resources whose resolution has changed since their admission, or that were admitted while
@@ -140,14 +138,13 @@ export class Reconciler {
   constructor(options: ReconcilerOptions) {
     const { source: { inventory }, settings, lease, log, controllerIdentityNamespaces: namespaces } = options;
     this.#options = options;
-    const exemptNamespaces = new Set([SYSTEM_NAMESPACE, lease.namespace]);
     const ports = { ...options, mayWrite: () => this.#mayWrite() };
     this.#events = new EventRecorder({ ...ports, controller: EVENT_CONTROLLER });
     this.#controllerIdentity = namespaces === null ? null : new ControllerIdentityCreator({ ...ports, namespaces });
     this.#sidecarPods = SidecarPods.isNeeded(settings)
       ? new SidecarPods({ ...ports, report: (problem) => this.#report(problem) })
       : null;
-    const scope = { inventory, settings, exemptNamespaces };
+    const scope = { inventory, settings };
     this.#election = new LeaderElection({
       ...options, ...lease, onFault: (fault) => this.#reportLease(fault),
       onLeading: () => log.info({ lease: `${lease.namespace}/${lease.name}` }, "this replica updates annotations"),

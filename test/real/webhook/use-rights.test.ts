@@ -76,6 +76,10 @@ async function deniesCreations(t: Test, cluster: Cluster): Promise<void> {
     [MAY_NOT_DEFAULT, await cluster.request("POST", all, generated, JANE)],
     [MAY_NOT_DEFAULT, await cluster.request("PATCH", path, bucket("applied"), { ...JANE, headers })],
   ] as const) t.match(answerOf(response), message);
+  for (const namespace of ["kube-system", "ack-role-resolver"]) {
+    const system = await cluster.request("POST", buckets(namespace), bucket("plain", {}, namespace), JANE);
+    t.match(answerOf(system), MAY_NOT_DEFAULT, namespace);
+  }
   const mine = await cluster.request("POST", all, bucket("mine", GOLD), JANE);
   t.equal(mine.status, 201, answerOf(mine));
 }

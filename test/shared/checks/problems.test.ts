@@ -27,7 +27,6 @@ function selector(name: string, changes: JsonObject = {}, metadata: JsonObject =
 function ofResources(objects: readonly JsonObject[], settings: Partial<ResourceScope["settings"]> = {}): Problem[] {
   const scope = {
     inventory: inventoryOf(objects), settings: { ...SETTINGS_BY_DEFAULT, ...settings },
-    exemptNamespaces: new Set<string>(),
   };
   const problems: Problem[] = [];
   drain(scanResources(scope, (state) => problems.push(...resourceProblems(state, scope)) >= 0));

@@ -15,7 +15,7 @@ const OUTCOME = "ack-role-resolver.io/outcome";
 
 function scopeOf(objects: readonly JsonObject[]): ResourceScope {
   const inventory = inventoryWith(objects);
-  return { inventory, settings: SETTINGS_BY_DEFAULT, exemptNamespaces: new Set(["kube-system"]) };
+  return { inventory, settings: SETTINGS_BY_DEFAULT };
 }
 
 function scan(scope: ResourceScope): ResourceState[] {
@@ -41,15 +41,18 @@ test("finds resources that are not annotated or have the annotations of another 
   t.end();
 });
 
-test("skips resources that are deleted, exempt, in a terminating namespace, or in an unknown namespace", (t) => {
+test("skips resources that are deleted, in a terminating namespace, or in an unknown namespace", (t) => {
   const deletionTimestamp = "2026-01-01T00:00:00Z";
   const going = { ...namespaceObject("going"), status: { phase: "Terminating" } };
   const scope = scopeOf([
     going, namespaceObject("team-a"), namespaceObject("kube-system"),
     bucketObject({ name: "deleted", deletionTimestamp }),
-    ...["kube-system", "going", "unknown"].map((namespace) => bucketObject({ namespace })), bucketObject({ name: "b" }),
+    ...["going", "unknown"].map((namespace) => bucketObject({ namespace })), bucketObject({ name: "b" }),
+    bucketObject({ name: "c", namespace: "kube-system" }),
   ]);
-  t.same(scan(scope).map(({ resource: { namespace, name } }) => [namespace, name]), [["team-a", "b"]]);
+  t.same(scan(scope).map(({ resource: { namespace, name } }) => [namespace, name]), [
+    ["team-a", "b"], ["kube-system", "c"],
+  ]);
   t.end();
 });
 
@@ -112,12 +115,12 @@ test("finds clusters whose annotations do not match their identity, after the re
   t.end();
 });
 
-test("skips clusters that are deleted, exempt or in an unknown namespace, or whose identities are not listed", (t) => {
+test("skips clusters that are deleted or in an unknown namespace, or whose identities are not listed", (t) => {
   const deleted = clusterObject("deleted", null, "team-a");
   const scope = scopeOf([
-    namespaceObject("team-a"), namespaceObject("kube-system"), controllerIdentity(),
+    namespaceObject("team-a"), controllerIdentity(),
     { ...deleted, metadata: { name: "deleted", namespace: "team-a", deletionTimestamp: "2026-01-01T00:00:00Z" } },
-    ...["kube-system", "unknown", "team-a"].map((namespace) => clusterObject("c", null, namespace)),
+    ...["unknown", "team-a"].map((namespace) => clusterObject("c", null, namespace)),
   ]);
   t.same(scan(scope).map(({ resource: { namespace, name } }) => [namespace, name]), [["team-a", "c"]]);
   const item = "AWSClusterRoleIdentity.infrastructure.cluster.x-k8s.io";

@@ -3,7 +3,7 @@ import { type JsonObject, stringAt } from "../../../shared/formats/json.ts";
 import {
   clusterObject, controllerIdentity, INFRASTRUCTURE, roleIdentity,
 } from "../../shared/capa-objects.ts";
-import { kindObject, ROLE } from "../../shared/objects.ts";
+import { bucketObject, kindObject, ROLE } from "../../shared/objects.ts";
 import { FakeClock } from "../../shared/fake-clock.ts";
 import { FakeKubernetes } from "../../certs/rotation/fake-kubernetes.ts";
 import {
@@ -92,15 +92,23 @@ test("writes at most 5 resources per second, without a burst", async (t) => {
   t.ok((times.at(-1) ?? 0) - (times[0] ?? 0) <= 8_000, "and use the rate");
 });
 
-test("does not write resources that are being deleted or are in an exempt namespace", async (t) => {
+test("does not write resources that are being deleted", async (t) => {
   const [api, clock] = [new FakeKubernetes(), new FakeClock()];
   createBuckets(api, ["going"], { deletionTimestamp: "2026-01-01T00:00:00Z" });
-  createBuckets(api, ["own"], { namespace: "ack-role-resolver" });
-  createBuckets(api, ["system"], { namespace: "kube-system" });
   const replica = startReplica(t, api, clock);
   await pass(clock, 61_000, api, [replica]);
   t.same(replica.patches, []);
   t.equal(await replica.metric("stale_resources"), 0);
+});
+
+test("also writes resources in kube-system and in the namespace of the webhook", async (t) => {
+  const [api, clock] = [new FakeKubernetes(), new FakeClock()];
+  for (const namespace of ["ack-role-resolver", "kube-system"]) {
+    api.put(`${BUCKETS.replace("team-a", namespace)}/b`, bucketObject({ name: "b", namespace }));
+  }
+  const replica = startReplica(t, api, clock);
+  await pass(clock, 61_000, api, [replica]);
+  t.equal(replica.patches.length, 2);
 });
 
 test("does not write a resource that is deleted, or whose annotations are corrected, after the scan", async (t) => {

@@ -35,7 +35,7 @@ function scannerOf(stepMs: number): {
   let nowMs = 0;
   const steady = (): number => (nowMs += stepMs);
   const turns = new RecordingTurns(() => nowMs);
-  const scope = { inventory, settings: SETTINGS_BY_DEFAULT, exemptNamespaces: new Set<string>() };
+  const scope = { inventory, settings: SETTINGS_BY_DEFAULT };
   const scanner = new Scanner({ clock: { steady }, revision: () => inventory.selectors.revision, turns });
   const scan = (visit: () => boolean): Promise<boolean> => scanner.scan(scanResources(scope, visit));
   return { scanner, scan, inventory, turns, advance: (ms) => void (nowMs += ms) };
