@@ -205,19 +205,21 @@ function isOfPods({ name }: Pick<V1ValidatingWebhook, "name">): boolean {
 }
 
 function isOfResources({ name }: Pick<V1ValidatingWebhook, "name">): boolean {
-  return /^resources\./.test(name);
+  return name.startsWith("resources.");
 }
 
 /** Returns the template of a field of a webhook that selects all namespaces without the excluded ones. */
 function exclusion(namespaceSelector: V1ValidatingWebhook["namespaceSelector"]): string {
-  return when(".Values.webhookConfigurations.excludedNamespaces", yamlOf({ namespaceSelector }).replace(/^(?=.)/gm, "  "));
+  const lines = yamlOf({ namespaceSelector }).replace(/^(?=.)/gm, "  ");
+  return when(".Values.webhookConfigurations.excludedNamespaces", lines);
 }
 
 function webhookTemplate(webhook: Pick<V1ValidatingWebhook, keyof V1ValidatingWebhook>): string {
   const { namespaceSelector, ...others } = webhook;
   const { name, failurePolicy, clientConfig: { service } } = webhook;
   const lines = yamlOf([{
-    ...(isOfResources(webhook) ? others : webhook), clientConfig: include("clientConfig", `(list . "${service?.path}")`),
+    ...(isOfResources(webhook) ? others : webhook),
+    clientConfig: include("clientConfig", `(list . "${service?.path}")`),
     timeoutSeconds: "{{ int .Values.webhookConfigurations.timeoutSeconds }}",
     failurePolicy: include(isOfPods(webhook) ? "podFailurePolicy" : FAILURE_POLICIES[failurePolicy ?? "Fail"] ?? ""),
   }]);

@@ -34,8 +34,8 @@ export interface Review {
   /** What happens to a write while the webhook is down. */
   readonly whenDown: "Fail" | "Ignore";
   /**
-   * The namespaces whose objects are reviewed. Default: all. Only a denial that could lock the cluster out exempts some:
-   * `others` are all except kube-system and that of the webhook; `unprotected`: these except the other system
+   * The namespaces whose objects are reviewed. Default: all. Some are exempt only where a denial could lock the cluster
+   * out: `others` are all except kube-system and that of the webhook; `unprotected`: these except the other system
    * namespaces. `ack-system` is only that of the controllers.
    */
   readonly namespaces?: "others" | "unprotected" | "ack-system";

@@ -197,7 +197,7 @@ test("calls the resource webhooks for every ACK group in every namespace, also k
   t.end();
 });
 
-test("exempts namespaces only from the reviews of Pods and Namespaces, whose denial could lock the cluster out", (t) => {
+test("exempts namespaces only from reviews of Pods and Namespaces, whose denial could lock the cluster out", (t) => {
   const all = configured({ reviewsIdentityUses: true });
   const exempting = all.filter((one) => JSON.stringify(one.namespaceSelector ?? null).includes('"kube-system"'));
   t.same(exempting.map(({ name }) => name.replace(".ack-role-resolver.io", "")), [
