@@ -1,7 +1,9 @@
 import type { Runtime } from "../shared/contract/context.ts";
 import { SETTINGS } from "../shared/contract/settings.ts";
 import { clusterPolicy, resourcePolicy } from "./policies/resources.ts";
-import { type FieldExportOptions, fieldExportPolicy, namespacePolicy } from "./policies/namespaces.ts";
+import {
+  adoptedResourcePolicy, type FieldExportOptions, fieldExportPolicy, namespacePolicy,
+} from "./policies/namespaces.ts";
 import { type Policy, type PolicyLists, policyObjects, type PolicySettings } from "./policies/policy.ts";
 import { selectorPolicy } from "./policies/selectors.ts";
 import { controllerPolicy, serviceAccountPolicy, waiverPolicy } from "./policies/trust.ts";
@@ -26,6 +28,7 @@ export function checkPolicies(options: PolicyOptions, lists: PolicyLists): reado
     selectorPolicy(lists, options.runtime),
     controllerPolicy(lists, options),
     fieldExportPolicy(lists, options),
+    adoptedResourcePolicy(lists),
     resourcePolicy(lists, options),
     clusterPolicy(lists),
     namespacePolicy(lists, options),

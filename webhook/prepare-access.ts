@@ -1,4 +1,5 @@
 import { isCheckEnabled, newSelectorsToReview, selectorsToReview } from "../shared/checks/access-reviews.ts";
+import { creationOf } from "../shared/checks/adopted-resources.ts";
 import { contextOf } from "../shared/checks/check.ts";
 import { identityUses } from "../shared/checks/cluster-identity-uses.ts";
 import { AC_05 } from "../shared/checks/cluster-reference.ts";
@@ -46,6 +47,14 @@ export const prepareNamespace: Prepare = (review, context) => {
 
 export const prepareResource = inKnownNamespace(ACK_09, { usesOf: usesOfResource, kinds: basicKinds }, true);
 export const prepareCluster = inKnownNamespace(AC_05, { usesOf: usesOfCluster, kinds: identityKinds }, false);
+
+/** Waits for what the checks of the resource read that an AdoptedResource creates. */
+export const prepareCreation: Prepare = (review, context) => {
+  const creation = creationOf(review.input);
+  if (creation === null) return null;
+  const { namespace } = objectReference(creation.object);
+  return prepareResource({ ...review, request: { ...review.request, namespace }, input: creation }, context);
+};
 
 /** What decides which objects a review uses. */
 interface UseReview {

@@ -16,7 +16,7 @@ import { podSkipReason } from "./mutate.ts";
 import type { ReviewedChange } from "./pending/list.ts";
 import { concernsSelector, reviewedSelector, roleIdentityOf, writesInBrokenChain } from "./pending/pending-kinds.ts";
 import { runChecksWithPending } from "./pending/writes.ts";
-import { prepareCluster, prepareNamespace, prepareResource } from "./prepare-access.ts";
+import { prepareCluster, prepareCreation, prepareNamespace, prepareResource } from "./prepare-access.ts";
 import {
   type AdmissionRequest, inNamespace, type Prepare, type Review, type ReviewContext, runChecksInSlices, skipped,
   type SkipReason, type Verdict, verdictOf,
@@ -94,6 +94,7 @@ const STEPS: Partial<Record<KindID, Steps>> = {
   "field-export": { early: withoutInventory },
   pod: { skips: podSkipReason, early: withoutInventory },
   namespace: { prepare: prepareNamespace, run: checkNamespace },
+  "adopted-resource": { prepare: prepareCreation },
   resource: { prepare: prepareResource },
   identity: { run: checkIdentity },
   cluster: ofCluster,

@@ -3,6 +3,7 @@ import {
   isWaived, METADATA, type Policy, type PolicyCheck, policyCheckOf, type PolicyLists, userPattern, WAIVERS,
   waiverVariables,
 } from "./policy.ts";
+import { ACK_41 } from "../../shared/checks/adopted-resources.ts";
 import { FE_01 } from "../../shared/checks/field-exports.ts";
 import { ACCOUNT_PREFIX, SYSTEM_NAMESPACE } from "../../shared/checks/protected-namespaces.ts";
 import { NS_09 } from "../../shared/checks/namespace-deletion.ts";
@@ -126,6 +127,28 @@ export function fieldExportPolicy(lists: PolicyLists, options: FieldExportOption
         message: "the controller would write into a namespace of controllers or of the webhook, or into a CARM map",
       },
       metadataLimitCheck("field-export"),
+      WAIVERS,
+    ],
+  };
+}
+
+const CREATED_NAMESPACE = 'object.?spec.?kubernetes.?metadata.?namespace.orValue("")';
+
+/** Returns the policy for AdoptedResources. Exempts no requester. */
+export function adoptedResourcePolicy(lists: PolicyLists): Policy {
+  return {
+    name: "adoptedresources",
+    rules: rulesOf("adopted-resource", CREATE_AND_UPDATE),
+    conditions: conditionsOf("not-being-deleted", "changes-more-than-bookkeeping"),
+    variables: [...METADATA, ...waiverVariables(lists)],
+    checks: [
+      {
+        check: ACK_41,
+        admits: `${CREATED_NAMESPACE} in ["", request.namespace] || ${HAS_SAME_SPEC} || ${isWaived(ACK_41)}`,
+        path: "spec.kubernetes.metadata.namespace",
+        message: "the controller would create the resource in a namespace other than that of the AdoptedResource",
+      },
+      metadataLimitCheck("resource"),
       WAIVERS,
     ],
   };

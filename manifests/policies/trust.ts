@@ -65,7 +65,7 @@ const IS_CHECKED: V1MatchCondition = {
 export function waiverPolicy(lists: PolicyLists, { ackGroups }: Pick<WebhookOptions, "ackGroups">): Policy {
   const withStatus = { ...CREATE_AND_UPDATE, subresources: ["status"] } as const;
   const onlyStatus = { operations: ["UPDATE"], subresources: ["status"], excludesResource: true } as const;
-  const ofOtherPolicies = ["resource", "cluster", "field-export"] as const;
+  const ofOtherPolicies = ["resource", "cluster", "field-export", "adopted-resource"] as const;
   return {
     name: "waivers",
     rules: [

@@ -1,4 +1,5 @@
 import { type MaybePaced, type Paced, paced } from "../formats/paced.ts";
+import type { FieldPath } from "../formats/json.ts";
 import { type Check, type CheckEntry, type Fault, findFaults } from "./check.ts";
 
 /** Checks that examine the same subject. */
@@ -20,6 +21,29 @@ export function bindChecks<Subject>(
     faults: (index) => faultsAt(index, searches, subject),
     oldFaults: old === null ? null : (index) => faultsAt(index, searches, old),
   };
+}
+
+/** Returns the checks of an object that another one contains. `moved` returns the path of its fields in the other. */
+export function bindIn(moved: (path: FieldPath) => FieldPath, { checks, faults, oldFaults }: BoundChecks): BoundChecks {
+  return {
+    checks,
+    faults: (index) => withPaths(moved, faults(index)),
+    oldFaults: oldFaults === null ? null : (index) => withPaths(moved, oldFaults(index)),
+  };
+}
+
+function withPaths(
+  moved: (path: FieldPath) => FieldPath, found: MaybePaced<readonly Fault[]>,
+): MaybePaced<readonly Fault[]> {
+  if ("next" in found) return laterWithPaths(moved, found);
+  return found.map((fault) => ({ ...fault, path: moved(fault.path) }));
+}
+
+function* laterWithPaths(
+  moved: (path: FieldPath) => FieldPath, work: Paced<readonly Fault[]>,
+): Paced<readonly Fault[]> {
+  const faults = yield* work;
+  return faults.map((fault) => ({ ...fault, path: moved(fault.path) }));
 }
 
 function faultsAt<Subject>(

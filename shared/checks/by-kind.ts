@@ -4,8 +4,8 @@ import {
   type Check, type CheckContext, type CheckEntry, type CheckInput, contextOf,
   hasOldObject, operationOf, type QuickCheck,
 } from "./check.ts";
-import { bindChecks, type BoundChecks } from "./bind.ts";
-import { type PodCreation, podCreation } from "./pod-request.ts";
+import { bindChecks, bindIn, type BoundChecks } from "./bind.ts";
+import { podCreation } from "./pod-request.ts";
 import { AUD_16 } from "./pod-profile.ts";
 import { POD_04, POD_09 } from "./pod-sidecar.ts";
 import { isSameContent } from "../contract/exemptions.ts";
@@ -16,6 +16,8 @@ import type { JsonObject } from "../formats/json.ts";
 import { definedKind } from "../contract/ack-groups.ts";
 import { namespaceOrDefault, objectReference } from "../formats/object-meta.ts";
 import type { JudgedSelector } from "../model/selector.ts";
+import { pathInAdopted } from "../model/adopted-resource.ts";
+import { ADOPTED_RESOURCE_CHECKS, creationOf } from "./adopted-resources.ts";
 import { META_01 } from "./any-kind.ts";
 import { REMOVED_WAIVERS, WAIVER_01 } from "./waiver.ts";
 import { AC_05, clusterChange, useChange } from "./cluster-reference.ts";
@@ -63,6 +65,8 @@ const CHECKS_OF_IDENTITIES = within(
   "identity", withTrust(ofChange([...IDENTITY_CHECKS, CI_07_OF_NEW], identityChange)),
 );
 
+const CHECKS_OF_RESOURCES = within("resource", resourceChecks);
+
 const NO_CHECKS: Bind = () => [];
 
 /** The checks of each kind. */
@@ -78,7 +82,11 @@ const CHECKS: Record<KindID, Bind> = {
   "field-export": (input, settings) => [
     ...TYPE_CHECKS(input, settings), ...within("field-export", fieldExportChecks)(input, settings),
   ],
-  resource: within("resource", resourceChecks),
+  "adopted-resource": (input, settings) => [
+    ...TYPE_CHECKS(input, settings), ...within("resource", adoptedResourceChecks)(input, settings),
+    ...creationChecks(input, settings),
+  ],
+  resource: CHECKS_OF_RESOURCES,
   identity: (input, settings) => [
     ...spelling(CI_33)(input),
     ...CHECKS_OF_IDENTITIES(input, settings),
@@ -220,6 +228,19 @@ function fieldExportChecks(input: CheckInput, settings: DecisionSettings): Bound
   return [bindChecks(FIELD_EXPORT_CHECKS, { object, settings }, isUnchanged ? { object: input.old, settings } : null)];
 }
 
+/** Returns the checks of an AdoptedResource itself. A stored fault only warns if the spec stays the same. */
+function adoptedResourceChecks(input: CheckInput): BoundChecks[] {
+  const isUnchanged = hasOldObject(input) && isSameContent(input.object, input.old);
+  return [bindChecks(ADOPTED_RESOURCE_CHECKS, input.object, isUnchanged ? input.old : null)];
+}
+
+/** Returns the checks of the resource that a write of an AdoptedResource creates. */
+function creationChecks(input: CheckInput, settings: DecisionSettings): BoundChecks[] {
+  const creation = creationOf(input);
+  const checks = creation === null ? [] : CHECKS_OF_RESOURCES(creation, settings);
+  return checks.map((bound) => bindIn(pathInAdopted, bound));
+}
+
 /** Returns the checks of an object that uses the identity of its Cluster. Each of them concerns only the requester. */
 function partChecks(input: CheckInput, settings: DecisionSettings): BoundChecks[] {
   if (exceeds(PART_LIMITS, input)) return [bindChecks(PART_LIMITS, input.object, null)];
@@ -274,14 +295,5 @@ const OF_TEMPLATES = POD_CHECKS.filter((check) => check !== POD_04 && check !== 
 function templateChecks({ pod, path }: PodTemplate, settings: DecisionSettings): BoundChecks {
   const creation = podCreation(pod, settings);
   const checks = creation.sidecar === null ? OF_TEMPLATES : [...OF_TEMPLATES, POD_04];
-  return bindChecks(checks.map((check) => inTemplate(check, path)), creation, null);
-}
-
-function inTemplate(check: QuickCheck<PodCreation>, path: PodTemplate["path"]): QuickCheck<PodCreation> {
-  return {
-    ...check,
-    *find(creation) {
-      for (const fault of check.find(creation)) yield { ...fault, path: [...path, ...fault.path] };
-    },
-  };
+  return bindIn((inPod) => [...path, ...inPod], bindChecks(checks, creation, null));
 }

@@ -41,6 +41,7 @@ import { CM_16 } from "./carm-map-quotes.ts";
 import { AUD_15 } from "./controllers.ts";
 import { AUD_16 } from "./pod-profile.ts";
 import { ACK_34, DEFINITION_CHECKS, IRS_34 } from "./definitions.ts";
+import { ADOPTED_RESOURCE_CHECKS } from "./adopted-resources.ts";
 import { FIELD_EXPORT_CHECKS } from "./field-exports.ts";
 import { SELECTOR_SELF_CHECKS } from "./judge-selector.ts";
 import { limitCheck } from "./size-limits.ts";
@@ -111,7 +112,8 @@ export const SELECTOR_CHANGE_CHECKS: readonly Check<SelectorChange>[] = [
 /** Every check. Checks of several kinds of objects, such as IRS-00, stand in more than one list. */
 const ALL: readonly CheckEntry[] = [
   ...SELECTOR_SELF_CHECKS, ...SELECTOR_CHANGE_CHECKS, IRS_51, IRS_53, IRS_34,
-  ...RESOURCE_CHECKS, ACK_34, limitCheck("resource"), ...NAMESPACE_CHECKS, limitCheck("namespace"),
+  ...RESOURCE_CHECKS, ...ADOPTED_RESOURCE_CHECKS, ACK_34, limitCheck("resource"),
+  ...NAMESPACE_CHECKS, limitCheck("namespace"),
   ...CONFIG_MAP_CHECKS, limitCheck("carm-map"), ...FIELD_EXPORT_CHECKS, limitCheck("field-export"),
   ...POD_CHECKS, limitCheck("pod"), ...IDENTITY_CHECKS, CI_33, limitCheck("identity"),
   ...CLUSTER_CHECKS, limitCheck("cluster"), META_01, WAIVER_01, ...DEFINITION_CHECKS, AUD_15, AUD_16,

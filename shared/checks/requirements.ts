@@ -1,5 +1,6 @@
 import type { DecisionSettings } from "../contract/context.ts";
 import { objectReference } from "../formats/object-meta.ts";
+import { roleNamespaceOf } from "../model/adopted-resource.ts";
 import { type CheckInput, isComplete, type Requirement } from "./check.ts";
 
 const NONE: readonly Requirement[] = [];
@@ -86,7 +87,7 @@ function canResolve({ inventory = null, object, origin }: CheckInput, { mode }: 
   if (inventory === null) return false;
   const namespaceDecides = mode === "carm" || inventory.selectors.readsNamespaceLabels;
   const readsNamespace = namespaceDecides || inventory.runtime === "extended";
-  if (origin === "cluster") return !readsNamespace || inventory.namespaces.has(objectReference(object).namespace);
+  if (origin === "cluster") return !readsNamespace || inventory.namespaces.has(roleNamespaceOf(object));
   const hasRoles = mode === "carm"
     ? inventory.includes("config maps")
     : inventory.selectors.size + inventory.selectors.malformed.size > 0;

@@ -1,6 +1,7 @@
 import {
-  ACK_GROUPS, CORE_KINDS, isACKGroup, isFieldExportKind, nearestGroups, SELECTOR_GROUP, serviceOf,
+  ACK_GROUPS, CORE_KINDS, isACKGroup, nearestGroups, SELECTOR_GROUP, serviceOf,
 } from "../contract/ack-groups.ts";
+import { DEFAULT_VERSION } from "../contract/ack-resource.ts";
 import type { JsonObject } from "../formats/json.ts";
 import { NameIndex } from "../formats/nearest.ts";
 import { objectReference } from "../formats/object-meta.ts";
@@ -40,7 +41,7 @@ interface ObjectChange extends CheckContext {
   readonly object: JsonObject;
 }
 
-/** IRS-52 for a manifest of an ACK resource or FieldExport, or of an object whose group is similar to that of one. */
+/** IRS-52 for a manifest of a kind of ACK, or of an object whose group is similar to that of one. */
 export const IRS_52_OF_OBJECTS: QuickCheck<ObjectChange> = {
   ...IRS_52,
   // The API server stores only objects of kinds that it knows.
@@ -48,7 +49,7 @@ export const IRS_52_OF_OBJECTS: QuickCheck<ObjectChange> = {
   *find({ object, inventory, settings }): Iterable<Fault> {
     const type = objectReference(object);
     if (type.version === "") {
-      const [version = VERSION] = bundledTypes().versionsOf(type.group, type.kind);
+      const [version = DEFAULT_VERSION] = bundledTypes().versionsOf(type.group, type.kind);
       const message = `the apiVersion has no version: ${quote(type.group)} is only the group`;
       yield { path: ["apiVersion"], message, fix: `write apiVersion: ${printable(type.group)}/${version}` };
     }
@@ -59,12 +60,11 @@ export const IRS_52_OF_OBJECTS: QuickCheck<ObjectChange> = {
 };
 
 const CORE = new NameIndex(CORE_KINDS);
-const VERSION = "v1alpha1";
 
 /** Returns the misspelled part of a type that is not in the group of an ACK service, or null. */
 function misspelledPart({ group, version, kind }: TypeEntry): UnknownPart | null {
-  if (isFieldExportKind({ group, kind })) {
-    return version === "" || version === VERSION ? null : { part: "version", nearest: [VERSION] };
+  if (group === SELECTOR_GROUP && CORE_KINDS.includes(kind)) {
+    return version === "" || version === DEFAULT_VERSION ? null : { part: "version", nearest: [DEFAULT_VERSION] };
   }
   if (group === SELECTOR_GROUP) return { part: "kind", nearest: CORE.nearest(kind) };
   const nearest = nearestGroups(group);

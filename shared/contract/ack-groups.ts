@@ -18,6 +18,7 @@ export function isLikeSelector({ kind }: { readonly kind: string }): boolean {
 }
 
 export const FIELD_EXPORT_KIND = "FieldExport";
+export const ADOPTED_RESOURCE_KIND = "AdoptedResource";
 
 /** Whether the kind is FieldExport, with which a user makes an ACK controller write a ConfigMap or a Secret. */
 export function isFieldExportKind({ group, kind }: { readonly group: string; readonly kind: string }): boolean {
@@ -32,7 +33,7 @@ export function isACKGroup(group: string): boolean {
 }
 
 /** The kinds of ACK that are not AWS resources. Their group is `services.k8s.aws`. */
-export const CORE_KINDS: readonly string[] = [SELECTOR_KIND, FIELD_EXPORT_KIND, "AdoptedResource"];
+export const CORE_KINDS: readonly string[] = [SELECTOR_KIND, FIELD_EXPORT_KIND, ADOPTED_RESOURCE_KIND];
 
 /** Whether the group is misspelled, as in `s3.service.k8s.aws` and `s3.services.k8s.io`, or lacks the service. */
 export function isLikeResource({ group, kind }: { readonly group: string; readonly kind: string }): boolean {

@@ -11,6 +11,12 @@ export interface ResourceStatus {
   readonly region: string | null;
 }
 
+/**
+ * The version of a kind whose CustomResourceDefinition is unknown. All shipped ACK controllers use this version.
+ * Source: the folder apis/v1alpha1 of each controller at github.com/aws-controllers-k8s.
+ */
+export const DEFAULT_VERSION = "v1alpha1";
+
 /** A resource whose role is to be resolved. `name` is null for a hypothetical resource. */
 export interface ResourceQuery {
   readonly group: string;

@@ -5,7 +5,8 @@ import {
   REFERRER_KINDS, referrerKindOf,
 } from "./capa-kinds.ts";
 import {
-  FIELD_EXPORT_KIND, isACKGroup, isCARMMapName, isLikeResource, isLikeSelector, SELECTOR_GROUP, SELECTOR_KIND,
+  ADOPTED_RESOURCE_KIND, FIELD_EXPORT_KIND, isACKGroup, isCARMMapName, isLikeResource, isLikeSelector, SELECTOR_GROUP,
+  SELECTOR_KIND,
 } from "./ack-groups.ts";
 import {
   byACKController, byCAPA, byClusterAPI, byGarbageCollector, byNamespaceController, inSystemNamespace,
@@ -155,6 +156,17 @@ const ROWS = [
     reviews: [{ ...CLOSED, operations: CREATE_AND_UPDATE }],
     watch: { pageSize: PAGE, parts: ["fieldExports"] },
     limit: SIZE_CHECKS["field-export"],
+  },
+  {
+    id: "adopted-resource", types: [`${ADOPTED_RESOURCE_KIND}.${SELECTOR_GROUP}`], path: "adoptedresources",
+    warnsOnly: [],
+    // Runtime 0.62 removed the kind. A rule for a kind that the cluster does not have matches nothing.
+    served: {
+      groups: [{ group: SELECTOR_GROUP, plurals: ["adoptedresources"] }], version: "*", scope: "Namespaced",
+    },
+    reviews: [{ ...CLOSED, operations: CREATE_AND_UPDATE }],
+    watch: { pageSize: PAGE, parts: ["fieldExports"] },
+    limit: SIZE_CHECKS.resource,
   },
   {
     id: "identity", types: isIdentityKind, path: "identities", warnsOnly: OF_CAPA,

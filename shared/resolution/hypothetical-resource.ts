@@ -4,7 +4,7 @@ import {
 } from "../contract/capa-kinds.ts";
 import { readReferrer, type Referrer } from "../model/referrer.ts";
 import type { Inventory } from "../inventory/inventory.ts";
-import type { ResourceQuery } from "../contract/ack-resource.ts";
+import { DEFAULT_VERSION, type ResourceQuery } from "../contract/ack-resource.ts";
 import { isACKGroup, type KindArgument, parseKindArgument } from "../contract/ack-groups.ts";
 import { type Labels, parseLabels } from "../formats/label-selector.ts";
 import { namespaceNameFaults } from "../formats/names.ts";
@@ -18,12 +18,6 @@ export interface HypotheticalResource {
   /** The labels, each as `KEY=VALUE`. */
   readonly labels: readonly string[];
 }
-
-/**
- * The version of a kind whose CustomResourceDefinition is unknown. All shipped ACK controllers use this version.
- * Source: the folder apis/v1alpha1 of each controller at github.com/aws-controllers-k8s.
- */
-const DEFAULT_VERSION = "v1alpha1";
 
 /**
  * Returns a query for each kind. An object that can refer to a CAPA identity has no `identityRef`. If a flag names no

@@ -108,7 +108,7 @@ function conditionsOfType(object: JsonObject, type: string): JsonObject[] {
     .map((condition) => pickFields(condition, ["type", "status"]));
 }
 
-/** What is kept of an object of each kind. No decision reads FieldExports: only a collector receives them. */
+/** What is kept of an object of each kind. Only a collector receives FieldExports and AdoptedResources. */
 const TRANSFORMS: Record<WatchedID, WatchedKind["transform"]> = {
   "selector": transformSelector,
   "namespace": keeping({
@@ -124,6 +124,7 @@ const TRANSFORMS: Record<WatchedID, WatchedKind["transform"]> = {
   "identity": keeping({ metadata: ["name", "namespace", "uid", "resourceVersion"], spec: "all" }),
   "cluster": transformReferrer,
   "field-export": () => null,
+  "adopted-resource": () => null,
 };
 
 /**

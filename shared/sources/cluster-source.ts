@@ -38,7 +38,10 @@ export interface ClusterSourceOptions {
   readonly carmMaps?: CARMMapsOptions | undefined;
   /** If set, loads the metadata of the Secrets in this namespace, but never their values, and their accounts. */
   readonly identitySecretNamespace?: string | null | undefined;
-  /** Whether `onObject` receives the FieldExports, which the inventory does not contain. Default: false. */
+  /**
+   * Whether `onObject` receives the FieldExports and AdoptedResources, which the inventory does not contain. Default:
+   * false.
+   */
   readonly fieldExports?: boolean | undefined;
   /**
    * Receives each listed or changed object with all its fields. If a list is repeated, `onObject` receives its objects

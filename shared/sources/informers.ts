@@ -1,6 +1,6 @@
 import type { Collection, Inventory, InventoryChange } from "../inventory/inventory.ts";
 import type { JsonObject } from "../formats/json.ts";
-import { isFieldExportKind, unknownGroups } from "../contract/ack-groups.ts";
+import { unknownGroups } from "../contract/ack-groups.ts";
 import { objectReference } from "../formats/object-meta.ts";
 import { servedKind, type ServedKind } from "./cluster-kinds.ts";
 import type { ListWatchError } from "../cluster/api-errors.ts";
@@ -165,7 +165,8 @@ export class ResourceInformers {
   /**
    * Starts and removes informers when CustomResourceDefinitions change. A kind is required if this release knows its
    * group, or if `extraGroups` contains it. The user has granted no rights to another group, and a new AWS service must
-   * not prevent the start of a server. FieldExports are not required, because no other check reads them.
+   * not prevent the start of a server. FieldExports and AdoptedResources are not required, because no other check
+   * reads them.
    */
   update(put: readonly JsonObject[], removed: readonly ObjectName[]): void {
     for (const { name } of removed) this.#remove(name);
@@ -184,7 +185,8 @@ export class ResourceInformers {
     if (this.#informers.get(name)?.path === path) return;
     this.#remove(name);
     if (kind === null) return;
-    const isRequired = !isFieldExportKind(kind) && unknownGroups([kind.group], this.#options.extraGroups).length === 0;
+    const isKnown = unknownGroups([kind.group], this.#options.extraGroups).length === 0;
+    const isRequired = isKnown && !kind.parts.includes("fieldExports");
     const observed = this.#options.observe(kind);
     const own = { kind: observed, collection: kind.collection, isRequired, listSemaphore: this.#listSemaphore };
     const informer = new Informer({ ...this.#options, ...own });

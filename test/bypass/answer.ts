@@ -6,7 +6,7 @@ import type { WebhookUnderTest } from "../webhook/webhook-under-test.ts";
 const PATHS: Readonly<Record<string, string>> = {
   IAMRoleSelector: "/validate/iamroleselectors", Bucket: "/validate/resources", Namespace: "/validate/namespaces",
   ConfigMap: "/validate/configmaps", FieldExport: "/validate/fieldexports", AWSCluster: "/validate/clusters",
-  CustomResourceDefinition: "/validate/iamroleselectors",
+  CustomResourceDefinition: "/validate/iamroleselectors", AdoptedResource: "/validate/adoptedresources",
 };
 
 /** Sends a review. Returns the codes of the denial, or "allowed" and the codes of the warnings. */

@@ -139,7 +139,7 @@ metadata: {name: IAMRoleSelector}
 `,
   });
   t.strictSame(await coverage(dir), {
-    judged: 2, notJudged: 7, reasons: { "unrendered": 2, "embedded": 4, "unknown-kind": 1 },
+    judged: 3, notJudged: 7, reasons: { "unrendered": 2, "embedded": 4, "unknown-kind": 1 },
   });
 });
 

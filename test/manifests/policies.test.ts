@@ -47,7 +47,7 @@ test("renders each policy with a binding that denies, and with failurePolicy Fai
   const policies = objects.filter((one) => stringAt(one, "kind") === "ValidatingAdmissionPolicy");
   const names = policies.map((one) => stringAt(one, "metadata", "name"));
   t.same(names, [
-    "iamroleselectors", "controllers", "fieldexports", "resources", "clusters", "namespaces", "waivers",
+    "iamroleselectors", "controllers", "fieldexports", "adoptedresources", "resources", "clusters", "namespaces", "waivers",
     "service-account",
   ].map((name) => `${name}.ack-role-resolver.io`));
   for (const policy of policies) t.equal(stringAt(policy, "spec", "failurePolicy"), "Fail");
@@ -98,7 +98,7 @@ test("each check that denies a write is covered, or docs/policies.md states the 
 test("disables each check that --check sets to warn or off, except the fixed limit check", (t) => {
   const checkSeverities = new Map([["IRS-15", "warn"], ["IRS-03", "off"], ["IRS-07", "deny"]] as const);
   const names = [
-    "iamroleselectors", "controllers", "fieldexports", "resources", "clusters", "namespaces", "waivers",
+    "iamroleselectors", "controllers", "fieldexports", "adoptedresources", "resources", "clusters", "namespaces", "waivers",
   ];
   for (const name of names) {
     const policy = policyNamed(t, name, rendered({ checkSeverities }));
@@ -168,7 +168,7 @@ test("reads matchExpressions only with --runtime extended, because ACK's CRD doe
 });
 
 test("a denial lists all failed checks, and fits the 5 KiB that the API server allows", (t) => {
-  for (const name of ["iamroleselectors", "fieldexports", "resources", "clusters", "namespaces"]) {
+  for (const name of ["iamroleselectors", "fieldexports", "adoptedresources", "resources", "clusters", "namespaces"]) {
     const policy = policyNamed(t, name, rendered({ allowedAccounts: ["1"], allowedEndpointHosts: ["a"] }));
     const [validation] = listAt(policy, "spec", "validations");
     t.match(validation, {
@@ -226,7 +226,7 @@ test("the policy on waivers covers the status of each kind that has a waiver", (
     "iamroleselectors", "customresourcedefinitions", "configmaps", "awsclustercontrolleridentities",
     "awsclusterroleidentities", "awsclusterstaticidentities", "awsserviceaccountidentities",
   ]);
-  for (const one of ["customresourcedefinitions", "iamroleselectors", "*", "fieldexports", "awsclusters"]) {
+  for (const one of ["customresourcedefinitions", "iamroleselectors", "*", "fieldexports", "adoptedresources", "awsclusters"]) {
     t.ok(resources.includes(`${one}/status`), one);
   }
   t.end();

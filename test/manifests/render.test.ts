@@ -39,7 +39,7 @@ test("quotes strings that YAML would parse as another type", (t) => {
 });
 
 const POLICIES = [
-  "iamroleselectors", "controllers", "fieldexports", "resources", "clusters", "namespaces", "waivers",
+  "iamroleselectors", "controllers", "fieldexports", "adoptedresources", "resources", "clusters", "namespaces", "waivers",
   "service-account",
 ].flatMap(() => ["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"]);
 

@@ -30,7 +30,7 @@ const IS_CARM_MAP = {
 };
 
 test("each webhook has a short timeout and no side effects", (t) => {
-  t.equal(configured().length, 16);
+  t.equal(configured().length, 17);
   for (const webhook of configured()) {
     t.match(webhook, { sideEffects: "None", matchPolicy: "Equivalent" }, webhook.name);
     t.same(webhook.admissionReviewVersions, ["v1"]);
@@ -64,6 +64,7 @@ const WEBHOOKS = [
   ["namespaces.validate", "Ignore", [ALL], "not-deleted-again", "changes-namespace"],
   ["configmaps.validate", "Fail", [ALL], "is-carm-map", "changes-more-than-bookkeeping"],
   ["fieldexports.validate", "Fail", [WRITE], "not-being-deleted", "changes-more-than-bookkeeping"],
+  ["adoptedresources.validate", "Fail", [WRITE], "not-being-deleted", "changes-more-than-bookkeeping"],
   ["identities.validate", "Fail", [ALL], "not-being-deleted", "changes-more-than-bookkeeping"],
   ["clusters.validate", "Ignore", [WRITE, WRITE], "changes-more-than-bookkeeping"],
   ["pods.validate", "Fail", [CREATE], "not-a-mirror-pod"],
@@ -158,7 +159,7 @@ test("calls the mutating webhooks again if another webhook changes the object", 
 });
 
 test("calls the webhooks for Pods only with --inject, and only for labeled Pods outside of its own namespace", (t) => {
-  t.equal(configured({ inject: false }).length, 12);
+  t.equal(configured({ inject: false }).length, 13);
   const key = "ack-role-resolver.io/inject";
   const outside = [
     { key: "kubernetes.io/metadata.name", operator: "NotIn", values: ["kube-system", "ack-role-resolver"] },

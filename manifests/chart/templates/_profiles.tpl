@@ -45,6 +45,7 @@
       "ACK-30": "warn",
       "ACK-32": "warn",
       "ACK-39": "warn",
+      "ACK-41": "warn",
       "ACK-34": "warn",
       "NS-01": "warn",
       "NS-03": "warn",

@@ -5,6 +5,7 @@ import { listsOf } from "../../../manifests/policies/policy.ts";
 import { WEBHOOK } from "../../../shared/contract/installation.ts";
 import { CAPA_VERSION, REFERRER_KINDS } from "../../../shared/contract/capa-kinds.ts";
 import { ACK_CRDS, type CRD } from "../../fixtures/ack-crds.ts";
+import { ACK_ADOPTED_RESOURCE_CRD } from "../../fixtures/ack-adopted-resource-crd.ts";
 import { ACK_FIELD_EXPORT_CRD } from "../../fixtures/ack-field-export-crd.ts";
 import { ACK_SELECTOR_CRD } from "../../fixtures/ack-selector-crd.ts";
 import { CAPA_CRDS, REFERRER_CRDS } from "../../fixtures/capa/crds.ts";
@@ -21,7 +22,7 @@ const SETTINGS = {
 };
 
 const NOT_SHIPPED = "awsserviceaccountidentities";
-const FIELD_EXPORTS = ACK_FIELD_EXPORT_CRD.spec.names.plural;
+const CORE_CRDS = [ACK_FIELD_EXPORT_CRD, ACK_ADOPTED_RESOURCE_CRD] as const;
 
 /** The fields of a ValidatingAdmissionPolicy that the test reads or changes. */
 interface Policy {
@@ -49,7 +50,7 @@ interface Rule {
 withNode("the type check of kube-controller-manager", async (t, found) => {
   const cluster = await startCluster(t, found);
   await cluster.api.installCRDs(ACK_CRDS.map(withTypes));
-  await cluster.api.installCRDs([ACK_FIELD_EXPORT_CRD, ...CAPA_CRDS, ...REFERRER_CRDS]);
+  await cluster.api.installCRDs([...CORE_CRDS, ...CAPA_CRDS, ...REFERRER_CRDS]);
   for (const [runtime, crd] of [["ack", ACK_SELECTOR_CRD], ["extended", iamRoleSelectorCRD("extended")]] as const) {
     await cluster.api.installCRDs([crd]);
     const options = { ...OPTIONS, runtime, hasWebhooks: true } as const;
@@ -108,7 +109,9 @@ function typed(policy: Policy): Policy {
   const { matchConstraints, variables = [], validations } = policy.spec;
   const resourceRules = matchConstraints.resourceRules.map(onlyShippedKinds).flatMap((rule): readonly Rule[] => {
     if (rule.resources.length === 0) return [];
-    if (rule.resources.includes(FIELD_EXPORTS)) return [{ ...rule, apiVersions: ["v1alpha1"] }];
+    if (CORE_CRDS.some(({ spec }) => rule.resources.includes(spec.names.plural))) {
+      return [{ ...rule, apiVersions: ["v1alpha1"] }];
+    }
     if (REFERRER_KINDS.some(({ group }) => rule.apiGroups.includes(group))) {
       return [{ ...rule, apiVersions: [CAPA_VERSION] }];
     }

@@ -15,7 +15,7 @@ test("each reviewed kind has a check of its limit, for a write and for a deletio
   const writes = {
     selector: "IRS-48", "field-export": "FE-02", namespace: "NS-14", "carm-map": "CM-14", pod: "POD-10",
     "selector-definition": "WAIVER-01", "resource-definition": "WAIVER-01", identity: "CI-34", cluster: "AC-08",
-    "cluster-part": "AC-08", resource: "ACK-35",
+    "cluster-part": "AC-08", resource: "ACK-35", "adopted-resource": "ACK-35",
   };
   t.same(codes("UPDATE"), writes);
   t.same(codes("DELETE"), { ...writes, "selector-definition": "IRS-34", "resource-definition": "ACK-34" });

@@ -17,6 +17,7 @@ const CAPA_GROUP = "infrastructure.cluster.x-k8s.io";
 const EXAMPLES = new Map([
   ["selector", { group: "services.k8s.aws", kind: "IAMRoleSelector", name: "a" }],
   ["field-export", { group: "services.k8s.aws", kind: "FieldExport", name: "a" }],
+  ["adopted-resource", { group: "services.k8s.aws", kind: "AdoptedResource", name: "a" }],
   ["namespace", { group: "", kind: "Namespace", name: "a" }],
   ["carm-map", { group: "", kind: "ConfigMap", name: "ack-role-account-map" }],
   ["selector-definition", { ...DEFINITION, name: "iamroleselectors.services.k8s.aws" }],
@@ -58,7 +59,7 @@ test("finds the kind of an object by its type and name, and reviews it only on i
     for (const one of paths) t.equal(reviewedKind(one, example)?.id, one === path ? id : undefined, `${id} at ${one}`);
   }
   t.equal(kindOf({ group: "", kind: "ConfigMap", name: "settings" }), null);
-  for (const group of ["services.k8s.aws", "elbv2.k8s.aws", ".services.k8s.aw"]) {
+  for (const group of ["k8s.aws", "elbv2.k8s.aws", ".services.k8s.aw"]) {
     t.equal(kindOf({ group, kind: "AdoptedResource", name: "a" }), null);
   }
   const misplaced = { group: "s3.services.k8s.aws", kind: "IAMRoleSelector", name: "a" };
