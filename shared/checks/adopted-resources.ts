@@ -10,8 +10,8 @@ export const ACK_41: QuickCheck<JsonObject> = {
   severity: "deny",
   waivable: true,
   reason: "Before runtime 0.62, an AdoptedResource makes an ACK controller create a resource in any namespace, with "
-    + "the labels that its author chooses and the rights of the controller. So the author could get a role of a namespace "
-    + "in which they may create nothing.",
+    + "the labels that its author chooses and the rights of the controller. So the author could get a role of a "
+    + "namespace in which they may create nothing.",
   fix: "create the AdoptedResource in the namespace of the resource",
   example: "spec: {kubernetes: {group: s3.services.k8s.aws, kind: Bucket, metadata: {namespace: team-b}}} "
     + "# of an AdoptedResource in namespace team-a",

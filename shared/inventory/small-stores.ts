@@ -108,6 +108,7 @@ export class KindStore {
   #selectorFields: KnownFields | null = null;
   #installed: TypeIndex | null = null;
   #defined: TypeIndex | null = null;
+  #served: ReadonlyMap<string, ReadonlySet<string>> | null = null;
 
   get size(): number {
     return this.#kinds.size;
@@ -121,7 +122,7 @@ export class KindStore {
     const { name } = objectReference(definition);
     const { group, kind } = definedKind(definition);
     this.remove({ name });
-    [this.#installed, this.#defined] = [null, null];
+    [this.#installed, this.#defined, this.#served] = [null, null, null];
     const key = kindKey(group, kind);
     this.#keys.set(name, key);
     if (storage === null) return;
@@ -138,7 +139,7 @@ export class KindStore {
     if (key === undefined) return;
     this.#keys.delete(name);
     this.#kinds.delete(key);
-    [this.#installed, this.#defined] = [null, null];
+    [this.#installed, this.#defined, this.#served] = [null, null, null];
     if (key === SELECTORS) this.#selectorFields = null;
   }
 
@@ -151,6 +152,22 @@ export class KindStore {
   servedVersion(group: string, kind: string): string | null {
     const { storage, served = [] } = this.versions(group, kind) ?? {};
     return served.find((version) => version === storage) ?? served[0] ?? null;
+  }
+
+  /** Returns the kinds of the group that definitions serve; null if no definition of the group is known. */
+  servedKinds(group: string): ReadonlySet<string> | null {
+    this.#served ??= this.#servedByGroup();
+    return this.#served.get(group) ?? null;
+  }
+
+  #servedByGroup(): ReadonlyMap<string, ReadonlySet<string>> {
+    const byGroup = new Map<string, Set<string>>();
+    for (const [key, { served }] of this.#kinds) {
+      const [group = "", kind = ""] = key.split("/");
+      const kinds = byGroup.get(group) ?? new Set();
+      byGroup.set(group, served.length === 0 ? kinds : kinds.add(kind));
+    }
+    return byGroup;
   }
 
   /** Returns the kind in its storage version, which is the version that controllers compare. */

@@ -10,18 +10,19 @@ import {
   type RoleQuery, unknownNamespace,
 } from "./grant.ts";
 import {
-  conflict, labelsRequired, malformed, namesDiffer, namesOf, roleNotGranted, sessionsDiffer, unresolvable,
+  conflict, labelsRequired, malformed, missingKinds, namesDiffer, namesOf, roleNotGranted, sessionsDiffer, unresolvable,
 } from "./selector-denials.ts";
 import { grantWithSession, isNamedByDefault, onlyNamespace } from "./grant-session.ts";
 import { NamespaceSelectors } from "./namespace-selectors.ts";
 import { ObstacleSearch } from "./grant-obstacles.ts";
-import { candidateTypes, describeType, type Steps } from "./grant-types.ts";
+import { candidateTypes, describeType, lacksRequestedKinds, type Steps } from "./grant-types.ts";
 
 /**
  * Grants the role of a namespace. If the request omits the kind or version, every kind and version must resolve to the
  * same role, even those that no selector names. If the request omits the labels, the role must not depend on labels.
  */
 export function selectorGrantInNamespace(inventory: Inventory, query: NamespaceQuery, steps: Steps): Grant {
+  if (lacksRequestedKinds(inventory, query)) return missingKinds(query);
   const decision = new Decision(inventory, query, steps);
   const types: TypeEntry[] = [];
   for (const type of candidateTypes(inventory, query, (group) => decision.selectors.ofGroup(group).all)) {

@@ -5,12 +5,14 @@ import { type EffectiveSelector, selectsNamespace, selectsWithinNamespace } from
 import { canBeSatisfied } from "../model/selector-overlap.ts";
 import type { TypeEntry } from "../model/resource-types.ts";
 import type { RoleQuery } from "./grant.ts";
-import { selectedTypes, type Steps } from "./grant-types.ts";
+import { missingKindOf, selectedTypes, type Steps } from "./grant-types.ts";
 
 /** The reason why no resource can resolve to a selector. */
 export type Obstacle =
   /** The selector selects no requested kind, no existing namespace, or no resource, whatever its labels are. */
   | { readonly reason: "kinds" } | { readonly reason: "namespaces" } | { readonly reason: "labels" }
+  /** The selector selects no requested kind that exists. `kind` does not exist. */
+  | { readonly reason: "missing kind"; readonly kind: Pick<TypeEntry, "group" | "kind"> }
   /**
    * Other selectors also select each resource that the selector selects. `rivals` contains one of them, which selects
    * resources in the namespace.
@@ -53,11 +55,16 @@ export class ObstacleSearch {
     const { resourceLabels } = selector;
     this.#steps.take();
     const types = [...selectedTypes(this.#inventory, selector, this.#query, this.#steps)];
-    if (types.length === 0) return { reason: "kinds" };
+    if (types.length === 0) return this.#withoutKinds(selector);
     if (resourceLabels !== null && !canBeSatisfied(resourceLabels)) return { reason: "labels" };
     // With --runtime ack, a label selector has no expressions, so any other label can only add a conflict.
     const labels = new Map(resourceLabels?.matchLabels);
     return this.#searchNamespaces(selector, types.map((type) => ({ type, labels })));
+  }
+
+  #withoutKinds(selector: EffectiveSelector): Obstacle {
+    const kind = missingKindOf(this.#inventory, selector, this.#query);
+    return kind === null ? { reason: "kinds" } : { reason: "missing kind", kind };
   }
 
   /**

@@ -74,7 +74,7 @@ export function* selectedTypes(
 ): Iterable<TypeEntry> {
   for (const group of scope.groups) {
     steps.take(types?.entries.length);
-    for (const kind of requestedKinds(inventory, group, scope, types?.kindsOf(group) ?? ANY)) {
+    for (const kind of existingKinds(inventory, group, scope, types?.kindsOf(group) ?? ANY)) {
       const ofKind = typesOf(kind, types?.versionsOf(group, kind.kind) ?? ANY);
       steps.take(ofKind.length);
       yield* types === null ? ofKind : ofKind.filter((type) => types.matches(type));
@@ -83,6 +83,47 @@ export function* selectedTypes(
 }
 
 const ANY: ReadonlySet<string> = new Set([""]);
+
+/**
+ * Returns the kinds of the group of which objects can exist; null if they are not known. Only the definitions of a
+ * cluster exclude a kind: manifests may lack some, and the kinds that this release knows never decide.
+ */
+function servedKinds({ origin, kinds }: Inventory, group: string): ReadonlySet<string> | null {
+  return origin === "cluster" ? kinds.servedKinds(group) : null;
+}
+
+/** Returns the requested kinds of a group of which objects can exist. */
+function existingKinds(
+  inventory: Inventory, group: string, scope: GrantScope, named: ReadonlySet<string>,
+): RequestedKind[] {
+  // With "", the selector selects every kind. If these are known, no other kind exists.
+  const all = named.has("") ? servedKinds(inventory, group) ?? named : named;
+  return requestedKinds(inventory, group, scope, all).filter(({ kind }) => !isMissingKind(inventory, group, kind));
+}
+
+function isMissingKind(inventory: Inventory, group: string, kind: string): boolean {
+  return servedKinds(inventory, group)?.has(kind) === false;
+}
+
+/** Returns a kind that the selector selects, and of which no object can exist; null if it names none. */
+export function missingKindOf(
+  inventory: Inventory, { types }: EffectiveSelector, { groups }: GrantScope,
+): Pick<TypeEntry, "group" | "kind"> | null {
+  for (const entry of types?.entries ?? []) {
+    const group = groups.find((one) => (
+      (entry.group === "" || entry.group === one) && isMissingKind(inventory, one, entry.kind)
+    ));
+    if (entry.kind !== "" && group !== undefined) return { group, kind: entry.kind };
+  }
+  return null;
+}
+
+/** Whether kinds are requested, and no object of any of them can exist. */
+export function lacksRequestedKinds(inventory: Inventory, { groups, kinds }: GrantScope): boolean {
+  return kinds.length > 0 && kinds.every(({ group, kind }) => (
+    (group === null ? groups : [group]).every((one) => isMissingKind(inventory, one, kind))
+  ));
+}
 
 interface RequestedKind {
   readonly group: string;

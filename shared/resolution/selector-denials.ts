@@ -4,7 +4,7 @@ import { conflictSentence } from "./selection.ts";
 import { decisiveFaults, type JudgedSelector } from "../model/selector.ts";
 import type { EffectiveSelector } from "../model/effective-selector.ts";
 import { shortName } from "../model/session-annotations.ts";
-import { deny, describeKinds, type Grant, listed, type RoleQuery, scopeSuffix } from "./grant.ts";
+import { deny, describeKinds, type Grant, type GrantScope, listed, type RoleQuery, scopeSuffix } from "./grant.ts";
 import type { Obstacle } from "./grant-obstacles.ts";
 
 /** Returns the names of the selectors. */
@@ -78,6 +78,11 @@ function obstacleText(name: string, obstacle: Obstacle, query: RoleQuery): strin
   if (obstacle.reason === "kinds") {
     return `This sidecar serves ${describeKinds(query)}, but ${selector} selects none of these kinds.`;
   }
+  if (obstacle.reason === "missing kind") {
+    const { group, kind } = obstacle.kind;
+    return `${selector} selects ${quote(`${kind}.${group}`)}, but the cluster has no CustomResourceDefinition of this `
+      + "kind. Correct spec.resourceTypeSelector, or install the definition.";
+  }
   if (query.scope !== null) {
     return `No resource in namespace ${query.scope}, the scope of this sidecar, resolves to ${selector}.`;
   }
@@ -90,6 +95,15 @@ function obstacleText(name: string, obstacle: Obstacle, query: RoleQuery): strin
     ? `${selector} selects no resource, because no labels satisfy spec.resourceLabelSelector. Correct this field.`
     : `${selector} selects no existing namespace. If the namespace is new, retry in a moment; otherwise, create it or `
       + "correct spec.namespaceSelector.";
+}
+
+/** Denies a request for kinds of which no object can exist. */
+export function missingKinds(query: GrantScope): Grant {
+  return deny(
+    "ERR_SELECTOR_NOT_GRANTED",
+    `The cluster has no CustomResourceDefinition of ${describeKinds(query)}. Request a kind that it has, or install `
+      + "the definition.",
+  );
 }
 
 /** The selectors that have a role, and why no resource resolves to the first one that selects a requested kind. */

@@ -173,6 +173,9 @@ onCluster("a sidecar applies changes of objects in a cluster", async (t, cluster
   await t.test("issues a role only while a namespace of its selector exists, even if it is terminating", async (tt) => {
     await testNamespace(tt, subject, cluster);
   });
+  await t.test("issues a role only while the cluster has a kind that its selector selects", async (tt) => {
+    await testKind(tt, subject, cluster);
+  });
   await t.test(
     "issues roles while the API server is down, and applies changes after the API server restarts",
     async (tt) => {
@@ -202,6 +205,26 @@ async function testNamespace(t: Test, subject: Subject, cluster: Cluster): Promi
   });
   t.ok(await until(async () => isAssumed("AccessDenied"), EFFECT_LIMIT_MS), "denied after the namespace is gone");
   await cluster.request("DELETE", `${SELECTORS}/team-c`);
+}
+
+async function testKind(t: Test, subject: Subject, cluster: Cluster): Promise<void> {
+  const roleARN = "arn:aws:iam::111111111111:role/widgets";
+  const spec = {
+    arn: roleARN, namespaceSelector: { names: ["team-b"] }, resourceTypeSelector: [{ group: S3, kind: "Zqxwidget" }],
+  };
+  await cluster.request("POST", SELECTORS, selectorObject("widgets", spec));
+  const reason = /IAMRoleSelector widgets selects "Zqxwidget\.s3\.services\.k8s\.aws", but the cluster has no /;
+  const isAssumed = async (expected: string): Promise<boolean> => (await assume(subject, roleARN)) === expected;
+  const isReported = async (): Promise<boolean> => (
+    (await isAssumed("AccessDenied")) && subject.sidecar.log.some((line) => reason.test(String(line["reason"])))
+  );
+  t.ok(await until(isReported), "denied, because the kind does not exist");
+  await cluster.installCRDs([ackCRD(S3, "Zqxwidget", "zqxwidgets")]);
+  t.ok(await until(async () => isAssumed("ok"), EFFECT_LIMIT_MS), "granted after the watch shows the definition");
+  const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+  await cluster.request("DELETE", `${definitions}/zqxwidgets.${S3}`);
+  t.ok(await until(async () => isAssumed("AccessDenied"), EFFECT_LIMIT_MS), "denied after it is gone");
+  await cluster.request("DELETE", `${SELECTORS}/widgets`);
 }
 
 async function testLostServer(t: Test, subject: Subject, cluster: Cluster): Promise<void> {

@@ -84,14 +84,18 @@ interface Type {
 }
 
 /** Returns the types that the sidecar serves, including a kind and a version that no selector names. */
-function servedTypes(groups: readonly string[], kinds: readonly KindArgument[]): Type[] {
+function servedTypes({ groups, origin, storage }: World, kinds: readonly KindArgument[]): Type[] {
+  // The definition of a Bucket is the only one of the cluster, and decides for the kinds of its group alone.
+  const exists = ({ group, kind }: Type): boolean => (
+    origin === "file" || storage === null || group !== S3 || kind === "Bucket"
+  );
   const all = kinds.length > 0 ? kinds : [...KINDS, "Other"].map((kind) => ({ kind, version: null, group: null }));
   const ofGroups = groups.flatMap((group) => (
     all.filter((one) => one.group === null || one.group === group).map((one) => ({ ...one, group }))
   ));
   return ofGroups.flatMap(({ version, ...one }) => (
     (version === null ? [...VERSIONS, "v9"] : [version]).map((each) => ({ ...one, version: each }))
-  ));
+  )).filter(exists);
 }
 
 /**
@@ -108,7 +112,7 @@ function* resourcesOf(inventory: Inventory, world: World, kinds: readonly KindAr
   // With --runtime extended, the annotation of a resource can name each selector that selects the resource.
   const names = world.runtime === "extended" ? world.selectors.map(({ name }) => name) : [""];
   const choices = names.map((name) => new Map([["ack-role-resolver.io/use-selector", name]]));
-  const types = servedTypes(world.groups, kinds);
+  const types = servedTypes(world, kinds);
   const hypothetical = { name: null, status: { ownerAccountID: null, region: null } };
   for (const set of labelSets(inventory)) {
     for (const namespace of existing(world)) {
