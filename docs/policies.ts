@@ -34,7 +34,7 @@ export const NOT_COVERED: Readonly<Record<string, string>> = {
   "ACK-39": COMPLEX,
   "NS-01": OTHER_OBJECTS, "NS-03": OTHER_OBJECTS, "NS-04": OTHER_OBJECTS,
   "NS-12": OTHER_OBJECTS,
-  "CM-01": COMPLEX, "CM-08": OTHER_OBJECTS,
+  "CM-01": COMPLEX, "CM-08": OTHER_OBJECTS, "CM-16": COMPLEX,
   "CM-14": COMPLEX,
   ...Object.fromEntries(POD_CHECKS.map(({ id }) => [id, INJECTION])), "POD-10": INJECTION,
   ...Object.fromEntries(CAPA_CHECKS.filter(({ severity }) => severity === "deny").map(({ id }) => [id, CAPA])),

@@ -40,7 +40,7 @@ const PERMIT = `or ask a waiver user to set ${SELECTOR_REQUIRED_ANNOTATION}: "${
 const FIXES = {
   "ACK-05": {
     selectors: "label the resource or its namespace so that a selector matches",
-    carm: `annotate the namespace with ${OWNER_ACCOUNT_ANNOTATION} and a key of the account map`,
+    carm: `annotate the namespace with ${OWNER_ACCOUNT_ANNOTATION}`,
   },
   "AC-03": { selectors: "set identityRef", carm: "set identityRef" },
 };

@@ -18,7 +18,7 @@ import { listOf, quote } from "../formats/text.ts";
 import type { Resolution } from "../resolution/resolve.ts";
 
 const METADATA = ["metadata"] as const;
-const CHOOSE_ACCOUNT = `annotate the namespace with ${OWNER_ACCOUNT_ANNOTATION} and a key of the account map`;
+const CHOOSE_ACCOUNT = `annotate the namespace with ${OWNER_ACCOUNT_ANNOTATION}`;
 const RESTRICT = "restrict or delete selectors until only one selects the resource";
 
 export const ACK_03: QuickCheck<ResourceChange> = {

@@ -90,11 +90,11 @@ test("why and lint speak of annotations and maps, not of selectors", async (t) =
   const linted = await runCommand(["lint", "-", ...flags], { stdin });
   t.match(linted.stdout, `warn ACK-05 Bucket team-a/b1 metadata
     The namespace names no account, so the controller's own role is used
-    fix: annotate the namespace with ${OWNER} and a key of the account map, unless the controller's account is intended
+    fix: annotate the namespace with ${OWNER}, unless the controller's account is intended
 `);
   const explained = await runCommand(["why", "Bucket/b1", "-n", "team-a", "--from", "-", ...flags], { stdin });
   t.match(explained.stdout, `nnotate the namespace with ${OWNER}`);
   t.notMatch(explained.stdout, /selector/i);
   const strict = await runCommand(["lint", "-", ...flags, "--profile", "strict"], { stdin });
-  t.match(strict.stdout, `namespace with ${OWNER} and a key of the account map, or ask a waiver user`);
+  t.match(strict.stdout, `namespace with ${OWNER}, or ask a waiver user`);
 });

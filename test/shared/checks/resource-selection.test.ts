@@ -42,8 +42,7 @@ testRows("ACK-03 warns about a resource that has no role", of("ACK-03"), [
 const onDefault = (why: string): string => `warn ACK-05 metadata: ${why}, so the controller's own role is used. `
   + "Label the resource or its namespace so that a selector matches, unless the controller's account is intended.";
 const inCARM = (why: string): string => `warn ACK-05 metadata: ${why}, so the controller's own role is used. Annotate `
-  + "the namespace with services.k8s.aws/owner-account-id and a key of the account map, unless the controller's "
-  + "account is intended.";
+  + "the namespace with services.k8s.aws/owner-account-id, unless the controller's account is intended.";
 const GATE = { ...MAPS, settings: { mode: "carm", teamLevelCARM: true } } as const;
 const requiring = (value: string, namespace = "sandbox"): readonly JsonObject[] =>
   [...CLUSTER_OBJECTS, namespaceObject(namespace, {}, { "ack-role-resolver.io/selector-required": value })];
@@ -68,8 +67,7 @@ testRows("ACK-05b denies the use of the controller's own role if the namespace r
   ["required", [unselected, REQUIRED], `deny ${ACK_05B}`],
   ["no role of the CARM maps", [unselected, { ...MAPS, known: [...CARM, ...requiring("true").slice(-1)] }],
     "deny ACK-05b metadata: namespace sandbox requires a role of the CARM maps, but the resource would use the "
-      + "controller's own role. Annotate the namespace with services.k8s.aws/owner-account-id and a key of the account "
-      + "map."],
+      + "controller's own role. Annotate the namespace with services.k8s.aws/owner-account-id."],
   ["not required", [unselected, { known: requiring("false") }]],
   ["the check cannot be waived", [waived, { ...REQUIRED, requester: ADMIN }], `deny ${ACK_05B}`],
   ["the stored resource has the same fault", [unselected, { ...REQUIRED, old: { ...unselected } }], `warn ${ACK_05B}`],

@@ -39,7 +39,7 @@ test("the resolution has the role of the map, the account of the role, and no se
     message: `The role comes from key "${ID}" of the account map.`,
   });
   t.match(carm([[annotated({}), MAP, selector]]), {
-    outcome: "default", message: "The namespace names no account or team, so the controller's own role is used.",
+    outcome: "default", message: "The namespace names no account, so the controller's own role is used.",
   });
   const prod = annotated({ "services.k8s.aws/owner-account-id": "prod" });
   t.match(carm([[prod, accounts({ prod: OTHER })]]), { roleARN: OTHER, accountID: "444455556666" });

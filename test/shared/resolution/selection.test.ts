@@ -76,7 +76,7 @@ testRows("the annotation use-selector picks one of the selectors that select the
       /^ERR_SELECTOR_CONFLICT /],
     ["--runtime ack: the only selector", { own: use("missing"), selectors: ONLY_GOLD, runtime: "ack" },
       `${roleOf("gold")} IAMRoleSelector gold selects the resource.`],
-    ["mode carm", { own: use("gold"), mode: "carm" }, /^null The namespace names no account or team/],
+    ["mode carm", { own: use("gold"), mode: "carm" }, /^null The namespace names no account, so/],
   ]);
 
 test("a selected resource has the role and account of its selector, and a refused one has none", (t) => {
