@@ -30,14 +30,20 @@ export async function withReviews(
   }));
   writeLines(io.stderr, Array.from(notes, (note) => printable(`note: ${note}`)));
   // Most runs read no exports.
-  const [{ asking }, { readIAMFiles }, { Intended }, { TrustReview: Review }] = await Promise.all([
+  const [{ asking }, { readIAMFiles }, { Intended }, { ownRoleRow }, { TrustReview: Review }] = await Promise.all([
     import("./asking.ts"), import("./iam-files.ts"), import("../../shared/trust/intended.ts"),
-    import("../../shared/trust/trust-review.ts"),
+    import("../../shared/trust/own-role.ts"), import("../../shared/trust/trust-review.ts"),
   ]);
   const data = await readIAMFiles(settings.iam, settings.aws);
   const others = asking(() => new Intended(settings.intended ?? []), "--intended ");
   const nowSeconds = Math.floor(nowMs / 1000);
   return asking(() => {
+    const owners = new Map(found.flatMap((one) => one.owners).map((owner) => [JSON.stringify(owner), owner]));
+    const lost = [...owners.values()].map((owner) => ownRoleRow(owner, data, nowSeconds))
+      .filter(({ decision }) => decision.verdict === "no");
+    writeLines(io.stderr, lost.flatMap(({ problems, target, caller }) => problems.map(({ message }) => (
+      printable(`note: ${caller.arn} cannot assume the controller's own role ${target.roleARN}: ${message}`)
+    ))));
     const intended = others.with(found.flatMap(({ callers }) => callers.map(({ arn }) => arn)));
     return found.map(({ state, callers }) => (
       { ...state, trust: new Review({ callers, data, nowSeconds, intended }) }

@@ -89,7 +89,8 @@ export const TRUST_CHECKS: readonly QuickCheck<RoleTrust>[] = [
     severity: "deny",
     reason: "A trust policy that demands an external ID refuses every call without it. Shipped ACK controllers send "
       + "none; the sidecar sends that of the selector's annotation, and CAPA that of the identity.",
-    fix: "set the external ID on the selector and use the sidecar, or remove the condition",
+    fix: "set the external ID that the role demands in the annotation external-id, with the sidecar, or in externalID "
+      + "of the identity; or remove the condition",
     example: trusting(NAMED, ', "Condition": {"StringEquals": {"sts:ExternalId": "team-a"}}'),
   }),
   trustCheck(TRUST_CODES.sessionTags, {

@@ -29,7 +29,9 @@ export function withSessionTags(
   found: FoundCaller, { arn, credentials }: Pick<RoleCaller, "arn" | "credentials">,
 ): FoundCaller {
   const { caller } = found;
-  if (!isInIAM(caller)) throw new QuestionError(`${arn} is a service, which assumes no role of a selector`);
+  if (!isInIAM(caller)) {
+    throw new QuestionError(`${arn} is a service, which assumes only the controller's own role: pass this role`);
+  }
   if (caller.kind === "user" && credentials !== null && credentials !== "keys") {
     throw new QuestionError(`${arn} is a user: pass --caller-credentials keys, or the ARN of a role`);
   }

@@ -80,7 +80,7 @@ const CASES: readonly (readonly [
   ],
   [
     { ArnLike: { "aws:PrincipalArn": OTHER } },
-    /ArnLike aws:PrincipalArn demands "arn:\S+other", and the call has "arn:\S+app", which the caller .*; add it to the /,
+    /ArnLike aws:PrincipalArn demands "arn:\S+other", and the call has "arn:\S+app", which the caller .*; add it to /,
     [{ ArnLike: { "aws:PrincipalArn": [OTHER, APP] } }],
   ],
   [
