@@ -1,9 +1,11 @@
 import { ResolverError } from "../shared/formats/errors.ts";
 import type { Closures } from "../shared/contract/closures.ts";
 import { MAX_CHAINED_SECONDS } from "../shared/model/session.ts";
+import { describeIdentity } from "../shared/resolution/identity-denials.ts";
 import type { Logger } from "../shared/server/logger.ts";
 import type { BaseState } from "./base/identity.ts";
 import type { RefreshState } from "./credentials/cache.ts";
+import { ownerOfSession, roleOfSession } from "./credentials/session.ts";
 import type { SourceStatus } from "../shared/sources/source.ts";
 import type { CircuitState } from "./sts-upstream/circuit-breaker.ts";
 import { CircuitOpenError } from "./sts-upstream/errors.ts";
@@ -68,11 +70,13 @@ export class EventLog {
    * Logs that a session lifetime is too short. Logs only once per process, because roles usually have the same
    * settings.
    */
-  logShortSession(roleARN: string, lifeMs: number): void {
+  logShortSession(sessionKey: string, lifeMs: number): void {
     if (!this.#hasChanged("short session", "logged")) return;
-    const fix = "set MaxSessionDuration of the role and duration-seconds of the selector to at least 3600";
+    const owner = ownerOfSession(sessionKey);
+    const setting = owner === null ? "duration-seconds of the selector" : `durationSeconds of ${describeIdentity(owner)}`;
+    const fix = `set MaxSessionDuration of the role and ${setting} to at least 3600`;
     this.#log.warn(
-      { role_arn: roleARN, life_seconds: Math.round(lifeMs / 1000), fix },
+      { role_arn: roleOfSession(sessionKey), life_seconds: Math.round(lifeMs / 1000), fix },
       "session lifetime is too short: SDKs may receive credentials with less than 16 minutes left",
     );
   }

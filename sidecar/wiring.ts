@@ -82,7 +82,7 @@ export class Services {
     this.#guard = guard;
     this.#sessions = new CredentialCache({
       clock, random, guard, lookups: metrics.cacheLookups,
-      onShortLived: (key, lifeMs) => events.logShortSession(roleOfSession(key), lifeMs),
+      onShortLived: (key, lifeMs) => events.logShortSession(key, lifeMs),
       onRefresh: (key, error, state) => events.logRefresh(roleOfSession(key), error, state),
     });
     this.#sts = createSTS({

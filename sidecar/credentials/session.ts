@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import type { SteadyClock } from "../../shared/clock.ts";
 import { compareText } from "../../shared/formats/text.ts";
+import type { IdentityReference } from "../../shared/model/identity.ts";
 import type { SessionRequest } from "../../shared/model/session.ts";
 
 /** The caller of STS: its identity, and the Region of the STS endpoint. */
@@ -12,23 +13,24 @@ export interface Caller {
   readonly identity: string;
   /** The Region of the STS endpoint; null for a custom endpoint. */
   readonly region: string | null;
-  /** The CAPA identity to which the session belongs; absent for a role that selectors or CARM maps grant. */
+  /** The key of the CAPA identity to which the session belongs; absent for a role that selectors or CARM maps grant. */
   readonly owner?: string;
 }
 
 /**
  * Returns the cache key of a session. Sessions have the same key only if their callers and request parameters are the
- * same. The order of tags and policy ARNs does not affect the key. The key contains the role ARN in plain text, for
- * metrics, and a digest of the other parts, which can be confidential.
+ * same. The order of tags and policy ARNs does not affect the key. The key contains the role ARN and the owner in plain
+ * text, for metrics and logs, and a digest of the other parts, which can be confidential.
  */
 export function sessionKey(request: SessionRequest, { identity, region, owner }: Caller): string {
   const { roleARN, sessionName, durationSeconds, externalID, sourceIdentity, tags, policy } = request;
   const sortedTags = tags.map(({ key, value }) => JSON.stringify([key, value])).toSorted(compareText);
   const distinct = [
     withoutSessionName(identity), region, sessionName, durationSeconds, externalID, sourceIdentity, sortedTags, policy,
-    request.policyARNs.toSorted(compareText), request.transitiveTagKeys.toSorted(compareText), owner ?? null,
+    request.policyARNs.toSorted(compareText), request.transitiveTagKeys.toSorted(compareText),
   ];
-  return JSON.stringify([roleARN, hash("sha256", JSON.stringify(distinct), "base64url")]);
+  const digest = hash("sha256", JSON.stringify(distinct), "base64url");
+  return JSON.stringify(owner === undefined ? [roleARN, digest] : [roleARN, digest, owner]);
 }
 
 interface CachedKey {
@@ -62,8 +64,21 @@ function isSame(a: object, b: object): boolean {
 
 /** Returns the role ARN in a session key. */
 export function roleOfSession(key: string): string {
+  const [role] = partsOf(key);
+  return typeof role === "string" ? role : "";
+}
+
+/** Returns the CAPA identity to which the session belongs, or null. */
+export function ownerOfSession(key: string): IdentityReference | null {
+  const owner = partsOf(key)[2];
+  if (typeof owner !== "string") return null;
+  const [kind, , name] = partsOf(owner);
+  return { kind: String(kind), name: String(name) };
+}
+
+function partsOf(key: string): readonly unknown[] {
   const parts: unknown = JSON.parse(key);
-  return Array.isArray(parts) ? String(parts[0]) : "";
+  return Array.isArray(parts) ? (parts as readonly unknown[]) : [];
 }
 
 function withoutSessionName(arn: string): string {
