@@ -4,6 +4,7 @@ import type { V1Role } from "@kubernetes/client-node";
 import { test } from "tap";
 import { parseAllDocuments } from "yaml";
 import { nameOf, rightsOf } from "../manifests/rbac.ts";
+import { WEBHOOK } from "../shared/contract/installation.ts";
 import { ERRORS } from "../shared/formats/errors.ts";
 import { isJsonObject, type JsonObject } from "../shared/formats/json.ts";
 import { defaultOf } from "../shared/contract/setting-definition.ts";
@@ -98,9 +99,12 @@ test("the RoleBinding in the sidecar guide names the Role that `manifests rbac` 
   t.match((await runCommand(["manifests", "rbac"])).stdout, `name: ${nameOf("reader")}`);
 });
 
-const ACK_SYSTEM = "ack-system";
 const CORE = "";
-
+const ACK_SYSTEM = "ack-system";
+const INSTALLATION = "ack-role-resolver";
+const NAMESPACES = new Map([["`--ack-system-namespace`", ACK_SYSTEM], ["`--profile-namespace`", INSTALLATION]]);
+/** The reader role has this right in each namespace, so that one binding suffices. The sidecar reads one object. */
+const OF_PROFILE = { group: CORE, resource: "configmaps", objects: [WEBHOOK.profile], namespace: INSTALLATION };
 interface Right {
   readonly group: string;
   readonly resource: string;
@@ -124,23 +128,25 @@ function documentedRights(): Right[] {
     group: group === "core" ? CORE : group.replaceAll("`", ""),
     resource,
     objects: objects === "all" ? [] : objects.replaceAll("`", "").split(", "),
-    namespace: namespace === "cluster-wide" ? null : ACK_SYSTEM,
+    namespace: NAMESPACES.get(namespace) ?? null,
   }));
 }
 
 test("the sidecar guide lists the rights that `manifests rbac` grants, and that the sidecar needs", async (t) => {
   const granted = [
-    ...rightsIn({ rules: rightsOf("reader") }),
+    ...rightsIn({ rules: rightsOf("reader") }), OF_PROFILE,
     ...rightsIn({ metadata: { namespace: ACK_SYSTEM }, rules: rightsOf("carm-maps") }),
   ];
   t.same(documentedRights(), granted);
   const needed = [...fixedKinds(null), ...fixedKinds("carmMaps", ACK_SYSTEM)];
   for (const { group, plural, object } of needed) {
-    const right = granted.find((one) => one.group === group && one.resource === plural);
-    t.ok(right !== undefined && (object === undefined || right.objects.includes(object.name)), plural);
+    const right = granted.find((one) => (
+      one.group === group && one.resource === plural && (object === undefined || one.objects.includes(object.name))
+    ));
+    t.ok(right, plural);
     t.equal(right?.namespace ?? null, object?.namespace ?? null, plural);
   }
-  t.equal(granted.flatMap(({ objects }) => (objects.length === 0 ? [""] : objects)).length, needed.length);
+  t.equal(granted.flatMap(({ objects }) => (objects.length === 0 ? [""] : objects)).length, needed.length + 1);
   const binding = objectOf("RoleBinding");
   t.same(at(binding, "roleRef", "name"), nameOf("carm-maps"));
   t.equal(at(binding, "subjects", 0, "name"), at(POD, "serviceAccountName"));

@@ -100,3 +100,22 @@ test("logs a limited session duration once per process, and logs the fix", (t) =
   t.equal(lines.length, 1);
   t.end();
 });
+
+test("logs the profile of the installation when it is learned, changed, stale and current again", (t) => {
+  const { log, lines } = subject();
+  const [open, closed] = [{ base: false, unmatched: false }, { base: true, unmatched: true }];
+  for (const closures of [open, open, closed]) log.logClosures(closures);
+  const loaded = { loaded: true, lastSyncMs: 0 };
+  log.logWatch("profile", { ...loaded, fault: "gone" });
+  log.logWatch("profile", { ...loaded, fault: null });
+  log.logWatch("profile", { ...loaded, loaded: false, fault: "forbidden" });
+  t.match(lines, [
+    { msg: "the profile of the installation applies", base: "vend", unmatched: "base" },
+    { msg: "the profile of the installation applies", base: "identity-only", unmatched: "deny" },
+    { level: "warn", fault: "gone", msg: "profile is stale; the last one is in use" },
+    { level: "info", msg: "profile is current again" },
+    { level: "warn", fault: "forbidden", msg: "profile is not loaded yet" },
+  ]);
+  t.equal(lines.length, 5);
+  t.end();
+});

@@ -1,5 +1,6 @@
 import { test } from "tap";
 import { injectionSettings } from "../../../shared/contract/sidecar-settings.ts";
+import { NOTHING_CLOSED } from "../objects.ts";
 import { readSettings } from "../../../shared/server/read-settings.ts";
 
 const WEBHOOK = { cluster: true, tlsDir: "unused" };
@@ -53,7 +54,9 @@ test("sidecars answer probes by IPv6 if the webhook does", async (t) => {
   t.same(["[::]:19444", "[::1]:9444", "0.0.0.0:9444"].map(isDualStack), [true, false, false]);
 });
 
-const NONE = { image: null, args: [], env: [], caConfigMap: null, isDualStack: false, extraGroups: [] };
+const NONE = {
+  image: null, args: [], env: [], caConfigMap: null, isDualStack: false, extraGroups: [], closures: NOTHING_CLOSED,
+};
 
 test("commands without an injection inject no sidecar", async (t) => {
   const settings = readSettings("lint", { from: ["m"], extraGroups: ["new.services.k8s.aws"] }, {});

@@ -147,6 +147,7 @@ const FAULTS: readonly Row[] = [
     "webhook", { ...WEBHOOK, autoControllerIdentity: ["none"] }, {},
     ["--auto-controller-identity: requires --namespace"],
   ],
+  ["sidecar", { ...SIDECAR, profileNamespace: "a" }, {}, ["--profile-namespace: requires --cluster"]],
   ["sidecar", { ...IDENTITIES, from: [], cluster: true, group: CAPA }, {}, []],
   ["sidecar", { ...IDENTITIES, group: CAPA }, {}, [
     "--identity-secret-namespace: requires --cluster, because manifests contain no Secrets",

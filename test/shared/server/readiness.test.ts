@@ -91,6 +91,17 @@ test("the sidecar lists each reason why it is unready on a separate line", (t) =
   t.end();
 });
 
+test("the sidecar treats the profile of the installation like the inventory", (t) => {
+  const fault = "ConfigMap platform/ack-role-resolver-profile does not exist";
+  t.same(sidecarReadiness({ ...SIDECAR, profile: { loaded: false, lastSyncMs: null, fault } }).reasons, [
+    `the profile of the installation is not loaded yet: ${fault}`,
+  ]);
+  t.same(sidecarReadiness({ ...SIDECAR, profile: { loaded: true, lastSyncMs: 0, fault } }).warnings, [
+    `the profile of the installation is stale, and was last current 300 s ago: ${fault}`,
+  ]);
+  t.end();
+});
+
 test("the sidecar treats the list of Secrets like the inventory", (t) => {
   const fault = "not allowed to list secrets";
   const loaded = { loaded: true, lastSyncMs: 0, fault };
