@@ -11,7 +11,7 @@ import { resourceInAccount } from "./fault-texts.ts";
 import type { ResourceChange } from "./resource-change.ts";
 
 /** The end of the fix of each check of crossings. */
-export const FOR_NOW = "for now, --enable-cross-namespace=true of the controller allows it";
+export const FOR_NOW = "ACK allows it with --enable-cross-namespace=true";
 
 /** The path of the field that names the other namespace. */
 export function namespacePath({ path }: Crossing): FieldPath {

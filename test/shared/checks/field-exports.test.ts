@@ -75,7 +75,7 @@ test("FE-03 warns of an export into another namespace, and profile strict denies
   const crossing = fieldExport("e", "team-a", { ...HARMLESS, namespace: "team-b" });
   const message = 'FE-03 spec.to.namespace: for the FieldExport in namespace "team-a", the controller writes the '
     + 'ConfigMap or Secret "team-b/mine". Export into the FieldExport\'s namespace, and copy '
-    + "that; for now, --enable-cross-namespace=true of the controller allows it.";
+    + "that; ACK allows it with --enable-cross-namespace=true.";
   t.same(linesOf("FE-03", crossing), [`warn ${message}`]);
   t.same(linesOf("FE-03", fieldExport("e", "team-a", HARMLESS)), []);
   const settings = { checkSeverities: checkSeveritiesOf([], "strict") };

@@ -7,7 +7,7 @@ import { bucketObject, selectorObject, SETTINGS_BY_DEFAULT, withWaiver } from ".
 import { type Circumstances, findingsOf, linesOf } from "./findings.ts";
 import { SILVER } from "./resource-lines.ts";
 
-const FOR_NOW = "for now, --enable-cross-namespace=true of the controller allows it";
+const FOR_NOW = "ACK allows it with --enable-cross-namespace=true";
 const STRICT: Circumstances = { settings: { checkSeverities: checkSeveritiesOf([], "strict") } };
 const TEAM_B = selectorObject("team-b", { arn: SILVER, namespaceSelector: { names: ["team-b"] } });
 
