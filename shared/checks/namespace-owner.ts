@@ -4,9 +4,7 @@ import { accountOfARN } from "../formats/arn.ts";
 import { annotationPath } from "../formats/json.ts";
 import { paced } from "../formats/paced.ts";
 import { quote } from "../formats/text.ts";
-import {
-  carmAnnotations, choosingAnnotation, choosingAnnotations, lookUpMaps, type MapLookup,
-} from "../model/carm-maps.ts";
+import { carmAnnotations, choosingAnnotation, choosingAnnotations, type MapLookup } from "../model/carm-maps.ts";
 import { mapRoleOf, NO_STATUS } from "../resolution/carm-role.ts";
 import { RESOURCES_BETWEEN_PAUSES } from "../resolution/change-set.ts";
 import type { ScanningCheck } from "./check.ts";
@@ -86,7 +84,7 @@ function effectOf(change: OwnerChange, resource: ACKResource): Effect | null {
 function accountIn(
   { inventory, name, settings }: NamespaceChange, { annotations }: NamespaceState, { group, status }: ACKResource,
 ): string | null {
-  const lookup = lookUpMaps(inventory, { group, namespace: name, status }, settings, annotations);
+  const lookup = mapRoleOf(inventory, { group, namespace: name, status }, settings, annotations);
   if (lookup === null) return settings.controllerAccount;
   return lookup.roleARN === null ? null : accountOfARN(lookup.roleARN);
 }

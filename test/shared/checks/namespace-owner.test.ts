@@ -54,6 +54,7 @@ testRows("NS-04 denies an annotation that moves resources to another account or 
     ["no change", [owner(FIRST), owner(FIRST)]],
     ["a key without a role", [owner(FIRST), owner("none")],
       `deny ${line(LOST)}`],
+    ["a key of another service", [owner(FIRST), owner("rds.x"), { serviceLevelCARM: true }], `deny ${line(LOST)}`],
     ["the resource had no role before", [owner("none"), owner(FIRST)]],
     ["the resource was in another account before",
       [owner(FIRST), owner(SECOND), {}, [existingBucket("b1", "777788889999")]]],
