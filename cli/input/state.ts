@@ -226,7 +226,7 @@ async function readCluster(
     const sorted = [...objects, ...checked].toSorted(byName)
       .map((object) => ({ object, file: null, lineOf: () => null }));
     const { controllers, others } = readControllers([...found.objects, ...objects], ackSystemNamespace);
-    const absent = `namespace ${ackSystemNamespace} has no Deployment of an ACK controller`;
+    const absent = `namespace ${ackSystemNamespace} has no Deployment of an ACK controller (--ack-system-namespace)`;
     const unread = found.unread ?? (options.readsControllers === true && controllers.length === 0 ? absent : null);
     return {
       objects: sorted, inventory, origin: "cluster", controllers: { controllers, others, unread }, root: null,

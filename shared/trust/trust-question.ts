@@ -8,7 +8,8 @@ import { hasGap } from "./merge-objects.ts";
 import type { PolicySource, Side } from "./side-evaluation.ts";
 import { NO, unknown, YES } from "./three-values.ts";
 import { type Variant, variantsOf } from "./open-callers.ts";
-import { doubtful, type Rejection, rejectionOf, rejectionText } from "./planned-policy.ts";
+import type { ParsedPolicy } from "./policy-document.ts";
+import { doubtful, rejectionOf, rejectionText } from "./planned-policy.ts";
 import { problemsOf, type TrustProblem } from "./trust-problem.ts";
 import { type DecisionJSON, decisionJSON } from "./verdict-text.ts";
 
@@ -38,10 +39,10 @@ export interface Answered {
 
 /** Returns whether a caller that has been looked up, or one of those for whom it stands, can assume a role. */
 export function answerFor(found: FoundCaller, call: AssumeRoleCall, data: IAMData, nowSeconds: number): Answered {
-  const target = data.role(call.role.arn);
-  const trust = trustOf(target, call.role.arn, data);
-  const policy = "text" in trust ? null : trust.parsed?.policy ?? null;
-  const [first, ...others] = variantsOf(found.caller, call, policy);
+  const { arn } = call.role;
+  const target = data.role(arn);
+  const trust = documentSource("trust", arn, target?.trust ?? null, data);
+  const [first, ...others] = variantsOf(found.caller, call, trust.parsed?.policy ?? null);
   const own = answerOf(first);
   if (own.decision.verdict === "yes") return own;
   return others.map(answerOf).find(({ decision }) => decision.verdict === "yes") ?? own;
@@ -54,20 +55,25 @@ export function answerFor(found: FoundCaller, call: AssumeRoleCall, data: IAMDat
 
   function decide(request: Request): Decision {
     if (found.fault !== null) return rejectedDecision(found.fault);
-    if (target === null && data.hasAll("role", call.role.arn)) {
-      return rejectedDecision("the role does not exist in the export of its account; check the ARN and its path");
-    }
-    if ("text" in trust) return rejectedDecision(rejectionText(trust), `correct it in ${listOf(target?.files ?? [])}`);
-    return decideAssumeRole(request, { ...found.policies, trust }, target?.maxSessionSeconds ?? null);
+    if (target !== null) return decideForRole(target, (parsed) => decideWith(request, parsed), data);
+    if (!data.hasAll("role", arn)) return decideWith(request, null);
+    return rejectedDecision("the role does not exist in the export of its account; check the ARN and its path");
+  }
+
+  function decideWith(request: Request, parsed: ParsedPolicy | null): Decision {
+    const policies = { ...found.policies, trust: { ...trust, parsed: parsed ?? trust.parsed } };
+    return decideAssumeRole(request, policies, target?.maxSessionSeconds ?? null);
   }
 }
 
-/** Returns the trust policy of a role, or why IAM rejects it. Whether IAM stores a planned one can be unknown. */
-function trustOf(target: IAMRole | null, arn: string, data: IAMData): PolicySource | Rejection {
-  const source = documentSource("trust", arn, target?.trust ?? null, data);
-  const rejection = target === null ? null : rejectionOf(target, data);
-  if (rejection === null) return source;
-  return rejection.isCertain ? rejection : { ...source, parsed: doubtful(rejection) };
+/** Returns the decision for a role whose trust policy can be planned, so that IAM may never store it. */
+function decideForRole(role: IAMRole, decide: (trust: ParsedPolicy | null) => Decision, data: IAMData): Decision {
+  const rejection = rejectionOf(role, data);
+  if (rejection?.isCertain === true) {
+    return rejectedDecision(rejectionText(rejection), `correct it in ${listOf(role.files)}`);
+  }
+  const decision = decide(null);
+  return rejection === null || decision.verdict === "no" ? decision : decide(doubtful(rejection));
 }
 
 export function parseTarget(arn: string): RoleARN {

@@ -130,3 +130,11 @@ test("wrong flags are errors that name the flag", async (t) => {
   const wrongFile = await runCommand(["lint", SELECTORS, "--iam", SELECTORS, ...PODS]);
   t.match(wrongFile, { status: 2, stderr: /--iam .*selectors/ });
 });
+
+test("lint notes a controller that does not get its own role", async (t) => {
+  const { roles, caller } = new IAMFolder().exports({ "team-a": allow({ AWS: APP }) });
+  const manifests = folder.write("selector.yaml", selectorOf("team-a"));
+  const flags = ["--iam", roles, "--iam", caller, "--caller", APP, "--caller-credentials", "pod-identity"];
+  const { stderr } = await runCommand(["lint", manifests, ...flags]);
+  t.match(stderr, /^note: pods\.eks\.amazonaws\.com cannot assume the controller's own role arn:\S+app: no statement/m);
+});

@@ -4,7 +4,7 @@ import path from "node:path";
 import { test } from "tap";
 import { document, exportOf, roleDetail } from "../shared/trust/iam-export.ts";
 import { allow, APP, NEAR, ROLE } from "../shared/trust/trust-cases.ts";
-import { runCommand } from "./run-command.ts";
+import { type CommandResult, runCommand } from "./run-command.ts";
 
 const TRUST = document({ ...allow({ AWS: [NEAR, APP] }), Sid: "Near" });
 const EXPORT = exportOf({ RoleDetailList: [roleDetail(ROLE, TRUST), roleDetail(NEAR, document())] });
@@ -94,4 +94,25 @@ test("trust check adds the tags of EKS Pod Identity with --caller-credentials", 
   const caller = "arn:aws:iam::222222222222:user/bob";
   const user = await runCommand([...check.slice(0, -2), caller, "--caller-credentials", "irsa"]);
   t.match([user.status, user.stderr], [2, /is a user: pass --caller-credentials keys/]);
+});
+
+test("trust check answers for EKS Pod Identity, with the tags that it sends", async (t) => {
+  const pods = { Service: "pods.eks.amazonaws.com" };
+  const both = { Action: ["sts:AssumeRole", "sts:TagSession"] };
+  const inNamespace = { Condition: { StringEquals: { "aws:RequestTag/kubernetes-namespace": "ack-system" } } };
+  const file = fileOf(JSON.stringify(exportOf({ RoleDetailList: [
+    roleDetail(ROLE, document(allow(pods))), roleDetail(NEAR, document(allow(pods, { ...both, ...inNamespace }))),
+  ] })));
+  const ask = (role: string, ...words: readonly string[]): Promise<CommandResult> => (
+    runCommand(["trust", "check", "--iam", file, "--role", role, "--caller", pods.Service, ...words])
+  );
+  const untagged = await ask(ROLE);
+  t.match(untagged, { status: 1, stdout: /^no\n/ });
+  t.match(untagged.stdout, /allows the principal \{"Service": "pods\.eks\.amazonaws\.com"\} sts:TagSession/);
+  t.match(untagged.stdout, /or set disableSessionTags of the association/);
+  t.notMatch(untagged.stdout, /identity policy/);
+  t.match(await ask(NEAR), { status: 0, stdout: /^yes\n/ });
+  t.match(await ask(NEAR, "--tag", "kubernetes-namespace=ack-system"), { status: 0 });
+  t.match(await ask(NEAR, "--tag", "Kubernetes-Namespace=other"), { status: 1, stdout: /^no\n/ });
+  t.match(await ask(NEAR, "--caller-credentials", "irsa"), { status: 2, stderr: /is a service, which assumes/ });
 });

@@ -107,6 +107,8 @@ test("whether IAM stores other planned trust policies is unknown", async (t) => 
     t.match(ask(APP, data), text);
     t.match(ask(APP, stored(...statements)), /^(yes|unknown: (?!valid))/, String(text));
   }
+  const id = allow({ AWS: "AROAEXAMPLEEXAMPLEID" });
+  t.match(ask(APP, planned(id)), /^no: no statement/, "whether IAM stores it or not");
 });
 
 test("a planned trust policy of ordinary principals is accepted", async (t) => {
