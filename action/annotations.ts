@@ -1,4 +1,5 @@
 import { fileURLToPath } from "node:url";
+import { withoutCommands } from "../shared/formats/text.ts";
 
 /** The parts of the SARIF log of `lint -o sarif` that annotations show. */
 export interface SARIFLog {
@@ -56,9 +57,12 @@ function command(
   return `::${name}${list === "" ? "" : ` ${list}`}::${escapeText(text)}`;
 }
 
-/** Escapes line breaks, because a line break would end the command, and the next line could contain another command. */
+/**
+ * Escapes other commands, and line breaks, because a line break would end the command, and the next line could contain
+ * another one.
+ */
 function escapeText(text: string): string {
-  return text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
+  return withoutCommands(text).replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
 }
 
 function escapeProperty(text: string): string {

@@ -21,6 +21,20 @@ export interface IO {
 export const EXIT = { fine: 0, findings: 1, usage: 2 } as const;
 export type ExitStatus = (typeof EXIT)[keyof typeof EXIT];
 
+/** Returns the stream, which changes each text before it writes it. Bytes stay as they are. */
+export function rewriting(stream: TextStream, rewrite: (text: string) => string): TextStream {
+  const write = (output: string | Uint8Array, done?: () => void): boolean => (
+    stream.write(typeof output === "string" ? rewrite(output) : output, done)
+  );
+  return new Proxy(stream, {
+    get(target, key): unknown {
+      if (key === "write") return write;
+      const value: unknown = Reflect.get(target, key);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}
+
 export function writeLines(stream: Writable, lines: readonly string[]): void {
   for (const line of lines) stream.write(`${line}\n`);
 }

@@ -2,7 +2,7 @@ import { type Command, COMMANDS } from "../shared/contract/setting-definition.ts
 import { PRODUCT } from "../shared/contract/installation.ts";
 import { SETTINGS } from "../shared/contract/settings.ts";
 import { environmentName, type Flags } from "../shared/server/read-settings.ts";
-import type { IO, TextStream } from "./io.ts";
+import { type IO, rewriting, type TextStream } from "./io.ts";
 
 /** The names of the files with which kubectl starts a plugin, and asks it for completions. */
 export const PLUGIN_FILE = "kubectl-ack_role";
@@ -36,16 +36,7 @@ export function started(file: string, { argv, io }: Start): Start {
 
 /** Returns the stream, with the name of the plugin in the texts that it writes. A text must not split the name. */
 function renaming(stream: TextStream): TextStream {
-  const write = (text: string, done?: () => void): boolean => (
-    stream.write(text.replaceAll(PROGRAM, PLUGIN_COMMAND), done)
-  );
-  return new Proxy(stream, {
-    get(target, key): unknown {
-      if (key === "write") return write;
-      const value: unknown = Reflect.get(target, key);
-      return typeof value === "function" ? value.bind(target) : value;
-    },
-  });
+  return rewriting(stream, (text) => text.replaceAll(PROGRAM, PLUGIN_COMMAND));
 }
 
 /** Returns the flags of a command. Those of the plugin read the cluster of the context, unless files are given. */

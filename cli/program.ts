@@ -5,13 +5,13 @@ import { removedFrom } from "../shared/contract/removed-settings.ts";
 import { DEFINITIONS, SETTINGS, type SettingsFor } from "../shared/contract/settings.ts";
 import { type Flags, readSettings, removedWarnings } from "../shared/server/read-settings.ts";
 import { checkFault } from "../shared/checks/catalogue.ts";
-import { countOf } from "../shared/formats/text.ts";
+import { countOf, withoutCommands } from "../shared/formats/text.ts";
 import { VERSION } from "../shared/contract/installation.ts";
 import { EXAMPLES } from "./examples.ts";
 import { isSplit, optionOf, removedOption } from "./command-options.ts";
 import { flagGroup, isRare } from "./help.ts";
 import { HELP_LAYOUT } from "./help-layout.ts";
-import { EXIT, type ExitStatus, type IO, writeLines } from "./io.ts";
+import { EXIT, type ExitStatus, type IO, rewriting, writeLines } from "./io.ts";
 import { COMPLETE, withCluster } from "./plugin.ts";
 import { widthOf, wrapLines } from "./output/terminal.ts";
 
@@ -28,7 +28,10 @@ export function programOf(argv: readonly string[], io: IO, done: ProgramContext[
 }
 
 /** Runs a command and returns its exit status. `argv` does not include the paths of Node.js and the script. */
-export async function runCommandLine(argv: readonly string[], io: IO): Promise<ExitStatus> {
+export async function runCommandLine(argv: readonly string[], streams: IO): Promise<ExitStatus> {
+  const io = {
+    ...streams, stdout: rewriting(streams.stdout, withoutCommands), stderr: rewriting(streams.stderr, withoutCommands),
+  };
   let status: ExitStatus = EXIT.fine;
   const program = programOf(argv, io, (result) => (status = result));
   try {

@@ -1,4 +1,4 @@
-import { stringify } from "yaml";
+import { Document, visit } from "yaml";
 import { isCheckEnabled } from "../shared/checks/access-reviews.ts";
 import { AC_05 } from "../shared/checks/cluster-reference.ts";
 import { isACKGroup, knownGroups } from "../shared/contract/ack-groups.ts";
@@ -6,7 +6,7 @@ import type { Runtime } from "../shared/contract/context.ts";
 import { labelsOf, WEBHOOK } from "../shared/contract/installation.ts";
 import { SETTINGS } from "../shared/contract/settings.ts";
 import { ResolverError } from "../shared/formats/errors.ts";
-import { quote } from "../shared/formats/text.ts";
+import { quote, withoutCommands } from "../shared/formats/text.ts";
 import { iamRoleSelectorCRD } from "./crds.ts";
 import { admissionPolicies, DEFAULT_POLICY_SETTINGS } from "./policies.ts";
 import { listsOf, type PolicySettings } from "./policies/policy.ts";
@@ -113,5 +113,14 @@ export const YAML_OPTIONS = { version: "1.1", lineWidth: 0, aliasDuplicateObject
  * like a value of another type.
  */
 export function renderYAML(objects: readonly object[]): string {
-  return objects.map((object) => `---\n${stringify(object, YAML_OPTIONS)}`).join("");
+  return objects.map((object) => {
+    const document = new Document(object, YAML_OPTIONS);
+    // The output escapes these texts, which keeps their value only in double quotes.
+    visit(document, { Scalar: (_key, scalar) => void (isCommand(scalar.value) && (scalar.type = "QUOTE_DOUBLE")) });
+    return `---\n${document.toString(YAML_OPTIONS)}`;
+  }).join("");
+}
+
+function isCommand(value: unknown): boolean {
+  return typeof value === "string" && withoutCommands(value) !== value;
 }

@@ -73,7 +73,8 @@ export class EventLog {
   logShortSession(sessionKey: string, lifeMs: number): void {
     if (!this.#hasChanged("short session", "logged")) return;
     const owner = ownerOfSession(sessionKey);
-    const setting = owner === null ? "duration-seconds of the selector" : `durationSeconds of ${describeIdentity(owner)}`;
+    const setting = owner === null
+      ? "duration-seconds of the selector" : `durationSeconds of ${describeIdentity(owner)}`;
     const fix = `set MaxSessionDuration of the role and ${setting} to at least 3600`;
     this.#log.warn(
       { role_arn: roleOfSession(sessionKey), life_seconds: Math.round(lifeMs / 1000), fix },

@@ -14,7 +14,8 @@ export async function writePage(maps: readonly RoleMap[], file: string, io: Pick
   const { pageAssets } = await import("../../build/page-assets.ts");
   const html = pageHTML(await pageAssets(), { maps });
   if (file === "-") {
-    io.stdout.write(html);
+    // As bytes, because the styles of the page contain texts that look like commands of a CI runner.
+    io.stdout.write(Buffer.from(html));
     return;
   }
   try {

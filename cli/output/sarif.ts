@@ -42,7 +42,7 @@ function sarifNotification(fault: InputFault): object {
   const physicalLocation = sarifPlace(fault);
   return {
     level: "error",
-    message: { text: formatInputFault(fault) },
+    message: { text: withoutLinks(formatInputFault(fault)) },
     ...(physicalLocation === null ? {} : { locations: [{ physicalLocation }] }),
   };
 }
@@ -57,6 +57,13 @@ function sarifRule({ id, severity, reason, fix, example }: CheckEntry): object {
   };
 }
 
+/**
+ * Escapes a text that contains a link `[text](url)`, which viewers would show as a link: SARIF 2.1.0, section 3.11.6.
+ */
+function withoutLinks(text: string): string {
+  return text.includes("](") ? text.replaceAll(/[\\[\]]/g, String.raw`\$&`) : text;
+}
+
 const SUPPRESSION = { kind: "inSource", justification: "waived by the annotation ack-role-resolver.io/allow" };
 
 function sarifResult(finding: LocatedFinding): object {
@@ -65,7 +72,7 @@ function sarifResult(finding: LocatedFinding): object {
     ruleId: code,
     ruleIndex: RULE_INDEX.get(code),
     level: SARIF_LEVELS[severity],
-    message: { text: `${message}. Fix: ${fix}.` },
+    message: { text: withoutLinks(`${message}. Fix: ${fix}.`) },
     locations: [sarifLocation(finding)],
     // SARIF requires a list in every result of the run if one result has a list.
     suppressions: waived ? [SUPPRESSION] : [],

@@ -31,6 +31,21 @@ function escapeUnit(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
+/**
+ * Matches the start of a command to a CI runner: `##[error]` and `##vso[task.setvariable]` of GitHub and Azure Pipelines,
+ * `##teamcity[...]`, which can stand anywhere in a line, and `::error::`, with parameters or without. Sources:
+ * ActionCommand.cs of actions/runner, Command.cs of microsoft/azure-pipelines-agent.
+ */
+const RUNNER_COMMAND = /##(?=[a-z]*\[)|::(?=[a-z][\w-]*(?: [^\r\n]*?)?::)/gi;
+
+/**
+ * Escapes each command to a CI runner in an output, which reads the names and texts of other people in it. The escape
+ * leaves the value of a JSON text, and of a quoted string in YAML and HCL, as it is.
+ */
+export function withoutCommands(output: string): string {
+  return output.replace(RUNNER_COMMAND, ([first = "", second = ""]) => first + escapeUnit(second));
+}
+
 /** Returns the first `length` characters. Copies them, because a part of a text keeps the whole text in memory. */
 export function startOfText(text: string, length: number): string {
   return text.length <= length ? text : Buffer.from(text.slice(0, length), "utf16le").toString("utf16le");

@@ -1,3 +1,4 @@
+import { withoutCommands } from "../formats/text.ts";
 import type { RoleMap } from "./role-map.ts";
 
 /** The script and the style of the page, with the SHA-256 of each. */
@@ -26,7 +27,7 @@ export function pageHTML({ script, style, scriptHash, styleHash }: Assets, data:
     ...(data.stale === undefined ? [] : ["connect-src 'self'"]), "form-action 'none'",
     "require-trusted-types-for 'script'", "trusted-types 'none'",
   ].join("; ");
-  const json = JSON.stringify(data).replaceAll("<", "\\u003c");
+  const json = withoutCommands(JSON.stringify(data)).replaceAll("<", "\\u003c");
   return `<!doctype html>
 <html lang="en">
 <head>

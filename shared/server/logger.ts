@@ -2,6 +2,7 @@ import process from "node:process";
 import { type DestinationStream, type Level, type Logger, pino, destination as toFile } from "pino";
 import { unknownGroups } from "../contract/ack-groups.ts";
 import { type NoticedSettings, startNotices } from "../contract/removed-settings.ts";
+import { withoutCommands } from "../formats/text.ts";
 import type { InventorySource } from "../sources/source.ts";
 
 export type { Logger } from "pino";
@@ -99,9 +100,12 @@ const SECRET_FIELDS: ReadonlySet<string> = new Set([
 ]);
 const SECRET_FIELD = new RegExp(`"(?:${[...SECRET_FIELDS].join("|")})":`);
 
-/** Redacts secret fields at any depth. This is a second layer of defense: no code logs a credential. */
+/**
+ * Redacts secret fields at any depth. This is a second layer of defense: no code logs a credential. Escapes commands to
+ * a CI runner, which shows the log of a server that a test starts.
+ */
 function redacted(line: string): string {
-  return SECRET_FIELD.test(line) ? `${JSON.stringify(JSON.parse(line), censored)}\n` : line;
+  return withoutCommands(SECRET_FIELD.test(line) ? `${JSON.stringify(JSON.parse(line), censored)}\n` : line);
 }
 
 function censored(key: string, value: unknown): unknown {

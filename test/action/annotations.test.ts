@@ -42,11 +42,11 @@ test("returns a command without a file for each input error", async (t) => {
 test("omits waived findings, and never starts a second command", (t) => {
   const result = { ruleId: "IRS-01", level: "warning", locations: [] };
   const results = [
-    { ...result, message: { text: "one\r\n::error::two, 100%: three" }, suppressions: [] },
+    { ...result, message: { text: "one\r\n::error::two, 100%: three ##[stop-commands]x" }, suppressions: [] },
     { ...result, message: { text: "waived" }, suppressions: [{}] },
   ];
   t.same(annotations({ runs: [{ invocations: [], results }] }), [
-    "::warning title=IRS-01::one%0D%0A::error::two, 100%25: three",
+    "::warning title=IRS-01::one%0D%0A:\\u003aerror::two, 100%25: three #\\u0023[stop-commands]x",
   ]);
   t.end();
 });

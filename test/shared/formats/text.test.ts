@@ -2,7 +2,9 @@ import process from "node:process";
 import { test } from "tap";
 import { compareFindings, type Finding } from "../../../shared/checks/check.ts";
 import { formatFieldPath, plainKeys } from "../../../shared/formats/json.ts";
-import { allClosest, closest, countOf, printable, quote, startOfText } from "../../../shared/formats/text.ts";
+import {
+  allClosest, closest, countOf, printable, quote, startOfText, withoutCommands,
+} from "../../../shared/formats/text.ts";
 import { collectGarbage } from "../../collect-garbage.ts";
 
 test("escapes control characters, line breaks and bidirectional marks in quoted values", (t) => {
@@ -117,4 +119,32 @@ test("copies the start of a longer text, also half a surrogate pair", async (t) 
   await collectGarbage();
   t.ok(process.memoryUsage().heapUsed - before < 20_000_000, "the long texts are freed");
   t.equal(starts.length, 20);
+});
+
+test("escapes commands to CI runners anywhere in a line, and no other text", (t) => {
+  const commands: readonly (readonly [output: string, escaped: string])[] = [
+    ["a ##[stop-commands]b", "a #\\u0023[stop-commands]b"], ["####[x]", "###\\u0023[x]"],
+    ["##VSO[a]", "#\\u0023VSO[a]"],
+    ["a::error::b", "a:\\u003aerror::b"], [" ::set-env name=a,b=c::d", " :\\u003aset-env name=a,b=c::d"],
+    [":::error::", "::\\u003aerror::"], ["::error::a::error::b", ":\\u003aerror:\\u003aa:\\u003aerror::b"],
+  ];
+  for (const [output, escaped] of commands) {
+    t.equal(withoutCommands(output), escaped);
+    t.equal(withoutCommands(escaped), escaped, "an escaped text has no command");
+    t.equal(JSON.parse(withoutCommands(JSON.stringify(output))), output);
+  }
+  const others = [
+    "arn:aws:iam::111122223333:role/a", "arn:aws:iam::aws:policy/A and arn:aws:iam::aws:policy/B", "## a [b]", "#[a]",
+    "::1", "[::1]:9780", "a::b", "::error", "::error\n::", "https://a/#a",
+  ];
+  for (const output of others) t.equal(withoutCommands(output), output);
+  t.end();
+});
+
+test("escapes hostile outputs in a time that grows with their length only", (t) => {
+  for (const part of ["##", "##a", "::a ", "::", ": :a", "::a-"]) {
+    const output = part.repeat(500_000);
+    t.equal(withoutCommands(output).replaceAll(/\\u00../g, ".").length, output.length, part);
+  }
+  t.end();
 });

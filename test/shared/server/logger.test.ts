@@ -221,3 +221,14 @@ test("logs at startup that shipped controllers do not support the runtime extend
   t.same(logged, [EXTENDED_NOTICE]);
   t.end();
 });
+
+test("escapes commands to CI runners in the lines of both kinds", (t) => {
+  const output: string[] = [];
+  const log = createLogger({ name: "test", destination: { write: (line: string) => void output.push(line) } });
+  const name = "##[stop-commands]x ::error::y";
+  log.info({ object: name, token: "planted" }, "a");
+  logRequest(log, { object: name }, "b");
+  t.notMatch(output.join(""), /##\[|::error::|planted/);
+  t.same(output.map((line) => field(JSON.parse(line), "object")), [name, name]);
+  t.end();
+});
