@@ -117,7 +117,8 @@ export class Adviser {
     const { resolution, found } = advised;
     if (resolution.outcome === "default" && (section === "onDefault" || section === "drift")) {
       return this.#settings.mode === "carm"
-        ? { ways: edits(this.#causes.named("Namespace", [namespaceOf(found.object)]), OWNER_PATH) } : this.#select(advised);
+        ? { ways: edits(this.#causes.named("Namespace", [namespaceOf(found.object)]), OWNER_PATH) }
+        : this.#select(advised);
     }
     const annotating = found.file === null ? annotatingFor(finding, advised) : null;
     if (annotating !== null) return annotating;
