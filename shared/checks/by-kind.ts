@@ -19,7 +19,8 @@ import type { JudgedSelector } from "../model/selector.ts";
 import { pathInAdopted } from "../model/adopted-resource.ts";
 import { ADOPTED_RESOURCE_CHECKS, creationOf } from "./adopted-resources.ts";
 import { META_01 } from "./any-kind.ts";
-import { REMOVED_WAIVERS, WAIVER_01 } from "./waiver.ts";
+import { withEffectOfWaivers } from "./ineffective-waivers.ts";
+import { WAIVER_01 } from "./waiver.ts";
 import { AC_05, clusterChange, useChange } from "./cluster-reference.ts";
 import { configMapChange } from "./carm-map-entries.ts";
 import { AUD_15 } from "./controllers.ts";
@@ -52,7 +53,7 @@ type Bind = (input: CheckInput, settings: DecisionSettings) => BoundChecks[];
 
 // The lists are constants, because `plannedChecks` (plan.ts) remembers what applies of a list.
 const META_CHECKS = [META_01];
-const WAIVER_CHECKS = [WAIVER_01, REMOVED_WAIVERS];
+const WAIVER_CHECKS = [WAIVER_01];
 const WORKLOAD_CHECKS = [AUD_15, AUD_16];
 const STORED_POD_CHECKS = [AUD_16];
 const TEMPLATE_CHECKS = [IRS_53];
@@ -142,9 +143,9 @@ function reviewedTemplate(object: JsonObject, namespaces: Inventory["namespaces"
 }
 
 /** Returns every check of the object's kind, with the data that the check examines. */
-export function checksOf(input: CheckInput, settings: DecisionSettings): BoundChecks[] {
+export function checksOf(input: CheckInput, settings: DecisionSettings): readonly BoundChecks[] {
   const kind = kindOf(objectReference(input.object));
-  return kind === null ? [] : CHECKS[kind.id](input, settings);
+  return kind === null ? [] : withEffectOfWaivers(input, CHECKS[kind.id](input, settings));
 }
 
 /**

@@ -6,7 +6,6 @@ import { annotationAt } from "../formats/object-meta.ts";
 import { listOf, MAX_NAMES, quote } from "../formats/text.ts";
 import { LIMITS } from "../contract/limits.ts";
 import type { Fault, QuickCheck } from "./check.ts";
-import { removedCode } from "../contract/removed-codes.ts";
 
 type WaiverSettings = ControllerSettings
   & Pick<DecisionSettings, "waiverUsers" | "waiverGroups" | "capaServiceAccounts">;
@@ -55,26 +54,6 @@ export const WAIVER_01: QuickCheck<WaiverChange> = {
     const is = isCopied ? "a controller" : "not a waiver user";
     const message = `the requester ${quote(requester.username)} is ${is} and may not waive ${ids}`;
     yield { path: annotationPath(WAIVER_ANNOTATION), message, ...(isCopied && { fix: COPIED_FIX }) };
-  },
-};
-
-/** Warns about waivers of removed checks, also offline. */
-export const REMOVED_WAIVERS: QuickCheck<WaiverChange> = {
-  ...WAIVER_01,
-  severity: "warn",
-  requires: [],
-  *find({ object }): Iterable<Fault> {
-    const path = annotationPath(WAIVER_ANNOTATION);
-    for (const id of new Set(waivedChecks(object))) {
-      const removed = removedCode(id);
-      if (removed === null) continue;
-      const { reason, successor } = removed;
-      const message = successor === null
-        ? `check ${id} was removed, because ${reason}`
-        : `check ${id} is part of ${successor} now`;
-      const fix = successor === null ? `remove ${id} from the annotation` : `write ${successor} instead of ${id}`;
-      yield { path, message, fix, severity: "warn" };
-    }
   },
 };
 

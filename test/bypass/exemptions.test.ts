@@ -133,6 +133,13 @@ test("only a waiver user may set a waiver annotation that applies to a later del
   t.match(await send(deletion(selector("low"), ADMIN)), /^IRS-30/, "the deletion is not waived");
 });
 
+test("reports a waiver of a check that nobody may waive, or of no check, to a waiver user", async (t) => {
+  for (const allow of ["IRS-31", "IRS-99", "ACK-30"]) {
+    const annotations = { "ack-role-resolver.io/allow": allow };
+    t.equal(await send(update(selector("low", { annotations }), selector("low"), ADMIN)), "allowed WAIVER-01", allow);
+  }
+});
+
 const PAYMENTS = { apiVersion: "v1", kind: "Namespace", metadata: { name: "payments", labels: { env: "prod" } } };
 
 test("denies a change of namespace labels through the subresources status and finalize", async (t) => {

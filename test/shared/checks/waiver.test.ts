@@ -1,6 +1,9 @@
 import { test } from "tap";
+import { runChecks } from "../../../shared/checks/run.ts";
 import type { JsonObject } from "../../../shared/formats/json.ts";
-import { ACCOUNT_MAP, ADMIN, bucketObject, mapObject, namespaceObject, ROLE, selectorObject } from "../objects.ts";
+import {
+  ACCOUNT_MAP, ADMIN, bucketObject, mapObject, namespaceObject, ROLE, selectorObject, SETTINGS_BY_DEFAULT,
+} from "../objects.ts";
 import { checkChange, type Circumstances, linesOf } from "./findings.ts";
 import { annotated, JANE } from "./resource-lines.ts";
 
@@ -11,9 +14,47 @@ function waiving(ids: string, object: JsonObject): JsonObject {
   return annotated({ "ack-role-resolver.io/allow": ids }, object);
 }
 
+/** Returns the denials. The warnings are about waivers without an effect. */
 function waiverLines(object: JsonObject, circumstances: Circumstances): string[] {
-  return linesOf("WAIVER-01", object, { requester: JANE, ...circumstances });
+  return linesOf("WAIVER-01", object, { requester: JANE, ...circumstances }).filter((line) => line.startsWith("deny "));
 }
+
+/** Returns the warnings about waivers without an effect. */
+function ineffective(ids: string, object: JsonObject, circumstances: Circumstances = {}): string[] {
+  const lines = linesOf("WAIVER-01", waiving(ids, object), { requester: ADMIN, ...circumstances });
+  return lines.map((line) => line.replace("warn WAIVER-01 metadata.annotations[ack-role-resolver.io/allow]: ", ""));
+}
+
+test("WAIVER-01 warns about each waiver without an effect, also offline, in an update and in an audit", (t) => {
+  const selector = selectorObject("team-a", SPEC);
+  const fixed = "nobody may waive check IRS-31, so this waiver has no effect. Remove IRS-31 from the annotation.";
+  t.same(ineffective("IRS-31", selector), [fixed]);
+  t.same(ineffective("IRS-31", selector, { old: waiving("IRS-31", selector) }), [fixed], "an update");
+  t.same(ineffective("IRS-31", selector, { origin: "file", requester: null }), [fixed], "a manifest");
+  const stored = waiving("IRS-31", selector);
+  t.match(linesOf("WAIVER-01", stored, { old: stored, operation: "AUDIT" }), [fixed], "an audit");
+  t.same(ineffective("IRS-15c, x y", selector), ["IRS-15c", "x y"].map((id) => (
+    `check "${id}" does not exist, so this waiver has no effect. Write the id of a waivable check of docs/checks.md.`
+  )));
+  t.same(ineffective("ACK-30", namespaceObject("team-a")), [
+    "check ACK-30 does not apply to the kind Namespace, so this waiver has no effect. Remove ACK-30 from the annotation.",
+  ]);
+  t.same(ineffective("IRS-06", selector), [
+    "check IRS-06 is part of IRS-03 now, which nobody may waive. Remove IRS-06 from the annotation.",
+  ]);
+  t.same(ineffective("IRS-30, IRS-15,,", selector), [], "checks of selectors");
+  t.same(ineffective("IRS-52, ACK-30", bucketObject()), [], "checks of resources");
+  t.end();
+});
+
+test("WAIVER-01 calls no waiver ineffective whose check may apply to a smaller object, or with an inventory", (t) => {
+  const labels = Object.fromEntries(Array.from({ length: 1_001 }, (_, i) => [`a${i}`, ""]));
+  t.same(ineffective("NS-01, NS-99", namespaceObject("team-a", labels)).length, 1);
+  const object = waiving("IRS-30, IRS-31", selectorObject("team-a", SPEC));
+  const { findings } = runChecks({ object, old: null, requester: null, origin: "file" }, SETTINGS_BY_DEFAULT);
+  t.same(findings.map(({ code }) => code), ["WAIVER-01"]);
+  t.end();
+});
 
 test("WAIVER-01 denies a waiver by a requester who is not a waiver user", (t) => {
   for (const object of OBJECTS) {
@@ -79,7 +120,7 @@ test("WAIVER-01 denies a new waiver also on an object that exceeds a limit", (t)
 });
 
 test("WAIVER-01 is skipped if the requester is unknown, as in offline commands", (t) => {
-  const { findings, skipped } = checkChange(waiving("IRS-30", bucketObject()));
+  const { findings, skipped } = checkChange(waiving("ACK-30", bucketObject()));
   t.notOk(findings.some(({ code }) => code === "WAIVER-01"));
   t.ok(skipped.some(({ code, needs }) => code === "WAIVER-01" && needs === "the requester"));
   t.end();
