@@ -16,7 +16,7 @@ import type { NamespaceChange } from "./namespace-change.ts";
 import { NS_09, NS_12, NS_13, NS_13_OF_CLUSTERS } from "./namespace-deletion.ts";
 import { NS_01, NS_02 } from "./namespace-labels.ts";
 import { NS_04 } from "./namespace-owner.ts";
-import { NS_07, NS_07B, NS_08, NS_08_HOSTS, NS_17 } from "./namespace-values.ts";
+import { NS_07, NS_07_OF_ROLES, NS_07B, NS_08, NS_08_HOSTS, NS_17 } from "./namespace-values.ts";
 import type { ResourceChange } from "./resource-change.ts";
 import { ACK_36 } from "./role-inputs.ts";
 import { CM_01, CM_04, CM_12, type ConfigMapChange } from "./carm-map-entries.ts";
@@ -24,11 +24,13 @@ import { META_01 } from "./any-kind.ts";
 import { AC_00, AC_05, type ClusterChange } from "./cluster-reference.ts";
 import { AC_01, AC_02, AC_03, AC_04, AC_06, AC_07 } from "./cluster-identity.ts";
 import { ACK_02 } from "./forged-annotations.ts";
-import { ACK_10, ACK_11, ACK_12, ACK_13, ACK_15, ACK_17, ACK_20 } from "./resource-annotations.ts";
+import {
+  ACK_10, ACK_10_OF_DEFAULTS, ACK_11, ACK_12, ACK_13, ACK_15, ACK_17, ACK_20,
+} from "./resource-annotations.ts";
 import { ACK_37, ACK_38, ACK_39 } from "./resource-crossings.ts";
 import { ACK_07, ACK_08, ACK_10B, ACK_30, ACK_31, ACK_32, ACK_40 } from "./resource-drift.ts";
 import { ACK_03, ACK_05, ACK_05B, ACK_06, ACK_09 } from "./resource-selection.ts";
-import { IRS_04, IRS_05, IRS_07, IRS_24, IRS_25, IRS_27, IRS_40 } from "./selector-account.ts";
+import { IRS_04, IRS_04_OF_REGION, IRS_05, IRS_07, IRS_24, IRS_25, IRS_27, IRS_40 } from "./selector-account.ts";
 import type { SelectorChange } from "./selector-change.ts";
 import { IRS_17, IRS_18 } from "./selector-conflicts.ts";
 import { IRS_00_OF_CRD, IRS_16, IRS_51 } from "./selector-shape.ts";
@@ -64,7 +66,7 @@ export const IDENTITY_CHECKS: readonly Check<IdentityChange>[] = [
 
 /** The checks that run when a Namespace changes. */
 export const NAMESPACE_CHECKS: readonly Check<NamespaceChange>[] = [
-  NS_01, NS_02, NS_03, NS_03_SYNTAX, NS_04, NS_05, NS_07, NS_07B, NS_08, NS_08_HOSTS, NS_09, NS_10,
+  NS_01, NS_02, NS_03, NS_03_SYNTAX, NS_04, NS_05, NS_07, NS_07_OF_ROLES, NS_07B, NS_08, NS_08_HOSTS, NS_09, NS_10,
   NS_12, NS_13, NS_13_OF_CLUSTERS, NS_16, NS_17, CM_09_OF_NAMESPACES, ACK_36_OF_NAMESPACES,
 ];
 
@@ -80,14 +82,15 @@ export const CLUSTER_CHECKS: readonly QuickCheck<ClusterChange>[] = [
 
 /** The checks that run when an ACK resource changes. */
 export const RESOURCE_CHECKS: readonly Check<ResourceChange>[] = [
-  ACK_02, ACK_03, ACK_05, ACK_05B, ACK_06, ACK_07, ACK_08, ACK_09, ACK_10, ACK_10B, ACK_11, ACK_12, ACK_13,
-  ACK_15, ACK_17, ACK_20, ACK_30, ACK_31, ACK_32, ACK_36, ACK_37, ACK_38, ACK_39, ACK_40,
+  ACK_02, ACK_03, ACK_05, ACK_05B, ACK_06, ACK_07, ACK_08, ACK_09, ACK_10, ACK_10_OF_DEFAULTS, ACK_10B, ACK_11,
+  ACK_12, ACK_13, ACK_15, ACK_17, ACK_20, ACK_30, ACK_31, ACK_32, ACK_36, ACK_37, ACK_38, ACK_39, ACK_40,
 ];
 
 /** The checks that compare a change of an IAMRoleSelector with the stored selector, the inventory or the settings. */
 export const SELECTOR_CHANGE_CHECKS: readonly Check<SelectorChange>[] = [
   IRS_00_OF_CRD,
   IRS_04,
+  IRS_04_OF_REGION,
   IRS_05,
   IRS_07,
   IRS_10,

@@ -3,9 +3,9 @@ import {
   DEFAULT_REGION_ANNOTATION, ENDPOINT_URL_ANNOTATION, IGNORED_NAMESPACES, OWNER_ACCOUNT_ANNOTATION, REGION_ANNOTATION,
   SELECTOR_REQUIRED_ANNOTATION,
 } from "../contract/annotation-keys.ts";
-import { partitionOfRegion } from "../formats/arn.ts";
+import { isRegion, parseARN, partitionOfRegion } from "../formats/arn.ts";
 import { annotationPath } from "../formats/json.ts";
-import { quote } from "../formats/text.ts";
+import { quote, sortedListOf } from "../formats/text.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import type { Fault, QuickCheck } from "./check.ts";
 import { listResources } from "./fault-texts.ts";
@@ -87,6 +87,22 @@ export const NS_07 = checkOf<NamespaceChange>({
   const found = `region ${quote(region)} is in partition ${partitionOfRegion(region)}`;
   yield { message: `${found}, but the controllers are in partition ${partitionOfRegion(settings.region)}` };
 });
+
+/** The part of NS-07 that compares the region with the roles of the selectors that select the namespace. */
+export const NS_07_OF_ROLES: QuickCheck<NamespaceChange> = {
+  ...NS_07,
+  when: ({ settings, state }) => settings.mode !== "carm" && isRegion(annotationOf(state, DEFAULT_REGION_ANNOTATION)),
+  *find({ inventory, name, state }): Iterable<Fault> {
+    const region = annotationOf(state, DEFAULT_REGION_ANNOTATION);
+    const partition = partitionOfRegion(region);
+    const selecting = inventory.selectors.inNamespace(name, state.labels);
+    const isUsable = selecting.some(({ roleARN }) => parseARN(roleARN)?.partition === partition);
+    if (selecting.length === 0 || isUsable) return;
+    const names = sortedListOf(selecting.map((selector) => selector.name));
+    const message = `region ${quote(region)} is in partition ${partition}, but no role of its selectors is: ${names}`;
+    yield { path: REGION_PATH, message, fix: "set a region of the partition of these roles" };
+  },
+};
 
 export const NS_07B: QuickCheck<NamespaceChange> = {
   id: "NS-07b",

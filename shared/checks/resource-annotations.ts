@@ -12,6 +12,7 @@ import { LIMITS } from "../contract/limits.ts";
 import type { Fault, QuickCheck } from "./check.ts";
 import { checkOf } from "./field-rule.ts";
 import { RESOLUTION, type ResourceChange } from "./resource-change.ts";
+import { desiredRegion, type Region } from "../resolution/resolve.ts";
 import { DELETION_POLICY, REGION_NAME, TRUE_OR_FALSE } from "./value-types.ts";
 
 export const ACK_10 = checkOf<ResourceChange>({
@@ -32,6 +33,33 @@ export const ACK_10 = checkOf<ResourceChange>({
   const found = `region ${quote(region)} is in partition ${quote(ofRegion)}`;
   yield { message: `${found}, but the role is in partition ${quote(partition)}` };
 });
+
+/**
+ * The part of ACK-10 that judges the region of a resource that has no annotation: that of its namespace or, with CARM,
+ * that of the controllers. IRS-04 compares the latter with the roles of selectors.
+ */
+export const ACK_10_OF_DEFAULTS: QuickCheck<ResourceChange> = {
+  ...ACK_10,
+  requires: RESOLUTION,
+  find(change): readonly Fault[] {
+    const partition = parseARN(change.resolution.roleARN ?? "")?.partition ?? null;
+    const region = defaultRegionOf(change);
+    if (partition === null || region === null || partitionOfRegion(region.value) === partition) return [];
+    const source = region.from === "namespace" ? "the default region of the namespace," : "that of the controllers,";
+    const ofRegion = quote(partitionOfRegion(region.value));
+    const message = `region ${quote(region.value)}, ${source} is in partition ${ofRegion}, `
+      + `but the role is in partition ${quote(partition)}`;
+    const fix = `set ${REGION_ANNOTATION} to a region of the role's partition, or correct the default region`;
+    return [{ path: ["metadata"], message, fix }];
+  },
+};
+
+/** Returns the region that the resource does not set itself; null if no check of resources judges it. */
+function defaultRegionOf({ inventory, resource, resolution: { via }, settings }: ResourceChange): Region | null {
+  const region = desiredRegion(inventory, resource, settings);
+  if (region === null || region.from === "resource") return null;
+  return region.from === "controller" && via === "selector" ? null : region;
+}
 
 /**
  * Returns the partition that the status records for the region, or null. The names of regions do not tell the partition

@@ -4,7 +4,7 @@ import { compareText, listOf, quote, sortedListOf } from "../formats/text.ts";
 import type { Fault, QuickCheck } from "./check.ts";
 import type { SelectorChange } from "./selector-change.ts";
 import type { Inventory } from "../inventory/inventory.ts";
-import { parseARN, parseRoleARN } from "../formats/arn.ts";
+import { parseARN, parseRoleARN, partitionOfRegion } from "../formats/arn.ts";
 import { isUnchanged, type PendingChanges } from "../resolution/change-set.ts";
 import { controllerAccountOf } from "../resolution/resolve.ts";
 import type { EffectiveSelector } from "../model/effective-selector.ts";
@@ -28,17 +28,32 @@ export const IRS_04: QuickCheck<SelectorChange> = {
     const role = parseRoleARN(spec.arn ?? "");
     if (role === null) return;
     const partition = parseARN(controllerRole ?? "")?.partition ?? role.partition;
-    if (role.partition !== partition) {
-      const message = `the role is in partition ${role.partition}, but the controllers are in partition ${partition}`;
-      const fix = `use a role in partition ${partition}: STS cannot assume a role across partitions`;
-      yield { path: PATH, message, fix };
-    }
+    if (role.partition !== partition) yield otherPartition(role.partition, partition);
     if (isForbidden(role.accountID, allowedAccounts)) {
       const message = `account ${role.accountID} is not one of the allowed accounts: ${sortedListOf(allowedAccounts)}`;
       yield { path: PATH, message };
     }
   },
 };
+
+/** The part of IRS-04 that compares the role with the region of the controllers. */
+export const IRS_04_OF_REGION: QuickCheck<SelectorChange> = {
+  ...IRS_04,
+  requires: [],
+  when: ({ settings }) => settings.region !== null,
+  *find({ spec, settings: { controllerRole, region } }): Iterable<Fault> {
+    const role = parseRoleARN(spec.arn ?? "");
+    const partition = partitionOfRegion(region ?? "");
+    const isReported = parseARN(controllerRole ?? "")?.partition === partition;
+    if (role !== null && role.partition !== partition && !isReported) yield otherPartition(role.partition, partition);
+  },
+};
+
+function otherPartition(ofRole: string, partition: string): Fault {
+  const message = `the role is in partition ${ofRole}, but the controllers are in partition ${partition}`;
+  const fix = `use a role in partition ${partition}: STS cannot assume a role across partitions`;
+  return { path: PATH, message, fix };
+}
 
 /** The part of IRS-04 that examines a stored resource: its account, or the account of its role in the CARM maps. */
 export const IRS_04_OF_RESOURCES: QuickCheck<ResourceChange> = {

@@ -16,7 +16,7 @@ import { mapRoleOf } from "./carm-role.ts";
 import type { EffectiveSelector } from "../model/effective-selector.ts";
 
 /** A region and its source. */
-interface Region {
+export interface Region {
   readonly value: string;
   readonly from: "status" | "resource" | "namespace" | "controller";
 }

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../../shared/formats/json.ts";
-import { bucketObject, existingBucket, FIRST, namespaceObject } from "../objects.ts";
+import { bucketObject, existingBucket, FIRST, namespaceObject, selectorObject } from "../objects.ts";
 import { testRows } from "../rows.ts";
 import { annotationLines } from "./findings.ts";
 
@@ -18,6 +18,27 @@ testRows("NS-07 denies a default region that is invalid or in another partition 
     ["a region in China", ["cn-north-1", "cn-northwest-1"]],
     ["the region of the controllers is unknown", ["cn-north-1", null]],
     ["empty", ["", "eu-west-1"]],
+  ]);
+
+const roleIn = (partition: string, name = partition): JsonObject => selectorObject(name, {
+  arn: `arn:${partition}:iam::111122223333:role/r`, namespaceSelector: { names: ["team-a"] },
+  resourceLabelSelector: { matchLabels: { tier: name } },
+});
+const ofRoles = (names: string): string => (
+  `deny NS-07 ${PATH}: region "cn-north-1" is in partition aws-cn, but no role of its selectors is: ${names}. `
+  + "Set a region of the partition of these roles."
+);
+
+testRows("NS-07 denies a default region of another partition than every role of the selectors of the namespace",
+  ([region, known, mode = "selectors"]: [string, readonly JsonObject[], ("selectors" | "carm")?]) => (
+    annotationLines("NS-07", { [KEY]: region }, { known, settings: { mode } })
+  ), [
+    ["another partition", ["cn-north-1", [roleIn("aws")]], ofRoles("aws")],
+    ["several roles", ["cn-north-1", [roleIn("aws", "a"), roleIn("aws-us-gov", "b")]], ofRoles("a and b")],
+    ["one of the roles is usable", ["cn-north-1", [roleIn("aws"), roleIn("aws-cn")]]],
+    ["the partition of the role", ["us-gov-west-1", [roleIn("aws-us-gov")]]],
+    ["no selector", ["cn-north-1", []]],
+    ["selectors have no effect", ["cn-north-1", [roleIn("aws")], "carm"]],
   ]);
 
 const line = (effect: string): string => (

@@ -1,6 +1,7 @@
 import { test } from "tap";
-import { selectorObject } from "../objects.ts";
+import { ACCOUNT_MAP, mapObject, namespaceObject, selectorObject } from "../objects.ts";
 import { type Row, testRows } from "../rows.ts";
+import type { Circumstances } from "./findings.ts";
 import { annotated, CLUSTER_OBJECTS, type Input, of, skippedChecks, tiered } from "./resource-lines.ts";
 
 const ACK = "services.k8s.aws/";
@@ -66,6 +67,27 @@ testRows("ACK-10 denies an invalid region, and a region in another partition tha
   ["a partition that the status records for another region", recorded("aws-new", "new-south-1"),
     /"new-north-1" is in partition "aws", but/],
   ["an empty partition in the status", recorded("", "new-north-1"), /"new-north-1" is in partition "aws", but/],
+]);
+
+const GOVERNED = namespaceObject("team-a", {}, { [`${ACK}default-region`]: "us-gov-west-1" });
+const ofDefault = (text: string): string => `deny ACK-10 metadata: region ${text}, but the role is in partition "aws". `
+  + `Set ${REGION} to a region of the role's partition, or correct the default region.`;
+const CARM: Circumstances = {
+  known: [namespaceObject("team-a", {}, { [`${ACK}owner-account-id`]: "111122223333" }),
+    mapObject(ACCOUNT_MAP, { "111122223333": "arn:aws:iam::111122223333:role/gold" })],
+  settings: { mode: "carm", region: "cn-north-1" },
+};
+
+testRows("ACK-10 denies a resource whose role is in another partition than its default region", of("ACK-10"), [
+  ["of the namespace", [tiered("gold"), { known: [...CLUSTER_OBJECTS.slice(1), GOVERNED] }],
+    ofDefault('"us-gov-west-1", the default region of the namespace, is in partition "aws-us-gov"')],
+  ["the resource has its own region",
+    [annotated({ [REGION]: "eu-west-1" }), { known: [...CLUSTER_OBJECTS.slice(1), GOVERNED] }]],
+  ["of the controllers, with a role of a CARM map", [tiered(), CARM],
+    ofDefault('"cn-north-1", that of the controllers, is in partition "aws-cn"')],
+  ["IRS-04 reports the selector", [tiered("gold"), { settings: { region: "cn-north-1" } }]],
+  ["the same partition", [tiered("gold"), { settings: { region: "eu-west-1" } }]],
+  ["no role", [tiered(), { known: [...CLUSTER_OBJECTS.slice(1), GOVERNED] }]],
 ]);
 
 const POLICY = `${ACK}deletion-policy`;

@@ -24,6 +24,13 @@ testRows("IRS-04: denies a role in an account or partition that is not allowed",
   ["the same partition", ["arn:aws-cn:iam::444455556666:role/team-a", IN_CHINA]],
 ]);
 
+testRows("IRS-04: denies a role in another partition than the region of the controllers", of("IRS-04"), [
+  ["a region in China", [ROLE, { region: "cn-north-1" }], PARTITION],
+  ["as --controller-role says too", [ROLE, { ...IN_CHINA, region: "cn-north-1" }], PARTITION],
+  ["the partition of the role", [ROLE, { region: "eu-west-1" }]],
+  ["other checks report an ARN that is not a role", ["arn:aws:iam::111122223333:user/jane", { region: "cn-north-1" }]],
+]);
+
 test("IRS-04: cannot be waived, warns but does not deny if the role is unchanged, and requires a setting", (t) => {
   const waived = withWaiver(selectorObject("team-a", { arn: ROLE }), "IRS-04");
   const circumstances = { settings: OTHERS, requester: ADMIN };
