@@ -47,7 +47,8 @@ test("renders each policy with a binding that denies, and with failurePolicy Fai
   const policies = objects.filter((one) => stringAt(one, "kind") === "ValidatingAdmissionPolicy");
   const names = policies.map((one) => stringAt(one, "metadata", "name"));
   t.same(names, [
-    "iamroleselectors", "controllers", "fieldexports", "adoptedresources", "resources", "clusters", "namespaces", "waivers",
+    "iamroleselectors", "controllers", "fieldexports", "adoptedresources", "resources", "clusters", "namespaces",
+    "waivers",
     "service-account",
   ].map((name) => `${name}.ack-role-resolver.io`));
   for (const policy of policies) t.equal(stringAt(policy, "spec", "failurePolicy"), "Fail");
@@ -98,7 +99,8 @@ test("each check that denies a write is covered, or docs/policies.md states the 
 test("disables each check that --check sets to warn or off, except the fixed limit check", (t) => {
   const checkSeverities = new Map([["IRS-15", "warn"], ["IRS-03", "off"], ["IRS-07", "deny"]] as const);
   const names = [
-    "iamroleselectors", "controllers", "fieldexports", "adoptedresources", "resources", "clusters", "namespaces", "waivers",
+    "iamroleselectors", "controllers", "fieldexports", "adoptedresources", "resources", "clusters", "namespaces",
+    "waivers",
   ];
   for (const name of names) {
     const policy = policyNamed(t, name, rendered({ checkSeverities }));
@@ -226,7 +228,9 @@ test("the policy on waivers covers the status of each kind that has a waiver", (
     "iamroleselectors", "customresourcedefinitions", "configmaps", "awsclustercontrolleridentities",
     "awsclusterroleidentities", "awsclusterstaticidentities", "awsserviceaccountidentities",
   ]);
-  for (const one of ["customresourcedefinitions", "iamroleselectors", "*", "fieldexports", "adoptedresources", "awsclusters"]) {
+  for (const one of [
+    "customresourcedefinitions", "iamroleselectors", "*", "fieldexports", "adoptedresources", "awsclusters",
+  ]) {
     t.ok(resources.includes(`${one}/status`), one);
   }
   t.end();

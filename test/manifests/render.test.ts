@@ -39,7 +39,8 @@ test("quotes strings that YAML would parse as another type", (t) => {
 });
 
 const POLICIES = [
-  "iamroleselectors", "controllers", "fieldexports", "adoptedresources", "resources", "clusters", "namespaces", "waivers",
+  "iamroleselectors", "controllers", "fieldexports", "adoptedresources", "resources", "clusters", "namespaces",
+  "waivers",
   "service-account",
 ].flatMap(() => ["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"]);
 

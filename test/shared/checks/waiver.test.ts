@@ -37,7 +37,8 @@ test("WAIVER-01 warns about each waiver without an effect, also offline, in an u
     `check "${id}" does not exist, so this waiver has no effect. Write the id of a waivable check of docs/checks.md.`
   )));
   t.same(ineffective("ACK-30", namespaceObject("team-a")), [
-    "check ACK-30 does not apply to the kind Namespace, so this waiver has no effect. Remove ACK-30 from the annotation.",
+    "check ACK-30 does not apply to the kind Namespace, so this waiver has no effect. "
+      + "Remove ACK-30 from the annotation.",
   ]);
   t.same(ineffective("IRS-06", selector), [
     "check IRS-06 is part of IRS-03 now, which nobody may waive. Remove IRS-06 from the annotation.",
