@@ -32,9 +32,9 @@ function escapeUnit(unit: string): string {
 }
 
 /**
- * Matches the start of a command to a CI runner: `##[error]` and `##vso[task.setvariable]` of GitHub and Azure Pipelines,
- * `##teamcity[...]`, which can stand anywhere in a line, and `::error::`, with parameters or without. Sources:
- * ActionCommand.cs of actions/runner, Command.cs of microsoft/azure-pipelines-agent.
+ * Matches the start of a command to a CI runner anywhere in a line: `##[error]` and `##vso[task.setvariable]` of GitHub
+ * and Azure Pipelines, `##teamcity[...]`, and `::error::`, with parameters or without. Sources: ActionCommand.cs of
+ * actions/runner, Command.cs of microsoft/azure-pipelines-agent.
  */
 const RUNNER_COMMAND = /##(?=[a-z]*\[)|::(?=[a-z][\w-]*(?: [^\r\n]*?)?::)/gi;
 
