@@ -42,12 +42,14 @@ export class KnownObjects {
   }
 
   /**
-   * Passes an object that was read from the API server to the handler, unless it has this version or a newer one.
-   * Returns whether it has this version now.
+   * Passes an object that was read from the API server to the handler, unless it has this version or a newer one. An
+   * object that the watch, which is at `position`, must have delivered and the handler does not have is deleted.
+   * Returns whether the handler has this version now.
    */
-  accept(object: StoredObject): boolean {
+  accept(object: StoredObject, position: string): boolean {
     const [key, version] = [keyOf(object), object.resourceVersion];
-    if (isNewer(version, this.#versions.get(key) ?? null)) {
+    const known = this.#versions.get(key) ?? null;
+    if (isNewer(version, known ?? position)) {
       this.#put(object);
       this.#accepted.set(key, version);
     }

@@ -134,11 +134,12 @@ export class Reflector {
 
   /**
    * Passes an object that was read from the API server to the handler, unless it has received this version or a newer
-   * one. Returns whether it has this version now; false while the kind is listed, because the list could replace
-   * the object by an older version.
+   * one, or the deletion of the object. Returns whether it has this version now; false while the kind is listed,
+   * because the list could replace the object by an older version.
    */
   accept(object: StoredObject): boolean {
-    return this.#resourceVersion !== null && !this.#stopping.signal.aborted && this.#known.accept(object);
+    if (this.#resourceVersion === null || this.#stopping.signal.aborted) return false;
+    return this.#known.accept(object, this.#resourceVersion);
   }
 
   /** Aborts all requests. Resolves when all requests are closed. */

@@ -156,6 +156,16 @@ test("accepts an object that was read elsewhere, and ignores older versions that
   t.same(changes, ["+a", "+a(accepted)", "+new(accepted)", "+a(accepted)", "-new", "-a"]);
 });
 
+test("accepts no object that was read before the watch delivered its deletion", async (t) => {
+  const all = await startReflector(t);
+  const watch = await all.openWatch("a");
+  await watch.write(line("DELETED", thing("a", "12")));
+  await all.recorder.waitFor("-a");
+  t.equal(all.reflector.accept(stored("a", "11", "late")), false, "nothing would ever remove it");
+  t.notOk(all.recorder.calls.includes("+a(late)"));
+  t.equal(all.reflector.accept(stored("a", "13", "created again")), true);
+});
+
 test("accepts no object while the kind is listed", async (t) => {
   const all = await startReflector(t);
   t.equal(all.reflector.accept(stored("a", "5")), false);
