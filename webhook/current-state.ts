@@ -1,11 +1,14 @@
-import { stateOf } from "../shared/checks/namespace-change.ts";
+import { annotationOf, stateOf } from "../shared/checks/namespace-change.ts";
+import { isSameLabels } from "../shared/checks/role-inputs.ts";
+import { USE_SELECTOR_ANNOTATION } from "../shared/contract/annotation-keys.ts";
 import type { KindName } from "../shared/contract/capa-kinds.ts";
+import type { Runtime } from "../shared/contract/context.ts";
 import { type KindID, kindOf } from "../shared/contract/kinds.ts";
 import { ResolverError } from "../shared/formats/errors.ts";
 import type { JsonObject } from "../shared/formats/json.ts";
 import { objectReference } from "../shared/formats/object-meta.ts";
 import { type Paced, paced } from "../shared/formats/paced.ts";
-import type { Inventory } from "../shared/inventory/inventory.ts";
+import { choosingAnnotations } from "../shared/model/carm-maps.ts";
 import type { EffectiveSelector } from "../shared/model/effective-selector.ts";
 import { canOverlap } from "../shared/model/selector-overlap.ts";
 import { concernsSelector, type ReviewedSelector } from "./pending/pending-kinds.ts";
@@ -68,16 +71,29 @@ function kindsSelectedBy(selectors: readonly EffectiveSelector[]): KindFilter {
   return (kind) => basicKinds(kind) || (isOf(RESOURCES, kind) && selectors.some((one) => canSelect(one, kind)));
 }
 
-/** Returns the kinds of resources for which a change of a Namespace adds or removes a selector; null if none does. */
-export function kindsOfRelabeled(old: JsonObject, object: JsonObject, { selectors }: Inventory): KindFilter | null {
+/**
+ * Returns the kinds of which an unknown object could change the verdict on a change of a Namespace; null if the change
+ * cannot give a resource another role. A selector that is not known may match the new labels, so that the basic kinds
+ * are always among them.
+ */
+export function kindsOfRelabeled(
+  old: JsonObject, object: JsonObject, { settings, source: { inventory: { selectors } } }: ReviewContext,
+): KindFilter | null {
   const { name } = objectReference(object);
-  const selecting = (one: JsonObject): Set<EffectiveSelector> => (
-    new Set(selectors.inNamespace(name, stateOf(one).labels))
-  );
-  const [before, after] = [selecting(old), selecting(object)];
-  const changed = [...[...before].filter((one) => !after.has(one)), ...[...after].filter((one) => !before.has(one))];
-  return changed.length === 0 ? null : kindsSelectedBy(changed);
+  const [before, after] = [stateOf(old), stateOf(object)];
+  const choices = settings.mode === "carm" ? choosingAnnotations(settings) : CHOICES[settings.runtime];
+  if (choices.some((key) => annotationOf(before, key) !== annotationOf(after, key))) return everyResource;
+  if (settings.mode === "carm" || isSameLabels(before.labels, after.labels)) return null;
+  const selecting = ({ labels }: typeof before): Set<EffectiveSelector> => new Set(selectors.inNamespace(name, labels));
+  const [lost, gained] = [selecting(before), selecting(after)];
+  const changed = [...lost, ...gained].filter((one) => lost.has(one) !== gained.has(one));
+  return kindsSelectedBy(changed);
 }
+
+/** The annotations of a Namespace that choose among selectors. */
+const CHOICES: Readonly<Record<Runtime, readonly string[]>> = { ack: [], extended: [USE_SELECTOR_ANNOTATION] };
+
+const everyResource: KindFilter = (kind) => basicKinds(kind) || isOf(RESOURCES, kind);
 
 /** Ignores the version, because the API server serves an object in each version of its kind. */
 function canSelect({ types }: EffectiveSelector, { group, kind }: KindName): boolean {

@@ -71,13 +71,20 @@ function changeOf({ operation }: AdmissionRequest, { object, old }: CheckInput):
   return { object, old, isDeletion: operation === "DELETE" };
 }
 
-/** Runs the checks again if resources that a label change gives another role may not have been known. */
+/** Runs the checks again if selectors, or resources that the change gives another role, may not have been known. */
 async function checkNamespace(review: Review, context: ReviewContext): Promise<CheckResult> {
   const { object, old, warnOnly = false } = review.input;
-  const result = await runOnce(review, context);
-  if (result.denied || warnOnly || old === null) return result;
-  const kinds = kindsOfRelabeled(old, object, context.source.inventory);
-  return kinds !== null && await requireCurrent(kinds, context) ? await runOnce(review, context) : result;
+  const isNotCurrent = async (): Promise<boolean> => {
+    const kinds = old === null ? null : kindsOfRelabeled(old, object, context);
+    return kinds !== null && await requireCurrent(kinds, context);
+  };
+  for (;;) {
+    // The rounds are sequential. A proof lasts longer than a round, so that only a new selector causes another one.
+    // oxlint-disable-next-line no-await-in-loop
+    const result = await runOnce(review, context);
+    // oxlint-disable-next-line no-await-in-loop
+    if (result.denied || warnOnly || !await isNotCurrent()) return result;
+  }
 }
 
 const withoutInventory: Steps["early"] = ({ input }, { settings }) => runChecks(input, settings);

@@ -204,3 +204,41 @@ test("denies a relabeling that adds or removes a selector, unless its kinds are 
   };
   t.match(await relabel("none"), /^NS-01 /, "a resource that was not known");
 });
+
+const LATE = {
+  ...newBucket("b"), status: { ackResourceMetadata: { arn: "arn:aws:s3:::b", ownerAccountID: "444455556666" } },
+};
+
+test("a relabeling is checked against a selector that was not known, and its resources", async (t) => {
+  const subject = subjectOf({ controllerAccount: "444455556666" });
+  const relabel = { operation: "UPDATE", oldObject: namespaceObject("team-a", { team: "x" }) };
+  const object = namespaceObject("team-a", { team: "late" });
+  subject.source.put(namespaceObject("team-a", { team: "x" }));
+  subject.proof = () => ({ fault: STALLED, hasAsked: true });
+  t.match(await answer(subject, "namespaces", object, relabel), STALE, "no known selector matches the labels");
+  // The watch of selectors answers first. Only then it is known that the watch of Buckets matters.
+  subject.asked.length = 0;
+  subject.proof = () => {
+    const round = subject.asked.length;
+    if (round === 1) subject.source.put(ofTeam("late", BUCKETS));
+    if (round === 2) subject.source.put(LATE);
+    return { fault: null, hasAsked: round <= 2 };
+  };
+  t.match(await answer(subject, "namespaces", object, relabel), /^NS-01 /);
+  t.same(subject.asked, [BASIC, [...BASIC, "Bucket"]]);
+});
+
+test("a change of an annotation that chooses the roles needs the resources of every kind", async (t) => {
+  const owner = (id: string): JsonObject => (
+    { apiVersion: "v1", kind: "Namespace",
+      metadata: { name: "team-a", annotations: { "services.k8s.aws/owner-account-id": id } } }
+  );
+  const subject = subjectOf({ mode: "carm" });
+  subject.proof = () => ({ fault: STALLED, hasAsked: true });
+  const change = (before: string, after: string): Promise<string> => (
+    answer(subject, "namespaces", owner(after), { operation: "UPDATE", oldObject: owner(before) })
+  );
+  t.match(await change("111122223333", ""), STALE);
+  t.same(subject.asked, [[...BASIC, "Bucket", "Queue"]]);
+  t.equal(await change("111122223333", "111122223333"), "allowed");
+});
