@@ -148,7 +148,7 @@ test("trust who --all judges the roles of a template whose names CloudFormation 
     return runCommand(["trust", "who", "--all", "--iam", `222222222222=${file}`]);
   };
   t.match(await run({ App: role }), { status: 1, stdout: /^App \(a role whose name is not known yet\): 1\n/ });
-  t.match(await run(loop), { status: 2, stderr: /^Fn::ForEach::Roles: its trust policy is not known yet\n/ });
+  t.match(await run(loop), { status: 2, stderr: /^Fn:\\u003aForEach::Roles: its trust policy is not known yet\n/ });
   const placed = { ...role, Properties: { ...role.Properties, RoleName: "app", Path: { Ref: "Path" } } };
   t.match(await run({ App: placed }), { status: 1, stdout: /^App \(a role/ });
   t.match(await run({ "Fn::ForEach::Buckets": ["Name", ["a"], { "B${Name}": { Type: "AWS::S3::Bucket" } }] }), {

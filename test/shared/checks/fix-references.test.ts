@@ -10,8 +10,8 @@ const FOLDERS = ["shared/checks", "shared/resolution", "cli/input"];
 
 /** The flags of kubectl, Helm and ACK controllers that messages name. */
 const OF_OTHERS = new Set([
-  "--enable-carm", "--enable-cross-namespace", "--force", "--overwrite", "--reuse-values", "--server-side", "--set",
-  "--show-labels", "--watch-namespace",
+  "--enable-carm", "--enable-cross-namespace", "--force", "--max-items", "--overwrite", "--reuse-values",
+  "--server-side", "--set", "--show-labels", "--watch-namespace",
 ]);
 const FLAGS = new Set<string>(Object.values(SETTINGS).map(({ flag }) => flag));
 const IDS = new Set(CATALOGUE.map(({ id }) => id));

@@ -97,7 +97,10 @@ testRows("applies a waiver of a waiver user, and --check to a new fault that is 
   ["the name is a waiver user", [WAIVED, { settings: { waiverUsers: ["jane"] } }], "admitted", ...WAIVED_15],
   ["offline", [WAIVED, { requester: null }], "admitted", ...WAIVED_15],
   ["another requester", [WAIVED], "denied", "deny IRS-15", IGNORED],
-  ["no waiver groups", [WAIVED, { requester: ADMIN, settings: { waiverGroups: [] } }], "denied", "deny IRS-15", IGNORED],
+  [
+    "no waiver groups", [WAIVED, { requester: ADMIN, settings: { waiverGroups: [] } }], "denied", "deny IRS-15",
+    IGNORED,
+  ],
   ...["IRS-1", "IRS-15c", "*"].map((text) =>
     [`the waiver "${text}"`, [everything(text), { requester: ADMIN }], "denied", "deny IRS-15", IGNORED] as const),
   ["an empty waiver", [everything(""), { requester: ADMIN }], "denied", "deny IRS-15"],
