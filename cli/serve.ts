@@ -1,4 +1,3 @@
-import { needsAccessReviews } from "../shared/checks/access-reviews.ts";
 import { judgeStored } from "../shared/checks/judge-selector.ts";
 import type { KubernetesAPI } from "../shared/cluster/api.ts";
 import { checkSeveritiesOf } from "../shared/contract/context.ts";
@@ -34,12 +33,18 @@ async function openSource(
   return new ClusterSource({
     runtime, api, judge: judgeStored,
     resources: isWebhook ? { extraGroups } : undefined,
-    hasHeartbeat: isWebhook && needsAccessReviews({ checkSeverities: checkSeveritiesOf(check, profile) }),
+    hasHeartbeat: isWebhook && await checksRights({ check, profile }),
     identities: servesIdentities({ groups }),
     // The sidecar watches the Secrets itself, because it also reads their values (sidecar/identities/secrets.ts).
     identitySecretNamespace: isWebhook ? settings.identitySecretNamespace ?? null : null,
     carmMaps: isWebhook || isRequired ? { namespace: ackSystemNamespace, isRequired } : undefined,
   });
+}
+
+/** Whether reviews check the right to use a role. Loads the checks on demand, because a sidecar does not need them. */
+async function checksRights({ check, profile }: Pick<SourceSettings, "check" | "profile">): Promise<boolean> {
+  const { needsAccessReviews } = await import("../shared/checks/access-reviews.ts");
+  return needsAccessReviews({ checkSeverities: checkSeveritiesOf(check, profile) });
 }
 
 /** What a server gets from its command. */

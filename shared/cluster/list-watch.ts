@@ -35,7 +35,7 @@ const SPREAD_S = 15;
 /** A watch that stalls is found after 4.5 s. */
 const HEARTBEAT: WatchTime = { seconds: 3, graceMs: 1_500 };
 /** The shortest time that the API server knows. */
-const ASKED: WatchTime = { seconds: 1, graceMs: 1_000 };
+const ASKED: WatchTime = { seconds: 1, graceMs: 1_200 };
 
 interface WatchMode {
   /** Whether a caller waits for the end of the watch. */

@@ -88,8 +88,8 @@ export class Reflector {
   readonly #proof: WatchProof;
   /** Ends the current watch, so that the next one can prove that it missed nothing. Null if no watch is active. */
   #interruption: AbortController | null = null;
-  /** Whether the last watch stalled. Then an accepted watch does not resolve the fault. */
-  #hasStalled = false;
+  /** The last fault, until the objects are known to be current. The next watch then shows this after a second. */
+  #fault: ListWatchError | null = null;
   readonly #outage: Outage;
   #running: Promise<void> = Promise.resolve();
 
@@ -199,13 +199,14 @@ export class Reflector {
   }
 
   #reportFault(fault: ListWatchError): void {
+    const { handler, hasHeartbeat = false } = this.#options;
     if (fault.recovery === "relist") this.#resourceVersion = null;
-    this.#hasStalled ||= fault.isStalled;
+    this.#fault = fault;
     this.#throttles = fault.isThrottled ? this.#throttles + 1 : 0;
     const isTolerated = this.#throttles > 0 && this.#throttles <= TOLERATED_THROTTLES;
-    // An attempt that stalls takes seconds, and the connection can recover at any time.
-    if (isTolerated || fault.isStalled) this.#backoff.reset();
-    if (!isTolerated) this.#options.handler.onFault(fault);
+    // Decisions wait for a watch with a heartbeat, and an attempt that stalls takes seconds.
+    if (isTolerated || (fault.isStalled && hasHeartbeat)) this.#backoff.reset();
+    if (!isTolerated) handler.onFault(fault);
     if (fault.isOutage) this.#outage.report();
   }
 
@@ -236,7 +237,7 @@ export class Reflector {
     const interruption = this.#interruption = new AbortController();
     const signal = AbortSignal.any([this.#stopping.signal, interruption.signal]);
     const sentMs = clock.steady();
-    const time = watchTime({ isAsked: this.#proof.isAsked || this.#hasStalled, hasHeartbeat, random });
+    const time = watchTime({ isAsked: this.#proof.isAsked || this.#fault !== null, hasHeartbeat, random });
     try {
       const from = { ...time, resourceVersion: this.#resourceVersion ?? "" };
       await watchKind(this.#options, from, { onOpen, onLine }, signal);
@@ -263,15 +264,15 @@ export class Reflector {
     return isComplete;
   }
 
-  /** Called when a watch is open and its resource version has not expired. */
+  /** Called when a watch is open and its resource version has not expired. Another watch may stall as the last one. */
   #confirm(): void {
     this.#hasExpired = false;
     this.#throttles = 0;
-    if (!this.#hasStalled) this.#options.handler.onFault(null);
+    if (this.#fault?.isStalled !== true) this.#options.handler.onFault(null);
   }
 
   #sync(): void {
-    this.#hasStalled = false;
+    this.#fault = null;
     this.#confirm();
     this.#options.handler.onSync();
   }

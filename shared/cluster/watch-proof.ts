@@ -2,7 +2,7 @@ import { type SteadyClock, withTimeout } from "../clock.ts";
 import { LIMITS } from "../contract/limits.ts";
 
 /** The maximum time that a caller waits for a proof, in ms: the time of a watch that is asked for, with its grace. */
-const WAIT_MS = 2_200;
+const WAIT_MS = 2_300;
 
 /**
  * The time up to which the API server has proven that a watch missed nothing, and the callers that wait for a proof.

@@ -1,5 +1,6 @@
 import fastJSONPatch, { type Operation } from "fast-json-patch";
 import { Readable } from "node:stream";
+import type { Clock } from "../../../shared/clock.ts";
 import {
   field, isJsonObject, type JsonObject, parseJSON, stringAt,
 } from "../../../shared/formats/json.ts";
@@ -23,7 +24,13 @@ export class FakeKubernetes implements KubernetesAPI {
   /** The server answers a request whose `METHOD path` starts with the key only after the promise is resolved. */
   readonly held = new Map<string, Promise<void>>();
   readonly #watchers = new Set<Watcher>();
+  readonly #clock: Pick<Clock, "schedule"> | null;
   #version = 0;
+
+  /** With a clock, the server ends each watch after the requested time. */
+  constructor(clock: Pick<Clock, "schedule"> | null = null) {
+    this.#clock = clock;
+  }
 
   /** Stores an object as another client does. */
   put(path: string, object: JsonObject): void {
@@ -80,7 +87,11 @@ export class FakeKubernetes implements KubernetesAPI {
     const isWatch = searchParams.has("watch");
     if (!isWatch && !searchParams.has("limit") && !searchParams.has("fieldSelector")) return this.#get(pathname);
     const name = searchParams.get("fieldSelector")?.split("=")[1] ?? null;
-    return isWatch ? this.#watch(pathname, name, signal) : this.#list(pathname, name);
+    if (!isWatch) return this.#list(pathname, name);
+    const watch = this.#watch(pathname, name, signal);
+    const cancel = this.#clock?.schedule(Number(searchParams.get("timeoutSeconds")) * 1000, () => this.#end(watch));
+    signal.addEventListener("abort", () => cancel?.());
+    return { status: 200, headers: {}, body: watch.stream };
   }
 
   #get(path: string): KubernetesResponse {
@@ -93,7 +104,7 @@ export class FakeKubernetes implements KubernetesAPI {
     return respond(200, { metadata: { resourceVersion: String(this.#version) }, items });
   }
 
-  #watch(collection: string, name: string | null, signal: AbortSignal): KubernetesResponse {
+  #watch(collection: string, name: string | null, signal: AbortSignal): Watcher {
     const stream = new Readable({ read: () => undefined });
     const watcher = { collection, name, stream };
     this.#watchers.add(watcher);
@@ -101,7 +112,12 @@ export class FakeKubernetes implements KubernetesAPI {
       this.#watchers.delete(watcher);
       stream.destroy();
     });
-    return { status: 200, headers: {}, body: stream };
+    return watcher;
+  }
+
+  #end(watcher: Watcher): void {
+    this.#watchers.delete(watcher);
+    watcher.stream.push(null);
   }
 
   #create(collection: string, object: JsonObject): KubernetesResponse {

@@ -40,13 +40,14 @@ interface Installation {
 
 /** Returns an API server with the objects of the printed manifests: the empty Secrets, and the configurations. */
 export function installed({ configurations = true } = {}): Installation {
-  const api = new FakeKubernetes();
+  const clock = new FakeClock();
+  const api = new FakeKubernetes(clock);
   for (const path of [SECRET, SERVING]) {
     const metadata = { namespace: NAMESPACE, name: path.split("/").at(-1) };
     api.put(path, { apiVersion: "v1", kind: "Secret", type: "Opaque", metadata });
   }
   if (configurations) installConfigurations(api);
-  return { api, clock: new FakeClock() };
+  return { api, clock };
 }
 
 /** Returns the certificates that the Pods of the webhook mounted, in order, without repetitions. */

@@ -25,7 +25,7 @@ export function onCluster(
  * The time limits of requests, in ms. FAST_RETRY_CLOCK does not shorten these limits, because a loaded machine would
  * exceed them.
  */
-const REQUEST_LIMITS_MS: ReadonlySet<number> = new Set([2_000, 10_000]);
+const REQUEST_LIMITS_MS: ReadonlySet<number> = new Set([2_000, 2_200, 10_000]);
 
 /**
  * A clock whose delays of less than 31 s, such as a backoff, take a twentieth of the time. Tests of retries are

@@ -110,12 +110,12 @@ export async function fakeCluster(
   return { cluster, source };
 }
 
-/** The time in ms within which the API server must accept a watch. */
-const WATCH_RESPONSE_MS = 10_000;
+/** The time in ms within which the API server must accept a watch, and end one of a second. */
+const WATCH_LIMITS_MS: ReadonlySet<number> = new Set([2_200, 10_000]);
 
 /** Returns whether a delay is the delay between two attempts of a reflector. */
 export function isBackoff(delayMs: number): boolean {
-  return delayMs >= 800 && delayMs < 60_000 && delayMs !== WATCH_RESPONSE_MS;
+  return delayMs >= 800 && delayMs < 60_000 && !WATCH_LIMITS_MS.has(delayMs);
 }
 
 interface DefinitionParts {

@@ -55,7 +55,7 @@ test("names the kinds whose watches stall, and the status states it", async (t) 
   const proof = source.prove(({ kind }) => kind !== "CustomResourceDefinition", 3_000);
   await Promise.all([SELECTORS, NAMESPACES, BUCKETS].map(newWatch));
   await opened(cluster, 3);
-  cluster.clock.advance(2_000);
+  cluster.clock.advance(2_200);
   const { fault } = await proof;
   t.match(fault, /^the watches of 3 kinds stalled: the API server accepted the watch, but did not end it after 1 s/);
   t.match(source.status, { fault, isStalled: true });

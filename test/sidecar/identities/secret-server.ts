@@ -69,7 +69,7 @@ export class SecretServer {
     const { path } = request;
     const { status } = this;
     if (status !== 200) return response(status, {});
-    if (path.includes("watch=true")) return { status, headers: {}, body: this.#watch(request.signal) };
+    if (path.includes("watch=true")) return { status, headers: {}, body: this.#watch(request) };
     if (path.startsWith(`${COLLECTION}?`)) {
       const items = Array.from(this.#secrets.values(), metadataOf);
       return response(status, { metadata: { resourceVersion: String(this.#version) }, items });
@@ -80,8 +80,15 @@ export class SecretServer {
     return secret === undefined ? response(404, {}) : response(status, { ...metadataOf(secret), data: secret.data });
   }
 
-  async *#watch(signal: AbortSignal): AsyncGenerator<Buffer> {
-    for (;;) {
+  /** Ends after the requested time. */
+  async *#watch({ path, signal }: KubernetesRequest): AsyncGenerator<Buffer> {
+    const over = new AbortController();
+    const cancel = this.#clock.schedule(Number(/timeoutSeconds=(\d+)/.exec(path)?.[1]) * 1000, () => {
+      over.abort();
+      this.#wake?.();
+    });
+    signal.addEventListener("abort", cancel);
+    while (!over.signal.aborted) {
       const [event] = this.#events.splice(0, 1);
       if (event === undefined) await this.#nextEvent(signal);
       else yield Buffer.from(event);
