@@ -1,4 +1,5 @@
 import { test } from "tap";
+import { field } from "../../shared/formats/json.ts";
 import { runCommand } from "./run-command.ts";
 
 const bucket = (name: string): string => `---
@@ -32,7 +33,8 @@ test("findings that differ only in their objects are one entry, unless --log-lev
   const all = await runCommand(["lint", dir, "--log-level", "debug"]);
   t.equal(all.stdout.match(/ACK-10/g)?.length, 7);
   const json = await runCommand(["lint", dir, "-o", "json"]);
-  t.equal(json.stdout.match(/"ACK-10"/g)?.length, 7, "JSON is complete");
+  const findings = field(JSON.parse(json.stdout), "findings");
+  t.equal(Array.isArray(findings) && findings.length, 7, "JSON is complete");
   const two = await runCommand(["lint", `${dir}/a.yaml`, `${dir}/b.yaml`]);
   t.match(two.stdout, /and 1 more: [^,]*\/b\.yaml:4\n/);
 });

@@ -84,6 +84,7 @@ testRows("denies each fault that the stored object does not have, and warns abou
 ]);
 
 const IGNORED = "warn WAIVER-01";
+const DENIED_15 = ["deny IRS-15", IGNORED] as const;
 const WAIVED_15 = ["warn IRS-15 waived", IGNORED] as const;
 const WAIVED = everything("ACK-99, IRS-15");
 const set = (id: string, severity: "deny" | "warn" | "off"): Options => (
@@ -96,13 +97,10 @@ testRows("applies a waiver of a waiver user, and --check to a new fault that is 
   ["the group is a waiver group", [WAIVED, { requester: ADMIN }], "admitted", ...WAIVED_15],
   ["the name is a waiver user", [WAIVED, { settings: { waiverUsers: ["jane"] } }], "admitted", ...WAIVED_15],
   ["offline", [WAIVED, { requester: null }], "admitted", ...WAIVED_15],
-  ["another requester", [WAIVED], "denied", "deny IRS-15", IGNORED],
-  [
-    "no waiver groups", [WAIVED, { requester: ADMIN, settings: { waiverGroups: [] } }], "denied", "deny IRS-15",
-    IGNORED,
-  ],
+  ["another requester", [WAIVED], "denied", ...DENIED_15],
+  ["no waiver groups", [WAIVED, { requester: ADMIN, settings: { waiverGroups: [] } }], "denied", ...DENIED_15],
   ...["IRS-1", "IRS-15c", "*"].map((text) =>
-    [`the waiver "${text}"`, [everything(text), { requester: ADMIN }], "denied", "deny IRS-15", IGNORED] as const),
+    [`the waiver "${text}"`, [everything(text), { requester: ADMIN }], "denied", ...DENIED_15] as const),
   ["an empty waiver", [everything(""), { requester: ADMIN }], "denied", "deny IRS-15"],
   ["a waiver of the wrong type", [everything(["IRS-15"]), { requester: ADMIN }], /denied/, /IRS-00/, /deny IRS-15/],
   ["a check that cannot be waived", [both, { requester: ADMIN }], "denied", "deny IRS-01", ...WAIVED_15],
