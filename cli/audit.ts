@@ -88,8 +88,10 @@ function auditRoot(state: ReviewedState, only: Only, settings: SettingsFor<"audi
 
 /** Requires of sidecars what the profile of the installation in the cluster requires. */
 function withInstalledProfile(settings: DecisionSettings, { sidecars }: State): DecisionSettings {
-  const closures = tightest(settings.injection.closures, sidecars?.closures ?? settings.injection.closures);
-  return { ...settings, injection: { ...settings.injection, closures } };
+  if (sidecars === null) return settings;
+  const { profileNamespaces } = sidecars;
+  const closures = tightest(settings.injection.closures, sidecars.closures);
+  return { ...settings, profileNamespaces, injection: { ...settings.injection, closures } };
 }
 
 /** Audits some objects of the state, and shows the progress. */

@@ -14,7 +14,7 @@ import type { Problem } from "./problem.ts";
 /** A Pod that runs, or a workload that creates Pods. */
 interface StoredPod {
   readonly object: JsonObject;
-  readonly settings: Pick<DecisionSettings, "injection" | "installationNamespaces">;
+  readonly settings: Pick<DecisionSettings, "injection" | "installationNamespaces" | "profileNamespaces">;
 }
 
 const PROFILE_FLAG = SETTINGS.profileNamespace.flag;
@@ -28,10 +28,10 @@ export const AUD_16: QuickCheck<StoredPod> = {
   fix: `restart the Pod, so that the webhook injects the sidecar again; to your own sidecar, add ${PROFILE_FLAG}`,
   example: "# A Pod whose sidecar was injected before it could follow the profile, after helm upgrade to strict.",
   on: ["AUDIT"],
-  *find({ object, settings: { injection, installationNamespaces } }): Iterable<Fault> {
+  *find({ object, settings: { injection, installationNamespaces, profileNamespaces } }): Iterable<Fault> {
     const template = podTemplateOf(object);
     const sidecar = template === null || hasEnded(object) ? null : sidecarOf(decodePod(template.pod));
-    const closures = sidecar === null ? null : sidecarClosures(sidecar);
+    const closures = sidecar === null ? null : sidecarClosures(sidecar, profileNamespaces);
     const missing = closures === null ? [] : missingFlags(injection.closures, closures);
     if (sidecar === null || template === null || missing.length === 0) return;
     const message = `the sidecar runs without ${listOf(missing)}, which the profile of the installation requires, so `

@@ -46,6 +46,8 @@ export interface DecisionSettings {
   readonly ackSystemNamespace: string;
   /** The namespaces of this installation: of the webhook, of its Secret and of its Lease. */
   readonly installationNamespaces: readonly string[];
+  /** The namespaces whose profile a sidecar may follow; null if they are unknown. */
+  readonly profileNamespaces: readonly string[] | null;
   /** The region of the controllers; null if the region is unknown. */
   readonly region: string | null;
   readonly controllerAccount: string | null;
@@ -130,7 +132,7 @@ export function decisionSettings(settings: DecisionInput): DecisionSettings {
     controllerAccount: settings.controllerAccount,
     controllerRole: settings.controllerRole,
     ackSystemNamespace: settings.ackSystemNamespace,
-    installationNamespaces: knownNamespaces(settings.installationNamespaces ?? []),
+    ...namespacesOf(settings.installationNamespaces ?? []),
     checkSeverities: checkSeveritiesOf(settings.check, settings.profile),
     onInternalError: PROFILES.internalError[settings.profile],
     waiverUsers: settings.waiverUsers ?? [],
@@ -151,9 +153,13 @@ export function decisionSettings(settings: DecisionInput): DecisionSettings {
 }
 
 /** Returns the namespaces of the installation, or the default of the manifests if none is known. */
-function knownNamespaces(names: readonly (string | null)[]): readonly string[] {
-  const known = new Set(names.filter((name) => name !== null));
-  return known.size > 0 ? [...known] : [SETTINGS.namespace.defaults.manifests];
+function namespacesOf(
+  names: readonly (string | null)[],
+): Pick<DecisionSettings, "installationNamespaces" | "profileNamespaces"> {
+  const known = [...new Set(names.filter((name) => name !== null))];
+  return known.length > 0
+    ? { installationNamespaces: known, profileNamespaces: known }
+    : { installationNamespaces: [SETTINGS.namespace.defaults.manifests], profileNamespaces: null };
 }
 
 /** What is known of an object that is a template in another object, such as a ResourceGraphDefinition of kro. */

@@ -9,9 +9,10 @@ const OPEN = { profile: "enforce", base: "vend", unmatched: "base" } as const;
 
 /**
  * Returns what a sidecar closes by its flags and variables. Returns null if it follows the profile of the installation,
- * and so closes whatever the installation closes.
+ * and so closes whatever the installation closes. The ConfigMap of a namespace that is not in `installed` is not that
+ * profile; null if the namespaces of the installation are unknown.
  */
-export function sidecarClosures(sidecar: Container): Closures | null {
+export function sidecarClosures(sidecar: Container, installed: readonly string[] | null): Closures | null {
   const flags = sidecarFlags(sidecar);
   // The container starts another program, such as a shell, or an argument is unknown.
   if (flags === null) return closuresOf(OPEN);
@@ -21,7 +22,9 @@ export function sidecarClosures(sidecar: Container): Closures | null {
     const variable = `ACK_ROLE_RESOLVER_${flag.toUpperCase().replaceAll("-", "_")}`;
     return flags.has(flag) ? flags.get(flag) : environment.get(variable);
   };
-  if (valueOf("profileNamespace") !== undefined) return null;
+  const followed = valueOf("profileNamespace");
+  const isInstalled = installed === null || installed.some((namespace) => namespace === followed);
+  if (followed !== undefined && isInstalled) return null;
   const known = (name: keyof typeof OPEN): string | undefined => {
     const value = valueOf(name);
     return value === null ? OPEN[name] : value;

@@ -2,9 +2,10 @@ import { type SteadyClock, systemClock } from "../clock.ts";
 import type { KubernetesAPI } from "../cluster/api.ts";
 import { listPages } from "../cluster/list-watch.ts";
 import type { WatchedKind } from "../cluster/watched-kind.ts";
-import { type Closures, closuresIn, tightest } from "../contract/closures.ts";
+import { type Closures, closuresIn, missingFlags, tightest } from "../contract/closures.ts";
 import { WEBHOOK } from "../contract/installation.ts";
 import type { JsonObject } from "../formats/json.ts";
+import { objectReference } from "../formats/object-meta.ts";
 import { sidecarOf } from "../model/injected-sidecar.ts";
 import { decodePod } from "../model/pod.ts";
 
@@ -46,6 +47,8 @@ export interface InstalledSidecars {
   readonly pods: readonly JsonObject[];
   /** What the profile of the installation closes. If several claim to be it, all of them apply. */
   readonly closures: Closures;
+  /** The namespaces whose profile closes all of this; null if none is known. */
+  readonly profileNamespaces: readonly string[] | null;
   /** Whether both could be read; the Pods at least in the namespace of the controllers. */
   readonly isRead: boolean;
 }
@@ -62,8 +65,11 @@ export async function readSidecars(api: KubernetesAPI, ackSystemNamespace: strin
     listSidecarPods(ports, null, signal).catch(unread), listAll(ports, PROFILES, signal).catch(unread),
   ]);
   const pods = all ?? await listSidecarPods(ports, ackSystemNamespace, signal).catch(unread);
+  const closures = (profiles ?? []).map(closuresIn).reduce(tightest, { base: false, unmatched: false });
+  const tight = (profiles ?? []).filter((profile) => missingFlags(closures, closuresIn(profile)).length === 0);
   return {
-    pods: pods ?? [], closures: (profiles ?? []).map(closuresIn).reduce(tightest, { base: false, unmatched: false }),
+    pods: pods ?? [], closures,
+    profileNamespaces: tight.length === 0 ? null : tight.map((profile) => objectReference(profile).namespace),
     isRead: pods !== null && profiles !== null,
   };
 }

@@ -106,12 +106,14 @@ test("with --runtime extended, each command writes one notice to stderr", async 
   t.equal(manifests.stderr.split(notice).length, 2);
 });
 
+const ARGS = new Map([["new", ["--profile-namespace=platform"]], ["own", ["--profile-namespace=team-a"]]]);
+
 test("audit names the Pods whose sidecar does not follow the profile of the installation", async (t) => {
   const prepare = (profile: string) => (cluster: FakeCluster): void => {
-    cluster.objects.set("/api/v1/pods", ["old", "new"].map((name) => ({
+    cluster.objects.set("/api/v1/pods", ["old", "new", "own"].map((name) => ({
       metadata: { name, namespace: "ack-system", resourceVersion: "1", managedFields: [] },
       spec: { containers: [{
-        name: "ack-role-resolver", args: ["sidecar", ...(name === "new" ? ["--profile-namespace=platform"] : [])],
+        name: "ack-role-resolver", args: ["sidecar", ...(ARGS.get(name) ?? [])],
       }] },
     })));
     const metadata = { name: "ack-role-resolver-profile", namespace: "platform", resourceVersion: "1" };
@@ -122,6 +124,7 @@ test("audit names the Pods whose sidecar does not follow the profile of the inst
   t.equal(status, 0, "the finding is a warning");
   t.match(stdout, /warn AUD-16 Pod ack-system\/old spec\.containers\[0\]\n/);
   t.match(stdout, "run `kubectl -n ack-system delete pod old`");
+  t.match(stdout, /warn AUD-16 Pod ack-system\/own spec\.containers\[0\]\n/, "it follows another namespace");
   t.notMatch(stdout, "ack-system/new");
   const enforced = await onFakeCluster(t, prepare("enforce"));
   t.notMatch((await enforced("audit")).stdout, "AUD-16");

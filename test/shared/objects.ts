@@ -14,7 +14,7 @@ export const SETTINGS_BY_DEFAULT: DecisionSettings = {
   teamLevelCARM: false,
   serviceLevelCARM: false,
   ackSystemNamespace: "ack-system",
-  installationNamespaces: ["ack-role-resolver"],
+  installationNamespaces: ["ack-role-resolver"], profileNamespaces: null,
   allowedAccounts: [],
   controllerServiceAccounts: [],
   capaServiceAccounts: [],

@@ -1,12 +1,13 @@
 import { test } from "tap";
 import { podProblem } from "../../../shared/checks/pod-profile.ts";
+import type { DecisionSettings } from "../../../shared/contract/context.ts";
 import { runChecks } from "../../../shared/checks/run.ts";
 import { formatFieldPath, type JsonObject } from "../../../shared/formats/json.ts";
 import { SETTINGS_BY_DEFAULT } from "../objects.ts";
 import { testRows } from "../rows.ts";
 
 const injection = { ...SETTINGS_BY_DEFAULT.injection, closures: { base: true, unmatched: true } };
-const STRICT = { ...SETTINGS_BY_DEFAULT, injection };
+const STRICT: DecisionSettings = { ...SETTINGS_BY_DEFAULT, injection, profileNamespaces: ["ack-role-resolver"] };
 
 /** Returns `CODE PATH: MESSAGE; FIX` for each finding of an audit. */
 function linesOf(object: JsonObject, settings = STRICT): string[] {
@@ -53,6 +54,8 @@ const found = (command: string, message = MESSAGE): string => (
 
 testRows("AUD-16 reports a sidecar that can hand out what the profile forbids, and how to replace it", linesOf, [
   ["follows", pod({ args: ["--profile-namespace=ack-role-resolver"] })],
+  ["follows a ConfigMap of its own", pod({ args: ["--profile-namespace=ack-system"] }),
+    found("delete pod s3-6f7c9-x2x4z")],
   ["closes everything", pod({ args: ["--profile=strict"] })],
   ["no sidecar", pod({ name: "other", args: [] })],
   ["has ended", pod({ status: { phase: "Succeeded" } })],

@@ -70,6 +70,7 @@ test("decisionSettings returns the last severity that is set for each check, and
     serviceLevelCARM: false,
     ackSystemNamespace: "ack",
     installationNamespaces: ["ack-role-resolver"],
+    profileNamespaces: null,
     allowedAccounts: [],
     controllerServiceAccounts: ["ack-system/ack-s3"],
     capaServiceAccounts: ["capa-system/capa-controller-manager"],
@@ -100,11 +101,12 @@ test("decisionSettings returns the last severity that is set for each check, and
 });
 
 test("decisionSettings finds the namespaces of the installation of the Pod and the Lease", (t) => {
-  const namespaces = (known: object): readonly string[] => (
-    decisionSettings({ ...INPUT, ...known }).installationNamespaces
-  );
-  t.same(namespaces({ installationNamespaces: ["a", "b"] }), ["a", "b"]);
-  t.same(namespaces({ installationNamespaces: [null, "platform"] }), ["platform"]);
-  t.same(namespaces({ installationNamespaces: [null, null] }), ["ack-role-resolver"]);
+  const namespaces = (...names: readonly (string | null)[]): unknown => {
+    const { installationNamespaces, profileNamespaces } = decisionSettings({ ...INPUT, installationNamespaces: names });
+    return [installationNamespaces, profileNamespaces];
+  };
+  t.same(namespaces("a", "b"), [["a", "b"], ["a", "b"]]);
+  t.same(namespaces(null, "platform"), [["platform"], ["platform"]]);
+  t.same(namespaces(null, null), [["ack-role-resolver"], null], "a guess is not known");
   t.end();
 });

@@ -1,3 +1,4 @@
+import { test } from "tap";
 import type { JsonObject } from "../../../shared/formats/json.ts";
 import { missingFlags } from "../../../shared/contract/closures.ts";
 import { decodePod } from "../../../shared/model/pod.ts";
@@ -6,13 +7,14 @@ import { sidecarOf } from "../../../shared/model/injected-sidecar.ts";
 import { testRows } from "../rows.ts";
 
 /** Returns the flags that the sidecar lacks to close everything, or "follows". */
-function open(container: JsonObject): readonly string[] {
+function open(container: JsonObject, installed: readonly string[] | null = INSTALLED): readonly string[] {
   const pod = decodePod({ spec: { containers: [{ name: "ack-role-resolver", ...container }] } });
   const sidecar = sidecarOf(pod);
-  const closures = sidecar === null ? null : sidecarClosures(sidecar);
+  const closures = sidecar === null ? null : sidecarClosures(sidecar, installed);
   return closures === null ? ["follows"] : missingFlags({ base: true, unmatched: true }, closures);
 }
 
+const INSTALLED = ["ack-role-resolver", "other"];
 const BASE = "--base=identity-only";
 const UNMATCHED = "--unmatched=deny";
 const variable = (name: string, rest: JsonObject): JsonObject => (
@@ -26,6 +28,8 @@ testRows("what a running sidecar leaves open", open, [
   ["one flag", { args: ["sidecar", BASE] }, UNMATCHED],
   ["a flag over the profile", { args: ["sidecar", "--profile=strict", "--base=vend"] }, BASE],
   ["the profile of the installation", { args: ["sidecar", "--profile-namespace=ack-role-resolver"] }, "follows"],
+  ["the profile of another namespace", { args: ["sidecar", "--profile-namespace=team-a"] }, BASE, UNMATCHED],
+  ["a namespace that is not known", variable("PROFILE_NAMESPACE", { valueFrom: { fieldRef: {} } }), BASE, UNMATCHED],
   ["the same as a variable", variable("PROFILE_NAMESPACE", { value: "ack-role-resolver" }), "follows"],
   ["a variable", variable("PROFILE", { value: "strict" })],
   ["a variable with an unknown value", variable("PROFILE", { valueFrom: { secretKeyRef: {} } }), BASE, UNMATCHED],
@@ -34,3 +38,9 @@ testRows("what a running sidecar leaves open", open, [
     env: [{ name: "SECRET", valueFrom: { secretKeyRef: {} } }] }, BASE],
   ["another program", { command: ["sh", "-c", "ack-role-resolver sidecar --profile=strict"] }, BASE, UNMATCHED],
 ]);
+
+test("every profile counts while the namespaces of the installation are unknown", (t) => {
+  t.same(open({ args: ["sidecar", "--profile-namespace=team-a"] }, null), ["follows"]);
+  t.same(open({ args: ["sidecar"] }, null), [BASE, UNMATCHED]);
+  t.end();
+});

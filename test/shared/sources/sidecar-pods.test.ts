@@ -28,13 +28,16 @@ test("reads the Pods with a sidecar, and the profile of the installation by its 
   const cluster = await withPods(t);
   const { pods, ...rest } = await readSidecars(cluster.server.api, "ack-system");
   t.match(pods, [{ apiVersion: "v1", kind: "Pod", metadata: { name: "s3" } }]);
-  t.same([pods.length, rest], [1, { closures: { base: false, unmatched: true }, isRead: true }]);
+  t.same([pods.length, rest], [1, {
+    closures: { base: false, unmatched: true }, profileNamespaces: ["ack-role-resolver"], isRead: true,
+  }]);
   t.same(cluster.lists.toSorted(), [
     `${CONFIG_MAPS}?fieldSelector=metadata.name%3Dack-role-resolver-profile&limit=500`, `${ALL}?limit=500`,
   ]);
   const strict = profile("team-a", { profile: "strict" });
   cluster.objects.set(CONFIG_MAPS, [...(cluster.objects.get(CONFIG_MAPS) ?? []), strict]);
-  const { closures } = await readSidecars(cluster.server.api, "ack-system");
+  const { closures, profileNamespaces } = await readSidecars(cluster.server.api, "ack-system");
+  t.same(profileNamespaces, ["team-a"]);
   t.same(closures, { base: true, unmatched: true }, "another ConfigMap of the name never opens anything");
 });
 
@@ -47,6 +50,6 @@ test("reads the Pods of the controllers without the right to others, and says wh
   cluster.errors.clear();
   cluster.errors.set(CONFIG_MAPS, { status: 403 });
   t.match(await readSidecars(cluster.server.api, "ack-system"), {
-    pods: [{}], closures: { base: false, unmatched: false }, isRead: false,
+    pods: [{}], closures: { base: false, unmatched: false }, profileNamespaces: null, isRead: false,
   });
 });
