@@ -9,6 +9,7 @@ import { usedIdentity, usedSelector } from "../shared/checks/use-rights.ts";
 import type { AccessByName } from "../shared/contract/context.ts";
 import type { TerminatingNamespaces } from "../shared/contract/exemptions.ts";
 import { LIMITS } from "../shared/contract/limits.ts";
+import { namespaceNameFaults } from "../shared/formats/names.ts";
 import { objectReference } from "../shared/formats/object-meta.ts";
 import { type ObjectUse, reviewAll } from "./access-review.ts";
 import { basicKinds, identityKinds, type KindFilter, requireCurrent } from "./current-state.ts";
@@ -48,11 +49,15 @@ export const prepareNamespace: Prepare = (review, context) => {
 export const prepareResource = inKnownNamespace(ACK_09, { usesOf: usesOfResource, kinds: basicKinds }, true);
 export const prepareCluster = inKnownNamespace(AC_05, { usesOf: usesOfCluster, kinds: identityKinds }, false);
 
-/** Waits for what the checks of the resource read that an AdoptedResource creates. */
+/**
+ * Waits for what the checks of the resource read that an AdoptedResource creates. A text that is not the name of a
+ * namespace, which can be very long, is not looked up, and nobody may use a role there.
+ */
 export const prepareCreation: Prepare = (review, context) => {
   const creation = creationOf(review.input);
   if (creation === null) return null;
   const { namespace } = objectReference(creation.object);
+  if (namespaceNameFaults(namespace).length > 0) return Promise.resolve({ access: new Map() });
   return prepareResource({ ...review, request: { ...review.request, namespace }, input: creation }, context);
 };
 

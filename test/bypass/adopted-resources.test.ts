@@ -95,3 +95,12 @@ test("denies a planted waiver, and what nobody may plant, also to a tenant with 
   const many = Object.fromEntries(Array.from({ length: 1_001 }, (_, i) => [`a${i}`, "x"]));
   t.equal(await send(reviewOf(adoptedBucket({ labels: many })), webhook("enforce")), "ACK-35");
 });
+
+test("does not send the API server a text that cannot be the name of a namespace", async (t) => {
+  for (const namespace of ["a".repeat(1_000_000), "../secrets", "team-b ", "Team-b"]) {
+    const server = webhook();
+    t.equal(await send(reviewOf(adoptedBucket({ ...GOLD, namespace })), server), "ACK-05,ACK-09,ACK-41");
+    t.same(server.asked, []);
+    t.ok(server.lines.every((line) => JSON.stringify(line).length < 5_000));
+  }
+});
