@@ -1,4 +1,4 @@
-import { parseRoleARN } from "../formats/arn.ts";
+import { parseARN, parseRoleARN } from "../formats/arn.ts";
 import { quote } from "../formats/text.ts";
 import { entrantOf } from "./entrant.ts";
 import type { IAMData } from "./iam-data.ts";
@@ -44,22 +44,22 @@ export function doubtful({ text }: Rejection): ParsedPolicy {
 }
 
 function rejectionsIn(statement: Statement, roleARN: string, data: IAMData): Rejection[] {
-  const { index, sid, principals, conditions } = statement;
+  const { index, sid, conditions, missing } = statement;
+  const { principals, actions } = statement.stated ?? statement;
   const place = `statement ${sid ?? index}`;
   const operator = conditions.find((one) => one.operator === null)?.operatorText;
   return [
     ...principals.items.flatMap((one) => principalRejection(one, { place, roleARN, data }) ?? []),
+    ...(principals.items.length === 0 && missing.length === 0 ? [perhaps(`${place} names no principal`)] : []),
     ...(principals.isNegated ? [perhaps(`${place} has NotPrincipal`)] : []),
-    ...actionRejections(statement, place),
+    ...actionRejections(actions, place),
     ...(operator === undefined ? [] : [perhaps(`${place} has the operator ${quote(operator)}`)]),
     ...(sid === null || ALPHANUMERIC.test(sid) ? []
       : [certainly(`the Sid ${quote(sid)} has characters other than letters and digits`)]),
   ];
 }
 
-/** A statement of which something is missing can have more actions here than in its document. */
-function actionRejections({ actions, missing }: Statement, place: string): Rejection[] {
-  if (missing.length > 0) return [];
+function actionRejections(actions: Statement["actions"], place: string): Rejection[] {
   if (actions.items.some(isOfOtherService)) return [certainly(`${place} has an action of another service than STS`)];
   const isOpen = actions.isNegated || actions.items.some(isOfAnyService);
   return isOpen ? [perhaps(`${place} has actions of other services than STS`)] : [];
@@ -75,6 +75,9 @@ function perhaps(text: string): Rejection {
 
 const ALPHANUMERIC = /^[A-Za-z0-9]*$/;
 const SERVICE_NAME = /^[a-z0-9-]+(\.[a-z0-9-]+)+$/i;
+/** The domains of services in all partitions, such as alexa-appkit.amazon.com and ec2.amazonaws.com.cn. */
+const AWS_DOMAIN = /\.(amazonaws\.(com|com\.cn|eu)|amazon\.com|aws\.internal|c2s\.ic\.gov|sc2s\.sgov\.gov)$/i;
+const SESSION = /:assumed-role\/[\w+=,.@-]{1,64}\/[\w+=,.@-]{1,64}$/;
 
 interface Place {
   readonly place: string;
@@ -90,12 +93,22 @@ function principalRejection(principal: Principal, context: Place): Rejection | n
     return principal.type === "Federated" ? perhaps(text) : certainly(text);
   }
   if (principal.kind === "id") return perhaps(`${named(principal.id)} may be the unique ID of a deleted role or user`);
+  if (isMalformed(principal)) return certainly(`${named(textOf(principal))} is malformed`);
   if (principal.kind === "federated") {
     const isKnown = entrantOf(principal) !== null || principal.name.includes(":federated-user/");
     return isKnown ? null : perhaps(`${named(principal.name)} is malformed`);
   }
-  if (isMalformed(principal)) return certainly(`${named(textOf(principal))} is malformed`);
-  return "arn" in principal ? absence(principal, context) : null;
+  if (principal.kind === "service") {
+    return AWS_DOMAIN.test(principal.name) ? null : perhaps(`${named(principal.name)} may not be a service of AWS`);
+  }
+  return foreignness(principal, context) ?? ("arn" in principal ? absence(principal, context) : null);
+}
+
+/** Roles work only inside a partition. */
+function foreignness(principal: Principal, { place, roleARN }: Place): Rejection | null {
+  const own = parseARN(roleARN)?.partition ?? null;
+  if (own === null || (partitionOf(principal) ?? own) === own) return null;
+  return certainly(`the principal ${quote(textOf(principal))} of ${place} is not in the partition ${own} of the role`);
 }
 
 /** IAM replaces the ARN of a role or a user by its unique ID, so it must exist before the trust policy is stored. */
@@ -111,10 +124,19 @@ function absence(
 
 function isMalformed(principal: Principal): boolean {
   if (principal.kind === "service") return !SERVICE_NAME.test(principal.name);
-  return principal.kind === "invalid" || (principal.kind === "role" && parseRoleARN(principal.arn) === null);
+  if (principal.kind === "session") return !SESSION.test(principal.arn);
+  if (principal.kind !== "role" && principal.kind !== "user") return principal.kind === "invalid";
+  // The names and paths of users have the form of those of roles.
+  return parseRoleARN(principal.arn.replace(":user/", ":role/")) === null;
+}
+
+function partitionOf(principal: Principal): string | null {
+  if (principal.kind === "account") return principal.partition;
+  return "arn" in principal ? parseARN(principal.arn)?.partition ?? null : null;
 }
 
 function textOf(principal: Principal): string {
+  if (principal.kind === "account") return `arn:${principal.partition}:iam::${principal.accountID}:root`;
   if ("text" in principal) return principal.text;
   return "arn" in principal ? principal.arn : "name" in principal ? principal.name : "";
 }

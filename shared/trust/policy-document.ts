@@ -4,7 +4,7 @@ import { type Condition, conditionOf } from "./condition.ts";
 import { type Principal, parsePrincipal } from "./policy-principal.ts";
 import { type PolicyFault, readPolicyJSON } from "./policy-text.ts";
 import { parseTemplate, type Template } from "./policy-variables.ts";
-import { mayBeUnresolved, statementVariants, unresolvedName } from "./unresolved-values.ts";
+import { knownItems, mayBeUnresolved, statementVariants, unresolvedName } from "./unresolved-values.ts";
 import { type Pattern, wildcards } from "./wildcard-pattern.ts";
 
 /** A trust policy has principals and no resources. Every other policy of IAM has resources and no principals. */
@@ -28,6 +28,8 @@ export interface Statement {
   readonly conditions: readonly Condition[];
   /** What is not known of the statement, which then matches at most what the other fields say. */
   readonly missing: readonly string[];
+  /** What the document states in any case. Null if nothing is missing. */
+  readonly stated: Pick<Statement, "principals" | "actions"> | null;
 }
 
 /** An element such as `Action`, or its negation, such as `NotAction`. */
@@ -106,16 +108,30 @@ function statementsOf(value: unknown, context: StatementContext): Statement[] {
   const object = objectOf(value, path, STATEMENT_FIELDS);
   rejectElementsOfOthers(object, path, kind);
   const variants = isKnown ? [{ statement: object, missing: [] }] : statementVariants(object);
-  return variants.map(({ statement, missing }) => statementOf(statement, missing, context));
+  return variants.map(({ statement, missing }) => ({
+    ...statementOf(statement, context), missing, stated: missing.length === 0 ? null : statedIn(object, context),
+  }));
 }
 
-function statementOf(object: JsonObject, missing: readonly string[], context: StatementContext): Statement {
+/** Reads the items that are known of a statement of which others are not. */
+function statedIn(object: JsonObject, { path, kind }: StatementContext): Statement["stated"] {
+  const element = <Item>(name: "Principal" | "Action", read: ReadItems<Item>): ListElement<Item> => {
+    const isNegated = Object.hasOwn(object, `Not${name}`);
+    const key = isNegated ? `Not${name}` : name;
+    const items = knownItems(name, object[key]);
+    return { isNegated, items: items === undefined ? [] : read(items, [...path, key]) };
+  };
+  const principals = kind === "trust" ? element("Principal", principalsOf) : NONE;
+  return { principals, actions: element("Action", actionsOf) };
+}
+
+function statementOf(object: JsonObject, context: StatementContext): Omit<Statement, "missing" | "stated"> {
   const { path, kind, hasVariables, index } = context;
   const { Sid: sid = "", Effect: effect, Condition: conditions = {} } = object;
   return {
-    index, missing, sid: sidOf(sid, path), effect: effectOf(effect, path),
+    index, sid: sidOf(sid, path), effect: effectOf(effect, path),
     principals: kind === "trust" ? listElement(object, "Principal", path, principalsOf) : NONE,
-    actions: listElement(object, "Action", path, (action, at) => textsOf(action, at).map((one) => actionOf(...one))),
+    actions: listElement(object, "Action", path, actionsOf),
     resources: kind === "trust" ? NONE : listElement(object, "Resource", path, (resource, at) => (
       textsOf(resource, at).map(([text]) => resourceOf(text, hasVariables))
     )),
@@ -144,9 +160,11 @@ function rejectElementsOfOthers(object: JsonObject, path: FieldPath, kind: Polic
 
 const NONE: ListElement<never> = { isNegated: false, items: [] };
 
+type ReadItems<Item> = (value: unknown, path: FieldPath) => Item[];
+
 /** Reads an element that is given as `NAME` or `NotNAME`. */
 function listElement<Item>(
-  object: JsonObject, name: string, path: FieldPath, read: (value: unknown, path: FieldPath) => Item[],
+  object: JsonObject, name: string, path: FieldPath, read: ReadItems<Item>,
 ): ListElement<Item> {
   const present = [name, `Not${name}`].filter((one) => Object.hasOwn(object, one));
   const [found, ...others] = present;
@@ -168,6 +186,10 @@ function principalsOf(value: unknown, path: FieldPath): Principal[] {
 
 /** An action with its service. Only the whole service can be a wildcard. */
 const ACTION = /^(\*|\*:\*|[a-z0-9-]+:.+)$/i;
+
+function actionsOf(value: unknown, path: FieldPath): Pattern[] {
+  return textsOf(value, path).map((one) => actionOf(...one));
+}
 
 function actionOf(text: string, path: FieldPath): Pattern {
   if (!ACTION.test(text)) throw new DocumentError(path, `the action ${quote(text)} is not SERVICE:ACTION`);

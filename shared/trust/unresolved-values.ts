@@ -77,6 +77,12 @@ function withoutItems(key: string, value: unknown): unknown {
   return types.length === 0 ? undefined : Object.fromEntries(types);
 }
 
+/** Returns the items of an element that are known, whatever the others are. Returns undefined if none is. */
+export function knownItems(name: (typeof LISTS)[number], value: unknown): unknown {
+  const known = withoutItems(name, value);
+  return unresolvedNames(known).length === 0 ? known : undefined;
+}
+
 /** Returns the statement with every element that is not known replaced by one that matches everything. */
 function widened(statement: JsonObject): JsonObject {
   const fields: Record<string, unknown> = { ...statement };

@@ -30,6 +30,8 @@ function stored(...statements: readonly Fields[]): IAMData {
 const BAD_PRINCIPALS = [
   "arn:aws:iam::111122223333:role/ack-*", "arn:aws:iam::*:root", "arn:aws:sts::111122223333:assumed-role/ack/*",
   "11112222333", "arn:aws:iam::111122223333:group/ops", "ack", "arn:aws:iam::111122223333:role/a b",
+  "arn:aws:iam::111122223333:user/a b", "arn:aws:sts::111122223333:assumed-role/a b/c",
+  "arn:aws-cn:iam::111122223333:role/a", "arn:aws-cn:iam::111122223333:root", "arn:none:iam::111122223333:root",
 ];
 
 test("a planned trust policy with a principal that IAM rejects is a no that names the principal", async (t) => {
@@ -94,6 +96,8 @@ test("whether IAM stores other planned trust policies is unknown", async (t) => 
   const uncertain: readonly (readonly [text: RegExp, ...statements: readonly Fields[]])[] = [
     [/"\*" of statement 1 contains a wildcard/, allow({ AWS: APP, Federated: "*" })],
     [/"provider" of statement 1 is malformed/, allow({ AWS: APP, Federated: "provider" })],
+    [/"s3\.example\.com" of statement 1 may not be a service/, allow({ AWS: APP, Service: "s3.example.com" })],
+    [/statement 2 names no principal/, GOOD, allow({ AWS: [] })],
     [/may be the unique ID of a deleted role/, allow({ AWS: [APP, "AROAEXAMPLEEXAMPLEID"] })],
     [/statement 1 names the role itself/, allow({ AWS: [APP, ROLE] })],
     [/statement 2 has NotPrincipal/, GOOD, { Effect: "Deny", NotPrincipal: { AWS: APP }, Action: "sts:TagSession" }],
@@ -138,6 +142,27 @@ test("what a template does not know of a statement is no reason to reject it", a
     Type: "AWS::IAM::Role", Properties: { RoleName: "target", AssumeRolePolicyDocument },
   } } };
   t.equal(ask(APP, dataOf([ACCOUNT, template], CALLERS)), "yes");
+});
+
+test("what a template states of a statement is rejected, whatever is not known of it", async (t) => {
+  const other = { "Fn::ImportValue": "Other" };
+  const Condition = { StringEquals: { "aws:PrincipalOrgID": other } };
+  const bad = "arn:aws:iam::111122223333:role/ack-*";
+  const wildcard = /the principal "arn:.*-\*" of statement 2 contains a wildcard/;
+  const service = /statement 2 has an action of another service/;
+  const cases: readonly (readonly [text: RegExp, statement: Fields])[] = [
+    [wildcard, { ...allow({ AWS: [bad, other] }), Condition }],
+    [wildcard, { ...allow({ AWS: bad, Service: other }), Condition }],
+    [wildcard, { Effect: "Deny", NotPrincipal: { AWS: [bad, other] }, Action: "sts:AssumeRole" }],
+    [service, { ...GOOD, Action: ["s3:GetObject", other], Condition }],
+    [service, { ...allow({ AWS: other }), Action: "s3:GetObject" }],
+  ];
+  const answerTo = (...statements: readonly Fields[]): string => {
+    const Properties = { RoleName: "target", AssumeRolePolicyDocument: document(GOOD, ...statements) };
+    return ask(APP, dataOf([ACCOUNT, { Resources: { Target: { Type: "AWS::IAM::Role", Properties } } }], CALLERS));
+  };
+  t.equal(answerTo({ ...allow(other), Condition: other }), "yes", "nothing of it is known");
+  for (const [text, statement] of cases) t.match(answerTo(statement), text);
 });
 
 test("lint and trust who name the principal that IAM rejects", async (t) => {
