@@ -94,14 +94,17 @@ function principalRejection(principal: Principal, context: Place): Rejection | n
   }
   if (principal.kind === "id") return perhaps(`${named(principal.id)} may be the unique ID of a deleted role or user`);
   if (isMalformed(principal)) return certainly(`${named(textOf(principal))} is malformed`);
-  if (principal.kind === "federated") {
-    const isKnown = entrantOf(principal) !== null || principal.name.includes(":federated-user/");
-    return isKnown ? null : perhaps(`${named(principal.name)} is malformed`);
-  }
-  if (principal.kind === "service") {
-    return AWS_DOMAIN.test(principal.name) ? null : perhaps(`${named(principal.name)} may not be a service of AWS`);
+  if (principal.kind === "federated" || principal.kind === "service") {
+    const doubt = doubtAbout(principal);
+    return doubt === null ? null : perhaps(`${named(principal.name)} ${doubt}`);
   }
   return foreignness(principal, context) ?? ("arn" in principal ? absence(principal, context) : null);
+}
+
+function doubtAbout(principal: Extract<Principal, { readonly kind: "federated" | "service" }>): string | null {
+  const { kind, name } = principal;
+  if (kind === "service") return AWS_DOMAIN.test(name) ? null : "may not be a service of AWS";
+  return entrantOf(principal) !== null || name.includes(":federated-user/") ? null : "is malformed";
 }
 
 /** Roles work only inside a partition. */
