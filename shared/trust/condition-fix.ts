@@ -64,19 +64,22 @@ function fixOfFact(condition: Condition, request: Request, action: Action): stri
   if (operator?.comparison === "null") return `AWS sets ${key} or leaves it out; remove the condition ${name}`;
   if (state === null && others.length === 0) return `no such call has ${key}; remove the condition ${name}`;
   const demanded = `${name} demands ${listOf(values.slice(0, 3).map(quote))}`;
-  const text = others.length === 0 ? knownText(state) : null;
-  if (text === null) return `${demanded}, and the caller cannot choose this key; change the values`;
-  return `${demanded}, and the call has ${quote(text)}, which the caller cannot choose; ${changeOf(condition)}`;
+  const texts = others.length === 0 ? knownTexts(state, operator?.set === "all") : null;
+  if (texts === null) return `${demanded}, and the caller cannot choose this key; change the values`;
+  const known = listOf(texts.map(quote));
+  return `${demanded}, and the call has ${known}, which the caller cannot choose; ${changeOf(condition, texts.length)}`;
 }
 
-function knownText(state: Possibilities[number]): string | null {
-  const [value] = state ?? [];
-  return value?.isPrefix === false ? value.text : null;
+/** Returns the values that the condition must allow: the first one, or all. Returns null if they are not known. */
+function knownTexts(state: Possibilities[number], isAll: boolean): readonly string[] | null {
+  const values = (state ?? []).slice(0, isAll ? undefined : 1);
+  return values.length > 0 && values.every(({ isPrefix }) => !isPrefix) ? values.map(({ text }) => text) : null;
 }
 
-function changeOf({ operator, operatorText, values }: Condition): string {
+function changeOf({ operator, operatorText, values }: Condition, count: number): string {
   if (typeof operator?.comparison === "function") return "change the condition";
   if (operator?.isNegated === true) return "remove what matches it from the values";
   const isLiteral = operator?.comparison === "text" && values.some((one) => /[*?]/.test(one));
-  return `add it to the values${isLiteral ? `, because ${operatorText} reads * and ? as text` : ""}`;
+  const reason = isLiteral ? `, because ${operatorText} reads * and ? as text` : "";
+  return `add ${count === 1 ? "it" : "them"} to the values${reason}`;
 }

@@ -166,6 +166,19 @@ test("no fix quotes what callers choose", async (t) => {
   }
 });
 
+test("the fix of a condition for all values of a key names all of them", async (t) => {
+  const service = { caller: { kind: "service", name: "pods.eks.amazonaws.com" }, call: {
+    tags: new Map([["a", "1"], ["b", "2"]]), transitiveTagKeys: ["a", "b"],
+  } } as const;
+  for (const key of ["aws:TagKeys", "sts:TransitiveTagKeys"]) {
+    const demand = (...keys: readonly string[]): Fields => ({ "ForAllValues:StringEquals": { [key]: keys } });
+    const answer = ask(demand("a"), service);
+    t.match(answer, /and the call has (.*), which the caller cannot choose; add them to the values$/);
+    const [, named = ""] = /the call has (.*), which/.exec(answer) ?? [];
+    t.match(ask(demand(...Array.from(named.matchAll(/"([^"]+)"/g), ([, one = ""]) => one)), service), /^yes/);
+  }
+});
+
 test("a service and a user get the fixes of what they are", async (t) => {
   const service = { caller: { kind: "service", name: "pods.eks.amazonaws.com" } } as const;
   t.match(
