@@ -74,11 +74,13 @@ for (const [what, headers, body, status] of UNAUTHENTICATED) {
       t.teardown(() => socket.destroy());
       socket.on("data", (answer) => void answers.push(String(answer)));
       socket.write(`POST /sts HTTP/1.1\r\nHost: ${address}\r\n${headers}\r\n`);
-      const { promise, resolve } = Promise.withResolvers<void>();
-      socket.write(body, () => resolve());
-      await promise;
+      socket.write(body);
+      // Until then, what the sidecar has read of other bodies is in memory.
+      await Promise.race([once(socket, "data"), once(socket, "close")]);
     }));
     t.equal((await get(address, "/v1/credentials", CLIENT)).status, 200);
+    // Node.js can count what the first collection has freed until the next one.
+    await collectGarbage();
     await collectGarbage();
     const held = process.memoryUsage().arrayBuffers - before;
     t.ok(held < 8 * 1024 * 1024, `${held} bytes`);
