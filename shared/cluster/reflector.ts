@@ -125,7 +125,7 @@ export class Reflector {
    * may have missed arrives first. Concurrent callers ask once.
    */
   async prove(limitMs: number): Promise<boolean> {
-    if (this.#proof.isCurrent || this.#stopping.signal.aborted) return this.#proof.isCurrent;
+    if (this.#proof.isCurrent || this.#proof.isQuiet || this.#stopping.signal.aborted) return this.#proof.isCurrent;
     return await this.#proof.wait(limitMs, () => {
       this.#interruption?.abort();
       this.#wake.abort();
@@ -194,7 +194,7 @@ export class Reflector {
     }
     const fault = error instanceof ListWatchError ? error : connectionError(kind, error);
     this.#reportFault(fault);
-    this.#proof.end();
+    this.#proof.end(fault.retryAfterMs);
     return this.#backoff.next(fault.retryAfterMs);
   }
 

@@ -4,6 +4,9 @@ import { LIMITS } from "../contract/limits.ts";
 /** The maximum time that a caller waits for a proof, in ms: the time of a watch that is asked for, with its grace. */
 const WAIT_MS = 2_300;
 
+/** The longest time without a question, in ms, so that a wrong Retry-After does not stop every decision. */
+const MAX_QUIET_MS = 10_000;
+
 /**
  * The time up to which the API server has proven that a watch missed nothing, and the callers that wait for a proof.
  * Only an answer to a request is a proof: a list, or the end of a watch that the API server was asked to end. An event
@@ -12,6 +15,7 @@ const WAIT_MS = 2_300;
 export class WatchProof {
   readonly #clock: Pick<SteadyClock, "steady" | "schedule">;
   #provenMs = -Infinity;
+  #quietUntilMs = -Infinity;
   #asked: PromiseWithResolvers<void> | null = null;
 
   constructor(clock: Pick<SteadyClock, "steady" | "schedule">) {
@@ -21,6 +25,11 @@ export class WatchProof {
   /** Whether a caller waits for a proof. */
   get isAsked(): boolean {
     return this.#asked !== null;
+  }
+
+  /** Whether an overloaded API server asked to wait (Retry-After). Each review could otherwise cause a request. */
+  get isQuiet(): boolean {
+    return this.#clock.steady() < this.#quietUntilMs;
   }
 
   /** Whether the proof is recent enough for a decision. */
@@ -47,8 +56,9 @@ export class WatchProof {
     if (this.isCurrent) this.end();
   }
 
-  /** Ends the waiting of all callers, for example because the API server returned an error. */
-  end(): void {
+  /** Ends the waiting of all callers, for example because the API server returned an error. Asks no more for a time. */
+  end(quietMs = 0): void {
+    this.#quietUntilMs = this.#clock.steady() + Math.min(quietMs, MAX_QUIET_MS);
     this.#asked?.resolve();
     this.#asked = null;
   }

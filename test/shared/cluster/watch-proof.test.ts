@@ -113,6 +113,20 @@ test("an answer with an error ends the waiting, and the next caller asks again a
   }
 });
 
+test("does not ask an overloaded API server before the time that it named", async (t) => {
+  const all = await silentReflector(t);
+  const proof = all.reflector.prove(3_000);
+  (await all.server.next()).answer(429, {}, { "retry-after": "7" });
+  t.equal(await proof, false);
+  t.equal(await all.reflector.prove(3_000), false, "at once, without a request");
+  t.equal(await all.passBackoff(), 7_000);
+  const other = all.reflector.prove(3_000);
+  const asked = await all.server.next();
+  await all.open(asked);
+  endInTime(all, asked);
+  t.equal(await other, true);
+});
+
 test("waits for the list if the resource version has expired", async (t) => {
   const all = await silentReflector(t);
   const proof = all.reflector.prove(3_000);
