@@ -72,8 +72,8 @@ function fixOfFact(condition: Condition, request: Request, action: Action): stri
 
 /** Returns the values that the condition must allow: the first one, or all. Returns null if they are not known. */
 function knownTexts(state: Possibilities[number], isAll: boolean): readonly string[] | null {
-  const values = (state ?? []).slice(0, isAll ? undefined : 1);
-  return values.length > 0 && values.every(({ isPrefix }) => !isPrefix) ? values.map(({ text }) => text) : null;
+  const texts = (state ?? []).slice(0, isAll ? undefined : 1).map(({ text, isPrefix }) => (isPrefix ? null : text));
+  return texts.length > 0 && texts.every((text) => text !== null) ? texts : null;
 }
 
 function changeOf({ operator, operatorText, values }: Condition, count: number): string {

@@ -135,7 +135,7 @@ function isMalformed(principal: Principal): boolean {
 
 function partitionOf(principal: Principal): string | null {
   if (principal.kind === "account") return principal.partition;
-  return "arn" in principal ? parseARN(principal.arn)?.partition ?? null : null;
+  return "arn" in principal ? principal.arn.slice("arn:".length, principal.arn.indexOf(":", "arn:".length)) : null;
 }
 
 function textOf(principal: Principal): string {
