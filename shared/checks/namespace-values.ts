@@ -83,9 +83,10 @@ export const NS_07 = checkOf<NamespaceChange>({
   says: (value, fault) => `${value} ${fault}`,
   policySays: "the value is not a region",
 }, function* otherPartition(region, { settings }) {
-  if (settings.region === null || partitionOfRegion(region) === partitionOfRegion(settings.region)) return;
-  const found = `region ${quote(region)} is in partition ${partitionOfRegion(region)}`;
-  yield { message: `${found}, but the controllers are in partition ${partitionOfRegion(settings.region)}` };
+  const [partition, ofControllers] = [partitionOfRegion(region), partitionOfRegion(settings.region ?? "")];
+  if (partition === null || ofControllers === null || partition === ofControllers) return;
+  const found = `region ${quote(region)} is in partition ${partition}`;
+  yield { message: `${found}, but the controllers are in partition ${ofControllers}` };
 });
 
 /** The part of NS-07 that compares the region with the roles of the selectors that select the namespace. */
@@ -97,7 +98,7 @@ export const NS_07_OF_ROLES: QuickCheck<NamespaceChange> = {
     const partition = partitionOfRegion(region);
     const selecting = inventory.selectors.inNamespace(name, state.labels);
     const isUsable = selecting.some(({ roleARN }) => parseARN(roleARN)?.partition === partition);
-    if (selecting.length === 0 || isUsable) return;
+    if (partition === null || selecting.length === 0 || isUsable) return;
     const names = sortedListOf(selecting.map((selector) => selector.name));
     const message = `region ${quote(region)} is in partition ${partition}, but no role of its selectors is: ${names}`;
     yield { path: REGION_PATH, message, fix: "set a region of the partition of these roles" };

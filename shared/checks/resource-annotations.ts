@@ -29,7 +29,7 @@ export const ACK_10 = checkOf<ResourceChange>({
 }, function* otherPartition(region, { object, resolution }) {
   const partition = parseARN(resolution.roleARN ?? "")?.partition ?? null;
   const ofRegion = recordedPartition(object, region) ?? partitionOfRegion(region);
-  if (partition === null || ofRegion === partition) return;
+  if (partition === null || ofRegion === null || ofRegion === partition) return;
   const found = `region ${quote(region)} is in partition ${quote(ofRegion)}`;
   yield { message: `${found}, but the role is in partition ${quote(partition)}` };
 });
@@ -44,10 +44,10 @@ export const ACK_10_OF_DEFAULTS: QuickCheck<ResourceChange> = {
   find(change): readonly Fault[] {
     const partition = parseARN(change.resolution.roleARN ?? "")?.partition ?? null;
     const region = defaultRegionOf(change);
-    if (partition === null || region === null || partitionOfRegion(region.value) === partition) return [];
+    const ofRegion = region === null ? null : partitionOfRegion(region.value);
+    if (partition === null || region === null || ofRegion === null || ofRegion === partition) return [];
     const source = region.from === "namespace" ? "the default region of the namespace," : "that of the controllers,";
-    const ofRegion = quote(partitionOfRegion(region.value));
-    const message = `region ${quote(region.value)}, ${source} is in partition ${ofRegion}, `
+    const message = `region ${quote(region.value)}, ${source} is in partition ${quote(ofRegion)}, `
       + `but the role is in partition ${quote(partition)}`;
     const fix = `set ${REGION_ANNOTATION} to a region of the role's partition, or correct the default region`;
     return [{ path: ["metadata"], message, fix }];

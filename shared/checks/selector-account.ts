@@ -44,8 +44,9 @@ export const IRS_04_OF_REGION: QuickCheck<SelectorChange> = {
   *find({ spec, settings: { controllerRole, region } }): Iterable<Fault> {
     const role = parseRoleARN(spec.arn ?? "");
     const partition = partitionOfRegion(region ?? "");
+    if (role === null || partition === null || role.partition === partition) return;
     const isReported = parseARN(controllerRole ?? "")?.partition === partition;
-    if (role !== null && role.partition !== partition && !isReported) yield otherPartition(role.partition, partition);
+    if (!isReported) yield otherPartition(role.partition, partition);
   },
 };
 

@@ -117,7 +117,9 @@ const PARTITIONS: readonly (readonly [prefix: string, partition: string])[] = [
   ["eusc-", "aws-eusc"],
 ];
 
-/** Returns the partition of a region. */
-export function partitionOfRegion(name: string): string {
-  return PARTITIONS.find(([prefix]) => name.startsWith(prefix))?.[1] ?? "aws";
+const AWS_REGION = /^(us|eu|ap|sa|ca|me|af|il|mx)-\w+-[0-9]+$/;
+
+/** Returns the partition of a region; null if its name does not tell, because it is newer than this release. */
+export function partitionOfRegion(name: string): string | null {
+  return PARTITIONS.find(([prefix]) => name.startsWith(prefix))?.[1] ?? (AWS_REGION.test(name) ? "aws" : null);
 }

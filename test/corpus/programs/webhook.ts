@@ -56,6 +56,8 @@ export class WebhookProgram {
   constructor(objects: readonly Json[], environment: Environment) {
     const settings = readSettings("webhook", { cluster: true, tlsDir: "unused" }, environment);
     this.#source = new FakeSource(objects, settings.runtime);
+    const namespaces = new Map(objects.filter((one) => at(one, "kind") === "Namespace")
+      .map((one) => [at(one, "metadata", "name"), one]));
     this.#app = buildWebhook({
       decisions: decisionSettings(settings), tls: { cert: "", key: "" },
     }, {
@@ -64,7 +66,7 @@ export class WebhookProgram {
         { name: "webhook", level: "info", destination: { write: (line) => void this.#lines.push(line) } }
       ),
       metrics: createWebhookMetrics(this.#registry),
-      fetchNamespace: async (name) => fetchedNamespace(name),
+      fetchNamespace: async (name) => namespaces.get(name) ?? fetchedNamespace(name),
       fetchSelector: async () => "absent",
       fetchRoleIdentity: async () => "absent",
       reviewAccess: async ({ username }, { name, namespace }) => accessOf(`${username} ${name} ${namespace}`),

@@ -17,6 +17,8 @@ testRows("NS-07 denies a default region that is invalid or in another partition 
     ["a region", ["eu-west-1", "us-east-1"]],
     ["a region in China", ["cn-north-1", "cn-northwest-1"]],
     ["the region of the controllers is unknown", ["cn-north-1", null]],
+    ["a region of a new partition", ["new-north-1", "eu-west-1"]],
+    ["controllers in a new partition", ["eu-west-1", "new-north-1"]],
     ["empty", ["", "eu-west-1"]],
   ]);
 
@@ -37,6 +39,7 @@ testRows("NS-07 denies a default region of another partition than every role of 
     ["several roles", ["cn-north-1", [roleIn("aws", "a"), roleIn("aws-us-gov", "b")]], ofRoles("a and b")],
     ["one of the roles is usable", ["cn-north-1", [roleIn("aws"), roleIn("aws-cn")]]],
     ["the partition of the role", ["us-gov-west-1", [roleIn("aws-us-gov")]]],
+    ["a region of a new partition", ["new-north-1", [roleIn("aws-new")]]],
     ["no selector", ["cn-north-1", []]],
     ["selectors have no effect", ["cn-north-1", [roleIn("aws")], "carm"]],
   ]);

@@ -28,6 +28,7 @@ testRows("IRS-04: denies a role in another partition than the region of the cont
   ["a region in China", [ROLE, { region: "cn-north-1" }], PARTITION],
   ["as --controller-role says too", [ROLE, { ...IN_CHINA, region: "cn-north-1" }], PARTITION],
   ["the partition of the role", [ROLE, { region: "eu-west-1" }]],
+  ["a region of a new partition", [ROLE, { region: "new-north-1" }]],
   ["other checks report an ARN that is not a role", ["arn:aws:iam::111122223333:user/jane", { region: "cn-north-1" }]],
 ]);
 

@@ -64,7 +64,7 @@ test("returns the partition of a region", (t) => {
   const partitions = {
     "eu-west-1": "aws", "us-east-1": "aws", "cn-northwest-1": "aws-cn", "us-gov-west-1": "aws-us-gov",
     "us-iso-east-1": "aws-iso", "us-isob-east-1": "aws-iso-b", "eu-isoe-west-1": "aws-iso-e",
-    "us-isof-south-1": "aws-iso-f", "eusc-de-east-1": "aws-eusc",
+    "us-isof-south-1": "aws-iso-f", "eusc-de-east-1": "aws-eusc", "new-north-1": null,
   };
   for (const [region, partition] of Object.entries(partitions)) {
     t.ok(isRegion(region), region);
