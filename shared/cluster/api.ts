@@ -149,15 +149,18 @@ export async function bodyText(response: KubernetesResponse): Promise<string> {
   return bytes.toString("utf8", 0, length);
 }
 
+/** The longest delay that a response can request, in ms: a wrong date must not stop a watch for days. */
+const MAX_RETRY_AFTER_MS = 60_000;
+
 /**
- * Returns the delay that the `Retry-After` header requests (as seconds or a date), in ms. Returns null if the header is
- * missing or invalid.
+ * Returns the delay that the `Retry-After` header requests (as seconds or a date), in ms, at most 60 s. Returns null if
+ * the header is missing or invalid.
  */
 export function retryAfterMs(headers: http.IncomingHttpHeaders, nowMs: number): number | null {
   const value = headers["retry-after"];
   if (value === undefined) return null;
   const delay = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - nowMs;
-  return Number.isFinite(delay) ? Math.max(0, delay) : null;
+  return Number.isFinite(delay) ? Math.min(Math.max(0, delay), MAX_RETRY_AFTER_MS) : null;
 }
 
 /** A page of a list. `continuation` is the token of the next page, or "" on the last page. */

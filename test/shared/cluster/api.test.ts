@@ -83,6 +83,7 @@ test("parses Retry-After as a number of seconds or a date, and ignores other val
   t.equal(retryAfterMs({ "retry-after": "3" }, nowMs), 3000);
   t.equal(retryAfterMs({ "retry-after": "Thu, 01 Jan 2026 00:00:05 GMT" }, nowMs), 5000);
   t.equal(retryAfterMs({ "retry-after": "Thu, 01 Jan 2025 00:00:05 GMT" }, nowMs), 0);
+  t.equal(retryAfterMs({ "retry-after": "86400" }, nowMs), 60_000);
   t.equal(retryAfterMs({ "retry-after": "soon" }, nowMs), null);
   t.equal(retryAfterMs({}, nowMs), null);
 });
