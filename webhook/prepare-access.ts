@@ -1,9 +1,10 @@
 import { isCheckEnabled, newSelectorsToReview, selectorsToReview } from "../shared/checks/access-reviews.ts";
 import { creationOf } from "../shared/checks/adopted-resources.ts";
-import { contextOf } from "../shared/checks/check.ts";
+import { type CheckEntry, contextOf } from "../shared/checks/check.ts";
 import { identityUses } from "../shared/checks/cluster-identity-uses.ts";
 import { AC_05 } from "../shared/checks/cluster-reference.ts";
 import { NS_02 } from "../shared/checks/namespace-labels.ts";
+import { severityOf } from "../shared/checks/plan.ts";
 import { ACK_09 } from "../shared/checks/resource-selection.ts";
 import { usedIdentity, usedSelector } from "../shared/checks/use-rights.ts";
 import type { AccessByName } from "../shared/contract/context.ts";
@@ -42,12 +43,12 @@ const usesOfNamespace: Uses = ({ request: { oldObject }, input: { object } }, { 
  */
 export const prepareNamespace: Prepare = (review, context) => {
   if (review.request.operation === "DELETE" || !isCheckEnabled(NS_02, context.settings)) return null;
-  return currentAccess(review, context, { usesOf: usesOfNamespace, kinds: basicKinds, namespace: "" })
+  return currentAccess(review, context, { check: NS_02, usesOf: usesOfNamespace, kinds: basicKinds, namespace: "" })
     .then((access) => ({ access }));
 };
 
-export const prepareResource = inKnownNamespace(ACK_09, { usesOf: usesOfResource, kinds: basicKinds }, true);
-export const prepareCluster = inKnownNamespace(AC_05, { usesOf: usesOfCluster, kinds: identityKinds }, false);
+export const prepareResource = inKnownNamespace({ check: ACK_09, usesOf: usesOfResource, kinds: basicKinds }, true);
+export const prepareCluster = inKnownNamespace({ check: AC_05, usesOf: usesOfCluster, kinds: identityKinds }, false);
 
 /**
  * Waits for what the checks of the resource read that an AdoptedResource creates. A text that is not the name of a
@@ -63,6 +64,8 @@ export const prepareCreation: Prepare = (review, context) => {
 
 /** What decides which objects a review uses. */
 interface UseReview {
+  /** The check that reads the requester's access. */
+  readonly check: CheckEntry;
   readonly usesOf: Uses;
   readonly kinds: KindFilter;
 }
@@ -71,16 +74,18 @@ const NONE_TERMINATING: TerminatingNamespaces = { namespaces: { isTerminating: (
 
 /**
  * Returns a step that waits for the namespace, because the checks read its labels and annotations, and for the
- * requester's access, which `check` reads.
+ * requester's access.
  */
-function inKnownNamespace(check: typeof ACK_09 | typeof AC_05, uses: UseReview, isRequired: boolean): Prepare {
+function inKnownNamespace(uses: UseReview, isRequired: boolean): Prepare {
   return (review, context) => {
     const { request: { namespace }, input: { warnOnly = false }, warnsIn } = review;
     const { inventory } = context.source;
-    if (isCheckEnabled(check, context.settings) && !warnsIn(NONE_TERMINATING)) {
-      return currentAccess(review, context, { ...uses, namespace }).then((access) => (
-        { access, warnOnly: warnsIn(inventory) }
-      ));
+    if (isCheckEnabled(uses.check, context.settings) && !warnsIn(NONE_TERMINATING)) {
+      return currentAccess(review, context, { ...uses, namespace }).then((access) => {
+        const onlyWarns = warnsIn(inventory);
+        if (isRequired && !onlyWarns) requireNamespace(namespace, context);
+        return { access, warnOnly: onlyWarns };
+      });
     }
     const isKnown = (): boolean => inventory.namespaces.has(namespace);
     if (namespace === "" || isKnown()) return null;
@@ -93,16 +98,18 @@ function inKnownNamespace(check: typeof ACK_09 | typeof AC_05, uses: UseReview, 
 
 /**
  * Returns the requester's access to what the review uses in the current state of the cluster. Asks at the same time for
- * the access and for the state, also if the access is cached. Throws an error if the current state is not known.
+ * the access and for the state, also if the access is cached. Throws an error if the current state is not known, unless
+ * the check only warns.
  */
 async function currentAccess(
-  review: Review, context: ReviewContext, { usesOf, kinds, namespace }: UseReview & { readonly namespace: string },
+  review: Review, context: ReviewContext,
+  { check, usesOf, kinds, namespace }: UseReview & { readonly namespace: string },
 ): Promise<AccessByName> {
   const { requester } = review.request;
+  const current = Promise.all([refreshNamespace(namespace, context), requireCurrent(kinds, context)]);
+  const isRequired = severityOf(check, context.settings) === "deny";
   const [access] = await Promise.all([
-    reviewAll(context, requester, usesOf(review, context)),
-    refreshNamespace(namespace, context),
-    requireCurrent(kinds, context),
+    reviewAll(context, requester, usesOf(review, context)), isRequired ? current : current.catch(() => null),
   ]);
   const uses = usesOf(review, context).slice(0, LIMITS.accessReviews.value);
   const missing = uses.filter(([name]) => !access.has(name));

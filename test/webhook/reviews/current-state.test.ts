@@ -117,6 +117,15 @@ test("denies each decision on a right while the watches that it depends on have 
   t.match(subject.lines.at(-1), { answer: "denied", codes: ["ERR_INVENTORY_STALE"] });
 });
 
+test("a check of a right that only warns blocks nobody while the state is not known", async (t) => {
+  const subject = subjectOf({ checkSeverities: new Map([["ACK-09", "warn"]] as const) }, () => "unknown");
+  subject.proof = () => ({ fault: STALLED, hasAsked: true });
+  t.equal(await createBucket(subject), "allowed");
+  t.same([subject.asked, subject.fetched], [[BASIC], ["team-a"]]);
+  subject.source.inventory.apply([{ type: "remove", group: "", kind: "Namespace", namespace: "", name: "team-a" }]);
+  t.match(await createBucket(subject), /^ERR_NAMESPACE_UNREAD/, "the other checks need the namespace");
+});
+
 test("needs no proof for a resource if no check of a right is on", async (t) => {
   const subject = subjectOf({});
   subject.proof = () => ({ fault: STALLED, hasAsked: true });
