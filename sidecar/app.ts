@@ -127,6 +127,8 @@ function sendRejection(
   reply: FastifyReply, cause: unknown, { rejections, retryAfterSeconds }: RejectionPorts,
 ): FastifyReply {
   const { request } = reply;
+  // Discards the rest of a body, which would stay in memory until the client has received the response.
+  request.raw.resume();
   const error = toKnownError(cause);
   const stsError = toSTSError(error);
   const isSTS = isSTSPath(request.raw.url ?? "");
