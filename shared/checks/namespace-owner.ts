@@ -28,9 +28,10 @@ export const NS_04: ScanningCheck<NamespaceChange> = {
   ofChange: true,
   *scan(change) {
     const { inventory, name, settings, stored, state } = change;
-    if (stored === null) return [];
-    const changed = choosingAnnotations(settings).find((key) => annotationOf(stored, key) !== annotationOf(state, key));
-    if (changed === undefined) return [];
+    const changed = choosingAnnotations(settings).find((key) => (
+      stored !== null && annotationOf(stored, key) !== annotationOf(state, key)
+    ));
+    if (changed === undefined || stored === null) return [];
     const ofOwner = { ...change, stored, isRemoval: isRemoval(change, stored) };
     const affected = new AffectedResources();
     // Copies the resources, because the inventory may change during a pause.

@@ -86,10 +86,11 @@ export function scalarKey(scalar: Scalar): string | null {
 function float32Text(value: number): string {
   const single = Math.fround(value);
   if (!Number.isFinite(single)) return single > 0 ? ".inf" : "-.inf";
-  const shortest = [1, 2, 3, 4, 5, 6, 7, 8, 9]
-    .map((digits) => single.toExponential(digits - 1))
-    .find((text) => Math.fround(Number(text)) === single);
-  const [digits = "0", exponent = "0"] = (shortest ?? single.toExponential()).split("e");
+  // Nine digits always suffice for a float32.
+  const length = [1, 2, 3, 4, 5, 6, 7, 8].find((digits) => (
+    Math.fround(Number(single.toExponential(digits - 1))) === single
+  )) ?? 9;
+  const [digits = "0", exponent = "0"] = single.toExponential(length - 1).split("e");
   const power = Number(exponent);
   if (power < -4 || power >= 6) return `${digits}e${power < 0 ? "-" : "+"}${String(Math.abs(power)).padStart(2, "0")}`;
   const significant = digits.replace(/[-.]/g, "").length;

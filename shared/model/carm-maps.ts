@@ -54,17 +54,23 @@ const TEAM_ANNOTATIONS: Readonly<Record<Runtime, readonly string[]>> = {
 
 /** Returns the annotation that chooses the role, or null. An empty annotation chooses nothing. */
 export function choosingAnnotation(annotations: StringMap, settings: ChoiceSettings): string | null {
-  return firstSet(annotations, choosingAnnotations(settings));
+  return firstSet(annotations, choosingAnnotations(settings)).key;
 }
 
-function firstSet(annotations: StringMap, keys: readonly string[]): string | null {
-  return keys.find((key) => (annotations.get(key) ?? "") !== "") ?? null;
+/** Returns the first of the annotations that is not empty, and its value; null and "" if all are empty. */
+function firstSet(
+  annotations: StringMap, keys: readonly string[],
+): { readonly key: string | null; readonly value: string } {
+  for (const key of keys) {
+    const value = annotations.get(key) ?? "";
+    if (value !== "") return { key, value };
+  }
+  return { key: null, value: "" };
 }
 
 /** Returns the team in the annotations of a namespace, or "" if the annotations name no team. */
 export function teamOf(annotations: StringMap, { runtime }: Pick<DecisionSettings, "runtime">): string {
-  const key = firstSet(annotations, TEAM_ANNOTATIONS[runtime]);
-  return key === null ? "" : annotations.get(key) ?? "";
+  return firstSet(annotations, TEAM_ANNOTATIONS[runtime]).value;
 }
 
 /**
@@ -89,11 +95,11 @@ export function lookUpMaps(
 export function mapEntryOf(
   annotations: StringMap, { status }: Pick<ResourceQuery, "status">, settings: DecisionSettings,
 ): MapEntry | null {
-  const chooser = choosingAnnotation(annotations, settings);
+  const { key, value } = firstSet(annotations, choosingAnnotations(settings));
   // CARM looks up the account of a namespace even if the account is the controller's own account.
-  const id = chooser === null ? foreignAccount(status.ownerAccountID, settings) : annotations.get(chooser) ?? null;
+  const id = key === null ? foreignAccount(status.ownerAccountID, settings) : value;
   if (id === null) return null;
-  const isTeam = chooser !== null && chooser !== OWNER_ACCOUNT_ANNOTATION;
+  const isTeam = key !== null && key !== OWNER_ACCOUNT_ANNOTATION;
   return isTeam ? { via: "team-map", map: TEAM_MAP, id } : { via: "account-map", map: ACCOUNT_MAP, id };
 }
 
