@@ -230,8 +230,9 @@ function whyNot({ trust, limits, context }: Evaluation, grants: readonly Grant[]
   const statements = trust.allows.filter(({ failed }) => failed.length > 0);
   const nearest = statements.toSorted((a, b) => a.failed.length - b.failed.length)[0];
   const { request } = context;
-  const naming = nearest === undefined ? request.caller.kind === "user" ? "user" : "role" : nearest.namings[0]?.naming;
-  const needs = needsOf(naming ?? "any", request);
+  const byARN = [request.caller.kind === "user" ? "user" : "role"] as const;
+  const namings = nearest === undefined ? byARN : nearest.namings.map(({ naming }) => naming);
+  const needs = EVERY_LIMIT.filter((side) => namings.every((naming) => needsOf(naming, request).includes(side)));
   if (nearest === undefined) {
     const sides = needs.filter((side) => side === "identity" || limits[side].allows.answer === "no");
     return { reason: { kind: "not trusted", hint: trustHint(trust.statements, context), sides }, statements };

@@ -89,7 +89,7 @@ class ResourceReader {
   /** A loop can add roles, and a policy to each object. */
   #addLoop(logicalID: string, loop: unknown): void {
     const { data, file, subject: account } = this.#context;
-    const hasRoles = (JSON.stringify(loop) ?? "").includes("AWS::IAM::Role\"");
+    const hasRoles = JSON.stringify([loop]).includes("AWS::IAM::Role\"");
     if (hasRoles) data.addUnnamed({ address: logicalID, file, trust: null });
     const gaps = [...EVERY_GAP, ...gapsOf("inline policies", unresolved(logicalID))];
     for (const [kind] of HOLDERS) {

@@ -60,20 +60,21 @@ function fixOfExternalID(_: Condition, { call }: Request): string {
 function fixOfFact(condition: Condition, request: Request, action: Action): string {
   const { operator, operatorText, key, values } = condition;
   const name = `${operatorText} ${key}`;
-  const [state = null, ...others] = keysOf(request, action)(key.toLowerCase());
+  const states = keysOf(request, action)(key.toLowerCase());
   if (operator?.comparison === "null") return `AWS sets ${key} or leaves it out; remove the condition ${name}`;
-  if (state === null && others.length === 0) return `no such call has ${key}; remove the condition ${name}`;
+  if (states.every((state) => state === null)) return `no such call has ${key}; remove the condition ${name}`;
   const demanded = `${name} demands ${listOf(values.slice(0, 3).map(quote))}`;
-  const texts = others.length === 0 ? knownTexts(state, operator?.set === "all") : null;
+  const texts = knownTexts(states, operator?.set === "all");
   if (texts === null) return `${demanded}, and the caller cannot choose this key; change the values`;
   const known = listOf(texts.map(quote));
   return `${demanded}, and the call has ${known}, which the caller cannot choose; ${changeOf(condition, texts.length)}`;
 }
 
 /** Returns the values that the condition must allow: the first one, or all. Returns null if they are not known. */
-function knownTexts(state: Possibilities[number], isAll: boolean): readonly string[] | null {
-  const texts = (state ?? []).slice(0, isAll ? undefined : 1).map(({ text, isPrefix }) => (isPrefix ? null : text));
-  return texts.length > 0 && texts.every((text) => text !== null) ? texts : null;
+function knownTexts(states: Possibilities, isAll: boolean): readonly string[] | null {
+  const values = states.flat().filter((value) => value !== null).slice(0, isAll ? undefined : 1);
+  const isKnown = states.length === 1 && values.length > 0 && values.every(({ isPrefix }) => !isPrefix);
+  return isKnown ? values.map(({ text }) => text) : null;
 }
 
 function changeOf({ operator, operatorText, values }: Condition, count: number): string {

@@ -31,7 +31,7 @@ export function variantsOf(
   const statements = policy === null || open.size === 0 ? [] : policy.statements.slice(0, MAX_VARIANTS);
   return [first, ...statements.flatMap(({ effect, conditions }) => {
     const chosen = effect === "Allow" ? conditions.flatMap((one) => chosenBy(one, open)) : [];
-    return chosen.length === 0 ? [] : [withValues(first, chosen)];
+    return chosen.length === 0 ? [] : withValues(first, chosen);
   })];
 }
 
@@ -77,14 +77,14 @@ function chosenBy({ key, operator, values }: Condition, open: ReadonlySet<string
   return found === undefined ? [] : [{ key, value: found }];
 }
 
-function withValues({ caller, call }: Variant, chosen: readonly Chosen[]): Variant {
+function withValues({ caller, call }: Variant, chosen: readonly Chosen[]): Variant[] {
+  if (caller.kind === "token") {
+    return chosen.map(({ key, value }) => ({ caller: { ...caller, subject: value }, call, chosenKeys: [key] }));
+  }
   const values = new Map(chosen.map(({ key, value }) => [key.toLowerCase(), value]));
   const chosenKeys = [...new Set(chosen.map(({ key }) => key))];
-  if (caller.kind === "token") {
-    return { caller: { ...caller, subject: values.get(subjectKey(caller)) ?? null }, call, chosenKeys };
-  }
   const tags: Tags = new Map(Array.from(call.tags, ([key, value]) => (
     [key, values.get(`${TAG}${key.toLowerCase()}`) ?? value]
   )));
-  return { caller, call: { ...call, tags }, chosenKeys };
+  return [{ caller, call: { ...call, tags }, chosenKeys }];
 }

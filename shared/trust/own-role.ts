@@ -50,8 +50,10 @@ function subjectOf({ account }: RoleOwner): string | null {
 /** The tags of EKS Pod Identity that the service account decides. */
 function tagsOf({ through, account }: RoleOwner): Tags {
   if (through !== "pod-identity" || account === null) return new Map();
-  const [namespace = "", name = ""] = account.split("/", 2);
-  return new Map([["kubernetes-namespace", namespace], ["kubernetes-service-account", name]]);
+  const at = account.indexOf("/");
+  return new Map([
+    ["kubernetes-namespace", account.slice(0, at)], ["kubernetes-service-account", account.slice(at + 1)],
+  ]);
 }
 
 /**

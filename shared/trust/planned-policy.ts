@@ -79,6 +79,9 @@ const SERVICE_NAME = /^[a-z0-9-]+(\.[a-z0-9-]+)+$/i;
 const AWS_DOMAIN = /\.(amazonaws\.(com|com\.cn|eu)|amazon\.com|aws\.internal|c2s\.ic\.gov|sc2s\.sgov\.gov)$/i;
 const SESSION = /:assumed-role\/[\w+=,.@-]{1,64}\/[\w+=,.@-]{1,64}$/;
 
+/** A principal that has a name. */
+type Named = Exclude<Principal, { readonly kind: "any" | "id" | "wildcard" }>;
+
 interface Place {
   readonly place: string;
   readonly roleARN: string;
@@ -93,6 +96,7 @@ function principalRejection(principal: Principal, context: Place): Rejection | n
     return principal.type === "Federated" ? perhaps(text) : certainly(text);
   }
   if (principal.kind === "id") return perhaps(`${named(principal.id)} may be the unique ID of a deleted role or user`);
+  if (principal.kind === "any") return null;
   if (isMalformed(principal)) return certainly(`${named(textOf(principal))} is malformed`);
   if (principal.kind === "federated" || principal.kind === "service") {
     const doubt = doubtAbout(principal);
@@ -108,7 +112,7 @@ function doubtAbout(principal: Extract<Principal, { readonly kind: "federated" |
 }
 
 /** Roles work only inside a partition. */
-function foreignness(principal: Principal, { place, roleARN }: Place): Rejection | null {
+function foreignness(principal: Named, { place, roleARN }: Place): Rejection | null {
   const own = parseARN(roleARN)?.partition ?? null;
   if (own === null || (partitionOf(principal) ?? own) === own) return null;
   return certainly(`the principal ${quote(textOf(principal))} of ${place} is not in the partition ${own} of the role`);
@@ -125,7 +129,7 @@ function absence(
   return certainly(`the principal ${quote(arn)} of ${place} does not exist in the export of its account`);
 }
 
-function isMalformed(principal: Principal): boolean {
+function isMalformed(principal: Named): boolean {
   if (principal.kind === "service") return !SERVICE_NAME.test(principal.name);
   if (principal.kind === "session") return !SESSION.test(principal.arn);
   if (principal.kind !== "role" && principal.kind !== "user") return principal.kind === "invalid";
@@ -133,15 +137,15 @@ function isMalformed(principal: Principal): boolean {
   return parseRoleARN(principal.arn.replace(":user/", ":role/")) === null;
 }
 
-function partitionOf(principal: Principal): string | null {
+function partitionOf(principal: Named): string | null {
   if (principal.kind === "account") return principal.partition;
   return "arn" in principal ? principal.arn.slice("arn:".length, principal.arn.indexOf(":", "arn:".length)) : null;
 }
 
-function textOf(principal: Principal): string {
+function textOf(principal: Named): string {
   if (principal.kind === "account") return `arn:${principal.partition}:iam::${principal.accountID}:root`;
-  if ("text" in principal) return principal.text;
-  return "arn" in principal ? principal.arn : "name" in principal ? principal.name : "";
+  if ("arn" in principal) return principal.arn;
+  return "name" in principal ? principal.name : principal.text;
 }
 
 const STS = Array.from("sts:", (letter) => letter.charCodeAt(0));

@@ -113,8 +113,7 @@ export class WhoElseText {
 export function whoElseLines({ role, unintended, chains }: WhoElse, data: IAMData): string[] {
   const names = new Set(unintended.map(({ name }) => name));
   const unnamed = data.unnamed.get(role) ?? null;
-  const { trust = null } = unnamed ?? data.role(role) ?? {};
-  const policy = names.size === 0 ? null : data.parse(trust ?? "", "trust").policy;
+  const policy = names.size === 0 ? null : data.parse((unnamed ?? data.role(role))?.trust ?? "", "trust").policy;
   const managed = fixOfManagedRole(role);
   const trusted = policy === null ? [] : trustedBy(policy).filter(({ name }) => names.has(name));
   return [
