@@ -19,7 +19,7 @@ import type { InventorySource } from "../../shared/sources/source.ts";
 import { EVENT_CONTROLLER, type WebhookMetrics } from "../metrics.ts";
 import { ControllerIdentityCreator } from "./controller-identity.ts";
 import { REFRESH_QPS, Refresher } from "./refresher.ts";
-import { SidecarPods } from "./sidecar-pods.ts";
+import { ProfileEvents } from "./profile-events.ts";
 
 /** The maximum time for which a scan blocks the event loop, in ms. */
 const SLICE_MS = 10;
@@ -126,7 +126,7 @@ export class Reconciler {
   /** Null without --auto-controller-identity. */
   readonly #controllerIdentity: ControllerIdentityCreator | null;
   /** Null if no sidecar can hand out what the profile forbids. */
-  readonly #sidecarPods: SidecarPods | null;
+  readonly #profileEvents: ProfileEvents | null;
   readonly #scope: ResourceScope;
   readonly #stopping = new AbortController();
   #running: Promise<unknown> = Promise.resolve();
@@ -141,8 +141,8 @@ export class Reconciler {
     const ports = { ...options, mayWrite: () => this.#mayWrite() };
     this.#events = new EventRecorder({ ...ports, controller: EVENT_CONTROLLER });
     this.#controllerIdentity = namespaces === null ? null : new ControllerIdentityCreator({ ...ports, namespaces });
-    this.#sidecarPods = SidecarPods.isNeeded(settings)
-      ? new SidecarPods({ ...ports, report: (problem) => this.#report(problem) })
+    this.#profileEvents = ProfileEvents.isNeeded(settings)
+      ? new ProfileEvents({ ...ports, report: (problem) => this.#report(problem) })
       : null;
     const scope = { inventory, settings };
     this.#election = new LeaderElection({
@@ -165,7 +165,7 @@ export class Reconciler {
     const { signal } = this.#stopping;
     this.#running = Promise.all([
       this.#run(), this.#refresher.run(signal), this.#events.run(signal), this.#controllerIdentity?.run(signal),
-      this.#sidecarPods?.run(signal),
+      this.#profileEvents?.run(signal),
     ]);
   }
 

@@ -26,7 +26,7 @@ const FIX = "apply the objects of `ack-role-resolver manifests rbac`";
  * Reports the Pods in the namespace of the controllers whose sidecar does not follow the profile of the installation,
  * and can hand out what the profile forbids: a sidecar of an earlier version, or one of the user's own.
  */
-export class SidecarPods {
+export class ProfileEvents {
   readonly #options: SidecarPodsOptions;
   #nextMs = 0;
   #fault: string | null = null;
