@@ -98,7 +98,7 @@ export class Reflector {
     this.#outage = options.outage ?? new Outage(options);
     this.#backoff = new Backoff(options.random);
     this.#known = new KnownObjects((put, removed) => options.handler.onObjects(put, removed));
-    this.#proof = new WatchProof(options.clock);
+    this.#proof = new WatchProof(options.clock, options.hasHeartbeat === true);
   }
 
   /** The resource version up to which the handler has received the changes; null before the first list. */
@@ -125,8 +125,8 @@ export class Reflector {
    * may have missed arrives first. Concurrent callers ask once.
    */
   async prove(limitMs: number): Promise<boolean> {
-    if (this.#proof.isCurrent || this.#proof.isQuiet || this.#stopping.signal.aborted) return this.#proof.isCurrent;
-    return await this.#proof.wait(limitMs, () => {
+    if (this.#stopping.signal.aborted) return this.isCurrent;
+    return await this.#proof.prove(limitMs, () => {
       this.#interruption?.abort();
       this.#wake.abort();
     });

@@ -14,12 +14,15 @@ const MAX_QUIET_MS = 10_000;
  */
 export class WatchProof {
   readonly #clock: Pick<SteadyClock, "steady" | "schedule">;
+  readonly #renewMs: number;
   #provenMs = -Infinity;
   #quietUntilMs = -Infinity;
   #asked: PromiseWithResolvers<void> | null = null;
 
-  constructor(clock: Pick<SteadyClock, "steady" | "schedule">) {
+  /** `hasHeartbeat` tells whether proofs come without being asked for. */
+  constructor(clock: Pick<SteadyClock, "steady" | "schedule">, hasHeartbeat: boolean) {
     this.#clock = clock;
+    this.#renewMs = hasHeartbeat ? LIMITS.watchProofMs.value : LIMITS.watchProofMs.value / 2;
   }
 
   /** Whether a caller waits for a proof. */
@@ -28,24 +31,28 @@ export class WatchProof {
   }
 
   /** Whether an overloaded API server asked to wait (Retry-After). Each review could otherwise cause a request. */
-  get isQuiet(): boolean {
+  get #isQuiet(): boolean {
     return this.#clock.steady() < this.#quietUntilMs;
   }
 
   /** Whether the proof is recent enough for a decision. */
   get isCurrent(): boolean {
-    return this.#clock.steady() - this.#provenMs <= LIMITS.watchProofMs.value;
+    return this.#ageMs() <= LIMITS.watchProofMs.value;
   }
 
   /**
-   * Waits for the next proof, for at most `limitMs`, and calls `ask` unless another caller waits already. Returns
-   * whether the proof is recent enough.
+   * Returns whether the proof is recent enough. If not, waits for the next one, for at most `limitMs`, and calls `ask`
+   * unless another caller waits already. Also asks if the proof will soon be too old, so that a stream of decisions
+   * need not wait.
    */
-  async wait(limitMs: number, ask: () => void): Promise<boolean> {
+  async prove(limitMs: number, ask: () => void): Promise<boolean> {
+    const { isCurrent } = this;
+    if (this.#isQuiet || this.#ageMs() <= this.#renewMs) return isCurrent;
     const isFirst = this.#asked === null;
     this.#asked ??= Promise.withResolvers();
     const { promise } = this.#asked;
     if (isFirst) ask();
+    if (isCurrent) return true;
     await withTimeout(this.#clock, Math.min(WAIT_MS, limitMs), promise, () => new Error("timeout")).catch(() => null);
     return this.isCurrent;
   }
@@ -53,7 +60,7 @@ export class WatchProof {
   /** Records that the handler has received every change until `provenMs`. */
   record(provenMs: number): void {
     this.#provenMs = Math.max(this.#provenMs, provenMs);
-    if (this.isCurrent) this.end();
+    if (this.#ageMs() <= this.#renewMs) this.end();
   }
 
   /** Ends the waiting of all callers, for example because the API server returned an error. Asks no more for a time. */
@@ -61,5 +68,9 @@ export class WatchProof {
     this.#quietUntilMs = this.#clock.steady() + Math.min(quietMs, MAX_QUIET_MS);
     this.#asked?.resolve();
     this.#asked = null;
+  }
+
+  #ageMs(): number {
+    return this.#clock.steady() - this.#provenMs;
   }
 }

@@ -12,7 +12,7 @@ import { type Collection, Inventory } from "../inventory/inventory.ts";
 import type { Judge } from "../model/selector.ts";
 import { fixedKinds } from "./cluster-kinds.ts";
 import { type Fault, Informer, type InformerOptions, ResourceInformers } from "./informers.ts";
-import { ALWAYS_CURRENT, type InventorySource, Listeners, type Proof, type SourceStatus } from "./source.ts";
+import { type InventorySource, Listeners, type Proof, type SourceStatus } from "./source.ts";
 
 /**
  * Every cluster source loads selectors, namespaces and CustomResourceDefinitions. With the options `resources`,
@@ -148,7 +148,6 @@ export class ClusterSource implements InventorySource {
   async prove(isNeeded: (kind: KindName) => boolean, limitMs: number): Promise<Proof> {
     const informers = this.#all().filter(({ hasSynced, kind }) => hasSynced && isNeeded(kind));
     const hasAsked = informers.some(({ isCurrent }) => !isCurrent);
-    if (!hasAsked) return ALWAYS_CURRENT;
     const faults = await Promise.all(informers.map((informer) => informer.prove(limitMs)));
     return { fault: faultText(faults.filter((fault) => fault !== null)), hasAsked };
   }

@@ -24,8 +24,20 @@ function endInTime({ clock }: Fixture, watch: PendingRequest): void {
 test("does not ask while a list or an ended watch proves that the objects are current", async (t) => {
   const all = await startReflector(t);
   await all.openWatch("a");
+  all.clock.advance(2_500);
+  t.equal(await all.reflector.prove(3_000), true);
+  t.equal(all.reflector.isCurrent, true);
+  t.notOk(all.clock.delays.includes(2_300), "nobody waits");
+});
+
+test("asks before the proof is too old, but does not wait", async (t) => {
+  const all = await startReflector(t);
+  const watch = await all.openWatch("a");
   all.clock.advance(5_000);
   t.equal(await all.reflector.prove(3_000), true);
+  await watch.closed;
+  t.equal((await all.server.next()).query["timeoutSeconds"], "1");
+  t.equal(await all.reflector.prove(3_000), true, "the next caller asks no second time");
 });
 
 test("asks with a watch that the API server must end after 1 s, and resumes the usual watch", async (t) => {
@@ -38,8 +50,8 @@ test("asks with a watch that the API server must end after 1 s, and resumes the 
   endInTime(all, asked);
   t.same(await Promise.all(proofs), [true, true], "concurrent callers ask once");
   t.match((await all.server.next()).query, { timeoutSeconds: "75", resourceVersion: "10" });
-  all.clock.advance(5_000);
-  t.equal(await all.reflector.prove(3_000), true, "a proof lasts 5 s");
+  all.clock.advance(2_500);
+  t.equal(await all.reflector.prove(3_000), true);
   t.notOk(all.recorder.calls.includes("fault"));
 });
 
