@@ -40,10 +40,9 @@ export const IRS_04: QuickCheck<SelectorChange> = {
 export const IRS_04_OF_REGION: QuickCheck<SelectorChange> = {
   ...IRS_04,
   requires: [],
-  when: ({ settings }) => settings.region !== null,
   *find({ spec, settings: { controllerRole, region } }): Iterable<Fault> {
     const role = parseRoleARN(spec.arn ?? "");
-    const partition = partitionOfRegion(region ?? "");
+    const partition = region === null ? null : partitionOfRegion(region);
     if (role === null || partition === null || role.partition === partition) return;
     const isReported = parseARN(controllerRole ?? "")?.partition === partition;
     if (!isReported) yield otherPartition(role.partition, partition);

@@ -8,7 +8,7 @@ const PATHS = [
   "/mutate/resources",
   "/validate/namespaces",
   "/validate/configmaps",
-  "/validate/fieldexports",
+  "/validate/fieldexports", "/validate/adoptedresources",
   "/validate/identities",
   "/mutate/clusters",
   "/validate/clusters",
@@ -181,7 +181,7 @@ test("returns status 404 and the valid paths for an unknown path, and 405 for a 
   const path = await app.inject({ method: "POST", url: "/validate/nothing?timeout=1s", payload: {} });
   const paths = "/mutate/iamroleselectors, /mutate/resources, /mutate/clusters, /mutate/pods, "
     + "/validate/iamroleselectors, /validate/resources, /validate/namespaces, /validate/configmaps, "
-    + "/validate/fieldexports, /validate/identities, /validate/clusters, /validate/pods";
+    + "/validate/fieldexports, /validate/adoptedresources, /validate/identities, /validate/clusters, /validate/pods";
   const notFound = `ERR_REQUEST_NOT_FOUND: The path does not exist. The valid paths are ${paths}.`;
   t.same(path.json(), status(404, "NotFound", notFound));
   t.equal(path.statusCode, 404);

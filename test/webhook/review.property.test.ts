@@ -72,7 +72,8 @@ const cluster = record({
 });
 const path = constantFrom(
   "/mutate/iamroleselectors", "/validate/iamroleselectors", "/mutate/resources", "/validate/namespaces",
-  "/validate/configmaps", "/validate/fieldexports", "/validate/identities", "/mutate/clusters", "/validate/clusters",
+  "/validate/configmaps", "/validate/fieldexports", "/validate/adoptedresources", "/validate/identities",
+  "/mutate/clusters", "/validate/clusters",
 );
 const request = record({ uid: uuid(), operation: constantFrom("CREATE", "UPDATE", "DELETE"), withObject: boolean() });
 

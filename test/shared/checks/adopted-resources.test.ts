@@ -47,6 +47,17 @@ test("ACK-41 only warns if the spec stays the same, and only a waiver user can w
   t.end();
 });
 
+test("finds many faults of the created resource in several steps, with their paths in the AdoptedResource", (t) => {
+  const labels = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`a${i}`, "not valid"]));
+  const lines = linesOf("META-01", adoptedBucket({ labels }));
+  t.ok(lines.length > 1);
+  t.ok(lines.every((line) => line.startsWith("deny META-01 spec.kubernetes.metadata.labels[")));
+  const relabeled = adoptedBucket({ labels }, { labels: { a: "b" } });
+  const stored = linesOf("META-01", relabeled, { old: adoptedBucket({ labels }) });
+  t.ok(stored.every((line) => line.startsWith("warn ")), "stored faults");
+  t.end();
+});
+
 const REQUIRED: JsonObject = {
   apiVersion: "v1", kind: "Namespace",
   metadata: { name: "team-a", annotations: { "ack-role-resolver.io/selector-required": "true" } },

@@ -30,6 +30,7 @@ testRows("IRS-04: denies a role in another partition than the region of the cont
   ["the partition of the role", [ROLE, { region: "eu-west-1" }]],
   ["a region of a new partition", [ROLE, { region: "new-north-1" }]],
   ["other checks report an ARN that is not a role", ["arn:aws:iam::111122223333:user/jane", { region: "cn-north-1" }]],
+  ["no role", [undefined, { region: "cn-north-1" }]],
 ]);
 
 test("IRS-04: cannot be waived, warns but does not deny if the role is unchanged, and requires a setting", (t) => {
