@@ -7,6 +7,7 @@ import { isRegion, parseARN, partitionOfRegion } from "../formats/arn.ts";
 import { annotationPath } from "../formats/json.ts";
 import { quote, sortedListOf } from "../formats/text.ts";
 import type { Inventory } from "../inventory/inventory.ts";
+import type { EffectiveSelector } from "../model/effective-selector.ts";
 import type { Fault, QuickCheck } from "./check.ts";
 import { listResources } from "./fault-texts.ts";
 import { annotationOf, type NamespaceChange, type NamespaceState } from "./namespace-change.ts";
@@ -89,6 +90,10 @@ export const NS_07 = checkOf<NamespaceChange>({
   yield { message: `${found}, but the controllers are in partition ${ofControllers}` };
 });
 
+function isOfEveryNamespace({ namespaces, namespaceLabels }: EffectiveSelector): boolean {
+  return namespaces === null && namespaceLabels === null;
+}
+
 /** The part of NS-07 that compares the region with the roles of the selectors that select the namespace. */
 export const NS_07_OF_ROLES: QuickCheck<NamespaceChange> = {
   ...NS_07,
@@ -97,8 +102,10 @@ export const NS_07_OF_ROLES: QuickCheck<NamespaceChange> = {
     const region = annotationOf(state, DEFAULT_REGION_ANNOTATION);
     const partition = partitionOfRegion(region);
     const selecting = inventory.selectors.inNamespace(name, state.labels);
-    const isUsable = selecting.some(({ roleARN }) => parseARN(roleARN)?.partition === partition);
-    if (partition === null || selecting.length === 0 || isUsable) return;
+    const isUsable = ({ roleARN }: EffectiveSelector): boolean => parseARN(roleARN)?.partition === partition;
+    if (partition === null || selecting.length === 0 || selecting.some(isUsable)) return;
+    // Only a namespace without a usable role of its own is compared with the selectors of all namespaces.
+    for (const one of inventory.selectors.values()) if (isOfEveryNamespace(one) && isUsable(one)) return;
     const names = sortedListOf(selecting.map((selector) => selector.name));
     const message = `region ${quote(region)} is in partition ${partition}, but no role of its selectors is: ${names}`;
     yield { path: REGION_PATH, message, fix: "set a region of the partition of these roles" };

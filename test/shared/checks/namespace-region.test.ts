@@ -26,6 +26,10 @@ const roleIn = (partition: string, name = partition): JsonObject => selectorObje
   arn: `arn:${partition}:iam::111122223333:role/r`, namespaceSelector: { names: ["team-a"] },
   resourceLabelSelector: { matchLabels: { tier: name } },
 });
+const ofQueues = (partition: string): JsonObject => selectorObject("queues", {
+  arn: `arn:${partition}:iam::111122223333:role/r`,
+  resourceTypeSelector: [{ group: "sqs.services.k8s.aws", version: "", kind: "" }],
+});
 const ofRoles = (names: string): string => (
   `deny NS-07 ${PATH}: region "cn-north-1" is in partition aws-cn, but no role of its selectors is: ${names}. `
   + "Set a region of the partition of these roles."
@@ -38,6 +42,13 @@ testRows("NS-07 denies a default region of another partition than every role of 
     ["another partition", ["cn-north-1", [roleIn("aws")]], ofRoles("aws")],
     ["several roles", ["cn-north-1", [roleIn("aws", "a"), roleIn("aws-us-gov", "b")]], ofRoles("a and b")],
     ["one of the roles is usable", ["cn-north-1", [roleIn("aws"), roleIn("aws-cn")]]],
+    ["a selector of every namespace has a usable role", ["cn-north-1", [roleIn("aws"), ofQueues("aws-cn")]]],
+    ["a selector of every namespace has no usable role either", ["cn-north-1", [roleIn("aws"), ofQueues("aws")]],
+      ofRoles("aws")],
+    ["a selector of another namespace has a usable role",
+      ["cn-north-1", [roleIn("aws"), selectorObject("b", {
+        arn: "arn:aws-cn:iam::111122223333:role/r", namespaceSelector: { names: ["team-b"] },
+      })]], ofRoles("aws")],
     ["the partition of the role", ["us-gov-west-1", [roleIn("aws-us-gov")]]],
     ["a region of a new partition", ["new-north-1", [roleIn("aws-new")]]],
     ["no selector", ["cn-north-1", []]],
