@@ -116,7 +116,7 @@ const EMPTY: Readonly<Record<string, string>> = { names: "[]", matchLabels: "{}"
  * if it would write none, because IRS-12 reports the apiVersion of the entry.
  */
 function missingValues(parent: unknown, names: readonly string[]): string | null {
-  const completed = isJsonObject(parent) ? completeEntry(parent) : null;
+  const completed = completeEntry(Object(parent));
   if (completed === null && stringAt(parent, "apiVersion") !== null) return null;
   return listOf(names.map((name) => {
     const value = stringAt(completed, name) ?? "";

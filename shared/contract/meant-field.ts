@@ -18,8 +18,8 @@ interface UnknownField {
 /** Returns the path of the field that is probably meant: one that accepts the value, and that the object lacks. */
 export function meantField({ name, value, parent, schema }: UnknownField, aliases: Aliases): string | null {
   const isFree = (path: string): boolean => {
-    const steps = path.split(".");
-    return field(parent, steps[0] ?? "") === undefined && accepts(steps.reduce(propertyOf, schema), value);
+    const isUnset = field(parent, path.replace(/\..*/, "")) === undefined;
+    return isUnset && accepts(path.split(".").reduce(propertyOf, schema), value);
   };
   const paths = aliases.get(name) ?? [];
   return typeof paths === "string" ? null : paths.find(isFree) ?? closest(name, namesOf(schema).filter(isFree));

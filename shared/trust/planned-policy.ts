@@ -82,6 +82,10 @@ const SESSION = /:assumed-role\/[\w+=,.@-]{1,64}\/[\w+=,.@-]{1,64}$/;
 /** A principal that has a name. */
 type Named = Exclude<Principal, { readonly kind: "any" | "id" | "wildcard" }>;
 
+type Malformed = Extract<Principal, { readonly kind: "invalid" }>;
+/** A principal of one partition: an account, or an ARN in it. */
+type Local = Extract<Principal, { readonly kind: "account" } | { readonly arn: string }>;
+
 interface Place {
   readonly place: string;
   readonly roleARN: string;
@@ -97,12 +101,18 @@ function principalRejection(principal: Principal, context: Place): Rejection | n
   }
   if (principal.kind === "id") return perhaps(`${named(principal.id)} may be the unique ID of a deleted role or user`);
   if (principal.kind === "any") return null;
-  if (isMalformed(principal)) return certainly(`${named(textOf(principal))} is malformed`);
+  return isMalformed(principal) ? certainly(`${named(textOf(principal))} is malformed`)
+    : namedRejection(principal, context);
+}
+
+/** Why IAM may reject a principal that is well-formed. */
+function namedRejection(principal: Exclude<Named, Malformed>, context: Place): Rejection | null {
   if (principal.kind === "federated" || principal.kind === "service") {
     const doubt = doubtAbout(principal);
-    return doubt === null ? null : perhaps(`${named(principal.name)} ${doubt}`);
+    const { name } = principal;
+    return doubt === null ? null : perhaps(`the principal ${quote(name)} of ${context.place} ${doubt}`);
   }
-  return foreignness(principal, context) ?? ("arn" in principal ? absence(principal, context) : null);
+  return foreignness(principal, context) ?? (principal.kind === "account" ? null : absence(principal, context));
 }
 
 function doubtAbout(principal: Extract<Principal, { readonly kind: "federated" | "service" }>): string | null {
@@ -112,7 +122,7 @@ function doubtAbout(principal: Extract<Principal, { readonly kind: "federated" |
 }
 
 /** Roles work only inside a partition. */
-function foreignness(principal: Named, { place, roleARN }: Place): Rejection | null {
+function foreignness(principal: Local, { place, roleARN }: Place): Rejection | null {
   const own = parseARN(roleARN)?.partition ?? null;
   if (own === null || (partitionOf(principal) ?? own) === own) return null;
   return certainly(`the principal ${quote(textOf(principal))} of ${place} is not in the partition ${own} of the role`);
@@ -129,17 +139,19 @@ function absence(
   return certainly(`the principal ${quote(arn)} of ${place} does not exist in the export of its account`);
 }
 
-function isMalformed(principal: Named): boolean {
+/** A false result excludes the kind `invalid`; a true one does not mean it. */
+function isMalformed(principal: Named): principal is Malformed {
+  if (principal.kind === "invalid") return true;
   if (principal.kind === "service") return !SERVICE_NAME.test(principal.name);
   if (principal.kind === "session") return !SESSION.test(principal.arn);
-  if (principal.kind !== "role" && principal.kind !== "user") return principal.kind === "invalid";
+  if (principal.kind !== "role" && principal.kind !== "user") return false;
   // The names and paths of users have the form of those of roles.
   return parseRoleARN(principal.arn.replace(":user/", ":role/")) === null;
 }
 
-function partitionOf(principal: Named): string | null {
+function partitionOf(principal: Local): string | null {
   if (principal.kind === "account") return principal.partition;
-  return "arn" in principal ? principal.arn.slice("arn:".length, principal.arn.indexOf(":", "arn:".length)) : null;
+  return principal.arn.slice("arn:".length, principal.arn.indexOf(":", "arn:".length));
 }
 
 function textOf(principal: Named): string {

@@ -31,7 +31,7 @@ export function whoElse(
   const unnamed = data.unnamed.get(role);
   if (unnamed !== undefined) return whoElseUnnamed(role, unnamed, data, chains.intended);
   const { isEmpty, ...found } = chains.of(role);
-  const fault = (isEmpty ? faultOf(role, data) : null) ?? rejectionFault(role, data);
+  const fault = faultOf(role, isEmpty, data);
   if (fault !== null) return { role, fault };
   if (sources.length === 0) return { role, ...found };
   const also = new Intended(sources);
@@ -53,25 +53,28 @@ function whoElseUnnamed(
   return { role: name, unintended: trustedBy(policy).filter((one) => !intended.has(one)), chains: [] };
 }
 
-/** Why a role has no trust policy that can be read, or null. */
-function faultOf(arn: string, data: IAMData): string | null {
+/**
+ * Why nobody can tell who could assume the role; null if there is no reason. Only a role that lets nobody in can lack a
+ * trust policy that can be read.
+ */
+function faultOf(arn: string, isEmpty: boolean, data: IAMData): string | null {
   const role = data.role(arn);
   if (role === null) return missingText(arn, data);
-  if (role.trust === null) return "no file contains its trust policy; pass the export of its account with --iam";
-  const { fault } = data.parse(role.trust, "trust");
+  const unread = isEmpty ? unreadText(role, data) : null;
+  if (unread !== null) return unread;
+  const rejection = rejectionOf(role, data);
+  return rejection?.isCertain === true ? rejectionText(rejection) : null;
+}
+
+function unreadText({ trust }: IAMRole, data: IAMData): string | null {
+  if (trust === null) return "no file contains its trust policy; pass the export of its account with --iam";
+  const { fault } = data.parse(trust, "trust");
   return fault === null ? null : faultText(fault);
 }
 
 function faultText({ path, message }: PolicyFault): string {
   const at = formatFieldPath(path);
   return `the trust policy is not valid: ${at === "" ? "" : `${at}: `}${message}`;
-}
-
-/** Why IAM rejects a planned trust policy. Nobody can tell then who could assume the role. */
-function rejectionFault(arn: string, data: IAMData): string | null {
-  const role = data.role(arn);
-  const rejection = role === null ? null : rejectionOf(role, data);
-  return rejection?.isCertain === true ? rejectionText(rejection) : null;
 }
 
 function missingText(arn: string, data: IAMData): string {

@@ -55,6 +55,9 @@ test("a token is accepted only from a provider that the trust policy names, in t
   t.match(verdict([web({}, { Action: "sts:AssumeRole" })]), /^no: .* but it names the caller in a statement/);
   const saml = "arn:aws:iam::111122223333:saml-provider/x";
   t.equal(verdict([web({}, { Principal: { Federated: [saml, `${PROVIDER}0`, PROVIDER] } })]), "yes");
+  const ofOther = { StringEquals: { [SUB]: "system:serviceaccount:a:b" } };
+  const first = web(ofOther, { Principal: { Federated: `${PROVIDER}0` } });
+  t.equal(verdict([first, web({})]), "yes", "the second provider issues the token");
   t.match(verdict([web({}, { Principal: "*" })]), /^unknown: .* whether Principal \* contains identity providers/);
   t.match(verdict([web({}, { Principal: { Federated: "*" } })]), /^unknown/);
   t.match(verdict([web({}), { ...web({}), Effect: "Deny" }]), /^no: denied by a statement of the trust policy/);
