@@ -116,7 +116,7 @@ withHelm("the policies have the settings of the values, also with hostile texts"
     t.same([rendered.stderr, printed.status], ["", 0]);
     const policies = withoutReleaseLabels(rendered.stdout).filter(isPolicy);
     t.same(byName(policies), byName(objectsIn(printed.stdout).filter(isPolicy)));
-    t.equal(policies.length, 16);
+    t.equal(policies.length, 18);
   }
   const without = objectsIn((await template(helm, ["policies.enabled=false"])).stdout);
   t.notOk(without.some((object) => isPolicy(object)));
