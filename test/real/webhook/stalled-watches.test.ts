@@ -14,7 +14,7 @@ import { type StallingProxy, startStallingProxy } from "./stalling-proxy.ts";
 
 const SUBJECT = { apiGroup: RBAC, kind: "User", name: "jane" };
 const CHECKS = ["ACK-09", "NS-02"].flatMap((id) => ["--check", `${id}=deny`]);
-const STALE = /^504 .*ERR_INVENTORY_STALE: .*stalled/s;
+const STALE = /^504 .*ERR_INVENTORY_STALE: .*(stalled|did not confirm the watch)/s;
 
 /** Returns a selector of the namespaces of a team, with its own role. */
 function ofTeam(name: string, labels: object = { team: name }): object {

@@ -111,7 +111,7 @@ export async function fakeCluster(
 }
 
 /** The time in ms within which the API server must accept a watch, and end one of a second. */
-const WATCH_LIMITS_MS: ReadonlySet<number> = new Set([2_200, 10_000]);
+const WATCH_LIMITS_MS: ReadonlySet<number> = new Set([3_500, 10_000]);
 
 /** Returns whether a delay is the delay between two attempts of a reflector. */
 export function isBackoff(delayMs: number): boolean {

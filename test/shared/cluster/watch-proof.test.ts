@@ -5,7 +5,7 @@ import { bookmark, CONFIRM_MS, line, list, startReflector, thing } from "./refle
 
 type Fixture = Awaited<ReturnType<typeof startReflector>>;
 /** The time that the API server may take longer than requested to end a watch, in ms. */
-const GRACE_MS = 1_200;
+const GRACE_MS = 2_500;
 
 /** Starts a reflector whose last proof is too old. Returns it with its watch. */
 async function silentReflector(t: Test): Promise<Fixture & { readonly watch: PendingRequest }> {
