@@ -1,7 +1,10 @@
 import { type SteadyClock, withTimeout } from "../clock.ts";
 import { LIMITS } from "../contract/limits.ts";
 
-/** The maximum time that a caller waits for a proof, in ms: the time of a watch that is asked for, with its grace. */
+/**
+ * The maximum time that a caller waits for a proof, in ms. The API server gives a review 3 s by default. Under load, it
+ * can answer later than this, and later reviews then use the answer.
+ */
 const WAIT_MS = 2_300;
 
 /** The longest time without a question, in ms, so that a wrong Retry-After does not stop every decision. */
